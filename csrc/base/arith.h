@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Size arithmetic that says when it overflows, and byte-order aware loads and stores.
+ */
+#ifndef ZC_BASE_ARITH_H
+#define ZC_BASE_ARITH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* No object may be larger: pointer differences must fit ptrdiff_t. */
+#define ZC_SIZE_MAX ((size_t)PTRDIFF_MAX)
+
+/* *out = a * b; false (and *out untouched) if that exceeds ZC_SIZE_MAX. */
+static inline bool zc_mul_size(size_t a, size_t b, size_t *out)
+{
+    if (b != 0 && a > ZC_SIZE_MAX / b) {
+        return false;
+    }
+    *out = a * b;
+    return true;
+}
+
+/* *out = a + b; false (and *out untouched) if that exceeds ZC_SIZE_MAX. */
+static inline bool zc_add_size(size_t a, size_t b, size_t *out)
+{
+    if (a > ZC_SIZE_MAX || b > ZC_SIZE_MAX - a) {
+        return false;
+    }
+    *out = a + b;
+    return true;
+}
+
+static inline uint32_t zc_load_le32(const void *p)
+{
+    const uint8_t *b = p;
+    return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+}
+
+static inline uint64_t zc_load_le64(const void *p)
+{
+    const uint8_t *b = p;
+    return (uint64_t)zc_load_le32(b) | (uint64_t)zc_load_le32(b + 4) << 32;
+}
+
+static inline void zc_store_le32(void *p, uint32_t v)
+{
+    uint8_t *b = p;
+    for (int i = 0; i < 4; i++) {
+        b[i] = (uint8_t)(v >> (8 * i));
+    }
+}
+
+static inline void zc_store_le64(void *p, uint64_t v)
+{
+    zc_store_le32(p, (uint32_t)v);
+    zc_store_le32((uint8_t *)p + 4, (uint32_t)(v >> 32));
+}
+
+#endif

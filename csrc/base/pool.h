@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The process-wide thread pool.  Nothing runs and nothing is allocated before the first job that
+ * is worth sharing.
+ */
+#ifndef ZC_BASE_POOL_H
+#define ZC_BASE_POOL_H
+
+#include <stddef.h>
+
+#include "status.h"
+#include "workspace.h"
+
+/* Do item number `item` of a job.  A failure stops the job. */
+typedef zc_status (*zc_task)(void *job, size_t item, zc_workspace *ws, zc_error *err);
+
+/* Asked about every 50 ms by the calling thread; non-zero cancels the job.  May be NULL. */
+typedef int (*zc_poll)(void *arg);
+
+typedef struct zc_run {
+    zc_task task;
+    void *job;
+    size_t n_items;
+    int threads;             /* most threads to use, the caller included; 0: the pool's default */
+    size_t grain;            /* items taken at a time; 0: one */
+    zc_poll poll;
+    void *poll_arg;
+} zc_run;
+
+/*
+ * Run all items and return when none is running any more.
+ *
+ * The calling thread works too, so that a job never waits for another one to end, and a task may
+ * itself start a job.  Each participant starts in a part of the item range far from the others'
+ * (neighbouring items tend to share pages of the output) and takes from the fullest part when its own
+ * is used up.  The first failure is kept in err, the item it happened in in *failed_item (may be NULL);
+ * the items not yet begun are then skipped.  ZC_ERR_CANCELLED when poll asked for it.
+ * Answers poll within 0.1 s even while every participant works on a long item (the caller then
+ * watches instead of working, see pool.c); still waits for running items to notice
+ * zc_workspace_cancelled.
+ * Thread-safe.  A child process after fork() starts with an empty pool.
+ */
+zc_status zc_pool_run(const zc_run *run, size_t *failed_item, zc_error *err);
+
+/* A workspace for work on the calling thread alone; give it back with zc_pool_release. */
+zc_workspace *zc_pool_borrow(zc_error *err);
+void zc_pool_release(zc_workspace *ws);
+
+/* The default number of threads: what zc_pool_set_threads said, else the CPUs that affinity mask and
+ * cgroup quota leave to this process (at least 1). */
+int zc_pool_threads(void);
+void zc_pool_set_threads(int threads);   /* 0: back to the machine's own number */
+int zc_pool_cpus(void);                  /* affinity mask and cgroup quota, nothing else */
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What one thread keeps between chunks: a stack of scratch buffers and the decompression
+ * contexts of the linked libraries.  A workspace is used by one thread at a time.
+ */
+#ifndef ZC_BASE_WORKSPACE_H
+#define ZC_BASE_WORKSPACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "status.h"
+
+#define ZC_SCRATCH_DEPTH 32      /* buffers that may be open at once (nested shards need few) */
+#define ZC_CONTEXT_SLOTS 8       /* library contexts kept, see codecs/contexts.h */
+
+typedef struct zc_workspace {
+    struct { void *data; size_t capacity; } scratch[ZC_SCRATCH_DEPTH];
+    int depth;
+    struct { void *context; void (*destroy)(void *); } contexts[ZC_CONTEXT_SLOTS];
+    const _Atomic int *cancelled;     /* set while a job runs; see zc_workspace_cancelled */
+    struct zc_workspace *next;       /* free list of the pool */
+} zc_workspace;
+
+zc_workspace *zc_workspace_new(void);          /* NULL when out of memory */
+void zc_workspace_free(zc_workspace *ws);
+
+/* Open a buffer of at least n bytes (64-byte aligned, contents undefined).  It stays valid until
+ * the matching pop; buffers are kept and reused.  NULL (with err filled) when out of memory. */
+void *zc_scratch_push(zc_workspace *ws, size_t n, zc_error *err);
+void zc_scratch_pop(zc_workspace *ws);
+
+/* Enlarge the buffer opened last to n bytes and keep its first `used` bytes.  May move it. */
+void *zc_scratch_grow(zc_workspace *ws, size_t used, size_t n, zc_error *err);
+
+/* Give memory back so that at most `keep` bytes of scratch stay. */
+void zc_workspace_trim(zc_workspace *ws, size_t keep);
+
+/* True once the job that runs in this workspace was cancelled: long loops ask between pieces. */
+static inline bool zc_workspace_cancelled(const zc_workspace *ws)
+{
+    return ws->cancelled != NULL && *ws->cancelled;
+}
+
+#endif

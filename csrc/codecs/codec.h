@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bytes -> bytes codecs: one table entry each, one bounded decode for all.
+ */
+#ifndef ZC_CODECS_CODEC_H
+#define ZC_CODECS_CODEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "base/workspace.h"
+
+typedef enum zc_blosc_compressor {
+    ZC_BLOSC_BLOSCLZ, ZC_BLOSC_LZ4, ZC_BLOSC_LZ4HC, ZC_BLOSC_SNAPPY, ZC_BLOSC_ZLIB, ZC_BLOSC_ZSTD
+} zc_blosc_compressor;
+
+typedef enum zc_blosc_shuffle { ZC_BLOSC_NOSHUFFLE, ZC_BLOSC_BYTESHUFFLE, ZC_BLOSC_BITSHUFFLE } zc_blosc_shuffle;
+
+typedef struct zc_codec_class zc_codec_class;
+
+/* One configured codec: plain data, copied freely. */
+typedef struct zc_codec {
+    const zc_codec_class *cls;
+    int level;               /* of those codecs that have one; lz4: acceleration */
+    bool checksum;           /* zstd: frame checksum */
+    bool at_start;           /* checksum codecs: before the data instead of behind them */
+    struct {
+        zc_blosc_compressor compressor;
+        zc_blosc_shuffle shuffle;
+        size_t typesize;     /* 1 to 255 */
+        size_t blocksize;    /* 0: blosc chooses */
+    } blosc;
+} zc_codec;
+
+struct zc_codec_class {
+    const char *name;        /* "blosc", "gzip", "zlib", "zstd", "lz4", "crc32c", ... */
+
+    /* Most input bytes that one call can encode, and most output bytes that one encoded value can stand for. */
+    size_t max_decoded;
+
+    /* Size of the encoding where it depends on n alone (checksums, filters), else false. */
+    bool fixed_size;
+
+    /* Most bytes that the encoding of n bytes can take; false if n is beyond the codec's limit. */
+    bool (*bound)(const zc_codec *codec, size_t n, size_t *out);
+
+    /* Encode src[0..n) to dst[0..cap); *written is the size.  cap is at least bound(n). */
+    zc_status (*encode)(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
+                        uint8_t *dst, size_t cap, size_t *written, zc_error *err);
+
+    /*
+     * Decode src[0..n) to dst[0..cap); *written is the size.  Never writes past cap, never reads past
+     * n, allocates nothing that the header asks for; more than cap bytes is ZC_ERR_SIZE, all other faults
+     * of the data ZC_ERR_CORRUPT or ZC_ERR_CHECKSUM.  Trailing bytes behind a complete stream are
+     * ZC_ERR_CORRUPT.  dst and src do not overlap.
+     */
+    zc_status (*decode)(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
+                        uint8_t *dst, size_t cap, size_t *written, zc_error *err);
+
+    /*
+     * Decoding by blocks, where the format has them (blosc), else both NULL.  open_blocks checks
+     * the header against the expected decoded size once and gives the block length in bytes (the last block may
+     * be shorter); decode_block(offset, nbytes) decodes any byte range, cheaply where it is made of whole
+     * blocks.
+     */
+    zc_status (*open_blocks)(const zc_codec *codec, const uint8_t *src, size_t n, size_t decoded,
+                             size_t *block, zc_error *err);
+    zc_status (*decode_range)(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
+                              size_t offset, size_t nbytes, uint8_t *dst, zc_error *err);
+};
+
+/* The class of that name, or NULL. */
+const zc_codec_class *zc_codec_find(const char *name);
+
+/* All classes, ending with NULL. */
+extern const zc_codec_class *const zc_codec_classes[];
+
+/* A codec of that name with its default configuration; false if the name is unknown. */
+bool zc_codec_init(zc_codec *codec, const char *name);
+
+/* Call decode and demand exactly `decoded` bytes; names the codec in err. */
+zc_status zc_codec_decode_exact(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
+                                uint8_t *dst, size_t decoded, zc_error *err);
+
+#endif

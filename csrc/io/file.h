@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Files, the same on POSIX and Windows.  Paths are UTF-8 (POSIX: bytes as they are).
+ */
+#ifndef ZC_IO_FILE_H
+#define ZC_IO_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+/* A directory held open, so that many files below it are opened without resolving the whole path. */
+typedef struct zc_dir zc_dir;
+
+/* An open file.  One descriptor, one file version: a writer that replaces the file meanwhile does
+ * not show. */
+typedef struct zc_file {
+    intptr_t handle;
+    uint64_t size;           /* at the time of opening */
+    int64_t mtime_ns;
+    uint64_t inode;
+} zc_file;
+
+/* ZC_ERR_MISSING if the directory does not exist. */
+zc_status zc_dir_open(const char *path, zc_dir **out, zc_error *err);
+void zc_dir_close(zc_dir *dir);
+
+/*
+ * Open a regular file for reading; name is relative to dir (dir NULL: a path of its own).
+ * ZC_ERR_MISSING if nothing is there (ENOENT, or ENOTDIR because a parent is a file) - and only
+ * then.  A directory, FIFO, socket or device is ZC_ERR_IO at once, never a hang.
+ */
+zc_status zc_file_open(const zc_dir *dir, const char *name, zc_file *out, zc_error *err);
+void zc_file_close(zc_file *file);
+
+/* Read exactly n bytes at offset; ZC_ERR_CORRUPT if the file ends before that. */
+zc_status zc_file_read(const zc_file *file, uint64_t offset, void *dst, size_t n, zc_error *err);
+
+/*
+ * Put n bytes in place of name, atomically: written to a temporary file in the same directory, then
+ * renamed.  Missing parent directories are created.  sync: fsync the file, rename, fsync the directory.
+ * On any failure the old file stays and the temporary one is removed.
+ * The temporary name is ".zc-" + 16 hex digits + ".partial" (see zc_file_is_temporary): listings skip it.
+ */
+zc_status zc_file_replace(const zc_dir *dir, const char *name, const void *src, size_t n, bool sync,
+                          zc_error *err);
+
+/* The same, but ZC_ERR_IO with EEXIST if name exists already (link(2), no window in between). */
+zc_status zc_file_create(const zc_dir *dir, const char *name, const void *src, size_t n, bool sync,
+                         zc_error *err);
+
+/* Remove a file; a file that is not there is no error. */
+zc_status zc_file_remove(const zc_dir *dir, const char *name, zc_error *err);
+
+/* Is this last path component a name that zc_file_replace makes for its temporary files? */
+bool zc_file_is_temporary(const char *component);
+
+#endif

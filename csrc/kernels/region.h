@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * n-dimensional strided memory: copy (byte swap x transposition x strides, in one pass), fill,
+ * compare with a fill value.  Nothing allocates, nothing fails.
+ */
+#ifndef ZC_KERNELS_REGION_H
+#define ZC_KERNELS_REGION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ZC_MAX_DIMS 64
+
+/* Inside one item: `count` words of `word` bytes (2, 4, 8), from byte `offset` on, to be reversed each. */
+typedef struct zc_swap_field {
+    uint32_t offset;
+    uint32_t word;
+    uint32_t count;
+} zc_swap_field;
+
+/* One array element. */
+typedef struct zc_item {
+    size_t size;                 /* bytes, any number >= 1 */
+    uint32_t word;               /* 0: as it is; 2, 4, 8: swap all words of that size; then size % word == 0 */
+    uint32_t n_fields;           /* > 0: swap these fields instead (structured data) */
+    const zc_swap_field *fields;
+} zc_item;
+
+/*
+ * dst[i] = src[i] for all index tuples i of shape, each item byte-swapped as `item` says.
+ * Strides are in bytes and may be negative, zero (src only) or unaligned.  dst and src do not
+ * overlap.  ndim from 0 to ZC_MAX_DIMS; an empty shape copies nothing.
+ */
+void zc_region_copy(int ndim, const int64_t *shape, void *dst, const int64_t *dst_strides,
+                    const void *src, const int64_t *src_strides, const zc_item *item);
+
+/*
+ * The same where a dimension goes through an index table: the byte offset of position k in dimension d is
+ * dst_table[d][k] if that is not NULL, else k * dst_strides[d]; likewise for src.
+ */
+void zc_region_gather(int ndim, const int64_t *shape,
+                      void *dst, const int64_t *dst_strides, const int64_t *const *dst_table,
+                      const void *src, const int64_t *src_strides, const int64_t *const *src_table,
+                      const zc_item *item);
+
+/* dst + dst_offset[k] = src + src_offset[k] for k < n (single items). */
+void zc_points_copy(size_t n, void *dst, const int64_t *dst_offset, const void *src,
+                    const int64_t *src_offset, const zc_item *item);
+
+/* Copy n contiguous items with byte swapping; dst == src is allowed, other overlap is not. */
+void zc_items_copy(size_t n, void *dst, const void *src, const zc_item *item);
+
+/* Set all items of a region to the item at `fill` (no byte swapping). */
+void zc_region_fill(int ndim, const int64_t *shape, void *dst, const int64_t *dst_strides,
+                    size_t itemsize, const void *fill);
+
+/* Are n contiguous items all equal to the item at `fill`, bit for bit?  Early exit. */
+bool zc_equals_fill(const void *src, size_t n, size_t itemsize, const void *fill);
+
+/* The same for a strided region. */
+bool zc_region_equals_fill(int ndim, const int64_t *shape, const void *src, const int64_t *strides,
+                           size_t itemsize, const void *fill);
+
+typedef enum zc_float_kind { ZC_FLOAT16 = 2, ZC_FLOAT32 = 4, ZC_FLOAT64 = 8 } zc_float_kind;
+
+/* As zc_equals_fill, but by value: any NaN equals any NaN and -0.0 equals 0.0.  n counts floats
+ * (a complex number is two), fill points to n_fill floats that repeat. */
+bool zc_equals_fill_float(const void *src, size_t n, zc_float_kind kind, const void *fill, size_t n_fill);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The C tests' own few lines of harness: each test program lists its cases in main().
+ *
+ *     static void adds(void) { CHECK(1 + 1 == 2); }
+ *     int main(void) { RUN(adds); return check_report("arith"); }
+ */
+#ifndef ZC_TESTS_CHECK_H
+#define ZC_TESTS_CHECK_H
+
+#include <stdio.h>
+#include <string.h>
+
+static int check_failures;
+static int check_count;
+static int check_cases;
+static const char *check_case = "";
+
+#define CHECK(condition)                                                                         \
+    do {                                                                                         \
+        check_count++;                                                                           \
+        if (!(condition)) {                                                                      \
+            check_failures++;                                                                    \
+            fprintf(stderr, "%s:%d: %s: failed: %s\n", __FILE__, __LINE__, check_case, #condition); \
+        }                                                                                        \
+    } while (0)
+
+#define RUN(test)                                                                                \
+    do {                                                                                         \
+        check_case = #test;                                                                      \
+        check_cases++;                                                                           \
+        test();                                                                                  \
+    } while (0)
+
+static inline int check_report(const char *name)
+{
+    printf("%-24s %3d cases %8d checks  %s\n", name, check_cases, check_count,
+           check_failures ? "FAILED" : "ok");
+    return check_failures ? 1 : 0;
+}
+
+#endif
