@@ -23,7 +23,7 @@ typedef struct zc_run {
     size_t n_items;
     int threads;             /* most threads to use, the caller included; 0: the pool's default */
     size_t grain;            /* items taken at a time; 0: one */
-    zc_poll poll;
+    zc_poll poll;            /* NULL in a job started by a task: that of the job around it */
     void *poll_arg;
 } zc_run;
 
@@ -31,14 +31,18 @@ typedef struct zc_run {
  * Run all items and return when none is running any more.
  *
  * The calling thread works too, so that a job never waits for another one to end, and a task may
- * itself start a job.  Each participant starts in a part of the item range far from the others'
- * (neighbouring items tend to share pages of the output) and takes from the fullest part when its own
- * is used up.  The first failure is kept in err, the item it happened in in *failed_item (may be NULL);
- * the items not yet begun are then skipped.  ZC_ERR_CANCELLED when poll asked for it.
- * Answers poll within 0.1 s even while every participant works on a long item (the caller then
- * watches instead of working, see pool.c); still waits for running items to notice
- * zc_workspace_cancelled.
- * Thread-safe.  A child process after fork() starts with an empty pool.
+ * itself start a job (which is cancelled with the one around it).  Each participant starts in a part of the
+ * item range far from the others' (neighbouring items tend to share pages of the output) and takes from the
+ * fullest part when its own is used up.  The first failure is kept in err, the item it happened in in
+ * *failed_item (may be NULL; SIZE_MAX where no item failed); the items not yet begun are then skipped.
+ * ZC_ERR_CANCELLED when poll asked for it, even if all items are done.
+ *
+ * poll is called between items, inside of items that ask zc_workspace_cancelled, and while waiting for
+ * others.  A caller whose items turn out to be slow leaves them to a worker and watches.  So poll is answered
+ * within 0.1 s, except while the calling thread is inside of a long item that never asks.  Running items are
+ * waited for: they write into the caller's memory.
+ * Thread-safe.  A child process after fork() starts with an empty pool; a job whose own poll or task forks
+ * ends in the child with ZC_ERR_CANCELLED.
  */
 zc_status zc_pool_run(const zc_run *run, size_t *failed_item, zc_error *err);
 

@@ -5,6 +5,7 @@
 #ifndef ZC_BASE_STATUS_H
 #define ZC_BASE_STATUS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,6 +32,9 @@ typedef struct zc_error {
     int sys_errno;           /* errno where status is ZC_ERR_IO, else 0 */
     char codec[32];          /* name of the codec that failed, or "" */
     char message[320];       /* one clause in plain English, no final full stop */
+    bool in_shard;           /* the fault lies in one inner chunk of a shard: */
+    uint64_t inner_chunk;    /*   its number in C order */
+    uint64_t offset, nbytes; /*   its place in the shard */
 } zc_error;
 
 #if defined(__GNUC__) || defined(__clang__)

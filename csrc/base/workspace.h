@@ -19,6 +19,8 @@ typedef struct zc_workspace {
     int depth;
     struct { void *context; void (*destroy)(void *); } contexts[ZC_CONTEXT_SLOTS];
     const _Atomic int *cancelled;     /* set while a job runs; see zc_workspace_cancelled */
+    bool (*poll)(void *watch);       /* set on the thread that called for the job: asks whether to go on */
+    void *watch;
     struct zc_workspace *next;       /* free list of the pool */
 } zc_workspace;
 
@@ -36,10 +38,14 @@ void *zc_scratch_grow(zc_workspace *ws, size_t used, size_t n, zc_error *err);
 /* Give memory back so that at most `keep` bytes of scratch stay. */
 void zc_workspace_trim(zc_workspace *ws, size_t keep);
 
-/* True once the job that runs in this workspace was cancelled: long loops ask between pieces. */
+/*
+ * True once the job that runs in this workspace was cancelled: long loops ask between pieces, each of some
+ * milliseconds.  On the thread that called for the job this also asks the caller's poll when that is due, so
+ * that an interrupt is answered in the middle of a long item.
+ */
 static inline bool zc_workspace_cancelled(const zc_workspace *ws)
 {
-    return ws->cancelled != NULL && *ws->cancelled;
+    return (ws->cancelled != NULL && *ws->cancelled) || (ws->poll != NULL && ws->poll(ws->watch));
 }
 
 #endif

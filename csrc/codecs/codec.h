@@ -16,7 +16,9 @@ typedef enum zc_blosc_compressor {
     ZC_BLOSC_BLOSCLZ, ZC_BLOSC_LZ4, ZC_BLOSC_LZ4HC, ZC_BLOSC_SNAPPY, ZC_BLOSC_ZLIB, ZC_BLOSC_ZSTD
 } zc_blosc_compressor;
 
-typedef enum zc_blosc_shuffle { ZC_BLOSC_NOSHUFFLE, ZC_BLOSC_BYTESHUFFLE, ZC_BLOSC_BITSHUFFLE } zc_blosc_shuffle;
+typedef enum zc_blosc_shuffle {
+    ZC_BLOSC_NOSHUFFLE, ZC_BLOSC_BYTESHUFFLE, ZC_BLOSC_BITSHUFFLE
+} zc_blosc_shuffle;
 
 typedef struct zc_codec_class zc_codec_class;
 
@@ -37,7 +39,7 @@ typedef struct zc_codec {
 struct zc_codec_class {
     const char *name;        /* "blosc", "gzip", "zlib", "zstd", "lz4", "crc32c", ... */
 
-    /* Most input bytes that one call can encode, and most output bytes that one encoded value can stand for. */
+    /* Most bytes that one call can encode, and that one encoded value can stand for. */
     size_t max_decoded;
 
     /* Size of the encoding where it depends on n alone (checksums, filters), else false. */
@@ -60,15 +62,31 @@ struct zc_codec_class {
                         uint8_t *dst, size_t cap, size_t *written, zc_error *err);
 
     /*
-     * Decoding by blocks, where the format has them (blosc), else both NULL.  open_blocks checks
-     * the header against the expected decoded size once and gives the block length in bytes (the last block may
-     * be shorter); decode_block(offset, nbytes) decodes any byte range, cheaply where it is made of whole
-     * blocks.
+     * Decoding by blocks, where the format has them (blosc), else both NULL.  open_blocks checks the header
+     * against the expected decoded size once and gives the block length in bytes (the last block may be
+     * shorter); decode_range decodes any byte range, cheaply where it is made of whole blocks.  Neither sees
+     * faults in blocks that it does not touch.
      */
     zc_status (*open_blocks)(const zc_codec *codec, const uint8_t *src, size_t n, size_t decoded,
                              size_t *block, zc_error *err);
     zc_status (*decode_range)(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
                               size_t offset, size_t nbytes, uint8_t *dst, zc_error *err);
+
+    /*
+     * Decoding in place, for codecs that only add bytes around the data (checksums), else NULL: check src and
+     * point *out to the data inside of it.
+     */
+    zc_status (*strip)(const zc_codec *codec, const uint8_t *src, size_t n, const uint8_t **out,
+                       size_t *out_n, zc_error *err);
+
+    /* Can encode follow this configuration?  ZC_ERR_ARGUMENT or ZC_ERR_UNSUPPORTED if not.  NULL: always. */
+    zc_status (*check)(const zc_codec *codec, zc_error *err);
+
+    /* Of the checksum codecs: the four bytes, little-endian, that stand beside the data. */
+    uint32_t (*checksum)(const uint8_t *data, size_t n);
+
+    /* What zc_codec_init sets (its cls is not used). */
+    zc_codec defaults;
 };
 
 /* The class of that name, or NULL. */
@@ -79,6 +97,13 @@ extern const zc_codec_class *const zc_codec_classes[];
 
 /* A codec of that name with its default configuration; false if the name is unknown. */
 bool zc_codec_init(zc_codec *codec, const char *name);
+
+/* Refuse a configuration that cannot be encoded with; names the codec in err. */
+zc_status zc_codec_check(const zc_codec *codec, zc_error *err);
+
+/* Call encode; names the codec in err. */
+zc_status zc_codec_encode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
+                          uint8_t *dst, size_t cap, size_t *written, zc_error *err);
 
 /* Call decode and demand exactly `decoded` bytes; names the codec in err. */
 zc_status zc_codec_decode_exact(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,

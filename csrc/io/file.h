@@ -23,14 +23,15 @@ typedef struct zc_file {
     uint64_t inode;
 } zc_file;
 
-/* ZC_ERR_MISSING if the directory does not exist. */
+/* ZC_ERR_MISSING if the directory does not exist; a file in its place is ZC_ERR_IO. */
 zc_status zc_dir_open(const char *path, zc_dir **out, zc_error *err);
 void zc_dir_close(zc_dir *dir);
 
 /*
  * Open a regular file for reading; name is relative to dir (dir NULL: a path of its own).
  * ZC_ERR_MISSING if nothing is there (ENOENT, or ENOTDIR because a parent is a file) - and only
- * then.  A directory, FIFO, socket or device is ZC_ERR_IO at once, never a hang.
+ * then.  A directory, FIFO, socket, device or symbolic link to nothing (content kept elsewhere, as by
+ * git-annex) is ZC_ERR_IO at once, never a hang.
  */
 zc_status zc_file_open(const zc_dir *dir, const char *name, zc_file *out, zc_error *err);
 void zc_file_close(zc_file *file);
@@ -41,18 +42,29 @@ zc_status zc_file_read(const zc_file *file, uint64_t offset, void *dst, size_t n
 /*
  * Put n bytes in place of name, atomically: written to a temporary file in the same directory, then
  * renamed.  Missing parent directories are created.  sync: fsync the file, rename, fsync the directory.
- * On any failure the old file stays and the temporary one is removed.
+ * On any failure the old file stays and the temporary one is removed (only where the directory cannot be
+ * synced afterwards, the new file is in place already).
  * The temporary name is ".zc-" + 16 hex digits + ".partial" (see zc_file_is_temporary): listings skip it.
  */
 zc_status zc_file_replace(const zc_dir *dir, const char *name, const void *src, size_t n, bool sync,
                           zc_error *err);
 
-/* The same, but ZC_ERR_IO with EEXIST if name exists already (link(2), no window in between). */
+/* The same, but ZC_ERR_IO with EEXIST if name exists already; of several callers one wins.  (On the few file
+ * systems without renameat2 and hard links a reader may see an empty file for a moment.) */
 zc_status zc_file_create(const zc_dir *dir, const char *name, const void *src, size_t n, bool sync,
                          zc_error *err);
 
 /* Remove a file; a file that is not there is no error. */
 zc_status zc_file_remove(const zc_dir *dir, const char *name, zc_error *err);
+
+/*
+ * Remove the temporary files that killed writers left in the directory path and below it (symbolic links
+ * are not followed), if they were last written more than older_than_s seconds ago.  *removed (may be NULL)
+ * counts them.  Goes on after a failure and reports the first one.  ZC_ERR_MISSING if there is no such
+ * directory.
+ */
+zc_status zc_dir_clean_temporaries(const char *path, int64_t older_than_s, size_t *removed,
+                                   zc_error *err);
 
 /* Is this last path component a name that zc_file_replace makes for its temporary files? */
 bool zc_file_is_temporary(const char *component);

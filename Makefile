@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT
+#
+# Everything runs in .venv, which is made from the best Python at hand (PYTHON=... chooses another).
+
+ENV := .venv
+PY := $(ENV)/bin/python
+PYTHON ?= $(word 2,$(shell wheels/pythons.sh))
+PYTEST := $(PY) -m pytest
+PYTEST_ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help env build test pytest demo smoke csrc-test csrc-asan csrc-tsan asan tsan bench lint wheel clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# ---- environment and build ----
+
+env: $(ENV)/.complete ## create .venv with everything that building and testing needs
+
+$(ENV)/.created:
+	@test -n "$(PYTHON)" || { echo "error: no CPython >= 3.11 with headers and venv found: install python3-dev and" \
+	    "python3-venv (or pyenv), or say PYTHON=/path/to/python" >&2; exit 1; }
+	rm -rf $(ENV)
+	$(PYTHON) -m venv $(ENV)
+	$(PY) -m pip install -qq --upgrade 'pip>=24'
+	@touch $@
+
+$(ENV)/.complete: $(ENV)/.created pyproject.toml wheels/requirements.py
+	$(PY) wheels/requirements.py build dev > $(ENV)/requirements.txt
+	$(PY) -m pip install -qq --upgrade -r $(ENV)/requirements.txt
+	ZARRCORE_EXTENSIONS=0 $(PY) -m pip install -qq --no-deps --no-build-isolation -e .
+	@touch $@
+
+build: $(ENV)/.complete ## compile what changed, in place
+	$(PY) setup.py --quiet build_ext --inplace
+
+# ---- tests ----
+
+test: csrc-test pytest smoke ## everything: C tests, Python tests, the other Pythons of this machine
+
+pytest: build ## the Python tests (PYTEST_ARGS=...)
+	$(PYTEST) $(PYTEST_ARGS)
+
+NATIVE = NATIVE_CFLAGS="$$($(PY) wheels/native_libs.py --cflags)" NATIVE_LIBS="$$($(PY) wheels/native_libs.py --libs)"
+
+csrc-test: $(ENV)/.complete ## the C core by itself
+	$(MAKE) --no-print-directory -s -C csrc check $(NATIVE)
+
+csrc-asan: $(ENV)/.complete ## the same under AddressSanitizer and UBSan
+	$(MAKE) --no-print-directory -s -C csrc check SANITIZE=address,undefined $(NATIVE)
+
+csrc-tsan: $(ENV)/.complete ## the same under ThreadSanitizer
+	$(MAKE) --no-print-directory -s -C csrc check SANITIZE=thread $(NATIVE)
+
+# An instrumented copy of the package; PYTHONSAFEPATH keeps the one in this directory out of the way.
+INSTRUMENTED = ZARRCORE_SANITIZE=$(1) $(PY) setup.py --quiet build --build-base build/$(2) --build-lib build/$(2)/lib
+PRELOAD = LD_PRELOAD="$(foreach lib,$(1),$(shell $(or $(CC),cc) -print-file-name=lib$(lib).so))"
+IN_COPY = PYTHONSAFEPATH=1 PYTHONMALLOC=malloc PYTHONPATH=$(CURDIR)/build/$(1)/lib
+
+asan: $(ENV)/.complete ## the Python tests under AddressSanitizer and UBSan
+	$(call INSTRUMENTED,address$(comma)undefined,asan)
+	$(call PRELOAD,asan ubsan) $(call IN_COPY,asan) \
+	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+	    $(PYTEST) -s -p no:cacheprovider --timeout=600 $(PYTEST_ARGS)
+
+tsan: $(ENV)/.complete ## the Python tests of concurrency under ThreadSanitizer
+	$(call INSTRUMENTED,thread,tsan)
+	$(call PRELOAD,tsan) $(call IN_COPY,tsan) TSAN_OPTIONS=exitcode=66 \
+	    $(PYTEST) -s -p no:cacheprovider --timeout=600 -m threads $(PYTEST_ARGS)
+
+comma := ,
+
+smoke: $(ENV)/.complete ## build a wheel for each other Python here, install it, import it, write and read back
+	wheels/smoke.sh $(PY)
+
+# ---- the rest ----
+
+demo: build ## run the demonstration
+	$(PY) examples/demo.py
+
+bench: build ## run the benchmarks
+	$(PY) -m benchmarks
+
+lint: build ## style of Python, warnings of C
+	$(PY) -m ruff check zarrcore tests wheels setup.py
+	$(MAKE) --no-print-directory -s -C csrc all BUILD=../build/csrc/lint WERROR=1 $(NATIVE)
+
+wheel: $(ENV)/.complete ## an sdist, and from it a wheel for the Python of .venv, into dist/
+	rm -rf dist
+	$(PY) -m build
+	$(PY) wheels/check_wheel.py dist/*.whl
+
+clean: ## remove what was built; .venv stays
+	rm -rf build dist *.egg-info zarrcore/_core/*.so .pytest_cache .hypothesis
+	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +

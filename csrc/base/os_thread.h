@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Threads of the operating system: the little that the core needs, the same on POSIX and Windows.
+ */
+#ifndef ZC_BASE_OS_THREAD_H
+#define ZC_BASE_OS_THREAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef _WIN32
+
+#ifndef WIN32_LEAN_AND_MEAN
+#define WIN32_LEAN_AND_MEAN
+#endif
+#include <windows.h>
+
+typedef SRWLOCK zc_mutex;
+typedef CONDITION_VARIABLE zc_cond;
+
+#define ZC_MUTEX_INIT SRWLOCK_INIT
+#define ZC_COND_INIT CONDITION_VARIABLE_INIT
+
+static inline void zc_mutex_init(zc_mutex *m) { InitializeSRWLock(m); }
+static inline void zc_mutex_destroy(zc_mutex *m) { (void)m; }
+static inline void zc_mutex_lock(zc_mutex *m) { AcquireSRWLockExclusive(m); }
+static inline void zc_mutex_unlock(zc_mutex *m) { ReleaseSRWLockExclusive(m); }
+static inline void zc_cond_destroy(zc_cond *c) { (void)c; }
+static inline void zc_cond_wait(zc_cond *c, zc_mutex *m) { SleepConditionVariableSRW(c, m, INFINITE, 0); }
+static inline void zc_cond_signal(zc_cond *c) { WakeConditionVariable(c); }
+
+#else
+
+#include <pthread.h>
+
+typedef pthread_mutex_t zc_mutex;
+typedef pthread_cond_t zc_cond;
+
+#define ZC_MUTEX_INIT PTHREAD_MUTEX_INITIALIZER
+#define ZC_COND_INIT PTHREAD_COND_INITIALIZER     /* without zc_cond_wait_for */
+
+static inline void zc_mutex_init(zc_mutex *m) { pthread_mutex_init(m, NULL); }
+static inline void zc_mutex_destroy(zc_mutex *m) { pthread_mutex_destroy(m); }
+static inline void zc_mutex_lock(zc_mutex *m) { pthread_mutex_lock(m); }
+static inline void zc_mutex_unlock(zc_mutex *m) { pthread_mutex_unlock(m); }
+static inline void zc_cond_destroy(zc_cond *c) { pthread_cond_destroy(c); }
+static inline void zc_cond_wait(zc_cond *c, zc_mutex *m) { pthread_cond_wait(c, m); }
+static inline void zc_cond_signal(zc_cond *c) { pthread_cond_signal(c); }
+
+#endif
+
+/* A condition whose waits may be limited. */
+void zc_cond_init(zc_cond *c);
+
+/* Wait for a signal, but no longer than that.  May wake early, as every wait may. */
+void zc_cond_wait_for(zc_cond *c, zc_mutex *m, int64_t ns);
+
+/* A clock that never jumps, read in a few nanoseconds; some milliseconds coarse. */
+int64_t zc_now_ns(void);
+
+/* Start a detached thread with a small stack on which no asynchronous signal is delivered: those are for
+ * the application's own threads.  False if the system gives no thread. */
+bool zc_thread_start(void (*main)(void));
+
+/* Call child in the child process after each fork(); nothing where there is no fork. */
+void zc_at_fork(void (*child)(void));
+
+#endif

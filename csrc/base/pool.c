@@ -1,0 +1,614 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See pool.h.  A job lives on the stack of the thread that called for it.  While it wants helpers it stands
+ * in the pool's list; workers join the listed job with the fewest helpers.  The caller takes it off the
+ * list and returns once nothing is left and no helper is inside.
+ *
+ * Locks: the pool's guards the list and who helps whom; a job's guards stealing and the first
+ * failure; free_list_lock the workspaces.  None is held while another is taken or while foreign code runs.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include "base/pool.h"
+
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "base/cpu_count.h"
+#include "base/os_thread.h"
+#include "base/shares.h"
+
+#define MAX_THREADS 512                      /* per job, and workers in all */
+#define POLL_NS (INT64_C(50) * 1000000)
+#define SLOW_UNIT_NS (INT64_C(20) * 1000000)   /* a caller busy for longer leaves the work to others */
+#define KEEP_NBYTES ((size_t)8 << 20)         /* scratch that a workspace keeps between jobs */
+#define WAKE_AT_ONCE 2                       /* each one woken wakes two more: a tree, not a queue */
+
+typedef struct job {
+    const zc_run *run;
+    struct job *outer;           /* the job whose task called for this one */
+    zc_poll poll;
+    void *poll_arg;
+    _Atomic int stop;            /* failed or cancelled: begin no further item */
+
+    zc_mutex lock;
+    zc_status status;            /* the first failure */
+    size_t failed_item;
+    zc_error *error;
+
+    zc_share *shares;            /* NULL: the caller works alone */
+    int n_shares;
+    uint32_t n_units;
+    size_t grain;
+
+    /* Under the pool's lock. */
+    struct job *next;
+    zc_cond idle;                /* the last helper has left */
+    _Atomic int helpers;
+    int wanted;                  /* more helpers that would be of use */
+    int joined;
+    bool relieved;               /* a worker has been asked in place of the caller */
+} job;
+
+static struct {
+    zc_mutex lock;
+    zc_cond work;
+    job *jobs;
+    int workers;
+    int sleeping;
+    int wanted;                  /* sum over the jobs */
+    _Atomic int poorest;         /* fewest helpers of any job that wants more; INT_MAX if none does */
+} pool = {.lock = ZC_MUTEX_INIT, .work = ZC_COND_INIT, .poorest = INT_MAX};
+
+static zc_mutex free_list_lock = ZC_MUTEX_INIT;
+static zc_workspace *free_list;
+
+static _Atomic int chosen_threads;           /* 0: what the machine gives */
+static _Atomic int quota_cpus;               /* 0: not read yet */
+static _Atomic int fork_handled;
+
+static _Thread_local job *current_job;       /* innermost job that this thread works on */
+static _Thread_local bool is_worker;
+static _Thread_local int64_t next_poll_ns;
+
+/* ---- fork ---- */
+
+/* The jobs that the forking thread itself is in the middle of have lost their helpers. */
+static void orphan_jobs(void)
+{
+    for (job *j = current_job; j != NULL; j = j->outer) {
+        if (j->shares == NULL) {
+            continue;
+        }
+        zc_mutex_init(&j->lock);
+        zc_cond_init(&j->idle);
+        j->next = NULL;
+        j->wanted = 0;
+        atomic_store(&j->helpers, 0);
+        if (j->status == ZC_OK) {
+            j->status = zc_fail(j->error, ZC_ERR_CANCELLED, "the process was forked in the middle");
+        }
+        atomic_store(&j->stop, 1);
+    }
+}
+
+/* Locks may be held and lists half changed by threads that do not exist here: forget it all. */
+static void after_fork(void)
+{
+    zc_mutex_init(&pool.lock);
+    zc_cond_init(&pool.work);
+    pool.jobs = NULL;
+    pool.workers = pool.sleeping = pool.wanted = 0;
+    atomic_store(&pool.poorest, INT_MAX);
+    zc_mutex_init(&free_list_lock);
+    free_list = NULL;
+    atomic_store(&quota_cpus, 0);
+    orphan_jobs();
+}
+
+static void handle_fork_once(void)
+{
+    int no = 0;
+
+    if (!atomic_load_explicit(&fork_handled, memory_order_relaxed)
+        && atomic_compare_exchange_strong(&fork_handled, &no, 1)) {
+        zc_at_fork(after_fork);
+    }
+}
+
+/* ---- workspaces ---- */
+
+zc_workspace *zc_pool_borrow(zc_error *err)
+{
+    handle_fork_once();
+    zc_mutex_lock(&free_list_lock);
+    zc_workspace *ws = free_list;
+    if (ws != NULL) {
+        free_list = ws->next;
+    }
+    zc_mutex_unlock(&free_list_lock);
+
+    if (ws == NULL) {
+        ws = zc_workspace_new();
+    }
+    if (ws == NULL) {
+        zc_fail(err, ZC_ERR_MEMORY, "out of memory: no room for a workspace");
+    }
+    return ws;
+}
+
+void zc_pool_release(zc_workspace *ws)
+{
+    if (ws == NULL) {
+        return;
+    }
+    ws->depth = 0;                           /* a task that failed may have left buffers open */
+    ws->cancelled = NULL;
+    ws->poll = NULL;
+    ws->watch = NULL;
+    zc_workspace_trim(ws, KEEP_NBYTES);
+    zc_mutex_lock(&free_list_lock);
+    ws->next = free_list;
+    free_list = ws;
+    zc_mutex_unlock(&free_list_lock);
+}
+
+/* ---- failure and interrupt ---- */
+
+static void fail_job(job *j, zc_status status, size_t item, const zc_error *err)
+{
+    zc_mutex_lock(&j->lock);
+    if (j->status == ZC_OK) {
+        j->status = status;
+        j->failed_item = item;
+        if (j->error != NULL) {
+            *j->error = *err;
+            j->error->status = status;
+        }
+    }
+    zc_mutex_unlock(&j->lock);
+    atomic_store(&j->stop, 1);
+}
+
+static void cancel_job(job *j)
+{
+    zc_error err;
+
+    zc_error_clear(&err);
+    fail_job(j, zc_fail(&err, ZC_ERR_CANCELLED, "interrupted"), SIZE_MAX, &err);
+}
+
+static bool outer_stopped(const job *j)
+{
+    for (const job *outer = j->outer; outer != NULL; outer = outer->outer) {
+        if (atomic_load_explicit(&outer->stop, memory_order_relaxed)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* zc_workspace.poll: for the thread that called for the job, and for helpers of a job inside of another. */
+static bool poll_job(void *watch)
+{
+    job *j = watch;
+
+    if (atomic_load_explicit(&j->stop, memory_order_relaxed)) {
+        return true;
+    }
+    if (outer_stopped(j)) {
+        cancel_job(j);
+        return true;
+    }
+    if (j->poll == NULL || is_worker || zc_now_ns() < next_poll_ns) {
+        return false;
+    }
+    const int asked = j->poll(j->poll_arg);
+    next_poll_ns = zc_now_ns() + POLL_NS;
+    if (asked) {
+        cancel_job(j);
+    }
+    return asked;
+}
+
+/* Let zc_workspace_cancelled answer for this job. */
+static void watch_job(job *j, zc_workspace *ws)
+{
+    ws->cancelled = &j->stop;
+    ws->poll = j->outer != NULL || (j->poll != NULL && !is_worker) ? poll_job : NULL;
+    ws->watch = j;
+}
+
+/*
+ * The time of the next poll belongs to the thread, not to the job: a caller of many short jobs in a row is
+ * asked too.  A time long past says that the thread did something else meanwhile.
+ */
+static void schedule_poll(const job *j)
+{
+    if (j->poll != NULL && j->outer == NULL) {
+        const int64_t now = zc_now_ns();
+
+        if (now - next_poll_ns > POLL_NS) {
+            next_poll_ns = now + POLL_NS;
+        }
+    }
+}
+
+/* ---- taking items ---- */
+
+/* False if the job is to stop. */
+static bool run_items(job *j, size_t begin, size_t end, zc_workspace *ws, zc_error *err)
+{
+    const zc_run *run = j->run;
+
+    for (size_t item = begin; item < end; item++) {
+        if (zc_workspace_cancelled(ws)) {
+            return false;
+        }
+        if (err->status != ZC_OK) {
+            zc_error_clear(err);             /* left by an item that got over its failure */
+        }
+        const zc_status status = run->task(run->job, item, ws, err);
+        if (status != ZC_OK) {
+            fail_job(j, status, item, err);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool next_unit(job *j, zc_share *own, uint32_t *unit)
+{
+    if (zc_share_take(own, unit)) {
+        return true;
+    }
+    zc_mutex_lock(&j->lock);
+    const bool found = zc_shares_steal(j->shares, j->n_shares, own, unit);
+    zc_mutex_unlock(&j->lock);
+    return found;
+}
+
+/* Run the next unit; false if nothing is left or the job is to stop. */
+static bool run_unit(job *j, zc_share *own, zc_workspace *ws, zc_error *err)
+{
+    uint32_t unit;
+
+    if (atomic_load_explicit(&j->stop, memory_order_relaxed) || !next_unit(j, own, &unit)) {
+        return false;
+    }
+    const size_t begin = unit * j->grain, left = j->run->n_items - begin;
+    return run_items(j, begin, begin + (left < j->grain ? left : j->grain), ws, err);
+}
+
+static bool nothing_left(job *j)
+{
+    return atomic_load(&j->stop) || !zc_shares_left(j->shares, j->n_shares);
+}
+
+/* ---- workers: the functions named *_locked are called under the pool's lock ---- */
+
+static job *poorest_job_locked(void)
+{
+    job *poorest = NULL;
+
+    for (job *j = pool.jobs; j != NULL; j = j->next) {
+        if (j->wanted > 0 && (poorest == NULL || j->helpers < poorest->helpers)) {
+            poorest = j;
+        }
+    }
+    return poorest;
+}
+
+static void update_poorest_locked(void)
+{
+    const job *j = poorest_job_locked();
+
+    atomic_store(&pool.poorest, j != NULL ? j->helpers : INT_MAX);
+}
+
+static void want_locked(job *j, int wanted)
+{
+    pool.wanted += wanted - j->wanted;
+    j->wanted = wanted;
+    update_poorest_locked();
+}
+
+static int to_wake_locked(void)
+{
+    const int n = pool.wanted < pool.sleeping ? pool.wanted : pool.sleeping;
+
+    return n < WAKE_AT_ONCE ? n : WAKE_AT_ONCE;
+}
+
+static void wake(int n)
+{
+    for (int i = 0; i < n; i++) {
+        zc_cond_signal(&pool.work);
+    }
+}
+
+/* Another job that wants help has at least two helpers fewer: going there evens things out. */
+static bool needed_elsewhere(const job *j)
+{
+    return atomic_load_explicit(&pool.poorest, memory_order_relaxed)
+           < atomic_load_explicit(&j->helpers, memory_order_relaxed) - 1;
+}
+
+/* Work on a job until nothing is left (false) or another job needs this worker more (true). */
+static bool help(job *j, zc_share *own)
+{
+    bool moving = false;
+    zc_error err;
+    zc_workspace *ws = zc_pool_borrow(NULL);
+
+    if (ws == NULL) {
+        return false;                        /* the caller does it without this worker */
+    }
+    zc_error_clear(&err);
+    watch_job(j, ws);
+    current_job = j;
+    while (!moving && run_unit(j, own, ws, &err)) {
+        moving = needed_elsewhere(j);
+    }
+    current_job = NULL;
+    zc_pool_release(ws);
+    return moving;
+}
+
+static void leave_locked(job *j, bool moving)
+{
+    const int left = atomic_fetch_sub(&j->helpers, 1) - 1;
+
+    want_locked(j, moving ? j->wanted + 1 : 0);
+    if (left == 0) {
+        zc_cond_signal(&j->idle);            /* under the lock: the job may be gone right after it */
+    }
+}
+
+static void worker_main(void)
+{
+    is_worker = true;
+    zc_mutex_lock(&pool.lock);
+    for (;;) {
+        job *j = poorest_job_locked();
+
+        if (j == NULL) {
+            pool.sleeping++;
+            zc_cond_wait(&pool.work, &pool.lock);
+            pool.sleeping--;
+            continue;
+        }
+        zc_share *own = &j->shares[++j->joined % j->n_shares];
+        atomic_fetch_add(&j->helpers, 1);
+        want_locked(j, j->wanted - 1);
+        const int n_wake = to_wake_locked();
+        zc_mutex_unlock(&pool.lock);
+
+        wake(n_wake);
+        const bool moving = help(j, own);
+        zc_mutex_lock(&pool.lock);
+        leave_locked(j, moving);
+    }
+}
+
+/* Have at least n workers, or as many as the system gives. */
+static void grow(int n)
+{
+    zc_mutex_lock(&pool.lock);
+    int missing = (n < MAX_THREADS ? n : MAX_THREADS) - pool.workers;
+    pool.workers += missing > 0 ? missing : 0;
+    zc_mutex_unlock(&pool.lock);
+
+    for (; missing > 0; missing--) {
+        if (!zc_thread_start(worker_main)) {
+            zc_mutex_lock(&pool.lock);
+            pool.workers -= missing;
+            zc_mutex_unlock(&pool.lock);
+            return;
+        }
+    }
+}
+
+/* ---- the caller's side ---- */
+
+static void post(job *j)
+{
+    zc_mutex_lock(&pool.lock);
+    job **last = &pool.jobs;
+    while (*last != NULL) {
+        last = &(*last)->next;
+    }
+    *last = j;
+    want_locked(j, j->n_shares - 1);
+    const int n_wake = to_wake_locked();
+    zc_mutex_unlock(&pool.lock);
+
+    wake(n_wake);
+    grow(j->n_shares - 1);
+}
+
+static void withdraw_locked(job *j)
+{
+    want_locked(j, 0);
+    for (job **at = &pool.jobs; *at != NULL; at = &(*at)->next) {
+        if (*at == j) {
+            *at = j->next;
+            return;
+        }
+    }
+}
+
+/* Ask for a worker in place of the caller, who is to watch.  False if the caller had better go on: nobody
+ * else is at work, and the workers may be waiting for something that this very thread holds. */
+static bool relieve_caller(job *j)
+{
+    zc_mutex_lock(&pool.lock);
+    const bool others = j->helpers > 0;
+    const bool ask = others && !j->relieved;
+    if (ask) {
+        j->relieved = true;
+        want_locked(j, j->wanted + 1);
+    }
+    const int n_wake = ask ? to_wake_locked() : 0;
+    zc_mutex_unlock(&pool.lock);
+
+    wake(n_wake);
+    if (ask) {
+        grow(j->n_shares);
+    }
+    return others;
+}
+
+static void work_as_caller(job *j, zc_workspace *ws, zc_error *err)
+{
+    for (;;) {
+        const int64_t start = j->poll != NULL ? zc_now_ns() : 0;
+
+        if (!run_unit(j, &j->shares[0], ws, err)) {
+            return;
+        }
+        if (j->poll != NULL && zc_now_ns() - start > SLOW_UNIT_NS && relieve_caller(j)) {
+            return;
+        }
+    }
+}
+
+static void wait_for_helper_locked(job *j)
+{
+    if (j->poll == NULL && j->outer == NULL) {
+        zc_cond_wait(&j->idle, &pool.lock);
+        return;
+    }
+    zc_cond_wait_for(&j->idle, &pool.lock, POLL_NS);
+    zc_mutex_unlock(&pool.lock);
+    poll_job(j);
+    zc_mutex_lock(&pool.lock);
+}
+
+/* Wait until no helper is inside.  True (and the job is off the list) if nothing is left to do. */
+static bool await_helpers(job *j)
+{
+    zc_mutex_lock(&pool.lock);
+    if (nothing_left(j)) {
+        want_locked(j, 0);
+    }
+    while (atomic_load(&j->helpers) > 0) {
+        wait_for_helper_locked(j);
+    }
+    const bool finished = nothing_left(j);
+    if (finished) {
+        withdraw_locked(j);
+    }
+    zc_mutex_unlock(&pool.lock);
+    return finished;
+}
+
+static void run_alone(job *j, zc_workspace *ws)
+{
+    zc_error err;
+
+    zc_error_clear(&err);
+    run_items(j, 0, j->run->n_items, ws, &err);
+}
+
+static void run_shared(job *j, zc_workspace *ws)
+{
+    zc_share shares[MAX_THREADS];
+    zc_error err;
+
+    zc_error_clear(&err);
+    zc_shares_split(shares, j->n_shares, j->n_units);
+    j->shares = shares;
+    zc_cond_init(&j->idle);
+    post(j);
+    do {
+        work_as_caller(j, ws, &err);
+    } while (!await_helpers(j));
+    zc_cond_destroy(&j->idle);
+}
+
+/* Divide the job into units and shares; n_shares is then how many threads could take part. */
+static void plan(job *j)
+{
+    const zc_run *run = j->run;
+    size_t grain = run->grain > 0 ? run->grain : 1;
+    const int threads = run->n_items == 1 || run->threads == 1 ? 1
+                        : run->threads > 0                     ? run->threads
+                                                               : zc_pool_threads();
+
+    if (run->n_items / grain >= UINT32_MAX) {
+        grain = run->n_items / UINT32_MAX + 1;
+    }
+    j->grain = grain;
+    j->n_units = (uint32_t)(run->n_items / grain + (run->n_items % grain != 0));
+    j->n_shares = threads < MAX_THREADS ? threads : MAX_THREADS;
+    if (j->n_units < (uint32_t)j->n_shares) {
+        j->n_shares = (int)j->n_units;
+    }
+}
+
+zc_status zc_pool_run(const zc_run *run, size_t *failed_item, zc_error *err)
+{
+    job j = {.run = run, .outer = current_job, .failed_item = SIZE_MAX, .error = err};
+    zc_workspace *ws = run->n_items > 0 ? zc_pool_borrow(err) : NULL;
+
+    if (failed_item != NULL) {
+        *failed_item = SIZE_MAX;
+    }
+    if (ws == NULL) {
+        return run->n_items > 0 ? ZC_ERR_MEMORY : ZC_OK;
+    }
+    if (!is_worker) {
+        const bool inherit = run->poll == NULL && j.outer != NULL;
+
+        j.poll = inherit ? j.outer->poll : run->poll;
+        j.poll_arg = inherit ? j.outer->poll_arg : run->poll_arg;
+    }
+    zc_mutex_init(&j.lock);
+    plan(&j);
+    schedule_poll(&j);
+    watch_job(&j, ws);
+    current_job = &j;
+    if (j.n_shares == 1) {
+        run_alone(&j, ws);
+    } else {
+        run_shared(&j, ws);
+    }
+    current_job = j.outer;
+    zc_mutex_destroy(&j.lock);
+    zc_pool_release(ws);
+    if (failed_item != NULL) {
+        *failed_item = j.failed_item;
+    }
+    return j.status;
+}
+
+/* ---- how many threads ---- */
+
+int zc_pool_cpus(void)
+{
+    const int affinity = zc_cpus_affinity();
+    int quota = atomic_load_explicit(&quota_cpus, memory_order_relaxed);
+
+    if (quota == 0) {
+        handle_fork_once();
+        quota = zc_cpus_quota("");
+        atomic_store_explicit(&quota_cpus, quota, memory_order_relaxed);
+    }
+    return affinity < quota ? affinity : quota;
+}
+
+int zc_pool_threads(void)
+{
+    const int chosen = atomic_load_explicit(&chosen_threads, memory_order_relaxed);
+
+    return chosen > 0 ? chosen : zc_pool_cpus();
+}
+
+void zc_pool_set_threads(int threads)
+{
+    atomic_store_explicit(&chosen_threads, threads > 0 ? threads : 0, memory_order_relaxed);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+#if !defined(_GNU_SOURCE) && !defined(_WIN32)
+#define _POSIX_C_SOURCE 200809L         /* strerror_r */
+#endif
+
+#include "base/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* strerror is not thread-safe, and strerror_r comes in two forms: the POSIX one returns an int and fills buf, the
+ * GNU one returns the text, which need not be in buf. */
+#if defined(_WIN32)
+
+static const char *describe_errno(int sys_errno, char *buf, size_t cap)
+{
+    return strerror_s(buf, cap, sys_errno) == 0 ? buf : NULL;
+}
+
+#else
+
+static inline const char *posix_text(int failed, const char *buf)
+{
+    return failed ? NULL : buf;
+}
+
+static inline const char *gnu_text(const char *text, const char *buf)
+{
+    (void)buf;
+    return text;
+}
+
+static const char *describe_errno(int sys_errno, char *buf, size_t cap)
+{
+    return _Generic(strerror_r(sys_errno, buf, cap), int: posix_text, default: gnu_text)(
+        strerror_r(sys_errno, buf, cap), buf);
+}
+
+#endif
+
+/* A message cut in the middle of a UTF-8 sequence could not be decoded: drop the torn sequence. */
+static void drop_torn_utf8(char *text)
+{
+    const size_t length = strlen(text);
+    size_t lead = length;
+
+    while (lead > 0 && ((unsigned char)text[lead - 1] & 0xC0) == 0x80) {
+        lead--;
+    }
+    if (lead == 0) {
+        return;
+    }
+    const unsigned char first = (unsigned char)text[lead - 1];
+    const size_t want = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC0 ? 2 : 1;
+    if (length - (lead - 1) < want) {
+        text[lead - 1] = '\0';
+    }
+}
+
+static void format_message(zc_error *err, const char *format, va_list args) ZC_PRINTF(2, 0);
+
+static void format_message(zc_error *err, const char *format, va_list args)
+{
+    const int wanted = vsnprintf(err->message, sizeof err->message, format, args);
+
+    if (wanted < 0) {
+        err->message[0] = '\0';
+    } else if ((size_t)wanted >= sizeof err->message) {
+        drop_torn_utf8(err->message);
+    }
+}
+
+zc_status zc_fail(zc_error *err, zc_status status, const char *format, ...)
+{
+    if (err != NULL) {
+        va_list args;
+        va_start(args, format);
+        err->status = status;
+        err->sys_errno = 0;
+        format_message(err, format, args);
+        va_end(args);
+    }
+    return status;
+}
+
+zc_status zc_fail_errno(zc_error *err, int sys_errno, const char *format, ...)
+{
+    if (err != NULL) {
+        va_list args;
+        va_start(args, format);
+        err->status = ZC_ERR_IO;
+        err->sys_errno = sys_errno;
+        format_message(err, format, args);
+        va_end(args);
+
+        char buf[128] = "";
+        const char *text = describe_errno(sys_errno, buf, sizeof buf);
+        const size_t used = strlen(err->message);
+        const size_t left = sizeof err->message - used;
+        const int wanted = text != NULL ? snprintf(err->message + used, left, ": %s", text)
+                                        : snprintf(err->message + used, left, ": error %d", sys_errno);
+        if (wanted > 0 && (size_t)wanted >= left) {
+            drop_torn_utf8(err->message);
+        }
+    }
+    return ZC_ERR_IO;
+}
+
+void zc_error_set_codec(zc_error *err, const char *codec)
+{
+    if (err == NULL || err->codec[0] != '\0') {
+        return;
+    }
+    snprintf(err->codec, sizeof err->codec, "%s", codec);
+}
+
+void zc_error_clear(zc_error *err)
+{
+    if (err != NULL) {
+        memset(err, 0, sizeof *err);
+    }
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The codec classes, for the table in codec.c.  A new codec: its own file, a line here, a line there.
+ */
+#ifndef ZC_CODECS_CLASSES_H
+#define ZC_CODECS_CLASSES_H
+
+#include "codecs/codec.h"
+
+extern const zc_codec_class zc_codec_blosc;
+extern const zc_codec_class zc_codec_zstd;
+extern const zc_codec_class zc_codec_gzip;
+extern const zc_codec_class zc_codec_zlib;
+extern const zc_codec_class zc_codec_lz4;
+extern const zc_codec_class zc_codec_crc32c;
+extern const zc_codec_class zc_codec_crc32;
+extern const zc_codec_class zc_codec_adler32;
+extern const zc_codec_class zc_codec_fletcher32;
+
+/* Did the caller ask to stop?  Long codecs ask between pieces of this size. */
+#define ZC_CODEC_PIECE ((size_t)1 << 20)
+
+static inline zc_status zc_codec_poll(const zc_workspace *ws, zc_error *err)
+{
+    return zc_workspace_cancelled(ws) ? zc_fail(err, ZC_ERR_CANCELLED, "interrupted") : ZC_OK;
+}
+
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * zstd (RFC 8878): one or more frames, skippable ones among them.
+ *
+ * One call for a whole value is fastest, straight from buffer to buffer.  What would take longer than about
+ * 0.1 s goes through the streaming calls: some 10 % slower, but a cancelled job stops in between.
+ */
+#include "base/arith.h"
+#include "codecs/abi.h"
+#include "codecs/classes.h"
+#include "codecs/contexts.h"
+
+#define DECODE_STREAM_FROM ((size_t)128 << 20)
+#define ENCODE_PIECE ((size_t)128 << 10)     /* one zstd block: the slowest level takes 0.1 s for it */
+#define KEEP_CONTEXT_UP_TO ((size_t)32 << 20)
+
+static bool zstd_bound(const zc_codec *codec, size_t n, size_t *out)
+{
+    (void)codec;
+    if (n > ZC_SIZE_MAX / 2) {
+        return false;
+    }
+    *out = ZSTD_compressBound(n);
+    return !ZSTD_isError(*out);
+}
+
+/* ---- decode --------------------------------------------------------------------------------- */
+
+static void *decoder_new(void)
+{
+    return ZSTD_createDCtx();
+}
+
+static void decoder_delete(void *context)
+{
+    ZSTD_freeDCtx(context);
+}
+
+static zc_status decode_failure(size_t code, size_t cap, zc_error *err)
+{
+    switch ((int)ZSTD_getErrorCode(code)) {
+    case ZSTD_error_dstSize_tooSmall:
+        return zc_fail(err, ZC_ERR_SIZE, "decodes to more than the expected %zu bytes", cap);
+    case ZSTD_error_checksum_wrong:
+        return zc_fail(err, ZC_ERR_CHECKSUM, "the frame's checksum does not match its data");
+    case ZSTD_error_memory_allocation:
+        return zc_fail(err, ZC_ERR_MEMORY, "out of memory in zstd");
+    default:
+        return zc_fail(err, ZC_ERR_CORRUPT, "%s", ZSTD_getErrorName(code));
+    }
+}
+
+static zc_status decode_whole(ZSTD_DCtx *context, const uint8_t *src, size_t n, uint8_t *dst, size_t cap,
+                              size_t *written, zc_error *err)
+{
+    uint8_t none;            /* zstd wants an address even for nothing */
+    const size_t size = ZSTD_decompressDCtx(context, cap > 0 ? dst : &none, cap, src, n);
+
+    if (ZSTD_isError(size)) {
+        return decode_failure(size, cap, err);
+    }
+    *written = size;
+    return ZC_OK;
+}
+
+/* Decode the next piece; a full dst leaves one spare byte that an honest stream does not touch. */
+static size_t decode_piece(ZSTD_DCtx *context, ZSTD_inBuffer *in, ZSTD_outBuffer *out, size_t cap,
+                           bool *overflow)
+{
+    if (out->pos < cap) {
+        out->size = cap - out->pos < ZC_CODEC_PIECE ? cap : out->pos + ZC_CODEC_PIECE;
+        return ZSTD_decompressStream(context, out, in);
+    }
+    uint8_t spare;
+    ZSTD_outBuffer beyond = {&spare, 1, 0};
+    const size_t left = ZSTD_decompressStream(context, &beyond, in);
+    *overflow = beyond.pos > 0;
+    return left;
+}
+
+static zc_status decode_stream(ZSTD_DCtx *context, zc_workspace *ws, const uint8_t *src, size_t n,
+                               uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+{
+    ZSTD_inBuffer in = {src, n, 0};
+    ZSTD_outBuffer out = {dst, 0, 0};
+    bool overflow = false;
+    size_t left = 1;         /* 0: a frame has just ended */
+
+    ZSTD_DCtx_reset(context, ZSTD_reset_session_only);
+    while (left != 0 || in.pos < n) {
+        const zc_status status = zc_codec_poll(ws, err);
+        if (status != ZC_OK) {
+            return status;
+        }
+        const size_t before = in.pos + out.pos;
+        left = decode_piece(context, &in, &out, cap, &overflow);
+        if (ZSTD_isError(left)) {
+            return decode_failure(left, cap, err);
+        }
+        if (overflow) {
+            return zc_fail(err, ZC_ERR_SIZE, "decodes to more than the expected %zu bytes", cap);
+        }
+        if (left != 0 && in.pos == n && in.pos + out.pos == before) {
+            return zc_fail(err, ZC_ERR_CORRUPT, "truncated: the last frame has no end");
+        }
+    }
+    *written = out.pos;
+    return ZC_OK;
+}
+
+static zc_status zstd_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
+                             uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+{
+    (void)codec;
+    if (n == 0) {
+        return zc_fail(err, ZC_ERR_CORRUPT, "empty: a zstd frame has at least 5 bytes");
+    }
+    ZSTD_DCtx *context = zc_context_get(ws, ZC_CONTEXT_ZSTD_DECODE, decoder_new, decoder_delete, err);
+    if (context == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    if (cap < DECODE_STREAM_FROM) {
+        return decode_whole(context, src, n, dst, cap, written, err);
+    }
+    const zc_status status = decode_stream(context, ws, src, n, dst, cap, written, err);
+    zc_context_drop(ws, ZC_CONTEXT_ZSTD_DECODE);     /* it holds a window of up to 128 MiB */
+    return status;
+}
+
+/* ---- encode --------------------------------------------------------------------------------- */
+
+static void *encoder_new(void)
+{
+    return ZSTD_createCCtx();
+}
+
+static void encoder_delete(void *context)
+{
+    ZSTD_freeCCtx(context);
+}
+
+static zc_status zstd_check(const zc_codec *codec, zc_error *err)
+{
+    if (codec->level < ZSTD_minCLevel() || codec->level > ZSTD_maxCLevel()) {
+        return zc_fail(err, ZC_ERR_ARGUMENT, "level: expected %d to %d, got %d", ZSTD_minCLevel(),
+                       ZSTD_maxCLevel(), codec->level);
+    }
+    return ZC_OK;
+}
+
+/* The size that an encoder works on for about 0.1 s. */
+static size_t encode_stream_from(int level)
+{
+    if (level <= 5) {
+        return (size_t)32 << 20;
+    }
+    return level <= 12 ? (size_t)4 << 20 : (size_t)256 << 10;
+}
+
+/* In pieces; the size is pledged, so that the frame states it as a one-call frame does. */
+static size_t encode_stream(ZSTD_CCtx *context, zc_workspace *ws, const uint8_t *src, size_t n, uint8_t *dst,
+                            size_t cap, zc_status *status, zc_error *err)
+{
+    ZSTD_inBuffer in = {src, 0, 0};
+    ZSTD_outBuffer out = {dst, cap, 0};
+    size_t left = ZSTD_CCtx_setPledgedSrcSize(context, n);
+
+    while (!ZSTD_isError(left) && (in.size < n || left != 0)) {
+        *status = zc_codec_poll(ws, err);
+        if (*status != ZC_OK) {
+            return 0;
+        }
+        in.size = n - in.pos < ENCODE_PIECE ? n : in.pos + ENCODE_PIECE;
+        left = ZSTD_compressStream2(context, &out, &in, in.size == n ? ZSTD_e_end : ZSTD_e_continue);
+        if (!ZSTD_isError(left) && left != 0 && out.pos == cap) {
+            *status = zc_fail(err, ZC_ERR_ENCODE, "zstd needs more than %zu bytes for %zu", cap, n);
+            return 0;
+        }
+    }
+    return ZSTD_isError(left) ? left : out.pos;
+}
+
+static zc_status zstd_encode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
+                             uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+{
+    zc_status status = zstd_check(codec, err);
+
+    if (status != ZC_OK) {
+        return status;
+    }
+    ZSTD_CCtx *context = zc_context_get(ws, ZC_CONTEXT_ZSTD_ENCODE, encoder_new, encoder_delete, err);
+    if (context == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters);
+    size_t size = ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, codec->level);
+    if (!ZSTD_isError(size)) {
+        size = ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, codec->checksum);
+    }
+    if (!ZSTD_isError(size)) {
+        size = n < encode_stream_from(codec->level)
+                   ? ZSTD_compress2(context, dst, cap, src, n)
+                   : encode_stream(context, ws, src, n, dst, cap, &status, err);
+    }
+    if (ZSTD_sizeof_CCtx(context) > KEEP_CONTEXT_UP_TO) {
+        zc_context_drop(ws, ZC_CONTEXT_ZSTD_ENCODE);
+    }
+    if (status != ZC_OK) {
+        return status;
+    }
+    if (ZSTD_isError(size)) {
+        return zc_fail(err, ZC_ERR_ENCODE, "%s", ZSTD_getErrorName(size));
+    }
+    *written = size;
+    return ZC_OK;
+}
+
+const zc_codec_class zc_codec_zstd = {
+    .name = "zstd",
+    .max_decoded = ZC_SIZE_MAX / 2,
+    .bound = zstd_bound,
+    .encode = zstd_encode,
+    .decode = zstd_decode,
+    .check = zstd_check,
+    .defaults = {.level = 0},
+};

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reading and writing regions of an array: the place where plan, store, codec chain and threads meet.
+ */
+#ifndef ZC_ENGINE_ENGINE_H
+#define ZC_ENGINE_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/pool.h"
+#include "base/status.h"
+#include "engine/chain.h"
+#include "engine/grid.h"
+#include "engine/part.h"
+#include "engine/store.h"
+#include "kernels/shard_index.h"
+
+/* How chunk coordinates become keys: "c/1/2" (default) or "1.2" (v2). */
+typedef struct zc_key_encoding {
+    bool v2;
+    char separator;
+} zc_key_encoding;
+
+/* What one array is: fixed once it has been opened. */
+typedef struct zc_array {
+    int ndim;
+    zc_grid_axis grid[ZC_MAX_DIMS];
+    const zc_chain *chain;
+    const void *fill;        /* one item as it lies in the caller's memory */
+    zc_key_encoding keys;
+    const char *prefix;      /* of all keys, "" or "foo/bar/" */
+    size_t prefix_len;
+} zc_array;
+
+/* One call. */
+typedef struct zc_call {
+    const zc_array *array;
+    const zc_store *store;
+    const zc_part *part;             /* of the whole array */
+    int threads;                     /* 0: the default */
+    bool write_empty;                /* store chunks that hold nothing but the fill value */
+    zc_poll poll;
+    void *poll_arg;
+} zc_call;
+
+/* Where a call failed. */
+typedef struct zc_fault {
+    bool in_chunk;                   /* chunk is known */
+    int64_t chunk[ZC_MAX_DIMS];
+} zc_fault;
+
+/* part's memory <- array. */
+zc_status zc_read(const zc_call *call, zc_fault *fault, zc_error *err);
+
+/* array <- part's memory. */
+zc_status zc_write(const zc_call *call, zc_fault *fault, zc_error *err);
+
+/* ---- the plan of a call: its work, chunk by chunk ---- */
+
+typedef struct zc_plan {
+    const zc_call *call;
+    zc_span span[ZC_MAX_DIMS];
+    zc_point_groups groups;          /* for points */
+    size_t n_items;
+    size_t key_size;                 /* bytes that any key needs, with its terminator */
+    zc_workspace *ws;                /* holds the lists, until zc_plan_close */
+    int pushed;
+} zc_plan;
+
+zc_status zc_plan_open(const zc_call *call, zc_plan *plan, zc_error *err);
+void zc_plan_close(zc_plan *plan);
+
+/* The chunk of an item, its shape, and the part of the selection that lies in it. */
+void zc_plan_chunk(const zc_plan *plan, size_t item, int64_t *chunk);
+bool zc_plan_part(const zc_plan *plan, size_t item, const int64_t *chunk, int64_t *shape, zc_part *out);
+
+/* Write the key of a chunk to dst (plan->key_size bytes are enough). */
+void zc_chunk_key(const zc_array *array, const int64_t *chunk, char *dst);
+size_t zc_chunk_key_size(const zc_array *array);
+
+/* ---- chunks (used by read.c, write.c, shard_read.c, shard_write.c) ---- */
+
+/* What stays the same from a chunk down to the inner chunks of its shards. */
+typedef struct zc_scope {
+    const zc_call *call;
+    const void *fill;
+    bool split;              /* too few chunks for the threads: work on inner chunks in parallel */
+} zc_scope;
+
+/*
+ * Decode the elements of `part` out of the encoded chunk at value[offset .. offset + nbytes).
+ * shape is the chunk's, in memory order.  nbytes may be ZC_SIZE_UNKNOWN for a whole value of unknown
+ * size.
+ */
+zc_status zc_chunk_read(const zc_scope *scope, const zc_chain *chain, const int64_t *shape,
+                        const zc_part *part, const zc_value *value, uint64_t offset, uint64_t nbytes,
+                        zc_workspace *ws, zc_error *err);
+
+/* The same of a shard; stored is its shape and part its part in stored order. */
+zc_status zc_shard_read(const zc_scope *scope, const zc_chain *chain, const int64_t *stored,
+                        const zc_part *part, const zc_value *value, uint64_t offset, uint64_t nbytes,
+                        zc_workspace *ws, zc_error *err);
+
+/*
+ * Encode a chunk: the elements of `part` from the caller's memory, all others from the old chunk
+ * (old[0 .. old->size), NULL: the fill value).  bounds: the extent of the array inside the chunk (what lies
+ * beyond is the fill value).  dst has the chain's bound of room.  *written is 0 if nothing needs to be
+ * stored, because all elements equal the fill value and write_empty is off.
+ */
+zc_status zc_chunk_write(const zc_scope *scope, const zc_chain *chain, const int64_t *shape,
+                         const int64_t *bounds, const zc_part *part, const zc_value *old, uint8_t *dst,
+                         size_t cap, size_t *written, zc_workspace *ws, zc_error *err);
+
+zc_status zc_shard_write(const zc_scope *scope, const zc_chain *chain, const int64_t *stored,
+                         const int64_t *bounds, const zc_part *part, const zc_value *old, uint8_t *dst,
+                         size_t cap, size_t *written, zc_workspace *ws, zc_error *err);
+
+/* Read and check the index of a shard that lies at value[offset .. offset + nbytes).  *out is in scratch
+ * memory (*pushed grows) and has one extent for each inner chunk, relative to offset. */
+zc_status zc_shard_index_read(const zc_chain *chain, size_t n, const zc_value *value, uint64_t offset,
+                              uint64_t nbytes, const zc_extent **out, zc_workspace *ws, int *pushed,
+                              zc_error *err);
+
+/* Grid of the inner chunks of a shard as grid axes. */
+void zc_inner_axes(const zc_chain *chain, int ndim, const int64_t *stored, zc_grid_axis *out);
+
+static inline void zc_pop(zc_workspace *ws, int n)
+{
+    while (n-- > 0) {
+        zc_scratch_pop(ws);
+    }
+}
+
+#endif

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/grid.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/arith.h"
+
+int64_t zc_grid_find(const zc_grid_axis *g, int64_t index)
+{
+    if (g->edges == NULL) {
+        return index / g->chunk;
+    }
+    int64_t low = 0, high = g->n_edges;  /* the last chunk that starts at or before index */
+    while (high - low > 1) {
+        const int64_t middle = low + (high - low) / 2;
+        if (g->edges[middle] <= index) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* ---- chunks along one axis ------------------------------------------------------------------ */
+
+static int64_t axis_index(const zc_axis *axis, int64_t k)
+{
+    return axis->index != NULL ? axis->start + axis->index[k] : axis->start + k * axis->step;
+}
+
+/* Jump from chunk to chunk and note each one that holds an element. */
+static zc_status list_chunks(const zc_axis *axis, const zc_grid_axis *grid, zc_span *out, zc_workspace *ws,
+                             int *pushed, zc_error *err)
+{
+    int64_t *list = zc_scratch_push(ws, (size_t)axis->count * sizeof *list, err);
+    zc_axis rest = *axis;
+    int64_t shift;
+    bool more = true;
+
+    if (list == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    ++*pushed;
+    out->list = list;
+    while (more) {
+        const int64_t chunk = zc_grid_find(grid, axis_index(&rest, 0));
+        const int64_t end = zc_grid_start(grid, chunk) + zc_grid_chunk_length(grid, chunk);
+        const zc_axis here = rest;
+        list[out->n++] = chunk;
+        more = zc_axis_clip(&here, end, INT64_MAX, &rest, &shift);
+        rest.start += end;           /* clipping made it relative to `end` */
+    }
+    return ZC_OK;
+}
+
+zc_status zc_span_make(const zc_axis *axis, const zc_grid_axis *grid, zc_span *out, zc_workspace *ws,
+                       int *pushed, zc_error *err)
+{
+    *out = (zc_span){.grid = grid};
+    if (axis->count == 0) {
+        return ZC_OK;
+    }
+    if (axis->index == NULL && axis->step == 1) {
+        out->first = zc_grid_find(grid, axis->start);
+        out->n = zc_grid_find(grid, axis->start + axis->count - 1) - out->first + 1;
+        return ZC_OK;
+    }
+    if (axis->index != NULL || grid->edges != NULL) {
+        return list_chunks(axis, grid, out, ws, pushed, err);
+    }
+    if (axis->step <= grid->chunk) {
+        out->first = axis->start / grid->chunk;
+        out->n = axis_index(axis, axis->count - 1) / grid->chunk - out->first + 1;
+        return ZC_OK;
+    }
+    out->n = axis->count;
+    out->start = axis->start;
+    out->step = axis->step;
+    return ZC_OK;
+}
+
+int64_t zc_span_chunk(const zc_span *span, int64_t j)
+{
+    if (span->list != NULL) {
+        return span->list[j];
+    }
+    if (span->step > 0) {
+        return (span->start + j * span->step) / span->grid->chunk;
+    }
+    return span->first + j;
+}
+
+zc_status zc_span_count(int ndim, const zc_span *spans, size_t *out, zc_error *err)
+{
+    size_t n = 1;
+
+    for (int d = 0; d < ndim; d++) {
+        if (!zc_mul_size(n, (size_t)spans[d].n, &n)) {
+            return zc_fail(err, ZC_ERR_OVERFLOW, "the selection touches more chunks than can be counted");
+        }
+    }
+    *out = n;
+    return ZC_OK;
+}
+
+void zc_span_item(int ndim, const zc_span *spans, size_t item, int64_t *chunk)
+{
+    for (int d = ndim - 1; d >= 0; d--) {
+        const size_t n = (size_t)spans[d].n;
+        chunk[d] = zc_span_chunk(&spans[d], (int64_t)(item % n));
+        item /= n;
+    }
+}
+
+/* ---- points ---------------------------------------------------------------------------------- */
+
+typedef struct keyed {
+    uint64_t key;
+    int64_t point;
+} keyed;
+
+/* Stable radix sort by key, eight bits at a time; passes in which all keys agree are left out. */
+static keyed *sort_keyed(keyed *a, keyed *b, size_t n, uint64_t largest)
+{
+    for (int shift = 0; shift < 64 && largest >> shift != 0; shift += 8) {
+        size_t at[256] = {0};
+        for (size_t i = 0; i < n; i++) {
+            at[(a[i].key >> shift) & 255]++;
+        }
+        if (at[(a[0].key >> shift) & 255] == n) {
+            continue;
+        }
+        size_t sum = 0;
+        for (int digit = 0; digit < 256; digit++) {
+            const size_t count = at[digit];
+            at[digit] = sum;
+            sum += count;
+        }
+        for (size_t i = 0; i < n; i++) {
+            b[at[(a[i].key >> shift) & 255]++] = a[i];
+        }
+        keyed *const swap = a;
+        a = b;
+        b = swap;
+    }
+    return a;
+}
+
+/* Give each point the number of its chunk, in C order of the grid. */
+static zc_status number_points(const zc_part *part, const zc_grid_axis *grid, keyed *out, uint64_t *largest,
+                               zc_error *err)
+{
+    size_t weight[ZC_MAX_DIMS], total = 1;
+
+    for (int d = part->ndim - 1; d >= 0; d--) {
+        const int64_t chunks = grid[d].length > 0 ? zc_grid_find(&grid[d], grid[d].length - 1) + 1 : 1;
+        weight[d] = total;
+        if (!zc_mul_size(total, (size_t)chunks, &total)) {
+            return zc_fail(err, ZC_ERR_OVERFLOW, "the array has too many chunks to number them");
+        }
+    }
+    *largest = total - 1;
+    for (size_t p = 0; p < part->n_points; p++) {
+        const int64_t point = part->points[p];
+        uint64_t key = 0;
+        for (int d = 0; d < part->ndim; d++) {
+            const zc_axis *axis = &part->axis[d];
+            key += (uint64_t)zc_grid_find(&grid[d], axis->start + axis->index[point]) * weight[d];
+        }
+        out[p] = (keyed){key, point};
+    }
+    return ZC_OK;
+}
+
+zc_status zc_points_group(const zc_part *part, const zc_grid_axis *grid, zc_point_groups *out,
+                          zc_workspace *ws, int *pushed, zc_error *err)
+{
+    const size_t n = part->n_points;
+    size_t *begin = zc_scratch_push(ws, (n + 1) * sizeof *begin, err);
+    int64_t *order;
+    keyed *pairs;
+    uint64_t largest;
+
+    out->n = 0;
+    if (begin == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    ++*pushed;
+    if ((order = zc_scratch_push(ws, n * sizeof *order, err)) == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    ++*pushed;
+    if ((pairs = zc_scratch_push(ws, 2 * n * sizeof *pairs, err)) == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    const zc_status status = number_points(part, grid, pairs, &largest, err);
+    if (status == ZC_OK && n > 0) {
+        const keyed *sorted = sort_keyed(pairs, pairs + n, n, largest);
+        for (size_t p = 0; p < n; p++) {
+            if (p == 0 || sorted[p].key != sorted[p - 1].key) {
+                begin[out->n++] = p;
+            }
+            order[p] = sorted[p].point;
+        }
+    }
+    begin[out->n] = n;
+    zc_scratch_pop(ws);              /* pairs */
+    out->begin = begin;
+    out->order = order;
+    return status;
+}

@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/part.h"
+
+#include <string.h>
+
+/* ---- restricting a part ------------------------------------------------------------------- */
+
+static void copy_header(const zc_part *part, zc_part *out)
+{
+    out->ndim = part->ndim;
+    out->memory = part->memory;
+    out->points = part->points;
+    out->n_points = part->n_points;
+    out->point_stride = part->point_stride;
+}
+
+/* First k with start + index[k] >= bound. */
+static int64_t lower_bound(const zc_axis *axis, int64_t bound)
+{
+    int64_t low = 0, high = axis->count;
+
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (axis->start + axis->index[middle] < bound) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* First k >= 0 with start + k * step >= bound; step >= 1. */
+static int64_t first_at_least(const zc_axis *axis, int64_t bound)
+{
+    if (bound <= axis->start) {
+        return 0;
+    }
+    return (bound - axis->start - 1) / axis->step + 1;
+}
+
+bool zc_axis_clip(const zc_axis *axis, int64_t lo, int64_t hi, zc_axis *out, int64_t *memory_shift)
+{
+    int64_t begin, end;
+
+    *out = *axis;
+    if (axis->index != NULL) {
+        begin = lower_bound(axis, lo);
+        end = lower_bound(axis, hi);
+        out->index += begin;
+        out->place += begin;
+        out->start -= lo;
+        *memory_shift = 0;
+    } else {
+        begin = first_at_least(axis, lo);
+        end = first_at_least(axis, hi);
+        if (end > axis->count) {
+            end = axis->count;
+        }
+        if (begin >= end) {
+            return false;
+        }
+        out->start = axis->start + begin * axis->step - lo;
+        *memory_shift = begin * axis->stride;
+    }
+    out->count = end - begin;
+    return out->count > 0;
+}
+
+bool zc_part_clip(const zc_part *part, const int64_t *lo, const int64_t *hi, zc_part *out)
+{
+    char *memory = part->memory;
+
+    copy_header(part, out);
+    for (int d = 0; d < part->ndim; d++) {
+        int64_t shift;
+        if (!zc_axis_clip(&part->axis[d], lo[d], hi[d], &out->axis[d], &shift)) {
+            return false;
+        }
+        memory += shift;
+    }
+    out->memory = memory;
+    return true;
+}
+
+void zc_part_permute(zc_part *part, const int *order)
+{
+    zc_axis axis[ZC_MAX_DIMS];
+
+    memcpy(axis, part->axis, (size_t)part->ndim * sizeof *axis);
+    for (int d = 0; d < part->ndim; d++) {
+        part->axis[d] = axis[order[d]];
+    }
+}
+
+/* ---- questions about a part --------------------------------------------------------------- */
+
+size_t zc_part_count(const zc_part *part)
+{
+    size_t count = 1;
+
+    if (part->points != NULL) {
+        return part->n_points;
+    }
+    for (int d = 0; d < part->ndim; d++) {
+        count *= (size_t)part->axis[d].count;
+    }
+    return count;
+}
+
+bool zc_part_covers(const zc_part *part, const int64_t *shape)
+{
+    if (part->points != NULL) {
+        return false;
+    }
+    for (int d = 0; d < part->ndim; d++) {
+        const zc_axis *axis = &part->axis[d];
+        /* An index list may repeat an element, so its length proves nothing. */
+        if (axis->index != NULL || axis->start != 0 || axis->count != shape[d] ||
+            (axis->step != 1 && axis->count > 1)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool zc_part_is_chunk_image(const zc_part *part, const int64_t *shape, size_t itemsize)
+{
+    int64_t stride = (int64_t)itemsize;
+
+    if (!zc_part_covers(part, shape)) {
+        return false;
+    }
+    for (int d = part->ndim - 1; d >= 0; d--) {
+        if (shape[d] != 1 && part->axis[d].stride != stride) {
+            return false;
+        }
+        stride *= shape[d];
+    }
+    return true;
+}
+
+/* ---- flat ranges of a chunk as boxes ------------------------------------------------------- */
+
+typedef struct box_walk {
+    int ndim;
+    const int64_t *shape;
+    int64_t stride[ZC_MAX_DIMS];     /* elements, C order */
+    int64_t lo[ZC_MAX_DIMS], hi[ZC_MAX_DIMS];
+    /* returns false to stop */
+    bool (*visit)(struct box_walk *walk);
+    void *context;
+} box_walk;
+
+static void c_strides(int ndim, const int64_t *shape, int64_t *stride)
+{
+    int64_t n = 1;
+
+    for (int d = ndim - 1; d >= 0; d--) {
+        stride[d] = n;
+        n *= shape[d];
+    }
+}
+
+/* Visit the boxes that make up n flat elements from `first` on, counted within dimensions d and up. */
+static bool walk_range(box_walk *walk, int d, int64_t first, int64_t n)
+{
+    if (d == walk->ndim) {
+        return walk->visit(walk);
+    }
+    const int64_t stride = walk->stride[d];
+    int64_t at = first / stride;
+    const int64_t skipped = first % stride;
+
+    if (skipped != 0) {              /* the rest of a row that began earlier */
+        const int64_t rest = stride - skipped < n ? stride - skipped : n;
+        walk->lo[d] = at;
+        walk->hi[d] = at + 1;
+        if (!walk_range(walk, d + 1, skipped, rest)) {
+            return false;
+        }
+        at++;
+        n -= rest;
+    }
+    if (n >= stride) {               /* whole rows */
+        const int64_t rows = n / stride;
+        walk->lo[d] = at;
+        walk->hi[d] = at + rows;
+        for (int e = d + 1; e < walk->ndim; e++) {
+            walk->lo[e] = 0;
+            walk->hi[e] = walk->shape[e];
+        }
+        if (!walk->visit(walk)) {
+            return false;
+        }
+        at += rows;
+        n -= rows * stride;
+    }
+    if (n > 0) {                     /* the beginning of one more row */
+        walk->lo[d] = at;
+        walk->hi[d] = at + 1;
+        return walk_range(walk, d + 1, 0, n);
+    }
+    return true;
+}
+
+static void walk_begin(box_walk *walk, int ndim, const int64_t *shape)
+{
+    walk->ndim = ndim;
+    walk->shape = shape;
+    c_strides(ndim, shape, walk->stride);
+}
+
+/* ---- moving elements ----------------------------------------------------------------------- */
+
+/* Offsets in bytes of all elements of the indexed dimensions, in scratch memory. */
+typedef struct tables {
+    const int64_t *chunk[ZC_MAX_DIMS];
+    const int64_t *memory[ZC_MAX_DIMS];
+    bool pushed;
+} tables;
+
+static zc_status tables_open(const zc_part *part, const int64_t *chunk_stride, tables *t, zc_workspace *ws,
+                             zc_error *err)
+{
+    size_t total = 0;
+    int64_t *at;
+
+    for (int d = 0; d < part->ndim; d++) {
+        t->chunk[d] = t->memory[d] = NULL;
+        if (part->axis[d].index != NULL) {
+            total += (size_t)part->axis[d].count;
+        }
+    }
+    t->pushed = total > 0;
+    if (!t->pushed) {
+        return ZC_OK;
+    }
+    at = zc_scratch_push(ws, 2 * total * sizeof *at, err);
+    if (at == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    for (int d = 0; d < part->ndim; d++) {
+        const zc_axis *axis = &part->axis[d];
+        if (axis->index == NULL) {
+            continue;
+        }
+        for (int64_t k = 0; k < axis->count; k++) {
+            at[k] = (axis->start + axis->index[k]) * chunk_stride[d];
+            at[axis->count + k] = axis->place[k] * axis->stride;
+        }
+        t->chunk[d] = at;
+        t->memory[d] = at + axis->count;
+        at += 2 * axis->count;
+    }
+    return ZC_OK;
+}
+
+static void tables_close(tables *t, zc_workspace *ws)
+{
+    if (t->pushed) {
+        zc_scratch_pop(ws);
+    }
+}
+
+typedef enum direction { TO_MEMORY, TO_CHUNK } direction;
+
+/* Move all elements of a region; chunk points to its element (0, 0, ...), stride in elements. */
+static zc_status move_region(const zc_part *part, char *chunk, const int64_t *stride, direction way,
+                             const zc_item *item, zc_workspace *ws, zc_error *err)
+{
+    int64_t shape[ZC_MAX_DIMS], memory_stride[ZC_MAX_DIMS], chunk_stride[ZC_MAX_DIMS];
+    tables t;
+
+    for (int d = 0; d < part->ndim; d++) {
+        const zc_axis *axis = &part->axis[d];
+        const int64_t bytes = stride[d] * (int64_t)item->size;
+        shape[d] = axis->count;
+        memory_stride[d] = axis->stride;
+        chunk_stride[d] = axis->index == NULL ? bytes * axis->step : bytes;
+        if (axis->index == NULL) {
+            chunk += axis->start * bytes;
+        }
+    }
+    const zc_status status = tables_open(part, chunk_stride, &t, ws, err);
+    if (status != ZC_OK) {
+        return status;
+    }
+    if (!t.pushed) {
+        if (way == TO_MEMORY) {
+            zc_region_copy(part->ndim, shape, part->memory, memory_stride, chunk, chunk_stride, item);
+        } else {
+            zc_region_copy(part->ndim, shape, chunk, chunk_stride, part->memory, memory_stride, item);
+        }
+    } else if (way == TO_MEMORY) {
+        zc_region_gather(part->ndim, shape, part->memory, memory_stride, t.memory, chunk, chunk_stride,
+                         t.chunk, item);
+    } else {
+        zc_region_gather(part->ndim, shape, chunk, chunk_stride, t.chunk, part->memory, memory_stride,
+                         t.memory, item);
+    }
+    tables_close(&t, ws);
+    return ZC_OK;
+}
+
+#define POINTS_AT_ONCE 512
+
+/* The flat index of one point in its chunk. */
+static int64_t point_flat(const zc_part *part, int64_t point, const int64_t *stride)
+{
+    int64_t flat = 0;
+
+    for (int d = 0; d < part->ndim; d++) {
+        flat += (part->axis[d].start + part->axis[d].index[point]) * stride[d];
+    }
+    return flat;
+}
+
+/* Move the points among the flat elements first .. first + n; chunk points to element `first`. */
+static void move_points(const zc_part *part, char *chunk, const int64_t *stride, int64_t first, int64_t n,
+                        direction way, const zc_item *item)
+{
+    int64_t in_chunk[POINTS_AT_ONCE], in_memory[POINTS_AT_ONCE];
+    size_t held = 0;
+
+    for (size_t p = 0; p < part->n_points; p++) {
+        const int64_t flat = point_flat(part, part->points[p], stride) - first;
+        if (flat >= 0 && flat < n) {
+            in_chunk[held] = flat * (int64_t)item->size;
+            in_memory[held] = part->points[p] * part->point_stride;
+            held++;
+        }
+        if (held == POINTS_AT_ONCE || p + 1 == part->n_points) {
+            if (way == TO_MEMORY) {
+                zc_points_copy(held, part->memory, in_memory, chunk, in_chunk, item);
+            } else {
+                zc_points_copy(held, chunk, in_chunk, part->memory, in_memory, item);
+            }
+            held = 0;
+        }
+    }
+}
+
+/* ---- chunk -> memory ----------------------------------------------------------------------- */
+
+typedef struct scatter {
+    const zc_part *part;
+    const char *chunk;               /* element `first` */
+    int64_t first;
+    const zc_item *item;
+    zc_workspace *ws;
+    zc_error *err;
+    zc_status status;
+} scatter;
+
+static bool scatter_box(box_walk *walk)
+{
+    scatter *s = walk->context;
+    zc_part inside;
+    int64_t at = -s->first;
+
+    if (!zc_part_clip(s->part, walk->lo, walk->hi, &inside)) {
+        return true;
+    }
+    for (int d = 0; d < walk->ndim; d++) {
+        at += walk->lo[d] * walk->stride[d];
+    }
+    s->status = move_region(&inside, (char *)s->chunk + at * (int64_t)s->item->size, walk->stride, TO_MEMORY,
+                            s->item, s->ws, s->err);
+    return s->status == ZC_OK;
+}
+
+zc_status zc_part_scatter(const zc_part *part, const int64_t *shape, const void *chunk, int64_t first,
+                          int64_t n, const zc_item *item, zc_workspace *ws, zc_error *err)
+{
+    scatter s = {part, chunk, first, item, ws, err, ZC_OK};
+    box_walk walk;
+
+    walk_begin(&walk, part->ndim, shape);
+    if (part->points != NULL) {
+        move_points(part, (char *)chunk, walk.stride, first, n, TO_MEMORY, item);
+        return ZC_OK;
+    }
+    if (first == 0 && (part->ndim == 0 || n == shape[0] * walk.stride[0])) {
+        return move_region(part, (char *)chunk, walk.stride, TO_MEMORY, item, ws, err);
+    }
+    walk.visit = scatter_box;
+    walk.context = &s;
+    walk_range(&walk, 0, first, n);
+    return s.status;
+}
+
+/* ---- memory -> chunk ----------------------------------------------------------------------- */
+
+zc_status zc_part_gather(const zc_part *part, const int64_t *shape, void *chunk, const zc_item *item,
+                         zc_workspace *ws, zc_error *err)
+{
+    int64_t stride[ZC_MAX_DIMS];
+
+    c_strides(part->ndim, shape, stride);
+    if (part->points != NULL) {
+        move_points(part, chunk, stride, 0, INT64_MAX, TO_CHUNK, item);
+        return ZC_OK;
+    }
+    return move_region(part, chunk, stride, TO_CHUNK, item, ws, err);
+}
+
+/* ---- intersection -------------------------------------------------------------------------- */
+
+typedef struct touch {
+    const zc_part *part;
+    bool found;
+} touch;
+
+static bool touch_box(box_walk *walk)
+{
+    touch *t = walk->context;
+    zc_part inside;
+
+    t->found = zc_part_clip(t->part, walk->lo, walk->hi, &inside);
+    return !t->found;
+}
+
+bool zc_part_touches(const zc_part *part, const int64_t *shape, int64_t first, int64_t n)
+{
+    touch t = {part, false};
+    box_walk walk;
+
+    walk_begin(&walk, part->ndim, shape);
+    for (size_t p = 0; p < part->n_points && part->points != NULL; p++) {
+        const int64_t flat = point_flat(part, part->points[p], walk.stride);
+        if (flat >= first && flat - first < n) {
+            return true;
+        }
+    }
+    if (part->points != NULL) {
+        return false;
+    }
+    walk.visit = touch_box;
+    walk.context = &t;
+    walk_range(&walk, 0, first, n);
+    return t.found;
+}
+
+/* ---- fill values --------------------------------------------------------------------------- */
+
+static bool is_indexed(const zc_part *part)
+{
+    for (int d = 0; d < part->ndim; d++) {
+        if (part->axis[d].index != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+zc_status zc_part_fill(const zc_part *part, size_t itemsize, const void *fill, zc_workspace *ws,
+                       zc_error *err)
+{
+    const zc_item item = {.size = itemsize};
+    int64_t shape[ZC_MAX_DIMS], stride[ZC_MAX_DIMS];
+
+    for (int d = 0; d < part->ndim; d++) {
+        stride[d] = 0;
+    }
+    if (part->points != NULL) {
+        for (size_t p = 0; p < part->n_points; p++) {
+            memcpy(part->memory + part->points[p] * part->point_stride, fill, itemsize);
+        }
+        return ZC_OK;
+    }
+    if (is_indexed(part)) {
+        zc_part from_one = *part;    /* every element comes from the one at `fill` */
+        for (int d = 0; d < part->ndim; d++) {
+            if (from_one.axis[d].index == NULL) {
+                from_one.axis[d].start = 0;
+            }
+        }
+        return move_region(&from_one, (char *)fill, stride, TO_MEMORY, &item, ws, err);
+    }
+    for (int d = 0; d < part->ndim; d++) {
+        shape[d] = part->axis[d].count;
+        stride[d] = part->axis[d].stride;
+    }
+    zc_region_fill(part->ndim, shape, part->memory, stride, itemsize, fill);
+    return ZC_OK;
+}
+
+bool zc_part_equals_fill(const zc_part *part, size_t itemsize, const void *fill)
+{
+    int64_t shape[ZC_MAX_DIMS], stride[ZC_MAX_DIMS];
+
+    for (int d = 0; d < part->ndim; d++) {
+        shape[d] = part->axis[d].count;
+        stride[d] = part->axis[d].stride;
+    }
+    return zc_region_equals_fill(part->ndim, shape, part->memory, stride, itemsize, fill);
+}

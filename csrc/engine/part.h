@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A part: which elements of a chunk belong to which places in the caller's memory.
+ *
+ * The whole of a selection is a part of the array; clipped to the box of a chunk it is a part of
+ * that chunk, clipped again it is a part of an inner chunk of a shard.  Positions grow along every
+ * dimension: a negative step is turned round, an index list is sorted, before the engine sees it.
+ */
+#ifndef ZC_ENGINE_PART_H
+#define ZC_ENGINE_PART_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "base/workspace.h"
+#include "kernels/region.h"
+
+/*
+ * One dimension.  Element k, 0 <= k < count, is
+ *     in the chunk    at index start + k * step          (index == NULL, step >= 1)
+ *                     or       start + index[k]          (index ascending)
+ *     in the memory   at byte  k * stride  or  place[k] * stride.
+ */
+typedef struct zc_axis {
+    int64_t count;
+    int64_t start;
+    int64_t step;
+    int64_t stride;
+    const int64_t *index;
+    const int64_t *place;    /* NULL exactly where index is NULL */
+} zc_axis;
+
+typedef struct zc_part {
+    int ndim;
+    char *memory;            /* the element with k = 0 in every dimension */
+    zc_axis axis[ZC_MAX_DIMS];
+
+    /* Single points instead of a region: point p has chunk index start + index[d][points[p]] in dimension
+     * d and lies at byte points[p] * point_stride.  points is NULL for regions. */
+    const int64_t *points;
+    size_t n_points;
+    int64_t point_stride;
+} zc_part;
+
+/* The part of `part` that lies in the box lo <= index < hi, relative to lo.  False if that is
+ * nothing.  Regions only. */
+bool zc_part_clip(const zc_part *part, const int64_t *lo, const int64_t *hi, zc_part *out);
+
+/* The same along one dimension. */
+bool zc_axis_clip(const zc_axis *axis, int64_t lo, int64_t hi, zc_axis *out, int64_t *memory_shift);
+
+/* Does the part hold every element of a chunk of that shape?  (Never true of points.) */
+bool zc_part_covers(const zc_part *part, const int64_t *shape);
+
+/* Does the memory have the C-contiguous layout of a whole chunk of that shape, every element in its place? */
+bool zc_part_is_chunk_image(const zc_part *part, const int64_t *shape, size_t itemsize);
+
+/* How many elements. */
+size_t zc_part_count(const zc_part *part);
+
+/* Reorder the dimensions: dimension i of the result is dimension order[i]. */
+void zc_part_permute(zc_part *part, const int *order);
+
+/* chunk -> memory.  chunk is C-contiguous; it holds the flat elements first .. first + n of a chunk of that
+ * shape, and only those elements of the part are copied.  item swaps on the way. */
+zc_status zc_part_scatter(const zc_part *part, const int64_t *shape, const void *chunk, int64_t first,
+                          int64_t n, const zc_item *item, zc_workspace *ws, zc_error *err);
+
+/* memory -> chunk, the whole chunk. */
+zc_status zc_part_gather(const zc_part *part, const int64_t *shape, void *chunk, const zc_item *item,
+                         zc_workspace *ws, zc_error *err);
+
+/* Does the part have an element among the flat elements first .. first + n of the chunk? */
+bool zc_part_touches(const zc_part *part, const int64_t *shape, int64_t first, int64_t n);
+
+/* Set all of the memory to the item at fill. */
+zc_status zc_part_fill(const zc_part *part, size_t itemsize, const void *fill, zc_workspace *ws,
+                       zc_error *err);
+
+/* Is all of the memory equal to the item at fill, bit for bit?  Regions without index lists only. */
+bool zc_part_equals_fill(const zc_part *part, size_t itemsize, const void *fill);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The plan of a call: which chunks, and which part of the selection in each.
+ */
+#include <string.h>
+
+#include "engine/engine.h"
+
+#define DIGITS_MAX 20        /* of an int64 */
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+static char *put_number(char *at, int64_t number)
+{
+    char digits[DIGITS_MAX];
+    int n = 0;
+
+    do {
+        digits[n++] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    while (n > 0) {
+        *at++ = digits[--n];
+    }
+    return at;
+}
+
+void zc_chunk_key(const zc_array *array, const int64_t *chunk, char *dst)
+{
+    memcpy(dst, array->prefix, array->prefix_len);
+    dst += array->prefix_len;
+    if (!array->keys.v2) {
+        *dst++ = 'c';
+    } else if (array->ndim == 0) {
+        *dst++ = '0';
+    }
+    for (int d = 0; d < array->ndim; d++) {
+        if (d > 0 || !array->keys.v2) {
+            *dst++ = array->keys.separator;
+        }
+        dst = put_number(dst, chunk[d]);
+    }
+    *dst = '\0';
+}
+
+size_t zc_chunk_key_size(const zc_array *array)
+{
+    return array->prefix_len + (size_t)array->ndim * (DIGITS_MAX + 1) + 3;
+}
+
+/* ---- plans ----------------------------------------------------------------------------------- */
+
+static zc_status plan_region(zc_plan *plan, zc_error *err)
+{
+    const zc_array *array = plan->call->array;
+    const zc_part *part = plan->call->part;
+
+    for (int d = 0; d < array->ndim; d++) {
+        const zc_status status = zc_span_make(&part->axis[d], &array->grid[d], &plan->span[d], plan->ws,
+                                              &plan->pushed, err);
+        if (status != ZC_OK) {
+            return status;
+        }
+    }
+    return zc_span_count(array->ndim, plan->span, &plan->n_items, err);
+}
+
+zc_status zc_plan_open(const zc_call *call, zc_plan *plan, zc_error *err)
+{
+    zc_status status;
+
+    plan->call = call;
+    plan->pushed = 0;
+    plan->n_items = 0;
+    plan->key_size = zc_chunk_key_size(call->array);
+    plan->ws = zc_pool_borrow(err);
+    if (plan->ws == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    if (call->part->points == NULL) {
+        status = plan_region(plan, err);
+    } else {
+        status = zc_points_group(call->part, call->array->grid, &plan->groups, plan->ws, &plan->pushed, err);
+        plan->n_items = plan->groups.n;
+    }
+    if (status != ZC_OK) {
+        zc_plan_close(plan);
+    }
+    return status;
+}
+
+void zc_plan_close(zc_plan *plan)
+{
+    zc_pop(plan->ws, plan->pushed);
+    zc_pool_release(plan->ws);
+    plan->ws = NULL;
+}
+
+void zc_plan_chunk(const zc_plan *plan, size_t item, int64_t *chunk)
+{
+    const zc_array *array = plan->call->array;
+    const zc_part *part = plan->call->part;
+
+    if (part->points == NULL) {
+        zc_span_item(array->ndim, plan->span, item, chunk);
+        return;
+    }
+    const int64_t point = plan->groups.order[plan->groups.begin[item]];
+    for (int d = 0; d < array->ndim; d++) {
+        chunk[d] = zc_grid_find(&array->grid[d], part->axis[d].start + part->axis[d].index[point]);
+    }
+}
+
+bool zc_plan_part(const zc_plan *plan, size_t item, const int64_t *chunk, int64_t *shape, zc_part *out)
+{
+    const zc_array *array = plan->call->array;
+    const zc_part *part = plan->call->part;
+    int64_t lo[ZC_MAX_DIMS], hi[ZC_MAX_DIMS];
+
+    for (int d = 0; d < array->ndim; d++) {
+        lo[d] = zc_grid_start(&array->grid[d], chunk[d]);
+        shape[d] = zc_grid_chunk_length(&array->grid[d], chunk[d]);
+        hi[d] = lo[d] + shape[d];
+    }
+    if (part->points == NULL) {
+        return zc_part_clip(part, lo, hi, out);
+    }
+    out->ndim = part->ndim;
+    out->memory = part->memory;
+    out->point_stride = part->point_stride;
+    out->points = plan->groups.order + plan->groups.begin[item];
+    out->n_points = plan->groups.begin[item + 1] - plan->groups.begin[item];
+    for (int d = 0; d < array->ndim; d++) {
+        out->axis[d] = part->axis[d];
+        out->axis[d].start -= lo[d];
+    }
+    return true;
+}

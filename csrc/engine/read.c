@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reading: for each chunk, key -> value -> elements -> the caller's memory.
+ */
+#include <string.h>
+
+#include "base/arith.h"
+#include "engine/engine.h"
+
+/* Chunks are decoded and placed in pieces of about this size where the codec allows, so that the
+ * piece is still in the L2 cache when it is placed. */
+#define PIECE ((size_t)256 << 10)
+
+/* Below this much output, waking another thread costs more than it brings. */
+#define SHARED_MIN ((size_t)128 << 10)
+
+/* ---- one chunk without shards ----------------------------------------------------------------- */
+
+typedef struct chunk_job {
+    const zc_chain *chain;
+    const int64_t *stored;           /* shape in stored order */
+    const zc_part *part;             /* in stored order */
+    size_t decoded;                  /* bytes of the whole chunk */
+    zc_workspace *ws;
+    zc_error *err;
+} chunk_job;
+
+static bool swaps(const zc_item *item)
+{
+    return item->word != 0 || item->n_fields != 0;
+}
+
+static zc_status scatter_all(const chunk_job *job, const void *data)
+{
+    const zc_item *item = &job->chain->item;
+
+    return zc_part_scatter(job->part, job->stored, data, 0, (int64_t)(job->decoded / item->size), item, job->ws,
+                           job->err);
+}
+
+/* The flat elements [*first, *last] between which all of the part lies. */
+static void part_extent(const chunk_job *job, int64_t *first, int64_t *last)
+{
+    const zc_part *part = job->part;
+    int64_t stride = 1;
+
+    if (part->points != NULL) {
+        *first = 0;
+        *last = (int64_t)(job->decoded / job->chain->item.size) - 1;
+        return;
+    }
+    *first = *last = 0;
+    for (int d = part->ndim - 1; d >= 0; d--) {
+        const zc_axis *axis = &part->axis[d];
+        const int64_t low = axis->start + (axis->index != NULL ? axis->index[0] : 0);
+        const int64_t high = axis->start + (axis->index != NULL ? axis->index[axis->count - 1]
+                                                                : (axis->count - 1) * axis->step);
+        *first += low * stride;
+        *last += high * stride;
+        stride *= job->stored[d];
+    }
+}
+
+/* Fetch nbytes at a byte offset of the decoded chunk. */
+typedef zc_status (*fetch_piece)(const void *source, const chunk_job *job, size_t offset, size_t nbytes,
+                                 uint8_t *dst);
+
+/* Fetch and place the pieces that the part touches.  blocked: pieces are best made of whole blocks of that
+ * many bytes; otherwise no byte before the first or behind the last wanted element is fetched. */
+static zc_status read_pieces(const chunk_job *job, size_t block, bool blocked, fetch_piece fetch,
+                             const void *source)
+{
+    const zc_item *item = &job->chain->item;
+    const bool all = zc_part_covers(job->part, job->stored);
+    const size_t unit = block > item->size ? block - block % item->size : item->size;
+    const size_t blocks = PIECE / unit;
+    const int64_t piece = (int64_t)((blocks > 0 && all ? blocks * unit : unit) / item->size);
+    zc_status status = ZC_OK;
+    int64_t at, last;
+
+    part_extent(job, &at, &last);
+    if (blocked) {
+        const int64_t total = (int64_t)(job->decoded / item->size);
+        const int64_t end = last - last % piece + piece;
+        at -= at % piece;
+        last = (end < total ? end : total) - 1;
+    }
+    uint8_t *buffer = zc_scratch_push(job->ws, (size_t)piece * item->size, job->err);
+    if (buffer == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    while (at <= last && status == ZC_OK) {
+        const int64_t n = piece <= last - at ? piece : last - at + 1;
+        if (all || zc_part_touches(job->part, job->stored, at, n)) {
+            const size_t offset = (size_t)at * item->size, nbytes = (size_t)n * item->size;
+            status = fetch(source, job, offset, nbytes, buffer);
+            if (status == ZC_OK) {
+                status = zc_part_scatter(job->part, job->stored, buffer, at, n, item, job->ws, job->err);
+            }
+        }
+        if (zc_workspace_cancelled(job->ws)) {
+            status = ZC_ERR_CANCELLED;
+        }
+        at += n;
+    }
+    zc_scratch_pop(job->ws);
+    return status;
+}
+
+typedef struct raw_source {
+    const zc_value *value;
+    uint64_t offset;
+} raw_source;
+
+static zc_status fetch_raw(const void *source, const chunk_job *job, size_t offset, size_t nbytes,
+                           uint8_t *dst)
+{
+    const raw_source *raw = source;
+
+    return zc_value_read(raw->value, raw->offset + offset, dst, nbytes, job->err);
+}
+
+/* The chain has no stages: the value is the elements. */
+static zc_status read_raw(const chunk_job *job, const zc_value *value, uint64_t offset, uint64_t nbytes)
+{
+    const zc_item *item = &job->chain->item;
+    const raw_source source = {value, offset};
+    zc_status status;
+
+    if (nbytes != ZC_SIZE_UNKNOWN || value->data != NULL) {
+        status = zc_chain_check_size((size_t)nbytes, job->decoded, job->err);
+        if (status != ZC_OK) {
+            return status;
+        }
+    }
+    if (value->data != NULL) {
+        return scatter_all(job, value->data + offset);
+    }
+    if (!swaps(item) && zc_part_is_chunk_image(job->part, job->stored, item->size)) {
+        return zc_value_read(value, offset, job->part->memory, job->decoded, job->err);
+    }
+    return read_pieces(job, job->decoded < PIECE ? job->decoded : PIECE, false, fetch_raw, &source);
+}
+
+typedef struct block_source {
+    const zc_codec *codec;
+    const uint8_t *data;
+    size_t n;
+} block_source;
+
+static zc_status fetch_blocks(const void *source, const chunk_job *job, size_t offset, size_t nbytes,
+                              uint8_t *dst)
+{
+    const block_source *from = source;
+
+    return from->codec->cls->decode_range(from->codec, job->ws, from->data, from->n, offset, nbytes, dst,
+                                          job->err);
+}
+
+/* Undo the innermost stage and place the elements. */
+static zc_status read_innermost(const chunk_job *job, const uint8_t *data, size_t n)
+{
+    const zc_item *item = &job->chain->item;
+    const zc_codec *codec = &job->chain->stages[0];
+    const zc_codec_class *cls = codec->cls;
+    zc_status status;
+
+    if (cls->strip != NULL) {
+        status = cls->strip(codec, data, n, &data, &n, job->err);
+        if (status == ZC_OK) {
+            status = zc_chain_check_size(n, job->decoded, job->err);
+        }
+        return status == ZC_OK ? scatter_all(job, data) : status;
+    }
+    if (zc_part_is_chunk_image(job->part, job->stored, item->size)) {
+        status = zc_codec_decode_exact(codec, job->ws, data, n, (uint8_t *)job->part->memory, job->decoded,
+                                       job->err);
+        if (status == ZC_OK && swaps(item)) {
+            zc_items_copy(job->decoded / item->size, job->part->memory, job->part->memory, item);
+        }
+        return status;
+    }
+    if (cls->open_blocks != NULL) {
+        const block_source source = {codec, data, n};
+        size_t block = 0;
+        status = cls->open_blocks(codec, data, n, job->decoded, &block, job->err);
+        if (status != ZC_OK) {
+            return status;
+        }
+        if (block < job->decoded && block % item->size == 0) {
+            return read_pieces(job, block, true, fetch_blocks, &source);
+        }
+    }
+    uint8_t *buffer = zc_scratch_push(job->ws, job->decoded, job->err);
+    if (buffer == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    status = zc_codec_decode_exact(codec, job->ws, data, n, buffer, job->decoded, job->err);
+    if (status == ZC_OK) {
+        status = scatter_all(job, buffer);
+    }
+    zc_scratch_pop(job->ws);
+    return status;
+}
+
+/* The value went through bytes -> bytes codecs. */
+static zc_status read_staged(const chunk_job *job, const zc_value *value, uint64_t offset, uint64_t nbytes)
+{
+    const zc_chain *chain = job->chain;
+    const uint8_t *data;
+    size_t n;
+    int viewed = 0, pushed = 0;
+
+    if (nbytes > zc_chain_plausible_size(chain, job->decoded)) {
+        return zc_fail(job->err, ZC_ERR_SIZE,
+                       "%llu bytes are more than an encoding of %zu bytes can have",
+                       (unsigned long long)nbytes, job->decoded);
+    }
+    zc_status status = zc_value_view(value, offset, (size_t)nbytes, job->ws, &data, &viewed, job->err);
+    if (status != ZC_OK) {
+        return status;
+    }
+    status = zc_chain_unstage(chain, 1, data, (size_t)nbytes, job->decoded, job->ws, &data, &n, &pushed,
+                              job->err);
+    if (status == ZC_OK) {
+        status = read_innermost(job, data, n);
+        if (status != ZC_OK) {
+            zc_error_set_codec(job->err, chain->stages[0].cls->name);
+        }
+    }
+    zc_pop(job->ws, pushed + viewed);
+    return status;
+}
+
+zc_status zc_chunk_read(const zc_scope *scope, const zc_chain *chain, const int64_t *shape,
+                        const zc_part *part, const zc_value *value, uint64_t offset, uint64_t nbytes,
+                        zc_workspace *ws, zc_error *err)
+{
+    int64_t stored[ZC_MAX_DIMS];
+    zc_part permuted;
+    chunk_job job = {chain, stored, part, 0, ws, err};
+
+    if (!zc_chain_decoded_size(chain, part->ndim, shape, &job.decoded)) {
+        return zc_fail(err, ZC_ERR_OVERFLOW, "the chunk does not fit into memory");
+    }
+    zc_chain_stored_shape(chain, part->ndim, shape, stored);
+    if (chain->order_ndim > 0) {
+        permuted = *part;
+        zc_part_permute(&permuted, chain->order);
+        job.part = &permuted;
+    }
+    if (chain->sharded) {
+        return zc_shard_read(scope, chain, stored, job.part, value, offset, nbytes, ws, err);
+    }
+    if (chain->n_stages == 0) {
+        return read_raw(&job, value, offset, nbytes);
+    }
+    return read_staged(&job, value, offset, nbytes);
+}
+
+/* ---- a call ------------------------------------------------------------------------------------ */
+
+typedef struct read_job {
+    zc_plan plan;
+    zc_scope scope;
+    int threads;
+    const zc_value *fetched;         /* values of the items from first_item on, or NULL: open each */
+    size_t first_item;
+} read_job;
+
+/* Will most of a shard be wanted?  Then a remote store should send all of it at once. */
+static bool wants_whole(const zc_chain *chain, const int64_t *shape, const zc_part *part)
+{
+    size_t size, wanted;
+
+    if (!chain->sharded || chain->n_stages > 0) {
+        return true;
+    }
+    return zc_chain_decoded_size(chain, part->ndim, shape, &size) &&
+           zc_mul_size(zc_part_count(part), chain->item.size, &wanted) && wanted >= size / 2;
+}
+
+/* Open the value of a chunk by its key and read it. */
+static zc_status open_and_read(const read_job *job, const int64_t *chunk, const int64_t *shape,
+                               const zc_part *part, zc_workspace *ws, zc_error *err)
+{
+    const zc_call *call = job->plan.call;
+    const zc_chain *chain = call->array->chain;
+    zc_value value;
+    char *key = zc_scratch_push(ws, job->plan.key_size, err);
+
+    if (key == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    zc_chunk_key(call->array, chunk, key);
+    zc_status status = call->store->open(call->store, key, wants_whole(chain, shape, part), &value, err);
+    if (status == ZC_OK) {
+        status = zc_chunk_read(&job->scope, chain, shape, part, &value, 0, value.size, ws, err);
+        zc_value_close(&value);
+    }
+    zc_scratch_pop(ws);
+    return status;
+}
+
+static zc_status read_item(void *arg, size_t item, zc_workspace *ws, zc_error *err)
+{
+    const read_job *job = arg;
+    const zc_array *array = job->plan.call->array;
+    int64_t chunk[ZC_MAX_DIMS], shape[ZC_MAX_DIMS];
+    zc_part part;
+    zc_status status = ZC_ERR_MISSING;
+
+    zc_plan_chunk(&job->plan, job->first_item + item, chunk);
+    if (!zc_plan_part(&job->plan, job->first_item + item, chunk, shape, &part)) {
+        return ZC_OK;
+    }
+    if (job->fetched == NULL) {
+        status = open_and_read(job, chunk, shape, &part, ws, err);
+    } else if (job->fetched[item].data != NULL) {
+        const zc_value *value = &job->fetched[item];
+        status = zc_chunk_read(&job->scope, array->chain, shape, &part, value, 0, value->size, ws, err);
+    }
+    if (status == ZC_ERR_MISSING) {  /* absent, and only that, means the fill value */
+        zc_error_clear(err);
+        status = zc_part_fill(&part, array->chain->item.size, array->fill, ws, err);
+    }
+    return status;
+}
+
+/* How many threads a call of n items and that many bytes is worth. */
+static int worthwhile_threads(const zc_call *call, size_t n_items)
+{
+    const size_t bytes = zc_part_count(call->part) * call->array->chain->item.size;
+
+    if (bytes < SHARED_MIN && n_items < 64) {
+        return 1;
+    }
+    return call->threads > 0 ? call->threads : zc_pool_threads();
+}
+
+static zc_status run_items(const read_job *job, size_t n, size_t *failed, zc_error *err)
+{
+    const zc_call *call = job->plan.call;
+    const zc_run run = {
+        .task = read_item,
+        .job = (void *)job,
+        .n_items = n,
+        .threads = job->threads,
+        .grain = n >= 1024 ? 16 : 1,
+        .poll = call->poll,
+        .poll_arg = call->poll_arg,
+    };
+
+    return zc_pool_run(&run, failed, err);
+}
+
+/* Fetch the values of items first_item .. + n and read them; keys and values have room for n. */
+static zc_status read_batch(read_job *job, size_t n, char **keys, zc_value *values, size_t *failed,
+                            zc_error *err)
+{
+    const zc_call *call = job->plan.call;
+    int64_t chunk[ZC_MAX_DIMS];
+
+    for (size_t i = 0; i < n; i++) {
+        zc_plan_chunk(&job->plan, job->first_item + i, chunk);
+        zc_chunk_key(call->array, chunk, keys[i]);
+    }
+    zc_status status = call->store->fetch(call->store, (const char *const *)keys, n, values, err);
+    if (status != ZC_OK) {
+        return status;
+    }
+    job->fetched = values;
+    status = run_items(job, n, failed, err);
+    call->store->release(values, n);
+    return status;
+}
+
+#define BATCH_MAX ((size_t)4096)
+
+static size_t batch_size(const read_job *job)
+{
+    const zc_array *array = job->plan.call->array;
+    size_t bytes = array->chain->item.size, n = job->plan.n_items;
+
+    for (int d = 0; d < array->ndim; d++) {
+        const int64_t length = array->grid[d].edges == NULL ? array->grid[d].chunk : array->grid[d].length;
+        if (!zc_mul_size(bytes, (size_t)length, &bytes)) {
+            return 1;
+        }
+    }
+    const size_t cap = job->plan.call->store->values_in_memory || bytes == 0
+                           ? BATCH_MAX
+                           : job->plan.call->store->batch_bytes / bytes + (size_t)job->threads;
+    n = n < cap ? n : cap;
+    return n < BATCH_MAX ? n : BATCH_MAX;
+}
+
+/* For stores that serve one thread at a time: batch by batch. */
+static zc_status read_fetched(read_job *job, size_t *failed, zc_error *err)
+{
+    const size_t batch = batch_size(job), key_size = job->plan.key_size;
+    zc_workspace *ws = job->plan.ws;
+    zc_value *values = zc_scratch_push(ws, batch * sizeof *values, err);
+    char **keys = values != NULL ? zc_scratch_push(ws, batch * (sizeof *keys + key_size), err) : NULL;
+    zc_status status = keys != NULL ? ZC_OK : ZC_ERR_MEMORY;
+
+    job->plan.pushed += (values != NULL) + (keys != NULL);
+    for (size_t i = 0; i < batch && status == ZC_OK; i++) {
+        keys[i] = (char *)(keys + batch) + i * key_size;
+    }
+    while (job->first_item < job->plan.n_items && status == ZC_OK) {
+        const size_t rest = job->plan.n_items - job->first_item;
+        const size_t n = rest < batch ? rest : batch;
+        status = read_batch(job, n, keys, values, failed, err);
+        if (status != ZC_OK) {
+            *failed = *failed < n ? job->first_item + *failed : SIZE_MAX;
+        }
+        job->first_item += n;
+    }
+    return status;
+}
+
+#define HOLD_MIN 8           /* chunks for which it pays to hold a directory open */
+
+static zc_status read_opened(read_job *job, size_t *failed, zc_error *err)
+{
+    const zc_call *call = job->plan.call;
+    const zc_store *store = call->store;
+    const bool hold = store->begin != NULL && job->plan.n_items >= HOLD_MIN;
+    zc_status status = ZC_OK;
+
+    if (hold) {
+        status = store->begin(store, call->array->prefix, call->array->prefix_len, err);
+    }
+    if (status == ZC_OK) {
+        status = run_items(job, job->plan.n_items, failed, err);
+    }
+    if (hold) {
+        store->end(store);
+    }
+    return status;
+}
+
+zc_status zc_read(const zc_call *call, zc_fault *fault, zc_error *err)
+{
+    read_job job = {.fetched = NULL};
+    size_t failed = SIZE_MAX;
+    zc_status status = zc_plan_open(call, &job.plan, err);
+
+    fault->in_chunk = false;
+    if (status != ZC_OK) {
+        return status;
+    }
+    job.threads = worthwhile_threads(call, job.plan.n_items);
+    job.scope = (zc_scope){call, call->array->fill, job.plan.n_items < (size_t)job.threads};
+    /* Of a shard in a remote store, ranges may be wanted instead of all of it. */
+    if (call->store->fetch != NULL && (call->store->values_in_memory || !call->array->chain->sharded)) {
+        status = read_fetched(&job, &failed, err);
+    } else {
+        status = read_opened(&job, &failed, err);
+    }
+    if (status != ZC_OK && failed < job.plan.n_items) {
+        fault->in_chunk = true;
+        zc_plan_chunk(&job.plan, failed, fault->chunk);
+    }
+    zc_plan_close(&job.plan);
+    return status;
+}

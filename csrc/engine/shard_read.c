@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reading shards (zarr v3 spec, codec "sharding_indexed"): index, then only the ranges that are needed.
+ *
+ * Inner chunks are worked on in runs of neighbours along the last dimension: their bytes are fetched
+ * together where they lie together, and where possible they are decoded side by side into a slab
+ * that fits the L2 cache and placed from there as long rows.
+ */
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/pool.h"
+#include "engine/engine.h"
+
+#define SLAB ((size_t)512 << 10)     /* decoded bytes of one run */
+#define RUN_MAX 64                   /* inner chunks of one run */
+
+/* ---- the index --------------------------------------------------------------------------------- */
+
+void zc_inner_axes(const zc_chain *chain, int ndim, const int64_t *stored, zc_grid_axis *out)
+{
+    for (int d = 0; d < ndim; d++) {
+        out[d] = (zc_grid_axis){.length = stored[d], .chunk = chain->inner_shape[d]};
+    }
+}
+
+static zc_status index_bytes(const zc_chain *chain, size_t index_size, const zc_value *value,
+                             uint64_t offset, uint64_t nbytes, const uint8_t **out, zc_workspace *ws,
+                             int *pushed, zc_error *err)
+{
+    if (nbytes == ZC_SIZE_UNKNOWN && !chain->index_at_start) {
+        uint8_t *dst = zc_scratch_push(ws, index_size, err);
+        if (dst == NULL) {
+            return ZC_ERR_MEMORY;
+        }
+        ++*pushed;
+        *out = dst;
+        return value->store->read_tail(value, dst, index_size, err);
+    }
+    if (nbytes < index_size) {
+        return zc_fail(err, ZC_ERR_CORRUPT, "a shard of %llu bytes cannot hold its index of %zu bytes",
+                       (unsigned long long)nbytes, index_size);
+    }
+    if (!chain->index_at_start) {
+        offset += nbytes - index_size;
+    }
+    return zc_value_view(value, offset, index_size, ws, out, pushed, err);
+}
+
+static zc_status index_decode(const zc_chain *chain, size_t n, const uint8_t *data, size_t index_size,
+                              uint64_t nbytes, zc_extent *out, zc_workspace *ws, zc_error *err)
+{
+    size_t decoded;
+    int pushed;
+    zc_status status = zc_chain_unstage(chain->index, 0, data, index_size, 16 * n, ws, &data, &decoded,
+                                        &pushed, err);
+    if (status != ZC_OK) {
+        return status;
+    }
+    status = zc_chain_check_size(decoded, 16 * n, err);
+    if (status == ZC_OK) {
+        status = zc_shard_index_unpack(data, n, chain->index->item.word == 8, nbytes, out, err);
+    }
+    zc_pop(ws, pushed);
+    return status;
+}
+
+zc_status zc_shard_index_read(const zc_chain *chain, size_t n, const zc_value *value, uint64_t offset,
+                              uint64_t nbytes, const zc_extent **out, zc_workspace *ws, int *pushed,
+                              zc_error *err)
+{
+    const uint8_t *data;
+    size_t index_size;
+    int viewed = 0;
+    zc_extent *extents;
+    zc_status status = zc_chain_index_size(chain, n, &index_size, err);
+
+    if (status == ZC_OK && nbytes != ZC_SIZE_UNKNOWN && nbytes < index_size) {
+        status = zc_fail(err, ZC_ERR_CORRUPT, "a shard of %llu bytes cannot hold its index of %zu bytes",
+                         (unsigned long long)nbytes, index_size);
+    }
+    if (status == ZC_OK) {
+        extents = zc_scratch_push(ws, n * sizeof *extents, err);
+        if (extents == NULL) {
+            return ZC_ERR_MEMORY;
+        }
+        ++*pushed;
+        status = index_bytes(chain, index_size, value, offset, nbytes, &data, ws, &viewed, err);
+        if (status == ZC_OK) {
+            status = index_decode(chain, n, data, index_size, nbytes, extents, ws, err);
+        }
+        zc_pop(ws, viewed);
+        *out = extents;
+    }
+    if (status != ZC_OK && status != ZC_ERR_MISSING) {
+        zc_error_set_codec(err, "sharding_indexed");
+    }
+    return status;
+}
+
+/* ---- one run ------------------------------------------------------------------------------------ */
+
+typedef struct shard {
+    const zc_scope *scope;
+    const zc_chain *chain;           /* the sharded one */
+    const zc_part *part;             /* of the shard, in stored order */
+    const zc_value *value;
+    uint64_t offset;                 /* of the shard in the value */
+    const zc_extent *extents;        /* by inner chunk */
+    int ndim;
+    int64_t grid[ZC_MAX_DIMS];
+    zc_span span[ZC_MAX_DIMS];
+    size_t inner_size;               /* decoded bytes of an inner chunk */
+    int64_t run;                     /* inner chunks of a run */
+    size_t runs_a_row;
+    const zc_point_groups *groups;   /* points: one run each */
+} shard;
+
+/* The inner chunks number j of a run that begins at `chunk`. */
+typedef struct run {
+    const shard *s;
+    int64_t chunk[ZC_MAX_DIMS];      /* the last entry is set for each inner chunk */
+    int64_t first, n;                /* positions along the span of the last dimension */
+    zc_workspace *ws;
+    zc_error *err;
+} run;
+
+static size_t inner_number(const shard *s, const int64_t *chunk)
+{
+    size_t number = 0;
+
+    for (int d = 0; d < s->ndim; d++) {
+        number = number * (size_t)s->grid[d] + (size_t)chunk[d];
+    }
+    return number;
+}
+
+/* Set the inner chunk to number j of the run and return its number in the shard. */
+static size_t run_at(run *r, int64_t j)
+{
+    if (r->s->ndim > 0 && r->s->groups == NULL) {
+        const int last = r->s->ndim - 1;
+        r->chunk[last] = zc_span_chunk(&r->s->span[last], r->first + j);
+    }
+    return inner_number(r->s, r->chunk);
+}
+
+static bool run_part(const run *r, zc_part *out)
+{
+    const shard *s = r->s;
+    int64_t lo[ZC_MAX_DIMS], hi[ZC_MAX_DIMS];
+
+    for (int d = 0; d < s->ndim; d++) {
+        lo[d] = r->chunk[d] * s->chain->inner_shape[d];
+        hi[d] = lo[d] + s->chain->inner_shape[d];
+    }
+    return zc_part_clip(s->part, lo, hi, out);
+}
+
+/* Say in which inner chunk a fault lies; the outermost level of nested shards has the last word. */
+static zc_status blame(const run *r, size_t number, zc_status status)
+{
+    if (status != ZC_OK && r->err != NULL) {
+        r->err->in_shard = true;
+        r->err->inner_chunk = number;
+        r->err->offset = r->s->offset + r->s->extents[number].offset;
+        r->err->nbytes = r->s->extents[number].nbytes;
+    }
+    return status;
+}
+
+static zc_status read_inner(run *r, size_t number, const zc_part *part, const zc_value *value,
+                            uint64_t offset)
+{
+    const shard *s = r->s;
+    const uint64_t nbytes = s->extents[number].nbytes;
+    zc_status status = zc_chunk_read(s->scope, s->chain->inner, s->chain->inner_shape, part, value, offset,
+                                     nbytes, r->ws, r->err);
+
+    if (status == ZC_ERR_MISSING) {  /* the value vanished behind its index */
+        status = zc_fail(r->err, ZC_ERR_CORRUPT, "the shard is gone");
+    }
+    return blame(r, number, status);
+}
+
+/* Inner chunks j .. j + result of a run whose bytes are worth fetching together; all of them are there. */
+static int64_t neighbours(run *r, int64_t j, uint64_t *begin, uint64_t *end)
+{
+    const shard *s = r->s;
+    const zc_store *store = s->value->store;
+    const uint64_t gap = store != NULL ? store->gap : 0, most = store != NULL ? store->most : 0;
+    const zc_extent first = s->extents[run_at(r, j)];
+    int64_t n = 1;
+
+    *begin = first.offset;
+    *end = first.offset + first.nbytes;
+    for (; j + n < r->n; n++) {
+        const zc_extent next = s->extents[run_at(r, j + n)];
+        if (zc_extent_empty(next) || next.offset < *end || next.offset - *end > gap ||
+            next.offset + next.nbytes - *begin > most) {
+            break;
+        }
+        *end = next.offset + next.nbytes;
+    }
+    return n;
+}
+
+/* Can the inner chunks j .. j + n be decoded side by side and placed together?  All of them must be
+ * wanted along their whole last dimension. */
+static bool fits_slab(run *r, int64_t j, int64_t n)
+{
+    const shard *s = r->s;
+    const int last = s->ndim - 1;
+
+    if (n < 2 || s->ndim == ZC_MAX_DIMS || s->part->points != NULL || s->chain->inner->sharded ||
+        s->chain->inner->order_ndim > 0) {
+        return false;
+    }
+    for (int d = 0; d < s->ndim; d++) {
+        if (s->part->axis[d].index != NULL) {
+            return false;
+        }
+    }
+    const zc_axis *axis = &s->part->axis[last];
+    const int64_t length = s->chain->inner_shape[last];
+    if (axis->step != 1) {
+        return false;
+    }
+    run_at(r, j);
+    const int64_t begin = r->chunk[last] * length;
+    return axis->start <= begin && axis->start + axis->count >= begin + n * length;
+}
+
+/* Place n decoded inner chunks that lie behind each other in slab; part is that of the first one. */
+static void place_slab(const shard *s, const zc_part *part, const uint8_t *slab, int64_t n)
+{
+    const int last = s->ndim - 1;
+    const int64_t itemsize = (int64_t)s->chain->inner->item.size;
+    int64_t shape[ZC_MAX_DIMS + 1], to[ZC_MAX_DIMS + 1], from[ZC_MAX_DIMS + 1];
+    int64_t stride = itemsize;
+
+    for (int d = last; d >= 0; d--) {
+        const int at = d == last ? s->ndim : d;     /* the chunk number goes before the last dimension */
+        shape[at] = part->axis[d].count;
+        to[at] = part->axis[d].stride;
+        from[at] = stride * part->axis[d].step;
+        slab += part->axis[d].start * stride;
+        stride *= s->chain->inner_shape[d];
+    }
+    shape[last] = n;
+    to[last] = part->axis[last].stride * s->chain->inner_shape[last];
+    from[last] = (int64_t)s->inner_size;
+    zc_region_copy(s->ndim + 1, shape, part->memory, to, slab, from, &s->chain->inner->item);
+}
+
+static zc_status read_slab(run *r, int64_t j, int64_t n, const zc_part *part, const zc_value *bytes,
+                           uint64_t base)
+{
+    const shard *s = r->s;
+    uint8_t *slab = zc_scratch_push(r->ws, (size_t)n * s->inner_size, r->err);
+    zc_status status = slab == NULL ? ZC_ERR_MEMORY : ZC_OK;
+
+    for (int64_t i = 0; i < n && status == ZC_OK; i++) {
+        const size_t number = run_at(r, j + i);
+        const zc_extent e = s->extents[number];
+        if (e.nbytes > zc_chain_plausible_size(s->chain->inner, s->inner_size)) {
+            status = zc_fail(r->err, ZC_ERR_SIZE, "%llu bytes are more than an encoding of %zu bytes can have",
+                             (unsigned long long)e.nbytes, s->inner_size);
+        } else {
+            status = zc_chain_unstage_into(s->chain->inner, bytes->data + (e.offset - base), (size_t)e.nbytes,
+                                           slab + (size_t)i * s->inner_size, s->inner_size, r->ws, r->err);
+        }
+        status = blame(r, number, status);
+    }
+    if (status == ZC_OK) {
+        place_slab(s, part, slab, n);
+    }
+    if (slab != NULL) {
+        zc_scratch_pop(r->ws);
+    }
+    return status;
+}
+
+/* Read the inner chunks j .. j + n, whose bytes are all in memory. */
+static zc_status read_group(run *r, int64_t j, int64_t n, const zc_value *bytes, uint64_t base)
+{
+    zc_status status = ZC_OK;
+    zc_part part;
+
+    while (n > 0 && status == ZC_OK) {
+        int64_t m = 1;
+        const size_t number = run_at(r, j);
+        if (!run_part(r, &part)) {
+            j++;
+            n--;
+            continue;
+        }
+        /* The first and the last chunk may be wanted in part only; those between are whole. */
+        if (fits_slab(r, j, n)) {
+            m = n;
+        } else if (fits_slab(r, j, n - 1)) {
+            m = n - 1;
+        }
+        run_at(r, j);
+        if (m > 1 && !zc_part_is_chunk_image(&part, r->s->chain->inner_shape, r->s->chain->inner->item.size)) {
+            status = read_slab(r, j, m, &part, bytes, base);
+        } else {
+            m = 1;
+            status = read_inner(r, number, &part, bytes, r->s->extents[number].offset - base);
+        }
+        j += m;
+        n -= m;
+    }
+    return status;
+}
+
+static zc_status fill_inner(run *r)
+{
+    zc_part part;
+
+    if (!run_part(r, &part)) {
+        return ZC_OK;
+    }
+    return zc_part_fill(&part, r->s->chain->inner->item.size, r->s->scope->fill, r->ws, r->err);
+}
+
+static zc_status read_run(run *r)
+{
+    const shard *s = r->s;
+    zc_status status = ZC_OK;
+
+    for (int64_t j = 0; j < r->n && status == ZC_OK;) {
+        const size_t number = run_at(r, j);
+        uint64_t begin, end;
+        int64_t n = 1;
+        if (zc_extent_empty(s->extents[number])) {
+            status = fill_inner(r);
+        } else if (s->value->data != NULL) {
+            while (j + n < r->n && !zc_extent_empty(s->extents[run_at(r, j + n)])) {
+                n++;
+            }
+            status = read_group(r, j, n, s->value, -s->offset);
+        } else if ((n = neighbours(r, j, &begin, &end)) == 1) {
+            zc_part part;
+            run_at(r, j);
+            if (run_part(r, &part)) {
+                status = read_inner(r, number, &part, s->value, s->offset + begin);
+            }
+        } else {
+            const uint8_t *data;
+            int pushed = 0;
+            status = zc_value_view(s->value, s->offset + begin, (size_t)(end - begin), r->ws, &data, &pushed,
+                                   r->err);
+            if (status == ZC_OK) {
+                const zc_value bytes = zc_value_of_memory(data, (size_t)(end - begin));
+                status = read_group(r, j, n, &bytes, begin);
+            }
+            zc_pop(r->ws, pushed);
+        }
+        j += n;
+        if (zc_workspace_cancelled(r->ws)) {
+            return ZC_ERR_CANCELLED;
+        }
+    }
+    return status;
+}
+
+/* ---- one shard ------------------------------------------------------------------------------------ */
+
+static zc_status read_points_group(const shard *s, size_t item, run *r)
+{
+    zc_part part;
+    const int64_t point = s->groups->order[s->groups->begin[item]];
+
+    part.ndim = s->ndim;
+    part.memory = s->part->memory;
+    part.point_stride = s->part->point_stride;
+    part.points = s->groups->order + s->groups->begin[item];
+    part.n_points = s->groups->begin[item + 1] - s->groups->begin[item];
+    for (int d = 0; d < s->ndim; d++) {
+        const zc_axis *axis = &s->part->axis[d];
+        r->chunk[d] = (axis->start + axis->index[point]) / s->chain->inner_shape[d];
+        part.axis[d] = *axis;
+        part.axis[d].start -= r->chunk[d] * s->chain->inner_shape[d];
+    }
+    const size_t number = inner_number(s, r->chunk);
+    if (zc_extent_empty(s->extents[number])) {
+        return zc_part_fill(&part, s->chain->inner->item.size, s->scope->fill, r->ws, r->err);
+    }
+    return read_inner(r, number, &part, s->value, s->offset + s->extents[number].offset);
+}
+
+static zc_status shard_task(void *job, size_t item, zc_workspace *ws, zc_error *err)
+{
+    const shard *s = job;
+    run r = {.s = s, .ws = ws, .err = err};
+
+    if (s->groups != NULL) {
+        return read_points_group(s, item, &r);
+    }
+    const size_t row = item / s->runs_a_row;
+    r.first = (int64_t)(item % s->runs_a_row) * s->run;
+    r.n = 1;
+    if (s->ndim > 0) {
+        const int64_t rest = s->span[s->ndim - 1].n - r.first;
+        r.n = rest < s->run ? rest : s->run;
+        zc_span_item(s->ndim - 1, s->span, row, r.chunk);
+    }
+    return read_run(&r);
+}
+
+/* Find out which inner chunks are wanted, and divide them into runs. */
+static zc_status plan_runs(shard *s, const zc_grid_axis *axes, zc_point_groups *groups, size_t *n_items,
+                           zc_workspace *ws, int *pushed, zc_error *err)
+{
+    zc_status status;
+    size_t rows;
+
+    if (s->part->points != NULL) {
+        s->groups = groups;
+        status = zc_points_group(s->part, axes, groups, ws, pushed, err);
+        *n_items = groups->n;
+        return status;
+    }
+    for (int d = 0; d < s->ndim; d++) {
+        status = zc_span_make(&s->part->axis[d], &axes[d], &s->span[d], ws, pushed, err);
+        if (status != ZC_OK) {
+            return status;
+        }
+    }
+    const size_t fitting = SLAB / s->inner_size;
+    const int64_t length = s->ndim > 0 ? s->span[s->ndim - 1].n : 1;
+    s->run = fitting < 1 ? 1 : fitting > RUN_MAX ? RUN_MAX : (int64_t)fitting;
+    s->runs_a_row = (size_t)((length + s->run - 1) / s->run);
+    status = zc_span_count(s->ndim > 0 ? s->ndim - 1 : 0, s->span, &rows, err);
+    if (status == ZC_OK && !zc_mul_size(rows, s->runs_a_row, n_items)) {
+        status = zc_fail(err, ZC_ERR_OVERFLOW, "too many inner chunks to count");
+    }
+    return status;
+}
+
+static zc_status run_all(shard *s, size_t n_items, zc_workspace *ws, zc_error *err)
+{
+    const zc_call *call = s->scope->call;
+    zc_status status = ZC_OK;
+
+    if (s->scope->split && n_items > 1) {
+        const zc_run job = {.task = shard_task, .job = s, .n_items = n_items, .threads = call->threads,
+                            .poll = call->poll, .poll_arg = call->poll_arg};
+        return zc_pool_run(&job, NULL, err);
+    }
+    for (size_t item = 0; item < n_items && status == ZC_OK; item++) {
+        status = shard_task(s, item, ws, err);
+    }
+    return status;
+}
+
+/* The shard's bytes went through further codecs: undo them, then read the result from memory. */
+static zc_status read_wrapped(const zc_scope *scope, const zc_chain *chain, const int64_t *stored,
+                              const zc_part *part, const zc_value *value, uint64_t offset, uint64_t nbytes,
+                              zc_workspace *ws, zc_error *err)
+{
+    zc_chain bare = *chain;
+    const uint8_t *data;
+    size_t n, bound;
+    int viewed = 0, pushed = 0;
+    zc_status status;
+
+    bare.n_stages = 0;
+    bare.order_ndim = 0;
+    status = zc_chain_bound(&bare, part->ndim, stored, &bound, err);
+    if (status == ZC_OK && nbytes > zc_chain_plausible_size(chain, bound)) {
+        status = zc_fail(err, ZC_ERR_SIZE, "%llu bytes are more than the encoding of a shard can have",
+                         (unsigned long long)nbytes);
+    }
+    if (status == ZC_OK) {
+        status = zc_value_view(value, offset, (size_t)nbytes, ws, &data, &viewed, err);
+    }
+    if (status == ZC_OK) {
+        status = zc_chain_unstage(chain, 0, data, (size_t)nbytes, bound, ws, &data, &n, &pushed, err);
+    }
+    if (status == ZC_OK) {
+        const zc_value inside = zc_value_of_memory(data, n);
+        status = zc_shard_read(scope, &bare, stored, part, &inside, 0, n, ws, err);
+    }
+    zc_pop(ws, pushed + viewed);
+    return status;
+}
+
+zc_status zc_shard_read(const zc_scope *scope, const zc_chain *chain, const int64_t *stored,
+                        const zc_part *part, const zc_value *value, uint64_t offset, uint64_t nbytes,
+                        zc_workspace *ws, zc_error *err)
+{
+    shard s = {.scope = scope, .chain = chain, .part = part, .value = value, .offset = offset,
+               .ndim = part->ndim};
+    zc_grid_axis axes[ZC_MAX_DIMS];
+    zc_point_groups groups;
+    size_t n_inner, n_items = 0;
+    int pushed = 0;
+    zc_status status;
+
+    if (chain->n_stages > 0) {
+        return read_wrapped(scope, chain, stored, part, value, offset, nbytes, ws, err);
+    }
+    if (!zc_chain_inner_grid(chain, s.ndim, stored, s.grid, &n_inner) ||
+        !zc_chain_decoded_size(chain->inner, s.ndim, chain->inner_shape, &s.inner_size)) {
+        return zc_fail(err, ZC_ERR_ARGUMENT, "the shard's shape is no multiple of the inner chunk's");
+    }
+    zc_inner_axes(chain, s.ndim, stored, axes);
+    status = zc_shard_index_read(chain, n_inner, value, offset, nbytes, &s.extents, ws, &pushed, err);
+    if (status == ZC_OK) {
+        status = plan_runs(&s, axes, &groups, &n_items, ws, &pushed, err);
+    }
+    if (status == ZC_OK) {
+        status = run_all(&s, n_items, ws, err);
+    }
+    zc_pop(ws, pushed);
+    return status;
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Writing shards: inner chunks in C order, behind or before them the index.
+ *
+ * Inner chunks that are not written to are copied from the old shard as they are, without decoding.
+ * All of the new shard lies in one buffer, so that it is stored by a single replacement.
+ */
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/pool.h"
+#include "engine/engine.h"
+
+typedef struct shard {
+    const zc_scope *scope;
+    const zc_chain *chain;
+    const int64_t *bounds;           /* extent of the array in the shard */
+    const zc_part *part;             /* of the shard, in stored order */
+    const zc_value *old;             /* NULL: there is none, or nothing of it stays */
+    const zc_extent *old_extents;
+    int ndim;
+    int64_t grid[ZC_MAX_DIMS];
+    size_t n_inner;
+    size_t slot;                     /* most bytes of one encoded inner chunk */
+    uint8_t *data;                   /* where inner chunk number i may put its bytes: data + i * slot ... */
+    zc_extent *extents;              /* ... and what it put there, offset from data */
+    const zc_point_groups *groups;   /* for points: by inner chunk */
+    size_t n_tasks;                  /* for parallel work: ranges of inner chunks */
+} shard;
+
+/* ---- one inner chunk --------------------------------------------------------------------------- */
+
+static void inner_box(const shard *s, size_t number, int64_t *lo, int64_t *hi, int64_t *bounds)
+{
+    for (int d = s->ndim - 1; d >= 0; d--) {
+        const size_t n = (size_t)s->grid[d];
+        const int64_t length = s->chain->inner_shape[d];
+        lo[d] = (int64_t)(number % n) * length;
+        hi[d] = lo[d] + length;
+        number /= n;
+        const int64_t rest = s->bounds[d] - lo[d];
+        bounds[d] = rest < 0 ? 0 : rest < length ? rest : length;
+    }
+}
+
+/* The points in inner chunk `lo`, found among the groups by bisection. */
+static bool points_part(const shard *s, size_t number, const int64_t *lo, zc_part *out)
+{
+    size_t low = 0, high = s->groups->n;
+
+    *out = *s->part;
+    while (low < high) {             /* the first group whose inner chunk number is not less */
+        const size_t middle = low + (high - low) / 2;
+        const int64_t point = s->groups->order[s->groups->begin[middle]];
+        size_t at = 0;
+        for (int d = 0; d < s->ndim; d++) {
+            const int64_t index = s->part->axis[d].start + s->part->axis[d].index[point];
+            at = at * (size_t)s->grid[d] + (size_t)(index / s->chain->inner_shape[d]);
+        }
+        if (at == number) {
+            out->points = s->groups->order + s->groups->begin[middle];
+            out->n_points = s->groups->begin[middle + 1] - s->groups->begin[middle];
+            for (int d = 0; d < s->ndim; d++) {
+                out->axis[d].start -= lo[d];
+            }
+            return true;
+        }
+        if (at < number) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return false;
+}
+
+static zc_status keep_old(const shard *s, size_t number, uint8_t *dst, size_t cap, size_t *written,
+                          zc_error *err)
+{
+    *written = 0;
+    if (s->old == NULL || zc_extent_empty(s->old_extents[number])) {
+        return ZC_OK;
+    }
+    const zc_extent e = s->old_extents[number];
+    if (e.nbytes > cap) {
+        return zc_fail(err, ZC_ERR_SIZE, "%llu bytes are more than an encoding of the inner chunk can have",
+                       (unsigned long long)e.nbytes);
+    }
+    *written = (size_t)e.nbytes;
+    return zc_value_read(s->old, e.offset, dst, *written, err);
+}
+
+/* Make inner chunk `number` at dst.  *written is 0 for one that need not be stored. */
+static zc_status make_inner(const shard *s, size_t number, uint8_t *dst, size_t cap, size_t *written,
+                            zc_workspace *ws, zc_error *err)
+{
+    int64_t lo[ZC_MAX_DIMS], hi[ZC_MAX_DIMS], bounds[ZC_MAX_DIMS];
+    const uint8_t *data;
+    zc_value old;
+    zc_part part;
+    int viewed = 0;
+    zc_status status = ZC_OK;
+
+    inner_box(s, number, lo, hi, bounds);
+    const bool touched = s->part->points != NULL ? points_part(s, number, lo, &part)
+                                                 : zc_part_clip(s->part, lo, hi, &part);
+    if (!touched) {
+        return keep_old(s, number, dst, cap, written, err);
+    }
+    const bool patch = !zc_part_covers(&part, bounds) && s->old != NULL &&
+                       !zc_extent_empty(s->old_extents[number]);
+    if (patch) {
+        const zc_extent e = s->old_extents[number];
+        status = zc_value_view(s->old, e.offset, (size_t)e.nbytes, ws, &data, &viewed, err);
+        old = zc_value_of_memory(data, (size_t)e.nbytes);
+    }
+    if (status == ZC_OK) {
+        status = zc_chunk_write(s->scope, s->chain->inner, s->chain->inner_shape, bounds, &part,
+                                patch ? &old : NULL, dst, cap, written, ws, err);
+    }
+    zc_pop(ws, viewed);
+    return status;
+}
+
+static zc_status make_and_note(const shard *s, size_t number, size_t at, zc_workspace *ws, zc_error *err)
+{
+    size_t written = 0;
+    const zc_status status = make_inner(s, number, s->data + at, s->slot, &written, ws, err);
+
+    if (status != ZC_OK && err != NULL) {
+        err->in_shard = true;
+        err->inner_chunk = number;
+    }
+    s->extents[number] = written > 0 ? (zc_extent){at, written}
+                                     : (zc_extent){ZC_SHARD_EMPTY, ZC_SHARD_EMPTY};
+    return status;
+}
+
+/* ---- all inner chunks ----------------------------------------------------------------------------- */
+
+/* One after another, without gaps. */
+static zc_status make_in_turn(const shard *s, size_t *end, zc_workspace *ws, zc_error *err)
+{
+    zc_status status = ZC_OK;
+
+    *end = 0;
+    for (size_t i = 0; i < s->n_inner && status == ZC_OK; i++) {
+        status = make_and_note(s, i, *end, ws, err);
+        if (!zc_extent_empty(s->extents[i])) {
+            *end += (size_t)s->extents[i].nbytes;
+        }
+        if (zc_workspace_cancelled(ws)) {
+            return ZC_ERR_CANCELLED;
+        }
+    }
+    return status;
+}
+
+static zc_status make_range(void *job, size_t task, zc_workspace *ws, zc_error *err)
+{
+    const shard *s = job;
+    const size_t begin = s->n_inner / s->n_tasks * task;
+    const size_t end = task + 1 == s->n_tasks ? s->n_inner : begin + s->n_inner / s->n_tasks;
+    zc_status status = ZC_OK;
+
+    for (size_t i = begin; i < end && status == ZC_OK && !zc_workspace_cancelled(ws); i++) {
+        status = make_and_note(s, i, i * s->slot, ws, err);
+    }
+    return status;
+}
+
+/* In parallel, each into its slot; then closed up.  Memory between the values is never touched. */
+static zc_status make_in_parallel(shard *s, size_t *end, zc_error *err)
+{
+    const zc_call *call = s->scope->call;
+    const zc_run run = {.task = make_range, .job = s, .n_items = s->n_tasks, .threads = call->threads,
+                        .poll = call->poll, .poll_arg = call->poll_arg};
+    const zc_status status = zc_pool_run(&run, NULL, err);
+
+    *end = 0;
+    for (size_t i = 0; i < s->n_inner && status == ZC_OK; i++) {
+        zc_extent *e = &s->extents[i];
+        if (!zc_extent_empty(*e)) {
+            memmove(s->data + *end, s->data + e->offset, (size_t)e->nbytes);
+            e->offset = *end;
+            *end += (size_t)e->nbytes;
+        }
+    }
+    return status;
+}
+
+/* Put the index at its place around n bytes of inner chunks at s->data. */
+static zc_status add_index(const shard *s, uint8_t *dst, size_t index_size, size_t n, zc_workspace *ws,
+                           zc_error *err)
+{
+    const zc_chain *chain = s->chain;
+    const size_t plain = 16 * s->n_inner;
+    size_t written;
+    uint8_t *packed = zc_scratch_push(ws, plain, err);
+
+    if (packed == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    for (size_t i = 0; i < s->n_inner && chain->index_at_start; i++) {
+        if (!zc_extent_empty(s->extents[i])) {
+            s->extents[i].offset += index_size;
+        }
+    }
+    zc_shard_index_pack(s->extents, s->n_inner, chain->index->item.word == 8, packed);
+    const zc_status status = zc_chain_stage_into(chain->index, packed, plain,
+                                                 chain->index_at_start ? dst : dst + n, index_size, &written,
+                                                 ws, err);
+    zc_scratch_pop(ws);
+    return status;
+}
+
+static zc_status make_shard(shard *s, uint8_t *dst, size_t index_size, size_t *written, zc_workspace *ws,
+                            zc_error *err)
+{
+    const zc_call *call = s->scope->call;
+    const int threads = call->threads > 0 ? call->threads : zc_pool_threads();
+    size_t end = 0;
+    zc_status status;
+
+    s->data = s->chain->index_at_start ? dst + index_size : dst;
+    s->n_tasks = (size_t)threads * 8 < s->n_inner ? (size_t)threads * 8 : s->n_inner;
+    if (s->scope->split && s->n_tasks > 1) {
+        status = make_in_parallel(s, &end, err);
+    } else {
+        status = make_in_turn(s, &end, ws, err);
+    }
+    *written = 0;
+    if (status != ZC_OK || end == 0) {
+        return status;               /* a shard of nothing but empty inner chunks is not stored */
+    }
+    *written = end + index_size;
+    return add_index(s, dst, index_size, end, ws, err);
+}
+
+static zc_status open_old(shard *s, const zc_value *old, zc_workspace *ws, int *pushed, zc_error *err)
+{
+    s->old = old;
+    return zc_shard_index_read(s->chain, s->n_inner, old, 0, old->size, &s->old_extents, ws, pushed, err);
+}
+
+/* Further codecs follow the sharding codec: undo them on the old value, apply them to the new. */
+static zc_status write_wrapped(const zc_scope *scope, const zc_chain *chain, const int64_t *stored,
+                               const int64_t *bounds, const zc_part *part, const zc_value *old, uint8_t *dst,
+                               size_t cap, size_t *written, zc_workspace *ws, zc_error *err)
+{
+    zc_chain bare = *chain;
+    const uint8_t *data = NULL;
+    zc_value inside;
+    size_t bound, n = 0;
+    int viewed = 0, pushed = 0;
+
+    bare.n_stages = 0;
+    bare.order_ndim = 0;
+    zc_status status = zc_chain_bound(&bare, part->ndim, stored, &bound, err);
+    if (status == ZC_OK && old != NULL) {
+        if (old->size > zc_chain_plausible_size(chain, bound)) {
+            return zc_fail(err, ZC_ERR_SIZE, "%llu bytes are more than the encoding of a shard can have",
+                           (unsigned long long)old->size);
+        }
+        status = zc_value_view(old, 0, (size_t)old->size, ws, &data, &viewed, err);
+        if (status == ZC_OK) {
+            status = zc_chain_unstage(chain, 0, data, (size_t)old->size, bound, ws, &data, &n, &pushed, err);
+        }
+        inside = zc_value_of_memory(data, n);
+    }
+    uint8_t *plain = status == ZC_OK ? zc_scratch_push(ws, bound, err) : NULL;
+    if (status == ZC_OK && plain == NULL) {
+        status = ZC_ERR_MEMORY;
+    }
+    if (plain != NULL) {
+        status = zc_shard_write(scope, &bare, stored, bounds, part, old != NULL ? &inside : NULL, plain, bound,
+                                written, ws, err);
+        if (status == ZC_OK && *written > 0) {
+            status = zc_chain_stage_into(chain, plain, *written, dst, cap, written, ws, err);
+        }
+        zc_scratch_pop(ws);
+    }
+    zc_pop(ws, pushed + viewed);
+    return status;
+}
+
+zc_status zc_shard_write(const zc_scope *scope, const zc_chain *chain, const int64_t *stored,
+                         const int64_t *bounds, const zc_part *part, const zc_value *old, uint8_t *dst,
+                         size_t cap, size_t *written, zc_workspace *ws, zc_error *err)
+{
+    shard s = {.scope = scope, .chain = chain, .bounds = bounds, .part = part, .ndim = part->ndim};
+    zc_grid_axis axes[ZC_MAX_DIMS];
+    zc_point_groups groups;
+    size_t index_size;
+    int pushed = 0;
+
+    if (chain->n_stages > 0) {
+        return write_wrapped(scope, chain, stored, bounds, part, old, dst, cap, written, ws, err);
+    }
+    if (!zc_chain_inner_grid(chain, s.ndim, stored, s.grid, &s.n_inner)) {
+        return zc_fail(err, ZC_ERR_ARGUMENT, "the shard's shape is no multiple of the inner chunk's");
+    }
+    zc_status status = zc_chain_index_size(chain, s.n_inner, &index_size, err);
+    if (status == ZC_OK) {
+        status = zc_chain_bound(chain->inner, s.ndim, chain->inner_shape, &s.slot, err);
+    }
+    if (status == ZC_OK && old != NULL) {
+        status = open_old(&s, old, ws, &pushed, err);
+    }
+    if (status == ZC_OK && part->points != NULL) {
+        zc_inner_axes(chain, s.ndim, stored, axes);
+        s.groups = &groups;
+        status = zc_points_group(part, axes, &groups, ws, &pushed, err);
+    }
+    if (status == ZC_OK) {
+        s.extents = zc_scratch_push(ws, s.n_inner * sizeof *s.extents, err);
+        status = s.extents != NULL ? ZC_OK : ZC_ERR_MEMORY;
+        pushed += s.extents != NULL;
+    }
+    if (status == ZC_OK) {
+        status = make_shard(&s, dst, index_size, written, ws, err);
+    }
+    if (status != ZC_OK) {
+        zc_error_set_codec(err, "sharding_indexed");
+    }
+    zc_pop(ws, pushed);
+    return status;
+}

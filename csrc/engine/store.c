@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/locks.h"
+
+/* ---- values --------------------------------------------------------------------------------- */
+
+zc_value zc_value_of_memory(const void *data, size_t n)
+{
+    /* A NULL pointer would mean "to be read"; an empty value needs an address of its own. */
+    return (zc_value){.data = data != NULL ? data : (const void *)"", .size = n};
+}
+
+void zc_value_close(zc_value *value)
+{
+    if (value->store != NULL) {
+        value->store->close(value);
+    }
+    value->store = NULL;
+    value->data = NULL;
+}
+
+static zc_status check_range(const zc_value *value, uint64_t offset, size_t n, zc_error *err)
+{
+    if (value->size != ZC_SIZE_UNKNOWN && (offset > value->size || n > value->size - offset)) {
+        return zc_fail(err, ZC_ERR_CORRUPT, "the value ends at byte %llu, %llu were wanted",
+                       (unsigned long long)value->size, (unsigned long long)(offset + n));
+    }
+    return ZC_OK;
+}
+
+zc_status zc_value_read(const zc_value *value, uint64_t offset, void *dst, size_t n, zc_error *err)
+{
+    const zc_status status = check_range(value, offset, n, err);
+
+    if (status != ZC_OK) {
+        return status;
+    }
+    if (value->data != NULL) {
+        memcpy(dst, value->data + offset, n);
+        return ZC_OK;
+    }
+    return value->store->read(value, offset, dst, n, err);
+}
+
+zc_status zc_value_view(const zc_value *value, uint64_t offset, size_t n, zc_workspace *ws,
+                        const uint8_t **out, int *pushed, zc_error *err)
+{
+    zc_status status = check_range(value, offset, n, err);
+
+    if (status != ZC_OK) {
+        return status;
+    }
+    if (value->data != NULL) {
+        *out = value->data + offset;
+        return ZC_OK;
+    }
+    uint8_t *dst = zc_scratch_push(ws, n, err);
+    if (dst == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    status = value->store->read(value, offset, dst, n, err);
+    if (status != ZC_OK) {
+        zc_scratch_pop(ws);
+        return status;
+    }
+    ++*pushed;
+    *out = dst;
+    return ZC_OK;
+}
+
+/* ---- local files ---------------------------------------------------------------------------- */
+
+/* A file's name: below the directory that is held open, or a path of its own. */
+typedef struct file_name {
+    const zc_dir *dir;
+    const char *name;
+    char *owned;
+    char buffer[1024];
+} file_name;
+
+static zc_status name_make(const zc_local *local, const char *key, file_name *out, zc_error *err)
+{
+    out->owned = NULL;
+    if (local->dir != NULL) {
+        out->dir = local->dir;
+        out->name = key + local->dir_prefix;
+        return ZC_OK;
+    }
+    const size_t key_len = strlen(key);
+    char *path = out->buffer;
+    if (local->root_len + key_len + 2 > sizeof out->buffer) {
+        path = out->owned = malloc(local->root_len + key_len + 2);
+        if (path == NULL) {
+            return zc_fail(err, ZC_ERR_MEMORY, "no memory for a path");
+        }
+    }
+    memcpy(path, local->root, local->root_len);
+    path[local->root_len] = '/';
+    memcpy(path + local->root_len + 1, key, key_len + 1);
+    out->dir = NULL;
+    out->name = path;
+    return ZC_OK;
+}
+
+static zc_status local_open(const zc_store *store, const char *key, bool whole, zc_value *out, zc_error *err)
+{
+    file_name name;
+    zc_status status = name_make(store->self, key, &name, err);
+
+    (void)whole;
+    if (status != ZC_OK) {
+        return status;
+    }
+    status = zc_file_open(name.dir, name.name, &out->file, err);
+    free(name.owned);
+    out->data = NULL;
+    out->token = NULL;
+    out->size = status == ZC_OK ? out->file.size : 0;
+    out->store = status == ZC_OK ? store : NULL;
+    return status;
+}
+
+static void local_close(zc_value *value)
+{
+    zc_file_close(&value->file);
+}
+
+static zc_status local_read(const zc_value *value, uint64_t offset, void *dst, size_t n, zc_error *err)
+{
+    return zc_file_read(&value->file, offset, dst, n, err);
+}
+
+static zc_status local_replace(const zc_store *store, const char *key, const void *data, size_t n,
+                               zc_error *err)
+{
+    const zc_local *local = store->self;
+    file_name name;
+    zc_status status = name_make(local, key, &name, err);
+
+    if (status == ZC_OK) {
+        status = zc_file_replace(name.dir, name.name, data, n, local->sync, err);
+        free(name.owned);
+    }
+    return status;
+}
+
+static zc_status local_remove(const zc_store *store, const char *key, zc_error *err)
+{
+    file_name name;
+    zc_status status = name_make(store->self, key, &name, err);
+
+    if (status == ZC_OK) {
+        status = zc_file_remove(name.dir, name.name, err);
+        free(name.owned);
+    }
+    return status;
+}
+
+/* Hold the directory of the prefix open, so that the files below it open faster.  If there is none, whole paths
+ * do: its files are missing, or about to be made. */
+static zc_status local_begin(const zc_store *store, const char *prefix, size_t prefix_len, zc_error *err)
+{
+    zc_local *local = store->self;
+    char *path = malloc(local->root_len + prefix_len + 2);
+
+    if (path == NULL) {
+        return zc_fail(err, ZC_ERR_MEMORY, "no memory for a path");
+    }
+    memcpy(path, local->root, local->root_len);
+    path[local->root_len] = '/';
+    memcpy(path + local->root_len + 1, prefix, prefix_len);
+    path[local->root_len + 1 + prefix_len] = '\0';
+    zc_status status = zc_dir_open(path, &local->dir, err);
+    free(path);
+    local->dir_prefix = prefix_len;
+    if (status != ZC_OK) {
+        local->dir = NULL;
+    }
+    if (status == ZC_ERR_MISSING) {
+        zc_error_clear(err);
+        status = ZC_OK;
+    }
+    return status;
+}
+
+static void local_end(const zc_store *store)
+{
+    zc_local *local = store->self;
+
+    if (local->dir != NULL) {
+        zc_dir_close(local->dir);
+        local->dir = NULL;
+    }
+}
+
+void zc_store_local(zc_local *local, zc_store *out)
+{
+    *out = (zc_store){
+        .self = local,
+        .seed = zc_key_hash(zc_key_hash(0, local->root), "/"),
+        .open = local_open,
+        .close = local_close,
+        .read = local_read,
+        .replace = local_replace,
+        .remove = local_remove,
+        .begin = local_begin,
+        .end = local_end,
+        .gap = 4096,
+        .most = 1 << 20,
+    };
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the engine needs of a store, and the values that it reads from one.
+ */
+#ifndef ZC_ENGINE_STORE_H
+#define ZC_ENGINE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "base/workspace.h"
+#include "io/file.h"
+
+#define ZC_SIZE_UNKNOWN UINT64_MAX
+
+typedef struct zc_store zc_store;
+
+/* An open value: in memory (data), or to be read by ranges. */
+typedef struct zc_value {
+    const uint8_t *data;     /* all of it, or NULL */
+    uint64_t size;           /* ZC_SIZE_UNKNOWN for the values of some remote stores */
+    zc_file file;            /* local stores */
+    void *token;             /* the store's own */
+    const zc_store *store;   /* NULL: borrowed memory */
+} zc_value;
+
+/* Keys are relative to the store's root, '/'-separated, terminated. */
+struct zc_store {
+    void *self;
+    uint64_t seed;           /* tells equal keys of different stores apart, see zc_key_lock */
+
+    /* Open the value of a key.  ZC_ERR_MISSING if the key is absent, which a store of unknown sizes may also
+     * say at the first read.  whole: all of it will be used. */
+    zc_status (*open)(const zc_store *store, const char *key, bool whole, zc_value *out, zc_error *err);
+    void (*close)(zc_value *value);
+
+    /* n bytes at offset, all of them. */
+    zc_status (*read)(const zc_value *value, uint64_t offset, void *dst, size_t n, zc_error *err);
+
+    /* The last n bytes; only for values of unknown size. */
+    zc_status (*read_tail)(const zc_value *value, void *dst, size_t n, zc_error *err);
+
+    zc_status (*replace)(const zc_store *store, const char *key, const void *data, size_t n, zc_error *err);
+
+    /* No error if the key is absent. */
+    zc_status (*remove)(const zc_store *store, const char *key, zc_error *err);
+
+    /* A call of many chunks below a key prefix begins and ends.  Both may be NULL. */
+    zc_status (*begin)(const zc_store *store, const char *prefix, size_t prefix_len, zc_error *err);
+    void (*end)(const zc_store *store);
+
+    /*
+     * For stores that serve one thread at a time, else NULL: open the whole values of n keys at once on the calling
+     * thread.  A key that is absent gives a value with data NULL.  release closes them again, on the same
+     * thread.
+     */
+    zc_status (*fetch)(const zc_store *store, const char *const *keys, size_t n, zc_value *out,
+                       zc_error *err);
+    void (*release)(zc_value *values, size_t n);
+    size_t batch_bytes;      /* decoded size of the chunks that one fetch may be for */
+    bool values_in_memory;   /* a fetch moves no bytes, so parts of values need no ranges */
+
+    size_t gap;              /* unneeded bytes between two ranges that are cheaper to read than to skip */
+    size_t most;             /* most bytes of ranges to join */
+};
+
+/* A value that lies in memory which somebody else keeps. */
+zc_value zc_value_of_memory(const void *data, size_t n);
+
+void zc_value_close(zc_value *value);
+
+/* A pointer to n bytes at offset: into the value where it lies in memory, else a scratch buffer (*pushed += 1). */
+zc_status zc_value_view(const zc_value *value, uint64_t offset, size_t n, zc_workspace *ws,
+                        const uint8_t **out, int *pushed, zc_error *err);
+
+/* Copy n bytes at offset. */
+zc_status zc_value_read(const zc_value *value, uint64_t offset, void *dst, size_t n, zc_error *err);
+
+/* ---- files below a root directory ---- */
+
+typedef struct zc_local {
+    const char *root;        /* path of the store's root, terminated */
+    size_t root_len;
+    bool sync;               /* fsync what is written */
+    zc_dir *dir;             /* held open for one call, or NULL */
+    size_t dir_prefix;       /* length of the part of all keys that dir stands for */
+} zc_local;
+
+/* A store over local, which the caller keeps. */
+void zc_store_local(zc_local *local, zc_store *out);
+
+#endif

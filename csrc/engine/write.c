@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Writing: the caller's memory -> elements -> value -> key.  A chunk that is written in part is read,
+ * patched and written back under a lock.
+ */
+#include <string.h>
+
+#include "base/arith.h"
+#include "engine/engine.h"
+#include "engine/locks.h"
+
+/* Below this much input, waking another thread costs more than it brings. */
+#define SHARED_MIN ((size_t)64 << 10)
+
+#define HOLD_MIN 8           /* chunks for which it pays to hold a directory open */
+
+static bool swaps(const zc_item *item)
+{
+    return item->word != 0 || item->n_fields != 0;
+}
+
+/* ---- one chunk without shards ----------------------------------------------------------------- */
+
+/* The stored elements of a chunk, in a scratch buffer: old value or fill value, patched with the part. */
+static zc_status compose(const zc_chain *chain, const int64_t *stored, const int64_t *bounds,
+                         const zc_part *part, const zc_value *old, const void *stored_fill, size_t size,
+                         uint8_t *out, zc_workspace *ws, zc_error *err)
+{
+    const size_t itemsize = chain->item.size;
+    zc_status status = ZC_OK;
+
+    if (!zc_part_covers(part, bounds) && old != NULL) {
+        const uint8_t *data;
+        int viewed = 0;
+        if (old->size > zc_chain_plausible_size(chain, size)) {
+            return zc_fail(err, ZC_ERR_SIZE, "%llu bytes are more than an encoding of %zu bytes can have",
+                           (unsigned long long)old->size, size);
+        }
+        status = zc_value_view(old, 0, (size_t)old->size, ws, &data, &viewed, err);
+        if (status == ZC_OK) {
+            status = zc_chain_unstage_into(chain, data, (size_t)old->size, out, size, ws, err);
+        }
+        zc_pop(ws, viewed);
+    } else if (!zc_part_covers(part, stored)) {
+        const int64_t n = (int64_t)(size / itemsize), stride = (int64_t)itemsize;
+        zc_region_fill(1, &n, out, &stride, itemsize, stored_fill);
+    }
+    if (status == ZC_OK) {
+        status = zc_part_gather(part, stored, out, &chain->item, ws, err);
+    }
+    return status;
+}
+
+static zc_status write_plain(const zc_scope *scope, const zc_chain *chain, const int64_t *stored,
+                             const int64_t *bounds, const zc_part *part, const zc_value *old, uint8_t *dst,
+                             size_t cap, size_t *written, zc_workspace *ws, zc_error *err)
+{
+    const size_t itemsize = chain->item.size;
+    size_t size;
+    zc_status status;
+
+    if (!zc_chain_decoded_size(chain, part->ndim, stored, &size)) {
+        return zc_fail(err, ZC_ERR_OVERFLOW, "the chunk does not fit into memory");
+    }
+    const bool image = !swaps(&chain->item) && zc_part_is_chunk_image(part, stored, itemsize);
+    if (!scope->call->write_empty && zc_part_covers(part, bounds) &&
+        zc_part_equals_fill(part, itemsize, scope->fill)) {
+        *written = 0;
+        return ZC_OK;
+    }
+    if (image) {
+        return zc_chain_stage_into(chain, (const uint8_t *)part->memory, size, dst, cap, written, ws, err);
+    }
+    uint8_t *elements = zc_scratch_push(ws, size + itemsize, err);
+    if (elements == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    uint8_t *const stored_fill = elements + size;
+    zc_items_copy(1, stored_fill, scope->fill, &chain->item);
+    status = compose(chain, stored, bounds, part, old, stored_fill, size, elements, ws, err);
+    if (status == ZC_OK && !scope->call->write_empty && !zc_part_covers(part, bounds) &&
+        zc_equals_fill(elements, size / itemsize, itemsize, stored_fill)) {
+        *written = 0;
+    } else if (status == ZC_OK) {
+        status = zc_chain_stage_into(chain, elements, size, dst, cap, written, ws, err);
+    }
+    zc_scratch_pop(ws);
+    return status;
+}
+
+zc_status zc_chunk_write(const zc_scope *scope, const zc_chain *chain, const int64_t *shape,
+                         const int64_t *bounds, const zc_part *part, const zc_value *old, uint8_t *dst,
+                         size_t cap, size_t *written, zc_workspace *ws, zc_error *err)
+{
+    int64_t stored[ZC_MAX_DIMS], stored_bounds[ZC_MAX_DIMS];
+    zc_part permuted;
+
+    zc_chain_stored_shape(chain, part->ndim, shape, stored);
+    zc_chain_stored_shape(chain, part->ndim, bounds, stored_bounds);
+    if (chain->order_ndim > 0) {
+        permuted = *part;
+        zc_part_permute(&permuted, chain->order);
+        part = &permuted;
+    }
+    return (chain->sharded ? zc_shard_write : write_plain)(scope, chain, stored, stored_bounds, part, old, dst,
+                                                           cap, written, ws, err);
+}
+
+/* ---- a call ------------------------------------------------------------------------------------ */
+
+typedef struct write_job {
+    zc_plan plan;
+    zc_scope scope;
+} write_job;
+
+/* One chunk that is being written. */
+typedef struct target {
+    const char *key;
+    int64_t shape[ZC_MAX_DIMS];
+    int64_t bounds[ZC_MAX_DIMS];     /* extent of the array in the chunk */
+    zc_part part;
+} target;
+
+/* Encode the chunk into dst, a scratch buffer that the caller pops.  old may be NULL. */
+static zc_status encode(const write_job *job, const target *t, const zc_value *old, uint8_t **dst,
+                        size_t *written, zc_workspace *ws, zc_error *err)
+{
+    const zc_chain *chain = job->plan.call->array->chain;
+    size_t cap;
+    zc_status status = zc_chain_bound(chain, t->part.ndim, t->shape, &cap, err);
+
+    if (status != ZC_OK) {
+        return status;
+    }
+    if ((*dst = zc_scratch_push(ws, cap, err)) == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    status = zc_chunk_write(&job->scope, chain, t->shape, t->bounds, &t->part, old, *dst, cap, written, ws,
+                            err);
+    if (status == ZC_OK && zc_workspace_cancelled(ws)) {
+        status = ZC_ERR_CANCELLED;   /* nothing is stored once the caller has been told */
+    }
+    if (status != ZC_OK) {
+        zc_scratch_pop(ws);
+    }
+    return status;
+}
+
+static zc_status store_encoded(const zc_store *store, const char *key, const uint8_t *data, size_t n,
+                               zc_error *err)
+{
+    return n > 0 ? store->replace(store, key, data, n, err) : store->remove(store, key, err);
+}
+
+/* All of the chunk is given.  The lock keeps the new value from being overtaken by a patch of the old. */
+static zc_status overwrite(const write_job *job, const target *t, zc_workspace *ws, zc_error *err)
+{
+    const zc_store *store = job->plan.call->store;
+    uint8_t *data;
+    size_t n;
+    zc_status status = encode(job, t, NULL, &data, &n, ws, err);
+
+    if (status == ZC_OK) {
+        zc_key_lock(store, t->key);
+        status = store_encoded(store, t->key, data, n, err);
+        zc_key_unlock(store, t->key);
+        zc_scratch_pop(ws);
+    }
+    return status;
+}
+
+/* Read, patch, write: nobody else in this process may do the same to the key meanwhile. */
+static zc_status patch(const write_job *job, const target *t, zc_workspace *ws, zc_error *err)
+{
+    const zc_store *store = job->plan.call->store;
+    zc_value old;
+    uint8_t *data;
+    size_t n;
+
+    zc_key_lock(store, t->key);
+    zc_status status = store->open(store, t->key, true, &old, err);
+    if (status == ZC_OK) {
+        status = encode(job, t, &old, &data, &n, ws, err);
+        zc_value_close(&old);
+    } else if (status == ZC_ERR_MISSING) {
+        zc_error_clear(err);
+        status = encode(job, t, NULL, &data, &n, ws, err);
+    }
+    if (status == ZC_OK) {
+        status = store_encoded(store, t->key, data, n, err);
+        zc_scratch_pop(ws);
+    }
+    zc_key_unlock(store, t->key);
+    return status;
+}
+
+static zc_status write_item(void *arg, size_t item, zc_workspace *ws, zc_error *err)
+{
+    const write_job *job = arg;
+    const zc_array *array = job->plan.call->array;
+    int64_t chunk[ZC_MAX_DIMS];
+    target t;
+    zc_status status;
+
+    zc_plan_chunk(&job->plan, item, chunk);
+    if (!zc_plan_part(&job->plan, item, chunk, t.shape, &t.part)) {
+        return ZC_OK;
+    }
+    for (int d = 0; d < array->ndim; d++) {
+        const int64_t rest = array->grid[d].length - zc_grid_start(&array->grid[d], chunk[d]);
+        t.bounds[d] = rest < t.shape[d] ? rest : t.shape[d];
+    }
+    char *key = zc_scratch_push(ws, job->plan.key_size, err);
+    if (key == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    zc_chunk_key(array, chunk, key);
+    t.key = key;
+    status = (zc_part_covers(&t.part, t.bounds) ? overwrite : patch)(job, &t, ws, err);
+    zc_scratch_pop(ws);
+    return status;
+}
+
+static int worthwhile_threads(const zc_call *call, size_t n_items)
+{
+    const size_t bytes = zc_part_count(call->part) * call->array->chain->item.size;
+
+    if (bytes < SHARED_MIN && n_items < 16) {
+        return 1;
+    }
+    return call->threads > 0 ? call->threads : zc_pool_threads();
+}
+
+zc_status zc_write(const zc_call *call, zc_fault *fault, zc_error *err)
+{
+    write_job job;
+    size_t failed = SIZE_MAX;
+    zc_status status = zc_plan_open(call, &job.plan, err);
+
+    fault->in_chunk = false;
+    if (status != ZC_OK) {
+        return status;
+    }
+    const int threads = worthwhile_threads(call, job.plan.n_items);
+    job.scope = (zc_scope){call, call->array->fill, job.plan.n_items < (size_t)threads};
+    const zc_run run = {
+        .task = write_item,
+        .job = &job,
+        .n_items = job.plan.n_items,
+        .threads = threads,
+        .grain = job.plan.n_items >= 1024 ? 8 : 1,
+        .poll = call->poll,
+        .poll_arg = call->poll_arg,
+    };
+    const zc_store *store = call->store;
+    const bool hold = store->begin != NULL && job.plan.n_items >= HOLD_MIN;
+    if (hold) {
+        status = store->begin(store, call->array->prefix, call->array->prefix_len, err);
+    }
+    if (status == ZC_OK) {
+        status = zc_pool_run(&run, &failed, err);
+    }
+    if (hold) {
+        store->end(store);
+    }
+    if (status != ZC_OK && failed < job.plan.n_items) {
+        fault->in_chunk = true;
+        zc_plan_chunk(&job.plan, failed, fault->chunk);
+    }
+    zc_plan_close(&job.plan);
+    return status;
+}

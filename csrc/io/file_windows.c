@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See file.h.  A directory is its path here: Windows has no openat.
+ */
+#ifdef _WIN32
+
+#ifndef WIN32_LEAN_AND_MEAN
+#define WIN32_LEAN_AND_MEAN
+#endif
+#include <windows.h>
+
+#include "io/file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+
+#include "io/temporary.h"
+
+#define PATH_CHARS 4096
+#define TRANSFER_MAX ((size_t)0x7ffff000)
+#define NAME_TRIES 16
+#define SHARE_ALL (FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE)
+#define TICKS_PER_SECOND 10000000            /* FILETIME counts 100 ns */
+
+struct zc_dir {
+    wchar_t *path;
+};
+
+/* ---- names and error codes ---- */
+
+static int errno_of(DWORD code)
+{
+    switch (code) {
+    case ERROR_FILE_NOT_FOUND:
+    case ERROR_PATH_NOT_FOUND: return ENOENT;
+    case ERROR_ACCESS_DENIED:
+    case ERROR_SHARING_VIOLATION:
+    case ERROR_LOCK_VIOLATION: return EACCES;
+    case ERROR_FILE_EXISTS:
+    case ERROR_ALREADY_EXISTS: return EEXIST;
+    case ERROR_DISK_FULL:
+    case ERROR_HANDLE_DISK_FULL: return ENOSPC;
+    case ERROR_TOO_MANY_OPEN_FILES: return EMFILE;
+    case ERROR_FILENAME_EXCED_RANGE: return ENAMETOOLONG;
+    case ERROR_INVALID_NAME:
+    case ERROR_INVALID_PARAMETER: return EINVAL;
+    case ERROR_DIRECTORY: return ENOTDIR;
+    default: return EIO;
+    }
+}
+
+static uint64_t ticks_of(FILETIME time)
+{
+    return (uint64_t)time.dwHighDateTime << 32 | time.dwLowDateTime;
+}
+
+/* dir/name in UTF-16 with backslashes; false if it is no UTF-8 or too long. */
+static bool join(const zc_dir *dir, const char *name, wchar_t *out)
+{
+    size_t n = 0;
+
+    if (dir != NULL) {
+        n = wcslen(dir->path);
+        if (n + 1 >= PATH_CHARS) {
+            return false;
+        }
+        memcpy(out, dir->path, n * sizeof *out);
+        out[n++] = L'\\';
+    }
+    if (MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, name, -1, out + n, (int)(PATH_CHARS - n)) == 0) {
+        return false;
+    }
+    for (wchar_t *at = out + n; *at != 0; at++) {
+        *at = *at == L'/' ? L'\\' : *at;
+    }
+    return true;
+}
+
+static zc_status fail_name(zc_error *err, const char *name)
+{
+    return zc_fail_errno(err, ENAMETOOLONG, "too long a path, or not UTF-8: %s", name);
+}
+
+/* ---- directories ---- */
+
+zc_status zc_dir_open(const char *path, zc_dir **out, zc_error *err)
+{
+    wchar_t wide[PATH_CHARS];
+
+    *out = NULL;
+    if (!join(NULL, path, wide)) {
+        return fail_name(err, path);
+    }
+    const DWORD attributes = GetFileAttributesW(wide);
+    if (attributes == INVALID_FILE_ATTRIBUTES) {
+        const int code = errno_of(GetLastError());
+
+        return code == ENOENT ? zc_fail(err, ZC_ERR_MISSING, "no directory %s", path)
+                              : zc_fail_errno(err, code, "cannot open directory %s", path);
+    }
+    if (!(attributes & FILE_ATTRIBUTE_DIRECTORY)) {
+        return zc_fail_errno(err, ENOTDIR, "cannot open directory %s", path);
+    }
+    zc_dir *dir = malloc(sizeof *dir);
+    wchar_t *copy = _wcsdup(wide);
+    if (dir == NULL || copy == NULL) {
+        free(dir);
+        free(copy);
+        return zc_fail(err, ZC_ERR_MEMORY, "out of memory: no room for a directory handle");
+    }
+    dir->path = copy;
+    *out = dir;
+    return ZC_OK;
+}
+
+void zc_dir_close(zc_dir *dir)
+{
+    if (dir != NULL) {
+        free(dir->path);
+        free(dir);
+    }
+}
+
+/* ---- reading ---- */
+
+/* ERROR_ACCESS_DENIED is also what opening a directory gives. */
+static zc_status fail_open(const wchar_t *wide, const char *name, zc_error *err)
+{
+    const int code = errno_of(GetLastError());
+    const DWORD attributes = GetFileAttributesW(wide);
+
+    if (attributes != INVALID_FILE_ATTRIBUTES && (attributes & FILE_ATTRIBUTE_DIRECTORY)) {
+        return zc_fail_errno(err, EISDIR, "%s is no regular file but a directory", name);
+    }
+    return code == ENOENT ? zc_fail(err, ZC_ERR_MISSING, "no file %s", name)
+                          : zc_fail_errno(err, code, "cannot open %s", name);
+}
+
+zc_status zc_file_open(const zc_dir *dir, const char *name, zc_file *out, zc_error *err)
+{
+    wchar_t wide[PATH_CHARS];
+    BY_HANDLE_FILE_INFORMATION info;
+
+    out->handle = -1;
+    if (!join(dir, name, wide)) {
+        return fail_name(err, name);
+    }
+    const HANDLE file = CreateFileW(wide, GENERIC_READ, SHARE_ALL, NULL, OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL,
+                                    NULL);
+    if (file == INVALID_HANDLE_VALUE) {
+        return fail_open(wide, name, err);
+    }
+    if (GetFileType(file) != FILE_TYPE_DISK || !GetFileInformationByHandle(file, &info)) {
+        CloseHandle(file);
+        return zc_fail_errno(err, EINVAL, "%s is no regular file", name);
+    }
+    out->handle = (intptr_t)file;
+    out->size = (uint64_t)info.nFileSizeHigh << 32 | info.nFileSizeLow;
+    out->mtime_ns = (int64_t)(ticks_of(info.ftLastWriteTime) * 100);    /* may wrap; only compared */
+    out->inode = (uint64_t)info.nFileIndexHigh << 32 | info.nFileIndexLow;
+    return ZC_OK;
+}
+
+void zc_file_close(zc_file *file)
+{
+    if (file->handle != -1) {
+        CloseHandle((HANDLE)file->handle);
+        file->handle = -1;
+    }
+}
+
+zc_status zc_file_read(const zc_file *file, uint64_t offset, void *dst, size_t n, zc_error *err)
+{
+    size_t done = 0;
+
+    if (offset > INT64_MAX || n > INT64_MAX - offset) {
+        return zc_fail(err, ZC_ERR_CORRUPT, "no file has %zu bytes at offset %llu", n,
+                       (unsigned long long)offset);
+    }
+    while (done < n) {
+        const size_t piece = n - done < TRANSFER_MAX ? n - done : TRANSFER_MAX;
+        const uint64_t at = offset + done;
+        OVERLAPPED where = {.Offset = (DWORD)at, .OffsetHigh = (DWORD)(at >> 32)};
+        DWORD got = 0;
+
+        if (!ReadFile((HANDLE)file->handle, (char *)dst + done, (DWORD)piece, &got, &where)
+            && GetLastError() != ERROR_HANDLE_EOF) {
+            return zc_fail_errno(err, errno_of(GetLastError()), "cannot read %zu bytes at offset %llu", n,
+                                 (unsigned long long)offset);
+        }
+        if (got == 0) {
+            return zc_fail(err, ZC_ERR_CORRUPT, "the file ends after %llu bytes; wanted %zu at offset %llu",
+                           (unsigned long long)at, n, (unsigned long long)offset);
+        }
+        done += got;
+    }
+    return ZC_OK;
+}
+
+/* ---- writing ---- */
+
+static uint64_t unique_number(void)
+{
+    LARGE_INTEGER ticks;
+
+    QueryPerformanceCounter(&ticks);
+    return (uint64_t)GetCurrentProcessId() << 40 ^ (uint64_t)ticks.QuadPart;
+}
+
+/* mkdir -p for the part of path before its last backslash, beginning behind the first `from` characters. */
+static DWORD make_parents(wchar_t *path, size_t from)
+{
+    const wchar_t *last = wcsrchr(path, L'\\');
+
+    for (wchar_t *at = path + from; last != NULL && at <= last; at++) {
+        if (*at != L'\\' || at == path || at[-1] == L':') {
+            continue;
+        }
+        *at = 0;
+        const bool made = CreateDirectoryW(path, NULL);
+        const DWORD code = made ? ERROR_SUCCESS : GetLastError();
+        *at = L'\\';
+        if (!made && code != ERROR_ALREADY_EXISTS && code != ERROR_ACCESS_DENIED) {
+            return code;
+        }
+    }
+    return ERROR_SUCCESS;
+}
+
+/* Put a temporary file's name for path in temporary and create it; INVALID_HANDLE_VALUE on failure. */
+static HANDLE open_temporary(wchar_t *path, size_t parents_from, wchar_t *temporary)
+{
+    const wchar_t *slash = wcsrchr(path, L'\\');
+    const size_t n = slash != NULL ? (size_t)(slash + 1 - path) : 0;
+    char name[ZC_TEMPORARY_LENGTH + 1];
+
+    if (n + sizeof name > PATH_CHARS) {
+        SetLastError(ERROR_FILENAME_EXCED_RANGE);
+        return INVALID_HANDLE_VALUE;
+    }
+    memcpy(temporary, path, n * sizeof *path);
+    for (int i = 0; i < NAME_TRIES; i++) {
+        zc_temporary_name(unique_number(), name);
+        for (size_t k = 0; k < sizeof name; k++) {
+            temporary[n + k] = (wchar_t)name[k];
+        }
+        const HANDLE file = CreateFileW(temporary, GENERIC_WRITE, 0, NULL, CREATE_NEW,
+                                        FILE_ATTRIBUTE_NORMAL, NULL);
+        const DWORD code = GetLastError();
+
+        if (file != INVALID_HANDLE_VALUE) {
+            return file;
+        }
+        if (code == ERROR_PATH_NOT_FOUND) {
+            const DWORD failed = make_parents(path, parents_from);
+
+            if (failed != ERROR_SUCCESS) {
+                SetLastError(failed);
+                return INVALID_HANDLE_VALUE;
+            }
+        } else if (code != ERROR_FILE_EXISTS) {
+            return INVALID_HANDLE_VALUE;
+        }
+    }
+    return INVALID_HANDLE_VALUE;
+}
+
+static DWORD write_all(HANDLE file, const char *src, size_t n, bool sync)
+{
+    while (n > 0) {
+        DWORD put = 0;
+
+        if (!WriteFile(file, src, (DWORD)(n < TRANSFER_MAX ? n : TRANSFER_MAX), &put, NULL)) {
+            return GetLastError();
+        }
+        src += put;
+        n -= put;
+    }
+    return !sync || FlushFileBuffers(file) ? ERROR_SUCCESS : GetLastError();
+}
+
+static zc_status write_file(const zc_dir *dir, const char *name, const void *src, size_t n, bool sync,
+                            DWORD move_flags, zc_error *err)
+{
+    wchar_t path[PATH_CHARS], temporary[PATH_CHARS];
+
+    if (!join(dir, name, path)) {
+        return fail_name(err, name);
+    }
+    const HANDLE file = open_temporary(path, dir != NULL ? wcslen(dir->path) + 1 : 0, temporary);
+    if (file == INVALID_HANDLE_VALUE) {
+        return zc_fail_errno(err, errno_of(GetLastError()), "cannot create a temporary file for %s", name);
+    }
+    DWORD code = write_all(file, src, n, sync);
+    if (!CloseHandle(file) && code == ERROR_SUCCESS) {
+        code = GetLastError();
+    }
+    move_flags |= sync ? MOVEFILE_WRITE_THROUGH : 0;
+    if (code == ERROR_SUCCESS && !MoveFileExW(temporary, path, move_flags)) {
+        code = GetLastError();
+    }
+    if (code != ERROR_SUCCESS) {
+        DeleteFileW(temporary);
+        return zc_fail_errno(err, errno_of(code), "cannot write %s", name);
+    }
+    return ZC_OK;
+}
+
+zc_status zc_file_replace(const zc_dir *dir, const char *name, const void *src, size_t n, bool sync,
+                          zc_error *err)
+{
+    return write_file(dir, name, src, n, sync, MOVEFILE_REPLACE_EXISTING, err);
+}
+
+zc_status zc_file_create(const zc_dir *dir, const char *name, const void *src, size_t n, bool sync,
+                         zc_error *err)
+{
+    return write_file(dir, name, src, n, sync, 0, err);
+}
+
+zc_status zc_file_remove(const zc_dir *dir, const char *name, zc_error *err)
+{
+    wchar_t wide[PATH_CHARS];
+
+    if (!join(dir, name, wide)) {
+        return fail_name(err, name);
+    }
+    if (DeleteFileW(wide)) {
+        return ZC_OK;
+    }
+    const int code = errno_of(GetLastError());
+    return code == ENOENT ? ZC_OK : zc_fail_errno(err, code, "cannot remove %s", name);
+}
+
+/* ---- left-over temporary files ---- */
+
+typedef struct cleaner {
+    uint64_t before;                         /* FILETIME */
+    size_t removed;
+    DWORD failed;                            /* the first failure */
+} cleaner;
+
+static void clean(cleaner *c, wchar_t *path, size_t n);
+
+static void clean_entry(cleaner *c, wchar_t *path, size_t n, const WIN32_FIND_DATAW *entry)
+{
+    const size_t length = wcslen(entry->cFileName);
+    char name[ZC_TEMPORARY_LENGTH + 1] = "";
+
+    if (n + 1 + length + 3 >= PATH_CHARS || wcscmp(entry->cFileName, L".") == 0
+        || wcscmp(entry->cFileName, L"..") == 0 || (entry->dwFileAttributes & FILE_ATTRIBUTE_REPARSE_POINT)) {
+        return;
+    }
+    path[n] = L'\\';
+    memcpy(path + n + 1, entry->cFileName, (length + 1) * sizeof *path);
+    if (entry->dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY) {
+        clean(c, path, n + 1 + length);
+        return;
+    }
+    WideCharToMultiByte(CP_UTF8, 0, entry->cFileName, -1, name, (int)sizeof name, NULL, NULL);
+    name[ZC_TEMPORARY_LENGTH] = '\0';
+    if (length != ZC_TEMPORARY_LENGTH || !zc_file_is_temporary(name)
+        || ticks_of(entry->ftLastWriteTime) >= c->before) {
+        return;
+    }
+    if (DeleteFileW(path)) {
+        c->removed++;
+    } else if (c->failed == ERROR_SUCCESS && GetLastError() != ERROR_FILE_NOT_FOUND) {
+        c->failed = GetLastError();
+    }
+}
+
+/* Everything below path[0..n), which is used as a buffer for the longer paths. */
+static void clean(cleaner *c, wchar_t *path, size_t n)
+{
+    WIN32_FIND_DATAW entry;
+
+    memcpy(path + n, L"\\*", 3 * sizeof *path);
+    const HANDLE list = FindFirstFileW(path, &entry);
+    if (list == INVALID_HANDLE_VALUE) {
+        c->failed = c->failed == ERROR_SUCCESS ? GetLastError() : c->failed;
+        return;
+    }
+    do {
+        clean_entry(c, path, n, &entry);
+    } while (FindNextFileW(list, &entry));
+    FindClose(list);
+}
+
+zc_status zc_dir_clean_temporaries(const char *path, int64_t older_than_s, size_t *removed, zc_error *err)
+{
+    wchar_t wide[PATH_CHARS];
+    zc_dir *dir = NULL;
+    FILETIME now;
+    cleaner c = {0};
+
+    if (removed != NULL) {
+        *removed = 0;
+    }
+    const zc_status status = zc_dir_open(path, &dir, err);
+    if (status != ZC_OK) {
+        return status;
+    }
+    const size_t n = wcslen(dir->path);
+    memcpy(wide, dir->path, (n + 1) * sizeof *wide);
+    zc_dir_close(dir);
+    if (n + 3 >= PATH_CHARS) {
+        return fail_name(err, path);
+    }
+    GetSystemTimeAsFileTime(&now);
+    c.before = ticks_of(now) - (uint64_t)older_than_s * TICKS_PER_SECOND;
+    clean(&c, wide, n);
+    if (removed != NULL) {
+        *removed = c.removed;
+    }
+    return c.failed == ERROR_SUCCESS ? ZC_OK
+                                     : zc_fail_errno(err, errno_of(c.failed), "cannot clean %s", path);
+}
+
+#else
+typedef int zc_file_windows_is_empty;        /* a translation unit needs a declaration */
+#endif

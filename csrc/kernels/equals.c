@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Comparison with a fill value.  Blocks are compared without a branch inside, so that compilers take vectors for
+ * them, and with one between them, so that the first differing block ends the work.
+ */
+#include <string.h>
+
+#include "kernels/nest.h"
+#include "kernels/words.h"
+
+#define BLOCK 512                        /* bytes between two looks at the result */
+
+/* Is src[0..nbytes), a multiple of 32, made of the 32-byte pattern alone? */
+static bool equals_pattern(const char *src, size_t nbytes, const uint64_t pattern[4])
+{
+    for (size_t at = 0; at < nbytes; at += BLOCK) {
+        const size_t end = nbytes - at < BLOCK ? nbytes : at + BLOCK;
+        uint64_t differ[4] = {0, 0, 0, 0};
+
+        for (size_t i = at; i < end; i += 32) {
+            uint64_t word[4];
+            memcpy(word, src + i, 32);
+            differ[0] |= word[0] ^ pattern[0];
+            differ[1] |= word[1] ^ pattern[1];
+            differ[2] |= word[2] ^ pattern[2];
+            differ[3] |= word[3] ^ pattern[3];
+        }
+        if ((differ[0] | differ[1] | differ[2] | differ[3]) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool zc_equals_fill(const void *src, size_t n, size_t itemsize, const void *fill)
+{
+    const char *const p = src;
+    size_t done = 0;
+
+    if (n == 0) {
+        return true;
+    }
+    if (memcmp(p, fill, itemsize) != 0) {
+        return false;
+    }
+    if (itemsize <= 32 && 32 % itemsize == 0 && n * itemsize >= 32) {
+        uint64_t pattern[4];
+
+        for (size_t i = 0; i < 32; i += itemsize) {
+            memcpy((char *)pattern + i, fill, itemsize);
+        }
+        done = n * itemsize - n * itemsize % 32;
+        if (!equals_pattern(p, done, pattern)) {
+            return false;
+        }
+    }
+    /* The first item is right; the rest is if each item equals the one before it. */
+    const size_t from = done > itemsize ? done : itemsize;
+    return memcmp(p + from, p + from - itemsize, n * itemsize - from) == 0;
+}
+
+#define STAMP_STRIDED_EQUALS(SIZE, T)                                                            \
+    static bool strided_equals_##SIZE(const char *src, int64_t n, int64_t stride,                \
+                                      const void *fill)                                          \
+    {                                                                                            \
+        T want;                                                                                  \
+        memcpy(&want, fill, SIZE);                                                               \
+        for (int64_t k = 0; k < n; k++) {                                                        \
+            T value;                                                                             \
+            memcpy(&value, src + k * stride, SIZE);                                              \
+            if (value != want) {                                                                 \
+                return false;                                                                    \
+            }                                                                                    \
+        }                                                                                        \
+        return true;                                                                             \
+    }
+
+STAMP_STRIDED_EQUALS(1, uint8_t)
+STAMP_STRIDED_EQUALS(2, uint16_t)
+STAMP_STRIDED_EQUALS(4, uint32_t)
+STAMP_STRIDED_EQUALS(8, uint64_t)
+
+static bool strided_equals(const char *src, int64_t n, int64_t stride, size_t size, const void *fill)
+{
+    switch (size) {
+    case 1: return strided_equals_1(src, n, stride, fill);
+    case 2: return strided_equals_2(src, n, stride, fill);
+    case 4: return strided_equals_4(src, n, stride, fill);
+    case 8: return strided_equals_8(src, n, stride, fill);
+    default: break;
+    }
+    for (int64_t k = 0; k < n; k++) {
+        if (memcmp(src + k * stride, fill, size) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool zc_region_equals_fill(int ndim, const int64_t *shape, const void *src, const int64_t *strides,
+                           size_t itemsize, const void *fill)
+{
+    const int64_t nowhere[ZC_MAX_DIMS] = {0};
+    zc_axis row = {1, 0, 0};
+    zc_nest nest;
+    zc_cursor at;
+
+    /* The region is the first side of the nest, which decides the order of the loops. */
+    if (!zc_nest_make(&nest, ndim, shape, strides, nowhere)) {
+        return true;
+    }
+    if (nest.ndim > 0) {
+        row = nest.axis[--nest.ndim];
+    }
+    const bool contiguous = row.n == 1 || row.dst == (int64_t)itemsize;
+
+    zc_cursor_start(&at, &nest);
+    do {
+        const char *const p = (const char *)src + at.dst;
+        if (contiguous ? !zc_equals_fill(p, (size_t)row.n, itemsize, fill)
+                       : !strided_equals(p, row.n, row.dst, itemsize, fill)) {
+            return false;
+        }
+    } while (zc_cursor_next(&at, &nest));
+    return true;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Copies through index tables: the trailing dimensions without a table are one planned region copy, the others
+ * are walked.
+ */
+#include <string.h>
+
+#include "kernels/plan.h"
+
+/* Byte offsets of the positions in one dimension, on one side. */
+typedef struct zc_path {
+    const int64_t *table;        /* NULL: k * stride */
+    int64_t base;                /* added to every position */
+    int64_t stride;
+} zc_path;
+
+static inline int64_t path_at(const zc_path *path, int64_t k)
+{
+    return path->table != NULL ? path->table[k] : path->base + k * path->stride;
+}
+
+/* A table of equal steps is a stride in disguise. */
+static zc_path make_path(int64_t n, const int64_t *table, int64_t stride)
+{
+    if (table == NULL) {
+        return (zc_path){NULL, 0, stride};
+    }
+    const int64_t step = n > 1 ? table[1] - table[0] : 0;
+    for (int64_t k = 2; k < n; k++) {
+        if (table[k] - table[k - 1] != step) {
+            return (zc_path){table, 0, 0};
+        }
+    }
+    return (zc_path){NULL, table[0], step};
+}
+
+typedef struct zc_gather {
+    int ndim;                            /* dimensions to walk */
+    int64_t shape[ZC_MAX_DIMS];
+    zc_path dst[ZC_MAX_DIMS];
+    zc_path src[ZC_MAX_DIMS];
+    int64_t n_points;                    /* the last table as the inner loop, or 0: run the plan instead */
+    zc_path dst_points;
+    zc_path src_points;
+    zc_copy_plan plan;
+} zc_gather;
+
+static void gather_inner(const zc_gather *g, char *dst, const char *src)
+{
+    if (g->n_points == 0) {
+        zc_copy_plan_run(&g->plan, dst, src);
+        return;
+    }
+    const zc_path *const to = &g->dst_points;
+    const zc_path *const from = &g->src_points;
+    g->plan.ops->indexed(g->n_points, dst + to->base, to->stride, to->table, src + from->base, from->stride,
+                         from->table, &g->plan.item);
+}
+
+static void gather_walk(const zc_gather *g, char *dst, const char *src)
+{
+    int64_t index[ZC_MAX_DIMS];
+    int64_t dst_at[ZC_MAX_DIMS + 1];     /* offset of the position in dimensions 0..d-1 */
+    int64_t src_at[ZC_MAX_DIMS + 1];
+    int d = 0;
+
+    dst_at[0] = src_at[0] = 0;
+    index[0] = 0;
+    for (;;) {
+        for (; d < g->ndim; d++) {
+            dst_at[d + 1] = dst_at[d] + path_at(&g->dst[d], index[d]);
+            src_at[d + 1] = src_at[d] + path_at(&g->src[d], index[d]);
+            if (d + 1 < g->ndim) {
+                index[d + 1] = 0;
+            }
+        }
+        gather_inner(g, dst + dst_at[g->ndim], src + src_at[g->ndim]);
+        for (d = g->ndim - 1; d >= 0 && ++index[d] == g->shape[d]; d--) {
+        }
+        if (d < 0) {
+            return;
+        }
+    }
+}
+
+/* Plan dimensions first..ndim-1, which have no table. */
+static bool plan_tail(zc_gather *g, int first, int ndim, const int64_t *shape, const zc_item *item)
+{
+    int64_t dst_strides[ZC_MAX_DIMS];
+    int64_t src_strides[ZC_MAX_DIMS];
+    int64_t dst_base = 0;
+    int64_t src_base = 0;
+
+    for (int d = first; d < ndim; d++) {
+        dst_strides[d - first] = g->dst[d].stride;
+        src_strides[d - first] = g->src[d].stride;
+        dst_base += g->dst[d].base;
+        src_base += g->src[d].base;
+    }
+    if (!zc_copy_plan_make(&g->plan, ndim - first, shape + first, dst_strides, src_strides, item)) {
+        return false;
+    }
+    g->plan.outer.dst += dst_base;
+    g->plan.outer.src += src_base;
+    return true;
+}
+
+void zc_region_gather(int ndim, const int64_t *shape,
+                      void *dst, const int64_t *dst_strides, const int64_t *const *dst_table,
+                      const void *src, const int64_t *src_strides, const int64_t *const *src_table,
+                      const zc_item *item)
+{
+    zc_gather g;
+    int first = 0;                       /* of the trailing dimensions without a table */
+
+    for (int d = 0; d < ndim; d++) {
+        if (shape[d] <= 0) {
+            return;
+        }
+        g.shape[d] = shape[d];
+        g.dst[d] = make_path(shape[d], dst_table != NULL ? dst_table[d] : NULL, dst_strides[d]);
+        g.src[d] = make_path(shape[d], src_table != NULL ? src_table[d] : NULL, src_strides[d]);
+        if (g.dst[d].table != NULL || g.src[d].table != NULL) {
+            first = d + 1;
+        }
+    }
+    if (!plan_tail(&g, first, ndim, shape, item)) {
+        return;
+    }
+    g.ndim = first;
+    g.n_points = 0;
+    if (first > 0 && zc_copy_plan_single(&g.plan)) {
+        g.ndim = first - 1;
+        g.n_points = shape[g.ndim];
+        g.dst_points = g.dst[g.ndim];
+        g.src_points = g.src[g.ndim];
+        dst = (char *)dst + g.plan.outer.dst;
+        src = (const char *)src + g.plan.outer.src;
+    }
+    gather_walk(&g, dst, src);
+}
+
+void zc_points_copy(size_t n, void *dst, const int64_t *dst_offset, const void *src,
+                    const int64_t *src_offset, const zc_item *item)
+{
+    zc_item_ops_for(item)->indexed((int64_t)n, dst, 0, dst_offset, src, 0, src_offset, item);
+}

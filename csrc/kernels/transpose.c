@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Copies whose two sides disagree about the fast axis.
+ *
+ * Taken item by item, one side would use a single item of each cache line that it touches.  So the plane is
+ * cut into blocks of about one line (64 bytes) by one line, which stay in the first-level cache, and a block
+ * into tiles of 16 x 16 bytes which are transposed in registers:
+ *
+ * A tile of N x N items (N = 16 / size) sits in N registers, item (i, j) at position i * N + j.  Interleaving
+ * the first half of the registers with the second half rotates the bits of the position by one.  After
+ * log2(N) such rounds the bits of i and j have changed places: the tile is transposed.
+ */
+#include "kernels/plan.h"
+#include "kernels/words.h"
+
+#define LINE 64
+
+static inline int64_t min64(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
+/* na x nb items of any kind, the longer loop inside. */
+static void copy_part(const zc_copy_plan *plan, char *dst, const char *src, int64_t na, int64_t nb)
+{
+    const zc_axis a = plan->a;
+    const zc_axis b = plan->b;
+
+    if (na >= nb) {
+        for (int64_t k = 0; k < nb; k++) {
+            plan->ops->strided(na, dst + k * b.dst, a.dst, src + k * b.src, a.src, &plan->item);
+        }
+    } else {
+        for (int64_t k = 0; k < na; k++) {
+            plan->ops->strided(nb, dst + k * a.dst, b.dst, src + k * a.src, b.src, &plan->item);
+        }
+    }
+}
+
+/* Blocks of strided items; where one side of the plane is short the blocks grow along the other one. */
+static void copy_blocks(const zc_copy_plan *plan, char *dst, const char *src)
+{
+    const zc_axis a = plan->a;
+    const zc_axis b = plan->b;
+    const int64_t edge = 32;
+    const int64_t step_b = a.n >= edge ? edge : edge * edge / a.n;
+    const int64_t step_a = b.n >= edge ? edge : edge * edge / b.n;
+
+    for (int64_t j = 0; j < b.n; j += step_b) {
+        for (int64_t i = 0; i < a.n; i += step_a) {
+            copy_part(plan, dst + j * b.dst + i * a.dst, src + j * b.src + i * a.src,
+                      min64(step_a, a.n - i), min64(step_b, b.n - j));
+        }
+    }
+}
+
+#ifdef ZC_HAVE_V16
+
+/* One tile: reads N rows of 16 bytes (src, one per step of a), writes N rows of 16 bytes (dst, one per step of b). */
+#define STAMP_TILE(SIZE, N, ROUNDS)                                                              \
+    ZC_V16 static inline void tile_##SIZE(char *dst, int64_t dst_row, const char *src,           \
+                                          int64_t src_row, zc_v16 order)                         \
+    {                                                                                            \
+        zc_v16 row[2][N];                                                                        \
+        for (int i = 0; i < N; i++) {                                                            \
+            row[0][i] = zc_v16_permute(zc_v16_load(src + i * src_row), order);                   \
+        }                                                                                        \
+        for (int round = 0; round < ROUNDS; round++) {                                           \
+            const zc_v16 *const from = row[round % 2];                                           \
+            zc_v16 *const to = row[1 - round % 2];                                               \
+            for (int i = 0; i < N / 2; i++) {                                                    \
+                to[2 * i] = zc_zip##SIZE##_lo(from[i], from[i + N / 2]);                         \
+                to[2 * i + 1] = zc_zip##SIZE##_hi(from[i], from[i + N / 2]);                     \
+            }                                                                                    \
+        }                                                                                        \
+        for (int i = 0; i < N; i++) {                                                            \
+            zc_v16_store(dst + i * dst_row, row[ROUNDS % 2][i]);                                 \
+        }                                                                                        \
+    }                                                                                            \
+                                                                                                 \
+    ZC_V16 static void tiles_##SIZE(char *dst, int64_t dst_row, int64_t na, const char *src,     \
+                                    int64_t src_row, int64_t nb, uint32_t word)                  \
+    {                                                                                            \
+        uint8_t bytes[16];                                                                       \
+        zc_swap_order(bytes, word);                                                              \
+        const zc_v16 order = zc_v16_load(bytes);                                                 \
+        for (int64_t i = 0; i + N <= na; i += N) {                                               \
+            for (int64_t j = 0; j + N <= nb; j += N) {                                           \
+                tile_##SIZE(dst + j * dst_row + i * SIZE, dst_row, src + i * src_row + j * SIZE, \
+                            src_row, order);                                                     \
+            }                                                                                    \
+        }                                                                                        \
+    }
+
+STAMP_TILE(1, 16, 4)
+STAMP_TILE(2, 8, 3)
+STAMP_TILE(4, 4, 2)
+STAMP_TILE(8, 2, 1)
+
+typedef void (*tiles_fn)(char *dst, int64_t dst_row, int64_t na, const char *src, int64_t src_row,
+                         int64_t nb, uint32_t word);
+
+/* The tile kernel if rows of both sides are contiguous and long enough, else NULL. */
+static tiles_fn find_tiles(const zc_copy_plan *plan)
+{
+    const int64_t size = (int64_t)plan->item.size;
+    const bool plain = plan->item.n_fields == 0 && plan->a.dst == size && plan->b.src == size;
+
+    if (!plain || size > 8 || plan->a.n * size < 16 || plan->b.n * size < 16 ||
+        !(zc_cpu_features() & ZC_V16_CPU)) {
+        return NULL;
+    }
+    return size == 1 ? tiles_1 : size == 2 ? tiles_2 : size == 4 ? tiles_4 : size == 8 ? tiles_8 : NULL;
+}
+
+/* A whole block.  The tiles go to a block of lines on the stack first, and from there to dst line by line: rows of
+ * dst that lie a power of two apart share a few places of the first-level cache, and would drive each other out
+ * if their lines were filled bit by bit. */
+static void copy_whole_block(const zc_copy_plan *plan, tiles_fn tiles, char *dst, const char *src)
+{
+    const int64_t edge = LINE / plan->b.src;
+    char lines[LINE * LINE];
+
+    tiles(lines, LINE, edge, src, plan->a.src, edge, plan->item.word);
+    for (int64_t k = 0; k < edge; k++) {
+        memcpy(dst + k * plan->b.dst, lines + k * LINE, LINE);
+    }
+}
+
+/* A block at the end of a row or column: tiles as far as they go, then single items. */
+static void copy_cut_block(const zc_copy_plan *plan, tiles_fn tiles, char *dst, const char *src, int64_t na,
+                           int64_t nb)
+{
+    const zc_axis a = plan->a;
+    const zc_axis b = plan->b;
+    const int64_t tile = 16 / b.src;
+    const int64_t tiled_a = na - na % tile;
+    const int64_t tiled_b = nb - nb % tile;
+
+    tiles(dst, b.dst, tiled_a, src, a.src, tiled_b, plan->item.word);
+    if (tiled_a < na) {
+        copy_part(plan, dst + tiled_a * a.dst, src + tiled_a * a.src, na - tiled_a, tiled_b);
+    }
+    if (tiled_b < nb) {
+        copy_part(plan, dst + tiled_b * b.dst, src + tiled_b * b.src, na, nb - tiled_b);
+    }
+}
+
+static void copy_tiles(const zc_copy_plan *plan, tiles_fn tiles, char *dst, const char *src)
+{
+    const zc_axis a = plan->a;
+    const zc_axis b = plan->b;
+    const int64_t edge = LINE / b.src;
+
+    for (int64_t j = 0; j < b.n; j += edge) {
+        const int64_t nb = min64(edge, b.n - j);
+
+        for (int64_t i = 0; i < a.n; i += edge) {
+            const int64_t na = min64(edge, a.n - i);
+            char *const to = dst + j * b.dst + i * a.dst;
+            const char *const from = src + j * b.src + i * a.src;
+
+            if (na == edge && nb == edge) {
+                copy_whole_block(plan, tiles, to, from);
+            } else {
+                copy_cut_block(plan, tiles, to, from, na, nb);
+            }
+        }
+    }
+}
+
+#endif
+
+void zc_copy_transposed(const zc_copy_plan *plan, char *dst, const char *src)
+{
+#ifdef ZC_HAVE_V16
+    const tiles_fn tiles = find_tiles(plan);
+
+    if (tiles != NULL) {
+        copy_tiles(plan, tiles, dst, src);
+        return;
+    }
+#endif
+    copy_blocks(plan, dst, src);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/workspace.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "check.h"
+#include "codecs/contexts.h"
+
+static zc_error err;
+
+static bool aligned(const void *p)
+{
+    return p != NULL && (uintptr_t)p % 64 == 0;
+}
+
+static void push_and_pop(void)
+{
+    zc_workspace *ws = zc_workspace_new();
+    uint8_t *a = zc_scratch_push(ws, 1000, &err);
+    uint8_t *b = zc_scratch_push(ws, 0, &err);
+    uint8_t *c = zc_scratch_push(ws, 7, &err);
+
+    CHECK(aligned(a) && aligned(b) && aligned(c) && ws->depth == 3);
+    CHECK(a != b && b != c);
+    memset(a, 1, 1000);
+    memset(c, 2, 7);
+    CHECK(a[999] == 1 && c[0] == 2);
+    zc_scratch_pop(ws);
+    zc_scratch_pop(ws);
+    CHECK(zc_scratch_push(ws, 1, &err) == b);            /* kept */
+    zc_scratch_pop(ws);
+    zc_scratch_pop(ws);
+    CHECK(ws->depth == 0);
+    CHECK(zc_scratch_push(ws, 1000, &err) == a);
+    zc_workspace_free(ws);
+}
+
+static void a_little_more_is_kept(void)
+{
+    zc_workspace *ws = zc_workspace_new();
+    const void *a = zc_scratch_push(ws, 100000, &err);
+
+    zc_scratch_pop(ws);
+    CHECK(zc_scratch_push(ws, 105000, &err) == a);
+    zc_workspace_free(ws);
+}
+
+static void grow_keeps_the_bytes(void)
+{
+    zc_workspace *ws = zc_workspace_new();
+    uint8_t *below = zc_scratch_push(ws, 64, &err);
+    uint8_t *data = zc_scratch_push(ws, 100, &err);
+
+    memset(below, 7, 64);
+    for (int i = 0; i < 100; i++) {
+        data[i] = (uint8_t)i;
+    }
+    for (size_t n = 100; n < 3000000; n *= 3) {
+        data = zc_scratch_grow(ws, 100, n, &err);
+        CHECK(aligned(data) && ws->depth == 2);
+        data[n - 1] = 99;
+    }
+    for (int i = 0; i < 99; i++) {
+        CHECK(data[i] == i);
+    }
+    CHECK(zc_scratch_grow(ws, 100, 10, &err) == data);       /* never smaller */
+    CHECK(zc_scratch_grow(ws, 0, 10, &err) == data);
+    CHECK(below[63] == 7);
+    zc_workspace_free(ws);
+}
+
+static void refusals(void)
+{
+    zc_workspace *ws = zc_workspace_new();
+
+    zc_error_clear(&err);
+    CHECK(zc_scratch_push(ws, SIZE_MAX, &err) == NULL && err.status == ZC_ERR_MEMORY);
+    CHECK(zc_scratch_push(ws, ZC_SIZE_MAX, &err) == NULL && ws->depth == 0);
+    uint8_t *data = zc_scratch_push(ws, 10, &err);
+    data[0] = 5;
+    CHECK(zc_scratch_grow(ws, 10, ZC_SIZE_MAX, &err) == NULL && ws->depth == 1);
+    CHECK(data[0] == 5);                                 /* still there after a failure */
+    zc_scratch_pop(ws);
+    zc_scratch_pop(ws);                                  /* one too many does no harm */
+    CHECK(ws->depth == 0);
+    CHECK(zc_scratch_grow(ws, 0, 10, &err) == NULL);
+    for (int i = 0; i < ZC_SCRATCH_DEPTH; i++) {
+        CHECK(zc_scratch_push(ws, 1, &err) != NULL);
+    }
+    CHECK(zc_scratch_push(ws, 1, &err) == NULL);
+    zc_workspace_free(ws);
+    zc_workspace_free(NULL);
+}
+
+static size_t kept(const zc_workspace *ws)
+{
+    size_t total = 0;
+
+    for (int i = 0; i < ZC_SCRATCH_DEPTH; i++) {
+        total += ws->scratch[i].capacity;
+    }
+    return total;
+}
+
+static void trimming(void)
+{
+    zc_workspace *ws = zc_workspace_new();
+    uint8_t *open = zc_scratch_push(ws, 1000, &err);
+
+    open[999] = 3;
+    zc_scratch_push(ws, 5000, &err);
+    zc_scratch_push(ws, 9000, &err);
+    zc_scratch_pop(ws);
+    zc_scratch_pop(ws);
+    CHECK(kept(ws) >= 15000);
+    zc_workspace_trim(ws, 20000);
+    CHECK(kept(ws) >= 15000);
+    zc_workspace_trim(ws, 8000);
+    CHECK(kept(ws) <= 8000 && kept(ws) >= 6000);
+    zc_workspace_trim(ws, 0);
+    CHECK(kept(ws) >= 1000 && open[999] == 3);           /* an open buffer stays */
+    zc_scratch_pop(ws);
+    zc_workspace_trim(ws, 0);
+    CHECK(kept(ws) == 0);
+    CHECK(zc_scratch_push(ws, 10, &err) != NULL);
+    zc_workspace_free(ws);
+}
+
+static int destroyed;
+static int a_context;
+
+static void *make(void)
+{
+    return &a_context;
+}
+
+static void *make_nothing(void)
+{
+    return NULL;
+}
+
+static void destroy(void *context)
+{
+    CHECK(context == &a_context);
+    destroyed++;
+}
+
+static void contexts(void)
+{
+    zc_workspace *ws = zc_workspace_new();
+
+    CHECK(zc_context_get(ws, ZC_CONTEXT_INFLATE, make_nothing, destroy, &err) == NULL);
+    CHECK(err.status == ZC_ERR_MEMORY);
+    CHECK(zc_context_get(ws, ZC_CONTEXT_INFLATE, make, destroy, &err) == &a_context);
+    CHECK(zc_context_get(ws, ZC_CONTEXT_INFLATE, make_nothing, destroy, &err) == &a_context);
+    CHECK(zc_context_get(ws, ZC_CONTEXT_DEFLATE, make, destroy, &err) == &a_context);
+    zc_context_drop(ws, ZC_CONTEXT_DEFLATE);
+    zc_context_drop(ws, ZC_CONTEXT_DEFLATE);
+    CHECK(destroyed == 1);
+    zc_workspace_free(ws);
+    CHECK(destroyed == 2);
+}
+
+static void cancelled(void)
+{
+    zc_workspace *ws = zc_workspace_new();
+    _Atomic int flag = 0;
+
+    CHECK(!zc_workspace_cancelled(ws));
+    ws->cancelled = &flag;
+    CHECK(!zc_workspace_cancelled(ws));
+    flag = 1;
+    CHECK(zc_workspace_cancelled(ws));
+    zc_workspace_free(ws);
+}
+
+int main(void)
+{
+    RUN(push_and_pop);
+    RUN(a_little_more_is_kept);
+    RUN(grow_keeps_the_bytes);
+    RUN(refusals);
+    RUN(trimming);
+    RUN(contexts);
+    RUN(cancelled);
+    return check_report("workspace");
+}

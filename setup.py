@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: MIT
+"""Build of the compiled part; everything static is in pyproject.toml.
+
+The C core (csrc) knows no Python.  It is compiled once into an archive, which both extension modules
+link together with the compression libraries that wheels/native_libs.py finds.  Switches, all from the
+environment:
+
+ZARRCORE_LIBS, ZARRCORE_<LIB>_DIR    where the compression libraries come from, see wheels/native_libs.py
+ZARRCORE_SANITIZE=address,undefined  instrument our code (or `thread`)
+ZARRCORE_COVERAGE=1                  count executed lines for gcov
+ZARRCORE_DEBUG=1                     assertions and debug information, little optimisation
+ZARRCORE_JOBS=4                      compile that many files at a time
+ZARRCORE_EXTENSIONS=0                no extension modules: for an editable install, built in place later
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
+
+ROOT = Path(__file__).resolve().parent
+sys.path.insert(0, str(ROOT / "wheels"))
+
+import native_libs  # noqa: E402
+
+CORE_PARTS = ("base", "kernels", "codecs", "io", "engine")
+EXPORTS = "csrc/exports.map"
+NUMPY_MACROS = [
+    ("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"),
+    ("NPY_TARGET_VERSION", "NPY_2_0_API_VERSION"),
+]
+DIRECTIVES = {
+    "language_level": 3,
+    "binding": True,
+    "boundscheck": True,
+    "embedsignature": True,
+    "freethreading_compatible": True,
+    "show_performance_hints": False,
+}
+
+
+def tree(pattern: str) -> list[str]:
+    """Files of this source tree by glob pattern, sorted, relative to the root."""
+    return sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob(pattern))
+
+
+def core_sources() -> list[str]:
+    """The C files that know no Python."""
+    return [source for part in CORE_PARTS for source in tree(f"csrc/{part}/*.c")]
+
+
+def extension(source: str) -> Extension:
+    """One extension module per .pyx; `kernels` also holds the ufunc loops."""
+    name = source.removesuffix(".pyx").replace("/", ".")
+    loops = tree("csrc/numpy/*.c") if name.endswith(".kernels") else []
+    return Extension(name, [source, *loops], depends=tree("csrc/**/*.h") + tree("zarrcore/_core/*.pxd"))
+
+
+class Toolchain:
+    """The arguments of this compiler for the flavour that the environment asks for."""
+
+    def __init__(self, compiler_type: str) -> None:
+        self.msvc = compiler_type == "msvc"
+        self.sanitize = os.environ.get("ZARRCORE_SANITIZE", "")
+        self.coverage = os.environ.get("ZARRCORE_COVERAGE", "") not in ("", "0")
+        self.debug = os.environ.get("ZARRCORE_DEBUG", "") not in ("", "0")
+        if self.msvc and (self.sanitize or self.coverage):
+            raise SystemExit("ZARRCORE_SANITIZE and ZARRCORE_COVERAGE need gcc or clang")
+
+    @property
+    def flavour(self) -> str:
+        """Names a set of objects that fit together."""
+        sanitize = self.sanitize.replace(",", "-")
+        parts = (sanitize, "coverage" * self.coverage, "debug" * self.debug)
+        return "-".join(part for part in parts if part) or "release"
+
+    def compile_args(self) -> list[str]:
+        """For every C file."""
+        if self.msvc:
+            return ["/std:c11", "/experimental:c11atomics", "/utf-8", "/Od" if self.debug else "/O2"]
+        # After Python's own flags, so these win.
+        args = ["-std=gnu11", "-fvisibility=hidden", "-pthread", "-MMD", *self._optimisation()]
+        if self.flavour != "release":
+            args += ["-g", "-UNDEBUG", "-fno-omit-frame-pointer"]
+        if self.sanitize:
+            args += [f"-fsanitize={self.sanitize}", "-fno-sanitize-recover=undefined"]
+        if self.coverage:
+            args += ["--coverage"]
+        return args
+
+    def _optimisation(self) -> list[str]:
+        if self.coverage:
+            return ["-O0"]
+        return ["-O1"] if self.sanitize or self.debug else ["-O3"]
+
+    def core_args(self) -> list[str]:
+        """Warnings for the code that is written by hand."""
+        return [] if self.msvc else ["-Wall", "-Wextra", "-Wstrict-prototypes", "-Wvla", "-Werror=implicit"]
+
+    def cython_args(self) -> list[str]:
+        """Generated code keeps what it does not use."""
+        return [] if self.msvc else ["-Wno-unused-function", "-Wno-unused-variable", "-Wno-sign-compare"]
+
+    def link_args(self) -> list[str]:
+        """For an extension module: nothing but its init function is visible outside."""
+        if self.msvc:
+            return []
+        if sys.platform == "darwin":
+            args = ["-Wl,-exported_symbol,_PyInit_*", "-Wl,-dead_strip"]
+        else:
+            strip = ["-Wl,--strip-debug"] if self.flavour == "release" else []
+            args = [f"-Wl,--version-script={EXPORTS}", "-Wl,--gc-sections", *strip]
+        if self.sanitize:
+            args.append(f"-fsanitize={self.sanitize}")
+        if self.coverage:
+            args.append("--coverage")
+        return [*args, "-pthread"]
+
+
+class BuildExt(build_ext):
+    """Compile what changed, several files at a time; link each module with the core archive."""
+
+    def finalize_options(self) -> None:
+        """Find the libraries and keep objects of different flavours apart."""
+        super().finalize_options()
+        if self.parallel is None or self.parallel is True:
+            self.parallel = int(os.environ.get("ZARRCORE_JOBS") or os.cpu_count() or 1)
+        self.inner_temp = Path(self.build_temp) / Toolchain("unix").flavour
+
+    def build_extensions(self) -> None:
+        """Everything; called once the compiler is known."""
+        from Cython.Build import cythonize
+
+        self.tools = Toolchain(self.compiler.compiler_type)
+        try:
+            self.libs = native_libs.resolve(build_dir=self.build_temp)
+        except native_libs.ResolveError as error:
+            raise SystemExit(f"error: {error}") from None
+        print(f"zarrcore: compression libraries: {self.libs.origin}: {self.libs.detail}")
+        self._forget_if_arguments_changed()
+        generated = cythonize(
+            self.extensions, include_path=["."], build_dir="build/cython", compiler_directives=DIRECTIVES
+        )
+        core = self.build_core()
+        for ext, made in zip(self.extensions, generated, strict=True):
+            self.compile_module(ext, made.sources, core)
+        super().build_extensions()
+
+    def _forget_if_arguments_changed(self) -> None:
+        """Rebuild all objects when the compiler or its arguments are others than last time."""
+        command = getattr(self.compiler, "compiler_so", [self.compiler.compiler_type])
+        args = (command, self.tools.compile_args(), self.tools.link_args(), self.libs)
+        if _changed(self.inner_temp / "arguments.txt", repr(args)):
+            self.force = True
+
+    def build_core(self) -> str:
+        """The archive of everything in csrc that knows no Python."""
+        args = self.tools.compile_args() + self.tools.core_args()
+        objects = self.compile_changed(
+            core_sources(),
+            include_dirs=["csrc", *self.libs.include_dirs],
+            macros=list(self.libs.define_macros),
+            args=args,
+        )
+        archive = self.compiler.library_filename("zarrcore_core", output_dir=str(self.inner_temp))
+        members_changed = _changed(self.inner_temp / "members.txt", repr(objects))
+        if self.force or members_changed or _older(archive, objects):
+            Path(archive).unlink(missing_ok=True)  # ar would keep members whose source is gone
+            self.compiler.create_static_lib(objects, "zarrcore_core", output_dir=str(self.inner_temp))
+        return archive
+
+    def compile_module(self, ext: Extension, sources: list[str], core: str) -> None:
+        """Compile one module's own sources; what is left to distutils is the link."""
+        import numpy
+
+        objects = self.compile_changed(
+            sources,
+            include_dirs=["csrc", "zarrcore/_core", numpy.get_include(), *self.libs.include_dirs],
+            macros=NUMPY_MACROS + list(self.libs.define_macros),
+            args=self.tools.compile_args() + self.tools.cython_args(),
+        )
+        libs = self.libs
+        ext.sources = []
+        ext.extra_objects = [*objects, core, *libs.archives]
+        ext.depends = [*ext.extra_objects, EXPORTS]
+        ext.library_dirs, ext.libraries = list(libs.library_dirs), list(libs.libraries)
+        ext.runtime_library_dirs = list(libs.rpath)
+        ext.extra_link_args = [*self.tools.link_args(), *libs.extra_link_args]
+
+    def compile_changed(
+        self,
+        sources: Sequence[str],
+        *,
+        include_dirs: list[str],
+        macros: list[tuple[str, str | None]],
+        args: list[str],
+    ) -> list[str]:
+        """Compile those sources that have changed, or a header that they include has."""
+        outdir = str(self.inner_temp)
+        objects = self.compiler.object_filenames(list(sources), output_dir=outdir)
+        for target in objects:
+            os.makedirs(os.path.dirname(target), exist_ok=True)  # before threads would race for it
+
+        def compile_one(source: str) -> None:
+            self.compiler.compile(
+                [source], output_dir=outdir, include_dirs=include_dirs, macros=macros, extra_postargs=args
+            )
+
+        stale = [
+            source
+            for source, target in zip(sources, objects, strict=True)
+            if self.force or _older(target, [source, *_headers_of(target)])
+        ]
+        _parallel(compile_one, stale, jobs=self.parallel)
+        return objects
+
+
+class BuildPy(build_py):
+    """Put the public C headers (csrc/include) beside the Python files (zarrcore/include)."""
+
+    def run(self) -> None:
+        """Copy; an editable installation finds the headers in the tree."""
+        super().run()
+        if self.editable_mode:
+            return
+        for header in tree("csrc/include/**/*.h"):
+            target = Path(self.build_lib, "zarrcore", "include", Path(header).relative_to("csrc/include"))
+            self.mkpath(str(target.parent))
+            self.copy_file(header, str(target))
+
+
+def _older(target: str, sources: Sequence[str]) -> bool:
+    """Is target missing or older than any of its sources?"""
+    if not os.path.exists(target):
+        return True
+    made = os.path.getmtime(target)
+    return any(not os.path.exists(source) or os.path.getmtime(source) > made for source in sources)
+
+
+def _headers_of(target: str) -> list[str]:
+    """The headers that went into an object: from the rule that gcc and clang write beside it, else all."""
+    rule = Path(target).with_suffix(".d")
+    if not rule.exists():
+        return tree("csrc/**/*.h")
+    return shlex.split(rule.read_text(encoding="utf-8").replace("\\\n", " "))[1:]
+
+
+def _changed(record: Path, text: str) -> bool:
+    """Keep text in a file, and say whether it was another one before."""
+    if record.exists() and record.read_text(encoding="utf-8") == text:
+        return False
+    record.parent.mkdir(parents=True, exist_ok=True)
+    record.write_text(text, encoding="utf-8")
+    return True
+
+
+def _parallel(work: Callable[[str], None], items: Sequence[str], *, jobs: int) -> None:
+    with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
+        list(pool.map(work, items))  # list: raise the first failure here
+
+
+MODULES = [] if os.environ.get("ZARRCORE_EXTENSIONS") == "0" else tree("zarrcore/_core/*.pyx")
+
+setup(
+    ext_modules=[extension(source) for source in MODULES],
+    cmdclass={"build_ext": BuildExt, "build_py": BuildPy},
+)

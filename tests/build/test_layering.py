@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: MIT
+"""Dependencies run one way, downwards: imports in the Python package, #include lines in the C core."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "zarrcore"
+CORE = ROOT / "csrc"
+
+# From the bottom to the top; a file or sub-package of zarrcore may import from its own layer and from
+# those above it in this list.  A new one needs a place here.
+LAYERS = [
+    {"_version", "errors", "_validate"},
+    {"config", "_core"},
+    {"registry"},
+    {"dtypes", "codecs", "grids", "keys", "kernels", "chunking"},
+    {"metadata", "storage", "indexing", "projection", "values", "pipeline"},
+    {"hierarchy", "node_documents", "consolidated"},
+    {"array*", "attributes", "copying"},
+    {"group*", "tree"},
+    {"api*", "asynchronous", "sync*", "creation*", "convenience*", "abc", "core", "codec", "dtype"},
+    {"__init__", "__main__", "cli", "integrations", "testing"},
+]
+
+# Where a function imports upwards on purpose, when it runs for the first time.
+DEFERRED = {
+    ("registry", "codecs"): "the built-in classes register themselves when the first name is looked up",
+    ("registry", "grids"): "the same",
+    ("registry", "keys"): "the same",
+    ("hierarchy", "array"): "a document that was read becomes an Array or a Group",
+    ("hierarchy", "group"): "the same",
+    ("array", "asynchronous"): "the awaitable twin of an array is made on request",
+    ("group", "asynchronous"): "the same",
+}
+
+# Within one layer: who must not know whom.
+APART = {("metadata", "storage"), ("storage", "metadata"), ("storage", "indexing")}
+
+CORE_MAY_INCLUDE = {
+    "base": {"base"},
+    "kernels": {"kernels", "base"},
+    "numpy": {"numpy", "kernels", "base"},
+    "io": {"io", "base"},
+    "codecs": {"codecs", "kernels", "base"},
+    "engine": {"engine", "codecs", "io", "kernels", "base"},
+    "include": {"include"},
+}
+
+
+def unit_of(path: Path) -> str:
+    """The file or sub-package directly below zarrcore to which a source file belongs."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def layer_of(unit: str) -> int:
+    for number, layer in enumerate(LAYERS):
+        if unit in layer or any(name.endswith("*") and unit.startswith(name[:-1]) for name in layer):
+            return number
+    raise AssertionError(f"zarrcore.{unit} has no layer: give it one in {Path(__file__).name}")
+
+
+def is_type_checking(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+
+
+def imports(node: ast.AST, *, deferred: bool = False) -> Iterator[tuple[str, bool]]:
+    """(unit of zarrcore, whether only when a function runs) for each import that is ever executed."""
+    for child in ast.iter_child_nodes(node):
+        if is_type_checking(child):
+            continue
+        if isinstance(child, ast.Import):
+            for alias in child.names:
+                if alias.name.startswith("zarrcore."):
+                    yield alias.name.split(".")[1], deferred
+        elif isinstance(child, ast.ImportFrom):
+            assert child.level == 0, f"relative import on line {child.lineno}"
+            top, _, rest = (child.module or "").partition(".")
+            if top == "zarrcore":
+                names = [rest.split(".")[0]] if rest else [alias.name for alias in child.names]
+                yield from ((name, deferred) for name in names)
+        else:
+            inside = deferred or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)
+            yield from imports(child, deferred=inside)
+
+
+def is_module(name: str) -> bool:
+    return (PACKAGE / name).is_dir() or any(PACKAGE.glob(f"{name}.py*"))
+
+
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_python_imports_point_downwards(path: Path) -> None:
+    unit = unit_of(path)
+    height = layer_of(unit)
+    for target, deferred in imports(ast.parse(path.read_text(encoding="utf-8"))):
+        if target == unit or not is_module(target) or (deferred and (unit, target) in DEFERRED):
+            continue
+        assert layer_of(target) <= height, f"{unit} imports {target}, which is above it"
+        assert (unit, target) not in APART, f"{unit} must not know {target}"
+
+
+def test_compiled_modules_know_errors_only() -> None:
+    """Of the package itself; a deferred import counts too."""
+    statement = re.compile(r"^\s*(?:from|c?import)\s+zarrcore\.([\w.]+)", re.MULTILINE)
+    for path in sorted((PACKAGE / "_core").glob("*.p[yx]*")):
+        for target in statement.findall(path.read_text(encoding="utf-8")):
+            assert target.split(".")[0] in ("_core", "errors"), f"{path.name} imports zarrcore.{target}"
+
+
+def includes(path: Path) -> list[str]:
+    """The files that #include "..." names, relative to csrc."""
+    text = path.read_text(encoding="utf-8")
+    names = re.findall(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', text, re.MULTILINE)
+    return [name if "/" in name else f"{path.parent.name}/{name}" for name in names]
+
+
+def core_files() -> list[Path]:
+    return [path for part in CORE_MAY_INCLUDE for path in sorted((CORE / part).glob("*.[ch]"))]
+
+
+def test_every_directory_of_the_core_has_a_rule() -> None:
+    assert {path.name for path in CORE.iterdir() if path.is_dir()} - {"tests", "fuzz"} <= set(
+        CORE_MAY_INCLUDE
+    )
+
+
+@pytest.mark.parametrize("path", core_files(), ids=lambda path: path.relative_to(CORE).as_posix())
+def test_core_includes_point_downwards(path: Path) -> None:
+    part = path.parent.name
+    for name in includes(path):
+        if (CORE / name).exists():
+            target = name.split("/")[0]
+            assert target in CORE_MAY_INCLUDE[part], f'{part} includes "{name}"'
+        else:
+            assert name.rpartition("/")[2] in ("blosc.h", "zlib.h", "zstd.h", "lz4.h"), (
+                f'no csrc file "{name}"'
+            )
+
+
+def test_core_knows_no_python() -> None:
+    for path in core_files():
+        if path.parent.name != "numpy":
+            assert not re.search(
+                r"#\s*include\s*[<\"](Python\.h|numpy/)", path.read_text(encoding="utf-8")
+            ), path

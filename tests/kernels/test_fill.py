@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: MIT
+"""Filling and comparing with a fill value against NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from zarrcore import kernels
+
+STRUCT = np.dtype([("a", ">i4"), ("b", "<f8")])
+VALUES = [
+    ("?", True),
+    ("i1", -3),
+    ("<u2", 7),
+    (">u2", 258),
+    ("<f2", 1.5),
+    (">f4", float("nan")),
+    ("<f8", -0.0),
+    (">i8", -(2**63)),
+    ("<u8", 2**64 - 1),
+    ("<c8", 1 - 2j),
+    (">c16", complex("nan+1j")),
+    ("<U3", "ab"),
+    ("S5", b"xyz"),
+    ("V3", b"abc"),
+    ("V100", bytes(range(100))),
+    ("V3000", bytes(3000)),
+    ("<M8[s]", np.datetime64("2020-01-01", "s")),
+    (">m8[ms]", np.timedelta64("NaT", "ms")),
+    (STRUCT, (5, 2.5)),
+]
+VIEWS = [np.s_[:], np.s_[::2, ::-1], np.s_[..., 3], np.s_[3:3], np.s_[::-2, 1:, ::2], np.s_[0, 0, 0:1]]
+
+
+def bits(array: np.ndarray) -> bytes:
+    return np.ascontiguousarray(array).tobytes()
+
+
+@pytest.mark.parametrize(("type_", "value"), VALUES)
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_fill(type_, value, view, order):
+    dtype = np.dtype(type_)
+    array = np.zeros((5, 6, 7), dtype=dtype, order=order)
+    expected = array.copy(order="K")
+    expected[view] = np.array(value, dtype=dtype)
+    kernels.fill(array[view], value)
+    assert bits(array) == bits(expected)
+    assert kernels.equals_fill(array[view], value)
+
+
+@pytest.mark.parametrize(("type_", "value"), VALUES)
+@pytest.mark.parametrize("view", VIEWS)
+def test_one_bit_makes_the_difference(type_, value, view):
+    dtype = np.dtype(type_)
+    array = np.zeros((5, 6, 7), dtype=dtype)
+    kernels.fill(array, value)
+    part = array[view]
+    rng = np.random.default_rng(1)
+    for _ in range(min(part.size, 5)):
+        at = tuple(rng.integers(0, n) for n in part.shape)
+        item = part[at : at + 1] if isinstance(at, int) else part[tuple(slice(i, i + 1) for i in at)]
+        keep = item.copy()
+        changed = bytearray(bits(item))
+        changed[rng.integers(len(changed))] ^= 1
+        item[...] = np.frombuffer(bytes(changed), dtype=dtype).reshape(item.shape)
+        if bits(item) == bytes(changed):  # NumPy drops what lies between fields
+            assert not kernels.equals_fill(part, value)
+        item[...] = keep
+    assert kernels.equals_fill(part, value)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(1, 70), st.integers(0, 2000), st.data())
+def test_raw_items_of_every_size(size, n, data):
+    item = np.random.default_rng(size).integers(0, 256, size, dtype=np.uint8).tobytes()
+    value = np.frombuffer(item, dtype=f"V{size}")[0]
+    shift = data.draw(st.integers(0, 3))
+    raw = np.zeros(n * size + shift, dtype=np.uint8)
+    array = raw[shift:].view(f"V{size}")
+    kernels.fill(array, value)
+    assert raw[shift:].tobytes() == item * n
+    assert kernels.equals_fill(array, value)
+    if n:
+        raw[shift + data.draw(st.integers(0, n * size - 1))] ^= 0x40
+        assert not kernels.equals_fill(array, value)
+
+
+def test_nan_payloads_stay():
+    payload = np.array([0x7FA00001], dtype="u4").view("f4")[0]
+    array = np.zeros(100, dtype="f4")
+    kernels.fill(array, payload)
+    assert set(array.view("u4")) == {0x7FA00001}
+    assert kernels.equals_fill(array, payload)
+    assert not kernels.equals_fill(array, np.float32("nan"))
+    assert kernels.equals_fill(array, np.float32("nan"), nan_equal=True)
+
+
+FLOATS = ["<f2", ">f2", "<f4", ">f4", "<f8", ">f8"]
+
+
+@pytest.mark.parametrize("type_", FLOATS)
+@pytest.mark.parametrize("fill", [0.0, -0.0, 1.0, float("inf"), float("nan")])
+@pytest.mark.parametrize("n", [0, 1, 7, 255, 256, 257, 5000])
+def test_floats_by_value(type_, fill, n):
+    array = np.full(2 * n, fill, dtype=type_)
+    if fill == 0:
+        array[::3] = -0.0
+    for x in (array, array[::2], array[::-1], array.reshape(2, n).T):
+        assert kernels.equals_fill(x, fill, nan_equal=True)
+    for other in (0.0, 2.0, float("nan"), -float("inf")):
+        if n and not np.array_equal(np.array(other), np.array(fill), equal_nan=True):
+            changed = array.copy()
+            changed[n] = other
+            assert not kernels.equals_fill(changed, fill, nan_equal=True)
+            assert not kernels.equals_fill(changed.reshape(2, n).T, fill, nan_equal=True)
+
+
+@pytest.mark.parametrize("type_", ["<c8", ">c16"])
+def test_complex_by_value(type_):
+    array = np.full((30, 40), complex("nan+0j"), dtype=type_)
+    array.imag[::2] = -0.0
+    assert kernels.equals_fill(array, complex("nan+0j"), nan_equal=True)
+    assert kernels.equals_fill(array.T[::3], complex("nan+0j"), nan_equal=True)
+    assert not kernels.equals_fill(array, complex("nan+0j"))
+    array.imag[29, 39] = 1
+    assert not kernels.equals_fill(array, complex("nan+0j"), nan_equal=True)
+
+
+def test_every_float16():
+    every = np.arange(65536, dtype="u2").view("f2")
+    for fill in (0.0, 1.0, np.inf, np.nan):
+        with np.errstate(invalid="ignore"):
+            expected = np.isnan(every) if np.isnan(fill) else every == np.float16(fill)
+        found = [kernels.equals_fill(every[i : i + 1], fill, nan_equal=True) for i in range(0, 65536, 13)]
+        assert found == expected[::13].tolist()
+
+
+def test_broadcast_input():
+    assert kernels.equals_fill(np.broadcast_to(np.float32(3), (1 << 40, 1 << 20)), 3)
+    assert not kernels.equals_fill(np.broadcast_to(np.array([3, 3, 4], "i2"), (1 << 30, 3)), 3)
+
+
+@pytest.mark.parametrize(
+    ("type_", "value", "error"),
+    [
+        ("u1", 256, ValueError),
+        ("u1", -1, ValueError),
+        ("i4", 1.0, TypeError),
+        ("i4", "1", TypeError),
+        ("i4", None, TypeError),
+        ("?", 1, TypeError),
+        ("f4", 1j, TypeError),
+        ("f4", "1.5", TypeError),
+        ("f4", [1.0], ValueError),
+        ("i4", np.zeros(3, "i4"), ValueError),
+        ("U2", "abc", ValueError),
+        ("U2", b"ab", TypeError),
+        ("S2", b"abc", ValueError),
+        ("V2", b"abc", ValueError),
+        ("V2", 5, TypeError),
+        ("M8[s]", 1.5, TypeError),
+        (STRUCT, 1, TypeError),
+        ("O", None, TypeError),
+    ],
+)
+def test_refuses_other_values(type_, value, error):
+    array = np.zeros(3, dtype=type_)
+    with pytest.raises(error):
+        kernels.fill(array, value)
+    with pytest.raises(error):
+        kernels.equals_fill(array, value)
+
+
+def test_fill_refuses_targets():
+    with pytest.raises(TypeError, match="ndarray"):
+        kernels.fill([1, 2], 3)
+    with pytest.raises(ValueError, match="read-only"):
+        kernels.fill(np.broadcast_to(np.zeros(1), (3,)), 1)

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""While a kernel works on much memory, another thread runs."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from zarrcore import kernels
+
+pytestmark = pytest.mark.threads
+
+BIG = np.zeros(1 << 24, dtype="<u4")
+OUT = np.zeros(1 << 24, dtype="<u4")
+INDEX = kernels.shard_index_pack(np.zeros(1 << 20, "u8"), np.zeros(1 << 20, "u8"))
+
+
+@pytest.fixture
+def patient_switching():
+    """A thread that holds the GIL keeps it, so that the other one runs only while it is released."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1000)
+    yield
+    sys.setswitchinterval(before)
+
+
+def ticks_during(call: Callable[[], object]) -> int:
+    """How often another thread got to run, within several calls."""
+    ticks = 0
+    stop = False
+
+    def tick() -> None:
+        nonlocal ticks
+        wait = threading.Event()
+        while not stop:
+            ticks += 1
+            wait.wait(0.0002)  # gives the GIL back
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    try:
+        before = ticks
+        for _ in range(4):
+            call()
+        return ticks - before
+    finally:
+        stop = True
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: kernels.crc32c(BIG),
+        lambda: kernels.byteswap(BIG, out=OUT),
+        lambda: kernels.copy_region(OUT, BIG),
+        lambda: kernels.transpose(BIG.reshape(4096, 4096), (1, 0), out=OUT.reshape(4096, 4096)),
+        lambda: kernels.fill(OUT, 0),
+        lambda: kernels.equals_fill(BIG, 0),
+        lambda: kernels.equals_fill(BIG.view("<f4"), 0.0, nan_equal=True),
+    ],
+    ids=["crc32c", "byteswap", "copy_region", "transpose", "fill", "equals_fill", "equals_fill_float"],
+)
+def test_other_thread_runs(patient_switching, call):
+    call()
+    assert ticks_during(call) >= 3
+
+
+def test_control(patient_switching):
+    """The method itself: a call that keeps the GIL gives no ticks."""
+    assert ticks_during(lambda: sum(range(200_000))) <= 1
+
+
+def test_same_results_from_many_threads():
+    data = np.random.default_rng(3).integers(0, 2**32, 1 << 16, dtype="<u4")
+    expected = (kernels.crc32c(data), data.byteswap().tobytes())
+    found = []
+
+    def work() -> None:
+        for _ in range(10):
+            found.append((kernels.crc32c(data), kernels.byteswap(data).tobytes()))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [expected] * 40

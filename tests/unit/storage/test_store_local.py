@@ -1,0 +1,391 @@
+"""What a LocalStore promises beyond the suite: the file system as it is, and interrupted writers."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from zarrcore.config import config
+from zarrcore.errors import InvalidKeyError, StoreError
+from zarrcore.storage import LocalStore, OffsetByteRequest, files
+from zarrcore.testing.process import in_child
+
+posix = pytest.mark.skipif(os.name == "nt", reason="POSIX files")
+PARTIAL = ".zc-0123456789abcdef.partial"
+
+
+@pytest.fixture
+def store(tmp_path):
+    return LocalStore(tmp_path / "root")
+
+
+def partials(store):
+    return [name for _, _, names in os.walk(store.root) for name in names if files.is_temporary(name)]
+
+
+# --- the root ---
+
+
+def test_reading_makes_no_directory(store):
+    assert store.get("a") is None
+    assert list(store.list()) == []
+    store.delete("a")
+    store.erase_prefix("a")
+    assert not store.root.exists()
+    store.set("a", b"")
+    assert store.root.is_dir()
+
+
+def test_the_root_is_absolute(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    store = LocalStore("data")
+    store.set("a", b"value")
+    monkeypatch.chdir("/")
+    assert store.get("a") == b"value"
+    assert store.root == tmp_path / "data"
+
+
+def test_the_text_is_a_uri(tmp_path):
+    assert str(LocalStore("/my data")) == "file:///my%20data"
+    assert LocalStore(tmp_path) == LocalStore(str(tmp_path))
+    assert hash(LocalStore(tmp_path)) == hash(LocalStore(tmp_path))
+    assert LocalStore(tmp_path) != LocalStore(tmp_path / "a")
+
+
+def test_a_file_as_root_is_an_error(tmp_path):
+    (tmp_path / "store.zip").write_bytes(b"PK")
+    store = LocalStore(tmp_path / "store.zip")
+    for call in (lambda: store.get("a"), lambda: store.get_many(["a"]), lambda: list(store.list())):
+        with pytest.raises(StoreError, match="expected a directory"):
+            call()
+
+
+@pytest.mark.parametrize("root", [None, 3, b"bytes"])
+def test_a_root_is_a_path(root):
+    with pytest.raises(TypeError, match="LocalStore"):
+        LocalStore(root)
+
+
+def test_open(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        LocalStore.open(tmp_path / "absent", mode="r")
+    assert LocalStore.open(tmp_path, mode="r").read_only
+    assert not LocalStore.open(tmp_path, mode="r+").read_only
+
+
+def test_move(store, tmp_path):
+    store.set("a", b"value")
+    with pytest.raises(FileExistsError):
+        store.move(tmp_path)
+    store.move(tmp_path / "x" / "y")
+    assert store.get("a") == b"value"
+    assert not (tmp_path / "root").exists()
+
+
+# --- what is not a file ---
+
+
+def test_a_directory_is_no_value(store):
+    store.set("a/b", b"")
+    assert not store.exists("a")
+    for call in (store.get, store.getsize, store.delete, lambda key: store.get_many([key])):
+        with pytest.raises(StoreError, match=r"directory|expected a file"):
+            call("a")
+    with pytest.raises(OSError):
+        store.set("a", b"")
+    assert list(store.list()) == ["a/b"]
+    assert partials(store) == []
+
+
+def test_a_file_above_a_key(store):
+    store.set("a", b"value")
+    with pytest.raises(OSError) as caught:
+        store.set("a/b", b"")
+    assert caught.value.filename == str(store.root / "a" / "b")
+    assert store.get("a") == b"value"
+    assert store.get("a/b") is None
+
+
+@posix
+@pytest.mark.parametrize(
+    "make", [os.mkfifo, lambda path: os.symlink("/dev/zero", path)], ids=["fifo", "device"]
+)
+def test_fifos_and_devices_are_refused_at_once(store, make):
+    store.set("b", b"")
+    make(store.root / "a")
+    with pytest.raises(StoreError, match="expected a file"):
+        store.get("a")
+    assert not store.exists("a")
+    assert list(store.list()) == ["b"]
+
+
+@posix
+def test_a_dangling_link_is_not_an_absent_key(store):
+    store.set("b", b"")
+    os.symlink("nowhere", store.root / "a")
+    with pytest.raises(StoreError, match="points to nothing"):
+        store.get("a")
+
+
+@posix
+@pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may read everything")
+def test_a_forbidden_file_is_not_an_absent_key(store):
+    store.set("a", b"value")
+    os.chmod(store.root / "a", 0)
+    with pytest.raises(PermissionError):
+        store.get("a")
+
+
+@posix
+def test_a_name_that_is_too_long_is_an_error(store):
+    store.set("b", b"")
+    with pytest.raises(OSError):
+        store.get("x" * 300)
+
+
+# --- links ---
+
+
+@posix
+def test_links_inside_the_root_are_followed(store, tmp_path):
+    (tmp_path / "elsewhere" / "c").mkdir(parents=True)
+    (tmp_path / "elsewhere" / "c" / "0").write_bytes(b"value")
+    store.set("a", b"")
+    os.symlink(tmp_path / "elsewhere", store.root / "link")
+    assert store.get("link/c/0") == b"value"
+    assert list(store.list()) == ["a", "link/c/0"]
+
+
+@posix
+def test_a_loop_of_links_is_listed_once(store):
+    store.set("a/b", b"")
+    os.symlink("..", store.root / "a" / "up")
+    os.symlink(".", store.root / "a" / "self")
+    assert list(store.list()) == ["a/b"]
+
+
+@posix
+@pytest.mark.parametrize(
+    "erase", [lambda s: s.erase_prefix("link"), lambda s: s.erase_prefix("a"), LocalStore.clear]
+)
+def test_erasing_does_not_follow_links(store, tmp_path, erase):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "kept").write_bytes(b"value")
+    store.set("a/b", b"")
+    os.symlink(tmp_path / "elsewhere", store.root / "link")
+    os.symlink(tmp_path / "elsewhere", store.root / "a" / "link")
+    erase(store)
+    assert (tmp_path / "elsewhere" / "kept").read_bytes() == b"value"
+    assert len(list(store.list())) < 3
+    assert store.root.is_dir()
+
+
+@posix
+def test_setting_replaces_a_link(store, tmp_path):
+    (tmp_path / "target").write_bytes(b"kept")
+    store.set("b", b"")
+    os.symlink(tmp_path / "target", store.root / "a")
+    store.set("a", b"value")
+    assert (tmp_path / "target").read_bytes() == b"kept"
+    assert store.get("a") == b"value"
+
+
+# --- interrupted writers ---
+
+
+class Killed(BaseException):
+    """Neither an Exception nor anything that code might expect."""
+
+
+@pytest.mark.parametrize("step", ["os.replace", "os.fsync", "_write_all"])
+@pytest.mark.parametrize("error", [Killed, KeyboardInterrupt, OSError(28, "No space left on device")])
+@pytest.mark.parametrize("old", [None, b"old"])
+def test_an_interrupted_set_changes_nothing(tmp_path, monkeypatch, step, error, old):
+    store = LocalStore(tmp_path, fsync=True)
+    if old is not None:
+        store.set("a/k", old)
+
+    def fail(*args):
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"zarrcore.storage.files.{step}", fail)
+        with pytest.raises(error if isinstance(error, type) else OSError):
+            store.set("a/k", b"new")
+    assert store.get("a/k") == old
+    assert partials(store) == []
+    store.set("a/k", b"new")
+    assert store.get("a/k") == b"new"
+
+
+def test_an_interrupted_creation_leaves_nothing(store, monkeypatch):
+    def fail(*args):
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr("zarrcore.storage.files._publish_new", fail)
+        with pytest.raises(Killed):
+            store.set_if_not_exists("a/k", b"new")
+    assert store.get("a/k") is None
+    assert partials(store) == []
+
+
+@posix
+def test_creating_without_hard_links(store, monkeypatch):
+    def no_links(source, target):
+        raise OSError(1, "Operation not permitted", source, None, target)
+
+    monkeypatch.setattr("os.link", no_links)
+    store.set_if_not_exists("a/k", b"first")
+    store.set_if_not_exists("a/k", b"second")
+    assert store.get("a/k") == b"first"
+    assert partials(store) == []
+
+
+def test_temporary_files_are_no_keys(store):
+    store.set("a/b", b"value")
+    (store.root / "a" / PARTIAL).write_bytes(b"left over")
+    (store.root / ".zc-short.partial").write_bytes(b"a name like another")
+    assert list(store.list()) == [".zc-short.partial", "a/b"]
+    assert list(store.list_dir("a")) == ["b"]
+    for key in (PARTIAL, f"a/{PARTIAL}", f"{PARTIAL}/b"):
+        with pytest.raises(InvalidKeyError, match="temporary"):
+            store.get(key)
+        with pytest.raises(InvalidKeyError, match="temporary"):
+            store.set(key, b"")
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        (PARTIAL, True),
+        (".zc-0123456789ABCDEF.partial", False),
+        (".zc-0123456789abcde.partial", False),
+        (".zc-0123456789abcde/.partial", False),
+        ("xzc-0123456789abcdef.partial", False),
+        (".zc-0123456789abcdef.partia1", False),
+        ("", False),
+    ],
+)
+def test_temporary_names(name, expected):
+    assert files.is_temporary(name) is expected
+
+
+def test_left_overs_are_removed(store):
+    store.set("a/b", b"value")
+    old, young = store.root / "a" / PARTIAL, store.root / PARTIAL
+    old.write_bytes(b"")
+    young.write_bytes(b"")
+    os.utime(old, (0, 0))
+    assert store.remove_partials() == 1
+    assert not old.exists()
+    assert young.exists()
+    assert store.remove_partials(min_age=-1) == 1
+    assert list(store.list()) == ["a/b"]
+
+
+def test_fsync_is_asked_for(tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr("os.fsync", synced.append)
+    LocalStore(tmp_path / "a").set("x/y", b"")
+    assert synced == []
+    LocalStore(tmp_path / "b", fsync=True).set("x", b"")
+    assert len(synced) >= (1 if os.name == "nt" else 3)  # the file, its directory, the directory above
+    with config.set({"store.fsync": True}):
+        assert LocalStore(tmp_path).fsync
+    assert not LocalStore(tmp_path).fsync
+
+
+# --- one version of a file ---
+
+
+@posix
+def test_the_parts_of_a_value_are_of_one_version(store, monkeypatch):
+    store.set("k", b"old" * 100)
+    read = files.read_span
+
+    def read_then_replace(file, start, stop):
+        data = read(file, start, stop)
+        store.set("k", b"new" * 50)
+        return data
+
+    monkeypatch.setattr("zarrcore.storage.files.read_span", read_then_replace)
+    requests = [("k", (0, 3)), ("k", (297, 3)), ("k", OffsetByteRequest(297))]
+    assert store.get_partial_values(requests) == [b"old"] * 3
+
+
+def test_a_file_that_shrinks_while_it_is_read_is_an_error(store):
+    store.set("k", b"0123456789")
+    with files.open_file(str(store.root / "k")) as file:
+        assert files.read_span(file, 8, 10) == b"89"
+        with pytest.raises(StoreError, match="shrank"):
+            files.read_span(file, 8, 20)
+
+
+def test_a_value_larger_than_one_read(store, monkeypatch):
+    class Dribble:
+        """A file whose reads return less than asked for."""
+
+        def __init__(self, data):
+            self.data, self.at, self.name = data, 0, "dribble"
+
+        def seek(self, at):
+            self.at = at
+
+        def read(self, count):
+            part = self.data[self.at : self.at + min(count, 3)]
+            self.at += len(part)
+            return part
+
+    assert files.read_span(Dribble(b"0123456789"), 1, 10) == b"123456789"
+
+
+# --- processes ---
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_reads_and_writes(store):
+    store.set("a", b"parent")
+
+    def child():
+        store.set("b", b"child")
+        return store.get("a") == b"parent"
+
+    assert in_child(child)
+    assert store.get("b") == b"child"
+
+
+def test_directories_may_vanish_under_a_writer(store):
+    done = threading.Event()
+
+    def erase():
+        while not done.is_set():
+            store.erase_prefix("a/b")
+
+    with ThreadPoolExecutor(2) as pool:
+        erasing = [pool.submit(erase) for _ in range(2)]
+        stored = 0
+        for turn in range(100):
+            try:
+                store.set(f"a/b/{turn}", b"x")
+                stored += 1
+            except FileNotFoundError:
+                continue  # the temporary file was erased with its directory
+        done.set()
+        for future in erasing:
+            future.result()
+    assert stored
+    assert partials(store) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of any bytes")
+def test_names_that_are_no_utf8_round_trip(store):
+    store.set("b", b"")
+    with open(os.fsencode(store.root) + b"/\xff", "wb") as file:
+        file.write(b"value")
+    (key,) = set(store.list()) - {"b"}
+    assert store.get(key) == b"value"

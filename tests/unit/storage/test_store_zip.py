@@ -1,0 +1,224 @@
+"""ZIP archives: modes, damaged ones, bad names, and processes."""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import warnings
+import zipfile
+
+import pytest
+
+from zarrcore.errors import ReadOnlyError, StoreError
+from zarrcore.storage import ZipStore
+from zarrcore.testing.process import in_child
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "store.zip"
+
+
+def archive(path, entries, compression=zipfile.ZIP_STORED):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with zipfile.ZipFile(path, "w", compression) as file:
+            for name, value in entries:
+                file.writestr(name, value)
+    return path
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_archives_of_others(path, compression):
+    archive(path, [("a/", b""), ("a/b", b"0123456789"), ("c", b"old"), ("c", b"new")], compression)
+    with ZipStore(path) as store:
+        assert sorted(store.list()) == ["a/b", "c"]
+        assert store.get("a/b", (3, 4)) == b"3456"
+        assert store.get("c") == b"new"
+        assert store.get("a") is None
+        assert store.read_only
+        with pytest.raises(ReadOnlyError):
+            store.set("a/b", b"")
+
+
+def test_a_longer_extra_field_in_the_local_header(path):
+    # zipfile lets a writer give each header its own extra field; offsets have to follow the local one
+    with zipfile.ZipFile(path, "w") as file:
+        info = zipfile.ZipInfo("a")
+        info.extra = b"\xfe\xca\x04\x00abcd"
+        file.writestr(info, b"0123456789")
+        info.extra = b""
+    assert ZipStore(path).get("a", (2, 3)) == b"234"
+
+
+def test_modes(path):
+    with pytest.raises(FileNotFoundError):
+        ZipStore(path).get("a")
+    with ZipStore(path, mode="x") as store:
+        store.set("a", b"1")
+    with pytest.raises(FileExistsError):
+        ZipStore(path, mode="x").set("a", b"")
+    with pytest.raises(FileExistsError):
+        ZipStore(path, mode="x").clear()
+    with ZipStore(path, mode="a") as store:
+        store.set("b", b"2")
+        assert store.get("a") == b"1"
+    with ZipStore(path, mode="w") as store:
+        assert list(store.list()) == []
+        store.set("c", b"3")
+    assert list(ZipStore(path).list()) == ["c"]
+    with pytest.raises(ValueError, match="mode"):
+        ZipStore(path, mode="r+")
+    with pytest.raises(ValueError, match="read-only"):
+        ZipStore(path, mode="r", read_only=False)
+    assert path == ZipStore(path).path
+
+
+def test_a_new_archive_may_be_empty(path):
+    ZipStore(path, mode="w").close()
+    assert list(ZipStore(path).list()) == []
+
+
+def test_a_store_used_after_close_appends(path):
+    store = ZipStore(path, mode="w")
+    store.set("a", b"1")
+    store.close()
+    store.close()
+    store.set("b", b"2")
+    assert store.get("a") == b"1"
+    store.close()
+    assert sorted(ZipStore(path).list()) == ["a", "b"]
+
+
+def test_a_key_set_again(path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with ZipStore(path, mode="w") as store:
+            store.set("a", b"old")
+            store.set("a", b"new")
+            assert store.get("a") == b"new"
+    with ZipStore(path) as store:
+        assert (list(store.list()), store.get("a")) == (["a"], b"new")
+
+
+def test_deleting_is_refused(path):
+    with ZipStore(path, mode="w") as store:
+        store.set("a/b", b"1")
+        for call in (
+            lambda: store.delete("a/b"),
+            lambda: store.erase_prefix("a"),
+            lambda: store.erase_values(["a/b"]),
+        ):
+            with pytest.raises(StoreError, match="cannot be deleted"):
+                call()
+        store.erase_prefix("x")
+        assert store.get("a/b") == b"1"
+        store.clear()
+        assert list(store.list()) == []
+        store.set("c", b"2")
+    assert list(ZipStore(path).list()) == ["c"]
+
+
+@pytest.mark.parametrize("mode", ["r", "a"])
+@pytest.mark.parametrize("contents", [b"no archive at all", b"PK\3\4 unfinished"])
+def test_what_is_no_archive_is_refused(path, mode, contents):
+    path.write_bytes(contents)
+    with pytest.raises(StoreError, match="not a ZIP archive"):
+        ZipStore(path, mode=mode).get("a")
+    assert path.read_bytes() == contents
+
+
+@pytest.mark.parametrize("name", ["../a", "/a", "a//b", "a/./b", "a/..", "../"])
+def test_bad_names_are_refused(path, name):
+    archive(path, [("good", b""), (name, b"")])
+    with pytest.raises(StoreError, match="no key"):
+        ZipStore(path).get("good")
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_a_damaged_entry_is_an_error(path, compression):
+    archive(path, [("a", bytes(range(200)))], compression)
+    damaged = bytearray(path.read_bytes())
+    damaged[60] ^= 0xFF
+    path.write_bytes(damaged)
+    with pytest.raises(StoreError, match="key 'a'"):
+        ZipStore(path).get("a")
+
+
+def test_an_entry_cut_short_is_an_error(path):
+    archive(path, [("a", bytes(100))])
+    data = bytearray(path.read_bytes())
+    for at in (18, 22, data.index(b"PK\1\2") + 20, data.index(b"PK\1\2") + 24):  # both sizes, in both headers
+        data[at : at + 4] = (10**6).to_bytes(4, "little")
+    path.write_bytes(data)
+    for byte_range in (None, (50, 10**6)):
+        with pytest.raises(StoreError, match="key 'a'"):
+            ZipStore(path).get("a", byte_range)
+
+
+def test_an_encrypted_entry_is_an_error(path):
+    archive(path, [("a", b"0123456789")])
+    data = bytearray(path.read_bytes())
+    data[6] |= 1
+    data[data.index(b"PK\1\2") + 8] |= 1
+    path.write_bytes(data)
+    for byte_range in (None, (0, 3)):
+        with pytest.raises(StoreError, match="encrypted"):
+            ZipStore(path).get("a", byte_range)
+
+
+def test_file_objects():
+    file = io.BytesIO()
+    with ZipStore(file, mode="w") as store:
+        store.set("a", b"value")
+        assert store.path is None
+        with pytest.raises(StoreError, match="cleared"):
+            store.clear()
+    assert ZipStore(file).get("a") == b"value"
+    with pytest.raises(TypeError, match="pickled"):
+        pickle.dumps(ZipStore(file))
+    with pytest.raises(TypeError, match="file object"):
+        ZipStore(3)
+
+
+def test_views_share_the_archive(path):
+    with ZipStore(path, mode="w") as store:
+        view = store.with_read_only(True)
+        store.set("a", b"value")
+        assert view.get("a") == b"value"
+        assert view == store
+        assert hash(view) == hash(store)
+    with pytest.raises(StoreError, match="mode 'r'"):
+        ZipStore(path).with_read_only(False)
+
+
+def test_a_writer_cannot_be_pickled(path):
+    with ZipStore(path, mode="w") as store, pytest.raises(TypeError, match="pickled"):
+        pickle.dumps(store)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_opens_the_archive_itself(path):
+    archive(path, [("a", b"0123456789"), ("b", b"other")])
+    store = ZipStore(path)
+    assert store.get("a") == b"0123456789"
+    with store._archive:  # a lock that another thread holds stays locked in the child
+        assert in_child(lambda: store.get("a", (2, 2)) == b"23" and store.get("b") == b"other")
+    assert store.get("b") == b"other"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_does_not_write_the_parents_archive(path):
+    store = ZipStore(path, mode="w")
+    store.set("a", b"value")
+
+    def child():
+        store.close()
+        with pytest.raises(StoreError, match="another process"):
+            store.set("b", b"")
+        return True
+
+    assert in_child(child)
+    store.close()
+    assert list(ZipStore(path).list()) == ["a"]

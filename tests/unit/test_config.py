@@ -1,0 +1,185 @@
+"""The configuration object."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from zarrcore.config import Config, config
+from zarrcore.errors import BadConfigError, ZarrUserWarning
+
+DEFAULTS = {"array": {"order": "C", "write_empty_chunks": False}, "threading.max_workers": None, "x_y": 1}
+
+
+@pytest.fixture
+def own():
+    return Config(DEFAULTS)
+
+
+def test_the_defaults_of_the_package():
+    fresh = Config(config.defaults[0])
+    assert fresh.get("default_zarr_format") == 3
+    assert (
+        fresh.get("array") | {"order": "C", "write_empty_chunks": False, "read_missing_chunks": True}
+        == fresh["array"]
+    )
+    assert fresh["threading.max_workers"] is None
+    assert fresh["async.concurrency"] == 64
+    assert fresh["store.fsync"] is False
+
+
+def test_get(own):
+    assert own.get("array.order") == own["array.order"] == "C"
+    assert own["array"] == {"order": "C", "write_empty_chunks": False}
+    assert own.get("threading.max_workers", 5) is None
+    assert own.get("absent", 5) == 5
+    assert own.get("absent.deeper", None) is None
+    for call in (own.get, own.__getitem__):
+        with pytest.raises(KeyError, match="absent"):
+            call("absent")
+    assert "array" in own
+    assert "array.order" in own
+    assert "absent" not in own
+    assert 3 not in own
+    assert list(own) == ["array", "threading", "x_y"]
+
+
+def test_dashes_are_underscores(own):
+    assert own["x-y"] == 1
+    own.set({"x-y": 2})
+    assert own["x_y"] == 2
+
+
+def test_set_forms(own):
+    own.set({"array.order": "F"})
+    assert own["array.order"] == "F"
+    own.set({"array": {"order": "C"}}, threading__max_workers=3)
+    assert own["array"] == {"order": "C", "write_empty_chunks": False}
+    assert own["threading.max_workers"] == 3
+    own.update({"unknown.to.us": [1, 2]})
+    assert own["unknown"] == {"to": {"us": [1, 2]}}
+
+
+def test_a_with_statement_restores(own):
+    with own.set({"array.order": "F", "new.key": 1}) as inside:
+        assert inside is own
+        with own.set(array__order="C"):
+            assert own["array.order"] == "C"
+        assert own["array.order"] == "F"
+        own.set({"x_y": 9})
+    assert own["array.order"] == "C"
+    assert "new.key" not in own
+    assert "new" not in own
+    assert own["x_y"] == 9
+
+
+def test_a_with_statement_restores_after_an_error(own):
+    with pytest.raises(ZeroDivisionError), own.set({"array.order": "F"}):
+        raise ZeroDivisionError
+    assert own["array.order"] == "C"
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("default_zarr_format", 1),
+        ("default_zarr_format", True),
+        ("array.order", "K"),
+        ("array.write_empty_chunks", 1),
+        ("threading.max_workers", 0),
+        ("threading.max_workers", "4"),
+        ("async.concurrency", -1),
+        ("store.fsync", "yes"),
+    ],
+)
+def test_bad_values_are_refused(own, key, value):
+    before = own.to_dict()
+    with pytest.raises(BadConfigError, match=f"'{key}'"):
+        own.set({"x_y": 5, key: value})
+    assert own.to_dict() == before
+
+
+@pytest.mark.parametrize("change", [{"array": 5}, {"array.order.deeper": 1}, {"x_y": {"z": 1}}])
+def test_a_key_is_a_value_or_a_branch(own, change):
+    before = own.to_dict()
+    with pytest.raises(BadConfigError, match="beside"):
+        own.set(change)
+    assert own.to_dict() == before
+
+
+def test_a_key_is_a_string(own):
+    with pytest.raises(TypeError, match="string"):
+        own.set({3: 1})
+
+
+def test_reset(own):
+    own.set({"array.order": "F", "new": 1})
+    own.reset()
+    assert own.to_dict() == own.defaults[0]
+
+
+def test_copies_are_copies(own):
+    own.defaults[0]["array"]["order"] = "F"
+    own.to_dict()["array"]["order"] = "F"
+    own["array"]["order"] = "F"
+    assert own["array.order"] == "C"
+
+
+def test_printing(own, capsys):
+    own.pprint()
+    assert "write_empty_chunks" in capsys.readouterr().out
+    assert "'order': 'C'" in repr(own)
+
+
+def test_environment():
+    own = Config(
+        DEFAULTS,
+        {
+            "ZARRCORE_NUM_THREADS": "4",
+            "ZARRCORE_ARRAY__ORDER": "F",
+            "ZARRCORE_ARRAY__WRITE_EMPTY_CHUNKS": "true",
+            "ZARRCORE_MY__LIST": "[1, 2]",
+            "ZARRCORE_MY__TEXT": "a b",
+            "ZARRCORE_MY__NONE": "none",
+            "ZARR_ARRAY__ORDER": "not ours",
+        },
+    )
+    assert own["threading.max_workers"] == 4
+    assert own["array"] == {"order": "F", "write_empty_chunks": True}
+    assert own["my"] == {"list": [1, 2], "text": "a b", "none": None}
+    own.set({"array.order": "C"})
+    own.reset()
+    assert own["array.order"] == "F"
+
+
+@pytest.mark.parametrize("variable", ["ZARRCORE_NUM_THREADS", "ZARRCORE_ARRAY__ORDER", "ZARRCORE_ARRAY"])
+def test_a_bad_environment_warns(variable):
+    with pytest.warns(ZarrUserWarning, match=variable):
+        own = Config(DEFAULTS, {variable: "many"})
+    assert own.to_dict() == own.defaults[0]
+
+
+def test_the_environment_is_read_at_import():
+    code = "from zarrcore.config import config; print(config['threading.max_workers'])"
+    environ = {**os.environ, "ZARRCORE_NUM_THREADS": "3"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "3"
+
+
+def test_threads_lose_no_setting(own):
+    def work(name):
+        for turn in range(200):
+            own.set({f"thread.{name}": turn})
+
+    threads = [threading.Thread(target=work, args=(f"t{i}",)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert own["thread"] == {f"t{i}": 199 for i in range(4)}

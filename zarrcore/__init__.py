@@ -1,0 +1,110 @@
+"""Zarr arrays and groups: formats 1 (read), 2 and 3, with chunk work in C, in parallel and without the GIL.
+
+Nothing heavy is imported before it is used: names are loaded from their modules on first access.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from zarrcore._version import __version__
+from zarrcore.config import config
+
+if TYPE_CHECKING:
+    from zarrcore.api import (
+        array,
+        consolidate_metadata,
+        copy,
+        copy_all,
+        copy_store,
+        create,
+        create_array,
+        create_group,
+        create_hierarchy,
+        empty,
+        empty_like,
+        from_array,
+        full,
+        full_like,
+        group,
+        load,
+        ones,
+        ones_like,
+        open,
+        open_array,
+        open_consolidated,
+        open_group,
+        open_like,
+        print_debug_info,
+        save,
+        save_array,
+        save_group,
+        tree,
+        zeros,
+        zeros_like,
+    )
+    from zarrcore.array import Array
+    from zarrcore.asynchronous import AsyncArray, AsyncGroup
+    from zarrcore.group import Group
+
+__all__ = [
+    "Array",
+    "AsyncArray",
+    "AsyncGroup",
+    "Group",
+    "__version__",
+    "array",
+    "config",
+    "consolidate_metadata",
+    "copy",
+    "copy_all",
+    "copy_store",
+    "create",
+    "create_array",
+    "create_group",
+    "create_hierarchy",
+    "empty",
+    "empty_like",
+    "from_array",
+    "full",
+    "full_like",
+    "group",
+    "load",
+    "ones",
+    "ones_like",
+    "open",
+    "open_array",
+    "open_consolidated",
+    "open_group",
+    "open_like",
+    "print_debug_info",
+    "save",
+    "save_array",
+    "save_group",
+    "tree",
+    "zeros",
+    "zeros_like",
+]
+
+_HOMES = {
+    "Array": "zarrcore.array",
+    "AsyncArray": "zarrcore.asynchronous",
+    "AsyncGroup": "zarrcore.asynchronous",
+    "Group": "zarrcore.group",
+}
+_MODULES = frozenset(("abc", "api", "codecs", "dtype", "errors", "kernels", "registry", "storage", "testing"))
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name in _MODULES:
+        return import_module(f"zarrcore.{name}")
+    if name not in __all__:
+        raise AttributeError(f"module 'zarrcore' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOMES.get(name, "zarrcore.api")), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_MODULES})

@@ -1,0 +1,204 @@
+# Declarations of the C core (csrc/) for the modules of this package.
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+
+cdef extern from "stdbool.h":
+    ctypedef bint cbool "bool"
+
+cdef extern from "base/status.h" nogil:
+    ctypedef enum zc_status:
+        ZC_OK
+        ZC_ERR_MEMORY
+        ZC_ERR_ARGUMENT
+        ZC_ERR_CORRUPT
+        ZC_ERR_CHECKSUM
+        ZC_ERR_SIZE
+        ZC_ERR_RANGE
+        ZC_ERR_IO
+        ZC_ERR_MISSING
+        ZC_ERR_UNSUPPORTED
+        ZC_ERR_OVERFLOW
+        ZC_ERR_CANCELLED
+        ZC_ERR_CALLBACK
+        ZC_ERR_ENCODE
+
+    ctypedef struct zc_error:
+        zc_status status
+        int sys_errno
+        char codec[32]
+        char message[320]
+        bint in_shard
+        uint64_t inner_chunk
+        uint64_t offset
+        uint64_t nbytes
+
+    zc_status zc_fail(zc_error *err, zc_status status, const char *format, ...)
+    void zc_error_clear(zc_error *err)
+
+cdef extern from "base/workspace.h" nogil:
+    ctypedef struct zc_workspace:
+        pass
+
+cdef extern from "base/pool.h" nogil:
+    ctypedef int (*zc_poll)(void *arg) noexcept nogil
+    zc_workspace *zc_pool_borrow(zc_error *err)
+    void zc_pool_release(zc_workspace *ws)
+    int zc_pool_threads()
+    void zc_pool_set_threads(int threads)
+    int zc_pool_cpus()
+
+cdef extern from "kernels/region.h" nogil:
+    const int ZC_MAX_DIMS
+
+    ctypedef struct zc_swap_field:
+        uint32_t offset
+        uint32_t word
+        uint32_t count
+
+    ctypedef struct zc_item:
+        size_t size
+        uint32_t word
+        uint32_t n_fields
+        const zc_swap_field *fields
+
+cdef extern from "codecs/codec.h" nogil:
+    ctypedef enum zc_blosc_compressor:
+        pass
+
+    ctypedef enum zc_blosc_shuffle:
+        pass
+
+    ctypedef struct zc_blosc_options:
+        zc_blosc_compressor compressor
+        zc_blosc_shuffle shuffle
+        size_t typesize
+        size_t blocksize
+
+    ctypedef struct zc_codec_class:
+        const char *name
+        size_t max_decoded
+        bint fixed_size
+        bint (*bound)(const zc_codec *codec, size_t n, size_t *out) noexcept nogil
+        zc_status (*encode)(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
+                            uint8_t *dst, size_t cap, size_t *written, zc_error *err) noexcept nogil
+        zc_status (*decode)(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
+                            uint8_t *dst, size_t cap, size_t *written, zc_error *err) noexcept nogil
+
+    ctypedef struct zc_codec:
+        const zc_codec_class *cls
+        int level
+        bint checksum
+        bint at_start
+        zc_blosc_options blosc
+
+    bint zc_codec_init(zc_codec *codec, const char *name)
+
+cdef extern from "engine/part.h" nogil:
+    ctypedef struct zc_axis:
+        int64_t count
+        int64_t start
+        int64_t step
+        int64_t stride
+        const int64_t *index
+        const int64_t *place
+
+    ctypedef struct zc_part:
+        int ndim
+        char *memory
+        zc_axis axis[64]
+        const int64_t *points
+        size_t n_points
+        int64_t point_stride
+
+cdef extern from "engine/chain.h" nogil:
+    const int ZC_MAX_STAGES
+
+    ctypedef struct zc_chain:
+        zc_item item
+        const zc_swap_field *swap_fields
+        int order_ndim
+        int order[64]
+        int n_stages
+        zc_codec stages[16]
+        bint sharded
+        int shard_ndim
+        int64_t inner_shape[64]
+        const zc_chain *inner
+        const zc_chain *index
+        bint index_at_start
+
+    zc_status zc_chain_bound(const zc_chain *chain, int ndim, const int64_t *shape, size_t *out, zc_error *err)
+    zc_status zc_chain_index_size(const zc_chain *chain, size_t n, size_t *out, zc_error *err)
+
+cdef extern from "engine/store.h" nogil:
+    const uint64_t ZC_SIZE_UNKNOWN
+
+    ctypedef struct zc_value:
+        const uint8_t *data
+        uint64_t size
+        void *token
+        const zc_store *store
+
+    ctypedef struct zc_store:
+        void *self
+        uint64_t seed
+        zc_status (*open)(const zc_store *store, const char *key, cbool whole, zc_value *out,
+                          zc_error *err) noexcept nogil
+        void (*close)(zc_value *value) noexcept nogil
+        zc_status (*read)(const zc_value *value, uint64_t offset, void *dst, size_t n, zc_error *err) noexcept nogil
+        zc_status (*read_tail)(const zc_value *value, void *dst, size_t n, zc_error *err) noexcept nogil
+        zc_status (*replace)(const zc_store *store, const char *key, const void *data, size_t n,
+                             zc_error *err) noexcept nogil
+        zc_status (*remove)(const zc_store *store, const char *key, zc_error *err) noexcept nogil
+        zc_status (*fetch)(const zc_store *store, const char *const *keys, size_t n, zc_value *out,
+                           zc_error *err) noexcept nogil
+        void (*release)(zc_value *values, size_t n) noexcept nogil
+        size_t batch_bytes
+        bint values_in_memory
+        size_t gap
+        size_t most
+
+    ctypedef struct zc_local:
+        const char *root
+        size_t root_len
+        bint sync
+
+    void zc_store_local(zc_local *local, zc_store *out)
+
+cdef extern from "engine/grid.h" nogil:
+    ctypedef struct zc_grid_axis:
+        int64_t length
+        int64_t chunk
+        const int64_t *edges
+        int64_t n_edges
+
+cdef extern from "engine/engine.h" nogil:
+    ctypedef struct zc_key_encoding:
+        bint v2
+        char separator
+
+    ctypedef struct zc_array:
+        int ndim
+        zc_grid_axis grid[64]
+        const zc_chain *chain
+        const void *fill
+        zc_key_encoding keys
+        const char *prefix
+        size_t prefix_len
+
+    ctypedef struct zc_call:
+        const zc_array *array
+        const zc_store *store
+        const zc_part *part
+        int threads
+        bint write_empty
+        zc_poll poll
+        void *poll_arg
+
+    ctypedef struct zc_fault:
+        bint in_chunk
+        int64_t chunk[64]
+
+    zc_status zc_read(const zc_call *call, zc_fault *fault, zc_error *err)
+    zc_status zc_write(const zc_call *call, zc_fault *fault, zc_error *err)
+    void zc_chunk_key(const zc_array *array, const int64_t *chunk, char *dst)
+    size_t zc_chunk_key_size(const zc_array *array)

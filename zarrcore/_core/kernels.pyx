@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: MIT
+"""The flat kernels of csrc/kernels, on buffers and ndarrays whose types zarrcore.kernels has checked.
+
+Every function releases the GIL from GIL_MIN_NBYTES on and keeps no state: any number of threads may call it.
+"""
+
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport strcmp
+
+cimport numpy as cnp
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+
+import numpy as np
+
+cnp.import_array()
+
+
+cdef extern from "base/status.h" nogil:
+    ctypedef enum zc_status:
+        ZC_OK
+        ZC_ERR_RANGE
+    ctypedef struct zc_error:
+        char message[320]
+    void zc_error_clear(zc_error *err)
+
+cdef extern from "kernels/region.h" nogil:
+    enum: ZC_MAX_DIMS
+    ctypedef struct zc_swap_field:
+        uint32_t offset
+        uint32_t word
+        uint32_t count
+    ctypedef struct zc_item:
+        size_t size
+        uint32_t word
+        uint32_t n_fields
+        const zc_swap_field *fields
+    ctypedef enum zc_float_kind:
+        ZC_FLOAT16
+        ZC_FLOAT32
+        ZC_FLOAT64
+    void zc_region_copy(int ndim, const int64_t *shape, void *dst, const int64_t *dst_strides,
+                        const void *src, const int64_t *src_strides, const zc_item *item)
+    void zc_region_fill(int ndim, const int64_t *shape, void *dst, const int64_t *dst_strides,
+                        size_t itemsize, const void *fill)
+    bint zc_region_equals_fill(int ndim, const int64_t *shape, const void *src, const int64_t *strides,
+                               size_t itemsize, const void *fill)
+    bint zc_equals_fill_float(const void *src, size_t n, zc_float_kind kind, const void *fill, size_t n_fill)
+
+cdef extern from "kernels/crc32c.h" nogil:
+    uint32_t zc_crc32c(uint32_t value, const void *data, size_t n)
+    ctypedef struct zc_crc32c_variant:
+        const char *name
+        uint32_t (*update)(uint32_t value, const void *data, size_t n)
+    const zc_crc32c_variant *zc_crc32c_variants()
+
+cdef extern from "kernels/shard_index.h" nogil:
+    ctypedef struct zc_extent:
+        uint64_t offset
+        uint64_t nbytes
+    zc_status zc_shard_index_unpack(const uint8_t *src, size_t n, bint big_endian, uint64_t shard_nbytes,
+                                    zc_extent *out, zc_error *err)
+    void zc_shard_index_pack(const zc_extent *src, size_t n, bint big_endian, uint8_t *out)
+
+
+cdef enum:
+    GIL_MIN_NBYTES = 4096       # a smaller call ends before another thread could profit
+
+
+# ---- checksums -------------------------------------------------------------------------------------
+
+
+def crc32c(data, uint32_t value=0):
+    """CRC-32C of a contiguous buffer, continuing from ``value``."""
+    cdef Py_buffer view
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    try:
+        if view.len < GIL_MIN_NBYTES:
+            return zc_crc32c(value, view.buf, <size_t>view.len)
+        with nogil:
+            value = zc_crc32c(value, view.buf, <size_t>view.len)
+        return value
+    finally:
+        PyBuffer_Release(&view)
+
+
+def crc32c_variants():
+    """Names of the implementations that this CPU can run, the portable one first."""
+    cdef const zc_crc32c_variant *variant = zc_crc32c_variants()
+    names = []
+    while variant.name is not NULL:
+        names.append(variant.name.decode())
+        variant += 1
+    return tuple(names)
+
+
+def crc32c_by(str name, const uint8_t[::1] data, uint32_t value=0):
+    """CRC-32C by the implementation of that name."""
+    cdef const zc_crc32c_variant *variant = zc_crc32c_variants()
+    cdef bytes wanted = name.encode()
+    while variant.name is not NULL:
+        if strcmp(variant.name, wanted) == 0:
+            return variant.update(value, &data[0] if data.shape[0] else NULL, <size_t>data.shape[0])
+        variant += 1
+    raise ValueError(f"no CRC-32C implementation {name!r} on this CPU; there are {crc32c_variants()}")
+
+
+# ---- regions ---------------------------------------------------------------------------------------
+
+
+cdef struct Region:
+    int ndim
+    int64_t shape[64]
+    int64_t strides[64]
+    char *data
+    size_t itemsize
+
+
+cdef int describe(cnp.ndarray array, Region *region) except -1:
+    """Shape and strides of an ndarray as the kernels take them."""
+    cdef int d
+    region.ndim = cnp.PyArray_NDIM(array)
+    if region.ndim > ZC_MAX_DIMS:
+        raise ValueError(f"expected at most {ZC_MAX_DIMS} dimensions, got {region.ndim}")
+    for d in range(region.ndim):
+        region.shape[d] = cnp.PyArray_DIM(array, d)
+        region.strides[d] = cnp.PyArray_STRIDE(array, d)
+    region.data = cnp.PyArray_BYTES(array)
+    region.itemsize = <size_t>cnp.PyArray_ITEMSIZE(array)
+    return 0
+
+
+cdef int require_writeable(cnp.ndarray array, str name) except -1:
+    if not cnp.PyArray_ISWRITEABLE(array):
+        raise ValueError(f"{name} is read-only")
+    return 0
+
+
+cdef int require_same_shape(const Region *a, const Region *b) except -1:
+    cdef int d
+    cdef bint same = a.ndim == b.ndim and a.itemsize == b.itemsize
+    for d in range(a.ndim):
+        same = same and a.shape[d] == b.shape[d]
+    if not same:
+        raise ValueError("arrays differ in shape or item size")
+    return 0
+
+
+def copy(cnp.ndarray dst not None, cnp.ndarray src not None, uint32_t word=0,
+         const uint32_t[:, ::1] fields=None):
+    """dst[...] = src byte by byte, with words (or the (offset, word, count) fields) of each item swapped."""
+    cdef Region to, source
+    cdef zc_item item
+    describe(dst, &to)
+    describe(src, &source)
+    require_same_shape(&to, &source)
+    require_writeable(dst, "dst")
+    if to.itemsize == 0:
+        return
+    item.size = to.itemsize
+    item.word = word
+    item.n_fields = 0
+    item.fields = NULL
+    if fields is not None and fields.shape[0] > 0:
+        if fields.shape[1] != 3:
+            raise ValueError("fields has other columns than offset, word, count")
+        item.n_fields = <uint32_t>fields.shape[0]
+        item.fields = <const zc_swap_field *>&fields[0, 0]
+    if cnp.PyArray_NBYTES(dst) < GIL_MIN_NBYTES:
+        zc_region_copy(to.ndim, to.shape, to.data, to.strides, source.data, source.strides, &item)
+        return
+    with nogil:
+        zc_region_copy(to.ndim, to.shape, to.data, to.strides, source.data, source.strides, &item)
+
+
+def fill(cnp.ndarray dst not None, cnp.ndarray value not None):
+    """Set every item of dst to the single item of value."""
+    cdef Region to
+    cdef const char *item = cnp.PyArray_BYTES(value)
+    describe(dst, &to)
+    require_writeable(dst, "out")
+    if value.dtype.itemsize != to.itemsize or cnp.PyArray_SIZE(value) != 1:
+        raise ValueError("value is not one item of that size")
+    if to.itemsize == 0:
+        return
+    if cnp.PyArray_NBYTES(dst) < GIL_MIN_NBYTES:
+        zc_region_fill(to.ndim, to.shape, to.data, to.strides, to.itemsize, item)
+        return
+    with nogil:
+        zc_region_fill(to.ndim, to.shape, to.data, to.strides, to.itemsize, item)
+
+
+def equals_fill(cnp.ndarray x not None, cnp.ndarray value not None):
+    """Has every item of x the bits of the single item of value?"""
+    cdef Region source
+    cdef const char *item = cnp.PyArray_BYTES(value)
+    cdef bint equal
+    describe(x, &source)
+    if value.dtype.itemsize != source.itemsize or cnp.PyArray_SIZE(value) != 1:
+        raise ValueError("value is not one item of that size")
+    if source.itemsize == 0:
+        return True
+    if cnp.PyArray_NBYTES(x) < GIL_MIN_NBYTES:
+        return zc_region_equals_fill(source.ndim, source.shape, source.data, source.strides, source.itemsize, item)
+    with nogil:
+        equal = zc_region_equals_fill(source.ndim, source.shape, source.data, source.strides, source.itemsize, item)
+    return equal
+
+
+def equals_fill_float(const uint8_t[::1] x, int kind, const uint8_t[::1] value):
+    """Are the floats in x, of `kind` bytes each, equal to those in value, repeated, by value?"""
+    cdef size_t n = <size_t>(x.shape[0] // kind)
+    cdef size_t n_fill = <size_t>(value.shape[0] // kind)
+    cdef const uint8_t *data
+    cdef const uint8_t *item
+    cdef bint equal
+    if kind not in (2, 4, 8) or n_fill == 0:
+        raise ValueError(f"expected floats of 2, 4 or 8 bytes, got {kind}")
+    if n == 0:
+        return True
+    data = &x[0]
+    item = &value[0]
+    if x.shape[0] < GIL_MIN_NBYTES:
+        return zc_equals_fill_float(data, n, <zc_float_kind>kind, item, n_fill)
+    with nogil:
+        equal = zc_equals_fill_float(data, n, <zc_float_kind>kind, item, n_fill)
+    return equal
+
+
+# ---- shard index -----------------------------------------------------------------------------------
+
+
+def shard_index_pack(const uint64_t[:, ::1] entries, bint big_endian, uint8_t[::1] out):
+    """Pack (n, 2) offsets and lengths into 16 * n bytes."""
+    cdef size_t n = <size_t>entries.shape[0]
+    cdef const zc_extent *source
+    if entries.shape[1] != 2 or out.shape[0] != 16 * entries.shape[0]:
+        raise ValueError("out is not 16 bytes for each entry")
+    if n == 0:
+        return
+    source = <const zc_extent *>&entries[0, 0]
+    if out.shape[0] < GIL_MIN_NBYTES:
+        zc_shard_index_pack(source, n, big_endian, &out[0])
+        return
+    with nogil:
+        zc_shard_index_pack(source, n, big_endian, &out[0])
+
+
+def shard_index_unpack(const uint8_t[::1] data, bint big_endian, uint64_t shard_nbytes):
+    """Unpack 16 * n bytes into (n, 2) offsets and lengths."""
+    cdef Py_ssize_t n = data.shape[0] // 16
+    cdef zc_status status
+    cdef zc_error error
+    out = np.empty((n, 2), dtype=np.uint64)
+    cdef uint64_t[:, ::1] entries = out
+    if data.shape[0] != 16 * n:
+        raise ValueError(f"expected 16 bytes for each entry, got {data.shape[0]} bytes")
+    if n == 0:
+        return out
+    zc_error_clear(&error)
+    with nogil:
+        status = zc_shard_index_unpack(&data[0], <size_t>n, big_endian, shard_nbytes,
+                                       <zc_extent *>&entries[0, 0], &error)
+    if status != ZC_OK:
+        raise ValueError(error.message.decode())
+    return out

@@ -1,0 +1,215 @@
+"""Checks of single values of metadata documents and of the arguments that end up in them.
+
+Every check raises :class:`~zarrcore.errors.MetadataValidationError` with what was expected and what was found.
+The place is added from the inside out by :class:`at`, so that a check needs to know only its own value:
+
+>>> with at("codecs[0].configuration"):
+...     integer("x", "level", 0, 9)
+Traceback (most recent call last):
+    ...
+zarrcore.errors.MetadataValidationError: codecs[0].configuration.level: expected an integer 0..9, got "x"
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zarrcore.errors import MetadataValidationError, PickleCodecDisabledError, UnknownCodecError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from types import TracebackType
+    from typing import NoReturn
+
+__all__ = [
+    "MAX_NBYTES",
+    "at",
+    "boolean",
+    "checked_nbytes",
+    "choice",
+    "describe",
+    "document",
+    "fail",
+    "integer",
+    "integers",
+    "known_keys",
+    "mapping",
+    "named_configuration",
+    "sequence",
+    "shape",
+]
+
+MAX_NBYTES = 2**63 - 1
+"""Most bytes that one chunk may stand for: the offsets of the chunk engine are signed 64-bit numbers."""
+
+MAX_NDIM = 64
+"""Most dimensions of an array, NumPy's limit."""
+
+
+def describe(value: object) -> str:
+    """`value` as short JSON, or as its representation where it is none."""
+    try:
+        text = json.dumps(value)
+    except (TypeError, ValueError, RecursionError):
+        text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def fail(where: str | None, expected: str, value: object) -> NoReturn:
+    """Raise the error of a value at `where` that is not what was expected."""
+    raise MetadataValidationError(f"expected {expected}, got {describe(value)}", where=where)
+
+
+class at:  # noqa: N801 - reads as a word: `with at("codecs[0]"):`
+    """Context manager that names the place of what is checked inside it.
+
+    Parameters
+    ----------
+    where : str
+        The place inside the document, put before the place an error already has.
+    key : str, optional
+        The store key of the document.
+
+    Notes
+    -----
+    A :class:`ValueError` or :class:`TypeError` of a constructor, a data type or a user's codec becomes a
+    :class:`MetadataValidationError`.  An
+    :class:`UnknownCodecError` or :class:`PickleCodecDisabledError` keeps its class.
+    """
+
+    def __init__(self, where: str | None = None, *, key: str | None = None) -> None:
+        self.where = where
+        self.key = key
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, MetadataValidationError):
+            where = _join(self.where, error.where)
+            raise type(error)(error.reason, where=where, key=self.key or error.key) from error.__cause__
+        if isinstance(error, (UnknownCodecError, PickleCodecDisabledError)):
+            place = ": ".join(part for part in (self.key, self.where, str(error)) if part)
+            raise type(error)(place) from None
+        if isinstance(error, (ValueError, TypeError, OverflowError)):
+            raise MetadataValidationError(str(error), where=self.where, key=self.key) from error
+
+
+def document(key: str | None) -> at:
+    """:class:`at` for a whole document stored under `key`."""
+    return at(key=key)
+
+
+def _join(outer: str | None, inner: str | None) -> str | None:
+    if not outer or not inner:
+        return outer or inner
+    return outer + inner if inner.startswith("[") else f"{outer}.{inner}"
+
+
+def boolean(value: object, where: str) -> bool:
+    """`value`, checked to be true or false."""
+    if not isinstance(value, (bool, np.bool_)):
+        fail(where, "true or false", value)
+    return bool(value)
+
+
+def integer(value: object, where: str | None, low: int | None = None, high: int | None = None) -> int:
+    """`value` as an ``int``, checked to be an integer (neither ``true`` nor ``1.0``) between `low` and `high`."""
+    is_integer = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not is_integer or (low is not None and value < low) or (high is not None and value > high):  # type: ignore[operator]
+        fail(where, f"an integer{_range(low, high)}", value)
+    return int(value)  # type: ignore[call-overload,no-any-return]
+
+
+def _range(low: int | None, high: int | None) -> str:
+    if low is not None and high is not None:
+        return f" {low}..{high}"
+    if low is not None:
+        return f" of at least {low}"
+    return f" of at most {high}" if high is not None else ""
+
+
+def choice(value: object, where: str, options: Iterable[str]) -> str:
+    """`value` as a plain ``str``, checked to be one of `options`."""
+    options = tuple(options)
+    if not isinstance(value, str) or value not in options:
+        fail(where, "one of " + ", ".join(map(json.dumps, options)), value)
+    return str.__str__(value)
+
+
+def mapping(value: object, where: str | None) -> Mapping[str, Any]:
+    """`value`, checked to be a JSON object."""
+    if not isinstance(value, dict):
+        fail(where, "an object", value)
+    return value
+
+
+def sequence(value: object, where: str | None) -> tuple[Any, ...]:
+    """`value` as a tuple, checked to be a JSON array."""
+    if not isinstance(value, (list, tuple)):
+        fail(where, "an array", value)
+    return tuple(value)
+
+
+def integers(value: object, where: str | None, low: int | None = None) -> tuple[int, ...]:
+    """`value` as a tuple of ``int``, checked to be an array of integers of at least `low`."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    items = sequence(value, where)
+    return tuple(integer(item, f"{where or ''}[{i}]", low) for i, item in enumerate(items))
+
+
+def shape(value: object, where: str | None, *, low: int = 0) -> tuple[int, ...]:
+    """`value` as a shape: at most 64 lengths of at least `low`, each below 2**63."""
+    lengths = integers(value, where, low)
+    if len(lengths) > MAX_NDIM:
+        fail(where, f"at most {MAX_NDIM} dimensions", len(lengths))
+    if any(length > MAX_NBYTES for length in lengths):
+        fail(where, "lengths below 2**63", list(lengths))
+    return lengths
+
+
+def checked_nbytes(lengths: Iterable[int], item_size: int, where: str) -> int:
+    """Bytes of a chunk of `lengths` items, checked to be less than 2**63."""
+    lengths = tuple(lengths)
+    nbytes = item_size
+    for length in lengths:
+        nbytes *= length
+    if nbytes > MAX_NBYTES:
+        fail(where, f"a chunk of less than 2**63 bytes ({item_size} bytes an item)", list(lengths))
+    return nbytes
+
+
+def known_keys(data: Mapping[str, Any], known: Iterable[str]) -> None:
+    """Check that `data` has no other keys than `known`."""
+    known = tuple(known)
+    for key in data:
+        if key not in known:
+            allowed = ", ".join(known) or "none"
+            raise MetadataValidationError(f"unknown key; known here: {allowed}", where=str(key))
+
+
+def named_configuration(data: object) -> tuple[str, dict[str, Any], bool]:
+    """Name, configuration and ``must_understand`` of an extension (Zarr v3, "Extension definition").
+
+    A short-hand name is the same as an object with that name alone.
+    """
+    if isinstance(data, str):
+        return _extension_name(data, None), {}, True
+    if not isinstance(data, dict):
+        fail(None, "a name or an object with a name", data)
+    known_keys(data, ("name", "configuration", "must_understand"))
+    name = _extension_name(data.get("name"), "name")
+    configuration = dict(mapping(data.get("configuration", {}), "configuration"))
+    return name, configuration, boolean(data.get("must_understand", True), "must_understand")
+
+
+def _extension_name(name: object, where: str | None) -> str:
+    if not isinstance(name, str) or not name:
+        fail(where, "a name", name)
+    return str(name)

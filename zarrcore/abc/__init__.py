@@ -1,0 +1,1 @@
+"""Base classes of the extension points, under the names that zarr-python uses."""

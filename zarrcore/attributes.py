@@ -1,0 +1,62 @@
+"""The user attributes of an array or a group as a mutable mapping that is stored on every change."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from zarrcore.array import Array
+    from zarrcore.group import Group
+
+__all__ = ["Attributes"]
+
+
+class Attributes(MutableMapping[str, Any]):
+    """Attributes of a node.  Values are what JSON can hold; each change writes the metadata document once."""
+
+    __slots__ = ("_node",)
+
+    def __init__(self, node: Array | Group) -> None:
+        self._node = node
+
+    def __getitem__(self, key: str) -> Any:
+        return self._node.metadata.attributes[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self._node._store_attributes({**self._node.metadata.attributes, key: value})
+
+    def __delitem__(self, key: str) -> None:
+        rest = dict(self._node.metadata.attributes)
+        del rest[key]
+        self._node._store_attributes(rest)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._node.metadata.attributes)
+
+    def __len__(self) -> int:
+        return len(self._node.metadata.attributes)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._node.metadata.attributes
+
+    def __repr__(self) -> str:
+        return f"<Attributes {self.asdict()!r}>"
+
+    def update(self, *args: Any, **kwargs: Any) -> None:
+        """Set several attributes at once, with a single write."""
+        self._node._store_attributes({**self._node.metadata.attributes, **dict(*args, **kwargs)})
+
+    def clear(self) -> None:
+        """Remove all attributes."""
+        self._node._store_attributes({})
+
+    def put(self, d: dict[str, Any]) -> None:
+        """Replace all attributes by those of `d`, with a single write."""
+        self._node._store_attributes(dict(d))
+
+    def asdict(self) -> dict[str, Any]:
+        """All attributes as a new dictionary."""
+        return dict(self._node.metadata.attributes)

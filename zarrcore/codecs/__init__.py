@@ -1,0 +1,38 @@
+"""Codecs: what stands between a chunk in memory and its bytes in a store."""
+
+from __future__ import annotations
+
+from zarrcore.codecs.base import ArrayArrayCodec, ArrayBytesCodec, ArraySpec, BytesBytesCodec, Codec
+from zarrcore.codecs.blosc import BloscCname, BloscCodec, BloscShuffle
+from zarrcore.codecs.bytes import BytesCodec, Endian
+from zarrcore.codecs.chain import CodecChain
+from zarrcore.codecs.crc32c import Crc32cCodec
+from zarrcore.codecs.gzip import GzipCodec
+from zarrcore.codecs.packbits import PackBitsCodec
+from zarrcore.codecs.sharding import ShardingCodec, ShardingCodecIndexLocation
+from zarrcore.codecs.transpose import TransposeCodec
+from zarrcore.codecs.vlen import VLenBytesCodec, VLenUTF8Codec
+from zarrcore.codecs.zstd import ZstdCodec
+
+__all__ = [
+    "ArrayArrayCodec",
+    "ArrayBytesCodec",
+    "ArraySpec",
+    "BloscCname",
+    "BloscCodec",
+    "BloscShuffle",
+    "BytesBytesCodec",
+    "BytesCodec",
+    "Codec",
+    "CodecChain",
+    "Crc32cCodec",
+    "Endian",
+    "GzipCodec",
+    "PackBitsCodec",
+    "ShardingCodec",
+    "ShardingCodecIndexLocation",
+    "TransposeCodec",
+    "VLenBytesCodec",
+    "VLenUTF8Codec",
+    "ZstdCodec",
+]

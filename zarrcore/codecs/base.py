@@ -1,0 +1,251 @@
+"""What a codec is: a named, configured transform of one chunk and its inverse."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from math import prod
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from zarrcore._validate import at, known_keys, named_configuration
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Self
+
+    import numpy as np
+
+    from zarrcore.dtypes import ZDType
+
+    Buffer = bytes | bytearray | memoryview
+
+__all__ = ["ArrayArrayCodec", "ArrayBytesCodec", "ArraySpec", "BytesBytesCodec", "Codec"]
+
+Kind = Literal["array->array", "array->bytes", "bytes->bytes"]
+
+
+@dataclass(frozen=True)
+class ArraySpec:
+    """The array that a codec takes: a chunk, or what the codecs before it make of one.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Shape of the chunk.
+    dtype : ZDType
+        Data type.
+    fill : object
+        The fill value, a scalar of the data type.
+    """
+
+    shape: tuple[int, ...]
+    dtype: ZDType
+    fill: Any = None
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of items."""
+        return prod(self.shape)
+
+    @property
+    def np_dtype(self) -> np.dtype[Any]:
+        """The data type in memory."""
+        return self.dtype.to_native_dtype()
+
+    @property
+    def item_size(self) -> int | None:
+        """Bytes of one item, or None for a data type of variable length."""
+        return self.dtype.item_size
+
+    @property
+    def nbytes(self) -> int | None:
+        """Bytes of the chunk, or None for a data type of variable length."""
+        return None if self.item_size is None else self.size * self.item_size
+
+    @property
+    def fill_value(self) -> Any:
+        """The same as `fill`."""
+        return self.fill
+
+
+class Codec:
+    """Base class of all codecs (Zarr v3, extension point ``codecs``).
+
+    A codec is a frozen dataclass whose fields are its configuration.  Derive from :class:`ArrayArrayCodec`,
+    :class:`ArrayBytesCodec` or :class:`BytesBytesCodec`, and register the class under its name with
+    :func:`zarrcore.registry.register_codec`.
+
+    Attributes
+    ----------
+    name : str
+        The name in metadata documents.
+    kind : str
+        ``"array->array"``, ``"array->bytes"`` or ``"bytes->bytes"``.
+    is_fixed_size : bool
+        Whether the size of the encoding depends on nothing but the size of the input.
+    """
+
+    name: ClassVar[str]
+    kind: ClassVar[Kind]
+    is_fixed_size: ClassVar[bool] = False
+
+    @classmethod
+    def from_json(cls, configuration: Mapping[str, Any]) -> Self:
+        """A codec from the ``configuration`` of a metadata document.
+
+        Raises
+        ------
+        MetadataValidationError
+            If a member is unknown or its value is not valid.
+        """
+        known_keys(configuration, configuration_names(cls))
+        return cls(**configuration)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """A codec from its whole extension object."""
+        configuration = named_configuration(data)[1]
+        with at("configuration"):
+            return cls.from_json(configuration)
+
+    def to_json(self) -> dict[str, Any]:
+        """The extension object of a metadata document."""
+        return {
+            "name": self.name,
+            "configuration": {name: _json(getattr(self, name)) for name in configuration_names(type(self))},
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as :meth:`to_json`."""
+        return self.to_json()
+
+    def resolve(self, spec: ArraySpec) -> Self:
+        """The codec for chunks of `spec`, with everything filled in that depends on the data type.
+
+        Raises
+        ------
+        MetadataValidationError
+            If the codec cannot be used for such chunks.
+        """
+        return self
+
+    def evolve_from_array_spec(self, array_spec: ArraySpec) -> Self:
+        """The same as :meth:`resolve`."""
+        return self.resolve(array_spec)
+
+
+class ArrayArrayCodec(Codec):
+    """Base class of codecs that turn an array into an array."""
+
+    kind = "array->array"
+
+    def output_spec(self, spec: ArraySpec) -> ArraySpec:
+        """What the codec makes of chunks of `spec`."""
+        return spec
+
+    def resolve_metadata(self, chunk_spec: ArraySpec) -> ArraySpec:
+        """The same as :meth:`output_spec`."""
+        return self.output_spec(chunk_spec)
+
+    def encode(self, chunk: np.ndarray, spec: ArraySpec) -> np.ndarray:
+        """Encode a chunk.
+
+        Parameters
+        ----------
+        chunk : ndarray
+            The chunk, of the shape and data type of `spec`; must not be changed.
+        spec : ArraySpec
+            What the chunk is.
+        """
+        raise NotImplementedError(f"codec {self.name!r} cannot encode")
+
+    def decode(self, chunk: np.ndarray, spec: ArraySpec) -> np.ndarray:
+        """Decode a chunk: the inverse of :meth:`encode`, with the same `spec`."""
+        raise NotImplementedError(f"codec {self.name!r} cannot decode")
+
+    def permutation(self, spec: ArraySpec) -> tuple[int, ...] | None:
+        """The transposition that this codec is, for the chunk engine; None if it is anything else."""
+        return None
+
+
+class ArrayBytesCodec(Codec):
+    """Base class of codecs that turn an array into bytes."""
+
+    kind = "array->bytes"
+
+    def encoded_size(self, spec: ArraySpec) -> int | None:
+        """Bytes that every encoded chunk has, or None if they vary."""
+        return None
+
+    def encode(self, chunk: np.ndarray, spec: ArraySpec) -> Buffer:
+        """Encode a chunk of the shape and data type of `spec`."""
+        raise NotImplementedError(f"codec {self.name!r} cannot encode")
+
+    def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
+        """Decode to a chunk of the shape and data type of `spec`; the result may be read-only."""
+        raise NotImplementedError(f"codec {self.name!r} cannot decode")
+
+    def native(self, spec: ArraySpec) -> dict[str, Any] | None:
+        """The ``swap`` or ``shard`` argument of the chunk engine; None if only Python can run this codec."""
+        return None
+
+
+class BytesBytesCodec(Codec):
+    """Base class of codecs that turn bytes into bytes."""
+
+    kind = "bytes->bytes"
+
+    def encoded_size(self, nbytes: int) -> int:
+        """Bytes that the encoding of `nbytes` bytes has; asked of codecs of fixed size only."""
+        raise NotImplementedError(f"codec {self.name!r} has no fixed encoded size")
+
+    def encode(self, data: Buffer, spec: ArraySpec | None = None) -> Buffer:
+        """Encode bytes.
+
+        Parameters
+        ----------
+        data : bytes-like
+            What to encode.
+        spec : ArraySpec, optional
+            The array that the bytes stand for.
+        """
+        raise NotImplementedError(f"codec {self.name!r} cannot encode")
+
+    def decode(self, data: Buffer, spec: ArraySpec | None = None, max_size: int | None = None) -> Buffer:
+        """Decode bytes.
+
+        Parameters
+        ----------
+        data : bytes-like
+            What to decode.
+        spec : ArraySpec, optional
+            The array that the bytes stand for.
+        max_size : int, optional
+            Most bytes that the result can have.  A decompressor must stop there, whatever its input says.
+        """
+        raise NotImplementedError(f"codec {self.name!r} cannot decode")
+
+    def stage(self) -> tuple[str, dict[str, Any]] | None:
+        """Name and configuration for the chunk engine; None if only Python can run this codec."""
+        return None
+
+    def max_input(self) -> int | None:
+        """Most bytes that the codec can encode at once, or None without a limit."""
+        return None
+
+
+def configuration_names(cls: type) -> tuple[str, ...]:
+    """The fields of a codec class that metadata documents hold."""
+    return tuple(field.name for field in fields(cls) if "runtime" not in field.metadata)  # type: ignore[arg-type]
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, Codec):
+        return value.to_json()
+    if isinstance(value, tuple):
+        return [_json(item) for item in value]
+    return value

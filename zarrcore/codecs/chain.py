@@ -1,0 +1,322 @@
+"""The codec chain of an array: array -> array codecs, one array -> bytes codec, bytes -> bytes codecs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zarrcore._validate import at, checked_nbytes, named_configuration, sequence
+from zarrcore.codecs import _native
+from zarrcore.codecs.base import ArrayArrayCodec, ArrayBytesCodec, BytesBytesCodec, Codec
+from zarrcore.errors import (
+    BaseZarrError,
+    ChunkDecodeError,
+    ChunkEncodeError,
+    ChunkError,
+    MetadataValidationError,
+)
+from zarrcore.registry import codec_registry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from zarrcore.codecs.base import ArraySpec, Buffer
+
+__all__ = ["CodecChain", "IgnoredCodec", "parse_codec", "parse_codecs"]
+
+_STAGE = {"array->array": 0, "array->bytes": 1, "bytes->bytes": 2}
+
+
+@dataclass(frozen=True)
+class IgnoredCodec(Codec):
+    """A codec that is not known and, by its own word (``must_understand`` is false), need not be."""
+
+    data: Any
+
+    def to_json(self) -> dict[str, Any]:
+        return dict(self.data)
+
+
+def parse_codec(data: object) -> Codec:
+    """A codec from an extension object, a short-hand name or an instance.
+
+    Raises
+    ------
+    UnknownCodecError
+        If no codec has the name.
+    MetadataValidationError
+        If the configuration is not valid.
+    """
+    if isinstance(data, Codec):
+        return data
+    name, configuration, must_understand = named_configuration(data)
+    if not must_understand and name not in codec_registry:
+        return IgnoredCodec(data)
+    cls = codec_registry.get(name)
+    with at("configuration"):
+        return cls.from_json(configuration)
+
+
+def parse_codecs(data: object) -> tuple[Codec, ...]:
+    """Codecs from a ``codecs`` member, each for itself: their order is the business of :class:`CodecChain`."""
+    codecs = []
+    for i, item in enumerate(sequence(data, None)):
+        with at(f"[{i}]"):
+            codecs.append(parse_codec(item))
+    return tuple(codecs)
+
+
+@dataclass(frozen=True)
+class CodecChain:
+    """The codecs of an array in the order in which they encode (Zarr v3, "Chunk encoding").
+
+    Parameters
+    ----------
+    array_array : tuple of ArrayArrayCodec
+        The codecs that take and make arrays.
+    array_bytes : ArrayBytesCodec
+        The codec that turns the array into bytes.
+    bytes_bytes : tuple of BytesBytesCodec
+        The codecs that take and make bytes.
+    codecs : tuple of Codec
+        All of them as the metadata document has them, ignored ones included.
+    """
+
+    array_array: tuple[ArrayArrayCodec, ...]
+    array_bytes: ArrayBytesCodec
+    bytes_bytes: tuple[BytesBytesCodec, ...] = ()
+    codecs: tuple[Codec, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.codecs:
+            object.__setattr__(self, "codecs", (*self.array_array, self.array_bytes, *self.bytes_bytes))
+
+    @classmethod
+    def from_json(cls, data: object, spec: ArraySpec) -> CodecChain:
+        """The chain of a ``codecs`` member for chunks of `spec`."""
+        return cls.from_codecs(parse_codecs(data), spec)
+
+    @classmethod
+    def from_codecs(cls, codecs: Iterable[Codec], spec: ArraySpec) -> CodecChain:
+        """The chain of `codecs` for chunks of `spec`, each resolved for what the ones before it make of a chunk.
+
+        Raises
+        ------
+        MetadataValidationError
+            If the codecs are not in order, or one cannot be used where it stands.
+        """
+        codecs = tuple(codecs)
+        _check_order(codecs)
+        if spec.item_size is not None:
+            checked_nbytes(spec.shape, spec.item_size, "")
+        resolved = []
+        bytes_codecs: list[BytesBytesCodec] = []
+        array_bytes: ArrayBytesCodec | None = None
+        for i, codec in enumerate(codecs):
+            with at(f"[{i}]"):
+                codec = codec.resolve(spec)
+            resolved.append(codec)
+            if isinstance(codec, ArrayArrayCodec):
+                spec = codec.output_spec(spec)
+            elif isinstance(codec, ArrayBytesCodec):
+                array_bytes = codec
+            elif isinstance(codec, BytesBytesCodec):
+                bytes_codecs.append(codec)
+        assert array_bytes is not None  # _check_order saw it
+        arrays = tuple(codec for codec in resolved if isinstance(codec, ArrayArrayCodec))
+        chain = cls(arrays, array_bytes, tuple(bytes_codecs), tuple(resolved))
+        chain._check_limits(spec)
+        return chain
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """The ``codecs`` member of a metadata document."""
+        return [codec.to_json() for codec in self.codecs]
+
+    # --- sizes ----------------------------------------------------------------------------------------------
+
+    def array_specs(self, spec: ArraySpec) -> list[ArraySpec]:
+        """What each array -> array codec takes, and last what the array -> bytes codec takes."""
+        specs = [spec]
+        for codec in self.array_array:
+            specs.append(codec.output_spec(specs[-1]))
+        return specs
+
+    def encoded_size(self, spec: ArraySpec) -> int | None:
+        """Bytes that every encoded chunk of `spec` has, or None if they vary."""
+        return self._sizes(self.array_specs(spec)[-1])[-1][0]
+
+    def _sizes(self, spec: ArraySpec) -> list[tuple[int | None, int | None]]:
+        """Exact size (None if it varies) and upper limit (None if there is none) before and after each bytes codec."""
+        size = self.array_bytes.encoded_size(spec)
+        limit = _bound(spec.nbytes) if size is None else size
+        sizes = [(size, limit)]
+        for codec in self.bytes_bytes:
+            if codec.is_fixed_size:
+                size = None if size is None else codec.encoded_size(size)
+                limit = None if limit is None else codec.encoded_size(limit)
+            else:
+                size, limit = None, _bound(limit)
+            sizes.append((size, limit))
+        return sizes
+
+    def _check_limits(self, spec: ArraySpec) -> None:
+        """Refuse chunks that are more than a codec can ever encode."""
+        sizes = self._sizes(spec)
+        for codec, (size, _) in zip(self.bytes_bytes, sizes, strict=False):
+            most = codec.max_input()
+            if size is not None and most is not None and size > most:
+                raise MetadataValidationError(
+                    f"the {codec.name} codec can encode at most {most} bytes, a chunk has {size}",
+                    where=f"[{self.codecs.index(codec)}]",
+                )
+
+    # --- the path in Python ---------------------------------------------------------------------------------
+
+    def encode(self, chunk: np.ndarray, spec: ArraySpec, *, write_empty: bool = False) -> bytes:
+        """Encode a chunk in Python.
+
+        Parameters
+        ----------
+        chunk : ndarray
+            A whole chunk, of the shape and data type of `spec`.
+        spec : ArraySpec
+            What the chunk is.
+        write_empty : bool
+            Whether a shard is to hold inner chunks of the fill value alone.
+
+        Raises
+        ------
+        ChunkEncodeError
+            If a codec fails.
+        """
+        if chunk.shape != spec.shape:
+            raise ValueError(f"expected a chunk of shape {spec.shape}, got {chunk.shape}")
+        specs = self.array_specs(spec)
+        for codec, its_spec in zip(self.array_array, specs, strict=False):
+            chunk = _run(codec, ChunkEncodeError, codec.encode, chunk, its_spec)
+        options = {"write_empty": write_empty} if write_empty and self.array_bytes.name == "sharding_indexed" else {}
+        data: Buffer = _run(
+            self.array_bytes, ChunkEncodeError, self.array_bytes.encode, chunk, specs[-1], **options
+        )
+        for bytes_codec in self.bytes_bytes:
+            data = _run(bytes_codec, ChunkEncodeError, bytes_codec.encode, data, specs[-1])
+        return data if isinstance(data, bytes) else bytes(data)
+
+    def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
+        """Decode a chunk in Python; the result may be read-only.
+
+        Raises
+        ------
+        ChunkDecodeError
+            If a codec fails, or the bytes between two codecs are not as many as they must be.
+        """
+        specs = self.array_specs(spec)
+        sizes = self._sizes(specs[-1])
+        _check_size(data, sizes[-1], "stored")
+        for bytes_codec, size in zip(reversed(self.bytes_bytes), reversed(sizes[:-1]), strict=True):
+            data = _run(bytes_codec, ChunkDecodeError, bytes_codec.decode, data, specs[-1], size[1])
+            _check_size(data, size, bytes_codec.name)
+        chunk = _run(self.array_bytes, ChunkDecodeError, self.array_bytes.decode, data, specs[-1])
+        for codec, its_spec in zip(reversed(self.array_array), reversed(specs[:-1]), strict=True):
+            chunk = _run(codec, ChunkDecodeError, codec.decode, chunk, its_spec)
+        return _checked_chunk(chunk, spec)
+
+    # --- the path in C --------------------------------------------------------------------------------------
+
+    def lower(self, spec: ArraySpec) -> Any | None:
+        """The chain compiled for the chunk engine.
+
+        Parameters
+        ----------
+        spec : ArraySpec
+            The chunks.  The byte order of ``spec.np_dtype`` is the one in memory.
+
+        Returns
+        -------
+        zarrcore._core.engine.Chain or None
+            None if a codec or the data type has no native form: then the path is that in Python.
+        """
+        if spec.item_size is None:
+            return None
+        order: tuple[int, ...] | None = None
+        inner = spec
+        for codec in self.array_array:
+            step = codec.permutation(inner)
+            if step is None:
+                return None
+            order = step if order is None else tuple(order[axis] for axis in step)
+            inner = codec.output_spec(inner)
+        if order == tuple(range(spec.ndim)):
+            order = None
+        stages = [codec.stage() for codec in self.bytes_bytes]
+        if None in stages:
+            return None
+        native = self.array_bytes.native(inner)
+        if native is None:
+            return None
+        return _native.engine().Chain(spec.item_size, order=order, stages=tuple(stages), **native)
+
+
+def _check_order(codecs: tuple[Codec, ...]) -> None:
+    """Check that `codecs` are array -> array, exactly one array -> bytes, bytes -> bytes, in this order."""
+    before: Codec | None = None
+    for i, codec in enumerate(codecs):
+        if isinstance(codec, IgnoredCodec):
+            continue
+        kind = getattr(codec, "kind", None)
+        if kind not in _STAGE:
+            raise MetadataValidationError(f"expected a codec, got {codec!r}", where=f"[{i}]")
+        if before is None:
+            if kind == "bytes->bytes":
+                raise MetadataValidationError(
+                    f"the {kind} codec {codec.name!r} stands before any array->bytes codec", where=f"[{i}]"
+                )
+        elif _STAGE[kind] < _STAGE[before.kind] or kind == before.kind == "array->bytes":
+            raise MetadataValidationError(
+                f"the {kind} codec {codec.name!r} cannot follow the {before.kind} codec {before.name!r}",
+                where=f"[{i}]",
+            )
+        elif _STAGE[kind] - _STAGE[before.kind] == 2:
+            raise MetadataValidationError(
+                f"expected an array->bytes codec between {before.name!r} and {codec.name!r}", where=f"[{i}]"
+            )
+        before = codec
+    if before is None or before.kind == "array->array":
+        names = ", ".join(codec.name for codec in codecs if not isinstance(codec, IgnoredCodec)) or "none"
+        raise MetadataValidationError(f"expected exactly one array->bytes codec, got {names}")
+
+
+def _bound(nbytes: int | None) -> int | None:
+    """More bytes than any sound encoding of `nbytes` bytes takes: room for poor compression, not for bombs."""
+    return None if nbytes is None else nbytes + nbytes // 2 + (1 << 16)
+
+
+def _check_size(data: Buffer, size: tuple[int | None, int | None], what: str) -> None:
+    exact, limit = size
+    found = memoryview(data).nbytes
+    if exact is not None and found != exact:
+        raise ChunkDecodeError(f"expected {exact} bytes, got {found}", codec=what)
+    if limit is not None and found > limit:
+        raise ChunkDecodeError(f"expected at most {limit} bytes, got {found}", codec=what)
+
+
+def _checked_chunk(chunk: np.ndarray, spec: ArraySpec) -> np.ndarray:
+    if chunk.shape != spec.shape:
+        raise ChunkDecodeError(f"expected a chunk of shape {spec.shape}, got {chunk.shape}")
+    return chunk.astype(spec.np_dtype, copy=False)
+
+
+def _run(codec: Codec, error_class: type[ChunkError], call: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """Call a codec; whatever it raises becomes one error that names it."""
+    try:
+        return call(*args, **options)
+    except ChunkError as error:
+        if error.codec is not None:
+            raise
+        raise error.located(codec=codec.name) from error.__cause__
+    except (BaseZarrError, NotImplementedError, MemoryError):
+        raise
+    except Exception as error:
+        raise error_class(f"{type(error).__name__}: {error}", codec=codec.name) from error

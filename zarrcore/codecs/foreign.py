@@ -1,0 +1,83 @@
+"""Codecs that the optional package numcodecs brings, for what is neither in the engine nor in the standard library."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zarrcore.codecs.v2_filters import Filter
+from zarrcore.errors import MetadataValidationError, UnknownCodecError
+from zarrcore.registry import compressor_registry
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from zarrcore.codecs.base import ArraySpec
+
+__all__ = ["ForeignFilter", "numcodecs_codec"]
+
+
+@dataclass(frozen=True)
+class ForeignFilter(Filter):
+    """A codec of format 2 that numcodecs implements.
+
+    Parameters
+    ----------
+    config : dict
+        Its JSON object.
+    """
+
+    config: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The codec's id."""
+        return str(self.config["id"])
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> ForeignFilter:
+        """Check the configuration by making the codec once."""
+        numcodecs_codec(config)
+        return cls(dict(config))
+
+    def get_config(self) -> dict[str, Any]:
+        return dict(self.config)
+
+    def __hash__(self) -> int:
+        return hash((self.name, *sorted(self.config)))
+
+    def encode(self, data: Any, spec: ArraySpec | None = None) -> Any:
+        return numcodecs_codec(self.config).encode(data)
+
+    def decode(self, data: Any, spec: ArraySpec | None = None) -> Any:
+        if not isinstance(data, np.ndarray):
+            data = bytes(data)  # some of these codecs take nothing else
+        return numcodecs_codec(self.config).decode(data)
+
+
+def numcodecs_codec(config: Mapping[str, Any]) -> Any:
+    """The numcodecs codec of `config`.
+
+    Raises
+    ------
+    UnknownCodecError
+        If numcodecs is not installed, or does not know the id either.
+    MetadataValidationError
+        If it does not take the configuration.
+    """
+    name = config["id"]
+    try:
+        from numcodecs.registry import codec_registry, get_codec
+    except ImportError as error:
+        known = ", ".join(sorted(compressor_registry))
+        raise UnknownCodecError(
+            f"unknown codec {name!r}; known are {known}; more come with numcodecs: pip install zarrcore[numcodecs]"
+        ) from error
+    try:
+        return get_codec(dict(config))
+    except Exception as error:
+        if name not in codec_registry:
+            raise UnknownCodecError(f"unknown codec {name!r}, neither here nor in numcodecs") from error
+        raise MetadataValidationError(f"codec {name!r}: {error}") from error

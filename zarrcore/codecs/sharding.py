@@ -1,0 +1,251 @@
+"""The ``sharding_indexed`` codec: a chunk that is itself cut into inner chunks, found through an index."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from itertools import product
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from zarrcore._validate import at, choice, describe, fail, shape
+from zarrcore.codecs import _native
+from zarrcore.codecs.base import ArrayBytesCodec, ArraySpec
+from zarrcore.codecs.bytes import BytesCodec
+from zarrcore.codecs.chain import CodecChain, parse_codecs
+from zarrcore.codecs.crc32c import Crc32cCodec
+from zarrcore.errors import ChunkDecodeError, MetadataValidationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Self
+
+    from zarrcore.codecs.base import Buffer, Codec
+
+__all__ = ["EMPTY", "ShardingCodec", "ShardingCodecIndexLocation", "is_filled"]
+
+EMPTY = 2**64 - 1
+"""Offset and length of an inner chunk that a shard does not hold."""
+
+_WRITE_ORDERS = ("morton", "unordered", "lexicographic", "colexicographic")
+
+
+class ShardingCodecIndexLocation(StrEnum):
+    """Where a shard has its index; the plain strings do as well."""
+
+    start = "start"
+    end = "end"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShardingCodec(ArrayBytesCodec):
+    """Many inner chunks in one stored value (Zarr v3, codec ``sharding_indexed``).
+
+    Parameters
+    ----------
+    chunk_shape : sequence of int
+        Shape of the inner chunks; it divides the shape of the shard.
+    codecs : sequence of Codec
+        The codecs of the inner chunks.
+    index_codecs : sequence of Codec
+        The codecs of the index, all of fixed encoded size.
+    index_location : {"end", "start"}
+        Where the index is.
+    subchunk_write_order : {"morton", "unordered", "lexicographic", "colexicographic"}
+        Wanted order of the inner chunks when a shard is written; not recorded in metadata.
+
+    Examples
+    --------
+    >>> ShardingCodec(chunk_shape=(32, 32), codecs=["bytes", "crc32c"]).index_codecs
+    (BytesCodec(endian='little'), Crc32cCodec())
+    """
+
+    name: ClassVar[str] = "sharding_indexed"
+    chunk_shape: tuple[int, ...]
+    codecs: tuple[Codec, ...] = (BytesCodec(endian="little"),)
+    index_codecs: tuple[Codec, ...] = (BytesCodec(endian="little"), Crc32cCodec())
+    index_location: str = "end"
+    subchunk_write_order: str = field(default="morton", metadata={"runtime": True}, compare=False)
+
+    def __post_init__(self) -> None:
+        set_field = object.__setattr__
+        inner_shape = (self.chunk_shape,) if isinstance(self.chunk_shape, int) else self.chunk_shape
+        set_field(self, "chunk_shape", shape(inner_shape, "chunk_shape", low=1))
+        set_field(self, "codecs", _parse_codecs(self.codecs, "codecs"))
+        set_field(self, "index_codecs", _parse_codecs(self.index_codecs, "index_codecs"))
+        set_field(self, "index_location", choice(self.index_location, "index_location", ("start", "end")))
+        choice(self.subchunk_write_order, "subchunk_write_order", _WRITE_ORDERS)
+        for i, codec in enumerate(self.index_codecs):
+            if not codec.is_fixed_size:
+                raise MetadataValidationError(
+                    f"expected a codec of fixed encoded size, got {codec.name!r}", where=f"index_codecs[{i}]"
+                )
+
+    @classmethod
+    def from_json(cls, configuration: Any) -> Self:
+        for name in ("chunk_shape", "codecs", "index_codecs"):
+            if name not in configuration:
+                raise MetadataValidationError("is required and missing", where=name)
+        return super().from_json(configuration)
+
+    def resolve(self, spec: ArraySpec) -> Self:
+        if len(self.chunk_shape) != spec.ndim:
+            fail("configuration.chunk_shape", f"{spec.ndim} lengths", list(self.chunk_shape))
+        for axis, (outer, inner) in enumerate(zip(spec.shape, self.chunk_shape, strict=True)):
+            if outer % inner:
+                fail(f"configuration.chunk_shape[{axis}]", f"a divisor of the shard's length {outer}", inner)
+        with at("configuration.codecs"):
+            inner_chain = CodecChain.from_codecs(self.codecs, self.inner_spec(spec))
+        with at("configuration.index_codecs"):
+            index_chain = CodecChain.from_codecs(self.index_codecs, self.index_spec(spec))
+        return replace(self, codecs=inner_chain.codecs, index_codecs=index_chain.codecs)
+
+    # --- what a shard consists of ---------------------------------------------------------------------------
+
+    def chunks_per_shard(self, spec: ArraySpec) -> tuple[int, ...]:
+        """Number of inner chunks along each dimension of a shard of `spec`."""
+        return tuple(outer // inner for outer, inner in zip(spec.shape, self.chunk_shape, strict=True))
+
+    def inner_spec(self, spec: ArraySpec) -> ArraySpec:
+        """The inner chunks of a shard of `spec`."""
+        return replace(spec, shape=self.chunk_shape)
+
+    def index_spec(self, spec: ArraySpec) -> ArraySpec:
+        """The index of a shard of `spec`: offset and length of each inner chunk."""
+        from zarrcore.dtypes import UInt64
+
+        return ArraySpec((*self.chunks_per_shard(spec), 2), UInt64(), np.uint64(EMPTY))
+
+    def inner_chain(self, spec: ArraySpec) -> CodecChain:
+        """The codec chain of the inner chunks of a shard of `spec`."""
+        return CodecChain.from_codecs(self.codecs, self.inner_spec(spec))
+
+    def index_chain(self, spec: ArraySpec) -> CodecChain:
+        """The codec chain of the index of a shard of `spec`."""
+        return CodecChain.from_codecs(self.index_codecs, self.index_spec(spec))
+
+    def index_nbytes(self, spec: ArraySpec) -> int:
+        """Bytes that the encoded index of a shard of `spec` takes."""
+        size = self.index_chain(spec).encoded_size(self.index_spec(spec))
+        assert size is not None  # every index codec is of fixed size
+        return size
+
+    def decode_index(self, data: Buffer, spec: ArraySpec, *, shard_nbytes: int | None = None) -> np.ndarray:
+        """Decode the index of a shard.
+
+        Parameters
+        ----------
+        data : bytes-like
+            The encoded index.
+        spec : ArraySpec
+            The shard.
+        shard_nbytes : int, optional
+            Size of the stored shard; if given, every inner chunk is checked to lie within it.
+
+        Returns
+        -------
+        ndarray of uint64, shape ``(*chunks_per_shard, 2)``
+            Offset and length of each inner chunk; :data:`EMPTY` twice for one that is not there.
+        """
+        index = self.index_chain(spec).decode(data, self.index_spec(spec))
+        if shard_nbytes is not None:
+            _check_extents(index, shard_nbytes)
+        return index
+
+    # --- whole shards in Python ------------------------------------------------------------------------------
+
+    def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
+        view = memoryview(data).cast("B")
+        index_nbytes = self.index_nbytes(spec)
+        if len(view) < index_nbytes:
+            raise ChunkDecodeError(f"{len(view)} bytes cannot hold the index of {index_nbytes}", codec=self.name)
+        at_start = self.index_location == "start"
+        encoded_index = view[:index_nbytes] if at_start else view[len(view) - index_nbytes :]
+        index = self.decode_index(encoded_index, spec, shard_nbytes=len(view))
+        chain, inner_spec = self.inner_chain(spec), self.inner_spec(spec)
+        out = np.full(spec.shape, spec.fill, spec.np_dtype)
+        for coords, region in self._regions(spec):
+            offset, length = map(int, index[coords])
+            if offset == EMPTY and length == EMPTY:
+                continue
+            try:
+                out[region] = chain.decode(view[offset : offset + length], inner_spec)
+            except ChunkDecodeError as error:
+                raise error.located(inner_chunk=coords, byte_range=(offset, length)) from error.__cause__
+        return out
+
+    def encode(self, chunk: np.ndarray, spec: ArraySpec, *, write_empty: bool = False) -> bytes:
+        """Encode a shard, leaving out the inner chunks that hold nothing but the fill value.
+
+        Parameters
+        ----------
+        chunk : ndarray
+            The shard.
+        spec : ArraySpec
+            What the shard is.
+        write_empty : bool
+            Whether inner chunks of the fill value alone are written as well.
+        """
+        chain, inner_spec = self.inner_chain(spec), self.inner_spec(spec)
+        index = np.full((*self.chunks_per_shard(spec), 2), EMPTY, np.uint64)
+        position = self.index_nbytes(spec) if self.index_location == "start" else 0
+        parts: list[Buffer] = []
+        for coords, region in self._regions(spec):
+            inner = chunk[region]
+            if not write_empty and is_filled(inner, spec.fill):
+                continue
+            encoded = chain.encode(inner, inner_spec, write_empty=write_empty)
+            index[coords] = position, len(encoded)
+            position += len(encoded)
+            parts.append(encoded)
+        encoded_index = self.index_chain(spec).encode(index, self.index_spec(spec))
+        return b"".join([encoded_index, *parts] if self.index_location == "start" else [*parts, encoded_index])
+
+    def native(self, spec: ArraySpec) -> dict[str, Any] | None:
+        inner = self.inner_chain(spec).lower(self.inner_spec(spec))
+        index = self.index_chain(spec).lower(self.index_spec(spec))
+        if inner is None or index is None:
+            return None
+        shard = _native.engine().Shard(self.chunk_shape, inner, index, self.index_location)
+        return {"swap": 0, "shard": shard}
+
+    def _regions(self, spec: ArraySpec) -> Iterator[tuple[tuple[int, ...], tuple[slice, ...]]]:
+        """Coordinates and region of each inner chunk, in C order."""
+        for coords in product(*map(range, self.chunks_per_shard(spec))):
+            yield coords, tuple(slice(i * n, (i + 1) * n) for i, n in zip(coords, self.chunk_shape, strict=True))
+
+
+def is_filled(chunk: np.ndarray, fill: Any) -> bool:
+    """Whether every item of `chunk` is `fill`, bit for bit where items have a fixed size."""
+    if chunk.dtype.hasobject or chunk.dtype.kind == "T":
+        return bool(np.all(chunk == fill))
+    if chunk.dtype.itemsize == 0:
+        return True
+    raw = np.dtype((np.void, chunk.dtype.itemsize))
+    items = np.ascontiguousarray(chunk).reshape(-1).view(raw)
+    wanted = np.full(1, 0 if fill is None else fill, chunk.dtype).view(raw)
+    return bool((items == wanted).all())
+
+
+def _check_extents(index: np.ndarray, shard_nbytes: int) -> None:
+    """Refuse inner chunks that do not lie within the shard; subtraction, so that nothing wraps around."""
+    offset, length = index[..., 0], index[..., 1]
+    empty = (offset == EMPTY) & (length == EMPTY)
+    limit = np.uint64(shard_nbytes)
+    beyond = ~empty & ((offset > limit) | (length > limit - np.minimum(offset, limit)))
+    if beyond.any():
+        coords = tuple(int(i) for i in np.argwhere(beyond)[0])
+        raise ChunkDecodeError(
+            f"the index places it beyond the end of the shard at {shard_nbytes}",
+            inner_chunk=coords,
+            byte_range=(int(offset[coords]), int(length[coords])),
+            codec=ShardingCodec.name,
+        )
+
+
+def _parse_codecs(codecs: Iterable[Any], where: str) -> tuple[Codec, ...]:
+    if not isinstance(codecs, (list, tuple)):
+        raise MetadataValidationError(f"expected an array of codecs, got {describe(codecs)}", where=where)
+    with at(where):
+        return parse_codecs(codecs)

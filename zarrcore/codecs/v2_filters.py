@@ -1,0 +1,285 @@
+"""The filters of format 2: what stands between the chunk and its compressor.
+
+A filter of format 2 takes and makes buffers that may know their items: the chunk as a flat array in storage
+order, or bytes.  All filters of an array up to the last that is not plainly bytes -> bytes make up one
+array -> bytes codec, :class:`FilterChain`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from zarrcore._validate import integer, known_keys
+from zarrcore.codecs.base import ArrayBytesCodec, BytesBytesCodec, Codec
+from zarrcore.codecs.bytes import contiguous_bytes, from_bytes
+from zarrcore.codecs.v2 import V2Config
+from zarrcore.codecs.vlen import from_utf8, join_items, split_items, to_bytes, to_utf8
+from zarrcore.errors import ChunkDecodeError, MetadataValidationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Self
+
+    from zarrcore.codecs.base import ArraySpec, Buffer
+
+__all__ = ["Delta", "Filter", "FilterChain", "RawItems", "Shuffle", "VLenBytes", "VLenUTF8", "as_bytes", "item_size_after"]
+
+
+class Filter(V2Config, Codec):
+    """Base class of the filters of format 2 that are not plainly bytes -> bytes."""
+
+    def encode(self, data: Any, spec: ArraySpec | None = None) -> Any:
+        """Encode a flat array or bytes."""
+        raise NotImplementedError(f"filter {self.name!r} cannot encode")
+
+    def decode(self, data: Any, spec: ArraySpec | None = None) -> Any:
+        """Decode to a flat array or bytes; `spec` is the chunk that all filters together decode to."""
+        raise NotImplementedError(f"filter {self.name!r} cannot decode")
+
+
+@dataclass(frozen=True)
+class VLenUTF8(Filter):
+    """Strings of any length as UTF-8."""
+
+    name: ClassVar[str] = "vlen-utf8"
+
+    def encode(self, data: Any, spec: ArraySpec | None = None) -> bytes:
+        return join_items(np.asarray(data).ravel().tolist(), to_utf8, self.name)
+
+    def decode(self, data: Any, spec: ArraySpec | None = None) -> np.ndarray:
+        items = split_items(as_bytes(data), _size(spec, self.name), self.name)
+        return _objects(from_utf8(items, self.name))
+
+
+@dataclass(frozen=True)
+class VLenBytes(Filter):
+    """Byte strings of any length."""
+
+    name: ClassVar[str] = "vlen-bytes"
+
+    def encode(self, data: Any, spec: ArraySpec | None = None) -> bytes:
+        return join_items(np.asarray(data).ravel().tolist(), to_bytes, self.name)
+
+    def decode(self, data: Any, spec: ArraySpec | None = None) -> np.ndarray:
+        return _objects(split_items(as_bytes(data), _size(spec, self.name), self.name))
+
+
+@dataclass(frozen=True)
+class Shuffle(V2Config, BytesBytesCodec):
+    """The first bytes of all items, then the second bytes, and so on; bytes that make no whole item come last.
+
+    Parameters
+    ----------
+    elementsize : int
+        Bytes of an item.  NCZarr writes 0 for the item size of the data type.
+    """
+
+    name: ClassVar[str] = "shuffle"
+    is_fixed_size: ClassVar[bool] = True
+    elementsize: int = 4
+    itemsize: int | None = None
+
+    def __post_init__(self) -> None:
+        integer(self.elementsize, "elementsize", 0, 2**31 - 1)
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        known_keys(config, ("id", "elementsize"))
+        return cls(config.get("elementsize", 4))
+
+    def get_config(self) -> dict[str, Any]:
+        return {"id": self.name, "elementsize": self.elementsize}
+
+    def resolve(self, spec: ArraySpec) -> Self:
+        return replace(self, itemsize=self.elementsize or spec.item_size or 1)
+
+    def encoded_size(self, nbytes: int) -> int:
+        return nbytes
+
+    def encode(self, data: Buffer, spec: ArraySpec | None = None) -> bytes:
+        items, rest = self._split(data)
+        return items.reshape(-1, self._width).T.tobytes() + rest.tobytes()
+
+    def decode(self, data: Buffer, spec: ArraySpec | None = None, max_size: int | None = None) -> bytes:
+        items, rest = self._split(data)
+        return items.reshape(self._width, -1).T.tobytes() + rest.tobytes()
+
+    @property
+    def _width(self) -> int:
+        return self.itemsize or self.elementsize or 1
+
+    def _split(self, data: Buffer) -> tuple[np.ndarray, np.ndarray]:
+        octets = np.frombuffer(data, np.uint8)
+        whole = octets.size - octets.size % self._width
+        return octets[:whole], octets[whole:]
+
+
+@dataclass(frozen=True)
+class Delta(Filter):
+    """The first item, then the difference of each item from the one before it.
+
+    Parameters
+    ----------
+    dtype : str
+        Data type of the items.
+    astype : str, optional
+        Data type of the differences.  Default: `dtype`.
+    """
+
+    name: ClassVar[str] = "delta"
+    dtype: str
+    astype: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("dtype", "astype"):
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, _dtype(value, name).str)
+        if self.astype is None:
+            object.__setattr__(self, "astype", self.dtype)
+
+    def encode(self, data: Any, spec: ArraySpec | None = None) -> np.ndarray:
+        items = _items(data, np.dtype(self.dtype))
+        out = np.empty(items.size, self.astype)
+        if items.size:
+            out[0] = items[0]
+            out[1:] = np.logical_xor(items[1:], items[:-1]) if items.dtype.kind == "b" else np.diff(items)
+        return out
+
+    def decode(self, data: Any, spec: ArraySpec | None = None) -> np.ndarray:
+        differences = _items(data, np.dtype(self.astype))
+        dtype = np.dtype(self.dtype)
+        if dtype.kind == "b":
+            return np.logical_xor.accumulate(differences.astype(bool), dtype=bool)
+        return np.cumsum(differences, dtype=dtype).astype(dtype, copy=False)
+
+
+# --- the array -> bytes codecs of format 2 ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RawItems(ArrayBytesCodec):
+    """Items exactly as they are in memory, which in format 2 keeps the stored byte order."""
+
+    name: ClassVar[str] = "bytes"
+    is_fixed_size: ClassVar[bool] = True
+
+    def resolve(self, spec: ArraySpec) -> Self:
+        if spec.item_size is None:
+            raise MetadataValidationError(f"the data type {spec.dtype!r} needs an object codec among the filters")
+        return self
+
+    def encoded_size(self, spec: ArraySpec) -> int | None:
+        return spec.nbytes
+
+    def encode(self, chunk: np.ndarray, spec: ArraySpec) -> bytes:
+        return contiguous_bytes(chunk, spec.np_dtype)
+
+    def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
+        return from_bytes(data, spec.np_dtype, spec)
+
+    def native(self, spec: ArraySpec) -> dict[str, Any] | None:
+        return None if spec.item_size is None else {"swap": 0}
+
+
+@dataclass(frozen=True)
+class FilterChain(ArrayBytesCodec):
+    """Filters of format 2, applied one after the other to the flat chunk.
+
+    Parameters
+    ----------
+    filters : tuple of Codec
+        In the order in which they encode.
+    """
+
+    name: ClassVar[str] = "filters"
+    filters: tuple[Codec, ...]
+
+    def resolve(self, spec: ArraySpec) -> Self:
+        return replace(self, filters=tuple(codec.resolve(spec) for codec in self.filters))
+
+    def encode(self, chunk: np.ndarray, spec: ArraySpec) -> bytes:
+        data: Any = np.ascontiguousarray(chunk, spec.np_dtype).reshape(-1)
+        for codec in self.filters:
+            if isinstance(codec, BytesBytesCodec):
+                data = as_bytes(data)
+            data = codec.encode(data, spec)  # type: ignore[attr-defined]
+        if isinstance(data, np.ndarray) and data.dtype.hasobject:
+            raise TypeError("no filter turns the objects into bytes")
+        return bytes(as_bytes(data))
+
+    def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
+        found: Any = data
+        for codec in reversed(self.filters):
+            if isinstance(codec, BytesBytesCodec):
+                found = codec.decode(as_bytes(found), spec, None)
+            else:
+                found = codec.decode(found, spec)  # type: ignore[attr-defined]
+        return _chunk(found, spec)
+
+
+def item_size_after(filters: tuple[Codec, ...], item_size: int | None) -> int:
+    """Bytes of the items that `filters` make of items of `item_size` bytes, 1 where that is not known."""
+    for codec in filters:
+        if isinstance(codec, BytesBytesCodec):
+            item_size = 1
+            continue
+        config = codec.get_config()  # type: ignore[attr-defined]
+        made = config.get("astype") or config.get("encode_dtype") or config.get("dtype")
+        item_size = np.dtype(made).itemsize if isinstance(made, str) else 1
+    return item_size or 1
+
+
+def _chunk(found: Any, spec: ArraySpec) -> np.ndarray:
+    """What the filters decoded to as a chunk of `spec`."""
+    dtype = spec.np_dtype
+    if isinstance(found, np.ndarray) and found.dtype.hasobject:
+        if found.size != spec.size:
+            raise ChunkDecodeError(f"expected {spec.size} items, got {found.size}", codec="filters")
+        return found.reshape(spec.shape).astype(dtype, copy=False)
+    if dtype.hasobject or dtype.kind == "T":
+        raise ChunkDecodeError("no filter turns the bytes into objects", codec="filters")
+    return from_bytes(as_bytes(found), dtype, spec)
+
+
+def as_bytes(data: Any) -> memoryview:
+    """A flat array or bytes-like object as bytes."""
+    if isinstance(data, np.ndarray):
+        if data.dtype.hasobject:
+            raise TypeError("objects where bytes are needed")
+        data = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
+    view = memoryview(data)
+    return view if view.format == "B" and view.ndim == 1 else view.cast("B")
+
+
+def _items(data: Any, dtype: np.dtype[Any]) -> np.ndarray:
+    """A flat array or bytes-like object as items of `dtype`."""
+    octets = as_bytes(data)
+    if len(octets) % dtype.itemsize:
+        raise ValueError(f"{len(octets)} bytes are no whole number of items of {dtype}")
+    return np.frombuffer(octets, np.uint8).view(dtype)
+
+
+def _objects(items: list[Any]) -> np.ndarray:
+    flat = np.empty(len(items), object)
+    flat[:] = items
+    return flat
+
+
+def _size(spec: ArraySpec | None, codec: str) -> int:
+    if spec is None:
+        raise TypeError(f"the {codec} filter needs to know the chunk")
+    return spec.size
+
+
+def _dtype(value: Any, where: str) -> np.dtype[Any]:
+    try:
+        dtype = np.dtype(value)
+    except TypeError as error:
+        raise MetadataValidationError(f"expected a NumPy data type, got {value!r}", where=where) from error
+    if dtype.kind not in "biufcmM":
+        raise MetadataValidationError(f"expected a data type of numbers, got {value!r}", where=where)
+    return dtype

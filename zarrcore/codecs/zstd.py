@@ -1,0 +1,37 @@
+"""The ``zstd`` codec."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from zarrcore._validate import boolean, integer
+from zarrcore.codecs._native import NativeBytesCodec
+
+__all__ = ["MAX_ZSTD_LEVEL", "MIN_ZSTD_LEVEL", "ZstdCodec"]
+
+MIN_ZSTD_LEVEL, MAX_ZSTD_LEVEL = -131072, 22
+
+
+@dataclass(frozen=True, kw_only=True)
+class ZstdCodec(NativeBytesCodec):
+    """Zstandard compression (RFC 8878; codec ``zstd`` of the Zarr extensions).
+
+    Parameters
+    ----------
+    level : int
+        -131072 to 22; 0 is the library's default.
+    checksum : bool
+        Whether each frame ends with a checksum of its contents.
+    """
+
+    name: ClassVar[str] = "zstd"
+    level: int = 0
+    checksum: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "level", integer(self.level, "level", MIN_ZSTD_LEVEL, MAX_ZSTD_LEVEL))
+        object.__setattr__(self, "checksum", boolean(self.checksum, "checksum"))
+
+    def stage(self) -> tuple[str, dict[str, Any]] | None:
+        return "zstd", {"level": self.level, "checksum": self.checksum}

@@ -1,0 +1,9 @@
+"""Data types, under the names of ``zarr.dtype``.
+
+See :mod:`zarrcore.dtypes` for what is behind them.
+"""
+
+from __future__ import annotations
+
+from zarrcore.dtypes import *  # noqa: F403
+from zarrcore.dtypes import __all__ as __all__

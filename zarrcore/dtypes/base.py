@@ -1,0 +1,276 @@
+"""The base class of all data types, and what the families share.
+
+A data type ("ZDType") joins four forms of one thing: the NumPy dtype that arrays have in memory, its JSON in
+Zarr v2 and v3 metadata, and the JSON of its scalars, which are the fill values.  A user's data type is a
+subclass of :class:`ZDType` that is registered with ``zarrcore.dtype.data_type_registry``.
+"""
+
+from __future__ import annotations
+
+import sys
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
+
+import numpy as np
+
+from zarrcore.errors import DataTypeValidationError
+
+if TYPE_CHECKING:
+    from typing import Self
+
+
+__all__ = [
+    "JSON",
+    "MAX_ITEM_SIZE",
+    "DTypeJSON",
+    "DataTypeRangeError",
+    "DataTypeTypeError",
+    "EndiannessStr",
+    "HasEndianness",
+    "HasItemSize",
+    "HasLength",
+    "HasObjectCodec",
+    "ZDType",
+    "ZarrFormat",
+    "check_item_size",
+    "endianness_of",
+    "is_native_kind",
+    "order_char",
+    "refuse_type",
+    "shown",
+]
+
+ZarrFormat = Literal[2, 3]
+EndiannessStr = Literal["little", "big"]
+JSON = Any
+DTypeJSON = Any
+
+MAX_ITEM_SIZE = 2**30
+"""Largest item, in bytes.  NumPy stops at 2**31 - 1; no writer comes near, but a damaged document may."""
+
+DType = TypeVar("DType")
+Scalar = TypeVar("Scalar")
+
+
+class DataTypeTypeError(DataTypeValidationError, TypeError):
+    """A value has a type from which no scalar, or no data type, can be made."""
+
+
+class DataTypeRangeError(DataTypeValidationError, OverflowError):
+    """A value does not fit into a data type."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HasLength:
+    """Mixin of data types with a length: in bytes, or in code points for fixed-length strings."""
+
+    length: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class HasEndianness:
+    """Mixin of data types whose items are words of more than one byte, with a byte order in memory."""
+
+    endianness: EndiannessStr = sys.byteorder
+
+    def __post_init__(self) -> None:
+        if self.endianness not in ("little", "big"):
+            raise DataTypeValidationError(f"endianness must be 'little' or 'big', got {self.endianness!r}")
+
+
+class HasItemSize:
+    """Mixin of data types whose items all have the same number of bytes."""
+
+
+class HasObjectCodec:
+    """Mixin of data types which Zarr v2 stores with dtype ``"|O"`` and an object codec."""
+
+    object_codec_id: ClassVar[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ZDType(ABC, Generic[DType, Scalar]):
+    """Base class of data types.
+
+    Attributes
+    ----------
+    dtype_cls : type
+        The class of the NumPy dtypes that this data type stands for.
+
+    Notes
+    -----
+    ``_zarr_v3_name`` is the name in Zarr v3 metadata and the key in the registry.  ``_v2_kinds`` lists the
+    NumPy kinds, with or without an item size (``"i4"``, ``"U"``), of the Zarr v2 names that a class can
+    read; a class without it is offered every name.
+    """
+
+    dtype_cls: ClassVar[Any]
+    _zarr_v3_name: ClassVar[str]
+    _v2_kinds: ClassVar[tuple[str, ...] | None] = None
+
+    # --- native dtypes
+
+    @classmethod
+    def _check_native_dtype(cls, dtype: np.dtype[Any]) -> bool:
+        return type(dtype) is cls.dtype_cls
+
+    @classmethod
+    @abstractmethod
+    def from_native_dtype(cls, dtype: np.dtype[Any]) -> Self:
+        """The data type of arrays with NumPy dtype `dtype`.
+
+        Raises
+        ------
+        DataTypeValidationError
+            If this class does not stand for `dtype`.
+        """
+
+    @abstractmethod
+    def to_native_dtype(self) -> Any:
+        """The NumPy dtype that arrays have in memory."""
+
+    # --- metadata
+
+    @classmethod
+    @abstractmethod
+    def _from_json_v2(cls, data: DTypeJSON) -> Self: ...
+
+    @classmethod
+    @abstractmethod
+    def _from_json_v3(cls, data: DTypeJSON) -> Self: ...
+
+    @classmethod
+    def from_json(cls, data: DTypeJSON, *, zarr_format: ZarrFormat) -> Self:
+        """Make a data type from its JSON form.
+
+        Parameters
+        ----------
+        data : JSON
+            For format 3 the ``data_type`` member, in any spelling.  For format 2 an object with the members
+            ``name``, which is the ``dtype`` member, and ``object_codec_id``.
+        zarr_format : {2, 3}
+            The format of the metadata document.
+
+        Raises
+        ------
+        DataTypeValidationError
+            If `data` is not a data type of this class.
+        """
+        if zarr_format == 3:
+            from zarrcore.dtypes.spelling import canonical_v3
+
+            return cls._from_json_v3(canonical_v3(data))
+        if zarr_format == 2:
+            return cls._from_json_v2(data)
+        raise ValueError(f"zarr_format must be 2 or 3, got {zarr_format!r}")
+
+    @abstractmethod
+    def to_json(self, zarr_format: ZarrFormat) -> Any:
+        """The JSON form, as :meth:`from_json` takes it."""
+
+    # --- scalars
+
+    def _check_scalar(self, data: object) -> bool:
+        try:
+            self.cast_scalar(data)
+        except (TypeError, ValueError, OverflowError):
+            return False
+        return True
+
+    @abstractmethod
+    def cast_scalar(self, data: object) -> Scalar:
+        """`data` as a scalar of this data type.
+
+        Raises
+        ------
+        DataTypeValidationError
+            If `data` is of the wrong type (also a :class:`TypeError`) or does not fit (also an
+            :class:`OverflowError`).
+        """
+
+    @abstractmethod
+    def default_scalar(self) -> Scalar:
+        """The fill value of arrays that are created without one."""
+
+    @abstractmethod
+    def from_json_scalar(self, data: JSON, *, zarr_format: ZarrFormat) -> Scalar:
+        """Read a fill value from its JSON form.
+
+        Raises
+        ------
+        DataTypeValidationError
+            If `data` is not a fill value of this data type.
+        """
+
+    @abstractmethod
+    def to_json_scalar(self, data: object, *, zarr_format: ZarrFormat) -> JSON:
+        """The JSON form of a fill value; :meth:`from_json_scalar` gives the same bits back."""
+
+    # --- layout
+
+    @property
+    def item_size(self) -> int | None:
+        """Bytes of one item in memory; None for items of variable length."""
+        dtype = self.to_native_dtype()
+        return None if dtype.kind in "OT" else dtype.itemsize
+
+    @classmethod
+    def _reject_native(cls, dtype: object) -> DataTypeValidationError:
+        return DataTypeValidationError(f"{cls.__name__} does not stand for the NumPy dtype {dtype!r}")
+
+    @classmethod
+    def _reject_json(cls, data: object, expected: str) -> DataTypeValidationError:
+        return DataTypeValidationError(
+            f"not a data type {cls.__name__}: expected {expected}, got {shown(data)}"
+        )
+
+    def _reject_scalar(self, data: object, expected: str) -> DataTypeTypeError:
+        return DataTypeTypeError(f"{shown(data)} is not a value of {shown(self)}: expected {expected}")
+
+    def _reject_range(self, data: object, expected: str) -> DataTypeRangeError:
+        return DataTypeRangeError(f"{shown(data)} does not fit into {shown(self)}: expected {expected}")
+
+
+def refuse_type(data: object, expected: str) -> DataTypeTypeError:
+    """The error for a value of the wrong type."""
+    return DataTypeTypeError(f"expected {expected}, got {shown(data)}")
+
+
+def shown(data: object) -> str:
+    """`data` for a message, cut short: it may come from a damaged document."""
+    try:
+        text = repr(data)
+    except (ValueError, RecursionError):  # an integer of too many digits, a value nested too deeply
+        text = f"<{type(data).__name__}>"
+    return text if len(text) <= 120 else f"{text[:117]}..."
+
+
+def check_item_size(size: int) -> int:
+    """`size`, if it is a sane number of bytes for one item."""
+    if isinstance(size, bool) or not isinstance(size, int):
+        raise DataTypeTypeError(f"an item size must be an integer, got {shown(size)}")
+    if not 1 <= size <= MAX_ITEM_SIZE:
+        raise DataTypeValidationError(f"an item must have 1 to {MAX_ITEM_SIZE} bytes, got {shown(size)}")
+    return size
+
+
+def endianness_of(dtype: np.dtype[Any]) -> EndiannessStr:
+    """The byte order of a NumPy dtype."""
+    if dtype.byteorder in "<>":
+        return "little" if dtype.byteorder == "<" else "big"
+    return sys.byteorder
+
+
+def order_char(zdtype: object) -> str:
+    """NumPy's character for the byte order of a data type: ``"<"``, ``">"``, or ``"|"`` where it has none."""
+    endianness = getattr(zdtype, "endianness", None)
+    return "|" if endianness is None else "<" if endianness == "little" else ">"
+
+
+def is_native_kind(dtype: np.dtype[Any], kind: str, size: int) -> bool:
+    """Whether `dtype` is NumPy's own type of this kind and item size.
+
+    The classes of :mod:`numpy.dtypes` are not compared: C has two integer types of each of some sizes.
+    """
+    return dtype.kind == kind and dtype.itemsize == size and dtype.isbuiltin != 2

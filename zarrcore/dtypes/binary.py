@@ -1,0 +1,258 @@
+"""Bytes: fixed length with and without a terminator, and variable length."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from zarrcore.dtypes.base import (
+    HasItemSize,
+    HasLength,
+    HasObjectCodec,
+    ZDType,
+    check_item_size,
+)
+from zarrcore.dtypes.scalars import bytes_from_json, bytes_to_json, is_integer, is_zero
+from zarrcore.dtypes.spelling import check_dtype_spec_v2, config_v3, plain_v3, type_string_v2
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from zarrcore.dtypes.base import JSON, DTypeJSON, ZarrFormat
+
+__all__ = [
+    "NullTerminatedBytes",
+    "RawBytes",
+    "VariableLengthBytes",
+]
+
+_RAW_BITS = re.compile(r"r([1-9]\d{0,10})", re.ASCII)
+
+
+def _as_bytes(data: object) -> bytes | None:
+    """`data` as bytes, or None if it holds none."""
+    if isinstance(data, np.ndarray) and data.ndim == 0:
+        data = data[()]
+    if isinstance(data, bytes):
+        return bytes(data)
+    if isinstance(data, np.void):
+        return data.tobytes()
+    return bytes(data) if isinstance(data, (bytearray, memoryview)) else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NullTerminatedBytes(ZDType[Any, np.bytes_], HasLength, HasItemSize):
+    """Byte strings of at most `length` bytes; zero bytes at the end do not count (``"|S4"``)."""
+
+    dtype_cls = np.dtypes.BytesDType
+    _zarr_v3_name: ClassVar[str] = "null_terminated_bytes"
+    _v2_kinds: ClassVar[tuple[str, ...] | None] = ("S",)
+
+    def __post_init__(self) -> None:
+        check_item_size(self.length)
+
+    @classmethod
+    def from_native_dtype(cls, dtype: np.dtype[Any]) -> Self:
+        if not cls._check_native_dtype(dtype):
+            raise cls._reject_native(dtype)
+        return cls(length=dtype.itemsize)
+
+    def to_native_dtype(self) -> Any:
+        return np.dtype(f"S{self.length}")
+
+    @classmethod
+    def _from_json_v2(cls, data: DTypeJSON) -> Self:
+        return cls(length=type_string_v2(cls, data, "S", "a string such as '|S4'").size)
+
+    @classmethod
+    def _from_json_v3(cls, data: DTypeJSON) -> Self:
+        (length,) = config_v3(cls, data, "length_bytes")
+        return cls(length=length)
+
+    def to_json(self, zarr_format: ZarrFormat) -> Any:
+        if zarr_format == 2:
+            return {"name": f"|S{self.length}", "object_codec_id": None}
+        return {"name": self._zarr_v3_name, "configuration": {"length_bytes": self.length}}
+
+    def cast_scalar(self, data: object) -> np.bytes_:
+        """`data`, bytes or ASCII text, as a byte string of at most `length` bytes."""
+        if is_zero(data):
+            return self.default_scalar()
+        value = data.encode() if isinstance(data, str) and data.isascii() else _as_bytes(data)
+        if value is None:
+            raise self._reject_scalar(data, "bytes, or ASCII text")
+        value = value.rstrip(b"\0")
+        if len(value) > self.length:
+            raise self._reject_range(data, f"at most {self.length} bytes")
+        return np.bytes_(value)
+
+    def default_scalar(self) -> np.bytes_:
+        return np.bytes_(b"")
+
+    def from_json_scalar(self, data: JSON, *, zarr_format: ZarrFormat) -> np.bytes_:
+        if zarr_format == 2 and (is_zero(data) or data == "\0"):  # as NumPy and netCDF characters are written
+            return self.default_scalar()
+        return self.cast_scalar(bytes_from_json(self, data))
+
+    def to_json_scalar(self, data: object, *, zarr_format: ZarrFormat) -> str:
+        return bytes_to_json(self.cast_scalar(data))
+
+    @property
+    def item_size(self) -> int:
+        return self.length
+
+
+@dataclass(frozen=True, kw_only=True)
+class RawBytes(ZDType[Any, np.void], HasLength, HasItemSize):
+    """Items of `length` bytes without a meaning (``raw_bytes``, ``r<N>``, ``"|V4"``).
+
+    Parameters
+    ----------
+    length : int
+        Bytes of an item.
+    spelling : {"raw_bytes", "r"}, optional
+        The name in format 3: ``"r"`` for ``r<8 * length>`` of the core specification.  zarr-python knows only
+        the other.  A document that is read keeps its own.
+    """
+
+    spelling: Literal["raw_bytes", "r"] = field(default="raw_bytes", compare=False, repr=False)
+
+    dtype_cls = np.dtypes.VoidDType
+    _zarr_v3_name: ClassVar[str] = "raw_bytes"
+    _v2_kinds: ClassVar[tuple[str, ...] | None] = ("V",)
+
+    def __post_init__(self) -> None:
+        check_item_size(self.length)
+
+    @classmethod
+    def _check_native_dtype(cls, dtype: np.dtype[Any]) -> bool:
+        return dtype.type is np.void and dtype.fields is None and dtype.subdtype is None
+
+    @classmethod
+    def from_native_dtype(cls, dtype: np.dtype[Any]) -> Self:
+        if not cls._check_native_dtype(dtype):
+            raise cls._reject_native(dtype)
+        return cls(length=dtype.itemsize)
+
+    def to_native_dtype(self) -> Any:
+        return np.dtype(f"V{self.length}")
+
+    @classmethod
+    def _from_json_v2(cls, data: DTypeJSON) -> Self:
+        return cls(length=type_string_v2(cls, data, "V", "a string such as '|V4'").size)
+
+    @classmethod
+    def _from_json_v3(cls, data: DTypeJSON) -> Self:
+        if isinstance(data, str):
+            bits = _RAW_BITS.fullmatch(data)
+            if bits is None or int(bits[1]) % 8:
+                raise cls._reject_json(
+                    data, "'r<N>' where N is a multiple of 8, or 'raw_bytes' with length_bytes"
+                )
+            return cls(length=int(bits[1]) // 8, spelling="r")
+        (length,) = config_v3(cls, data, "length_bytes")
+        return cls(length=length)
+
+    def to_json(self, zarr_format: ZarrFormat) -> Any:
+        if zarr_format == 2:
+            return {"name": f"|V{self.length}", "object_codec_id": None}
+        if self.spelling == "r":
+            return f"r{8 * self.length}"
+        return {"name": self._zarr_v3_name, "configuration": {"length_bytes": self.length}}
+
+    def _item(self, value: bytes) -> np.void:
+        item: np.void = np.frombuffer(value.ljust(self.length, b"\0"), dtype=self.to_native_dtype())[0]
+        return item
+
+    def cast_scalar(self, data: object) -> np.void:
+        """`data` as an item; fewer bytes than `length` are followed by zeros."""
+        if is_zero(data):
+            return self.default_scalar()
+        value = _as_bytes(data)
+        if isinstance(data, (list, tuple)) and all(is_integer(byte) and 0 <= byte <= 255 for byte in data):
+            value = bytes(data)
+        elif isinstance(data, str) and data.isascii():
+            value = data.encode()
+        if value is None:
+            raise self._reject_scalar(data, "bytes")
+        if len(value) > self.length:
+            raise self._reject_range(data, f"at most {self.length} bytes")
+        return self._item(value)
+
+    def default_scalar(self) -> np.void:
+        return self._item(b"")
+
+    def from_json_scalar(self, data: JSON, *, zarr_format: ZarrFormat) -> np.void:
+        if zarr_format == 2 and is_zero(data):
+            return self.default_scalar()
+        value = bytes_from_json(self, data)
+        if len(value) > self.length or (zarr_format == 3 and len(value) < self.length):
+            raise self._reject_range(data, f"{self.length} bytes")
+        return self._item(value)
+
+    def to_json_scalar(self, data: object, *, zarr_format: ZarrFormat) -> str | list[int]:
+        value = self.cast_scalar(data).tobytes()
+        return list(value) if zarr_format == 3 and self.spelling == "r" else bytes_to_json(value)
+
+    @property
+    def item_size(self) -> int:
+        return self.length
+
+
+@dataclass(frozen=True, kw_only=True)
+class VariableLengthBytes(ZDType[Any, bytes], HasObjectCodec):
+    """Byte strings of any length (``bytes``; format 2: ``"|O"`` with the object codec ``vlen-bytes``)."""
+
+    dtype_cls = np.dtypes.ObjectDType
+    _zarr_v3_name: ClassVar[str] = "variable_length_bytes"
+    _v2_kinds: ClassVar[tuple[str, ...] | None] = ("O",)
+    object_codec_id: ClassVar[str] = "vlen-bytes"
+
+    @classmethod
+    def from_native_dtype(cls, dtype: np.dtype[Any]) -> Self:
+        if not cls._check_native_dtype(dtype):
+            raise cls._reject_native(dtype)
+        return cls()
+
+    def to_native_dtype(self) -> Any:
+        return np.dtype("O")
+
+    @classmethod
+    def _from_json_v2(cls, data: DTypeJSON) -> Self:
+        expected = {"name": "|O", "object_codec_id": cls.object_codec_id}
+        if not check_dtype_spec_v2(data) or dict(data) != expected:
+            raise cls._reject_json(data, repr(expected))
+        return cls()
+
+    @classmethod
+    def _from_json_v3(cls, data: DTypeJSON) -> Self:
+        plain_v3(cls, data, cls._zarr_v3_name, "bytes")
+        return cls()
+
+    def to_json(self, zarr_format: ZarrFormat) -> Any:
+        if zarr_format == 2:
+            return {"name": "|O", "object_codec_id": self.object_codec_id}
+        return self._zarr_v3_name
+
+    def cast_scalar(self, data: object) -> bytes:
+        """`data`, bytes or text to be encoded as UTF-8, as a byte string."""
+        if is_zero(data):
+            return b""
+        value = data.encode() if isinstance(data, str) else _as_bytes(data)
+        if value is None:
+            raise self._reject_scalar(data, "bytes")
+        return value
+
+    def default_scalar(self) -> bytes:
+        return b""
+
+    def from_json_scalar(self, data: JSON, *, zarr_format: ZarrFormat) -> bytes:
+        if zarr_format == 2 and is_zero(data):
+            return b""
+        return bytes_from_json(self, data)
+
+    def to_json_scalar(self, data: object, *, zarr_format: ZarrFormat) -> str:
+        return bytes_to_json(self.cast_scalar(data))

@@ -1,0 +1,119 @@
+"""Integer data types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from zarrcore.dtypes.base import HasEndianness, HasItemSize
+from zarrcore.dtypes.numeric import NumericBase
+from zarrcore.dtypes.scalars import integer_from_json, is_integer
+
+if TYPE_CHECKING:
+    from zarrcore.dtypes.base import JSON, ZarrFormat
+
+__all__ = ["Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64"]
+
+
+class IntegerBase(NumericBase, HasItemSize):
+    """What all integer data types share."""
+
+    def _within_range(self, value: int, data: object) -> Any:
+        limits = np.iinfo(self.to_native_dtype())
+        if not limits.min <= value <= limits.max:
+            raise self._reject_range(data, f"an integer {limits.min}..{limits.max}")
+        return limits.dtype.type(value)
+
+    def cast_scalar(self, data: object) -> Any:
+        """`data` as an integer of this type; its value must not change."""
+        if isinstance(data, np.ndarray) and data.ndim == 0:
+            data = data[()]
+        if is_integer(data) or isinstance(data, (bool, np.bool_)):
+            return self._within_range(int(data), data)  # type: ignore[call-overload]
+        if isinstance(data, (float, np.floating)):
+            if float(data).is_integer():
+                return self._within_range(int(data), data)
+            raise self._reject_range(data, "an integer")
+        if hasattr(data, "__index__") and not isinstance(data, np.ndarray):
+            return self._within_range(data.__index__(), data)
+        raise self._reject_scalar(data, "an integer")
+
+    def default_scalar(self) -> Any:
+        return self._within_range(0, 0)
+
+    def from_json_scalar(self, data: JSON, *, zarr_format: ZarrFormat) -> Any:
+        return self._within_range(integer_from_json(self, data, zarr_format=zarr_format), data)
+
+    def to_json_scalar(self, data: object, *, zarr_format: ZarrFormat) -> int:
+        return int(self.cast_scalar(data))
+
+
+@dataclass(frozen=True, kw_only=True)
+class WideInteger(IntegerBase, HasEndianness):
+    """What the integer data types of more than one byte share: a byte order."""
+
+
+class Int8(IntegerBase):
+    """Signed integers of 8 bits (``int8``, ``"|i1"``)."""
+
+    dtype_cls = np.dtypes.Int8DType
+    _zarr_v3_name: ClassVar[str] = "int8"
+    _v2_kinds: ClassVar[tuple[str, ...] | None] = ("i1",)
+
+
+class UInt8(IntegerBase):
+    """Unsigned integers of 8 bits (``uint8``, ``"|u1"``)."""
+
+    dtype_cls = np.dtypes.UInt8DType
+    _zarr_v3_name: ClassVar[str] = "uint8"
+    _v2_kinds: ClassVar[tuple[str, ...] | None] = ("u1",)
+
+
+class Int16(WideInteger):
+    """Signed integers of 16 bits (``int16``, ``"<i2"``)."""
+
+    dtype_cls = np.dtypes.Int16DType
+    _zarr_v3_name: ClassVar[str] = "int16"
+    _v2_kinds: ClassVar[tuple[str, ...] | None] = ("i2",)
+
+
+class Int32(WideInteger):
+    """Signed integers of 32 bits (``int32``, ``"<i4"``)."""
+
+    dtype_cls = np.dtypes.Int32DType
+    _zarr_v3_name: ClassVar[str] = "int32"
+    _v2_kinds: ClassVar[tuple[str, ...] | None] = ("i4",)
+
+
+class Int64(WideInteger):
+    """Signed integers of 64 bits (``int64``, ``"<i8"``)."""
+
+    dtype_cls = np.dtypes.Int64DType
+    _zarr_v3_name: ClassVar[str] = "int64"
+    _v2_kinds: ClassVar[tuple[str, ...] | None] = ("i8",)
+
+
+class UInt16(WideInteger):
+    """Unsigned integers of 16 bits (``uint16``, ``"<u2"``)."""
+
+    dtype_cls = np.dtypes.UInt16DType
+    _zarr_v3_name: ClassVar[str] = "uint16"
+    _v2_kinds: ClassVar[tuple[str, ...] | None] = ("u2",)
+
+
+class UInt32(WideInteger):
+    """Unsigned integers of 32 bits (``uint32``, ``"<u4"``)."""
+
+    dtype_cls = np.dtypes.UInt32DType
+    _zarr_v3_name: ClassVar[str] = "uint32"
+    _v2_kinds: ClassVar[tuple[str, ...] | None] = ("u4",)
+
+
+class UInt64(WideInteger):
+    """Unsigned integers of 64 bits (``uint64``, ``"<u8"``)."""
+
+    dtype_cls = np.dtypes.UInt64DType
+    _zarr_v3_name: ClassVar[str] = "uint64"
+    _v2_kinds: ClassVar[tuple[str, ...] | None] = ("u8",)

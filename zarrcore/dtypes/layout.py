@@ -1,0 +1,121 @@
+"""How items lie in memory, for the chunk engine."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zarrcore.errors import DataTypeValidationError
+
+if TYPE_CHECKING:
+    from zarrcore.dtypes.base import ZDType
+
+__all__ = ["check_swap_fields", "scalar_to_bytes", "swap_fields"]
+
+SwapFields = tuple[tuple[int, int, int], ...]
+
+MAX_SWAP_FIELDS = 2**16
+"""Most fields of one item with a byte order, those inside arrays of structures counted each."""
+
+
+def scalar_to_bytes(zdtype: ZDType[Any, Any], scalar: object) -> bytes:
+    """The bytes of one item in the in-memory dtype.
+
+    Parameters
+    ----------
+    zdtype : ZDType
+        A data type with items of fixed size.
+    scalar : object
+        A scalar as ``zdtype.cast_scalar`` gives it.
+
+    Raises
+    ------
+    DataTypeValidationError
+        If the items vary in length.
+
+    Examples
+    --------
+    >>> from zarrcore.dtypes import Int16, scalar_to_bytes
+    >>> scalar_to_bytes(Int16(endianness="big"), np.int16(1)).hex()
+    '0001'
+    """
+    if zdtype.item_size is None:
+        raise DataTypeValidationError(f"items of {zdtype} vary in length: they have no fixed bytes")
+    dtype = zdtype.to_native_dtype()
+    if dtype.subdtype is not None:
+        return np.asarray(scalar, dtype=dtype.base).tobytes()
+    item = np.array(scalar)
+    # Only words are swapped or padding added: a conversion between types could change the bits of a NaN.
+    return (item if item.dtype == dtype else np.array(item, dtype=dtype)).tobytes()
+
+
+def swap_fields(zdtype: ZDType[Any, Any]) -> SwapFields:
+    """The words of one item that have a byte order.
+
+    Returns
+    -------
+    tuple of (offset, word, count)
+        At byte `offset`, `count` words of `word` bytes each; ascending, without overlap.
+
+    Examples
+    --------
+    >>> from zarrcore.dtypes import Complex128, swap_fields
+    >>> swap_fields(Complex128())
+    ((0, 8, 2),)
+    """
+    return tuple(_swap_fields(zdtype.to_native_dtype(), 0))
+
+
+def check_swap_fields(zdtype: ZDType[Any, Any]) -> None:
+    """Refuse structured types whose table of words would be too large to be meant."""
+    count = _count(zdtype.to_native_dtype())
+    if count > MAX_SWAP_FIELDS:
+        raise DataTypeValidationError(
+            f"an item has {count} fields with a byte order; {MAX_SWAP_FIELDS} are allowed"
+        )
+
+
+def _swap_fields(dtype: np.dtype[Any], offset: int) -> list[tuple[int, int, int]]:
+    if dtype.subdtype is not None:
+        return _swap_sub_array(dtype.base, math.prod(dtype.shape), offset)
+    if dtype.names is not None:
+        assert dtype.fields is not None
+        parts = (_swap_fields(dtype.fields[name][0], offset + dtype.fields[name][1]) for name in dtype.names)
+        return [word for part in parts for word in part]
+    size, count = _word(dtype)
+    return [(offset, size, count)] if count else []
+
+
+def _swap_sub_array(base: np.dtype[Any], length: int, offset: int) -> list[tuple[int, int, int]]:
+    one = _swap_fields(base, offset)
+    if len(one) == 1 and one[0][1] * one[0][2] == base.itemsize:
+        return [(offset, one[0][1], one[0][2] * length)]
+    step = base.itemsize
+    return [(start + i * step, size, count) for i in range(length) for start, size, count in one]
+
+
+def _count(dtype: np.dtype[Any]) -> int:
+    """At most how many entries :func:`_swap_fields` gives, without making them."""
+    if dtype.subdtype is not None:
+        inner = _count(dtype.base)
+        plain = dtype.base.names is None
+        return inner if plain else inner * math.prod(dtype.shape)
+    if dtype.names is not None:
+        assert dtype.fields is not None
+        return sum(_count(dtype.fields[name][0]) for name in dtype.names)
+    return 1 if _word(dtype)[1] else 0
+
+
+def _word(dtype: np.dtype[Any]) -> tuple[int, int]:
+    """Size and number of the words in an item of a plain dtype; none if it has no byte order."""
+    size = dtype.itemsize
+    if dtype.kind == "c":
+        return size // 2, 2
+    if dtype.kind == "U":
+        return 4, size // 4
+    if dtype.kind in "SOTb" or dtype.type is np.void:
+        return 1, 0
+    # Kinds "iufmM", and the types that packages add to NumPy ("V", but not void): one word an item.
+    return size, int(size > 1)

@@ -1,0 +1,93 @@
+"""Python objects, which Zarr v2 stores through an object codec: JSON, ragged arrays, categories, pickles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from zarrcore.dtypes.base import ZDType
+from zarrcore.dtypes.spelling import check_dtype_spec_v2
+from zarrcore.errors import DataTypeValidationError
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from zarrcore.dtypes.base import JSON, DTypeJSON, ZarrFormat
+
+__all__ = ["OBJECT_CODEC_IDS", "PythonObject"]
+
+OBJECT_CODEC_IDS = (
+    "vlen-utf8",
+    "vlen-bytes",
+    "vlen-array",
+    "json2",
+    "msgpack2",
+    "categorize",
+    "pickle",
+    "json",
+    "msgpack",
+)
+"""Codecs that turn Python objects into bytes, by their Zarr v2 identifiers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PythonObject(ZDType[Any, Any]):
+    """Python objects of any kind (format 2 only: ``"|O"`` with an object codec).
+
+    Parameters
+    ----------
+    object_codec_id : str
+        The codec that turns items into bytes.  Whether it may be used is decided elsewhere: unpickling runs
+        code.
+    """
+
+    object_codec_id: str
+
+    dtype_cls = np.dtypes.ObjectDType
+    _zarr_v3_name: ClassVar[str] = "python_object"
+    _v2_kinds: ClassVar[tuple[str, ...] | None] = ("O",)
+
+    def __post_init__(self) -> None:
+        if self.object_codec_id not in OBJECT_CODEC_IDS[2:]:
+            known = ", ".join(OBJECT_CODEC_IDS[2:])
+            raise DataTypeValidationError(f"unknown object codec {self.object_codec_id!r}; known are {known}")
+
+    @classmethod
+    def from_native_dtype(cls, dtype: np.dtype[Any]) -> Self:
+        # The NumPy dtype does not say which codec is meant.
+        raise cls._reject_native(dtype)
+
+    def to_native_dtype(self) -> Any:
+        return np.dtype("O")
+
+    @classmethod
+    def _from_json_v2(cls, data: DTypeJSON) -> Self:
+        if not check_dtype_spec_v2(data) or data["name"] != "|O" or data["object_codec_id"] is None:
+            raise cls._reject_json(data, "'|O' and an object codec")
+        return cls(object_codec_id=data["object_codec_id"])
+
+    @classmethod
+    def _from_json_v3(cls, data: DTypeJSON) -> Self:
+        raise cls._reject_json(data, "Zarr format 2")
+
+    def to_json(self, zarr_format: ZarrFormat) -> Any:
+        if zarr_format == 3:
+            raise DataTypeValidationError("Python objects cannot be stored in Zarr format 3")
+        return {"name": "|O", "object_codec_id": self.object_codec_id}
+
+    def cast_scalar(self, data: object) -> Any:
+        """`data` as it is."""
+        return data
+
+    def default_scalar(self) -> None:
+        return None
+
+    def from_json_scalar(self, data: JSON, *, zarr_format: ZarrFormat) -> Any:
+        return data
+
+    def to_json_scalar(self, data: object, *, zarr_format: ZarrFormat) -> JSON:
+        if isinstance(data, (np.generic, np.ndarray)):
+            return data.tolist()
+        return data

@@ -1,0 +1,189 @@
+"""From what users give and what metadata documents hold to a data type, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zarrcore.dtypes.base import DataTypeTypeError, HasEndianness, ZDType, shown
+from zarrcore.dtypes.binary import VariableLengthBytes
+from zarrcore.dtypes.registry import data_type_registry
+from zarrcore.dtypes.strings import VariableLengthUTF8
+from zarrcore.dtypes.structured import Structured, SubArray
+from zarrcore.errors import DataTypeValidationError
+
+if TYPE_CHECKING:
+    from zarrcore.dtypes.base import DTypeJSON, EndiannessStr, ZarrFormat
+
+__all__ = [
+    "dtype_from_v2",
+    "dtype_from_v3",
+    "dtype_to_v2",
+    "dtype_to_v3",
+    "get_data_type_from_json",
+    "get_data_type_from_native_dtype",
+    "native_order",
+    "parse_data_type",
+    "parse_dtype",
+]
+
+_MACHINE_ORDER: EndiannessStr = HasEndianness().endianness
+
+
+def dtype_from_v2(dtype: Any, object_codec_id: str | None = None) -> ZDType[Any, Any]:
+    """The data type of the ``dtype`` member of a ``.zarray`` document (v2, "Data type encoding").
+
+    Parameters
+    ----------
+    dtype : str or list
+        A type string such as ``"<i4"``, or a list of fields.  The byte order is kept.
+    object_codec_id : str, optional
+        For ``"|O"``, the identifier of the object codec among the filters.
+
+    Raises
+    ------
+    DataTypeValidationError
+        If `dtype` is not a data type.
+    """
+    # Some writers list object codecs with every dtype they filter: it has a meaning for objects only.
+    codec_id = object_codec_id if dtype == "|O" else None
+    return data_type_registry.match_json({"name": dtype, "object_codec_id": codec_id}, zarr_format=2)
+
+
+def dtype_to_v2(zdtype: ZDType[Any, Any]) -> Any:
+    """The ``dtype`` member of a ``.zarray`` document: a type string or a list of fields."""
+    return zdtype.to_json(zarr_format=2)["name"]
+
+
+def dtype_from_v3(data: DTypeJSON) -> ZDType[Any, Any]:
+    """The data type of the ``data_type`` member of a ``zarr.json`` document, in any spelling."""
+    return data_type_registry.match_json(data, zarr_format=3)
+
+
+def dtype_to_v3(zdtype: ZDType[Any, Any]) -> Any:
+    """The ``data_type`` member of a ``zarr.json`` document: a name or an object."""
+    return zdtype.to_json(zarr_format=3)
+
+
+def get_data_type_from_json(dtype_spec: DTypeJSON, *, zarr_format: ZarrFormat) -> ZDType[Any, Any]:
+    """The data type with this JSON form, see :meth:`ZDType.from_json`."""
+    return data_type_registry.match_json(dtype_spec, zarr_format=zarr_format)
+
+
+def get_data_type_from_native_dtype(dtype: Any) -> ZDType[Any, Any]:
+    """The data type of arrays with this NumPy dtype, or what NumPy makes a dtype of."""
+    return data_type_registry.match_dtype(_numpy_dtype(dtype))
+
+
+def native_order(zdtype: ZDType[Any, Any]) -> ZDType[Any, Any]:
+    """`zdtype` with the byte order of this machine, which Zarr v3 arrays have in memory."""
+    if isinstance(zdtype, Structured):
+        fields = tuple((name, native_order(dtype)) for name, dtype in zdtype.fields)
+        return zdtype if fields == zdtype.fields else replace(zdtype, fields=fields)
+    if isinstance(zdtype, SubArray):
+        return replace(zdtype, item=native_order(zdtype.item))
+    if isinstance(zdtype, HasEndianness) and zdtype.endianness != _MACHINE_ORDER:
+        swapped: Any = zdtype
+        return replace(swapped, endianness=_MACHINE_ORDER)
+    return zdtype
+
+
+def parse_dtype(dtype_spec: Any, *, zarr_format: ZarrFormat) -> ZDType[Any, Any]:
+    """The data type that a user means.
+
+    Parameters
+    ----------
+    dtype_spec : ZDType, numpy.dtype, type, str, list or mapping
+        A data type; a NumPy dtype or what NumPy makes one of; or the JSON form of a data type.  ``str`` and
+        ``"string"`` are strings of any length, ``bytes`` byte strings of any length.
+    zarr_format : {2, 3}
+        The format of the array.  For 3 the result has the byte order of this machine.
+
+    Returns
+    -------
+    ZDType
+
+    Raises
+    ------
+    DataTypeValidationError
+        If `dtype_spec` does not say what the items are, such as ``object``, or cannot be stored.
+
+    Examples
+    --------
+    >>> parse_dtype("int32", zarr_format=3)
+    Int32(endianness='little')
+    >>> parse_dtype(">M8[10s]", zarr_format=2)
+    DateTime64(endianness='big', unit='s', scale_factor=10)
+    """
+    if zarr_format not in (2, 3):
+        raise ValueError(f"zarr_format must be 2 or 3, got {zarr_format!r}")
+    zdtype = _parse(dtype_spec, zarr_format)
+    return native_order(zdtype) if zarr_format == 3 else zdtype
+
+
+def parse_data_type(dtype_spec: Any, *, zarr_format: ZarrFormat) -> ZDType[Any, Any]:
+    """Another name of :func:`parse_dtype`."""
+    return parse_dtype(dtype_spec, zarr_format=zarr_format)
+
+
+def _parse(spec: Any, zarr_format: ZarrFormat) -> ZDType[Any, Any]:
+    if isinstance(spec, ZDType):
+        return spec
+    if isinstance(spec, np.dtype):
+        return data_type_registry.match_dtype(spec)
+    if spec is str or spec is np.dtypes.StringDType or (isinstance(spec, str) and spec in ("str", "string")):
+        return VariableLengthUTF8()
+    if spec is bytes or (isinstance(spec, str) and spec == "bytes"):
+        return VariableLengthBytes()
+    if isinstance(spec, Mapping) and "name" in spec:
+        is_v2 = "object_codec_id" in spec
+        return data_type_registry.match_json(dict(spec), zarr_format=2 if is_v2 else 3)
+    if isinstance(spec, str):
+        return _parse_text(spec, zarr_format)
+    return data_type_registry.match_dtype(_numpy_dtype(spec))
+
+
+def _parse_text(text: str, zarr_format: ZarrFormat) -> ZDType[Any, Any]:
+    """A data type by its Zarr v3 name, or else by what NumPy makes of the text.
+
+    In format 2 NumPy comes first: names that it does not know are taken all the same.
+    """
+    try:
+        dtype = None if zarr_format == 3 else _numpy_dtype(text)
+    except DataTypeTypeError:
+        dtype = None
+    if dtype is not None:
+        return data_type_registry.match_dtype(dtype)
+    try:
+        return dtype_from_v3(text)
+    except DataTypeValidationError as unknown:
+        try:
+            dtype = _numpy_dtype(text)
+        except DataTypeTypeError:
+            raise DataTypeTypeError(str(unknown)) from None
+    return data_type_registry.match_dtype(dtype)
+
+
+def _numpy_dtype(spec: Any) -> np.dtype[Any]:
+    try:
+        return np.dtype(_tuples(spec) if isinstance(spec, list) else spec)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise DataTypeTypeError(f"{shown(spec)} is not a data type: {error}") from None
+
+
+def _tuples(fields: list[Any]) -> list[Any]:
+    """A list of fields as NumPy takes it: the fields and the shapes in them as tuples."""
+    return [tuple(_tuples_of_field(field)) if isinstance(field, (list, tuple)) else field for field in fields]
+
+
+def _tuples_of_field(field: Any) -> Any:
+    for position, part in enumerate(field):
+        if position == 1 and isinstance(part, list):
+            yield _tuples(part)
+        elif position == 2 and isinstance(part, list):
+            yield tuple(part)
+        else:
+            yield part

@@ -1,0 +1,192 @@
+"""The table of data types, and the search for the one that fits a NumPy dtype or a metadata document."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zarrcore.dtypes.base import DataTypeTypeError, ZDType, shown
+from zarrcore.dtypes.spelling import canonical_v3, check_dtype_spec_v2, type_string
+from zarrcore.errors import DataTypeValidationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from zarrcore.dtypes.base import DTypeJSON, ZarrFormat
+
+__all__ = ["DataTypeRegistry", "data_type_registry"]
+
+ENTRY_POINT_GROUP = "zarrcore.dtypes"
+
+_ALIASES = {"bytes": "variable_length_bytes"}
+
+
+class DataTypeRegistry:
+    """Data types by their Zarr v3 name.
+
+    Attributes
+    ----------
+    contents : dict
+        Name -> class.  Entry points of the group ``zarrcore.dtypes`` are added when a search finds nothing.
+    """
+
+    def __init__(self) -> None:
+        self.contents: dict[str, type[ZDType[Any, Any]]] = {}
+        self._searched = False
+
+    def register(self, key: str, cls: type[ZDType[Any, Any]]) -> None:
+        """Add `cls` under the name `key`, in place of what had that name."""
+        if not isinstance(key, str) or not key:
+            raise TypeError(f"a data type is registered under its name, got {key!r}")
+        self.contents[key] = cls
+
+    def unregister(self, key: str) -> None:
+        """Remove what is registered under the name `key`; :class:`KeyError` if nothing is."""
+        if key not in self.contents:
+            raise KeyError(f"no data type is registered as {key!r}")
+        del self.contents[key]
+
+    def get(self, key: str) -> type[ZDType[Any, Any]]:
+        """The class registered under the name `key`; :class:`KeyError` if none is."""
+        if key not in self.contents:
+            self._search_entry_points()
+        return self.contents[key]
+
+    def match_dtype(self, dtype: np.dtype[Any]) -> ZDType[Any, Any]:
+        """The data type of arrays with NumPy dtype `dtype`.
+
+        Raises
+        ------
+        DataTypeValidationError
+            If no class stands for `dtype`, or more than one.
+        """
+        if dtype.kind == "O":
+            raise DataTypeValidationError(
+                "the NumPy dtype object does not say what the items are; give a data type instead, for "
+                "example zarrcore.dtype.VariableLengthUTF8() or zarrcore.dtype.VariableLengthBytes()"
+            )
+        if dtype.itemsize == 0:
+            raise DataTypeValidationError(
+                f"{dtype!r} has items of no bytes; give a length, for example '{dtype.kind}8', or a data "
+                "type of variable length"
+            )
+        matched, refusals = self._matches(dtype)
+        if not matched and self._search_entry_points():
+            matched, refusals = self._matches(dtype)
+        if matched:
+            return _most_derived(dtype, matched)
+        if refusals:
+            raise refusals[-1]
+        raise DataTypeTypeError(f"no Zarr data type stands for the NumPy dtype {dtype!r}{_hint(dtype)}")
+
+    def _matches(self, dtype: np.dtype[Any]) -> tuple[list[ZDType[Any, Any]], list[DataTypeValidationError]]:
+        """The data types that stand for `dtype`, and why classes for its kind refused it."""
+        matched, refusals = [], []
+        for cls in self.contents.values():
+            if cls._check_native_dtype(dtype):
+                try:
+                    matched.append(cls.from_native_dtype(dtype))
+                except DataTypeValidationError as error:
+                    refusals.append(error)
+        return matched, refusals
+
+    def match_json(self, data: DTypeJSON, *, zarr_format: ZarrFormat) -> ZDType[Any, Any]:
+        """The data type with the JSON form `data`, as :meth:`ZDType.from_json` takes it.
+
+        Raises
+        ------
+        DataTypeValidationError
+            If `data` is not a data type.
+        """
+        if zarr_format == 3:
+            return self._match_v3(data)
+        if zarr_format == 2:
+            return self._match_v2(data)
+        raise ValueError(f"zarr_format must be 2 or 3, got {zarr_format!r}")
+
+    def _match_v3(self, data: DTypeJSON) -> ZDType[Any, Any]:
+        data = canonical_v3(data)
+        name = data if isinstance(data, str) else data["name"]
+        name = "raw_bytes" if _is_raw_bits(name) else _ALIASES.get(name, name)
+        if name not in self.contents:
+            self._search_entry_points()
+        if name in self.contents:
+            return self.contents[name].from_json(data, zarr_format=3)
+        for cls in self.contents.values():  # a class may read other names than the one it is registered under
+            try:
+                return cls.from_json(data, zarr_format=3)
+            except DataTypeValidationError:
+                continue
+        known = ", ".join(sorted(self.contents))
+        raise DataTypeValidationError(f"unknown data type {shown(name)}; known are {known}, r<N>")
+
+    def _match_v2(self, data: DTypeJSON) -> ZDType[Any, Any]:
+        if not check_dtype_spec_v2(data):
+            raise DataTypeValidationError(
+                f"a data type must be a type string or a list of fields, got {shown(data)}"
+            )
+        if data["name"] == "|O" and data["object_codec_id"] is None:
+            raise DataTypeValidationError("the data type '|O' needs an object codec among the filters")
+        if not isinstance(data["name"], str):
+            return self.get("struct").from_json(data, zarr_format=2)
+        reason = DataTypeValidationError(f"unknown data type {shown(data['name'])}")
+        for cls in self._candidates_v2(data["name"]):
+            try:
+                return cls.from_json(data, zarr_format=2)
+            except DataTypeValidationError as error:
+                # A class that says which names are its own also says best what is wrong with this one.
+                if cls._v2_kinds is not None:
+                    reason = error
+        if self._search_entry_points():
+            return self._match_v2(data)
+        raise reason
+
+    def _candidates_v2(self, name: str) -> Iterator[type[ZDType[Any, Any]]]:
+        """The classes that may read a type string: its own, then those of users, which do not say."""
+        parts = type_string(name)
+        kinds = set() if parts is None else {parts.kind, f"{parts.kind}{parts.size}"}
+        classes = tuple(self.contents.values())
+        yield from (cls for cls in classes if not kinds.isdisjoint(cls._v2_kinds or ()))
+        yield from (cls for cls in classes if cls._v2_kinds is None)
+
+    def _search_entry_points(self) -> bool:
+        """Add the entry points of all installed packages, once; whether there were any."""
+        if self._searched:
+            return False
+        self._searched = True
+        from importlib.metadata import entry_points
+
+        found = entry_points(group=ENTRY_POINT_GROUP)
+        for point in found:
+            if point.name not in self.contents:
+                self.contents[point.name] = point.load()
+        return bool(found)
+
+
+def _is_raw_bits(name: str) -> bool:
+    return name[:1] == "r" and name[1:].isdecimal() and name.isascii()
+
+
+def _most_derived(dtype: np.dtype[Any], matched: list[ZDType[Any, Any]]) -> ZDType[Any, Any]:
+    """The match whose class refines those of all others."""
+    best = matched[0]
+    for other in matched[1:]:
+        if issubclass(type(other), type(best)):
+            best = other
+    if not all(isinstance(best, type(other)) for other in matched):
+        raise DataTypeValidationError(
+            f"more than one data type stands for the NumPy dtype {dtype!r}: {matched}"
+        )
+    return best
+
+
+def _hint(dtype: np.dtype[Any]) -> str:
+    if dtype.kind in "fc" and dtype.itemsize > (8 if dtype.kind == "f" else 16):
+        return ": its bits differ between platforms; use float64 or complex128"
+    if dtype.subdtype is not None:
+        return ": make its shape dimensions of the array"
+    return ""
+
+
+data_type_registry = DataTypeRegistry()

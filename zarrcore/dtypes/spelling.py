@@ -1,0 +1,178 @@
+"""Spellings of data types in metadata documents, brought into one form.
+
+Zarr v3 lets an extension be written as a name or as an object (core specification, "Extension definition");
+Zarr v2 uses the type strings of NumPy (version 2 specification, "Data type encoding").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from zarrcore.dtypes.base import ZDType, shown
+from zarrcore.errors import DataTypeValidationError
+
+if TYPE_CHECKING:
+    from typing import TypeGuard
+
+    from zarrcore.dtypes.json_types import DTypeConfig_V2, DTypeSpec_V2, DTypeSpec_V3
+
+__all__ = [
+    "TypeString",
+    "canonical_v3",
+    "check_dtype_name_v2",
+    "check_dtype_spec_no_object_codec_v2",
+    "check_dtype_spec_v2",
+    "check_dtype_spec_v3",
+    "config_v3",
+    "nesting",
+    "plain_v3",
+    "type_string",
+    "type_string_v2",
+]
+
+MAX_NESTING = 128
+"""Deepest nesting of lists and objects in a data type, far below the depth at which Python's stack ends."""
+
+_TYPE_STRING = re.compile(r"([<>|])([A-Za-z])(\d{0,10})(?:\[(\d{0,10})([A-Za-zμµ]+)\])?", re.ASCII)
+
+
+class TypeString(NamedTuple):
+    """The parts of a Zarr v2 type string such as ``"<M8[25s]"``."""
+
+    order: str
+    kind: str
+    size: int
+    scale: int
+    unit: str | None
+
+
+def type_string(name: object) -> TypeString | None:
+    """The parts of `name`, or None if it is no type string."""
+    match = _TYPE_STRING.fullmatch(name) if isinstance(name, str) else None
+    if match is None:
+        return None
+    order, kind, size, scale, unit = match.groups()
+    return TypeString(order, kind, int(size or 0), int(scale or 1), unit)
+
+
+def type_string_v2(cls: type[ZDType[Any, Any]], data: object, kind: str, expected: str) -> TypeString:
+    """The type string of a v2 data type, if it has `kind` and no object codec; otherwise an error."""
+    if not check_dtype_spec_no_object_codec_v2(data):
+        raise cls._reject_json(data, f"an object with 'name' ({expected}) and 'object_codec_id' (null)")
+    parts = type_string(data["name"])
+    if parts is None or parts.kind != kind or (parts.unit is not None and kind not in "mM"):
+        raise cls._reject_json(data["name"], expected)
+    return parts
+
+
+def canonical_v3(data: object) -> Any:
+    """The `data_type` member as a name, or as an object with the members ``name`` and ``configuration``.
+
+    Raises
+    ------
+    DataTypeValidationError
+        If `data` has not the form of an extension point.
+    """
+    if isinstance(data, str):
+        if not data:
+            raise DataTypeValidationError("the name of a data type must not be empty")
+        return data
+    if not isinstance(data, Mapping):
+        raise DataTypeValidationError(f"a data type must be a name or an object, got {shown(data)}")
+    _check_members(data)
+    configuration = data.get("configuration", {})
+    if not configuration:
+        return data["name"]
+    return {"name": data["name"], "configuration": dict(configuration)}
+
+
+def _check_members(data: Mapping[Any, Any]) -> None:
+    unknown = sorted(map(str, set(data) - {"name", "configuration", "must_understand"}))
+    if unknown:
+        raise DataTypeValidationError(f"a data type object has unknown members {shown(unknown)}")
+    if not isinstance(data.get("name"), str) or not data["name"]:
+        raise DataTypeValidationError(f"a data type object must have a name, got {shown(data)}")
+    if not isinstance(data.get("configuration", {}), Mapping):
+        raise DataTypeValidationError(
+            f"the configuration of a data type must be an object, got {shown(data)}"
+        )
+    if not isinstance(data.get("must_understand", True), bool):
+        raise DataTypeValidationError(f"must_understand must be true or false, got {shown(data)}")
+
+
+def plain_v3(cls: type[ZDType[Any, Any]], data: object, *names: str) -> None:
+    """Check that the canonical v3 form `data` is one of `names`, without a configuration."""
+    names = names or (cls._zarr_v3_name,)
+    if not isinstance(data, str) or data not in names:
+        raise cls._reject_json(data, f"{names[0]!r} without configuration")
+
+
+def config_v3(cls: type[ZDType[Any, Any]], data: object, *members: str) -> tuple[Any, ...]:
+    """The `members` of the configuration in the canonical v3 form `data`; no other member may be there."""
+    expected = f"{{'name': {cls._zarr_v3_name!r}, 'configuration': {{{', '.join(map(repr, members))}}}}}"
+    if not isinstance(data, Mapping) or data.get("name") != cls._zarr_v3_name:
+        raise cls._reject_json(data, expected)
+    configuration = data.get("configuration")
+    if not isinstance(configuration, Mapping) or set(configuration) != set(members):
+        raise cls._reject_json(data, expected)
+    return tuple(configuration[member] for member in members)
+
+
+def nesting(data: object) -> int:
+    """How deeply lists and objects are nested in `data`."""
+    depth, level = 0, [data]
+    while level and depth <= MAX_NESTING:
+        depth += 1
+        inner: list[object] = []
+        for item in level:
+            if isinstance(item, Mapping):
+                inner.extend(item.values())
+            elif isinstance(item, (list, tuple)):
+                inner.extend(item)
+        level = inner
+    return depth
+
+
+def check_dtype_spec_v2(data: object) -> TypeGuard[DTypeSpec_V2]:
+    """Whether `data` has the form ``{"name": ..., "object_codec_id": ...}`` of a Zarr v2 data type."""
+    if not isinstance(data, Mapping) or set(data) != {"name", "object_codec_id"}:
+        return False
+    codec_id = data["object_codec_id"]
+    return check_dtype_name_v2(data["name"]) and (codec_id is None or isinstance(codec_id, str))
+
+
+def check_dtype_spec_no_object_codec_v2(data: object) -> TypeGuard[DTypeConfig_V2[Any, None]]:
+    """Whether `data` has the form of a Zarr v2 data type without an object codec."""
+    return check_dtype_spec_v2(data) and data["object_codec_id"] is None
+
+
+def check_dtype_spec_v3(data: object) -> TypeGuard[DTypeSpec_V3]:
+    """Whether `data` has the form of a Zarr v3 data type: a name, or a name and a configuration."""
+    if isinstance(data, str):
+        return True
+    if not isinstance(data, Mapping) or not {"name"} <= set(data) <= {"name", "configuration"}:
+        return False
+    configuration = data.get("configuration", {})
+    return isinstance(configuration, Mapping) and all(isinstance(key, str) for key in configuration)
+
+
+def check_dtype_name_v2(data: object) -> bool:
+    """Whether `data` has the form of the ``dtype`` member of Zarr v2: a string, or a list of fields."""
+    return isinstance(data, str) or (nesting(data) <= MAX_NESTING and _check_fields_v2(data))
+
+
+def _check_fields_v2(data: object) -> bool:
+    if isinstance(data, (str, Mapping)) or not isinstance(data, Sequence):
+        return False
+    return all(_check_field_v2(field) for field in data)
+
+
+def _check_field_v2(field: object) -> bool:
+    """Whether `field` is a name, a data type and, for a sub-array, a shape."""
+    if isinstance(field, str) or not isinstance(field, Sequence) or len(field) not in (2, 3):
+        return False
+    if not isinstance(field[0], str) or not (isinstance(field[1], str) or _check_fields_v2(field[1])):
+        return False
+    return len(field) == 2 or isinstance(field[2], (list, tuple))

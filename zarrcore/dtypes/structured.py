@@ -1,0 +1,374 @@
+"""Structured data types: items made of named fields."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from zarrcore.dtypes.base import HasItemSize, HasObjectCodec, ZDType, check_item_size, shown
+from zarrcore.dtypes.layout import check_swap_fields, scalar_to_bytes
+from zarrcore.dtypes.registry import data_type_registry
+from zarrcore.dtypes.scalars import bytes_from_json, bytes_to_json, is_integer, is_zero
+from zarrcore.dtypes.spelling import (
+    MAX_NESTING,
+    check_dtype_spec_no_object_codec_v2,
+    nesting,
+    type_string,
+)
+from zarrcore.errors import DataTypeValidationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Self
+
+    from zarrcore.dtypes.base import JSON, DTypeJSON, ZarrFormat
+
+__all__ = ["Struct", "Structured", "SubArray"]
+
+Field = tuple[str, ZDType[Any, Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubArray(ZDType[Any, Any], HasItemSize):
+    """A field that holds an array of fixed shape (format 2 only: the third element of a field).
+
+    Parameters
+    ----------
+    item : ZDType
+        The data type of the elements.
+    shape : tuple of int
+        The shape of every such array.
+    """
+
+    item: ZDType[Any, Any]
+    shape: tuple[int, ...]
+
+    dtype_cls = np.dtypes.VoidDType
+    _zarr_v3_name: ClassVar[str] = "sub_array"
+
+    def __post_init__(self) -> None:
+        if not self.shape or not all(is_integer(n) and n > 0 for n in self.shape) or len(self.shape) > 32:
+            raise DataTypeValidationError(
+                f"a sub-array needs a shape of positive lengths, got {self.shape!r}"
+            )
+        check_item_size(math.prod(self.shape) * _size_of(self.item))
+
+    @classmethod
+    def from_native_dtype(cls, dtype: np.dtype[Any]) -> Self:
+        if dtype.subdtype is None:
+            raise cls._reject_native(dtype)
+        base, shape = dtype.subdtype
+        return cls(item=data_type_registry.match_dtype(base), shape=shape)
+
+    def to_native_dtype(self) -> Any:
+        return np.dtype((self.item.to_native_dtype(), self.shape))
+
+    @classmethod
+    def _from_json_v2(cls, data: DTypeJSON) -> Self:
+        raise cls._reject_json(data, "to be a field of a structured data type")
+
+    @classmethod
+    def _from_json_v3(cls, data: DTypeJSON) -> Self:
+        raise cls._reject_json(data, "to be a field of a structured data type")
+
+    def to_json(self, zarr_format: ZarrFormat) -> Any:
+        raise DataTypeValidationError(f"Zarr format {zarr_format} has no name for {self}")
+
+    def _each(self, data: Any, convert: Any) -> Any:
+        """An array of what `convert` makes of the elements of `data`, nested sequences or an array."""
+        dtype = self.item.to_native_dtype()
+        if is_zero(data):
+            return np.frombuffer(bytes(self.item_size), dtype=dtype).reshape(self.shape)
+        items = b"".join(scalar_to_bytes(self.item, convert(item)) for item in self._flat(data, self.shape))
+        return np.frombuffer(items, dtype=dtype).reshape(self.shape)
+
+    def _flat(self, data: Any, shape: tuple[int, ...]) -> Iterable[Any]:
+        if not shape:
+            return (data,)
+        if not isinstance(data, (list, tuple, np.ndarray)) or len(data) != shape[0]:
+            raise self._reject_scalar(data, f"an array of shape {self.shape}")
+        return (item for part in data for item in self._flat(part, shape[1:]))
+
+    def cast_scalar(self, data: object) -> Any:
+        return self._each(data, self.item.cast_scalar)
+
+    def default_scalar(self) -> Any:
+        return self._each(0, None)
+
+    def from_json_scalar(self, data: JSON, *, zarr_format: ZarrFormat) -> Any:
+        return self._each(data, lambda item: self.item.from_json_scalar(item, zarr_format=zarr_format))
+
+    def to_json_scalar(self, data: object, *, zarr_format: ZarrFormat) -> JSON:
+        array = self.cast_scalar(data)
+        flat = [self.item.to_json_scalar(item, zarr_format=zarr_format) for item in array.reshape(-1)]
+        for length in reversed(self.shape[1:]):
+            flat = [flat[start : start + length] for start in range(0, len(flat), length)]
+        return flat
+
+    @property
+    def item_size(self) -> int:
+        return math.prod(self.shape) * _size_of(self.item)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Structured(ZDType[Any, np.void], HasItemSize):
+    """Items of named fields, one after another without padding (``structured``, format 2: a list of fields).
+
+    Parameters
+    ----------
+    fields : tuple of (str, ZDType)
+        Name and data type of each field.
+
+    Notes
+    -----
+    ``structured`` is the name that early versions of zarr-python 3 wrote in format 3.  It is read, and arrays
+    that have it keep it; new arrays get :class:`Struct`.
+    """
+
+    fields: tuple[Field, ...]
+
+    dtype_cls = np.dtypes.VoidDType
+    _zarr_v3_name: ClassVar[str] = "structured"
+    _v2_kinds: ClassVar[tuple[str, ...] | None] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fields", tuple((name, dtype) for name, dtype in self.fields))
+        names = [name for name, _ in self.fields]
+        if not names:
+            raise DataTypeValidationError("a structured data type must have at least one field")
+        for name in names:
+            if not isinstance(name, str) or not name:
+                raise DataTypeValidationError(
+                    f"the name of a field must be a string and not empty, got {shown(name)}"
+                )
+        if len(set(names)) != len(names):
+            raise DataTypeValidationError(f"the names of the fields are not distinct: {shown(names)}")
+        check_item_size(sum(_size_of(dtype) for _, dtype in self.fields))
+        check_swap_fields(self)
+
+    # --- native dtypes
+
+    @classmethod
+    def _check_native_dtype(cls, dtype: np.dtype[Any]) -> bool:
+        return dtype.type is np.void and dtype.names is not None
+
+    @classmethod
+    def from_native_dtype(cls, dtype: np.dtype[Any]) -> Self:
+        """The data type with the fields of `dtype`; padding between them is left out."""
+        if not cls._check_native_dtype(dtype):
+            raise cls._reject_native(dtype)
+        assert dtype.names is not None and dtype.fields is not None
+        fields = []
+        for name in dtype.names:
+            native, _, *title = dtype.fields[name]
+            if title:
+                raise DataTypeValidationError(
+                    f"field {name!r} of {dtype} has a title, which Zarr cannot store"
+                )
+            fields.append((name, _from_native(native)))
+        return cls(fields=tuple(fields))
+
+    def to_native_dtype(self) -> Any:
+        return np.dtype([(name, dtype.to_native_dtype()) for name, dtype in self.fields])
+
+    # --- metadata
+
+    @classmethod
+    def _from_json_v2(cls, data: DTypeJSON) -> Self:
+        if not check_dtype_spec_no_object_codec_v2(data) or isinstance(data["name"], str):
+            raise cls._reject_json(data, "a list of fields [name, data type] or [name, data type, shape]")
+        return cls(
+            fields=tuple(_field_from_json_v2(index, *field) for index, field in enumerate(data["name"]))
+        )
+
+    @classmethod
+    def _from_json_v3(cls, data: DTypeJSON) -> Self:
+        if nesting(data) > MAX_NESTING:
+            raise cls._reject_json(data, f"at most {MAX_NESTING} levels of lists and objects")
+        if not isinstance(data, Mapping) or data.get("name") not in ("struct", "structured"):
+            raise cls._reject_json(
+                data, f"an object with the name {cls._zarr_v3_name!r} and a list of fields"
+            )
+        configuration = data.get("configuration")
+        if not isinstance(configuration, Mapping) or set(configuration) != {"fields"}:
+            raise cls._reject_json(data, "a configuration with the member 'fields' only")
+        if not isinstance(configuration["fields"], (list, tuple)):
+            raise cls._reject_json(data, "a list of fields")
+        return cls(fields=tuple(_field_from_json_v3(field) for field in configuration["fields"]))
+
+    def to_json(self, zarr_format: ZarrFormat) -> Any:
+        if zarr_format == 2:
+            return {"name": [_field_to_json_v2(*field) for field in self.fields], "object_codec_id": None}
+        return {"name": self._zarr_v3_name, "configuration": {"fields": self._fields_v3()}}
+
+    def _fields_v3(self) -> list[Any]:
+        return [[name, dtype.to_json(zarr_format=3)] for name, dtype in self.fields]
+
+    # --- scalars
+
+    def _join(self, values: Iterable[Any]) -> np.void:
+        """The item with these field values, joined as bytes so that every NaN keeps its bits."""
+        parts = (scalar_to_bytes(dtype, value) for (_, dtype), value in zip(self.fields, values, strict=True))
+        return self._item(b"".join(parts))
+
+    def _item(self, data: bytes) -> np.void:
+        if len(data) != self.item_size:
+            raise self._reject_range(data, f"{self.item_size} bytes, got {len(data)}")
+        item: np.void = np.frombuffer(data, dtype=self.to_native_dtype())[0]
+        return item
+
+    def _values(self, data: Any) -> list[Any]:
+        """The field values in `data`: a mapping by name, a sequence or an item by position."""
+        names = [name for name, _ in self.fields]
+        if isinstance(data, Mapping):
+            unknown = set(data) - set(names)
+            if unknown:
+                raise self._reject_scalar(data, f"no other fields than {names}")
+            return [data.get(name, 0) for name in names]
+        if isinstance(data, np.void) and data.dtype.names is not None:
+            data = [data[name] for name in data.dtype.names]
+        if not isinstance(data, (list, tuple)) or len(data) != len(names):
+            raise self._reject_scalar(data, f"a value for each of the fields {names}")
+        return list(data)
+
+    def cast_scalar(self, data: object) -> np.void:
+        """`data`, values by field or the bytes of an item, with every field cast; 0 is all zeros."""
+        if isinstance(data, np.ndarray) and data.ndim == 0:
+            data = data[()]
+        if is_zero(data):
+            return self.default_scalar()
+        if isinstance(data, np.void) and data.dtype == self.to_native_dtype():
+            return self._item(data.tobytes())
+        if isinstance(data, (bytes, bytearray)):
+            return self._item(bytes(data))
+        pairs = zip(self.fields, self._values(data), strict=True)
+        return self._join(
+            _zero(dtype) if is_zero(value) else dtype.cast_scalar(value) for (_, dtype), value in pairs
+        )
+
+    def default_scalar(self) -> np.void:
+        return self._item(bytes(self.item_size))
+
+    def from_json_scalar(self, data: JSON, *, zarr_format: ZarrFormat) -> np.void:
+        """Read base64 of the item's bytes (little-endian in format 3), or values by field."""
+        if isinstance(data, str):
+            return self._from_stored(bytes_from_json(self, data), zarr_format)
+        if zarr_format == 2 and is_zero(data):
+            return self.default_scalar()
+        values = zip(self.fields, self._values(data), strict=True)
+        return self._join(
+            _zero(dtype) if _is_absent(data, name) else dtype.from_json_scalar(value, zarr_format=zarr_format)
+            for (name, dtype), value in values
+        )
+
+    def to_json_scalar(self, data: object, *, zarr_format: ZarrFormat) -> Any:
+        return bytes_to_json(self._to_stored(self.cast_scalar(data), zarr_format))
+
+    def _from_stored(self, data: bytes, zarr_format: ZarrFormat) -> np.void:
+        item = self._item(data)
+        if zarr_format == 2:
+            return item
+        dtype = self.to_native_dtype()
+        return self._item(np.frombuffer(data, dtype=dtype.newbyteorder("<")).astype(dtype).tobytes())
+
+    def _to_stored(self, item: np.void, zarr_format: ZarrFormat) -> bytes:
+        if zarr_format == 2:
+            return item.tobytes()
+        return np.array(item).astype(item.dtype.newbyteorder("<")).tobytes()
+
+    # --- layout
+
+    @property
+    def item_size(self) -> int:
+        return sum(_size_of(dtype) for _, dtype in self.fields)
+
+    def has_multi_byte_fields(self) -> bool:
+        """Whether any field has more than one byte."""
+        return any(_size_of(dtype) > 1 for _, dtype in self.fields)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Struct(Structured):
+    """Items of named fields, one after another without padding (``struct``, format 2: a list of fields)."""
+
+    _zarr_v3_name: ClassVar[str] = "struct"
+
+    def _fields_v3(self) -> list[Any]:
+        return [{"name": name, "data_type": dtype.to_json(zarr_format=3)} for name, dtype in self.fields]
+
+    def to_json_scalar(self, data: object, *, zarr_format: ZarrFormat) -> Any:
+        """Base64 of the item in format 2, an object with the value of each field in format 3."""
+        if zarr_format == 2:
+            return super().to_json_scalar(data, zarr_format=2)
+        item = self.cast_scalar(data)
+        return {name: dtype.to_json_scalar(item[name], zarr_format=3) for name, dtype in self.fields}
+
+
+def _size_of(dtype: object) -> int:
+    """The item size of a field's data type, which must be fixed."""
+    if not isinstance(dtype, ZDType):
+        raise DataTypeValidationError(f"the data type of a field must be a ZDType, got {shown(dtype)}")
+    size = None if isinstance(dtype, HasObjectCodec) else dtype.item_size
+    if size is None:
+        raise DataTypeValidationError(
+            f"a field cannot have the data type {dtype}, whose items vary in length"
+        )
+    return size
+
+
+def _from_native(dtype: np.dtype[Any]) -> ZDType[Any, Any]:
+    if dtype.subdtype is not None:
+        return SubArray.from_native_dtype(dtype)
+    return data_type_registry.match_dtype(dtype)
+
+
+@contextmanager
+def _field(name: object) -> Iterator[None]:
+    """Name the field in errors about its data type."""
+    try:
+        yield
+    except DataTypeValidationError as error:
+        raise DataTypeValidationError(f"field {shown(name)}: {error}") from None
+
+
+def _zero(dtype: ZDType[Any, Any]) -> Any:
+    """The item of zero bytes, which is what NumPy and zarr-python fill fields with."""
+    data = np.frombuffer(bytes(_size_of(dtype)), dtype=dtype.to_native_dtype())
+    return data[0]
+
+
+def _is_absent(data: object, name: str) -> bool:
+    return isinstance(data, Mapping) and name not in data
+
+
+def _field_from_json_v2(index: int, name: str, dtype: Any, shape: Any = None) -> Field:
+    parts = type_string(dtype)
+    if name == "" and parts is not None and parts.kind == "V":
+        name = f"f{index}"  # padding of an aligned dtype, to which NumPy gives this name
+    with _field(name):
+        item = data_type_registry.match_json({"name": dtype, "object_codec_id": None}, zarr_format=2)
+        return name, item if shape is None else SubArray(item=item, shape=tuple(shape))
+
+
+def _field_to_json_v2(name: str, dtype: ZDType[Any, Any]) -> list[Any]:
+    if isinstance(dtype, SubArray):
+        return [name, dtype.item.to_json(zarr_format=2)["name"], list(dtype.shape)]
+    return [name, dtype.to_json(zarr_format=2)["name"]]
+
+
+def _field_from_json_v3(field: object) -> Field:
+    if isinstance(field, Mapping) and set(field) == {"name", "data_type"}:
+        name, dtype = field["name"], field["data_type"]
+    elif isinstance(field, (list, tuple)) and len(field) == 2:
+        name, dtype = field
+    else:
+        raise DataTypeValidationError(
+            f"a field must be an object with 'name' and 'data_type', got {shown(field)}"
+        )
+    with _field(name):
+        return name, data_type_registry.match_json(dtype, zarr_format=3)

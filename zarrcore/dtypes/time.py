@@ -1,0 +1,175 @@
+"""Points in time and time differences of NumPy."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from zarrcore.dtypes.base import (
+    HasEndianness,
+    HasItemSize,
+    ZDType,
+    endianness_of,
+    order_char,
+)
+from zarrcore.dtypes.scalars import integer_from_json, is_integer
+from zarrcore.dtypes.spelling import config_v3, type_string_v2
+from zarrcore.errors import DataTypeValidationError
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from zarrcore.dtypes.base import JSON, DTypeJSON, EndiannessStr, ZarrFormat
+    from zarrcore.dtypes.json_types import DateTimeUnit
+
+__all__ = [
+    "DateTime64",
+    "TimeDelta64",
+]
+
+UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "μs", "ns", "ps", "fs", "as", "generic")
+_NAT = -(2**63)
+_MICRO = ("\u03bcs", "\u00b5s")  # the Greek letter and the sign: both are "us"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeBase(ZDType[Any, Any], HasEndianness, HasItemSize):
+    """What both data types share: 64-bit counts of steps of `scale_factor` units, and NaT."""
+
+    unit: DateTimeUnit = "generic"
+    scale_factor: int = 1
+
+    def __post_init__(self) -> None:
+        HasEndianness.__post_init__(self)
+        if not is_integer(self.scale_factor) or not 1 <= self.scale_factor < 2**31:
+            raise DataTypeValidationError(
+                f"scale_factor must be an integer 1..{2**31 - 1}, got {self.scale_factor!r}"
+            )
+        if self.unit in _MICRO:
+            object.__setattr__(self, "unit", "us")
+        if self.unit not in UNITS:
+            raise DataTypeValidationError(f"unit must be one of {', '.join(UNITS)}, got {self.unit!r}")
+
+    @classmethod
+    def _kind(cls) -> str:
+        assert cls._v2_kinds is not None
+        return cls._v2_kinds[0][0]
+
+    @classmethod
+    def from_native_dtype(cls, dtype: np.dtype[Any]) -> Self:
+        if not cls._check_native_dtype(dtype):
+            raise cls._reject_native(dtype)
+        unit, scale_factor = np.datetime_data(dtype)
+        return cls._make(unit, scale_factor, endianness_of(dtype))
+
+    @classmethod
+    def _make(cls, unit: Any, scale_factor: int, endianness: EndiannessStr) -> Self:
+        return cls(unit=unit, scale_factor=scale_factor, endianness=endianness)
+
+    def _step(self) -> str:
+        return f"{self.scale_factor}{self.unit}"
+
+    def to_native_dtype(self) -> Any:
+        return np.dtype(f"{order_char(self)}{self._kind()}8[{self._step()}]")
+
+    @classmethod
+    def _from_json_v2(cls, data: DTypeJSON) -> Self:
+        kind = cls._kind()
+        order, _, size, scale, unit = type_string_v2(cls, data, kind, f"a string such as '<{kind}8[s]'")
+        if size != 8 or order == "|":
+            raise cls._reject_json(data["name"], f"a string such as '<{kind}8[s]'")
+        return cls._make(unit or "generic", scale, "little" if order == "<" else "big")
+
+    @classmethod
+    def _from_json_v3(cls, data: DTypeJSON) -> Self:
+        unit, scale_factor = config_v3(cls, data, "unit", "scale_factor")
+        return cls(unit=unit, scale_factor=scale_factor)
+
+    def to_json(self, zarr_format: ZarrFormat) -> Any:
+        if zarr_format == 3:
+            configuration = {"unit": self.unit, "scale_factor": self.scale_factor}
+            return {"name": self._zarr_v3_name, "configuration": configuration}
+        scale = "" if self.scale_factor == 1 else str(self.scale_factor)
+        step = f"{scale}{self.unit}"
+        suffix = "" if step == "generic" else f"[{step}]"
+        return {"name": f"{order_char(self)}{self._kind()}8{suffix}", "object_codec_id": None}
+
+    def _from_count(self, count: int, data: object) -> Any:
+        if not _NAT <= count < 2**63:
+            raise self._reject_range(data, "an integer of 64 bits")
+        return np.array([count], dtype=np.int64).view(f"{self._kind()}8[{self._step()}]")[0]
+
+    def default_scalar(self) -> Any:
+        """NaT, as NumPy and zarr-python have it."""
+        return self._from_count(_NAT, _NAT)
+
+    def cast_scalar(self, data: object) -> Any:
+        """`data` in steps of this data type; None is NaT, an integer counts steps."""
+        if isinstance(data, np.ndarray) and data.ndim == 0:
+            data = data[()]
+        if data is None:
+            return self.default_scalar()
+        if is_integer(data):
+            return self._from_count(int(data), data)  # type: ignore[call-overload]
+        if not isinstance(data, (str, *self._python_types())):
+            raise self._reject_scalar(data, "a time of NumPy or of datetime, its text, or a count of steps")
+        return self._convert(data)
+
+    def _convert(self, data: Any) -> Any:
+        scalar_type: Any = self.dtype_cls.type
+        try:
+            if isinstance(data, np.generic) and np.isnat(data):
+                return self.default_scalar()
+            if self.unit == "generic" and isinstance(data, np.generic):
+                return self._from_count(int(data.view(np.int64)), data)
+            return scalar_type(data, self._step())
+        except OverflowError as error:
+            raise self._reject_range(data, str(error)) from None
+        except (ValueError, TypeError) as error:
+            raise self._reject_scalar(data, str(error)) from None
+
+    @classmethod
+    def _python_types(cls) -> tuple[type, ...]:
+        raise NotImplementedError
+
+    def from_json_scalar(self, data: JSON, *, zarr_format: ZarrFormat) -> Any:
+        if isinstance(data, str) and data == "NaT":
+            return self.default_scalar()
+        return self._from_count(integer_from_json(self, data, zarr_format=zarr_format), data)
+
+    def to_json_scalar(self, data: object, *, zarr_format: ZarrFormat) -> int:
+        # A number also for NaT: zarr-python reads either, but writes and so expects this one.
+        return int(self.cast_scalar(data).view(np.int64))
+
+    @property
+    def item_size(self) -> int:
+        return 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class DateTime64(TimeBase):
+    """Points in time, counted from 1970 (``numpy.datetime64``, ``"<M8[10s]"``)."""
+
+    dtype_cls = np.dtypes.DateTime64DType
+    _zarr_v3_name: ClassVar[str] = "numpy.datetime64"
+    _v2_kinds: ClassVar[tuple[str, ...] | None] = ("M8",)
+
+    @classmethod
+    def _python_types(cls) -> tuple[type, ...]:
+        return (np.datetime64, datetime.date)  # datetime.datetime is a date
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeDelta64(TimeBase):
+    """Differences in time (``numpy.timedelta64``, ``"<m8[10s]"``)."""
+
+    dtype_cls = np.dtypes.TimeDelta64DType
+    _zarr_v3_name: ClassVar[str] = "numpy.timedelta64"
+    _v2_kinds: ClassVar[tuple[str, ...] | None] = ("m8",)
+
+    @classmethod
+    def _python_types(cls) -> tuple[type, ...]:
+        return (np.timedelta64, datetime.timedelta)

@@ -1,0 +1,298 @@
+"""Every exception and warning that zarrcore raises.
+
+All errors about data derive from :class:`BaseZarrError`, which is a :class:`ValueError`.  A message says what
+was asked, what was found and where; it is composed once, when the error is made, and survives pickling.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = [
+    "ArrayIndexError",
+    "ArrayNotFoundError",
+    "BadConfigError",
+    "BaseZarrError",
+    "BoundsCheckError",
+    "ChecksumError",
+    "ChunkDecodeError",
+    "ChunkEncodeError",
+    "ChunkError",
+    "ChunkIOError",
+    "ChunkMemoryError",
+    "ChunkNotFoundError",
+    "ContainsArrayAndGroupError",
+    "ContainsArrayError",
+    "ContainsGroupError",
+    "DataTypeValidationError",
+    "GroupNotFoundError",
+    "InvalidKeyError",
+    "MetadataValidationError",
+    "NegativeStepError",
+    "NodeNotFoundError",
+    "NodeTypeValidationError",
+    "PickleCodecDisabledError",
+    "ReadOnlyError",
+    "StoreError",
+    "UnknownCodecError",
+    "UnstableSpecificationWarning",
+    "VindexInvalidSelectionError",
+    "ZarrDeprecationWarning",
+    "ZarrFutureWarning",
+    "ZarrRuntimeWarning",
+    "ZarrUserWarning",
+]
+
+
+class BaseZarrError(ValueError):
+    """Base class of all errors about Zarr data."""
+
+
+class BadConfigError(BaseZarrError):
+    """A configuration key was set to a value it cannot have."""
+
+
+# --- nodes -----------------------------------------------------------------------------------------
+
+
+class NodeNotFoundError(BaseZarrError, FileNotFoundError):
+    """Neither an array nor a group was found at a path."""
+
+
+class ArrayNotFoundError(NodeNotFoundError):
+    """No array was found at a path."""
+
+
+class GroupNotFoundError(NodeNotFoundError):
+    """No group was found at a path."""
+
+
+class ContainsArrayError(BaseZarrError):
+    """An array exists already where a node was to be created."""
+
+
+class ContainsGroupError(BaseZarrError):
+    """A group exists already where a node was to be created."""
+
+
+class ContainsArrayAndGroupError(BaseZarrError):
+    """One path holds the metadata documents of an array and of a group."""
+
+
+# --- metadata --------------------------------------------------------------------------------------
+
+
+class DataTypeValidationError(BaseZarrError):
+    """A data type, or a scalar given for it, is not valid."""
+
+
+class MetadataValidationError(BaseZarrError):
+    """A metadata document is not valid.
+
+    Parameters
+    ----------
+    message : str
+        What was expected and what was found.
+    where : str, optional
+        The place inside the document, for example ``"codecs[1].configuration.level"``.
+    key : str, optional
+        The store key of the document, for example ``"foo/zarr.json"``.
+
+    Examples
+    --------
+    >>> print(MetadataValidationError("expected 0..9, got 'x'", where="codecs[1]", key="foo/zarr.json"))
+    foo/zarr.json: codecs[1]: expected 0..9, got 'x'
+    """
+
+    def __init__(self, message: str = "", *, where: str | None = None, key: str | None = None) -> None:
+        self.reason = message
+        self.where = where
+        self.key = key
+        super().__init__(": ".join(str(part) for part in (key, where, message) if part))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.reason, {"where": self.where, "key": self.key})
+
+
+class NodeTypeValidationError(MetadataValidationError):
+    """A metadata document describes another type of node than the one asked for."""
+
+
+class UnknownCodecError(BaseZarrError):
+    """No codec is known by a name."""
+
+
+class PickleCodecDisabledError(BaseZarrError):
+    """Data encoded with the pickle codec was refused, because decoding it can run any code."""
+
+
+# --- selections ------------------------------------------------------------------------------------
+
+
+class ArrayIndexError(IndexError):
+    """A selection is not valid for an array."""
+
+
+class BoundsCheckError(IndexError):
+    """An index lies outside an array."""
+
+
+class NegativeStepError(IndexError):
+    """A slice has a negative step where none is allowed."""
+
+
+class VindexInvalidSelectionError(IndexError):
+    """A vectorised selection is neither integer arrays nor one Boolean mask."""
+
+
+# --- chunks ----------------------------------------------------------------------------------------
+
+
+class ChunkError(BaseZarrError):
+    """A chunk could not be read or written.
+
+    Parameters
+    ----------
+    reason : str
+        What went wrong.
+    array : str, optional
+        Path of the array in its store.
+    chunk : tuple of int, optional
+        Index of the chunk (of the shard, in a sharded array).
+    inner_chunk : tuple of int, optional
+        Index of the inner chunk within its shard.
+    key : str, optional
+        Store key.
+    codec : str, optional
+        Name of the codec.
+    byte_range : tuple of int, optional
+        Offset and length within the value at `key`.
+
+    Examples
+    --------
+    >>> print(ChunkError("corrupt input", array="foo/bar", chunk=(3, 1), key="foo/bar/c/3/1", codec="zstd"))
+    array 'foo/bar', chunk (3, 1), key 'foo/bar/c/3/1', codec 'zstd': corrupt input
+    """
+
+    def __init__(
+        self,
+        reason: str = "",
+        *,
+        array: str | None = None,
+        chunk: tuple[int, ...] | None = None,
+        inner_chunk: tuple[int, ...] | None = None,
+        key: str | None = None,
+        codec: str | None = None,
+        byte_range: tuple[int, int] | None = None,
+    ) -> None:
+        self.reason = reason
+        self.array = array
+        self.chunk = chunk
+        self.inner_chunk = inner_chunk
+        self.key = key
+        self.codec = codec
+        self.byte_range = byte_range
+        where = ", ".join(
+            _describe(name, value) for name, value in self._place().items() if value is not None
+        )
+        super().__init__(": ".join(part for part in (where, reason) if part))
+
+    def _place(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in _PLACE}
+
+    def located(self, **place: Any) -> ChunkError:
+        """The same error with the parts of its place filled in that were not known where it was made.
+
+        Parameters
+        ----------
+        **place
+            Any of `array`, `chunk`, `inner_chunk`, `key`, `codec` and `byte_range`.
+
+        Returns
+        -------
+        ChunkError
+            An error of the same class.  What the error already knew is kept.
+        """
+        known = {name: value for name, value in self._place().items() if value is not None}
+        return type(self)(self.reason, **{**place, **known})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.reason, self._place())
+
+
+class ChunkNotFoundError(BaseZarrError):
+    """A chunk that must exist is missing from the store."""
+
+
+class ChunkDecodeError(ChunkError):
+    """The stored bytes of a chunk could not be decoded."""
+
+
+class ChunkEncodeError(ChunkError):
+    """A chunk could not be encoded."""
+
+
+class ChecksumError(ChunkDecodeError):
+    """The stored bytes of a chunk do not have the checksum stored with them."""
+
+
+class ChunkMemoryError(ChunkError, MemoryError):
+    """There is not enough memory to work on a chunk."""
+
+
+class ChunkIOError(ChunkError, OSError):
+    """The store failed to read or write the bytes of a chunk."""
+
+
+_PLACE = ("array", "chunk", "inner_chunk", "key", "codec", "byte_range")
+
+
+def _describe(name: str, value: Any) -> str:
+    """One part of the place of a :class:`ChunkError`: ``chunk (3, 1)``, ``16 bytes at 32``."""
+    if name == "byte_range":
+        offset, length = value
+        return f"{length} bytes at {offset}"
+    return f"{name.replace('_', ' ')} {value!r}"
+
+
+def _rebuild(cls: type[BaseZarrError], reason: str, place: dict[str, Any]) -> BaseZarrError:
+    """Unpickle an error that takes its place as keyword arguments."""
+    return cls(reason, **place)
+
+
+# --- stores ----------------------------------------------------------------------------------------
+
+
+class StoreError(BaseZarrError):
+    """A store cannot do what it was asked for."""
+
+
+class ReadOnlyError(StoreError):
+    """A write to a read-only store was refused."""
+
+
+class InvalidKeyError(StoreError):
+    """A string is not a valid store key, prefix or node path."""
+
+
+# --- warnings --------------------------------------------------------------------------------------
+
+
+class ZarrFutureWarning(FutureWarning):
+    """Behaviour that is going to change, told to end users."""
+
+
+class UnstableSpecificationWarning(ZarrFutureWarning):
+    """A feature that no stable Zarr specification describes."""
+
+
+class ZarrDeprecationWarning(DeprecationWarning):
+    """A feature that is going to be removed."""
+
+
+class ZarrUserWarning(UserWarning):
+    """A likely mistake in user code."""
+
+
+class ZarrRuntimeWarning(RuntimeWarning):
+    """Dubious behaviour at run time."""

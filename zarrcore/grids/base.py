@@ -1,0 +1,112 @@
+"""What a chunk grid is: for each dimension, the lengths of the chunks along it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from math import prod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from zarrcore._validate import at, named_configuration
+from zarrcore.registry import grid_registry
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Self
+
+__all__ = ["ChunkGrid", "parse_chunk_grid"]
+
+
+class ChunkGrid(ABC):
+    """Base class of chunk grids (Zarr v3, extension point ``chunk_grid``)."""
+
+    name: ClassVar[str]
+
+    @classmethod
+    @abstractmethod
+    def from_json(cls, configuration: Mapping[str, Any]) -> Self:
+        """A grid from the ``configuration`` of a metadata document."""
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """A grid from its whole extension object."""
+        return cls.from_json(named_configuration(data)[1])
+
+    @abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """The extension object of a metadata document."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as :meth:`to_json`."""
+        return self.to_json()
+
+    @property
+    @abstractmethod
+    def ndim(self) -> int:
+        """Number of dimensions."""
+
+    @abstractmethod
+    def native(self) -> tuple[int | tuple[int, ...], ...]:
+        """For each dimension the length of every chunk, or the lengths of all chunks: the form the engine takes."""
+
+    @abstractmethod
+    def validate(self, shape: tuple[int, ...]) -> None:
+        """Check that the grid covers an array of `shape`."""
+
+    @abstractmethod
+    def update_shape(self, shape: tuple[int, ...]) -> Self:
+        """The grid of the same array, resized to `shape`."""
+
+    @property
+    def edges(self) -> tuple[int | tuple[int, ...], ...]:
+        """The same as :meth:`native`."""
+        return self.native()
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether all chunks have the same shape."""
+        return all(isinstance(edges, int) for edges in self.native())
+
+    def shape_of(self, coords: tuple[int, ...]) -> tuple[int, ...]:
+        """Shape of the chunk at `coords`, the whole chunk also where it overhangs the array."""
+        pairs = zip(coords, self.native(), strict=True)
+        return tuple(edges if isinstance(edges, int) else edges[i] for i, edges in pairs)
+
+    def origin_of(self, coords: tuple[int, ...]) -> tuple[int, ...]:
+        """Array index of the first item of the chunk at `coords`."""
+        pairs = zip(coords, self.native(), strict=True)
+        return tuple(i * edges if isinstance(edges, int) else sum(edges[:i]) for i, edges in pairs)
+
+    def grid_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Number of chunks along each dimension of an array of `shape`."""
+        return tuple(_count(edges, length) for edges, length in zip(self.native(), shape, strict=True))
+
+    def n_chunks(self, shape: tuple[int, ...]) -> int:
+        """Number of chunks of an array of `shape`."""
+        return prod(self.grid_shape(shape))
+
+    def chunk_shapes_present(self) -> list[tuple[int, ...]]:
+        """A few chunk shapes in which each length that occurs along a dimension occurs at least once."""
+        lengths = [(e,) if isinstance(e, int) else tuple(dict.fromkeys(e)) for e in self.native()]
+        most = max(map(len, lengths), default=1)
+        return [tuple(own[min(i, len(own) - 1)] for own in lengths) for i in range(most)]
+
+
+def _count(edges: int | tuple[int, ...], length: int) -> int:
+    if isinstance(edges, int):
+        return -(-length // edges)
+    end = 0
+    for count, edge in enumerate(edges):
+        if end >= length:
+            return count
+        end += edge
+    return len(edges)
+
+
+def parse_chunk_grid(data: object) -> ChunkGrid:
+    """A chunk grid from a metadata document, or an instance."""
+    if isinstance(data, ChunkGrid):
+        return data
+    name, configuration, _ = named_configuration(data)
+    cls = grid_registry.get(name)
+    with at("configuration"):
+        return cls.from_json(configuration)  # type: ignore[no-any-return]

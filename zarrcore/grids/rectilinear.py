@@ -1,0 +1,118 @@
+"""The ``rectilinear`` chunk grid: along each dimension, chunks of the lengths that are listed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from zarrcore._validate import MAX_NBYTES, choice, fail, integer, known_keys, sequence
+from zarrcore.errors import MetadataValidationError
+from zarrcore.grids.base import ChunkGrid
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Self
+
+__all__ = ["MAX_EDGES", "RectilinearGrid"]
+
+MAX_EDGES = 10_000_000
+"""Most chunks that may be listed along a dimension: a run length in a document must not take all memory."""
+
+
+@dataclass(frozen=True)
+class RectilinearGrid(ChunkGrid):
+    """Chunks of different lengths (chunk grid ``rectilinear`` of the Zarr extensions).
+
+    Parameters
+    ----------
+    chunk_shapes : sequence of (int or sequence of int)
+        For each dimension one length for all chunks, or the length of each chunk.  The last chunks may reach beyond the
+        end of the array.
+
+    Examples
+    --------
+    >>> RectilinearGrid(((4, 4, 2), 5)).to_json()["configuration"]["chunk_shapes"]
+    [[[4, 2], 2], 5]
+    """
+
+    name: ClassVar[str] = "rectilinear"
+    chunk_shapes: tuple[int | tuple[int, ...], ...]
+
+    def __post_init__(self) -> None:
+        dimensions = sequence(self.chunk_shapes, "chunk_shapes")
+        parsed = tuple(_parse_dimension(item, f"chunk_shapes[{axis}]") for axis, item in enumerate(dimensions))
+        object.__setattr__(self, "chunk_shapes", parsed)
+
+    @classmethod
+    def from_json(cls, configuration: Mapping[str, Any]) -> Self:
+        known_keys(configuration, ("kind", "chunk_shapes"))
+        choice(configuration.get("kind"), "kind", ("inline",))
+        dimensions = sequence(configuration.get("chunk_shapes"), "chunk_shapes")
+        return cls(tuple(_expand(item, f"chunk_shapes[{axis}]") for axis, item in enumerate(dimensions)))
+
+    def to_json(self) -> dict[str, Any]:
+        shapes = [edges if isinstance(edges, int) else _compress(edges) for edges in self.chunk_shapes]
+        return {"name": self.name, "configuration": {"kind": "inline", "chunk_shapes": shapes}}
+
+    @property
+    def ndim(self) -> int:
+        return len(self.chunk_shapes)
+
+    def native(self) -> tuple[int | tuple[int, ...], ...]:
+        return self.chunk_shapes
+
+    def validate(self, shape: tuple[int, ...]) -> None:
+        if len(shape) != self.ndim:
+            fail("configuration.chunk_shapes", f"{len(shape)} dimensions, as the shape has", self.ndim)
+        for axis, (edges, length) in enumerate(zip(self.chunk_shapes, shape, strict=True)):
+            if isinstance(edges, tuple) and sum(edges) < length:
+                where = f"configuration.chunk_shapes[{axis}]"
+                fail(where, f"chunks that cover the array's length {length}", sum(edges))
+
+    def update_shape(self, shape: tuple[int, ...]) -> Self:
+        """The grid of the same array, resized: a dimension that grows beyond its chunks gets one chunk more."""
+        if len(shape) != self.ndim:
+            raise MetadataValidationError(f"expected {self.ndim} lengths, got {list(shape)}", where="shape")
+        grown = (
+            (*edges, length - sum(edges)) if isinstance(edges, tuple) and length > sum(edges) else edges
+            for edges, length in zip(self.chunk_shapes, shape, strict=True)
+        )
+        return type(self)(tuple(grown))
+
+
+def _parse_dimension(edges: object, where: str) -> int | tuple[int, ...]:
+    if not isinstance(edges, (list, tuple)):
+        return integer(edges, where, 1, MAX_NBYTES)
+    if not edges:
+        fail(where, "at least one chunk", [])
+    parsed = tuple(integer(edge, f"{where}[{i}]", 1, MAX_NBYTES) for i, edge in enumerate(edges))
+    if sum(parsed) > MAX_NBYTES:
+        fail(where, "chunks of less than 2**63 items together", sum(parsed))
+    return parsed
+
+
+def _expand(dimension: object, where: str) -> int | tuple[int, ...]:
+    """The lengths of one dimension, each ``[length, count]`` written out ``count`` times."""
+    if not isinstance(dimension, list):
+        return integer(dimension, where, 1, MAX_NBYTES)
+    edges: list[int] = []
+    for i, item in enumerate(dimension):
+        length, count = item, 1
+        if isinstance(item, list):
+            if len(item) != 2:
+                fail(f"{where}[{i}]", "a length or [length, count]", item)
+            length, count = item
+        length = integer(length, f"{where}[{i}]", 1, MAX_NBYTES)
+        count = integer(count, f"{where}[{i}]", 1)
+        if len(edges) + count > MAX_EDGES:
+            fail(where, f"at most {MAX_EDGES} chunks", len(edges) + count)
+        edges += [length] * count
+    return tuple(edges)
+
+
+def _compress(edges: tuple[int, ...]) -> list[Any]:
+    """The lengths with runs as ``[length, count]``, where that is shorter."""
+    runs = [(length, len(list(group))) for length, group in groupby(edges)]
+    packed = [length if count == 1 else [length, count] for length, count in runs]
+    return packed if len(packed) < len(edges) else list(edges)

@@ -1,0 +1,240 @@
+"""Nodes in a store: reading, writing, creating and removing the metadata documents of arrays and groups.
+
+This is where metadata, which knows no stores, and stores, which know no metadata, meet.  Functions take a
+:class:`~zarrcore.storage.StorePath` and give or take metadata objects; :func:`node_of` turns those into
+:class:`~zarrcore.Array` and :class:`~zarrcore.Group`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from zarrcore import node_documents as documents
+from zarrcore.errors import (
+    ArrayNotFoundError,
+    ContainsArrayError,
+    ContainsGroupError,
+    GroupNotFoundError,
+    NodeTypeValidationError,
+)
+from zarrcore.metadata import GroupMetadata
+from zarrcore.storage.path import StorePath
+from zarrcore.storage.validation import join_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from zarrcore.array import Array
+    from zarrcore.group import Group
+    from zarrcore.metadata import ArrayMetadata
+    from zarrcore.storage import Store
+
+    Metadata = ArrayMetadata | GroupMetadata
+
+__all__ = [
+    "array_metadata_from_dict",
+    "create_node",
+    "delete_node",
+    "is_array_metadata",
+    "node_of",
+    "open_array_node",
+    "open_group_node",
+    "read_children",
+    "read_node",
+    "write_documents",
+]
+
+_BATCH = 256  # documents asked from the store in one call when a group is listed
+
+
+def is_array_metadata(metadata: Metadata) -> bool:
+    """True for the metadata of an array, False for that of a group."""
+    return not isinstance(metadata, GroupMetadata)
+
+
+def array_metadata_from_dict(data: dict[str, Any], path: str) -> ArrayMetadata:
+    """Array metadata from a document of either format."""
+    metadata = documents.from_dict(data, where=path or None)
+    if not is_array_metadata(metadata):
+        raise NodeTypeValidationError(f"expected the metadata of an array, got that of a {metadata.node_type}")
+    return metadata
+
+
+# ---------------------------------------------------------------------------------------------- reading
+
+
+def read_node(place: StorePath, zarr_format: int | None = None) -> Metadata | None:
+    """The metadata at a place, or None if there is no node; format 3 is looked for first, then 2, then 1."""
+    formats = (3, 2, 1) if zarr_format is None else (zarr_format,)
+    for number in formats:
+        names = documents.NAMES[number]
+        values = _read(place.store, place.path, names)
+        metadata = documents.parse(number, values, path=place.path) if values else None
+        if metadata is not None:
+            return metadata
+    return None
+
+
+def _read(store: Store, path: str, names: Sequence[str]) -> dict[str, Any]:
+    """Those of some documents of a node that exist."""
+    if names is documents.NAMES[1]:
+        # These names are plain words: where no array of format 1 is, they may well be directories.
+        names = [name for name in names if store.exists(join_path(path, name))]
+    values = store.get_many([join_path(path, name) for name in names])
+    return {name: value for name, value in zip(names, values, strict=True) if value is not None}
+
+
+def read_children(place: StorePath, zarr_format: int) -> Iterator[tuple[str, Metadata]]:
+    """Names and metadata of the nodes directly below a place, sorted by name."""
+    store, names = place.store, documents.NAMES[zarr_format]
+    children = sorted(name for name in store.list_dir(place.path) if name not in documents.ALL_NAMES)
+    for start in range(0, len(children), _BATCH):
+        batch = children[start : start + _BATCH]
+        keys = [join_path(place.path, child, name) for child in batch for name in names]
+        values = iter(store.get_many(keys))
+        for child in batch:
+            found = {name: value for name in names if (value := next(values)) is not None}
+            path = join_path(place.path, child)
+            metadata = documents.parse(zarr_format, found, path=path) if found else None
+            if metadata is not None:
+                yield child, metadata
+
+
+def node_of(place: StorePath, metadata: Metadata, *, config: Any = None) -> Array | Group:
+    """The array or the group that metadata describes."""
+    if is_array_metadata(metadata):
+        from zarrcore.array import Array
+
+        return Array(metadata, place, config)
+    from zarrcore.group import Group
+
+    return Group(metadata, place)
+
+
+def open_array_node(place: StorePath, zarr_format: int | None = None, *, config: Any = None) -> Array:
+    """The array at a place.
+
+    Raises
+    ------
+    ArrayNotFoundError
+        If there is none.
+    NodeTypeValidationError
+        If there is a group.
+    """
+    metadata = read_node(place, zarr_format)
+    if metadata is None:
+        raise ArrayNotFoundError(f"no array found in {place.store} at path {place.path!r}")
+    if not is_array_metadata(metadata):
+        raise NodeTypeValidationError(f"expected an array in {place.store} at path {place.path!r}, found a group")
+    return node_of(place, metadata, config=config)  # type: ignore[return-value]
+
+
+def open_group_node(
+    place: StorePath, zarr_format: int | None = None, *, use_consolidated: bool | str | None = None
+) -> Group:
+    """The group at a place, with its consolidated metadata if there is any.
+
+    Parameters
+    ----------
+    use_consolidated : bool or str, optional
+        True: it must be there; False: it is left alone; a string: the key that holds it (format 2 only).
+
+    Raises
+    ------
+    GroupNotFoundError
+        If there is no group.
+    NodeTypeValidationError
+        If there is an array.
+    """
+    metadata = read_node(place, zarr_format)
+    if metadata is None:
+        raise GroupNotFoundError(f"no group found in {place.store} at path {place.path!r}")
+    if is_array_metadata(metadata):
+        raise NodeTypeValidationError(f"expected a group in {place.store} at path {place.path!r}, found an array")
+    from zarrcore.consolidated import with_consolidated
+
+    return node_of(place, with_consolidated(place, metadata, use_consolidated))  # type: ignore[return-value]
+
+
+# ---------------------------------------------------------------------------------------------- writing
+
+
+def write_documents(place: StorePath, metadata: Metadata) -> None:
+    """Store the metadata documents of a node, replacing those that are there."""
+    for name, data in metadata.to_documents().items():
+        place.store.set(join_path(place.path, name), data)
+
+
+def create_node(place: StorePath, metadata: Metadata, *, overwrite: bool = False) -> None:
+    """Store a new node and the groups above it that are missing.
+
+    Parameters
+    ----------
+    overwrite : bool
+        Remove what is at the place and below it first.
+
+    Raises
+    ------
+    ContainsArrayError, ContainsGroupError
+        If there is a node already, or an array above the place.
+    """
+    store = place.store
+    store._check_writable()
+    missing = _missing_parents(place, metadata.zarr_format)
+    if overwrite:
+        store.erase_prefix(place.path)
+    else:
+        _refuse_existing(place)
+    for parent in missing:
+        write_documents(parent, GroupMetadata(attributes={}, zarr_format=metadata.zarr_format))
+    write_documents(place, metadata)
+
+
+def _refuse_existing(place: StorePath) -> None:
+    found = read_node(place)
+    if found is None:
+        return
+    if is_array_metadata(found):
+        raise ContainsArrayError(f"an array exists in store {place.store} at path {place.path!r}")
+    raise ContainsGroupError(f"a group exists in store {place.store} at path {place.path!r}")
+
+
+def _missing_parents(place: StorePath, zarr_format: int) -> list[StorePath]:
+    """The places above that have no node yet, from the root down."""
+    missing: list[StorePath] = []
+    while place.path:
+        place = place.parent
+        found = read_node(place, zarr_format)
+        if found is None:
+            missing.append(place)
+        elif is_array_metadata(found):
+            raise ContainsArrayError(
+                f"an array exists in store {place.store} at path {place.path!r}; no node can be created below it"
+            )
+    return missing[::-1]
+
+
+def delete_node(place: StorePath) -> None:
+    """Remove a node and everything below it."""
+    place.store._check_writable()
+    place.store.erase_prefix(place.path)
+
+
+def create_nodes(
+    place: StorePath, nodes: Mapping[str, Metadata], *, overwrite: bool = False
+) -> Iterator[tuple[str, Array | Group]]:
+    """Store many nodes, parents first; the groups between them that are not given are created as well."""
+    checked = {join_path(StorePath(place.store, path).path): metadata for path, metadata in nodes.items()}
+    formats = {metadata.zarr_format for metadata in checked.values()}
+    if len(formats) > 1:
+        raise ValueError(f"all nodes of a hierarchy must have one zarr_format, got {sorted(formats)}")
+    for path in checked:
+        above = path.rpartition("/")[0]
+        while path and above != path:
+            if above in checked and is_array_metadata(checked[above]):
+                raise ValueError(f"{path!r} cannot be created below the array {above!r}")
+            path, above = above, above.rpartition("/")[0]
+    for path in sorted(checked, key=lambda name: (name.count("/"), name)):
+        target = place / path if path else place
+        create_node(target, checked[path], overwrite=overwrite)
+        yield path, node_of(target, checked[path])

@@ -1,0 +1,399 @@
+"""Selections: from what a user writes in brackets to closed-form arithmetic.
+
+Every selection becomes one small :class:`Selection`: for each dimension of the array a progression
+``(start, step, count)`` or an array of indices, and the shape of the result that the user sees.  Nothing here
+knows about stores, codecs or chunks; :mod:`zarrcore.projection` maps a selection onto the chunk grid.
+
+An integer keeps its dimension with a count of one, and ``numpy.newaxis`` adds none, so that the block which
+an engine fills and the result which a user sees differ by axes of length one only: a reshape that never copies.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from zarrcore.errors import BoundsCheckError, VindexInvalidSelectionError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Dim = tuple[int, int, int] | np.ndarray
+    Fields = str | list[str]
+
+__all__ = [
+    "Selection",
+    "basic_selection",
+    "block_selection",
+    "coordinate_selection",
+    "field_dtype",
+    "mask_selection",
+    "orthogonal_selection",
+    "plain_selection",
+    "pop_fields",
+    "vindex_selection",
+]
+
+_ALL = slice(None)
+
+
+class Selection(NamedTuple):
+    """A normalised selection.
+
+    Attributes
+    ----------
+    dims
+        For each dimension ``(start, step, count)`` (the k-th element is ``start + k * step``) or an int64 array
+        of non-negative indices.  For points: one flat int64 array per dimension, all of the same length.
+    block
+        Shape of the block an engine fills: every dimension is kept.  For points ``(number of points,)``.
+    shape
+        Shape of the result as the user sees it.
+    points
+        True if the indices of the dimensions belong together one by one (``vindex``).
+    """
+
+    dims: tuple[Dim, ...]
+    block: tuple[int, ...]
+    shape: tuple[int, ...]
+    points: bool = False
+
+
+# ---------------------------------------------------------------------------------------------- fields
+
+
+def pop_fields(selection: Any) -> tuple[Fields | None, Any]:
+    """Split field names from the rest of a selection.
+
+    Examples
+    --------
+    >>> pop_fields(("a", slice(0, 3)))
+    ('a', slice(0, 3, None))
+    >>> pop_fields("a")
+    ('a', ())
+    """
+    if isinstance(selection, str):
+        return selection, ()
+    if isinstance(selection, list) and selection and all(isinstance(item, str) for item in selection):
+        return list(selection), ()
+    if not isinstance(selection, tuple):
+        return None, selection
+    names = [item for item in selection if isinstance(item, str)]
+    if not names:
+        return None, selection
+    rest = tuple(item for item in selection if not isinstance(item, str))
+    return names[0] if len(names) == 1 else names, rest[0] if len(rest) == 1 else rest
+
+
+def field_dtype(fields: Fields | None, dtype: np.dtype) -> np.dtype:
+    """Data type of the result when `fields` are taken out of items of type `dtype`."""
+    if fields is None or (not isinstance(fields, str) and len(fields) == 0):
+        return dtype
+    if not isinstance(fields, (str, list, tuple)):
+        raise IndexError(f"fields: expected a string or a list of strings, got {fields!r}")
+    if dtype.names is None:
+        raise IndexError(f"fields: the data type {dtype} has no fields, got {fields!r}")
+    wanted = [fields] if isinstance(fields, str) else list(fields)
+    unknown = [name for name in wanted if name not in dtype.names]
+    if unknown:
+        raise IndexError(f"fields: unknown {unknown!r}; the data type has {list(dtype.names)!r}")
+    if isinstance(fields, str):
+        return dtype[fields]
+    return np.dtype([(name, dtype[name]) for name in wanted])
+
+
+# ---------------------------------------------------------------------------------------------- kinds of items
+
+
+def _is_integer(item: Any) -> bool:
+    if isinstance(item, (bool, np.bool_)):
+        return False
+    if isinstance(item, (int, np.integer)):
+        return True
+    if isinstance(item, np.ndarray):
+        return item.ndim == 0 and item.dtype.kind in "iu"
+    return hasattr(item, "__index__") and not hasattr(item, "shape")
+
+
+def _is_index_array(item: Any) -> bool:
+    """True for lists and array-likes (not scalars) that select by position or by mask."""
+    if isinstance(item, (list, range)):
+        return True
+    shape = getattr(item, "shape", None)
+    return shape is not None and hasattr(item, "dtype") and len(shape) > 0
+
+
+def _as_index_array(item: Any) -> np.ndarray:
+    array = np.asarray(item)
+    if array.size == 0 and not hasattr(item, "dtype"):
+        array = array.astype(np.int64)  # an empty list selects nothing
+    if array.dtype.kind not in "iub":
+        raise IndexError(f"indices: expected integers or booleans, got an array of {array.dtype}")
+    return array
+
+
+def _integer(item: Any, length: int) -> int:
+    index = operator.index(item)
+    wrapped = index + length if index < 0 else index
+    if not 0 <= wrapped < length:
+        raise BoundsCheckError(f"index {index} is out of bounds for a dimension of length {length}")
+    return wrapped
+
+
+def _progression(item: slice, length: int) -> tuple[int, int, int]:
+    start, stop, step = item.indices(length)
+    count = len(range(start, stop, step))
+    return (start, step, count) if count else (0, 1, 0)
+
+
+def _indices(array: np.ndarray, length: int) -> np.ndarray:
+    """Non-negative int64 indices, checked against the dimension before any cast could wrap."""
+    if array.size == 0:
+        return array.astype(np.int64)
+    low, high = int(array.min()), int(array.max())
+    if low < -length or high >= length:
+        worst = high if high >= length else low
+        raise BoundsCheckError(f"index {worst} is out of bounds for a dimension of length {length}")
+    array = array.astype(np.int64, copy=False)
+    return np.where(array < 0, array + length, array) if low < 0 else array
+
+
+def _flags(array: np.ndarray, length: int) -> np.ndarray:
+    if array.ndim != 1:
+        raise IndexError(f"orthogonal indexing: a boolean array must have 1 dimension, got {array.ndim}")
+    if array.shape[0] != length:
+        raise IndexError(f"boolean array has length {array.shape[0]}, the dimension {length}")
+    return np.flatnonzero(array).astype(np.int64, copy=False)
+
+
+def _refuse(item: Any, kind: str) -> IndexError:
+    if isinstance(item, (bool, np.bool_)):
+        return IndexError(f"{kind} indexing: a boolean scalar is not an index, got {item!r}")
+    if isinstance(item, (float, np.floating)):
+        return IndexError(f"{kind} indexing: only integers are valid indices, got {item!r}")
+    return IndexError(f"{kind} indexing: unsupported selection item {item!r} ({type(item).__name__})")
+
+
+# ---------------------------------------------------------------------------------------------- expanding
+
+
+def _expand(selection: Any, ndim: int) -> list[Any]:
+    """Replace the ellipsis and append full slices; ``None`` (newaxis) items stay where they are."""
+    items = list(selection) if isinstance(selection, tuple) else [selection]
+    dots = [k for k, item in enumerate(items) if item is Ellipsis]
+    if len(dots) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    used = sum(1 for item in items if item is not None and item is not Ellipsis)
+    if used > ndim:
+        raise IndexError(f"too many indices: the array has {ndim} dimensions, {used} were indexed")
+    missing = [_ALL] * (ndim - used)
+    if not dots:
+        return items + missing
+    return items[: dots[0]] + missing + items[dots[0] + 1 :]
+
+
+def basic_selection(selection: Any, shape: Sequence[int]) -> Selection:
+    """Integers, slices with any step, an ellipsis and newaxis, with the semantics of numpy."""
+    dims: list[Dim] = []
+    result: list[int] = []
+    for item in _expand(selection, len(shape)):
+        if item is None:
+            result.append(1)
+        elif isinstance(item, slice):
+            dim = _progression(item, shape[len(dims)])
+            dims.append(dim)
+            result.append(dim[2])
+        elif _is_integer(item):
+            dims.append((_integer(item, shape[len(dims)]), 1, 1))
+        else:
+            raise _refuse(item, "basic")
+    return Selection(tuple(dims), tuple(dim[2] for dim in dims), tuple(result))
+
+
+def orthogonal_selection(selection: Any, shape: Sequence[int]) -> Selection:
+    """One integer, slice, integer array or boolean array for each dimension, combined as an outer product."""
+    dims: list[Dim] = []
+    block: list[int] = []
+    result: list[int] = []
+    for item in _expand(selection, len(shape)):
+        if item is None:
+            result.append(1)
+            continue
+        dim, keep = _orthogonal_dim(item, shape[len(dims)])
+        dims.append(dim)
+        block.append(dim[2] if isinstance(dim, tuple) else len(dim))
+        if keep:
+            result.append(block[-1])
+    return Selection(tuple(dims), tuple(block), tuple(result))
+
+
+def _orthogonal_dim(item: Any, length: int) -> tuple[Dim, bool]:
+    """The dimension's selection, and whether the dimension is kept in the result."""
+    if isinstance(item, slice):
+        return _progression(item, length), True
+    if _is_integer(item):
+        return (_integer(item, length), 1, 1), False
+    if not _is_index_array(item):
+        raise _refuse(item, "orthogonal")
+    array = _as_index_array(item)
+    if array.dtype.kind == "b":
+        return _flags(array, length), True
+    if array.ndim != 1:
+        raise IndexError(f"orthogonal indexing: an integer array must have 1 dimension, got {array.ndim}")
+    return _indices(array, length), True
+
+
+# ---------------------------------------------------------------------------------------------- points
+
+
+def coordinate_selection(selection: Any, shape: Sequence[int]) -> Selection:
+    """One integer array for each dimension, broadcast together; single integers give a result of shape (1,)."""
+    items = selection if isinstance(selection, tuple) else (selection,)
+    if len(items) != len(shape) or not items:
+        raise IndexError(
+            f"coordinate selection: expected one integer array for each of the {len(shape)} dimensions, "
+            f"got {len(items)}"
+        )
+    arrays = []
+    for item, length in zip(items, shape, strict=True):
+        if not (_is_integer(item) or _is_index_array(item)):
+            raise _refuse(item, "coordinate")
+        array = np.asarray(item) if _is_integer(item) else _as_index_array(item)
+        if array.dtype.kind == "b":
+            raise IndexError("coordinate selection: expected integer arrays, got a boolean array")
+        arrays.append(_indices(array, length))
+    return _points(arrays)
+
+
+def _points(arrays: Sequence[np.ndarray]) -> Selection:
+    try:
+        together = np.broadcast_arrays(*arrays)
+    except ValueError:
+        shapes = ", ".join(str(array.shape) for array in arrays)
+        raise IndexError(f"coordinate selection: shapes {shapes} cannot be broadcast together") from None
+    result = together[0].shape or (1,)
+    flat = tuple(np.ascontiguousarray(array).reshape(-1) for array in together)
+    return Selection(flat, (flat[0].size,), result, points=True)
+
+
+def mask_selection(mask: Any, shape: Sequence[int]) -> Selection:
+    """The points where a boolean array of the array's own shape is true."""
+    if isinstance(mask, tuple) and len(mask) == 1:
+        mask = mask[0]
+    array = np.asarray(mask)
+    if array.dtype != np.bool_ or array.shape != tuple(shape):
+        raise IndexError(
+            f"mask selection: expected a boolean array of shape {tuple(shape)}, "
+            f"got {array.dtype} of shape {array.shape}"
+        )
+    if array.ndim == 0:
+        count = int(array)
+        return Selection((), (count,), (count,), points=True)
+    return _points([axis.astype(np.int64, copy=False) for axis in np.nonzero(array)])
+
+
+def vindex_selection(selection: Any, shape: Sequence[int]) -> Selection:
+    """What ``array.vindex`` accepts: integer arrays for all dimensions, or one boolean mask."""
+    items = selection if isinstance(selection, tuple) else (selection,)
+    if len(items) == 1 and _is_index_array(items[0]):
+        array = _as_index_array(items[0])
+        if array.dtype.kind == "b":
+            if array.shape != tuple(shape):
+                raise VindexInvalidSelectionError(
+                    f"vectorised indexing: the mask has shape {array.shape}, the array {tuple(shape)}"
+                )
+            return mask_selection(array, shape)
+    if len(items) != len(shape) or not all(_is_integer(i) or _is_index_array(i) for i in items):
+        raise VindexInvalidSelectionError(
+            "vectorised indexing takes one integer array for each dimension or a single boolean mask, "
+            f"got {selection!r} for {len(shape)} dimensions"
+        )
+    arrays = [item if _is_integer(item) else _as_index_array(item) for item in items]
+    if any(isinstance(array, np.ndarray) and array.dtype.kind == "b" for array in arrays):
+        raise VindexInvalidSelectionError(
+            "vectorised indexing: a boolean array can only be used alone, with the array's own shape"
+        )
+    return coordinate_selection(tuple(arrays), shape)
+
+
+# ---------------------------------------------------------------------------------------------- blocks
+
+
+def block_selection(selection: Any, shape: Sequence[int], chunks: Sequence[int | Sequence[int]]) -> Selection:
+    """Whole chunks, picked by their position in the chunk grid with integers and slices of step 1.
+
+    Parameters
+    ----------
+    chunks
+        For each dimension the chunk length, or the lengths of all chunks where they differ.
+    """
+    items = _expand(selection, len(shape))
+    if any(item is None for item in items):
+        raise IndexError("block indexing: newaxis is not supported")
+    dims = tuple(
+        _block_dim(item, length, edges) for item, length, edges in zip(items, shape, chunks, strict=True)
+    )
+    block = tuple(dim[2] for dim in dims)
+    return Selection(dims, block, block)
+
+
+def _block_dim(item: Any, length: int, edges: int | Sequence[int]) -> tuple[int, int, int]:
+    bounds = None if isinstance(edges, int) else np.concatenate(([0], np.cumsum(edges)))
+    if bounds is None:
+        count = -(-length // edges) if edges else 0
+    else:
+        count = int(np.searchsorted(bounds, length, side="left"))
+    if isinstance(item, slice):
+        if item.step not in (None, 1):
+            raise IndexError(f"block indexing: slices must have step 1, got {item.step}")
+        first, last, _ = item.indices(count)
+        if first >= count and item.start is not None and item.start >= count:
+            raise BoundsCheckError(f"block {item.start} is out of bounds for a dimension of {count} chunks")
+    elif _is_integer(item):
+        index = operator.index(item)
+        first = index + count if index < 0 else index
+        if not 0 <= first < count:
+            raise BoundsCheckError(f"block {index} is out of bounds for a dimension of {count} chunks")
+        last = first + 1
+    else:
+        raise _refuse(item, "block")
+    if last <= first:
+        return (0, 1, 0)
+    start, stop = (
+        (first * edges, last * edges) if bounds is None else (int(bounds[first]), int(bounds[last]))
+    )
+    return (start, 1, min(stop, length) - start)
+
+
+# ---------------------------------------------------------------------------------------------- a[...]
+
+
+def plain_selection(selection: Any, shape: Sequence[int]) -> Selection:
+    """What ``array[...]`` means: basic where possible, points for pure fancy indexing, orthogonal otherwise.
+
+    Mixing several index arrays with slices is refused, since numpy and orthogonal indexing disagree there.
+    """
+    items = selection if isinstance(selection, tuple) else (selection,)
+    arrays = [item for item in items if _is_index_array(item)]
+    if not arrays:
+        return basic_selection(selection, shape)
+    if len(arrays) == len(items) == 1:
+        array = _as_index_array(arrays[0])
+        if array.dtype.kind == "b" and array.ndim > 1:
+            return vindex_selection(array, shape)
+        if array.dtype.kind != "b" and len(shape) == 1:
+            return vindex_selection(array, shape)
+    if len(items) == len(shape) and all(_is_integer(item) or _is_index_array(item) for item in items):
+        flags = [_as_index_array(item).dtype.kind == "b" for item in arrays]
+        if not any(flags):
+            return vindex_selection(tuple(items), shape)
+        if len(arrays) == len(items):
+            return orthogonal_selection(tuple(items), shape)
+    if len(arrays) == 1:
+        return orthogonal_selection(tuple(items), shape)
+    raise IndexError(
+        "several index arrays together with slices are ambiguous here; use .oindex (outer product) "
+        "or .vindex (point by point)"
+    )

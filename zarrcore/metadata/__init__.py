@@ -1,0 +1,30 @@
+"""Metadata documents: parse, validate, serialise.  Nothing here touches a store."""
+
+from __future__ import annotations
+
+from zarrcore.metadata.common import ArrayMetadata
+from zarrcore.metadata.consolidated import ConsolidatedMetadata
+from zarrcore.metadata.documents import dump_document, load_document, parse_attributes
+from zarrcore.metadata.group import ZGROUP_JSON, ZMETADATA_V2_JSON, GroupMetadata
+from zarrcore.metadata.parse import parse_v2_array, parse_v2_group, parse_v3_node
+from zarrcore.metadata.v2 import ZARRAY_JSON, ZATTRS_JSON, ArrayV2Metadata
+from zarrcore.metadata.v3 import ZARR_JSON, ArrayV3Metadata
+
+__all__ = [
+    "ZARRAY_JSON",
+    "ZARR_JSON",
+    "ZATTRS_JSON",
+    "ZGROUP_JSON",
+    "ZMETADATA_V2_JSON",
+    "ArrayMetadata",
+    "ArrayV2Metadata",
+    "ArrayV3Metadata",
+    "ConsolidatedMetadata",
+    "GroupMetadata",
+    "dump_document",
+    "load_document",
+    "parse_attributes",
+    "parse_v2_array",
+    "parse_v2_group",
+    "parse_v3_node",
+]

@@ -1,0 +1,145 @@
+"""What array metadata of all formats have in common."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from zarrcore.codecs.base import ArraySpec
+from zarrcore.codecs.sharding import ShardingCodec
+from zarrcore.codecs.transpose import TransposeCodec
+from zarrcore.metadata.documents import dump_document
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from zarrcore.codecs.chain import CodecChain
+    from zarrcore.dtypes import ZDType
+    from zarrcore.grids import ChunkGrid
+    from zarrcore.keys import ChunkKeyEncoding
+
+__all__ = ["ArrayMetadata"]
+
+
+class ArrayMetadata:
+    """Base class of array metadata: the view of one model that the rest of the library works with.
+
+    Attributes
+    ----------
+    grid : ChunkGrid
+        The chunk grid.
+    key_encoding : ChunkKeyEncoding
+        Chunk coordinates -> keys.
+    zdtype : ZDType
+        The data type.
+    """
+
+    shape: tuple[int, ...]
+    fill_value: Any
+    attributes: dict[str, Any]
+    _chain: CodecChain
+
+    @property
+    def grid(self) -> ChunkGrid:
+        """The chunk grid."""
+        raise NotImplementedError
+
+    @property
+    def key_encoding(self) -> ChunkKeyEncoding:
+        """The chunk key encoding."""
+        raise NotImplementedError
+
+    @property
+    def zdtype(self) -> ZDType:
+        """The data type."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """The metadata as one JSON object."""
+        raise NotImplementedError
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @cached_property
+    def np_dtype(self) -> np.dtype[Any]:
+        """The data type of arrays in memory."""
+        return self.zdtype.to_native_dtype()  # type: ignore[no-any-return]
+
+    @cached_property
+    def fill_bytes(self) -> bytes | None:
+        """One item of the fill value as it is in memory; None without one, or for items of variable length."""
+        from zarrcore.dtypes import scalar_to_bytes
+
+        if self.fill_value is None or self.zdtype.item_size is None:
+            return None
+        return scalar_to_bytes(self.zdtype, self.fill_value)
+
+    @property
+    def fill_scalar(self) -> Any:
+        """What chunks that do not exist are filled with: the fill value, or the data type's default without one."""
+        return self.zdtype.default_scalar() if self.fill_value is None else self.fill_value
+
+    def chain(self) -> CodecChain:
+        """The codec chain, resolved for the chunks of this array."""
+        return self._chain
+
+    def chunk_spec(self, coords: tuple[int, ...] | None = None) -> ArraySpec:
+        """The chunk at `coords`, or any chunk of a regular grid.
+
+        Parameters
+        ----------
+        coords : tuple of int, optional
+            Chunk coordinates.  Default: those of the first chunk.
+        """
+        return ArraySpec(self.grid.shape_of(coords or (0,) * self.ndim), self.zdtype, self.fill_scalar)
+
+    @property
+    def sharding_codec(self) -> ShardingCodec | None:
+        """The sharding codec, or None if chunks are not shards."""
+        chain = self.chain()
+        codec = chain.array_bytes
+        transposed_only = all(isinstance(step, TransposeCodec) for step in chain.array_array)
+        return codec if isinstance(codec, ShardingCodec) and transposed_only else None
+
+    @property
+    def inner_codecs(self) -> tuple[Any, ...]:
+        """The codecs of the innermost unit that is read on its own: of inner chunks where there are shards."""
+        codec = self.sharding_codec
+        return self.chain().codecs if codec is None else codec.codecs
+
+    def encode_chunk_key(self, chunk_coords: tuple[int, ...]) -> str:
+        """The key of a chunk, relative to the array."""
+        return self.key_encoding.encode(chunk_coords)
+
+    def _regular_chunk_shape(self, what: str) -> tuple[int, ...]:
+        if not self.grid.is_regular:
+            raise NotImplementedError(
+                f"`{what}` has no meaning for a {self.grid.name} chunk grid: its chunks have different shapes"
+            )
+        return self.grid.shape_of((0,) * self.ndim)
+
+    def __eq__(self, other: object) -> bool:
+        # By what is stored: a NaN fill value is equal to itself.
+        if not isinstance(other, ArrayMetadata) or type(self) is not type(other):
+            return NotImplemented
+        return _canonical(self) == _canonical(other)
+
+    def __hash__(self) -> int:
+        return hash(_canonical(self))
+
+    def to_documents(self) -> dict[str, bytes]:
+        """The metadata as it is stored: name of each document -> its bytes."""
+        raise NotImplementedError
+
+
+def _canonical(metadata: ArrayMetadata) -> str:
+    return json.dumps(metadata.to_dict(), sort_keys=True)
+
+
+def dump(name: str, document: dict[str, Any]) -> dict[str, bytes]:
+    """One document, serialised, under its name."""
+    return {name: dump_document(document, where=name)}

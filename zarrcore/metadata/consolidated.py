@@ -1,0 +1,201 @@
+"""Consolidated metadata: the documents of all nodes below a group, in one document.
+
+Format 2 keeps them in ``.zmetadata``, format 3 in the member ``consolidated_metadata`` of the group's document, as
+zarr-python writes them.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from zarrcore._validate import at, choice, describe, integer, mapping
+from zarrcore.errors import MetadataValidationError
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from zarrcore.metadata.group import GroupMetadata
+
+__all__ = ["ConsolidatedMetadata"]
+
+class _Nodes(Mapping[str, Any]):
+    """Path -> metadata of a node, each parsed when it is first asked for.
+
+    A store of thousands of arrays opens in the time that the few take which are used.
+    """
+
+    def __init__(self, documents: Mapping[str, Mapping[str, Any]]) -> None:
+        self._documents = documents
+        self._parsed: dict[str, Any] = {}
+
+    def __getitem__(self, path: str) -> Any:
+        if path not in self._parsed:
+            document = self._documents[path]
+            with at(f"consolidated_metadata.metadata.{path}"):
+                self._parsed[path] = _parse_node(document)
+        return self._parsed[path]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._documents)
+
+    def __len__(self) -> int:
+        return len(self._documents)
+
+    def __contains__(self, path: object) -> bool:
+        return path in self._documents
+
+    def __repr__(self) -> str:
+        return f"<metadata of {len(self)} nodes>"
+
+
+@dataclass(frozen=True)
+class ConsolidatedMetadata:
+    """The metadata of all nodes below a group.
+
+    Parameters
+    ----------
+    metadata : mapping of str to metadata
+        Path of each node relative to the group, of nodes at any depth -> its metadata.
+    """
+
+    kind: ClassVar[str] = "inline"
+    must_understand: ClassVar[bool] = False
+
+    metadata: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        paths = sorted(self.metadata, key=_path_order)
+        for path in paths:
+            _check_path(path)
+        if not isinstance(self.metadata, _Nodes):
+            object.__setattr__(self, "metadata", {path: self.metadata[path] for path in paths})
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Parse the ``consolidated_metadata`` member of a format 3 group.
+
+        Nodes are parsed when they are asked for, so that is when a node that is not valid is found.
+
+        Raises
+        ------
+        MetadataValidationError
+            If the form is not known, or a path leads out of the group.
+        """
+        choice(data.get("kind"), "kind", ("inline",))
+        members = mapping(data.get("metadata"), "metadata")
+        return cls(_Nodes({path: mapping(item, f"metadata.{path}") for path, item in _in_order(members)}))
+
+    @classmethod
+    def from_zmetadata(cls, data: Mapping[str, Any], *, where: str | None = ".zmetadata") -> Self:
+        """Parse a ``.zmetadata`` document of format 2.
+
+        Parameters
+        ----------
+        data : dict
+            The document.
+        where : str, optional
+            Its store key, for messages.
+        """
+        with at(key=where):
+            integer(data.get("zarr_consolidated_format"), "zarr_consolidated_format", 1, 1)
+            members = mapping(data.get("metadata"), "metadata")
+            nodes: dict[str, dict[str, Any]] = {}
+            attributes: dict[str, Any] = {}
+            for key, item in members.items():
+                path, _, name = key.rpartition("/")
+                if name == ".zattrs":
+                    attributes[path] = mapping(item, f"metadata.{key}")
+                elif name in (".zarray", ".zgroup") and path:
+                    if path in nodes:
+                        raise MetadataValidationError("is both an array and a group", where=f"metadata.{path}")
+                    node_type = "array" if name == ".zarray" else "group"
+                    nodes[path] = {**mapping(item, f"metadata.{key}"), "node_type": node_type}
+            for path in nodes.keys() & attributes.keys():
+                nodes[path]["attributes"] = attributes[path]
+            return cls(_Nodes(dict(_in_order(nodes))))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The ``consolidated_metadata`` member of a format 3 group."""
+        nodes = {path: _without_consolidated(self.metadata[path]).to_dict() for path in self._paths()}
+        return {"kind": self.kind, "must_understand": False, "metadata": nodes}
+
+    def to_zmetadata(self, group: GroupMetadata) -> dict[str, Any]:
+        """The ``.zmetadata`` document of `group`."""
+        documents: dict[str, Any] = {".zgroup": {"zarr_format": 2}, ".zattrs": dict(group.attributes)}
+        for path in self._paths():
+            node = self.metadata[path].to_dict()
+            documents[f"{path}/.zattrs"] = node.pop("attributes", {})
+            node.pop("consolidated_metadata", None)
+            documents[f"{path}/{'.zarray' if 'shape' in node else '.zgroup'}"] = node
+        return {"metadata": documents, "zarr_consolidated_format": 1}
+
+    @property
+    def flattened_metadata(self) -> dict[str, Any]:
+        """Path of each node below the group -> its metadata."""
+        return {path: self.metadata[path] for path in self._paths()}
+
+    def children(self) -> Iterator[str]:
+        """Names of the nodes directly in the group, nodes that only deeper paths imply included."""
+        return iter(dict.fromkeys(path.partition("/")[0] for path in self._paths()))
+
+    def below(self, path: str) -> ConsolidatedMetadata:
+        """The consolidated metadata of the group at `path` below this group."""
+        prefix = f"{path}/"
+        nodes = self.metadata
+        if isinstance(nodes, _Nodes):
+            documents = nodes._documents
+            return ConsolidatedMetadata(_Nodes({p[len(prefix) :]: documents[p] for p in nodes if p.startswith(prefix)}))
+        return ConsolidatedMetadata({p[len(prefix) :]: nodes[p] for p in nodes if p.startswith(prefix)})
+
+    def _paths(self) -> list[str]:
+        return list(self.metadata)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ConsolidatedMetadata):
+            return NotImplemented
+        return dict(self.flattened_metadata) == dict(other.flattened_metadata)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._paths()))
+
+
+def _parse_node(document: Mapping[str, Any]) -> Any:
+    """The metadata of one node; in format 2 ``node_type`` says which document it is from."""
+    from zarrcore.metadata.group import GroupMetadata
+    from zarrcore.metadata.v2 import ArrayV2Metadata
+    from zarrcore.metadata.v3 import ArrayV3Metadata
+
+    zarr_format = integer(document.get("zarr_format"), "zarr_format", 2, 3)
+    default = "array" if zarr_format == 2 and "shape" in document else "group" if zarr_format == 2 else None
+    node_type = choice(document.get("node_type", default), "node_type", ("array", "group"))
+    # What is below a group is known from this document already; a copy inside the group would be a second truth.
+    own = {name: value for name, value in document.items() if name != "consolidated_metadata"}
+    if zarr_format == 2:
+        own.pop("node_type", None)
+    if node_type == "group":
+        return GroupMetadata.from_dict(own, where=None)
+    return (ArrayV2Metadata if zarr_format == 2 else ArrayV3Metadata).from_dict(own, where=None)
+
+
+def _without_consolidated(node: Any) -> Any:
+    from dataclasses import replace
+
+    return replace(node, consolidated_metadata=None) if getattr(node, "consolidated_metadata", None) else node
+
+
+def _in_order(nodes: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    return sorted(nodes.items(), key=lambda item: _path_order(item[0]))
+
+
+def _path_order(path: str) -> tuple[int, str, str]:
+    """Groups before what is in them, then by name: the same nodes always make the same document."""
+    return path.count("/"), unicodedata.normalize("NFKC", path).casefold(), path
+
+
+def _check_path(path: str) -> None:
+    parts = path.split("/")
+    if any(not part or not part.strip(".") or "\0" in part or "\\" in part for part in parts):
+        raise MetadataValidationError(f"expected a path of node names, got {describe(path)}", where="metadata")

@@ -1,0 +1,141 @@
+"""JSON documents: bytes -> values and back, strictly (RFC 8259; Zarr v3, "Metadata")."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zarrcore._validate import describe, mapping
+from zarrcore.config import config
+from zarrcore.errors import MetadataValidationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["dump_document", "json_value", "load_document", "parse_attributes", "refuse_nan"]
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def load_document(data: bytes | bytearray | memoryview, *, where: str) -> dict[str, Any]:
+    """Parse a metadata document.
+
+    Parameters
+    ----------
+    data : bytes-like
+        The stored value.
+    where : str
+        Its store key, for messages.
+
+    Returns
+    -------
+    dict
+        The document.  The tokens ``NaN``, ``Infinity`` and ``-Infinity``, which are no JSON but which other writers
+        put into attributes and format 2 fill values, come back as floats: whoever reads a member judges it.
+
+    Raises
+    ------
+    MetadataValidationError
+        If the value is not UTF-8, not JSON, no object, has the same name twice in one object, or is nested too deeply.
+    """
+    raw = bytes(data).removeprefix(_BYTE_ORDER_MARK)  # RFC 8259, 8.1: a parser may ignore it
+    try:
+        document = json.loads(raw.decode("utf-8"), object_pairs_hook=_unique)
+    except UnicodeDecodeError as error:
+        raise MetadataValidationError(f"not UTF-8: {error}", key=where) from error
+    except RecursionError as error:
+        raise MetadataValidationError("nested too deeply", key=where) from error
+    except MetadataValidationError as error:
+        raise MetadataValidationError(error.reason, key=where) from None
+    except ValueError as error:
+        raise MetadataValidationError(f"not valid JSON: {error}", key=where) from error
+    if not isinstance(document, dict):
+        raise MetadataValidationError(f"expected a JSON object, got {describe(document)}", key=where)
+    return document
+
+
+def dump_document(document: Mapping[str, Any], *, where: str) -> bytes:
+    """Serialise a metadata document, indented as the configuration ``json_indent`` says.
+
+    Raises
+    ------
+    MetadataValidationError
+        If a value is NaN or infinite, which JSON cannot say.
+    """
+    refuse_nan(document, where)
+    try:
+        return json.dumps(document, indent=config.get("json_indent", 2), allow_nan=False).encode()
+    except RecursionError as error:
+        raise MetadataValidationError("nested too deeply", key=where) from error
+
+
+def parse_attributes(attributes: object) -> dict[str, Any]:
+    """User attributes as plain JSON values; None is no attributes."""
+    if attributes is None:
+        return {}
+    return {_key(name, "attributes"): json_value(value, f"attributes.{name}") for name, value in _items(attributes)}
+
+
+def json_value(value: Any, where: str) -> Any:
+    """`value` as JSON would give it back: tuples as lists, NumPy scalars as Python's.
+
+    Raises
+    ------
+    TypeError
+        If JSON has no such value.
+    """
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return _plain(value)
+    if isinstance(value, (list, tuple)):
+        return [json_value(item, f"{where}[{i}]") for i, item in enumerate(value)]
+    if isinstance(value, dict):
+        return {_key(name, where): json_value(item, f"{where}.{name}") for name, item in value.items()}
+    if isinstance(value, (np.bool_, np.integer, np.floating)):
+        return value.item()
+    raise TypeError(f"{where}: {type(value).__name__} is not a JSON value: {describe(value)}")
+
+
+def refuse_nan(value: Any, where: str) -> None:
+    """Check that `value` holds neither NaN nor infinities.
+
+    JSON has no numbers for them, and what other programs make of the tokens differs.
+    """
+    if isinstance(value, float) and not math.isfinite(value):
+        raise MetadataValidationError(f"{where}: JSON has no number {value}; write it as a string or leave it out")
+    if isinstance(value, dict):
+        for name, item in value.items():
+            refuse_nan(item, f"{where}: {name}" if ": " not in where else f"{where}.{name}")
+    elif isinstance(value, (list, tuple)):
+        for i, item in enumerate(value):
+            refuse_nan(item, f"{where}[{i}]")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise MetadataValidationError(f"the name {describe(twice)} stands twice in one object")
+    return found
+
+
+def _items(attributes: object) -> Any:
+    as_dict = getattr(attributes, "asdict", None)
+    return mapping(as_dict() if callable(as_dict) else attributes, "attributes").items()
+
+
+def _key(name: Any, where: str) -> str:
+    if not isinstance(name, str):
+        raise TypeError(f"{where}: expected names that are strings, got {name!r}")
+    return str(name)
+
+
+def _plain(value: Any) -> Any:
+    """The value without a subclass, such as that of ``numpy.float64`` or of an enumeration."""
+    for plain in (bool, int, float, str):
+        if isinstance(value, plain):
+            return value if type(value) is plain else plain(value)
+    return value

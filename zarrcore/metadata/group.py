@@ -1,0 +1,117 @@
+"""Group metadata of formats 2 and 3."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from zarrcore._validate import at, document, fail, integer, mapping
+from zarrcore.errors import MetadataValidationError
+from zarrcore.metadata.common import dump
+from zarrcore.metadata.consolidated import ConsolidatedMetadata
+from zarrcore.metadata.documents import parse_attributes
+from zarrcore.metadata.v2 import ZATTRS_JSON
+from zarrcore.metadata.v3 import ZARR_JSON, check_node, parse_extra_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Self
+
+__all__ = ["GROUP_METADATA_KEYS", "ZGROUP_JSON", "ZMETADATA_V2_JSON", "GroupMetadata"]
+
+ZGROUP_JSON, ZMETADATA_V2_JSON = ".zgroup", ".zmetadata"
+
+GROUP_METADATA_KEYS = frozenset({"zarr_format", "node_type", "attributes", "consolidated_metadata"})
+"""The known members of a group document; zarr-python added ``consolidated_metadata``."""
+
+
+@dataclass(frozen=True)
+class GroupMetadata:
+    """Metadata of a group.
+
+    Parameters
+    ----------
+    attributes : dict, optional
+        User attributes.
+    zarr_format : {3, 2}
+        The format.
+    consolidated_metadata : ConsolidatedMetadata, optional
+        The metadata of all nodes below the group.
+    extra_fields : dict, optional
+        Further members of the document; in format 3 each is an object with ``"must_understand": false``.
+    """
+
+    node_type: ClassVar[str] = "group"
+
+    attributes: dict[str, Any] = field(default_factory=dict)
+    zarr_format: int = 3
+    consolidated_metadata: ConsolidatedMetadata | None = None
+    extra_fields: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "attributes", parse_attributes(self.attributes))
+        object.__setattr__(self, "zarr_format", integer(self.zarr_format, "zarr_format", 2, 3))
+        extra = dict(self.extra_fields or {})
+        if self.zarr_format == 3:
+            extra = parse_extra_fields(extra, GROUP_METADATA_KEYS)
+        object.__setattr__(self, "extra_fields", extra)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], *, where: str | None = None) -> Self:
+        """Parse a ``zarr.json`` document of a group, or a ``.zgroup`` document with its ``attributes``.
+
+        Parameters
+        ----------
+        data : dict
+            The document.
+        where : str, optional
+            Its store key, for messages.
+
+        Raises
+        ------
+        MetadataValidationError
+            If the document is not valid.
+        NodeTypeValidationError
+            If the document is that of an array.
+        """
+        with document(where):
+            zarr_format = integer(data.get("zarr_format"), "zarr_format", 2, 3)
+            if zarr_format == 3:
+                check_node(data, "group")
+            attributes = dict(mapping(data.get("attributes", {}), "attributes"))
+            extra = {name: value for name, value in data.items() if name not in GROUP_METADATA_KEYS}
+            return cls(attributes, zarr_format, _parse_consolidated(data, zarr_format), extra)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The metadata as one JSON object, in format 3 the ``zarr.json`` document."""
+        data: dict[str, Any] = {"attributes": dict(self.attributes), "zarr_format": self.zarr_format}
+        if self.zarr_format == 3:
+            if self.consolidated_metadata is not None:
+                data["consolidated_metadata"] = self.consolidated_metadata.to_dict()
+            data["node_type"] = "group"
+        return data | self.extra_fields
+
+    def to_documents(self) -> dict[str, bytes]:
+        """The metadata as it is stored: name of each document -> its bytes."""
+        if self.zarr_format == 3:
+            return dump(ZARR_JSON, self.to_dict())
+        documents = dump(ZGROUP_JSON, {"zarr_format": 2} | self.extra_fields) | dump(ZATTRS_JSON, self.attributes)
+        if self.consolidated_metadata is not None:
+            documents |= dump(ZMETADATA_V2_JSON, self.consolidated_metadata.to_zmetadata(self))
+        return documents
+
+    def update_attributes(self, attributes: dict[str, Any]) -> Self:
+        """The metadata of the same group with other attributes."""
+        return replace(self, attributes=attributes)
+
+
+def _parse_consolidated(data: Mapping[str, Any], zarr_format: int) -> ConsolidatedMetadata | None:
+    found = data.get("consolidated_metadata")
+    if found is None or zarr_format == 2:
+        return None
+    with at("consolidated_metadata"):
+        if not isinstance(found, dict):
+            fail(None, "an object", found)
+        if found.get("kind") != "inline" and found.get("must_understand") is False:
+            return None  # another way to consolidate, which need not be understood: the documents are still there
+        return ConsolidatedMetadata.from_dict(found)

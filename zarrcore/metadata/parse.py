@@ -1,0 +1,78 @@
+"""Stored values -> metadata of nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from zarrcore.metadata.consolidated import ConsolidatedMetadata
+from zarrcore.metadata.documents import load_document
+from zarrcore.metadata.group import ZGROUP_JSON, ZMETADATA_V2_JSON, GroupMetadata
+from zarrcore.metadata.v2 import ZARRAY_JSON, ZATTRS_JSON, ArrayV2Metadata
+from zarrcore.metadata.v3 import ZARR_JSON, ArrayV3Metadata
+
+if TYPE_CHECKING:
+    Buffer = bytes | bytearray | memoryview
+
+__all__ = ["parse_v2_array", "parse_v2_group", "parse_v3_node"]
+
+
+def parse_v3_node(data: Buffer, *, where: str = ZARR_JSON) -> ArrayV3Metadata | GroupMetadata:
+    """Parse a ``zarr.json`` document, of an array or a group.
+
+    Parameters
+    ----------
+    data : bytes-like
+        The stored value.
+    where : str
+        Its store key, for messages.
+    """
+    document = load_document(data, where=where)
+    if document.get("node_type") == "group":
+        return GroupMetadata.from_dict(document, where=where)
+    return ArrayV3Metadata.from_dict(document, where=where)
+
+
+def parse_v2_array(zarray: Buffer, zattrs: Buffer | None = None, *, prefix: str = "") -> ArrayV2Metadata:
+    """Parse the documents of a format 2 array.
+
+    Parameters
+    ----------
+    zarray, zattrs : bytes-like
+        The stored values; None for attributes that are not stored.
+    prefix : str
+        Key prefix of the array, for messages: ``"foo/bar/"``.
+    """
+    document = load_document(zarray, where=prefix + ZARRAY_JSON)
+    return ArrayV2Metadata.from_dict(_with_attributes(document, zattrs, prefix), where=prefix + ZARRAY_JSON)
+
+
+def parse_v2_group(
+    zgroup: Buffer, zattrs: Buffer | None = None, zmetadata: Buffer | None = None, *, prefix: str = ""
+) -> GroupMetadata:
+    """Parse the documents of a format 2 group.
+
+    Parameters
+    ----------
+    zgroup, zattrs, zmetadata : bytes-like
+        The stored values; None for documents that are not stored or not wanted.
+    prefix : str
+        Key prefix of the group, for messages: ``"foo/bar/"``.
+    """
+    document = _with_attributes(load_document(zgroup, where=prefix + ZGROUP_JSON), zattrs, prefix)
+    group = GroupMetadata.from_dict({**document, "zarr_format": _format_2(document)}, where=prefix + ZGROUP_JSON)
+    if zmetadata is None:
+        return group
+    key = prefix + ZMETADATA_V2_JSON
+    consolidated = ConsolidatedMetadata.from_zmetadata(load_document(zmetadata, where=key), where=key)
+    return GroupMetadata(group.attributes, 2, consolidated, group.extra_fields)
+
+
+def _with_attributes(document: dict[str, Any], zattrs: Buffer | None, prefix: str) -> dict[str, Any]:
+    attributes = {} if zattrs is None else load_document(zattrs, where=prefix + ZATTRS_JSON)
+    return {**document, "attributes": attributes}
+
+
+def _format_2(document: dict[str, Any]) -> Any:
+    """The ``zarr_format`` of a ``.zgroup`` document; a 3 there is as wrong as any other number."""
+    found = document.get("zarr_format")
+    return None if found == 3 else found

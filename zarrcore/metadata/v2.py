@@ -1,0 +1,305 @@
+"""Array metadata of format 2 (Zarr v2, "Arrays"), seen through the model of format 3."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from zarrcore._validate import at, choice, document, fail, integer, mapping, sequence, shape
+from zarrcore.codecs.base import ArraySpec, BytesBytesCodec
+from zarrcore.codecs.chain import CodecChain
+from zarrcore.codecs.transpose import TransposeCodec
+from zarrcore.codecs.v2 import Blosc, parse_v2_codec
+from zarrcore.codecs.v2_filters import FilterChain, RawItems, Shuffle, item_size_after
+from zarrcore.errors import MetadataValidationError
+from zarrcore.grids import RegularGrid
+from zarrcore.keys import V2ChunkKeyEncoding
+from zarrcore.metadata.common import ArrayMetadata, dump
+from zarrcore.metadata.documents import parse_attributes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Self
+
+    from zarrcore.codecs.base import Codec
+    from zarrcore.dtypes import ZDType
+    from zarrcore.keys import ChunkKeyEncoding
+
+__all__ = ["OBJECT_CODEC_IDS", "ZARRAY_JSON", "ZATTRS_JSON", "ArrayV2Metadata", "object_codec_id"]
+
+ZARRAY_JSON, ZATTRS_JSON = ".zarray", ".zattrs"
+
+OBJECT_CODEC_IDS = ("vlen-utf8", "vlen-bytes", "vlen-array", "pickle", "json2", "msgpack2")
+"""The codecs that give the data type ``"|O"`` its meaning."""
+
+_REQUIRED = ("shape", "chunks", "dtype", "compressor", "fill_value", "order")
+_KNOWN = frozenset({"zarr_format", "filters", "dimension_separator", "attributes", *_REQUIRED})
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ArrayV2Metadata(ArrayMetadata):
+    """Metadata of a format 2 array.
+
+    Parameters
+    ----------
+    shape, chunks : tuple of int
+        Shape of the array and of its chunks.
+    dtype : ZDType
+        Data type; its byte order is the stored one.
+    fill_value : object or None
+        Value of items that were never written; None leaves it open.
+    order : {"C", "F"}
+        Layout of the items of a chunk.
+    filters : sequence of (Codec or dict), optional
+        Codecs applied before the compressor.
+    compressor : Codec or dict or None
+        The last codec.
+    dimension_separator : {".", "/"}
+        What stands between the coordinates of a chunk key.
+    attributes : dict, optional
+        User attributes.
+    extra_fields : dict, optional
+        Further members of the ``.zarray`` document.  They mean nothing here, and are kept.
+    """
+
+    zarr_format: ClassVar[int] = 2
+    node_type: ClassVar[str] = "array"
+
+    shape: tuple[int, ...]
+    chunks: tuple[int, ...]
+    dtype: ZDType
+    fill_value: Any = None
+    order: str = "C"
+    filters: tuple[Codec, ...] | None = None
+    compressor: Codec | None = None
+    dimension_separator: str = "."
+    attributes: dict[str, Any] = field(default_factory=dict)
+    extra_fields: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        def put(name: str, value: Any) -> None:
+            object.__setattr__(self, name, value)
+
+        put("shape", shape(self.shape, "shape"))
+        put("chunks", _parse_chunks(self.chunks, self.shape))
+        put("order", choice(self.order, "order", "CF"))
+        put("dimension_separator", choice(self.dimension_separator, "dimension_separator", "./"))
+        put("filters", _parse_filters(self.filters))
+        put("compressor", _parse_compressor(self.compressor))
+        if self.fill_value is not None:
+            with at("fill_value"):
+                put("fill_value", self.dtype.cast_scalar(self.fill_value))
+        put("attributes", parse_attributes(self.attributes))
+        put("extra_fields", {name: value for name, value in self.extra_fields.items() if name not in _KNOWN})
+        put("_chain", self._resolved())
+
+    def _resolved(self) -> CodecChain:
+        """Order, filters and compressor as a codec chain (byte order stays as it is: memory has the stored one)."""
+        spec = ArraySpec(self.chunks, self.dtype, self.fill_scalar)
+        arrays: tuple[Codec, ...] = ()
+        if self.order == "F" and self.ndim > 1:
+            arrays = (TransposeCodec(order=tuple(reversed(range(self.ndim)))),)
+        codecs = (*(self.filters or ()), *((self.compressor,) if self.compressor else ()))
+        first = _first_plain(codecs)
+        filters, plain = codecs[:first], codecs[first:]
+        serializer: Codec = FilterChain(filters) if filters else RawItems()
+        item_size = item_size_after(filters, self.dtype.item_size)
+        with at("chunks"):
+            chain = (*arrays, serializer, *_sized(plain, item_size, self.dtype.item_size))
+            return CodecChain.from_codecs(chain, spec)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], *, where: str | None = ZARRAY_JSON) -> Self:
+        """Parse a ``.zarray`` document.
+
+        Parameters
+        ----------
+        data : dict
+            The document; a member ``attributes`` holds what is stored as ``.zattrs``.
+        where : str
+            Its store key, for messages.
+
+        Raises
+        ------
+        MetadataValidationError
+            If the document is not valid.
+        UnknownCodecError
+            If there is no codec of an id.
+        PickleCodecDisabledError
+            If the data are pickled.
+        """
+        with document(where):
+            integer(data.get("zarr_format"), "zarr_format", 2, 2)
+            for name in _REQUIRED:
+                if name not in data:
+                    raise MetadataValidationError("is required and missing", where=name)
+            filters = _parse_filters(data.get("filters"))
+            compressor = _parse_compressor(data["compressor"])
+            dtype = _parse_dtype(data["dtype"], object_codec_id(filters, compressor))
+            fill_value = _parse_fill_value(data["fill_value"], dtype)
+            return cls(
+                shape=sequence(data["shape"], "shape"),
+                chunks=sequence(data["chunks"], "chunks"),
+                dtype=dtype,
+                fill_value=fill_value,
+                order=data["order"],
+                filters=filters,
+                compressor=compressor,
+                dimension_separator=data.get("dimension_separator", "."),
+                attributes=dict(mapping(data.get("attributes", {}), "attributes")),
+                extra_fields={name: value for name, value in data.items() if name not in _KNOWN},
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The ``.zarray`` document, and under ``attributes`` the ``.zattrs`` document."""
+        from zarrcore.dtypes import dtype_to_v2
+
+        fill_value = self.fill_value
+        if fill_value is not None:
+            fill_value = self.dtype.to_json_scalar(fill_value, zarr_format=2)
+        return {
+            "shape": list(self.shape),
+            "chunks": list(self.chunks),
+            "dtype": dtype_to_v2(self.dtype),
+            "fill_value": fill_value,
+            "order": self.order,
+            "filters": None if self.filters is None else [_config(codec) for codec in self.filters],
+            "dimension_separator": self.dimension_separator,
+            "compressor": None if self.compressor is None else _config(self.compressor),
+            "attributes": dict(self.attributes),
+            "zarr_format": 2,
+        } | self.extra_fields
+
+    def to_documents(self) -> dict[str, bytes]:
+        zarray = self.to_dict()
+        attributes = zarray.pop("attributes")
+        return dump(ZARRAY_JSON, zarray) | dump(ZATTRS_JSON, attributes)
+
+    @cached_property
+    def grid(self) -> RegularGrid:  # type: ignore[override]
+        return RegularGrid(self.chunks)
+
+    @property
+    def chunk_grid(self) -> RegularGrid:
+        """The chunk grid."""
+        return self.grid
+
+    @cached_property
+    def key_encoding(self) -> ChunkKeyEncoding:  # type: ignore[override]
+        return V2ChunkKeyEncoding(self.dimension_separator)
+
+    @property
+    def chunk_key_encoding(self) -> ChunkKeyEncoding:
+        """Chunk coordinates -> keys."""
+        return self.key_encoding
+
+    @property
+    def zdtype(self) -> ZDType:
+        return self.dtype
+
+    @property
+    def data_type(self) -> ZDType:
+        """The data type."""
+        return self.dtype
+
+    @property
+    def dimension_names(self) -> None:
+        """Format 2 has no dimension names."""
+        return None
+
+    @property
+    def shards(self) -> None:
+        """Format 2 has no shards."""
+        return None
+
+    def update_shape(self, shape: tuple[int, ...]) -> Self:
+        """The metadata of the same array, resized."""
+        return replace(self, shape=shape)
+
+    def update_attributes(self, attributes: dict[str, Any]) -> Self:
+        """The metadata of the same array with other attributes."""
+        return replace(self, attributes=attributes)
+
+
+def object_codec_id(filters: tuple[Codec, ...] | None, compressor: Codec | None) -> str | None:
+    """The id of the codec that gives objects their meaning, or None."""
+    for codec in (*(filters or ()), compressor):
+        if codec is not None and codec.name in OBJECT_CODEC_IDS:
+            return codec.name
+        if codec is not None and codec.name == "categorize":
+            return "vlen-utf8"  # categories of objects are strings
+    return None
+
+
+def _parse_chunks(chunks: object, array_shape: tuple[int, ...]) -> tuple[int, ...]:
+    lengths = shape(chunks, "chunks")
+    if len(lengths) != len(array_shape):
+        fail("chunks", f"{len(array_shape)} lengths, as the shape has", list(lengths))
+    for i, (length, of_array) in enumerate(zip(lengths, array_shape, strict=True)):
+        if length == 0 and of_array != 0:
+            fail(f"chunks[{i}]", "an integer of at least 1", 0)
+    # Writers recorded chunks of length 0 along dimensions of length 0; there is no chunk to find in any case.
+    return tuple(length or 1 for length in lengths)
+
+
+def _parse_filters(filters: object) -> tuple[Codec, ...] | None:
+    if filters is None:
+        return None
+    codecs = []
+    for i, item in enumerate(sequence(filters, "filters")):
+        with at(f"filters[{i}]"):
+            codecs.append(parse_v2_codec(item))
+    return tuple(codecs) or None  # the specification has null for "no filters", some writers have []
+
+
+def _parse_compressor(compressor: object) -> Codec | None:
+    if compressor is None:
+        return None
+    with at("compressor"):
+        return parse_v2_codec(compressor)
+
+
+def _parse_dtype(data: object, codec_id: str | None) -> ZDType:
+    from zarrcore.dtypes import dtype_from_v2
+
+    with at("dtype"):
+        return dtype_from_v2(data, codec_id)
+
+
+def _parse_fill_value(data: Any, dtype: ZDType) -> Any:
+    if data is None:
+        return None
+    with at("fill_value"):
+        if isinstance(data, float) and not math.isfinite(data):
+            # The bare tokens NaN and Infinity are no JSON, but the first writers of format 2 wrote them.
+            if dtype.to_native_dtype().kind not in "fc":
+                raise MetadataValidationError(f"expected a value of the data type {dtype!r}, got {data}")
+            data = "NaN" if math.isnan(data) else ("Infinity" if data > 0 else "-Infinity")
+        return dtype.from_json_scalar(data, zarr_format=2)
+
+
+def _first_plain(codecs: tuple[Codec, ...]) -> int:
+    """Index of the first codec from which on all are plainly bytes -> bytes."""
+    first = len(codecs)
+    while first and isinstance(codecs[first - 1], BytesBytesCodec):
+        first -= 1
+    return first
+
+
+def _sized(codecs: tuple[Codec, ...], made: int, item_size: int | None) -> tuple[Codec, ...]:
+    """`codecs` that shuffle, with the size of the items they get: `made` bytes for the first of them."""
+    sized = []
+    for codec in codecs:
+        if isinstance(codec, Blosc) and codec.typesize is None:
+            codec = replace(codec, typesize=made)
+        elif isinstance(codec, Shuffle):
+            codec = replace(codec, itemsize=codec.elementsize or item_size or 1)
+        sized.append(codec)
+        made = 1
+    return tuple(sized)
+
+
+def _config(codec: Codec) -> dict[str, Any]:
+    return codec.get_config()  # type: ignore[attr-defined,no-any-return]

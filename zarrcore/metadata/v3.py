@@ -1,0 +1,302 @@
+"""Array metadata of format 3 (Zarr v3, "Array metadata")."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from zarrcore._validate import at, describe, document, fail, integer, named_configuration, sequence, shape
+from zarrcore.codecs.base import ArraySpec
+from zarrcore.codecs.chain import CodecChain, parse_codecs
+from zarrcore.errors import MetadataValidationError, NodeTypeValidationError
+from zarrcore.grids import ChunkGrid, parse_chunk_grid
+from zarrcore.keys import ChunkKeyEncoding, parse_chunk_key_encoding
+from zarrcore.metadata.common import ArrayMetadata, dump
+from zarrcore.metadata.documents import parse_attributes, refuse_nan
+from zarrcore.registry import storage_transformer_registry
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Self
+
+    from zarrcore.codecs.base import Codec
+    from zarrcore.dtypes import ZDType
+
+__all__ = ["ARRAY_METADATA_KEYS", "ZARR_JSON", "ArrayV3Metadata", "parse_extra_fields"]
+
+ZARR_JSON = "zarr.json"
+
+_REQUIRED = ("shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs")
+_OPTIONAL = ("attributes", "dimension_names", "storage_transformers")
+
+ARRAY_METADATA_KEYS = frozenset({"zarr_format", "node_type", *_REQUIRED, *_OPTIONAL})
+"""The members of an array document that the specification defines."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ArrayV3Metadata(ArrayMetadata):
+    """Metadata of a format 3 array.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Shape of the array.
+    data_type : ZDType
+        Data type.
+    chunk_grid : ChunkGrid or dict
+        How the array is cut into chunks.
+    chunk_key_encoding : ChunkKeyEncoding or dict
+        Chunk coordinates -> keys.
+    fill_value : object
+        Value of items that were never written; a scalar of the data type, or what can be cast to one.
+    codecs : sequence of (Codec or dict or str)
+        The codecs, in the order in which they encode.
+    attributes : dict, optional
+        User attributes.
+    dimension_names : sequence of (str or None), optional
+        A name for each dimension, None for one without.
+    storage_transformers : sequence, optional
+        Storage transformers; none is supported but those that need not be understood.
+    extra_fields : dict, optional
+        Further members of the document, each an object with ``"must_understand": false``.
+    """
+
+    zarr_format: ClassVar[int] = 3
+    node_type: ClassVar[str] = "array"
+
+    shape: tuple[int, ...]
+    data_type: ZDType
+    chunk_grid: ChunkGrid
+    chunk_key_encoding: ChunkKeyEncoding
+    fill_value: Any
+    codecs: tuple[Codec, ...]
+    attributes: dict[str, Any] = field(default_factory=dict)
+    dimension_names: tuple[str | None, ...] | None = None
+    storage_transformers: tuple[Any, ...] = ()
+    extra_fields: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        def put(name: str, value: Any) -> None:
+            object.__setattr__(self, name, value)
+
+        put("shape", shape(self.shape, "shape"))
+        with at("chunk_grid"):
+            put("chunk_grid", parse_chunk_grid(self.chunk_grid))
+            self.chunk_grid.validate(self.shape)
+        with at("chunk_key_encoding"):
+            put("chunk_key_encoding", parse_chunk_key_encoding(self.chunk_key_encoding))
+        with at("fill_value"):
+            if self.fill_value is None:
+                raise MetadataValidationError(f"expected a value of the data type {self.data_type!r}, got null")
+            put("fill_value", self.data_type.cast_scalar(self.fill_value))
+        put("attributes", parse_attributes(self.attributes))
+        put("dimension_names", _parse_dimension_names(self.dimension_names, self.ndim))
+        put("storage_transformers", _parse_storage_transformers(self.storage_transformers))
+        put("extra_fields", parse_extra_fields(self.extra_fields or {}, ARRAY_METADATA_KEYS))
+        with at("codecs"):
+            chain = self._resolved(parse_codecs(self.codecs))
+        put("codecs", chain.codecs)
+        put("_chain", chain)
+
+    def _resolved(self, codecs: tuple[Codec, ...]) -> CodecChain:
+        """The chain of `codecs`, checked against every chunk shape of the grid."""
+        fill = self.fill_value
+        specs = [ArraySpec(lengths, self.data_type, fill) for lengths in self.chunk_grid.chunk_shapes_present()]
+        return [CodecChain.from_codecs(codecs, spec) for spec in specs][0]
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], *, where: str | None = ZARR_JSON) -> Self:
+        """Parse a ``zarr.json`` document of an array.
+
+        Parameters
+        ----------
+        data : dict
+            The document.
+        where : str
+            Its store key, for messages.
+
+        Raises
+        ------
+        MetadataValidationError
+            If the document is not valid; the message names key, member, what was expected and what was found.
+        NodeTypeValidationError
+            If the document is that of a group.
+        UnknownCodecError
+            If there is no codec of a name in ``codecs``.
+        """
+        with document(where):
+            check_node(data, "array")
+            for name in _REQUIRED:
+                if name not in data:
+                    raise MetadataValidationError("is required and missing", where=name)
+            data_type = _parse_data_type(data["data_type"])
+            optional = {name: data[name] for name in _OPTIONAL if name in data}
+            for name, kind in (("attributes", dict), ("dimension_names", list), ("storage_transformers", list)):
+                found = optional.get(name)
+                if name in optional and not isinstance(found, kind) and not (kind is list and found is None):
+                    fail(name, "an object" if kind is dict else "an array", found)
+            return cls(
+                shape=sequence(data["shape"], "shape"),
+                data_type=data_type,
+                chunk_grid=_with_lengths_of_empty_dimensions(data["chunk_grid"], data["shape"]),
+                chunk_key_encoding=data["chunk_key_encoding"],
+                fill_value=_parse_fill_value(data["fill_value"], data_type),
+                codecs=sequence(data["codecs"], "codecs"),
+                extra_fields={name: value for name, value in data.items() if name not in ARRAY_METADATA_KEYS},
+                **optional,
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The ``zarr.json`` document."""
+        data: dict[str, Any] = {
+            "shape": list(self.shape),
+            "data_type": self.data_type.to_json(zarr_format=3),
+            "chunk_grid": self.chunk_grid.to_json(),
+            "chunk_key_encoding": self.chunk_key_encoding.to_json(),
+            "fill_value": self.data_type.to_json_scalar(self.fill_value, zarr_format=3),
+            "codecs": [codec.to_json() for codec in self.codecs],
+            "attributes": dict(self.attributes),
+        }
+        if self.dimension_names is not None:
+            data["dimension_names"] = list(self.dimension_names)
+        if self.storage_transformers:
+            data["storage_transformers"] = list(self.storage_transformers)
+        return data | {"zarr_format": 3, "node_type": "array"} | self.extra_fields
+
+    def to_documents(self) -> dict[str, bytes]:
+        return dump(ZARR_JSON, self.to_dict())
+
+    @property
+    def grid(self) -> ChunkGrid:
+        return self.chunk_grid
+
+    @property
+    def key_encoding(self) -> ChunkKeyEncoding:
+        return self.chunk_key_encoding
+
+    @property
+    def zdtype(self) -> ZDType:
+        return self.data_type
+
+    @property
+    def dtype(self) -> ZDType:
+        """The data type."""
+        return self.data_type
+
+    @cached_property
+    def chunk_shape(self) -> tuple[int, ...]:
+        """Shape of the chunks, shards included."""
+        return self._regular_chunk_shape("chunk_shape")
+
+    @property
+    def chunks(self) -> tuple[int, ...]:
+        """Shape of the chunks; of the inner chunks where chunks are shards.
+
+        Raises
+        ------
+        NotImplementedError
+            If the chunks do not all have the same shape.
+        """
+        codec = self.sharding_codec
+        if codec is None:
+            return self._regular_chunk_shape("chunks")
+        inner = codec.chunk_shape
+        for step in reversed(self.chain().array_array):
+            inner = tuple(inner[step.order.index(axis)] for axis in range(self.ndim))  # type: ignore[attr-defined]
+        return inner
+
+    @property
+    def shards(self) -> tuple[int, ...] | None:
+        """Shape of the shards, or None if chunks are not shards."""
+        return None if self.sharding_codec is None else self._regular_chunk_shape("shards")
+
+    def update_shape(self, shape: tuple[int, ...]) -> Self:
+        """The metadata of the same array, resized."""
+        return replace(self, shape=shape, chunk_grid=self.chunk_grid.update_shape(tuple(shape)))
+
+    def update_attributes(self, attributes: dict[str, Any]) -> Self:
+        """The metadata of the same array with other attributes."""
+        return replace(self, attributes=attributes)
+
+
+def check_node(data: Mapping[str, Any], node_type: str) -> None:
+    """Check ``zarr_format`` and ``node_type`` of a ``zarr.json`` document."""
+    integer(data.get("zarr_format"), "zarr_format", 3, 3)
+    found = data.get("node_type")
+    if found != node_type:
+        message = f"expected {describe(node_type)}, got {describe(found)}"
+        raise NodeTypeValidationError(message, where="node_type")
+
+
+def parse_extra_fields(data: Mapping[str, Any], reserved: frozenset[str]) -> dict[str, Any]:
+    """Members that the specification does not define (Zarr v3, "must_understand").
+
+    Raises
+    ------
+    MetadataValidationError
+        If one of them is not an object with ``"must_understand": false``.
+    """
+    for name, value in data.items():
+        if name in reserved:
+            raise MetadataValidationError("is not an extension: the specification defines it", where=name)
+        if not isinstance(value, dict) or value.get("must_understand") is not False:
+            raise MetadataValidationError(
+                'is not known and does not say "must_understand": false, so the document must not be used',
+                where=name,
+            )
+    return dict(data)
+
+
+def _parse_data_type(data: object) -> ZDType:
+    from zarrcore.dtypes import get_data_type_from_json
+
+    with at("data_type"):
+        return get_data_type_from_json(data, zarr_format=3)
+
+
+def _parse_fill_value(data: object, data_type: ZDType) -> Any:
+    with at("fill_value"):
+        refuse_nan(data, "fill_value")
+        if data is None:
+            raise MetadataValidationError(f"expected a value of the data type {data_type!r}, got null")
+        return data_type.from_json_scalar(data, zarr_format=3)
+
+
+def _parse_dimension_names(names: object, ndim: int) -> tuple[str | None, ...] | None:
+    if names is None:
+        return None
+    found = sequence(names, "dimension_names")
+    if len(found) != ndim:
+        fail("dimension_names", f"{ndim} names, as the shape has lengths", list(found))
+    for i, name in enumerate(found):
+        if name is not None and not isinstance(name, str):
+            fail(f"dimension_names[{i}]", "a string or null", name)
+    return found
+
+
+def _parse_storage_transformers(data: object) -> tuple[Any, ...]:
+    found = sequence(data or (), "storage_transformers")
+    for i, item in enumerate(found):
+        with at(f"storage_transformers[{i}]"):
+            name, _, must_understand = named_configuration(item)
+            if must_understand and name not in storage_transformer_registry:
+                raise MetadataValidationError(f"the storage transformer {name!r} is not known")
+    return found
+
+
+def _with_lengths_of_empty_dimensions(grid: Any, array_shape: Any) -> Any:
+    """The ``chunk_grid`` with chunk length 1 for 0 along dimensions of length 0, as some writers record them."""
+    try:
+        lengths = grid["configuration"]["chunk_shape"]
+        pairs = list(zip(lengths, array_shape, strict=True))
+    except (TypeError, KeyError, ValueError):
+        return grid
+    if not any(_both_zero(*pair) for pair in pairs):
+        return grid
+    repaired = [1 if _both_zero(*pair) else pair[0] for pair in pairs]
+    return {**grid, "configuration": {**grid["configuration"], "chunk_shape": repaired}}
+
+
+def _both_zero(chunk: Any, length: Any) -> bool:
+    return type(chunk) is int and type(length) is int and chunk == length == 0

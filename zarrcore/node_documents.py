@@ -1,0 +1,79 @@
+"""Which documents make up a node in each Zarr format, and how to read them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from zarrcore.metadata import (
+    ZARR_JSON,
+    ZARRAY_JSON,
+    ZATTRS_JSON,
+    ZGROUP_JSON,
+    ZMETADATA_V2_JSON,
+    ArrayV2Metadata,
+    ArrayV3Metadata,
+    GroupMetadata,
+    load_document,
+    parse_v2_array,
+    parse_v2_group,
+    parse_v3_node,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from zarrcore.metadata import ArrayMetadata
+
+__all__ = ["ALL_NAMES", "NAMES", "from_dict", "parse"]
+
+NAMES: dict[int, tuple[str, ...]] = {
+    3: (ZARR_JSON,),
+    2: (ZARRAY_JSON, ZGROUP_JSON, ZATTRS_JSON),
+    1: ("meta", "attrs"),
+}
+"""Names of the documents of a node, by Zarr format."""
+
+ALL_NAMES = frozenset((ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON, ZATTRS_JSON, ZMETADATA_V2_JSON))
+"""Names in a listing that are documents of the listed node itself."""
+
+
+def parse(zarr_format: int, values: Mapping[str, Any], *, path: str) -> ArrayMetadata | GroupMetadata | None:
+    """The metadata in the documents of one node, or None if they make no node.
+
+    Parameters
+    ----------
+    values
+        Contents by name, of those documents that exist.
+    path
+        Path of the node, for error messages.
+    """
+    prefix = f"{path}/" if path else ""
+    if zarr_format == 3:
+        return parse_v3_node(values[ZARR_JSON], where=prefix + ZARR_JSON) if ZARR_JSON in values else None
+    if zarr_format == 2:
+        attributes = values.get(ZATTRS_JSON)
+        if ZARRAY_JSON in values:
+            return parse_v2_array(values[ZARRAY_JSON], attributes, prefix=prefix)
+        if ZGROUP_JSON in values:
+            return parse_v2_group(values[ZGROUP_JSON], attributes, prefix=prefix)
+        return None
+    return _parse_v1(values, prefix)
+
+
+def _parse_v1(values: Mapping[str, Any], prefix: str) -> ArrayMetadata | None:
+    if "meta" not in values:
+        return None
+    from zarrcore.metadata.v1 import ArrayV1Metadata
+
+    attributes = load_document(values["attrs"], where=prefix + "attrs") if "attrs" in values else {}
+    document = {**load_document(values["meta"], where=prefix + "meta"), "attributes": attributes}
+    return ArrayV1Metadata.from_dict(document, where=prefix + "meta")
+
+
+def from_dict(data: dict[str, Any], *, where: str | None) -> ArrayMetadata | GroupMetadata:
+    """Metadata from one JSON object of either format, format 2 attributes included."""
+    if data.get("zarr_format") == 2:
+        kind: Any = ArrayV2Metadata if "shape" in data else GroupMetadata
+    else:
+        kind = GroupMetadata if data.get("node_type") == "group" else ArrayV3Metadata
+    return kind.from_dict(data, where=where)

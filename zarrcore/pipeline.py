@@ -1,0 +1,306 @@
+"""Reading and writing chunks in Python: the way for what the C engine cannot do.
+
+:class:`PythonEngine` offers the four calls of the native engine (``read``, ``write``, ``read_points``,
+``write_points``) over the same selections, with codecs, data types and key encodings that exist only in Python.
+Both walk the same plan, so both give the same results.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zarrcore.errors import (
+    BaseZarrError,
+    ChunkDecodeError,
+    ChunkEncodeError,
+    ChunkError,
+    ChunkIOError,
+    ChunkNotFoundError,
+)
+from zarrcore.projection import axes_of, project, project_points
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from zarrcore.abc.store import Store
+    from zarrcore.codecs.chain import CodecChain
+    from zarrcore.indexing import Dim
+    from zarrcore.keys import ChunkKeyEncoding
+    from zarrcore.projection import Axis, ChunkPart, Selector
+
+__all__ = ["PythonEngine", "is_all_fill"]
+
+_BATCH = 64  # chunks asked from the store in one call
+
+# One lock for each residue of the key's hash: two threads that patch the same chunk always meet at the same lock,
+# whichever array objects they hold, and the table never grows.
+_LOCKS = tuple(Lock() for _ in range(256))
+
+
+def chunk_lock(key: str) -> Lock:
+    """The lock under which a chunk is read, patched and written."""
+    return _LOCKS[hash(key) % len(_LOCKS)]
+
+
+class PythonEngine:
+    """Chunk by chunk through ``CodecChain.encode`` and ``decode``.
+
+    Parameters
+    ----------
+    store
+        Where the chunks are.
+    prefix
+        Start of every chunk key, ``""`` or ``"foo/bar/"``.
+    shape, chunks
+        Of the array; `chunks` holds for each dimension a length, or the lengths of all chunks.
+    key_encoding, chain
+        How chunks are named and encoded.
+    chunk_spec
+        Makes the codecs' specification of a chunk of a given shape.
+    dtype
+        In-memory data type.
+    fill
+        A zero-dimensional array with the value of chunks that are not stored.
+    path
+        Name of the array in error messages.
+    missing_is_error
+        Raise for chunks that are not stored, rather than fill.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        prefix: str,
+        *,
+        shape: Sequence[int],
+        chunks: Sequence[int | Sequence[int]],
+        key_encoding: ChunkKeyEncoding,
+        chain: CodecChain,
+        chunk_spec: Callable[[tuple[int, ...]], Any],
+        dtype: np.dtype,
+        fill: np.ndarray,
+        path: str,
+        missing_is_error: bool = False,
+    ) -> None:
+        self._store = store
+        self._prefix = prefix
+        self._axes = axes_of(shape, chunks)
+        self._key_encoding = key_encoding
+        self._chain = chain
+        self._chunk_spec = chunk_spec
+        self._dtype = dtype
+        self._fill = fill
+        self._path = path
+        self._missing_is_error = missing_is_error
+        self._specs: dict[tuple[int, ...], Any] = {}
+
+    # ------------------------------------------------------------------------------------------ the four calls
+
+    def read(self, dims: Sequence[Dim], out: np.ndarray, threads: int = 0) -> None:
+        """Fill `out` (every dimension kept) with the selected elements."""
+        self._read(project(dims, self._axes), out)
+
+    def read_points(self, coords: Sequence[np.ndarray], out: np.ndarray, threads: int = 0) -> None:
+        """Fill the flat `out` with the elements at `coords`."""
+        parts = project_points(coords, self._axes) if coords else _zero_dimensional(out.size)
+        self._read(parts, out, points=True)
+
+    def write(
+        self, dims: Sequence[Dim], value: np.ndarray, threads: int = 0, write_empty: bool = False
+    ) -> None:
+        """Store `value`, of the shape of the selection, in the selected elements."""
+        for part in project(dims, self._axes):
+            self._write_part(part, _take(value, part.outside), write_empty)
+
+    def write_points(
+        self, coords: Sequence[np.ndarray], value: np.ndarray, threads: int = 0, write_empty: bool = False
+    ) -> None:
+        """Store the flat `value` in the elements at `coords`; of repeated points the last one stays."""
+        parts = project_points(coords, self._axes) if coords else _zero_dimensional(value.size)
+        for part in parts:
+            self._write_part(part, value[part.outside], write_empty, points=True)
+
+    # ------------------------------------------------------------------------------------------ reading
+
+    def _read(self, parts: Iterable[ChunkPart], out: np.ndarray, *, points: bool = False) -> None:
+        for batch in _batches(parts, _BATCH):
+            keys = [self._key(part.coords) for part in batch]
+            for part, key, data in zip(batch, keys, self._fetch(batch, keys), strict=True):
+                self._place(part, key, data, out, points)
+
+    def _place(self, part: ChunkPart, key: str, data: Any, out: np.ndarray, points: bool) -> None:
+        if data is None:
+            if self._missing_is_error:
+                raise ChunkNotFoundError(
+                    f"array {self._path!r}: chunk {part.coords} (key {key!r}) is not stored, and the "
+                    "configuration array.read_missing_chunks is False"
+                )
+            _put(out, part.outside, self._fill)
+            return
+        chunk = self._decode(part.coords, key, data)
+        _put(out, part.outside, chunk[part.inside] if points else _take(chunk, part.inside))
+
+    def _fetch(self, batch: Sequence[ChunkPart], keys: Sequence[str]) -> Sequence[Any]:
+        if len(keys) == 1:
+            return [self._get(batch[0].coords, keys[0])]
+        try:
+            return list(self._store.get_many(keys))
+        except (BaseZarrError, MemoryError):
+            raise
+        except Exception:
+            # One chunk of the batch failed; asking for each alone tells which, and what was wrong.
+            return [self._get(part.coords, key) for part, key in zip(batch, keys, strict=True)]
+
+    def _get(self, coords: tuple[int, ...], key: str) -> Any:
+        try:
+            return self._store.get(key)
+        except (BaseZarrError, MemoryError):
+            raise
+        except Exception as error:
+            raise self._io_error(coords, key, error) from error
+
+    def _decode(self, coords: tuple[int, ...], key: str, data: Any) -> np.ndarray:
+        try:
+            return self._chain.decode(data, self._spec(coords))
+        except ChunkError as error:
+            raise error.located(array=self._path, chunk=coords, key=key) from error.__cause__
+        except MemoryError:
+            raise
+        except Exception as error:
+            raise ChunkDecodeError(_reason(error), array=self._path, chunk=coords, key=key) from error
+
+    # ------------------------------------------------------------------------------------------ writing
+
+    def _write_part(
+        self, part: ChunkPart, values: np.ndarray, write_empty: bool, *, points: bool = False
+    ) -> None:
+        key = self._key(part.coords)
+        with chunk_lock(key):
+            chunk = self._chunk_to_patch(part, key)
+            if points:
+                chunk[part.inside] = values
+            else:
+                _put(chunk, part.inside, values)
+            self._store_chunk(part.coords, key, chunk, write_empty)
+
+    def _chunk_to_patch(self, part: ChunkPart, key: str) -> np.ndarray:
+        """A writable chunk: what is stored, or fill values where nothing is stored or nothing will be left."""
+        data = None if part.complete else self._get(part.coords, key)
+        if data is not None:
+            return np.array(self._decode(part.coords, key, data), dtype=self._dtype)
+        shape = self._chunk_shape(part.coords)
+        chunk = np.empty(shape, dtype=self._dtype)
+        chunk[...] = self._fill
+        return chunk
+
+    def _store_chunk(self, coords: tuple[int, ...], key: str, chunk: np.ndarray, write_empty: bool) -> None:
+        data = None
+        if write_empty or not is_all_fill(chunk, self._fill):
+            data = self._encode(coords, key, chunk, write_empty)
+        try:
+            if data is None:
+                self._store.delete(key)
+            else:
+                self._store.set(key, data)
+        except (BaseZarrError, MemoryError):
+            raise
+        except Exception as error:
+            raise self._io_error(coords, key, error) from error
+
+    def _encode(self, coords: tuple[int, ...], key: str, chunk: np.ndarray, write_empty: bool) -> Any:
+        try:
+            return self._chain.encode(chunk, self._spec(coords), write_empty=write_empty)
+        except ChunkError as error:
+            raise error.located(array=self._path, chunk=coords, key=key) from error.__cause__
+        except MemoryError:
+            raise
+        except Exception as error:
+            raise ChunkEncodeError(_reason(error), array=self._path, chunk=coords, key=key) from error
+
+    # ------------------------------------------------------------------------------------------ chunks
+
+    def _key(self, coords: tuple[int, ...]) -> str:
+        return self._prefix + self._key_encoding.encode(coords)
+
+    def _chunk_shape(self, coords: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(axis.chunk_length(k) for axis, k in zip(self._axes, coords, strict=True))
+
+    def _spec(self, coords: tuple[int, ...]) -> Any:
+        shape = self._chunk_shape(coords)
+        spec = self._specs.get(shape)
+        if spec is None:
+            spec = self._specs[shape] = self._chunk_spec(shape)
+        return spec
+
+    def _io_error(self, coords: tuple[int, ...], key: str, error: Exception) -> ChunkIOError:
+        return ChunkIOError(_reason(error), array=self._path, chunk=coords, key=key)
+
+
+def _reason(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+def _zero_dimensional(count: int) -> Iterator[ChunkPart]:
+    """The points of an array without dimensions: its only element, once or not at all."""
+    from zarrcore.projection import ChunkPart
+
+    if count:
+        yield ChunkPart((), (), (slice(None),), False)
+
+
+def _batches(parts: Iterable[ChunkPart], size: int) -> Iterator[list[ChunkPart]]:
+    iterator = iter(parts)
+    while batch := list(islice(iterator, size)):
+        yield batch
+
+
+def _outer(selectors: tuple[Selector, ...], shape: tuple[int, ...]) -> Any:
+    """An index that numpy applies as an outer product of slices and index arrays."""
+    if sum(isinstance(selector, np.ndarray) for selector in selectors) < 2:
+        return selectors
+    return np.ix_(
+        *(
+            selector if isinstance(selector, np.ndarray) else np.arange(length)[selector]
+            for selector, length in zip(selectors, shape, strict=True)
+        )
+    )
+
+
+def _take(array: np.ndarray, selectors: tuple[Selector, ...]) -> np.ndarray:
+    return array[_outer(selectors, array.shape)]
+
+
+def _put(array: np.ndarray, selectors: tuple[Selector, ...], values: np.ndarray) -> None:
+    array[_outer(selectors, array.shape)] = values
+
+
+def is_all_fill(chunk: np.ndarray, fill: np.ndarray) -> bool:
+    """True if every element has the very bits of the fill value (so NaN equals NaN, and -0.0 is not 0.0)."""
+    if chunk.size == 0:
+        return True
+    if chunk.dtype.kind == "O":
+        wanted = fill[()]
+        return all(type(item) is type(wanted) and item is wanted or _same(item, wanted) for item in chunk.flat)
+    if chunk.dtype.kind == "T":
+        return bool(np.all(chunk == fill))
+    items = np.ascontiguousarray(chunk).reshape(-1)
+    width = chunk.dtype.itemsize
+    if width == 0:
+        return True
+    word = f"u{width}" if width in (1, 2, 4, 8) else None
+    if word:
+        return bool(np.all(items.view(word) == np.frombuffer(fill.tobytes(), dtype=word)[0]))
+    return bool(np.all(items.view("u1").reshape(-1, width) == np.frombuffer(fill.tobytes(), dtype="u1")))
+
+
+def _same(item: Any, wanted: Any) -> bool:
+    """Equality of two Python objects, safe for arrays and values of other types."""
+    if type(item) is not type(wanted):
+        return False
+    if isinstance(item, np.ndarray):
+        return item.dtype == wanted.dtype and np.array_equal(item, wanted)
+    return bool(item == wanted)

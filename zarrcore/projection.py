@@ -1,0 +1,190 @@
+"""Selections on the chunk grid: which chunk holds which part of a selection.
+
+All arithmetic is closed-form or vectorised: the cost grows with the number of chunks touched, never with the
+size of the grid or with the number of elements in a progression.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from zarrcore.indexing import Dim
+
+    Selector = slice | np.ndarray
+
+__all__ = ["Axis", "ChunkPart", "axes_of", "grid_shape", "project", "project_points"]
+
+
+class Axis:
+    """One dimension of a chunk grid: `length` elements in chunks of a size, or of the sizes in `edges`."""
+
+    __slots__ = ("_bounds", "length", "nchunks", "size")
+
+    def __init__(self, length: int, edges: int | Sequence[int]) -> None:
+        self.length = length
+        if isinstance(edges, int):
+            self.size: int | None = edges
+            self._bounds = None
+            self.nchunks = -(-length // edges) if edges else 0
+        else:
+            self.size = None
+            self._bounds = np.concatenate(([0], np.cumsum(np.asarray(edges, dtype=np.int64))))
+            self.nchunks = int(np.searchsorted(self._bounds, length, side="left"))
+
+    def chunk_of(self, index: int) -> int:
+        """Number of the chunk that holds element `index`."""
+        if self.size is not None:
+            return index // self.size
+        return int(np.searchsorted(self._bounds, index, side="right")) - 1
+
+    def chunks_of(self, indices: np.ndarray) -> np.ndarray:
+        """Numbers of the chunks that hold the elements `indices`."""
+        if self.size is not None:
+            return indices // self.size
+        return np.searchsorted(self._bounds, indices, side="right") - 1
+
+    def offset(self, chunk: int) -> int:
+        """First element of a chunk."""
+        return chunk * self.size if self.size is not None else int(self._bounds[chunk])
+
+    def offsets(self, chunks: np.ndarray) -> np.ndarray:
+        """First elements of many chunks."""
+        return chunks * self.size if self.size is not None else self._bounds[chunks]
+
+    def chunk_length(self, chunk: int) -> int:
+        """Length of a chunk as it is stored, beyond the array's end if need be."""
+        if self.size is not None:
+            return self.size
+        return int(self._bounds[chunk + 1] - self._bounds[chunk])
+
+    def valid_length(self, chunk: int) -> int:
+        """Length of the part of a chunk that lies within the array."""
+        return min(self.chunk_length(chunk), self.length - self.offset(chunk))
+
+
+def axes_of(shape: Sequence[int], chunks: Sequence[int | Sequence[int]]) -> tuple[Axis, ...]:
+    """The axes of a chunk grid."""
+    return tuple(Axis(length, edges) for length, edges in zip(shape, chunks, strict=True))
+
+
+def grid_shape(shape: Sequence[int], chunks: Sequence[int | Sequence[int]]) -> tuple[int, ...]:
+    """Number of chunks along each dimension."""
+    return tuple(axis.nchunks for axis in axes_of(shape, chunks))
+
+
+class ChunkPart(NamedTuple):
+    """The part of a selection that falls into one chunk.
+
+    Attributes
+    ----------
+    coords
+        Position of the chunk in the grid.
+    inside
+        For each dimension a slice or an index array into the chunk.
+    outside
+        For each dimension a slice or an index array into the block (for points: one selector of the flat block).
+    complete
+        True if every element of the chunk that lies within the array is selected, in order.
+    """
+
+    coords: tuple[int, ...]
+    inside: tuple[Selector, ...]
+    outside: tuple[Selector, ...]
+    complete: bool
+
+
+class _Piece(NamedTuple):
+    chunk: int
+    inside: Selector
+    outside: Selector
+    complete: bool
+
+
+def _forward(start: int, step: int, count: int, axis: Axis) -> Iterator[_Piece]:
+    """The pieces of a progression with a positive step."""
+    done = 0
+    while done < count:
+        index = start + done * step
+        chunk = axis.chunk_of(index)
+        offset = axis.offset(chunk)
+        valid = axis.valid_length(chunk)
+        inside = index - offset
+        taken = min(count - done, -(-(valid - inside) // step))
+        complete = inside == 0 and taken == valid
+        stop = inside + (taken - 1) * step + 1
+        yield _Piece(chunk, slice(inside, stop, step), slice(done, done + taken), complete)
+        done += taken
+
+
+def _gathered(indices: np.ndarray, axis: Axis) -> Iterator[_Piece]:
+    """The pieces of an index array, chunk by chunk."""
+    if indices.size == 0:
+        return
+    chunks = axis.chunks_of(indices)
+    order = None
+    if np.any(chunks[1:] < chunks[:-1]):
+        order = np.argsort(chunks, kind="stable")
+        chunks = chunks[order]
+    starts = np.concatenate(([0], np.flatnonzero(chunks[1:] != chunks[:-1]) + 1))
+    stops = np.append(starts[1:], chunks.size)
+    for first, last in zip(starts.tolist(), stops.tolist(), strict=True):
+        chunk = int(chunks[first])
+        outside: Selector = slice(first, last) if order is None else order[first:last]
+        yield _Piece(chunk, indices[outside] - axis.offset(chunk), outside, False)
+
+
+def _pieces(dim: Dim, axis: Axis) -> Iterable[_Piece]:
+    if isinstance(dim, np.ndarray):
+        return _gathered(dim, axis)
+    start, step, count = dim
+    if step > 0:
+        return _forward(start, step, count, axis)
+    return _backward(start, step, count, axis)
+
+
+def _backward(start: int, step: int, count: int, axis: Axis) -> Iterator[_Piece]:
+    """A progression with a negative step: walked forwards, written backwards."""
+    for piece in _forward(start + (count - 1) * step, -step, count, axis):
+        first, last = piece.outside.start, piece.outside.stop
+        low = count - 1 - last
+        outside = slice(count - 1 - first, None if low < 0 else low, -1)
+        yield _Piece(piece.chunk, piece.inside, outside, piece.complete)
+
+
+def project(dims: Sequence[Dim], axes: Sequence[Axis]) -> Iterator[ChunkPart]:
+    """The parts of a block, one for each chunk that it touches."""
+    per_dim = [_pieces(dim, axis) for dim, axis in zip(dims, axes, strict=True)]
+    for pieces in product(*per_dim):
+        yield ChunkPart(
+            tuple(piece.chunk for piece in pieces),
+            tuple(piece.inside for piece in pieces),
+            tuple(piece.outside for piece in pieces),
+            all(piece.complete for piece in pieces),
+        )
+
+
+def project_points(coords: Sequence[np.ndarray], axes: Sequence[Axis]) -> Iterator[ChunkPart]:
+    """The parts of a list of points, one for each chunk; points of one chunk keep their order."""
+    if not coords or coords[0].size == 0:
+        return
+    chunks = [axis.chunks_of(index) for index, axis in zip(coords, axes, strict=True)]
+    order = np.lexsort(chunks[::-1])  # by dimension, so that no linear chunk number can overflow
+    sorted_chunks = [chunk[order] for chunk in chunks]
+    change = np.zeros(order.size - 1, dtype=bool)
+    for chunk in sorted_chunks:
+        change |= chunk[1:] != chunk[:-1]
+    starts = np.concatenate(([0], np.flatnonzero(change) + 1))
+    stops = np.append(starts[1:], order.size)
+    for first, last in zip(starts.tolist(), stops.tolist(), strict=True):
+        where = order[first:last]
+        at = tuple(int(chunk[first]) for chunk in sorted_chunks)
+        inside = tuple(
+            index[where] - axis.offset(chunk) for index, axis, chunk in zip(coords, axes, at, strict=True)
+        )
+        yield ChunkPart(at, inside, (where,), False)

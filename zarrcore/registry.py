@@ -1,0 +1,250 @@
+"""The extension points: names of metadata documents -> classes.
+
+The built-in classes are registered here by the place where they are found, and are imported when they are first
+asked for; a user's class is registered by :func:`register_codec` and its like, or by an entry point of the
+package that brings it:
+
+.. code-block:: toml
+
+    [project.entry-points."zarrcore.codecs"]
+    "example.rot13" = "example.codecs:Rot13Codec"
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from zarrcore.errors import MetadataValidationError, UnknownCodecError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from zarrcore.codecs.base import Codec
+    from zarrcore.keys import ChunkKeyEncoding
+
+__all__ = [
+    "Registry",
+    "chunk_key_encoding_registry",
+    "codec_registry",
+    "compressor_registry",
+    "get_chunk_key_encoding_class",
+    "get_codec_class",
+    "grid_registry",
+    "key_encoding_registry",
+    "register_chunk_key_encoding",
+    "register_codec",
+    "storage_transformer_registry",
+]
+
+T = TypeVar("T")
+
+
+class Registry(Generic[T]):
+    """A table of classes by name.
+
+    Parameters
+    ----------
+    what : str
+        What the classes are, for messages: ``"codec"``.
+    group : str
+        The entry-point group, searched when a name is not in the table.
+    error : type of Exception, optional
+        Raised for a name that is not known.
+    """
+
+    def __init__(self, what: str, group: str, error: type[Exception] = MetadataValidationError) -> None:
+        self.what = what
+        self.group = group
+        self._error = error
+        self._classes: dict[str, T | str] = {}
+        self._searched = False
+
+    def register(self, cls: T | str, name: str | None = None) -> None:
+        """Add `cls` under `name`, in place of what had that name.
+
+        Parameters
+        ----------
+        cls : class or str
+            The class, or the place where it is found as ``"module:Class"``, imported when first asked for.
+        name : str, optional
+            The name in metadata documents.  Default: ``cls.name``.
+        """
+        key = name if name is not None else getattr(cls, "name", None)
+        if not isinstance(key, str) or not key:
+            raise TypeError(f"cannot register {cls!r} as a {self.what}: it has no name")
+        self._classes[key] = cls
+
+    def get(self, name: str) -> T:
+        """The class registered under `name`.
+
+        Raises
+        ------
+        Exception
+            The registry's error, naming what is known, where nothing has that name.
+        """
+        if name not in self._classes:
+            self._search_entry_points()
+        found = self._classes.get(name)
+        if found is None:
+            raise self._error(f"unknown {self.what} {name!r}; known are {', '.join(sorted(self._classes))}")
+        if isinstance(found, str):
+            found = self._classes[name] = _import(found)
+        return found
+
+    def names(self) -> tuple[str, ...]:
+        """The names that are known, those of entry points included."""
+        self._search_entry_points()
+        return tuple(sorted(self._classes))
+
+    def __contains__(self, name: object) -> bool:
+        if name not in self._classes:
+            self._search_entry_points()
+        return name in self._classes
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names())
+
+    def _search_entry_points(self) -> None:
+        """Add the entry points of all installed packages, once; they never hide what was registered."""
+        if self._searched:
+            return
+        self._searched = True
+        from importlib.metadata import entry_points
+
+        for point in entry_points(group=self.group):
+            self._classes.setdefault(point.name, point.value)
+
+
+def _import(place: str) -> Any:
+    from importlib import import_module
+
+    module, _, path = place.partition(":")
+    found: Any = import_module(module)
+    for part in path.split("."):
+        found = getattr(found, part)
+    return found
+
+
+codec_registry: Registry[type[Codec]] = Registry("codec", "zarrcore.codecs", UnknownCodecError)
+compressor_registry: Registry[Any] = Registry("format 2 codec", "zarrcore.compressors", UnknownCodecError)
+grid_registry: Registry[Any] = Registry("chunk grid", "zarrcore.grids")
+key_encoding_registry: Registry[type[ChunkKeyEncoding]] = Registry(
+    "chunk key encoding", "zarrcore.key_encodings"
+)
+chunk_key_encoding_registry = key_encoding_registry
+storage_transformer_registry: Registry[Any] = Registry("storage transformer", "zarrcore.storage_transformers")
+
+
+def register_codec(key: str, codec_cls: type[Codec], *, qualname: str | None = None) -> None:
+    """Register a codec class of format 3 under its name in metadata documents.
+
+    Parameters
+    ----------
+    key : str
+        The codec's name.
+    codec_cls : type
+        A subclass of ``ArrayArrayCodec``, ``ArrayBytesCodec`` or ``BytesBytesCodec``.
+    qualname : str, optional
+        Accepted for compatibility; not used.
+    """
+    codec_registry.register(codec_cls, key)
+
+
+def get_codec_class(key: str, reload_config: bool = False) -> type[Codec]:
+    """The codec class of format 3 registered under `key`.
+
+    Raises
+    ------
+    UnknownCodecError
+        If no codec has that name.
+    """
+    return codec_registry.get(key)
+
+
+def register_chunk_key_encoding(key: str, cls: type[ChunkKeyEncoding]) -> None:
+    """Register a chunk key encoding class under its name in metadata documents."""
+    key_encoding_registry.register(cls, key)
+
+
+def get_chunk_key_encoding_class(key: str) -> type[ChunkKeyEncoding]:
+    """The chunk key encoding class registered under `key`."""
+    return key_encoding_registry.get(key)
+
+
+_BUILT_IN: tuple[tuple[Registry[Any], str, dict[str, str]], ...] = (
+    (
+        codec_registry,
+        "zarrcore.codecs.",
+        {
+            "bytes": "bytes:BytesCodec",
+            "endian": "bytes:BytesCodec",  # its name before ZEP 1 was accepted
+            "transpose": "transpose:TransposeCodec",
+            "blosc": "blosc:BloscCodec",
+            "gzip": "gzip:GzipCodec",
+            "zstd": "zstd:ZstdCodec",
+            "crc32c": "crc32c:Crc32cCodec",
+            "sharding_indexed": "sharding:ShardingCodec",
+            "vlen-utf8": "vlen:VLenUTF8Codec",
+            "vlen-bytes": "vlen:VLenBytesCodec",
+            "packbits": "packbits:PackBitsCodec",
+            "numcodecs.adler32": "numcodecs:Adler32",
+            "numcodecs.astype": "numcodecs:AsType",
+            "numcodecs.bitround": "numcodecs:BitRound",
+            "numcodecs.blosc": "numcodecs:Blosc",
+            "numcodecs.bz2": "numcodecs:BZ2",
+            "numcodecs.crc32": "numcodecs:CRC32",
+            "numcodecs.crc32c": "numcodecs:CRC32C",
+            "numcodecs.delta": "numcodecs:Delta",
+            "numcodecs.fixedscaleoffset": "numcodecs:FixedScaleOffset",
+            "numcodecs.fletcher32": "numcodecs:Fletcher32",
+            "numcodecs.gzip": "numcodecs:GZip",
+            "numcodecs.jenkins_lookup3": "numcodecs:JenkinsLookup3",
+            "numcodecs.lz4": "numcodecs:LZ4",
+            "numcodecs.lzma": "numcodecs:LZMA",
+            "numcodecs.packbits": "numcodecs:PackBits",
+            "numcodecs.pcodec": "numcodecs:PCodec",
+            "numcodecs.quantize": "numcodecs:Quantize",
+            "numcodecs.shuffle": "numcodecs:Shuffle",
+            "numcodecs.zfpy": "numcodecs:ZFPY",
+            "numcodecs.zlib": "numcodecs:Zlib",
+            "numcodecs.zstd": "numcodecs:Zstd",
+            "bitround": "bitround:BitRoundCodec",
+            "cast_value": "cast_value:CastValue",
+            "scale_offset": "scale_offset:ScaleOffset",
+        },
+    ),
+    (
+        compressor_registry,
+        "zarrcore.codecs.",
+        {
+            "blosc": "v2:Blosc",
+            "zlib": "v2:Zlib",
+            "gzip": "v2:GZip",
+            "zstd": "v2:Zstd",
+            "lz4": "v2:LZ4",
+            "bz2": "v2:BZ2",
+            "lzma": "v2:LZMA",
+            "crc32": "v2:Crc32",
+            "crc32c": "v2:Crc32c",
+            "adler32": "v2:Adler32",
+            "shuffle": "v2_filters:Shuffle",
+            "delta": "v2_filters:Delta",
+            "vlen-utf8": "v2_filters:VLenUTF8",
+            "vlen-bytes": "v2_filters:VLenBytes",
+        },
+    ),
+    (
+        grid_registry,
+        "zarrcore.grids.",
+        {"regular": "regular:RegularGrid", "rectilinear": "rectilinear:RectilinearGrid"},
+    ),
+    (
+        key_encoding_registry,
+        "zarrcore.",
+        {"default": "keys:DefaultChunkKeyEncoding", "v2": "keys:V2ChunkKeyEncoding"},
+    ),
+)
+
+for _registry, _package, _places in _BUILT_IN:
+    for _name, _place in _places.items():
+        _registry.register(_package + _place, _name)

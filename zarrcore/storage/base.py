@@ -1,0 +1,348 @@
+"""The base class of all stores: the abstract store interface of the Zarr v3 core specification."""
+
+from __future__ import annotations
+
+import copy
+import errno
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from zarrcore.errors import ReadOnlyError, StoreError
+from zarrcore.storage.byte_range import ByteRange
+from zarrcore.storage.validation import validate_key, validate_prefix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Self
+
+    from typing_extensions import Buffer
+
+__all__ = ["Store", "as_view", "overrides"]
+
+
+def as_view(value: Buffer, key: str) -> bytes | memoryview:
+    """The bytes of a value, without a copy where that is possible.
+
+    Raises
+    ------
+    TypeError
+        If the value is not bytes-like; the message names the key.
+    """
+    if isinstance(value, bytes):
+        return value
+    # zarr-python's Buffer objects are not buffers themselves, but hand one out.
+    export = getattr(value, "as_buffer_like", None)
+    try:
+        view = memoryview(export() if export is not None else value)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"key {key!r}: expected a bytes-like value, got {type(value).__name__}") from error
+    if view.nbytes == 0:
+        return b""
+    if not view.c_contiguous:
+        return view.tobytes()
+    return view.cast("B")
+
+
+class Store(ABC):
+    """A mapping of keys to bytes (Zarr v3 core, "Abstract store interface").
+
+    A new kind of store implements four methods, :meth:`get`, :meth:`set`, :meth:`delete` and :meth:`list`;
+    all others have a default that is built on them and may be replaced by something faster.  The suite
+    :class:`zarrcore.testing.store.StoreTests` checks an implementation.
+
+    Two rules matter most.  :meth:`get` returns None if the key is absent, and for no other reason: whatever
+    else keeps it from the value is an exception, because an absent chunk reads as the fill value.  And
+    :meth:`set` is atomic: a reader sees the old value or the new one.
+
+    Stores may be used from several threads at once.
+
+    Parameters
+    ----------
+    read_only : bool
+        Refuse every write.
+
+    Examples
+    --------
+    >>> from zarrcore.storage import resolve_range
+    >>> class DictStore(Store):
+    ...     def __init__(self):
+    ...         self.values = {}
+    ...     def get(self, key, byte_range=None):
+    ...         value = self.values.get(key)
+    ...         return None if value is None else value[slice(*resolve_range(byte_range, len(value)))]
+    ...     def set(self, key, value):
+    ...         self.values[key] = bytes(value)
+    ...     def delete(self, key):
+    ...         self.values.pop(key, None)
+    ...     def list(self):
+    ...         return iter(list(self.values))
+    >>> store = DictStore()
+    >>> store.set("a/b", b"0123")
+    >>> store.get("a/b", (1, 2)), list(store.list_dir("")), store.exists("c")
+    (b'12', ['a'], False)
+    """
+
+    _read_only: bool = False
+
+    supports_writes: bool = True
+    supports_deletes: bool = True
+    supports_listing: bool = True
+    supports_partial_writes: bool = False
+    supports_consolidated_metadata: bool = True
+
+    def __init__(self, *, read_only: bool = False) -> None:
+        self._read_only = bool(read_only)
+
+    @classmethod
+    def open(cls, *args: Any, **kwargs: Any) -> Self:
+        """Create a store; the same as calling the class."""
+        return cls(*args, **kwargs)
+
+    # --- what a store must do ---
+
+    @abstractmethod
+    def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
+        """The value at a key, or a part of it.
+
+        Parameters
+        ----------
+        key : str
+            The key.
+        byte_range : RangeByteRequest, OffsetByteRequest, SuffixByteRequest or (start, length), optional
+            The part to return.  What lies beyond the end of the value is left out.
+
+        Returns
+        -------
+        bytes-like or None
+            None if there is no value at the key, and for no other reason.
+
+        Raises
+        ------
+        StoreError, OSError
+            If the value could not be read.
+        """
+
+    @abstractmethod
+    def set(self, key: str, value: Buffer) -> None:
+        """Store a value at a key, in place of the one that was there.
+
+        Parameters
+        ----------
+        key : str
+            The key.
+        value : bytes-like
+            The value; the store keeps no reference to it.
+        """
+
+    @abstractmethod
+    def delete(self, key: str) -> None:
+        """Remove a key and its value; nothing happens if there is none."""
+
+    @abstractmethod
+    def list(self) -> Iterator[str]:
+        """All keys of the store, in any order."""
+
+    # --- reading ---
+
+    def exists(self, key: str) -> bool:
+        """Whether there is a value at a key."""
+        return self.get(key) is not None
+
+    def get_partial_values(
+        self, key_ranges: Iterable[tuple[str, ByteRange | None]]
+    ) -> Sequence[Buffer | None]:
+        """Many values, or parts of values.
+
+        Parameters
+        ----------
+        key_ranges : iterable of (key, byte range or None)
+            What to get; a key may occur several times.
+
+        Returns
+        -------
+        list of bytes-like or None
+            One answer for each request, in their order.  Ranges of the same key come from the same value,
+            even while it is being replaced, if the store can promise that.
+        """
+        return [self.get(key, byte_range) for key, byte_range in key_ranges]
+
+    def get_many(self, keys: Iterable[str]) -> Sequence[Buffer | None]:
+        """The values at many keys, in their order."""
+        return self.get_partial_values([(key, None) for key in keys])
+
+    def getsize(self, key: str) -> int:
+        """The size of a value in bytes.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no value at the key.
+        """
+        value = self.get(key)
+        if value is None:
+            raise self._absent(key)
+        return memoryview(value).nbytes
+
+    def getsize_prefix(self, prefix: str) -> int:
+        """The sum of the sizes of all values below a prefix, in bytes."""
+        return sum(map(self.getsize, self.list_prefix(prefix)))
+
+    # --- listing ---
+
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        """All keys that begin with a prefix, in full.
+
+        Parameters
+        ----------
+        prefix : str
+            ``""`` for all keys, or ``"a/b/"``.  A missing slash at the end is added.
+        """
+        prefix = validate_prefix(prefix)
+        return (key for key in self.list() if key.startswith(prefix))
+
+    def list_dir(self, prefix: str) -> Iterator[str]:
+        """The names of the keys and of the prefixes directly below a prefix, each once and without a slash.
+
+        A store that knows directories may also name empty ones.
+        """
+        start = len(validate_prefix(prefix))
+        names = dict.fromkeys(key[start:].partition("/")[0] for key in self.list_prefix(prefix))
+        return iter(names)
+
+    def is_empty(self, prefix: str = "") -> bool:
+        """Whether there is no key below a prefix."""
+        return next(iter(self.list_prefix(prefix)), None) is None
+
+    # --- writing ---
+
+    def set_if_not_exists(self, key: str, value: Buffer) -> None:
+        """Store a value unless the key has one.
+
+        This default is not safe against other writers of the same key.
+        """
+        self._check_writable()
+        if not self.exists(key):
+            self.set(key, value)
+
+    def set_partial_values(self, key_start_values: Iterable[tuple[str, int, Buffer]]) -> None:
+        """Overwrite or extend parts of values.
+
+        This default reads each value, patches it and stores it again as a whole.
+
+        Parameters
+        ----------
+        key_start_values : iterable of (key, start, value)
+            What to write from which byte on.  A key may occur several times if its parts do not overlap.
+
+        Raises
+        ------
+        StoreError
+            If parts overlap, or would leave a gap behind the end of the value.
+        """
+        self._check_writable()
+        patches: dict[str, list[tuple[int, bytes | memoryview]]] = {}
+        for key, start, value in key_start_values:
+            patches.setdefault(validate_key(key), []).append((start, as_view(value, key)))
+        for key, parts in patches.items():
+            self.set(key, _patched(key, self.get(key), parts))
+
+    def erase(self, key: str) -> None:
+        """The specification's name for :meth:`delete`."""
+        self.delete(key)
+
+    def erase_values(self, keys: Iterable[str]) -> None:
+        """Remove many keys."""
+        self._check_writable()
+        for key in keys:
+            self.delete(key)
+
+    def erase_prefix(self, prefix: str) -> None:
+        """Remove all keys below a prefix."""
+        self._check_writable()
+        self.erase_values([*self.list_prefix(prefix)])
+
+    def delete_dir(self, prefix: str) -> None:
+        """zarr-python's name for :meth:`erase_prefix`."""
+        self.erase_prefix(prefix)
+
+    def clear(self) -> None:
+        """Remove all keys."""
+        self.erase_prefix("")
+
+    # --- life ---
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the store refuses to be written."""
+        return self._read_only
+
+    def with_read_only(self, read_only: bool = False) -> Store:
+        """The same store, read-only or writable; this object stays as it is."""
+        if read_only == self.read_only:
+            return self
+        if not read_only:
+            raise StoreError(f"{self!r} cannot be made writable")
+        from zarrcore.storage.wrapper import ReadOnlyStore
+
+        # A subclass need not ask `_check_writable`, so the refusal has to stand in front of it.
+        return ReadOnlyStore(self)
+
+    def close(self) -> None:
+        """Release what the store holds open."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__.lower()}://{id(self):#x}"
+
+    # --- for subclasses and for the array layer ---
+
+    def _check_writable(self) -> None:
+        """Refuse a write before anything has been done, if the store is read-only."""
+        if self.read_only or not self.supports_writes:
+            raise ReadOnlyError(f"{self} is read-only and cannot be written")
+
+    def _absent(self, key: str) -> FileNotFoundError:
+        return FileNotFoundError(errno.ENOENT, f"no such key in {self}", key)
+
+    def _copy_with_read_only(self, read_only: bool) -> Self:
+        clone = copy.copy(self)
+        clone._read_only = bool(read_only)
+        return clone
+
+    def _native_source(self) -> Any | None:
+        """A source that the engine reads and writes without Python, or None if there is none."""
+        return None
+
+
+def overrides(store: Store, base: type[Store]) -> bool:
+    """Whether a subclass replaces a method that moves bytes, so that the engine must not pass it by."""
+    verbs = ("get", "get_partial_values", "get_many", "set", "set_if_not_exists", "delete", "exists")
+    return any(getattr(type(store), verb) is not getattr(base, verb) for verb in verbs)
+
+
+def _patched(key: str, old: Buffer | None, parts: list[tuple[int, bytes | memoryview]]) -> bytes:
+    """A value with parts of it replaced."""
+    value = bytearray(b"" if old is None else old)
+    done = 0
+    for start, part in sorted(parts, key=lambda item: item[0]):
+        if start < 0:
+            raise StoreError(f"key {key!r}: a part cannot start at byte {start}")
+        if start < done:
+            raise StoreError(
+                f"key {key!r}: the part at byte {start} overlaps the one that ends at byte {done}"
+            )
+        if start > len(value):
+            raise StoreError(
+                f"key {key!r}: a part at byte {start} leaves a gap behind the end at byte {len(value)}"
+            )
+        done = start + len(part)
+        value[start:done] = part
+    return bytes(value)

@@ -1,0 +1,108 @@
+"""Requests for a part of a value.
+
+A request never fails because of the size of the value: what lies beyond its end is left out, so that the
+answer may be shorter than asked for, or empty.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import index
+
+__all__ = [
+    "ByteRange",
+    "ByteRequest",
+    "OffsetByteRequest",
+    "RangeByteRequest",
+    "SuffixByteRequest",
+    "resolve_range",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class RangeByteRequest:
+    """The bytes from `start` (inclusive) to `end` (exclusive)."""
+
+    start: int
+    end: int
+
+    def __post_init__(self) -> None:
+        _require_count("start", self.start)
+        _require_count("end", self.end)
+        if self.end < self.start:
+            raise ValueError(f"byte range: end {self.end} lies before start {self.start}")
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetByteRequest:
+    """All bytes from `offset` on."""
+
+    offset: int
+
+    def __post_init__(self) -> None:
+        _require_count("offset", self.offset)
+
+
+@dataclass(frozen=True, slots=True)
+class SuffixByteRequest:
+    """The last `suffix` bytes, or all there are if the value is shorter."""
+
+    suffix: int
+
+    def __post_init__(self) -> None:
+        _require_count("suffix", self.suffix)
+
+
+ByteRequest = RangeByteRequest | OffsetByteRequest | SuffixByteRequest
+
+# The specification's own form is a pair (start, length), where the length None means "to the end".
+ByteRange = ByteRequest | tuple[int, int | None]
+
+
+def resolve_range(byte_range: ByteRange | None, size: int) -> tuple[int, int]:
+    """The part of a value of `size` bytes that a request stands for.
+
+    Parameters
+    ----------
+    byte_range : RangeByteRequest, OffsetByteRequest, SuffixByteRequest, (start, length) or None
+        The request; None asks for the whole value.
+    size : int
+        Size of the value in bytes.
+
+    Returns
+    -------
+    tuple of int
+        Start and stop, where ``0 <= start <= stop <= size``.
+
+    Examples
+    --------
+    >>> resolve_range(RangeByteRequest(2, 100), 10)
+    (2, 10)
+    >>> resolve_range((12, None), 10)
+    (10, 10)
+    """
+    match byte_range:
+        case None:
+            return 0, size
+        case RangeByteRequest(start, end):
+            return min(start, size), min(end, size)
+        case OffsetByteRequest(offset):
+            return min(offset, size), size
+        case SuffixByteRequest(suffix):
+            return max(0, size - suffix), size
+        case (start, length):
+            _require_count("start", start)
+            if length is None:
+                return min(start, size), size
+            _require_count("length", length)
+            return min(start, size), min(start + length, size)
+    raise TypeError(f"expected a byte range, got {byte_range!r}")
+
+
+def _require_count(name: str, value: object) -> None:
+    try:
+        number = index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"byte range: expected an integer {name}, got {value!r}") from None
+    if number < 0:
+        raise ValueError(f"byte range: {name} must not be negative, got {number}")

@@ -1,0 +1,231 @@
+"""Whole files: read one version of a file, replace a file atomically.
+
+This module knows paths, not keys.  A file is replaced by writing a temporary one beside it and renaming that,
+so that a reader sees the old contents or the new ones, and a writer that is interrupted leaves the old file
+as it was.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from zarrcore.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from io import FileIO
+
+__all__ = ["create_file", "is_temporary", "open_file", "read_span", "replace_file"]
+
+_WINDOWS = os.name == "nt"
+# O_NONBLOCK: opening a FIFO must not wait for a writer; what was opened is looked at afterwards.
+_READ_FLAGS = (
+    os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+)
+# File systems without hard links answer one of these.
+_NO_LINKS = {errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.EMLINK, errno.EXDEV}
+_BUSY_ON_WINDOWS = {5, 32}  # ERROR_ACCESS_DENIED, ERROR_SHARING_VIOLATION
+_BUSY_DELAYS = (0.001, 0.004, 0.016, 0.064, 0.256)
+
+
+def is_temporary(name: str) -> bool:
+    """Whether a file name is one of those that :func:`replace_file` gives to its temporary files."""
+    return (
+        len(name) == 28
+        and name.startswith(".zc-")
+        and name.endswith(".partial")
+        and not name[4:20].strip("0123456789abcdef")
+    )
+
+
+# --- reading ---
+
+
+@contextmanager
+def open_file(path: str) -> Iterator[FileIO | None]:
+    """Open a regular file for reading; None if nothing is there.
+
+    Raises
+    ------
+    StoreError
+        If something else than a regular file is there: a directory, a FIFO, a device, a dangling link.
+    OSError
+        If the file is there and cannot be opened.
+    """
+    file = _open(path)
+    if file is None:
+        yield None
+        return
+    with file:
+        yield file
+
+
+def read_span(file: FileIO, start: int, stop: int) -> bytes:
+    """The bytes of an open file from `start` to `stop`, which lie within its size."""
+    file.seek(start)
+    wanted = stop - start
+    data = file.read(wanted)
+    if len(data) == wanted:
+        return data
+    # One call reads at most 2 GiB on Linux.
+    parts = [data]
+    while data and (wanted := wanted - len(data)):
+        data = file.read(wanted)
+        parts.append(data)
+    if wanted:
+        raise StoreError(f"{file.name}: the file shrank while it was being read; {wanted} bytes are missing")
+    return b"".join(parts)
+
+
+def _open(path: str) -> FileIO | None:
+    try:
+        fd = os.open(path, _READ_FLAGS)
+    except (FileNotFoundError, NotADirectoryError):
+        if os.path.islink(path) and not os.path.exists(path):
+            raise StoreError(f"{path}: the symbolic link points to nothing") from None
+        return None
+    except OSError:
+        _require_regular(path, os.stat(path))
+        raise
+    try:
+        _require_regular(path, os.fstat(fd))
+        return open(fd, "rb", buffering=0)
+    except BaseException:
+        os.close(fd)
+        raise
+
+
+def _require_regular(path: str, status: os.stat_result) -> None:
+    mode = status.st_mode
+    if not stat.S_ISREG(mode):
+        kind = "a directory" if stat.S_ISDIR(mode) else "no regular file (a FIFO, socket or device)"
+        raise StoreError(f"{path}: expected a file, found {kind}")
+
+
+# --- writing ---
+
+
+def replace_file(path: str, data: bytes | memoryview, *, sync: bool = False) -> None:
+    """Put `data` in place of a file, atomically; missing directories are made.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    data : bytes or memoryview
+        Its new contents.
+    sync : bool
+        Make the change durable before returning: fsync of the file, of its directory after the rename, and of
+        the parents of new directories.
+    """
+    with _temporary_beside(path, data, sync=sync) as temporary:
+        _retry_while_busy(os.replace, temporary, path)
+
+
+def create_file(path: str, data: bytes | memoryview, *, sync: bool = False) -> bool:
+    """Like :func:`replace_file`, but only if there is no file yet; False if there is one."""
+    with _temporary_beside(path, data, sync=sync) as temporary:
+        try:
+            _publish_new(temporary, path)
+        except FileExistsError:
+            return False
+    return True
+
+
+@contextmanager
+def _temporary_beside(path: str, data: bytes | memoryview, *, sync: bool) -> Iterator[str]:
+    """A temporary file that holds `data`, in the directory of `path`; gone in the end, whatever happens."""
+    directory = os.path.dirname(path)
+    temporary = os.path.join(directory, f".zc-{os.urandom(8).hex()}.partial")
+    try:
+        with _create(temporary, sync=sync) as file:
+            _write_all(file, data)
+            if sync:
+                os.fsync(file.fileno())
+        yield temporary
+        if sync:
+            _sync_directory(directory)
+    except OSError as error:
+        if error.filename == temporary:  # the caller knows the file, not its temporary name
+            raise OSError(error.errno, error.strerror, path) from error
+        raise
+    finally:
+        # After a rename there is nothing left to remove.
+        with suppress(FileNotFoundError, NotADirectoryError):
+            os.unlink(temporary)
+
+
+def _create(temporary: str, *, sync: bool) -> FileIO:
+    """Create a new file, and the directories above it if they are missing."""
+    for _ in range(3):  # another process may remove the directory again
+        try:
+            return open(temporary, "xb", buffering=0)
+        except FileNotFoundError:
+            _make_directories(os.path.dirname(temporary), sync=sync)
+    return open(temporary, "xb", buffering=0)
+
+
+def _make_directories(directory: str, *, sync: bool) -> None:
+    missing = []
+    while not os.path.isdir(directory):
+        missing.append(directory)
+        parent = os.path.dirname(directory)
+        if parent == directory:
+            break
+        directory = parent
+    for path in reversed(missing):
+        with suppress(FileExistsError):  # another thread was faster; if it is a file, opening will say so
+            os.mkdir(path)
+        if sync:
+            _sync_directory(os.path.dirname(path))
+
+
+def _write_all(file: FileIO, data: bytes | memoryview) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[file.write(view) :]
+
+
+def _sync_directory(directory: str) -> None:
+    if _WINDOWS:  # directories cannot be opened there, and renames are journaled
+        return
+    fd = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _publish_new(temporary: str, path: str) -> None:
+    """Give a temporary file its name; FileExistsError if the name is taken."""
+    if _WINDOWS:
+        _retry_while_busy(os.rename, temporary, path)
+        return
+    try:
+        os.link(temporary, path)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        # Without hard links the name is claimed by an empty file first, which a reader may see for a moment.
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
+        os.replace(temporary, path)
+
+
+def _retry_while_busy(move: object, source: str, target: str) -> None:
+    """Rename; on Windows a scanner or a reader may hold the target open for a moment."""
+    for delay in _BUSY_DELAYS:
+        try:
+            move(source, target)  # type: ignore[operator]
+        except OSError as error:
+            if getattr(error, "winerror", None) not in _BUSY_ON_WINDOWS:
+                raise
+            import time
+
+            time.sleep(delay)
+        else:
+            return
+    move(source, target)  # type: ignore[operator]

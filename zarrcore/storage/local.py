@@ -1,0 +1,331 @@
+"""A directory of the local file system as a store (Zarr v3 "File system store")."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from zarrcore.errors import InvalidKeyError, StoreError
+from zarrcore.storage import files
+from zarrcore.storage.base import Store, as_view, overrides
+from zarrcore.storage.byte_range import ByteRange, resolve_range
+from zarrcore.storage.validation import validate_key, validate_prefix, windows_problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+    from typing import Self
+
+    from typing_extensions import Buffer
+
+__all__ = ["LocalStore"]
+
+_WINDOWS = os.name == "nt"
+
+
+class LocalStore(Store):
+    """A directory tree: the value of the key ``a/b`` is the file ``a/b`` below the root.
+
+    The root need not exist: reading then finds nothing, and the first write makes it.  Keys cannot leave the
+    root; symbolic links that lie in it are followed when reading and listing.  A value is replaced by
+    renaming a temporary file ``.zc-<16 hex digits>.partial``, so that readers never see half of it; such
+    names are no keys and are never listed.
+
+    Parameters
+    ----------
+    root : str or os.PathLike
+        The directory.
+    read_only : bool
+        Refuse every write.
+    fsync : bool, optional
+        Make every write durable before it returns.  Default: the configuration's ``store.fsync``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> store = LocalStore(tempfile.mkdtemp())
+    >>> store.set("a/b", b"value")
+    >>> store.get("a/b"), store.get("a/c"), [*store.list()]
+    (b'value', None, ['a/b'])
+    """
+
+    def __init__(
+        self, root: str | os.PathLike[str], *, read_only: bool = False, fsync: bool | None = None
+    ) -> None:
+        super().__init__(read_only=read_only)
+        if not isinstance(root, (str, os.PathLike)):
+            raise TypeError(f"LocalStore: expected a path, got {type(root).__name__}: {root!r}")
+        # Absolute, so that the store means the same directory after chdir and in another process.
+        self._root: str = os.path.abspath(os.fsdecode(root))
+        self.fsync: bool = _configured_fsync() if fsync is None else bool(fsync)
+
+    @classmethod
+    def open(cls, root: str | os.PathLike[str], *, mode: str | None = None, read_only: bool = False) -> Self:
+        """Open a store; the modes ``"r"`` and ``"r+"`` want the directory to exist."""
+        store = cls(root, read_only=read_only or mode == "r")
+        if mode in ("r", "r+") and not os.path.isdir(store._root):
+            raise FileNotFoundError(f"{store._root} does not exist")
+        return store
+
+    @property
+    def root(self) -> Path:
+        """The directory, as an absolute path."""
+        from pathlib import Path
+
+        return Path(self._root)
+
+    def __str__(self) -> str:
+        return self.root.as_uri()
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self._root == other._root
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._root))
+
+    def with_read_only(self, read_only: bool = False) -> Self:
+        return self._copy_with_read_only(read_only)
+
+    # --- reading ---
+
+    def get(self, key: str, byte_range: ByteRange | None = None) -> bytes | None:
+        with files.open_file(self._path(key)) as file:
+            if file is None:
+                self._require_directory()
+                return None
+            return files.read_span(file, *resolve_range(byte_range, os.fstat(file.fileno()).st_size))
+
+    def get_partial_values(
+        self, key_ranges: Iterable[tuple[str, ByteRange | None]]
+    ) -> Sequence[bytes | None]:
+        requests = list(key_ranges)
+        places: dict[str, list[int]] = {}
+        for place, (key, _) in enumerate(requests):
+            places.setdefault(key, []).append(place)
+        answers: list[bytes | None] = [None] * len(requests)
+        for key, own in places.items():
+            for place, part in zip(own, self._read_parts(key, [requests[i][1] for i in own]), strict=True):
+                answers[place] = part
+        return answers
+
+    def _read_parts(self, key: str, byte_ranges: Sequence[ByteRange | None]) -> Sequence[bytes | None]:
+        """Parts of one value, through one descriptor: all come from the same version of the file."""
+        with files.open_file(self._path(key)) as file:
+            if file is None:
+                self._require_directory()
+                return [None] * len(byte_ranges)
+            size = os.fstat(file.fileno()).st_size
+            return [files.read_span(file, *resolve_range(byte_range, size)) for byte_range in byte_ranges]
+
+    def exists(self, key: str) -> bool:
+        status = _status(self._path(key))
+        return status is not None and stat.S_ISREG(status.st_mode)
+
+    def getsize(self, key: str) -> int:
+        path = self._path(key)
+        status = _status(path)
+        if status is None:
+            raise self._absent(key)
+        if not stat.S_ISREG(status.st_mode):
+            raise StoreError(f"{path}: expected a file, found none")
+        return status.st_size
+
+    # --- writing ---
+
+    def set(self, key: str, value: Buffer) -> None:
+        self._check_writable()
+        files.replace_file(self._path(key), as_view(value, key), sync=self.fsync)
+
+    def set_if_not_exists(self, key: str, value: Buffer) -> None:
+        self._check_writable()
+        files.create_file(self._path(key), as_view(value, key), sync=self.fsync)
+
+    def delete(self, key: str) -> None:
+        self._check_writable()
+        path = self._path(key)
+        try:
+            os.unlink(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError:
+            if os.path.isdir(path):
+                raise StoreError(f"key {key!r} is a directory; erase_prefix removes it") from None
+            raise
+
+    def erase_prefix(self, prefix: str) -> None:
+        """Remove all keys below a prefix, and the directory; symbolic links are unlinked, not followed."""
+        self._check_writable()
+        prefix = validate_prefix(prefix)
+        if prefix:
+            _remove_tree(self._path(prefix[:-1]))
+            return
+        with _scan(self._root) as entries:
+            children = [entry.path for entry in entries]
+        for path in children:
+            if not _remove_tree(path):
+                with suppress(FileNotFoundError):
+                    os.unlink(path)
+
+    def remove_partials(self, prefix: str = "", *, min_age: float = 3600.0) -> int:
+        """Remove the temporary files that killed writers left behind.
+
+        Parameters
+        ----------
+        prefix : str
+            Where to look.
+        min_age : float
+            Seconds since a file was last written; a younger one may belong to a writer at work.
+
+        Returns
+        -------
+        int
+            How many files were removed.
+        """
+        self._check_writable()
+        import time
+
+        oldest = time.time() - min_age
+        removed = 0
+        for path in self._walk(validate_prefix(prefix), temporary=True):
+            status = _status(path := os.path.join(self._root, path))
+            if status is not None and status.st_mtime <= oldest:
+                os.unlink(path)
+                removed += 1
+        return removed
+
+    def move(self, dest_root: str | os.PathLike[str]) -> None:
+        """Move the whole directory to another place, which must not exist."""
+        self._check_writable()
+        target = os.path.abspath(os.fsdecode(dest_root))
+        if os.path.lexists(target):
+            raise FileExistsError(f"{target} exists already")
+        import shutil
+
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        shutil.move(self._root, target)
+        self._root = target
+
+    # --- listing ---
+
+    def list(self) -> Iterator[str]:
+        return self._walk("")
+
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        return self._walk(validate_prefix(prefix))
+
+    def list_dir(self, prefix: str) -> Iterator[str]:
+        prefix = validate_prefix(prefix)
+        with _scan(self._directory(prefix)) as entries:
+            names = [entry.name for entry in entries if _is_node(entry)]
+        return iter(sorted(names))
+
+    def _walk(self, prefix: str, *, temporary: bool = False) -> Iterator[str]:
+        """Keys below a prefix, directory by directory, each directory in sorted order."""
+        with _scan(self._directory(prefix)) as entries:
+            children = sorted(entries, key=lambda entry: entry.name)
+        for entry in children:
+            if entry.is_dir():
+                if not (entry.is_symlink() and self._is_loop(entry.path)):
+                    yield from self._walk(f"{prefix}{entry.name}/", temporary=temporary)
+            elif entry.is_file() and files.is_temporary(entry.name) is temporary:
+                yield prefix + entry.name
+
+    def _is_loop(self, path: str) -> bool:
+        """Whether a link to a directory leads back to one that it lies in."""
+        target = os.stat(path)
+        while path not in (self._root, os.path.dirname(path)):
+            path = os.path.dirname(path)
+            if os.path.samestat(target, os.stat(path)):
+                return True
+        return False
+
+    # --- paths ---
+
+    def _path(self, key: str) -> str:
+        validate_key(key)
+        if _WINDOWS and (problem := windows_problem(key)) is not None:
+            raise InvalidKeyError(f"invalid store key {key!r}: {problem}")
+        if ".zc-" in key and any(map(files.is_temporary, key.split("/"))):
+            raise InvalidKeyError(f"invalid store key {key!r}: the name is kept for temporary files")
+        return f"{self._root}/{key}"
+
+    def _directory(self, prefix: str) -> str:
+        if prefix:
+            return self._path(prefix[:-1])
+        self._require_directory()
+        return self._root
+
+    def _require_directory(self) -> None:
+        """A file where the root should be is a mistake, not an empty store."""
+        if os.path.isfile(self._root):
+            raise StoreError(
+                f"{self._root}: expected a directory, found a file (is it an archive for ZipStore?)"
+            )
+
+    def _native_source(self) -> Any | None:
+        if overrides(self, LocalStore):
+            return None
+        try:
+            from zarrcore._core.engine import LocalSource
+        except ModuleNotFoundError:
+            return None
+        return LocalSource(self._root, fsync=self.fsync)
+
+
+def _configured_fsync() -> bool:
+    from zarrcore.config import config
+
+    return bool(config.get("store.fsync", False))
+
+
+def _status(path: str) -> os.stat_result | None:
+    """What is at a path; None if nothing is."""
+    try:
+        return os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _is_node(entry: os.DirEntry[str]) -> bool:
+    """Whether a directory entry is a key or a prefix."""
+    return entry.is_dir() or (entry.is_file() and not files.is_temporary(entry.name))
+
+
+@contextmanager
+def _scan(directory: str) -> Iterator[Iterable[os.DirEntry[str]]]:
+    """``os.scandir`` that finds nothing where there is no directory."""
+    try:
+        entries = os.scandir(directory)
+    except (FileNotFoundError, NotADirectoryError):
+        yield ()
+        return
+    with entries:
+        yield entries
+
+
+def _remove_tree(path: str) -> bool:
+    """Remove a directory and what is in it, or a link to a directory; False if there is no directory."""
+    if os.path.islink(path):
+        if not os.path.isdir(path):
+            return False
+        os.unlink(path)
+        return True
+    if not os.path.isdir(path):
+        return False
+    import shutil
+
+    if sys.version_info >= (3, 12):
+        shutil.rmtree(path, onexc=_forgive_others)
+    else:
+        shutil.rmtree(path, onerror=lambda function, name, info: _forgive_others(function, name, info[1]))
+    return True
+
+
+def _forgive_others(function: Any, path: str, error: BaseException) -> None:
+    """Others may remove the same files meanwhile, or put new ones there, which then stay."""
+    if not isinstance(error, FileNotFoundError) and getattr(error, "errno", None) != errno.ENOTEMPTY:
+        raise error

@@ -1,0 +1,257 @@
+"""A dictionary as a store."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from zarrcore.errors import StoreError
+from zarrcore.storage.base import Store, as_view, overrides
+from zarrcore.storage.byte_range import ByteRange, resolve_range
+from zarrcore.storage.validation import join_path, normalize_path, validate_key, validate_prefix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, MutableMapping
+    from typing import Self
+
+    from typing_extensions import Buffer
+
+__all__ = ["ManagedMemoryStore", "MemoryStore"]
+
+
+class MemoryStore(Store):
+    """Values kept in a dictionary, which may be one of the caller's.
+
+    Values are copied when they are set.  Those found in the caller's mapping may be any bytes-like objects.
+
+    Parameters
+    ----------
+    store_dict : MutableMapping, optional
+        Where to keep the values; a new dictionary by default.
+    read_only : bool
+        Refuse every write.
+
+    Examples
+    --------
+    >>> values = {}
+    >>> store = MemoryStore(values)
+    >>> store.set("a/b", b"value")
+    >>> values
+    {'a/b': b'value'}
+    """
+
+    _store_dict: MutableMapping[str, Any]
+
+    def __init__(
+        self, store_dict: MutableMapping[str, Any] | None = None, *, read_only: bool = False
+    ) -> None:
+        super().__init__(read_only=read_only)
+        self._store_dict = {} if store_dict is None else store_dict
+
+    def __str__(self) -> str:
+        return f"memory://{id(self._store_dict)}"
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            type(other) is type(self)
+            and self.read_only == other.read_only
+            and (self._store_dict is other._store_dict or self._store_dict == other._store_dict)
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # equality depends on what the dictionary holds
+
+    def with_read_only(self, read_only: bool = False) -> Self:
+        return self._copy_with_read_only(read_only)
+
+    def get(self, key: str, byte_range: ByteRange | None = None) -> bytes | None:
+        value = self._store_dict.get(validate_key(key))
+        if value is None:
+            return None
+        view = self._view(key, value)
+        if byte_range is None:
+            return bytes(view)  # the same object if it is bytes already
+        start, stop = resolve_range(byte_range, len(view))
+        return bytes(view[start:stop])
+
+    def exists(self, key: str) -> bool:
+        return validate_key(key) in self._store_dict
+
+    def getsize(self, key: str) -> int:
+        value = self._store_dict.get(validate_key(key))
+        if value is None:
+            raise self._absent(key)
+        return len(self._view(key, value))
+
+    def set(self, key: str, value: Buffer) -> None:
+        self._check_writable()
+        self._store_dict[validate_key(key)] = bytes(as_view(value, key))
+
+    def set_if_not_exists(self, key: str, value: Buffer) -> None:
+        self._check_writable()
+        self._store_dict.setdefault(validate_key(key), bytes(as_view(value, key)))
+
+    def delete(self, key: str) -> None:
+        self._check_writable()
+        self._store_dict.pop(validate_key(key), None)
+
+    def list(self) -> Iterator[str]:
+        return self.list_prefix("")
+
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        prefix = validate_prefix(prefix)
+        # A copy, so that the caller may set and delete while iterating, and other threads too.
+        return (key for key in [*self._store_dict] if key.startswith(prefix))
+
+    def list_dir(self, prefix: str) -> Iterator[str]:
+        prefix = validate_prefix(prefix)
+        start = len(prefix)
+        keys = [*self._store_dict]
+        return iter({key[start:].partition("/")[0]: None for key in keys if key.startswith(prefix)})
+
+    def _view(self, key: str, value: Any) -> bytes | memoryview:
+        try:
+            return as_view(value, key)
+        except TypeError as error:
+            raise StoreError(f"{self}: {error}") from error
+
+    def _native_source(self) -> Any | None:
+        if type(self._store_dict) is not dict or overrides(self, MemoryStore):
+            return None
+        try:
+            from zarrcore._core.engine import MemorySource
+        except ModuleNotFoundError:
+            return None
+        return MemorySource(self._store_dict)
+
+
+class _ManagedDict(dict[str, bytes]):
+    """A dictionary that weak references can point to."""
+
+    __slots__ = ("__weakref__",)
+
+
+_managed: weakref.WeakValueDictionary[str, _ManagedDict] = weakref.WeakValueDictionary()
+_managed_lock = threading.Lock()
+_managed_count = 0
+
+
+class ManagedMemoryStore(MemoryStore):
+    """A dictionary that ``memory://name`` stands for in this process.
+
+    Stores of the same name share their values.  These live as long as one of the stores does.
+
+    Parameters
+    ----------
+    name : str, optional
+        The name; a number not in use by default.
+    path : str
+        Prefix put before every key.
+    read_only : bool
+        Refuse every write.
+
+    Examples
+    --------
+    >>> store = ManagedMemoryStore("example")
+    >>> store.set("a/b", b"value")
+    >>> ManagedMemoryStore.from_url("memory://example/a").get("b")
+    b'value'
+    """
+
+    def __init__(self, name: str | None = None, *, path: str = "", read_only: bool = False) -> None:
+        if name is not None and "/" in name:
+            raise ValueError(f"the name of a memory store holds no '/', got {name!r}; use path=")
+        self._name, values = _managed_dict(name)
+        self.path = normalize_path(path)
+        super().__init__(values, read_only=read_only)
+
+    @classmethod
+    def from_url(cls, url: str, *, read_only: bool = False) -> Self:
+        """The store that a URL ``memory://name/path`` stands for.
+
+        Raises
+        ------
+        StoreError
+            If no store of that name is alive in this process.
+        """
+        scheme, _, rest = url.partition("://")
+        name, _, path = rest.partition("/")
+        if scheme != "memory":
+            raise StoreError(f"expected a URL memory://name, got {url!r}")
+        if name not in _managed:
+            raise StoreError(f"{url!r}: no memory store of the name {name!r} is alive in this process")
+        return cls(name, path=path, read_only=read_only)
+
+    @property
+    def name(self) -> str:
+        """The name in the URL."""
+        return self._name
+
+    def __str__(self) -> str:
+        return join_path(f"memory://{self._name}", self.path)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            type(other) is type(self)
+            and self._store_dict is other._store_dict
+            and (self.path, self.read_only) == (other.path, other.read_only)
+        )
+
+    __hash__ = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        import os
+
+        return _unpickle_managed, (type(self), str(self), self.read_only, os.getpid())
+
+    def get(self, key: str, byte_range: ByteRange | None = None) -> bytes | None:
+        return super().get(self._full(key), byte_range)
+
+    def exists(self, key: str) -> bool:
+        return super().exists(self._full(key))
+
+    def getsize(self, key: str) -> int:
+        return super().getsize(self._full(key))
+
+    def set(self, key: str, value: Buffer) -> None:
+        super().set(self._full(key), value)
+
+    def set_if_not_exists(self, key: str, value: Buffer) -> None:
+        super().set_if_not_exists(self._full(key), value)
+
+    def delete(self, key: str) -> None:
+        super().delete(self._full(key))
+
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        start = len(self.path) + 1 if self.path else 0
+        return (key[start:] for key in super().list_prefix(join_path(self.path, validate_prefix(prefix))))
+
+    def list_dir(self, prefix: str) -> Iterator[str]:
+        return super().list_dir(join_path(self.path, validate_prefix(prefix)))
+
+    def _full(self, key: str) -> str:
+        return join_path(self.path, validate_key(key))
+
+
+def _managed_dict(name: str | None) -> tuple[str, _ManagedDict]:
+    """The dictionary of a name, made if there is none."""
+    global _managed_count
+    with _managed_lock:
+        if name is None:
+            while str(_managed_count) in _managed:
+                _managed_count += 1
+            name = str(_managed_count)
+        values = _managed.get(name)
+        if values is None:
+            values = _managed[name] = _ManagedDict()
+        return name, values
+
+
+def _unpickle_managed(
+    cls: type[ManagedMemoryStore], url: str, read_only: bool, pid: int
+) -> ManagedMemoryStore:
+    import os
+
+    if pid != os.getpid():
+        raise StoreError(f"{url!r} lives in process {pid} and cannot be opened in another one")
+    return cls.from_url(url, read_only=read_only)

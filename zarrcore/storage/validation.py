@@ -1,0 +1,116 @@
+"""Which strings are store keys, key prefixes and node paths.
+
+A key is a non-empty string of components separated by single slashes; no component is empty, ``.`` or ``..``,
+and none holds a NUL.  Such a key, joined to the root of a file system store, cannot leave it.  A prefix is a
+key with a slash at its end, or the empty string (Zarr v3 core, "Abstract store interface").
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from zarrcore.errors import InvalidKeyError
+
+__all__ = ["join_path", "normalize_path", "validate_key", "validate_prefix", "windows_problem"]
+
+# One search decides the common case; only a bad key pays for finding out why.
+_BAD_KEY = re.compile(r"\A\Z|\A/|/\Z|//|(?:\A|/)\.\.?(?:/|\Z)|\0")
+_WINDOWS_DEVICE = r"(?i:CON|PRN|AUX|NUL|COM[0-9]|LPT[0-9])(?:\.|\Z)"
+_WINDOWS_FORBIDDEN = r'[\\:*?"<>|\x00-\x1f]|[. ]\Z'
+
+
+def validate_key(key: str) -> str:
+    """Return `key` unchanged if it is a valid store key.
+
+    Raises
+    ------
+    InvalidKeyError
+        If it is not; the message names the key and the reason.
+    TypeError
+        If it is not a string.
+    """
+    if not isinstance(key, str):
+        raise TypeError(f"a store key is a string, got {type(key).__name__}: {key!r}")
+    if _BAD_KEY.search(key) is not None:
+        raise InvalidKeyError(f"invalid store key {key!r}: {_problem(key)}")
+    return key
+
+
+def validate_prefix(prefix: str) -> str:
+    """Return `prefix` in its canonical form: ``""`` for the whole store, or ``"a/b/"``.
+
+    The slash at the end may be left out: ``"a/b"`` and ``"a/b/"`` both stand for the keys below ``a/b``.
+
+    Raises
+    ------
+    InvalidKeyError
+        If the string is no prefix of a valid key.
+    """
+    if not isinstance(prefix, str):
+        raise TypeError(f"a key prefix is a string, got {type(prefix).__name__}: {prefix!r}")
+    bare = prefix.removesuffix("/")
+    if not bare:
+        return ""
+    if _BAD_KEY.search(bare) is not None:
+        raise InvalidKeyError(f"invalid key prefix {prefix!r}: {_problem(bare)}")
+    return bare + "/"
+
+
+def normalize_path(path: str | bytes | os.PathLike[str] | None) -> str:
+    """The canonical form of a node path: ``""`` for the root, or ``"a/b"``.
+
+    Slashes at either end are dropped, repeated ones collapse and backslashes count as slashes.
+
+    Raises
+    ------
+    InvalidKeyError
+        If a component is ``.`` or ``..`` or holds a NUL.
+    """
+    if path is None:
+        return ""
+    text = path if isinstance(path, str) else _path_text(path)
+    parts = [part for part in text.replace("\\", "/").split("/") if part]
+    normal = "/".join(parts)
+    if normal and _BAD_KEY.search(normal) is not None:
+        raise InvalidKeyError(f"invalid path {path!r}: {_problem(normal)}")
+    return normal
+
+
+def join_path(*parts: str) -> str:
+    """The non-empty parts of a path, joined by slashes."""
+    return "/".join(part for part in parts if part)
+
+
+def windows_problem(key: str) -> str | None:
+    """Why a key cannot be a file name on Windows; None if it can."""
+    for component in key.split("/"):
+        if re.match(_WINDOWS_DEVICE, component):
+            return f"{component!r} is the name of a device on Windows"
+        if re.search(_WINDOWS_FORBIDDEN, component):
+            return f"{component!r} holds a character that Windows does not allow there"
+    return None
+
+
+def _path_text(path: bytes | os.PathLike[str]) -> str:
+    if isinstance(path, bytes):
+        return path.decode("ascii")
+    if isinstance(path, os.PathLike):
+        return os.fspath(path)
+    raise TypeError(f"a path is a string, got {type(path).__name__}: {path!r}")
+
+
+def _problem(key: str) -> str:
+    """Why a key is not valid."""
+    if not key:
+        return "it is empty"
+    if "\0" in key:
+        return "it holds a NUL character"
+    if key.startswith("/"):
+        return "it begins with '/'"
+    if key.endswith("/"):
+        return "it ends with '/'"
+    if "//" in key:
+        return "it holds an empty component ('//')"
+    component = next(part for part in key.split("/") if part in (".", ".."))
+    return f"it holds the component {component!r}"

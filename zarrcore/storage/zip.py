@@ -1,0 +1,323 @@
+"""A ZIP archive as a store."""
+
+from __future__ import annotations
+
+import os
+import threading
+import zipfile
+import zlib
+from typing import IO, TYPE_CHECKING, Any, Literal
+
+from zarrcore.errors import InvalidKeyError, StoreError
+from zarrcore.storage.base import Store, as_view
+from zarrcore.storage.byte_range import ByteRange, resolve_range
+from zarrcore.storage.validation import validate_key, validate_prefix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from typing import Self
+
+    from typing_extensions import Buffer
+
+__all__ = ["ZipStore"]
+
+ZipMode = Literal["r", "w", "a", "x"]
+_MODES = ("r", "w", "a", "x")
+_LOCAL_HEADER = (
+    30  # bytes of a local file header before the name; lengths of name and extra field are its last words
+)
+
+
+class ZipStore(Store):
+    """A ZIP archive whose entries are the values.
+
+    The archive is opened at the first use.  What is written can be read through this store at once, and by
+    others after :meth:`close`: use a ``with`` statement.  ZIP archives cannot forget: setting a key again
+    appends a second entry and the last one counts, and deleting a key that exists is refused.
+
+    Parameters
+    ----------
+    path : str, os.PathLike or binary file object
+        The archive.  A file object must be seekable and stay open.
+    mode : {"r", "w", "a", "x"}
+        Read; write a new archive in place of an old one; append; write a new archive unless there is one.
+    read_only : bool, optional
+        Refuse every write; the default follows `mode`.
+    compression : int
+        Compression of new entries, as for :class:`zipfile.ZipFile`.  Chunks are compressed already, therefore
+        none by default; entries without compression are also read in parts.
+    allowZip64 : bool
+        Allow archives larger than 2 GiB.
+    """
+
+    supports_deletes = False
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | IO[bytes],
+        *,
+        mode: ZipMode = "r",
+        read_only: bool | None = None,
+        compression: int = zipfile.ZIP_STORED,
+        allowZip64: bool = True,
+    ) -> None:
+        if mode not in _MODES:
+            raise ValueError(f"ZipStore: expected a mode of {', '.join(_MODES)}, got {mode!r}")
+        if mode == "r" and read_only is False:
+            raise ValueError("ZipStore: an archive opened with mode 'r' is read-only")
+        super().__init__(read_only=mode == "r" if read_only is None else read_only)
+        self._archive = _Archive(path, mode, compression, allowZip64)
+
+    @property
+    def path(self) -> Path | None:
+        """The archive's path; None for a file object."""
+        from pathlib import Path
+
+        return Path(self._archive.target) if isinstance(self._archive.target, str) else None
+
+    @property
+    def compression(self) -> int:
+        """Compression of new entries."""
+        return self._archive.compression
+
+    def __str__(self) -> str:
+        return f"zip://{self._archive.target}"
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self._archive.target == other._archive.target
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._archive.target))
+
+    def with_read_only(self, read_only: bool = False) -> Self:
+        if not read_only and self._archive.mode == "r":
+            raise StoreError(f"{self} was opened with mode 'r' and cannot be made writable")
+        view = object.__new__(type(self))
+        view.__dict__.update(self.__dict__, _read_only=bool(read_only))  # one archive, one lock
+        return view
+
+    def get(self, key: str, byte_range: ByteRange | None = None) -> bytes | None:
+        validate_key(key)
+        with self._archive as archive:
+            info = archive.NameToInfo.get(key)
+            if info is None:
+                return None
+            try:
+                return _read(archive, info, byte_range)
+            except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
+                raise StoreError(f"{self}: key {key!r}: {error}") from error
+
+    def exists(self, key: str) -> bool:
+        validate_key(key)
+        with self._archive as archive:
+            return key in archive.NameToInfo
+
+    def getsize(self, key: str) -> int:
+        validate_key(key)
+        with self._archive as archive:
+            info = archive.NameToInfo.get(key)
+        if info is None:
+            raise self._absent(key)
+        return info.file_size
+
+    def set(self, key: str, value: Buffer) -> None:
+        self._check_writable()
+        validate_key(key)
+        data = as_view(value, key)
+        with self._archive as archive:
+            _append(archive, key, data)
+
+    def set_if_not_exists(self, key: str, value: Buffer) -> None:
+        self._check_writable()
+        validate_key(key)
+        data = as_view(value, key)
+        with self._archive as archive:
+            if key not in archive.NameToInfo:
+                _append(archive, key, data)
+
+    def delete(self, key: str) -> None:
+        """Refused, unless the key is absent anyway."""
+        self._check_writable()
+        if self.exists(key):
+            raise StoreError(f"{self}: key {key!r} cannot be deleted, because ZIP archives cannot forget")
+
+    def clear(self) -> None:
+        """Write a new, empty archive in place of the old one."""
+        self._check_writable()
+        self._archive.restart()
+
+    def list(self) -> Iterator[str]:
+        return self.list_prefix("")
+
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        prefix = validate_prefix(prefix)
+        with self._archive as archive:
+            names = [*archive.NameToInfo]
+        return (name for name in names if name.startswith(prefix) and not name.endswith("/"))
+
+    def close(self) -> None:
+        """Finish the archive.  Another use opens it again, and appends if it was opened for writing."""
+        self._archive.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self._archive.mode != "r" or not isinstance(self._archive.target, str):
+            raise TypeError(f"{self} cannot be pickled: only an archive opened by its path with mode 'r' can")
+        return self.__dict__
+
+
+class _Archive:
+    """The open archive, shared by a store and its read-only views; a context manager that holds the lock."""
+
+    def __init__(
+        self, target: str | os.PathLike[str] | IO[bytes], mode: ZipMode, compression: int, allow_zip64: bool
+    ) -> None:
+        if isinstance(target, (str, os.PathLike)):
+            target = os.path.abspath(os.fsdecode(target))
+        elif not (hasattr(target, "read") and hasattr(target, "seek")):
+            raise TypeError(f"ZipStore: expected a path or a binary file object, got {type(target).__name__}")
+        self.target = target
+        self.mode: ZipMode = mode
+        self.compression = compression
+        self._allow_zip64 = allow_zip64
+        self._reset()
+
+    def _reset(self) -> None:
+        self._file: zipfile.ZipFile | None = None
+        self._lock = threading.RLock()
+        self._pid = os.getpid()
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = ("target", "mode", "compression", "_allow_zip64")
+        return {name: getattr(self, name) for name in kept}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._reset()
+
+    def __enter__(self) -> zipfile.ZipFile:
+        if self._pid != os.getpid():
+            self._leave_parent()
+        self._lock.acquire()
+        try:
+            if self._file is None:
+                self._file = self._open()
+            return self._file
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def __exit__(self, *exc: object) -> None:
+        self._lock.release()
+
+    def close(self) -> None:
+        if self._pid != os.getpid():
+            return  # it is the parent's to finish
+        with self._lock:
+            if self._file is None and self.mode in ("w", "x"):
+                self._file = self._open()  # an archive without entries is an archive all the same
+            file, self._file = self._file, None
+            if file is not None:
+                file.close()
+
+    def restart(self) -> None:
+        if not isinstance(self.target, str):
+            raise StoreError("an archive in a file object cannot be cleared")
+        with self:  # opened first, so that mode "x" still refuses a file that is not ours
+            self.close()
+            self.mode = "w"
+            self._file = self._open()
+
+    def _leave_parent(self) -> None:
+        """After a fork the file offset is shared with the parent and the lock may be held for ever."""
+        if self.mode != "r" or not isinstance(self.target, str):
+            raise StoreError(f"{self.target} was opened in another process and cannot be used in this one")
+        self._reset()
+
+    def _open(self) -> zipfile.ZipFile:
+        if self.mode == "a" and isinstance(self.target, str):
+            _refuse_other_file(self.target)
+        try:
+            file = zipfile.ZipFile(
+                self.target,
+                self.mode,
+                compression=self.compression,
+                allowZip64=self._allow_zip64,
+            )
+        except zipfile.BadZipFile as error:
+            raise StoreError(f"{self.target} is not a ZIP archive, or an unfinished one: {error}") from error
+        try:
+            _refuse_bad_names(file)
+        except BaseException:
+            file.close()
+            raise
+        if self.mode in ("w", "x"):
+            self.mode = "a"  # opened again, the archive keeps what has been written
+        return file
+
+
+def _refuse_other_file(path: str) -> None:
+    """zipfile would append an archive to any file, and hide the entries of an unfinished one."""
+    try:
+        with open(path, "rb") as file:
+            if file.seek(0, os.SEEK_END) and not zipfile.is_zipfile(file):
+                raise StoreError(f"{path} is not a ZIP archive, or an unfinished one")
+    except FileNotFoundError:
+        return
+
+
+def _refuse_bad_names(archive: zipfile.ZipFile) -> None:
+    for name in archive.NameToInfo:
+        try:
+            validate_prefix(name) if name.endswith("/") else validate_key(name)
+        except InvalidKeyError as error:
+            raise StoreError(f"{archive.filename}: an entry has a name that is no key: {error}") from error
+
+
+def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, byte_range: ByteRange | None) -> bytes:
+    """An entry, or a part of it; a whole entry is checked against its CRC."""
+    start, stop = resolve_range(byte_range, info.file_size)
+    if stop - start < info.file_size and _is_plain(info):
+        return _read_plain(archive, info, start, stop)
+    data = archive.read(info)
+    if len(data) != info.file_size:
+        raise zipfile.BadZipFile(f"expected {info.file_size} bytes, found {len(data)}")
+    return data[start:stop]
+
+
+def _is_plain(info: zipfile.ZipInfo) -> bool:
+    encrypted = info.flag_bits & 0x1
+    return info.compress_type == zipfile.ZIP_STORED and not encrypted and info.compress_size == info.file_size
+
+
+def _read_plain(archive: zipfile.ZipFile, info: zipfile.ZipInfo, start: int, stop: int) -> bytes:
+    """A part of an entry that is stored as it is, without reading what lies before it."""
+    file = archive.fp
+    assert file is not None
+    file.seek(info.header_offset)
+    header = file.read(_LOCAL_HEADER)
+    if len(header) != _LOCAL_HEADER or header[:4] != b"PK\3\4":
+        raise zipfile.BadZipFile(f"there is no local header at byte {info.header_offset}")
+    # The extra field of the local header may differ from the central directory's, so its length is read here.
+    skip = int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
+    file.seek(info.header_offset + _LOCAL_HEADER + skip + start)
+    data = file.read(stop - start)
+    if len(data) != stop - start:
+        raise zipfile.BadZipFile(f"the archive ends within bytes {start}..{stop} of the entry")
+    return data
+
+
+def _append(archive: zipfile.ZipFile, key: str, data: bytes | memoryview) -> None:
+    import time
+
+    info = zipfile.ZipInfo(key, date_time=time.localtime()[:6])
+    info.compress_type = archive.compression
+    info.external_attr = 0o644 << 16
+    # zipfile warns about a second entry of a name that it knows.
+    old = archive.NameToInfo.pop(key, None)
+    try:
+        archive.writestr(info, data)
+    except BaseException:
+        if old is not None:
+            archive.NameToInfo[key] = old
+        raise
