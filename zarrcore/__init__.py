@@ -102,7 +102,7 @@ def __getattr__(name: str) -> Any:
         return import_module(f"zarrcore.{name}")
     if name not in __all__:
         raise AttributeError(f"module 'zarrcore' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_HOMES.get(name, "zarrcore.api")), name)
+    value = globals()[name] = getattr(import_module(_HOMES.get(name, "zarrcore.api.synchronous")), name)
     return value
 
 

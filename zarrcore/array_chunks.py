@@ -85,15 +85,21 @@ def _inner_count(coords: Sequence[int], axes: Sequence[Axis], inner: Sequence[in
     return math.prod(axis.chunk_length(k) // n for k, axis, n in zip(coords, axes, inner, strict=True))
 
 
-def resize(array: Array, new_shape: Any) -> None:
-    """Give an array a new shape; see :meth:`zarrcore.Array.resize`."""
+def resize(array: Array, new_shape: Any, *, cut: bool = True) -> None:
+    """Give an array a new shape; see :meth:`zarrcore.Array.resize`.
+
+    Parameters
+    ----------
+    cut : bool
+        Remove what lies outside the new shape; False leaves it in the store.
+    """
     shape = parse_shape(new_shape)
     old = array.shape
     if len(shape) != len(old):
         raise ValueError(f"resize: the array has {len(old)} dimensions, the new shape {shape} has {len(shape)}")
     array._check_writable()
     metadata = array.metadata.update_shape(shape)
-    if any(new < was for new, was in zip(shape, old, strict=True)):
+    if cut and any(new < was for new, was in zip(shape, old, strict=True)):
         _cut(array, shape)
     array._save(metadata)
     array._bind(metadata)

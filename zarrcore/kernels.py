@@ -80,12 +80,7 @@ def crc32c(data: Any, value: int = 0) -> int:
     >>> crc32c(b"6789", crc32c(b"12345")) == crc32c(b"123456789")
     True
     """
-    start = operator.index(value)
-    if not 0 <= start < 2**32:
-        raise ValueError(f"value: expected an integer 0..2**32 - 1, got {value}")
-    if isinstance(data, np.ndarray):
-        data = _bytes_of(data, "data")
-    return _flat.crc32c(_contiguous(data), start)
+    return _flat.crc32c(data, value)
 
 
 def _contiguous(data: Any) -> Any:

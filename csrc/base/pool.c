@@ -17,7 +17,6 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "base/cpu_count.h"
 #include "base/os_thread.h"
 #include "base/shares.h"
 
@@ -66,8 +65,6 @@ static struct {
 static zc_mutex free_list_lock = ZC_MUTEX_INIT;
 static zc_workspace *free_list;
 
-static _Atomic int chosen_threads;           /* 0: what the machine gives */
-static _Atomic int quota_cpus;               /* 0: not read yet */
 static _Atomic int fork_handled;
 
 static _Thread_local job *current_job;       /* innermost job that this thread works on */
@@ -105,7 +102,6 @@ static void after_fork(void)
     atomic_store(&pool.poorest, INT_MAX);
     zc_mutex_init(&free_list_lock);
     free_list = NULL;
-    atomic_store(&quota_cpus, 0);
     orphan_jobs();
 }
 
@@ -584,31 +580,4 @@ zc_status zc_pool_run(const zc_run *run, size_t *failed_item, zc_error *err)
         *failed_item = j.failed_item;
     }
     return j.status;
-}
-
-/* ---- how many threads ---- */
-
-int zc_pool_cpus(void)
-{
-    const int affinity = zc_cpus_affinity();
-    int quota = atomic_load_explicit(&quota_cpus, memory_order_relaxed);
-
-    if (quota == 0) {
-        handle_fork_once();
-        quota = zc_cpus_quota("");
-        atomic_store_explicit(&quota_cpus, quota, memory_order_relaxed);
-    }
-    return affinity < quota ? affinity : quota;
-}
-
-int zc_pool_threads(void)
-{
-    const int chosen = atomic_load_explicit(&chosen_threads, memory_order_relaxed);
-
-    return chosen > 0 ? chosen : zc_pool_cpus();
-}
-
-void zc_pool_set_threads(int threads)
-{
-    atomic_store_explicit(&chosen_threads, threads > 0 ? threads : 0, memory_order_relaxed);
 }

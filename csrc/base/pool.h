@@ -14,7 +14,8 @@
 /* Do item number `item` of a job.  A failure stops the job. */
 typedef zc_status (*zc_task)(void *job, size_t item, zc_workspace *ws, zc_error *err);
 
-/* Asked about every 50 ms by the calling thread; non-zero cancels the job.  May be NULL. */
+/* Asked about every 50 ms by the calling thread, never by a worker; non-zero cancels the job.  May be NULL.
+ * Runs while a task is on that thread's stack: it must not wait for a lock that a task holds. */
 typedef int (*zc_poll)(void *arg);
 
 typedef struct zc_run {

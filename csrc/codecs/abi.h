@@ -61,7 +61,8 @@ typedef enum { ZSTD_e_continue = 0, ZSTD_e_flush = 1, ZSTD_e_end = 2 } ZSTD_EndD
 typedef enum {
     ZSTD_error_checksum_wrong = 22,
     ZSTD_error_memory_allocation = 64,
-    ZSTD_error_dstSize_tooSmall = 70
+    ZSTD_error_dstSize_tooSmall = 70,
+    ZSTD_error_srcSize_wrong = 72
 } ZSTD_ErrorCode;
 
 typedef struct ZSTD_inBuffer_s {
@@ -132,7 +133,8 @@ _Static_assert(ZSTD_c_compressionLevel == 100 && ZSTD_c_checksumFlag == 201 && Z
                ZSTD_reset_session_and_parameters == 3 && ZSTD_e_continue == 0 && ZSTD_e_flush == 1 &&
                ZSTD_e_end == 2, "zstd has other numbers");
 _Static_assert((int)ZSTD_error_checksum_wrong == 22 && (int)ZSTD_error_memory_allocation == 64 &&
-               (int)ZSTD_error_dstSize_tooSmall == 70, "zstd has other error codes");
+               (int)ZSTD_error_dstSize_tooSmall == 70 && (int)ZSTD_error_srcSize_wrong == 72,
+               "zstd has other error codes");
 
 #endif
 #endif

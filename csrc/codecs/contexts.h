@@ -13,6 +13,8 @@ typedef enum zc_context_slot {
     ZC_CONTEXT_ZSTD_ENCODE,
     ZC_CONTEXT_INFLATE,
     ZC_CONTEXT_DEFLATE,
+    ZC_CONTEXT_LIBDEFLATE_DECODE,
+    ZC_CONTEXT_LIBDEFLATE_ENCODE,
     ZC_CONTEXT_COUNT
 } zc_context_slot;
 

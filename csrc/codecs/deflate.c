@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * gzip (RFC 1952, one or more members) and zlib (RFC 1950) over zlib's inflate and deflate.
+ * gzip (RFC 1952, one or more members) and zlib (RFC 1950) over zlib's inflate and deflate, or libdeflate where
+ * the build has it (deflate_whole.h).
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include "codecs/abi.h"
 #include "codecs/classes.h"
 #include "codecs/contexts.h"
+#include "codecs/deflate_whole.h"
 
 enum { WINDOW_ZLIB = 15, WINDOW_GZIP = 15 + 16, MEMORY_LEVEL = 8 };
 /* Deflate is slow: this much takes some 10 ms. */
@@ -125,9 +127,17 @@ static zc_status inflate_all(z_stream *z, int window, zc_workspace *ws, stream *
     }
 }
 
+static zc_deflate_container container_of(int window)
+{
+    return window == WINDOW_GZIP ? ZC_DEFLATE_GZIP : ZC_DEFLATE_ZLIB;
+}
+
 static zc_status deflate_decode(int window, zc_workspace *ws, const uint8_t *src, size_t n, uint8_t *dst,
                                 size_t cap, size_t *written, zc_error *err)
 {
+    if (zc_deflate_whole_decode(container_of(window), ws, src, n, dst, cap, written)) {
+        return ZC_OK;
+    }
     z_stream *z = zc_context_get(ws, ZC_CONTEXT_INFLATE, inflater_new, inflater_delete, err);
 
     if (z == NULL) {
@@ -254,12 +264,15 @@ static zc_status deflate_encode(const zc_codec *codec, int window, zc_workspace 
     if (cap == 0) {
         return zc_fail(err, ZC_ERR_ARGUMENT, "no room for the encoded bytes");
     }
+    if (n == 0) {
+        src = dst;                       /* no arithmetic on a null pointer */
+    }
+    if (zc_deflate_whole_encode(container_of(window), codec->level, ws, src, n, dst, cap, written)) {
+        return ZC_OK;
+    }
     deflater *d = zc_context_get(ws, ZC_CONTEXT_DEFLATE, deflater_new, deflater_delete, err);
     if (d == NULL) {
         return ZC_ERR_MEMORY;
-    }
-    if (n == 0) {
-        src = dst;                       /* no arithmetic on a null pointer */
     }
     if (deflater_start(d, codec->level, window) != Z_OK) {
         return zc_fail(err, ZC_ERR_MEMORY, "out of memory: no room for the state of deflate");

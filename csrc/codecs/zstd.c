@@ -45,6 +45,8 @@ static zc_status decode_failure(size_t code, size_t cap, zc_error *err)
         return zc_fail(err, ZC_ERR_CHECKSUM, "the frame's checksum does not match its data");
     case ZSTD_error_memory_allocation:
         return zc_fail(err, ZC_ERR_MEMORY, "out of memory in zstd");
+    case ZSTD_error_srcSize_wrong:
+        return zc_fail(err, ZC_ERR_CORRUPT, "truncated, or stray bytes behind the last frame");
     default:
         return zc_fail(err, ZC_ERR_CORRUPT, "%s", ZSTD_getErrorName(code));
     }

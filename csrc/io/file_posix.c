@@ -105,20 +105,32 @@ void zc_dir_close(zc_dir *dir)
 
 /* ---- reading ---- */
 
-static zc_status fail_open(int at, int code, const char *name, zc_error *err)
-{
-    struct stat st;
+/* O_NONBLOCK: opening a FIFO would wait for a writer. */
+#define READ_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
-    if (code == ENOTDIR) {
-        return zc_fail(err, ZC_ERR_MISSING, "no file %s", name);
-    }
-    if (code != ENOENT) {
-        return zc_fail_errno(err, code, "cannot open %s", name);
-    }
-    if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode)) {
+static bool is_link_refused(int code)
+{
+    return code == ELOOP || code == EMLINK;  /* EMLINK: FreeBSD */
+}
+
+/* Links are followed at a second try, so that a link to nothing and an absent file differ at no cost. */
+static int open_for_reading(int at, const char *name, bool *link)
+{
+    const int fd = open_again(at, name, READ_FLAGS | O_NOFOLLOW, 0);
+
+    *link = fd < 0 && is_link_refused(errno);
+    return *link ? open_again(at, name, READ_FLAGS, 0) : fd;
+}
+
+static zc_status fail_open(int code, const char *name, bool link, zc_error *err)
+{
+    if (code == ENOENT && link) {
         return zc_fail_errno(err, code, "cannot open %s, a symbolic link to nothing", name);
     }
-    return zc_fail(err, ZC_ERR_MISSING, "no file %s", name);
+    if (code == ENOENT || code == ENOTDIR) {
+        return zc_fail(err, ZC_ERR_MISSING, "no file %s", name);
+    }
+    return zc_fail_errno(err, code, "cannot open %s", name);
 }
 
 static const char *kind_of(mode_t mode)
@@ -132,12 +144,12 @@ static const char *kind_of(mode_t mode)
 zc_status zc_file_open(const zc_dir *dir, const char *name, zc_file *out, zc_error *err)
 {
     struct stat st;
-    /* O_NONBLOCK: opening a FIFO would wait for a writer. */
-    const int fd = open_again(fd_of(dir), name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
+    bool link;
+    const int fd = open_for_reading(fd_of(dir), name, &link);
 
     out->handle = -1;
     if (fd < 0) {
-        return fail_open(fd_of(dir), errno, name, err);
+        return fail_open(errno, name, link, err);
     }
     if (fstat(fd, &st) != 0) {
         const int code = errno;

@@ -10,22 +10,19 @@
 
 #define BLOCK 512                        /* bytes between two looks at the result */
 
-/* Is src[0..nbytes), a multiple of 32, made of the 32-byte pattern alone? */
-static bool equals_pattern(const char *src, size_t nbytes, const uint64_t pattern[4])
+/* Is src[0..nbytes), a multiple of 8, made of the 8-byte pattern alone? */
+static bool equals_pattern(const char *src, size_t nbytes, uint64_t pattern)
 {
     for (size_t at = 0; at < nbytes; at += BLOCK) {
         const size_t end = nbytes - at < BLOCK ? nbytes : at + BLOCK;
-        uint64_t differ[4] = {0, 0, 0, 0};
+        uint64_t differ = 0;
 
-        for (size_t i = at; i < end; i += 32) {
-            uint64_t word[4];
-            memcpy(word, src + i, 32);
-            differ[0] |= word[0] ^ pattern[0];
-            differ[1] |= word[1] ^ pattern[1];
-            differ[2] |= word[2] ^ pattern[2];
-            differ[3] |= word[3] ^ pattern[3];
+        for (size_t i = at; i < end; i += 8) {
+            uint64_t word;
+            memcpy(&word, src + i, 8);
+            differ |= word ^ pattern;
         }
-        if ((differ[0] | differ[1] | differ[2] | differ[3]) != 0) {
+        if (differ != 0) {
             return false;
         }
     }
@@ -43,13 +40,13 @@ bool zc_equals_fill(const void *src, size_t n, size_t itemsize, const void *fill
     if (memcmp(p, fill, itemsize) != 0) {
         return false;
     }
-    if (itemsize <= 32 && 32 % itemsize == 0 && n * itemsize >= 32) {
-        uint64_t pattern[4];
+    if (itemsize <= 8 && 8 % itemsize == 0 && n * itemsize >= 8) {
+        uint64_t pattern;
 
-        for (size_t i = 0; i < 32; i += itemsize) {
-            memcpy((char *)pattern + i, fill, itemsize);
+        for (size_t i = 0; i < 8; i += itemsize) {
+            memcpy((char *)&pattern + i, fill, itemsize);
         }
-        done = n * itemsize - n * itemsize % 32;
+        done = n * itemsize - n * itemsize % 8;
         if (!equals_pattern(p, done, pattern)) {
             return false;
         }

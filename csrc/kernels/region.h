@@ -30,7 +30,9 @@ typedef struct zc_item {
 /*
  * dst[i] = src[i] for all index tuples i of shape, each item byte-swapped as `item` says.
  * Strides are in bytes and may be negative, zero (src only) or unaligned.  dst and src do not
- * overlap.  ndim from 0 to ZC_MAX_DIMS; an empty shape copies nothing.
+ * overlap, but swapping in place works: dst == src with the same strides and an item that has something
+ * to swap.  ndim from 0 to ZC_MAX_DIMS; an empty shape copies nothing.
+ * No shared state: any number of threads may call these functions at once.
  */
 void zc_region_copy(int ndim, const int64_t *shape, void *dst, const int64_t *dst_strides,
                     const void *src, const int64_t *src_strides, const zc_item *item);
@@ -65,7 +67,7 @@ bool zc_region_equals_fill(int ndim, const int64_t *shape, const void *src, cons
 typedef enum zc_float_kind { ZC_FLOAT16 = 2, ZC_FLOAT32 = 4, ZC_FLOAT64 = 8 } zc_float_kind;
 
 /* As zc_equals_fill, but by value: any NaN equals any NaN and -0.0 equals 0.0.  n counts floats
- * (a complex number is two), fill points to n_fill floats that repeat. */
+ * (a complex number is two), fill points to n_fill >= 1 floats that repeat.  All in the machine's byte order. */
 bool zc_equals_fill_float(const void *src, size_t n, zc_float_kind kind, const void *fill, size_t n_fill);
 
 #endif

@@ -41,6 +41,12 @@ static void swap_scalar(char *dst, const char *src, size_t nbytes, uint32_t word
     }
 }
 
+static size_t swap_none(char *dst, const char *src, size_t nbytes, uint32_t word)
+{
+    (void)dst, (void)src, (void)nbytes, (void)word;
+    return 0;
+}
+
 #ifdef ZC_HAVE_V16
 ZC_V16 static size_t swap_v16(char *dst, const char *src, size_t nbytes, uint32_t word)
 {
@@ -78,23 +84,37 @@ ZC_TARGET("avx2") static size_t swap_v32(char *dst, const char *src, size_t nbyt
 }
 #endif
 
-void zc_swap_words(char *dst, const char *src, size_t nbytes, uint32_t word)
-{
-    size_t done = 0;
-
-#ifdef ZC_HAVE_V16
-    if (nbytes >= 16) {
-        const uint32_t cpu = zc_cpu_features();
+/* From the widest to none. */
+static const zc_swap_variant variants[] = {
 #ifdef HAVE_V32
-        if (cpu & ZC_CPU_AVX2) {
-            done = swap_v32(dst, src, nbytes, word);
-        } else
+    {"32", swap_v32},
 #endif
-        if (cpu & ZC_V16_CPU) {
-            done = swap_v16(dst, src, nbytes, word);
-        }
+#ifdef ZC_HAVE_V16
+    {"16", swap_v16},
+#endif
+    {"none", swap_none},
+    {NULL, NULL},
+};
+
+const zc_swap_variant *zc_swap_variants(void)
+{
+    const zc_swap_variant *widest = variants;
+
+#ifdef HAVE_V32
+    widest += zc_cpu_features() & ZC_CPU_AVX2 ? 0 : 1;
+#endif
+#ifdef ZC_HAVE_V16
+    if (widest->swap == swap_v16 && !(zc_cpu_features() & ZC_V16_CPU)) {
+        widest++;
     }
 #endif
+    return widest;
+}
+
+void zc_swap_words(char *dst, const char *src, size_t nbytes, uint32_t word)
+{
+    const size_t done = nbytes >= 16 ? zc_swap_variants()->swap(dst, src, nbytes, word) : 0;
+
     swap_scalar(dst + done, src + done, nbytes - done, word);
 }
 

@@ -10,6 +10,8 @@
  * the first half of the registers with the second half rotates the bits of the position by one.  After
  * log2(N) such rounds the bits of i and j have changed places: the tile is transposed.
  */
+#include <string.h>
+
 #include "kernels/plan.h"
 #include "kernels/words.h"
 
@@ -42,7 +44,7 @@ static void copy_blocks(const zc_copy_plan *plan, char *dst, const char *src)
 {
     const zc_axis a = plan->a;
     const zc_axis b = plan->b;
-    const int64_t edge = 32;
+    const int64_t edge = plan->item.size <= 8 ? 32 : 8;
     const int64_t step_b = a.n >= edge ? edge : edge * edge / a.n;
     const int64_t step_a = b.n >= edge ? edge : edge * edge / b.n;
 
@@ -113,17 +115,42 @@ static tiles_fn find_tiles(const zc_copy_plan *plan)
     return size == 1 ? tiles_1 : size == 2 ? tiles_2 : size == 4 ? tiles_4 : size == 8 ? tiles_8 : NULL;
 }
 
-/* A whole block.  The tiles go to a block of lines on the stack first, and from there to dst line by line: rows of
- * dst that lie a power of two apart share a few places of the first-level cache, and would drive each other out
- * if their lines were filled bit by bit. */
+/*
+ * Do `lines` cache lines that lie `stride` apart drive each other out of the first-level cache?  Its sets repeat
+ * every 4 KiB; half of the usual eight ways is left to the other side of the copy.
+ */
+static bool crowded(int64_t lines, int64_t stride)
+{
+    const int64_t period = 4096;
+    const int64_t power = stride & -stride;              /* the largest power of two that divides it */
+
+    return lines * (power < period ? power : period) > 4 * period;
+}
+
+/* A whole block.  Where rows lie a power of two apart (chunks do), the tiles work on copies of the lines on the
+ * stack, so that each line of memory is still touched only once. */
 static void copy_whole_block(const zc_copy_plan *plan, tiles_fn tiles, char *dst, const char *src)
 {
     const int64_t edge = LINE / plan->b.src;
-    char lines[LINE * LINE];
+    const int64_t dst_row = plan->b.dst;
+    int64_t src_row = plan->a.src;
+    char in[LINE * LINE];
+    char out[LINE * LINE];
 
-    tiles(lines, LINE, edge, src, plan->a.src, edge, plan->item.word);
+    if (crowded(32 / plan->b.src, src_row)) {
+        for (int64_t k = 0; k < edge; k++) {
+            memcpy(in + k * LINE, src + k * src_row, LINE);
+        }
+        src = in;
+        src_row = LINE;
+    }
+    if (!crowded(edge, dst_row)) {
+        tiles(dst, dst_row, edge, src, src_row, edge, plan->item.word);
+        return;
+    }
+    tiles(out, LINE, edge, src, src_row, edge, plan->item.word);
     for (int64_t k = 0; k < edge; k++) {
-        memcpy(dst + k * plan->b.dst, lines + k * LINE, LINE);
+        memcpy(dst + k * dst_row, out + k * LINE, LINE);
     }
 }
 
@@ -146,7 +173,9 @@ static void copy_cut_block(const zc_copy_plan *plan, tiles_fn tiles, char *dst, 
     }
 }
 
-static void copy_tiles(const zc_copy_plan *plan, tiles_fn tiles, char *dst, const char *src)
+/* Rows begin to end - 1 of src, which become a strip of each row of dst. */
+static void copy_strip(const zc_copy_plan *plan, tiles_fn tiles, char *dst, const char *src, int64_t begin,
+                       int64_t end)
 {
     const zc_axis a = plan->a;
     const zc_axis b = plan->b;
@@ -155,8 +184,8 @@ static void copy_tiles(const zc_copy_plan *plan, tiles_fn tiles, char *dst, cons
     for (int64_t j = 0; j < b.n; j += edge) {
         const int64_t nb = min64(edge, b.n - j);
 
-        for (int64_t i = 0; i < a.n; i += edge) {
-            const int64_t na = min64(edge, a.n - i);
+        for (int64_t i = begin; i < end; i += edge) {
+            const int64_t na = min64(edge, end - i);
             char *const to = dst + j * b.dst + i * a.dst;
             const char *const from = src + j * b.src + i * a.src;
 
@@ -166,6 +195,16 @@ static void copy_tiles(const zc_copy_plan *plan, tiles_fn tiles, char *dst, cons
                 copy_cut_block(plan, tiles, to, from, na, nb);
             }
         }
+    }
+}
+
+/* Strip by strip, so that the rows of src in hand need no more pages than the address cache of a CPU holds. */
+static void copy_tiles(const zc_copy_plan *plan, tiles_fn tiles, char *dst, const char *src)
+{
+    const int64_t strip = 512;
+
+    for (int64_t i = 0; i < plan->a.n; i += strip) {
+        copy_strip(plan, tiles, dst, src, i, min64(i + strip, plan->a.n));
     }
 }
 

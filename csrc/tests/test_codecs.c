@@ -7,6 +7,7 @@
 #include "base/arith.h"
 #include "check.h"
 #include "codec_cases.h"
+#include "codecs/contexts.h"
 
 static zc_workspace *ws;
 static zc_error err;
@@ -67,6 +68,41 @@ static void large_values(void)
     for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++) {
         CHECK(round_trips(&codecs[i], data, n));
     }
+    free(data);
+}
+
+/* Streamed or not, a frame states its content size: readers that demand it (numcodecs) can read it. */
+static void zstd_frames_state_their_size(void)
+{
+    static const size_t sizes[] = {1000, (size_t)5 << 20};
+    const zc_codec codec = case_codec("zstd", 7, false);
+
+    for (int i = 0; i < 2; i++) {
+        size_t n = 0;
+        uint8_t *data = case_exact(NULL, sizes[i]);
+        case_fill(data, sizes[i], DATA_MIXED);
+        uint8_t *encoded = case_encode(&codec, ws, data, sizes[i], &n, &err);
+        CHECK(encoded != NULL && n > 5 && zc_load_le32(encoded) == 0xfd2fb528u);
+        CHECK(encoded[4] >> 6 != 0);                     /* Frame_Content_Size_flag */
+        CHECK(round_trips(&codec, data, sizes[i]));
+        free(encoded);
+        free(data);
+    }
+}
+
+/* Contexts that grow beyond what is worth keeping are dropped, and the next value still encodes. */
+static void zstd_large_contexts(void)
+{
+    const size_t n = (size_t)9 << 20;
+    const zc_codec slow = case_codec("zstd", 16, false);
+    const zc_codec fast = case_codec("zstd", 1, false);
+    uint8_t *data = case_exact(NULL, n);
+
+    case_fill(data, n, DATA_RAMP);
+    CHECK(round_trips(&slow, data, n));
+    CHECK(ws->contexts[ZC_CONTEXT_ZSTD_ENCODE].context == NULL);
+    CHECK(round_trips(&fast, data, n));
+    CHECK(ws->contexts[ZC_CONTEXT_ZSTD_ENCODE].context != NULL);
     free(data);
 }
 
@@ -396,6 +432,8 @@ int main(void)
     RUN(every_codec_and_size);
     RUN(large_values);
     RUN(very_large_values);
+    RUN(zstd_frames_state_their_size);
+    RUN(zstd_large_contexts);
     RUN(blosc_typesizes);
     RUN(blosc_ranges);
     RUN(concatenated_streams);

@@ -167,7 +167,7 @@ static void special_files_do_not_hang(void)
 
 static void read_is_exact(void)
 {
-    char buffer[16] = "................";
+    char buffer[17] = "................";
     zc_file file;
     struct stat st;
 

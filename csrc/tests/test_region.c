@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "kernels/items.h"
 #include "tests/check.h"
 
 #define ARENA (1u << 18)
@@ -352,6 +353,25 @@ static void items_copy(void)
     }
 }
 
+/* Every vector variant does a prefix of the work, apart and in place. */
+static void swap_variants(void)
+{
+    randomise(source, 1000);
+    for (const zc_swap_variant *v = zc_swap_variants(); v->name != NULL; v++) {
+        for (uint32_t word = 2; word <= 8; word *= 2) {
+            for (size_t n = 0; n <= 320; n += word) {
+                const zc_item item = {.size = n, .word = word};
+                item_naive(want, source + 1, &item);
+                const size_t done = v->swap((char *)got + 3, (const char *)source + 1, n, word);
+                CHECK(done <= n && memcmp(got + 3, want, done) == 0);
+                memcpy(got, source + 1, n);
+                CHECK(v->swap((char *)got, (const char *)got, n, word) == done);
+                CHECK(memcmp(got, want, done) == 0);
+            }
+        }
+    }
+}
+
 /* ---- fill and compare ------------------------------------------------------------------------ */
 
 static void fill_and_compare(void)
@@ -492,6 +512,7 @@ int main(void)
     RUN(gather_random);
     RUN(points_random);
     RUN(items_copy);
+    RUN(swap_variants);
     RUN(fill_and_compare);
     RUN(equals_contiguous);
     RUN(equals_float);

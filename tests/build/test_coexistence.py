@@ -23,7 +23,7 @@ PROGRAM = textwrap.dedent(
     import numpy as np
     modules = {name: importlib.import_module(name) for name in sys.argv[2:]}
 
-    data = np.arange(50_000, dtype="<u4")
+    data = np.arange(50_000, dtype="<u4") // 16
     raw = data.tobytes()
     engine = modules["zarrcore._core.engine"]
     ZSTD = ("zstd", {"level": 3, "checksum": True})

@@ -10,6 +10,8 @@ from libc.string cimport strcmp
 cimport numpy as cnp
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 
+import operator
+
 import numpy as np
 
 cnp.import_array()
@@ -69,18 +71,43 @@ cdef enum:
 # ---- checksums -------------------------------------------------------------------------------------
 
 
-def crc32c(data, uint32_t value=0):
-    """CRC-32C of a contiguous buffer, continuing from ``value``."""
+def crc32c(data, value=0):
+    """CRC-32C of a buffer or ndarray in one piece, continuing from ``value``."""
     cdef Py_buffer view
-    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    cdef uint32_t start = checksum(value)
+    cdef cnp.ndarray array
+    if isinstance(data, cnp.ndarray):
+        array = data
+        if array.dtype.hasobject or array.dtype.kind == "T":
+            raise TypeError(f"data: items of {array.dtype} are references, not bytes")
+        if not cnp.PyArray_IS_C_CONTIGUOUS(array):
+            raise ValueError("data: expected C-contiguous memory")
+        return update_crc32c(start, cnp.PyArray_BYTES(array), <size_t>cnp.PyArray_NBYTES(array))
     try:
-        if view.len < GIL_MIN_NBYTES:
-            return zc_crc32c(value, view.buf, <size_t>view.len)
-        with nogil:
-            value = zc_crc32c(value, view.buf, <size_t>view.len)
-        return value
+        PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    except TypeError:
+        raise TypeError(f"data: expected a bytes-like object, got {type(data).__name__}") from None
+    except BufferError:
+        raise ValueError("data: expected C-contiguous memory") from None
+    try:
+        return update_crc32c(start, view.buf, <size_t>view.len)
     finally:
         PyBuffer_Release(&view)
+
+
+cdef uint32_t checksum(value) except? 0:
+    cdef object integer = operator.index(value)
+    if not 0 <= integer <= 0xFFFFFFFF:
+        raise ValueError(f"value: expected an integer 0..2**32 - 1, got {value}")
+    return integer
+
+
+cdef uint32_t update_crc32c(uint32_t value, const void *data, size_t n) noexcept:
+    if n < GIL_MIN_NBYTES:
+        return zc_crc32c(value, data, n)
+    with nogil:
+        value = zc_crc32c(value, data, n)
+    return value
 
 
 def crc32c_variants():

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Buffer = bytes | bytearray | memoryview
 
-__all__ = ["ArrayArrayCodec", "ArrayBytesCodec", "ArraySpec", "BytesBytesCodec", "Codec"]
+__all__ = ["ArrayArrayCodec", "ArrayBytesCodec", "ArraySpec", "BytesBytesCodec", "Codec", "configuration_names", "roomy"]
 
 Kind = Literal["array->array", "array->bytes", "bytes->bytes"]
 
@@ -181,6 +181,10 @@ class ArrayBytesCodec(Codec):
         """Bytes that every encoded chunk has, or None if they vary."""
         return None
 
+    def encoded_limit(self, spec: ArraySpec) -> int | None:
+        """More bytes than any sound encoded chunk has, or None where nothing limits them (items of variable length)."""
+        return None if spec.nbytes is None else roomy(spec.nbytes) + (1 << 16)
+
     def encode(self, chunk: np.ndarray, spec: ArraySpec) -> Buffer:
         """Encode a chunk of the shape and data type of `spec`."""
         raise NotImplementedError(f"codec {self.name!r} cannot encode")
@@ -236,6 +240,11 @@ class BytesBytesCodec(Codec):
     def max_input(self) -> int | None:
         """Most bytes that the codec can encode at once, or None without a limit."""
         return None
+
+
+def roomy(nbytes: int) -> int:
+    """More bytes than any sound encoding of `nbytes` bytes takes: room for poor compression, not for bombs."""
+    return nbytes + nbytes // 2 + 128
 
 
 def configuration_names(cls: type) -> tuple[str, ...]:

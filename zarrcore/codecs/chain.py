@@ -9,7 +9,7 @@ import numpy as np
 
 from zarrcore._validate import at, checked_nbytes, named_configuration, sequence
 from zarrcore.codecs import _native
-from zarrcore.codecs.base import ArrayArrayCodec, ArrayBytesCodec, BytesBytesCodec, Codec
+from zarrcore.codecs.base import ArrayArrayCodec, ArrayBytesCodec, BytesBytesCodec, Codec, roomy
 from zarrcore.errors import (
     BaseZarrError,
     ChunkDecodeError,
@@ -150,14 +150,14 @@ class CodecChain:
     def _sizes(self, spec: ArraySpec) -> list[tuple[int | None, int | None]]:
         """Exact size (None if it varies) and upper limit (None if there is none) before and after each bytes codec."""
         size = self.array_bytes.encoded_size(spec)
-        limit = _bound(spec.nbytes) if size is None else size
+        limit = self.array_bytes.encoded_limit(spec) if size is None else size
         sizes = [(size, limit)]
         for codec in self.bytes_bytes:
             if codec.is_fixed_size:
                 size = None if size is None else codec.encoded_size(size)
                 limit = None if limit is None else codec.encoded_size(limit)
             else:
-                size, limit = None, _bound(limit)
+                size, limit = None, None if limit is None else roomy(limit) + (1 << 16)
             sizes.append((size, limit))
         return sizes
 
@@ -214,7 +214,7 @@ class CodecChain:
         """
         specs = self.array_specs(spec)
         sizes = self._sizes(specs[-1])
-        _check_size(data, sizes[-1], "stored")
+        _check_size(data, (sizes[-1][0], None), (self.bytes_bytes[-1] if self.bytes_bytes else self.array_bytes).name)
         for bytes_codec, size in zip(reversed(self.bytes_bytes), reversed(sizes[:-1]), strict=True):
             data = _run(bytes_codec, ChunkDecodeError, bytes_codec.decode, data, specs[-1], size[1])
             _check_size(data, size, bytes_codec.name)
@@ -286,11 +286,6 @@ def _check_order(codecs: tuple[Codec, ...]) -> None:
     if before is None or before.kind == "array->array":
         names = ", ".join(codec.name for codec in codecs if not isinstance(codec, IgnoredCodec)) or "none"
         raise MetadataValidationError(f"expected exactly one array->bytes codec, got {names}")
-
-
-def _bound(nbytes: int | None) -> int | None:
-    """More bytes than any sound encoding of `nbytes` bytes takes: room for poor compression, not for bombs."""
-    return None if nbytes is None else nbytes + nbytes // 2 + (1 << 16)
 
 
 def _check_size(data: Buffer, size: tuple[int | None, int | None], what: str) -> None:

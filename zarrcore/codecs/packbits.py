@@ -92,7 +92,7 @@ class PackBitsCodec(ArrayBytesCodec):
             padding, packed = (packed[0], packed[1:]) if at_start else (packed[-1], packed[:-1])
             if padding != -count % 8:
                 raise ChunkDecodeError(f"expected {-count % 8} bits of padding, got {padding}", codec=self.name)
-        bits = np.unpackbits(packed, count=count, bitorder="little").reshape(spec.size, -1)
+        bits = np.unpackbits(packed, count=count, bitorder="little").reshape(spec.size, last - first + 1)
         return self._items(bits, spec, first).reshape(spec.shape)
 
     def _items(self, bits: np.ndarray, spec: ArraySpec, first: int) -> np.ndarray:

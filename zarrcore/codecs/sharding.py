@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import product
+from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from zarrcore._validate import at, choice, describe, fail, shape
 from zarrcore.codecs import _native
-from zarrcore.codecs.base import ArrayBytesCodec, ArraySpec
+from zarrcore.codecs.base import ArrayBytesCodec, ArraySpec, roomy
 from zarrcore.codecs.bytes import BytesCodec
 from zarrcore.codecs.chain import CodecChain, parse_codecs
 from zarrcore.codecs.crc32c import Crc32cCodec
@@ -130,6 +131,12 @@ class ShardingCodec(ArrayBytesCodec):
         size = self.index_chain(spec).encoded_size(self.index_spec(spec))
         assert size is not None  # every index codec is of fixed size
         return size
+
+    def encoded_limit(self, spec: ArraySpec) -> int | None:
+        inner = self.inner_spec(spec)
+        nested = self.inner_chain(spec).array_bytes
+        limit = nested.encoded_limit(inner) if isinstance(nested, ShardingCodec) else inner.nbytes
+        return None if limit is None else self.index_nbytes(spec) + prod(self.chunks_per_shard(spec)) * roomy(limit)
 
     def decode_index(self, data: Buffer, spec: ArraySpec, *, shard_nbytes: int | None = None) -> np.ndarray:
         """Decode the index of a shard.

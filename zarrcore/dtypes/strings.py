@@ -42,7 +42,7 @@ class FixedLengthUTF32(ZDType[Any, np.str_], HasEndianness, HasLength, HasItemSi
 
     def __post_init__(self) -> None:
         HasEndianness.__post_init__(self)
-        check_item_size(self.length * self.code_point_bytes)
+        check_item_size(check_item_size(self.length) * self.code_point_bytes)
 
     @classmethod
     def from_native_dtype(cls, dtype: np.dtype[Any]) -> Self:

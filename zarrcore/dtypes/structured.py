@@ -56,6 +56,7 @@ class SubArray(ZDType[Any, Any], HasItemSize):
             raise DataTypeValidationError(
                 f"a sub-array needs a shape of positive lengths, got {self.shape!r}"
             )
+        object.__setattr__(self, "shape", tuple(map(int, self.shape)))
         check_item_size(math.prod(self.shape) * _size_of(self.item))
 
     @classmethod

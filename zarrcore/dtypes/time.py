@@ -48,6 +48,7 @@ class TimeBase(ZDType[Any, Any], HasEndianness, HasItemSize):
             raise DataTypeValidationError(
                 f"scale_factor must be an integer 1..{2**31 - 1}, got {self.scale_factor!r}"
             )
+        object.__setattr__(self, "scale_factor", int(self.scale_factor))
         if self.unit in _MICRO:
             object.__setattr__(self, "unit", "us")
         if self.unit not in UNITS:
@@ -110,26 +111,32 @@ class TimeBase(ZDType[Any, Any], HasEndianness, HasItemSize):
         """`data` in steps of this data type; None is NaT, an integer counts steps."""
         if isinstance(data, np.ndarray) and data.ndim == 0:
             data = data[()]
-        if data is None:
+        if data is None or (isinstance(data, str) and data == "NaT"):
             return self.default_scalar()
         if is_integer(data):
             return self._from_count(int(data), data)  # type: ignore[call-overload]
-        if not isinstance(data, (str, *self._python_types())):
+        if not isinstance(data, self._python_types()):
             raise self._reject_scalar(data, "a time of NumPy or of datetime, its text, or a count of steps")
         return self._convert(data)
 
     def _convert(self, data: Any) -> Any:
+        """`data` in steps of this data type, rounded down as NumPy does."""
         scalar_type: Any = self.dtype_cls.type
         try:
-            if isinstance(data, np.generic) and np.isnat(data):
+            exact = data if isinstance(data, scalar_type) else scalar_type(data)
+            if np.isnat(exact):
                 return self.default_scalar()
-            if self.unit == "generic" and isinstance(data, np.generic):
-                return self._from_count(int(data.view(np.int64)), data)
-            return scalar_type(data, self._step())
-        except OverflowError as error:
-            raise self._reject_range(data, str(error)) from None
+            if "generic" in (self.unit, np.datetime_data(exact.dtype)[0]):
+                return self._from_count(_count(exact), data)
+            scalar = exact.astype(f"{self._kind()}8[{self._step()}]", casting="same_kind")
+            wrapped = _is_wrapped(exact, scalar)
+        except OverflowError:
+            wrapped = True
         except (ValueError, TypeError) as error:
             raise self._reject_scalar(data, str(error)) from None
+        if wrapped:
+            raise self._reject_range(data, f"a time that 64 bits can count in steps of {self._step()}")
+        return scalar
 
     @classmethod
     def _python_types(cls) -> tuple[type, ...]:
@@ -142,11 +149,24 @@ class TimeBase(ZDType[Any, Any], HasEndianness, HasItemSize):
 
     def to_json_scalar(self, data: object, *, zarr_format: ZarrFormat) -> int:
         # A number also for NaT: zarr-python reads either, but writes and so expects this one.
-        return int(self.cast_scalar(data).view(np.int64))
+        return _count(self.cast_scalar(data))
 
     @property
     def item_size(self) -> int:
         return 8
+
+
+def _count(scalar: Any) -> int:
+    return int(scalar.view(np.int64))
+
+
+def _is_wrapped(exact: Any, scalar: Any) -> bool:
+    """Whether `scalar` is not `exact` rounded: NumPy may convert beyond 64 bits without a word."""
+    count = _count(scalar)
+    other = np.array(count - 1 if count > 0 else count + 1, dtype=np.int64).view(scalar.dtype)
+    back = _count(scalar.astype(exact.dtype))
+    step = abs(_count(other.astype(exact.dtype)[()]) - back)
+    return abs(_count(exact) - back) >= max(step, 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,7 +179,7 @@ class DateTime64(TimeBase):
 
     @classmethod
     def _python_types(cls) -> tuple[type, ...]:
-        return (np.datetime64, datetime.date)  # datetime.datetime is a date
+        return (np.datetime64, datetime.date, str)  # datetime.datetime is a date
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import json
 import pickle
 import subprocess
 import sys
@@ -141,6 +142,13 @@ def test_types_are_values() -> None:
 def test_what_cannot_be_made(make: object) -> None:
     with pytest.raises(DataTypeValidationError):
         make()  # type: ignore[operator]
+
+
+def test_numpy_integers_become_plain_ones() -> None:
+    zdtype = zd.TimeDelta64(unit="s", scale_factor=np.int64(3))
+    assert json.dumps(zdtype.to_json(zarr_format=3)["configuration"]) == '{"unit": "s", "scale_factor": 3}'
+    array = zd.SubArray(item=zd.Int8(), shape=(np.int32(2),))
+    assert type(array.shape[0]) is int
 
 
 def test_micro_has_two_letters() -> None:

@@ -295,6 +295,10 @@ CASTS = [
     (zd.DateTime64(unit="ms"), np.datetime64("2000-01-01", "ns"), np.datetime64("2000-01-01", "ms")),
     (zd.TimeDelta64(unit="s", scale_factor=10), np.timedelta64(1, "m"), np.timedelta64(60, "s")),
     (zd.TimeDelta64(unit="s"), datetime.timedelta(minutes=1), np.timedelta64(60, "s")),
+    (zd.TimeDelta64(unit="s"), np.timedelta64(-1500, "ms"), np.timedelta64(-1500, "ms").astype("m8[s]")),
+    (zd.DateTime64(unit="Y"), np.datetime64("1969-12-31T23", "h"), np.datetime64("1969", "Y")),
+    (zd.DateTime64(unit="ns"), "2262-04-11T23:47:16.854775807", np.int64(2**63 - 1).view("M8[ns]")),
+    (zd.DateTime64(unit="D", endianness="big"), "2024-02-29T12:00", np.datetime64("2024-02-29")),
 ]
 
 
@@ -365,6 +369,12 @@ BAD_CASTS = [
         for value in ("yesterday", 1.5, [1], np.timedelta64(1, "s"))
     ),
     (zd.DateTime64(unit="s"), 2**63, OverflowError),
+    (zd.DateTime64(unit="ns"), "9999-01-01", OverflowError),
+    (zd.DateTime64(unit="ns"), datetime.date(9999, 1, 1), OverflowError),
+    (zd.DateTime64(unit="ns"), datetime.datetime(1, 1, 1), OverflowError),
+    (zd.DateTime64(unit="ns"), np.datetime64("9999-01-01"), OverflowError),
+    (zd.TimeDelta64(unit="ns"), datetime.timedelta(days=10**6), OverflowError),
+    (zd.TimeDelta64(unit="s"), np.timedelta64(1, "Y"), TypeError),
     *((zd.TimeDelta64(unit="s"), value, TypeError) for value in (1.5, np.datetime64(1, "s"))),
     *((STRUCT, value, TypeError) for value in (1, "a", (1.0,), {"x": 1}, None)),
     (STRUCT, (1.0, (70000,), b"z"), OverflowError),
@@ -433,7 +443,7 @@ ORACLE = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore::zarr.errors.UnstableSpecificationWarning")
+@pytest.mark.filterwarnings("ignore:.*does not have a Zarr V3 specification")
 @pytest.mark.parametrize("zarr_format", [2, 3])
 @pytest.mark.parametrize("name", ORACLE, ids=repr)
 def test_zarr_python_reads_what_is_written(name: object, zarr_format: int) -> None:

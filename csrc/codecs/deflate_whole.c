@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+#include "codecs/deflate_whole.h"
+
+#ifdef ZC_HAVE_LIBDEFLATE
+
+#include <libdeflate.h>
+#include <stdlib.h>
+
+#include "codecs/contexts.h"
+
+/* What takes about 0.1 s: longer values are left to zlib, which can be stopped on the way. */
+#define DECODE_UP_TO ((size_t)64 << 20)
+#define ENCODE_FAST_UP_TO ((size_t)16 << 20)
+#define ENCODE_SLOW_UP_TO ((size_t)2 << 20)
+enum { LAST_FAST_LEVEL = 6, DEFAULT_LEVEL = 6 };
+
+/* ---- decode --------------------------------------------------------------------------------- */
+
+static void *decoder_new(void)
+{
+    return libdeflate_alloc_decompressor();
+}
+
+static void decoder_delete(void *context)
+{
+    libdeflate_free_decompressor(context);
+}
+
+bool zc_deflate_whole_decode(zc_deflate_container container, zc_workspace *ws, const uint8_t *src, size_t n,
+                             uint8_t *dst, size_t cap, size_t *written)
+{
+    size_t in = 0;
+    size_t out = 0;
+
+    if (n == 0 || cap == 0 || cap > DECODE_UP_TO) {
+        return false;
+    }
+    struct libdeflate_decompressor *context = zc_context_get(ws, ZC_CONTEXT_LIBDEFLATE_DECODE, decoder_new,
+                                                             decoder_delete, NULL);
+    if (context == NULL) {
+        return false;
+    }
+    do {
+        size_t taken = 0;
+        size_t made = 0;
+        const enum libdeflate_result result =
+            container == ZC_DEFLATE_GZIP
+                ? libdeflate_gzip_decompress_ex(context, src + in, n - in, dst + out, cap - out, &taken, &made)
+                : libdeflate_zlib_decompress_ex(context, src + in, n - in, dst + out, cap - out, &taken, &made);
+        if (result != LIBDEFLATE_SUCCESS) {
+            return false;
+        }
+        in += taken;
+        out += made;
+    } while (container == ZC_DEFLATE_GZIP && in < n);
+    *written = out;
+    return in == n;
+}
+
+/* ---- encode --------------------------------------------------------------------------------- */
+
+typedef struct encoder {
+    struct libdeflate_compressor *compressor;
+    int level;
+} encoder;
+
+static void *encoder_new(void)
+{
+    return calloc(1, sizeof(encoder));
+}
+
+static void encoder_delete(void *context)
+{
+    encoder *e = context;
+
+    libdeflate_free_compressor(e->compressor);
+    free(e);
+}
+
+/* The kept compressor, if it is for this level, else a new one. */
+static struct libdeflate_compressor *compressor_for(zc_workspace *ws, int level)
+{
+    encoder *e = zc_context_get(ws, ZC_CONTEXT_LIBDEFLATE_ENCODE, encoder_new, encoder_delete, NULL);
+
+    if (e == NULL) {
+        return NULL;
+    }
+    if (e->compressor == NULL || e->level != level) {
+        libdeflate_free_compressor(e->compressor);
+        e->compressor = libdeflate_alloc_compressor(level);
+        e->level = level;
+    }
+    return e->compressor;
+}
+
+bool zc_deflate_whole_encode(zc_deflate_container container, int level, zc_workspace *ws, const uint8_t *src,
+                             size_t n, uint8_t *dst, size_t cap, size_t *written)
+{
+    const int actual = level < 0 ? DEFAULT_LEVEL : level;
+
+    if (n > (actual <= LAST_FAST_LEVEL ? ENCODE_FAST_UP_TO : ENCODE_SLOW_UP_TO)) {
+        return false;
+    }
+    struct libdeflate_compressor *compressor = compressor_for(ws, actual);
+    if (compressor == NULL) {
+        return false;
+    }
+    *written = container == ZC_DEFLATE_GZIP ? libdeflate_gzip_compress(compressor, src, n, dst, cap)
+                                            : libdeflate_zlib_compress(compressor, src, n, dst, cap);
+    return *written > 0;
+}
+
+#else
+
+bool zc_deflate_whole_decode(zc_deflate_container container, zc_workspace *ws, const uint8_t *src, size_t n,
+                             uint8_t *dst, size_t cap, size_t *written)
+{
+    (void)container, (void)ws, (void)src, (void)n, (void)dst, (void)cap, (void)written;
+    return false;
+}
+
+bool zc_deflate_whole_encode(zc_deflate_container container, int level, zc_workspace *ws, const uint8_t *src,
+                             size_t n, uint8_t *dst, size_t cap, size_t *written)
+{
+    (void)container, (void)level, (void)ws, (void)src, (void)n, (void)dst, (void)cap, (void)written;
+    return false;
+}
+
+#endif

@@ -1,0 +1,186 @@
+"""Codecs that take bytes: round trips, other implementations as judges, and bounds."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import zlib
+
+import numpy as np
+import pytest
+
+from zarrcore.codecs import ArraySpec, BloscCname, BloscCodec, BloscShuffle, Crc32cCodec, GzipCodec, ZstdCodec
+from zarrcore.codecs import v2
+from zarrcore.codecs.base import BytesBytesCodec
+from zarrcore.codecs.v2_filters import Shuffle
+from zarrcore.dtypes import parse_dtype
+from zarrcore.errors import ChecksumError, ChunkDecodeError, MetadataValidationError
+
+DATA = np.arange(1000, dtype="<i4").tobytes()
+SPEC = ArraySpec((1000,), parse_dtype("i4", zarr_format=3), 0)
+
+NATIVE = [
+    BloscCodec(typesize=4),
+    BloscCodec(cname="lz4", shuffle="noshuffle", typesize=4, clevel=0),
+    GzipCodec(level=1),
+    ZstdCodec(level=3, checksum=True),
+    Crc32cCodec(),
+    v2.Blosc(shuffle=-1),
+    v2.Zlib(level=-1),
+    v2.GZip(),
+    v2.Zstd(),
+    v2.LZ4(),
+    v2.Crc32c(location="start"),
+]
+PYTHON = [
+    v2.BZ2(),
+    v2.LZMA(),
+    v2.LZMA(format=lzma.FORMAT_ALONE, preset=1),
+    v2.LZMA(format=lzma.FORMAT_RAW, filters=[{"id": lzma.FILTER_LZMA2, "preset": 1}]),
+    v2.Crc32(),
+    v2.Crc32(location="end"),
+    v2.Adler32(),
+    Shuffle(4),
+    Shuffle(0),
+    Shuffle(3),
+]
+
+
+def needs_engine(codec: BytesBytesCodec) -> None:
+    if codec.stage() is not None:
+        pytest.importorskip("zarrcore._core.engine")
+
+
+@pytest.mark.parametrize("codec", [*NATIVE, *PYTHON], ids=repr)
+@pytest.mark.parametrize("data", [b"", b"x", DATA], ids=len)
+def test_round_trip(codec: BytesBytesCodec, data: bytes) -> None:
+    needs_engine(codec)
+    codec = codec.resolve(SPEC)
+    encoded = bytes(codec.encode(data, SPEC))
+    assert bytes(codec.decode(encoded, SPEC, len(data))) == data
+    assert bytes(codec.decode(encoded, SPEC, None)) == data
+    if codec.is_fixed_size:
+        assert len(encoded) == codec.encoded_size(len(data))
+
+
+@pytest.mark.parametrize("codec", [c for c in [*NATIVE, *PYTHON] if not c.is_fixed_size], ids=repr)
+def test_no_more_is_decoded_than_there_may_be(codec: BytesBytesCodec) -> None:
+    needs_engine(codec)
+    encoded = codec.encode(DATA, SPEC)
+    with pytest.raises(ChunkDecodeError):
+        codec.decode(encoded, SPEC, len(DATA) - 1)
+
+
+@pytest.mark.parametrize("codec", [c for c in [*NATIVE, *PYTHON] if not c.is_fixed_size], ids=repr)
+def test_truncated_input_is_refused(codec: BytesBytesCodec) -> None:
+    needs_engine(codec)
+    if getattr(codec, "format", None) == lzma.FORMAT_RAW:
+        pytest.skip("a raw LZMA stream has no end mark")
+    encoded = bytes(codec.encode(DATA, SPEC))
+    with pytest.raises(ChunkDecodeError):
+        codec.decode(encoded[:-1], SPEC, len(DATA))
+
+
+@pytest.mark.parametrize("codec", [v2.Crc32(), v2.Adler32(location="end"), Crc32cCodec()], ids=repr)
+def test_wrong_checksums_are_refused(codec: BytesBytesCodec) -> None:
+    needs_engine(codec)
+    encoded = bytearray(codec.encode(DATA))
+    encoded[100] ^= 1
+    with pytest.raises(ChecksumError):
+        codec.decode(bytes(encoded), SPEC, len(DATA))
+    with pytest.raises(ChunkDecodeError):
+        codec.decode(b"abc", SPEC, len(DATA))
+
+
+def test_a_bomb_costs_no_more_than_its_bound() -> None:
+    bomb = bz2.compress(bytes(1 << 24))
+    with pytest.raises(ChunkDecodeError, match="more than the 4000 bytes"):
+        v2.BZ2().decode(bomb, SPEC, 4000)
+
+
+def test_concatenated_streams() -> None:
+    assert v2.BZ2().decode(bz2.compress(b"ab") + bz2.compress(b"cd"), None, 4) == b"abcd"
+    assert v2.LZMA().decode(lzma.compress(b"ab") + lzma.compress(b"cd"), None, 4) == b"abcd"
+
+
+def test_streams_of_the_standard_library() -> None:
+    pytest.importorskip("zarrcore._core.engine")
+    assert GzipCodec().decode(gzip.compress(DATA), SPEC, len(DATA)) == DATA
+    assert gzip.decompress(GzipCodec().encode(DATA)) == DATA
+    assert v2.Zlib().decode(zlib.compress(DATA), SPEC, len(DATA)) == DATA
+    assert zlib.decompress(v2.Zlib().encode(DATA)) == DATA
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("codec", [c for c in [*NATIVE, *PYTHON] if hasattr(c, "get_config")], ids=repr)
+def test_numcodecs_reads_and_writes_the_same(codec: BytesBytesCodec) -> None:
+    needs_engine(codec)
+    numcodecs = pytest.importorskip("numcodecs")
+    config = codec.get_config()
+    if config == {"id": "shuffle", "elementsize": 0}:
+        pytest.skip("the elementsize 0 of NCZarr means nothing to numcodecs")
+    if config["id"] == "shuffle" and len(DATA) % config["elementsize"]:
+        pytest.skip("numcodecs drops the bytes that make no whole item")
+    theirs = numcodecs.get_codec(config)
+    assert bytes(theirs.decode(bytes(codec.encode(DATA)))) == DATA
+    assert bytes(codec.decode(bytes(theirs.encode(DATA)), SPEC, len(DATA))) == DATA
+    assert v2.parse_v2_codec(theirs).get_config() == codec.get_config()
+
+
+class TestBlosc:
+    def test_defaults_come_from_the_data_type(self) -> None:
+        assert BloscCodec().resolve(SPEC) == BloscCodec(typesize=4, shuffle="shuffle")
+        one_byte = ArraySpec((10,), parse_dtype("u1", zarr_format=3), 0)
+        assert BloscCodec().resolve(one_byte) == BloscCodec(typesize=1, shuffle="bitshuffle")
+        assert BloscCodec(typesize=2, shuffle="noshuffle").resolve(SPEC).typesize == 2
+
+    def test_large_items_shuffle_as_bytes(self) -> None:
+        assert BloscCodec(typesize=300, shuffle="shuffle").stage()[1]["typesize"] == 1
+
+    @pytest.mark.parametrize(
+        ("configuration", "reason"),
+        [
+            ({"cname": "foo"}, "cname: expected one of"),
+            ({"clevel": 10}, "clevel: expected an integer 0..9"),
+            ({"clevel": "5"}, 'clevel: expected an integer 0..9, got "5"'),
+            ({"clevel": True}, "clevel"),
+            ({"shuffle": 1}, "shuffle"),
+            ({"typesize": 0}, "typesize"),
+            ({"blocksize": -1}, "blocksize"),
+            ({"level": 1}, "level: unknown key; known here: typesize, cname, clevel, shuffle, blocksize"),
+        ],
+    )
+    def test_bad_configurations_are_refused(self, configuration: dict, reason: str) -> None:
+        with pytest.raises(MetadataValidationError, match=reason):
+            BloscCodec.from_json(configuration)
+
+    def test_enumerations_are_strings(self) -> None:
+        codec = BloscCodec(cname=BloscCname.lz4, shuffle=BloscShuffle.bitshuffle, typesize=1)
+        assert codec == BloscCodec(cname="lz4", shuffle="bitshuffle", typesize=1)
+        assert BloscShuffle.from_int(2) == "bitshuffle"
+
+
+@pytest.mark.parametrize(
+    ("cls", "configuration"),
+    [
+        (GzipCodec, {"level": 10}),
+        (GzipCodec, {"level": -1}),
+        (GzipCodec, {"level": 1.0}),
+        (ZstdCodec, {"level": 23}),
+        (ZstdCodec, {"checksum": 1}),
+        (Crc32cCodec, {"location": "start"}),
+    ],
+)
+def test_bad_configurations_are_refused(cls: type, configuration: dict) -> None:
+    with pytest.raises(MetadataValidationError):
+        cls.from_json(configuration)
+
+
+@pytest.mark.parametrize("data", [DATA, b"", DATA[:7]])
+def test_shuffle_is_a_transpose(data: bytes) -> None:
+    octets = np.frombuffer(data, np.uint8)
+    whole = octets[: octets.size // 4 * 4]
+    expected = whole.reshape(-1, 4).T.tobytes() + octets[whole.size :].tobytes()
+    assert Shuffle(4).encode(data) == expected
+    assert Shuffle(0).resolve(SPEC).encode(data) == expected

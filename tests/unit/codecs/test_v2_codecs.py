@@ -1,0 +1,247 @@
+"""Codecs of format 2 by their JSON, filters in Python, codecs of numcodecs in format 3, and the registries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from zarrcore.codecs import ArraySpec, CodecChain, GzipCodec
+from zarrcore.codecs import numcodecs as in_v3
+from zarrcore.codecs import v2, v2_filters
+from zarrcore.codecs.v2 import parse_v2_codec
+from zarrcore.codecs.v2_filters import Delta, FilterChain, RawItems, Shuffle, item_size_after
+from zarrcore.dtypes import dtype_from_v2, parse_dtype
+from zarrcore.errors import (
+    ChunkDecodeError,
+    MetadataValidationError,
+    PickleCodecDisabledError,
+    UnknownCodecError,
+)
+from zarrcore.registry import Registry, codec_registry, get_codec_class, register_codec
+
+CONFIGS = [
+    {"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": -1, "blocksize": 0},
+    {"id": "zlib", "level": 1},
+    {"id": "gzip", "level": 9},
+    {"id": "zstd", "level": 0},
+    {"id": "zstd", "level": 1, "checksum": True},
+    {"id": "lz4", "acceleration": 1},
+    {"id": "bz2", "level": 1},
+    {"id": "lzma", "format": 1, "check": -1, "preset": None, "filters": None},
+    {"id": "crc32"},
+    {"id": "crc32", "location": "end"},
+    {"id": "crc32c"},
+    {"id": "adler32"},
+    {"id": "shuffle", "elementsize": 0},
+    {"id": "delta", "dtype": ">i4", "astype": "<i2"},
+    {"id": "vlen-utf8"},
+    {"id": "vlen-bytes"},
+]
+
+
+def spec_of(array: np.ndarray) -> ArraySpec:
+    zdtype = dtype_from_v2(array.dtype.str)
+    return ArraySpec(array.shape, zdtype, zdtype.default_scalar())
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config["id"])
+def test_configurations_round_trip(config: dict) -> None:
+    codec = parse_v2_codec(config)
+    assert codec.get_config() == config
+    assert parse_v2_codec(codec.get_config()) == codec
+    assert parse_v2_codec(codec) is codec
+    assert hash(parse_v2_codec(config)) == hash(codec)
+    assert codec.codec_id == config["id"]
+
+
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        ({"id": "blosc", "cname": "foo"}, "cname"),
+        ({"id": "blosc", "shuffle": 3}, "shuffle: expected an integer -1..2, got 3"),
+        ({"id": "zlib", "level": "x"}, "level"),
+        ({"id": "zlib", "levle": 1}, "levle: unknown key"),
+        ({"id": "delta"}, "dtype"),
+        ({"id": "delta", "dtype": "foo"}, "dtype: expected a NumPy data type"),
+        ({"id": "delta", "dtype": "|O"}, "dtype: expected a data type of numbers"),
+        ({"id": "shuffle", "elementsize": -1}, "elementsize"),
+        ({"id": 5}, "expected an object with an id"),
+        ({"level": 1}, "expected an object with an id"),
+        ("zlib", "expected an object with an id"),
+        (5, "expected an object with an id"),
+    ],
+)
+def test_bad_configurations_are_refused(config: Any, reason: str) -> None:
+    with pytest.raises(MetadataValidationError, match=reason):
+        parse_v2_codec(config)
+
+
+def test_pickle_is_refused() -> None:
+    with pytest.raises(PickleCodecDisabledError, match="any code"):
+        parse_v2_codec({"id": "pickle", "protocol": 5})
+
+
+def test_unknown_codec_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UnknownCodecError, match="unknown codec 'nope'"):
+        parse_v2_codec({"id": "nope"})
+    monkeypatch.setitem(__import__("sys").modules, "numcodecs.registry", None)
+    with pytest.raises(UnknownCodecError, match=r"known are .*zstd.*pip install zarrcore\[numcodecs\]"):
+        parse_v2_codec({"id": "nope"})
+
+
+def test_codecs_of_format_3_are_refused() -> None:
+    with pytest.raises(TypeError, match="of format 2"):
+        parse_v2_codec(GzipCodec())
+
+
+class TestFilters:
+    @pytest.mark.parametrize("dtype", ["<i4", ">i4", "|u1", "<f8"])
+    def test_delta_as_numcodecs(self, dtype: str) -> None:
+        numcodecs = pytest.importorskip("numcodecs")
+        items = np.array([5, 3, 8, 8, 100], dtype)
+        assert Delta(dtype).encode(items).tobytes() == numcodecs.Delta(dtype).encode(items).tobytes()
+        decoded = Delta(dtype).decode(Delta(dtype).encode(items).tobytes())
+        assert decoded.dtype == items.dtype
+        np.testing.assert_array_equal(decoded, items)
+
+    def test_delta_of_bool_and_of_nothing(self) -> None:
+        items = np.array([True, True, False, True])
+        np.testing.assert_array_equal(Delta("|b1").decode(Delta("|b1").encode(items)), items)
+        assert Delta("<i4").decode(Delta("<i4").encode(np.zeros(0, "<i4"))).size == 0
+
+    @pytest.mark.parametrize(
+        "filters",
+        [
+            (Delta("<i4"),),
+            (Delta("<i4", "<i2"), Shuffle(2)),
+            (Shuffle(0), Delta("|u1")),
+            (Delta("<i4"), v2.Crc32(), v2.BZ2()),
+        ],
+    )
+    def test_chains_of_filters(self, filters: tuple) -> None:
+        chunk = np.arange(12, dtype="<i4").reshape(3, 4)
+        spec = spec_of(chunk)
+        codec = FilterChain(filters).resolve(spec)
+        decoded = codec.decode(codec.encode(chunk, spec), spec)
+        assert decoded.dtype == chunk.dtype
+        np.testing.assert_array_equal(decoded, chunk)
+
+    def test_wrong_sizes_are_refused(self) -> None:
+        chunk = np.arange(12, dtype="<i4")
+        spec = spec_of(chunk)
+        codec = FilterChain((Delta("<i4"),))
+        with pytest.raises(ChunkDecodeError, match="expected 48 bytes, got 44"):
+            codec.decode(codec.encode(chunk[:-1], spec), spec)
+        with pytest.raises(ValueError, match="no whole number"):
+            codec.decode(b"abc", spec)
+
+    def test_objects_need_an_object_codec(self) -> None:
+        spec = ArraySpec((2,), dtype_from_v2("|O", "vlen-utf8"), "")
+        with pytest.raises(MetadataValidationError, match="needs an object codec"):
+            RawItems().resolve(spec)
+        codec = FilterChain((v2_filters.VLenUTF8(), v2.Crc32()))
+        chunk = np.array(["a", "é"], spec.np_dtype)
+        assert codec.decode(codec.encode(chunk, spec), spec).tolist() == ["a", "é"]
+
+    def test_item_sizes(self) -> None:
+        assert item_size_after((), 8) == 8
+        assert item_size_after((Delta("<i8", "<i2"),), 8) == 2
+        assert item_size_after((Delta("<i8"), Shuffle(8)), 8) == 1
+
+
+class TestNumcodecsInFormat3:
+    CODECS = [
+        in_v3.Delta(dtype="<i4"),
+        in_v3.Delta(dtype="<i4", astype="<i2"),
+        in_v3.AsType(encode_dtype="<i2"),
+        in_v3.FixedScaleOffset(offset=1, scale=2, astype="<i4"),
+        in_v3.Blosc(cname="lz4", shuffle=1),
+        in_v3.LZ4(acceleration=1),
+        in_v3.Zlib(level=1),
+        in_v3.GZip(level=1),
+        in_v3.Zstd(level=1),
+        in_v3.BZ2(level=1),
+        in_v3.LZMA(preset=1),
+        in_v3.Shuffle(),
+        in_v3.CRC32(),
+        in_v3.CRC32C(),
+        in_v3.Adler32(),
+        in_v3.Fletcher32(),
+        in_v3.JenkinsLookup3(),
+    ]
+
+    @pytest.mark.parametrize("codec", CODECS, ids=repr)
+    def test_round_trip(self, codec: Any) -> None:
+        pytest.importorskip("numcodecs")
+        if codec.kind == "bytes->bytes" and codec.stage() is not None:
+            pytest.importorskip("zarrcore._core.engine")
+        chunk = np.arange(24, dtype="<i4").reshape(4, 6)
+        spec = ArraySpec(chunk.shape, parse_dtype("<i4", zarr_format=3), np.int32(0))
+        serializer = {"name": "bytes", "configuration": {"endian": "little"}}
+        codecs = [codec, serializer] if codec.kind == "array->array" else [serializer, codec]
+        chain = CodecChain.from_json(codecs, spec)
+        assert CodecChain.from_json(chain.to_json(), spec) == chain
+        np.testing.assert_array_equal(chain.decode(chain.encode(chunk, spec), spec), chunk)
+
+    def test_packbits(self) -> None:
+        pytest.importorskip("numcodecs")
+        chunk = np.arange(20) % 3 == 0
+        spec = ArraySpec(chunk.shape, parse_dtype("bool", zarr_format=3), np.False_)
+        chain = CodecChain.from_json([in_v3.PackBits(), "bytes"], spec)
+        assert chain.encoded_size(spec) == 4
+        np.testing.assert_array_equal(chain.decode(chain.encode(chunk, spec), spec), chunk)
+
+    def test_missing_members_come_from_the_data_type(self) -> None:
+        spec = ArraySpec((4,), parse_dtype("<i4", zarr_format=3), np.int32(0))
+        assert in_v3.Shuffle().resolve(spec) == in_v3.Shuffle(elementsize=4)
+        assert in_v3.AsType(encode_dtype="<i2").resolve(spec).codec_config["decode_dtype"] == "<i4"
+
+    def test_names(self) -> None:
+        for name in in_v3.__all__:
+            cls = getattr(in_v3, name)
+            assert get_codec_class(cls.name) is cls
+
+    def test_bad_configurations_are_refused(self) -> None:
+        with pytest.raises(MetadataValidationError, match="level"):
+            in_v3.Zlib.from_json({"level": "x"})
+
+
+class TestRegistry:
+    def test_lazy_places(self) -> None:
+        registry: Registry[Any] = Registry("thing", "zarrcore.no-such-group")
+        registry.register("collections:OrderedDict", "ordered")
+        assert registry.get("ordered").__name__ == "OrderedDict"
+        assert registry.names() == ("ordered",)
+        assert "other" not in registry
+
+    def test_unknown_names_what_is_known(self) -> None:
+        with pytest.raises(UnknownCodecError, match="unknown codec 'foo'; known are .*blosc"):
+            codec_registry.get("foo")
+
+    def test_entry_points(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        from importlib import metadata
+
+        found = [metadata.EntryPoint("test.entry", "collections:Counter", "zarrcore.codecs")]
+        monkeypatch.setattr(metadata, "entry_points", lambda group: found)
+        registry: Registry[Any] = Registry("codec", "zarrcore.codecs")
+        assert registry.get("test.entry").__name__ == "Counter"
+
+    def test_registered_classes_come_first(self) -> None:
+        class Mine(GzipCodec):
+            name = "test.mine"
+
+        register_codec("test.mine", Mine)
+        try:
+            assert get_codec_class("test.mine") is Mine
+        finally:
+            del codec_registry._classes["test.mine"]
+
+    def test_every_built_in_can_be_imported(self) -> None:
+        for name in codec_registry:
+            assert codec_registry.get(name).kind in ("array->array", "array->bytes", "bytes->bytes")
+
+    def test_nameless_classes_are_refused(self) -> None:
+        with pytest.raises(TypeError, match="no name"):
+            codec_registry.register(object)  # type: ignore[arg-type]

@@ -1,0 +1,465 @@
+"""Arrays and groups for asynchronous programs: each call runs the synchronous one in a worker thread.
+
+The engine releases the GIL and has its own threads, so an event loop is neither needed by it nor blocked by it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from zarrcore.array import Array
+from zarrcore.group import Group
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+    from typing import Self
+
+    from zarrcore.array_config import ArrayConfig
+    from zarrcore.storage import Store, StorePath
+
+__all__ = ["AsyncArray", "AsyncGroup", "in_thread", "wrap_node"]
+
+
+async def in_thread(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Run a function in a worker thread of the event loop's executor."""
+    import asyncio
+
+    return await asyncio.to_thread(function, *args, **kwargs)
+
+
+def wrap_node(node: Any) -> Any:
+    """The asynchronous face of an array or group; anything else is returned as it is."""
+    if isinstance(node, Array):
+        return AsyncArray._wrap(node)
+    if isinstance(node, Group):
+        return AsyncGroup._wrap(node)
+    return node
+
+
+class _AsyncNode:
+    """What asynchronous arrays and groups have in common: a synchronous node, and its plain properties."""
+
+    __slots__ = ("_sync",)
+
+    _sync: Any
+
+    @classmethod
+    def _wrap(cls, node: Any) -> Self:
+        self = cls.__new__(cls)
+        self._sync = node
+        return self
+
+    @property
+    def metadata(self) -> Any:
+        """The metadata document."""
+        return self._sync.metadata
+
+    @property
+    def store_path(self) -> StorePath:
+        """The store and the path of the node in it."""
+        return self._sync.store_path
+
+    @property
+    def store(self) -> Store:
+        """The store."""
+        return self._sync.store
+
+    @property
+    def path(self) -> str:
+        """Path in the store, without a slash at either end."""
+        return self._sync.path
+
+    @property
+    def name(self) -> str:
+        """Path with a leading slash."""
+        return self._sync.name
+
+    @property
+    def basename(self) -> str:
+        """Last part of the path."""
+        return self._sync.basename
+
+    @property
+    def read_only(self) -> bool:
+        """True if the store refuses writes."""
+        return self._sync.read_only
+
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """A copy of the user attributes; :meth:`update_attributes` changes them."""
+        return dict(self._sync.metadata.attributes)
+
+    @property
+    def info(self) -> Any:
+        """What the metadata says, as an object that prints as a table."""
+        return self._sync.info
+
+    async def info_complete(self) -> Any:
+        """The same as `info`, with what only a look into the store tells."""
+        return await in_thread(self._sync.info_complete)
+
+    async def update_attributes(self, new_attributes: Mapping[str, Any]) -> Self:
+        """Set attributes, keeping those that are not named."""
+        await in_thread(self._sync.update_attributes, new_attributes)
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self._sync == other._sync
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class AsyncArray(_AsyncNode):
+    """An array whose methods are awaited; see :class:`zarrcore.Array`.
+
+    Parameters
+    ----------
+    metadata : ArrayV2Metadata, ArrayV3Metadata or dict
+        The array's metadata document.
+    store_path : StorePath
+        The store and the array's path in it.
+    config : ArrayConfig or mapping, optional
+        Run-time settings.
+    """
+
+    __slots__ = ()
+
+    _sync: Array
+
+    def __init__(self, metadata: Any, store_path: StorePath, config: Any = None) -> None:
+        self._sync = Array(metadata, store_path, config)
+
+    @classmethod
+    async def open(
+        cls, store: Any, zarr_format: int | None = 3, *, config: ArrayConfig | Mapping[str, Any] | None = None
+    ) -> AsyncArray:
+        """Open the array at the root of a store-like."""
+        from zarrcore.hierarchy import open_array_node
+        from zarrcore.storage import make_store_path
+
+        return cls._wrap(await in_thread(open_array_node, make_store_path(store), zarr_format, config=config))
+
+    @classmethod
+    def from_dict(cls, store_path: StorePath, data: dict[str, Any]) -> AsyncArray:
+        """An array from its metadata as a dictionary; nothing is written."""
+        return cls(data, store_path)
+
+    def __repr__(self) -> str:
+        return f"<Async{repr(self._sync)[1:]}"
+
+    shape = property(lambda self: self._sync.shape, doc="Length of each dimension.")
+    ndim = property(lambda self: self._sync.ndim, doc="Number of dimensions.")
+    size = property(lambda self: self._sync.size, doc="Number of elements.")
+    dtype = property(lambda self: self._sync.dtype, doc="Data type in memory.")
+    order = property(lambda self: self._sync.order, doc="Memory layout of what a read returns.")
+    config = property(lambda self: self._sync.config, doc="Run-time settings.")
+    fill_value = property(lambda self: self._sync.fill_value, doc="Value of elements that were never written.")
+    chunks = property(lambda self: self._sync.chunks, doc="Shape of a chunk; of an inner chunk if sharded.")
+    shards = property(lambda self: self._sync.shards, doc="Shape of a shard, or None.")
+    cdata_shape = property(lambda self: self._sync.cdata_shape, doc="Number of chunks along each dimension.")
+    read_chunk_sizes = property(lambda self: self._sync.read_chunk_sizes, doc="Lengths of what is decoded alone.")
+    write_chunk_sizes = property(lambda self: self._sync.write_chunk_sizes, doc="Lengths of what is stored alone.")
+    nchunks = property(lambda self: self._sync.nchunks, doc="Number of chunks, stored or not.")
+    nbytes = property(lambda self: self._sync.nbytes, doc="Number of bytes of all elements in memory.")
+    filters = property(lambda self: self._sync.filters, doc="Codecs from array to array.")
+    serializer = property(lambda self: self._sync.serializer, doc="Codec from array to bytes.")
+    compressor = property(lambda self: self._sync.compressor, doc="The compressor of a format 2 array.")
+    compressors = property(lambda self: self._sync.compressors, doc="Codecs from bytes to bytes.")
+
+    def with_config(self, config: ArrayConfig | Mapping[str, Any]) -> AsyncArray:
+        """The same array with other run-time settings."""
+        return self._wrap(self._sync.with_config(config))
+
+    async def nchunks_initialized(self) -> int:
+        """Number of chunks that are stored."""
+        return await in_thread(lambda: self._sync.nchunks_initialized)
+
+    async def nbytes_stored(self) -> int:
+        """Number of bytes in the store, metadata included."""
+        return await in_thread(self._sync.nbytes_stored)
+
+    async def getitem(self, selection: Any, *, prototype: Any = None) -> Any:
+        """Read integers and slices; see :meth:`zarrcore.Array.get_basic_selection`."""
+        return await in_thread(self._sync.get_basic_selection, selection)
+
+    async def setitem(self, selection: Any, value: Any, prototype: Any = None) -> None:
+        """Write into integers and slices; see :meth:`zarrcore.Array.set_basic_selection`."""
+        await in_thread(self._sync.set_basic_selection, selection, value)
+
+    async def get_orthogonal_selection(
+        self, selection: Any, *, out: Any = None, fields: Any = None, prototype: Any = None
+    ) -> Any:
+        """See :meth:`zarrcore.Array.get_orthogonal_selection`."""
+        return await in_thread(self._sync.get_orthogonal_selection, selection, out=out, fields=fields)
+
+    async def get_coordinate_selection(
+        self, selection: Any, *, out: Any = None, fields: Any = None, prototype: Any = None
+    ) -> Any:
+        """See :meth:`zarrcore.Array.get_coordinate_selection`."""
+        return await in_thread(self._sync.get_coordinate_selection, selection, out=out, fields=fields)
+
+    async def get_mask_selection(
+        self, mask: Any, *, out: Any = None, fields: Any = None, prototype: Any = None
+    ) -> Any:
+        """See :meth:`zarrcore.Array.get_mask_selection`."""
+        return await in_thread(self._sync.get_mask_selection, mask, out=out, fields=fields)
+
+    @property
+    def oindex(self) -> AsyncIndex:
+        """Orthogonal indexing: ``await array.oindex.getitem(...)``."""
+        return AsyncIndex(self._sync.oindex)
+
+    @property
+    def vindex(self) -> AsyncIndex:
+        """Vectorised indexing: ``await array.vindex.getitem(...)``."""
+        return AsyncIndex(self._sync.vindex)
+
+    async def resize(self, new_shape: Any, delete_outside_chunks: bool = True) -> None:
+        """Change the lengths of the dimensions; see :meth:`zarrcore.Array.resize`.
+
+        Parameters
+        ----------
+        delete_outside_chunks : bool
+            False leaves what lies outside the new shape in the store.
+        """
+        from zarrcore.array_chunks import resize
+
+        await in_thread(resize, self._sync, new_shape, cut=delete_outside_chunks)
+
+    async def append(self, data: Any, axis: int = 0) -> tuple[int, ...]:
+        """Append `data` along `axis`; returns the new shape."""
+        return await in_thread(self._sync.append, data, axis)
+
+
+class AsyncIndex:
+    """One way of indexing an array, to be awaited."""
+
+    __slots__ = ("_view",)
+
+    def __init__(self, view: Any) -> None:
+        self._view = view
+
+    async def getitem(self, selection: Any) -> Any:
+        """Read a selection."""
+        return await in_thread(self._view.__getitem__, selection)
+
+
+class AsyncGroup(_AsyncNode):
+    """A group whose methods are awaited; see :class:`zarrcore.Group`.
+
+    Parameters
+    ----------
+    metadata : GroupMetadata
+        The group's metadata document.
+    store_path : StorePath
+        The store and the group's path in it.
+    """
+
+    __slots__ = ()
+
+    _sync: Group
+
+    def __init__(self, metadata: Any, store_path: StorePath) -> None:
+        self._sync = Group(metadata, store_path)
+
+    @classmethod
+    async def from_store(
+        cls,
+        store: Any,
+        *,
+        attributes: Mapping[str, Any] | None = None,
+        overwrite: bool = False,
+        zarr_format: int = 3,
+    ) -> AsyncGroup:
+        """Create a group at the root of a store-like."""
+        create = Group.from_store
+        options = {"attributes": attributes, "overwrite": overwrite, "zarr_format": zarr_format}
+        return cls._wrap(await in_thread(create, store, **options))
+
+    @classmethod
+    async def open(
+        cls, store: Any, zarr_format: int | None = 3, use_consolidated: bool | str | None = None
+    ) -> AsyncGroup:
+        """Open the group at the root of a store-like."""
+        return cls._wrap(await in_thread(Group.open, store, zarr_format, use_consolidated))
+
+    @classmethod
+    def from_dict(cls, store_path: StorePath, data: dict[str, Any]) -> AsyncGroup:
+        """A group from its metadata as a dictionary; nothing is written."""
+        from zarrcore.metadata import GroupMetadata
+
+        return cls(GroupMetadata.from_dict(data), store_path)
+
+    @property
+    def synchronizer(self) -> None:
+        """None; kept for compatibility."""
+        return None
+
+    def __repr__(self) -> str:
+        return f"<Async{repr(self._sync)[1:]}"
+
+    # ------------------------------------------------------------------------------------------ members
+
+    async def getitem(self, key: str) -> AsyncArray | AsyncGroup:
+        """The array or group at a path below this group."""
+        return wrap_node(await in_thread(self._sync.__getitem__, key))
+
+    async def setitem(self, key: str, value: Any) -> None:
+        """Store an array-like under a name."""
+        await in_thread(self._sync.__setitem__, key, value)
+
+    async def delitem(self, key: str) -> None:
+        """Remove a member and everything below it."""
+        await in_thread(self._sync.__delitem__, key)
+
+    async def get(self, key: str, default: Any = None) -> Any:
+        """The array or group at a path, or `default`."""
+        return wrap_node(await in_thread(self._sync.get, key, default))
+
+    async def get_array(self, path: str) -> AsyncArray:
+        """The array at a path."""
+        return wrap_node(await in_thread(self._sync.get_array, path))
+
+    async def get_group(self, path: str) -> AsyncGroup:
+        """The group at a path."""
+        return wrap_node(await in_thread(self._sync.get_group, path))
+
+    async def contains(self, member: str) -> bool:
+        """True if there is a member at a path."""
+        return await in_thread(self._sync.__contains__, member)
+
+    async def nmembers(self, max_depth: int | None = 0) -> int:
+        """Number of members."""
+        return await in_thread(self._sync.nmembers, max_depth)
+
+    async def members(
+        self, max_depth: int | None = 0, *, use_consolidated_for_children: bool = True
+    ) -> AsyncIterator[tuple[str, AsyncArray | AsyncGroup]]:
+        """Paths and nodes of the members; see :meth:`zarrcore.Group.members`."""
+        found = await in_thread(
+            self._sync.members, max_depth, use_consolidated_for_children=use_consolidated_for_children
+        )
+        for path, node in found:
+            yield path, wrap_node(node)
+
+    async def _listed(self, iterate: Callable[[], Iterable[Any]]) -> list[Any]:
+        return await in_thread(lambda: list(iterate()))
+
+    async def keys(self) -> AsyncIterator[str]:
+        """Names of the direct members."""
+        for name in await self._listed(self._sync.keys):
+            yield name
+
+    async def arrays(self) -> AsyncIterator[tuple[str, AsyncArray]]:
+        """Names and arrays among the direct members."""
+        for name, node in await self._listed(self._sync.arrays):
+            yield name, wrap_node(node)
+
+    async def array_keys(self) -> AsyncIterator[str]:
+        """Names of the arrays among the direct members."""
+        for name in await self._listed(self._sync.array_keys):
+            yield name
+
+    async def array_values(self) -> AsyncIterator[AsyncArray]:
+        """Arrays among the direct members."""
+        for node in await self._listed(self._sync.array_values):
+            yield wrap_node(node)
+
+    async def groups(self) -> AsyncIterator[tuple[str, AsyncGroup]]:
+        """Names and groups among the direct members."""
+        for name, node in await self._listed(self._sync.groups):
+            yield name, wrap_node(node)
+
+    async def group_keys(self) -> AsyncIterator[str]:
+        """Names of the groups among the direct members."""
+        for name in await self._listed(self._sync.group_keys):
+            yield name
+
+    async def group_values(self) -> AsyncIterator[AsyncGroup]:
+        """Groups among the direct members."""
+        for node in await self._listed(self._sync.group_values):
+            yield wrap_node(node)
+
+    async def tree(
+        self, expand: bool | None = None, level: int | None = None, *, max_nodes: int = 500, plain: bool = False
+    ) -> Any:
+        """The hierarchy below the group as an object that prints as a tree."""
+        return await in_thread(self._sync.tree, expand, level, max_nodes=max_nodes, plain=plain)
+
+    # ------------------------------------------------------------------------------------------ creating
+
+    async def create_group(
+        self, name: str, *, overwrite: bool = False, attributes: Mapping[str, Any] | None = None
+    ) -> AsyncGroup:
+        """Create a group below this one."""
+        return wrap_node(
+            await in_thread(self._sync.create_group, name, overwrite=overwrite, attributes=attributes)
+        )
+
+    async def require_group(self, name: str, overwrite: bool = False) -> AsyncGroup:
+        """The group of a name, created if need be."""
+        return wrap_node(await in_thread(self._sync.require_group, name, overwrite))
+
+    async def require_groups(self, *names: str) -> tuple[AsyncGroup, ...]:
+        """Several groups, created if need be."""
+        return tuple(map(wrap_node, await in_thread(self._sync.require_groups, *names)))
+
+    async def create_array(self, name: str, **kwargs: Any) -> AsyncArray:
+        """Create an array below this group; see :meth:`zarrcore.Group.create_array`."""
+        return wrap_node(await in_thread(self._sync.create_array, name, **kwargs))
+
+    async def require_array(
+        self, name: str, *, shape: Any, dtype: Any = None, exact: bool = False, config: Any = None, **kwargs: Any
+    ) -> AsyncArray:
+        """The array of a name, created if need be."""
+        options = {"shape": shape, "dtype": dtype, "exact": exact, "config": config, **kwargs}
+        return wrap_node(await in_thread(self._sync.require_array, name, **options))
+
+    async def create_hierarchy(
+        self, nodes: Mapping[str, Any], *, overwrite: bool = False
+    ) -> AsyncIterator[tuple[str, AsyncArray | AsyncGroup]]:
+        """Create many nodes below this group from their metadata by path."""
+        for path, node in await self._listed(lambda: self._sync.create_hierarchy(nodes, overwrite=overwrite)):
+            yield path, wrap_node(node)
+
+    async def empty(self, *, name: str, shape: Any, **kwargs: Any) -> AsyncArray:
+        """Create an array whose values do not matter yet."""
+        return wrap_node(await in_thread(self._sync.empty, name=name, shape=shape, **kwargs))
+
+    async def zeros(self, *, name: str, shape: Any, **kwargs: Any) -> AsyncArray:
+        """Create an array of zeros."""
+        return wrap_node(await in_thread(self._sync.zeros, name=name, shape=shape, **kwargs))
+
+    async def ones(self, *, name: str, shape: Any, **kwargs: Any) -> AsyncArray:
+        """Create an array of ones."""
+        return wrap_node(await in_thread(self._sync.ones, name=name, shape=shape, **kwargs))
+
+    async def full(self, *, name: str, shape: Any, fill_value: Any, **kwargs: Any) -> AsyncArray:
+        """Create an array of `fill_value`."""
+        options = {"name": name, "shape": shape, "fill_value": fill_value, **kwargs}
+        return wrap_node(await in_thread(self._sync.full, **options))
+
+    async def empty_like(self, *, name: str, data: Any, **kwargs: Any) -> AsyncArray:
+        """Create an array like `data`, whose values do not matter yet."""
+        return wrap_node(await in_thread(self._sync.empty_like, name=name, data=_plain(data), **kwargs))
+
+    async def zeros_like(self, *, name: str, data: Any, **kwargs: Any) -> AsyncArray:
+        """Create an array of zeros like `data`."""
+        return wrap_node(await in_thread(self._sync.zeros_like, name=name, data=_plain(data), **kwargs))
+
+    async def ones_like(self, *, name: str, data: Any, **kwargs: Any) -> AsyncArray:
+        """Create an array of ones like `data`."""
+        return wrap_node(await in_thread(self._sync.ones_like, name=name, data=_plain(data), **kwargs))
+
+    async def full_like(self, *, name: str, data: Any, **kwargs: Any) -> AsyncArray:
+        """Create an array like `data`, filled with the keyword argument `fill_value`."""
+        return wrap_node(await in_thread(self._sync.full_like, name=name, data=_plain(data), **kwargs))
+
+    async def move(self, source: str, dest: str) -> None:
+        """Move a member to another path in this group."""
+        await in_thread(self._sync.move, source, dest)
+
+
+def _plain(data: Any) -> Any:
+    """The synchronous array behind an asynchronous one."""
+    return data._sync if isinstance(data, AsyncArray) else data
