@@ -61,7 +61,7 @@ def extension(source: str) -> Extension:
     """One extension module per .pyx; `kernels` also holds the ufunc loops."""
     name = source.removesuffix(".pyx").replace("/", ".")
     loops = tree("csrc/numpy/*.c") if name.endswith(".kernels") else []
-    return Extension(name, [source, *loops], depends=tree("csrc/**/*.h") + tree("zarrcore/_core/*.pxd"))
+    return Extension(name, [source, *loops], depends=tree("csrc/**/*.h") + tree("zarrcore/_core/*.px[di]"))
 
 
 class Toolchain:
@@ -106,8 +106,11 @@ class Toolchain:
         return [] if self.msvc else ["-Wall", "-Wextra", "-Wstrict-prototypes", "-Wvla", "-Werror=implicit"]
 
     def cython_args(self) -> list[str]:
-        """Generated code keeps what it does not use."""
-        return [] if self.msvc else ["-Wno-unused-function", "-Wno-unused-variable", "-Wno-sign-compare"]
+        """Generated code keeps what it does not use; a wrong pointer type is an error for newer compilers."""
+        if self.msvc:
+            return []
+        unused = ["-Wno-unused-function", "-Wno-unused-variable", "-Wno-sign-compare"]
+        return [*unused, "-Werror=incompatible-pointer-types"]
 
     def link_args(self) -> list[str]:
         """For an extension module: nothing but its init function is visible outside."""

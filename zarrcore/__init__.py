@@ -43,9 +43,9 @@ if TYPE_CHECKING:
         zeros,
         zeros_like,
     )
-    from zarrcore.array import Array
+    from zarrcore.arrays.array import Array
     from zarrcore.asynchronous import AsyncArray, AsyncGroup
-    from zarrcore.group import Group
+    from zarrcore.groups.group import Group
 
 __all__ = [
     "Array",
@@ -87,10 +87,10 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Array": "zarrcore.array",
+    "Array": "zarrcore.arrays.array",
     "AsyncArray": "zarrcore.asynchronous",
     "AsyncGroup": "zarrcore.asynchronous",
-    "Group": "zarrcore.group",
+    "Group": "zarrcore.groups.group",
 }
 _MODULES = frozenset(("abc", "api", "codecs", "dtype", "errors", "kernels", "registry", "storage", "testing"))
 

@@ -1,7 +1,7 @@
 """Checks of single values of metadata documents and of the arguments that end up in them.
 
-Every check raises :class:`~zarrcore.errors.MetadataValidationError` with what was expected and what was found.
-The place is added from the inside out by :class:`at`, so that a check needs to know only its own value:
+Every check raises :class:`~zarrcore.errors.MetadataValidationError` with what was expected and what was
+found.  The place is added from the inside out by :class:`at`, so that a check knows only its own value:
 
 >>> with at("codecs[0].configuration"):
 ...     integer("x", "level", 0, 9)
@@ -75,7 +75,7 @@ class at:  # noqa: N801 - reads as a word: `with at("codecs[0]"):`
 
     Notes
     -----
-    A :class:`ValueError` or :class:`TypeError` of a constructor, a data type or a user's codec becomes a
+    A :class:`ValueError`, :class:`TypeError` or :class:`KeyError` of a data type or a user's codec becomes a
     :class:`MetadataValidationError`.  An
     :class:`UnknownCodecError` or :class:`PickleCodecDisabledError` keeps its class.
     """
@@ -96,6 +96,11 @@ class at:  # noqa: N801 - reads as a word: `with at("codecs[0]"):`
         if isinstance(error, (UnknownCodecError, PickleCodecDisabledError)):
             place = ": ".join(part for part in (self.key, self.where, str(error)) if part)
             raise type(error)(place) from None
+        if isinstance(error, KeyError):
+            missing = MetadataValidationError("is required and missing", where=_join(self.where, str(*error.args)))
+            raise missing from error
+        if isinstance(error, RecursionError):
+            raise MetadataValidationError("nested too deeply", where=self.where, key=self.key) from None
         if isinstance(error, (ValueError, TypeError, OverflowError)):
             raise MetadataValidationError(str(error), where=self.where, key=self.key) from error
 
@@ -119,7 +124,7 @@ def boolean(value: object, where: str) -> bool:
 
 
 def integer(value: object, where: str | None, low: int | None = None, high: int | None = None) -> int:
-    """`value` as an ``int``, checked to be an integer (neither ``true`` nor ``1.0``) between `low` and `high`."""
+    """`value` as an ``int``, checked to be an integer (not ``true``, not ``1.0``) from `low` to `high`."""
     is_integer = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not is_integer or (low is not None and value < low) or (high is not None and value > high):  # type: ignore[operator]
         fail(where, f"an integer{_range(low, high)}", value)

@@ -1,20 +1,20 @@
 """Arrays and groups for asynchronous programs: each call runs the synchronous one in a worker thread.
 
-The engine releases the GIL and has its own threads, so an event loop is neither needed by it nor blocked by it.
+The engine releases the GIL and has its own threads, so it neither needs an event loop nor blocks one.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from zarrcore.array import Array
-from zarrcore.group import Group
+from zarrcore.arrays.array import Array
+from zarrcore.groups.group import Group
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping
     from typing import Self
 
-    from zarrcore.array_config import ArrayConfig
+    from zarrcore.arrays.config import ArrayConfig
     from zarrcore.storage import Store, StorePath
 
 __all__ = ["AsyncArray", "AsyncGroup", "in_thread", "wrap_node"]
@@ -134,10 +134,10 @@ class AsyncArray(_AsyncNode):
         cls, store: Any, zarr_format: int | None = 3, *, config: ArrayConfig | Mapping[str, Any] | None = None
     ) -> AsyncArray:
         """Open the array at the root of a store-like."""
-        from zarrcore.hierarchy import open_array_node
+        from zarrcore.arrays.opening import open_array_at
         from zarrcore.storage import make_store_path
 
-        return cls._wrap(await in_thread(open_array_node, make_store_path(store), zarr_format, config=config))
+        return cls._wrap(await in_thread(open_array_at, make_store_path(store), zarr_format, config=config))
 
     @classmethod
     def from_dict(cls, store_path: StorePath, data: dict[str, Any]) -> AsyncArray:
@@ -153,12 +153,18 @@ class AsyncArray(_AsyncNode):
     dtype = property(lambda self: self._sync.dtype, doc="Data type in memory.")
     order = property(lambda self: self._sync.order, doc="Memory layout of what a read returns.")
     config = property(lambda self: self._sync.config, doc="Run-time settings.")
-    fill_value = property(lambda self: self._sync.fill_value, doc="Value of elements that were never written.")
+    fill_value = property(
+        lambda self: self._sync.fill_value, doc="Value of elements that were never written."
+    )
     chunks = property(lambda self: self._sync.chunks, doc="Shape of a chunk; of an inner chunk if sharded.")
     shards = property(lambda self: self._sync.shards, doc="Shape of a shard, or None.")
     cdata_shape = property(lambda self: self._sync.cdata_shape, doc="Number of chunks along each dimension.")
-    read_chunk_sizes = property(lambda self: self._sync.read_chunk_sizes, doc="Lengths of what is decoded alone.")
-    write_chunk_sizes = property(lambda self: self._sync.write_chunk_sizes, doc="Lengths of what is stored alone.")
+    read_chunk_sizes = property(
+        lambda self: self._sync.read_chunk_sizes, doc="Lengths of what is decoded alone."
+    )
+    write_chunk_sizes = property(
+        lambda self: self._sync.write_chunk_sizes, doc="Lengths of what is stored alone."
+    )
     nchunks = property(lambda self: self._sync.nchunks, doc="Number of chunks, stored or not.")
     nbytes = property(lambda self: self._sync.nbytes, doc="Number of bytes of all elements in memory.")
     filters = property(lambda self: self._sync.filters, doc="Codecs from array to array.")
@@ -222,7 +228,7 @@ class AsyncArray(_AsyncNode):
         delete_outside_chunks : bool
             False leaves what lies outside the new shape in the store.
         """
-        from zarrcore.array_chunks import resize
+        from zarrcore.arrays.chunks import resize
 
         await in_thread(resize, self._sync, new_shape, cut=delete_outside_chunks)
 
@@ -298,7 +304,7 @@ class AsyncGroup(_AsyncNode):
     def __repr__(self) -> str:
         return f"<Async{repr(self._sync)[1:]}"
 
-    # ------------------------------------------------------------------------------------------ members
+    # --- members ---
 
     async def getitem(self, key: str) -> AsyncArray | AsyncGroup:
         """The array or group at a path below this group."""
@@ -381,12 +387,17 @@ class AsyncGroup(_AsyncNode):
             yield wrap_node(node)
 
     async def tree(
-        self, expand: bool | None = None, level: int | None = None, *, max_nodes: int = 500, plain: bool = False
+        self,
+        expand: bool | None = None,
+        level: int | None = None,
+        *,
+        max_nodes: int = 500,
+        plain: bool = False,
     ) -> Any:
         """The hierarchy below the group as an object that prints as a tree."""
         return await in_thread(self._sync.tree, expand, level, max_nodes=max_nodes, plain=plain)
 
-    # ------------------------------------------------------------------------------------------ creating
+    # --- creating ---
 
     async def create_group(
         self, name: str, *, overwrite: bool = False, attributes: Mapping[str, Any] | None = None
@@ -409,7 +420,14 @@ class AsyncGroup(_AsyncNode):
         return wrap_node(await in_thread(self._sync.create_array, name, **kwargs))
 
     async def require_array(
-        self, name: str, *, shape: Any, dtype: Any = None, exact: bool = False, config: Any = None, **kwargs: Any
+        self,
+        name: str,
+        *,
+        shape: Any,
+        dtype: Any = None,
+        exact: bool = False,
+        config: Any = None,
+        **kwargs: Any,
     ) -> AsyncArray:
         """The array of a name, created if need be."""
         options = {"shape": shape, "dtype": dtype, "exact": exact, "config": config, **kwargs}

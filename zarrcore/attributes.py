@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from zarrcore.array import Array
-    from zarrcore.group import Group
+    from zarrcore.arrays.array import Array
+    from zarrcore.groups.group import Group
 
 __all__ = ["Attributes"]
 

@@ -80,6 +80,7 @@ class Config:
     def __init__(self, defaults: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> None:
         self._defaults = _flatten(defaults)
         self._lock = threading.Lock()
+        self._watchers: dict[str, Callable[[Any], object]] = {}
         # Flat, so that a lookup on a hot path is one dictionary access; replaced as a whole, never changed in
         # place, so that readers need no lock.
         self._values = self._defaults
@@ -169,8 +170,16 @@ class Config:
         """Back to the defaults and what the environment said at import."""
         with self._lock:
             self._values = self._initial
+            for key, watcher in self._watchers.items():
+                watcher(self._values.get(key))
 
     refresh = reset
+
+    def watch(self, key: str, watcher: Callable[[Any], object]) -> None:
+        """Call `watcher` with the value of `key` now and whenever it is set; one watcher a key."""
+        with self._lock:
+            self._watchers[key] = watcher
+            watcher(self._values.get(key))
 
     def _read_environment(self, environ: Mapping[str, str]) -> None:
         for variable, text in environ.items():
@@ -197,6 +206,8 @@ class Config:
         for key in changes:
             _refuse_leaf_with_children(values, key)
         self._values = values
+        for key in changes.keys() & self._watchers.keys():
+            self._watchers[key](values.get(key))
 
 
 class Restore:

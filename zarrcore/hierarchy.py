@@ -1,8 +1,7 @@
 """Nodes in a store: reading, writing, creating and removing the metadata documents of arrays and groups.
 
-This is where metadata, which knows no stores, and stores, which know no metadata, meet.  Functions take a
-:class:`~zarrcore.storage.StorePath` and give or take metadata objects; :func:`node_of` turns those into
-:class:`~zarrcore.Array` and :class:`~zarrcore.Group`.
+This is where metadata, which knows no stores, and stores, which know no metadata, meet: functions take a
+:class:`~zarrcore.storage.StorePath` and give or take metadata objects.
 """
 
 from __future__ import annotations
@@ -10,22 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from zarrcore import node_documents as documents
-from zarrcore.errors import (
-    ArrayNotFoundError,
-    ContainsArrayError,
-    ContainsGroupError,
-    GroupNotFoundError,
-    NodeTypeValidationError,
-)
+from zarrcore.errors import ContainsArrayError, ContainsGroupError, NodeTypeValidationError
 from zarrcore.metadata import GroupMetadata
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from zarrcore.array import Array
-    from zarrcore.group import Group
     from zarrcore.metadata import ArrayMetadata
     from zarrcore.storage import Store
 
@@ -36,9 +27,7 @@ __all__ = [
     "create_node",
     "delete_node",
     "is_array_metadata",
-    "node_of",
-    "open_array_node",
-    "open_group_node",
+    "missing_parents",
     "read_children",
     "read_node",
     "write_documents",
@@ -56,11 +45,13 @@ def array_metadata_from_dict(data: dict[str, Any], path: str) -> ArrayMetadata:
     """Array metadata from a document of either format."""
     metadata = documents.from_dict(data, where=path or None)
     if not is_array_metadata(metadata):
-        raise NodeTypeValidationError(f"expected the metadata of an array, got that of a {metadata.node_type}")
+        raise NodeTypeValidationError(
+            f"expected the metadata of an array, got that of a {metadata.node_type}"
+        )
     return metadata
 
 
-# ---------------------------------------------------------------------------------------------- reading
+# --- reading ---
 
 
 def read_node(place: StorePath, zarr_format: int | None = None) -> Metadata | None:
@@ -100,63 +91,7 @@ def read_children(place: StorePath, zarr_format: int) -> Iterator[tuple[str, Met
                 yield child, metadata
 
 
-def node_of(place: StorePath, metadata: Metadata, *, config: Any = None) -> Array | Group:
-    """The array or the group that metadata describes."""
-    if is_array_metadata(metadata):
-        from zarrcore.array import Array
-
-        return Array(metadata, place, config)
-    from zarrcore.group import Group
-
-    return Group(metadata, place)
-
-
-def open_array_node(place: StorePath, zarr_format: int | None = None, *, config: Any = None) -> Array:
-    """The array at a place.
-
-    Raises
-    ------
-    ArrayNotFoundError
-        If there is none.
-    NodeTypeValidationError
-        If there is a group.
-    """
-    metadata = read_node(place, zarr_format)
-    if metadata is None:
-        raise ArrayNotFoundError(f"no array found in {place.store} at path {place.path!r}")
-    if not is_array_metadata(metadata):
-        raise NodeTypeValidationError(f"expected an array in {place.store} at path {place.path!r}, found a group")
-    return node_of(place, metadata, config=config)  # type: ignore[return-value]
-
-
-def open_group_node(
-    place: StorePath, zarr_format: int | None = None, *, use_consolidated: bool | str | None = None
-) -> Group:
-    """The group at a place, with its consolidated metadata if there is any.
-
-    Parameters
-    ----------
-    use_consolidated : bool or str, optional
-        True: it must be there; False: it is left alone; a string: the key that holds it (format 2 only).
-
-    Raises
-    ------
-    GroupNotFoundError
-        If there is no group.
-    NodeTypeValidationError
-        If there is an array.
-    """
-    metadata = read_node(place, zarr_format)
-    if metadata is None:
-        raise GroupNotFoundError(f"no group found in {place.store} at path {place.path!r}")
-    if is_array_metadata(metadata):
-        raise NodeTypeValidationError(f"expected a group in {place.store} at path {place.path!r}, found an array")
-    from zarrcore.consolidated import with_consolidated
-
-    return node_of(place, with_consolidated(place, metadata, use_consolidated))  # type: ignore[return-value]
-
-
-# ---------------------------------------------------------------------------------------------- writing
+# --- writing ---
 
 
 def write_documents(place: StorePath, metadata: Metadata) -> None:
@@ -180,7 +115,7 @@ def create_node(place: StorePath, metadata: Metadata, *, overwrite: bool = False
     """
     store = place.store
     store._check_writable()
-    missing = _missing_parents(place, metadata.zarr_format)
+    missing = missing_parents(place, metadata.zarr_format)
     if overwrite:
         store.erase_prefix(place.path)
     else:
@@ -199,7 +134,7 @@ def _refuse_existing(place: StorePath) -> None:
     raise ContainsGroupError(f"a group exists in store {place.store} at path {place.path!r}")
 
 
-def _missing_parents(place: StorePath, zarr_format: int) -> list[StorePath]:
+def missing_parents(place: StorePath, zarr_format: int) -> list[StorePath]:
     """The places above that have no node yet, from the root down."""
     missing: list[StorePath] = []
     while place.path:
@@ -209,7 +144,7 @@ def _missing_parents(place: StorePath, zarr_format: int) -> list[StorePath]:
             missing.append(place)
         elif is_array_metadata(found):
             raise ContainsArrayError(
-                f"an array exists in store {place.store} at path {place.path!r}; no node can be created below it"
+                f"an array exists in store {place.store} at path {place.path!r}; no node can be below it"
             )
     return missing[::-1]
 
@@ -218,23 +153,3 @@ def delete_node(place: StorePath) -> None:
     """Remove a node and everything below it."""
     place.store._check_writable()
     place.store.erase_prefix(place.path)
-
-
-def create_nodes(
-    place: StorePath, nodes: Mapping[str, Metadata], *, overwrite: bool = False
-) -> Iterator[tuple[str, Array | Group]]:
-    """Store many nodes, parents first; the groups between them that are not given are created as well."""
-    checked = {join_path(StorePath(place.store, path).path): metadata for path, metadata in nodes.items()}
-    formats = {metadata.zarr_format for metadata in checked.values()}
-    if len(formats) > 1:
-        raise ValueError(f"all nodes of a hierarchy must have one zarr_format, got {sorted(formats)}")
-    for path in checked:
-        above = path.rpartition("/")[0]
-        while path and above != path:
-            if above in checked and is_array_metadata(checked[above]):
-                raise ValueError(f"{path!r} cannot be created below the array {above!r}")
-            path, above = above, above.rpartition("/")[0]
-    for path in sorted(checked, key=lambda name: (name.count("/"), name)):
-        target = place / path if path else place
-        create_node(target, checked[path], overwrite=overwrite)
-        yield path, node_of(target, checked[path])

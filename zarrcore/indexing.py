@@ -4,8 +4,8 @@ Every selection becomes one small :class:`Selection`: for each dimension of the 
 ``(start, step, count)`` or an array of indices, and the shape of the result that the user sees.  Nothing here
 knows about stores, codecs or chunks; :mod:`zarrcore.projection` maps a selection onto the chunk grid.
 
-An integer keeps its dimension with a count of one, and ``numpy.newaxis`` adds none, so that the block which
-an engine fills and the result which a user sees differ by axes of length one only: a reshape that never copies.
+An integer keeps its dimension with a count of one, and ``numpy.newaxis`` adds none.  So the block which an
+engine fills and the result which a user sees differ by axes of length one only: a reshape that never copies.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Selection(NamedTuple):
     Attributes
     ----------
     dims
-        For each dimension ``(start, step, count)`` (the k-th element is ``start + k * step``) or an int64 array
-        of non-negative indices.  For points: one flat int64 array per dimension, all of the same length.
+        For each dimension ``(start, step, count)`` (element k is ``start + k * step``) or an int64 array of
+        non-negative indices.  For points: one flat int64 array per dimension, all of the same length.
     block
         Shape of the block an engine fills: every dimension is kept.  For points ``(number of points,)``.
     shape
@@ -61,7 +61,7 @@ class Selection(NamedTuple):
     points: bool = False
 
 
-# ---------------------------------------------------------------------------------------------- fields
+# --- fields ---
 
 
 def pop_fields(selection: Any) -> tuple[Fields | None, Any]:
@@ -89,10 +89,12 @@ def pop_fields(selection: Any) -> tuple[Fields | None, Any]:
 
 def field_dtype(fields: Fields | None, dtype: np.dtype) -> np.dtype:
     """Data type of the result when `fields` are taken out of items of type `dtype`."""
-    if fields is None or (not isinstance(fields, str) and len(fields) == 0):
+    if fields is None:
         return dtype
     if not isinstance(fields, (str, list, tuple)):
         raise IndexError(f"fields: expected a string or a list of strings, got {fields!r}")
+    if not fields:
+        return dtype
     if dtype.names is None:
         raise IndexError(f"fields: the data type {dtype} has no fields, got {fields!r}")
     wanted = [fields] if isinstance(fields, str) else list(fields)
@@ -104,7 +106,7 @@ def field_dtype(fields: Fields | None, dtype: np.dtype) -> np.dtype:
     return np.dtype([(name, dtype[name]) for name in wanted])
 
 
-# ---------------------------------------------------------------------------------------------- kinds of items
+# --- kinds of items ---
 
 
 def _is_integer(item: Any) -> bool:
@@ -176,7 +178,7 @@ def _refuse(item: Any, kind: str) -> IndexError:
     return IndexError(f"{kind} indexing: unsupported selection item {item!r} ({type(item).__name__})")
 
 
-# ---------------------------------------------------------------------------------------------- expanding
+# --- expanding ---
 
 
 def _expand(selection: Any, ndim: int) -> list[Any]:
@@ -245,11 +247,11 @@ def _orthogonal_dim(item: Any, length: int) -> tuple[Dim, bool]:
     return _indices(array, length), True
 
 
-# ---------------------------------------------------------------------------------------------- points
+# --- points ---
 
 
 def coordinate_selection(selection: Any, shape: Sequence[int]) -> Selection:
-    """One integer array for each dimension, broadcast together; single integers give a result of shape (1,)."""
+    """One integer array for each dimension, broadcast together; integers alone give a result of shape (1,)."""
     items = selection if isinstance(selection, tuple) else (selection,)
     if len(items) != len(shape) or not items:
         raise IndexError(
@@ -318,7 +320,7 @@ def vindex_selection(selection: Any, shape: Sequence[int]) -> Selection:
     return coordinate_selection(tuple(arrays), shape)
 
 
-# ---------------------------------------------------------------------------------------------- blocks
+# --- blocks ---
 
 
 def block_selection(selection: Any, shape: Sequence[int], chunks: Sequence[int | Sequence[int]]) -> Selection:
@@ -361,13 +363,11 @@ def _block_dim(item: Any, length: int, edges: int | Sequence[int]) -> tuple[int,
         raise _refuse(item, "block")
     if last <= first:
         return (0, 1, 0)
-    start, stop = (
-        (first * edges, last * edges) if bounds is None else (int(bounds[first]), int(bounds[last]))
-    )
+    start, stop = (first * edges, last * edges) if bounds is None else (int(bounds[first]), int(bounds[last]))
     return (start, 1, min(stop, length) - start)
 
 
-# ---------------------------------------------------------------------------------------------- a[...]
+# --- a[...] ---
 
 
 def plain_selection(selection: Any, shape: Sequence[int]) -> Selection:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Kernels on memory: byte order, transposition, fill values, checksums, shard indexes.
 
-They take positional arrays and ``out=`` as NumPy's universal functions do and work for any strides, alignment and
-byte order.  None of them keeps state, and all release the GIL when there is work enough to share, so that any number
-of threads may call them at once.
+They take positional arrays and ``out=`` as NumPy's universal functions do and work for any strides, alignment
+and byte order.  None of them keeps state, and all release the GIL when there is work enough to share, so that
+any number of threads may call them at once.
 
 >>> import numpy as np
 >>> from zarrcore import kernels
@@ -45,7 +45,7 @@ SHARD_EMPTY = 2**64 - 1
 _FLOAT_BLOCK = 1 << 16  # floats compared at a time where they do not lie ready in memory
 
 
-# --- checksums ------------------------------------------------------------------------------------------------
+# --- checksums ------------------------------------------------------------------------------------
 
 
 def crc32c(data: Any, value: int = 0) -> int:
@@ -72,8 +72,8 @@ def crc32c(data: Any, value: int = 0) -> int:
 
     Notes
     -----
-    RFC 3720, appendix B.4; the ``crc32c`` codec of Zarr v3 stores it in little-endian order behind the data.  Uses the
-    CRC instructions of the CPU.  The GIL is released from 4 KiB on.
+    RFC 3720, appendix B.4; the ``crc32c`` codec of Zarr v3 stores it in little-endian order behind the data.
+    Uses the CRC instructions of the CPU.  The GIL is released from 4 KiB on.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def _bytes_of(array: np.ndarray, name: str) -> NDArray[np.uint8]:
     return array.reshape(-1).view(np.uint8) if array.size and array.itemsize else np.empty(0, np.uint8)
 
 
-# --- byte order -----------------------------------------------------------------------------------------------
+# --- byte order -----------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=256)
@@ -180,10 +180,11 @@ def byteswap(x: ArrayLike, /, out: np.ndarray | None = None) -> np.ndarray:
     Parameters
     ----------
     x : array_like
-        Any type without references.  Complex numbers are two words, strings of type U one for each character; booleans
-        and raw bytes stay as they are; each field of a structured type is swapped by itself.
+        Any type without references.  Complex numbers are two words, strings of type U one for each character;
+        booleans and raw bytes stay as they are; each field of a structured type is swapped by itself.
     out : ndarray, optional
-        Of the shape and exactly the type of ``x``.  It may be ``x`` itself: then the bytes are swapped in place.
+        Of the shape and exactly the type of ``x``.  It may be ``x`` itself: then the bytes are swapped in
+        place.
 
     Returns
     -------
@@ -199,8 +200,8 @@ def byteswap(x: ArrayLike, /, out: np.ndarray | None = None) -> np.ndarray:
 
     Notes
     -----
-    The ``bytes`` codec of Zarr v3 with an ``endian`` other than the machine's.  One pass for any strides, with the shuffle
-    instructions of the CPU where memory is contiguous.  The GIL is released from 4 KiB on.
+    The ``bytes`` codec of Zarr v3 with an ``endian`` other than the machine's.  One pass for any strides,
+    with the shuffle instructions of the CPU where memory is contiguous.  The GIL is released from 4 KiB on.
     """
     x = np.asarray(x)
     words = _words(x.dtype)
@@ -216,7 +217,7 @@ def byteswap(x: ArrayLike, /, out: np.ndarray | None = None) -> np.ndarray:
     return out
 
 
-# --- regions --------------------------------------------------------------------------------------------------
+# --- regions --------------------------------------------------------------------------------------
 
 
 def copy_region(dst: np.ndarray, src: np.ndarray, /) -> None:
@@ -227,8 +228,8 @@ def copy_region(dst: np.ndarray, src: np.ndarray, /) -> None:
     dst : ndarray
         Writeable, any strides.
     src : ndarray
-        The same shape and, apart from byte order, the same type.  Any strides: a transposed, reversed or broadcast
-        view is read where it lies.
+        The same shape and, apart from byte order, the same type.  Any strides: a transposed, reversed or
+        broadcast view is read where it lies.
 
     Raises
     ------
@@ -239,8 +240,8 @@ def copy_region(dst: np.ndarray, src: np.ndarray, /) -> None:
 
     Notes
     -----
-    Byte swap, transposition and strides in one pass over the memory, in blocks of cache lines.  Bits are never changed
-    (a signalling NaN stays one).  The GIL is released from 4 KiB on.
+    Byte swap, transposition and strides in one pass over the memory, in blocks of cache lines.  Bits are
+    never changed (a signalling NaN stays one).  The GIL is released from 4 KiB on.
 
     Examples
     --------
@@ -295,8 +296,8 @@ def transpose(x: ArrayLike, /, order: Sequence[int], out: np.ndarray | None = No
 
     Notes
     -----
-    The encoding direction of the ``transpose`` codec of Zarr v3.  Planes whose fast dimension changes are moved in blocks of
-    16 x 16 bytes inside the registers.  The GIL is released from 4 KiB on.
+    The encoding direction of the ``transpose`` codec of Zarr v3.  Planes whose fast dimension changes are
+    moved in blocks of 16 x 16 bytes inside the registers.  The GIL is released from 4 KiB on.
 
     Examples
     --------
@@ -316,7 +317,7 @@ def transpose(x: ArrayLike, /, order: Sequence[int], out: np.ndarray | None = No
     return out
 
 
-# --- fill values ----------------------------------------------------------------------------------------------
+# --- fill values ----------------------------------------------------------------------------------
 
 
 def fill(out: np.ndarray, /, value: Any) -> None:
@@ -327,8 +328,8 @@ def fill(out: np.ndarray, /, value: Any) -> None:
     out : ndarray
         Writeable, any strides.
     value : scalar
-        Must be representable: an integer that does not fit, a fraction for an integer type or a string that is too
-        long is refused.  A NumPy scalar of the type of ``out`` keeps all its bits.
+        Must be representable: an integer that does not fit, a fraction for an integer type or a string that
+        is too long is refused.  A NumPy scalar of the type of ``out`` keeps all its bits.
 
     Raises
     ------
@@ -372,8 +373,8 @@ def equals_fill(x: ArrayLike, fill: Any, /, *, nan_equal: bool = False) -> bool:
 
     Notes
     -----
-    Decides whether a chunk need be stored at all.  Stops at the first block of memory with a difference.  The GIL is
-    released from 4 KiB on.
+    Decides whether a chunk need be stored at all.  Stops at the first block of memory with a difference.  The
+    GIL is released from 4 KiB on.
 
     Examples
     --------
@@ -454,7 +455,7 @@ def _converted_item(value: Any, dtype: np.dtype) -> np.ndarray:
         raise ValueError(f"{value!r} does not fit into {dtype}: {error}") from None
 
 
-# --- shard index ----------------------------------------------------------------------------------------------
+# --- shard index ----------------------------------------------------------------------------------
 
 
 def _big_endian(byteorder: str) -> bool:
@@ -488,8 +489,8 @@ def shard_index_pack(
     Parameters
     ----------
     offsets, nbytes : array_like of int
-        Place and length of each inner chunk in bytes, in C order, of the same size; both :data:`SHARD_EMPTY` where an
-        inner chunk is not there.
+        Place and length of each inner chunk in bytes, in C order, of the same size; both :data:`SHARD_EMPTY`
+        where an inner chunk is not there.
     byteorder : {"little", "big"}, optional
         Of the stored 64-bit words.
     out : ndarray of uint8, optional

@@ -1,7 +1,7 @@
 """Reading and writing chunks in Python: the way for what the C engine cannot do.
 
 :class:`PythonEngine` offers the four calls of the native engine (``read``, ``write``, ``read_points``,
-``write_points``) over the same selections, with codecs, data types and key encodings that exist only in Python.
+``write_points``) over the same selections, for codecs, data types and key encodings that only Python has.
 Both walk the same plan, so both give the same results.
 """
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from zarrcore.codecs.chain import CodecChain
     from zarrcore.indexing import Dim
     from zarrcore.keys import ChunkKeyEncoding
-    from zarrcore.projection import Axis, ChunkPart, Selector
+    from zarrcore.projection import ChunkPart, Selector
 
 __all__ = ["PythonEngine", "is_all_fill"]
 
 _BATCH = 64  # chunks asked from the store in one call
 
-# One lock for each residue of the key's hash: two threads that patch the same chunk always meet at the same lock,
-# whichever array objects they hold, and the table never grows.
+# One lock for each residue of the key's hash: two threads that patch the same chunk always meet at the same
+# lock, whichever array objects they hold, and the table never grows.
 _LOCKS = tuple(Lock() for _ in range(256))
 
 
@@ -98,7 +98,7 @@ class PythonEngine:
         self._missing_is_error = missing_is_error
         self._specs: dict[tuple[int, ...], Any] = {}
 
-    # ------------------------------------------------------------------------------------------ the four calls
+    # --- the four calls ---
 
     def read(self, dims: Sequence[Dim], out: np.ndarray, threads: int = 0) -> None:
         """Fill `out` (every dimension kept) with the selected elements."""
@@ -124,7 +124,7 @@ class PythonEngine:
         for part in parts:
             self._write_part(part, value[part.outside], write_empty, points=True)
 
-    # ------------------------------------------------------------------------------------------ reading
+    # --- reading ---
 
     def _read(self, parts: Iterable[ChunkPart], out: np.ndarray, *, points: bool = False) -> None:
         for batch in _batches(parts, _BATCH):
@@ -173,7 +173,7 @@ class PythonEngine:
         except Exception as error:
             raise ChunkDecodeError(_reason(error), array=self._path, chunk=coords, key=key) from error
 
-    # ------------------------------------------------------------------------------------------ writing
+    # --- writing ---
 
     def _write_part(
         self, part: ChunkPart, values: np.ndarray, write_empty: bool, *, points: bool = False
@@ -188,7 +188,7 @@ class PythonEngine:
             self._store_chunk(part.coords, key, chunk, write_empty)
 
     def _chunk_to_patch(self, part: ChunkPart, key: str) -> np.ndarray:
-        """A writable chunk: what is stored, or fill values where nothing is stored or nothing will be left."""
+        """A writable chunk: what is stored, or fill values if nothing is stored or nothing will be left."""
         data = None if part.complete else self._get(part.coords, key)
         if data is not None:
             return np.array(self._decode(part.coords, key, data), dtype=self._dtype)
@@ -221,7 +221,7 @@ class PythonEngine:
         except Exception as error:
             raise ChunkEncodeError(_reason(error), array=self._path, chunk=coords, key=key) from error
 
-    # ------------------------------------------------------------------------------------------ chunks
+    # --- chunks ---
 
     def _key(self, coords: tuple[int, ...]) -> str:
         return self._prefix + self._key_encoding.encode(coords)
@@ -284,7 +284,9 @@ def is_all_fill(chunk: np.ndarray, fill: np.ndarray) -> bool:
         return True
     if chunk.dtype.kind == "O":
         wanted = fill[()]
-        return all(type(item) is type(wanted) and item is wanted or _same(item, wanted) for item in chunk.flat)
+        return all(
+            type(item) is type(wanted) and item is wanted or _same(item, wanted) for item in chunk.flat
+        )
     if chunk.dtype.kind == "T":
         return bool(np.all(chunk == fill))
     items = np.ascontiguousarray(chunk).reshape(-1)

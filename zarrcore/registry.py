@@ -1,8 +1,8 @@
 """The extension points: names of metadata documents -> classes.
 
-The built-in classes are registered here by the place where they are found, and are imported when they are first
-asked for; a user's class is registered by :func:`register_codec` and its like, or by an entry point of the
-package that brings it:
+The built-in classes are registered here by the place where they are found, and are imported when they are
+first asked for; a user's class is registered by :func:`register_codec` and its like, or by an entry point of
+the package that brings it:
 
 .. code-block:: toml
 

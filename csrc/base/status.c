@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* strerror is not thread-safe, and strerror_r comes in two forms: the POSIX one returns an int and fills buf, the
- * GNU one returns the text, which need not be in buf. */
+/* strerror is not thread-safe, and strerror_r comes in two forms: the POSIX one returns an int and fills buf,
+ * the GNU one returns the text, which need not be in buf. */
 #if defined(_WIN32)
 
 static const char *describe_errno(int sys_errno, char *buf, size_t cap)

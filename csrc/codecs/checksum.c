@@ -122,8 +122,8 @@ static zc_status checksum_strip(const zc_codec *codec, const uint8_t *src, size_
 static zc_status checksum_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
                                  uint8_t *dst, size_t cap, size_t *written, zc_error *err)
 {
-    const uint8_t *data;
-    size_t nbytes;
+    const uint8_t *data = src;
+    size_t nbytes = 0;
     const zc_status status = checksum_strip(codec, src, n, &data, &nbytes, err);
 
     (void)ws;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * gzip (RFC 1952, one or more members) and zlib (RFC 1950) over zlib's inflate and deflate, or libdeflate where
- * the build has it (deflate_whole.h).
+ * gzip (RFC 1952, one or more members) and zlib (RFC 1950) over zlib's inflate and deflate, or libdeflate
+ * where the build has it (deflate_whole.h).
  */
 #include <limits.h>
 #include <stdlib.h>

@@ -16,6 +16,10 @@ enum { LAST_FAST_LEVEL = 6, DEFAULT_LEVEL = 6 };
 
 /* ---- decode --------------------------------------------------------------------------------- */
 
+typedef enum libdeflate_result (*decode_call)(struct libdeflate_decompressor *context, const void *in,
+                                              size_t n, void *out, size_t room, size_t *taken,
+                                              size_t *made);
+
 static void *decoder_new(void)
 {
     return libdeflate_alloc_decompressor();
@@ -29,6 +33,8 @@ static void decoder_delete(void *context)
 bool zc_deflate_whole_decode(zc_deflate_container container, zc_workspace *ws, const uint8_t *src, size_t n,
                              uint8_t *dst, size_t cap, size_t *written)
 {
+    const decode_call decode = container == ZC_DEFLATE_GZIP ? libdeflate_gzip_decompress_ex
+                                                            : libdeflate_zlib_decompress_ex;
     size_t in = 0;
     size_t out = 0;
 
@@ -43,11 +49,7 @@ bool zc_deflate_whole_decode(zc_deflate_container container, zc_workspace *ws, c
     do {
         size_t taken = 0;
         size_t made = 0;
-        const enum libdeflate_result result =
-            container == ZC_DEFLATE_GZIP
-                ? libdeflate_gzip_decompress_ex(context, src + in, n - in, dst + out, cap - out, &taken, &made)
-                : libdeflate_zlib_decompress_ex(context, src + in, n - in, dst + out, cap - out, &taken, &made);
-        if (result != LIBDEFLATE_SUCCESS) {
+        if (decode(context, src + in, n - in, dst + out, cap - out, &taken, &made) != LIBDEFLATE_SUCCESS) {
             return false;
         }
         in += taken;

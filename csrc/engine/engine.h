@@ -29,6 +29,7 @@ typedef struct zc_array {
     zc_grid_axis grid[ZC_MAX_DIMS];
     const zc_chain *chain;
     const void *fill;        /* one item as it lies in the caller's memory */
+    bool missing_is_error;   /* a chunk that is absent is a failure (ZC_ERR_MISSING), not the fill value */
     zc_key_encoding keys;
     const char *prefix;      /* of all keys, "" or "foo/bar/" */
     size_t prefix_len;

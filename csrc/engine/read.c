@@ -320,6 +320,9 @@ static zc_status read_item(void *arg, size_t item, zc_workspace *ws, zc_error *e
         const zc_value *value = &job->fetched[item];
         status = zc_chunk_read(&job->scope, array->chain, shape, &part, value, 0, value->size, ws, err);
     }
+    if (status == ZC_ERR_MISSING && array->missing_is_error) {
+        return zc_fail(err, status, "the chunk is missing from the store");
+    }
     if (status == ZC_ERR_MISSING) {  /* absent, and only that, means the fill value */
         zc_error_clear(err);
         status = zc_part_fill(&part, array->chain->item.size, array->fill, ws, err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The region copy: canonical loops first (nest.c), then the cheapest inner kernel for the pattern that is left.
+ * The region copy: canonical loops first (nest.c), then the cheapest inner kernel for the pattern that is
+ * left.
  */
 #include <string.h>
 

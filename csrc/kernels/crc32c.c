@@ -2,10 +2,11 @@
  *
  * CRC-32C.
  *
- * The mathematics.  Read a message as a polynomial M over GF(2), the lowest bit of the first byte being the highest
- * power.  Its checksum is (M * x^32 mod P) with P = x^32 + 0x1EDC6F41, where the first 32 bits of the message
- * are inverted before and the result after (so that leading zeros count).  Bits are kept reflected, as the bytes
- * deliver them: bit 31 of a 32-bit word is x^0, bit 0 is x^31, and P without x^32 reads 0x82F63B78.
+ * The mathematics.  Read a message as a polynomial M over GF(2), the lowest bit of the first byte being the
+ * highest power.  Its checksum is (M * x^32 mod P) with P = x^32 + 0x1EDC6F41, where the first 32 bits of the
+ * message are inverted before and the result after (so that leading zeros count).  Bits are kept reflected,
+ * as the bytes deliver them: bit 31 of a 32-bit word is x^0, bit 0 is x^31, and P without x^32 reads
+ * 0x82F63B78.
  *
  * Multiplying by x is then one step:        r = r >> 1 ^ (r & 1 ? P : 0)
  * and the naive checksum, byte for byte:    r ^= byte; eight steps.
@@ -13,12 +14,12 @@
  * Speed-up 1, tables (any CPU).  Steps are linear: what eight bytes contribute is the sum of what each of
  * them contributes from its place.  Table k holds, for each byte, byte * x^(8 (k + 1) + 24) mod P.
  *
- * Speed-up 2, the crc32 instruction of SSE4.2 and ARMv8: eight bytes in one step, but each must wait about three
- * cycles for the one before.
+ * Speed-up 2, the crc32 instruction of SSE4.2 and ARMv8: eight bytes in one step, but each must wait about
+ * three cycles for the one before.
  *
- * Speed-up 3, three lanes.  Three neighbouring pieces of L bytes are reduced side by side, which fills the waiting
- * time.  A message A|B|C has the remainder  (A * x^(8L) + B) * x^(8L) + C,  so joining lanes takes two
- * multiplications by the constant x^(8L) mod P per three pieces.
+ * Speed-up 3, three lanes.  Three neighbouring pieces of L bytes are reduced side by side, which fills the
+ * waiting time.  A message A|B|C has the remainder  (A * x^(8L) + B) * x^(8L) + C,  so joining lanes takes
+ * two multiplications by the constant x^(8L) mod P per three pieces.
  */
 #include "kernels/crc32c.h"
 
@@ -69,8 +70,9 @@ static uint32_t crc32c_portable(uint32_t value, const void *data, size_t n)
         const uint32_t lo = zc_load_le32(p) ^ r;
         const uint32_t hi = zc_load_le32(p + 4);
 
-        r = tables[7][lo & 0xff] ^ tables[6][lo >> 8 & 0xff] ^ tables[5][lo >> 16 & 0xff] ^ tables[4][lo >> 24] ^
-            tables[3][hi & 0xff] ^ tables[2][hi >> 8 & 0xff] ^ tables[1][hi >> 16 & 0xff] ^ tables[0][hi >> 24];
+        r = tables[7][lo & 0xff] ^ tables[6][lo >> 8 & 0xff] ^ tables[5][lo >> 16 & 0xff] ^
+            tables[4][lo >> 24] ^ tables[3][hi & 0xff] ^ tables[2][hi >> 8 & 0xff] ^
+            tables[1][hi >> 16 & 0xff] ^ tables[0][hi >> 24];
     }
     for (; n > 0; p++, n--) {
         r = r >> 8 ^ tables[0][(r ^ *p) & 0xff];
@@ -145,7 +147,16 @@ static uint32_t crc32c_portable(uint32_t value, const void *data, size_t n)
 #include <nmmintrin.h>
 #include <wmmintrin.h>
 
-STAMP_SINGLE(sse42, ZC_TARGET("sse4.2"), _mm_crc32_u64, _mm_crc32_u8)
+/* For clang the instruction is a feature of its own. */
+#if defined(__clang__) && __clang_major__ >= 14
+#define X86_CRC ZC_TARGET("sse4.2,crc32")
+#define X86_CRC_CLMUL ZC_TARGET("sse4.2,crc32,pclmul")
+#else
+#define X86_CRC ZC_TARGET("sse4.2")
+#define X86_CRC_CLMUL ZC_TARGET("sse4.2,pclmul")
+#endif
+
+STAMP_SINGLE(sse42, X86_CRC, _mm_crc32_u64, _mm_crc32_u8)
 
 /*
  * The carry-less product of two reflected words is reflected in 63 bits, one short of 64, and the crc32
@@ -154,19 +165,22 @@ STAMP_SINGLE(sse42, ZC_TARGET("sse4.2"), _mm_crc32_u64, _mm_crc32_u8)
 #define LONG_CLMUL UINT32_C(0x82f89c77)
 #define SHORT_CLMUL UINT32_C(0xb9e02b86)
 
-ZC_TARGET("sse4.2,pclmul") static inline uint32_t shift_clmul(uint32_t r, uint32_t power)
+X86_CRC_CLMUL static inline uint32_t shift_clmul(uint32_t r, uint32_t power)
 {
     const __m128i product = _mm_clmulepi64_si128(_mm_cvtsi32_si128((int)r), _mm_cvtsi32_si128((int)power), 0);
 
     return (uint32_t)_mm_crc32_u64(0, (uint64_t)_mm_cvtsi128_si64(product));
 }
 
-STAMP_LANES(sse42_pclmul, sse42, ZC_TARGET("sse4.2,pclmul"), _mm_crc32_u64, shift_clmul, LONG_CLMUL, SHORT_CLMUL)
+STAMP_LANES(sse42_pclmul, sse42, X86_CRC_CLMUL, _mm_crc32_u64, shift_clmul, LONG_CLMUL, SHORT_CLMUL)
 
 const zc_crc32c_variant *zc_crc32c_variants(void)
 {
     static const zc_crc32c_variant all[] = {
-        {"portable", crc32c_portable}, {"sse42", crc32c_sse42}, {"sse42-pclmul", crc32c_sse42_pclmul}, {NULL, NULL}};
+        {"portable", crc32c_portable},
+        {"sse42", crc32c_sse42},
+        {"sse42-pclmul", crc32c_sse42_pclmul},
+        {NULL, NULL}};
     static const zc_crc32c_variant no_pclmul[] = {
         {"portable", crc32c_portable}, {"sse42", crc32c_sse42}, {NULL, NULL}};
     static const zc_crc32c_variant none[] = {{"portable", crc32c_portable}, {NULL, NULL}};
@@ -222,7 +236,10 @@ STAMP_LANES(armv8_lanes, armv8, ARM_CRC, ARM_STEP8, shift_plain, LONG_POWER, SHO
 const zc_crc32c_variant *zc_crc32c_variants(void)
 {
     static const zc_crc32c_variant all[] = {
-        {"portable", crc32c_portable}, {"armv8", crc32c_armv8}, {"armv8-lanes", crc32c_armv8_lanes}, {NULL, NULL}};
+        {"portable", crc32c_portable},
+        {"armv8", crc32c_armv8},
+        {"armv8-lanes", crc32c_armv8_lanes},
+        {NULL, NULL}};
     static const zc_crc32c_variant none[] = {{"portable", crc32c_portable}, {NULL, NULL}};
 
     return zc_cpu_features() & ZC_CPU_ARM_CRC32 ? all : none;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Comparison with a fill value.  Blocks are compared without a branch inside, so that compilers take vectors for
- * them, and with one between them, so that the first differing block ends the work.
+ * Comparison with a fill value.  Blocks are compared without a branch inside, so that compilers take vectors
+ * for them, and with one between them, so that the first differing block ends the work.
  */
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Comparison of floats with a fill value, on their bits: no floating-point unit is asked, so that float16 and
- * signalling NaNs need no care.  With the sign bit dropped, zero is 0 and exactly the NaNs lie above infinity.
+ * signalling NaNs need no care.  With the sign bit dropped, zero is 0 and exactly the NaNs lie above
+ * infinity.
  */
 #include <string.h>
 

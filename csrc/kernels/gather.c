@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Copies through index tables: the trailing dimensions without a table are one planned region copy, the others
- * are walked.
+ * Copies through index tables: the trailing dimensions without a table are one planned region copy, the
+ * others are walked.
  */
 #include <string.h>
 

@@ -6,8 +6,8 @@
 #include "kernels/words.h"
 
 /*
- * Both loops for one item type T and one in-register operation.  The three stride patterns with a constant are those
- * of plain reads, of plain writes and of a negative step.
+ * Both loops for one item type T and one in-register operation.  The three stride patterns with a constant
+ * are those of plain reads, of plain writes and of a negative step.
  */
 #define COPY_ONE(T, OP, to, from)                                                                \
     do {                                                                                         \
@@ -80,8 +80,8 @@ STAMP_COPIES(16_swap4, zc_pair, zc_swap128_4)
 STAMP_COPIES(16_swap8, zc_pair, zc_swap128_8)
 
 /*
- * Rows of no special size: two moves of a constant width which overlap in the middle cover every length from that
- * width to twice of it, without the call and the branches of memcpy on every row.
+ * Rows of no special size: two moves of a constant width which overlap in the middle cover every length from
+ * that width to twice of it, without the call and the branches of memcpy on every row.
  */
 #define STAMP_ROWS(WIDTH)                                                                        \
     static void rows_##WIDTH(int64_t n, char *dst, int64_t ds, const char *src, int64_t ss,      \
@@ -197,7 +197,7 @@ const zc_item_ops *zc_item_ops_for(const zc_item *item)
 void zc_replicate(char *dst, size_t size, size_t n)
 {
     const size_t total = size * n;
-    const size_t enough = 8192;         /* stays in the first-level cache while it is copied again and again */
+    const size_t enough = 8192;         /* stays in the first-level cache while it is copied */
     const size_t most = size > enough ? size : enough - enough % size;
     size_t done = size;
 

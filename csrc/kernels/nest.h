@@ -28,9 +28,9 @@ typedef struct zc_nest {
 /*
  * Bring the loops into canonical form; false if the region is empty.
  *
- * Afterwards no axis has length 1, all dst strides are >= 0 and fall from the outermost to the innermost axis,
- * and neighbours that can run as one loop do.  The pairs (dst offset, src offset) visited stay the same, the
- * order in which they are visited does not.
+ * Afterwards no axis has length 1, all dst strides are >= 0 and fall from the outermost to the innermost
+ * axis, and neighbours that can run as one loop do.  The pairs (dst offset, src offset) visited stay the
+ * same, the order in which they are visited does not.
  */
 bool zc_nest_make(zc_nest *nest, int ndim, const int64_t *shape, const int64_t *dst_strides,
                   const int64_t *src_strides);

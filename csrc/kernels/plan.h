@@ -31,8 +31,8 @@ static inline bool zc_copy_plan_single(const zc_copy_plan *plan)
     return plan->outer.ndim == 0 && plan->a.n == 1 && plan->b.n == 1;
 }
 
-/* A plan's inner function for the case that the fast axes of dst (a) and of src (b) differ: works in blocks of
- * cache lines, so that each line is fetched once on either side. */
+/* A plan's inner function for the case that the fast axes of dst (a) and of src (b) differ: works in blocks
+ * of cache lines, so that each line is fetched once on either side. */
 void zc_copy_transposed(const zc_copy_plan *plan, char *dst, const char *src);
 
 #endif

@@ -58,7 +58,8 @@ static void copy_blocks(const zc_copy_plan *plan, char *dst, const char *src)
 
 #ifdef ZC_HAVE_V16
 
-/* One tile: reads N rows of 16 bytes (src, one per step of a), writes N rows of 16 bytes (dst, one per step of b). */
+/* One tile: reads N rows of 16 bytes (src, one per step of a), writes N rows of 16 bytes (dst, one per step
+ * of b). */
 #define STAMP_TILE(SIZE, N, ROUNDS)                                                              \
     ZC_V16 static inline void tile_##SIZE(char *dst, int64_t dst_row, const char *src,           \
                                           int64_t src_row, zc_v16 order)                         \
@@ -116,8 +117,8 @@ static tiles_fn find_tiles(const zc_copy_plan *plan)
 }
 
 /*
- * Do `lines` cache lines that lie `stride` apart drive each other out of the first-level cache?  Its sets repeat
- * every 4 KiB; half of the usual eight ways is left to the other side of the copy.
+ * Do `lines` cache lines that lie `stride` apart drive each other out of the first-level cache?  Its sets
+ * repeat every 4 KiB; half of the usual eight ways is left to the other side of the copy.
  */
 static bool crowded(int64_t lines, int64_t stride)
 {
@@ -127,8 +128,18 @@ static bool crowded(int64_t lines, int64_t stride)
     return lines * (power < period ? power : period) > 4 * period;
 }
 
-/* A whole block.  Where rows lie a power of two apart (chunks do), the tiles work on copies of the lines on the
- * stack, so that each line of memory is still touched only once. */
+/* n >= 1 lines. */
+static void copy_lines(char *dst, int64_t dst_row, const char *src, int64_t src_row, int64_t n)
+{
+    do {
+        memcpy(dst, src, LINE);
+        dst += dst_row;
+        src += src_row;
+    } while (--n > 0);
+}
+
+/* A whole block.  Where rows lie a power of two apart (chunks do), the tiles work on copies of the lines on
+ * the stack, so that each line of memory is still touched only once. */
 static void copy_whole_block(const zc_copy_plan *plan, tiles_fn tiles, char *dst, const char *src)
 {
     const int64_t edge = LINE / plan->b.src;
@@ -138,9 +149,7 @@ static void copy_whole_block(const zc_copy_plan *plan, tiles_fn tiles, char *dst
     char out[LINE * LINE];
 
     if (crowded(32 / plan->b.src, src_row)) {
-        for (int64_t k = 0; k < edge; k++) {
-            memcpy(in + k * LINE, src + k * src_row, LINE);
-        }
+        copy_lines(in, LINE, src, src_row, edge);
         src = in;
         src_row = LINE;
     }
@@ -149,9 +158,7 @@ static void copy_whole_block(const zc_copy_plan *plan, tiles_fn tiles, char *dst
         return;
     }
     tiles(out, LINE, edge, src, src_row, edge, plan->item.word);
-    for (int64_t k = 0; k < edge; k++) {
-        memcpy(dst + k * dst_row, out + k * LINE, LINE);
-    }
+    copy_lines(dst, dst_row, out, LINE, edge);
 }
 
 /* A block at the end of a row or column: tiles as far as they go, then single items. */
@@ -198,7 +205,8 @@ static void copy_strip(const zc_copy_plan *plan, tiles_fn tiles, char *dst, cons
     }
 }
 
-/* Strip by strip, so that the rows of src in hand need no more pages than the address cache of a CPU holds. */
+/* Strip by strip, so that the rows of src in hand need no more pages than a CPU's address
+ * cache holds. */
 static void copy_tiles(const zc_copy_plan *plan, tiles_fn tiles, char *dst, const char *src)
 {
     const int64_t strip = 512;

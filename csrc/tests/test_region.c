@@ -392,7 +392,8 @@ static void fill_and_compare(void)
         memset(got, 0xEE, ARENA);
         memset(want, 0xEE, ARENA);
         zc_region_fill(c.ndim, c.shape, got + c.dst.base, c.dst.strides, c.item.size, fill);
-        gather_naive(c.ndim, c.shape, want + c.dst.base, c.dst.strides, no_tables, fill, nowhere, no_tables, &plain);
+        gather_naive(c.ndim, c.shape, want + c.dst.base, c.dst.strides, no_tables, fill, nowhere, no_tables,
+                     &plain);
         CHECK(memcmp(got, want, ARENA) == 0);
         CHECK(zc_region_equals_fill(c.ndim, c.shape, got + c.dst.base, c.dst.strides, c.item.size, fill));
 
@@ -406,7 +407,8 @@ static void fill_and_compare(void)
         }
         if (at >= 0) {
             got[at] ^= 1;
-            CHECK(!zc_region_equals_fill(c.ndim, c.shape, got + c.dst.base, c.dst.strides, c.item.size, fill));
+            CHECK(!zc_region_equals_fill(c.ndim, c.shape, got + c.dst.base, c.dst.strides, c.item.size,
+                                         fill));
         }
     }
 }
@@ -448,8 +450,12 @@ static void put_float(uint8_t *p, zc_float_kind kind, double value, uint64_t nan
         bits = nan_payload ? UINT32_C(0xff800000) | (uint32_t)nan_payload : bits;
         memcpy(p, &bits, 4);
     } else {
-        const uint16_t bits = (uint16_t)(nan_payload ? 0x7c00 | nan_payload : value == 0 ? (1 / value < 0 ? 0x8000 : 0)
-                                                                            : value == 1 ? 0x3c00 : 0x7c00);
+        uint16_t bits = value == 1 ? 0x3c00 : 0x7c00;
+        if (nan_payload) {
+            bits = (uint16_t)(0x7c00 | nan_payload);
+        } else if (value == 0) {
+            bits = 1 / value < 0 ? 0x8000 : 0;
+        }
         memcpy(p, &bits, 2);
     }
 }

@@ -131,7 +131,9 @@ def test_a_huge_grid_is_not_enumerated():
     ],
 )
 def test_orthogonal_equals_ix(key):
-    index = [np.arange(n)[k] for k, n in zip(list(key) + [slice(None)] * (2 - len(key)), A2.shape, strict=True)]
+    index = [
+        np.arange(n)[k] for k, n in zip(list(key) + [slice(None)] * (2 - len(key)), A2.shape, strict=True)
+    ]
     index = [np.asarray(i, dtype=int).reshape(-1) for i in index]
     got = apply(indexing.orthogonal_selection(key, A2.shape), A2, (5, 4))
     np.testing.assert_array_equal(got, A2[np.ix_(*index)])
@@ -190,7 +192,9 @@ def test_mask():
         indexing.mask_selection(mask.astype(int), A2.shape)
 
 
-@pytest.mark.parametrize("bad", [(slice(None), [0]), ([0],), (..., [0]), ([True, False], [0, 1]), (None, [1], [2])])
+@pytest.mark.parametrize(
+    "bad", [(slice(None), [0]), ([0],), (..., [0]), ([True, False], [0, 1]), (None, [1], [2])]
+)
 def test_vindex_refuses(bad):
     with pytest.raises(IndexError):
         indexing.vindex_selection(bad, A2.shape)

@@ -181,6 +181,7 @@ cdef extern from "engine/engine.h" nogil:
         zc_grid_axis grid[64]
         const zc_chain *chain
         const void *fill
+        bint missing_is_error
         zc_key_encoding keys
         const char *prefix
         size_t prefix_len

@@ -9,8 +9,7 @@ from libc.string cimport strcmp
 
 cimport numpy as cnp
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-
-import operator
+from cpython.number cimport PyNumber_Index
 
 import numpy as np
 
@@ -96,10 +95,14 @@ def crc32c(data, value=0):
 
 
 cdef uint32_t checksum(value) except? 0:
-    cdef object integer = operator.index(value)
+    cdef int64_t integer = -1
+    try:
+        integer = PyNumber_Index(value)
+    except OverflowError:
+        pass                    # refused like any other number out of range
     if not 0 <= integer <= 0xFFFFFFFF:
         raise ValueError(f"value: expected an integer 0..2**32 - 1, got {value}")
-    return integer
+    return <uint32_t>integer
 
 
 cdef uint32_t update_crc32c(uint32_t value, const void *data, size_t n) noexcept:
@@ -227,9 +230,11 @@ def equals_fill(cnp.ndarray x not None, cnp.ndarray value not None):
     if source.itemsize == 0:
         return True
     if cnp.PyArray_NBYTES(x) < GIL_MIN_NBYTES:
-        return zc_region_equals_fill(source.ndim, source.shape, source.data, source.strides, source.itemsize, item)
+        return zc_region_equals_fill(source.ndim, source.shape, source.data, source.strides,
+                                     source.itemsize, item)
     with nogil:
-        equal = zc_region_equals_fill(source.ndim, source.shape, source.data, source.strides, source.itemsize, item)
+        equal = zc_region_equals_fill(source.ndim, source.shape, source.data, source.strides,
+                                      source.itemsize, item)
     return equal
 
 

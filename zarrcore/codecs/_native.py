@@ -12,10 +12,12 @@ if TYPE_CHECKING:
 
     from zarrcore.codecs.base import ArraySpec, Buffer
 
-__all__ = ["NativeBytesCodec", "decode", "encode", "engine"]
+__all__ = ["MAX_STAGES", "NativeBytesCodec", "decode", "encode", "engine", "unbounded_room"]
 
-UNBOUNDED_LIMIT = 2**31 - 1
-"""Most bytes that a chunk without a known size (of a data type of variable length) may decode to."""
+MAX_STAGES = 16
+"""Most bytes -> bytes codecs that the engine takes in one chain."""
+
+_MOST = 2**31 - 1
 
 
 def engine() -> ModuleType:
@@ -31,25 +33,31 @@ def encode(stage: tuple[str, dict[str, Any]], data: Buffer) -> bytes:
     return engine().encode_bytes(name, configuration, data)  # type: ignore[no-any-return]
 
 
-def decode(stage: tuple[str, dict[str, Any]], data: Buffer, max_size: int | None) -> bytes:
+def decode(
+    stage: tuple[str, dict[str, Any]], data: Buffer, spec: ArraySpec | None, max_size: int | None
+) -> bytes:
     """Decode `data` with one codec of the engine, to at most `max_size` bytes."""
     name, configuration = stage
     if max_size is not None:
         return engine().decode_bytes(name, configuration, data, max_size)  # type: ignore[no-any-return]
-    return _decode_unbounded(name, configuration, data)
-
-
-def _decode_unbounded(name: str, configuration: dict[str, Any], data: Buffer) -> bytes:
-    """Decode with more and more room, so that a small chunk which claims to be huge costs little."""
-    room = max(1 << 16, 4 * len(data))
-    while True:
-        room = min(room, UNBOUNDED_LIMIT)
+    most = unbounded_room(data, spec)
+    room = min(max(1 << 16, 4 * len(data)), most)
+    while True:  # with more and more room, so that a small chunk which claims to be huge costs little
         try:
             return engine().decode_bytes(name, configuration, data, room)  # type: ignore[no-any-return]
         except ChunkDecodeError:
-            if room == UNBOUNDED_LIMIT or room > 2048 * len(data) + (1 << 24):
+            if room == most:
                 raise
-        room *= 8
+        room = min(8 * room, most)
+
+
+def unbounded_room(data: Buffer, spec: ArraySpec | None) -> int:
+    """Most bytes that a chunk may decode to whose size nothing says, because its items have any length.
+
+    More than DEFLATE can make of its input, and room for many items that are equal or empty.
+    """
+    items = 0 if spec is None else spec.size
+    return min(2048 * memoryview(data).nbytes + 64 * items + (1 << 24), _MOST)
 
 
 class NativeBytesCodec(BytesBytesCodec):
@@ -59,7 +67,7 @@ class NativeBytesCodec(BytesBytesCodec):
         return encode(self._stage(), data)
 
     def decode(self, data: Buffer, spec: ArraySpec | None = None, max_size: int | None = None) -> bytes:
-        return decode(self._stage(), data, max_size)
+        return decode(self._stage(), data, spec, max_size)
 
     def _stage(self) -> tuple[str, dict[str, Any]]:
         stage = self.stage()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cache
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -18,7 +19,15 @@ if TYPE_CHECKING:
 
     Buffer = bytes | bytearray | memoryview
 
-__all__ = ["ArrayArrayCodec", "ArrayBytesCodec", "ArraySpec", "BytesBytesCodec", "Codec", "configuration_names", "roomy"]
+__all__ = [
+    "ArrayArrayCodec",
+    "ArrayBytesCodec",
+    "ArraySpec",
+    "BytesBytesCodec",
+    "Codec",
+    "configuration_names",
+    "roomy",
+]
 
 Kind = Literal["array->array", "array->bytes", "bytes->bytes"]
 
@@ -182,7 +191,7 @@ class ArrayBytesCodec(Codec):
         return None
 
     def encoded_limit(self, spec: ArraySpec) -> int | None:
-        """More bytes than any sound encoded chunk has, or None where nothing limits them (items of variable length)."""
+        """More bytes than any sound encoded chunk has; None for items of variable length."""
         return None if spec.nbytes is None else roomy(spec.nbytes) + (1 << 16)
 
     def encode(self, chunk: np.ndarray, spec: ArraySpec) -> Buffer:
@@ -243,10 +252,11 @@ class BytesBytesCodec(Codec):
 
 
 def roomy(nbytes: int) -> int:
-    """More bytes than any sound encoding of `nbytes` bytes takes: room for poor compression, not for bombs."""
+    """More bytes than any sound encoding of `nbytes` takes: room for poor compression, not for bombs."""
     return nbytes + nbytes // 2 + 128
 
 
+@cache
 def configuration_names(cls: type) -> tuple[str, ...]:
     """The fields of a codec class that metadata documents hold."""
     return tuple(field.name for field in fields(cls) if "runtime" not in field.metadata)  # type: ignore[arg-type]

@@ -23,12 +23,13 @@ _MANTISSA_BITS = {2: 10, 4: 23, 8: 52}
 
 @dataclass(frozen=True, kw_only=True)
 class BitRoundCodec(ArrayArrayCodec):
-    """Numbers rounded to fewer bits, so that they compress better (codec ``bitround`` of the Zarr extensions).
+    """Numbers rounded to fewer bits, to compress better (codec ``bitround`` of the Zarr extensions).
 
     Parameters
     ----------
     keepbits : int
-        Bits that are kept: of the mantissa of floating-point numbers, of integers from the highest bit that is set.
+        Bits that are kept: of the mantissa of floating-point numbers, of integers from the highest bit that
+        is set.
 
     Notes
     -----
@@ -50,7 +51,9 @@ class BitRoundCodec(ArrayArrayCodec):
 
     def resolve(self, spec: ArraySpec) -> Self:
         if spec.item_size is None or spec.np_dtype.kind not in "iufc":
-            raise MetadataValidationError(f"the bitround codec needs numbers, the data type is {spec.dtype!r}")
+            raise MetadataValidationError(
+                f"the bitround codec needs numbers, the data type is {spec.dtype!r}"
+            )
         return self
 
     def encode(self, chunk: np.ndarray, spec: ArraySpec) -> np.ndarray:

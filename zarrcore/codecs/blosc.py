@@ -102,7 +102,9 @@ class BloscCodec(NativeBytesCodec):
         return BLOSC_MAX_INPUT
 
 
-def blosc_stage(cname: str, clevel: int, shuffle: int, typesize: int, blocksize: int) -> tuple[str, dict[str, Any]]:
+def blosc_stage(
+    cname: str, clevel: int, shuffle: int, typesize: int, blocksize: int
+) -> tuple[str, dict[str, Any]]:
     """The engine's name and configuration of a Blosc codec."""
     return "blosc", {
         "cname": cname,

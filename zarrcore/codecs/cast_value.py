@@ -37,7 +37,8 @@ class CastValue(ArrayArrayCodec):
     out_of_range : {None, "clamp", "wrap"}
         What becomes of numbers that do not fit: an error, the nearest that fits, or (integers) the low bits.
     scalar_map : dict, optional
-        ``{"encode": [[from, to], ...], "decode": [[from, to], ...]}``: numbers that are stored as certain others.
+        ``{"encode": [[from, to], ...], "decode": [[from, to], ...]}``: numbers that are stored as certain
+        others.
     """
 
     name: ClassVar[str] = "cast_value"
@@ -99,7 +100,9 @@ class CastValue(ArrayArrayCodec):
 
     def _pairs(self, direction: str, spec: ArraySpec) -> list[tuple[Any, Any]]:
         """What the scalar map says for one direction, as scalars of the two data types."""
-        source, target = (spec.dtype, self.data_type) if direction == "encode" else (self.data_type, spec.dtype)
+        source, target = (
+            (spec.dtype, self.data_type) if direction == "encode" else (self.data_type, spec.dtype)
+        )
         found = dict(self.scalar_map or ()).get(direction, ())
         return [
             (source.from_json_scalar(old, zarr_format=3), target.from_json_scalar(new, zarr_format=3))
@@ -120,7 +123,9 @@ class CastValue(ArrayArrayCodec):
         return out
 
 
-def _to_integer(values: np.ndarray, target: np.dtype[Any], rounding: str, out_of_range: str | None) -> np.ndarray:
+def _to_integer(
+    values: np.ndarray, target: np.dtype[Any], rounding: str, out_of_range: str | None
+) -> np.ndarray:
     info = np.iinfo(target)
     if values.dtype.kind == "f":
         if not np.all(np.isfinite(values)) and not (out_of_range == "clamp" and not np.isnan(values).any()):
@@ -154,7 +159,9 @@ def _exact(values: np.ndarray) -> np.ndarray:
     return out
 
 
-def _to_float(values: np.ndarray, target: np.dtype[Any], rounding: str, out_of_range: str | None) -> np.ndarray:
+def _to_float(
+    values: np.ndarray, target: np.dtype[Any], rounding: str, out_of_range: str | None
+) -> np.ndarray:
     with np.errstate(over="ignore", invalid="ignore"):
         nearest = values.astype(target)
     if rounding != "nearest-even":
@@ -185,7 +192,9 @@ def _nudged(values: np.ndarray, nearest: np.ndarray, rounding: str) -> np.ndarra
         }.get(rounding)
         if up is None:  # nearest, and away from zero where two are equally near
             other = np.nextafter(out[index], out.dtype.type(np.inf if exact > found else -np.inf))
-            if abs(Fraction(other.item()) - exact) == abs(found - exact) and abs(Fraction(other.item())) > abs(found):
+            if abs(Fraction(other.item()) - exact) == abs(found - exact) and abs(
+                Fraction(other.item())
+            ) > abs(found):
                 out[index] = other
         elif (found < exact) if up else (found > exact):
             out[index] = np.nextafter(out[index], out.dtype.type(np.inf if up else -np.inf))

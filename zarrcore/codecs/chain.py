@@ -60,7 +60,7 @@ def parse_codec(data: object) -> Codec:
 
 
 def parse_codecs(data: object) -> tuple[Codec, ...]:
-    """Codecs from a ``codecs`` member, each for itself: their order is the business of :class:`CodecChain`."""
+    """Codecs from a ``codecs`` member, each for itself: :class:`CodecChain` checks their order."""
     codecs = []
     for i, item in enumerate(sequence(data, None)):
         with at(f"[{i}]"):
@@ -100,7 +100,7 @@ class CodecChain:
 
     @classmethod
     def from_codecs(cls, codecs: Iterable[Codec], spec: ArraySpec) -> CodecChain:
-        """The chain of `codecs` for chunks of `spec`, each resolved for what the ones before it make of a chunk.
+        """The chain of `codecs` for chunks of `spec`, each resolved for what the ones before it make of them.
 
         Raises
         ------
@@ -134,7 +134,7 @@ class CodecChain:
         """The ``codecs`` member of a metadata document."""
         return [codec.to_json() for codec in self.codecs]
 
-    # --- sizes ----------------------------------------------------------------------------------------------
+    # --- sizes --------------------------------------------------------------------------------------------
 
     def array_specs(self, spec: ArraySpec) -> list[ArraySpec]:
         """What each array -> array codec takes, and last what the array -> bytes codec takes."""
@@ -148,7 +148,7 @@ class CodecChain:
         return self._sizes(self.array_specs(spec)[-1])[-1][0]
 
     def _sizes(self, spec: ArraySpec) -> list[tuple[int | None, int | None]]:
-        """Exact size (None if it varies) and upper limit (None if there is none) before and after each bytes codec."""
+        """Exact size (None if it varies) and upper limit (None without one) around each bytes codec."""
         size = self.array_bytes.encoded_size(spec)
         limit = self.array_bytes.encoded_limit(spec) if size is None else size
         sizes = [(size, limit)]
@@ -172,7 +172,7 @@ class CodecChain:
                     where=f"[{self.codecs.index(codec)}]",
                 )
 
-    # --- the path in Python ---------------------------------------------------------------------------------
+    # --- the path in Python -------------------------------------------------------------------------------
 
     def encode(self, chunk: np.ndarray, spec: ArraySpec, *, write_empty: bool = False) -> bytes:
         """Encode a chunk in Python.
@@ -196,7 +196,11 @@ class CodecChain:
         specs = self.array_specs(spec)
         for codec, its_spec in zip(self.array_array, specs, strict=False):
             chunk = _run(codec, ChunkEncodeError, codec.encode, chunk, its_spec)
-        options = {"write_empty": write_empty} if write_empty and self.array_bytes.name == "sharding_indexed" else {}
+        options = (
+            {"write_empty": write_empty}
+            if write_empty and self.array_bytes.name == "sharding_indexed"
+            else {}
+        )
         data: Buffer = _run(
             self.array_bytes, ChunkEncodeError, self.array_bytes.encode, chunk, specs[-1], **options
         )
@@ -214,7 +218,9 @@ class CodecChain:
         """
         specs = self.array_specs(spec)
         sizes = self._sizes(specs[-1])
-        _check_size(data, (sizes[-1][0], None), (self.bytes_bytes[-1] if self.bytes_bytes else self.array_bytes).name)
+        _check_size(
+            data, (sizes[-1][0], None), (self.bytes_bytes[-1] if self.bytes_bytes else self.array_bytes).name
+        )
         for bytes_codec, size in zip(reversed(self.bytes_bytes), reversed(sizes[:-1]), strict=True):
             data = _run(bytes_codec, ChunkDecodeError, bytes_codec.decode, data, specs[-1], size[1])
             _check_size(data, size, bytes_codec.name)
@@ -223,7 +229,7 @@ class CodecChain:
             chunk = _run(codec, ChunkDecodeError, codec.decode, chunk, its_spec)
         return _checked_chunk(chunk, spec)
 
-    # --- the path in C --------------------------------------------------------------------------------------
+    # --- the path in C ------------------------------------------------------------------------------------
 
     def lower(self, spec: ArraySpec) -> Any | None:
         """The chain compiled for the chunk engine.
@@ -251,7 +257,7 @@ class CodecChain:
         if order == tuple(range(spec.ndim)):
             order = None
         stages = [codec.stage() for codec in self.bytes_bytes]
-        if None in stages:
+        if None in stages or len(stages) > _native.MAX_STAGES:
             return None
         native = self.array_bytes.native(inner)
         if native is None:
@@ -303,7 +309,9 @@ def _checked_chunk(chunk: np.ndarray, spec: ArraySpec) -> np.ndarray:
     return chunk.astype(spec.np_dtype, copy=False)
 
 
-def _run(codec: Codec, error_class: type[ChunkError], call: Callable[..., Any], *args: Any, **options: Any) -> Any:
+def _run(
+    codec: Codec, error_class: type[ChunkError], call: Callable[..., Any], *args: Any, **options: Any
+) -> Any:
     """Call a codec; whatever it raises becomes one error that names it."""
     try:
         return call(*args, **options)

@@ -1,4 +1,4 @@
-"""Codecs that the optional package numcodecs brings, for what is neither in the engine nor in the standard library."""
+"""Codecs of the optional package numcodecs: what is neither in the engine nor in the standard library."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from zarrcore.codecs.base import ArraySpec
 
 __all__ = ["ForeignFilter", "numcodecs_codec"]
+
+
+_NEEDED = {"msgpack2": "msgpack", "zfpy": "zfpy", "pcodec": "pcodec"}
 
 
 @dataclass(frozen=True)
@@ -73,11 +76,14 @@ def numcodecs_codec(config: Mapping[str, Any]) -> Any:
     except ImportError as error:
         known = ", ".join(sorted(compressor_registry))
         raise UnknownCodecError(
-            f"unknown codec {name!r}; known are {known}; more come with numcodecs: pip install zarrcore[numcodecs]"
+            f"unknown codec {name!r}; known are {known}; "
+            "more come with numcodecs: pip install zarrcore[numcodecs]"
         ) from error
     try:
         return get_codec(dict(config))
     except Exception as error:
         if name not in codec_registry:
-            raise UnknownCodecError(f"unknown codec {name!r}, neither here nor in numcodecs") from error
+            package = _NEEDED.get(name)
+            hint = f"; numcodecs has it where the package {package} is installed" if package else ""
+            raise UnknownCodecError(f"unknown codec {name!r}, neither here nor in numcodecs{hint}") from error
         raise MetadataValidationError(f"codec {name!r}: {error}") from error

@@ -1,7 +1,7 @@
 """The codecs of numcodecs in format 3, under the names ``numcodecs.*``.
 
-They are no part of the specification; zarr-python writes them.  Those with a twin in the engine or the standard
-library run there, the others need the package numcodecs.
+They are no part of the specification; zarr-python writes them.  Those with a twin in the engine or the
+standard library run there, the others need the package numcodecs.
 """
 
 from __future__ import annotations
@@ -76,7 +76,9 @@ class _Configured:
 
     def _with(self, **configuration: Any) -> Self:
         """The codec with the members of `configuration` that it has not got, or has as null."""
-        missing = {name: value for name, value in configuration.items() if self.codec_config.get(name) is None}
+        missing = {
+            name: value for name, value in configuration.items() if self.codec_config.get(name) is None
+        }
         return type(self)(**self.codec_config | missing) if missing else self
 
     def __eq__(self, other: object) -> bool:
@@ -108,7 +110,9 @@ class _BytesBytes(_Configured, BytesBytesCodec):
 
     def encode(self, data: Buffer, spec: ArraySpec | None = None) -> Buffer:
         twin = self.twin()
-        return as_bytes(twin.encode(data if isinstance(twin, BytesBytesCodec) else np.frombuffer(data, np.uint8)))
+        return as_bytes(
+            twin.encode(data if isinstance(twin, BytesBytesCodec) else np.frombuffer(data, np.uint8))
+        )
 
     def decode(self, data: Buffer, spec: ArraySpec | None = None, max_size: int | None = None) -> Buffer:
         twin = self.twin()

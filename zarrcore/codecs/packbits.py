@@ -23,7 +23,7 @@ _PADDING = ("none", "first_byte", "last_byte")
 
 @dataclass(frozen=True, kw_only=True)
 class PackBitsCodec(ArrayBytesCodec):
-    """Some bits of each item, packed without gaps, least significant bit first (codec ``packbits`` of the extensions).
+    """Some bits of each item without gaps, lowest first (codec ``packbits`` of the Zarr extensions).
 
     Parameters
     ----------
@@ -85,13 +85,17 @@ class PackBitsCodec(ArrayBytesCodec):
         first, last = self._bits(spec)
         packed = np.frombuffer(data, np.uint8)
         if packed.size != self.encoded_size(spec):
-            raise ChunkDecodeError(f"expected {self.encoded_size(spec)} bytes, got {packed.size}", codec=self.name)
+            raise ChunkDecodeError(
+                f"expected {self.encoded_size(spec)} bytes, got {packed.size}", codec=self.name
+            )
         count = spec.size * (last - first + 1)
         if self.padding_encoding != "none":
             at_start = self.padding_encoding == "first_byte"
             padding, packed = (packed[0], packed[1:]) if at_start else (packed[-1], packed[:-1])
             if padding != -count % 8:
-                raise ChunkDecodeError(f"expected {-count % 8} bits of padding, got {padding}", codec=self.name)
+                raise ChunkDecodeError(
+                    f"expected {-count % 8} bits of padding, got {padding}", codec=self.name
+                )
         bits = np.unpackbits(packed, count=count, bitorder="little").reshape(spec.size, last - first + 1)
         return self._items(bits, spec, first).reshape(spec.shape)
 

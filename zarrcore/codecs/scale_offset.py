@@ -46,7 +46,9 @@ class ScaleOffset(ArrayArrayCodec):
 
     def to_json(self) -> dict[str, Any]:
         changed = {"offset": self.offset, "scale": self.scale}
-        configuration = {name: value for name, value in changed.items() if value != {"offset": 0, "scale": 1}[name]}
+        configuration = {
+            name: value for name, value in changed.items() if value != {"offset": 0, "scale": 1}[name]
+        }
         return {"name": self.name} | ({"configuration": configuration} if configuration else {})
 
     def resolve(self, spec: ArraySpec) -> Self:

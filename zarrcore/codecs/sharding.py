@@ -102,7 +102,7 @@ class ShardingCodec(ArrayBytesCodec):
             index_chain = CodecChain.from_codecs(self.index_codecs, self.index_spec(spec))
         return replace(self, codecs=inner_chain.codecs, index_codecs=index_chain.codecs)
 
-    # --- what a shard consists of ---------------------------------------------------------------------------
+    # --- what a shard consists of -------------------------------------------------------------------------
 
     def chunks_per_shard(self, spec: ArraySpec) -> tuple[int, ...]:
         """Number of inner chunks along each dimension of a shard of `spec`."""
@@ -136,7 +136,11 @@ class ShardingCodec(ArrayBytesCodec):
         inner = self.inner_spec(spec)
         nested = self.inner_chain(spec).array_bytes
         limit = nested.encoded_limit(inner) if isinstance(nested, ShardingCodec) else inner.nbytes
-        return None if limit is None else self.index_nbytes(spec) + prod(self.chunks_per_shard(spec)) * roomy(limit)
+        return (
+            None
+            if limit is None
+            else self.index_nbytes(spec) + prod(self.chunks_per_shard(spec)) * roomy(limit)
+        )
 
     def decode_index(self, data: Buffer, spec: ArraySpec, *, shard_nbytes: int | None = None) -> np.ndarray:
         """Decode the index of a shard.
@@ -160,18 +164,21 @@ class ShardingCodec(ArrayBytesCodec):
             _check_extents(index, shard_nbytes)
         return index
 
-    # --- whole shards in Python ------------------------------------------------------------------------------
+    # --- whole shards in Python ---------------------------------------------------------------------------
 
     def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
         view = memoryview(data).cast("B")
         index_nbytes = self.index_nbytes(spec)
         if len(view) < index_nbytes:
-            raise ChunkDecodeError(f"{len(view)} bytes cannot hold the index of {index_nbytes}", codec=self.name)
+            raise ChunkDecodeError(
+                f"{len(view)} bytes cannot hold the index of {index_nbytes}", codec=self.name
+            )
         at_start = self.index_location == "start"
         encoded_index = view[:index_nbytes] if at_start else view[len(view) - index_nbytes :]
         index = self.decode_index(encoded_index, spec, shard_nbytes=len(view))
         chain, inner_spec = self.inner_chain(spec), self.inner_spec(spec)
-        out = np.full(spec.shape, spec.fill, spec.np_dtype)
+        fill = spec.dtype.default_scalar() if spec.fill is None else spec.fill
+        out = np.full(spec.shape, fill, spec.np_dtype)
         for coords, region in self._regions(spec):
             offset, length = map(int, index[coords])
             if offset == EMPTY and length == EMPTY:
@@ -207,7 +214,9 @@ class ShardingCodec(ArrayBytesCodec):
             position += len(encoded)
             parts.append(encoded)
         encoded_index = self.index_chain(spec).encode(index, self.index_spec(spec))
-        return b"".join([encoded_index, *parts] if self.index_location == "start" else [*parts, encoded_index])
+        return b"".join(
+            [encoded_index, *parts] if self.index_location == "start" else [*parts, encoded_index]
+        )
 
     def native(self, spec: ArraySpec) -> dict[str, Any] | None:
         inner = self.inner_chain(spec).lower(self.inner_spec(spec))
@@ -220,7 +229,10 @@ class ShardingCodec(ArrayBytesCodec):
     def _regions(self, spec: ArraySpec) -> Iterator[tuple[tuple[int, ...], tuple[slice, ...]]]:
         """Coordinates and region of each inner chunk, in C order."""
         for coords in product(*map(range, self.chunks_per_shard(spec))):
-            yield coords, tuple(slice(i * n, (i + 1) * n) for i, n in zip(coords, self.chunk_shape, strict=True))
+            yield (
+                coords,
+                tuple(slice(i * n, (i + 1) * n) for i, n in zip(coords, self.chunk_shape, strict=True)),
+            )
 
 
 def is_filled(chunk: np.ndarray, fill: Any) -> bool:

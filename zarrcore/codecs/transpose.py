@@ -20,7 +20,7 @@ __all__ = ["TransposeCodec"]
 
 @dataclass(frozen=True, kw_only=True)
 class TransposeCodec(ArrayArrayCodec):
-    """Dimension ``i`` of the stored chunk is dimension ``order[i]`` of the chunk (Zarr v3, codec ``transpose``).
+    """Stored dimension ``i`` is dimension ``order[i]`` of the chunk (Zarr v3, codec ``transpose``).
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """The codecs of format 2 by their ids: compressors and checksums, bytes -> bytes.
 
-In format 2 a codec is a JSON object with an ``id`` and its configuration (Zarr v2, "Metadata": ``compressor`` and
-``filters``); the ids and configurations are those of numcodecs.  What the engine has runs there, what the
-standard library has runs through that, within the bounds that the metadata sets.
+In format 2 a codec is a JSON object with an ``id`` and its configuration (Zarr v2, "Metadata":
+``compressor`` and ``filters``); the ids and configurations are those of numcodecs.  What the engine has runs
+there, what the standard library has runs through that, within the bounds that the metadata sets.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from zarrcore._validate import at, boolean, choice, describe, fail, integer, known_keys
-from zarrcore.codecs._native import UNBOUNDED_LIMIT, NativeBytesCodec
+from zarrcore.codecs._native import NativeBytesCodec, unbounded_room
 from zarrcore.codecs.base import BytesBytesCodec, configuration_names
 from zarrcore.codecs.blosc import BLOSC_MAX_INPUT, BloscCname, blosc_stage
 from zarrcore.codecs.zstd import MAX_ZSTD_LEVEL, MIN_ZSTD_LEVEL
@@ -249,7 +249,7 @@ class BZ2(V2Config, BytesBytesCodec):
     def decode(self, data: Buffer, spec: ArraySpec | None = None, max_size: int | None = None) -> bytes:
         import bz2
 
-        return _decompress(bz2.BZ2Decompressor, data, max_size, self.name, OSError)
+        return _decompress(bz2.BZ2Decompressor, data, _room(data, spec, max_size), self.name, OSError)
 
 
 @dataclass(frozen=True)
@@ -268,7 +268,9 @@ class LZMA(V2Config, BytesBytesCodec):
         if self.preset is not None:
             integer(self.preset, "preset", 0, 2**32 - 1)
         if self.filters is not None:
-            if not isinstance(self.filters, (list, tuple)) or not all(isinstance(f, dict) for f in self.filters):
+            if not isinstance(self.filters, (list, tuple)) or not all(
+                isinstance(f, dict) for f in self.filters
+            ):
                 fail("filters", "an array of objects", self.filters)
             object.__setattr__(self, "filters", [dict(item) for item in self.filters])
 
@@ -278,7 +280,9 @@ class LZMA(V2Config, BytesBytesCodec):
     def encode(self, data: Buffer, spec: ArraySpec | None = None) -> bytes:
         import lzma
 
-        return lzma.compress(data, format=self.format, check=self.check, preset=self.preset, filters=self.filters)
+        return lzma.compress(
+            data, format=self.format, check=self.check, preset=self.preset, filters=self.filters
+        )
 
     def decode(self, data: Buffer, spec: ArraySpec | None = None, max_size: int | None = None) -> bytes:
         import lzma
@@ -289,7 +293,8 @@ class LZMA(V2Config, BytesBytesCodec):
             return lzma.LZMADecompressor(self.format, memlimit=_LZMA_MEMORY_LIMIT)
 
         may_end_anywhere = self.format == lzma.FORMAT_RAW  # a raw stream has no end mark
-        return _decompress(start, data, max_size, self.name, lzma.LZMAError, needs_end=not may_end_anywhere)
+        room = _room(data, spec, max_size)
+        return _decompress(start, data, room, self.name, lzma.LZMAError, needs_end=not may_end_anywhere)
 
 
 def _without_default_location(codec: Crc32 | Crc32c) -> dict[str, Any]:
@@ -298,11 +303,21 @@ def _without_default_location(codec: Crc32 | Crc32c) -> dict[str, Any]:
     return {"id": codec.name} | ({} if codec.location == default else {"location": codec.location})
 
 
+def _room(data: Buffer, spec: ArraySpec | None, max_size: int | None) -> int:
+    return unbounded_room(data, spec) if max_size is None else max_size
+
+
 def _decompress(
-    start: Any, data: Buffer, max_size: int | None, codec: str, error_class: type[Exception], *, needs_end: bool = True
+    start: Any,
+    data: Buffer,
+    max_size: int,
+    codec: str,
+    error_class: type[Exception],
+    *,
+    needs_end: bool = True,
 ) -> bytes:
     """Decompress one stream after the other, and never more than `max_size` bytes."""
-    room = UNBOUNDED_LIMIT if max_size is None else max_size
+    room = max_size
     parts: list[bytes] = []
     rest = bytes(data)
     while rest or not parts:

@@ -25,7 +25,17 @@ if TYPE_CHECKING:
 
     from zarrcore.codecs.base import ArraySpec, Buffer
 
-__all__ = ["Delta", "Filter", "FilterChain", "RawItems", "Shuffle", "VLenBytes", "VLenUTF8", "as_bytes", "item_size_after"]
+__all__ = [
+    "Delta",
+    "Filter",
+    "FilterChain",
+    "RawItems",
+    "Shuffle",
+    "VLenBytes",
+    "VLenUTF8",
+    "as_bytes",
+    "item_size_after",
+]
 
 
 class Filter(V2Config, Codec):
@@ -69,7 +79,7 @@ class VLenBytes(Filter):
 
 @dataclass(frozen=True)
 class Shuffle(V2Config, BytesBytesCodec):
-    """The first bytes of all items, then the second bytes, and so on; bytes that make no whole item come last.
+    """The first bytes of all items, then the second bytes, and so on; last the bytes of no whole item.
 
     Parameters
     ----------
@@ -157,7 +167,7 @@ class Delta(Filter):
         return np.cumsum(differences, dtype=dtype).astype(dtype, copy=False)
 
 
-# --- the array -> bytes codecs of format 2 ----------------------------------------------------------------------
+# --- the array -> bytes codecs of format 2 ----------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -169,7 +179,9 @@ class RawItems(ArrayBytesCodec):
 
     def resolve(self, spec: ArraySpec) -> Self:
         if spec.item_size is None:
-            raise MetadataValidationError(f"the data type {spec.dtype!r} needs an object codec among the filters")
+            raise MetadataValidationError(
+                f"the data type {spec.dtype!r} needs an object codec among the filters"
+            )
         return self
 
     def encoded_size(self, spec: ArraySpec) -> int | None:
@@ -201,6 +213,10 @@ class FilterChain(ArrayBytesCodec):
     def resolve(self, spec: ArraySpec) -> Self:
         return replace(self, filters=tuple(codec.resolve(spec) for codec in self.filters))
 
+    def encoded_limit(self, spec: ArraySpec) -> int | None:
+        # What the filters make of the items is not known; none makes more than 16 bytes of one byte.
+        return None if spec.nbytes is None else 16 * spec.nbytes + (1 << 16)
+
     def encode(self, chunk: np.ndarray, spec: ArraySpec) -> bytes:
         data: Any = np.ascontiguousarray(chunk, spec.np_dtype).reshape(-1)
         for codec in self.filters:
@@ -215,7 +231,7 @@ class FilterChain(ArrayBytesCodec):
         found: Any = data
         for codec in reversed(self.filters):
             if isinstance(codec, BytesBytesCodec):
-                found = codec.decode(as_bytes(found), spec, None)
+                found = codec.decode(as_bytes(found), spec, self.encoded_limit(spec))
             else:
                 found = codec.decode(found, spec)  # type: ignore[attr-defined]
         return _chunk(found, spec)

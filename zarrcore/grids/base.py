@@ -46,7 +46,7 @@ class ChunkGrid(ABC):
 
     @abstractmethod
     def native(self) -> tuple[int | tuple[int, ...], ...]:
-        """For each dimension the length of every chunk, or the lengths of all chunks: the form the engine takes."""
+        """For each dimension the length of every chunk, or the lengths of all: the form the engine takes."""
 
     @abstractmethod
     def validate(self, shape: tuple[int, ...]) -> None:

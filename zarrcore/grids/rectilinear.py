@@ -27,8 +27,8 @@ class RectilinearGrid(ChunkGrid):
     Parameters
     ----------
     chunk_shapes : sequence of (int or sequence of int)
-        For each dimension one length for all chunks, or the length of each chunk.  The last chunks may reach beyond the
-        end of the array.
+        For each dimension one length for all chunks, or the length of each chunk.  The last chunks may reach
+        beyond the end of the array.
 
     Examples
     --------
@@ -41,7 +41,9 @@ class RectilinearGrid(ChunkGrid):
 
     def __post_init__(self) -> None:
         dimensions = sequence(self.chunk_shapes, "chunk_shapes")
-        parsed = tuple(_parse_dimension(item, f"chunk_shapes[{axis}]") for axis, item in enumerate(dimensions))
+        parsed = tuple(
+            _parse_dimension(item, f"chunk_shapes[{axis}]") for axis, item in enumerate(dimensions)
+        )
         object.__setattr__(self, "chunk_shapes", parsed)
 
     @classmethod
@@ -71,7 +73,7 @@ class RectilinearGrid(ChunkGrid):
                 fail(where, f"chunks that cover the array's length {length}", sum(edges))
 
     def update_shape(self, shape: tuple[int, ...]) -> Self:
-        """The grid of the same array, resized: a dimension that grows beyond its chunks gets one chunk more."""
+        """The grid of the same array, resized: a dimension that outgrows its chunks gets one chunk more."""
         if len(shape) != self.ndim:
             raise MetadataValidationError(f"expected {self.ndim} lengths, got {list(shape)}", where="shape")
         grown = (

@@ -59,7 +59,9 @@ class RegularGrid(ChunkGrid):
 
     def validate(self, shape: tuple[int, ...]) -> None:
         if len(shape) != self.ndim:
-            fail("configuration.chunk_shape", f"{len(shape)} lengths, as the shape has", list(self.chunk_shape))
+            fail(
+                "configuration.chunk_shape", f"{len(shape)} lengths, as the shape has", list(self.chunk_shape)
+            )
 
     def update_shape(self, shape: tuple[int, ...]) -> Self:
         self.validate(shape)

@@ -71,7 +71,7 @@ class ArrayMetadata:
 
     @cached_property
     def fill_bytes(self) -> bytes | None:
-        """One item of the fill value as it is in memory; None without one, or for items of variable length."""
+        """The fill value as it is in memory; None without one, or for items of variable length."""
         from zarrcore.dtypes import scalar_to_bytes
 
         if self.fill_value is None or self.zdtype.item_size is None:
@@ -80,7 +80,7 @@ class ArrayMetadata:
 
     @property
     def fill_scalar(self) -> Any:
-        """What chunks that do not exist are filled with: the fill value, or the data type's default without one."""
+        """What missing chunks are filled with: the fill value, or without one the data type's default."""
         return self.zdtype.default_scalar() if self.fill_value is None else self.fill_value
 
     def chain(self) -> CodecChain:
@@ -107,7 +107,7 @@ class ArrayMetadata:
 
     @property
     def inner_codecs(self) -> tuple[Any, ...]:
-        """The codecs of the innermost unit that is read on its own: of inner chunks where there are shards."""
+        """The codecs of the smallest unit that is read on its own: of inner chunks where there are shards."""
         codec = self.sharding_codec
         return self.chain().codecs if codec is None else codec.codecs
 

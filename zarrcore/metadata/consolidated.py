@@ -1,7 +1,7 @@
 """Consolidated metadata: the documents of all nodes below a group, in one document.
 
-Format 2 keeps them in ``.zmetadata``, format 3 in the member ``consolidated_metadata`` of the group's document, as
-zarr-python writes them.
+Format 2 keeps them in ``.zmetadata``, format 3 in the member ``consolidated_metadata`` of the group's
+document, as zarr-python writes them.
 """
 
 from __future__ import annotations
@@ -21,22 +21,28 @@ if TYPE_CHECKING:
 
 __all__ = ["ConsolidatedMetadata"]
 
+
 class _Nodes(Mapping[str, Any]):
     """Path -> metadata of a node, each parsed when it is first asked for.
 
     A store of thousands of arrays opens in the time that the few take which are used.
     """
 
-    def __init__(self, documents: Mapping[str, Mapping[str, Any]]) -> None:
+    def __init__(self, documents: Mapping[str, Mapping[str, Any]], where: str | None) -> None:
         self._documents = documents
+        self._where = where
         self._parsed: dict[str, Any] = {}
 
     def __getitem__(self, path: str) -> Any:
         if path not in self._parsed:
             document = self._documents[path]
-            with at(f"consolidated_metadata.metadata.{path}"):
+            with at(f"consolidated_metadata.metadata.{path}", key=self._where):
                 self._parsed[path] = _parse_node(document)
         return self._parsed[path]
+
+    def renamed(self, paths: list[tuple[str, str]]) -> _Nodes:
+        """The nodes at the second of each pair of paths, under the first."""
+        return _Nodes({new: self._documents[old] for new, old in paths}, self._where)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._documents)
@@ -74,10 +80,17 @@ class ConsolidatedMetadata:
             object.__setattr__(self, "metadata", {path: self.metadata[path] for path in paths})
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+    def from_dict(cls, data: Mapping[str, Any], *, where: str | None = None) -> Self:
         """Parse the ``consolidated_metadata`` member of a format 3 group.
 
         Nodes are parsed when they are asked for, so that is when a node that is not valid is found.
+
+        Parameters
+        ----------
+        data : dict
+            The member.
+        where : str, optional
+            The store key of the group's document, for messages.
 
         Raises
         ------
@@ -86,7 +99,7 @@ class ConsolidatedMetadata:
         """
         choice(data.get("kind"), "kind", ("inline",))
         members = mapping(data.get("metadata"), "metadata")
-        return cls(_Nodes({path: mapping(item, f"metadata.{path}") for path, item in _in_order(members)}))
+        return cls(_Nodes({path: mapping(item, f"metadata.{path}") for path, item in _in_order(members)}, where))
 
     @classmethod
     def from_zmetadata(cls, data: Mapping[str, Any], *, where: str | None = ".zmetadata") -> Self:
@@ -110,12 +123,14 @@ class ConsolidatedMetadata:
                     attributes[path] = mapping(item, f"metadata.{key}")
                 elif name in (".zarray", ".zgroup") and path:
                     if path in nodes:
-                        raise MetadataValidationError("is both an array and a group", where=f"metadata.{path}")
+                        raise MetadataValidationError(
+                            "is both an array and a group", where=f"metadata.{path}"
+                        )
                     node_type = "array" if name == ".zarray" else "group"
                     nodes[path] = {**mapping(item, f"metadata.{key}"), "node_type": node_type}
             for path in nodes.keys() & attributes.keys():
                 nodes[path]["attributes"] = attributes[path]
-            return cls(_Nodes(dict(_in_order(nodes))))
+            return cls(_Nodes(dict(_in_order(nodes)), where))
 
     def to_dict(self) -> dict[str, Any]:
         """The ``consolidated_metadata`` member of a format 3 group."""
@@ -145,10 +160,10 @@ class ConsolidatedMetadata:
         """The consolidated metadata of the group at `path` below this group."""
         prefix = f"{path}/"
         nodes = self.metadata
+        kept = [(path.removeprefix(prefix), path) for path in nodes if path.startswith(prefix)]
         if isinstance(nodes, _Nodes):
-            documents = nodes._documents
-            return ConsolidatedMetadata(_Nodes({p[len(prefix) :]: documents[p] for p in nodes if p.startswith(prefix)}))
-        return ConsolidatedMetadata({p[len(prefix) :]: nodes[p] for p in nodes if p.startswith(prefix)})
+            return ConsolidatedMetadata(nodes.renamed(kept))
+        return ConsolidatedMetadata({new: nodes[old] for new, old in kept})
 
     def _paths(self) -> list[str]:
         return list(self.metadata)
@@ -171,7 +186,7 @@ def _parse_node(document: Mapping[str, Any]) -> Any:
     zarr_format = integer(document.get("zarr_format"), "zarr_format", 2, 3)
     default = "array" if zarr_format == 2 and "shape" in document else "group" if zarr_format == 2 else None
     node_type = choice(document.get("node_type", default), "node_type", ("array", "group"))
-    # What is below a group is known from this document already; a copy inside the group would be a second truth.
+    # What is below a group is known from this document; a copy inside the group would be a second truth.
     own = {name: value for name, value in document.items() if name != "consolidated_metadata"}
     if zarr_format == 2:
         own.pop("node_type", None)
@@ -198,4 +213,6 @@ def _path_order(path: str) -> tuple[int, str, str]:
 def _check_path(path: str) -> None:
     parts = path.split("/")
     if any(not part or not part.strip(".") or "\0" in part or "\\" in part for part in parts):
-        raise MetadataValidationError(f"expected a path of node names, got {describe(path)}", where="metadata")
+        raise MetadataValidationError(
+            f"expected a path of node names, got {describe(path)}", where="metadata"
+        )

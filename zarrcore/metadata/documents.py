@@ -33,13 +33,15 @@ def load_document(data: bytes | bytearray | memoryview, *, where: str) -> dict[s
     Returns
     -------
     dict
-        The document.  The tokens ``NaN``, ``Infinity`` and ``-Infinity``, which are no JSON but which other writers
-        put into attributes and format 2 fill values, come back as floats: whoever reads a member judges it.
+        The document.  The tokens ``NaN``, ``Infinity`` and ``-Infinity``, which are no JSON but which other
+        writers put into attributes and format 2 fill values, come back as floats: whoever reads a member
+        judges it.
 
     Raises
     ------
     MetadataValidationError
-        If the value is not UTF-8, not JSON, no object, has the same name twice in one object, or is nested too deeply.
+        If the value is not UTF-8, not JSON, no object, has a name twice in one object, or is nested too
+        deeply.
     """
     raw = bytes(data).removeprefix(_BYTE_ORDER_MARK)  # RFC 8259, 8.1: a parser may ignore it
     try:
@@ -65,8 +67,8 @@ def dump_document(document: Mapping[str, Any], *, where: str) -> bytes:
     MetadataValidationError
         If a value is NaN or infinite, which JSON cannot say.
     """
-    refuse_nan(document, where)
     try:
+        refuse_nan(document, where)
         return json.dumps(document, indent=config.get("json_indent", 2), allow_nan=False).encode()
     except RecursionError as error:
         raise MetadataValidationError("nested too deeply", key=where) from error
@@ -76,7 +78,10 @@ def parse_attributes(attributes: object) -> dict[str, Any]:
     """User attributes as plain JSON values; None is no attributes."""
     if attributes is None:
         return {}
-    return {_key(name, "attributes"): json_value(value, f"attributes.{name}") for name, value in _items(attributes)}
+    return {
+        _key(name, "attributes"): json_value(value, f"attributes.{name}")
+        for name, value in _items(attributes)
+    }
 
 
 def json_value(value: Any, where: str) -> Any:
@@ -104,7 +109,9 @@ def refuse_nan(value: Any, where: str) -> None:
     JSON has no numbers for them, and what other programs make of the tokens differs.
     """
     if isinstance(value, float) and not math.isfinite(value):
-        raise MetadataValidationError(f"{where}: JSON has no number {value}; write it as a string or leave it out")
+        raise MetadataValidationError(
+            f"{where}: JSON has no number {value}; write it as a string or leave it out"
+        )
     if isinstance(value, dict):
         for name, item in value.items():
             refuse_nan(item, f"{where}: {name}" if ": " not in where else f"{where}.{name}")
@@ -135,7 +142,8 @@ def _key(name: Any, where: str) -> str:
 
 def _plain(value: Any) -> Any:
     """The value without a subclass, such as that of ``numpy.float64`` or of an enumeration."""
-    for plain in (bool, int, float, str):
-        if isinstance(value, plain):
-            return value if type(value) is plain else plain(value)
-    return value
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if isinstance(value, str):
+        return str.__str__(value)
+    return int.__int__(value) if isinstance(value, int) else float.__float__(value)

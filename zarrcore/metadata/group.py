@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from zarrcore._validate import at, document, fail, integer, mapping
-from zarrcore.errors import MetadataValidationError
 from zarrcore.metadata.common import dump
 from zarrcore.metadata.consolidated import ConsolidatedMetadata
 from zarrcore.metadata.documents import parse_attributes
@@ -80,7 +79,7 @@ class GroupMetadata:
                 check_node(data, "group")
             attributes = dict(mapping(data.get("attributes", {}), "attributes"))
             extra = {name: value for name, value in data.items() if name not in GROUP_METADATA_KEYS}
-            return cls(attributes, zarr_format, _parse_consolidated(data, zarr_format), extra)
+            return cls(attributes, zarr_format, _parse_consolidated(data, zarr_format, where), extra)
 
     def to_dict(self) -> dict[str, Any]:
         """The metadata as one JSON object, in format 3 the ``zarr.json`` document."""
@@ -95,7 +94,9 @@ class GroupMetadata:
         """The metadata as it is stored: name of each document -> its bytes."""
         if self.zarr_format == 3:
             return dump(ZARR_JSON, self.to_dict())
-        documents = dump(ZGROUP_JSON, {"zarr_format": 2} | self.extra_fields) | dump(ZATTRS_JSON, self.attributes)
+        documents = dump(ZGROUP_JSON, {"zarr_format": 2} | self.extra_fields) | dump(
+            ZATTRS_JSON, self.attributes
+        )
         if self.consolidated_metadata is not None:
             documents |= dump(ZMETADATA_V2_JSON, self.consolidated_metadata.to_zmetadata(self))
         return documents
@@ -105,7 +106,7 @@ class GroupMetadata:
         return replace(self, attributes=attributes)
 
 
-def _parse_consolidated(data: Mapping[str, Any], zarr_format: int) -> ConsolidatedMetadata | None:
+def _parse_consolidated(data: Mapping[str, Any], zarr_format: int, where: str | None) -> ConsolidatedMetadata | None:
     found = data.get("consolidated_metadata")
     if found is None or zarr_format == 2:
         return None
@@ -113,5 +114,5 @@ def _parse_consolidated(data: Mapping[str, Any], zarr_format: int) -> Consolidat
         if not isinstance(found, dict):
             fail(None, "an object", found)
         if found.get("kind") != "inline" and found.get("must_understand") is False:
-            return None  # another way to consolidate, which need not be understood: the documents are still there
-        return ConsolidatedMetadata.from_dict(found)
+            return None  # another form, which need not be understood: the documents themselves are there
+        return ConsolidatedMetadata.from_dict(found, where=where)

@@ -59,7 +59,9 @@ def parse_v2_group(
         Key prefix of the group, for messages: ``"foo/bar/"``.
     """
     document = _with_attributes(load_document(zgroup, where=prefix + ZGROUP_JSON), zattrs, prefix)
-    group = GroupMetadata.from_dict({**document, "zarr_format": _format_2(document)}, where=prefix + ZGROUP_JSON)
+    group = GroupMetadata.from_dict(
+        {**document, "zarr_format": _format_2(document)}, where=prefix + ZGROUP_JSON
+    )
     if zmetadata is None:
         return group
     key = prefix + ZMETADATA_V2_JSON

@@ -96,7 +96,7 @@ class ArrayV2Metadata(ArrayMetadata):
         put("_chain", self._resolved())
 
     def _resolved(self) -> CodecChain:
-        """Order, filters and compressor as a codec chain (byte order stays as it is: memory has the stored one)."""
+        """Order, filters and compressor as a codec chain; nothing is swapped, for memory has the stored order."""
         spec = ArraySpec(self.chunks, self.dtype, self.fill_scalar)
         arrays: tuple[Codec, ...] = ()
         if self.order == "F" and self.ndim > 1:
@@ -106,9 +106,11 @@ class ArrayV2Metadata(ArrayMetadata):
         filters, plain = codecs[:first], codecs[first:]
         serializer: Codec = FilterChain(filters) if filters else RawItems()
         item_size = item_size_after(filters, self.dtype.item_size)
-        with at("chunks"):
-            chain = (*arrays, serializer, *_sized(plain, item_size, self.dtype.item_size))
+        chain = (*arrays, serializer, *_sized(plain, item_size, self.dtype.item_size))
+        try:
             return CodecChain.from_codecs(chain, spec)
+        except MetadataValidationError as error:  # its place is in the chain, of which the document knows nothing
+            raise MetadataValidationError(error.reason, where="chunks") from error.__cause__
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], *, where: str | None = ZARRAY_JSON) -> Self:

@@ -88,7 +88,9 @@ class ArrayV3Metadata(ArrayMetadata):
             put("chunk_key_encoding", parse_chunk_key_encoding(self.chunk_key_encoding))
         with at("fill_value"):
             if self.fill_value is None:
-                raise MetadataValidationError(f"expected a value of the data type {self.data_type!r}, got null")
+                raise MetadataValidationError(
+                    f"expected a value of the data type {self.data_type!r}, got null"
+                )
             put("fill_value", self.data_type.cast_scalar(self.fill_value))
         put("attributes", parse_attributes(self.attributes))
         put("dimension_names", _parse_dimension_names(self.dimension_names, self.ndim))
@@ -102,7 +104,9 @@ class ArrayV3Metadata(ArrayMetadata):
     def _resolved(self, codecs: tuple[Codec, ...]) -> CodecChain:
         """The chain of `codecs`, checked against every chunk shape of the grid."""
         fill = self.fill_value
-        specs = [ArraySpec(lengths, self.data_type, fill) for lengths in self.chunk_grid.chunk_shapes_present()]
+        specs = [
+            ArraySpec(lengths, self.data_type, fill) for lengths in self.chunk_grid.chunk_shapes_present()
+        ]
         return [CodecChain.from_codecs(codecs, spec) for spec in specs][0]
 
     @classmethod
@@ -132,7 +136,11 @@ class ArrayV3Metadata(ArrayMetadata):
                     raise MetadataValidationError("is required and missing", where=name)
             data_type = _parse_data_type(data["data_type"])
             optional = {name: data[name] for name in _OPTIONAL if name in data}
-            for name, kind in (("attributes", dict), ("dimension_names", list), ("storage_transformers", list)):
+            for name, kind in (
+                ("attributes", dict),
+                ("dimension_names", list),
+                ("storage_transformers", list),
+            ):
                 found = optional.get(name)
                 if name in optional and not isinstance(found, kind) and not (kind is list and found is None):
                     fail(name, "an object" if kind is dict else "an array", found)
@@ -286,7 +294,7 @@ def _parse_storage_transformers(data: object) -> tuple[Any, ...]:
 
 
 def _with_lengths_of_empty_dimensions(grid: Any, array_shape: Any) -> Any:
-    """The ``chunk_grid`` with chunk length 1 for 0 along dimensions of length 0, as some writers record them."""
+    """The ``chunk_grid`` with chunk length 1 in place of 0 along dimensions of length 0."""
     try:
         lengths = grid["configuration"]["chunk_shape"]
         pairs = list(zip(lengths, array_shape, strict=True))

@@ -103,7 +103,9 @@ class TestTranspose:
 
     @pytest.mark.parametrize("order", [[0, 0], [0], [0, 1, 2], [0, 2], [-1, 0], []])
     def test_anything_but_a_permutation_is_refused(self, order: list[int]) -> None:
-        with pytest.raises(MetadataValidationError, match=r"configuration.order: expected a permutation of 0..1"):
+        with pytest.raises(
+            MetadataValidationError, match=r"configuration.order: expected a permutation of 0..1"
+        ):
             TransposeCodec(order=order).resolve(spec_of(sample("i4")))
 
     @pytest.mark.parametrize("order", ["CC", None, [1.0, 0], [True, False], {"0": 1}, "F"])
@@ -225,8 +227,20 @@ class TestCastValue:
         spec = spec_of(chunk)
         with pytest.raises(ValueError, match="does not fit"):
             CastValue(data_type="uint8").encode(chunk, spec)
-        assert CastValue(data_type="uint8", out_of_range="clamp").encode(chunk, spec).tolist() == [0, 0, 255, 255, 255]
-        assert CastValue(data_type="uint8", out_of_range="wrap").encode(chunk, spec).tolist() == [255, 0, 255, 0, 232]
+        assert CastValue(data_type="uint8", out_of_range="clamp").encode(chunk, spec).tolist() == [
+            0,
+            0,
+            255,
+            255,
+            255,
+        ]
+        assert CastValue(data_type="uint8", out_of_range="wrap").encode(chunk, spec).tolist() == [
+            255,
+            0,
+            255,
+            0,
+            232,
+        ]
 
     def test_scalar_map(self) -> None:
         chunk = np.array([1.0, np.nan, 3.0])

@@ -10,8 +10,16 @@ import zlib
 import numpy as np
 import pytest
 
-from zarrcore.codecs import ArraySpec, BloscCname, BloscCodec, BloscShuffle, Crc32cCodec, GzipCodec, ZstdCodec
-from zarrcore.codecs import v2
+from zarrcore.codecs import (
+    ArraySpec,
+    BloscCname,
+    BloscCodec,
+    BloscShuffle,
+    Crc32cCodec,
+    GzipCodec,
+    ZstdCodec,
+    v2,
+)
 from zarrcore.codecs.base import BytesBytesCodec
 from zarrcore.codecs.v2_filters import Shuffle
 from zarrcore.dtypes import parse_dtype

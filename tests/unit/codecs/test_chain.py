@@ -44,7 +44,13 @@ def lowered(monkeypatch: pytest.MonkeyPatch) -> None:
 class TestOrder:
     @pytest.mark.parametrize(
         "codecs",
-        [[BYTES], [TRANSPOSE, BYTES], ["bytes"], [BYTES, GZIP, "crc32c"], [TRANSPOSE, TRANSPOSE, BYTES, GZIP]],
+        [
+            [BYTES],
+            [TRANSPOSE, BYTES],
+            ["bytes"],
+            [BYTES, GZIP, "crc32c"],
+            [TRANSPOSE, TRANSPOSE, BYTES, GZIP],
+        ],
     )
     def test_valid(self, codecs: list) -> None:
         dtype = "u1" if codecs == ["bytes"] else "<i4"
@@ -70,7 +76,10 @@ class TestOrder:
             ([[BYTES]], r"\[0\]: expected a name or an object"),
             ([{"name": "gzip", "config": {}}], r"\[0\].config: unknown key"),
             ([{"name": "gzip", "configuration": []}], r"\[0\].configuration: expected an object"),
-            ([BYTES, {"name": "gzip", "configuration": {"level": "x"}}], r"\[1\].configuration.level: expected an int"),
+            (
+                [BYTES, {"name": "gzip", "configuration": {"level": "x"}}],
+                r"\[1\].configuration.level: expected an int",
+            ),
             ("bytes", "expected an array"),
             (None, "expected an array"),
             ({"name": "bytes"}, "expected an array"),
@@ -105,7 +114,9 @@ class TestLimits:
     def test_chunk_beyond_blosc(self) -> None:
         codecs = [BYTES, "blosc"]
         CodecChain.from_json(codecs, spec_of((2**31 - 1 - 16,), "i1"))
-        with pytest.raises(MetadataValidationError, match=r"\[1\]: the blosc codec can encode at most 2147483631"):
+        with pytest.raises(
+            MetadataValidationError, match=r"\[1\]: the blosc codec can encode at most 2147483631"
+        ):
             CodecChain.from_json(codecs, spec_of((2**31 - 16,), "i1"))
         with pytest.raises(MetadataValidationError, match="at most"):
             CodecChain.from_json([BYTES, "crc32c", "blosc"], spec_of((2**31 - 1 - 16,), "i1"))
@@ -169,7 +180,9 @@ class TestPythonPath:
     def test_failures_name_the_codec(self) -> None:
         spec = spec_of()
         chain = CodecChain((), BytesCodec(endian="little"), (Broken(),))
-        with pytest.raises(ChunkEncodeError, match=r"codec 'test.broken': RuntimeError: out of order") as caught:
+        with pytest.raises(
+            ChunkEncodeError, match=r"codec 'test.broken': RuntimeError: out of order"
+        ) as caught:
             chain.encode(np.zeros((4, 6), "<i4"), spec)
         assert caught.value.codec == "test.broken"
         with pytest.raises(ChunkDecodeError, match="codec 'test.broken': expected 96 bytes, got 97"):
@@ -232,7 +245,9 @@ class TestLowering:
 
     def test_big_endian_index(self) -> None:
         big = {"name": "bytes", "configuration": {"endian": "big"}}
-        assert self.lower([sharding(index=[big])])["shard"][2]["swap"] == (8 if sys.byteorder == "little" else 0)
+        assert self.lower([sharding(index=[big])])["shard"][2]["swap"] == (
+            8 if sys.byteorder == "little" else 0
+        )
 
     @pytest.mark.parametrize(
         ("codecs", "dtype"),

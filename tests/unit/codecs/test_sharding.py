@@ -63,7 +63,9 @@ class TestLayout:
         assert shard == b"\xff" * 64
         assert (plain(location).decode(shard, spec) == 7).all()
 
-    @pytest.mark.parametrize("entry", [(97 + 64, 24), (0, 10**6), (2**63, 24), (EMPTY, 24), (24, EMPTY), (EMPTY - 1, 2)])
+    @pytest.mark.parametrize(
+        "entry", [(97 + 64, 24), (0, 10**6), (2**63, 24), (EMPTY, 24), (24, EMPTY), (EMPTY - 1, 2)]
+    )
     def test_entries_beyond_the_shard_are_refused(self, location: str, entry: tuple[int, int]) -> None:
         spec = spec_of()
         shard = bytearray(plain(location).encode(CHUNK, spec))
@@ -161,12 +163,19 @@ class TestConfiguration:
             ({"codecs": [BYTES, BYTES]}, r"codecs\[1\]"),
             ({"index_codecs": []}, "index_codecs: expected exactly one array->bytes codec"),
             ({"index_codecs": "x"}, "index_codecs: expected an array of codecs"),
-            ({"index_codecs": [BYTES, "gzip"]}, r"index_codecs\[1\]: expected a codec of fixed encoded size, got 'gzip'"),
+            (
+                {"index_codecs": [BYTES, "gzip"]},
+                r"index_codecs\[1\]: expected a codec of fixed encoded size, got 'gzip'",
+            ),
             ({"index_location": "middle"}, 'index_location: expected one of "start", "end", got "middle"'),
         ],
     )
     def test_bad_configurations_are_refused(self, changes: dict, reason: str) -> None:
-        configuration = {"chunk_shape": [2, 3], "codecs": [BYTES], "index_codecs": [BYTES, "crc32c"]} | changes
+        configuration = {
+            "chunk_shape": [2, 3],
+            "codecs": [BYTES],
+            "index_codecs": [BYTES, "crc32c"],
+        } | changes
         configuration = {name: value for name, value in configuration.items() if value is not ...}
         with pytest.raises(MetadataValidationError, match=reason):
             CodecChain.from_json([{"name": "sharding_indexed", "configuration": configuration}], spec_of())

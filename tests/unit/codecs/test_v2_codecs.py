@@ -1,4 +1,4 @@
-"""Codecs of format 2 by their JSON, filters in Python, codecs of numcodecs in format 3, and the registries."""
+"""Codecs of format 2 by their JSON, filters in Python, numcodecs in format 3, and the registries."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from zarrcore.codecs import ArraySpec, CodecChain, GzipCodec
+from zarrcore.codecs import ArraySpec, CodecChain, GzipCodec, v2, v2_filters
 from zarrcore.codecs import numcodecs as in_v3
-from zarrcore.codecs import v2, v2_filters
 from zarrcore.codecs.v2 import parse_v2_codec
 from zarrcore.codecs.v2_filters import Delta, FilterChain, RawItems, Shuffle, item_size_after
 from zarrcore.dtypes import dtype_from_v2, parse_dtype

@@ -34,7 +34,9 @@ class TestRegular:
         assert parse_chunk_grid(grid.to_json()) == grid
         assert parse_chunk_grid(grid) is grid
 
-    @pytest.mark.parametrize("chunk_shape", [[0, 5], [-1], [2.5], ["4"], [True], None, 5, "ab", [2**63], [1] * 65])
+    @pytest.mark.parametrize(
+        "chunk_shape", [[0, 5], [-1], [2.5], ["4"], [True], None, 5, "ab", [2**63], [1] * 65]
+    )
     def test_bad_shapes_are_refused(self, chunk_shape: Any) -> None:
         data = {"name": "regular", "configuration": {"chunk_shape": chunk_shape}}
         with pytest.raises(MetadataValidationError, match="configuration.chunk_shape"):
@@ -45,7 +47,10 @@ class TestRegular:
         [
             ("regular", "configuration.chunk_shape: is required"),
             ({"name": "regular"}, "configuration.chunk_shape: is required"),
-            ({"name": "regular", "configuration": {"chunk_shape": [1], "x": 1}}, "configuration.x: unknown key"),
+            (
+                {"name": "regular", "configuration": {"chunk_shape": [1], "x": 1}},
+                "configuration.x: unknown key",
+            ),
             ({"name": "irregular"}, "unknown chunk grid 'irregular'; known are rectilinear, regular"),
             ([2, 2], "expected a name or an object"),
             ({}, "name: expected a name"),
@@ -103,7 +108,9 @@ class TestRectilinear:
         grid = RectilinearGrid(((1, 4), 5))
         grid.validate((5, 100))
         grid.validate((3, 100))
-        with pytest.raises(MetadataValidationError, match=r"chunk_shapes\[0\]: expected chunks that cover .* 6, got 5"):
+        with pytest.raises(
+            MetadataValidationError, match=r"chunk_shapes\[0\]: expected chunks that cover .* 6, got 5"
+        ):
             grid.validate((6, 100))
 
     def test_resizing(self) -> None:

@@ -34,7 +34,9 @@ def test_v2_without_dimensions() -> None:
     assert V2ChunkKeyEncoding().encode(()) == "0"
 
 
-@pytest.mark.parametrize("key", ["", "x/1", "c/", "c/-1", "c/01", "c/+1", "c/1.0", "c/١", "c/1/", "c/ 1", "1/2"])
+@pytest.mark.parametrize(
+    "key", ["", "x/1", "c/", "c/-1", "c/01", "c/+1", "c/1.0", "c/١", "c/1/", "c/ 1", "1/2"]
+)
 def test_other_keys_are_refused(key: str) -> None:
     with pytest.raises(ValueError, match="expected a chunk key"):
         DefaultChunkKeyEncoding().decode(key)
@@ -67,7 +69,10 @@ def test_spellings(data: Any, expected: ChunkKeyEncoding) -> None:
     ("data", "reason"),
     [
         ({"name": "foo"}, "unknown chunk key encoding 'foo'; known are default, v2"),
-        ({"name": "default", "configuration": {"separator": "|"}}, 'configuration.separator: expected one of "/", "."'),
+        (
+            {"name": "default", "configuration": {"separator": "|"}},
+            'configuration.separator: expected one of "/", "."',
+        ),
         ({"name": "v2", "configuration": {"separator": ""}}, "separator"),
         ({"name": "v2", "configuration": {"sep": "/"}}, "configuration.sep: unknown key"),
         (None, "expected a name or an object"),

@@ -1,0 +1,1 @@
+"""Speed of zarrcore against its peers, measured side by side: see README.md."""

@@ -1,0 +1,50 @@
+"""zarr-python with one of its codec pipelines: batched (the default), fused, or zarrs in Rust."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numcodecs.blosc
+import numpy as np
+import zarr
+from zarr.core.buffer import cpu
+from zarr.storage import MemoryStore
+
+from benchmarks.libraries.base import files
+
+
+class ZarrPython:
+    """zarr-python; everything but the pipeline keeps its default."""
+
+    def __init__(self, threads: int, pipeline: str) -> None:
+        if pipeline.startswith("zarrs."):
+            import zarrs  # noqa: F401  (registers the pipeline)
+        zarr.config.set({"codec_pipeline.path": pipeline})
+        if threads:
+            zarr.config.set({"threading.max_workers": threads, "codec_pipeline.max_workers": threads})
+            numcodecs.blosc.set_nthreads(threads)
+
+    def locate(self, directory: Path, *, memory: bool = False) -> Any:
+        if not memory:
+            return str(directory)
+        return MemoryStore({key: cpu.Buffer.from_bytes(value) for key, value in files(directory).items()})
+
+    def open(self, location: Any, *, writable: bool = False) -> Any:
+        return zarr.open_array(location, mode="r+" if writable else "r")
+
+    def read(self, array: Any, selection: Any = ...) -> Any:
+        return array[selection]
+
+    def read_into(self, array: Any, out: np.ndarray) -> np.ndarray:
+        array.get_basic_selection(..., out=cpu.NDBuffer.from_ndarray_like(out))
+        return out
+
+    def read_points(self, array: Any, coordinates: tuple[np.ndarray, ...]) -> np.ndarray:
+        return array.vindex[coordinates]
+
+    def read_orthogonal(self, array: Any, indices: tuple[np.ndarray, ...]) -> np.ndarray:
+        return array.oindex[indices]
+
+    def write(self, array: Any, value: Any, selection: Any = ...) -> None:
+        array[selection] = value

@@ -1,0 +1,88 @@
+"""Clocks and memory of the running process."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What a case asks a library to do once.
+
+    Attributes
+    ----------
+    call : callable
+        The timed work; returns what it read.
+    before : callable, optional
+        Runs untimed before every call.
+    outcome : callable, optional
+        Untimed: what `call` left behind, where that is not what it returns.
+    written : Path, optional
+        Directory of the array that `call` writes; the reference library reads it back.
+    """
+
+    call: Callable[[], Any]
+    before: Callable[[], None] | None = None
+    outcome: Callable[[], Any] | None = None
+    written: Path | None = None
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Seconds per call: elapsed, and of all threads of the process (user + system)."""
+
+    wall: float
+    cpu: float
+
+
+def sample(operation: Operation, repeat: int) -> Sample:
+    """Mean cost of `repeat` calls; results are dropped as they come, as a loop of a user would."""
+    gc.collect()
+    if operation.before is None:
+        return _timed(operation.call, repeat)
+    parts = []
+    for _ in range(repeat):
+        operation.before()
+        parts.append(_timed(operation.call, 1))
+    return Sample(sum(p.wall for p in parts) / repeat, sum(p.cpu for p in parts) / repeat)
+
+
+def _timed(call: Callable[[], Any], repeat: int) -> Sample:
+    count = range(repeat)
+    cpu, wall = time.process_time_ns(), time.perf_counter_ns()
+    for _ in count:
+        call()
+    wall, cpu = time.perf_counter_ns() - wall, time.process_time_ns() - cpu
+    return Sample(wall / repeat * 1e-9, cpu / repeat * 1e-9)
+
+
+def repeats_for(operation: Operation, seconds: float) -> int:
+    """How many calls fill `seconds` (one, untried, if that is 0); the trial calls warm everything up."""
+    if seconds == 0:
+        return 1
+    sample(operation, 1)
+    once = min(sample(operation, 1).wall, sample(operation, 1).wall)
+    if once < seconds / 20:
+        once = sample(operation, 10).wall
+    return max(1, min(100_000, round(seconds / max(once, 1e-9))))
+
+
+def memory_growth(call: Callable[[], Any]) -> tuple[int, Any]:
+    """Growth of the peak resident set during one call, in bytes, and the call's result (Linux)."""
+    gc.collect()
+    before = _status("VmRSS")
+    Path("/proc/self/clear_refs").write_text("5")  # resets the high-water mark to what is resident now
+    result = call()
+    return _status("VmHWM") - before, result
+
+
+def _status(field: str) -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(field + ":"):
+            return int(line.split()[1]) * 1024
+    raise OSError(f"/proc/self/status has no {field}")

@@ -1,0 +1,149 @@
+"""One library in a process of its own: `python -m benchmarks.worker LIBRARY THREADS DATA SCRATCH`.
+
+Reads one JSON request per line from its standard input and answers each with one line: {"ok": ...} or {"error": ...}.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import threading
+import time
+import zlib
+from collections.abc import Callable
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import libraries
+from benchmarks.cases import CASES
+from benchmarks.cases.base import Place
+from benchmarks.datasets import Home
+from benchmarks.measure import Operation, memory_growth, repeats_for, sample
+
+
+def digest(result: Any) -> str:
+    """A checksum of shape, data type and bytes of what a call returned (arrays, scalars, lists of them)."""
+    if isinstance(result, list):
+        return hashlib.sha256("".join(digest(item) for item in result).encode()).hexdigest()
+    array = np.asarray(result)
+    native = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
+    head = f"{array.shape} {native.dtype.str}".encode()
+    return hashlib.sha256(head + hashlib.sha256(native.reshape(-1).view("u1")).digest()).hexdigest()
+
+
+class Worker:
+    """Answers the requests; every public method is one."""
+
+    def __init__(self, library: str, threads: int, home: Path, scratch: Path) -> None:
+        self._library = libraries.load(library, threads)
+        self._place = Place(Home(home), scratch)
+        self._operation: Operation | None = None
+
+    def versions(self) -> dict[str, str]:
+        """Versions of everything compared, as installed here."""
+        import zarrcore
+
+        installed = {name: version(name) for name in ("numpy", "zarr", "zarrs", "tensorstore", "numcodecs")}
+        return {"zarrcore": zarrcore.__version__, "python": sys.version.split()[0], **installed}
+
+    def prepare(self, case: str) -> None:
+        """Open what the case needs."""
+        self._operation = CASES[case].prepare(self._library, self._place)
+
+    def check(self) -> dict[str, Any]:
+        """Run once: checksum of the result, or the directory written and its size."""
+        operation = self._prepared
+        if operation.before is not None:
+            operation.before()
+        result = operation.call()
+        if operation.outcome is not None:
+            result = operation.outcome()
+        written = operation.written
+        return {
+            "digest": "" if written and operation.outcome is None else digest(result),
+            "written": str(written) if written else None,
+            "stored": sum(p.stat().st_size for p in written.rglob("*") if p.is_file()) if written else None,
+        }
+
+    def digest_of(self, directory: str) -> str:
+        """Checksum of a whole array in a directory."""
+        return digest(self._library.read(self._library.open(self._library.locate(Path(directory)))))
+
+    def calibrate(self, seconds: float) -> int:
+        """How often to repeat the call so that a sample takes this long."""
+        return repeats_for(self._prepared, seconds)
+
+    def sample(self, repeat: int) -> dict[str, float]:
+        """Seconds per call."""
+        return asdict(sample(self._prepared, repeat))
+
+    def release(self) -> None:
+        """Drop what the case held."""
+        self._operation = None
+
+    def memory(self) -> dict[str, int]:
+        """Peak memory of one call beyond its result."""
+        growth, result = memory_growth(self._prepared.call)
+        return {"growth": growth, "result": result.nbytes}
+
+    def gil(self, seconds: float) -> dict[str, float]:
+        """Turns per second of a counting Python thread: alone, beside work that holds no GIL, beside the calls."""
+        operation = self._prepared
+        operation.call()
+        block = bytes(1 << 26)
+        threads = len(os.sched_getaffinity(0))
+        return {
+            "beside_crc32": _turns_beside([lambda: zlib.crc32(block)] * threads, seconds),
+            "beside_call": _turns_beside([operation.call], seconds),
+        }
+
+    @property
+    def _prepared(self) -> Operation:
+        if self._operation is None:
+            raise RuntimeError("no case was prepared")
+        return self._operation
+
+
+def _turns_beside(works: list[Callable[[], Any]], seconds: float) -> float:
+    """Turns per second of a loop in this thread while other threads repeat the works."""
+    stop = threading.Event()
+
+    def repeat(work: Callable[[], Any]) -> None:
+        while not stop.is_set():
+            work()
+
+    workers = [threading.Thread(target=repeat, args=(work,)) for work in works]
+    for thread in workers:
+        thread.start()
+    turns, started = 0, time.perf_counter()
+    while time.perf_counter() - started < seconds:
+        turns += 1
+    elapsed = time.perf_counter() - started
+    stop.set()
+    for thread in workers:
+        thread.join()
+    return turns / elapsed
+
+
+def serve(worker: Worker) -> None:
+    """Answer requests until the input ends; whatever libraries print goes to standard error."""
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            answer = {"ok": getattr(worker, request.pop("do"))(**request)}
+        except Exception as error:  # the driver reports it and goes on with the others
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        print(json.dumps(answer), file=answers)
+
+
+if __name__ == "__main__":
+    name, threads, home, scratch = sys.argv[1:]
+    serve(Worker(name, int(threads), Path(home), Path(scratch)))

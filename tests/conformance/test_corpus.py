@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+"""The conformance corpus: data sets of other implementations that must be read, malformed ones that must be refused.
+
+It lies beside the repository, where there is one; tests/data holds a small part of it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CORPUS = ROOT.parent / "shared" / "conformance"
+WARM = Path(__file__).parent / "warm"
+
+# Classes of which nothing passes yet.
+UNSUPPORTED_CLASSES = {
+    "v3/ml-dtypes",  # data types that numpy lacks
+}
+# Single data sets that cannot be read, and why.
+UNSUPPORTED = set()
+if importlib.util.find_spec("msgpack") is None:
+    UNSUPPORTED.add("v2-object-msgpack2-11x5")  # numcodecs has the codec only beside msgpack
+
+pytestmark = [
+    pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus does not lie beside this repository"),
+    pytest.mark.skipif(sys.platform == "win32", reason="the runner of the corpus forks"),
+    pytest.mark.slow,
+    pytest.mark.timeout(600),
+]
+
+
+def run_corpus(result: Path) -> dict:
+    """What the corpus' own runner says about zarrcore."""
+    path = os.pathsep.join(filter(None, [str(WARM), str(ROOT), os.environ.get("PYTHONPATH")]))
+    command = [sys.executable, "run_corpus.py", ".", "--module", "zarrcore_in_use", "-j", "2", "--json", str(result)]
+    done = subprocess.run(
+        command, cwd=CORPUS, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False
+    )
+    assert result.exists(), done.stderr[-2000:]
+    return json.loads(result.read_text())
+
+
+@pytest.fixture(scope="module")
+def outcome(tmp_path_factory: pytest.TempPathFactory) -> dict:
+    return run_corpus(tmp_path_factory.mktemp("corpus") / "result.json")
+
+
+@pytest.fixture(scope="module")
+def unsupported() -> set[str]:
+    entries = json.loads((CORPUS / "manifest.json").read_text())["entries"]
+    return UNSUPPORTED | {entry["id"] for entry in entries if entry["class"] in UNSUPPORTED_CLASSES}
+
+
+def test_everything_else_passes(outcome: dict, unsupported: set[str]) -> None:
+    failures = {
+        name: result["reasons"]
+        for name, result in outcome["results"].items()
+        if not result["passed"] and name not in unsupported
+    }
+    assert failures == {}
+
+
+def test_what_is_listed_as_unsupported_still_is(outcome: dict, unsupported: set[str]) -> None:
+    assert {name for name in unsupported if outcome["results"][name]["passed"]} == set()
+
+
+def test_nothing_was_left_out(outcome: dict, unsupported: set[str]) -> None:
+    assert outcome["total"] == len(outcome["results"]) > 1400
+    passed, total = outcome["selections"]
+    assert total > 9000
+    assert total - passed < 20 * len(unsupported)

@@ -1,0 +1,190 @@
+"""What may be written: casting, broadcasting, fields, and that nothing is written when a value is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import zarrcore
+from zarrcore.arrays.values import as_values, broadcast_values
+
+
+def make(dtype="i4", shape=(6, 4), **kwargs):
+    return zarrcore.create_array({}, shape=shape, chunks=(2,) * len(shape), dtype=dtype, **kwargs)
+
+
+@pytest.mark.parametrize(
+    "value", [np.ones((5, 4)), np.ones((6, 3)), [1, 2, 3], np.ones((2, 6, 4)), np.ones((4, 6))]
+)
+def test_wrong_shapes(engine, value):
+    array = engine(make())
+    with pytest.raises(ValueError, match="shape"):
+        array[...] = value
+    assert array.nchunks_initialized == 0
+
+
+@pytest.mark.parametrize(
+    "value", [5, [1, 2, 3, 4], [[1], [2], [3], [4], [5], [6]], np.ones((1, 6, 4), int), [[7]]]
+)
+def test_broadcasting(engine, value):
+    array = engine(make())
+    expected = np.zeros((6, 4), "i4")
+    expected[...] = value
+    array[...] = value
+    np.testing.assert_array_equal(array[...], expected)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value", "error"),
+    [
+        ("u1", 256, OverflowError),
+        ("u1", -1, OverflowError),
+        ("i1", np.array([1, 200]), OverflowError),
+        ("i8", np.array([2**63], dtype="u8"), OverflowError),
+        ("i4", 1.5, ValueError),
+        ("i4", np.nan, ValueError),
+        ("i4", np.array([1.0, np.inf]), ValueError),
+        ("i8", 2.0**63, ValueError),
+        ("i4", 1j, TypeError),
+        ("f8", 1j, TypeError),
+        ("i4", "7", TypeError),
+        ("i4", np.datetime64("2020-01-01"), TypeError),
+        ("?", 2, ValueError),
+        ("U3", np.array([1, 2]), TypeError),
+        ("i4", {"a": 1}, TypeError),
+    ],
+)
+def test_refused_values(dtype, value, error):
+    array = make(dtype, shape=(2,))
+    with pytest.raises(error):
+        array[...] = value
+    assert array.nchunks_initialized == 0
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value", "expected"),
+    [
+        ("u1", 255, 255),
+        ("i4", 3.0, 3),
+        ("i4", np.float32(-2), -2),
+        ("?", 1, True),
+        ("f4", 3, 3.0),
+        ("f2", 1.5, 1.5),
+        ("c8", 2.5, 2.5 + 0j),
+        ("U3", "abc", "abc"),
+        ("S3", b"abc", b"abc"),
+        ("M8[s]", "2020-01-02T03:04:05", np.datetime64("2020-01-02T03:04:05")),
+        ("M8[s]", np.datetime64("2020-01-02"), np.datetime64("2020-01-02")),
+        ("m8[s]", 5, np.timedelta64(5, "s")),
+        (">i4", 7, 7),
+    ],
+)
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_accepted_values(dtype, value, expected, zarr_format):
+    array = make(dtype, shape=(3,), zarr_format=zarr_format)
+    array[1:] = value
+    assert array[2] == expected
+    assert array[1].dtype.kind == np.dtype(dtype).kind
+
+
+def test_nan_bits_survive():
+    bits = np.array([0x7FC00001, 0xFFC12345, 0x7F800001], dtype="u4")
+    array = make("f4", shape=(3,))
+    array[...] = bits.view("f4")
+    np.testing.assert_array_equal(array[...].view("u4"), bits)
+
+
+RECORD = np.dtype([("a", "i4"), ("b", "f8"), ("c", "S3"), ("d", "i2", (2,))])
+
+
+@pytest.fixture(params=[2, 3])
+def records(request, engine):
+    dtype = RECORD if request.param == 2 else RECORD[["a", "b", "c"]]
+    dtype = np.dtype([(name, RECORD[name]) for name in dtype.names])
+    array = engine(zarrcore.create_array({}, shape=(7,), chunks=(3,), dtype=dtype, zarr_format=request.param))
+    values = np.zeros(7, dtype=dtype)
+    values["a"] = np.arange(7)
+    values["b"] = np.arange(7) / 2
+    values["c"] = b"xyz"
+    array[...] = values
+    return array, values
+
+
+def test_fields_are_read(records):
+    array, values = records
+    np.testing.assert_array_equal(array["a"], values["a"])
+    np.testing.assert_array_equal(array["b", 2:5], values["b"][2:5])
+    np.testing.assert_array_equal(array.oindex["a", [1, 5]], values["a"][[1, 5]])
+    np.testing.assert_array_equal(array.get_basic_selection(slice(1, 3), fields="c"), values["c"][1:3])
+    two = array["a", "c"]
+    assert two.dtype.names == ("a", "c")
+    np.testing.assert_array_equal(two["c"], values["c"])
+    np.testing.assert_array_equal(array[["a", "b"]]["b"], values["b"])
+    assert array[3].dtype == values.dtype
+    assert array["a", 3] == 3
+
+
+def test_fields_are_written(records):
+    array, values = records
+    array["a"] = 9
+    values["a"] = 9
+    array["b", ::-2] = [1, 2, 3, 4]
+    values["b"][::-2] = [1, 2, 3, 4]
+    array.vindex["c", [0, 6]] = b"q"
+    values["c"][[0, 6]] = b"q"
+    if "d" in values.dtype.names:
+        array["d"] = [4, 5]
+        values["d"] = [4, 5]
+        np.testing.assert_array_equal(array["d"], values["d"])
+    assert array[...].tobytes() == values.tobytes()
+
+
+def test_records_from_tuples(records):
+    array, values = records
+    item = (5, 2.5, b"ab", (1, 2))[: len(values.dtype.names)]
+    array[2] = item
+    values[2] = item
+    assert array[2].tobytes() == values[2].tobytes()
+
+
+@pytest.mark.parametrize("fields", ["z", ["a", "z"], 3])
+def test_unknown_fields(records, fields):
+    with pytest.raises(IndexError):
+        records[0].get_basic_selection(..., fields=fields)
+
+
+def test_fields_of_plain_data():
+    with pytest.raises(IndexError, match="no fields"):
+        make()["a"]
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_strings_of_any_length(zarr_format):
+    array = zarrcore.create_array({}, shape=(5,), chunks=(2,), dtype="string", zarr_format=zarr_format)
+    array[:3] = ["a", "", "длинная строка"]
+    array[-1] = "z\0z"
+    assert array[...].tolist() == ["a", "", "длинная строка", "", "z\0z"]
+    assert array[1:3].tolist() == ["", "длинная строка"]
+    assert array[4] == "z\0z"
+    with pytest.raises((TypeError, ValueError)):
+        array[0] = 5
+
+
+def test_bytes_of_any_length():
+    array = zarrcore.create_array({}, shape=(4,), chunks=(2,), dtype="variable_length_bytes")
+    array[0] = b"ab\0"
+    array[2:] = np.array([b"", b"\0\0"], dtype=object)
+    assert array[...].tolist() == [b"ab\0", b"", b"", b"\0\0"]
+
+
+def test_as_values_keeps_what_fits():
+    values = np.arange(4, dtype="i4")
+    assert as_values(values, np.dtype("i4")) is values
+    assert as_values([], np.dtype("i4")).shape == (0,)
+
+
+def test_broadcast_values_copies_nothing():
+    values = np.arange(3)
+    wide = broadcast_values(values, (4, 3))
+    assert wide.strides[0] == 0
+    assert np.shares_memory(wide, values)

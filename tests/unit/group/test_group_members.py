@@ -1,0 +1,321 @@
+"""Groups: members, creation, removal, attributes and consolidated metadata, in both formats and two stores."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+import zarrcore
+from zarrcore.errors import (
+    ContainsArrayError,
+    ContainsGroupError,
+    GroupNotFoundError,
+    MetadataValidationError,
+    NodeTypeValidationError,
+    ReadOnlyError,
+)
+from zarrcore.storage import LocalStore, LoggingStore, MemoryStore
+
+
+@pytest.fixture(params=["memory", "local"])
+def store(request, tmp_path):
+    return MemoryStore() if request.param == "memory" else LocalStore(tmp_path / "store")
+
+
+@pytest.fixture(params=[2, 3])
+def zarr_format(request):
+    return request.param
+
+
+@pytest.fixture
+def root(store, zarr_format):
+    """root/{a, g/{b, h/{c}}}: two levels of groups with an array in each."""
+    root = zarrcore.create_group(store, zarr_format=zarr_format, attributes={"title": "top"})
+    root.create_array("a", shape=(3,), dtype="i4")
+    root.create_group("g", attributes={"n": 1}).create_array("b", shape=(2, 2), dtype="f4")
+    root.create_array("g/h/c", shape=(), dtype="u1")
+    return root
+
+
+ALL = ["a", "g", "g/b", "g/h", "g/h/c"]
+
+
+def test_members(root):
+    assert [path for path, _ in root.members()] == ["a", "g"]
+    assert [path for path, _ in root.members(max_depth=1)] == ["a", "g", "g/b", "g/h"]
+    assert [path for path, _ in root.members(max_depth=None)] == ALL
+    assert root.nmembers(None) == 5
+    with pytest.raises(ValueError, match="max_depth"):
+        root.members(max_depth=-1)
+
+
+def test_mapping_manners(root):
+    assert list(root) == list(root.keys()) == ["a", "g"]
+    assert len(root) == 2
+    assert "a" in root
+    assert "g/h/c" in root
+    assert "x" not in root
+    assert "a/x" not in root
+    assert 3 not in root
+    assert root["g/h"].path == "g/h"
+    assert root["/g/h/"]["c"].shape == ()
+    assert root.get("x") is None
+    assert root.get("x", 5) == 5
+    with pytest.raises(KeyError, match="x"):
+        root["x"]
+    with pytest.raises((KeyError, ValueError)):
+        root["../a"]
+    with pytest.raises(KeyError):
+        root[""]
+
+
+def test_kinds(root):
+    assert list(root.array_keys()) == ["a"]
+    assert list(root.group_keys()) == ["g"]
+    assert [name for name, _ in root.arrays()] == ["a"]
+    assert [group.name for group in root.group_values()] == ["/g"]
+    assert [array.basename for array in root.array_values()] == ["a"]
+    assert root.get_array("a").dtype == np.dtype("i4")
+    assert root.get_group("g").attrs["n"] == 1
+    with pytest.raises(TypeError):
+        root.get_array("g")
+    with pytest.raises(TypeError):
+        root.get_group("a")
+    with pytest.raises(KeyError):
+        root.get_group("x")
+
+
+def test_tree(root):
+    assert repr(root.tree()).splitlines() == [
+        "/",
+        "├── a (3,) int32",
+        "└── g",
+        "    ├── b (2, 2) float32",
+        "    └── h",
+        "        └── c () uint8",
+    ]
+    assert len(repr(root.tree(level=1)).splitlines()) == 3
+    assert "only 2 nodes" in repr(root.tree(max_nodes=2))
+    assert repr(zarrcore.tree(root)) == repr(root.tree())
+
+
+def test_creating_where_something_is(root):
+    with pytest.raises(ContainsArrayError, match="'a'"):
+        root.create_group("a")
+    with pytest.raises(ContainsGroupError, match="'g'"):
+        root.create_array("g", shape=1, dtype="i4")
+    with pytest.raises(ContainsArrayError, match="'a'"):
+        root.create_array("a/b", shape=1, dtype="i4")
+    assert [path for path, _ in root.members(None)] == ALL
+    root.create_array("g", shape=1, dtype="i4", overwrite=True)
+    assert [path for path, _ in root.members(None)] == ["a", "g"]
+
+
+def test_overwriting_takes_only_the_subtree(root):
+    root.create_group("gg")
+    root.create_group("g", overwrite=True)
+    assert [path for path, _ in root.members(None)] == ["a", "g", "gg"]
+
+
+def test_require(root):
+    assert root.require_group("g").attrs["n"] == 1
+    assert [group.path for group in root.require_groups("p/q", "g")] == ["p/q", "g"]
+    with pytest.raises(ContainsArrayError):
+        root.require_group("a")
+    assert root.require_array("a", shape=3, dtype="i4").path == "a"
+    assert root.require_array("a", shape=(3,), dtype="i8").dtype == np.dtype("i4")
+    for wrong in ({"shape": 4, "dtype": "i4"}, {"shape": 3, "dtype": "i2"}):
+        with pytest.raises(TypeError):
+            root.require_array("a", **wrong)
+    with pytest.raises(TypeError):
+        root.require_array("a", shape=3, dtype="i8", exact=True)
+    with pytest.raises(ContainsGroupError):
+        root.require_array("g", shape=3)
+    assert root.require_array("new", shape=3).dtype == np.dtype("f8")
+
+
+def test_delete(root):
+    del root["g/h"]
+    assert [path for path, _ in root.members(None)] == ["a", "g", "g/b"]
+    del root["a"]
+    with pytest.raises(KeyError):
+        del root["a"]
+    assert list(root) == ["g"]
+
+
+def test_move(root):
+    root["g/b"][...] = 5
+    root.move("g", "p/q")
+    assert [path for path, _ in root.members(None)] == ["a", "p", "p/q", "p/q/b", "p/q/h", "p/q/h/c"]
+    assert (root["p/q/b"][...] == 5).all()
+    with pytest.raises(KeyError):
+        root.move("g", "z")
+    with pytest.raises(ContainsArrayError):
+        root.move("p", "a")
+    with pytest.raises(ValueError, match="lies in it"):
+        root.move("p", "p/r")
+
+
+def test_filled_arrays(root):
+    assert (root.zeros(name="z", shape=3)[...] == 0).all()
+    assert (root.ones(name="o", shape=3, dtype="i2")[...] == 1).all()
+    assert (root.full(name="f", shape=3, fill_value=4)[...] == 4).all()
+    assert root.empty(name="e", shape=3).metadata.zarr_format == root.metadata.zarr_format
+    assert root.zeros_like(name="zl", data=root["a"]).dtype == np.dtype("i4")
+    assert (root.ones_like(name="ol", data=np.zeros((2, 2)))[...] == 1).all()
+    assert (root.full_like(name="fl", data=root["a"], fill_value=7)[...] == 7).all()
+    assert root.empty_like(name="el", data=root["a"]).shape == (3,)
+
+
+def test_assigning_an_array(root):
+    root["new/values"] = np.arange(4)
+    assert root["new/values"][...].tolist() == [0, 1, 2, 3]
+    with pytest.raises(ContainsArrayError):
+        root["new/values"] = np.arange(5)
+
+
+def test_attributes(root, store, zarr_format):
+    root.attrs["x"] = [1, {"y": None}]
+    root.attrs.update(z=2, title="new")
+    assert root.attrs.asdict() == {"title": "new", "x": [1, {"y": None}], "z": 2}
+    again = zarrcore.open_group(store, mode="r+", zarr_format=zarr_format)
+    assert dict(again.attrs) == root.attrs.asdict()
+    del again.attrs["x"]
+    again.attrs.pop("z")
+    again.update_attributes({"w": 1})
+    assert dict(zarrcore.open_group(store, mode="r").attrs) == {"title": "new", "w": 1}
+    again.attrs.put({"only": 1})
+    assert dict(zarrcore.open_group(store, mode="r").attrs) == {"only": 1}
+    again.attrs.clear()
+    assert dict(zarrcore.open_group(store, mode="r").attrs) == {}
+    assert "a" in zarrcore.open_group(store, mode="r")
+
+
+@pytest.mark.parametrize("value", [float("nan"), object(), {1: 2}, b"x", {"a": float("inf")}])
+def test_what_json_cannot_hold(root, value):
+    for node in (root, root["a"]):
+        before = dict(node.attrs)
+        with pytest.raises((TypeError, ValueError)):
+            node.attrs["x"] = value
+        assert dict(node.attrs) == before
+
+
+def test_read_only(root, store):
+    group = zarrcore.open_group(store, mode="r")
+    for write in (
+        lambda: group.create_group("n"),
+        lambda: group.create_array("n", shape=1, dtype="i4"),
+        lambda: group.attrs.update(a=1),
+        lambda: group.__delitem__("a"),
+        lambda: group.move("a", "b"),
+    ):
+        with pytest.raises(ReadOnlyError):
+            write()
+
+
+def test_consolidated(root, store, zarr_format):
+    root["g/b"].attrs["unit"] = "m"
+    consolidated = zarrcore.consolidate_metadata(store)
+    assert [path for path, _ in consolidated.members(None)] == ALL
+    counting = LoggingStore(store)
+    group = zarrcore.open_consolidated(counting, mode="r")
+    reads = counting.counter["get"] + counting.counter["get_many"] + counting.counter["get_partial_values"]
+    assert [path for path, _ in group.members(None)] == ALL
+    assert group["g/b"].attrs["unit"] == "m"
+    assert [path for path, _ in group["g"].members(None)] == ["b", "h", "h/c"]
+    assert "x" not in group
+    after = counting.counter["get"] + counting.counter["get_many"] + counting.counter["get_partial_values"]
+    assert after == reads
+    assert zarrcore.open_group(store, mode="r").metadata.consolidated_metadata is not None
+    plain = zarrcore.open_group(store, mode="r", use_consolidated=False)
+    assert plain.metadata.consolidated_metadata is None
+
+
+def test_consolidated_metadata_follows_deletion(root, store):
+    zarrcore.consolidate_metadata(store)
+    group = zarrcore.open_group(store)
+    del group["g"]
+    assert [path for path, _ in group.members(None)] == ["a"]
+    assert [path for path, _ in zarrcore.open_group(store, mode="r").members(None)] == ["a"]
+
+
+def test_consolidated_metadata_that_is_missing(root, store):
+    with pytest.raises(ValueError, match="consolidated"):
+        zarrcore.open_consolidated(store)
+
+
+def test_a_broken_member_is_no_missing_member(zarr_format):
+    values = {}
+    root = zarrcore.create_group(values, zarr_format=zarr_format)
+    root.create_array("a", shape=(3,), dtype="i4")
+    name = "a/zarr.json" if zarr_format == 3 else "a/.zarray"
+    values[name] = b"{"
+    for use in (lambda: root["a"], lambda: root.members(), lambda: list(root), lambda: "a" in root):
+        with pytest.raises(MetadataValidationError, match=name):
+            use()
+
+
+def test_other_keys_are_no_members(root, store):
+    store.set("notes.txt", b"hello")
+    store.set("junk/data", b"hello")
+    assert list(root) == ["a", "g"]
+
+
+def test_hierarchies(store):
+    template = zarrcore.create_array({}, shape=(4,), dtype="i4").metadata
+    group = zarrcore.create_group({}).metadata
+    nodes = {"": group, "x/y": template, "z": group}
+    made = dict(zarrcore.create_hierarchy(store=store, nodes=nodes))
+    assert set(made) == {"", "x/y", "z"}
+    root = zarrcore.open_group(store, mode="r+")
+    assert [path for path, _ in root.members(None)] == ["x", "x/y", "z"]
+    assert dict(root.create_hierarchy({"w/v": template}))["w/v"].path == "w/v"
+    with pytest.raises(ValueError, match="below the array"):
+        list(root.create_hierarchy({"p": template, "p/q": template}))
+    with pytest.raises(ContainsArrayError):
+        list(root.create_hierarchy({"w/v": template}))
+
+
+def test_info(root):
+    text = repr(root.info)
+    assert "Group" in text
+    assert root.info_complete()["No. members"] == 5
+    array = repr(root["a"].info_complete())
+    assert "Chunks Initialized" in array
+    assert "int32" in array.lower()
+
+
+def test_pickle(tmp_path):
+    root = zarrcore.create_group(tmp_path)
+    root.create_array("a", data=np.arange(5))
+    copy = pickle.loads(pickle.dumps(root))
+    assert copy == root
+    array = pickle.loads(pickle.dumps(root["a"]))
+    assert array == root["a"]
+    assert array[...].tolist() == [0, 1, 2, 3, 4]
+
+
+def test_opening_the_wrong_kind(root, store):
+    with pytest.raises(NodeTypeValidationError):
+        zarrcore.open_array(store, mode="r")
+    with pytest.raises(NodeTypeValidationError):
+        zarrcore.open_group(store, path="a", mode="r")
+    with pytest.raises(GroupNotFoundError):
+        zarrcore.open_group(store, path="nothing", mode="r")
+
+
+def test_attributes_are_one_write(zarr_format):
+    store = LoggingStore(MemoryStore())
+    group = zarrcore.create_group(store, zarr_format=zarr_format)
+    before = store.counter["set"]
+    group.attrs.update({str(n): n for n in range(20)})
+    assert store.counter["set"] - before == (1 if zarr_format == 3 else 2)
+
+
+def test_documents_are_json(root, store, zarr_format):
+    name = "zarr.json" if zarr_format == 3 else ".zattrs"
+    document = json.loads(bytes(store.get(name)))
+    assert (document["attributes"] if zarr_format == 3 else document) == {"title": "top"}

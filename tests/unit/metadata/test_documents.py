@@ -1,0 +1,103 @@
+"""JSON documents: strict parsing, valid output."""
+
+from __future__ import annotations
+
+import enum
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from zarrcore.config import config
+from zarrcore.errors import MetadataValidationError
+from zarrcore.metadata.documents import dump_document, load_document, parse_attributes
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "foo/zarr.json: not valid JSON"),
+        (b'{"a": 1', "not valid JSON"),
+        (b'{"a": 1,}', "not valid JSON"),
+        (b"{} x", "not valid JSON"),
+        (b'{"a": "\xff"}', "not UTF-8"),
+        ('{"a": 1}'.encode("utf-16"), "not UTF-8"),
+        (b'{"a": 1, "b": 2, "a": 3}', 'the name "a" stands twice'),
+        (b'{"x": {"b": 1, "b": 1}}', 'the name "b" stands twice'),
+        (b"[" * 200_000, "nested too deeply|not valid JSON"),
+        (b'{"a": ' * 200_000, "nested too deeply|not valid JSON"),
+        (b'{"a": ' + b"9" * 5000 + b"}", "not valid JSON"),
+        (b"[]", r"expected a JSON object, got \[\]"),
+        (b"null", "expected a JSON object, got null"),
+        (b"3", "expected a JSON object, got 3"),
+    ],
+)
+def test_what_is_no_document(data: bytes, reason: str) -> None:
+    with pytest.raises(MetadataValidationError, match=reason) as caught:
+        load_document(data, where="foo/zarr.json")
+    assert caught.value.key == "foo/zarr.json"
+
+
+def test_what_is_one() -> None:
+    assert load_document(b'\xef\xbb\xbf{"a": "\xc3\xa9"}', where="x") == {"a": "é"}
+    assert load_document(memoryview(b' {"a": [1, 2.5, null]}\n'), where="x") == {"a": [1, 2.5, None]}
+    assert math.isnan(load_document(b'{"a": NaN}', where="x")["a"])
+
+
+def test_output_is_json() -> None:
+    document = {"b": [1, {"c": "é\ud800"}], "a": None}
+    data = dump_document(document, where="zarr.json")
+    assert data.isascii()
+    assert json.loads(data) == document
+    assert list(json.loads(data)) == ["b", "a"]
+
+
+def test_indentation_is_configured() -> None:
+    with config.set({"json_indent": None}):
+        assert dump_document({"a": [1]}, where="x") == b'{"a": [1]}'
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_numbers_that_json_has_not(value: float) -> None:
+    with pytest.raises(
+        MetadataValidationError, match=r"\.zattrs: a\[1\]\.b: JSON has no number|a.*JSON has no number"
+    ):
+        dump_document({"a": [0, {"b": value}]}, where=".zattrs")
+
+
+class Unit(str, enum.Enum):
+    metre = "m"
+
+
+def test_attributes_become_plain_values() -> None:
+    given: dict[str, Any] = {
+        "tuple": (1, [2, (3,)]),
+        "numpy": [np.int64(5), np.float32(1.5), np.bool_(True), np.float64(2.5)],
+        "enum": Unit.metre,
+        "nested": {"a": None},
+    }
+    found = parse_attributes(given)
+    assert found == {"tuple": [1, [2, [3]]], "numpy": [5, 1.5, True, 2.5], "enum": "m", "nested": {"a": None}}
+    assert [type(item) for item in found["numpy"]] == [int, float, bool, float]
+    assert type(found["enum"]) is str
+    assert parse_attributes(None) == {}
+
+
+@pytest.mark.parametrize(
+    ("attributes", "error"),
+    [
+        ({"a": {1, 2}}, TypeError),
+        ({"a": [object()]}, TypeError),
+        ({"a": np.zeros(3)}, TypeError),
+        ({"a": b"bytes"}, TypeError),
+        ({1: "a"}, TypeError),
+        ({"a": {2: "b"}}, TypeError),
+        ([1], MetadataValidationError),
+        ("x", MetadataValidationError),
+    ],
+)
+def test_attributes_that_json_cannot_hold(attributes: Any, error: type[Exception]) -> None:
+    with pytest.raises(error, match="attributes"):
+        parse_attributes(attributes)

@@ -1,0 +1,464 @@
+# Arrays: selections in, calls of the engine, exceptions out.
+
+cdef cnp.ndarray _int64(object values):
+    return np.ascontiguousarray(values, dtype=np.int64)
+
+
+cdef class NativeArray:
+    """An array as the engine sees it: what is fixed once the array has been opened, compiled.
+
+    Parameters
+    ----------
+    source : LocalSource, MemorySource or StoreSource
+        Where its chunks are.
+    prefix : str
+        What all keys of its chunks begin with: ``""`` or ``"foo/bar/"``.
+    shape : tuple of int
+        Shape of the array.
+    chunks : tuple
+        For each dimension the length of its chunks, or a tuple of the lengths of all of them (rectilinear grid).
+    key_encoding : tuple of str
+        ``("default", separator)`` or ``("v2", separator)``.
+    chain : Chain
+        How chunks are encoded.
+    dtype : numpy.dtype
+        Of the elements in memory; its item size is the chain's.
+    fill : bytes or None
+        One element, for chunks that are absent.  None: zero bytes.
+    path : str
+        The array's path, for messages.
+    missing_is_error : bool
+        Reading a chunk that is absent raises ChunkNotFoundError.
+
+    Notes
+    -----
+    Immutable; any number of threads may use it at once.  All methods release the GIL while they work.
+    """
+
+    cdef zc_array c
+    cdef readonly object source
+    cdef readonly Chain chain
+    cdef readonly cnp.dtype dtype
+    cdef readonly tuple shape
+    cdef readonly str path
+    cdef bytes prefix
+    cdef bytes fill
+    cdef list edges
+
+    def __init__(self, source, prefix, *, shape, chunks, key_encoding=("default", "/"), Chain chain not None, dtype,
+                 fill=None, path="", missing_is_error=False):
+        cdef Py_ssize_t d
+        cdef const char *separator
+        self.dtype = np.dtype(dtype)
+        self.shape = tuple(int(n) for n in shape)
+        self.chain = chain
+        self.source = source
+        self.path = path
+        self.prefix = prefix.encode()
+        self.fill = bytes(self.dtype.itemsize) if fill is None else bytes(fill)
+        self._check(chunks, key_encoding)
+        self.c.ndim = <int>len(self.shape)
+        self.c.chain = &chain.c
+        self.c.fill = <const void *>PyBytes_AS_STRING(self.fill)
+        self.c.prefix = PyBytes_AS_STRING(self.prefix)
+        self.c.prefix_len = len(self.prefix)
+        self.c.missing_is_error = missing_is_error
+        self.c.keys.v2 = key_encoding[0] == "v2"
+        self.c.keys.separator = <char>ord(key_encoding[1])
+        self.edges = []
+        for d in range(self.c.ndim):
+            self._set_axis(d, self.shape[d], chunks[d])
+
+    cdef int _check(self, chunks, key_encoding) except -1:
+        ndim = len(self.shape)
+        if ndim > ZC_MAX_DIMS:
+            raise ValueError(f"shape: the engine handles up to {ZC_MAX_DIMS} dimensions, got {ndim}")
+        if any(n < 0 for n in self.shape):
+            raise ValueError(f"shape: expected lengths of 0 or more, got {self.shape}")
+        if len(chunks) != ndim:
+            raise ValueError(f"chunks: expected {ndim} entries, got {len(chunks)}")
+        if self.dtype.itemsize != self.chain.itemsize:
+            raise ValueError(f"dtype: {self.dtype} has items of {self.dtype.itemsize} bytes, the chain of {self.chain.itemsize}")
+        if len(self.fill) != self.dtype.itemsize:
+            raise ValueError(f"fill: expected {self.dtype.itemsize} bytes, got {len(self.fill)}")
+        if self.chain.order is not None and len(self.chain.order) != ndim:
+            raise ValueError(f"chain: its order {self.chain.order} is not one of {ndim} dimensions")
+        if self.chain.shard is not None and len(self.chain.shard.inner_shape) != ndim:
+            raise ValueError(f"chain: its inner chunks {self.chain.shard.inner_shape} have not {ndim} dimensions")
+        if key_encoding[0] not in ("default", "v2") or key_encoding[1] not in (".", "/"):
+            raise ValueError(f"key_encoding: expected 'default' or 'v2' with '.' or '/', got {key_encoding}")
+        if type(self.source) not in (LocalSource, MemorySource, StoreSource):
+            raise TypeError(f"source: expected a source of this module, got {type(self.source).__name__}")
+        return 0
+
+    cdef int _set_axis(self, Py_ssize_t d, length, chunk) except -1:
+        cdef cnp.ndarray edges
+        self.c.grid[d].length = length
+        self.c.grid[d].edges = NULL
+        if isinstance(chunk, tuple):
+            edges = np.zeros(len(chunk) + 1, dtype=np.int64)
+            np.cumsum(_int64(chunk), out=edges[1:])
+            if any(n < 1 for n in chunk) or edges[-1] < length:
+                raise ValueError(f"chunks[{d}]: lengths {chunk} do not cover {length} elements")
+            self.edges.append(edges)
+            self.c.grid[d].edges = <const int64_t *>cnp.PyArray_DATA(edges)
+            self.c.grid[d].n_edges = len(chunk)
+            self.c.grid[d].chunk = chunk[0] if chunk else 1
+        else:
+            if chunk < 1:
+                raise ValueError(f"chunks[{d}]: expected 1 or more, got {chunk}")
+            self.c.grid[d].chunk = chunk
+        return 0
+
+    def chunk_key(self, chunk) -> str:
+        """The store key of a chunk."""
+        cdef int64_t coordinates[64]
+        for i in range(self.c.ndim):
+            coordinates[i] = chunk[i]
+        return self._key(coordinates)
+
+    cdef str _key(self, const int64_t *chunk):
+        cdef bytes buffer = PyBytes_FromStringAndSize(NULL, zc_chunk_key_size(&self.c))
+        zc_chunk_key(&self.c, chunk, PyBytes_AS_STRING(buffer))
+        return (<bytes>PyBytes_AS_STRING(buffer)).decode()
+
+    # ---- calls
+
+    cdef int _run(self, zc_part *part, int threads, bint write, bint write_empty) except -1:
+        """Run one call of the engine and raise what went wrong."""
+        cdef zc_call call
+        cdef zc_store store
+        cdef zc_local local
+        cdef zc_fault fault
+        cdef zc_error err
+        cdef zc_status status
+        cdef _Session session = _Session.__new__(_Session)
+
+        session.source = self.source
+        _open_store(session, &local, &store)
+        call.array = &self.c
+        call.store = &store
+        call.part = part
+        call.threads = threads
+        call.write_empty = write_empty
+        call.poll = _poll
+        call.poll_arg = <void *>session
+        zc_error_clear(&err)
+        with nogil:
+            if write:
+                status = zc_write(&call, &fault, &err)
+            else:
+                status = zc_read(&call, &fault, &err)
+        if status != ZC_OK:
+            self._raise(status, &fault, &err, session.error, write)
+        elif session.error is not None:
+            raise session.error
+        return 0
+
+    cdef int _raise(self, zc_status status, const zc_fault *fault, const zc_error *err, object cause,
+                    bint write) except -1:
+        """Turn a failure into the exception that names its place."""
+        if cause is not None and not isinstance(cause, Exception):
+            raise cause                       # KeyboardInterrupt and its like
+        place = {"array": self.path or "/"}
+        if fault.in_chunk:
+            place["chunk"] = tuple(fault.chunk[d] for d in range(self.c.ndim))
+            place["key"] = self._key(fault.chunk)
+        if err.in_shard and self.chain.shard is not None:
+            place["inner_chunk"] = self._inner_chunk(fault, err.inner_chunk)
+            if not write:
+                place["byte_range"] = (err.offset, err.nbytes)
+        if err.codec[0]:
+            place["codec"] = (<bytes>err.codec).decode("utf-8", "replace")
+        reason = (<bytes>err.message).decode("utf-8", "replace")
+        if status == ZC_ERR_MISSING:
+            raise errors.ChunkNotFoundError(str(errors.ChunkError(reason, **place)))
+        if cause is not None:
+            raise errors.ChunkIOError(f"{type(cause).__name__}: {cause}", **place) from cause
+        if status == ZC_ERR_IO:
+            error = errors.ChunkIOError(reason, **place)
+            error.errno = err.sys_errno
+            raise error
+        if status == ZC_ERR_CHECKSUM:
+            raise errors.ChecksumError(reason, **place)
+        if status == ZC_ERR_MEMORY:
+            raise errors.ChunkMemoryError(reason or "out of memory", **place)
+        if status == ZC_ERR_ENCODE:
+            raise errors.ChunkEncodeError(reason, **place)
+        raise errors.ChunkDecodeError(reason, **place)
+
+    cdef object _inner_chunk(self, const zc_fault *fault, uint64_t number):
+        """Coordinates of an inner chunk, in the array's order of dimensions, from its number in the shard."""
+        cdef int d
+        order = self.chain.order or tuple(range(self.c.ndim))
+        coordinates = [0] * self.c.ndim
+        for d in reversed(range(self.c.ndim)):
+            axis = order[d]
+            if self.c.grid[axis].edges == NULL:
+                length = self.c.grid[axis].chunk
+            else:
+                length = self.c.grid[axis].edges[fault.chunk[axis] + 1] - self.c.grid[axis].edges[fault.chunk[axis]]
+            number, coordinates[axis] = divmod(number, length // self.chain.shard.inner_shape[d])
+        return tuple(coordinates)
+
+    cdef int _threads(self, threads) except -1:
+        cdef int n = 0 if threads is None else threads
+        if n < 0:
+            raise ValueError(f"threads: expected 1 or more (0: the default), got {threads}")
+        return n
+
+    cdef int _check_memory(self, cnp.ndarray array, str name, Py_ssize_t ndim) except -1:
+        if cnp.PyArray_NDIM(array) != ndim:
+            raise ValueError(f"{name}: expected {ndim} dimensions, got {array.ndim}")
+        dtype = array.dtype
+        if dtype is not self.dtype and dtype != self.dtype:
+            raise ValueError(f"{name}: expected dtype {self.dtype}, got {dtype}")
+        return 0
+
+    cdef list _set_region(self, zc_part *part, dims, cnp.ndarray array):
+        """Describe the selection `dims` of this array and its place in `array`; returns what must stay alive."""
+        cdef list kept = []
+        cdef int d
+        cdef int64_t start, step, count, length, stride
+        cdef cnp.ndarray index, place
+
+        if len(dims) != self.c.ndim:
+            raise ValueError(f"dims: expected {self.c.ndim} entries, got {len(dims)}")
+        part.ndim = self.c.ndim
+        part.points = NULL
+        part.memory = <char *>cnp.PyArray_DATA(array)
+        for d in range(self.c.ndim):
+            entry = dims[d]
+            length = self.c.grid[d].length
+            stride = cnp.PyArray_STRIDE(array, d)
+            if isinstance(entry, tuple):
+                start, step, count = entry
+                if count != cnp.PyArray_DIM(array, d):
+                    raise ValueError(f"dims[{d}] selects {count} elements, the memory has {array.shape[d]}")
+                if count > 0 and not (0 <= start < length and 0 <= start + (count - 1) * step < length):
+                    raise errors.BoundsCheckError(f"dims[{d}]: {entry} leaves the {length} elements of the dimension")
+                _set_axis_slice(part, d, start, step, count, stride)
+                continue
+            index = _int64(entry)
+            if cnp.PyArray_NDIM(index) != 1 or cnp.PyArray_DIM(index, 0) != cnp.PyArray_DIM(array, d):
+                raise ValueError(f"dims[{d}] selects {index.size} elements, the memory has {array.shape[d]}")
+            count = cnp.PyArray_DIM(index, 0)
+            if count and not (0 <= index.min() and index.max() < length):
+                raise errors.BoundsCheckError(f"dims[{d}]: indices leave the {length} elements of the dimension")
+            if count > 1 and (index[1:] < index[:-1]).any():
+                place = _int64(np.argsort(index, kind="stable"))
+                index = index[place]
+            else:
+                place = np.arange(count, dtype=np.int64)
+            kept += [index, place]
+            part.axis[d].start = 0
+            part.axis[d].step = 1
+            part.axis[d].count = count
+            part.axis[d].stride = stride
+            part.axis[d].index = <const int64_t *>cnp.PyArray_DATA(index)
+            part.axis[d].place = <const int64_t *>cnp.PyArray_DATA(place)
+        return kept
+
+    def read(self, dims, cnp.ndarray out not None, threads=0) -> None:
+        """Read a region into `out`.
+
+        Parameters
+        ----------
+        dims : sequence
+            For each dimension ``(start, step, count)``, where element k of `out` is element ``start + k * step`` of
+            the array, or an array of int64 indices.  Nothing is wrapped round or clipped.
+        out : numpy.ndarray
+            Of this dtype and of the shape that `dims` selects; any strides.
+        threads : int
+            Most threads to use; 0: the default.
+
+        Raises
+        ------
+        ChunkError
+            If a chunk that is present could not be read.
+        """
+        cdef zc_part part
+        self._check_memory(out, "out", self.c.ndim)
+        if not cnp.PyArray_ISWRITEABLE(out):
+            raise ValueError("out: is read-only")
+        kept = self._set_region(&part, dims, out)
+        if cnp.PyArray_SIZE(out):
+            self._run(&part, self._threads(threads), False, False)
+
+    def write(self, dims, cnp.ndarray value not None, threads=0, write_empty=False) -> None:
+        """Write `value` to a region; parameters as of :meth:`read`.
+
+        Parameters
+        ----------
+        write_empty : bool
+            Store chunks that hold nothing but the fill value, instead of removing them.
+        """
+        cdef zc_part part
+        self._check_memory(value, "value", self.c.ndim)
+        kept = self._set_region(&part, dims, value)
+        if cnp.PyArray_SIZE(value):
+            self._run(&part, self._threads(threads), True, write_empty)
+
+    cdef list _set_points(self, zc_part *part, coords, cnp.ndarray array):
+        cdef list kept = []
+        cdef int d
+        cdef cnp.ndarray index, points
+        cdef int64_t n = cnp.PyArray_DIM(array, 0)
+
+        if len(coords) != self.c.ndim or self.c.ndim == 0:
+            raise ValueError(f"coords: expected {max(self.c.ndim, 1)} arrays, got {len(coords)}")
+        part.ndim = self.c.ndim
+        part.memory = <char *>cnp.PyArray_DATA(array)
+        part.point_stride = cnp.PyArray_STRIDE(array, 0)
+        for d in range(self.c.ndim):
+            index = _int64(coords[d])
+            if cnp.PyArray_NDIM(index) != 1 or cnp.PyArray_DIM(index, 0) != n:
+                raise ValueError(f"coords[{d}]: expected {n} indices, got {index.size}")
+            if n and not (0 <= index.min() and index.max() < self.c.grid[d].length):
+                raise errors.BoundsCheckError(
+                    f"coords[{d}]: indices leave the {self.c.grid[d].length} elements of the dimension")
+            kept.append(index)
+            part.axis[d].start = 0
+            part.axis[d].step = 1
+            part.axis[d].count = n
+            part.axis[d].stride = 0
+            part.axis[d].index = <const int64_t *>cnp.PyArray_DATA(index)
+            part.axis[d].place = NULL
+        points = np.arange(n, dtype=np.int64)
+        kept.append(points)
+        part.points = <const int64_t *>cnp.PyArray_DATA(points)
+        part.n_points = n
+        return kept
+
+    def read_points(self, coords, cnp.ndarray out not None, threads=0) -> None:
+        """Read single elements.
+
+        Parameters
+        ----------
+        coords : sequence of numpy.ndarray
+            For each dimension the int64 indices of all n elements.
+        out : numpy.ndarray
+            Of this dtype, shape (n,).
+        threads : int
+            Most threads to use; 0: the default.
+        """
+        cdef zc_part part
+        self._check_memory(out, "out", 1)
+        if not cnp.PyArray_ISWRITEABLE(out):
+            raise ValueError("out: is read-only")
+        kept = self._set_points(&part, coords, out)
+        if part.n_points:
+            self._run(&part, self._threads(threads), False, False)
+
+    def write_points(self, coords, cnp.ndarray value not None, threads=0, write_empty=False) -> None:
+        """Write single elements; of several values for one element the last one stays."""
+        cdef zc_part part
+        self._check_memory(value, "value", 1)
+        kept = self._set_points(&part, coords, value)
+        if part.n_points:
+            self._run(&part, self._threads(threads), True, write_empty)
+
+    def get(self, key, threads=0):
+        """Read a basic selection: integers, slices with any step, Ellipsis.
+
+        Returns
+        -------
+        numpy.ndarray, scalar or NotImplemented
+            NotImplemented for every other kind of selection, and for one that is out of bounds.
+        """
+        cdef zc_part part
+        cdef cnp.npy_intp shape[64]
+        cdef int axis_of[64]
+        cdef int result_ndim = 0, d
+        cdef bint scalar = True
+        cdef cnp.ndarray out
+        cdef tuple entries = key if type(key) is tuple else (key,)
+
+        if not self._parse(entries, &part, shape, axis_of, &result_ndim, &scalar):
+            return NotImplemented
+        Py_INCREF(self.dtype)                 # the new array takes over one reference
+        out = PyArray_NewFromDescr(cnp.ndarray, self.dtype, result_ndim, shape, NULL, NULL, 0, None)
+        if cnp.PyArray_SIZE(out):
+            part.memory = <char *>cnp.PyArray_DATA(out)
+            for d in range(self.c.ndim):
+                if axis_of[d] >= 0:
+                    _set_axis_slice(&part, d, part.axis[d].start, part.axis[d].step, part.axis[d].count,
+                                    cnp.PyArray_STRIDE(out, axis_of[d]))
+            self._run(&part, self._threads(threads), False, False)
+        return out[()] if scalar else out
+
+    cdef bint _parse(self, tuple entries, zc_part *part, cnp.npy_intp *shape, int *axis_of, int *result_ndim,
+                     bint *scalar) except -1:
+        """Take a basic selection apart; False if it is none.  Axes keep the signs of their steps."""
+        cdef Py_ssize_t start, stop, step, length, n = len(entries), i
+        cdef int d = 0, skipped
+        cdef bint ellipsis = False
+
+        part.ndim = self.c.ndim
+        part.points = NULL
+        for i in range(n):
+            entry = entries[i]
+            if entry is Ellipsis:
+                if ellipsis:
+                    return False
+                ellipsis = True
+                scalar[0] = False
+                skipped = self.c.ndim - <int>(n - 1)
+                if skipped < 0:
+                    return False
+                while skipped > 0:
+                    self._whole_axis(part, shape, axis_of, result_ndim, d)
+                    d += 1
+                    skipped -= 1
+                continue
+            if d >= self.c.ndim:
+                return False
+            length = self.c.grid[d].length
+            if PySlice_Check(entry):
+                PySlice_Unpack(entry, &start, &stop, &step)
+                part.axis[d].count = PySlice_AdjustIndices(length, &start, &stop, step)
+                part.axis[d].start = start
+                part.axis[d].step = step
+                axis_of[d] = result_ndim[0]
+                shape[result_ndim[0]] = part.axis[d].count
+                result_ndim[0] += 1
+            elif PyLong_CheckExact(entry) or isinstance(entry, np.integer):
+                start = PyNumber_AsSsize_t(entry, IndexError)
+                if start < 0:
+                    start += length
+                if start < 0 or start >= length:
+                    return False
+                _set_axis_slice(part, d, start, 1, 1, 0)
+                axis_of[d] = -1
+            else:
+                return False
+            d += 1
+        while d < self.c.ndim:
+            self._whole_axis(part, shape, axis_of, result_ndim, d)
+            d += 1
+        if result_ndim[0] > 0:
+            scalar[0] = False
+        return True
+
+    cdef void _whole_axis(self, zc_part *part, cnp.npy_intp *shape, int *axis_of, int *result_ndim, int d) noexcept:
+        part.axis[d].start = 0
+        part.axis[d].step = 1
+        part.axis[d].count = self.c.grid[d].length
+        axis_of[d] = result_ndim[0]
+        shape[result_ndim[0]] = self.c.grid[d].length
+        result_ndim[0] += 1
+
+
+cdef void _set_axis_slice(zc_part *part, int d, int64_t start, int64_t step, int64_t count, int64_t stride) noexcept:
+    """Set one axis; a negative step is turned round, for the engine counts upwards."""
+    if step < 0 and count > 0:
+        start += (count - 1) * step
+        part.memory += (count - 1) * stride
+        stride = -stride
+        step = -step
+    part.axis[d].index = NULL
+    part.axis[d].place = NULL
+    part.axis[d].start = start
+    part.axis[d].step = step if count > 1 else 1
+    part.axis[d].count = count
+    part.axis[d].stride = stride

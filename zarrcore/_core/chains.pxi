@@ -1,0 +1,265 @@
+# Codec chains, and single codecs for Python code.
+
+_BLOSC_COMPRESSORS = ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd")
+
+
+cdef int _configure(zc_codec *codec, str name, dict config) except -1:
+    """Set up one bytes -> bytes codec."""
+    cdef bytes encoded = name.encode()
+    cdef object key
+    if not zc_codec_init(codec, encoded):
+        raise errors.UnknownCodecError(f"the chunk engine has no codec {name!r}")
+    for key, value in config.items():
+        if key == "level" or key == "acceleration" or key == "clevel":
+            codec.level = value
+        elif key == "checksum":
+            codec.checksum = bool(value)
+        elif key == "location":
+            codec.at_start = value == "start"
+        elif key == "cname":
+            codec.blosc.compressor = <zc_blosc_compressor><int>_BLOSC_COMPRESSORS.index(value)
+        elif key == "shuffle":
+            codec.blosc.shuffle = <zc_blosc_shuffle><int>value
+        elif key == "typesize":
+            codec.blosc.typesize = value
+        elif key == "blocksize":
+            codec.blosc.blocksize = value
+        else:
+            raise TypeError(f"codec {name!r} of the chunk engine has no option {key!r}")
+    return 0
+
+
+cdef class Shard:
+    """The sharding part of a codec chain.
+
+    Parameters
+    ----------
+    inner_shape : tuple of int
+        Shape of the inner chunks, in the order of the dimensions in which shards are stored.
+    inner, index : Chain
+        The chains of inner chunks and of the index (items of 8 bytes).
+    index_location : {"end", "start"}
+        Where in the shard the index lies.
+    """
+
+    cdef readonly tuple inner_shape
+    cdef readonly Chain inner
+    cdef readonly Chain index
+    cdef readonly str index_location
+
+    def __init__(self, inner_shape, Chain inner not None, Chain index not None, index_location="end"):
+        if index_location not in ("start", "end"):
+            raise ValueError(f"index_location: expected 'start' or 'end', got {index_location!r}")
+        self.inner_shape = tuple(int(n) for n in inner_shape)
+        if len(self.inner_shape) > ZC_MAX_DIMS or any(n < 1 for n in self.inner_shape):
+            raise ValueError(f"inner_shape: expected up to {ZC_MAX_DIMS} lengths of 1 or more, got {inner_shape}")
+        self.inner = inner
+        self.index = index
+        self.index_location = index_location
+
+
+cdef class Chain:
+    """A codec chain, compiled for the engine.  Immutable.
+
+    Parameters
+    ----------
+    itemsize : int
+        Bytes of one element.
+    swap : int or tuple of (offset, word, count)
+        What differs in byte order between memory and stored form: all words of that size (2, 4 or 8; 0: nothing), or
+        runs of words inside of an element.
+    order : tuple of int, optional
+        Stored dimension ``i`` is dimension ``order[i]`` of the chunk (zarr v3 "transpose").  None: C order.
+    stages : sequence of (name, configuration)
+        The bytes -> bytes codecs in the order of encoding.
+    shard : Shard, optional
+        Chunks are shards.
+    """
+
+    cdef zc_chain c
+    cdef zc_swap_field *fields
+    cdef readonly Shard shard
+    cdef readonly tuple order
+    cdef readonly tuple stages
+
+    def __cinit__(self):
+        memset(&self.c, 0, sizeof(self.c))
+        self.fields = NULL
+
+    def __dealloc__(self):
+        free(self.fields)
+
+    def __init__(self, itemsize, *, swap=0, order=None, stages=(), shard=None):
+        if itemsize < 1:
+            raise ValueError(f"itemsize: expected 1 or more, got {itemsize}")
+        if self.c.item.size != 0:
+            raise RuntimeError("a Chain is immutable")
+        self.c.item.size = itemsize
+        self._set_swap(swap)
+        if order is not None:
+            self._set_order(tuple(int(axis) for axis in order))
+        self.stages = tuple(stages)
+        if len(self.stages) > ZC_MAX_STAGES:
+            raise ValueError(f"more than {ZC_MAX_STAGES} bytes -> bytes codecs in one chain")
+        for i, (name, config) in enumerate(self.stages):
+            _configure(&self.c.stages[i], name, dict(config))
+        self.c.n_stages = <int>len(self.stages)
+        if shard is not None:
+            self._set_shard(shard)
+
+    cdef int _set_swap(self, swap) except -1:
+        cdef size_t i
+        if isinstance(swap, int):
+            if swap not in (0, 2, 4, 8) or (swap and self.c.item.size % <size_t>swap):
+                raise ValueError(f"swap: expected 0, 2, 4 or 8 and a divisor of the item size, got {swap}")
+            self.c.item.word = swap
+            return 0
+        fields = tuple(swap)
+        if not fields:
+            return 0
+        self.fields = <zc_swap_field *>malloc(len(fields) * sizeof(zc_swap_field))
+        if self.fields == NULL:
+            raise MemoryError
+        for i, (offset, word, count) in enumerate(fields):
+            if word not in (2, 4, 8) or offset < 0 or count < 1 or offset + word * count > self.c.item.size:
+                raise ValueError(f"swap[{i}]: {(offset, word, count)} does not lie in an item of {self.c.item.size} bytes")
+            self.fields[i].offset = offset
+            self.fields[i].word = word
+            self.fields[i].count = count
+        self.c.swap_fields = self.fields
+        if len(fields) == 1 and fields[0][0] == 0 and fields[0][1] * fields[0][2] == self.c.item.size:
+            self.c.item.word = fields[0][1]
+        else:
+            self.c.item.fields = self.fields
+            self.c.item.n_fields = <uint32_t>len(fields)
+        return 0
+
+    cdef int _set_order(self, tuple order) except -1:
+        cdef int i
+        if len(order) > ZC_MAX_DIMS or sorted(order) != list(range(len(order))):
+            raise ValueError(f"order: expected a permutation, got {order}")
+        self.order = order
+        self.c.order_ndim = <int>len(order)
+        for i in range(self.c.order_ndim):
+            self.c.order[i] = order[i]
+        return 0
+
+    cdef int _set_shard(self, Shard shard) except -1:
+        cdef size_t size
+        cdef zc_error err
+        if self.c.item.word or self.c.item.n_fields:
+            raise ValueError("swap: a sharded chain swaps bytes in its inner chain")
+        if shard.inner.c.item.size != self.c.item.size:
+            raise ValueError("inner chunks and shard have elements of different sizes")
+        if shard.index.c.item.size != 8 or shard.index.c.sharded:
+            raise ValueError("the index chain must have items of 8 bytes")
+        self.shard = shard
+        self.c.sharded = True
+        self.c.shard_ndim = <int>len(shard.inner_shape)
+        for i, n in enumerate(shard.inner_shape):
+            self.c.inner_shape[i] = n
+        self.c.inner = &shard.inner.c
+        self.c.index = &shard.index.c
+        self.c.index_at_start = shard.index_location == "start"
+        zc_error_clear(&err)
+        if zc_chain_index_size(&self.c, 1, &size, &err) != ZC_OK:
+            raise ValueError((<bytes>err.message).decode())
+        return 0
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self.c.item.size
+
+
+cdef object _codec_error(zc_status status, const zc_error *err, str where):
+    """The exception for a failure outside of any array."""
+    reason = (<bytes>err.message).decode("utf-8", "replace")
+    if status == ZC_ERR_MEMORY:
+        return MemoryError(f"{where}: {reason}")
+    if status == ZC_ERR_CHECKSUM:
+        return errors.ChecksumError(reason, codec=where)
+    if status in (ZC_ERR_ENCODE, ZC_ERR_OVERFLOW, ZC_ERR_ARGUMENT):
+        return errors.ChunkEncodeError(reason, codec=where)
+    return errors.ChunkDecodeError(reason, codec=where)
+
+
+cdef object _run_codec(str name, dict config, object data, Py_ssize_t max_size, bint decode):
+    cdef zc_codec codec
+    cdef zc_error err
+    cdef zc_workspace *ws
+    cdef size_t cap = 0, written = 0
+    cdef zc_status status = ZC_OK
+    cdef bytes out
+    cdef uint8_t *dst
+    cdef const uint8_t[::1] view = _flat_bytes(data)
+    cdef size_t n = view.shape[0]
+    cdef const uint8_t *src = &view[0] if n else <const uint8_t *>b""
+
+    _configure(&codec, name, config)
+    zc_error_clear(&err)
+    if decode:
+        cap = max_size
+    elif n > codec.cls.max_decoded or not codec.cls.bound(&codec, n, &cap):
+        raise errors.ChunkEncodeError(f"cannot encode {n} bytes at once", codec=name)
+    out = PyBytes_FromStringAndSize(NULL, cap)
+    dst = <uint8_t *>PyBytes_AS_STRING(out)
+    with nogil:
+        ws = zc_pool_borrow(&err)
+        if ws == NULL:
+            status = ZC_ERR_MEMORY
+        else:
+            if decode:
+                status = codec.cls.decode(&codec, ws, src, n, dst, cap, &written, &err)
+            else:
+                status = codec.cls.encode(&codec, ws, src, n, dst, cap, &written, &err)
+            zc_pool_release(ws)
+    if status != ZC_OK:
+        raise _codec_error(status, &err, name)
+    return out if written == cap else out[:written]
+
+
+cdef object _flat_bytes(object data):
+    """Any contiguous buffer as one of bytes."""
+    view = memoryview(data)
+    return view if view.ndim == 1 and view.format == "B" else view.cast("B") if view.nbytes else memoryview(b"")
+
+
+def encode_bytes(str name not None, config, data) -> bytes:
+    """Encode bytes with one codec of the engine.
+
+    Parameters
+    ----------
+    name : str
+        For example ``"zstd"``.
+    config : dict
+        Its options, as in the stages of a :class:`Chain`.
+    data : bytes-like
+        Contiguous.
+
+    Returns
+    -------
+    bytes
+
+    Notes
+    -----
+    Releases the GIL; any number of threads may call it at once.
+    """
+    return _run_codec(name, dict(config), data, 0, False)
+
+
+def decode_bytes(str name not None, config, data, max_size) -> bytes:
+    """Decode bytes with one codec of the engine, to at most `max_size` bytes.
+
+    Raises
+    ------
+    ChunkDecodeError, ChecksumError
+        If the data are malformed, or stand for more than `max_size` bytes.
+
+    Notes
+    -----
+    Releases the GIL; any number of threads may call it at once.
+    """
+    if max_size < 0:
+        raise ValueError(f"max_size: expected 0 or more, got {max_size}")
+    return _run_codec(name, dict(config), data, max_size, True)

@@ -1,0 +1,93 @@
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import Buffer
+
+Slice = tuple[int, int, int]
+Stage = tuple[str, Mapping[str, Any]]
+
+def num_threads() -> int: ...
+def set_num_threads(n: int | None) -> None: ...
+def available_cpus() -> int: ...
+def encode_bytes(name: str, config: Mapping[str, Any], data: Buffer) -> bytes: ...
+def decode_bytes(name: str, config: Mapping[str, Any], data: Buffer, max_size: int) -> bytes: ...
+
+class Shard:
+    inner_shape: tuple[int, ...]
+    inner: Chain
+    index: Chain
+    index_location: str
+    def __init__(
+        self, inner_shape: Sequence[int], inner: Chain, index: Chain, index_location: str = "end"
+    ) -> None: ...
+
+class Chain:
+    shard: Shard | None
+    order: tuple[int, ...] | None
+    stages: tuple[Stage, ...]
+    def __init__(
+        self,
+        itemsize: int,
+        *,
+        swap: int | Sequence[tuple[int, int, int]] = 0,
+        order: Sequence[int] | None = None,
+        stages: Sequence[Stage] = (),
+        shard: Shard | None = None,
+    ) -> None: ...
+    @property
+    def itemsize(self) -> int: ...
+
+class LocalSource:
+    def __init__(self, root: str | PathLike[str], fsync: bool = False) -> None: ...
+
+class MemorySource:
+    def __init__(self, values: dict[str, Any]) -> None: ...
+
+class StoreSource:
+    def __init__(self, store: Any, suffix: Callable[[int], Any]) -> None: ...
+
+class NativeArray:
+    source: LocalSource | MemorySource | StoreSource
+    chain: Chain
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    path: str
+    def __init__(
+        self,
+        source: LocalSource | MemorySource | StoreSource,
+        prefix: str,
+        *,
+        shape: Sequence[int],
+        chunks: Sequence[int | tuple[int, ...]],
+        key_encoding: tuple[str, str] = ("default", "/"),
+        chain: Chain,
+        dtype: Any,
+        fill: bytes | None = None,
+        path: str = "",
+        missing_is_error: bool = False,
+    ) -> None: ...
+    def chunk_key(self, chunk: Sequence[int]) -> str: ...
+    def get(self, key: Any, threads: int = 0) -> Any: ...
+    def read(
+        self, dims: Sequence[Slice | NDArray[np.integer[Any]]], out: NDArray[Any], threads: int = 0
+    ) -> None: ...
+    def write(
+        self,
+        dims: Sequence[Slice | NDArray[np.integer[Any]]],
+        value: NDArray[Any],
+        threads: int = 0,
+        write_empty: bool = False,
+    ) -> None: ...
+    def read_points(
+        self, coords: Sequence[NDArray[np.integer[Any]]], out: NDArray[Any], threads: int = 0
+    ) -> None: ...
+    def write_points(
+        self,
+        coords: Sequence[NDArray[np.integer[Any]]],
+        value: NDArray[Any],
+        threads: int = 0,
+        write_empty: bool = False,
+    ) -> None: ...

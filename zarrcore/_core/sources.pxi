@@ -1,0 +1,289 @@
+# Where chunks come from: the stores of the engine, and the callbacks by which it reaches Python objects.
+
+cdef class LocalSource:
+    """Files below a root directory, read and written by the engine itself.
+
+    Parameters
+    ----------
+    root : str or os.PathLike
+        An absolute path, so that a change of the working directory does no harm.
+    fsync : bool
+        Flush what is written to the disk.
+    """
+
+    cdef bytes root
+    cdef bint sync
+
+    def __init__(self, root, fsync=False):
+        self.root = os.fsencode(os.path.abspath(root))
+        self.sync = fsync
+
+
+cdef class MemorySource:
+    """A dict of keys and bytes-like values."""
+
+    cdef dict values
+
+    def __init__(self, dict values not None):
+        self.values = values
+
+
+cdef class StoreSource:
+    """A store object written in Python.
+
+    Parameters
+    ----------
+    store : object
+        With ``get(key, byte_range=None)``, ``get_many(keys)``, ``set(key, value)`` and ``delete(key)``; get takes a
+        byte range ``(start, length)``.
+    suffix : callable
+        Makes, of a number n, the byte range for the last n bytes.
+    """
+
+    cdef object store
+    cdef object suffix
+
+    def __init__(self, store, suffix):
+        self.store = store
+        self.suffix = suffix
+
+
+# What one call needs while it runs: its source, and the exception that a callback left behind.
+cdef class _Session:
+    cdef object source
+    cdef object error
+
+    cdef zc_status fail(self, object error, zc_error *err):
+        if self.error is None:
+            self.error = error
+        return zc_fail(err, ZC_ERR_CALLBACK, b"%s", <const char *>b"the store failed")
+
+
+cdef int _poll(void *arg) noexcept with gil:
+    """Let Python handle its signals; an exception of a handler (KeyboardInterrupt) ends the call."""
+    cdef _Session session = <_Session>arg
+    try:
+        PyErr_CheckSignals()
+    except BaseException as error:
+        if session.error is None:
+            session.error = error
+        return 1
+    return 0
+
+
+cdef int _lend(object value, const zc_store *store, zc_value *out) except -1:
+    """Make a bytes-like object the content of `out`, which keeps a reference to it."""
+    cdef Py_buffer *buffer
+    out.store = store
+    if type(value) is bytes:
+        out.data = <const uint8_t *>PyBytes_AS_STRING(value)
+        out.size = PyBytes_GET_SIZE(value)
+    else:
+        value = memoryview(value)
+        if not value.c_contiguous:
+            value = memoryview(value.tobytes())
+        buffer = PyMemoryView_GET_BUFFER(value)
+        out.data = <const uint8_t *>buffer.buf if buffer.len else <const uint8_t *>b""
+        out.size = buffer.len
+    Py_INCREF(value)
+    out.token = <void *>value
+    return 0
+
+
+cdef void _give_back(zc_value *value) noexcept with gil:
+    if value.token != NULL:
+        Py_DECREF(<object>value.token)
+        value.token = NULL
+
+
+cdef void _give_back_all(zc_value *values, size_t n) noexcept with gil:
+    cdef size_t i
+    for i in range(n):
+        _give_back(&values[i])
+
+
+# -- dicts
+
+cdef zc_status _memory_open(const zc_store *store, const char *key, cbool whole, zc_value *out,
+                            zc_error *err) noexcept with gil:
+    cdef _Session session = <_Session>store.self
+    try:
+        value = (<MemorySource>session.source).values.get(key.decode())
+        if value is None:
+            return ZC_ERR_MISSING
+        _lend(value, store, out)
+        return ZC_OK
+    except BaseException as error:
+        return session.fail(error, err)
+
+
+cdef zc_status _memory_fetch(const zc_store *store, const char *const *keys, size_t n, zc_value *out,
+                             zc_error *err) noexcept with gil:
+    cdef _Session session = <_Session>store.self
+    cdef dict values = (<MemorySource>session.source).values
+    cdef size_t i
+    memset(out, 0, n * sizeof(zc_value))
+    try:
+        for i in range(n):
+            value = values.get((<bytes>keys[i]).decode())
+            if value is not None:
+                _lend(value, store, &out[i])
+        return ZC_OK
+    except BaseException as error:
+        _give_back_all(out, n)
+        return session.fail(error, err)
+
+
+cdef zc_status _memory_replace(const zc_store *store, const char *key, const void *data, size_t n,
+                               zc_error *err) noexcept with gil:
+    cdef _Session session = <_Session>store.self
+    try:
+        (<MemorySource>session.source).values[key.decode()] = PyBytes_FromStringAndSize(<const char *>data, n)
+        return ZC_OK
+    except BaseException as error:
+        return session.fail(error, err)
+
+
+cdef zc_status _memory_remove(const zc_store *store, const char *key, zc_error *err) noexcept with gil:
+    cdef _Session session = <_Session>store.self
+    try:
+        (<MemorySource>session.source).values.pop(key.decode(), None)
+        return ZC_OK
+    except BaseException as error:
+        return session.fail(error, err)
+
+
+# -- stores in Python
+
+cdef zc_status _store_open(const zc_store *store, const char *key, cbool whole, zc_value *out,
+                           zc_error *err) noexcept with gil:
+    cdef _Session session = <_Session>store.self
+    cdef object name
+    try:
+        name = key.decode()
+        if not whole:
+            Py_INCREF(name)
+            out.token = <void *>name
+            out.data = NULL
+            out.size = ZC_SIZE_UNKNOWN
+            out.store = store
+            return ZC_OK
+        value = (<StoreSource>session.source).store.get(name)
+        if value is None:
+            return ZC_ERR_MISSING
+        _lend(value, store, out)
+        return ZC_OK
+    except BaseException as error:
+        return session.fail(error, err)
+
+
+cdef zc_status _copy_range(object value, void *dst, size_t n, zc_error *err) except *:
+    """Copy what a ranged get returned, which must be n bytes."""
+    cdef const uint8_t[::1] view
+    if value is None:
+        return ZC_ERR_MISSING
+    view = _flat_bytes(value)
+    if <size_t>view.shape[0] != n:
+        return zc_fail(err, ZC_ERR_CORRUPT, b"the store returned %zu bytes of a range of %zu",
+                       <size_t>view.shape[0], n)
+    if n:
+        memcpy(dst, &view[0], n)
+    return ZC_OK
+
+
+cdef zc_status _store_read(const zc_value *value, uint64_t offset, void *dst, size_t n,
+                           zc_error *err) noexcept with gil:
+    cdef _Session session = <_Session>value.store.self
+    try:
+        got = (<StoreSource>session.source).store.get(<object>value.token, (offset, n))
+        return _copy_range(got, dst, n, err)
+    except BaseException as error:
+        return session.fail(error, err)
+
+
+cdef zc_status _store_read_tail(const zc_value *value, void *dst, size_t n, zc_error *err) noexcept with gil:
+    cdef _Session session = <_Session>value.store.self
+    cdef StoreSource source = <StoreSource>session.source
+    try:
+        return _copy_range(source.store.get(<object>value.token, source.suffix(n)), dst, n, err)
+    except BaseException as error:
+        return session.fail(error, err)
+
+
+cdef zc_status _store_fetch(const zc_store *store, const char *const *keys, size_t n, zc_value *out,
+                            zc_error *err) noexcept with gil:
+    cdef _Session session = <_Session>store.self
+    cdef size_t i
+    memset(out, 0, n * sizeof(zc_value))
+    try:
+        names = [(<bytes>keys[i]).decode() for i in range(n)]
+        values = list((<StoreSource>session.source).store.get_many(names))
+        if len(values) != n:
+            raise errors.StoreError(f"get_many returned {len(values)} values for {n} keys")
+        for i in range(n):
+            if values[i] is not None:
+                _lend(values[i], store, &out[i])
+        return ZC_OK
+    except BaseException as error:
+        _give_back_all(out, n)
+        return session.fail(error, err)
+
+
+cdef zc_status _store_replace(const zc_store *store, const char *key, const void *data, size_t n,
+                              zc_error *err) noexcept with gil:
+    cdef _Session session = <_Session>store.self
+    try:
+        (<StoreSource>session.source).store.set(key.decode(), PyBytes_FromStringAndSize(<const char *>data, n))
+        return ZC_OK
+    except BaseException as error:
+        return session.fail(error, err)
+
+
+cdef zc_status _store_remove(const zc_store *store, const char *key, zc_error *err) noexcept with gil:
+    cdef _Session session = <_Session>store.self
+    try:
+        (<StoreSource>session.source).store.delete(key.decode())
+        return ZC_OK
+    except BaseException as error:
+        return session.fail(error, err)
+
+
+cdef enum:
+    STORE_GAP = 1 << 18       # bytes that a remote store sends about as fast as it answers one more request
+    STORE_MOST = 1 << 26
+    STORE_BATCH = 1 << 26
+
+
+cdef int _open_store(_Session session, zc_local *local, zc_store *out) except -1:
+    """Set up the engine's view of the session's source."""
+    cdef object source = session.source
+    memset(out, 0, sizeof(out[0]))
+    memset(local, 0, sizeof(local[0]))
+    if type(source) is LocalSource:
+        local.root = (<LocalSource>source).root
+        local.root_len = len((<LocalSource>source).root)
+        local.sync = (<LocalSource>source).sync
+        zc_store_local(local, out)
+        return 0
+    out.self = <void *>session
+    out.close = _give_back
+    out.release = _give_back_all
+    if type(source) is MemorySource:
+        out.seed = <uint64_t><size_t><void *>(<MemorySource>source).values
+        out.open = _memory_open
+        out.fetch = _memory_fetch
+        out.replace = _memory_replace
+        out.remove = _memory_remove
+        out.values_in_memory = True
+        return 0
+    out.seed = <uint64_t><size_t><void *>(<StoreSource?>source).store
+    out.open = _store_open
+    out.read = _store_read
+    out.read_tail = _store_read_tail
+    out.fetch = _store_fetch
+    out.replace = _store_replace
+    out.remove = _store_remove
+    out.gap = STORE_GAP
+    out.most = STORE_MOST
+    out.batch_bytes = STORE_BATCH
+    return 0

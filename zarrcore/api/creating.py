@@ -1,0 +1,414 @@
+"""Creating arrays, and storing whole values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zarrcore.api.nodes import create_group_at, open, warn_unused
+from zarrcore.arrays.array import Array
+from zarrcore.arrays.creation import (
+    create_array_at,
+    default_format,
+    from_array_at,
+    legacy_arguments,
+    like_arguments,
+    store_array,
+)
+from zarrcore.storage import make_store_path
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "array",
+    "create",
+    "create_array",
+    "empty",
+    "empty_like",
+    "from_array",
+    "full",
+    "full_like",
+    "load",
+    "ones",
+    "ones_like",
+    "save",
+    "save_array",
+    "save_group",
+    "zeros",
+    "zeros_like",
+]
+
+
+def create_array(
+    store: Any,
+    *,
+    name: str | None = None,
+    shape: Any = None,
+    dtype: Any = None,
+    data: Any = None,
+    chunks: Any = "auto",
+    shards: Any = None,
+    filters: Any = "auto",
+    compressors: Any = "auto",
+    serializer: Any = "auto",
+    fill_value: Any = ...,
+    order: str | None = None,
+    zarr_format: int | None = 3,
+    attributes: Mapping[str, Any] | None = None,
+    chunk_key_encoding: Any = None,
+    dimension_names: Any = None,
+    storage_options: dict[str, Any] | None = None,
+    overwrite: bool = False,
+    config: Any = None,
+    write_data: bool = True,
+) -> Array:
+    """Create an array.
+
+    Parameters
+    ----------
+    store : store-like
+        A store, a path, a URL or a dictionary.
+    name : str, optional
+        Path of the array in the store.
+    shape : int or tuple of int
+        Length of each dimension.
+    dtype : data-type-like
+        A numpy data type or a Zarr one.
+    data : array_like, optional
+        Values; in place of `shape` and `dtype`.
+    chunks : int, tuple or "auto"
+        Shape of a chunk (with `shards`: of an inner chunk).  A tuple of lengths for a dimension gives uneven
+        chunks.
+    shards : tuple, dict or "auto", optional
+        Shape of a shard, a multiple of `chunks`; in the long form ``{"shape": ..., "index_location": "start"}``.
+    filters, serializer, compressors
+        Codecs: array to array, array to bytes, bytes to bytes; ``"auto"`` for the defaults, None for none.
+    fill_value : scalar, optional
+        Value of what is never written.  Default: the data type's zero.
+    order : {"C", "F"}, optional
+        Memory layout of what a read returns; in format 2 also of the stored chunks.
+    zarr_format : {2, 3}
+        Zarr format.
+    attributes : mapping, optional
+        User attributes.
+    chunk_key_encoding : optional
+        How chunks are named.
+    dimension_names : sequence of str or None, optional
+        Names of the dimensions.
+    storage_options : dict, optional
+        Options of a remote store.
+    overwrite : bool
+        Remove what is at the path first.
+    config : ArrayConfig or mapping, optional
+        Run-time settings.
+    write_data : bool
+        Write `data`; False only takes its shape and data type.
+
+    Raises
+    ------
+    ContainsArrayError, ContainsGroupError
+        If there is something at the path already.
+    """
+    place = make_store_path(store, path=name, mode="a", storage_options=storage_options)
+    return create_array_at(
+        place,
+        shape=shape,
+        dtype=dtype,
+        data=data,
+        chunks=chunks,
+        shards=shards,
+        filters=filters,
+        compressors=compressors,
+        serializer=serializer,
+        fill_value=fill_value,
+        order=order,
+        zarr_format=zarr_format,
+        attributes=attributes,
+        chunk_key_encoding=chunk_key_encoding,
+        dimension_names=dimension_names,
+        overwrite=overwrite,
+        config=config,
+        write_data=write_data,
+    )
+
+
+def from_array(
+    store: Any,
+    *,
+    data: Any,
+    write_data: bool = True,
+    name: str | None = None,
+    chunks: Any = "keep",
+    shards: Any = "keep",
+    filters: Any = "keep",
+    compressors: Any = "keep",
+    serializer: Any = "keep",
+    fill_value: Any = ...,
+    order: str | None = None,
+    zarr_format: int | None = None,
+    attributes: Mapping[str, Any] | None = None,
+    chunk_key_encoding: Any = None,
+    dimension_names: Any = None,
+    storage_options: dict[str, Any] | None = None,
+    overwrite: bool = False,
+    config: Any = None,
+) -> Array:
+    """Create an array from another one, or from anything like an array.
+
+    Parameters
+    ----------
+    data : Array or array_like
+        Values; from an :class:`Array` also what is ``"keep"``.
+    chunks, shards, filters, compressors, serializer
+        As for :func:`create_array`, or ``"keep"``.
+    """
+    place = make_store_path(store, path=name, mode="a", storage_options=storage_options)
+    return from_array_at(
+        place,
+        data=data,
+        write_data=write_data,
+        chunks=chunks,
+        shards=shards,
+        filters=filters,
+        compressors=compressors,
+        serializer=serializer,
+        fill_value=fill_value,
+        order=order,
+        zarr_format=zarr_format,
+        attributes=attributes,
+        chunk_key_encoding=chunk_key_encoding,
+        dimension_names=dimension_names,
+        overwrite=overwrite,
+        config=config,
+    )
+
+
+def create(
+    shape: Any,
+    *,
+    chunks: Any = None,
+    dtype: Any = None,
+    compressor: Any = "auto",
+    fill_value: Any = ...,
+    order: str | None = None,
+    store: Any = None,
+    synchronizer: Any = None,
+    overwrite: bool = False,
+    path: str | None = None,
+    chunk_store: Any = None,
+    filters: Any = None,
+    cache_metadata: bool | None = None,
+    cache_attrs: bool | None = None,
+    read_only: bool | None = None,
+    object_codec: Any = None,
+    dimension_separator: str | None = None,
+    write_empty_chunks: bool | None = None,
+    zarr_format: int | None = None,
+    meta_array: Any = None,
+    attributes: Mapping[str, Any] | None = None,
+    chunk_shape: Any = None,
+    chunk_key_encoding: Any = None,
+    codecs: Any = None,
+    dimension_names: Any = None,
+    storage_options: dict[str, Any] | None = None,
+    config: Any = None,
+    mode: str | None = None,
+    data: Any = None,
+) -> Array:
+    """Create an array; :func:`create_array` is the newer way.
+
+    Parameters
+    ----------
+    shape, dtype, fill_value, order, overwrite, attributes
+        As for :func:`create_array`; `dtype` is ``float64`` by default.
+    chunk_key_encoding, dimension_names, storage_options, config
+        As for :func:`create_array`.
+    chunks, chunk_shape : int, tuple or False, optional
+        Shape of a chunk; False for a single chunk.
+    compressor, filters, dimension_separator, object_codec
+        Of a format 2 array.
+    codecs : sequence, optional
+        Of a format 3 array: all codecs in order.
+    store, path, mode
+        As for :func:`open`.
+    write_empty_chunks : bool, optional
+        The same setting in `config`.
+    data : array_like, optional
+        Values to write.
+    synchronizer, chunk_store, cache_metadata, cache_attrs, read_only, meta_array
+        Accepted for compatibility, without effect.
+    """
+    warn_unused(
+        synchronizer=synchronizer,
+        chunk_store=chunk_store,
+        cache_metadata=cache_metadata,
+        cache_attrs=cache_attrs,
+        read_only=read_only,
+        meta_array=meta_array,
+    )
+    zarr_format = default_format(zarr_format)
+    metadata, settings = legacy_arguments(
+        zarr_format,
+        shape=shape,
+        chunks=chunks,
+        chunk_shape=chunk_shape,
+        dtype="float64" if dtype is None else dtype,
+        compressor=compressor,
+        filters=filters,
+        object_codec=object_codec,
+        dimension_separator=dimension_separator,
+        chunk_key_encoding=chunk_key_encoding,
+        codecs=codecs,
+        fill_value=fill_value,
+        order=order,
+        attributes=attributes,
+        dimension_names=dimension_names,
+        config=config,
+        write_empty_chunks=write_empty_chunks,
+    )
+    overwrite = overwrite or mode == "w"
+    place = make_store_path(store, path=path, mode=mode or "a", storage_options=storage_options)
+    result = store_array(place, metadata, overwrite=overwrite, config=settings)
+    if data is not None:
+        result[...] = data
+    return result
+
+
+def array(data: Any, **kwargs: Any) -> Array:
+    """Create an array with the values of `data`; further arguments as for :func:`create`."""
+    if isinstance(data, Array):
+        store, path = kwargs.pop("store", None), kwargs.pop("path", None)
+        return from_array(store, data=data, name=path, **kwargs)
+    if not hasattr(data, "shape") or not hasattr(data, "dtype"):
+        data = np.asarray(data)
+    if kwargs.get("dtype") is None:
+        kwargs["dtype"] = data.dtype
+    if kwargs.get("chunks") is None and "chunk_shape" not in kwargs:
+        kwargs["chunks"] = like_arguments(data, None).get("chunks")
+    if kwargs.pop("read_only", False):
+        raise ValueError("read_only=True: a new array is written, so its store cannot be read-only")
+    result = create(tuple(data.shape), **kwargs)
+    result[...] = data
+    return result
+
+
+def empty(shape: Any, **kwargs: Any) -> Array:
+    """Create an array whose values do not matter yet (they are the fill value); see :func:`create`."""
+    return create(shape, **kwargs)
+
+
+def zeros(shape: Any, **kwargs: Any) -> Array:
+    """Create an array of zeros; see :func:`create`."""
+    return create(shape, **{"fill_value": 0, **kwargs})
+
+
+def ones(shape: Any, **kwargs: Any) -> Array:
+    """Create an array of ones; see :func:`create`."""
+    return create(shape, **{"fill_value": 1, **kwargs})
+
+
+def full(shape: Any, fill_value: Any, **kwargs: Any) -> Array:
+    """Create an array of `fill_value`; see :func:`create`."""
+    return create(shape, fill_value=fill_value, **kwargs)
+
+
+def empty_like(a: Any, *, zarr_format: int | None = None, **kwargs: Any) -> Array:
+    """Create an array like `a`, whose values do not matter yet; see :func:`create`."""
+    return create(**{**like_arguments(a, zarr_format), **kwargs})
+
+
+def zeros_like(a: Any, *, zarr_format: int | None = None, **kwargs: Any) -> Array:
+    """Create an array of zeros like `a`; see :func:`create`."""
+    return create(**{**like_arguments(a, zarr_format), "fill_value": 0, **kwargs})
+
+
+def ones_like(a: Any, *, zarr_format: int | None = None, **kwargs: Any) -> Array:
+    """Create an array of ones like `a`; see :func:`create`."""
+    return create(**{**like_arguments(a, zarr_format), "fill_value": 1, **kwargs})
+
+
+def full_like(a: Any, *, zarr_format: int | None = None, **kwargs: Any) -> Array:
+    """Create an array like `a`, filled with `fill_value` (default: that of `a`); see :func:`create`."""
+    arguments = {**like_arguments(a, zarr_format), **kwargs}
+    if "fill_value" not in arguments:
+        raise TypeError("full_like: fill_value is missing")
+    return create(**arguments)
+
+
+def save(
+    store: Any,
+    *args: Any,
+    zarr_format: int | None = None,
+    path: str | None = None,
+    storage_options: dict[str, Any] | None = None,
+    **kwargs: Any,
+) -> None:
+    """Store one array, or several in a group (positional ones as ``arr_0``, ``arr_1``, ...)."""
+    if not args and not kwargs:
+        raise ValueError("save: at least one array must be given")
+    options = {"zarr_format": zarr_format, "path": path, "storage_options": storage_options}
+    if len(args) == 1 and not kwargs:
+        save_array(store, args[0], **options)
+    else:
+        save_group(store, *args, **options, **kwargs)
+
+
+def save_array(
+    store: Any,
+    arr: Any,
+    *,
+    zarr_format: int | None = None,
+    path: str | None = None,
+    storage_options: dict[str, Any] | None = None,
+    **kwargs: Any,
+) -> None:
+    """Store one array; further arguments as for :func:`create`."""
+    _require_array(arr, "arr")
+    mode = kwargs.pop("mode", "a")
+    place = make_store_path(store, path=path, mode=mode, storage_options=storage_options)
+    kwargs["overwrite"] = bool(kwargs.get("overwrite")) or mode == "w"
+    array(arr, store=place, zarr_format=default_format(zarr_format), **kwargs)
+
+
+def _require_array(value: Any, name: str) -> None:
+    if not hasattr(value, "shape") or not hasattr(value, "dtype"):
+        raise TypeError(f"{name}: expected an array, got {type(value).__name__}")
+
+
+def save_group(
+    store: Any,
+    *args: Any,
+    zarr_format: int | None = None,
+    path: str | None = None,
+    storage_options: dict[str, Any] | None = None,
+    **kwargs: Any,
+) -> None:
+    """Store several arrays in a group, which replaces what is there."""
+    from zarrcore.dtypes import parse_dtype
+
+    named = {**{f"arr_{position}": arr for position, arr in enumerate(args)}, **kwargs}
+    if not named:
+        raise ValueError("save_group: at least one array must be given")
+    zarr_format = default_format(zarr_format)
+    for name, arr in named.items():
+        _require_array(arr, name)
+        parse_dtype(arr.dtype, zarr_format=zarr_format)  # before anything is removed
+    place = make_store_path(store, path=path, mode="w", storage_options=storage_options)
+    create_group_at(place, zarr_format, None, overwrite=True)
+    for name, arr in named.items():
+        save_array(place / name, arr, zarr_format=zarr_format)
+
+
+def load(store: Any, path: str | None = None, zarr_format: int | None = None) -> Any:
+    """Read a whole array, or all arrays of a group as a dictionary by name.
+
+    Returns
+    -------
+    ndarray, scalar or dict
+    """
+    node = open(store, path=path, zarr_format=zarr_format, mode="r")
+    if isinstance(node, Array):
+        return node[...]
+    return {name: member[...] for name, member in node.arrays()}

@@ -1,0 +1,22 @@
+"""What to tell when something does not work."""
+
+from __future__ import annotations
+
+__all__ = ["print_debug_info"]
+
+
+def print_debug_info() -> None:
+    """Print versions of the interpreter, of this package and of what it works with."""
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    from zarrcore._version import __version__
+
+    print(f"platform: {platform.platform()}")
+    print(f"python: {platform.python_version()}")
+    print(f"zarrcore: {__version__}")
+    for name in ("numpy", "numcodecs", "fsspec", "obstore", "xarray", "dask"):
+        try:
+            print(f"{name}: {version(name)}")
+        except PackageNotFoundError:
+            print(f"{name}: not installed")

@@ -1,0 +1,314 @@
+"""Opening and creating nodes: the functions that take a mode, and those for groups."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from zarrcore import hierarchy
+from zarrcore.arrays.creation import default_format, like_arguments
+from zarrcore.arrays.opening import open_array_at
+from zarrcore.errors import ArrayNotFoundError, GroupNotFoundError, NodeNotFoundError, ZarrRuntimeWarning
+from zarrcore.groups.group import Group
+from zarrcore.groups.nodes import create_nodes, node_of, open_group_at
+from zarrcore.metadata import GroupMetadata
+from zarrcore.storage import Store, StorePath, make_store_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from zarrcore.arrays.array import Array
+    from zarrcore.hierarchy import Metadata
+
+__all__ = [
+    "consolidate_metadata",
+    "create_group",
+    "create_hierarchy",
+    "group",
+    "open",
+    "open_array",
+    "open_consolidated",
+    "open_group",
+    "open_like",
+    "tree",
+]
+
+_READ_MODES = ("r", "r+", "a")
+_CREATE_MODES = ("a", "w", "w-")
+
+
+def warn_unused(**arguments: Any) -> None:
+    """Warn of arguments that are accepted for compatibility and were given."""
+    import warnings
+
+    for name, value in arguments.items():
+        if value is not None:
+            warnings.warn(f"the argument {name} has no effect", ZarrRuntimeWarning, stacklevel=3)
+
+
+def open(
+    store: Any = None,
+    *,
+    mode: str | None = None,
+    zarr_format: int | None = None,
+    path: str | None = None,
+    storage_options: dict[str, Any] | None = None,
+    config: Any = None,
+    **kwargs: Any,
+) -> Array | Group:
+    """Open an array or a group, whichever is there.
+
+    Parameters
+    ----------
+    store : store-like, optional
+        A store, a path, a URL or a dictionary.
+    mode : {"r", "r+", "a", "w", "w-"}, optional
+        ``r`` reads; ``r+`` reads and writes; ``a`` also creates what is missing; ``w`` replaces what is there;
+        ``w-`` creates, and fails if something is there.  Default: ``r`` for a read-only store, else ``a``.
+    zarr_format : {2, 3}, optional
+        Look for this format only, and create nodes in it.
+    path : str, optional
+        Path of the node in the store.
+    storage_options : dict, optional
+        Options of a remote store.
+    config : ArrayConfig or mapping, optional
+        Run-time settings of an array.
+    **kwargs
+        For what is created: as for :func:`open_array` if there is a `shape`, else :func:`open_group`.
+    """
+    if mode is None:
+        mode = "r" if isinstance(store, (Store, StorePath)) and store.read_only else "a"
+    place = make_store_path(store, path=path, mode=mode, storage_options=storage_options)
+    if "shape" in kwargs:
+        return _open_array_at(place, mode, zarr_format, config, kwargs)
+    if mode in _READ_MODES:
+        metadata = hierarchy.read_node(place, zarr_format)
+        if metadata is not None and hierarchy.is_array_metadata(metadata):
+            return node_of(place, metadata, config=config)
+        if metadata is None and mode not in _CREATE_MODES:
+            raise NodeNotFoundError(f"no array or group found in {place.store} at path {place.path!r}")
+    if config is not None:
+        raise TypeError("config is for arrays; groups have no run-time settings")
+    return _open_group_at(place, mode, zarr_format, **kwargs)
+
+
+def open_array(
+    store: Any = None,
+    *,
+    zarr_format: int | None = None,
+    path: str = "",
+    storage_options: dict[str, Any] | None = None,
+    config: Any = None,
+    **kwargs: Any,
+) -> Array:
+    """Open an array, or create it.
+
+    Parameters
+    ----------
+    store, zarr_format, path, storage_options, config
+        As for :func:`open`.
+    **kwargs
+        ``mode`` as for :func:`open` (default: open what is there), and the arguments of :func:`create`.
+
+    Raises
+    ------
+    ArrayNotFoundError
+        If there is none and the mode does not create.
+    NodeTypeValidationError
+        If there is a group.
+    """
+    mode = kwargs.pop("mode", None)
+    place = make_store_path(store, path=path, mode=mode, storage_options=storage_options)
+    return _open_array_at(place, mode, zarr_format, config, kwargs)
+
+
+def _open_array_at(
+    place: StorePath, mode: str | None, zarr_format: int | None, config: Any, kwargs: dict[str, Any]
+) -> Array:
+    if mode != "w":
+        try:
+            return open_array_at(place, zarr_format, config=config)
+        except ArrayNotFoundError:
+            if mode not in _CREATE_MODES or place.read_only:
+                raise
+    from zarrcore.api.creating import create
+
+    return create(
+        store=place, zarr_format=default_format(zarr_format), overwrite=mode == "w", config=config, **kwargs
+    )
+
+
+def open_group(
+    store: Any = None,
+    *,
+    mode: str = "a",
+    cache_attrs: bool | None = None,
+    synchronizer: Any = None,
+    path: str | None = None,
+    chunk_store: Any = None,
+    storage_options: dict[str, Any] | None = None,
+    zarr_format: int | None = None,
+    meta_array: Any = None,
+    attributes: Mapping[str, Any] | None = None,
+    use_consolidated: bool | str | None = None,
+) -> Group:
+    """Open a group, or create it.
+
+    Parameters
+    ----------
+    store, mode, path, storage_options, zarr_format
+        As for :func:`open`.
+    attributes : mapping, optional
+        User attributes of a group that is created.
+    use_consolidated : bool or str, optional
+        Whether to use consolidated metadata: None if it is there, True requires it, False ignores it; a string
+        names its key in a format 2 group.
+    cache_attrs, synchronizer, chunk_store, meta_array
+        Accepted for compatibility, without effect.
+
+    Raises
+    ------
+    GroupNotFoundError
+        If there is none and the mode does not create.
+    NodeTypeValidationError
+        If there is an array.
+    """
+    warn_unused(
+        cache_attrs=cache_attrs, synchronizer=synchronizer, chunk_store=chunk_store, meta_array=meta_array
+    )
+    place = make_store_path(store, path=path, mode=mode, storage_options=storage_options)
+    return _open_group_at(place, mode, zarr_format, attributes=attributes, use_consolidated=use_consolidated)
+
+
+def _open_group_at(
+    place: StorePath,
+    mode: str,
+    zarr_format: int | None,
+    *,
+    attributes: Mapping[str, Any] | None = None,
+    use_consolidated: bool | str | None = None,
+) -> Group:
+    if mode in _READ_MODES:
+        try:
+            return open_group_at(place, zarr_format, use_consolidated=use_consolidated)
+        except GroupNotFoundError:
+            if mode not in _CREATE_MODES:
+                raise
+    return create_group_at(place, zarr_format, attributes, overwrite=mode == "w")
+
+
+def open_consolidated(*args: Any, use_consolidated: Any = True, **kwargs: Any) -> Group:
+    """Open a group that has consolidated metadata; like :func:`open_group` with ``use_consolidated=True``."""
+    if use_consolidated is not True and not isinstance(use_consolidated, str):
+        raise TypeError(f"open_consolidated: use_consolidated must be True, got {use_consolidated!r}")
+    return open_group(*args, use_consolidated=use_consolidated, **kwargs)
+
+
+def open_like(a: Any, path: str, *, zarr_format: int | None = None, **kwargs: Any) -> Array:
+    """Open an array, or create one like `a`; the format of `a` is not taken over."""
+    arguments = {**like_arguments(a, default_format(zarr_format)), **kwargs}
+    arguments.pop("zarr_format", None)
+    if arguments.get("mode") is None:
+        arguments["mode"] = "a"
+    return open_array(path=path, zarr_format=zarr_format, **arguments)
+
+
+def create_group(
+    store: Any,
+    *,
+    path: str | None = None,
+    zarr_format: int | None = None,
+    overwrite: bool = False,
+    attributes: Mapping[str, Any] | None = None,
+    storage_options: dict[str, Any] | None = None,
+) -> Group:
+    """Create a group, and the groups above it that are missing.
+
+    Parameters
+    ----------
+    store, path, storage_options
+        As for :func:`open`.
+    zarr_format : {2, 3}, optional
+        Default: as configured.
+    overwrite : bool
+        Remove what is at the path first.
+    attributes : mapping, optional
+        User attributes.
+    """
+    place = make_store_path(store, path=path, mode="a", storage_options=storage_options)
+    return create_group_at(place, zarr_format, attributes, overwrite=overwrite)
+
+
+def create_group_at(
+    place: StorePath, zarr_format: int | None, attributes: Mapping[str, Any] | None, *, overwrite: bool
+) -> Group:
+    metadata = GroupMetadata(attributes=dict(attributes or {}), zarr_format=default_format(zarr_format))
+    hierarchy.create_node(place, metadata, overwrite=overwrite)
+    return Group(metadata, place)
+
+
+def group(
+    store: Any = None,
+    *,
+    overwrite: bool = False,
+    chunk_store: Any = None,
+    cache_attrs: bool | None = None,
+    synchronizer: Any = None,
+    path: str | None = None,
+    zarr_format: int | None = None,
+    meta_array: Any = None,
+    attributes: Mapping[str, Any] | None = None,
+    storage_options: dict[str, Any] | None = None,
+) -> Group:
+    """Open a group, created if it is missing or if `overwrite` is true; see :func:`open_group`."""
+    return open_group(
+        store,
+        mode="w" if overwrite else "a",
+        chunk_store=chunk_store,
+        cache_attrs=cache_attrs,
+        synchronizer=synchronizer,
+        path=path,
+        zarr_format=zarr_format,
+        meta_array=meta_array,
+        attributes=attributes,
+        storage_options=storage_options,
+    )
+
+
+def create_hierarchy(
+    *, store: Store, nodes: Mapping[str, Metadata], overwrite: bool = False
+) -> Iterator[tuple[str, Array | Group]]:
+    """Create many nodes from their metadata.
+
+    Parameters
+    ----------
+    store : Store
+        The store.
+    nodes : mapping of str to metadata
+        Metadata by path; the root is ``""``.  Missing groups between them are created as well.
+    overwrite : bool
+        Replace nodes that are there.
+
+    Yields
+    ------
+    tuple of str and Array or Group
+        Each path with its node, parents first.
+    """
+    return create_nodes(make_store_path(store), nodes, overwrite=overwrite)
+
+
+def consolidate_metadata(store: Any, path: str | None = None, zarr_format: int | None = None) -> Group:
+    """Collect the metadata of all nodes below a group in the group, so that it opens with one read.
+
+    Returns
+    -------
+    Group
+        The group, with its consolidated metadata.
+    """
+    from zarrcore.groups.consolidated import consolidate
+
+    return consolidate(make_store_path(store, path=path), zarr_format)
+
+
+def tree(grp: Group, expand: bool | None = None, level: int | None = None) -> Any:
+    """The hierarchy below a group as an object that prints as a tree; see :meth:`Group.tree`."""
+    return grp.tree(expand=expand, level=level)

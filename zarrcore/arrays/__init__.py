@@ -1,0 +1,1 @@
+"""Arrays: opening, creating, reading, writing and changing them."""

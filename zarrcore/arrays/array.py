@@ -1,0 +1,621 @@
+"""The array: a view of chunks in a store that reads and writes like a numpy array."""
+
+from __future__ import annotations
+
+import math
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from zarrcore import indexing
+from zarrcore.arrays import layout
+from zarrcore.arrays.config import ArrayConfig, parse_array_config
+from zarrcore.arrays.values import as_values, broadcast_values, check_out
+from zarrcore.arrays.views import BlockIndex, OIndex, VIndex
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Self
+
+    from zarrcore.attributes import Attributes
+    from zarrcore.indexing import Fields, Selection
+    from zarrcore.metadata.common import ArrayMetadata
+    from zarrcore.storage import Store, StorePath
+
+__all__ = ["Array"]
+
+# Writing one field of records reads, patches and writes whole records: one such update at a time per process.
+_FIELD_LOCK = Lock()
+
+
+class Array:
+    """An N-dimensional array stored as chunks.
+
+    Arrays are made by :func:`zarrcore.create_array` and opened by :func:`zarrcore.open_array`.
+
+    Parameters
+    ----------
+    metadata : ArrayV2Metadata, ArrayV3Metadata or dict
+        The array's metadata document.
+    store_path : StorePath
+        The store and the array's path in it.
+    config : ArrayConfig or mapping, optional
+        Run-time settings; what is not given comes from the global configuration.
+
+    Examples
+    --------
+    >>> import zarrcore
+    >>> array = zarrcore.create_array({}, shape=(4, 6), chunks=(2, 3), dtype="i4")
+    >>> array[1, ::-2] = [1, 2, 3]
+    >>> array[1]
+    array([0, 3, 0, 2, 0, 1], dtype=int32)
+    """
+
+    __slots__ = ("__weakref__", "_config", "_dtype", "_engine", "_metadata", "_native_get", "_store_path")
+
+    def __init__(
+        self,
+        metadata: ArrayMetadata | dict[str, Any],
+        store_path: StorePath,
+        config: ArrayConfig | Mapping[str, Any] | None = None,
+    ) -> None:
+        if isinstance(metadata, dict):
+            from zarrcore.hierarchy import array_metadata_from_dict
+
+            metadata = array_metadata_from_dict(metadata, store_path.path)
+        self._store_path = store_path
+        self._config = parse_array_config(config)
+        self._bind(metadata)
+
+    def _bind(self, metadata: ArrayMetadata) -> None:
+        """Take over (new) metadata; the engine is compiled on the first access to the data."""
+        self._metadata = metadata
+        self._dtype: np.dtype | None = None
+        self._engine: Any = None
+        self._native_get: Any = self._first_get
+
+    def _compiled(self) -> Any:
+        if self._engine is None:
+            from zarrcore.arrays.engine import build_engine
+
+            self._dtype = self._metadata.np_dtype
+            self._engine = build_engine(self._metadata, self._store_path, self._config)
+        return self._engine
+
+    def _first_get(self, selection: Any) -> Any:
+        """Stands in for the engine's fast path until the engine has been compiled."""
+        get = getattr(self._compiled(), "get", None)
+        self._native_get = get if self.order == "C" else None
+        return NotImplemented if self._native_get is None else get(selection)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._metadata, self._store_path, self._config)
+
+    # --- opening ---
+
+    @classmethod
+    def open(cls, store: Any, *, config: ArrayConfig | Mapping[str, Any] | None = None) -> Array:
+        """Open the array at the root of a store-like."""
+        from zarrcore.arrays.opening import open_array_at
+        from zarrcore.storage import make_store_path
+
+        return open_array_at(make_store_path(store), config=config)
+
+    @classmethod
+    def from_dict(cls, store_path: StorePath, data: dict[str, Any]) -> Array:
+        """An array from its metadata as a dictionary; nothing is written."""
+        return cls(data, store_path)
+
+    # --- properties ---
+
+    @property
+    def metadata(self) -> ArrayMetadata:
+        """The metadata document."""
+        return self._metadata
+
+    @property
+    def store_path(self) -> StorePath:
+        """The store and the path of the array in it."""
+        return self._store_path
+
+    @property
+    def store(self) -> Store:
+        """The store."""
+        return self._store_path.store
+
+    @property
+    def config(self) -> ArrayConfig:
+        """Run-time settings."""
+        return self._config
+
+    @property
+    def async_array(self) -> Any:
+        """The same array with methods to be awaited."""
+        from zarrcore.asynchronous import AsyncArray
+
+        return AsyncArray._wrap(self)
+
+    @property
+    def path(self) -> str:
+        """Path in the store, without a slash at either end."""
+        return self._store_path.path
+
+    @property
+    def name(self) -> str:
+        """Path with a leading slash, following h5py."""
+        return f"/{self.path}"
+
+    @property
+    def basename(self) -> str:
+        """Last part of the path."""
+        return self.path.rpartition("/")[2]
+
+    @property
+    def read_only(self) -> bool:
+        """True if the store refuses writes."""
+        return self.store.read_only
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Length of each dimension."""
+        return self._metadata.shape
+
+    @shape.setter
+    def shape(self, value: tuple[int, ...]) -> None:
+        self.resize(value)
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self._metadata.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self._metadata.shape)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Data type in memory."""
+        return self._metadata.np_dtype
+
+    @property
+    def fill_value(self) -> Any:
+        """Value of elements that were never written; None if a format 2 array defines none."""
+        return self._metadata.fill_value
+
+    @property
+    def order(self) -> Literal["C", "F"]:
+        """Memory layout of what a read returns."""
+        return self._metadata.order if self._metadata.zarr_format == 2 else self._config.order
+
+    @property
+    def attrs(self) -> Attributes:
+        """User attributes; changes are stored at once."""
+        from zarrcore.attributes import Attributes
+
+        return Attributes(self)
+
+    @property
+    def chunks(self) -> tuple[int, ...]:
+        """Shape of a chunk; of an inner chunk if the array is sharded."""
+        return self._metadata.chunks
+
+    @property
+    def shards(self) -> tuple[int, ...] | None:
+        """Shape of a shard, or None if the array is not sharded."""
+        return self._metadata.shards
+
+    @property
+    def read_chunk_sizes(self) -> tuple[tuple[int, ...], ...]:
+        """Lengths along each dimension of the parts that are decoded alone, cut at the end of the array."""
+        inner = layout.inner_chunks(self._metadata)
+        return layout.chunk_sizes(inner or layout.grid_edges(self._metadata), self.shape)
+
+    @property
+    def write_chunk_sizes(self) -> tuple[tuple[int, ...], ...]:
+        """Lengths along each dimension of the parts stored under one key, cut at the end of the array."""
+        return layout.chunk_sizes(layout.grid_edges(self._metadata), self.shape)
+
+    @property
+    def cdata_shape(self) -> tuple[int, ...]:
+        """Number of chunks along each dimension (of inner chunks, if sharded)."""
+        from zarrcore.projection import grid_shape
+
+        inner = layout.inner_chunks(self._metadata)
+        return grid_shape(self.shape, inner or layout.grid_edges(self._metadata))
+
+    @property
+    def nchunks(self) -> int:
+        """Number of chunks (of inner chunks, if sharded), stored or not."""
+        return math.prod(self.cdata_shape)
+
+    @property
+    def nchunks_initialized(self) -> int:
+        """Number of chunks that are stored; the inner chunks of a stored shard count as stored.
+
+        The store is listed, the chunk grid is not walked.
+        """
+        from zarrcore.arrays.chunks import count_stored
+
+        return count_stored(self)
+
+    @property
+    def nbytes(self) -> int:
+        """Number of bytes of all elements in memory."""
+        return self.size * self.dtype.itemsize
+
+    def nbytes_stored(self) -> int:
+        """Number of bytes in the store, metadata included."""
+        return self.store.getsize_prefix(self.path)
+
+    @property
+    def filters(self) -> tuple[Any, ...]:
+        """Codecs from array to array."""
+        return layout.codecs_of(self._metadata)[0]
+
+    @property
+    def serializer(self) -> Any | None:
+        """Codec from array to bytes; None for format 2."""
+        return layout.codecs_of(self._metadata)[1]
+
+    @property
+    def compressors(self) -> tuple[Any, ...]:
+        """Codecs from bytes to bytes."""
+        return layout.codecs_of(self._metadata)[2]
+
+    @property
+    def compressor(self) -> Any | None:
+        """The compressor of a format 2 array.
+
+        Raises
+        ------
+        TypeError
+            For format 3 arrays, which may have several: see `compressors`.
+        """
+        if self._metadata.zarr_format == 3:
+            raise TypeError("compressor exists for format 2 arrays only; use compressors")
+        return self._metadata.compressor
+
+    @property
+    def info(self) -> Any:
+        """What the metadata says, as an object that prints as a table."""
+        from zarrcore.info import array_info
+
+        return array_info(self)
+
+    def info_complete(self) -> Any:
+        """The same as `info`, with what only a look into the store tells."""
+        from zarrcore.info import array_info
+
+        return array_info(self, complete=True)
+
+    def with_config(self, config: ArrayConfig | Mapping[str, Any]) -> Self:
+        """The same array with other run-time settings; what a mapping leaves out stays as it is."""
+        if not isinstance(config, ArrayConfig):
+            config = ArrayConfig.from_dict({**self._config.to_dict(), **config})
+        return type(self)(self._metadata, self._store_path, config)
+
+    # --- numpy manners ---
+
+    def __repr__(self) -> str:
+        return f"<Array {self._store_path} shape={self.shape} dtype={self.dtype}>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Array):
+            return NotImplemented
+        return (self._store_path, self._metadata) == (other._store_path, other._metadata)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of an array without dimensions")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.shape:
+            raise TypeError("iteration over an array without dimensions")
+        return self._rows()
+
+    def _rows(self) -> Iterator[Any]:
+        """The rows, read by whole chunks so that no chunk is decoded twice."""
+        for start in range(0, self.shape[0], step := max(1, self.read_chunk_sizes[0][0])):
+            yield from self[start : start + step]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if copy is False:
+            raise ValueError("the data of a stored array can only be had as a copy")
+        selection = indexing.basic_selection((), self.shape)
+        array = np.empty(self.shape, dtype=self.dtype, order=self.order)
+        self._fill(selection, array, 0)
+        return array if dtype is None else array.astype(dtype, copy=False)
+
+    # --- reading ---
+
+    def __getitem__(self, selection: Any) -> Any:
+        get = self._native_get
+        if get is not None:
+            result = get(selection)
+            if result is not NotImplemented:
+                return result
+        fields, selection = indexing.pop_fields(selection)
+        return self._get(indexing.plain_selection(selection, self._metadata.shape), fields=fields)
+
+    def read(self, selection: Any = ..., *, out: np.ndarray | None = None, threads: int = 0) -> Any:
+        """Read a selection, into the caller's memory if `out` is given.
+
+        Parameters
+        ----------
+        selection
+            As in ``array[selection]``.
+        out : ndarray, optional
+            Array of the result's shape and data type to read into; any strides.
+        threads : int
+            Number of threads; 0 for the configured number.
+
+        Returns
+        -------
+        ndarray or scalar
+            `out` if it was given.
+        """
+        fields, selection = indexing.pop_fields(selection)
+        return self._get(indexing.plain_selection(selection, self.shape), out, fields, threads)
+
+    def get_basic_selection(
+        self,
+        selection: Any = ...,
+        *,
+        out: np.ndarray | None = None,
+        prototype: Any = None,
+        fields: Fields | None = None,
+    ) -> Any:
+        """Read integers and slices.
+
+        Parameters
+        ----------
+        selection : int, slice, Ellipsis, None or a tuple of them
+            Semantics of numpy, negative steps and newaxis included.
+        out : ndarray, optional
+            Array of the result's shape and data type to read into.
+        prototype
+            Accepted for compatibility; results are numpy arrays.
+        fields : str or list of str, optional
+            Fields to take out of structured data.
+        """
+        return self._get(indexing.basic_selection(selection, self.shape), out, fields)
+
+    def get_orthogonal_selection(
+        self,
+        selection: Any,
+        *,
+        out: np.ndarray | None = None,
+        fields: Fields | None = None,
+        prototype: Any = None,
+    ) -> Any:
+        """Read the outer product of integers, slices and integer or boolean arrays, one per dimension."""
+        return self._get(indexing.orthogonal_selection(selection, self.shape), out, fields)
+
+    def get_coordinate_selection(
+        self,
+        selection: Any,
+        *,
+        out: np.ndarray | None = None,
+        fields: Fields | None = None,
+        prototype: Any = None,
+    ) -> Any:
+        """Read single elements, given by one integer array for each dimension."""
+        return self._get(indexing.coordinate_selection(selection, self.shape), out, fields)
+
+    def get_mask_selection(
+        self, mask: Any, *, out: np.ndarray | None = None, fields: Fields | None = None, prototype: Any = None
+    ) -> Any:
+        """Read the elements where a boolean array of the array's shape is true."""
+        return self._get(indexing.mask_selection(mask, self.shape), out, fields)
+
+    def get_block_selection(
+        self,
+        selection: Any,
+        *,
+        out: np.ndarray | None = None,
+        fields: Fields | None = None,
+        prototype: Any = None,
+    ) -> Any:
+        """Read whole chunks, given by their position in the chunk grid."""
+        return self._get(self._blocks(selection), out, fields)
+
+    def _blocks(self, selection: Any) -> Selection:
+        return indexing.block_selection(selection, self.shape, layout.grid_edges(self._metadata))
+
+    def _get(
+        self, selection: Selection, out: Any = None, fields: Fields | None = None, threads: int = 0
+    ) -> Any:
+        if fields:
+            return self._get_fields(selection, out, fields, threads)
+        self._compiled()
+        if out is not None:
+            self._fill(selection, check_out(out, selection.shape, self._dtype), threads)
+            return out
+        order = "C" if selection.points else self.order
+        result = np.empty(selection.shape, dtype=self._dtype, order=order)
+        self._fill(selection, result, threads)
+        return result[()] if selection.shape == () else result
+
+    def _get_fields(self, selection: Selection, out: Any, fields: Fields, threads: int) -> Any:
+        dtype = indexing.field_dtype(fields, self.dtype)
+        records = np.empty(selection.shape, dtype=self.dtype)
+        self._fill(selection, records, threads)
+        if isinstance(fields, str):
+            result = records[fields].copy()
+        else:
+            result = np.empty(selection.shape, dtype=dtype)
+            for name in fields:
+                result[name] = records[name]
+        if out is not None:
+            check_out(out, result.shape, result.dtype)[...] = result
+            return out
+        return result[()] if result.shape == () else result
+
+    def _fill(self, selection: Selection, result: np.ndarray, threads: int) -> None:
+        """Read into `result`, which has the shape that the user sees."""
+        engine = self._compiled()
+        if result.size == 0:
+            return
+        if not selection.points:
+            engine.read(selection.dims, result.reshape(selection.block), threads)
+        elif result.flags.c_contiguous:
+            engine.read_points(selection.dims, result.reshape(-1), threads)
+        else:
+            flat = np.empty(selection.block, dtype=result.dtype)
+            engine.read_points(selection.dims, flat, threads)
+            result[...] = flat.reshape(selection.shape)
+
+    # --- writing ---
+
+    def __setitem__(self, selection: Any, value: Any) -> None:
+        self.write(selection, value)
+
+    def write(self, selection: Any, value: Any, *, threads: int = 0) -> None:
+        """Write values into a selection.
+
+        Parameters
+        ----------
+        selection
+            As in ``array[selection] = value``.
+        value : array_like
+            Broadcast to the selection; checked as a whole before anything is written.
+        threads : int
+            Number of threads; 0 for the configured number.
+        """
+        fields, selection = indexing.pop_fields(selection)
+        self._set(indexing.plain_selection(selection, self._metadata.shape), value, fields, threads)
+
+    def set_basic_selection(
+        self, selection: Any, value: Any, *, fields: Fields | None = None, prototype: Any = None
+    ) -> None:
+        """Write into integers and slices, as :meth:`get_basic_selection` reads them."""
+        self._set(indexing.basic_selection(selection, self.shape), value, fields)
+
+    def set_orthogonal_selection(
+        self, selection: Any, value: Any, *, fields: Fields | None = None, prototype: Any = None
+    ) -> None:
+        """Write into an outer product, as :meth:`get_orthogonal_selection` reads it."""
+        self._set(indexing.orthogonal_selection(selection, self.shape), value, fields)
+
+    def set_coordinate_selection(
+        self, selection: Any, value: Any, *, fields: Fields | None = None, prototype: Any = None
+    ) -> None:
+        """Write single elements; of elements that are given several times the last one stays."""
+        self._set(indexing.coordinate_selection(selection, self.shape), value, fields)
+
+    def set_mask_selection(
+        self, mask: Any, value: Any, *, fields: Fields | None = None, prototype: Any = None
+    ) -> None:
+        """Write where a boolean array of the array's shape is true."""
+        self._set(indexing.mask_selection(mask, self.shape), value, fields)
+
+    def set_block_selection(
+        self, selection: Any, value: Any, *, fields: Fields | None = None, prototype: Any = None
+    ) -> None:
+        """Write whole chunks, given by their position in the chunk grid."""
+        self._set(self._blocks(selection), value, fields)
+
+    def _set(self, selection: Selection, value: Any, fields: Fields | None = None, threads: int = 0) -> None:
+        self._check_writable()
+        if fields:
+            self._set_fields(selection, value, fields, threads)
+            return
+        self._compiled()
+        values = broadcast_values(as_values(value, self._dtype), selection.shape)
+        self._store(selection, values, threads)
+
+    def _set_fields(self, selection: Selection, value: Any, fields: Fields, threads: int) -> None:
+        dtype = indexing.field_dtype(fields, self.dtype)
+        shape = selection.shape + dtype.shape
+        values = broadcast_values(as_values(value, dtype.base), shape)
+        with _FIELD_LOCK:
+            records = np.empty(selection.shape, dtype=self.dtype)
+            self._fill(selection, records, threads)
+            if isinstance(fields, str):
+                records[fields] = values
+            else:
+                for name in fields:
+                    records[name] = values[name]
+            self._store(selection, records, threads)
+
+    def _store(self, selection: Selection, values: np.ndarray, threads: int) -> None:
+        """Write `values`, of the shape that the user sees and of the array's data type."""
+        if values.size == 0:
+            return
+        # Without a fill value nobody can tell what a chunk that is not stored holds.
+        write_empty = self._config.write_empty_chunks or self._metadata.fill_value is None
+        engine = self._compiled()
+        if selection.points:
+            engine.write_points(
+                selection.dims, np.ascontiguousarray(values).reshape(-1), threads, write_empty
+            )
+        else:
+            engine.write(selection.dims, values.reshape(selection.block), threads, write_empty)
+
+    def _check_writable(self) -> None:
+        self.store._check_writable()
+
+    # --- indexing views ---
+
+    @property
+    def oindex(self) -> OIndex:
+        """Orthogonal (outer) indexing: ``array.oindex[[0, 2], :]``."""
+        return OIndex(self)
+
+    @property
+    def vindex(self) -> VIndex:
+        """Vectorised (pointwise) indexing: ``array.vindex[[0, 2], [1, 3]]`` or with a mask."""
+        return VIndex(self)
+
+    @property
+    def blocks(self) -> BlockIndex:
+        """Indexing by chunks: ``array.blocks[0, 1:3]``."""
+        return BlockIndex(self)
+
+    # --- changing ---
+
+    def resize(self, new_shape: int | tuple[int, ...]) -> None:
+        """Change the lengths of the dimensions.
+
+        Elements outside the new shape are gone, also if the array grows again later; new elements have the
+        fill value.  The store is listed, the chunk grid is not walked.
+        """
+        from zarrcore.arrays.chunks import resize
+
+        resize(self, new_shape)
+
+    def append(self, data: Any, axis: int = 0) -> tuple[int, ...]:
+        """Append `data` along `axis`; the other dimensions must agree.
+
+        Returns
+        -------
+        tuple of int
+            The new shape.
+        """
+        from zarrcore.arrays.chunks import append
+
+        return append(self, data, axis)
+
+    def update_attributes(self, new_attributes: Mapping[str, Any]) -> Self:
+        """Set attributes, keeping those that are not named; returns the array itself."""
+        self._store_attributes({**self._metadata.attributes, **new_attributes})
+        return self
+
+    def _store_attributes(self, attributes: dict[str, Any]) -> None:
+        from dataclasses import replace
+
+        self._save(replace(self._metadata, attributes=attributes))
+
+    def _save(self, metadata: ArrayMetadata) -> None:
+        """Store changed metadata and continue with it."""
+        from zarrcore.hierarchy import write_documents
+
+        self._check_writable()
+        write_documents(self._store_path, metadata)
+        self._metadata = metadata

@@ -1,0 +1,144 @@
+"""Chunk and shard shapes for those who give none, and what users may write for them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Shape = tuple[int, ...]
+
+__all__ = ["guess_chunks", "guess_shards", "normalize_chunks", "resolve_layout"]
+
+_KIB = 1024
+_MIN_BYTES = 128 * _KIB
+_MAX_BYTES = 64 * _KIB * _KIB
+_INNER_BYTES = _KIB * _KIB
+
+
+def guess_chunks(shape: Sequence[int], item_size: int, *, max_bytes: int = _MAX_BYTES) -> Shape:
+    """A chunk shape that suits most uses.
+
+    Aims at 256 KiB for an array of 1 MiB and at twice as much for every tenfold of the array's size, between
+    128 KiB and `max_bytes`.  The longest dimensions are halved first, so that chunks are nearly cubes.
+
+    Examples
+    --------
+    >>> guess_chunks((100, 100), 8)
+    (100, 100)
+    """
+    chunks = [max(1, length) for length in shape]
+    if not chunks or item_size == 0:
+        return tuple(chunks)
+    total = math.prod(chunks) * item_size
+    wanted = 256 * _KIB * 2 ** (math.log10(total) - math.log10(_KIB * _KIB))
+    target = min(max(wanted, min(_MIN_BYTES, max_bytes)), max_bytes)
+    while math.prod(chunks) * item_size > target * 1.5 or math.prod(chunks) * item_size > max_bytes:
+        longest = max(range(len(chunks)), key=lambda dim: (chunks[dim], -dim))
+        if chunks[longest] == 1:
+            break
+        chunks[longest] = -(-chunks[longest] // 2)
+    return tuple(chunks)
+
+
+def guess_shards(
+    shape: Sequence[int], chunks: Sequence[int], item_size: int, target_bytes: int | None
+) -> Shape:
+    """A shard shape: whole chunks, up to `target_bytes` (by default two chunks along each of four dimensions)."""
+    shards = list(chunks)
+    limit = target_bytes or math.prod(chunks) * max(1, item_size) * 2 ** min(len(shards), 4)
+    while True:
+        dims = [dim for dim in range(len(shards)) if shards[dim] * 2 < shape[dim] + chunks[dim]]
+        if not dims or math.prod(shards) * 2 * item_size > limit:
+            return tuple(shards)
+        dim = min(dims, key=lambda d: (shards[d] // chunks[d], d))
+        shards[dim] *= 2
+
+
+def normalize_chunks(
+    chunks: Any, shape: Sequence[int], *, unit: Sequence[int] | None = None
+) -> tuple[Any, ...]:
+    """What users write for chunks, as one entry per dimension: a length, or a tuple of lengths (rectilinear).
+
+    Parameters
+    ----------
+    chunks : int, bool or sequence
+        One length for all dimensions, or one for each; -1 or None in place of a length means the whole
+        dimension, False in place of all of them the whole array.
+    unit
+        Lengths that those made from a whole dimension must be multiples of.
+    """
+    if chunks is False or (_is_int(chunks) and chunks == -1):
+        chunks = (-1,) * len(shape)
+    elif _is_int(chunks):
+        chunks = (int(chunks),) * len(shape)
+    elif chunks is None or chunks is True or isinstance(chunks, str) or not hasattr(chunks, "__len__"):
+        raise TypeError(f'chunks: expected an integer, a tuple of integers or "auto", got {chunks!r}')
+    if len(chunks) != len(shape):
+        raise ValueError(
+            f"chunks: the array has {len(shape)} dimensions, got {len(chunks)} lengths ({chunks!r})"
+        )
+    units = unit or (1,) * len(shape)
+    return tuple(_edge(chunk, length, n) for chunk, length, n in zip(chunks, shape, units, strict=True))
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
+
+
+def _edge(chunk: Any, length: int, unit: int) -> int | tuple[int, ...]:
+    if chunk is None or (_is_int(chunk) and chunk == -1):
+        return unit * max(1, -(-length // unit))
+    if _is_int(chunk):
+        if chunk < 1:
+            raise ValueError(f"chunks: expected lengths of at least 1, got {chunk}")
+        return int(chunk)
+    if isinstance(chunk, (str, bytes)) or not hasattr(chunk, "__iter__"):
+        raise TypeError(f"chunks: expected integers, got {chunk!r}")
+    edges = tuple(chunk)
+    if not edges or not all(_is_int(edge) and edge > 0 for edge in edges):
+        raise ValueError(f"chunks: expected lengths of at least 1, got {edges!r}")
+    if length > 0 and sum(edges) != length:
+        raise ValueError(f"chunks: lengths {edges!r} sum to {sum(edges)}, the dimension has {length}")
+    return tuple(int(edge) for edge in edges)
+
+
+def resolve_layout(
+    shape: Shape, item_size: int, chunks: Any, shards: Any, *, target_shard_bytes: int | None = None
+) -> tuple[tuple[Any, ...], Shape | None]:
+    """Grid chunks and inner chunks from the arguments `chunks` and `shards`.
+
+    Returns
+    -------
+    grid : tuple
+        For each dimension the length of a stored chunk (or shard), or the lengths of all of them.
+    inner : tuple of int or None
+        Shape of the inner chunks; None without sharding.
+    """
+    automatic = isinstance(chunks, str) and chunks == "auto"
+    if automatic or chunks is None or chunks is True:
+        inner: Any = guess_chunks(shape, item_size, max_bytes=_MAX_BYTES if shards is None else _INNER_BYTES)
+    else:
+        inner = normalize_chunks(chunks, shape)
+    if shards is None:
+        return inner, None
+    if not all(isinstance(length, int) for length in inner):
+        raise ValueError(
+            "rectilinear chunks cannot be sharded; give chunks as lengths and the shards as lists"
+        )
+    if isinstance(shards, str) and shards == "auto":
+        return guess_shards(shape, inner, item_size, target_shard_bytes), inner
+    if isinstance(shards, dict):
+        shards = shards["shape"]
+    grid = normalize_chunks(shards, shape, unit=inner)
+    for dim, (outer, length) in enumerate(zip(grid, inner, strict=True)):
+        for edge in (outer,) if isinstance(outer, int) else outer:
+            if edge % length:
+                raise ValueError(
+                    f"shards: length {edge} of dimension {dim} is not a multiple of the chunk length {length}"
+                )
+    return grid, inner

@@ -1,0 +1,189 @@
+"""The stored chunks of an array: counting them, and what happens to them when the array changes its shape."""
+
+from __future__ import annotations
+
+import math
+import operator
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zarrcore.arrays import layout
+from zarrcore.arrays.engine import key_prefix
+from zarrcore.arrays.values import as_values
+from zarrcore.projection import Axis, axes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from zarrcore.arrays.array import Array
+
+__all__ = ["append", "chunk_regions", "copy_values", "count_stored", "parse_shape", "resize", "stored_chunks"]
+
+
+def parse_shape(shape: Any) -> tuple[int, ...]:
+    """A shape from an integer or a sequence of integers.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a length is not an integer, or is negative.
+    """
+    items = (
+        (shape,)
+        if not isinstance(shape, (tuple, list, np.ndarray)) and not _iterable(shape)
+        else tuple(shape)
+    )
+    lengths = []
+    for item in items:
+        if isinstance(item, (bool, np.bool_)):
+            raise TypeError(f"shape: expected integers, got {shape!r}")
+        try:
+            lengths.append(operator.index(item))
+        except TypeError:
+            raise TypeError(f"shape: expected integers, got {shape!r}") from None
+    if any(length < 0 for length in lengths):
+        raise ValueError(f"shape: expected lengths of at least 0, got {shape!r}")
+    return tuple(lengths)
+
+
+def _iterable(value: Any) -> bool:
+    return hasattr(value, "__iter__")
+
+
+def stored_chunks(array: Array) -> Iterator[tuple[tuple[int, ...], str]]:
+    """Grid position and key of every chunk that is stored, found by listing the store."""
+    prefix = key_prefix(array.path)
+    encoding = array.metadata.key_encoding
+    for key in array.store.list_prefix(prefix):
+        rest = key[len(prefix) :]
+        coords = _position(encoding, rest, array.ndim)
+        if coords is not None:
+            yield coords, key
+
+
+def _position(encoding: Any, key: str, ndim: int) -> tuple[int, ...] | None:
+    """The grid position that a key names, or None if it is no chunk key of this array."""
+    if ndim == 0:
+        return () if key == encoding.encode(()) else None
+    try:
+        coords = encoding.decode(key)
+    except ValueError:
+        return None
+    return coords if len(coords) == ndim and encoding.encode(coords) == key else None
+
+
+def count_stored(array: Array, *, keys_only: bool = False) -> int:
+    """Number of chunks that are stored; for sharded arrays of inner chunks, unless `keys_only`."""
+    axes = axes_of(array.shape, layout.grid_edges(array.metadata))
+    inner = None if keys_only else layout.inner_chunks(array.metadata)
+    total = 0
+    for coords, _ in stored_chunks(array):
+        if all(k < axis.nchunks for k, axis in zip(coords, axes, strict=True)):
+            total += 1 if inner is None else _inner_count(coords, axes, inner)
+    return total
+
+
+def _inner_count(coords: Sequence[int], axes: Sequence[Axis], inner: Sequence[int]) -> int:
+    """Number of inner chunks of one shard, full shards at the array's end included."""
+    return math.prod(axis.chunk_length(k) // n for k, axis, n in zip(coords, axes, inner, strict=True))
+
+
+def resize(array: Array, new_shape: Any, *, cut: bool = True) -> None:
+    """Give an array a new shape; see :meth:`zarrcore.Array.resize`.
+
+    Parameters
+    ----------
+    cut : bool
+        Remove what lies outside the new shape; False leaves it in the store.
+    """
+    shape = parse_shape(new_shape)
+    old = array.shape
+    if len(shape) != len(old):
+        raise ValueError(
+            f"resize: the array has {len(old)} dimensions, the new shape {shape} has {len(shape)}"
+        )
+    array._check_writable()
+    metadata = array.metadata.update_shape(shape)
+    if cut and any(new < was for new, was in zip(shape, old, strict=True)):
+        _cut(array, shape)
+    array._save(metadata)
+    array._bind(metadata)
+
+
+def _cut(array: Array, shape: tuple[int, ...]) -> None:
+    """Remove what lies outside the new shape: whole chunks, and parts of those on the border."""
+    axes = axes_of(array.shape, layout.grid_edges(array.metadata))
+    for coords, key in list(stored_chunks(array)):
+        if any(
+            axis.offset(k) >= new for k, axis, new in zip(coords, axes, shape, strict=True) if _known(k, axis)
+        ):
+            array.store.delete(key)
+        elif all(_known(k, axis) for k, axis in zip(coords, axes, strict=True)):
+            _clear_beyond(array, coords, axes, shape)
+
+
+def _known(chunk: int, axis: Axis) -> bool:
+    return chunk < axis.nchunks
+
+
+def _clear_beyond(array: Array, coords: Sequence[int], axes: Sequence[Axis], shape: Sequence[int]) -> None:
+    """Fill the part of a stored chunk that lies beyond the new shape, so that growing shows no old values."""
+    box = [
+        (axis.offset(k), axis.offset(k) + axis.valid_length(k)) for k, axis in zip(coords, axes, strict=True)
+    ]
+    fill = layout.fill_array(array.metadata)
+    for dim, new in enumerate(shape):
+        start, stop = box[dim]
+        if new >= stop:
+            continue
+        lost = [*box[:dim], (new, stop), *box[dim + 1 :]]
+        dims = tuple((first, 1, last - first) for first, last in lost)
+        value = np.broadcast_to(fill, tuple(count for _, _, count in dims))
+        array._compiled().write(dims, value, 0, array.config.write_empty_chunks)
+        box[dim] = (start, new)
+
+
+def append(array: Array, data: Any, axis: int = 0) -> tuple[int, ...]:
+    """Append along one dimension; see :meth:`zarrcore.Array.append`."""
+    values = as_values(data, array.dtype)
+    ndim = array.ndim
+    axis = operator.index(axis)
+    if not -ndim <= axis < ndim:
+        raise ValueError(f"append: axis {axis} is out of bounds for {ndim} dimensions")
+    axis %= ndim
+    if values.ndim != ndim or any(
+        given != have
+        for k, (given, have) in enumerate(zip(values.shape, array.shape, strict=True))
+        if k != axis
+    ):
+        raise ValueError(
+            f"append: data of shape {values.shape} does not fit an array of shape {array.shape} on axis {axis}"
+        )
+    start = array.shape[axis]
+    shape = tuple(n + values.shape[axis] if k == axis else n for k, n in enumerate(array.shape))
+    resize(array, shape)
+    array[tuple(slice(start, None) if k == axis else slice(None) for k in range(ndim))] = values
+    return shape
+
+
+def chunk_regions(array: Array) -> Iterator[tuple[slice, ...]]:
+    """The region of each stored unit (chunk or shard), in grid order and without holding the list."""
+    axes = axes_of(array.shape, layout.grid_edges(array.metadata))
+    for coords in product(*(range(axis.nchunks) for axis in axes)):
+        yield tuple(
+            slice(axis.offset(k), axis.offset(k) + axis.valid_length(k))
+            for k, axis in zip(coords, axes, strict=True)
+        )
+
+
+def copy_values(source: Any, dest: Array) -> None:
+    """Copy all values into an array of the same shape, one chunk of the destination at a time."""
+    if dest.size == 0:
+        return
+    if not dest.shape:
+        dest[...] = source[...]
+        return
+    for region in chunk_regions(dest):
+        dest[region] = source[region]

@@ -1,0 +1,70 @@
+"""How an opened array behaves at run time: nothing of this is stored with the data."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal
+
+from zarrcore.config import config as _defaults
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    ArrayConfigLike = "ArrayConfig | Mapping[str, Any]"
+
+__all__ = ["ArrayConfig", "parse_array_config"]
+
+
+_CONFIGURED = ("order", "write_empty_chunks", "read_missing_chunks")
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayConfig:
+    """Run-time settings of one array.
+
+    Parameters
+    ----------
+    order : {"C", "F"}
+        Memory layout of the arrays that a read returns.
+    write_empty_chunks : bool
+        Store chunks that hold nothing but the fill value.
+    read_missing_chunks : bool
+        Read a chunk that is not stored as the fill value; if False it is a :class:`ChunkNotFoundError`.
+    sharding_coalesce_max_gap_bytes, sharding_coalesce_max_bytes : int
+        Accepted for compatibility; the engine plans its own reads.
+    """
+
+    order: Literal["C", "F"] = "C"
+    write_empty_chunks: bool = False
+    read_missing_chunks: bool = True
+    sharding_coalesce_max_gap_bytes: int = 1 << 20
+    sharding_coalesce_max_bytes: int = 16 << 20
+
+    def __post_init__(self) -> None:
+        if self.order not in ("C", "F"):
+            raise ValueError(f"array config: order: expected 'C' or 'F', got {self.order!r}")
+        for name in ("write_empty_chunks", "read_missing_chunks"):
+            if not isinstance(getattr(self, name), bool):
+                raise TypeError(f"array config: {name}: expected a bool, got {getattr(self, name)!r}")
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> ArrayConfig:
+        """Settings from a mapping; what it leaves out comes from the global configuration."""
+        if data:
+            names = [field.name for field in fields(cls)]
+            unknown = sorted(set(data) - set(names))
+            if unknown:
+                raise TypeError(f"array config: unknown keys {unknown}; known are {names}")
+        values = {name: _defaults.get(f"array.{name}") for name in _CONFIGURED}
+        return cls(**{**values, **data})
+
+    def to_dict(self) -> dict[str, Any]:
+        """The settings as a dictionary."""
+        return asdict(self)
+
+
+def parse_array_config(data: ArrayConfig | Mapping[str, Any] | None) -> ArrayConfig:
+    """An :class:`ArrayConfig` from what users may pass as ``config=``."""
+    if isinstance(data, ArrayConfig):
+        return data
+    return ArrayConfig.from_dict(data or {})

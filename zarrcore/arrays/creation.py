@@ -1,0 +1,576 @@
+"""Making arrays: from the arguments that users give to metadata, and from metadata to a stored array."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zarrcore import hierarchy
+from zarrcore.arrays.array import Array
+from zarrcore.arrays.chunking import resolve_layout
+from zarrcore.arrays.chunks import copy_values, parse_shape
+from zarrcore.arrays.config import ArrayConfig, parse_array_config
+from zarrcore.arrays.layout import codecs_of, grid_edges, inner_chunks
+from zarrcore.config import config as settings
+from zarrcore.dtypes import dtype_from_v2, parse_dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from zarrcore.dtypes import ZDType
+    from zarrcore.grids import ChunkGrid
+    from zarrcore.keys import ChunkKeyEncoding
+    from zarrcore.metadata import ArrayMetadata
+    from zarrcore.storage import StorePath
+
+__all__ = [
+    "check_required",
+    "create_array_at",
+    "default_format",
+    "from_array_at",
+    "like_arguments",
+    "make_metadata",
+    "store_array",
+]
+
+
+def default_format(zarr_format: int | None) -> int:
+    """The Zarr format to create nodes in."""
+    chosen = settings.get("default_zarr_format") if zarr_format is None else zarr_format
+    if chosen not in (2, 3):
+        raise ValueError(f"zarr_format: expected 2 or 3, got {chosen!r}")
+    return int(chosen)
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"
+
+
+# --- metadata ---
+
+
+def make_metadata(
+    *,
+    zarr_format: int,
+    shape: tuple[int, ...],
+    zdtype: ZDType,
+    chunks: Sequence[Any],
+    codecs: Sequence[Any] = (),
+    filters: Sequence[Any] = (),
+    compressor: Any = None,
+    fill_value: Any = ...,
+    order: str = "C",
+    separator: str = ".",
+    chunk_key_encoding: Any = None,
+    attributes: Mapping[str, Any] | None = None,
+    dimension_names: Iterable[str | None] | None = None,
+) -> ArrayMetadata:
+    """Array metadata of either format."""
+    from zarrcore.metadata import ArrayV2Metadata, ArrayV3Metadata
+
+    if fill_value is ... or (fill_value is None and zarr_format == 3):
+        fill_value = zdtype.default_scalar()
+    if zarr_format == 2:
+        return ArrayV2Metadata(
+            shape=shape,
+            chunks=tuple(chunks),
+            dtype=zdtype,
+            fill_value=fill_value,
+            order=order,
+            filters=tuple(filters) or None,
+            compressor=compressor,
+            dimension_separator=separator,
+            attributes=attributes,
+        )
+    return ArrayV3Metadata(
+        shape=shape,
+        data_type=zdtype,
+        chunk_grid=_grid(chunks),
+        chunk_key_encoding=_key_encoding(chunk_key_encoding),
+        fill_value=fill_value,
+        codecs=tuple(codecs),
+        attributes=attributes,
+        dimension_names=None if dimension_names is None else tuple(dimension_names),
+    )
+
+
+def _grid(chunks: Sequence[Any]) -> ChunkGrid:
+    from zarrcore.grids import RectilinearGrid, RegularGrid
+
+    regular = all(isinstance(chunk, int) for chunk in chunks)
+    return RegularGrid(tuple(chunks)) if regular else RectilinearGrid(tuple(chunks))
+
+
+def _key_encoding(value: Any) -> ChunkKeyEncoding:
+    """A chunk key encoding from an instance, an extension object or zarr-python's shorter spellings."""
+    from zarrcore.keys import DefaultChunkKeyEncoding, parse_chunk_key_encoding
+
+    if value is None:
+        return DefaultChunkKeyEncoding()
+    if isinstance(value, tuple):
+        value = {"name": value[0], "configuration": {"separator": value[1]}}
+    elif isinstance(value, Mapping) and "separator" in value:
+        value = {"name": value["name"], "configuration": {"separator": value["separator"]}}
+    return parse_chunk_key_encoding(value)
+
+
+def _separator(value: Any) -> str:
+    """The dimension separator of a format 2 array from a chunk key encoding."""
+    if value is None:
+        return "."
+    encoding = _key_encoding(value)
+    if encoding.name != "v2":
+        raise ValueError(f"chunk_key_encoding: format 2 arrays know only 'v2', got {encoding.name!r}")
+    return encoding.separator  # type: ignore[attr-defined,no-any-return]
+
+
+# --- codecs ---
+
+
+def _codec_list(value: Any) -> list[Any]:
+    """None, one codec or several, as a list."""
+    if value is None:
+        return []
+    if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
+        return [value]
+    return list(value)
+
+
+def _codecs_v3(zdtype: ZDType, filters: Any, serializer: Any, compressors: Any) -> list[Any]:
+    arrays = [] if _is_auto(filters) else _codec_list(filters)
+    if _is_auto(compressors):
+        compressed: list[Any] = [{"name": "zstd", "configuration": {"level": 0, "checksum": False}}]
+    else:
+        compressed = _codec_list(compressors)
+    return [*arrays, _serializer(zdtype) if _is_auto(serializer) else serializer, *compressed]
+
+
+def _serializer(zdtype: ZDType) -> Any:
+    codec_id = getattr(zdtype, "object_codec_id", None)
+    if codec_id is not None:
+        return {"name": codec_id}
+    from zarrcore.codecs import BytesCodec
+
+    return BytesCodec()
+
+
+def _v2_config(codec: Any) -> Any:
+    """The JSON object of a format 2 codec, whatever stands for it."""
+    if codec is None or isinstance(codec, Mapping):
+        return codec
+    if hasattr(codec, "get_config"):
+        return codec.get_config()
+    raise TypeError(f"format 2 arrays take codecs with an id (numcodecs or a dictionary), got {codec!r}")
+
+
+def _filters_v2(zdtype: ZDType, filters: Any) -> list[Any]:
+    """Filters of a format 2 array; variable-length data needs its object codec."""
+    given = [] if _is_auto(filters) else [_v2_config(item) for item in _codec_list(filters)]
+    codec_id = getattr(zdtype, "object_codec_id", None)
+    if not given and codec_id is not None:
+        return [{"id": codec_id}]
+    return given
+
+
+def _compressor_v2(compressors: Any) -> Any:
+    if _is_auto(compressors):
+        return {"id": "zstd", "level": 0, "checksum": False}
+    items = _codec_list(compressors)
+    if len(items) > 1:
+        raise TypeError(f"format 2 arrays have a single compressor, got {len(items)}")
+    return _v2_config(items[0]) if items else None
+
+
+def _object_dtype(dtype: Any, zarr_format: int, filters: Any, object_codec: Any = None) -> ZDType:
+    """The data type; for ``object`` in format 2 the object codec among the filters says which."""
+    if zarr_format == 2 and _is_object(dtype):
+        configs = [_v2_config(item) for item in ([] if _is_auto(filters) else _codec_list(filters))]
+        if object_codec is not None:
+            configs.append(_v2_config(object_codec))
+        for config in configs:
+            if config is not None and "id" in config:
+                return dtype_from_v2("|O", config["id"])
+    return parse_dtype(dtype, zarr_format=zarr_format)  # type: ignore[arg-type]
+
+
+def _is_object(dtype: Any) -> bool:
+    if dtype is object:
+        return True
+    return isinstance(dtype, (str, np.dtype)) and dtype in ("O", "|O", "object", np.dtype(object))
+
+
+# --- creating ---
+
+
+def store_array(
+    place: StorePath, metadata: ArrayMetadata, *, overwrite: bool = False, config: Any = None
+) -> Array:
+    """Store a new array that has no chunks yet."""
+    parsed = parse_array_config(config)
+    hierarchy.create_node(place, metadata, overwrite=overwrite)
+    return Array(metadata, place, parsed)
+
+
+def _described(data: Any, shape: Any, dtype: Any) -> tuple[Any, tuple[int, ...], Any]:
+    """Data, shape and data type, of which data excludes the other two."""
+    if data is None:
+        if shape is None or dtype is None:
+            raise ValueError("without data, both shape and dtype are needed")
+        return None, parse_shape(shape), dtype
+    if shape is not None or dtype is not None:
+        raise ValueError("data brings its own shape and dtype; give either data or shape and dtype")
+    if not hasattr(data, "shape") or not hasattr(data, "dtype"):
+        data = np.asarray(data)
+    return data, tuple(data.shape), data.dtype
+
+
+def create_array_at(
+    place: StorePath,
+    *,
+    shape: Any = None,
+    dtype: Any = None,
+    data: Any = None,
+    chunks: Any = "auto",
+    shards: Any = None,
+    filters: Any = "auto",
+    compressors: Any = "auto",
+    compressor: Any = "auto",
+    serializer: Any = "auto",
+    fill_value: Any = ...,
+    order: Any = None,
+    zarr_format: int | None = 3,
+    attributes: Mapping[str, Any] | None = None,
+    chunk_key_encoding: Any = None,
+    dimension_names: Any = None,
+    overwrite: bool = False,
+    config: Any = None,
+    write_data: bool = True,
+) -> Array:
+    """Create an array; the parameters are those of :func:`zarrcore.create_array`."""
+    zarr_format = default_format(zarr_format)
+    if not _is_auto(compressor):
+        if not _is_auto(compressors):
+            raise ValueError("give either compressor or compressors, not both")
+        compressors = () if compressor is None else (compressor,)
+    data, shape, dtype = _described(data, shape, dtype)
+    zdtype = _object_dtype(dtype, zarr_format, filters)
+    grid, inner = resolve_layout(
+        shape,
+        zdtype.item_size or 1,
+        chunks,
+        shards,
+        target_shard_bytes=settings.get("array.target_shard_size_bytes", None),
+    )
+    config = _ordered(parse_array_config(config), order)
+    if zarr_format == 2:
+        metadata = _metadata_v2(
+            shape, zdtype, grid, inner, filters, compressors, serializer, fill_value, config.order,
+            chunk_key_encoding, dimension_names, attributes,
+        )  # fmt: skip
+    else:
+        codecs = _codecs_v3(zdtype, filters, serializer, compressors)
+        if inner is not None:
+            codecs = [_sharded(inner, codecs, shards)]
+        metadata = make_metadata(
+            zarr_format=3,
+            shape=shape,
+            zdtype=zdtype,
+            chunks=grid,
+            codecs=codecs,
+            fill_value=fill_value,
+            chunk_key_encoding=chunk_key_encoding,
+            attributes=attributes,
+            dimension_names=dimension_names,
+        )
+    array = store_array(place, metadata, overwrite=overwrite, config=config)
+    if data is not None and write_data:
+        _write_all(array, data)
+    return array
+
+
+def _ordered(config: ArrayConfig, order: str | None) -> ArrayConfig:
+    from dataclasses import replace
+
+    return config if order is None else replace(config, order=order)
+
+
+def _metadata_v2(
+    shape: tuple[int, ...],
+    zdtype: ZDType,
+    grid: Sequence[Any],
+    inner: Any,
+    filters: Any,
+    compressors: Any,
+    serializer: Any,
+    fill_value: Any,
+    order: str,
+    chunk_key_encoding: Any,
+    dimension_names: Any,
+    attributes: Mapping[str, Any] | None,
+) -> ArrayMetadata:
+    for name, value, absent in (
+        ("shards", inner, None),
+        ("dimension_names", dimension_names, None),
+        ("serializer", serializer, "auto"),
+    ):
+        if value is not absent and value != absent:
+            raise ValueError(f"{name}: format 2 arrays have none, got {value!r}")
+    if not all(isinstance(length, int) for length in grid):
+        raise ValueError("chunks: format 2 arrays have chunks of one shape only")
+    return make_metadata(
+        zarr_format=2,
+        shape=shape,
+        zdtype=zdtype,
+        chunks=grid,
+        filters=_filters_v2(zdtype, filters),
+        compressor=_compressor_v2(compressors),
+        fill_value=fill_value,
+        order=order,
+        separator=_separator(chunk_key_encoding),
+        attributes=attributes,
+    )
+
+
+def _sharded(inner: tuple[int, ...], codecs: list[Any], shards: Any) -> Any:
+    from zarrcore.codecs import ShardingCodec
+
+    options = (
+        {"index_location": shards["index_location"]}
+        if isinstance(shards, dict) and "index_location" in shards
+        else {}
+    )
+    return ShardingCodec(chunk_shape=inner, codecs=codecs, **options)
+
+
+def _write_all(array: Array, data: Any) -> None:
+    if isinstance(data, Array):
+        copy_values(data, array)
+    else:
+        array[...] = data
+
+
+def check_required(array: Array, shape: Any, dtype: Any, *, exact: bool) -> None:
+    """Refuse an existing array whose shape or data type is not the one that is required."""
+    wanted = parse_shape(shape)
+    if array.shape != wanted:
+        raise TypeError(f"array {array.path!r}: expected shape {wanted}, found {array.shape}")
+    target = parse_dtype(dtype, zarr_format=array.metadata.zarr_format).to_native_dtype()
+    fits = array.dtype == target if exact else np.can_cast(array.dtype, target)
+    if not fits:
+        raise TypeError(f"array {array.path!r}: expected data type {target}, found {array.dtype}")
+
+
+# --- like another ---
+
+
+def like_arguments(data: Any, zarr_format: int | None) -> dict[str, Any]:
+    """Arguments of :func:`zarrcore.create` for an array like `data`.
+
+    Codecs and memory order of an array are taken over if the new one has the same Zarr format.
+    """
+    arguments: dict[str, Any] = {}
+    if not hasattr(data, "shape"):
+        data = np.asarray(data)
+    arguments["shape"] = tuple(data.shape)
+    arguments["dtype"] = data.dtype
+    if isinstance(data, Array):
+        _like_array(data, zarr_format, arguments)
+    elif isinstance(getattr(data, "chunks", None), tuple) and all(isinstance(n, int) for n in data.chunks):
+        arguments["chunks"] = data.chunks
+    if zarr_format is not None:
+        arguments["zarr_format"] = zarr_format
+    return arguments
+
+
+def _like_array(array: Array, zarr_format: int | None, arguments: dict[str, Any]) -> None:
+    metadata = array.metadata
+    same = zarr_format in (None, metadata.zarr_format)
+    arguments["zarr_format"] = metadata.zarr_format
+    arguments["dtype"] = metadata.zdtype
+    arguments["fill_value"] = array.fill_value
+    if same and metadata.zarr_format == 3:
+        arguments["chunks"] = grid_edges(metadata)
+        arguments["codecs"] = metadata.codecs
+        return
+    arguments["chunks"] = inner_chunks(metadata) or grid_edges(metadata)
+    if same:
+        arguments["order"] = array.order
+        arguments["compressor"] = array.compressor
+        arguments["filters"] = array.filters or None
+    else:
+        arguments["dtype"] = array.dtype if array.dtype.kind not in "OT" else metadata.zdtype
+
+
+def from_array_at(
+    place: StorePath,
+    *,
+    data: Any,
+    write_data: bool = True,
+    chunks: Any = "keep",
+    shards: Any = "keep",
+    filters: Any = "keep",
+    compressors: Any = "keep",
+    serializer: Any = "keep",
+    fill_value: Any = ...,
+    order: Any = None,
+    zarr_format: int | None = None,
+    attributes: Mapping[str, Any] | None = None,
+    chunk_key_encoding: Any = None,
+    dimension_names: Any = None,
+    overwrite: bool = False,
+    config: Any = None,
+) -> Array:
+    """Create an array from another; the parameters are those of :func:`zarrcore.from_array`."""
+    if not isinstance(data, Array):
+        data = np.asarray(data) if not (hasattr(data, "shape") and hasattr(data, "dtype")) else data
+        zarr_format = default_format(zarr_format)
+        arguments = _unkept(chunks, shards, filters, compressors, serializer)
+        shape, dtype = tuple(data.shape), data.dtype
+    else:
+        metadata = data.metadata
+        zarr_format = metadata.zarr_format if zarr_format is None else default_format(zarr_format)
+        arguments = _kept(data, zarr_format, chunks, shards, filters, compressors, serializer)
+        shape, dtype = data.shape, metadata.zdtype if zarr_format == metadata.zarr_format else _portable(data)
+        fill_value = data.fill_value if fill_value is ... else fill_value
+        attributes = dict(data.attrs) if attributes is None else attributes
+        if zarr_format == 3 == metadata.zarr_format:
+            dimension_names = metadata.dimension_names if dimension_names is None else dimension_names
+        if zarr_format == metadata.zarr_format and chunk_key_encoding is None:
+            chunk_key_encoding = metadata.key_encoding
+        if order is None and metadata.zarr_format == zarr_format == 2:
+            order = data.order
+    array = create_array_at(
+        place,
+        shape=shape,
+        dtype=dtype,
+        fill_value=fill_value,
+        order=order,
+        zarr_format=zarr_format,
+        attributes=attributes,
+        chunk_key_encoding=chunk_key_encoding,
+        dimension_names=dimension_names,
+        overwrite=overwrite,
+        config=config,
+        **arguments,
+    )
+    if write_data:
+        copy_values(data, array)
+    return array
+
+
+def _portable(array: Array) -> Any:
+    """The data type of an array for another Zarr format."""
+    return array.metadata.zdtype if array.dtype.kind in "OT" else array.dtype
+
+
+def _keeps(value: Any) -> bool:
+    return isinstance(value, str) and value == "keep"
+
+
+def _unkept(chunks: Any, shards: Any, filters: Any, compressors: Any, serializer: Any) -> dict[str, Any]:
+    """Arguments where there is nothing to keep."""
+    return {
+        "chunks": "auto" if _keeps(chunks) else chunks,
+        "shards": None if _keeps(shards) else shards,
+        "filters": "auto" if _keeps(filters) else filters,
+        "compressors": "auto" if _keeps(compressors) else compressors,
+        "serializer": "auto" if _keeps(serializer) else serializer,
+    }
+
+
+def _kept(
+    array: Array, zarr_format: int, chunks: Any, shards: Any, filters: Any, compressors: Any, serializer: Any
+) -> dict[str, Any]:
+    """Arguments with what is kept of another array."""
+    metadata = array.metadata
+    arguments = _unkept(chunks, shards, filters, compressors, serializer)
+    inner = inner_chunks(metadata)
+    if _keeps(chunks):
+        arguments["chunks"] = inner or grid_edges(metadata)
+    if _keeps(shards) and inner is not None and zarr_format == 3:
+        arguments["shards"] = grid_edges(metadata)
+    if zarr_format == metadata.zarr_format:
+        kept = dict(zip(("filters", "serializer", "compressors"), codecs_of(metadata), strict=True))
+        given = {"filters": filters, "serializer": serializer, "compressors": compressors}
+        for name, value in given.items():
+            if _keeps(value) and kept[name] is not None:
+                arguments[name] = kept[name]
+    return arguments
+
+
+# --- create() ---
+
+
+def legacy_arguments(
+    zarr_format: int,
+    *,
+    shape: Any,
+    chunks: Any,
+    chunk_shape: Any,
+    dtype: Any,
+    compressor: Any,
+    filters: Any,
+    object_codec: Any,
+    dimension_separator: str | None,
+    chunk_key_encoding: Any,
+    codecs: Any,
+    fill_value: Any,
+    order: str | None,
+    attributes: Mapping[str, Any] | None,
+    dimension_names: Any,
+    config: Any,
+    write_empty_chunks: bool | None,
+) -> tuple[ArrayMetadata, ArrayConfig]:
+    """Metadata and run-time settings from the arguments of :func:`zarrcore.create`."""
+    from dataclasses import replace
+
+    if chunks is not None and chunk_shape is not None:
+        raise ValueError("give either chunks or chunk_shape, not both")
+    foreign = (
+        {"dimension_separator": dimension_separator, "filters": filters, "object_codec": object_codec}
+        if zarr_format == 3
+        else {"codecs": codecs, "chunk_key_encoding": chunk_key_encoding, "dimension_names": dimension_names}
+    )
+    if zarr_format == 3 and not _is_auto(compressor):
+        foreign["compressor"] = "None" if compressor is None else compressor
+    for name, value in foreign.items():
+        if value is not None:
+            raise ValueError(f"{name} cannot be used for format {zarr_format} arrays, got {value!r}")
+    settings = _ordered(parse_array_config(config), order)
+    if write_empty_chunks is not None:
+        settings = replace(settings, write_empty_chunks=write_empty_chunks)
+    shape = parse_shape(shape)
+    zdtype = _object_dtype(dtype, zarr_format, filters, object_codec)
+    given = chunk_shape if chunks is None else chunks
+    grid, _ = resolve_layout(shape, zdtype.item_size or 1, given, None)
+    common = {
+        "shape": shape,
+        "zdtype": zdtype,
+        "chunks": grid,
+        "fill_value": fill_value,
+        "attributes": attributes,
+    }
+    if zarr_format == 2:
+        filter_list = _filters_v2(zdtype, filters)
+        if object_codec is not None and _v2_config(object_codec) not in filter_list:
+            filter_list = [
+                _v2_config(object_codec),
+                *[f for f in filter_list if f["id"] != zdtype.object_codec_id],
+            ]
+        return make_metadata(
+            zarr_format=2,
+            filters=filter_list,
+            compressor=_compressor_v2(compressor),
+            order=settings.order,
+            separator=dimension_separator or ".",
+            **common,
+        ), settings
+    return make_metadata(
+        zarr_format=3,
+        codecs=_codecs_v3(zdtype, "auto", "auto", "auto") if codecs is None else list(codecs),
+        chunk_key_encoding=chunk_key_encoding,
+        dimension_names=dimension_names,
+        **common,
+    ), settings

@@ -1,0 +1,85 @@
+"""From metadata and a store to the engine that moves the chunks of one array."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from zarrcore._core import engine
+from zarrcore.arrays.layout import fill_array, grid_edges
+from zarrcore.config import config
+from zarrcore.storage import SuffixByteRequest
+
+if TYPE_CHECKING:
+    from zarrcore.arrays.config import ArrayConfig
+    from zarrcore.metadata.common import ArrayMetadata
+    from zarrcore.storage import StorePath
+
+__all__ = ["build_engine", "chunk_spec", "key_prefix"]
+
+config.watch("threading.max_workers", engine.set_num_threads)
+
+
+def key_prefix(path: str) -> str:
+    """What stands before the chunk keys of the array at `path`."""
+    return f"{path}/" if path else ""
+
+
+def chunk_spec(metadata: ArrayMetadata, shape: tuple[int, ...]) -> Any:
+    """The codecs' specification of a chunk of the given shape."""
+    from zarrcore.codecs.base import ArraySpec
+
+    return ArraySpec(shape=shape, dtype=metadata.zdtype, fill=metadata.fill_scalar)
+
+
+def build_engine(metadata: ArrayMetadata, store_path: StorePath, array_config: ArrayConfig) -> Any:
+    """The native engine where every part of the array has a native form, the Python one otherwise."""
+    missing_is_error = not array_config.read_missing_chunks
+    native = _native_engine(metadata, store_path, missing_is_error=missing_is_error)
+    if native is not None:
+        return native
+    return _python_engine(metadata, store_path, missing_is_error=missing_is_error)
+
+
+def _native_engine(metadata: ArrayMetadata, store_path: StorePath, *, missing_is_error: bool) -> Any | None:
+    dtype = metadata.np_dtype
+    key_encoding = metadata.key_encoding.native()
+    if key_encoding is None or dtype.kind in "OT" or dtype.hasobject or dtype.itemsize == 0:
+        return None
+    if getattr(metadata, "storage_transformers", ()):
+        return None
+    edges = grid_edges(metadata)
+    shape = tuple(edge if isinstance(edge, int) else max(edge, default=1) for edge in edges)
+    chain = metadata.chain().lower(chunk_spec(metadata, shape))
+    if chain is None:
+        return None
+    source = store_path.store._native_source() or engine.StoreSource(store_path.store, SuffixByteRequest)
+    return engine.NativeArray(
+        source,
+        key_prefix(store_path.path),
+        shape=metadata.shape,
+        chunks=edges,
+        key_encoding=key_encoding,
+        chain=chain,
+        dtype=dtype,
+        fill=metadata.fill_bytes,
+        path=store_path.path,
+        missing_is_error=missing_is_error,
+    )
+
+
+def _python_engine(metadata: ArrayMetadata, store_path: StorePath, *, missing_is_error: bool) -> Any:
+    from zarrcore.pipeline import PythonEngine
+
+    return PythonEngine(
+        store_path.store,
+        key_prefix(store_path.path),
+        shape=metadata.shape,
+        chunks=grid_edges(metadata),
+        key_encoding=metadata.key_encoding,
+        chain=metadata.chain(),
+        chunk_spec=lambda shape: chunk_spec(metadata, shape),
+        dtype=metadata.np_dtype,
+        fill=fill_array(metadata),
+        path=store_path.path,
+        missing_is_error=missing_is_error,
+    )

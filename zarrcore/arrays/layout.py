@@ -1,0 +1,75 @@
+"""What an array's metadata says about its chunks and codecs, in the terms that users ask for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from zarrcore.metadata.common import ArrayMetadata
+
+    Edges = tuple[int | tuple[int, ...], ...]
+
+__all__ = ["chunk_sizes", "codecs_of", "fill_array", "grid_edges", "inner_chunks"]
+
+
+def grid_edges(metadata: ArrayMetadata) -> Edges:
+    """For each dimension the length of the stored chunks, or the lengths of all of them where they differ."""
+    return metadata.grid.native()
+
+
+def inner_chunks(metadata: ArrayMetadata) -> tuple[int, ...] | None:
+    """Shape of the inner chunks of a sharded array, or None."""
+    return None if metadata.sharding_codec is None else metadata.chunks
+
+
+def chunk_sizes(edges: Edges, shape: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    """Lengths of all chunks along each dimension, cut at the end of the array (as dask has them)."""
+    return tuple(_sizes(edge, length) for edge, length in zip(edges, shape, strict=True))
+
+
+def _sizes(edge: int | tuple[int, ...], length: int) -> tuple[int, ...]:
+    if isinstance(edge, int):
+        if edge == 0:
+            return ()
+        whole, rest = divmod(length, edge)
+        return (edge,) * whole + ((rest,) if rest else ())
+    sizes, left = [], length
+    for size in edge:
+        if left <= 0:
+            break
+        sizes.append(min(size, left))
+        left -= size
+    return tuple(sizes)
+
+
+def codecs_of(metadata: ArrayMetadata) -> tuple[tuple[Any, ...], Any | None, tuple[Any, ...]]:
+    """Filters, serializer and compressors as users know them (those of the inner chunks, if sharded)."""
+    if metadata.zarr_format == 2:
+        compressor = metadata.compressor
+        return tuple(metadata.filters or ()), None, () if compressor is None else (compressor,)
+    codecs = metadata.inner_codecs
+    groups: dict[str, list[Any]] = {"array->array": [], "array->bytes": [], "bytes->bytes": []}
+    for item in codecs:
+        if getattr(item, "kind", None) in groups:  # codecs that need not be understood have none
+            groups[item.kind].append(item)
+    serializer = groups["array->bytes"]
+    return (
+        tuple(groups["array->array"]),
+        serializer[0] if serializer else None,
+        tuple(groups["bytes->bytes"]),
+    )
+
+
+def fill_array(metadata: ArrayMetadata) -> np.ndarray:
+    """The value of elements that were never written, as a zero-dimensional array."""
+    dtype = metadata.np_dtype
+    fill = np.zeros((), dtype=dtype)
+    bits = metadata.fill_bytes
+    if bits is not None and dtype.kind not in "OT":
+        return np.frombuffer(bits, dtype=dtype).reshape(()) if bits else fill
+    fill[()] = metadata.fill_scalar
+    return fill

@@ -1,0 +1,36 @@
+"""Opening arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from zarrcore import hierarchy
+from zarrcore.errors import ArrayNotFoundError, NodeTypeValidationError
+
+if TYPE_CHECKING:
+    from zarrcore.arrays.array import Array
+    from zarrcore.storage import StorePath
+
+__all__ = ["open_array_at"]
+
+
+def open_array_at(place: StorePath, zarr_format: int | None = None, *, config: Any = None) -> Array:
+    """The array at a place.
+
+    Raises
+    ------
+    ArrayNotFoundError
+        If there is none.
+    NodeTypeValidationError
+        If there is a group.
+    """
+    from zarrcore.arrays.array import Array
+
+    metadata = hierarchy.read_node(place, zarr_format)
+    if metadata is None:
+        raise ArrayNotFoundError(f"no array found in {place.store} at path {place.path!r}")
+    if not hierarchy.is_array_metadata(metadata):
+        raise NodeTypeValidationError(
+            f"expected an array in {place.store} at path {place.path!r}, found a group"
+        )
+    return Array(metadata, place, config)

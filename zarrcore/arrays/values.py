@@ -1,0 +1,141 @@
+"""Values on their way into an array: checked, cast and broadcast before the first byte is written."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+__all__ = ["as_values", "broadcast_values", "check_out"]
+
+
+def as_values(value: Any, dtype: np.dtype) -> np.ndarray:
+    """`value` as an array of type `dtype`.
+
+    Casting follows numpy's ``same_kind`` rule, and what that rule refuses is still allowed when no value
+    changes (``1.0`` into integers, ``0`` and ``1`` into booleans).  Integers that do not fit are refused.
+
+    Raises
+    ------
+    TypeError
+        If values of this kind cannot be stored as `dtype`.
+    OverflowError
+        If an integer is out of range.
+    ValueError
+        If a value would change, such as 1.5 or NaN into integers.
+    """
+    if isinstance(value, np.ndarray) and value.dtype == dtype:
+        return value
+    if dtype.kind == "O":
+        return _objects(value, dtype)
+    if dtype.kind in "VSUT" or (dtype.kind in "mM" and not hasattr(value, "dtype")):
+        return _parsed(value, dtype)
+    array = np.asarray(value)
+    if array.dtype == dtype:
+        return array
+    if array.dtype.kind == "O":
+        return _parsed(value, dtype)
+    if array.dtype.kind in "iu" and dtype.kind in "iu":
+        _check_integers(array, dtype)
+        return array.astype(dtype)
+    if np.can_cast(array.dtype, dtype, casting="same_kind") or _is_custom(array.dtype) or _is_custom(dtype):
+        return array.astype(dtype)
+    return _unchanged(array, dtype)
+
+
+def _is_custom(dtype: np.dtype) -> bool:
+    """True for data types from outside numpy (ml_dtypes), of which numpy knows no casting rule."""
+    return dtype.isbuiltin == 2
+
+
+def _objects(value: Any, dtype: np.dtype) -> np.ndarray:
+    if hasattr(value, "dtype") and hasattr(value, "shape"):
+        return np.asarray(value).astype(dtype)
+    if isinstance(value, (str, bytes, bytearray, memoryview, dict)) or not hasattr(value, "__len__"):
+        scalar = np.empty((), dtype=dtype)
+        scalar[()] = value
+        return scalar
+    return np.array(value, dtype=dtype)
+
+
+def _parsed(value: Any, dtype: np.dtype) -> np.ndarray:
+    """Values that only numpy's own constructor understands: dates as text, tuples as records, strings."""
+    if dtype.kind in "SUT":
+        _require_text(value, dtype)
+    if dtype.names is not None and isinstance(value, np.ndarray) and value.dtype.names is None:
+        return value.astype(dtype)
+    return np.asarray(value, dtype=dtype)
+
+
+def _require_text(value: Any, dtype: np.dtype) -> None:
+    """Refuse numbers where strings belong, which numpy would write out as text."""
+    array = value if isinstance(value, (np.ndarray, np.generic)) else np.asarray(value)
+    allowed = "SUO" if dtype.kind == "S" else "SUTO" if dtype.kind == "U" else "UTO"
+    if array.size and array.dtype.kind not in allowed:
+        raise TypeError(f"cannot store {array.dtype} values as {dtype}")
+
+
+def _check_integers(array: np.ndarray, dtype: np.dtype) -> None:
+    if array.size == 0 or np.can_cast(array.dtype, dtype, casting="safe"):
+        return
+    limits = np.iinfo(dtype)
+    low, high = int(array.min()), int(array.max())
+    if low < limits.min or high > limits.max:
+        worst = low if low < limits.min else high
+        raise OverflowError(f"value {worst} is out of range for {dtype} ({limits.min}..{limits.max})")
+
+
+def _unchanged(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Cast against the ``same_kind`` rule, allowed where every value survives."""
+    if array.dtype.kind not in "biuf" or dtype.kind not in "biu":
+        raise TypeError(f"cannot store {array.dtype} values as {dtype} under the casting rule 'same_kind'")
+    with np.errstate(invalid="ignore", over="ignore"):
+        cast = array.astype(dtype)
+        same = cast.astype(array.dtype) == array
+    if dtype.kind in "iu" and array.dtype.kind == "f":
+        # the limits as floats: a float equal to 2**63 survives a saturating cast and back
+        limits = np.iinfo(dtype)
+        same &= (array >= float(limits.min)) & (
+            array < float(limits.max) + (1.0 if limits.max < 2**53 else 0.0)
+        )
+    if not np.all(same):
+        worst = array[~same].flat[0] if array.ndim else array[()]
+        raise ValueError(f"value {worst!r} cannot be stored as {dtype} without changing it")
+    return cast
+
+
+def broadcast_values(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """`array` broadcast to the shape of a selection as numpy's assignment does, without a copy.
+
+    Leading axes of length one may be too many.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit.
+    """
+    given = array.shape
+    if given == shape:
+        return array
+    extra = len(given) - len(shape)
+    if extra > 0 and math.prod(given[:extra]) == 1:
+        array = array.reshape(given[extra:])
+    try:
+        return np.broadcast_to(array, shape)
+    except ValueError:
+        raise ValueError(f"values of shape {given} do not fit a selection of shape {shape}") from None
+
+
+def check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """Refuse an ``out=`` array that is not writable or not exactly of the result's shape and data type."""
+    array = getattr(out, "_data", out)  # zarr-python hands in a buffer object around the array
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"out: expected a numpy array, got {type(out).__name__}")
+    if array.shape != shape:
+        raise ValueError(f"out: expected shape {shape}, got {array.shape}")
+    if array.dtype != dtype:
+        raise ValueError(f"out: expected data type {dtype}, got {array.dtype}")
+    if not array.flags.writeable:
+        raise ValueError("out: the array is read-only")
+    return array

@@ -1,0 +1,1 @@
+"""Groups, and what happens to whole hierarchies."""

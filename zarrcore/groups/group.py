@@ -1,0 +1,568 @@
+"""The group: a node that holds arrays and other groups, like a directory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from zarrcore import hierarchy
+from zarrcore.errors import ContainsArrayError, ContainsGroupError
+from zarrcore.groups.nodes import create_nodes, node_of, open_group_at
+from zarrcore.metadata import GroupMetadata
+from zarrcore.storage.path import StorePath, make_store_path
+from zarrcore.storage.validation import join_path, normalize_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from zarrcore.arrays.array import Array
+    from zarrcore.attributes import Attributes
+    from zarrcore.hierarchy import Metadata
+    from zarrcore.storage import Store
+
+__all__ = ["Group"]
+
+
+class Group:
+    """A group of arrays and groups.
+
+    Groups are made by :func:`zarrcore.create_group` and opened by :func:`zarrcore.open_group`.
+
+    Parameters
+    ----------
+    metadata : GroupMetadata
+        The group's metadata document.
+    store_path : StorePath
+        The store and the group's path in it.
+
+    Examples
+    --------
+    >>> import zarrcore
+    >>> root = zarrcore.create_group({})
+    >>> temperature = root.create_array("weather/temperature", shape=(3, 4), dtype="f4")
+    >>> [name for name, _ in root.members(max_depth=None)]
+    ['weather', 'weather/temperature']
+    """
+
+    __slots__ = ("__weakref__", "_metadata", "_store_path")
+
+    def __init__(self, metadata: GroupMetadata, store_path: StorePath) -> None:
+        self._metadata = metadata
+        self._store_path = store_path
+
+    # --- opening ---
+
+    @classmethod
+    def from_store(
+        cls,
+        store: Any,
+        *,
+        attributes: Mapping[str, Any] | None = None,
+        zarr_format: int = 3,
+        overwrite: bool = False,
+    ) -> Group:
+        """Create a group at the root of a store-like."""
+        place = make_store_path(store)
+        metadata = GroupMetadata(attributes=dict(attributes or {}), zarr_format=zarr_format)
+        hierarchy.create_node(place, metadata, overwrite=overwrite)
+        return cls(metadata, place)
+
+    @classmethod
+    def open(
+        cls, store: Any, zarr_format: int | None = 3, use_consolidated: bool | str | None = None
+    ) -> Group:
+        """Open the group at the root of a store-like."""
+        return open_group_at(make_store_path(store), zarr_format, use_consolidated=use_consolidated)
+
+    # --- properties ---
+
+    @property
+    def metadata(self) -> GroupMetadata:
+        """The metadata document."""
+        return self._metadata
+
+    @property
+    def store_path(self) -> StorePath:
+        """The store and the path of the group in it."""
+        return self._store_path
+
+    @property
+    def store(self) -> Store:
+        """The store."""
+        return self._store_path.store
+
+    @property
+    def path(self) -> str:
+        """Path in the store, without a slash at either end."""
+        return self._store_path.path
+
+    @property
+    def name(self) -> str:
+        """Path with a leading slash, following h5py."""
+        return f"/{self.path}"
+
+    @property
+    def basename(self) -> str:
+        """Last part of the path."""
+        return self.path.rpartition("/")[2]
+
+    @property
+    def read_only(self) -> bool:
+        """True if the store refuses writes."""
+        return self.store.read_only
+
+    @property
+    def synchronizer(self) -> None:
+        """None; kept for compatibility."""
+        return None
+
+    @property
+    def attrs(self) -> Attributes:
+        """User attributes; changes are stored at once."""
+        from zarrcore.attributes import Attributes
+
+        return Attributes(self)
+
+    @property
+    def info(self) -> Any:
+        """What the metadata says, as an object that prints as a table."""
+        from zarrcore.info import group_info
+
+        return group_info(self)
+
+    def info_complete(self) -> Any:
+        """The same as `info`, with the number of members."""
+        from zarrcore.info import group_info
+
+        return group_info(self, complete=True)
+
+    @property
+    def _async_group(self) -> Any:
+        from zarrcore.asynchronous import AsyncGroup
+
+        return AsyncGroup._wrap(self)
+
+    def __repr__(self) -> str:
+        return f"<Group {self._store_path}>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Group):
+            return NotImplemented
+        return (self._store_path, self._metadata) == (other._store_path, other._metadata)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._metadata, self._store_path)
+
+    # --- members ---
+
+    def __getitem__(self, path: str) -> Array | Group:
+        node = self.get(path)
+        if node is None:
+            raise KeyError(path)
+        return node
+
+    def get(self, path: str, default: Any = None) -> Any:
+        """The array or group at a path below this group, or `default`."""
+        name = _member_path(path)
+        place = self._store_path / name
+        consolidated = self._metadata.consolidated_metadata
+        if consolidated is not None:
+            from zarrcore.groups.consolidated import lookup
+
+            metadata = lookup(consolidated, name, self._metadata.zarr_format)
+        else:
+            metadata = hierarchy.read_node(place, self._metadata.zarr_format)
+        return default if metadata is None else node_of(place, metadata)
+
+    def get_array(self, path: str) -> Array:
+        """The array at a path.
+
+        Raises
+        ------
+        KeyError
+            If there is nothing.
+        TypeError
+            If there is a group.
+        """
+        return self._get_kind(path, "Array")
+
+    def get_group(self, path: str) -> Group:
+        """The group at a path.
+
+        Raises
+        ------
+        KeyError
+            If there is nothing.
+        TypeError
+            If there is an array.
+        """
+        return self._get_kind(path, "Group")
+
+    def _get_kind(self, path: str, kind: str) -> Any:
+        node = self[path]
+        if type(node).__name__ != kind:
+            raise TypeError(f"{path!r} in {self!r}: expected an {kind}, found {node!r}")
+        return node
+
+    def __contains__(self, member: object) -> bool:
+        return isinstance(member, str) and self.get(member) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        return self.keys()
+
+    def __len__(self) -> int:
+        return self.nmembers()
+
+    def _children(self) -> Iterator[tuple[str, Metadata]]:
+        consolidated = self._metadata.consolidated_metadata
+        if consolidated is not None:
+            from zarrcore.groups.consolidated import children
+
+            return children(consolidated, self._metadata.zarr_format)
+        return hierarchy.read_children(self._store_path, self._metadata.zarr_format)
+
+    def _walk(self, max_depth: int | None, use_consolidated: bool) -> Iterator[tuple[str, Array | Group]]:
+        """Members with their paths, each group directly before its own members."""
+        for name, metadata in self._children():
+            node = node_of(self._store_path / name, metadata)
+            yield name, node
+            if isinstance(node, Group) and max_depth != 0:
+                inside = node if use_consolidated else node._unconsolidated()
+                deeper = None if max_depth is None else max_depth - 1
+                for path, member in inside._walk(deeper, use_consolidated):
+                    yield f"{name}/{path}", member
+
+    def _unconsolidated(self) -> Group:
+        """The same group, reading every member's own metadata."""
+        if self._metadata.consolidated_metadata is None:
+            return self
+        from dataclasses import replace
+
+        return Group(replace(self._metadata, consolidated_metadata=None), self._store_path)
+
+    def members(
+        self, max_depth: int | None = 0, *, use_consolidated_for_children: bool = True
+    ) -> tuple[tuple[str, Array | Group], ...]:
+        """Paths and nodes of the members.
+
+        Parameters
+        ----------
+        max_depth : int, optional
+            0 for the direct members, 1 for those of the groups among them as well, None for all.
+        use_consolidated_for_children : bool
+            Trust the consolidated metadata of groups below this one.
+        """
+        if max_depth is not None and max_depth < 0:
+            raise ValueError(f"max_depth must be None or at least 0, got {max_depth}")
+        return tuple(self._walk(max_depth, use_consolidated_for_children))
+
+    def nmembers(self, max_depth: int | None = 0) -> int:
+        """Number of members."""
+        return len(self.members(max_depth))
+
+    def keys(self) -> Iterator[str]:
+        """Names of the direct members."""
+        consolidated = self._metadata.consolidated_metadata
+        if consolidated is not None:
+            return iter(sorted(consolidated.children()))
+        return (name for name, _ in self._children())
+
+    def _of_kind(self, arrays: bool) -> Iterator[tuple[str, Any]]:
+        for name, metadata in self._children():
+            if hierarchy.is_array_metadata(metadata) == arrays:
+                yield name, node_of(self._store_path / name, metadata)
+
+    def arrays(self) -> Iterator[tuple[str, Array]]:
+        """Names and arrays among the direct members."""
+        return self._of_kind(arrays=True)
+
+    def groups(self) -> Iterator[tuple[str, Group]]:
+        """Names and groups among the direct members."""
+        return self._of_kind(arrays=False)
+
+    def array_keys(self) -> Iterator[str]:
+        """Names of the arrays among the direct members."""
+        return (name for name, _ in self.arrays())
+
+    def group_keys(self) -> Iterator[str]:
+        """Names of the groups among the direct members."""
+        return (name for name, _ in self.groups())
+
+    def array_values(self) -> Iterator[Array]:
+        """Arrays among the direct members."""
+        return (array for _, array in self.arrays())
+
+    def group_values(self) -> Iterator[Group]:
+        """Groups among the direct members."""
+        return (group for _, group in self.groups())
+
+    def tree(
+        self,
+        expand: bool | None = None,
+        level: int | None = None,
+        *,
+        max_nodes: int = 500,
+        plain: bool = False,
+    ) -> Any:
+        """The hierarchy below the group as an object that prints as a tree.
+
+        Parameters
+        ----------
+        expand
+            Accepted for compatibility.
+        level : int, optional
+            Number of levels to show.
+        max_nodes : int
+            Stop after so many nodes.
+        plain : bool
+            Accepted for compatibility; the text is always plain.
+        """
+        from zarrcore.groups.tree import tree_of
+
+        return tree_of(self, level=level, max_nodes=max_nodes)
+
+    # --- creating ---
+
+    def create_group(
+        self, name: str, *, overwrite: bool = False, attributes: Mapping[str, Any] | None = None
+    ) -> Group:
+        """Create a group below this one, and the groups between them."""
+        place = self._store_path / _member_path(name)
+        metadata = GroupMetadata(attributes=dict(attributes or {}), zarr_format=self._metadata.zarr_format)
+        hierarchy.create_node(place, metadata, overwrite=overwrite)
+        return Group(metadata, place)
+
+    def require_group(self, name: str, overwrite: bool = False, **kwargs: Any) -> Group:
+        """The group of a name, created if need be.
+
+        Raises
+        ------
+        ContainsArrayError
+            If there is an array.
+        """
+        found = None if overwrite else self.get(name)
+        if found is None:
+            return self.create_group(name, overwrite=overwrite, **kwargs)
+        if not isinstance(found, Group):
+            raise ContainsArrayError(f"an array exists in store {self.store} at path {found.path!r}")
+        return found
+
+    def require_groups(self, *names: str) -> tuple[Group, ...]:
+        """Several groups, created if need be."""
+        return tuple(self.require_group(name) for name in names)
+
+    def create_array(
+        self,
+        name: str,
+        *,
+        shape: Any = None,
+        dtype: Any = None,
+        data: Any = None,
+        chunks: Any = "auto",
+        shards: Any = None,
+        filters: Any = "auto",
+        compressors: Any = "auto",
+        compressor: Any = "auto",
+        serializer: Any = "auto",
+        fill_value: Any = ...,
+        order: Any = None,
+        attributes: Mapping[str, Any] | None = None,
+        chunk_key_encoding: Any = None,
+        dimension_names: Any = None,
+        storage_options: dict[str, Any] | None = None,
+        overwrite: bool = False,
+        config: Any = None,
+        write_data: bool = True,
+    ) -> Array:
+        """Create an array below this group; the parameters are those of :func:`zarrcore.create_array`."""
+        from zarrcore.arrays.creation import create_array_at
+
+        return create_array_at(
+            self._store_path / _member_path(name),
+            shape=shape,
+            dtype=dtype,
+            data=data,
+            chunks=chunks,
+            shards=shards,
+            filters=filters,
+            compressors=compressors,
+            compressor=compressor,
+            serializer=serializer,
+            fill_value=fill_value,
+            order=order,
+            zarr_format=self._metadata.zarr_format,
+            attributes=attributes,
+            chunk_key_encoding=chunk_key_encoding,
+            dimension_names=dimension_names,
+            overwrite=overwrite,
+            config=config,
+            write_data=write_data,
+        )
+
+    create = create_array
+
+    def require_array(
+        self,
+        name: str,
+        *,
+        shape: Any,
+        dtype: Any = None,
+        exact: bool = False,
+        config: Any = None,
+        **kwargs: Any,
+    ) -> Array:
+        """The array of a name, created if need be.
+
+        Parameters
+        ----------
+        shape, dtype
+            What an existing array must have; `dtype` is ``float64`` by default.
+        exact : bool
+            Ask for the very data type, rather than one that can be cast to it safely.
+        **kwargs
+            As for :meth:`create_array`.
+
+        Raises
+        ------
+        ContainsGroupError
+            If there is a group.
+        TypeError
+            If the shape or the data type of an existing array does not fit.
+        """
+        from zarrcore.arrays.creation import check_required
+
+        found = self.get(name)
+        dtype = "float64" if dtype is None else dtype
+        if found is None:
+            return self.create_array(name, shape=shape, dtype=dtype, config=config, **kwargs)
+        if isinstance(found, Group):
+            raise ContainsGroupError(f"a group exists in store {self.store} at path {found.path!r}")
+        check_required(found, shape, dtype, exact=exact)
+        return found if config is None else found.with_config(config)
+
+    def create_hierarchy(
+        self, nodes: Mapping[str, Metadata], *, overwrite: bool = False
+    ) -> Iterator[tuple[str, Array | Group]]:
+        """Create many nodes below this group from their metadata by path."""
+        return create_nodes(self._store_path, nodes, overwrite=overwrite)
+
+    def _filled(self, name: str, shape: Any, fill_value: Any, kwargs: dict[str, Any]) -> Array:
+        from zarrcore import api
+
+        kwargs.setdefault("zarr_format", self._metadata.zarr_format)
+        if fill_value is not ...:
+            kwargs["fill_value"] = fill_value
+        return api.create(shape, store=self._store_path, path=_member_path(name), **kwargs)
+
+    def empty(self, *, name: str, shape: Any, **kwargs: Any) -> Array:
+        """Create an array whose values do not matter yet; see :func:`zarrcore.create`."""
+        return self._filled(name, shape, ..., kwargs)
+
+    def zeros(self, *, name: str, shape: Any, **kwargs: Any) -> Array:
+        """Create an array of zeros; see :func:`zarrcore.create`."""
+        return self._filled(name, shape, 0, kwargs)
+
+    def ones(self, *, name: str, shape: Any, **kwargs: Any) -> Array:
+        """Create an array of ones; see :func:`zarrcore.create`."""
+        return self._filled(name, shape, 1, kwargs)
+
+    def full(self, *, name: str, shape: Any, fill_value: Any, **kwargs: Any) -> Array:
+        """Create an array of `fill_value`; see :func:`zarrcore.create`."""
+        return self._filled(name, shape, fill_value, kwargs)
+
+    def _like(self, name: str, data: Any, fill_value: Any, kwargs: dict[str, Any]) -> Array:
+        from zarrcore.arrays.creation import like_arguments
+
+        arguments = {**like_arguments(data, self._metadata.zarr_format), **kwargs}
+        if fill_value is not ...:
+            arguments["fill_value"] = fill_value
+        return self._filled(name, arguments.pop("shape"), ..., arguments)
+
+    def empty_like(self, *, name: str, data: Any, **kwargs: Any) -> Array:
+        """Create an array like `data`, whose values do not matter yet."""
+        return self._like(name, data, ..., kwargs)
+
+    def zeros_like(self, *, name: str, data: Any, **kwargs: Any) -> Array:
+        """Create an array of zeros like `data`."""
+        return self._like(name, data, 0, kwargs)
+
+    def ones_like(self, *, name: str, data: Any, **kwargs: Any) -> Array:
+        """Create an array of ones like `data`."""
+        return self._like(name, data, 1, kwargs)
+
+    def full_like(self, *, name: str, data: Any, **kwargs: Any) -> Array:
+        """Create an array like `data`, filled with the keyword argument `fill_value`."""
+        return self._like(name, data, ..., kwargs)
+
+    # --- changing ---
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        """Store an array-like under a name."""
+        from zarrcore import api
+
+        api.array(
+            value, store=self._store_path, path=_member_path(key), zarr_format=self._metadata.zarr_format
+        )
+
+    def __delitem__(self, key: str) -> None:
+        name = _member_path(key)
+        if self.get(name) is None:
+            raise KeyError(key)
+        hierarchy.delete_node(self._store_path / name)
+        self._forget(name)
+
+    def _forget(self, name: str) -> None:
+        """Drop a removed member from consolidated metadata as well."""
+        if self._metadata.consolidated_metadata is not None:
+            from zarrcore.groups.consolidated import without
+
+            self._save(without(self._metadata, name))
+
+    def move(self, source: str, dest: str) -> None:
+        """Move a member, with everything below it, to another path in this group.
+
+        Raises
+        ------
+        KeyError
+            If there is no member at `source`.
+        ContainsArrayError, ContainsGroupError
+            If there is one at `dest`.
+        """
+        from zarrcore.groups.copying import move_node
+
+        name = _member_path(source)
+        if self.get(name) is None:
+            raise KeyError(source)
+        move_node(self._store_path / name, self._store_path / _member_path(dest))
+        self._forget(name)
+
+    def update_attributes(self, new_attributes: Mapping[str, Any]) -> Group:
+        """Set attributes, keeping those that are not named; returns the group itself."""
+        self._store_attributes({**self._metadata.attributes, **new_attributes})
+        return self
+
+    async def update_attributes_async(self, new_attributes: Mapping[str, Any]) -> Group:
+        """The same as :meth:`update_attributes`, to be awaited."""
+        from zarrcore.asynchronous import in_thread
+
+        return await in_thread(self.update_attributes, new_attributes)
+
+    def _store_attributes(self, attributes: dict[str, Any]) -> None:
+        from dataclasses import replace
+
+        self._save(replace(self._metadata, attributes=attributes))
+
+    def _save(self, metadata: GroupMetadata) -> None:
+        """Store changed metadata and continue with it."""
+        self.store._check_writable()
+        hierarchy.write_documents(self._store_path, metadata)
+        self._metadata = metadata
+
+
+def _member_path(path: str) -> str:
+    """The path of a member, which is not the group itself."""
+    name = normalize_path(path)
+    if not name:
+        raise KeyError(path)
+    return join_path(name)

@@ -1,0 +1,76 @@
+"""Nodes of either kind: opening groups, and creating whole hierarchies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from zarrcore import hierarchy
+from zarrcore.arrays.array import Array
+from zarrcore.errors import GroupNotFoundError, NodeTypeValidationError
+from zarrcore.storage.path import StorePath
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from zarrcore.groups.group import Group
+    from zarrcore.hierarchy import Metadata
+
+__all__ = ["create_nodes", "node_of", "open_group_at"]
+
+
+def node_of(place: StorePath, metadata: Metadata, *, config: Any = None) -> Array | Group:
+    """The array or the group that metadata describes."""
+    if hierarchy.is_array_metadata(metadata):
+        return Array(metadata, place, config)
+    from zarrcore.groups.group import Group
+
+    return Group(metadata, place)
+
+
+def open_group_at(
+    place: StorePath, zarr_format: int | None = None, *, use_consolidated: bool | str | None = None
+) -> Group:
+    """The group at a place, with its consolidated metadata if there is any.
+
+    Parameters
+    ----------
+    use_consolidated : bool or str, optional
+        True: it must be there; False: it is left alone; a string: the key that holds it (format 2 only).
+
+    Raises
+    ------
+    GroupNotFoundError
+        If there is no group.
+    NodeTypeValidationError
+        If there is an array.
+    """
+    metadata = hierarchy.read_node(place, zarr_format)
+    if metadata is None:
+        raise GroupNotFoundError(f"no group found in {place.store} at path {place.path!r}")
+    if hierarchy.is_array_metadata(metadata):
+        raise NodeTypeValidationError(
+            f"expected a group in {place.store} at path {place.path!r}, found an array"
+        )
+    from zarrcore.groups.consolidated import with_consolidated
+
+    return node_of(place, with_consolidated(place, metadata, use_consolidated))  # type: ignore[return-value]
+
+
+def create_nodes(
+    place: StorePath, nodes: Mapping[str, Metadata], *, overwrite: bool = False
+) -> Iterator[tuple[str, Array | Group]]:
+    """Store many nodes, parents first; the groups between them that are not given are created as well."""
+    checked = {StorePath(place.store, path).path: metadata for path, metadata in nodes.items()}
+    formats = {metadata.zarr_format for metadata in checked.values()}
+    if len(formats) > 1:
+        raise ValueError(f"all nodes of a hierarchy must have one zarr_format, got {sorted(formats)}")
+    for path in checked:
+        above = path.rpartition("/")[0]
+        while path and above != path:
+            if above in checked and hierarchy.is_array_metadata(checked[above]):
+                raise ValueError(f"{path!r} cannot be created below the array {above!r}")
+            path, above = above, above.rpartition("/")[0]
+    for path in sorted(checked, key=lambda name: (name.count("/"), name)):
+        target = place / path if path else place
+        hierarchy.create_node(target, checked[path], overwrite=overwrite)
+        yield path, node_of(target, checked[path])

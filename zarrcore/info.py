@@ -1,0 +1,122 @@
+"""Summaries of arrays and groups that print as tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from zarrcore.arrays.array import Array
+    from zarrcore.groups.group import Group
+
+__all__ = ["NodeInfo", "array_info", "format_bytes", "group_info"]
+
+
+@dataclass(frozen=True)
+class NodeInfo:
+    """Pairs of labels and values; printing shows them as a table, `items` gives them as a dictionary."""
+
+    rows: tuple[tuple[str, Any], ...]
+
+    def items(self) -> dict[str, Any]:
+        """Values by label."""
+        return dict(self.rows)
+
+    def __getitem__(self, label: str) -> Any:
+        return self.items()[label]
+
+    def __repr__(self) -> str:
+        width = max(18, *(len(label) for label, _ in self.rows))
+        return "\n".join(f"{label:<{width}} : {value}" for label, value in self.rows)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{escape(label)}</th><td>{escape(str(value))}</td></tr>"
+            for label, value in self.rows
+        )
+        return f"<table>{rows}</table>"
+
+
+def format_bytes(size: int) -> str:
+    """A number of bytes, with a rounded binary unit where it is large.
+
+    Examples
+    --------
+    >>> format_bytes(500), format_bytes(3 << 20)
+    ('500', '3145728 (3.0M)')
+    """
+    if size < 1024:
+        return str(size)
+    power = min((size.bit_length() - 1) // 10, 5)
+    return f"{size} ({size / 1024**power:.1f}{' KMGTP'[power]})"
+
+
+def array_info(array: Array, *, complete: bool = False) -> NodeInfo:
+    """What is known about an array; `complete` asks the store how much of it is stored."""
+    metadata = array.metadata
+    rows: list[tuple[str, Any]] = [
+        ("Type", "Array"),
+        ("Zarr format", metadata.zarr_format),
+        ("Data type", metadata.zdtype),
+        ("Fill value", array.fill_value),
+        ("Shape", array.shape),
+    ]
+    sharded = _shape_or_variable(array, "shards")
+    if sharded is not None:
+        rows.append(("Shard shape", sharded))
+    rows += [
+        ("Chunk shape", _shape_or_variable(array, "chunks")),
+        ("Order", array.order),
+        ("Read-only", array.read_only),
+        ("Store type", type(array.store).__name__),
+        ("Filters", array.filters),
+    ]
+    if array.serializer is not None:
+        rows.append(("Serializer", array.serializer))
+    rows.append(("Compressors", array.compressors))
+    rows.append(("No. bytes", format_bytes(array.nbytes)))
+    if complete:
+        rows += _stored_rows(array, "Shards" if sharded is not None else "Chunks")
+    return NodeInfo(tuple(rows))
+
+
+def _shape_or_variable(array: Array, what: str) -> Any:
+    try:
+        return getattr(array, what)
+    except NotImplementedError:  # a rectilinear grid has no single shape
+        return "<variable>"
+
+
+def _stored_rows(array: Array, unit: str) -> list[tuple[str, Any]]:
+    from zarrcore.arrays.chunks import count_stored
+
+    stored = array.nbytes_stored()
+    rows: list[tuple[str, Any]] = [("No. bytes stored", format_bytes(stored))]
+    if stored:
+        rows.append(("Storage ratio", f"{array.nbytes / stored:.1f}"))
+    rows.append((f"{unit} Initialized", count_stored(array, keys_only=True)))
+    return rows
+
+
+def group_info(group: Group, *, complete: bool = False) -> NodeInfo:
+    """What is known about a group; `complete` counts its members."""
+    rows: list[tuple[str, Any]] = [
+        ("Name", group.name),
+        ("Type", "Group"),
+        ("Zarr format", group.metadata.zarr_format),
+        ("Read-only", group.read_only),
+        ("Store type", type(group.store).__name__),
+    ]
+    consolidated = group.metadata.consolidated_metadata is not None
+    if consolidated:
+        rows.append(("Consolidated", True))
+    if complete or consolidated:
+        kinds = [type(node).__name__ for _, node in group.members(max_depth=None)]
+        rows += [
+            ("No. members", len(kinds)),
+            ("No. arrays", kinds.count("Array")),
+            ("No. groups", kinds.count("Group")),
+        ]
+    return NodeInfo(tuple(rows))
