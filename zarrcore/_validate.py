@@ -97,7 +97,9 @@ class at:  # noqa: N801 - reads as a word: `with at("codecs[0]"):`
             place = ": ".join(part for part in (self.key, self.where, str(error)) if part)
             raise type(error)(place) from None
         if isinstance(error, KeyError):
-            missing = MetadataValidationError("is required and missing", where=_join(self.where, str(*error.args)))
+            missing = MetadataValidationError(
+                "is required and missing", where=_join(self.where, str(*error.args))
+            )
             raise missing from error
         if isinstance(error, RecursionError):
             raise MetadataValidationError("nested too deeply", where=self.where, key=self.key) from None

@@ -116,7 +116,7 @@ def create_node(place: StorePath, metadata: Metadata, *, overwrite: bool = False
     store = place.store
     store._check_writable()
     missing = missing_parents(place, metadata.zarr_format)
-    if overwrite:
+    if overwrite and store.supports_deletes:
         store.erase_prefix(place.path)
     else:
         _refuse_existing(place)

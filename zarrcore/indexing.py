@@ -251,7 +251,7 @@ def _orthogonal_dim(item: Any, length: int) -> tuple[Dim, bool]:
 
 
 def coordinate_selection(selection: Any, shape: Sequence[int]) -> Selection:
-    """One integer array for each dimension, broadcast together; integers alone give a result of shape (1,)."""
+    """One integer array for each dimension, broadcast together; integers alone give shape (1,)."""
     items = selection if isinstance(selection, tuple) else (selection,)
     if len(items) != len(shape) or not items:
         raise IndexError(

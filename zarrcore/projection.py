@@ -88,7 +88,7 @@ class ChunkPart(NamedTuple):
     inside
         For each dimension a slice or an index array into the chunk.
     outside
-        For each dimension a slice or an index array into the block; for points one selector of the flat block.
+        For each dimension a slice or an index array into the block; for points one selector.
     complete
         True if every element of the chunk that lies within the array is selected, in order.
     """

@@ -3,8 +3,10 @@
 
 #include <stdatomic.h>
 
-#if defined(ZC_X86) && defined(_MSC_VER) && !defined(__clang__)
+#if defined(ZC_X86) && defined(_MSC_VER)
 #include <intrin.h>
+#elif defined(ZC_X86)
+#include <cpuid.h>
 #endif
 #if defined(ZC_ARM64) && defined(__linux__)
 #include <sys/auxv.h>
@@ -13,39 +15,49 @@
 #include <windows.h>
 #endif
 
-#if defined(ZC_X86) && (defined(__GNUC__) || defined(__clang__))
+#if defined(ZC_X86)
 
-static uint32_t detect(void)
+/* The instruction itself and not __builtin_cpu_supports, whose tables some tool chains leave empty. */
+static void ask(uint32_t leaf, uint32_t regs[4])          /* eax, ebx, ecx, edx */
 {
-    uint32_t found = 0;
-
-    __builtin_cpu_init();
-    found |= __builtin_cpu_supports("ssse3") ? ZC_CPU_SSSE3 : 0u;
-    found |= __builtin_cpu_supports("sse4.2") ? ZC_CPU_SSE42 : 0u;
-    found |= __builtin_cpu_supports("pclmul") ? ZC_CPU_PCLMUL : 0u;
-    found |= __builtin_cpu_supports("avx2") ? ZC_CPU_AVX2 : 0u;
-    return found;
+#if defined(_MSC_VER)
+    __cpuidex((int *)regs, (int)leaf, 0);
+#else
+    __cpuid_count(leaf, 0, regs[0], regs[1], regs[2], regs[3]);
+#endif
 }
 
-#elif defined(ZC_X86) && defined(_MSC_VER)
+/* Which registers the operating system saves; only where OSXSAVE is set. */
+static uint64_t saved_registers(void)
+{
+#if defined(_MSC_VER)
+    return _xgetbv(0);
+#else
+    uint32_t low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return (uint64_t)high << 32 | low;
+#endif
+}
 
 static uint32_t detect(void)
 {
-    int regs[4];                        /* eax, ebx, ecx, edx */
+    const uint64_t wide = 6;                              /* the halves of a 32-byte register */
+    uint32_t regs[4];
     uint32_t found = 0;
 
-    __cpuid(regs, 0);
-    const int max_leaf = regs[0];
-    __cpuid(regs, 1);
-    const uint32_t ecx = (uint32_t)regs[2];
+    ask(0, regs);
+    const uint32_t max_leaf = regs[0];
+    if (max_leaf < 1) {
+        return 0;
+    }
+    ask(1, regs);
+    const uint32_t ecx = regs[2];
     found |= (ecx >> 9 & 1) ? ZC_CPU_SSSE3 : 0u;
     found |= (ecx >> 20 & 1) ? ZC_CPU_SSE42 : 0u;
     found |= (ecx >> 1 & 1) ? ZC_CPU_PCLMUL : 0u;
-
-    /* AVX2 counts only if the system saves the wide registers: OSXSAVE, then XCR0 bits 1 and 2. */
-    if (max_leaf >= 7 && (ecx >> 27 & 1) && (_xgetbv(0) & 6) == 6) {
-        __cpuidex(regs, 7, 0);
-        found |= ((uint32_t)regs[1] >> 5 & 1) ? ZC_CPU_AVX2 : 0u;
+    if (max_leaf >= 7 && (ecx >> 27 & 1) && (saved_registers() & wide) == wide) {
+        ask(7, regs);
+        found |= (regs[1] >> 5 & 1) ? ZC_CPU_AVX2 : 0u;
     }
     return found;
 }

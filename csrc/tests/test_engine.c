@@ -21,7 +21,7 @@ typedef struct fixture {
     zc_local local;
     zc_store store;
     uint16_t fill;
-    uint16_t model[ROWS][COLUMNS];
+    uint16_t model[ROWS * COLUMNS];
 } fixture;
 
 static void open_fixture(fixture *f, const char *prefix, int64_t rows, int64_t columns)
@@ -29,7 +29,7 @@ static void open_fixture(fixture *f, const char *prefix, int64_t rows, int64_t c
     memset(f, 0, sizeof *f);
     f->fill = 7;
     for (int i = 0; i < ROWS * COLUMNS; i++) {
-        f->model[0][i] = f->fill;
+        f->model[i] = f->fill;
     }
     f->chain.item.size = 2;
     f->local = (zc_local){.root = root, .root_len = strlen(root)};
@@ -75,7 +75,7 @@ static zc_status transfer(fixture *f, bool write, int64_t row, int64_t rows, int
 /* Write random boxes, keep a model, and compare the whole array after each. */
 static void exercise(fixture *f)
 {
-    uint16_t box[ROWS * COLUMNS], all[ROWS][COLUMNS];
+    uint16_t box[ROWS * COLUMNS], all[ROWS * COLUMNS];
     zc_fault fault;
     zc_error err;
 
@@ -84,10 +84,10 @@ static void exercise(fixture *f)
         const int64_t rows = 1 + rand() % (ROWS - row), columns = 1 + rand() % (COLUMNS - column);
         for (int64_t e = 0; e < rows * columns; e++) {
             box[e] = (uint16_t)(i % 4 == 3 ? f->fill : rand() % 50);
-            f->model[row + e / columns][column + e % columns] = box[e];
+            f->model[(row + e / columns) * COLUMNS + column + e % columns] = box[e];
         }
         CHECK(transfer(f, true, row, rows, column, columns, box, 1 + i % 3, &fault, &err) == ZC_OK);
-        CHECK(transfer(f, false, 0, ROWS, 0, COLUMNS, all[0], 1 + i % 2, &fault, &err) == ZC_OK);
+        CHECK(transfer(f, false, 0, ROWS, 0, COLUMNS, all, 1 + i % 2, &fault, &err) == ZC_OK);
         CHECK(memcmp(all, f->model, sizeof all) == 0);
     }
 }
@@ -198,7 +198,7 @@ static void chunks_of_nothing_but_the_fill_value_are_removed(void)
     open_fixture(&f, "empty/", ROWS, COLUMNS);
     snprintf(path, sizeof path, "%s/empty/c/0/0", root);
     CHECK(transfer(&f, true, 0, ROWS, 0, COLUMNS, all, 1, &fault, &err) == ZC_OK && access(path, F_OK) == 0);
-    CHECK(transfer(&f, true, 0, ROWS, 0, COLUMNS, f.model[0], 1, &fault, &err) == ZC_OK);
+    CHECK(transfer(&f, true, 0, ROWS, 0, COLUMNS, f.model, 1, &fault, &err) == ZC_OK);
     CHECK(access(path, F_OK) != 0);
 }
 

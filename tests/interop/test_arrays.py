@@ -43,9 +43,9 @@ class Case:
     def __str__(self) -> str:
         return f"v{self.zarr_format}-{self.name}"
 
-    def region(self) -> tuple[slice, ...]:
-        """What gets written: all but the last row and column of chunks, which stay absent."""
-        return tuple(slice(0, max(n - c, 1)) for n, c in zip(self.shape, self.chunks, strict=True))
+    def region(self) -> tuple[Any, ...]:
+        """What gets written: all but the last chunk of every row and column, which stays absent."""
+        return *(slice(0, max(n - c, 1)) for n, c in zip(self.shape, self.chunks, strict=True)), ...
 
     def values(self) -> np.ndarray:
         """The whole array; repeated values, extremes and the fill value among them."""
@@ -67,8 +67,9 @@ class Case:
         return values
 
     def fill_scalar(self) -> Any:
-        fill = {"NaN": np.nan, "Infinity": np.inf, "-Infinity": -np.inf}.get(self.fill, self.fill)
-        fill = complex(*fill) if isinstance(fill, (list, tuple)) else fill
+        if isinstance(self.fill, list):
+            return np.dtype(self.dtype).type(complex(*self.fill))
+        fill = float(self.fill) if self.fill in ("NaN", "Infinity", "-Infinity") else self.fill
         return np.array(fill).astype(self.dtype)[()]
 
     def split(self) -> dict[str, Any]:
@@ -90,7 +91,10 @@ def create(module: Any, path: Path, case: Case) -> Any:
     if case.zarr_format == 3:
         options |= case.split()
     else:
-        options |= {"compressors": case.compressor, "filters": case.filters, "order": case.order}
+        filters = case.filters
+        if filters and module is not zarrcore:
+            filters = [pytest.importorskip("numcodecs").get_codec(one) for one in filters]
+        options |= {"compressors": case.compressor, "filters": filters, "order": case.order}
     return module.create_array(
         str(path),
         shape=case.shape,
@@ -262,8 +266,13 @@ V3_SHARDS = [
     Case("sharded-index-plain", codecs=(sharding((3, 4), (LITTLE, CRC), index=(LITTLE,)),)),
     Case("sharded-index-big", codecs=(sharding((3, 4), (LITTLE, CRC), index=(BIG, CRC)),)),
     Case("sharded-transposed-inside", codecs=(sharding((3, 4), (codec("transpose", order=[1, 0]), BIG, ZSTD)),)),
-    Case("sharded-transposed-outside", codecs=(codec("transpose", order=[1, 0]), sharding((4, 3), (LITTLE, ZSTD)))),
-    Case("sharded-compressed", codecs=(sharding((3, 4)), ZSTD), unsupported=("zarrs",)),
+    Case("sharded-transposed-outside", codecs=(codec("transpose", order=[1, 0]), sharding((2, 2), (LITTLE, ZSTD)))),
+    Case(
+        "sharded-transposed-uneven",
+        codecs=(codec("transpose", order=[1, 0]), sharding((4, 3), (LITTLE, ZSTD))),
+        unsupported=("zarr-python", "zarrs"),  # they divide the shard's shape before the transposition
+    ),
+    Case("sharded-compressed", codecs=(sharding((3, 4)), ZSTD), unsupported=("tensorstore",)),
     Case("nested", codecs=(sharding((6, 4), (sharding((3, 2), (LITTLE, ZSTD), where="start"),)),)),
     Case("nested-deep", codecs=(sharding((6, 4), (sharding((3, 2), (sharding((1, 1), (LITTLE, CRC)),)),)),)),
     Case("sharded-f8-nan", "float64", "NaN", codecs=(sharding((3, 2), (LITTLE, codec("gzip", level=5))),)),
@@ -293,29 +302,32 @@ def v2(name: str, dtype: str = "<i4", fill: Any = 0, **options: Any) -> Case:
     return Case(name, dtype, fill, **{"zarr_format": 2, "keys": ("v2", "."), **options})
 
 
-# The pipeline of zarrs leaves most of format 2 to zarr-python.
+NOT_ZARRS = ("zarrs",)  # foreign byte order, Fortran order
+ONLY_ZARR_PYTHON = ("tensorstore", "zarrs")
 V2 = [
-    *(v2(f"dtype-{dtype}", dtype, fill) for dtype, fill in (("<i2", -1), (">i4", 9), ("<u8", 2**64 - 1), (">f8", "NaN"))),
-    *(v2(f"dtype-{dtype}", dtype, fill) for dtype, fill in (("|b1", True), ("|i1", -3), ("|u1", 0), ("<f2", "Infinity"))),
-    v2("dtype-c16", "<c16", None, compressor=v2_blosc(), unsupported=("zarr-python", "zarrs")),
-    v2("order-F", order="F", compressor={"id": "zlib", "level": 1}),
-    v2("order-F-big", ">u2", order="F", shape=(5, 6, 7), chunks=(2, 4, 3)),
+    *(v2(f"dtype-{dtype}", dtype, fill) for dtype, fill in (("<i2", -1), ("<u8", 2**64 - 1), ("<f2", "Infinity"))),
+    *(v2(f"dtype-{dtype}", dtype, fill) for dtype, fill in (("|b1", True), ("|i1", -3), ("|u1", 0), ("<f8", -0.0))),
+    v2("dtype-i4-big", ">i4", 9, unsupported=NOT_ZARRS),
+    v2("dtype-f8-big", ">f8", "NaN", compressor={"id": "zlib", "level": 1}, unsupported=NOT_ZARRS),
+    v2("dtype-c16", "<c16", [1.0, -2.5], compressor=v2_blosc()),
+    v2("order-F", order="F", compressor={"id": "zlib", "level": 1}, unsupported=NOT_ZARRS),
+    v2("order-F-big", ">u2", order="F", shape=(5, 6, 7), chunks=(2, 4, 3), unsupported=NOT_ZARRS),
     v2("zlib", compressor={"id": "zlib", "level": 9}),
     v2("gzip", compressor={"id": "gzip", "level": 1}, unsupported=("tensorstore",)),
     v2("bz2", compressor={"id": "bz2", "level": 1}),
     v2("zstd", compressor={"id": "zstd", "level": 3}),
-    v2("lz4", compressor={"id": "lz4", "acceleration": 1}, unsupported=("tensorstore", "zarrs")),
-    v2("lzma", compressor={"id": "lzma"}, unsupported=("tensorstore", "zarrs")),
+    v2("lz4", compressor={"id": "lz4", "acceleration": 1}, unsupported=ONLY_ZARR_PYTHON),
+    v2("lzma", compressor={"id": "lzma"}, unsupported=ONLY_ZARR_PYTHON),
     *(v2(f"blosc-{cname}", compressor=v2_blosc(cname=cname)) for cname in ("lz4", "lz4hc", "blosclz", "zstd", "zlib")),
     *(v2(f"blosc-shuffle{shuffle}", "<f8", compressor=v2_blosc(shuffle=shuffle)) for shuffle in (0, 1, 2, -1)),
-    v2("delta", filters=[{"id": "delta", "dtype": "<i4"}], unsupported=("tensorstore", "zarrs")),
-    v2("shuffle", filters=[{"id": "shuffle", "elementsize": 4}], unsupported=("tensorstore", "zarrs")),
-    v2("crc32", filters=[{"id": "crc32"}], compressor={"id": "zlib", "level": 1}, unsupported=("tensorstore", "zarrs")),
+    v2("delta", filters=[{"id": "delta", "dtype": "<i4"}], unsupported=ONLY_ZARR_PYTHON),
+    v2("shuffle", filters=[{"id": "shuffle", "elementsize": 4}], unsupported=ONLY_ZARR_PYTHON),
+    v2("crc32", filters=[{"id": "crc32"}], compressor={"id": "zlib", "level": 1}, unsupported=ONLY_ZARR_PYTHON),
     v2("slash-keys", keys=("v2", "/")),
     v2("0d", "<f4", 2.5, shape=(), chunks=()),
-    v2("string-S", "|S7", "", unsupported=("tensorstore", "zarrs")),
-    v2("string-U", "<U3", "", unsupported=("tensorstore", "zarrs")),
-    v2("string-U-big", ">U3", "", unsupported=("tensorstore", "zarrs")),
+    v2("string-S", "|S7", "", unsupported=ONLY_ZARR_PYTHON),
+    v2("string-U", "<U3", "", unsupported=ONLY_ZARR_PYTHON),
+    v2("string-U-big", ">U3", "", unsupported=ONLY_ZARR_PYTHON),
 ]
 CASES = [*V3_DTYPES, *V3_CODECS, *V3_SHARDS, *V3_LAYOUTS, *V2]
 PAIRS = [
@@ -359,7 +371,9 @@ def test_ours_read_here(case: Case, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("peer", PEERS)
-@pytest.mark.parametrize("case", [V3_SHARDS[0], V3_SHARDS[1], V3_SHARDS[8], V3_CODECS[0]], ids=str)
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case.name in ("sharded-end", "sharded-start", "nested", "gzip-9")], ids=str
+)
 def test_both_patch_the_same_array(case: Case, peer: str, tmp_path: Path) -> None:
     """Chunks and shards that one wrote are patched by the other, and the other way round."""
     other = peer_named(peer)

@@ -82,7 +82,8 @@ def create_array(
         Shape of a chunk (with `shards`: of an inner chunk).  A tuple of lengths for a dimension gives uneven
         chunks.
     shards : tuple, dict or "auto", optional
-        Shape of a shard, a multiple of `chunks`; in the long form ``{"shape": ..., "index_location": "start"}``.
+        Shape of a shard, a multiple of `chunks`; in the long form a dictionary with ``"shape"`` and
+        ``"index_location"``.
     filters, serializer, compressors
         Codecs: array to array, array to bytes, bytes to bytes; ``"auto"`` for the defaults, None for none.
     fill_value : scalar, optional

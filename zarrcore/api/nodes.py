@@ -62,8 +62,8 @@ def open(
     store : store-like, optional
         A store, a path, a URL or a dictionary.
     mode : {"r", "r+", "a", "w", "w-"}, optional
-        ``r`` reads; ``r+`` reads and writes; ``a`` also creates what is missing; ``w`` replaces what is there;
-        ``w-`` creates, and fails if something is there.  Default: ``r`` for a read-only store, else ``a``.
+        ``r`` reads; ``r+`` reads and writes; ``a`` also creates what is missing; ``w`` replaces what is
+        there; ``w-`` creates, and fails if something is there.  Default: ``r`` for a read-only store, else ``a``.
     zarr_format : {2, 3}, optional
         Look for this format only, and create nodes in it.
     path : str, optional
@@ -160,8 +160,8 @@ def open_group(
     attributes : mapping, optional
         User attributes of a group that is created.
     use_consolidated : bool or str, optional
-        Whether to use consolidated metadata: None if it is there, True requires it, False ignores it; a string
-        names its key in a format 2 group.
+        Whether to use consolidated metadata: None if it is there, True requires it, False ignores it; a
+        string names its key in a format 2 group.
     cache_attrs, synchronizer, chunk_store, meta_array
         Accepted for compatibility, without effect.
 

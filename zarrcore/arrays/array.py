@@ -13,6 +13,7 @@ from zarrcore.arrays import layout
 from zarrcore.arrays.config import ArrayConfig, parse_array_config
 from zarrcore.arrays.values import as_values, broadcast_values, check_out
 from zarrcore.arrays.views import BlockIndex, OIndex, VIndex
+from zarrcore.errors import ReadOnlyError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -527,7 +528,7 @@ class Array:
             self._set_fields(selection, value, fields, threads)
             return
         self._compiled()
-        values = broadcast_values(as_values(value, self._dtype), selection.shape)
+        values = broadcast_values(as_values(value, self._dtype, ndim=len(selection.shape)), selection.shape)
         self._store(selection, values, threads)
 
     def _set_fields(self, selection: Selection, value: Any, fields: Fields, threads: int) -> None:
@@ -548,9 +549,8 @@ class Array:
         """Write `values`, of the shape that the user sees and of the array's data type."""
         if values.size == 0:
             return
-        # Without a fill value nobody can tell what a chunk that is not stored holds.
-        write_empty = self._config.write_empty_chunks or self._metadata.fill_value is None
         engine = self._compiled()
+        write_empty = self._writes_empty_chunks()
         if selection.points:
             engine.write_points(
                 selection.dims, np.ascontiguousarray(values).reshape(-1), threads, write_empty
@@ -558,8 +558,18 @@ class Array:
         else:
             engine.write(selection.dims, values.reshape(selection.block), threads, write_empty)
 
+    def _writes_empty_chunks(self) -> bool:
+        """Whether chunks of fill values must be stored like others.
+
+        Without a fill value nobody could tell what a missing chunk holds, and some stores cannot delete.
+        """
+        config, store = self._config, self._store_path.store
+        return config.write_empty_chunks or self._metadata.fill_value is None or not store.supports_deletes
+
     def _check_writable(self) -> None:
-        self.store._check_writable()
+        self._store_path.store._check_writable()
+        if self._metadata.zarr_format == 1:
+            raise ReadOnlyError(f"array {self.path!r}: arrays of format 1 can be read only")
 
     # --- indexing views ---
 

@@ -141,7 +141,7 @@ def _clear_beyond(array: Array, coords: Sequence[int], axes: Sequence[Axis], sha
         lost = [*box[:dim], (new, stop), *box[dim + 1 :]]
         dims = tuple((first, 1, last - first) for first, last in lost)
         value = np.broadcast_to(fill, tuple(count for _, _, count in dims))
-        array._compiled().write(dims, value, 0, array.config.write_empty_chunks)
+        array._compiled().write(dims, value, 0, array._writes_empty_chunks())
         box[dim] = (start, new)
 
 
@@ -159,7 +159,7 @@ def append(array: Array, data: Any, axis: int = 0) -> tuple[int, ...]:
         if k != axis
     ):
         raise ValueError(
-            f"append: data of shape {values.shape} does not fit an array of shape {array.shape} on axis {axis}"
+            f"append: data of shape {values.shape} does not fit shape {array.shape} along axis {axis}"
         )
     start = array.shape[axis]
     shape = tuple(n + values.shape[axis] if k == axis else n for k, n in enumerate(array.shape))

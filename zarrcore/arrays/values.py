@@ -10,11 +10,16 @@ import numpy as np
 __all__ = ["as_values", "broadcast_values", "check_out"]
 
 
-def as_values(value: Any, dtype: np.dtype) -> np.ndarray:
+def as_values(value: Any, dtype: np.dtype, *, ndim: int = 0) -> np.ndarray:
     """`value` as an array of type `dtype`.
 
     Casting follows numpy's ``same_kind`` rule, and what that rule refuses is still allowed when no value
     changes (``1.0`` into integers, ``0`` and ``1`` into booleans).  Integers that do not fit are refused.
+
+    Parameters
+    ----------
+    ndim
+        Most dimensions that nested sequences of objects have; what is nested deeper are the objects themselves.
 
     Raises
     ------
@@ -28,7 +33,7 @@ def as_values(value: Any, dtype: np.dtype) -> np.ndarray:
     if isinstance(value, np.ndarray) and value.dtype == dtype:
         return value
     if dtype.kind == "O":
-        return _objects(value, dtype)
+        return _objects(value, dtype, ndim)
     if dtype.kind in "VSUT" or (dtype.kind in "mM" and not hasattr(value, "dtype")):
         return _parsed(value, dtype)
     array = np.asarray(value)
@@ -49,14 +54,27 @@ def _is_custom(dtype: np.dtype) -> bool:
     return dtype.isbuiltin == 2
 
 
-def _objects(value: Any, dtype: np.dtype) -> np.ndarray:
-    if hasattr(value, "dtype") and hasattr(value, "shape"):
+def _objects(value: Any, dtype: np.dtype, ndim: int) -> np.ndarray:
+    """Python objects; of nested lists the outer `ndim` levels are dimensions."""
+    if isinstance(value, (np.ndarray, np.generic)) or hasattr(value, "__array__"):
         return np.asarray(value).astype(dtype)
-    if isinstance(value, (str, bytes, bytearray, memoryview, dict)) or not hasattr(value, "__len__"):
-        scalar = np.empty((), dtype=dtype)
-        scalar[()] = value
-        return scalar
-    return np.array(value, dtype=dtype)
+    shape: list[int] = []
+    level = value
+    while isinstance(level, (list, tuple)) and len(shape) < ndim:
+        shape.append(len(level))
+        if not level:
+            break
+        level = level[0]
+    array = np.empty(tuple(shape), dtype=dtype)
+    if not shape:
+        array[()] = value
+        return array
+    for index in np.ndindex(array.shape):
+        item = value
+        for position in index:
+            item = item[position]
+        array[index] = item
+    return array
 
 
 def _parsed(value: Any, dtype: np.dtype) -> np.ndarray:

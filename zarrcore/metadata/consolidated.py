@@ -99,7 +99,9 @@ class ConsolidatedMetadata:
         """
         choice(data.get("kind"), "kind", ("inline",))
         members = mapping(data.get("metadata"), "metadata")
-        return cls(_Nodes({path: mapping(item, f"metadata.{path}") for path, item in _in_order(members)}, where))
+        return cls(
+            _Nodes({path: mapping(item, f"metadata.{path}") for path, item in _in_order(members)}, where)
+        )
 
     @classmethod
     def from_zmetadata(cls, data: Mapping[str, Any], *, where: str | None = ".zmetadata") -> Self:

@@ -106,7 +106,9 @@ class GroupMetadata:
         return replace(self, attributes=attributes)
 
 
-def _parse_consolidated(data: Mapping[str, Any], zarr_format: int, where: str | None) -> ConsolidatedMetadata | None:
+def _parse_consolidated(
+    data: Mapping[str, Any], zarr_format: int, where: str | None
+) -> ConsolidatedMetadata | None:
     found = data.get("consolidated_metadata")
     if found is None or zarr_format == 2:
         return None

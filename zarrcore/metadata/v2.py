@@ -109,7 +109,9 @@ class ArrayV2Metadata(ArrayMetadata):
         chain = (*arrays, serializer, *_sized(plain, item_size, self.dtype.item_size))
         try:
             return CodecChain.from_codecs(chain, spec)
-        except MetadataValidationError as error:  # its place is in the chain, of which the document knows nothing
+        except (
+            MetadataValidationError
+        ) as error:  # its place is in the chain, of which the document knows nothing
             raise MetadataValidationError(error.reason, where="chunks") from error.__cause__
 
     @classmethod

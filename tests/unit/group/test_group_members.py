@@ -1,4 +1,4 @@
-"""Groups: members, creation, removal, attributes and consolidated metadata, in both formats and two stores."""
+"""Groups: members, creation, removal, attributes and consolidated metadata, in both formats, two stores."""
 
 from __future__ import annotations
 
