@@ -16,6 +16,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -165,7 +166,7 @@ def first_line(cls: type) -> str:
     line = (cls.__doc__ or "").strip().splitlines()[0].strip()
     line = re.sub(r"; codec [^()]*\)\.$", ").", line)
     line = re.sub(r"\s*\((Zarr v3|codec|chunk grid|``)[^()]*\)\.$", ".", line)
-    return re.sub(r"`+", "`", line)
+    return re.sub(r"(:\w+:)?`+", "`", line)
 
 
 def code(value: Any) -> str:
@@ -276,9 +277,11 @@ def main(arguments: Sequence[str]) -> int:
     if not arguments:
         PAGE.write_text(made, encoding="utf-8")
         return 0
-    if PAGE.exists() and PAGE.read_text(encoding="utf-8") == made:
+    found = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+    if found == made:
         return 0
     print(f"{PAGE.name} is out of date: run python docs/{Path(__file__).name}", file=sys.stderr)
+    sys.stderr.writelines(unified_diff(found.splitlines(True), made.splitlines(True), "is", "should be", n=0))
     return 1
 
 

@@ -291,8 +291,7 @@ def mask_selection(mask: Any, shape: Sequence[int]) -> Selection:
             f"got {array.dtype} of shape {array.shape}"
         )
     if array.ndim == 0:
-        count = int(array)
-        return Selection((), (count,), (count,), points=True)
+        return Selection((), (), (int(array),))  # the only element, as a block, or none
     return _points([axis.astype(np.int64, copy=False) for axis in np.nonzero(array)])
 
 

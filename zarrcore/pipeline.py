@@ -106,8 +106,7 @@ class PythonEngine:
 
     def read_points(self, coords: Sequence[np.ndarray], out: np.ndarray, threads: int = 0) -> None:
         """Fill the flat `out` with the elements at `coords`."""
-        parts = project_points(coords, self._axes) if coords else _zero_dimensional(out.size)
-        self._read(parts, out, points=True)
+        self._read(project_points(coords, self._axes), out, points=True)
 
     def write(
         self, dims: Sequence[Dim], value: np.ndarray, threads: int = 0, write_empty: bool = False
@@ -120,8 +119,7 @@ class PythonEngine:
         self, coords: Sequence[np.ndarray], value: np.ndarray, threads: int = 0, write_empty: bool = False
     ) -> None:
         """Store the flat `value` in the elements at `coords`; of repeated points the last one stays."""
-        parts = project_points(coords, self._axes) if coords else _zero_dimensional(value.size)
-        for part in parts:
+        for part in project_points(coords, self._axes):
             self._write_part(part, value[part.outside], write_empty, points=True)
 
     # --- reading ---
@@ -242,14 +240,6 @@ class PythonEngine:
 
 def _reason(error: Exception) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-
-
-def _zero_dimensional(count: int) -> Iterator[ChunkPart]:
-    """The points of an array without dimensions: its only element, once or not at all."""
-    from zarrcore.projection import ChunkPart
-
-    if count:
-        yield ChunkPart((), (), (slice(None),), False)
 
 
 def _batches(parts: Iterable[ChunkPart], size: int) -> Iterator[list[ChunkPart]]:

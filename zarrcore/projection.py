@@ -171,7 +171,7 @@ def project(dims: Sequence[Dim], axes: Sequence[Axis]) -> Iterator[ChunkPart]:
 
 def project_points(coords: Sequence[np.ndarray], axes: Sequence[Axis]) -> Iterator[ChunkPart]:
     """The parts of a list of points, one for each chunk; points of one chunk keep their order."""
-    if not coords or coords[0].size == 0:
+    if coords[0].size == 0:
         return
     chunks = [axis.chunks_of(index) for index, axis in zip(coords, axes, strict=True)]
     order = np.lexsort(chunks[::-1])  # by dimension, so that no linear chunk number can overflow

@@ -231,6 +231,8 @@ _BUILT_IN: tuple[tuple[Registry[Any], str, dict[str, str]], ...] = (
             "delta": "v2_filters:Delta",
             "vlen-utf8": "v2_filters:VLenUTF8",
             "vlen-bytes": "v2_filters:VLenBytes",
+            "json2": "v2_objects:JSON2",
+            "msgpack2": "v2_objects:MsgPack2",
         },
     ),
     (

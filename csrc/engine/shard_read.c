@@ -116,11 +116,12 @@ typedef struct shard {
     const zc_point_groups *groups;   /* points: one run each */
 } shard;
 
-/* The inner chunks number j of a run that begins at `chunk`. */
+/* Inner chunks next to each other along the last dimension. */
 typedef struct run {
     const shard *s;
     int64_t chunk[ZC_MAX_DIMS];      /* the last entry is set for each inner chunk */
     int64_t first, n;                /* positions along the span of the last dimension */
+    const uint8_t *bytes[RUN_MAX];   /* encoded inner chunks that have been fetched */
     zc_workspace *ws;
     zc_error *err;
 } run;
@@ -169,6 +170,7 @@ static zc_status blame(const run *r, size_t number, zc_status status)
     return status;
 }
 
+/* Decode the part of an inner chunk that begins at value[offset]. */
 static zc_status read_inner(run *r, size_t number, const zc_part *part, const zc_value *value,
                             uint64_t offset)
 {
@@ -181,28 +183,6 @@ static zc_status read_inner(run *r, size_t number, const zc_part *part, const zc
         status = zc_fail(r->err, ZC_ERR_CORRUPT, "the shard is gone");
     }
     return blame(r, number, status);
-}
-
-/* Inner chunks j .. j + result of a run whose bytes are worth fetching together; all of them are there. */
-static int64_t neighbours(run *r, int64_t j, uint64_t *begin, uint64_t *end)
-{
-    const shard *s = r->s;
-    const zc_store *store = s->value->store;
-    const uint64_t gap = store != NULL ? store->gap : 0, most = store != NULL ? store->most : 0;
-    const zc_extent first = s->extents[run_at(r, j)];
-    int64_t n = 1;
-
-    *begin = first.offset;
-    *end = first.offset + first.nbytes;
-    for (; j + n < r->n; n++) {
-        const zc_extent next = s->extents[run_at(r, j + n)];
-        if (zc_extent_empty(next) || next.offset < *end || next.offset - *end > gap ||
-            next.offset + next.nbytes - *begin > most) {
-            break;
-        }
-        *end = next.offset + next.nbytes;
-    }
-    return n;
 }
 
 /* Can the inner chunks j .. j + n be decoded side by side and placed together?  All of them must be
@@ -253,8 +233,7 @@ static void place_slab(const shard *s, const zc_part *part, const uint8_t *slab,
     zc_region_copy(s->ndim + 1, shape, part->memory, to, slab, from, &s->chain->inner->item);
 }
 
-static zc_status read_slab(run *r, int64_t j, int64_t n, const zc_part *part, const zc_value *bytes,
-                           uint64_t base)
+static zc_status read_slab(run *r, int64_t j, int64_t n, const zc_part *part)
 {
     const shard *s = r->s;
     uint8_t *slab = zc_scratch_push(r->ws, (size_t)n * s->inner_size, r->err);
@@ -262,14 +241,8 @@ static zc_status read_slab(run *r, int64_t j, int64_t n, const zc_part *part, co
 
     for (int64_t i = 0; i < n && status == ZC_OK; i++) {
         const size_t number = run_at(r, j + i);
-        const zc_extent e = s->extents[number];
-        if (e.nbytes > zc_chain_plausible_size(s->chain->inner, s->inner_size)) {
-            status = zc_fail(r->err, ZC_ERR_SIZE, "%llu bytes are more than an encoding of %zu bytes can have",
-                             (unsigned long long)e.nbytes, s->inner_size);
-        } else {
-            status = zc_chain_unstage_into(s->chain->inner, bytes->data + (e.offset - base), (size_t)e.nbytes,
-                                           slab + (size_t)i * s->inner_size, s->inner_size, r->ws, r->err);
-        }
+        status = zc_chain_unstage_into(s->chain->inner, r->bytes[j + i], (size_t)s->extents[number].nbytes,
+                                       slab + (size_t)i * s->inner_size, s->inner_size, r->ws, r->err);
         status = blame(r, number, status);
     }
     if (status == ZC_OK) {
@@ -281,38 +254,130 @@ static zc_status read_slab(run *r, int64_t j, int64_t n, const zc_part *part, co
     return status;
 }
 
-/* Read the inner chunks j .. j + n, whose bytes are all in memory. */
-static zc_status read_group(run *r, int64_t j, int64_t n, const zc_value *bytes, uint64_t base)
+/* Decode and place the inner chunks j .. j + n, whose bytes have been fetched. */
+static zc_status read_group(run *r, int64_t j, int64_t n)
 {
+    const zc_chain *inner = r->s->chain->inner;
+    const int64_t *shape = r->s->chain->inner_shape;
     zc_status status = ZC_OK;
     zc_part part;
 
-    while (n > 0 && status == ZC_OK) {
-        int64_t m = 1;
+    for (int64_t m = 1; n > 0 && status == ZC_OK; j += m, n -= m) {
+        /* The first and the last chunk may be wanted in part only; those between are whole. */
+        m = fits_slab(r, j, n) ? n : fits_slab(r, j, n - 1) ? n - 1 : 1;
         const size_t number = run_at(r, j);
         if (!run_part(r, &part)) {
-            j++;
-            n--;
-            continue;
-        }
-        /* The first and the last chunk may be wanted in part only; those between are whole. */
-        if (fits_slab(r, j, n)) {
-            m = n;
-        } else if (fits_slab(r, j, n - 1)) {
-            m = n - 1;
-        }
-        run_at(r, j);
-        if (m > 1 && !zc_part_is_chunk_image(&part, r->s->chain->inner_shape, r->s->chain->inner->item.size)) {
-            status = read_slab(r, j, m, &part, bytes, base);
-        } else {
             m = 1;
-            status = read_inner(r, number, &part, bytes, r->s->extents[number].offset - base);
+        } else if (m > 1 && !zc_part_is_chunk_image(&part, shape, inner->item.size)) {
+            status = read_slab(r, j, m, &part);
+        } else {
+            const zc_value value = zc_value_of_memory(r->bytes[j], (size_t)r->s->extents[number].nbytes);
+            m = 1;
+            status = read_inner(r, number, &part, &value, 0);
         }
-        j += m;
-        n -= m;
     }
     return status;
 }
+
+/* ---- fetching the bytes of a run ---------------------------------------------------------------- */
+
+/* How many inner chunks from number j of the run on lie close enough together to be fetched by one read, and the
+ * range that they make up. */
+static int64_t neighbours(run *r, int64_t j, zc_extent *range)
+{
+    const zc_store *store = r->s->value->store;
+    int64_t n = 1;
+
+    *range = r->s->extents[run_at(r, j)];
+    for (; j + n < r->n; n++) {
+        const zc_extent next = r->s->extents[run_at(r, j + n)];
+        const uint64_t end = range->offset + range->nbytes;
+        if (zc_extent_empty(next) || next.offset < end || next.offset - end > store->gap ||
+            next.offset + next.nbytes - range->offset > store->most) {
+            break;
+        }
+        range->nbytes = next.offset + next.nbytes - range->offset;
+    }
+    return n;
+}
+
+/* Refuse an inner chunk whose bytes cannot be an honest encoding, before memory is taken for them. */
+static zc_status check_plausible(run *r, size_t number)
+{
+    const shard *s = r->s;
+    const uint64_t nbytes = s->extents[number].nbytes;
+
+    if (s->chain->inner->sharded || nbytes <= zc_chain_plausible_size(s->chain->inner, s->inner_size)) {
+        return ZC_OK;
+    }
+    return blame(r, number, zc_fail(r->err, ZC_ERR_SIZE,
+                                    "%llu bytes are more than an encoding of %zu bytes can have",
+                                    (unsigned long long)nbytes, s->inner_size));
+}
+
+/* Bytes that the inner chunks of the run take when they are fetched range by range. */
+static zc_status fetched_size(run *r, size_t *total)
+{
+    zc_status status = ZC_OK;
+    zc_extent range;
+
+    *total = 0;
+    for (int64_t j = 0; j < r->n && status == ZC_OK; j++) {
+        const size_t number = run_at(r, j);
+        if (!zc_extent_empty(r->s->extents[number])) {
+            status = check_plausible(r, number);
+        }
+    }
+    for (int64_t j = 0; j < r->n && status == ZC_OK;) {
+        if (zc_extent_empty(r->s->extents[run_at(r, j)])) {
+            j++;
+            continue;
+        }
+        j += neighbours(r, j, &range);
+        if (!zc_add_size(*total, (size_t)range.nbytes, total)) {
+            status = zc_fail(r->err, ZC_ERR_OVERFLOW, "the inner chunks do not fit into memory");
+        }
+    }
+    return status;
+}
+
+/* Set r->bytes for all inner chunks that are there.  One scratch buffer may be pushed. */
+static zc_status fetch(run *r, int *pushed)
+{
+    const shard *s = r->s;
+    size_t total;
+    zc_extent range;
+    zc_status status = ZC_OK;
+
+    if (s->value->data != NULL) {
+        for (int64_t j = 0; j < r->n; j++) {
+            r->bytes[j] = s->value->data + s->offset + s->extents[run_at(r, j)].offset;
+        }
+        return ZC_OK;
+    }
+    status = fetched_size(r, &total);
+    uint8_t *at = status == ZC_OK ? zc_scratch_push(r->ws, total, r->err) : NULL;
+    if (at == NULL) {
+        return status == ZC_OK ? ZC_ERR_MEMORY : status;
+    }
+    ++*pushed;
+    for (int64_t j = 0; j < r->n && status == ZC_OK;) {
+        if (zc_extent_empty(s->extents[run_at(r, j)])) {
+            j++;
+            continue;
+        }
+        const int64_t n = neighbours(r, j, &range);
+        status = zc_value_read(s->value, s->offset + range.offset, at, (size_t)range.nbytes, r->err);
+        for (int64_t i = j; i < j + n; i++) {
+            r->bytes[i] = at + (s->extents[run_at(r, i)].offset - range.offset);
+        }
+        at += range.nbytes;
+        j += n;
+    }
+    return status;
+}
+
+/* ---- one run ------------------------------------------------------------------------------------ */
 
 static zc_status fill_inner(run *r)
 {
@@ -324,43 +389,44 @@ static zc_status fill_inner(run *r)
     return zc_part_fill(&part, r->s->chain->inner->item.size, r->s->scope->fill, r->ws, r->err);
 }
 
+/* A single inner chunk: of one without compression, no more than the wanted bytes need to be read. */
+static zc_status read_alone(run *r)
+{
+    const size_t number = run_at(r, 0);
+    zc_part part;
+
+    if (zc_extent_empty(r->s->extents[number])) {
+        return fill_inner(r);
+    }
+    if (!run_part(r, &part)) {
+        return ZC_OK;
+    }
+    return read_inner(r, number, &part, r->s->value, r->s->offset + r->s->extents[number].offset);
+}
+
 static zc_status read_run(run *r)
 {
     const shard *s = r->s;
-    zc_status status = ZC_OK;
+    int pushed = 0;
+    zc_status status;
 
-    for (int64_t j = 0; j < r->n && status == ZC_OK;) {
-        const size_t number = run_at(r, j);
-        uint64_t begin, end;
-        int64_t n = 1;
-        if (zc_extent_empty(s->extents[number])) {
+    if (r->n == 1) {
+        return read_alone(r);
+    }
+    status = fetch(r, &pushed);
+    for (int64_t j = 0, n = 1; j < r->n && status == ZC_OK; j += n, n = 1) {
+        if (zc_extent_empty(s->extents[run_at(r, j)])) {
             status = fill_inner(r);
-        } else if (s->value->data != NULL) {
-            while (j + n < r->n && !zc_extent_empty(s->extents[run_at(r, j + n)])) {
-                n++;
-            }
-            status = read_group(r, j, n, s->value, -s->offset);
-        } else if ((n = neighbours(r, j, &begin, &end)) == 1) {
-            zc_part part;
-            run_at(r, j);
-            if (run_part(r, &part)) {
-                status = read_inner(r, number, &part, s->value, s->offset + begin);
-            }
-        } else {
-            const uint8_t *data;
-            int pushed = 0;
-            status = zc_value_view(s->value, s->offset + begin, (size_t)(end - begin), r->ws, &data, &pushed,
-                                   r->err);
-            if (status == ZC_OK) {
-                const zc_value bytes = zc_value_of_memory(data, (size_t)(end - begin));
-                status = read_group(r, j, n, &bytes, begin);
-            }
-            zc_pop(r->ws, pushed);
+            continue;
         }
-        j += n;
-        if (zc_workspace_cancelled(r->ws)) {
-            return ZC_ERR_CANCELLED;
+        while (j + n < r->n && !zc_extent_empty(s->extents[run_at(r, j + n)])) {
+            n++;
         }
+        status = read_group(r, j, n);
+    }
+    zc_pop(r->ws, pushed);
+    if (status == ZC_OK && zc_workspace_cancelled(r->ws)) {
+        return ZC_ERR_CANCELLED;
     }
     return status;
 }

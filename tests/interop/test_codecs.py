@@ -58,7 +58,7 @@ def in_items(data: bytes, typesize: int) -> Any:
 def test_numcodecs(name: str, config: dict, data: bytes) -> None:
     other = oracle(name, config)
     ours = encode_bytes(name, config, data)
-    if data or name != "lz4":  # numcodecs refuses to decode nothing with lz4
+    if data or name not in ("lz4", "zstd"):  # of which numcodecs does not decode its own encoding of nothing
         assert bytes(other.decode(ours)) == data
     assert decode_bytes(name, config, bytes(other.encode(data)), len(data)) == data
     assert decode_bytes(name, config, ours, len(data)) == data

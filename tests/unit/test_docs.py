@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+import runpy
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from zarrcore.testing.store import StoreTests
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -31,11 +36,45 @@ def test_links_and_paths_exist(page: str) -> None:
     assert missing == []
 
 
-@pytest.mark.parametrize("page", ["stores.md"])
-def test_code_runs(page: str) -> None:
-    """The Python blocks of a page, one after the other in one namespace, with what they print."""
-    blocks = re.findall(r"^```python\n(.*?)^```", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    assert blocks
-    source = "\n".join(blocks)
+def code_of(page: str) -> list[str]:
+    """The Python blocks of a page."""
+    return re.findall(r"^```python\n(.*?)^```", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def test_code_runs() -> None:
+    # In a process of its own: it registers a codec and a data type.
+    source = "\n".join(code_of("stores.md"))
+    assert source
     ran = subprocess.run([sys.executable, "-c", source], cwd=ROOT, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
+
+
+class TestStoreOfThePage(StoreTests):
+    """The SQLite store that the page shows, with the switches that it shows."""
+
+    validates_keys = False
+    atomic_create = False
+    picklable = False
+
+    @pytest.fixture(autouse=True)
+    def _closed(self) -> Iterator[None]:
+        self._made: list[Any] = []
+        yield
+        for store in self._made:
+            store.close()
+
+    def make_store(self, tmp_path: Path) -> Any:
+        names: dict[str, Any] = {}
+        exec(code_of("stores.md")[0], names)
+        self._made.append(names["SQLiteStore"](tmp_path / "zarr.db"))
+        return self._made[-1]
+
+
+def test_benchmarks_section() -> None:
+    make = runpy.run_path(str(DOCS / "make_benchmarks.py"))
+    report = "# Title\n\n- machine: m\n\n## First\n\n| a |\n\n## Second\n\n| b |\n"
+    text = make["filled"]((ROOT / "README.md").read_text(encoding="utf-8"), make["excerpt"](report))
+    section = text.partition(make["BEGIN"])[2].partition(make["END"])[0]
+    assert section == "- machine: m\n\n### First\n\n| a |\n"
+    with pytest.raises(SystemExit, match="lost its markers"):
+        make["filled"]("nothing", "text")

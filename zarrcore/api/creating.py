@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from zarrcore.api.nodes import create_group_at, open, warn_unused
+from zarrcore.api.nodes import create_group_at, drop_unused, open, warn_unused
 from zarrcore.arrays.array import Array
 from zarrcore.arrays.creation import (
     create_array_at,
     default_format,
     from_array_at,
-    legacy_arguments,
     like_arguments,
-    store_array,
 )
+from zarrcore.arrays.legacy import array_at, create_at
 from zarrcore.storage import make_store_path
 
 if TYPE_CHECKING:
@@ -249,13 +246,13 @@ def create(
         read_only=read_only,
         meta_array=meta_array,
     )
-    zarr_format = default_format(zarr_format)
-    metadata, settings = legacy_arguments(
-        zarr_format,
-        shape=shape,
+    place = make_store_path(store, path=path, mode=mode or "a", storage_options=storage_options)
+    return create_at(
+        place,
+        shape,
         chunks=chunks,
         chunk_shape=chunk_shape,
-        dtype="float64" if dtype is None else dtype,
+        dtype=dtype,
         compressor=compressor,
         filters=filters,
         object_codec=object_codec,
@@ -264,35 +261,36 @@ def create(
         codecs=codecs,
         fill_value=fill_value,
         order=order,
+        zarr_format=zarr_format,
         attributes=attributes,
         dimension_names=dimension_names,
         config=config,
         write_empty_chunks=write_empty_chunks,
+        overwrite=overwrite or mode == "w",
+        data=data,
     )
-    overwrite = overwrite or mode == "w"
-    place = make_store_path(store, path=path, mode=mode or "a", storage_options=storage_options)
-    result = store_array(place, metadata, overwrite=overwrite, config=settings)
-    if data is not None:
-        result[...] = data
-    return result
 
 
 def array(data: Any, **kwargs: Any) -> Array:
-    """Create an array with the values of `data`; further arguments as for :func:`create`."""
-    if isinstance(data, Array):
-        store, path = kwargs.pop("store", None), kwargs.pop("path", None)
-        return from_array(store, data=data, name=path, **kwargs)
-    if not hasattr(data, "shape") or not hasattr(data, "dtype"):
-        data = np.asarray(data)
-    if kwargs.get("dtype") is None:
-        kwargs["dtype"] = data.dtype
-    if kwargs.get("chunks") is None and "chunk_shape" not in kwargs:
-        kwargs["chunks"] = like_arguments(data, None).get("chunks")
+    """Create an array with the values of `data`.
+
+    Parameters
+    ----------
+    data : array_like or Array
+        Values.
+    **kwargs
+        As for :func:`create`; if `data` is an :class:`Array`, as for :func:`from_array`.
+    """
+    place = make_store_path(
+        kwargs.pop("store", None),
+        path=kwargs.pop("path", None),
+        mode=kwargs.pop("mode", None) or "a",
+        storage_options=kwargs.pop("storage_options", None),
+    )
     if kwargs.pop("read_only", False):
         raise ValueError("read_only=True: a new array is written, so its store cannot be read-only")
-    result = create(tuple(data.shape), **kwargs)
-    result[...] = data
-    return result
+    drop_unused(kwargs)
+    return array_at(place, data, **kwargs)
 
 
 def empty(shape: Any, **kwargs: Any) -> Array:
@@ -370,7 +368,7 @@ def save_array(
     mode = kwargs.pop("mode", "a")
     place = make_store_path(store, path=path, mode=mode, storage_options=storage_options)
     kwargs["overwrite"] = bool(kwargs.get("overwrite")) or mode == "w"
-    array(arr, store=place, zarr_format=default_format(zarr_format), **kwargs)
+    array_at(place, arr, zarr_format=default_format(zarr_format), **kwargs)
 
 
 def _require_array(value: Any, name: str) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from zarrcore import hierarchy
 from zarrcore.arrays.creation import default_format, like_arguments
+from zarrcore.arrays.legacy import create_at
 from zarrcore.arrays.opening import open_array_at
 from zarrcore.errors import ArrayNotFoundError, GroupNotFoundError, NodeNotFoundError, ZarrRuntimeWarning
 from zarrcore.groups.group import Group
@@ -45,6 +46,14 @@ def warn_unused(**arguments: Any) -> None:
             warnings.warn(f"the argument {name} has no effect", ZarrRuntimeWarning, stacklevel=3)
 
 
+_UNUSED = ("synchronizer", "chunk_store", "cache_metadata", "cache_attrs", "read_only", "meta_array")
+
+
+def drop_unused(arguments: dict[str, Any]) -> None:
+    """Take arguments that have no effect out of `arguments`, with a warning for each that was given."""
+    warn_unused(**{name: arguments.pop(name) for name in _UNUSED if name in arguments})
+
+
 def open(
     store: Any = None,
     *,
@@ -63,7 +72,8 @@ def open(
         A store, a path, a URL or a dictionary.
     mode : {"r", "r+", "a", "w", "w-"}, optional
         ``r`` reads; ``r+`` reads and writes; ``a`` also creates what is missing; ``w`` replaces what is
-        there; ``w-`` creates, and fails if something is there.  Default: ``r`` for a read-only store, else ``a``.
+        there; ``w-`` creates, and fails if something is there.  Default: ``r`` for a read-only store, else
+        ``a``.
     zarr_format : {2, 3}, optional
         Look for this format only, and create nodes in it.
     path : str, optional
@@ -130,11 +140,10 @@ def _open_array_at(
         except ArrayNotFoundError:
             if mode not in _CREATE_MODES or place.read_only:
                 raise
-    from zarrcore.api.creating import create
-
-    return create(
-        store=place, zarr_format=default_format(zarr_format), overwrite=mode == "w", config=config, **kwargs
-    )
+    drop_unused(kwargs)
+    if "shape" not in kwargs:
+        raise TypeError(f"no array found in {place.store} at path {place.path!r}, and no shape to create one")
+    return create_at(place, zarr_format=zarr_format, overwrite=mode == "w", config=config, **kwargs)
 
 
 def open_group(

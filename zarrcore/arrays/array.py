@@ -336,6 +336,13 @@ class Array:
     # --- reading ---
 
     def __getitem__(self, selection: Any) -> Any:
+        """Read a selection.
+
+        Integers, slices (with any step), an ellipsis and newaxis mean what they mean in numpy.  Integer
+        arrays for all dimensions select points as in :attr:`vindex`, a boolean array of the array's shape is a
+        mask, and one index array among integers and slices selects as in :attr:`oindex`.  Field names may
+        stand first: ``array["field", 0:3]``.
+        """
         get = self._native_get
         if get is not None:
             result = get(selection)
@@ -475,6 +482,7 @@ class Array:
     # --- writing ---
 
     def __setitem__(self, selection: Any, value: Any) -> None:
+        """Write into a selection; see :meth:`write`."""
         self.write(selection, value)
 
     def write(self, selection: Any, value: Any, *, threads: int = 0) -> None:

@@ -27,12 +27,19 @@ if TYPE_CHECKING:
 
 __all__ = [
     "check_required",
+    "codecs_v3",
+    "compressor_v2",
     "create_array_at",
+    "data_type",
     "default_format",
+    "filters_v2",
     "from_array_at",
+    "is_auto",
     "like_arguments",
     "make_metadata",
     "store_array",
+    "v2_config",
+    "with_order",
 ]
 
 
@@ -44,7 +51,8 @@ def default_format(zarr_format: int | None) -> int:
     return int(chosen)
 
 
-def _is_auto(value: Any) -> bool:
+def is_auto(value: Any) -> bool:
+    """True for the string that asks for a default."""
     return isinstance(value, str) and value == "auto"
 
 
@@ -138,13 +146,14 @@ def _codec_list(value: Any) -> list[Any]:
     return list(value)
 
 
-def _codecs_v3(zdtype: ZDType, filters: Any, serializer: Any, compressors: Any) -> list[Any]:
-    arrays = [] if _is_auto(filters) else _codec_list(filters)
-    if _is_auto(compressors):
+def codecs_v3(zdtype: ZDType, filters: Any, serializer: Any, compressors: Any) -> list[Any]:
+    """All codecs of a format 3 array from the three groups that users give."""
+    arrays = [] if is_auto(filters) else _codec_list(filters)
+    if is_auto(compressors):
         compressed: list[Any] = [{"name": "zstd", "configuration": {"level": 0, "checksum": False}}]
     else:
         compressed = _codec_list(compressors)
-    return [*arrays, _serializer(zdtype) if _is_auto(serializer) else serializer, *compressed]
+    return [*arrays, _serializer(zdtype) if is_auto(serializer) else serializer, *compressed]
 
 
 def _serializer(zdtype: ZDType) -> Any:
@@ -156,7 +165,7 @@ def _serializer(zdtype: ZDType) -> Any:
     return BytesCodec()
 
 
-def _v2_config(codec: Any) -> Any:
+def v2_config(codec: Any) -> Any:
     """The JSON object of a format 2 codec, whatever stands for it."""
     if codec is None or isinstance(codec, Mapping):
         return codec
@@ -165,30 +174,31 @@ def _v2_config(codec: Any) -> Any:
     raise TypeError(f"format 2 arrays take codecs with an id (numcodecs or a dictionary), got {codec!r}")
 
 
-def _filters_v2(zdtype: ZDType, filters: Any) -> list[Any]:
+def filters_v2(zdtype: ZDType, filters: Any) -> list[Any]:
     """Filters of a format 2 array; variable-length data needs its object codec."""
-    given = [] if _is_auto(filters) else [_v2_config(item) for item in _codec_list(filters)]
+    given = [] if is_auto(filters) else [v2_config(item) for item in _codec_list(filters)]
     codec_id = getattr(zdtype, "object_codec_id", None)
     if not given and codec_id is not None:
         return [{"id": codec_id}]
     return given
 
 
-def _compressor_v2(compressors: Any) -> Any:
-    if _is_auto(compressors):
+def compressor_v2(compressors: Any) -> Any:
+    """The single compressor of a format 2 array."""
+    if is_auto(compressors):
         return {"id": "zstd", "level": 0, "checksum": False}
     items = _codec_list(compressors)
     if len(items) > 1:
         raise TypeError(f"format 2 arrays have a single compressor, got {len(items)}")
-    return _v2_config(items[0]) if items else None
+    return v2_config(items[0]) if items else None
 
 
-def _object_dtype(dtype: Any, zarr_format: int, filters: Any, object_codec: Any = None) -> ZDType:
+def data_type(dtype: Any, zarr_format: int, filters: Any, object_codec: Any = None) -> ZDType:
     """The data type; for ``object`` in format 2 the object codec among the filters says which."""
     if zarr_format == 2 and _is_object(dtype):
-        configs = [_v2_config(item) for item in ([] if _is_auto(filters) else _codec_list(filters))]
+        configs = [v2_config(item) for item in ([] if is_auto(filters) else _codec_list(filters))]
         if object_codec is not None:
-            configs.append(_v2_config(object_codec))
+            configs.append(v2_config(object_codec))
         for config in configs:
             if config is not None and "id" in config:
                 return dtype_from_v2("|O", config["id"])
@@ -250,12 +260,12 @@ def create_array_at(
 ) -> Array:
     """Create an array; the parameters are those of :func:`zarrcore.create_array`."""
     zarr_format = default_format(zarr_format)
-    if not _is_auto(compressor):
-        if not _is_auto(compressors):
+    if not is_auto(compressor):
+        if not is_auto(compressors):
             raise ValueError("give either compressor or compressors, not both")
         compressors = () if compressor is None else (compressor,)
     data, shape, dtype = _described(data, shape, dtype)
-    zdtype = _object_dtype(dtype, zarr_format, filters)
+    zdtype = data_type(dtype, zarr_format, filters)
     grid, inner = resolve_layout(
         shape,
         zdtype.item_size or 1,
@@ -263,14 +273,14 @@ def create_array_at(
         shards,
         target_shard_bytes=settings.get("array.target_shard_size_bytes", None),
     )
-    config = _ordered(parse_array_config(config), order)
+    config = with_order(parse_array_config(config), order)
     if zarr_format == 2:
         metadata = _metadata_v2(
             shape, zdtype, grid, inner, filters, compressors, serializer, fill_value, config.order,
             chunk_key_encoding, dimension_names, attributes,
         )  # fmt: skip
     else:
-        codecs = _codecs_v3(zdtype, filters, serializer, compressors)
+        codecs = codecs_v3(zdtype, filters, serializer, compressors)
         if inner is not None:
             codecs = [_sharded(inner, codecs, shards)]
         metadata = make_metadata(
@@ -290,7 +300,8 @@ def create_array_at(
     return array
 
 
-def _ordered(config: ArrayConfig, order: str | None) -> ArrayConfig:
+def with_order(config: ArrayConfig, order: str | None) -> ArrayConfig:
+    """Run-time settings with another memory layout, if one is given."""
     from dataclasses import replace
 
     return config if order is None else replace(config, order=order)
@@ -324,8 +335,8 @@ def _metadata_v2(
         shape=shape,
         zdtype=zdtype,
         chunks=grid,
-        filters=_filters_v2(zdtype, filters),
-        compressor=_compressor_v2(compressors),
+        filters=filters_v2(zdtype, filters),
+        compressor=compressor_v2(compressors),
         fill_value=fill_value,
         order=order,
         separator=_separator(chunk_key_encoding),
@@ -400,7 +411,7 @@ def _like_array(array: Array, zarr_format: int | None, arguments: dict[str, Any]
         arguments["compressor"] = array.compressor
         arguments["filters"] = array.filters or None
     else:
-        arguments["dtype"] = array.dtype if array.dtype.kind not in "OT" else metadata.zdtype
+        arguments["dtype"] = array.dtype if array.dtype.kind not in "OTV" else metadata.zdtype
 
 
 def from_array_at(
@@ -462,7 +473,7 @@ def from_array_at(
 
 def _portable(array: Array) -> Any:
     """The data type of an array for another Zarr format."""
-    return array.metadata.zdtype if array.dtype.kind in "OT" else array.dtype
+    return array.metadata.zdtype if array.dtype.kind in "OTV" else array.dtype
 
 
 def _keeps(value: Any) -> bool:
@@ -498,79 +509,3 @@ def _kept(
             if _keeps(value) and kept[name] is not None:
                 arguments[name] = kept[name]
     return arguments
-
-
-# --- create() ---
-
-
-def legacy_arguments(
-    zarr_format: int,
-    *,
-    shape: Any,
-    chunks: Any,
-    chunk_shape: Any,
-    dtype: Any,
-    compressor: Any,
-    filters: Any,
-    object_codec: Any,
-    dimension_separator: str | None,
-    chunk_key_encoding: Any,
-    codecs: Any,
-    fill_value: Any,
-    order: str | None,
-    attributes: Mapping[str, Any] | None,
-    dimension_names: Any,
-    config: Any,
-    write_empty_chunks: bool | None,
-) -> tuple[ArrayMetadata, ArrayConfig]:
-    """Metadata and run-time settings from the arguments of :func:`zarrcore.create`."""
-    from dataclasses import replace
-
-    if chunks is not None and chunk_shape is not None:
-        raise ValueError("give either chunks or chunk_shape, not both")
-    foreign = (
-        {"dimension_separator": dimension_separator, "filters": filters, "object_codec": object_codec}
-        if zarr_format == 3
-        else {"codecs": codecs, "chunk_key_encoding": chunk_key_encoding, "dimension_names": dimension_names}
-    )
-    if zarr_format == 3 and not _is_auto(compressor):
-        foreign["compressor"] = "None" if compressor is None else compressor
-    for name, value in foreign.items():
-        if value is not None:
-            raise ValueError(f"{name} cannot be used for format {zarr_format} arrays, got {value!r}")
-    settings = _ordered(parse_array_config(config), order)
-    if write_empty_chunks is not None:
-        settings = replace(settings, write_empty_chunks=write_empty_chunks)
-    shape = parse_shape(shape)
-    zdtype = _object_dtype(dtype, zarr_format, filters, object_codec)
-    given = chunk_shape if chunks is None else chunks
-    grid, _ = resolve_layout(shape, zdtype.item_size or 1, given, None)
-    common = {
-        "shape": shape,
-        "zdtype": zdtype,
-        "chunks": grid,
-        "fill_value": fill_value,
-        "attributes": attributes,
-    }
-    if zarr_format == 2:
-        filter_list = _filters_v2(zdtype, filters)
-        if object_codec is not None and _v2_config(object_codec) not in filter_list:
-            filter_list = [
-                _v2_config(object_codec),
-                *[f for f in filter_list if f["id"] != zdtype.object_codec_id],
-            ]
-        return make_metadata(
-            zarr_format=2,
-            filters=filter_list,
-            compressor=_compressor_v2(compressor),
-            order=settings.order,
-            separator=dimension_separator or ".",
-            **common,
-        ), settings
-    return make_metadata(
-        zarr_format=3,
-        codecs=_codecs_v3(zdtype, "auto", "auto", "auto") if codecs is None else list(codecs),
-        chunk_key_encoding=chunk_key_encoding,
-        dimension_names=dimension_names,
-        **common,
-    ), settings

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from zarrcore.dtypes.mlcast import cast_values, is_extension, widened
+
 __all__ = ["as_values", "broadcast_values", "check_out"]
 
 
@@ -19,7 +21,7 @@ def as_values(value: Any, dtype: np.dtype, *, ndim: int = 0) -> np.ndarray:
     Parameters
     ----------
     ndim
-        Most dimensions that nested sequences of objects have; what is nested deeper are the objects themselves.
+        Most dimensions that nested sequences of objects have; what is nested deeper are the objects.
 
     Raises
     ------
@@ -34,9 +36,11 @@ def as_values(value: Any, dtype: np.dtype, *, ndim: int = 0) -> np.ndarray:
         return value
     if dtype.kind == "O":
         return _objects(value, dtype, ndim)
+    if is_extension(dtype):
+        return cast_values(value, dtype)
     if dtype.kind in "VSUT" or (dtype.kind in "mM" and not hasattr(value, "dtype")):
         return _parsed(value, dtype)
-    array = np.asarray(value)
+    array = widened(np.asarray(value))
     if array.dtype == dtype:
         return array
     if array.dtype.kind == "O":
@@ -50,7 +54,7 @@ def as_values(value: Any, dtype: np.dtype, *, ndim: int = 0) -> np.ndarray:
 
 
 def _is_custom(dtype: np.dtype) -> bool:
-    """True for data types from outside numpy (ml_dtypes), of which numpy knows no casting rule."""
+    """True for data types from outside numpy, not ml_dtypes' own, of which numpy knows no casting rule."""
     return dtype.isbuiltin == 2
 
 

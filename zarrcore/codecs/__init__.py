@@ -5,11 +5,13 @@ from __future__ import annotations
 from zarrcore.codecs.base import ArrayArrayCodec, ArrayBytesCodec, ArraySpec, BytesBytesCodec, Codec
 from zarrcore.codecs.blosc import BloscCname, BloscCodec, BloscShuffle
 from zarrcore.codecs.bytes import BytesCodec, Endian
+from zarrcore.codecs.cast_value import CastValue
 from zarrcore.codecs.chain import CodecChain
 from zarrcore.codecs.crc32c import Crc32cCodec
 from zarrcore.codecs.gzip import GzipCodec
 from zarrcore.codecs.packbits import PackBitsCodec
-from zarrcore.codecs.sharding import ShardingCodec, ShardingCodecIndexLocation
+from zarrcore.codecs.scale_offset import ScaleOffset
+from zarrcore.codecs.sharding import ShardingCodec, ShardingCodecIndexLocation, SubchunkWriteOrder
 from zarrcore.codecs.transpose import TransposeCodec
 from zarrcore.codecs.vlen import VLenBytesCodec, VLenUTF8Codec
 from zarrcore.codecs.zstd import ZstdCodec
@@ -23,14 +25,17 @@ __all__ = [
     "BloscShuffle",
     "BytesBytesCodec",
     "BytesCodec",
+    "CastValue",
     "Codec",
     "CodecChain",
     "Crc32cCodec",
     "Endian",
     "GzipCodec",
     "PackBitsCodec",
+    "ScaleOffset",
     "ShardingCodec",
     "ShardingCodecIndexLocation",
+    "SubchunkWriteOrder",
     "TransposeCodec",
     "VLenBytesCodec",
     "VLenUTF8Codec",

@@ -86,10 +86,13 @@ class BytesCodec(ArrayBytesCodec):
         return contiguous_bytes(chunk, self._stored_dtype(spec))
 
     def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
-        return from_bytes(data, self._stored_dtype(spec), spec).astype(spec.np_dtype, copy=False)
+        chunk = from_bytes(data, self._stored_dtype(spec), spec)
+        if _has_unused_bits(spec):
+            return (chunk.view(np.uint8) & _bit_mask(spec)).view(spec.np_dtype)
+        return chunk.astype(spec.np_dtype, copy=False)
 
     def native(self, spec: ArraySpec) -> dict[str, Any] | None:
-        if spec.item_size is None:
+        if spec.item_size is None or _has_unused_bits(spec):
             return None
         return {"swap": byte_swap(spec, self.endian)}
 
@@ -133,6 +136,21 @@ def byte_swap(spec: ArraySpec, endian: str | None) -> int | tuple[tuple[int, int
         if offset == 0 and word * count == spec.item_size:
             return word
     return fields
+
+
+def _has_unused_bits(spec: ArraySpec) -> bool:
+    """Whether stored items may have bits set which must be ignored, and which ml_dtypes does not ignore.
+
+    Those above the 4 or 6 bits of a floating-point number; integers of 2 and 4 bits are right as they come.
+    """
+    from zarrcore.dtypes.mlcomplex import ComplexPair
+    from zarrcore.dtypes.mlfloat import MLFloat
+
+    return isinstance(spec.dtype, (MLFloat, ComplexPair)) and spec.dtype.bits < 8
+
+
+def _bit_mask(spec: ArraySpec) -> np.uint8:
+    return np.uint8((1 << spec.dtype.bits) - 1)
 
 
 def _order_of(dtype: np.dtype[Any]) -> str | None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["ForeignFilter", "numcodecs_codec"]
 
 
-_NEEDED = {"msgpack2": "msgpack", "zfpy": "zfpy", "pcodec": "pcodec"}
+_NEEDED = {"zfpy": "zfpy", "pcodec": "pcodec"}
 
 
 @dataclass(frozen=True)

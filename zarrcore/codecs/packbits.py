@@ -9,12 +9,14 @@ import numpy as np
 
 from zarrcore._validate import choice, integer
 from zarrcore.codecs.base import ArrayBytesCodec
+from zarrcore.dtypes import bit_layout
 from zarrcore.errors import ChunkDecodeError, MetadataValidationError
 
 if TYPE_CHECKING:
     from typing import Self
 
     from zarrcore.codecs.base import ArraySpec, Buffer
+    from zarrcore.dtypes import BitLayout
 
 __all__ = ["PackBitsCodec"]
 
@@ -30,7 +32,12 @@ class PackBitsCodec(ArrayBytesCodec):
     padding_encoding : {"none", "first_byte", "last_byte"}
         Where the number of unused bits of the last byte is recorded, in a byte of its own.
     first_bit, last_bit : int, optional
-        The bits of each item that are kept.  Default: all that the data type has (one for ``bool``).
+        The bits of each item, or part, that are kept.  Default: all that the data type has (one for
+        ``bool``).
+
+    Notes
+    -----
+    The two parts of a complex item are packed one after the other.
     """
 
     name: ClassVar[str] = "packbits"
@@ -51,30 +58,29 @@ class PackBitsCodec(ArrayBytesCodec):
         return {"name": self.name, "configuration": configuration}
 
     def resolve(self, spec: ArraySpec) -> Self:
-        if spec.item_size is None or spec.np_dtype.kind not in "biu":
+        layout = None if spec.item_size is None else bit_layout(spec.dtype)
+        if layout is None:
             raise MetadataValidationError(
-                f"the packbits codec needs Boolean or integer items, the data type is {spec.dtype!r}"
+                f"the packbits codec needs items that are numbers, the data type is {spec.dtype!r}"
             )
-        first, last = self._bits(spec)
-        width = 1 if spec.np_dtype.kind == "b" else 8 * spec.item_size
-        if not first <= last < width:
+        first, last = self._bits(layout)
+        if not first <= last < layout.bits:
             raise MetadataValidationError(
-                f"expected first_bit <= last_bit < {width}, got {first} and {last}", where="configuration"
+                f"expected first_bit <= last_bit < {layout.bits}, got {first} and {last}",
+                where="configuration",
             )
         return self
 
     def encoded_size(self, spec: ArraySpec) -> int | None:
-        first, last = self._bits(spec)
-        return -(-spec.size * (last - first + 1) // 8) + (self.padding_encoding != "none")
+        return -(-self._bit_count(spec) // 8) + (self.padding_encoding != "none")
 
     def encode(self, chunk: np.ndarray, spec: ArraySpec) -> Buffer:
-        first, last = self._bits(spec)
-        items = np.ascontiguousarray(chunk).reshape(-1)
-        if items.dtype.kind == "b":
-            bits = items.view(np.uint8)[:, None]
-        else:
-            raw = items.astype(items.dtype.newbyteorder("<")).view(np.uint8).reshape(items.size, -1)
-            bits = np.unpackbits(raw, axis=1, bitorder="little")[:, first : last + 1]
+        layout = _layout(spec)
+        first, last = self._bits(layout)
+        items = np.ascontiguousarray(chunk, _little_endian(spec)).reshape(-1)
+        width = spec.np_dtype.itemsize // layout.components
+        raw = items.view(np.uint8).reshape(items.size * layout.components, width)
+        bits = raw if layout.bits == 1 else np.unpackbits(raw, axis=1, bitorder="little")[:, first : last + 1]
         packed = np.packbits(bits.reshape(-1), bitorder="little").tobytes()
         padding = bytes([-bits.size % 8])
         if self.padding_encoding == "first_byte":
@@ -82,13 +88,12 @@ class PackBitsCodec(ArrayBytesCodec):
         return packed + padding if self.padding_encoding == "last_byte" else packed
 
     def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
-        first, last = self._bits(spec)
         packed = np.frombuffer(data, np.uint8)
         if packed.size != self.encoded_size(spec):
             raise ChunkDecodeError(
                 f"expected {self.encoded_size(spec)} bytes, got {packed.size}", codec=self.name
             )
-        count = spec.size * (last - first + 1)
+        count = self._bit_count(spec)
         if self.padding_encoding != "none":
             at_start = self.padding_encoding == "first_byte"
             padding, packed = (packed[0], packed[1:]) if at_start else (packed[-1], packed[:-1])
@@ -96,21 +101,35 @@ class PackBitsCodec(ArrayBytesCodec):
                 raise ChunkDecodeError(
                     f"expected {-count % 8} bits of padding, got {padding}", codec=self.name
                 )
-        bits = np.unpackbits(packed, count=count, bitorder="little").reshape(spec.size, last - first + 1)
-        return self._items(bits, spec, first).reshape(spec.shape)
+        return self._items(np.unpackbits(packed, count=count, bitorder="little"), spec).reshape(spec.shape)
 
-    def _items(self, bits: np.ndarray, spec: ArraySpec, first: int) -> np.ndarray:
-        dtype = spec.np_dtype
-        if dtype.kind == "b":
-            return bits.reshape(-1).view(np.bool_)
-        width = 8 * dtype.itemsize
-        full = np.zeros((spec.size, width), np.uint8)
-        full[:, first : first + bits.shape[1]] = bits
-        if dtype.kind == "i":  # the sign is the highest bit that was kept
-            full[:, first + bits.shape[1] :] = bits[:, -1:]
-        items = np.packbits(full, axis=1, bitorder="little").reshape(-1).view(dtype.newbyteorder("<"))
-        return items.astype(dtype, copy=False)
+    def _items(self, bits: np.ndarray, spec: ArraySpec) -> np.ndarray:
+        layout = _layout(spec)
+        if layout.bits == 1:
+            return bits.view(np.bool_)
+        first, last = self._bits(layout)
+        numbers = spec.size * layout.components
+        full = np.zeros((numbers, 8 * spec.np_dtype.itemsize // layout.components), np.uint8)
+        full[:, first : last + 1] = bits.reshape(numbers, last - first + 1)
+        if layout.signed:  # the sign is the highest bit that was kept
+            full[:, last + 1 : layout.bits] = full[:, last : last + 1]
+        packed = np.packbits(full, axis=1, bitorder="little").reshape(-1)
+        return packed.view(_little_endian(spec)).astype(spec.np_dtype, copy=False)
 
-    def _bits(self, spec: ArraySpec) -> tuple[int, int]:
-        width = 1 if spec.np_dtype.kind == "b" else 8 * spec.np_dtype.itemsize
-        return self.first_bit or 0, width - 1 if self.last_bit is None else self.last_bit
+    def _bit_count(self, spec: ArraySpec) -> int:
+        layout = _layout(spec)
+        first, last = self._bits(layout)
+        return spec.size * layout.components * (last - first + 1)
+
+    def _bits(self, layout: BitLayout) -> tuple[int, int]:
+        return self.first_bit or 0, layout.bits - 1 if self.last_bit is None else self.last_bit
+
+
+def _layout(spec: ArraySpec) -> BitLayout:
+    layout = bit_layout(spec.dtype)
+    assert layout is not None, "checked by resolve"
+    return layout
+
+
+def _little_endian(spec: ArraySpec) -> np.dtype[Any]:
+    return spec.np_dtype.newbyteorder("<")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 
     from zarrcore.codecs.base import Buffer, Codec
 
-__all__ = ["EMPTY", "ShardingCodec", "ShardingCodecIndexLocation", "is_filled"]
+__all__ = ["EMPTY", "ShardingCodec", "ShardingCodecIndexLocation", "SubchunkWriteOrder", "is_filled"]
 
 EMPTY = 2**64 - 1
 """Offset and length of an inner chunk that a shard does not hold."""
 
-_WRITE_ORDERS = ("morton", "unordered", "lexicographic", "colexicographic")
+SubchunkWriteOrder = Literal["morton", "unordered", "lexicographic", "colexicographic"]
+"""Orders in which inner chunks may be written."""
 
 
 class ShardingCodecIndexLocation(StrEnum):
@@ -76,7 +77,7 @@ class ShardingCodec(ArrayBytesCodec):
         set_field(self, "codecs", _parse_codecs(self.codecs, "codecs"))
         set_field(self, "index_codecs", _parse_codecs(self.index_codecs, "index_codecs"))
         set_field(self, "index_location", choice(self.index_location, "index_location", ("start", "end")))
-        choice(self.subchunk_write_order, "subchunk_write_order", _WRITE_ORDERS)
+        choice(self.subchunk_write_order, "subchunk_write_order", get_args(SubchunkWriteOrder))
         for i, codec in enumerate(self.index_codecs):
             if not codec.is_fixed_size:
                 raise MetadataValidationError(

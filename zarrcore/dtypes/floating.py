@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from zarrcore.dtypes.base import HasEndianness, HasItemSize
 from zarrcore.dtypes.numeric import NumericBase
-from zarrcore.dtypes.scalars import float_from_json, float_to_json, round_to_float
+from zarrcore.dtypes.scalars import float_from_json, float_from_user, float_to_json, round_to_float
 
 if TYPE_CHECKING:
     from zarrcore.dtypes.base import JSON, ZarrFormat, ZDType
 
-__all__ = ["Complex64", "Complex128", "Float16", "Float32", "Float64"]
+__all__ = ["Complex64", "Complex128", "Float16", "Float32", "Float64", "parse_complex"]
 
 _REAL = (bool, int, float, np.bool_, np.integer, np.floating)
 
@@ -25,11 +26,7 @@ def _cast_float(zdtype: ZDType[Any, Any], data: object, size: int) -> Any:
     if isinstance(data, np.ndarray) and data.ndim == 0:
         data = data[()]
     if isinstance(data, str):
-        # Both formats' spellings are taken from a user.
-        try:
-            return float_from_json(zdtype, data, size, zarr_format=3)
-        except TypeError:
-            return float_from_json(zdtype, data, size, zarr_format=2)
+        return float_from_user(data, partial(float_from_json, zdtype, size=size))
     if isinstance(data, np.timedelta64) or not isinstance(data, _REAL):
         raise zdtype._reject_scalar(data, "a real number")
     if isinstance(data, np.floating) and data.dtype.itemsize == size:
@@ -71,7 +68,7 @@ class ComplexBase(NumericBase, HasEndianness, HasItemSize):
         if isinstance(data, (complex, np.complexfloating)):
             data = (data.real, data.imag)
         elif isinstance(data, str):
-            data = _parse_complex(self, data)
+            data = parse_complex(self, data)
         if isinstance(data, (tuple, list)) and len(data) == 2:
             return self._join(*(_cast_float(self, part, size) for part in data))
         if isinstance(data, (tuple, list)):
@@ -100,7 +97,8 @@ class ComplexBase(NumericBase, HasEndianness, HasItemSize):
         return [float_to_json(part, zarr_format=zarr_format) for part in parts]
 
 
-def _parse_complex(zdtype: ZDType[Any, Any], text: str) -> tuple[float, float]:
+def parse_complex(zdtype: ZDType[Any, Any], text: str) -> tuple[float, float]:
+    """Real and imaginary part of a number written as Python does."""
     try:
         number = complex(text)
     except ValueError:
@@ -137,6 +135,7 @@ class Complex64(ComplexBase):
 
     dtype_cls = np.dtypes.Complex64DType
     _zarr_v3_name: ClassVar[str] = "complex64"
+    _other_v3_names = ("complex_float32",)
     _v2_kinds: ClassVar[tuple[str, ...] | None] = ("c8",)
 
 
@@ -145,4 +144,5 @@ class Complex128(ComplexBase):
 
     dtype_cls = np.dtypes.Complex128DType
     _zarr_v3_name: ClassVar[str] = "complex128"
+    _other_v3_names = ("complex_float64",)
     _v2_kinds: ClassVar[tuple[str, ...] | None] = ("c16",)

@@ -3,21 +3,50 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from zarrcore.dtypes.extension import ExtensionType
 from zarrcore.errors import DataTypeValidationError
 
 if TYPE_CHECKING:
     from zarrcore.dtypes.base import ZDType
 
-__all__ = ["check_swap_fields", "scalar_to_bytes", "swap_fields"]
+__all__ = ["BitLayout", "bit_layout", "check_swap_fields", "scalar_to_bytes", "swap_fields"]
 
 SwapFields = tuple[tuple[int, int, int], ...]
 
 MAX_SWAP_FIELDS = 2**16
 """Most fields of one item with a byte order, those inside arrays of structures counted each."""
+
+
+class BitLayout(NamedTuple):
+    """The bits of one item that mean something: the lowest `bits` of each of its `components`."""
+
+    components: int
+    bits: int
+    signed: bool
+
+
+def bit_layout(zdtype: ZDType[Any, Any]) -> BitLayout | None:
+    """How many bits the numbers of an item have; None for types that are no numbers.
+
+    Examples
+    --------
+    >>> from zarrcore.dtypes import Complex64, Int4
+    >>> bit_layout(Int4()), bit_layout(Complex64())
+    (BitLayout(components=1, bits=4, signed=True), BitLayout(components=2, bits=32, signed=False))
+    """
+    if isinstance(zdtype, ExtensionType):
+        return BitLayout(zdtype.components, zdtype.bits, zdtype.signed)
+    dtype = zdtype.to_native_dtype()
+    if dtype.kind == "b":
+        return BitLayout(1, 1, False)
+    if dtype.kind not in "iufc":
+        return None
+    components = 2 if dtype.kind == "c" else 1
+    return BitLayout(components, 8 * dtype.itemsize // components, dtype.kind == "i")
 
 
 def scalar_to_bytes(zdtype: ZDType[Any, Any], scalar: object) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -20,8 +20,10 @@ __all__ = ["NumericBase"]
 class NumericBase(ZDType[Any, Any]):
     """A data type that is one NumPy kind with one item size, named by the only entry of ``_v2_kinds``.
 
-    Only classes that add a field are decorated as dataclasses; making one takes a while at import.
+    ``_other_v3_names`` are read in format 3 as well, and never written.  Only classes that add a field are decorated as dataclasses; making one takes a while at import.
     """
+
+    _other_v3_names: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def _code(cls) -> str:
@@ -55,7 +57,7 @@ class NumericBase(ZDType[Any, Any]):
 
     @classmethod
     def _from_json_v3(cls, data: DTypeJSON) -> Self:
-        plain_v3(cls, data)
+        plain_v3(cls, data, cls._zarr_v3_name, *cls._other_v3_names)
         return cls()
 
     def to_json(self, zarr_format: ZarrFormat) -> Any:

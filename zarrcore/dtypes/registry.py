@@ -19,7 +19,11 @@ __all__ = ["DataTypeRegistry", "data_type_registry"]
 
 ENTRY_POINT_GROUP = "zarrcore.dtypes"
 
-_ALIASES = {"bytes": "variable_length_bytes"}
+_ALIASES = {
+    "bytes": "variable_length_bytes",
+    "complex_float32": "complex64",
+    "complex_float64": "complex128",
+}
 
 
 class DataTypeRegistry:
@@ -145,7 +149,7 @@ class DataTypeRegistry:
     def _candidates_v2(self, name: str) -> Iterator[type[ZDType[Any, Any]]]:
         """The classes that may read a type string: its own, then those of users, which do not say."""
         parts = type_string(name)
-        kinds = set() if parts is None else {parts.kind, f"{parts.kind}{parts.size}"}
+        kinds = {name} if parts is None else {parts.kind, f"{parts.kind}{parts.size}"}
         classes = tuple(self.contents.values())
         yield from (cls for cls in classes if not kinds.isdisjoint(cls._v2_kinds or ()))
         yield from (cls for cls in classes if cls._v2_kinds is None)

@@ -17,12 +17,16 @@ import numpy as np
 from zarrcore.errors import DataTypeValidationError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from zarrcore.dtypes.base import ZarrFormat, ZDType
 
 __all__ = [
     "bytes_from_json",
     "bytes_to_json",
+    "float_from_bits",
     "float_from_json",
+    "float_from_user",
     "float_to_json",
     "integer_from_json",
     "is_integer",
@@ -63,32 +67,6 @@ def integer_from_json(zdtype: ZDType[Any, Any], data: object, *, zarr_format: Za
     raise zdtype._reject_scalar(data, "an integer")
 
 
-def float_from_json(zdtype: ZDType[Any, Any], data: object, size: int, *, zarr_format: ZarrFormat) -> Any:
-    """A floating-point fill value of `size` bytes as a NumPy scalar (v3 core, "Permitted fill values").
-
-    Format 2 adds what its writers left: the bare ``NaN`` of Python's JSON, and numbers as strings.
-    """
-    if isinstance(data, str):
-        return _float_from_text(zdtype, data, size, zarr_format)
-    if not is_integer(data) and not isinstance(data, float):
-        raise zdtype._reject_scalar(data, "a number or one of its string forms")
-    if zarr_format == 3 and isinstance(data, float) and not math.isfinite(data):
-        raise zdtype._reject_scalar(data, "a finite number, or 'NaN', 'Infinity', '-Infinity' as a string")
-    return round_to_float(zdtype, data, size)
-
-
-def _float_from_text(zdtype: ZDType[Any, Any], text: str, size: int, zarr_format: ZarrFormat) -> Any:
-    if text in _SPECIAL:
-        return np.dtype(f"f{size}").type(_SPECIAL[text])
-    digits = _HEX.fullmatch(text)
-    if zarr_format == 3 and digits is not None and len(digits[1]) == 2 * size:
-        return float_from_bits(int(digits[1], 16), size)
-    if zarr_format == 2 and _NUMBER.fullmatch(text):
-        return round_to_float(zdtype, float(text), size)
-    bits = "a number" if zarr_format == 2 else f"'0x' and {2 * size} hexadecimal digits"
-    raise zdtype._reject_scalar(text, f"'NaN', 'Infinity', '-Infinity' or {bits}")
-
-
 def float_from_bits(bits: int, size: int) -> Any:
     """The floating-point scalar with these bits."""
     return np.array([bits], dtype=f"u{size}").view(f"f{size}")[0]
@@ -114,6 +92,51 @@ def round_to_float(zdtype: ZDType[Any, Any], data: Any, size: int) -> Any:
 
 def _is_infinite(data: Any) -> bool:
     return isinstance(data, (float, np.floating)) and bool(np.isinf(data))
+
+
+def float_from_json(
+    zdtype: ZDType[Any, Any],
+    data: object,
+    size: int,
+    *,
+    zarr_format: ZarrFormat,
+    rounded: Callable[[ZDType[Any, Any], Any, int], Any] = round_to_float,
+    from_bits: Callable[[int, int], Any] = float_from_bits,
+) -> Any:
+    """A floating-point fill value of `size` bytes as a NumPy scalar (v3 core, "Permitted fill values").
+
+    Format 2 adds what its writers left: the bare ``NaN`` of Python's JSON, and numbers as strings.  Types that
+    NumPy lacks bring their own ways to make a scalar of a number and of bits.
+    """
+    if isinstance(data, str):
+        found = _parse_float_text(zdtype, data, size, zarr_format)
+        return from_bits(found, size) if isinstance(found, int) else rounded(zdtype, found, size)
+    if not is_integer(data) and not isinstance(data, float):
+        raise zdtype._reject_scalar(data, "a number or one of its string forms")
+    if zarr_format == 3 and isinstance(data, float) and not math.isfinite(data):
+        raise zdtype._reject_scalar(data, "a finite number, or 'NaN', 'Infinity', '-Infinity' as a string")
+    return rounded(zdtype, data, size)
+
+
+def float_from_user(text: str, from_json: Callable[..., Any]) -> Any:
+    """A scalar from text that a user gave: both formats' spellings are taken."""
+    try:
+        return from_json(text, zarr_format=3)
+    except TypeError:
+        return from_json(text, zarr_format=2)
+
+
+def _parse_float_text(zdtype: ZDType[Any, Any], text: str, size: int, zarr_format: ZarrFormat) -> int | float:
+    """The bits (an int) or the value (a float) that `text` stands for."""
+    if text in _SPECIAL:
+        return _SPECIAL[text]
+    digits = _HEX.fullmatch(text)
+    if zarr_format == 3 and digits is not None and len(digits[1]) == 2 * size:
+        return int(digits[1], 16)
+    if zarr_format == 2 and _NUMBER.fullmatch(text):
+        return float(text)
+    bits = "a number" if zarr_format == 2 else f"'0x' and {2 * size} hexadecimal digits"
+    raise zdtype._reject_scalar(text, f"'NaN', 'Infinity', '-Infinity' or {bits}")
 
 
 def float_to_json(scalar: Any, *, zarr_format: ZarrFormat) -> float | str:

@@ -448,12 +448,12 @@ class Group:
         return create_nodes(self._store_path, nodes, overwrite=overwrite)
 
     def _filled(self, name: str, shape: Any, fill_value: Any, kwargs: dict[str, Any]) -> Array:
-        from zarrcore import api
+        from zarrcore.arrays.legacy import create_at
 
         kwargs.setdefault("zarr_format", self._metadata.zarr_format)
         if fill_value is not ...:
             kwargs["fill_value"] = fill_value
-        return api.create(shape, store=self._store_path, path=_member_path(name), **kwargs)
+        return create_at(self._store_path / _member_path(name), shape, **kwargs)
 
     def empty(self, *, name: str, shape: Any, **kwargs: Any) -> Array:
         """Create an array whose values do not matter yet; see :func:`zarrcore.create`."""
@@ -499,11 +499,9 @@ class Group:
 
     def __setitem__(self, key: str, value: Any) -> None:
         """Store an array-like under a name."""
-        from zarrcore import api
+        from zarrcore.arrays.legacy import array_at
 
-        api.array(
-            value, store=self._store_path, path=_member_path(key), zarr_format=self._metadata.zarr_format
-        )
+        array_at(self._store_path / _member_path(key), value, zarr_format=self._metadata.zarr_format)
 
     def __delitem__(self, key: str) -> None:
         name = _member_path(key)

@@ -96,7 +96,7 @@ class ArrayV2Metadata(ArrayMetadata):
         put("_chain", self._resolved())
 
     def _resolved(self) -> CodecChain:
-        """Order, filters and compressor as a codec chain; nothing is swapped, for memory has the stored order."""
+        """Order, filters and compressor as a codec chain; memory has the stored byte order."""
         spec = ArraySpec(self.chunks, self.dtype, self.fill_scalar)
         arrays: tuple[Codec, ...] = ()
         if self.order == "F" and self.ndim > 1:

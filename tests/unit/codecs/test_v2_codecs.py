@@ -11,6 +11,7 @@ from zarrcore.codecs import ArraySpec, CodecChain, GzipCodec, v2, v2_filters
 from zarrcore.codecs import numcodecs as in_v3
 from zarrcore.codecs.v2 import parse_v2_codec
 from zarrcore.codecs.v2_filters import Delta, FilterChain, RawItems, Shuffle, item_size_after
+from zarrcore.codecs.v2_objects import JSON2, MsgPack2
 from zarrcore.dtypes import dtype_from_v2, parse_dtype
 from zarrcore.errors import (
     ChunkDecodeError,
@@ -244,3 +245,79 @@ class TestRegistry:
     def test_nameless_classes_are_refused(self) -> None:
         with pytest.raises(TypeError, match="no name"):
             codec_registry.register(object)  # type: ignore[arg-type]
+
+
+OBJECTS = [
+    1,
+    -1,
+    -33,
+    200,
+    -200,
+    70000,
+    2**40,
+    -(2**40),
+    2.5,
+    None,
+    True,
+    False,
+    "é" * 40,
+    "s" * 300,
+    "",
+    "x" * 70000,
+]
+NESTED = [{"a": [1, 2]}, [1, "x"], list(range(20)), {str(i): i for i in range(20)}, list(range(70000))]
+
+
+def objects(items: list[Any]) -> np.ndarray:
+    out = np.empty(len(items), object)
+    for index, item in enumerate(items):
+        out[index] = item
+    return out
+
+
+class TestObjects:
+    @pytest.mark.parametrize("codec", [JSON2(), MsgPack2()], ids=lambda codec: codec.name)
+    def test_round_trip(self, codec: Any) -> None:
+        chunk = objects([*OBJECTS, *NESTED])
+        spec = ArraySpec(chunk.shape, dtype_from_v2("|O", codec.name), None)
+        assert codec.decode(codec.encode(chunk, spec), spec).tolist() == chunk.tolist()
+        assert parse_v2_codec(codec.get_config()) == codec
+
+    @pytest.mark.interop
+    @pytest.mark.parametrize("shape", [(16,), (2, 8), (8, 2, 1)])
+    def test_json_as_numcodecs(self, shape: tuple[int, ...]) -> None:
+        numcodecs = pytest.importorskip("numcodecs")
+        chunk = objects(OBJECTS).reshape(shape)
+        spec = ArraySpec(shape, dtype_from_v2("|O", "json2"), None)
+        assert JSON2().decode(bytes(numcodecs.JSON().encode(chunk)), spec).tolist() == OBJECTS
+        assert numcodecs.JSON().decode(JSON2().encode(chunk, spec)).ravel().tolist() == OBJECTS
+        theirs = parse_v2_codec(numcodecs.JSON(sort_keys=False, indent=1))
+        assert theirs.decode(theirs.encode(chunk, spec), spec).tolist() == OBJECTS
+
+    @pytest.mark.interop
+    @pytest.mark.parametrize("options", [{}, {"use_single_float": True}, {"use_bin_type": False}])
+    def test_messagepack_as_its_package(self, options: dict) -> None:
+        msgpack = pytest.importorskip("msgpack")
+        chunk = objects([*OBJECTS, *NESTED])
+        ours = MsgPack2(**options).encode(chunk)
+        assert ours == msgpack.packb([*chunk.tolist(), "|O", [chunk.size]], **options)
+
+    @pytest.mark.parametrize(
+        "data",
+        [b"", b"[", b"5", b'["|O"]', b'[1, "|O", "x"]', b'[1, "|O", [-1]]', b'[1, 2, "|O", [1]]',
+         b'[1, "|O", [2, 2]]', b'[1, "|O", [1000000000000]]', b'[[1], [2, 3], "|O", [2, 1]]',
+         b'[1, 2, 3, "|O", [3]]', b"\xff"],
+    )  # fmt: skip
+    def test_malformed_json(self, data: bytes) -> None:
+        with pytest.raises(ChunkDecodeError):
+            JSON2().decode(data, ArraySpec((2,), dtype_from_v2("|O", "json2"), None))
+
+    @pytest.mark.parametrize(
+        "data",
+        [b"", b"\xc1", b"\xdd\xff\xff\xff\xff", b"\xdf\xff\xff\xff\xff\x00", b"\xdb\xff\xff\xff\xffabc",
+         b"\xcb\0",
+         b"\xa2\xff\xff", b"\x91" * 5000, b"\x81\x90\x01", b"\x92\xa2|O\x91\x00x", b"\xd9"],
+    )  # fmt: skip
+    def test_malformed_messagepack(self, data: bytes) -> None:
+        with pytest.raises(ChunkDecodeError):
+            MsgPack2().decode(data, ArraySpec((2,), dtype_from_v2("|O", "msgpack2"), None))

@@ -67,7 +67,7 @@ def test_numbers_that_json_has_not(value: float) -> None:
         dump_document({"a": [0, {"b": value}]}, where=".zattrs")
 
 
-class Unit(str, enum.Enum):
+class Unit(enum.StrEnum):
     metre = "m"
 
 

@@ -67,8 +67,10 @@ CONSOLIDATED: dict[str, Any] = {
     "consolidated_metadata": {"kind": "inline", "must_understand": False, "metadata": {"a": ARRAY_V3}},
 }
 JUNK: list[Any] = [
-    None, True, 0, -1, 1.0, 2**31, 2**63, 2**70, 1e308, float("nan"), float("inf"), "", "x", "bytes", "\ud800", "é" * 300,
-    [], [0], [None], [[1]], {}, {"name": "x"}, {"name": None}, {"id": "zlib"}, {"id": 5}, {"": {}}, b"x", object(), ...,
+    None, True, 0, -1, 1.0, 2**31, 2**63, 2**70, 1e308, float("nan"), float("inf"), "", "x", "bytes",
+    "\ud800", "é" * 300,
+    [], [0], [None], [[1]], {}, {"name": "x"}, {"name": None}, {"id": "zlib"}, {"id": 5}, {"": {}},
+    b"x", object(), ...,
 ]  # fmt: skip
 
 

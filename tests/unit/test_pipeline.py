@@ -1,0 +1,197 @@
+"""The engine in Python: user-defined codecs and key encodings, and failures of codecs and stores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+import zarrcore
+from zarrcore.codecs import BytesBytesCodec
+from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, ChunkError, ChunkIOError
+from zarrcore.keys import ChunkKeyEncoding
+from zarrcore.pipeline import PythonEngine, chunk_lock, is_all_fill
+from zarrcore.registry import register_chunk_key_encoding, register_codec
+from zarrcore.storage import MemoryStore
+
+
+@dataclass(frozen=True)
+class Xor(BytesBytesCodec):
+    """Flips bits; refuses chunks that hold a poisoned byte."""
+
+    name: ClassVar[str] = "test.xor"
+    key: int = 0x55
+
+    def _flip(self, data):
+        return (np.frombuffer(data, dtype="u1") ^ self.key).tobytes()
+
+    def encode(self, data, spec=None):
+        if 0xEE in bytes(data):
+            raise RuntimeError("poisoned")
+        return self._flip(data)
+
+    def decode(self, data, spec=None, max_size=None):
+        return self._flip(data)
+
+
+@dataclass(frozen=True)
+class Backwards(ChunkKeyEncoding):
+    """Coordinates from last to first: ``k3-1``."""
+
+    name: ClassVar[str] = "test.backwards"
+
+    def encode(self, coords):
+        return "k" + "-".join(map(str, coords[::-1]))
+
+    def decode(self, key):
+        if not key.startswith("k"):
+            raise ValueError(key)
+        return tuple(map(int, key[1:].split("-")))[::-1]
+
+
+register_codec("test.xor", Xor)
+register_chunk_key_encoding("test.backwards", Backwards)
+
+
+@pytest.fixture
+def store():
+    return MemoryStore()
+
+
+@pytest.fixture
+def array(store):
+    return zarrcore.create_array(
+        store,
+        name="x",
+        shape=(7, 5),
+        chunks=(3, 2),
+        dtype="i2",
+        compressors=[Xor(key=3)],
+        chunk_key_encoding={"name": "test.backwards"},
+    )
+
+
+def test_user_defined_parts_take_the_python_engine(array, store):
+    values = np.arange(35, dtype="i2").reshape(7, 5)
+    array[...] = values
+    assert isinstance(array._engine, PythonEngine)
+    np.testing.assert_array_equal(array[...], values)
+    assert array.nchunks_initialized == 9
+    assert store.exists("x/k2-0")
+    array[::-2, 1] = -values[::-2, 1]
+    values[::-2, 1] *= -1
+    np.testing.assert_array_equal(zarrcore.open_array(store, path="x", mode="r")[...], values)
+    array.resize((4, 5))
+    assert array.nchunks_initialized == 6
+
+
+def test_the_stored_bytes_are_the_codec_s(store):
+    array = zarrcore.create_array(
+        store, shape=(2,), dtype="u1", compressors=[{"name": "test.xor"}], fill_value=9
+    )
+    array[...] = [1, 2]
+    assert bytes(store.get("c/0")) == bytes([1 ^ 0x55, 2 ^ 0x55])
+
+
+def test_a_codec_that_fails_is_named(array):
+    with pytest.raises(ChunkEncodeError, match="poisoned") as caught:
+        array[...] = -0x1112  # the bytes EE EE
+    assert caught.value.codec == "test.xor"
+    assert caught.value.array == "x"
+    assert caught.value.chunk is not None
+    assert isinstance(caught.value.__cause__, RuntimeError)
+
+
+def test_corrupt_bytes_are_named(array, store):
+    array[...] = 1
+    store.set("x/k1-2", b"short")
+    with pytest.raises(ChunkDecodeError) as caught:
+        array[6, 2]
+    assert (caught.value.key, caught.value.chunk) == ("x/k1-2", (2, 1))
+    assert array[0, 0] == 1
+
+
+class Failing(MemoryStore):
+    """Fails for one key: with an error of its own kind, as clients of remote stores do."""
+
+    class NoConnectionError(Exception):
+        pass
+
+    def get(self, key, byte_range=None):
+        if key.endswith("k0-1"):
+            raise self.NoConnectionError("timed out")
+        return super().get(key, byte_range)
+
+    def get_many(self, keys):
+        return [self.get(key) for key in keys]
+
+
+def test_a_failing_store_is_told_from_a_missing_chunk():
+    array = zarrcore.create_array(
+        Failing(),
+        shape=(7, 5),
+        chunks=(3, 2),
+        dtype="i2",
+        compressors=[Xor()],
+        chunk_key_encoding={"name": "test.backwards"},
+    )
+    for use in (lambda: array[...], lambda: array[3, 0], lambda: array.__setitem__((3, 0), 1)):
+        with pytest.raises(ChunkIOError, match="timed out") as caught:
+            use()
+        assert caught.value.key == "k0-1"
+        assert isinstance(caught.value.__cause__, Failing.NoConnectionError)
+    assert array[0, 0] == 0
+
+
+def test_errors_are_value_errors():
+    assert issubclass(ChunkError, ValueError)
+    assert issubclass(ChunkIOError, OSError)
+
+
+def test_one_key_one_lock():
+    assert chunk_lock("a/c/0") is chunk_lock("a/" + "c/0")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "fill", "other"),
+    [
+        ("f8", np.nan, 0.0),
+        ("f8", 0.0, -0.0),
+        ("i2", 5, 6),
+        ("c16", 1 + 2j, 1 - 2j),
+        ("S5", b"ab", b"abc"),
+        ("U3", "x", "y"),
+        ("M8[s]", "NaT", "2020-01-01"),
+        ([("a", "i4"), ("b", "f8")], (1, 2.0), (1, 2.5)),
+        (object, "a", "b"),
+        (object, b"", b"\0"),
+    ],
+)
+def test_all_fill(dtype, fill, other):
+    value = np.empty((), dtype=dtype)
+    value[()] = fill
+    chunk = np.empty((3, 2), dtype=dtype)
+    chunk[...] = value
+    assert is_all_fill(chunk, value)
+    assert is_all_fill(chunk[::2].T, value)
+    assert is_all_fill(chunk[:0], value)
+    chunk[2, 1] = other
+    assert not is_all_fill(chunk, value)
+
+
+def test_all_fill_of_objects_of_different_types():
+    one = np.empty((), dtype=object)
+    one[()] = 1
+    assert not is_all_fill(np.array([True, 1.0], dtype=object), one)
+
+
+def test_points_of_an_array_without_dimensions(store):
+    array = zarrcore.create_array(store, shape=(), dtype="i4", compressors=[Xor()])
+    array[...] = 4
+    assert array[()] == 4
+    assert array.get_mask_selection(np.array(True)).tolist() == [4]
+    assert array.get_mask_selection(np.array(False)).tolist() == []
+    array.set_mask_selection(np.array(True), 7)
+    assert np.asarray(array) == 7

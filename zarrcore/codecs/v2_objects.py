@@ -1,0 +1,129 @@
+"""The filters of format 2 for arrays of Python objects: ``json2`` and ``msgpack2``.
+
+Both encode the flat list of the items, and behind them, as two items more, the data type and the shape.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from zarrcore._validate import boolean, fail
+from zarrcore.codecs.messagepack import pack, unpack
+from zarrcore.codecs.v2_filters import Filter, as_bytes
+from zarrcore.errors import ChunkDecodeError
+
+if TYPE_CHECKING:
+    from zarrcore.codecs.base import ArraySpec
+
+__all__ = ["JSON2", "MsgPack2"]
+
+
+@dataclass(frozen=True)
+class JSON2(Filter):
+    """Items as JSON; the configuration is that of :mod:`json`."""
+
+    name: ClassVar[str] = "json2"
+    encoding: str = "utf-8"
+    skipkeys: bool = False
+    ensure_ascii: bool = True
+    check_circular: bool = True
+    allow_nan: bool = True
+    indent: Any = None
+    separators: Any = None
+    sort_keys: bool = True
+    strict: bool = True
+
+    def __post_init__(self) -> None:
+        try:
+            "".encode(self.encoding)
+        except (LookupError, TypeError):
+            fail("encoding", "the name of an encoding", self.encoding)
+        for name in ("skipkeys", "ensure_ascii", "check_circular", "allow_nan", "sort_keys", "strict"):
+            boolean(getattr(self, name), name)
+        separators = self.separators or ((",", ":") if self.indent is None else (", ", ": "))
+        if len(separators) != 2 or not all(isinstance(item, str) for item in separators):
+            fail("separators", "two strings", self.separators)
+        object.__setattr__(self, "separators", list(separators))
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.encoding, self.sort_keys))
+
+    def encode(self, data: Any, spec: ArraySpec | None = None) -> bytes:
+        options = {name: value for name, value in self.get_config().items() if name not in _NOT_FOR_DUMPS}
+        text = json.dumps(_listed(data), **options | {"separators": tuple(self.separators)})
+        return text.encode(self.encoding)
+
+    def decode(self, data: Any, spec: ArraySpec | None = None) -> np.ndarray:
+        try:
+            items = json.loads(bytes(as_bytes(data)).decode(self.encoding), strict=self.strict)
+        except (ValueError, RecursionError) as error:
+            raise ChunkDecodeError(f"not JSON: {error}", codec=self.name) from error
+        return _unlisted(items, spec, self.name)
+
+
+_NOT_FOR_DUMPS = ("id", "encoding", "strict")
+
+
+@dataclass(frozen=True)
+class MsgPack2(Filter):
+    """Items as MessagePack.
+
+    Parameters
+    ----------
+    use_single_float : bool
+        Whether floating-point numbers are written with 4 bytes.
+    use_bin_type : bool
+        Whether bytes are written apart from strings.
+    raw : bool
+        Whether strings are read as bytes.
+    """
+
+    name: ClassVar[str] = "msgpack2"
+    use_single_float: bool = False
+    use_bin_type: bool = True
+    raw: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("use_single_float", "use_bin_type", "raw"):
+            boolean(getattr(self, name), name)
+
+    def encode(self, data: Any, spec: ArraySpec | None = None) -> bytes:
+        return pack(_listed(data), single_float=self.use_single_float, bin_type=self.use_bin_type)
+
+    def decode(self, data: Any, spec: ArraySpec | None = None) -> np.ndarray:
+        try:
+            items = unpack(bytes(as_bytes(data)), raw=self.raw)
+        except ValueError as error:
+            raise ChunkDecodeError(f"not MessagePack: {error}", codec=self.name) from error
+        return _unlisted(items, spec, self.name)
+
+
+def _listed(data: Any) -> list[Any]:
+    items = np.asarray(data).reshape(-1)
+    return [*items.tolist(), items.dtype.str, [items.size]]
+
+
+def _unlisted(items: Any, spec: ArraySpec | None, codec: str) -> np.ndarray:
+    """The flat items of a list that ends with data type and shape, which the chunk has to agree with."""
+    if not isinstance(items, list) or len(items) < 2:
+        raise ChunkDecodeError("expected a list that ends with data type and shape", codec=codec)
+    *values, _, shape = items
+    if not isinstance(shape, list) or not all(type(length) is int and length >= 0 for length in shape):
+        raise ChunkDecodeError(f"expected a shape at the end, got {shape!r:.60}", codec=codec)
+    count = prod(shape)
+    for length in shape[1:]:  # the items of a chunk of several dimensions are nested lists
+        if not all(isinstance(value, list) and len(value) == length for value in values):
+            raise ChunkDecodeError(f"expected lists nested as the shape {shape}", codec=codec)
+        values = [item for value in values for item in value]
+    if len(values) != count or (spec is not None and count != spec.size):
+        wanted = count if spec is None else spec.size
+        raise ChunkDecodeError(f"expected {wanted} items, got {len(values)} of shape {shape}", codec=codec)
+    flat = np.empty(count, object)
+    for index, value in enumerate(values):
+        flat[index] = value
+    return flat

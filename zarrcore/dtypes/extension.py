@@ -1,0 +1,146 @@
+"""Data types of the package ml_dtypes: how they are named, found and loaded.
+
+NumPy has no floating-point type of 16 bits with the range of float32, none of 8 bits, and no integer of less than
+8; the package ml_dtypes adds them.  It is imported when such a type is first used, never before.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from zarrcore.dtypes.base import HasEndianness, HasItemSize, ZDType, endianness_of
+from zarrcore.dtypes.spelling import check_dtype_spec_no_object_codec_v2, plain_v3
+from zarrcore.errors import DataTypeValidationError
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from zarrcore.dtypes.base import DTypeJSON, ZarrFormat
+
+__all__ = ["ExtensionType", "MLType", "is_ml", "ml_finfo", "ml_scalar_type"]
+
+
+def ml_scalar_type(name: str) -> type[Any]:
+    """The scalar type that ml_dtypes calls `name`.
+
+    Raises
+    ------
+    DataTypeValidationError
+        If ml_dtypes is not installed, or too old to have the type.
+    """
+    found = getattr(_ml_dtypes(name), name, None)
+    if found is None:
+        raise DataTypeValidationError(
+            f"the data type {name!r} needs a newer version of the package ml_dtypes: "
+            'python -m pip install --upgrade "zarrcore[ml_dtypes]"'
+        )
+    return found  # type: ignore[no-any-return]
+
+
+def ml_finfo(dtype: np.dtype[Any]) -> Any:
+    """What ``numpy.finfo`` tells of NumPy's own floating-point types, for one of ml_dtypes."""
+    return _ml_dtypes(dtype.name).finfo(dtype)
+
+
+def _ml_dtypes(name: str) -> Any:
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise DataTypeValidationError(
+            f"the data type {name!r} needs the package ml_dtypes: "
+            'python -m pip install "zarrcore[ml_dtypes]"'
+        ) from None
+    return ml_dtypes
+
+
+def is_ml(dtype: np.dtype[Any]) -> bool:
+    """Whether ml_dtypes has added `dtype` to NumPy."""
+    return dtype.type.__module__.partition(".")[0] == "ml_dtypes"
+
+
+class ExtensionType(ZDType[Any, Any], HasItemSize):
+    """A data type from the registry of extensions, which has one name in both formats and no configuration.
+
+    Format 2 knows no such types.  The name of format 3 in the place of NumPy's type string, items little-endian,
+    is what tensorstore writes.
+    """
+
+    bits: ClassVar[int]
+    """Bits of an item, or of one part of a complex item; those above them in memory mean nothing."""
+
+    components: ClassVar[int] = 1
+    """Numbers in an item: two if it is complex."""
+
+    signed: ClassVar[bool] = False
+    """Whether items are integers in two's complement."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "_zarr_v3_name" in cls.__dict__:
+            cls._v2_kinds = (cls._zarr_v3_name,)
+
+    @classmethod
+    def _from_json_v2(cls, data: DTypeJSON) -> Self:
+        if not check_dtype_spec_no_object_codec_v2(data) or data["name"] != cls._zarr_v3_name:
+            raise cls._reject_json(data, repr(cls._zarr_v3_name))
+        make: Any = cls
+        return make(endianness="little") if issubclass(cls, HasEndianness) else cls()
+
+    @classmethod
+    def _from_json_v3(cls, data: DTypeJSON) -> Self:
+        plain_v3(cls, data)
+        return cls()
+
+    def to_json(self, zarr_format: ZarrFormat) -> Any:
+        if zarr_format == 3:
+            return self._zarr_v3_name
+        if getattr(self, "endianness", "little") != "little":
+            raise DataTypeValidationError(f"Zarr format 2 stores {self._zarr_v3_name} little-endian only")
+        return {"name": self._zarr_v3_name, "object_codec_id": None}
+
+
+class _DTypeClass:
+    """The class of NumPy dtypes of an :class:`MLType`, looked up late: asking for it loads ml_dtypes."""
+
+    def __get__(self, instance: object, owner: type[MLType]) -> type[Any]:
+        return type(np.dtype(owner._scalar_type()))
+
+
+class MLType(ExtensionType):
+    """A data type whose items are scalars of ml_dtypes, which have the same name there."""
+
+    dtype_cls = _DTypeClass()
+
+    @classmethod
+    def _scalar_type(cls) -> type[Any]:
+        return ml_scalar_type(cls._zarr_v3_name)
+
+    @classmethod
+    def _check_native_dtype(cls, dtype: np.dtype[Any]) -> bool:
+        return is_ml(dtype) and dtype.name == cls._zarr_v3_name
+
+    @classmethod
+    def from_native_dtype(cls, dtype: np.dtype[Any]) -> Self:
+        if not cls._check_native_dtype(dtype):
+            raise cls._reject_native(dtype)
+        make: Any = cls
+        return make(endianness=endianness_of(dtype)) if issubclass(cls, HasEndianness) else cls()
+
+    def to_native_dtype(self) -> Any:
+        dtype = np.dtype(self._scalar_type())
+        endianness = getattr(self, "endianness", None)
+        if endianness is None or endianness == endianness_of(dtype):
+            return dtype
+        return dtype.newbyteorder()
+
+    @property
+    def item_size(self) -> int:
+        return -(-self.bits // 8)
+
+    def _from_bits(self, bits: int) -> Any:
+        """The scalar with these bits."""
+        if bits >> self.bits:
+            raise self._reject_range(f"0x{bits:x}", f"at most {self.bits} bits")
+        return np.array([bits], dtype=f"u{self.item_size}").view(self._scalar_type())[0]
