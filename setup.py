@@ -31,7 +31,7 @@ sys.path.insert(0, str(ROOT / "wheels"))
 
 import native_libs  # noqa: E402
 
-CORE_PARTS = ("base", "kernels", "codecs", "io", "engine")
+CORE_PARTS = ("base", "kernels", "codecs", "io", "engine", "capi")
 EXPORTS = "csrc/exports.map"
 NUMPY_MACROS = [
     ("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"),
@@ -170,7 +170,7 @@ class BuildExt(build_ext):
         objects = self.compile_changed(
             core_sources(),
             include_dirs=["csrc", *self.libs.include_dirs],
-            macros=list(self.libs.define_macros),
+            macros=[*self.libs.define_macros, ("ZC_VERSION", self.distribution.get_version())],
             args=args,
         )
         archive = self.compiler.library_filename("zarrcore_core", output_dir=str(self.inner_temp))

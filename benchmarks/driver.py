@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import statistics
 import subprocess
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -77,6 +79,7 @@ class Result:
     cpu: dict[str, list[float]] = field(default_factory=dict)
     stored: dict[str, int] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
+    load: float = 0.0
 
 
 class Team:
@@ -107,6 +110,7 @@ class Team:
         with self._prepared(case, clients, result) as ready:
             agreeing = self._check(ready, result)
             _time(agreeing, case, rounds, result)
+        result.load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
         return result
 
     @contextmanager
@@ -156,13 +160,25 @@ def _time(clients: list[Client], case: Case, rounds: int, result: Result) -> Non
     """A B C, B C A, ...: nobody profits from its place in the round."""
     repeats = {c.library: _try(c, result, "calibrate", seconds=case.seconds) for c in clients}
     for number in range(rounds):
-        runners = [c for c in clients if c.library not in result.failed]
+        runners = [c for c in clients if c.library not in result.failed and not _hopeless(c.library, result)]
         turn = number % max(1, len(runners))
         for client in runners[turn:] + runners[:turn]:
             one = _try(client, result, "sample", repeat=repeats[client.library])
             if one is not _FAILED:
                 result.wall.setdefault(client.library, []).append(one["wall"])
                 result.cpu.setdefault(client.library, []).append(one["cpu"])
+
+
+def _hopeless(library: str, result: Result) -> bool:
+    """Whether a peer is five times slower than the best peer by both clocks after two rounds: it sits out the rest."""
+    if library == SUBJECT:
+        return False
+    return all(
+        len(seconds.get(library, ())) >= 2
+        and statistics.median(seconds[library])
+        > 5 * min(statistics.median(values) for name, values in seconds.items() if name != SUBJECT)
+        for seconds in (result.wall, result.cpu)
+    )
 
 
 def subject_failed(result: Result) -> bool:

@@ -37,7 +37,7 @@ def main(argv: list[str] | None = None) -> int:
         return not chosen
     python = options.python or peers_python()
     home = _data(python, options)
-    scratch = Path(tempfile.mkdtemp(prefix="work-", dir=options.data))
+    scratch = Path(tempfile.mkdtemp(prefix="zarrcore-bench-", dir=options.scratch or _roomy_folder(options.data)))
     try:
         return _measure(Setup(python, home, scratch), options, chosen)
     finally:
@@ -53,9 +53,16 @@ def _options(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--probes", default=",".join(probes.PROBES), help="comma-separated (default: %(default)s)")
     parser.add_argument("--python", type=Path, help="an interpreter that has all peers; none is installed then")
     parser.add_argument("--data", type=Path, default=HERE / "data", help="where the data sets are kept")
+    parser.add_argument("--scratch", type=Path, help="where arrays are written (default: a roomy tmpfs, else --data)")
     parser.add_argument("--results", type=Path, default=HERE / "results", help="where the reports go")
     parser.add_argument("--list", action="store_true", help="list the cases and stop")
     return parser.parse_args(argv)
+
+
+def _roomy_folder(otherwise: Path) -> Path:
+    """A file system in memory: creating files again and again on a disk measures mostly the disk's file system."""
+    tmpfs = Path("/dev/shm")
+    return tmpfs if tmpfs.is_dir() and shutil.disk_usage(tmpfs).free > 8 << 30 else otherwise
 
 
 def _data(python: Path, options: argparse.Namespace) -> Path:
@@ -70,9 +77,10 @@ def _measure(setup: Setup, options: argparse.Namespace, chosen: list[Case]) -> i
     names = [name for name in LIBRARIES if name in options.libraries.split(",")]
     results = []
     with Team(setup, names) as team:
-        about = _about(team.client(REFERENCE), options)
+        about = _about(team.client(REFERENCE), setup, options)
         for case in chosen:
             results.append(team.run(case, options.rounds))
+            about["load"] = _load(results)
             print(report.line(results[-1]), flush=True)
             _write(options.results, results, {}, about)
     probed = {}
@@ -85,15 +93,21 @@ def _measure(setup: Setup, options: argparse.Namespace, chosen: list[Case]) -> i
     return any(subject_failed(result) for result in results)
 
 
-def _about(client: Client, options: argparse.Namespace) -> dict[str, Any]:
+def _about(client: Client, setup: Setup, options: argparse.Namespace) -> dict[str, Any]:
     return {
         "date": datetime.now(UTC).isoformat(timespec="minutes"),
         "machine": f"{platform.system()} {platform.machine()}, {_processor()}",
         "versions": ", ".join(f"{name} {number}" for name, number in client.ask("versions").items()),
         "size": "full (volume of 512 MiB)" if options.full else "quick (volume of 64 MiB)",
         "rounds": options.rounds,
+        "written to": str(setup.scratch.parent),
         "conditions": "files in the page cache, no fsync, one process per library, rounds interleaved",
     }
+
+
+def _load(results: list[Result]) -> str:
+    loads = sorted(result.load for result in results)
+    return f"{loads[len(loads) // 2]:.1f} processes running on average (about 1 to 2 are the benchmark's own)"
 
 
 def _processor() -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import sys
 import threading
 import time
@@ -84,8 +85,9 @@ class Worker:
         return asdict(sample(self._prepared, repeat))
 
     def release(self) -> None:
-        """Drop what the case held."""
+        """Drop what the case held and wrote."""
         self._operation = None
+        shutil.rmtree(self._place.scratch, ignore_errors=True)
 
     def memory(self) -> dict[str, int]:
         """Peak memory of one call beyond its result."""

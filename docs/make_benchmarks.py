@@ -2,8 +2,8 @@
 
     python docs/make_benchmarks.py [report.md]
 
-What stands before the second section of the report is taken over: the machine, the verdict, and the table against the
-best peer of each case.
+What stands before the second section of the report is taken over: the machine, the verdict, and the table
+against the best peer of each case.
 """
 
 from __future__ import annotations

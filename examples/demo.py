@@ -24,9 +24,10 @@ try:
 except ImportError:
     sys.exit("the demonstration draws with rich: pip install 'zarrcore[demo]', or run `make demo`")
 
-import zarrcore
 from measure_threads import available_cpus, default_size, measure, thread_counts
 from show_data import show_all
+
+import zarrcore
 
 DATA = Path(__file__).resolve().parents[1] / "tests" / "data"
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -55,8 +56,12 @@ def parse_count(text: str) -> int:
 def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description="Read what others wrote, and use all processors.")
-    parser.add_argument("--size", type=parse_size, help="of the large array; default: 512MiB, or less if memory is short")
-    parser.add_argument("--threads", type=parse_count, help="most threads to use; default: the processors, at least 2")
+    parser.add_argument(
+        "--size", type=parse_size, help="of the large array; default: 512MiB, less if memory is short"
+    )
+    parser.add_argument(
+        "--threads", type=parse_count, help="most threads; default: the processors, at least 2"
+    )
     parser.add_argument("--codec", choices=("blosc", "zstd", "none"), default="blosc", help="default: blosc")
     parser.add_argument("--data", type=Path, default=DATA, help="directory of data sets; default: tests/data")
     parser.add_argument("--skip-data", action="store_true", help="leave out the first part")

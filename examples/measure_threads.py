@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
 from collections.abc import Callable, Sequence
@@ -94,7 +93,13 @@ def timed(stack: np.ndarray, work: Callable[[slice], None], advance: Callable[[i
 
 
 def measure_one(
-    directory: str, stack: np.ndarray, out: np.ndarray, *, threads: int, codec: str, advance: Callable[[int], None]
+    directory: str,
+    stack: np.ndarray,
+    out: np.ndarray,
+    *,
+    threads: int,
+    codec: str,
+    advance: Callable[[int], None],
 ) -> tuple[Row, int]:
     """Write and read with one number of threads; returns the rates and the bytes stored.
 
@@ -103,12 +108,15 @@ def measure_one(
     ValueError
         If what was read is not what was written.
     """
+    whole_chunks = (
+        -(-length // chunk) * chunk for length, chunk in zip(stack.shape, INNER_CHUNK, strict=True)
+    )
     array = zarrcore.create_array(
         f"{directory}/stack-{threads}.zarr",
         shape=stack.shape,
         dtype=stack.dtype,
         chunks=INNER_CHUNK,
-        shards=tuple(min(n, -(-length // c) * c) for n, length, c in zip(SHARD, stack.shape, INNER_CHUNK, strict=True)),
+        shards=tuple(map(min, SHARD, whole_chunks)),
         compressors=COMPRESSORS[codec],
     )
 
@@ -131,7 +139,9 @@ def measure_one(
 def progress_bar(console: Console) -> Progress:
     """A bar that shows what is being done; nothing but its result where the output is no terminal."""
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=console, transient=True, refresh_per_second=4, disable=not console.is_terminal)
+    return Progress(
+        *columns, console=console, transient=True, refresh_per_second=4, disable=not console.is_terminal
+    )
 
 
 def table_of(rows: Sequence[Row], title: str) -> Table:
@@ -157,8 +167,8 @@ def measure(console: Console, directory: str, *, size: int, codec: str, threads:
     rows: list[Row] = []
     stored = 0
     console.print(
-        f"{stack.dtype} {stack.shape}, {stack.nbytes / MIB:.0f} MiB, chunks {INNER_CHUNK} in shards of at most {SHARD}, "
-        f"codec {codec}; the best of {ROUNDS} rounds"
+        f"{stack.dtype} {stack.shape}, {stack.nbytes / MIB:.0f} MiB, codec {codec}, "
+        f"chunks {INNER_CHUNK} in shards of at most {SHARD};\nthe best of {ROUNDS} rounds"
     )
     with progress_bar(console) as progress:
         task = progress.add_task("", total=2 * ROUNDS * len(threads) * stack.nbytes)
@@ -166,19 +176,24 @@ def measure(console: Console, directory: str, *, size: int, codec: str, threads:
             progress.update(task, description=f"{count} thread{'s' * (count > 1)}")
             try:
                 row, stored = measure_one(
-                    directory, stack, out, threads=count, codec=codec, advance=lambda n: progress.advance(task, n)
+                    directory,
+                    stack,
+                    out,
+                    threads=count,
+                    codec=codec,
+                    advance=lambda n: progress.advance(task, n),
                 )
             except ValueError as error:
                 console.print(str(error), style="bold red")
                 return False
             rows.append(row)
-    console.print(table_of(rows, f"Every element came back as it was written, {len(rows)} times"))
+    console.print(table_of(rows, "Every element came back as it was written"))
     console.print(
-        f"Stored: {stored / MIB:.0f} MiB, {stack.nbytes / stored:.2f} times smaller.  The files have just been written and are "
-        "still\nin the memory of the system, so reading shows the speed of decoding, not that of the disk.",
+        f"Stored: {stored / MIB:.0f} MiB, {stack.nbytes / stored:.2f} times smaller.  Files just written\n"
+        "are still in memory, so reading shows the speed of decoding, not of the disk.",
         style="dim",
     )
     cpus = available_cpus()
     if max(threads) > cpus:
-        console.print(f"This machine offers {cpus} processor(s): more threads than that cannot help.", style="yellow")
+        console.print(f"There are {cpus} processor(s) here: more threads cannot help.", style="yellow")
     return True

@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 import zarrcore
+from zarrcore.errors import UnknownCodecError
 from zarrcore.storage import ZipStore
 
 MARKS = frozenset(("zarr.json", ".zgroup", ".zarray"))
@@ -141,21 +143,24 @@ def show_all(console: Console, root: Path) -> bool:
         console.print(f"There is no directory {root}: nothing to show.", style="yellow")
         return True
     writers = read_writers(root)
-    start, failed, hierarchies, arrays, nbytes = time.perf_counter(), 0, 0, 0, 0
+    start, failed, skipped, hierarchies, arrays, nbytes = time.perf_counter(), 0, 0, 0, 0, 0
     for place in find_hierarchies(root):
         title = place.relative_to(root).as_posix()
         hierarchies += 1
         try:
             tree, count, size = draw_hierarchy(place, title, writer_of(place, writers))
         except Exception as error:  # one broken data set must not hide the others
-            failed += 1
-            console.print(Text(f"{title}: {type(error).__name__}: {error}", style="bold red"))
+            optional = isinstance(error, UnknownCodecError) and find_spec("numcodecs") is None
+            skipped, failed = skipped + optional, failed + (not optional)
+            style = "yellow" if optional else "bold red"
+            console.print(Text(f"{title}: {type(error).__name__}: {error}", style=style))
         else:
             arrays, nbytes = arrays + count, nbytes + size
             console.print(tree)
     seconds = time.perf_counter() - start
     console.print(
-        f"{arrays} arrays ({nbytes / 1024:.0f} KiB) in {hierarchies} hierarchies read in {seconds:.2f} s, {failed} failed",
+        f"{arrays} arrays ({nbytes / 1024:.0f} KiB) in {hierarchies} hierarchies read in {seconds:.2f} s, "
+        f"{failed} failed, {skipped} skipped",
         style="bold red" if failed else "bold",
     )
     return failed == 0

@@ -7,6 +7,7 @@ Both walk the same plan, so both give the same results.
 
 from __future__ import annotations
 
+import os
 from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -32,18 +33,39 @@ if TYPE_CHECKING:
     from zarrcore.keys import ChunkKeyEncoding
     from zarrcore.projection import ChunkPart, Selector
 
-__all__ = ["PythonEngine", "is_all_fill"]
+__all__ = ["PythonEngine", "chunk_lock", "field_lock", "is_all_fill"]
 
 _BATCH = 64  # chunks asked from the store in one call
 
-# One lock for each residue of the key's hash: two threads that patch the same chunk always meet at the same
-# lock, whichever array objects they hold, and the table never grows.
-_LOCKS = tuple(Lock() for _ in range(256))
+# For what is read, patched and written back: one such update at a time per place.
+_CHUNK_LOCKS: tuple[Lock, ...]
+_FIELD_LOCK: Lock
+
+
+def _renew() -> None:
+    """Make all locks anew: a child of a fork must not wait for a thread that it does not have."""
+    global _CHUNK_LOCKS, _FIELD_LOCK
+    _CHUNK_LOCKS = tuple(Lock() for _ in range(256))
+    _FIELD_LOCK = Lock()
+
+
+_renew()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew)
 
 
 def chunk_lock(key: str) -> Lock:
-    """The lock under which a chunk is read, patched and written."""
-    return _LOCKS[hash(key) % len(_LOCKS)]
+    """The lock under which the Python engine patches the chunk stored under `key`.
+
+    One lock for each residue of the key's hash: two threads that patch the same chunk always meet at the same
+    lock, whichever array objects they hold, and the table never grows.
+    """
+    return _CHUNK_LOCKS[hash(key) % len(_CHUNK_LOCKS)]
+
+
+def field_lock() -> Lock:
+    """The lock under which single fields of records are written; one for the process."""
+    return _FIELD_LOCK
 
 
 class PythonEngine:

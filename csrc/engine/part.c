@@ -140,6 +140,16 @@ bool zc_part_is_chunk_image(const zc_part *part, const int64_t *shape, size_t it
     return true;
 }
 
+int64_t zc_part_point_flat(const zc_part *part, const int64_t *shape, int64_t point)
+{
+    int64_t flat = 0;
+
+    for (int d = 0; d < part->ndim; d++) {
+        flat = flat * shape[d] + part->axis[d].start + part->axis[d].index[point];
+    }
+    return flat;
+}
+
 /* ---- flat ranges of a chunk as boxes ------------------------------------------------------- */
 
 typedef struct box_walk {
@@ -305,26 +315,15 @@ static zc_status move_region(const zc_part *part, char *chunk, const int64_t *st
 
 #define POINTS_AT_ONCE 512
 
-/* The flat index of one point in its chunk. */
-static int64_t point_flat(const zc_part *part, int64_t point, const int64_t *stride)
-{
-    int64_t flat = 0;
-
-    for (int d = 0; d < part->ndim; d++) {
-        flat += (part->axis[d].start + part->axis[d].index[point]) * stride[d];
-    }
-    return flat;
-}
-
 /* Move the points among the flat elements first .. first + n; chunk points to element `first`. */
-static void move_points(const zc_part *part, char *chunk, const int64_t *stride, int64_t first, int64_t n,
+static void move_points(const zc_part *part, char *chunk, const int64_t *shape, int64_t first, int64_t n,
                         direction way, const zc_item *item)
 {
     int64_t in_chunk[POINTS_AT_ONCE], in_memory[POINTS_AT_ONCE];
     size_t held = 0;
 
     for (size_t p = 0; p < part->n_points; p++) {
-        const int64_t flat = point_flat(part, part->points[p], stride) - first;
+        const int64_t flat = zc_part_point_flat(part, shape, part->points[p]) - first;
         if (flat >= 0 && flat < n) {
             in_chunk[held] = flat * (int64_t)item->size;
             in_memory[held] = part->points[p] * part->point_stride;
@@ -378,7 +377,7 @@ zc_status zc_part_scatter(const zc_part *part, const int64_t *shape, const void 
 
     walk_begin(&walk, part->ndim, shape);
     if (part->points != NULL) {
-        move_points(part, (char *)chunk, walk.stride, first, n, TO_MEMORY, item);
+        move_points(part, (char *)chunk, shape, first, n, TO_MEMORY, item);
         return ZC_OK;
     }
     if (first == 0 && (part->ndim == 0 || n == shape[0] * walk.stride[0])) {
@@ -397,11 +396,11 @@ zc_status zc_part_gather(const zc_part *part, const int64_t *shape, void *chunk,
 {
     int64_t stride[ZC_MAX_DIMS];
 
-    c_strides(part->ndim, shape, stride);
     if (part->points != NULL) {
-        move_points(part, chunk, stride, 0, INT64_MAX, TO_CHUNK, item);
+        move_points(part, chunk, shape, 0, INT64_MAX, TO_CHUNK, item);
         return ZC_OK;
     }
+    c_strides(part->ndim, shape, stride);
     return move_region(part, chunk, stride, TO_CHUNK, item, ws, err);
 }
 
@@ -428,7 +427,7 @@ bool zc_part_touches(const zc_part *part, const int64_t *shape, int64_t first, i
 
     walk_begin(&walk, part->ndim, shape);
     for (size_t p = 0; p < part->n_points && part->points != NULL; p++) {
-        const int64_t flat = point_flat(part, part->points[p], walk.stride);
+        const int64_t flat = zc_part_point_flat(part, shape, part->points[p]);
         if (flat >= first && flat - first < n) {
             return true;
         }

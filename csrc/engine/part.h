@@ -75,6 +75,9 @@ zc_status zc_part_gather(const zc_part *part, const int64_t *shape, void *chunk,
 /* Does the part have an element among the flat elements first .. first + n of the chunk? */
 bool zc_part_touches(const zc_part *part, const int64_t *shape, int64_t first, int64_t n);
 
+/* The flat index of a point of the part in a chunk of that shape. */
+int64_t zc_part_point_flat(const zc_part *part, const int64_t *shape, int64_t point);
+
 /* Set all of the memory to the item at fill. */
 zc_status zc_part_fill(const zc_part *part, size_t itemsize, const void *fill, zc_workspace *ws,
                        zc_error *err);

@@ -11,6 +11,9 @@
  * piece is still in the L2 cache when it is placed. */
 #define PIECE ((size_t)256 << 10)
 
+/* Of an uncompressed chunk that is wanted in part, pieces of this size are read or skipped. */
+#define SMALL_PIECE ((size_t)16 << 10)
+
 /* Below this much output, waking another thread costs more than it brings. */
 #define SHARED_MIN ((size_t)128 << 10)
 
@@ -38,17 +41,12 @@ static zc_status scatter_all(const chunk_job *job, const void *data)
                            job->err);
 }
 
-/* The flat elements [*first, *last] between which all of the part lies. */
+/* The flat elements [*first, *last] between which all of a region lies. */
 static void part_extent(const chunk_job *job, int64_t *first, int64_t *last)
 {
     const zc_part *part = job->part;
     int64_t stride = 1;
 
-    if (part->points != NULL) {
-        *first = 0;
-        *last = (int64_t)(job->decoded / job->chain->item.size) - 1;
-        return;
-    }
     *first = *last = 0;
     for (int d = part->ndim - 1; d >= 0; d--) {
         const zc_axis *axis = &part->axis[d];
@@ -65,44 +63,106 @@ static void part_extent(const chunk_job *job, int64_t *first, int64_t *last)
 typedef zc_status (*fetch_piece)(const void *source, const chunk_job *job, size_t offset, size_t nbytes,
                                  uint8_t *dst);
 
-/* Fetch and place the pieces that the part touches.  blocked: pieces are best made of whole blocks of that
- * many bytes; otherwise no byte before the first or behind the last wanted element is fetched. */
-static zc_status read_pieces(const chunk_job *job, size_t block, bool blocked, fetch_piece fetch,
-                             const void *source)
+/* Where the elements of a chunk come from, piece by piece. */
+typedef struct pieces {
+    fetch_piece fetch;
+    const void *source;
+    int64_t length;                  /* elements of a piece */
+    bool blocked;                    /* pieces begin at multiples of their length, being made of whole blocks; else no
+                                        element before the first or behind the last wanted one is fetched */
+} pieces;
+
+/* Fetch n elements from `at` on into buffer, and place those that belong to part. */
+static zc_status read_piece(const chunk_job *job, const pieces *p, const zc_part *part, int64_t at, int64_t n,
+                            uint8_t *buffer)
 {
     const zc_item *item = &job->chain->item;
+    const zc_status status = p->fetch(p->source, job, (size_t)at * item->size, (size_t)n * item->size, buffer);
+
+    if (status != ZC_OK) {
+        return status;
+    }
+    if (zc_workspace_cancelled(job->ws)) {
+        return ZC_ERR_CANCELLED;
+    }
+    return zc_part_scatter(part, job->stored, buffer, at, n, item, job->ws, job->err);
+}
+
+static int64_t chunk_count(const chunk_job *job)
+{
+    return (int64_t)(job->decoded / job->chain->item.size);
+}
+
+static zc_status region_pieces(const chunk_job *job, const pieces *p, uint8_t *buffer)
+{
     const bool all = zc_part_covers(job->part, job->stored);
-    const size_t unit = block > item->size ? block - block % item->size : item->size;
-    const size_t blocks = PIECE / unit;
-    const int64_t piece = (int64_t)((blocks > 0 && all ? blocks * unit : unit) / item->size);
     zc_status status = ZC_OK;
     int64_t at, last;
 
     part_extent(job, &at, &last);
-    if (blocked) {
-        const int64_t total = (int64_t)(job->decoded / item->size);
-        const int64_t end = last - last % piece + piece;
-        at -= at % piece;
+    if (p->blocked) {
+        const int64_t end = last - last % p->length + p->length, total = chunk_count(job);
+        at -= at % p->length;
         last = (end < total ? end : total) - 1;
     }
-    uint8_t *buffer = zc_scratch_push(job->ws, (size_t)piece * item->size, job->err);
-    if (buffer == NULL) {
-        return ZC_ERR_MEMORY;
-    }
     while (at <= last && status == ZC_OK) {
-        const int64_t n = piece <= last - at ? piece : last - at + 1;
+        const int64_t n = p->length <= last - at ? p->length : last - at + 1;
         if (all || zc_part_touches(job->part, job->stored, at, n)) {
-            const size_t offset = (size_t)at * item->size, nbytes = (size_t)n * item->size;
-            status = fetch(source, job, offset, nbytes, buffer);
-            if (status == ZC_OK) {
-                status = zc_part_scatter(job->part, job->stored, buffer, at, n, item, job->ws, job->err);
-            }
-        }
-        if (zc_workspace_cancelled(job->ws)) {
-            status = ZC_ERR_CANCELLED;
+            status = read_piece(job, p, job->part, at, n, buffer);
         }
         at += n;
     }
+    return status;
+}
+
+/* Points in the order in which they lie in the chunk, those of one piece together. */
+static zc_status points_pieces(const chunk_job *job, const pieces *p, uint8_t *buffer)
+{
+    zc_grid_axis single[ZC_MAX_DIMS];
+    zc_point_groups groups;
+    zc_part part = *job->part;
+    int pushed = 0;
+
+    for (int d = 0; d < part.ndim; d++) {
+        single[d] = (zc_grid_axis){.length = job->stored[d], .chunk = 1};
+    }
+    zc_status status = zc_points_group(job->part, single, &groups, job->ws, &pushed, job->err);
+    for (size_t g = 0, h; g < groups.n && status == ZC_OK; g = h) {
+        int64_t at = zc_part_point_flat(&part, job->stored, groups.order[groups.begin[g]]), last = at;
+        const int64_t end = at - at % p->length + p->length, total = chunk_count(job);
+        for (h = g + 1; h < groups.n; h++) {
+            const int64_t next = zc_part_point_flat(&part, job->stored, groups.order[groups.begin[h]]);
+            if (next >= end) {
+                break;
+            }
+            last = next;
+        }
+        if (p->blocked) {
+            at = end - p->length;
+            last = (end < total ? end : total) - 1;
+        }
+        part.points = groups.order + groups.begin[g];
+        part.n_points = groups.begin[h] - groups.begin[g];
+        status = read_piece(job, p, &part, at, last - at + 1, buffer);
+    }
+    zc_pop(job->ws, pushed);
+    return status;
+}
+
+/* Fetch and place the pieces that the part touches; block: bytes of a piece, or of the blocks it is made of. */
+static zc_status read_pieces(const chunk_job *job, size_t block, bool blocked, fetch_piece fetch,
+                             const void *source)
+{
+    const size_t itemsize = job->chain->item.size;
+    const size_t unit = block > itemsize ? block - block % itemsize : itemsize;
+    const size_t blocks = zc_part_covers(job->part, job->stored) && PIECE > unit ? PIECE / unit : 1;
+    const pieces p = {fetch, source, (int64_t)(blocks * unit / itemsize), blocked};
+
+    uint8_t *buffer = zc_scratch_push(job->ws, blocks * unit, job->err);
+    if (buffer == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    const zc_status status = (job->part->points != NULL ? points_pieces : region_pieces)(job, &p, buffer);
     zc_scratch_pop(job->ws);
     return status;
 }
@@ -139,7 +199,8 @@ static zc_status read_raw(const chunk_job *job, const zc_value *value, uint64_t 
     if (!swaps(item) && zc_part_is_chunk_image(job->part, job->stored, item->size)) {
         return zc_value_read(value, offset, job->part->memory, job->decoded, job->err);
     }
-    return read_pieces(job, job->decoded < PIECE ? job->decoded : PIECE, false, fetch_raw, &source);
+    const size_t piece = zc_part_covers(job->part, job->stored) ? PIECE : SMALL_PIECE;
+    return read_pieces(job, job->decoded < piece ? job->decoded : piece, false, fetch_raw, &source);
 }
 
 typedef struct block_source {

@@ -60,8 +60,9 @@ ZC_INLINE zc_pair zc_swap128_4(zc_pair x) { return (zc_pair){zc_swap64_4(x.a), z
 ZC_INLINE zc_pair zc_swap128_8(zc_pair x) { return (zc_pair){zc_swap64_8(x.a), zc_swap64_8(x.b)}; }
 
 /*
- * zc_v16, where ZC_HAVE_V16 is defined: load, store, the byte permutation that swaps words, and
- * zip = interleave the items of the lower (lo) or upper (hi) halves of two vectors, first item from a.
+ * zc_v16, where ZC_HAVE_V16 is defined: load, store, the byte permutation that swaps words (0x80 in its
+ * order gives zero), add items of 1, 2 or 4 bytes, and zip = interleave the items of the lower (lo) or
+ * upper (hi) halves of two vectors, first item from a.
  * Functions that use it carry ZC_V16 and run only if zc_cpu_features() has the bit ZC_V16_CPU.
  */
 #if defined(ZC_X86) && (defined(__SSE2__) || defined(_MSC_VER))
@@ -76,6 +77,10 @@ typedef __m128i zc_v16;
 ZC_V16 static inline zc_v16 zc_v16_load(const void *p) { return _mm_loadu_si128((const __m128i *)p); }
 ZC_V16 static inline void zc_v16_store(void *p, zc_v16 v) { _mm_storeu_si128((__m128i *)p, v); }
 ZC_V16 static inline zc_v16 zc_v16_permute(zc_v16 v, zc_v16 order) { return _mm_shuffle_epi8(v, order); }
+ZC_V16 static inline zc_v16 zc_v16_zero(void) { return _mm_setzero_si128(); }
+ZC_V16 static inline zc_v16 zc_add1(zc_v16 a, zc_v16 b) { return _mm_add_epi8(a, b); }
+ZC_V16 static inline zc_v16 zc_add2(zc_v16 a, zc_v16 b) { return _mm_add_epi16(a, b); }
+ZC_V16 static inline zc_v16 zc_add4(zc_v16 a, zc_v16 b) { return _mm_add_epi32(a, b); }
 ZC_V16 static inline zc_v16 zc_zip1_lo(zc_v16 a, zc_v16 b) { return _mm_unpacklo_epi8(a, b); }
 ZC_V16 static inline zc_v16 zc_zip1_hi(zc_v16 a, zc_v16 b) { return _mm_unpackhi_epi8(a, b); }
 ZC_V16 static inline zc_v16 zc_zip2_lo(zc_v16 a, zc_v16 b) { return _mm_unpacklo_epi16(a, b); }
@@ -101,6 +106,16 @@ typedef uint8x16_t zc_v16;
 static inline zc_v16 zc_v16_load(const void *p) { return vld1q_u8(p); }
 static inline void zc_v16_store(void *p, zc_v16 v) { vst1q_u8(p, v); }
 static inline zc_v16 zc_v16_permute(zc_v16 v, zc_v16 order) { return vqtbl1q_u8(v, order); }
+static inline zc_v16 zc_v16_zero(void) { return vdupq_n_u8(0); }
+static inline zc_v16 zc_add1(zc_v16 a, zc_v16 b) { return vaddq_u8(a, b); }
+static inline zc_v16 zc_add2(zc_v16 a, zc_v16 b)
+{
+    return vreinterpretq_u8_u16(vaddq_u16(ZC_AS16(a), ZC_AS16(b)));
+}
+static inline zc_v16 zc_add4(zc_v16 a, zc_v16 b)
+{
+    return vreinterpretq_u8_u32(vaddq_u32(ZC_AS32(a), ZC_AS32(b)));
+}
 static inline zc_v16 zc_zip1_lo(zc_v16 a, zc_v16 b) { return vzip1q_u8(a, b); }
 static inline zc_v16 zc_zip1_hi(zc_v16 a, zc_v16 b) { return vzip2q_u8(a, b); }
 static inline zc_v16 zc_zip2_lo(zc_v16 a, zc_v16 b)

@@ -21,14 +21,21 @@ pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="only the package is h
 
 
 def test_formats_page_is_up_to_date() -> None:
+    pytest.importorskip("ml_dtypes")
     # In a process of its own: tests register codecs and data types.
     made = subprocess.run(
-        [sys.executable, DOCS / "make_formats.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, DOCS / "make_formats.py", "--check"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert made.returncode == 0, made.stderr
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", *(f"docs/{p.name}" for p in sorted(DOCS.glob("*.md")))])
+@pytest.mark.parametrize(
+    "page", ["README.md", "CONTRIBUTING.md", *(f"docs/{p.name}" for p in sorted(DOCS.glob("*.md")))]
+)
 def test_links_and_paths_exist(page: str) -> None:
     path = ROOT / page
     links = re.findall(r"\]\((?!https?:|#|mailto:)([^)#]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8"))
@@ -38,14 +45,18 @@ def test_links_and_paths_exist(page: str) -> None:
 
 def code_of(page: str) -> list[str]:
     """The Python blocks of a page."""
-    return re.findall(r"^```python\n(.*?)^```", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    return re.findall(
+        r"^```python\n(.*?)^```", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
 
 
 def test_code_runs() -> None:
     # In a process of its own: it registers a codec and a data type.
     source = "\n".join(code_of("stores.md"))
     assert source
-    ran = subprocess.run([sys.executable, "-c", source], cwd=ROOT, capture_output=True, text=True, check=False)
+    ran = subprocess.run(
+        [sys.executable, "-c", source], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert ran.returncode == 0, ran.stderr
 
 

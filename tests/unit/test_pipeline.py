@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,7 +13,7 @@ import zarrcore
 from zarrcore.codecs import BytesBytesCodec
 from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, ChunkError, ChunkIOError
 from zarrcore.keys import ChunkKeyEncoding
-from zarrcore.pipeline import PythonEngine, chunk_lock, is_all_fill
+from zarrcore.pipeline import PythonEngine, chunk_lock, field_lock, is_all_fill
 from zarrcore.registry import register_chunk_key_encoding, register_codec
 from zarrcore.storage import MemoryStore
 
@@ -152,6 +153,17 @@ def test_errors_are_value_errors():
 
 def test_one_key_one_lock():
     assert chunk_lock("a/c/0") is chunk_lock("a/" + "c/0")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_child_process_has_its_own_locks():
+    with chunk_lock("k"), field_lock():
+        child = os.fork()
+        if child == 0:
+            taken = chunk_lock("k").acquire(timeout=5) and field_lock().acquire(timeout=5)
+            os._exit(0 if taken else 1)
+        assert os.waitpid(child, 0)[1] == 0
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from zarrcore import hierarchy
 from zarrcore.arrays.creation import default_format, like_arguments
 from zarrcore.arrays.legacy import create_at
 from zarrcore.arrays.opening import open_array_at
-from zarrcore.errors import ArrayNotFoundError, GroupNotFoundError, NodeNotFoundError, ZarrRuntimeWarning
+from zarrcore.errors import ArrayNotFoundError, GroupNotFoundError, ZarrRuntimeWarning
 from zarrcore.groups.group import Group
 from zarrcore.groups.nodes import create_nodes, node_of, open_group_at
 from zarrcore.metadata import GroupMetadata
@@ -95,7 +95,7 @@ def open(
         if metadata is not None and hierarchy.is_array_metadata(metadata):
             return node_of(place, metadata, config=config)
         if metadata is None and mode not in _CREATE_MODES:
-            raise NodeNotFoundError(f"no array or group found in {place.store} at path {place.path!r}")
+            raise GroupNotFoundError(f"no array or group found in {place.store} at path {place.path!r}")
     if config is not None:
         raise TypeError("config is for arrays; groups have no run-time settings")
     return _open_group_at(place, mode, zarr_format, **kwargs)

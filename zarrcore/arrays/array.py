@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -14,6 +13,7 @@ from zarrcore.arrays.config import ArrayConfig, parse_array_config
 from zarrcore.arrays.values import as_values, broadcast_values, check_out
 from zarrcore.arrays.views import BlockIndex, OIndex, VIndex
 from zarrcore.errors import ReadOnlyError
+from zarrcore.pipeline import field_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from zarrcore.storage import Store, StorePath
 
 __all__ = ["Array"]
-
-# Writing one field of records reads, patches and writes whole records: one such update at a time per process.
-_FIELD_LOCK = Lock()
 
 
 class Array:
@@ -322,7 +319,9 @@ class Array:
 
     def _rows(self) -> Iterator[Any]:
         """The rows, read by whole chunks so that no chunk is decoded twice."""
-        for start in range(0, self.shape[0], step := max(1, self.read_chunk_sizes[0][0])):
+        length = (layout.inner_chunks(self._metadata) or layout.grid_edges(self._metadata))[0]
+        step = length if isinstance(length, int) else max(length)
+        for start in range(0, self.shape[0], step):
             yield from self[start : start + step]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -338,10 +337,10 @@ class Array:
     def __getitem__(self, selection: Any) -> Any:
         """Read a selection.
 
-        Integers, slices (with any step), an ellipsis and newaxis mean what they mean in numpy.  Integer
-        arrays for all dimensions select points as in :attr:`vindex`, a boolean array of the array's shape is a
-        mask, and one index array among integers and slices selects as in :attr:`oindex`.  Field names may
-        stand first: ``array["field", 0:3]``.
+        Integers, slices (any step), an ellipsis and newaxis mean what they mean in numpy.  Integer arrays for
+        all dimensions select points as in :attr:`vindex`, a boolean array of the array's shape is a mask, and
+        one index array among integers and slices selects as in :attr:`oindex`.  Field names may stand first:
+        ``array["field", 0:3]``.
         """
         get = self._native_get
         if get is not None:
@@ -543,7 +542,7 @@ class Array:
         dtype = indexing.field_dtype(fields, self.dtype)
         shape = selection.shape + dtype.shape
         values = broadcast_values(as_values(value, dtype.base), shape)
-        with _FIELD_LOCK:
+        with field_lock():
             records = np.empty(selection.shape, dtype=self.dtype)
             self._fill(selection, records, threads)
             if isinstance(fields, str):

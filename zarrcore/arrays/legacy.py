@@ -149,11 +149,9 @@ def legacy_arguments(
     }
     if zarr_format == 2:
         filter_list = filters_v2(zdtype, filters)
-        if object_codec is not None and v2_config(object_codec) not in filter_list:
-            filter_list = [
-                v2_config(object_codec),
-                *[f for f in filter_list if f["id"] != zdtype.object_codec_id],
-            ]
+        if object_codec is not None:
+            wanted = v2_config(object_codec)
+            filter_list = [wanted, *(config for config in filter_list if config["id"] != wanted["id"])]
         return make_metadata(
             zarr_format=2,
             filters=filter_list,

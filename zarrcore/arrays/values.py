@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from zarrcore.dtypes.mlcast import cast_values, is_extension, widened
-
 __all__ = ["as_values", "broadcast_values", "check_out"]
 
 
@@ -36,11 +34,14 @@ def as_values(value: Any, dtype: np.dtype, *, ndim: int = 0) -> np.ndarray:
         return value
     if dtype.kind == "O":
         return _objects(value, dtype, ndim)
-    if is_extension(dtype):
-        return cast_values(value, dtype)
+    if _is_custom(dtype) or dtype.names == ("real", "imag"):
+        from zarrcore.dtypes.mlcast import cast_values, is_extension
+
+        if is_extension(dtype):
+            return cast_values(value, dtype)
     if dtype.kind in "VSUT" or (dtype.kind in "mM" and not hasattr(value, "dtype")):
         return _parsed(value, dtype)
-    array = widened(np.asarray(value))
+    array = _widened(np.asarray(value))
     if array.dtype == dtype:
         return array
     if array.dtype.kind == "O":
@@ -54,8 +55,17 @@ def as_values(value: Any, dtype: np.dtype, *, ndim: int = 0) -> np.ndarray:
 
 
 def _is_custom(dtype: np.dtype) -> bool:
-    """True for data types from outside numpy, not ml_dtypes' own, of which numpy knows no casting rule."""
+    """True for data types from outside numpy (ml_dtypes), of which numpy knows no casting rule."""
     return dtype.isbuiltin == 2
+
+
+def _widened(array: np.ndarray) -> np.ndarray:
+    """Values of ml_dtypes as the numbers of numpy that they are."""
+    if not _is_custom(array.dtype):
+        return array
+    from zarrcore.dtypes.mlcast import widened
+
+    return widened(array)
 
 
 def _objects(value: Any, dtype: np.dtype, ndim: int) -> np.ndarray:

@@ -143,10 +143,11 @@ def _has_unused_bits(spec: ArraySpec) -> bool:
 
     Those above the 4 or 6 bits of a floating-point number; integers of 2 and 4 bits are right as they come.
     """
-    from zarrcore.dtypes.mlcomplex import ComplexPair
-    from zarrcore.dtypes.mlfloat import MLFloat
+    if spec.np_dtype.kind != "V":
+        return False
+    from zarrcore.dtypes.extension import ExtensionType
 
-    return isinstance(spec.dtype, (MLFloat, ComplexPair)) and spec.dtype.bits < 8
+    return isinstance(spec.dtype, ExtensionType) and spec.dtype.bits < 8 and not spec.dtype.is_integer
 
 
 def _bit_mask(spec: ArraySpec) -> np.uint8:

@@ -82,7 +82,7 @@ class _Configured:
         return type(self)(**self.codec_config | missing) if missing else self
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.codec_config == other.codec_config  # type: ignore[attr-defined]
+        return type(self) is type(other) and self.codec_config == other.codec_config
 
     def __hash__(self) -> int:
         return hash((self.name, *sorted(self.codec_config)))

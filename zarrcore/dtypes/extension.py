@@ -1,7 +1,7 @@
 """Data types of the package ml_dtypes: how they are named, found and loaded.
 
-NumPy has no floating-point type of 16 bits with the range of float32, none of 8 bits, and no integer of less than
-8; the package ml_dtypes adds them.  It is imported when such a type is first used, never before.
+NumPy has no floating-point type of 16 bits with the range of float32, none of 8 bits, and no integer of less
+than 8; the package ml_dtypes adds them.  It is imported when such a type is first used, never before.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def is_ml(dtype: np.dtype[Any]) -> bool:
 class ExtensionType(ZDType[Any, Any], HasItemSize):
     """A data type from the registry of extensions, which has one name in both formats and no configuration.
 
-    Format 2 knows no such types.  The name of format 3 in the place of NumPy's type string, items little-endian,
-    is what tensorstore writes.
+    Format 2 knows no such types.  The name of format 3 in the place of NumPy's type string, items
+    little-endian, is what tensorstore writes.
     """
 
     bits: ClassVar[int]
@@ -72,6 +72,9 @@ class ExtensionType(ZDType[Any, Any], HasItemSize):
 
     components: ClassVar[int] = 1
     """Numbers in an item: two if it is complex."""
+
+    is_integer: ClassVar[bool] = False
+    """Whether items are integers."""
 
     signed: ClassVar[bool] = False
     """Whether items are integers in two's complement."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from zarrcore.dtypes.extension import ExtensionType
 from zarrcore.errors import DataTypeValidationError
 
 if TYPE_CHECKING:
@@ -38,6 +37,8 @@ def bit_layout(zdtype: ZDType[Any, Any]) -> BitLayout | None:
     >>> bit_layout(Int4()), bit_layout(Complex64())
     (BitLayout(components=1, bits=4, signed=True), BitLayout(components=2, bits=32, signed=False))
     """
+    from zarrcore.dtypes.extension import ExtensionType
+
     if isinstance(zdtype, ExtensionType):
         return BitLayout(zdtype.components, zdtype.bits, zdtype.signed)
     dtype = zdtype.to_native_dtype()

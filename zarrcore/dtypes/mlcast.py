@@ -37,8 +37,8 @@ def widened(array: np.ndarray) -> np.ndarray:
 def cast_values(value: Any, dtype: np.dtype[Any]) -> np.ndarray:
     """`value` as an array of `dtype`, for which :func:`is_extension` is true.
 
-    Floating-point types round as ml_dtypes does.  Integers must keep their value, and finite-only types get no
-    NaN.
+    Floating-point types round as ml_dtypes does.  Integers must keep their value, and types of finite numbers
+    get no NaN and no infinity.
 
     Raises
     ------

@@ -1,9 +1,9 @@
 """Complex data types with parts of 16 and fewer bits (zarr-extensions, "data-types").
 
-NumPy has none of them.  In memory an item is a structure with the fields ``real`` and ``imag``, which is also how
-it is stored.  ml_dtypes has types for two of them, ``complex32`` and ``bcomplex32``, with the same layout: they
-name a data type and are taken as values, and an array of items can be viewed as them.  They are not what arrays
-have in memory, because NumPy swaps the bytes of such an item as one word and sees no parts in it.
+NumPy has none of them.  In memory an item is a structure with the fields ``real`` and ``imag``, which is also
+how it is stored.  ml_dtypes has types for two of them, ``complex32`` and ``bcomplex32``, with the same
+layout: they name a data type and are taken as values, and an array of items can be viewed as them.  They are
+not what arrays have in memory, because NumPy swaps the bytes of such an item as one word and sees no parts.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from zarrcore.dtypes.base import JSON, ZarrFormat
 
 __all__ = [
+    "TYPES",
     "ComplexBFloat16",
     "ComplexFloat4E2M1FN",
     "ComplexFloat6E2M3FN",
@@ -232,3 +233,19 @@ class ComplexFloat4E2M1FN(ComplexPair):
     bits = 4
     part_cls = Float4E2M1FN
     _zarr_v3_name = "complex_float4_e2m1fn"
+
+
+TYPES = (
+    ComplexBFloat16,
+    ComplexFloat16,
+    ComplexFloat4E2M1FN,
+    ComplexFloat6E2M3FN,
+    ComplexFloat6E3M2FN,
+    ComplexFloat8E3M4,
+    ComplexFloat8E4M3,
+    ComplexFloat8E4M3B11FNUZ,
+    ComplexFloat8E4M3FNUZ,
+    ComplexFloat8E5M2,
+    ComplexFloat8E5M2FNUZ,
+    ComplexFloat8E8M0FNU,
+)

@@ -1,4 +1,4 @@
-"""Floating-point data types of 16 and fewer bits from the package ml_dtypes (zarr-extensions, "data-types")."""
+"""Floating-point data types of 16 and fewer bits from ml_dtypes (zarr-extensions, "data-types")."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from zarrcore.dtypes.base import JSON, ZarrFormat
 
 __all__ = [
+    "TYPES",
     "BFloat16",
     "Float4E2M1FN",
     "Float6E2M3FN",
@@ -37,8 +38,9 @@ _REAL = (bool, int, float, np.bool_, np.integer, np.floating)
 class MLFloat(MLType):
     """What the floating-point data types of ml_dtypes share.
 
-    The suffixes of the names say where a type departs from IEEE 754: ``f`` it has no infinities, ``n`` its NaN
-    has a pattern of its own or there is none, ``uz`` its zero has no sign, ``u`` it has neither sign nor zero.
+    The suffixes of the names say where a type departs from IEEE 754: ``f`` it has no infinities, ``n`` its
+    NaN has a pattern of its own or there is none, ``uz`` its zero has no sign, ``u`` it has no sign at all
+    and no zero.
     """
 
     bits: ClassVar[int] = 8
@@ -146,7 +148,7 @@ class Float8E4M3B11FNUZ(MLFloat):
 
 
 class Float8E4M3FN(MLFloat):
-    """8 bits, 4 of them exponent, no infinities (``float8_e4m3fn``; not in the registry, tensorstore has it)."""
+    """8 bits, 4 of them exponent, no infinities (``float8_e4m3fn``; of tensorstore, not registered)."""
 
     _zarr_v3_name = "float8_e4m3fn"
     _has_infinity = False
@@ -205,3 +207,19 @@ class Float4E2M1FN(MLFloat):
     bits = 4
     _zarr_v3_name = "float4_e2m1fn"
     _has_nan = _has_infinity = False
+
+
+TYPES = (
+    BFloat16,
+    Float4E2M1FN,
+    Float6E2M3FN,
+    Float6E3M2FN,
+    Float8E3M4,
+    Float8E4M3,
+    Float8E4M3B11FNUZ,
+    Float8E4M3FN,
+    Float8E4M3FNUZ,
+    Float8E5M2,
+    Float8E5M2FNUZ,
+    Float8E8M0FNU,
+)

@@ -20,7 +20,8 @@ __all__ = ["NumericBase"]
 class NumericBase(ZDType[Any, Any]):
     """A data type that is one NumPy kind with one item size, named by the only entry of ``_v2_kinds``.
 
-    ``_other_v3_names`` are read in format 3 as well, and never written.  Only classes that add a field are decorated as dataclasses; making one takes a while at import.
+    ``_other_v3_names`` are read in format 3 as well, and never written.  Only classes that add a field are
+    decorated as dataclasses; making one takes a while at import.
     """
 
     _other_v3_names: ClassVar[tuple[str, ...]] = ()

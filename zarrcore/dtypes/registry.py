@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +38,7 @@ class DataTypeRegistry:
 
     def __init__(self) -> None:
         self.contents: dict[str, type[ZDType[Any, Any]]] = {}
+        self._modules: dict[str, str] = {}
         self._searched = False
 
     def register(self, key: str, cls: type[ZDType[Any, Any]]) -> None:
@@ -45,17 +47,33 @@ class DataTypeRegistry:
             raise TypeError(f"a data type is registered under its name, got {key!r}")
         self.contents[key] = cls
 
+    def register_module(self, module: str, *keys: str) -> None:
+        """Add the classes named `keys` in ``TYPES`` of `module`, which is imported when one is needed."""
+        self._modules.update(dict.fromkeys(keys, module))
+
     def unregister(self, key: str) -> None:
         """Remove what is registered under the name `key`; :class:`KeyError` if nothing is."""
-        if key not in self.contents:
+        if key not in self.contents and key not in self._modules:
             raise KeyError(f"no data type is registered as {key!r}")
-        del self.contents[key]
+        self.contents.pop(key, None)
+        self._modules.pop(key, None)
 
     def get(self, key: str) -> type[ZDType[Any, Any]]:
         """The class registered under the name `key`; :class:`KeyError` if none is."""
-        if key not in self.contents:
+        if not self._has(key):
             self._search_entry_points()
         return self.contents[key]
+
+    def _has(self, key: str) -> bool:
+        """Whether `key` is registered; its class is in ``contents`` then."""
+        if key not in self.contents and key in self._modules:
+            self._load(self._modules[key])
+        return key in self.contents
+
+    def _load(self, module: str) -> None:
+        for cls in import_module(module).TYPES:
+            if self._modules.get(cls._zarr_v3_name) == module:
+                self.contents.setdefault(cls._zarr_v3_name, cls)
 
     def match_dtype(self, dtype: np.dtype[Any]) -> ZDType[Any, Any]:
         """The data type of arrays with NumPy dtype `dtype`.
@@ -75,6 +93,9 @@ class DataTypeRegistry:
                 f"{dtype!r} has items of no bytes; give a length, for example '{dtype.kind}8', or a data "
                 "type of variable length"
             )
+        if dtype.isbuiltin == 2:  # from outside NumPy
+            for module in set(self._modules.values()):
+                self._load(module)
         matched, refusals = self._matches(dtype)
         if not matched and self._search_entry_points():
             matched, refusals = self._matches(dtype)
@@ -113,7 +134,7 @@ class DataTypeRegistry:
         data = canonical_v3(data)
         name = data if isinstance(data, str) else data["name"]
         name = "raw_bytes" if _is_raw_bits(name) else _ALIASES.get(name, name)
-        if name not in self.contents:
+        if not self._has(name):
             self._search_entry_points()
         if name in self.contents:
             return self.contents[name].from_json(data, zarr_format=3)
@@ -122,7 +143,7 @@ class DataTypeRegistry:
                 return cls.from_json(data, zarr_format=3)
             except DataTypeValidationError:
                 continue
-        known = ", ".join(sorted(self.contents))
+        known = ", ".join(sorted({*self.contents, *self._modules}))
         raise DataTypeValidationError(f"unknown data type {shown(name)}; known are {known}, r<N>")
 
     def _match_v2(self, data: DTypeJSON) -> ZDType[Any, Any]:
@@ -149,6 +170,7 @@ class DataTypeRegistry:
     def _candidates_v2(self, name: str) -> Iterator[type[ZDType[Any, Any]]]:
         """The classes that may read a type string: its own, then those of users, which do not say."""
         parts = type_string(name)
+        self._has(name)
         kinds = {name} if parts is None else {parts.kind, f"{parts.kind}{parts.size}"}
         classes = tuple(self.contents.values())
         yield from (cls for cls in classes if not kinds.isdisjoint(cls._v2_kinds or ()))

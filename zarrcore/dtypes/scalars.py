@@ -105,8 +105,8 @@ def float_from_json(
 ) -> Any:
     """A floating-point fill value of `size` bytes as a NumPy scalar (v3 core, "Permitted fill values").
 
-    Format 2 adds what its writers left: the bare ``NaN`` of Python's JSON, and numbers as strings.  Types that
-    NumPy lacks bring their own ways to make a scalar of a number and of bits.
+    Format 2 adds what its writers left: the bare ``NaN`` of Python's JSON, and numbers as strings.  Types
+    that NumPy lacks bring their own ways to make a scalar of a number and of bits.
     """
     if isinstance(data, str):
         found = _parse_float_text(zdtype, data, size, zarr_format)

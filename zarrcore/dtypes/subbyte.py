@@ -12,11 +12,13 @@ import numpy as np
 from zarrcore.dtypes.extension import MLType, is_ml
 from zarrcore.dtypes.integer import IntegerBase
 
-__all__ = ["Int2", "Int4", "UInt2", "UInt4"]
+__all__ = ["TYPES", "Int2", "Int4", "UInt2", "UInt4"]
 
 
 class SmallInteger(MLType, IntegerBase):
     """What the integer data types of less than a byte share."""
+
+    is_integer = True
 
     def _within_range(self, value: int, data: object) -> Any:
         low = -(1 << (self.bits - 1)) if self.signed else 0
@@ -62,3 +64,6 @@ class UInt4(SmallInteger):
 
     bits = 4
     _zarr_v3_name = "uint4"
+
+
+TYPES = (Int2, Int4, UInt2, UInt4)

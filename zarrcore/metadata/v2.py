@@ -182,7 +182,7 @@ class ArrayV2Metadata(ArrayMetadata):
         return dump(ZARRAY_JSON, zarray) | dump(ZATTRS_JSON, attributes)
 
     @cached_property
-    def grid(self) -> RegularGrid:  # type: ignore[override]
+    def grid(self) -> RegularGrid:
         return RegularGrid(self.chunks)
 
     @property
@@ -191,7 +191,7 @@ class ArrayV2Metadata(ArrayMetadata):
         return self.grid
 
     @cached_property
-    def key_encoding(self) -> ChunkKeyEncoding:  # type: ignore[override]
+    def key_encoding(self) -> ChunkKeyEncoding:
         return V2ChunkKeyEncoding(self.dimension_separator)
 
     @property

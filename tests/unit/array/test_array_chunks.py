@@ -73,6 +73,8 @@ def test_a_huge_array_costs_nothing():
     assert array.nchunks == 10**27
     array[10**14, 5:7] = 3
     assert array.nchunks_initialized == 2
+    small = zarrcore.create_array({}, shape=(10**15,), chunks=(2,), dtype="u1")
+    assert next(iter(small)) == 0
     assert array[10**14 - 1 : 10**14 + 2, 4:8].sum() == 6
     array.resize((10**14, 10**12))
     assert array.nchunks_initialized == 0

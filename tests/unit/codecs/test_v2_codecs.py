@@ -321,3 +321,13 @@ class TestObjects:
     def test_malformed_messagepack(self, data: bytes) -> None:
         with pytest.raises(ChunkDecodeError):
             MsgPack2().decode(data, ArraySpec((2,), dtype_from_v2("|O", "msgpack2"), None))
+
+
+def test_base_classes_under_the_names_of_zarr_python() -> None:
+    from zarrcore.abc import codec as abc
+
+    for name in abc.__all__:
+        assert getattr(abc, name) is not None
+    assert isinstance(GzipCodec(), abc.SupportsSyncCodec)
+    assert isinstance(GzipCodec(), abc.BaseCodec)
+    assert isinstance(GzipCodec(), abc.Codec)

@@ -87,7 +87,7 @@ class Int2(ZDType[int2_dtype_cls, ml_dtypes.int2]):
 class BFloat16(Int2):
     """A type with more than one byte, registered under another name than the one it reads."""
 
-    _zarr_v3_name: ClassVar[Any] = "bfloat16"
+    _zarr_v3_name: ClassVar[Any] = "example.brain_float"
     dtype_cls = type(np.dtype(ml_dtypes.bfloat16))
 
     def default_scalar(self) -> Any:
@@ -119,7 +119,7 @@ def test_user_type_is_found(zarr_format: ZarrFormat) -> None:
 @pytest.mark.usefixtures("registered")
 def test_user_type_is_seen_in_canonical_form() -> None:
     assert Int2.from_json({"name": "int2", "configuration": {}}, zarr_format=3) == Int2()
-    assert data_type_registry.match_json({"name": "bfloat16"}, zarr_format=3) == BFloat16()
+    assert data_type_registry.match_json({"name": "example.brain_float"}, zarr_format=3) == BFloat16()
 
 
 @pytest.mark.usefixtures("registered")

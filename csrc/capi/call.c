@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+#include "capi/call.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+
+_Static_assert(ZARRCORE_MAX_DIMS == ZC_MAX_DIMS, "one limit");
+_Static_assert((int)ZARRCORE_ERR_ARGUMENT == (int)ZC_ERR_ARGUMENT, "one numbering");
+_Static_assert((int)ZARRCORE_ERR_IO == (int)ZC_ERR_IO, "one numbering");
+_Static_assert((int)ZARRCORE_ERR_MISSING == (int)ZC_ERR_MISSING, "one numbering");
+_Static_assert((int)ZARRCORE_ERR_ENCODE == (int)ZC_ERR_ENCODE, "one numbering");
+_Static_assert(sizeof(((zarrcore_error *)0)->message) == sizeof(((zc_error *)0)->message), "nothing is cut off");
+_Static_assert(sizeof(((zarrcore_error *)0)->codec) == sizeof(((zc_error *)0)->codec), "nothing is cut off");
+
+/* Bytes of the error record of ABI version 1: a smaller one, or one that was not initialised, is left alone. */
+#define ERROR_SIZE_1 ((size_t)(offsetof(zarrcore_error, message) + sizeof(((zarrcore_error *)0)->message)))
+
+static void put_key(const zarrcore_array *array, const int64_t *chunk, char *out, size_t capacity)
+{
+    char *key = malloc(zc_chunk_key_size(array->array));
+
+    out[0] = '\0';
+    if (key != NULL) {
+        zc_chunk_key(array->array, chunk, key);
+        const size_t length = strlen(key), n = length < capacity ? length : capacity - 1;
+        memcpy(out, key, n);
+        out[n] = '\0';
+        free(key);
+    }
+}
+
+int zc_report(zarrcore_error *out, const zc_error *err, const zarrcore_array *array, const int64_t *chunk)
+{
+    zarrcore_error full = {.status = err->status, .sys_errno = err->sys_errno, .chunk_ndim = -1};
+
+    if (out == NULL || out->struct_size < ERROR_SIZE_1) {
+        return err->status;
+    }
+    const size_t size = out->struct_size < sizeof full ? out->struct_size : sizeof full;
+    full.struct_size = out->struct_size;
+    if (err->status != ZC_OK) {
+        memcpy(full.codec, err->codec, sizeof full.codec);
+        memcpy(full.message, err->message, sizeof full.message);
+        full.in_shard = err->in_shard;
+        full.inner_chunk = err->inner_chunk;
+        full.offset = err->offset;
+        full.nbytes = err->nbytes;
+    }
+    if (err->status != ZC_OK && array != NULL && chunk != NULL) {
+        full.chunk_ndim = array->array->ndim;
+        for (int d = 0; d < full.chunk_ndim; d++) {
+            full.chunk[d] = chunk[d];
+        }
+        put_key(array, chunk, full.key, sizeof full.key);
+    }
+    memcpy(out, &full, size);
+    return err->status;
+}
+
+int zc_report_argument(zarrcore_error *out, const char *message)
+{
+    zc_error err;
+
+    zc_error_clear(&err);
+    zc_fail(&err, ZC_ERR_ARGUMENT, "%s", message);
+    return zc_report(out, &err, NULL, NULL);
+}
+
+zc_status zc_session_begin(const zarrcore_array *array, zc_session *session, zc_error *err)
+{
+    memset(session, 0, sizeof *session);
+    session->owner = array->owner;
+    return array->backend->begin(session, err);
+}
+
+void zc_session_end(const zarrcore_array *array, zc_session *session, zc_status status, zc_error *err)
+{
+    err->status = status;    /* failures inside that were overcome may have left a record */
+    if (array->backend->end != NULL) {
+        array->backend->end(session, err);
+    }
+}
+
+int64_t zc_grid_chunks(const zc_grid_axis *axis)
+{
+    if (axis->edges != NULL) {
+        return axis->n_edges;
+    }
+    return axis->length / axis->chunk + (axis->length % axis->chunk != 0);
+}
+
+bool zc_has_chunk(const zc_array *array, const int64_t *chunk)
+{
+    for (int d = 0; d < array->ndim; d++) {
+        if (chunk[d] < 0 || chunk[d] >= zc_grid_chunks(&array->grid[d])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool zc_c_strides(int ndim, const int64_t *shape, size_t itemsize, int64_t *out)
+{
+    size_t stride = itemsize;
+
+    for (int d = ndim - 1; d >= 0; d--) {
+        out[d] = (int64_t)stride;
+        if (!zc_mul_size(stride, (size_t)shape[d], &stride)) {
+            return false;
+        }
+    }
+    return true;
+}

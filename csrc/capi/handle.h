@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is behind the public handle: an array of the engine, and somebody who knows where its chunks are.
+ */
+#ifndef ZC_CAPI_HANDLE_H
+#define ZC_CAPI_HANDLE_H
+
+#include <stdatomic.h>
+
+#include "engine/engine.h"
+#include "include/zarrcore.h"
+
+/* What one call needs of the store. */
+typedef struct zc_session {
+    zc_store store;
+    zc_local local;          /* for begin's use: what store.self may point to */
+    zc_poll poll;            /* may be NULL */
+    void *poll_arg;
+    void *owner;             /* that of the handle */
+    void *self;              /* the backend's own, NULL at first */
+} zc_session;
+
+/* Where handles come from.  Called from any thread. */
+typedef struct zc_backend {
+    /* Set up the store of a call.  owner and self are set already. */
+    zc_status (*begin)(zc_session *session, zc_error *err);
+
+    /* The call is over; err->status says how it ended, and the message may be made better.  May be NULL. */
+    void (*end)(zc_session *session, zc_error *err);
+
+    void (*destroy)(void *owner);
+} zc_backend;
+
+#define ZC_TYPESTR_SIZE 64
+
+struct zarrcore_array {
+    atomic_int references;
+    const zc_array *array;
+    const zc_backend *backend;
+    void *owner;             /* keeps array, and all that it points to, until destroy */
+    bool writable;
+    char typestr[ZC_TYPESTR_SIZE];
+    char path[];             /* terminated */
+};
+
+/* A handle with one reference; NULL when out of memory, or where the type's name is too long.  The owner is then
+ * still the caller's. */
+zarrcore_array *zc_handle_new(const zc_array *array, const zc_backend *backend, void *owner, bool writable,
+                              const char *typestr, const char *path);
+
+/* The table of all functions for extension modules. */
+void zc_api_fill(zarrcore_api *out, zarrcore_array *(*from_python)(void *));
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What an array is.
+ */
+#include <string.h>
+
+#include "base/pool.h"
+#include "capi/call.h"
+
+/* The build says -DZC_VERSION=1.2.3, which needs no quoting on any platform. */
+#ifndef ZC_VERSION
+#define ZC_VERSION unknown
+#endif
+#define TEXT_OF(token) #token
+#define TEXT(macro) TEXT_OF(macro)
+
+const char *zarrcore_version(void)
+{
+    return TEXT(ZC_VERSION);
+}
+
+const char *zarrcore_status_name(int status)
+{
+    static const char *const names[] = {
+        "success", "out of memory", "invalid argument", "corrupt data", "wrong checksum", "wrong size",
+        "offset out of range", "input/output error", "missing", "not supported", "too large", "cancelled",
+        "error of a Python store", "failure of a compressor", "invalid metadata",
+    };
+    const int n = (int)(sizeof names / sizeof names[0]);
+
+    return status <= 0 && status > -n ? names[-status] : "unknown status";
+}
+
+int zarrcore_get_num_threads(void)
+{
+    return zc_pool_threads();
+}
+
+int zarrcore_set_num_threads(int threads)
+{
+    if (threads < 0) {
+        return ZARRCORE_ERR_ARGUMENT;
+    }
+    zc_pool_set_threads(threads);
+    return ZARRCORE_OK;
+}
+
+int zarrcore_ndim(const zarrcore_array *array)
+{
+    return array != NULL ? array->array->ndim : ZARRCORE_ERR_ARGUMENT;
+}
+
+int zarrcore_shape(const zarrcore_array *array, int64_t *out)
+{
+    if (array == NULL || out == NULL) {
+        return ZARRCORE_ERR_ARGUMENT;
+    }
+    for (int d = 0; d < array->array->ndim; d++) {
+        out[d] = array->array->grid[d].length;
+    }
+    return ZARRCORE_OK;
+}
+
+int zarrcore_chunk_shape(const zarrcore_array *array, int64_t *out)
+{
+    if (array == NULL || out == NULL) {
+        return ZARRCORE_ERR_ARGUMENT;
+    }
+    for (int d = 0; d < array->array->ndim; d++) {
+        if (array->array->grid[d].edges != NULL) {
+            return ZARRCORE_ERR_UNSUPPORTED;
+        }
+        out[d] = array->array->grid[d].chunk;
+    }
+    return ZARRCORE_OK;
+}
+
+int zarrcore_inner_chunk_shape(const zarrcore_array *array, int64_t *out)
+{
+    if (array == NULL || out == NULL) {
+        return ZARRCORE_ERR_ARGUMENT;
+    }
+    const zc_chain *chain = array->array->chain;
+    if (!chain->sharded) {
+        return zarrcore_chunk_shape(array, out);
+    }
+    for (int d = 0; d < array->array->ndim; d++) {
+        out[chain->order_ndim > 0 ? chain->order[d] : d] = chain->inner_shape[d];
+    }
+    return ZARRCORE_OK;
+}
+
+int zarrcore_is_sharded(const zarrcore_array *array)
+{
+    return array != NULL ? array->array->chain->sharded : ZARRCORE_ERR_ARGUMENT;
+}
+
+int zarrcore_grid_shape(const zarrcore_array *array, int64_t *out)
+{
+    if (array == NULL || out == NULL) {
+        return ZARRCORE_ERR_ARGUMENT;
+    }
+    for (int d = 0; d < array->array->ndim; d++) {
+        out[d] = zc_grid_chunks(&array->array->grid[d]);
+    }
+    return ZARRCORE_OK;
+}
+
+int zarrcore_chunk_box(const zarrcore_array *array, const int64_t *chunk, int64_t *start, int64_t *shape)
+{
+    if (array == NULL || (chunk == NULL && array->array->ndim > 0) || !zc_has_chunk(array->array, chunk)) {
+        return ZARRCORE_ERR_ARGUMENT;
+    }
+    for (int d = 0; d < array->array->ndim; d++) {
+        const zc_grid_axis *axis = &array->array->grid[d];
+        if (start != NULL) {
+            start[d] = zc_grid_start(axis, chunk[d]);
+        }
+        if (shape != NULL) {
+            shape[d] = zc_grid_chunk_length(axis, chunk[d]);
+        }
+    }
+    return ZARRCORE_OK;
+}
+
+int64_t zarrcore_itemsize(const zarrcore_array *array)
+{
+    return array != NULL ? (int64_t)array->array->chain->item.size : ZARRCORE_ERR_ARGUMENT;
+}
+
+const char *zarrcore_typestr(const zarrcore_array *array)
+{
+    return array != NULL ? array->typestr : NULL;
+}
+
+int zarrcore_kind(const zarrcore_array *array)
+{
+    return array != NULL ? array->typestr[1] : ZARRCORE_ERR_ARGUMENT;
+}
+
+int zarrcore_byte_order(const zarrcore_array *array)
+{
+    return array != NULL ? array->typestr[0] : ZARRCORE_ERR_ARGUMENT;
+}
+
+int zarrcore_fill_value(const zarrcore_array *array, void *out, size_t capacity)
+{
+    if (array == NULL || out == NULL) {
+        return ZARRCORE_ERR_ARGUMENT;
+    }
+    if (capacity < array->array->chain->item.size) {
+        return ZARRCORE_ERR_SIZE;
+    }
+    memcpy(out, array->array->fill, array->array->chain->item.size);
+    return ZARRCORE_OK;
+}
+
+const char *zarrcore_path(const zarrcore_array *array)
+{
+    return array != NULL ? array->path : NULL;
+}
+
+int zarrcore_is_writable(const zarrcore_array *array)
+{
+    return array != NULL ? array->writable : ZARRCORE_ERR_ARGUMENT;
+}

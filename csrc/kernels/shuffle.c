@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A tile is 16 items, in as many vector registers as an item has bytes (2, 4, 8 or 16).  Interleaving the
+ * first half of the registers with the second half, byte by byte, rotates the bits of a byte's position by
+ * one to the left.  The position is (item: 4 bits, byte: log2(size) bits), so four rounds shuffle a tile and
+ * log2(size) rounds undo it.
+ */
+#include "kernels/shuffle.h"
+
+#include <string.h>
+
+#include "kernels/region.h"
+#include "kernels/words.h"
+
+/* Items first to n - 1 as a plane of bytes with its axes exchanged. */
+static void shuffle_rest(char *dst, const char *src, size_t first, size_t n, size_t size)
+{
+    const int64_t shape[2] = {(int64_t)size, (int64_t)(n - first)};
+    const int64_t shuffled[2] = {(int64_t)n, 1};
+    const int64_t plain[2] = {1, (int64_t)size};
+    const zc_item byte = {.size = 1};
+
+    zc_region_copy(2, shape, dst + first, shuffled, src + first * size, plain, &byte);
+}
+
+static void unshuffle_rest(char *dst, const char *src, size_t first, size_t n, size_t size)
+{
+    const int64_t shape[2] = {(int64_t)(n - first), (int64_t)size};
+    const int64_t plain[2] = {(int64_t)size, 1};
+    const int64_t shuffled[2] = {1, (int64_t)n};
+    const zc_item byte = {.size = 1};
+
+    zc_region_copy(2, shape, dst + first * size, plain, src + first, shuffled, &byte);
+}
+
+#ifdef ZC_HAVE_V16
+
+/* `rounds` times interleave the two halves of 16 * SIZE bytes: from in_row apart to out_row apart. */
+#define STAMP_TILE(SIZE)                                                                         \
+    ZC_V16 static inline void tile_##SIZE(char *dst, size_t out_row, const char *src,            \
+                                          size_t in_row, const int rounds)                       \
+    {                                                                                            \
+        zc_v16 row[2][SIZE];                                                                     \
+        for (int i = 0; i < SIZE; i++) {                                                         \
+            row[0][i] = zc_v16_load(src + (size_t)i * in_row);                                   \
+        }                                                                                        \
+        for (int round = 0; round < rounds; round++) {                                           \
+            const zc_v16 *const from = row[round % 2];                                           \
+            zc_v16 *const to = row[1 - round % 2];                                               \
+            for (int i = 0; i < SIZE / 2; i++) {                                                 \
+                to[2 * i] = zc_zip1_lo(from[i], from[i + SIZE / 2]);                             \
+                to[2 * i + 1] = zc_zip1_hi(from[i], from[i + SIZE / 2]);                         \
+            }                                                                                    \
+        }                                                                                        \
+        for (int i = 0; i < SIZE; i++) {                                                         \
+            zc_v16_store(dst + (size_t)i * out_row, row[rounds % 2][i]);                         \
+        }                                                                                        \
+    }                                                                                            \
+                                                                                                 \
+    ZC_V16 static size_t shuffle_##SIZE(char *dst, const char *src, size_t n)                    \
+    {                                                                                            \
+        size_t i = 0;                                                                            \
+        for (; i + 16 <= n; i += 16) {                                                           \
+            tile_##SIZE(dst + i, n, src + i * SIZE, 16, 4);                                      \
+        }                                                                                        \
+        return i;                                                                                \
+    }                                                                                            \
+                                                                                                 \
+    ZC_V16 static size_t unshuffle_##SIZE(char *dst, const char *src, size_t n)                  \
+    {                                                                                            \
+        const int rounds = SIZE == 2 ? 1 : SIZE == 4 ? 2 : SIZE == 8 ? 3 : 4;                    \
+        size_t i = 0;                                                                            \
+        for (; i + 16 <= n; i += 16) {                                                           \
+            tile_##SIZE(dst + i * SIZE, 16, src + i, n, rounds);                                 \
+        }                                                                                        \
+        return i;                                                                                \
+    }
+
+STAMP_TILE(2)
+STAMP_TILE(4)
+STAMP_TILE(8)
+STAMP_TILE(16)
+
+/* Whole tiles; how many items these were. */
+static size_t shuffle_tiles(char *dst, const char *src, size_t n, size_t size)
+{
+    if (!(zc_cpu_features() & ZC_V16_CPU)) {
+        return 0;
+    }
+    switch (size) {
+    case 2: return shuffle_2(dst, src, n);
+    case 4: return shuffle_4(dst, src, n);
+    case 8: return shuffle_8(dst, src, n);
+    case 16: return shuffle_16(dst, src, n);
+    default: return 0;
+    }
+}
+
+static size_t unshuffle_tiles(char *dst, const char *src, size_t n, size_t size)
+{
+    if (!(zc_cpu_features() & ZC_V16_CPU)) {
+        return 0;
+    }
+    switch (size) {
+    case 2: return unshuffle_2(dst, src, n);
+    case 4: return unshuffle_4(dst, src, n);
+    case 8: return unshuffle_8(dst, src, n);
+    case 16: return unshuffle_16(dst, src, n);
+    default: return 0;
+    }
+}
+
+#else
+
+static size_t shuffle_tiles(char *dst, const char *src, size_t n, size_t size)
+{
+    (void)dst, (void)src, (void)n, (void)size;
+    return 0;
+}
+
+static size_t unshuffle_tiles(char *dst, const char *src, size_t n, size_t size)
+{
+    return shuffle_tiles(dst, src, n, size);
+}
+
+#endif
+
+void zc_shuffle(void *dst, const void *src, size_t n, size_t size)
+{
+    const size_t done = shuffle_tiles(dst, src, n, size);
+
+    if (done < n) {
+        shuffle_rest(dst, src, done, n, size);
+    }
+}
+
+void zc_unshuffle(void *dst, const void *src, size_t n, size_t size)
+{
+    const size_t done = unshuffle_tiles(dst, src, n, size);
+
+    if (done < n) {
+        unshuffle_rest(dst, src, done, n, size);
+    }
+}

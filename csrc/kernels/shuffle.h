@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Byte shuffle: all first bytes of n items, then all second bytes, and so on (as blosc and HDF5 do before
+ * they compress).
+ */
+#ifndef ZC_KERNELS_SHUFFLE_H
+#define ZC_KERNELS_SHUFFLE_H
+
+#include <stddef.h>
+
+/*
+ * dst[b * n + i] = src[i * size + b] for n items of `size` >= 1 bytes; zc_unshuffle is the inverse.
+ * dst and src do not overlap.  Nothing fails; no shared state: any number of threads may call them at once.
+ */
+void zc_shuffle(void *dst, const void *src, size_t n, size_t size);
+void zc_unshuffle(void *dst, const void *src, size_t n, size_t size);
+
+#endif

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: MIT
+"""Ctrl-C ends a long call soon, and afterwards nothing is written any more."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
+
+SECONDS = 1.0  # in which an interrupt must be answered
+
+# 20000 chunks of 1 MB: writing them at a high level takes minutes, and reading them many seconds.  For the read all are
+# links to one file, and all rows of the output are the same memory (which must be no place to decode into: no whole rows).
+PROGRAM = textwrap.dedent(
+    """
+    import os, signal, sys, time
+    import numpy as np
+    import zarrcore
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # who started us may have ignored it
+    root, call, threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    zarrcore.config.set({"threading.max_workers": threads})
+    codec = {"name": "zstd", "configuration": {"level": 19, "checksum": True}}
+    array = zarrcore.create_array(
+        root, shape=(20_000, 1_000_000), chunks=(1, 1_000_000), dtype="u1", compressors=[codec], fill_value=0,
+        chunk_key_encoding={"name": "v2", "separator": "."},
+    )
+    row = np.random.default_rng(0).integers(0, 4, 1_000_000, dtype="u1")
+    out = np.lib.stride_tricks.as_strided(row[1:].copy(), (20_000, 999_999), (0, 1))
+    if call == "read":
+        array[0] = row
+        for number in range(1, 20_000):
+            os.link(f"{root}/0.0", f"{root}/{number}.0")
+
+    def work():
+        if call == "write":
+            array[...] = np.broadcast_to(row, array.shape)
+        else:
+            array.read((slice(None), slice(1, None)), out=out)
+
+    print("ready", flush=True)
+    try:
+        work()
+    except KeyboardInterrupt:
+        print("interrupted", time.time(), flush=True)
+        time.sleep(1)  # whoever still writes, writes now
+        array[0, :3] = 7, 8, 9  # and the array is still of use
+        print(array[0, :3].tolist(), flush=True)
+    """
+)
+
+
+def files(root: Path) -> dict[Path, tuple[int, int]]:
+    """All files below root, with size and time of change."""
+    found = {}
+    for path in root.rglob("*"):
+        status = path.stat()
+        if path.is_file():
+            found[path] = (status.st_size, status.st_mtime_ns)
+    return found
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("call", ["read", "write"])
+def test_interrupt(call: str, threads: int, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", PROGRAM, str(tmp_path), call, str(threads)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout.readline() == "ready\n"
+            time.sleep(0.5)
+            sent = time.time()
+            process.send_signal(signal.SIGINT)
+            word, when = process.stdout.readline().split()
+            at_once = files(tmp_path)
+            assert process.stdout.readline() == "[7, 8, 9]\n"
+            assert process.wait(20) == 0
+        finally:
+            process.kill()
+    assert word == "interrupted"
+    assert float(when) - sent < SECONDS
+    later = files(tmp_path)
+    assert {path.name for path, status in later.items() if at_once.get(path) != status} == {"0.0"}
+    assert [path for path in later if path.suffix == ".partial"] == []
+    if call == "write":
+        assert 0 < len(later) < 10_000
+
+
+def test_interrupt_of_a_store_in_python(tmp_path: Path) -> None:
+    """An interrupt while a store written in Python is at work."""
+    program = PROGRAM.replace("root, shape=", "WrapperStore(LocalStore(root)), shape=").replace(
+        "import zarrcore\n", "import zarrcore\nfrom zarrcore.storage import LocalStore, WrapperStore\n", 1
+    )
+    assert "WrapperStore(LocalStore(root))" in program
+    command = [sys.executable, "-c", program, str(tmp_path), "write", "2"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout.readline() == "ready\n"
+            time.sleep(0.5)
+            sent = time.time()
+            process.send_signal(signal.SIGINT)
+            word, when = process.stdout.readline().split()
+            assert (word, process.stdout.readline()) == ("interrupted", "[7, 8, 9]\n")
+        finally:
+            process.kill()
+    assert float(when) - sent < SECONDS

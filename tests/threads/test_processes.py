@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: MIT
+"""Forked children, the threads of a process, and how much memory a read takes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import zarrcore
+from zarrcore.testing.process import in_child
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+sanitized = pytest.mark.skipif("san" in os.environ.get("LD_PRELOAD", ""), reason="a sanitizer needs memory itself")
+
+VALUES = np.arange(4_000_000, dtype="i4").reshape(2000, 2000)
+
+
+@pytest.fixture
+def array(tmp_path: Path) -> zarrcore.Array:
+    array = zarrcore.create_array(tmp_path, shape=VALUES.shape, chunks=(200, 200), dtype="i4")
+    array[...] = VALUES
+    return array
+
+
+def read_in_child(array: zarrcore.Array) -> bool:
+    return in_child(lambda: np.array_equal(array[...], VALUES))
+
+
+# ---- fork ---------------------------------------------------------------------------------------------------------------
+
+
+def test_child_of_a_process_that_has_read(array: zarrcore.Array) -> None:
+    assert np.array_equal(array.read(..., threads=4), VALUES)  # the pool has threads, the child has none of them
+    assert read_in_child(array)
+    assert in_child(lambda: read_in_child(array))  # and a grandchild
+    assert np.array_equal(array[...], VALUES)
+
+
+def test_child_writes(array: zarrcore.Array) -> None:
+    def write() -> bool:
+        array[100:300, 100:300] = -1
+        return bool((array[100:300, 100:300] == -1).all())
+
+    assert in_child(write)
+    assert (array[100:300, 100:300] == -1).all()
+    assert array[99, 99] == VALUES[99, 99]
+
+
+def test_fork_while_others_read_and_write(array: zarrcore.Array) -> None:
+    """The child works, whatever locks and threads were busy when it was made."""
+    stop = threading.Event()
+    target = zarrcore.create_array({}, shape=VALUES.shape, chunks=(300, 300), dtype="i4")
+
+    def read() -> None:
+        while not stop.is_set():
+            array.read(..., threads=3)
+
+    def write() -> None:
+        while not stop.is_set():
+            target[5:, 5:] = VALUES[5:, 5:]
+
+    threads = [threading.Thread(target=read), threading.Thread(target=write)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(6):
+            assert in_child(lambda: _with_alarm(lambda: np.array_equal(array.read(..., threads=2), VALUES)))
+            assert in_child(lambda: _with_alarm(lambda: _patch(array)))
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+
+
+def _patch(array: zarrcore.Array) -> bool:
+    array[150:250, 0] = VALUES[150:250, 0]
+    return np.array_equal(array[150:250, 0], VALUES[150:250, 0])
+
+
+def _with_alarm(check: object) -> bool:
+    """A child that hangs is killed by the system, rather than hang the tests."""
+    import signal
+
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(30)
+    return check()
+
+
+# ---- threads and memory -----------------------------------------------------------------------------------------------
+
+
+def run(program: str, *arguments: str) -> dict:
+    command = [sys.executable, "-c", textwrap.dedent(program), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@linux
+def test_threads_come_when_they_are_needed(tmp_path: Path) -> None:
+    """None after the import, none for small reads, and never more than asked for."""
+    counts = run(
+        """
+        import json, os, sys
+        import numpy as np
+        def count(): return len(os.listdir("/proc/self/task"))
+        before = count()  # numpy's own
+        import zarrcore
+        counts = {"imported": count() - before}
+        array = zarrcore.create_array(sys.argv[1], shape=(4_000_000,), chunks=(100_000,), dtype="i4")
+        small = zarrcore.create_array({}, shape=(10,), chunks=(5,), dtype="i4")
+        counts["created"] = count() - before
+        small[:] = 1; small[:]
+        counts["small"] = count() - before
+        array[...] = np.arange(4_000_000)
+        array.read(..., threads=3)
+        counts["three"] = count() - before
+        print(json.dumps(counts))
+        """,
+        str(tmp_path),
+    )
+    assert counts["imported"] == counts["created"] == counts["small"] == 0
+    assert counts["three"] <= max(3, os.cpu_count() or 1)
+
+
+MEMORY_PROGRAM = """
+    import json, os, sys
+    import numpy as np
+    import zarrcore
+
+    def high_water():
+        for line in open("/proc/self/status"):
+            if line.startswith("VmHWM"):
+                return int(line.split()[1]) << 10
+
+    array = zarrcore.open_array(sys.argv[1], mode="r+")
+    threads = int(sys.argv[3])
+    array[:1, :1]
+    start = high_water()
+    if sys.argv[2] == "read":
+        out = array.read(..., threads=threads)
+        assert out[-1, -1] == 1
+    else:
+        zarrcore.config.set({"threading.max_workers": threads})
+        array[...] = 2
+    print(json.dumps({"grown": high_water() - start}))
+"""
+CHUNK = 2 << 20  # bytes of the chunks (of the shards) below
+LAYOUTS = {
+    "gzip": {"chunks": (512, 1024), "compressors": [{"name": "gzip", "configuration": {"level": 1}}]},
+    "blosc": {"chunks": (512, 1024), "compressors": [{"name": "blosc", "configuration": {}}]},
+    "big-endian": {
+        "chunks": (512, 1024),
+        "serializer": {"name": "bytes", "configuration": {"endian": "big"}},
+        "compressors": None,
+    },
+    "shards": {"chunks": (64, 128), "shards": (512, 1024)},
+}
+
+
+@linux
+@sanitized
+@pytest.mark.parametrize("call", ["read", "write"])
+@pytest.mark.parametrize(("layout", "threads"), [("gzip", 1), *((name, 4) for name in LAYOUTS)])
+def test_memory(layout: str, threads: int, call: str, tmp_path: Path) -> None:
+    """A call takes its output, and for each thread a few chunks."""
+    array = zarrcore.create_array(tmp_path, shape=(4096, 4096), dtype="i4", **LAYOUTS[layout])
+    array[...] = 1
+    output = array.nbytes if call == "read" else 0
+    grown = run(MEMORY_PROGRAM, str(tmp_path), call, str(threads))["grown"]
+    assert grown < output + threads * CHUNK * 4 + (16 << 20)
