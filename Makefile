@@ -79,8 +79,9 @@ smoke: $(ENV)/.complete ## build a wheel for each other Python here, install it,
 demo: build ## run the demonstration
 	$(PY) examples/demo.py
 
-bench: build ## run the benchmarks
+bench: build ## run the benchmarks, and show the results in README.md
 	$(PY) -m benchmarks
+	$(PY) docs/make_benchmarks.py
 
 lint: build ## style of Python, warnings of C
 	$(PY) -m ruff check zarrcore tests wheels setup.py

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from zarrcore.arrays.array import Array
     from zarrcore.asynchronous import AsyncArray, AsyncGroup
     from zarrcore.groups.group import Group
+    from zarrcore.include_dir import get_include
 
 __all__ = [
     "Array",
@@ -68,6 +69,7 @@ __all__ = [
     "from_array",
     "full",
     "full_like",
+    "get_include",
     "group",
     "load",
     "ones",
@@ -91,6 +93,7 @@ _HOMES = {
     "AsyncArray": "zarrcore.asynchronous",
     "AsyncGroup": "zarrcore.asynchronous",
     "Group": "zarrcore.groups.group",
+    "get_include": "zarrcore.include_dir",
 }
 _MODULES = frozenset(("abc", "api", "codecs", "dtype", "errors", "kernels", "registry", "storage", "testing"))
 

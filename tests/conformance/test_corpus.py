@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The conformance corpus: data sets of other implementations that must be read, malformed ones that must be refused.
+"""The conformance corpus: data sets of others that must be read, malformed ones that must be refused.
 
 It lies beside the repository, where there is one; tests/data holds a small part of it.
 """
@@ -39,9 +39,24 @@ pytestmark = [
 def run_corpus(result: Path) -> dict:
     """What the corpus' own runner says about zarrcore."""
     path = os.pathsep.join(filter(None, [str(WARM), str(ROOT), os.environ.get("PYTHONPATH")]))
-    command = [sys.executable, "run_corpus.py", ".", "--module", "zarrcore_in_use", "-j", "2", "--json", str(result)]
+    command = [
+        sys.executable,
+        "run_corpus.py",
+        ".",
+        "--module",
+        "zarrcore_in_use",
+        "-j",
+        "2",
+        "--json",
+        str(result),
+    ]
     done = subprocess.run(
-        command, cwd=CORPUS, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False
+        command,
+        cwd=CORPUS,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert result.exists(), done.stderr[-2000:]
     return json.loads(result.read_text())

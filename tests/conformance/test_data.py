@@ -31,7 +31,7 @@ def open_entry(entry: dict, **options: Any) -> Any:
     return zarrcore.open(DATA / entry["store"], path=entry["path"], mode="r", **options)
 
 
-# ---- elements as bytes that can be compared -----------------------------------------------------------------------
+# ---- elements as bytes that can be compared ------------------------------------------------------
 
 
 def numpy_dtype(spec: Any) -> np.dtype:
@@ -79,7 +79,7 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-# ---- selections -----------------------------------------------------------------------------------------------------
+# ---- selections ----------------------------------------------------------------------------------
 
 
 def selector(item: Any) -> Any:
@@ -109,7 +109,7 @@ def check_selection(array: Any, entry: dict, selection: dict) -> None:
     assert digest(result_bytes(result, entry["dtype"])) == selection["sha256"]
 
 
-# ---- tests ------------------------------------------------------------------------------------------------------------
+# ---- tests ---------------------------------------------------------------------------------------
 
 
 def test_every_writer_is_there() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What cannot be read or written raises an error that says where; only what is absent reads as the fill value."""
+"""What cannot be read or written raises an error that says where; only what is absent is the fill value."""
 
 from __future__ import annotations
 
@@ -44,7 +44,14 @@ def written(chain: Chain, **options: Any) -> tuple[dict[str, bytes], NativeArray
     """A store and an array whose chunks have all been written."""
     store: dict[str, bytes] = {}
     array = NativeArray(
-        MemorySource(store), "foo/bar/", shape=SHAPE, chunks=CHUNKS, chain=chain, dtype="i4", path="foo/bar", **options
+        MemorySource(store),
+        "foo/bar/",
+        shape=SHAPE,
+        chunks=CHUNKS,
+        chain=chain,
+        dtype="i4",
+        path="foo/bar",
+        **options,
     )
     array.write(WHOLE, VALUES)
     return store, array
@@ -61,10 +68,12 @@ def failure(call: Any, *arguments: Any, kind: type[ChunkError] = ChunkDecodeErro
     return error
 
 
-# ---- absent ---------------------------------------------------------------------------------------------------------
+# ---- absent --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("chain", [chain_of(), sharded(), sharded(index=(), where="start")], ids=["plain", "end", "start"])
+@pytest.mark.parametrize(
+    "chain", [chain_of(), sharded(), sharded(index=(), where="start")], ids=["plain", "end", "start"]
+)
 def test_absent_chunks_are_fill(chain: Chain) -> None:
     store, array = written(chain, fill=np.int32(-9).tobytes())
     del store["foo/bar/c/1/0"]
@@ -81,7 +90,7 @@ def test_absent_directory_is_fill(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-# ---- damaged --------------------------------------------------------------------------------------------------------
+# ---- damaged -------------------------------------------------------------------------------------
 
 COMPRESSED = {
     "blosc": {"cname": "lz4", "clevel": 5, "shuffle": 1, "typesize": 4, "blocksize": 0},
@@ -109,7 +118,7 @@ def test_truncated_chunk(name: str) -> None:
 
 @pytest.mark.parametrize("name", COMPRESSED)
 def test_damaged_chunk(name: str) -> None:
-    """Any bit flipped: an error that says where, or for formats without a checksum other values, but no crash."""
+    """A flipped bit: an error that says where or, without a checksum, other values; but no crash."""
     store, array = written(chain_of((name, COMPRESSED[name])))
     key, good = "foo/bar/c/0/1", store["foo/bar/c/0/1"]
     found = 0
@@ -131,7 +140,12 @@ def test_chunk_of_another_size(name: str) -> None:
     for length in (1, 11, 13, 100_000):
         other, array = {}, None
         array = NativeArray(
-            MemorySource(other), "", shape=(length,), chunks=(length,), chain=chain_of((name, COMPRESSED[name])), dtype="i4"
+            MemorySource(other),
+            "",
+            shape=(length,),
+            chunks=(length,),
+            chain=chain_of((name, COMPRESSED[name])),
+            dtype="i4",
         )
         array.write([(0, 1, length)], np.arange(length, dtype="i4") % 7 + 1)
         store, array = written(chain_of((name, COMPRESSED[name])))
@@ -181,7 +195,7 @@ def test_the_first_error_ends_the_call_and_the_array_stays_usable() -> None:
     assert np.array_equal(array.get(..., 4), VALUES)
 
 
-# ---- shards ---------------------------------------------------------------------------------------------------------
+# ---- shards --------------------------------------------------------------------------------------
 
 
 def index_entries(shard: bytes, *, where: str = "end") -> list[int]:
@@ -228,7 +242,10 @@ def test_shard_index_that_lies(lie: str, where: str, tmp_path: Path) -> None:
             assert error.inner_chunk == (1, 0) or "entry 1 " in error.reason
         with pytest.raises(ChunkDecodeError):
             one.write([(1, 1, 1), (4, 1, 1)], np.ones((1, 1), "i4"))
-        assert one.get((0, slice(0, 3))).tolist() == (VALUES[0, :3] if one is array else VALUES[0, :3] * 0).tolist()
+        assert (
+            one.get((0, slice(0, 3))).tolist()
+            == (VALUES[0, :3] if one is array else VALUES[0, :3] * 0).tolist()
+        )
 
 
 def test_damaged_inner_chunk() -> None:
@@ -274,12 +291,18 @@ def test_damaged_index() -> None:
     assert (error.chunk, error.key, error.codec) == ((0, 0), key, "crc32c")
 
 
-# ---- files ----------------------------------------------------------------------------------------------------------
+# ---- files ---------------------------------------------------------------------------------------
 
 
 def local(root: Path, chain: Chain | None = None, prefix: str = "foo/bar/") -> NativeArray:
     return NativeArray(
-        LocalSource(root), prefix, shape=SHAPE, chunks=CHUNKS, chain=chain or chain_of(), dtype="i4", path="foo/bar"
+        LocalSource(root),
+        prefix,
+        shape=SHAPE,
+        chunks=CHUNKS,
+        chain=chain or chain_of(),
+        dtype="i4",
+        path="foo/bar",
     )
 
 
@@ -297,7 +320,9 @@ def check_io_error(array: NativeArray) -> None:
         array.write([(2, 1, 1), (0, 1, 1)], np.ones((1, 1), "i4"))
 
 
-@pytest.mark.parametrize("chain", [chain_of(), chain_of(("zstd", {"level": 1})), sharded()], ids=["plain", "zstd", "shard"])
+@pytest.mark.parametrize(
+    "chain", [chain_of(), chain_of(("zstd", {"level": 1})), sharded()], ids=["plain", "zstd", "shard"]
+)
 def test_directory_in_place_of_a_chunk(chain: Chain, tmp_path: Path) -> None:
     path = chunk_path(tmp_path)
     path.mkdir()
@@ -349,7 +374,11 @@ def test_file_that_may_not_be_read(tmp_path: Path) -> None:
 
 
 @posix
-@pytest.mark.parametrize("chain", [chain_of(), chain_of(("zstd", {"level": 1})), chain_of(("blosc", {}))], ids=["plain", "zstd", "blosc"])
+@pytest.mark.parametrize(
+    "chain",
+    [chain_of(), chain_of(("zstd", {"level": 1})), chain_of(("blosc", {}))],
+    ids=["plain", "zstd", "blosc"],
+)
 def test_huge_file_in_place_of_a_small_chunk(chain: Chain, tmp_path: Path) -> None:
     """It is refused before memory is asked for: the child has 1 GiB to spare, the file has 64."""
     path = chunk_path(tmp_path)
@@ -386,7 +415,7 @@ def test_what_is_left_after_a_failed_write(tmp_path: Path) -> None:
     assert names <= {"0", "1"}
 
 
-# ---- stores written in Python -----------------------------------------------------------------------------------------
+# ---- stores written in Python --------------------------------------------------------------------
 
 
 class Store:
@@ -414,7 +443,13 @@ class Store:
 
 def python_array(store: Store, chain: Chain | None = None) -> NativeArray:
     return NativeArray(
-        StoreSource(store, int), "", shape=SHAPE, chunks=CHUNKS, chain=chain or chain_of(), dtype="i4", path="foo/bar"
+        StoreSource(store, int),
+        "",
+        shape=SHAPE,
+        chunks=CHUNKS,
+        chain=chain or chain_of(),
+        dtype="i4",
+        path="foo/bar",
     )
 
 
@@ -484,12 +519,17 @@ def test_any_buffer_will_do() -> None:
     store = Store()
     array = python_array(store)
     array.write(WHOLE, VALUES)
-    for make in (bytearray, memoryview, lambda b: np.frombuffer(b, "i4"), lambda b: np.frombuffer(b, "u1").repeat(2)[::2]):
+    for make in (
+        bytearray,
+        memoryview,
+        lambda b: np.frombuffer(b, "i4"),
+        lambda b: np.frombuffer(b, "u1").repeat(2)[::2],
+    ):
         store.get_many = lambda keys, make=make: [make(store.values[key]) for key in keys]
         assert np.array_equal(array.get(...), VALUES)
 
 
-# ---- codecs ---------------------------------------------------------------------------------------------------------
+# ---- codecs --------------------------------------------------------------------------------------
 
 
 def test_unknown_codecs_and_options() -> None:
@@ -502,7 +542,13 @@ def test_unknown_codecs_and_options() -> None:
 def test_chunk_that_a_codec_cannot_take(tmp_path: Path) -> None:
     """blosc holds at most 2 GiB - 1; that is said before anything is encoded."""
     array = NativeArray(
-        MemorySource({}), "", shape=(2**31,), chunks=(2**31,), chain=Chain(1, stages=[("blosc", {})]), dtype="u1", path="foo/bar"
+        MemorySource({}),
+        "",
+        shape=(2**31,),
+        chunks=(2**31,),
+        chain=Chain(1, stages=[("blosc", {})]),
+        dtype="u1",
+        path="foo/bar",
     )
     with pytest.raises((ChunkEncodeError, MemoryError)):
         array.write([(0, 1, 1)], np.ones(1, "u1"))

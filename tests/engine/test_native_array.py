@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import tempfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -45,7 +44,7 @@ class DictStore:
         self.values.pop(key, None)
 
 
-# ---- layouts --------------------------------------------------------------------------------------------------------
+# ---- layouts -------------------------------------------------------------------------------------
 
 
 @st.composite
@@ -86,7 +85,9 @@ def chains(draw: Any, itemsize: int, shape: tuple[int, ...], depth: int = 0) -> 
 
 
 @st.composite
-def layouts(draw: Any, *, min_dims: int = 0, sources: tuple[str, ...] = ("memory", "local", "store")) -> dict[str, Any]:
+def layouts(
+    draw: Any, *, min_dims: int = 0, sources: tuple[str, ...] = ("memory", "local", "store")
+) -> dict[str, Any]:
     """What a NativeArray is made of, but for its source."""
     shape = draw(zst.array_shapes(min_dims=min_dims))
     chunks: Any = draw(zst.chunk_shapes(shape))
@@ -119,10 +120,12 @@ def build(layout: dict[str, Any], directory: str) -> NativeArray:
     return NativeArray(source, arguments.pop("prefix"), **arguments)
 
 
-# ---- operations -----------------------------------------------------------------------------------------------------
+# ---- operations ----------------------------------------------------------------------------------
 
 
-def regular(key: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[list[tuple[int, int, int]], list[np.ndarray]]:
+def regular(
+    key: tuple[Any, ...], shape: tuple[int, ...]
+) -> tuple[list[tuple[int, int, int]], list[np.ndarray]]:
     """A basic selection that keeps all dimensions as the engine's dims, and as indices."""
     at = next((i for i, entry in enumerate(key) if entry is Ellipsis), len(key))
     missing = len(shape) - sum(entry is not Ellipsis for entry in key)
@@ -188,12 +191,16 @@ class Model:
     def write_points(self) -> None:
         coords = self.data.draw(zst.point_indices(self.shape), label="points")
         value = self.data.draw(zst.numpy_arrays((len(coords[0]),), self.dtype), label="value")
-        self.array.write_points(coords, value, self.threads, self.data.draw(st.booleans(), label="write_empty"))
+        self.array.write_points(
+            coords, value, self.threads, self.data.draw(st.booleans(), label="write_empty")
+        )
         for place, one in zip(zip(*coords, strict=True), value, strict=True):
             self.values[place] = one
 
     def run(self, operations: list[str]) -> None:
-        for name in self.data.draw(st.lists(st.sampled_from(operations), min_size=1, max_size=6), label="operations"):
+        for name in self.data.draw(
+            st.lists(st.sampled_from(operations), min_size=1, max_size=6), label="operations"
+        ):
             getattr(self, name)()
         assert np.array_equal(self.array.get(...), self.values)
 
@@ -262,14 +269,16 @@ def chunks_of(values: np.ndarray, chunks: tuple[Any, ...]) -> list[tuple[tuple[i
     ]
 
 
-# ---- memory of the caller -------------------------------------------------------------------------------------------
+# ---- memory of the caller ------------------------------------------------------------------------
 
 
 @pytest.fixture
 def ramp() -> tuple[NativeArray, np.ndarray]:
     values = np.arange(20 * 30, dtype="i4").reshape(20, 30)
     chain = Chain(4, stages=[("zstd", {"level": 1})])
-    array = NativeArray(MemorySource({}), "", shape=(20, 30), chunks=(7, 8), chain=chain, dtype="i4", path="ramp")
+    array = NativeArray(
+        MemorySource({}), "", shape=(20, 30), chunks=(7, 8), chain=chain, dtype="i4", path="ramp"
+    )
     array.write([(0, 1, 20), (0, 1, 30)], values)
     return array, values
 

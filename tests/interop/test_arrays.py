@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.interop, pytest.mark.filterwarnings("ignore")]  # the 
 SHAPE, CHUNKS = (13, 18), (6, 8)
 
 
-# ---- what is written --------------------------------------------------------------------------------------------------
+# ---- what is written -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,9 @@ class Case:
         if dtype.kind == "b":
             raw = raw.view("u1") > 99
         elif dtype.kind in "US":
-            raw = np.array(["", "a", "né" if dtype.kind == "U" else "ne"], dtype)[rng.integers(0, 3, written.shape)]
+            raw = np.array(["", "a", "né" if dtype.kind == "U" else "ne"], dtype)[
+                rng.integers(0, 3, written.shape)
+            ]
         elif dtype.kind == "c":
             raw = rng.normal(size=written.shape) + 1j * rng.normal(size=written.shape)
         raw = np.asarray(raw).astype(dtype)
@@ -82,7 +84,7 @@ class Case:
         }
 
 
-# ---- who writes and reads ---------------------------------------------------------------------------------------------
+# ---- who writes and reads ------------------------------------------------------------------------
 
 
 def create(module: Any, path: Path, case: Case) -> Any:
@@ -189,7 +191,7 @@ def peer_named(name: str) -> Any:
 PEERS = ("zarr-python", "zarrs", "tensorstore")
 
 
-# ---- format 3 -----------------------------------------------------------------------------------------------------------
+# ---- format 3 ------------------------------------------------------------------------------------
 
 
 def codec(name: str, **configuration: Any) -> dict[str, Any]:
@@ -206,7 +208,9 @@ def blosc(cname: str = "lz4", shuffle: str = "shuffle", **more: Any) -> dict[str
     return codec("blosc", **options)
 
 
-def sharding(chunk_shape: tuple, codecs: tuple = (LITTLE,), where: str = "end", index: tuple = (LITTLE, CRC)) -> dict:
+def sharding(
+    chunk_shape: tuple, codecs: tuple = (LITTLE,), where: str = "end", index: tuple = (LITTLE, CRC)
+) -> dict:
     return codec(
         "sharding_indexed",
         chunk_shape=list(chunk_shape),
@@ -265,8 +269,13 @@ V3_SHARDS = [
     Case("sharded-plain", codecs=(sharding((6, 4)),)),
     Case("sharded-index-plain", codecs=(sharding((3, 4), (LITTLE, CRC), index=(LITTLE,)),)),
     Case("sharded-index-big", codecs=(sharding((3, 4), (LITTLE, CRC), index=(BIG, CRC)),)),
-    Case("sharded-transposed-inside", codecs=(sharding((3, 4), (codec("transpose", order=[1, 0]), BIG, ZSTD)),)),
-    Case("sharded-transposed-outside", codecs=(codec("transpose", order=[1, 0]), sharding((2, 2), (LITTLE, ZSTD)))),
+    Case(
+        "sharded-transposed-inside", codecs=(sharding((3, 4), (codec("transpose", order=[1, 0]), BIG, ZSTD)),)
+    ),
+    Case(
+        "sharded-transposed-outside",
+        codecs=(codec("transpose", order=[1, 0]), sharding((2, 2), (LITTLE, ZSTD))),
+    ),
     Case(
         "sharded-transposed-uneven",
         codecs=(codec("transpose", order=[1, 0]), sharding((4, 3), (LITTLE, ZSTD))),
@@ -291,7 +300,7 @@ V3_LAYOUTS = [
     Case("attributes", codecs=(LITTLE,), attributes={"a": [1, None, {"b": "é漢"}], "f": 0.1}),
 ]
 
-# ---- format 2 -----------------------------------------------------------------------------------------------------------
+# ---- format 2 ------------------------------------------------------------------------------------
 
 
 def v2_blosc(**options: Any) -> dict[str, Any]:
@@ -305,8 +314,14 @@ def v2(name: str, dtype: str = "<i4", fill: Any = 0, **options: Any) -> Case:
 NOT_ZARRS = ("zarrs",)  # foreign byte order, Fortran order
 ONLY_ZARR_PYTHON = ("tensorstore", "zarrs")
 V2 = [
-    *(v2(f"dtype-{dtype}", dtype, fill) for dtype, fill in (("<i2", -1), ("<u8", 2**64 - 1), ("<f2", "Infinity"))),
-    *(v2(f"dtype-{dtype}", dtype, fill) for dtype, fill in (("|b1", True), ("|i1", -3), ("|u1", 0), ("<f8", -0.0))),
+    *(
+        v2(f"dtype-{dtype}", dtype, fill)
+        for dtype, fill in (("<i2", -1), ("<u8", 2**64 - 1), ("<f2", "Infinity"))
+    ),
+    *(
+        v2(f"dtype-{dtype}", dtype, fill)
+        for dtype, fill in (("|b1", True), ("|i1", -3), ("|u1", 0), ("<f8", -0.0))
+    ),
     v2("dtype-i4-big", ">i4", 9, unsupported=NOT_ZARRS),
     v2("dtype-f8-big", ">f8", "NaN", compressor={"id": "zlib", "level": 1}, unsupported=NOT_ZARRS),
     v2("dtype-c16", "<c16", [1.0, -2.5], compressor=v2_blosc()),
@@ -318,11 +333,22 @@ V2 = [
     v2("zstd", compressor={"id": "zstd", "level": 3}),
     v2("lz4", compressor={"id": "lz4", "acceleration": 1}, unsupported=ONLY_ZARR_PYTHON),
     v2("lzma", compressor={"id": "lzma"}, unsupported=ONLY_ZARR_PYTHON),
-    *(v2(f"blosc-{cname}", compressor=v2_blosc(cname=cname)) for cname in ("lz4", "lz4hc", "blosclz", "zstd", "zlib")),
-    *(v2(f"blosc-shuffle{shuffle}", "<f8", compressor=v2_blosc(shuffle=shuffle)) for shuffle in (0, 1, 2, -1)),
+    *(
+        v2(f"blosc-{cname}", compressor=v2_blosc(cname=cname))
+        for cname in ("lz4", "lz4hc", "blosclz", "zstd", "zlib")
+    ),
+    *(
+        v2(f"blosc-shuffle{shuffle}", "<f8", compressor=v2_blosc(shuffle=shuffle))
+        for shuffle in (0, 1, 2, -1)
+    ),
     v2("delta", filters=[{"id": "delta", "dtype": "<i4"}], unsupported=ONLY_ZARR_PYTHON),
     v2("shuffle", filters=[{"id": "shuffle", "elementsize": 4}], unsupported=ONLY_ZARR_PYTHON),
-    v2("crc32", filters=[{"id": "crc32"}], compressor={"id": "zlib", "level": 1}, unsupported=ONLY_ZARR_PYTHON),
+    v2(
+        "crc32",
+        filters=[{"id": "crc32"}],
+        compressor={"id": "zlib", "level": 1},
+        unsupported=ONLY_ZARR_PYTHON,
+    ),
     v2("slash-keys", keys=("v2", "/")),
     v2("0d", "<f4", 2.5, shape=(), chunks=()),
     v2("string-S", "|S7", "", unsupported=ONLY_ZARR_PYTHON),
@@ -365,14 +391,18 @@ def test_ours_read_here(case: Case, tmp_path: Path) -> None:
     """The cases themselves: absent chunks are absent, and everything comes back."""
     Ours().write(tmp_path / "a", case)
     assert_same(Ours().read(tmp_path / "a", case), case)
-    document = json.loads((tmp_path / "a" / ("zarr.json" if case.zarr_format == 3 else ".zarray")).read_text())
+    document = json.loads(
+        (tmp_path / "a" / ("zarr.json" if case.zarr_format == 3 else ".zarray")).read_text()
+    )
     if case.zarr_format == 3:
         assert [one["name"] for one in document["codecs"]] == [one["name"] for one in case.codecs]
 
 
 @pytest.mark.parametrize("peer", PEERS)
 @pytest.mark.parametrize(
-    "case", [case for case in CASES if case.name in ("sharded-end", "sharded-start", "nested", "gzip-9")], ids=str
+    "case",
+    [case for case in CASES if case.name in ("sharded-end", "sharded-start", "nested", "gzip-9")],
+    ids=str,
 )
 def test_both_patch_the_same_array(case: Case, peer: str, tmp_path: Path) -> None:
     """Chunks and shards that one wrote are patched by the other, and the other way round."""

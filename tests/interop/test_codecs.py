@@ -80,7 +80,10 @@ def test_blosc(config: dict, kind: str) -> None:
 @pytest.mark.parametrize("shuffle", [0, 1, 2])
 def test_python_blosc(cname: str, shuffle: int) -> None:
     blosc = pytest.importorskip("blosc")
-    data, config = DATA["ramp"], {"cname": cname, "clevel": 3, "shuffle": shuffle, "typesize": 4, "blocksize": 0}
+    data, config = (
+        DATA["ramp"],
+        {"cname": cname, "clevel": 3, "shuffle": shuffle, "typesize": 4, "blocksize": 0},
+    )
     assert blosc.decompress(encode_bytes("blosc", config, data)) == data
     theirs = blosc.compress(data, typesize=4, clevel=7, shuffle=shuffle, cname=cname)
     assert decode_bytes("blosc", config, theirs, len(data)) == data
@@ -125,7 +128,7 @@ def test_never_more_than_asked_for(name: str) -> None:
         decode_bytes(name, config, encoded, len(DATA["zeros"]) - 1)
 
 
-# ---- filters and compressors of format 2 that are written in Python -------------------------------------------------
+# ---- filters and compressors of format 2 that are written in Python ------------------------------
 
 FILTERS = [
     {"id": "delta", "dtype": "<i4"},
@@ -149,7 +152,13 @@ def test_format_2_codecs(config: dict, tmp_path: Any) -> None:
     given = config if name == "compressors" else [config]
     options = {"compressors": None, "filters": None, name: given}
     array = zarrcore.create_array(
-        tmp_path, shape=values.shape, chunks=values.shape, dtype="<i4", zarr_format=2, fill_value=None, **options
+        tmp_path,
+        shape=values.shape,
+        chunks=values.shape,
+        dtype="<i4",
+        zarr_format=2,
+        fill_value=None,
+        **options,
     )
     array[...] = values
     stored = (tmp_path / "0").read_bytes()

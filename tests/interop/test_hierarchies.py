@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Groups, attributes, dimension names, consolidated metadata and special data types, to and from zarr-python."""
+"""Groups, attributes, names, consolidated metadata and special data types, to and from zarr-python."""
 
 from __future__ import annotations
 
@@ -95,7 +95,9 @@ def test_added_to_by_the_other(writer: Any, reader: Any, zarr_format: int, tmp_p
 @FORMATS
 @DIRECTIONS
 def test_append(writer: Any, reader: Any, zarr_format: int, tmp_path: Path) -> None:
-    array = writer.create_array(str(tmp_path), data=np.arange(10).reshape(5, 2), chunks=(2, 2), zarr_format=zarr_format)
+    array = writer.create_array(
+        str(tmp_path), data=np.arange(10).reshape(5, 2), chunks=(2, 2), zarr_format=zarr_format
+    )
     reader.open_array(str(tmp_path), mode="r+").append(np.full((3, 2), -1))
     array = writer.open_array(str(tmp_path), mode="r")
     assert array[...].tolist() == [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9], [-1, -1], [-1, -1], [-1, -1]]
@@ -120,7 +122,7 @@ def _said(path: Path) -> dict:
     return {key: value for key, value in document.items() if key not in optional or value != optional[key]}
 
 
-# ---- data types that only zarr-python shares ---------------------------------------------------------------------------
+# ---- data types that only zarr-python shares -----------------------------------------------------
 
 STRUCT = np.dtype([("a", "<i2"), ("b", [("c", "<f4"), ("d", "S3")]), ("e", "<u8")])
 SPECIAL = {
@@ -146,7 +148,12 @@ VARIABLE = {
 def test_special_dtypes(writer: Any, reader: Any, name: str, zarr_format: int, tmp_path: Path) -> None:
     values = SPECIAL[name]
     array = writer.create_array(
-        str(tmp_path), shape=(7,), chunks=(2,), dtype=values.dtype, zarr_format=zarr_format, fill_value=values[1]
+        str(tmp_path),
+        shape=(7,),
+        chunks=(2,),
+        dtype=values.dtype,
+        zarr_format=zarr_format,
+        fill_value=values[1],
     )
     array[:4] = values
     found = reader.open_array(str(tmp_path), mode="r")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Many threads on one array: no update is lost, no half-written chunk is seen, and Python goes on meanwhile."""
+"""Many threads on one array: no update is lost, no half-written chunk is seen, and Python goes on."""
 
 from __future__ import annotations
 
@@ -149,11 +149,11 @@ def test_empty_chunks_appear_and_vanish(store: Any) -> None:
     assert not array[:].any()
 
 
-# ---- the GIL ------------------------------------------------------------------------------------------------------------
+# ---- the GIL -------------------------------------------------------------------------------------
 
 
 def turns_of_another_thread(call: Callable[[], object]) -> int:
-    """How often another thread runs during `call`, although nobody takes the GIL from a thread that holds it."""
+    """How often another thread runs during `call`, where nobody takes the GIL from a thread that holds it."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1000)
     turns, stop, pause = 0, False, threading.Event()
@@ -181,7 +181,9 @@ def big() -> tuple[zarrcore.Array, np.ndarray]:
     """100 MB that take some work to encode."""
     values = np.arange(25_000_000, dtype="i4").reshape(5000, 5000) // 3
     codec = {"name": "zstd", "configuration": {"level": 1, "checksum": True}}
-    array = zarrcore.create_array(MemoryStore(), shape=values.shape, chunks=(1000, 1000), dtype="i4", compressors=[codec])
+    array = zarrcore.create_array(
+        MemoryStore(), shape=values.shape, chunks=(1000, 1000), dtype="i4", compressors=[codec]
+    )
     array[...] = values
     return array, values
 

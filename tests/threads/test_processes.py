@@ -19,7 +19,9 @@ from zarrcore.testing.process import in_child
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-sanitized = pytest.mark.skipif("san" in os.environ.get("LD_PRELOAD", ""), reason="a sanitizer needs memory itself")
+sanitized = pytest.mark.skipif(
+    "san" in os.environ.get("LD_PRELOAD", ""), reason="a sanitizer needs memory itself"
+)
 
 VALUES = np.arange(4_000_000, dtype="i4").reshape(2000, 2000)
 
@@ -35,11 +37,13 @@ def read_in_child(array: zarrcore.Array) -> bool:
     return in_child(lambda: np.array_equal(array[...], VALUES))
 
 
-# ---- fork ---------------------------------------------------------------------------------------------------------------
+# ---- fork ----------------------------------------------------------------------------------------
 
 
 def test_child_of_a_process_that_has_read(array: zarrcore.Array) -> None:
-    assert np.array_equal(array.read(..., threads=4), VALUES)  # the pool has threads, the child has none of them
+    assert np.array_equal(
+        array.read(..., threads=4), VALUES
+    )  # the pool has threads, the child has none of them
     assert read_in_child(array)
     assert in_child(lambda: read_in_child(array))  # and a grandchild
     assert np.array_equal(array[...], VALUES)
@@ -95,7 +99,7 @@ def _with_alarm(check: object) -> bool:
     return check()
 
 
-# ---- threads and memory -----------------------------------------------------------------------------------------------
+# ---- threads and memory --------------------------------------------------------------------------
 
 
 def run(program: str, *arguments: str) -> dict:

@@ -183,7 +183,7 @@ cdef class NativeArray:
             raise errors.ChecksumError(reason, **place)
         if status == ZC_ERR_MEMORY:
             raise errors.ChunkMemoryError(reason or "out of memory", **place)
-        if status == ZC_ERR_ENCODE:
+        if status == ZC_ERR_ENCODE or (write and status in (ZC_ERR_ARGUMENT, ZC_ERR_OVERFLOW, ZC_ERR_UNSUPPORTED)):
             raise errors.ChunkEncodeError(reason, **place)
         raise errors.ChunkDecodeError(reason, **place)
 

@@ -38,7 +38,14 @@ cdef extern from "Python.h":
 from zarrcore._core.capi cimport *
 
 
-# One call of the C API: the session of the engine, and what is needed to come back from it.
+# What a handle keeps: the array, and, of one in local files, all that a call needs to get by without the GIL.
+ctypedef struct _Owner:
+    PyObject *native
+    bint is_local
+    zc_local local
+
+
+# A call on a store in Python: the session of the engine, and the thread state to come back to.
 cdef class _HandleSession(_Session):
     cdef void *gil
 
@@ -50,8 +57,24 @@ cdef int _raise_later(void *arg) except -1:
     raise error
 
 
+cdef int _schedule(object error) except -1:
+    Py_INCREF(error)
+    if Py_AddPendingCall(_raise_later, <void *>error) != 0:
+        Py_DECREF(error)
+    return 0
+
+
+cdef int _poll_signals(void *arg) noexcept with gil:
+    try:
+        PyErr_CheckSignals()
+    except BaseException as error:
+        _schedule(error)
+        return 1
+    return 0
+
+
 cdef zc_status _handle_open(zc_session *out, void *gil, zc_error *err) noexcept with gil:
-    cdef NativeArray native = <NativeArray>out.owner
+    cdef NativeArray native = <NativeArray>(<_Owner *>out.owner).native
     cdef _HandleSession session
     try:
         session = _HandleSession.__new__(_HandleSession)
@@ -68,8 +91,16 @@ cdef zc_status _handle_open(zc_session *out, void *gil, zc_error *err) noexcept 
 
 
 cdef zc_status _handle_begin(zc_session *out, zc_error *err) noexcept nogil:
-    cdef void *gil = zc_leave_gil()
-    cdef zc_status status = _handle_open(out, gil, err)
+    cdef _Owner *owner = <_Owner *>out.owner
+    cdef void *gil
+    cdef zc_status status
+    if owner.is_local:
+        out.local = owner.local
+        zc_store_local(&out.local, &out.store)
+        out.poll = _poll_signals
+        return ZC_OK
+    gil = zc_leave_gil()
+    status = _handle_open(out, gil, err)
     if status != ZC_OK:
         zc_enter_gil(gil)
     return status
@@ -87,9 +118,7 @@ cdef void *_handle_close(zc_session *done, zc_error *err) noexcept with gil:
         except Exception:         # its own str() failed: the message stays as it was
             pass
     elif session.error is not None:
-        Py_INCREF(session.error)
-        if Py_AddPendingCall(_raise_later, <void *>session.error) != 0:
-            Py_DECREF(session.error)
+        _schedule(session.error)
     Py_DECREF(session)
     done.self = NULL
     return gil
@@ -100,13 +129,14 @@ cdef void _handle_end(zc_session *session, zc_error *err) noexcept nogil:
         zc_enter_gil(_handle_close(session, err))
 
 
-cdef void _drop_owner(void *owner) noexcept with gil:
-    Py_DECREF(<object>owner)
+cdef void _drop_array(_Owner *owner) noexcept with gil:
+    Py_DECREF(<object>owner.native)
 
 
 cdef void _handle_destroy(void *owner) noexcept nogil:
-    if Py_IsInitialized():        # after the interpreter's end there is nothing left to free
-        _drop_owner(owner)
+    if Py_IsInitialized():        # after the interpreter's end the array is gone
+        _drop_array(<_Owner *>owner)
+    free(owner)
 
 
 cdef zc_backend _python_backend
@@ -117,9 +147,6 @@ _python_backend.destroy = _handle_destroy
 
 cdef zarrcore_array *_handle_from_python(void *object_) except NULL with gil:
     """A handle of a zarrcore.Array or a NativeArray."""
-    cdef NativeArray native
-    cdef zarrcore_array *handle
-    cdef bytes typestr, path
     if object_ == NULL:
         raise TypeError("expected a zarrcore.Array, got NULL")
     array = <object>object_
@@ -129,14 +156,33 @@ cdef zarrcore_array *_handle_from_python(void *object_) except NULL with gil:
         if engine is array:
             raise TypeError(f"expected a zarrcore.Array, got {type(array).__name__}")
         raise TypeError(f"{array!r}: the C API needs data types, codecs and chunk keys that have a native form")
-    native = <NativeArray>engine
-    typestr = native.dtype.str.encode()
-    path = native.path.encode("utf-8", "surrogateescape")
-    handle = zc_handle_new(&native.c, &_python_backend, <void *>native, writable, typestr, path)
+    return _new_handle(<NativeArray>engine, writable)
+
+
+cdef zarrcore_array *_new_handle(NativeArray native, bint writable) except NULL:
+    cdef bytes typestr = native.dtype.str.encode()
+    cdef bytes path = native.path.encode("utf-8", "surrogateescape")
+    cdef zarrcore_array *handle = NULL
+    cdef _Owner *owner = <_Owner *>malloc(sizeof(_Owner))
+    if owner != NULL:
+        memset(owner, 0, sizeof(_Owner))
+        owner.native = <PyObject *>native
+        owner.is_local = type(native.source) is LocalSource
+        if owner.is_local:
+            _set_local(<LocalSource>native.source, &owner.local)
+        handle = zc_handle_new(&native.c, &_python_backend, owner, writable, typestr, path)
     if handle == NULL:
+        free(owner)
         raise MemoryError
     Py_INCREF(native)
     return handle
+
+
+cdef int _set_local(LocalSource source, zc_local *out) except -1:
+    out.root = source.root
+    out.root_len = len(source.root)
+    out.sync = source.sync
+    return 0
 
 
 cdef zarrcore_api _api

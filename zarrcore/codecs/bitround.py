@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["BitRoundCodec"]
 
-_MANTISSA_BITS = {2: 10, 4: 23, 8: 52}
+# Bits of the mantissa of each floating-point type, by the bits of a number.
+_MANTISSA_BITS = {16: 10, 32: 23, 64: 52}
+_BFLOAT16_MANTISSA_BITS = 7
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,12 +30,14 @@ class BitRoundCodec(ArrayArrayCodec):
     Parameters
     ----------
     keepbits : int
-        Bits that are kept: of the mantissa of floating-point numbers, of integers from the highest bit that
-        is set.
+        Bits that are kept: of the mantissa of floating-point numbers, of integers, dates and durations from
+        the highest bit that is set.
 
     Notes
     -----
-    Decoding changes nothing: what was rounded away is lost.  Ties go to the even neighbour.
+    Decoding changes nothing: what was rounded away is lost.  Ties go to the even neighbour.  An integer whose
+    larger neighbour is no number of its type becomes the smaller one.  NaN, NaT and infinities stay as they
+    are.
     """
 
     name: ClassVar[str] = "bitround"
@@ -50,51 +54,88 @@ class BitRoundCodec(ArrayArrayCodec):
         return super().from_json(configuration)
 
     def resolve(self, spec: ArraySpec) -> Self:
-        if spec.item_size is None or spec.np_dtype.kind not in "iufc":
+        if spec.item_size is None or not (spec.np_dtype.kind in "iumM" or _float_layout(spec)):
             raise MetadataValidationError(
                 f"the bitround codec needs numbers, the data type is {spec.dtype!r}"
             )
         return self
 
     def encode(self, chunk: np.ndarray, spec: ArraySpec) -> np.ndarray:
-        native = np.ascontiguousarray(chunk, chunk.dtype.newbyteorder("="))
-        if native.dtype.kind in "iu":
-            return _round_integers(native, self.keepbits).astype(chunk.dtype, copy=False)
-        parts = native.view(native.real.dtype) if native.dtype.kind == "c" else native
-        return _round_floats(parts, self.keepbits).view(native.dtype).astype(chunk.dtype, copy=False)
+        if chunk.dtype.kind in "iumM":
+            native = np.array(chunk, chunk.dtype.newbyteorder("="), order="C")
+            kind = "u" if chunk.dtype.kind == "u" else "i"
+            rounded = _round_integers(native.view(f"{kind}{native.itemsize}"), self.keepbits)
+            rounded = rounded.view(native.dtype)
+            if native.dtype.kind in "mM":
+                rounded = np.where(np.isnat(native), native, rounded)
+            return rounded.astype(chunk.dtype, copy=False)
+        layout = _float_layout(spec)
+        assert layout is not None, "checked by resolve"
+        bits, mantissa = layout
+        swapped = not chunk.dtype.isnative
+        native = np.array(chunk, chunk.dtype.newbyteorder("=") if swapped else chunk.dtype, order="C")
+        words = native.reshape(-1).view(f"u{bits // 8}")
+        words[...] = _round_floats(words, mantissa, mantissa - self.keepbits)
+        return native.astype(chunk.dtype, copy=False)
 
     def decode(self, chunk: np.ndarray, spec: ArraySpec) -> np.ndarray:
         return chunk
 
 
-def _round_floats(values: np.ndarray, keepbits: int) -> np.ndarray:
+def _float_layout(spec: ArraySpec) -> tuple[int, int] | None:
+    """Bits of a floating-point number (or of a part of a complex one) and of its mantissa; None for others."""
+    from zarrcore.dtypes import bit_layout
+
+    layout = bit_layout(spec.dtype)
+    if layout is None or layout.bits not in _MANTISSA_BITS:
+        return None
+    name = str(getattr(spec.dtype, "_zarr_v3_name", ""))
+    if "bfloat16" in name:
+        return layout.bits, _BFLOAT16_MANTISSA_BITS
+    is_float = spec.np_dtype.kind in "fc" or "float" in name
+    return (layout.bits, _MANTISSA_BITS[layout.bits]) if is_float else None
+
+
+def _round_floats(words: np.ndarray, mantissa: int, drop: int) -> np.ndarray:
     """Round the mantissa, as bits: the carry goes into the exponent, which is the next larger number."""
-    drop = _MANTISSA_BITS[values.dtype.itemsize] - keepbits
     if drop <= 0:
-        return values
-    word = np.dtype(f"u{values.dtype.itemsize}").type
-    bits = values.view(word)
+        return words
+    word = words.dtype.type
     half = word((1 << (drop - 1)) - 1)
-    with np.errstate(over="ignore"):
-        rounded = bits + half + ((bits >> word(drop)) & word(1))
+    rounded = words + half + ((words >> word(drop)) & word(1))
     rounded &= ~word((1 << drop) - 1)
-    return np.where(np.isfinite(values), rounded, bits).view(values.dtype)
+    exponent = word((1 << (8 * words.itemsize - 1)) - (1 << mantissa))
+    return np.where(words & exponent == exponent, words, rounded)
 
 
 def _round_integers(values: np.ndarray, keepbits: int) -> np.ndarray:
     """Keep `keepbits` bits from the highest that is set; the sign stays apart."""
-    exact = values.astype(object)
-    rounded = [_round_integer(int(value), keepbits) for value in exact.ravel()]
-    info = np.iinfo(values.dtype)
-    flat = np.array([min(max(value, int(info.min)), int(info.max)) for value in rounded], dtype=values.dtype)
-    return flat.reshape(values.shape)
+    word = np.dtype(f"u{values.itemsize}").type
+    one, width = word(1), 8 * values.itemsize
+    negative = values < 0
+    words = values.view(word)
+    size = np.where(negative, ~words + one, words)
+    drop = np.maximum(_bit_length(size).astype("i8") - keepbits, 0)
+    shift = np.minimum(drop, width - 1).astype(word)
+    kept = np.where(drop < width, size >> shift, word(0))
+    down = kept << shift
+    half = np.where(shift > 0, one << (np.maximum(shift, one) - one), one)
+    rest = size - down
+    up = (rest > half) | ((rest == half) & (kept & one == one))
+    rounded = (kept + up.astype(word)) << shift
+    most = np.where(negative, one << word(width - 1), word(np.iinfo(values.dtype).max))
+    rounded = np.where((rounded < down) | (rounded > most) | (drop == width), down, rounded)
+    return np.where(negative, ~rounded + one, rounded).astype(word).view(values.dtype)
 
 
-def _round_integer(value: int, keepbits: int) -> int:
-    drop = abs(value).bit_length() - keepbits
-    if drop <= 0:
-        return value
-    step = 1 << drop
-    kept, rest = divmod(abs(value), step)
-    up = rest * 2 > step or (rest * 2 == step and kept % 2 == 1)
-    return (kept + up) * step * (1 if value >= 0 else -1)
+def _bit_length(words: np.ndarray) -> np.ndarray:
+    """Position of the highest bit that is set, from 1; 0 for zero."""
+    word = words.dtype.type
+    length = np.zeros(words.shape, "u1")
+    rest = words.copy()
+    for step in (32, 16, 8, 4, 2, 1):
+        if step < 8 * words.itemsize:
+            big = (rest >> word(step)) > 0
+            length += np.where(big, step, 0).astype("u1")
+            rest = np.where(big, rest >> word(step), rest)
+    return length + (rest > 0)

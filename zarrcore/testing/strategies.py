@@ -1,4 +1,4 @@
-"""Hypothesis strategies for arrays and what is done with them: shapes, chunks, data types, values, selections.
+"""Hypothesis strategies for arrays: shapes, chunks, data types, values, selections.
 
 They serve property tests of code that reads and writes Zarr arrays; hypothesis has to be installed::
 
@@ -49,7 +49,7 @@ _FLEXIBLE = ("S3", "U2", "V5", "M8[s]", "m8[10ms]")
 _STEPS = st.sampled_from((None, 1, 2, 3, -1, -2, -5, 7, 100))
 
 
-# ---- shapes -------------------------------------------------------------------------------------------------------
+# ---- shapes --------------------------------------------------------------------------------------
 
 
 def array_shapes(
@@ -125,7 +125,7 @@ def chunk_edges(draw: DrawFn, length: int, *, longest: int = 6) -> tuple[int, ..
     return tuple(edges)
 
 
-# ---- data types and values ----------------------------------------------------------------------------------------
+# ---- data types and values -----------------------------------------------------------------------
 
 
 def dtypes(*, zarr_format: int = 3, flexible: bool = True) -> SearchStrategy[np.dtype]:
@@ -183,7 +183,7 @@ def _cast(numbers: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return raw.view(dtype)[..., 0]
 
 
-# ---- selections ---------------------------------------------------------------------------------------------------
+# ---- selections ----------------------------------------------------------------------------------
 
 
 @st.composite
@@ -233,7 +233,7 @@ def basic_indices(draw: DrawFn, shape: Sequence[int], *, integers: bool = True) 
 
 @st.composite
 def orthogonal_indices(draw: DrawFn, shape: Sequence[int]) -> tuple[np.ndarray | slice, ...]:
-    """Orthogonal selections: for each dimension indices in any order, with duplicates and negative ones, or a slice.
+    """Orthogonal selections: for each dimension a slice, or indices in any order, also twice and negative.
 
     Parameters
     ----------
@@ -313,7 +313,7 @@ def block_indices(draw: DrawFn, grid_shape: Sequence[int]) -> tuple[int | slice,
     return tuple(entries)
 
 
-# ---- arrays -------------------------------------------------------------------------------------------------------
+# ---- arrays --------------------------------------------------------------------------------------
 
 
 @st.composite

@@ -1,0 +1,144 @@
+"""The ``conditional`` codec: other codecs, each applied to a chunk or not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from zarrcore._validate import at, describe, fail, integer
+from zarrcore.codecs.base import BytesBytesCodec, Codec, roomy
+from zarrcore.codecs.chain import IgnoredCodec, parse_codecs
+from zarrcore.errors import ChunkDecodeError, MetadataValidationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Self
+
+    from zarrcore.codecs.base import ArraySpec, Buffer
+
+    Decision = Callable[[Codec, Buffer, Buffer], bool]
+
+__all__ = ["DECISIONS", "ConditionalCodec"]
+
+_MOST_HEADER_BITS = 1 << 16
+
+
+def _nbytes(data: Buffer) -> int:
+    return memoryview(data).nbytes
+
+
+DECISIONS: dict[str, Decision] = {
+    "compress_if_smaller": lambda codec, data, encoded: _nbytes(encoded) < _nbytes(data),
+    "always_apply": lambda codec, data, encoded: True,
+    "never_apply": lambda codec, data, encoded: False,
+}
+"""The decisions that have names."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConditionalCodec(BytesBytesCodec):
+    """Codecs of which a header in each chunk says if they were used (codec ``conditional`` of the extensions).
+
+    Parameters
+    ----------
+    codecs : sequence of (Codec or dict or str)
+        The bytes -> bytes codecs.
+    header_bits : int, optional
+        Bits of the header, a multiple of 8, at least one for each codec.  Default: as few as there can be.
+    decision : str or callable
+        What decides for each codec when a chunk is written: a name of :data:`DECISIONS`, or a function of the
+        codec, the bytes before it and the bytes that it makes of them.  No part of the metadata.
+    """
+
+    name: ClassVar[str] = "conditional"
+    codecs: tuple[Codec, ...]
+    header_bits: int | None = None
+    decision: str | Decision = field(
+        default="compress_if_smaller", metadata={"runtime": True}, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        with at("codecs"):
+            codecs = parse_codecs(self.codecs)
+        for i, codec in enumerate(codecs):
+            if isinstance(codec, IgnoredCodec) or codec.kind != "bytes->bytes":
+                raise MetadataValidationError(
+                    f"expected a bytes->bytes codec, got {codec.name!r}"
+                    if not isinstance(codec, IgnoredCodec)
+                    else "expected a known bytes->bytes codec",
+                    where=f"codecs[{i}]",
+                )
+        object.__setattr__(self, "codecs", codecs)
+        if self.header_bits is not None:
+            bits = integer(self.header_bits, "header_bits", 0, _MOST_HEADER_BITS)
+            if bits % 8 or bits < len(codecs):
+                fail("header_bits", f"a multiple of 8 of at least {len(codecs)}", bits)
+        if not callable(self.decision) and self.decision not in DECISIONS:
+            raise MetadataValidationError(
+                f"expected one of {', '.join(DECISIONS)} or a function, got {describe(self.decision)}",
+                where="decision",
+            )
+
+    @classmethod
+    def from_json(cls, configuration: Any) -> Self:
+        if "codecs" not in configuration:
+            raise MetadataValidationError("is required and missing", where="codecs")
+        return super().from_json(configuration)
+
+    def to_json(self) -> dict[str, Any]:
+        configuration: dict[str, Any] = {"codecs": [codec.to_json() for codec in self.codecs]}
+        if self.header_bits is not None:
+            configuration["header_bits"] = self.header_bits
+        return {"name": self.name, "configuration": configuration}
+
+    def resolve(self, spec: ArraySpec) -> Self:
+        resolved = []
+        for i, codec in enumerate(self.codecs):
+            with at(f"configuration.codecs[{i}]"):
+                resolved.append(codec.resolve(spec))
+        return replace(self, codecs=tuple(resolved))
+
+    @property
+    def header_nbytes(self) -> int:
+        """Bytes of the header."""
+        return -(-len(self.codecs) // 8) if self.header_bits is None else self.header_bits // 8
+
+    def encode(self, data: Buffer, spec: ArraySpec | None = None) -> bytes:
+        decide = self.decision if callable(self.decision) else DECISIONS[self.decision]
+        mask = 0
+        for i, codec in enumerate(self._nested()):
+            encoded = codec.encode(data, spec)
+            if decide(codec, data, encoded):
+                data, mask = encoded, mask | 1 << i
+        return mask.to_bytes(self.header_nbytes, "little") + bytes(data)
+
+    def decode(self, data: Buffer, spec: ArraySpec | None = None, max_size: int | None = None) -> Buffer:
+        view = memoryview(data).cast("B")
+        if len(view) < self.header_nbytes:
+            raise ChunkDecodeError(
+                f"{len(view)} bytes cannot hold the header of {self.header_nbytes}", codec=self.name
+            )
+        mask = int.from_bytes(view[: self.header_nbytes], "little")
+        if mask >> len(self.codecs):
+            raise ChunkDecodeError(
+                f"the header {mask:#x} names more than {len(self.codecs)} codecs", codec=self.name
+            )
+        used = [codec for i, codec in enumerate(self._nested()) if mask >> i & 1]
+        limits = _limits(used, max_size)
+        found: Buffer = view[self.header_nbytes :]
+        for codec, limit in zip(reversed(used), reversed(limits), strict=True):
+            found = codec.decode(found, spec, limit)
+        return found
+
+    def _nested(self) -> list[BytesBytesCodec]:
+        return [codec for codec in self.codecs if isinstance(codec, BytesBytesCodec)]
+
+
+def _limits(codecs: list[BytesBytesCodec], most: int | None) -> list[int | None]:
+    """Most bytes that each codec is given to encode, if the first is given at most `most`."""
+    limits = []
+    for codec in codecs:
+        limits.append(most)
+        if most is not None:
+            most = codec.encoded_size(most) if codec.is_fixed_size else roomy(most) + (1 << 16)
+    return limits

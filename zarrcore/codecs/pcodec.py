@@ -1,0 +1,126 @@
+"""The ``pcodec`` codec: sequences of numbers, compressed losslessly by the package pcodec."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from zarrcore._validate import choice, fail, integer
+from zarrcore.codecs.base import ArrayBytesCodec
+from zarrcore.errors import ChunkDecodeError, MetadataValidationError, UnknownCodecError
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from zarrcore.codecs.base import ArraySpec, Buffer
+
+__all__ = ["PCodecCodec"]
+
+_DELTA_SPECS = ("auto", "none", "no_op", "try_consecutive", "try_lookback")
+_TYPES = frozenset(f"{kind}{size}" for kind in "iuf" for size in (2, 4, 8))
+_MOST_PER_PAGE = 1 << 24
+
+
+@dataclass(frozen=True, kw_only=True)
+class PCodecCodec(ArrayBytesCodec):
+    """Numbers of 16, 32 or 64 bits in the standalone format of pco.
+
+    Parameters
+    ----------
+    level : int
+        From 0, fast, to 12, small.
+    mode_spec : {"auto", "classic"}
+        Whether a common structure of the numbers, such as a common divisor, is looked for.
+    delta_spec : {"auto", "none", "no_op", "try_consecutive", "try_lookback"}
+        Which differences are taken; ``none`` is the older name of ``no_op``.
+    paging_spec : {"equal_pages_up_to"}
+        How the numbers are cut into pages.
+    delta_encoding_order : int, optional
+        How many times differences are taken, 0..7, with ``try_consecutive`` or ``auto``.
+    equal_pages_up_to : int
+        Most numbers in a page.
+
+    Notes
+    -----
+    The configuration and the bytes are those of ``numcodecs.pcodec``; the name is the one that zarrs gives it.
+    """
+
+    name: ClassVar[str] = "pcodec"
+    level: int = 8
+    mode_spec: str = "auto"
+    delta_spec: str = "auto"
+    paging_spec: str = "equal_pages_up_to"
+    delta_encoding_order: int | None = None
+    equal_pages_up_to: int = 262144
+
+    def __post_init__(self) -> None:
+        integer(self.level, "level", 0, 12)
+        choice(self.mode_spec, "mode_spec", ("auto", "classic"))
+        choice(self.delta_spec, "delta_spec", _DELTA_SPECS)
+        choice(self.paging_spec, "paging_spec", ("equal_pages_up_to",))
+        integer(self.equal_pages_up_to, "equal_pages_up_to", 1, _MOST_PER_PAGE)
+        if self.delta_encoding_order is not None:
+            integer(self.delta_encoding_order, "delta_encoding_order", 0, 7)
+            if self.delta_spec not in ("auto", "try_consecutive"):
+                fail(
+                    "delta_encoding_order", f"null with delta_spec {self.delta_spec}", self.delta_encoding_order
+                )
+
+    def resolve(self, spec: ArraySpec) -> Self:
+        if spec.item_size is None or _name(spec) not in _TYPES:
+            raise MetadataValidationError(
+                "the pcodec codec needs integers or floating-point numbers of 16, 32 or 64 bits, the data type "
+                f"is {spec.dtype!r}"
+            )
+        return self
+
+    def encode(self, chunk: np.ndarray, spec: ArraySpec) -> Buffer:
+        flat = np.ascontiguousarray(chunk, chunk.dtype.newbyteorder("=")).reshape(-1)
+        return _pcodec().standalone.simple_compress(flat, self._chunk_config())  # type: ignore[no-any-return]
+
+    def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
+        # Into memory of the chunk's size: no stream can make more of it.
+        out = np.empty(spec.size, spec.np_dtype.newbyteorder("="))
+        progress = _pcodec().standalone.simple_decompress_into(bytes(data), out)
+        if progress.n_processed != spec.size or not progress.finished:
+            raise ChunkDecodeError(
+                f"expected {spec.size} items, got {_items_said(progress, spec)}", codec=self.name
+            )
+        return out.astype(spec.np_dtype, copy=False).reshape(spec.shape)
+
+    def _chunk_config(self) -> Any:
+        pco = _pcodec()
+        deltas = {
+            "auto": pco.DeltaSpec.auto,
+            "none": pco.DeltaSpec.no_op,
+            "no_op": pco.DeltaSpec.no_op,
+            "try_consecutive": lambda: pco.DeltaSpec.try_consecutive(self.delta_encoding_order or 0),
+            "try_lookback": pco.DeltaSpec.try_lookback,
+        }
+        order_is_given = self.delta_encoding_order is not None
+        return pco.ChunkConfig(
+            compression_level=self.level,
+            delta_spec=deltas["try_consecutive" if order_is_given else self.delta_spec](),
+            mode_spec=pco.ModeSpec.auto() if self.mode_spec == "auto" else pco.ModeSpec.classic(),
+            paging_spec=pco.PagingSpec.equal_pages_up_to(self.equal_pages_up_to),
+        )
+
+
+def _name(spec: ArraySpec) -> str:
+    return f"{spec.np_dtype.kind}{spec.np_dtype.itemsize}"
+
+
+def _items_said(progress: Any, spec: ArraySpec) -> str:
+    return f"more than {spec.size}" if progress.n_processed >= spec.size else str(progress.n_processed)
+
+
+def _pcodec() -> Any:
+    try:
+        import pcodec
+    except ImportError as error:
+        raise UnknownCodecError(
+            "the codec 'pcodec' needs the package pcodec: pip install zarrcore[pcodec]"
+        ) from error
+    return pcodec

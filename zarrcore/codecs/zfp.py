@@ -1,0 +1,264 @@
+"""The ``zfp`` codec: arrays of numbers, compressed by the library zfp through the package zfpy."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from zarrcore._validate import choice, fail, integer, known_keys
+from zarrcore.codecs.base import ArrayBytesCodec
+from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, MetadataValidationError, UnknownCodecError
+
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Self
+
+    from zarrcore.codecs.base import ArraySpec, Buffer
+
+__all__ = ["ZfpCodec"]
+
+# The parameters that each mode requires.
+_MODES = {
+    "reversible": (),
+    "expert": ("minbits", "maxbits", "maxprec", "minexp"),
+    "fixed_accuracy": ("tolerance",),
+    "fixed_rate": ("rate",),
+    "fixed_precision": ("precision",),
+}
+
+_CARRIERS = {"i1": "i4", "u1": "i4", "i2": "i4", "u2": "i4", "f2": "f4", "u4": "i4", "u8": "i8"}
+_ZFP_TYPES = {"i4": 1, "i8": 2, "f4": 3, "f8": 4}
+_MAX_BITS = 16658  # of a block, zfp's own limit
+_MAX_DIMENSIONS = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class ZfpCodec(ArrayBytesCodec):
+    """Numbers in blocks of 4 to the power of the dimensions (codec ``zfp`` of the Zarr extensions).
+
+    Parameters
+    ----------
+    mode : {"reversible", "expert", "fixed_accuracy", "fixed_rate", "fixed_precision"}
+        How much is lost.
+    tolerance : float, optional
+        Largest absolute error (``fixed_accuracy``).
+    rate : float, optional
+        Bits that a number takes (``fixed_rate``).
+    precision : int, optional
+        Bits of each number that are kept (``fixed_precision``).
+    minbits, maxbits, maxprec, minexp : int, optional
+        The parameters of zfp's compressed stream (``expert``).
+
+    Notes
+    -----
+    The package zfpy is needed.  It has no expert mode: such chunks can be read, and written only if the
+    parameters are those of another mode.
+
+    Smaller types than zfp has are promoted as the specification says.  It does not say how uint32 and uint64
+    are; as other implementations do, the numbers are stored as signed ones, so that those which do not fit
+    are refused.
+    """
+
+    name: ClassVar[str] = "zfp"
+    mode: str
+    tolerance: float | None = None
+    rate: float | None = None
+    precision: int | None = None
+    minbits: int | None = None
+    maxbits: int | None = None
+    maxprec: int | None = None
+    minexp: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mode", choice(self.mode, "mode", _MODES))
+        given = {name for names in _MODES.values() for name in names if getattr(self, name) is not None}
+        for name in _MODES[self.mode]:
+            if name not in given:
+                raise MetadataValidationError(
+                    f"is required in the mode {self.mode!r} and missing", where=name
+                )
+            _CHECKS[name](getattr(self, name), name)
+        for name in sorted(given.difference(_MODES[self.mode])):
+            fail(name, f"no such member in the mode {self.mode!r}", getattr(self, name))
+        if self.mode == "expert" and self.minbits > self.maxbits:  # type: ignore[operator]
+            fail("minbits", f"at most maxbits, {self.maxbits}", self.minbits)
+
+    @classmethod
+    def from_json(cls, configuration: Any) -> Self:
+        if "mode" not in configuration:
+            raise MetadataValidationError("is required and missing", where="mode")
+        mode = choice(configuration["mode"], "mode", _MODES)
+        known_keys(configuration, ("mode", *_MODES[mode]))
+        for name in _MODES[mode]:
+            if configuration.get(name) is None:
+                raise MetadataValidationError(f"is required in the mode {mode!r} and missing", where=name)
+        return cls(**configuration)
+
+    def to_json(self) -> dict[str, Any]:
+        parameters = {name: getattr(self, name) for name in _MODES[self.mode]}
+        return {"name": self.name, "configuration": {"mode": self.mode, **parameters}}
+
+    def resolve(self, spec: ArraySpec) -> Self:
+        if _carrier(spec) is None:
+            raise MetadataValidationError(
+                f"the zfp codec needs integers or floating-point numbers, the data type is {spec.dtype!r}"
+            )
+        if spec.ndim > _MAX_DIMENSIONS:
+            raise MetadataValidationError(
+                f"the zfp codec takes at most {_MAX_DIMENSIONS} dimensions, a chunk has {spec.ndim}; "
+                "a reshape codec before it can join some"
+            )
+        return self
+
+    # --- chunks -------------------------------------------------------------------------------------------
+
+    def encode(self, chunk: np.ndarray, spec: ArraySpec) -> Buffer:
+        zfpy = _zfpy()
+        if not chunk.size:
+            return b""
+        numbers = np.ascontiguousarray(_promoted(chunk, spec).reshape(chunk.shape or (1,)))
+        if self.mode == "expert":
+            return self._encode_expert(numbers)
+        return zfpy.compress_numpy(numbers, write_header=False, **self._parameters())  # type: ignore[no-any-return]
+
+    def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
+        zfpy = _zfpy()
+        if not spec.size:
+            return np.empty(spec.shape, spec.np_dtype)
+        if not memoryview(data).nbytes:
+            raise ChunkDecodeError("no bytes for a chunk that has items", codec=self.name)
+        carrier = _carrier(spec)
+        assert carrier is not None, "checked by resolve"
+        shape = spec.shape or (1,)
+        # zfp reads where its stream sends it and knows no end, so the end is where no stream can send it.
+        room = bytes(data) + bytes(self._longest_stream(shape, np.dtype(carrier).itemsize))
+        if self.mode == "expert":
+            found = zfpy.decompress_numpy(_with_header(room, self._stream_mode(), shape, carrier))
+        else:
+            found = zfpy._decompress(room, _ZFP_TYPES[carrier], shape, **self._parameters())
+        return _demoted(found, spec).reshape(spec.shape)
+
+    def _parameters(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in _MODES[self.mode]}
+
+    def _longest_stream(self, shape: tuple[int, ...], item_size: int) -> int:
+        """More bytes than zfp can read for a chunk of `shape`, whatever they are."""
+        values = 4 ** len(shape)
+        blocks = math.prod(-(-length // 4) for length in shape)
+        bits = values * (8 * item_size + 3) + 8 * item_size + 128
+        if self.mode == "fixed_rate":
+            bits = max(bits, math.ceil(values * self.rate))  # type: ignore[operator]
+        elif self.mode == "expert":
+            bits = max(bits, self.minbits)  # type: ignore[type-var,assignment]
+        return blocks * bits // 8 + 64
+
+    def _stream_mode(self) -> int:
+        """The parameters of the stream in the form that zfp's header has for them."""
+        assert self.minbits is not None
+        assert self.maxbits is not None
+        assert self.maxprec is not None
+        assert self.minexp is not None
+        mode = self.minexp + 16495
+        for number, bits in ((self.maxprec - 1, 7), (self.maxbits - 1, 15), (self.minbits - 1, 15)):
+            mode = mode << bits | number
+        return mode << 12 | 0xFFF
+
+    def _encode_expert(self, numbers: np.ndarray) -> Buffer:
+        """Encode with the other mode that the parameters stand for, where there is one."""
+        plain = self.minbits == 1 and self.maxbits == _MAX_BITS
+        zfpy = _zfpy()
+        if plain and self.maxprec == 64 and self.minexp == -1075:
+            return zfpy.compress_numpy(numbers, write_header=False)  # type: ignore[no-any-return]
+        if plain and self.minexp == -1074:
+            return zfpy.compress_numpy(numbers, write_header=False, precision=self.maxprec)  # type: ignore[no-any-return]
+        if plain and self.maxprec == 64 and self.minexp is not None and self.minexp > -1074:
+            return zfpy.compress_numpy(numbers, write_header=False, tolerance=2.0**self.minexp)  # type: ignore[no-any-return]
+        raise ChunkEncodeError(
+            "the package zfpy cannot write the expert mode with these parameters, only read it",
+            codec=self.name,
+        )
+
+
+def _number(value: object, where: str, most: float = math.inf) -> None:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not is_number or not (0 < value <= most and math.isfinite(value)):  # type: ignore[operator]
+        fail(where, "a positive number" + (f" of at most {most:g}" if math.isfinite(most) else ""), value)
+
+
+_CHECKS: dict[str, Any] = {
+    "tolerance": _number,
+    "rate": lambda value, where: _number(value, where, 128),
+    "precision": lambda value, where: integer(value, where, 1, 64),
+    "minbits": lambda value, where: integer(value, where, 1, _MAX_BITS),
+    "maxbits": lambda value, where: integer(value, where, 1, _MAX_BITS),
+    "maxprec": lambda value, where: integer(value, where, 1, 64),
+    "minexp": lambda value, where: integer(value, where, -16494, 16272),
+}
+
+
+def _zfpy() -> ModuleType:
+    try:
+        import zfpy
+    except ImportError as error:
+        raise UnknownCodecError(
+            "the codec 'zfp' needs the package zfpy: pip install zarrcore[zfp]"
+        ) from error
+    return zfpy  # type: ignore[no-any-return]
+
+
+def _carrier(spec: ArraySpec) -> str | None:
+    """The type of zfp that stands in for the chunk's; None where there is none."""
+    dtype = spec.np_dtype
+    if spec.item_size is None:
+        return None
+    if dtype.kind in "mM":
+        return "i8"
+    if getattr(spec.dtype, "_zarr_v3_name", "") == "bfloat16":
+        return "f4"
+    name = f"{dtype.kind}{dtype.itemsize}"
+    return _CARRIERS.get(name, name if name in _ZFP_TYPES else None)
+
+
+def _promoted(chunk: np.ndarray, spec: ArraySpec) -> np.ndarray:
+    """The numbers in a type that zfp has."""
+    carrier = np.dtype(_carrier(spec))
+    kind, bits = chunk.dtype.kind, 8 * chunk.dtype.itemsize
+    if kind in "mM":
+        return chunk.astype(chunk.dtype.newbyteorder("="), copy=False).view(carrier)
+    if kind in "iu" and bits < 32:
+        offset = 1 << (bits - 1) if kind == "u" else 0
+        return (chunk.astype(carrier) - carrier.type(offset)) << carrier.type(31 - bits)
+    if kind == "u" and chunk.max() > np.iinfo(carrier).max:
+        raise ValueError(f"{chunk.max()} is more than the codec can store: {np.iinfo(carrier).max}")
+    return chunk.astype(carrier, copy=False)
+
+
+def _demoted(found: np.ndarray, spec: ArraySpec) -> np.ndarray:
+    """The numbers in the chunk's type again."""
+    dtype = spec.np_dtype
+    kind, bits = dtype.kind, 8 * dtype.itemsize
+    if kind in "mM":
+        return found.view(dtype.newbyteorder("=")).astype(dtype, copy=False)
+    if kind in "iu" and bits < 32:
+        offset = 1 << (bits - 1) if kind == "u" else 0
+        limits = np.iinfo(dtype)
+        found = np.clip((found >> found.dtype.type(31 - bits)) + offset, limits.min, limits.max)
+    elif kind == "u":
+        found = np.maximum(found, 0)
+    return found.astype(dtype, copy=False)
+
+
+def _with_header(stream: bytes, mode: int, shape: tuple[int, ...], carrier: str) -> bytes:
+    """The stream behind the header that zfp writes before streams which describe themselves."""
+    field, bits = 0, {1: 48, 2: 24, 3: 16, 4: 12}[len(shape)]
+    for length in shape:
+        if length > 1 << bits:
+            raise ChunkDecodeError(f"a length of {length} is more than zfp can read", codec=ZfpCodec.name)
+        field = field << bits | (length - 1)
+    field = (field << 2 | (len(shape) - 1)) << 2 | (_ZFP_TYPES[carrier] - 1)
+    header = int.from_bytes(b"zfp\x05", "little") | field << 32 | mode << 84
+    whole = int.from_bytes(stream, "little") << 148 | header
+    return whole.to_bytes(len(stream) + 19, "little")
