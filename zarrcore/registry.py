@@ -210,7 +210,13 @@ _BUILT_IN: tuple[tuple[Registry[Any], str, dict[str, str]], ...] = (
             "numcodecs.zstd": "numcodecs:Zstd",
             "bitround": "bitround:BitRoundCodec",
             "cast_value": "cast_value:CastValue",
+            "conditional": "conditional:ConditionalCodec",
+            "n5_default": "n5:N5DefaultCodec",
+            "pcodec": "pcodec:PCodecCodec",
+            "reshape": "reshape:ReshapeCodec",
             "scale_offset": "scale_offset:ScaleOffset",
+            "zarrcore.lz4block": "n5:LZ4BlockCodec",
+            "zfp": "zfp:ZfpCodec",
         },
     ),
     (
@@ -243,7 +249,14 @@ _BUILT_IN: tuple[tuple[Registry[Any], str, dict[str, str]], ...] = (
     (
         key_encoding_registry,
         "zarrcore.",
-        {"default": "keys:DefaultChunkKeyEncoding", "v2": "keys:V2ChunkKeyEncoding"},
+        {
+            "default": "keys:DefaultChunkKeyEncoding",
+            "v2": "keys:V2ChunkKeyEncoding",
+            "suffix": "keys:SuffixChunkKeyEncoding",
+            "fanout": "keys:FanoutChunkKeyEncoding",
+            "zarrs.default_suffix": "keys:DefaultSuffixChunkKeyEncoding",
+            "zarrcore.n5": "keys:N5ChunkKeyEncoding",
+        },
     ),
 )
 

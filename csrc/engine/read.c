@@ -20,6 +20,7 @@
 /* ---- one chunk without shards ----------------------------------------------------------------- */
 
 typedef struct chunk_job {
+    const zc_scope *scope;
     const zc_chain *chain;
     const int64_t *stored;           /* shape in stored order */
     const zc_part *part;             /* in stored order */
@@ -93,24 +94,63 @@ static int64_t chunk_count(const chunk_job *job)
     return (int64_t)(job->decoded / job->chain->item.size);
 }
 
+/* The pieces of a region, from element `first` to element `last`. */
+typedef struct piece_range {
+    const chunk_job *job;
+    const pieces *p;
+    int64_t first, last;
+    bool all;                        /* every piece is wanted */
+} piece_range;
+
+static zc_status read_piece_number(const piece_range *r, const chunk_job *job, size_t number, uint8_t *buffer)
+{
+    const int64_t at = r->first + (int64_t)number * r->p->length;
+    const int64_t n = r->p->length <= r->last - at ? r->p->length : r->last - at + 1;
+
+    if (!r->all && !zc_part_touches(job->part, job->stored, at, n)) {
+        return ZC_OK;
+    }
+    return read_piece(job, r->p, job->part, at, n, buffer);
+}
+
+static zc_status piece_task(void *arg, size_t number, zc_workspace *ws, zc_error *err)
+{
+    const piece_range *r = arg;
+    chunk_job job = *r->job;
+    uint8_t *buffer = zc_scratch_push(ws, (size_t)r->p->length * job.chain->item.size, err);
+
+    if (buffer == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    job.ws = ws;
+    job.err = err;
+    const zc_status status = read_piece_number(r, &job, number, buffer);
+    zc_scratch_pop(ws);
+    return status;
+}
+
+#define SPLIT_MIN 8          /* pieces of a chunk that are worth sharing among threads */
+
 static zc_status region_pieces(const chunk_job *job, const pieces *p, uint8_t *buffer)
 {
-    const bool all = zc_part_covers(job->part, job->stored);
+    piece_range r = {.job = job, .p = p, .all = zc_part_covers(job->part, job->stored)};
+    const zc_call *call = job->scope->call;
     zc_status status = ZC_OK;
-    int64_t at, last;
 
-    part_extent(job, &at, &last);
+    part_extent(job, &r.first, &r.last);
     if (p->blocked) {
-        const int64_t end = last - last % p->length + p->length, total = chunk_count(job);
-        at -= at % p->length;
-        last = (end < total ? end : total) - 1;
+        const int64_t end = r.last - r.last % p->length + p->length, total = chunk_count(job);
+        r.first -= r.first % p->length;
+        r.last = (end < total ? end : total) - 1;
     }
-    while (at <= last && status == ZC_OK) {
-        const int64_t n = p->length <= last - at ? p->length : last - at + 1;
-        if (all || zc_part_touches(job->part, job->stored, at, n)) {
-            status = read_piece(job, p, job->part, at, n, buffer);
-        }
-        at += n;
+    const size_t n = (size_t)((r.last - r.first) / p->length + 1);
+    if (job->scope->split && r.all && n >= SPLIT_MIN) {
+        const zc_run run = {.task = piece_task, .job = &r, .n_items = n, .threads = call->threads,
+                            .poll = call->poll, .poll_arg = call->poll_arg};
+        return zc_pool_run(&run, NULL, job->err);
+    }
+    for (size_t number = 0; number < n && status == ZC_OK; number++) {
+        status = read_piece_number(&r, job, number, buffer);
     }
     return status;
 }
@@ -167,6 +207,39 @@ static zc_status read_pieces(const chunk_job *job, size_t block, bool blocked, f
     return status;
 }
 
+/* Do rows of the chunk become rows of the memory?  If not, a piece would touch each of many cache lines of the
+ * memory for a few bytes only, and it is better to place the whole chunk at once, block by block. */
+static bool keeps_rows(const chunk_job *job)
+{
+    const zc_part *part = job->part;
+    int64_t row = INT64_MAX, least = INT64_MAX;
+
+    for (int d = 0; d < part->ndim && part->points == NULL; d++) {
+        const int64_t stride = part->axis[d].stride < 0 ? -part->axis[d].stride : part->axis[d].stride;
+        if (part->axis[d].count > 1) {
+            row = stride;            /* of the last dimension that has a length */
+            least = stride < least ? stride : least;
+        }
+    }
+    return row <= least;
+}
+
+/* Fetch all of the chunk, then place it. */
+static zc_status read_at_once(const chunk_job *job, fetch_piece fetch, const void *source)
+{
+    uint8_t *buffer = zc_scratch_push(job->ws, job->decoded, job->err);
+
+    if (buffer == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    zc_status status = fetch(source, job, 0, job->decoded, buffer);
+    if (status == ZC_OK) {
+        status = scatter_all(job, buffer);
+    }
+    zc_scratch_pop(job->ws);
+    return status;
+}
+
 typedef struct raw_source {
     const zc_value *value;
     uint64_t offset;
@@ -196,10 +269,14 @@ static zc_status read_raw(const chunk_job *job, const zc_value *value, uint64_t 
     if (value->data != NULL) {
         return scatter_all(job, value->data + offset);
     }
-    if (!swaps(item) && zc_part_is_chunk_image(job->part, job->stored, item->size)) {
+    if (!swaps(item) && !job->scope->split && zc_part_is_chunk_image(job->part, job->stored, item->size)) {
         return zc_value_read(value, offset, job->part->memory, job->decoded, job->err);
     }
-    const size_t piece = zc_part_covers(job->part, job->stored) ? PIECE : SMALL_PIECE;
+    const bool all = zc_part_covers(job->part, job->stored);
+    if (all && !keeps_rows(job)) {
+        return read_at_once(job, fetch_raw, &source);
+    }
+    const size_t piece = all ? PIECE : SMALL_PIECE;
     return read_pieces(job, job->decoded < piece ? job->decoded : piece, false, fetch_raw, &source);
 }
 
@@ -218,50 +295,60 @@ static zc_status fetch_blocks(const void *source, const chunk_job *job, size_t o
                                           job->err);
 }
 
+static zc_status fetch_all(const void *source, const chunk_job *job, size_t offset, size_t nbytes, uint8_t *dst)
+{
+    const block_source *from = source;
+
+    (void)offset;
+    return zc_codec_decode_exact(from->codec, job->ws, from->data, from->n, dst, nbytes, job->err);
+}
+
+/* The memory has the layout of the chunk: decode straight into it. */
+static zc_status decode_in_place(const chunk_job *job, const block_source *source)
+{
+    const zc_item *item = &job->chain->item;
+    char *memory = job->part->memory;
+    const zc_status status = fetch_all(source, job, 0, job->decoded, (uint8_t *)memory);
+
+    if (status == ZC_OK && swaps(item)) {
+        zc_items_copy(job->decoded / item->size, memory, memory, item);
+    }
+    return status;
+}
+
+static zc_status read_stripped(const chunk_job *job, const zc_codec *codec, const uint8_t *data, size_t n)
+{
+    zc_status status = codec->cls->strip(codec, data, n, &data, &n, job->err);
+
+    if (status == ZC_OK) {
+        status = zc_chain_check_size(n, job->decoded, job->err);
+    }
+    return status == ZC_OK ? scatter_all(job, data) : status;
+}
+
 /* Undo the innermost stage and place the elements. */
 static zc_status read_innermost(const chunk_job *job, const uint8_t *data, size_t n)
 {
-    const zc_item *item = &job->chain->item;
+    const size_t itemsize = job->chain->item.size;
     const zc_codec *codec = &job->chain->stages[0];
-    const zc_codec_class *cls = codec->cls;
-    zc_status status;
+    const block_source source = {codec, data, n};
+    const bool image = zc_part_is_chunk_image(job->part, job->stored, itemsize);
+    size_t block = 0;
 
-    if (cls->strip != NULL) {
-        status = cls->strip(codec, data, n, &data, &n, job->err);
-        if (status == ZC_OK) {
-            status = zc_chain_check_size(n, job->decoded, job->err);
-        }
-        return status == ZC_OK ? scatter_all(job, data) : status;
+    if (codec->cls->strip != NULL) {
+        return read_stripped(job, codec, data, n);
     }
-    if (zc_part_is_chunk_image(job->part, job->stored, item->size)) {
-        status = zc_codec_decode_exact(codec, job->ws, data, n, (uint8_t *)job->part->memory, job->decoded,
-                                       job->err);
-        if (status == ZC_OK && swaps(item)) {
-            zc_items_copy(job->decoded / item->size, job->part->memory, job->part->memory, item);
-        }
-        return status;
-    }
-    if (cls->open_blocks != NULL) {
-        const block_source source = {codec, data, n};
-        size_t block = 0;
-        status = cls->open_blocks(codec, data, n, job->decoded, &block, job->err);
+    if (codec->cls->open_blocks != NULL && (!image || job->scope->split)) {
+        const zc_status status = codec->cls->open_blocks(codec, data, n, job->decoded, &block, job->err);
         if (status != ZC_OK) {
             return status;
         }
-        if (block < job->decoded && block % item->size == 0) {
+        const bool at_once = zc_part_covers(job->part, job->stored) && !keeps_rows(job);
+        if (block < job->decoded && block % itemsize == 0 && !at_once) {
             return read_pieces(job, block, true, fetch_blocks, &source);
         }
     }
-    uint8_t *buffer = zc_scratch_push(job->ws, job->decoded, job->err);
-    if (buffer == NULL) {
-        return ZC_ERR_MEMORY;
-    }
-    status = zc_codec_decode_exact(codec, job->ws, data, n, buffer, job->decoded, job->err);
-    if (status == ZC_OK) {
-        status = scatter_all(job, buffer);
-    }
-    zc_scratch_pop(job->ws);
-    return status;
+    return image ? decode_in_place(job, &source) : read_at_once(job, fetch_all, &source);
 }
 
 /* The value went through bytes -> bytes codecs. */
@@ -299,7 +386,7 @@ zc_status zc_chunk_read(const zc_scope *scope, const zc_chain *chain, const int6
 {
     int64_t stored[ZC_MAX_DIMS];
     zc_part permuted;
-    chunk_job job = {chain, stored, part, 0, ws, err};
+    chunk_job job = {scope, chain, stored, part, 0, ws, err};
 
     if (!zc_chain_decoded_size(chain, part->ndim, shape, &job.decoded)) {
         return zc_fail(err, ZC_ERR_OVERFLOW, "the chunk does not fit into memory");

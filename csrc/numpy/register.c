@@ -179,6 +179,39 @@ static int promote_integers(PyObject *ufunc, PyArray_DTypeMeta *const op[], PyAr
     return 0;
 }
 
+static int promote_to(PyArray_DTypeMeta *const chosen[3], PyArray_DTypeMeta *promoted[])
+{
+    for (int i = 0; i < 3; i++) {
+        Py_INCREF(chosen[i]);
+        promoted[i] = chosen[i];
+    }
+    return 0;
+}
+
+/* The initial value may be any integer that fits. */
+static int promote_crc32c(PyObject *ufunc, PyArray_DTypeMeta *const op[], PyArray_DTypeMeta *const signature[],
+                          PyArray_DTypeMeta *promoted[])
+{
+    PyArray_DTypeMeta *const u4 = &PyArray_UInt32DType;
+
+    (void)ufunc, (void)signature;
+    if (op[1] == u4) {
+        PyErr_Format(PyExc_TypeError, "no checksum of items of %R", (PyObject *)op[0]);
+        return -1;
+    }
+    return promote_to((PyArray_DTypeMeta *const[]){op[0], u4, u4}, promoted);
+}
+
+/* So may the item size. */
+static int promote_shuffle(PyObject *ufunc, PyArray_DTypeMeta *const op[], PyArray_DTypeMeta *const signature[],
+                           PyArray_DTypeMeta *promoted[])
+{
+    PyArray_DTypeMeta *const byte = &PyArray_UByteDType;
+
+    (void)ufunc, (void)op, (void)signature;
+    return promote_to((PyArray_DTypeMeta *const[]){byte, &PyArray_IntpDType, byte}, promoted);
+}
+
 /* ---- registration ---------------------------------------------------------------------------- */
 
 /* A ufunc without loops as yet; signature NULL: element-wise. */
@@ -291,12 +324,11 @@ static void fill_type_lists(type_lists *t)
     t->int64s[1] = &PyArray_UInt64DType;
 }
 
-/* Accept any integers as inputs. */
-static int add_promoter(PyObject *ufunc)
+/* Ask `promote` where the first input is of that type (&PyArrayDescr_Type: any) and the second an integer. */
+static int add_promoter(PyObject *ufunc, void *first, PyArrayMethod_PromoterFunction *promote)
 {
-    PyObject *const integer = (PyObject *)&PyArray_IntAbstractDType;
-    PyObject *const capsule = PyCapsule_New((void *)promote_integers, "numpy._ufunc_promoter", NULL);
-    PyObject *const pattern = PyTuple_Pack(3, integer, integer, Py_None);
+    PyObject *const capsule = PyCapsule_New((void *)promote, "numpy._ufunc_promoter", NULL);
+    PyObject *const pattern = PyTuple_Pack(3, (PyObject *)first, (PyObject *)&PyArray_IntAbstractDType, Py_None);
     int status = -1;
 
     if (capsule != NULL && pattern != NULL) {
@@ -329,6 +361,7 @@ static int register_bytes(PyObject *names, const type_lists *t)
     return byteswap == NULL || checksum == NULL || bits == NULL || values == NULL ||
            add_loops(byteswap, &swap, t->all, (operands){{NULL}}) < 0 ||
            add_loops(checksum, &crc, t->all, (operands){{NULL, u4, u4}}) < 0 ||
+           add_promoter(checksum, &PyArrayDescr_Type, promote_crc32c) < 0 ||
            add_loops(bits, &equals, t->all, (operands){{NULL, NULL, flag}}) < 0 ||
            add_loops(values, &equal_floats, t->floats, (operands){{NULL, NULL, flag}}) < 0 ? -1 : 0;
 }
@@ -354,7 +387,9 @@ static int register_filters(PyObject *names, const type_lists *t)
            add_loops(encode, &encode_floats, t->delta_floats, (operands){{NULL}}) < 0 ||
            add_loops(decode, &decode_ints, t->ints, (operands){{NULL}}) < 0 ||
            add_loops(decode, &decode_floats, t->delta_floats, (operands){{NULL}}) < 0 ||
-           add_loop(shuffle, &together, bytes) < 0 || add_loop(unshuffle, &apart, bytes) < 0 ? -1 : 0;
+           add_loop(shuffle, &together, bytes) < 0 || add_loop(unshuffle, &apart, bytes) < 0 ||
+           add_promoter(shuffle, &PyArray_UByteDType, promote_shuffle) < 0 ||
+           add_promoter(unshuffle, &PyArray_UByteDType, promote_shuffle) < 0 ? -1 : 0;
 }
 
 static int register_morton(PyObject *names, const type_lists *t)
@@ -370,7 +405,8 @@ static int register_morton(PyObject *names, const type_lists *t)
     return encode == NULL || decode == NULL ||
            add_loops(encode, &to_code, t->int64s, (operands){{NULL}}) < 0 ||
            add_loops(decode, &to_position, t->int64s, (operands){{NULL}}) < 0 ||
-           add_promoter(encode) < 0 || add_promoter(decode) < 0 ? -1 : 0;
+           add_promoter(encode, &PyArray_IntAbstractDType, promote_integers) < 0 ||
+           add_promoter(decode, &PyArray_IntAbstractDType, promote_integers) < 0 ? -1 : 0;
 }
 
 /* Two loops, for int64 and uint64, with NumPy's usual conversion of arguments. */

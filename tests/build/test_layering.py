@@ -20,7 +20,7 @@ LAYERS = [
     {"_version", "errors", "_validate", "include_dir"},
     {"config", "_core"},
     {"registry"},
-    {"dtypes", "codecs", "grids", "keys", "kernels"},
+    {"dtypes", "codecs", "grids", "keys", "kernels", "transformers"},
     {"metadata", "storage", "indexing", "projection", "pipeline"},
     {"hierarchy", "node_documents"},
     {"arrays", "attributes", "info"},

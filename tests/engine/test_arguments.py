@@ -18,7 +18,7 @@ INDEX = Chain(8)
 
 def array(**changes: Any) -> NativeArray:
     options = {"shape": (4, 6), "chunks": (2, 3), "chain": PLAIN, "dtype": "i4", "path": "a", **changes}
-    return NativeArray(options.pop("source", MemorySource({})), options.pop("prefix", None), **options)
+    return NativeArray(options.pop("source", MemorySource({})), options.pop("prefix", ""), **options)
 
 
 # ---- threads -------------------------------------------------------------------------------------
@@ -267,7 +267,7 @@ def test_nothing_selected() -> None:
     """Empty selections touch no store."""
     one = array(source=StoreSource(None, int))
     one.read([(0, 1, 0), (0, 1, 6)], np.zeros((0, 6), "i4"))
-    one.write([(4, 1, 0), (9, 1, 6)], np.zeros((0, 6), "i4")) if False else None
+    one.write([(0, 1, 4), np.zeros(0, int)], np.zeros((4, 0), "i4"))
     one.read_points([np.zeros(0, int)] * 2, np.zeros(0, "i4"))
     one.write_points([np.zeros(0, int)] * 2, np.zeros(0, "i4"))
     assert one.get((slice(2, 2), slice(None))).shape == (0, 6)

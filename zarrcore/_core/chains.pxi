@@ -184,38 +184,42 @@ cdef object _codec_error(zc_status status, const zc_error *err, str where):
     return errors.ChunkDecodeError(reason, codec=where)
 
 
-cdef object _run_codec(str name, dict config, object data, Py_ssize_t max_size, bint decode):
-    cdef zc_codec codec
+cdef int _encoded_bound(zc_codec *codec, str name, size_t n, size_t *bound) except -1:
+    """The most bytes that the encoding of n bytes can take."""
+    if n > codec.cls.max_decoded or not codec.cls.bound(codec, n, bound):
+        raise errors.ChunkEncodeError(f"cannot encode {n} bytes at once", codec=name)
+    return 0
+
+
+cdef Py_ssize_t _run_codec(zc_codec *codec, str name, const uint8_t[::1] data, uint8_t *dst, size_t cap,
+                           bint decode) except -1:
+    """Encode (cap is at least the bound) or decode to dst; how many bytes these are."""
     cdef zc_error err
     cdef zc_workspace *ws
-    cdef size_t cap = 0, written = 0
+    cdef size_t written = 0
     cdef zc_status status = ZC_OK
-    cdef bytes out
-    cdef uint8_t *dst
-    cdef const uint8_t[::1] view = _flat_bytes(data)
-    cdef size_t n = view.shape[0]
-    cdef const uint8_t *src = &view[0] if n else <const uint8_t *>b""
+    cdef size_t n = data.shape[0]
+    cdef const uint8_t *src = &data[0] if n else <const uint8_t *>b""
 
-    _configure(&codec, name, config)
     zc_error_clear(&err)
-    if decode:
-        cap = max_size
-    elif n > codec.cls.max_decoded or not codec.cls.bound(&codec, n, &cap):
-        raise errors.ChunkEncodeError(f"cannot encode {n} bytes at once", codec=name)
-    out = PyBytes_FromStringAndSize(NULL, cap)
-    dst = <uint8_t *>PyBytes_AS_STRING(out)
     with nogil:
         ws = zc_pool_borrow(&err)
         if ws == NULL:
             status = ZC_ERR_MEMORY
         else:
             if decode:
-                status = codec.cls.decode(&codec, ws, src, n, dst, cap, &written, &err)
+                status = codec.cls.decode(codec, ws, src, n, dst, cap, &written, &err)
             else:
-                status = codec.cls.encode(&codec, ws, src, n, dst, cap, &written, &err)
+                status = codec.cls.encode(codec, ws, src, n, dst, cap, &written, &err)
             zc_pool_release(ws)
     if status != ZC_OK:
         raise _codec_error(status, &err, name)
+    return written
+
+
+cdef bytes _run_codec_to_bytes(zc_codec *codec, str name, const uint8_t[::1] data, size_t cap, bint decode):
+    cdef bytes out = PyBytes_FromStringAndSize(NULL, cap)
+    cdef size_t written = _run_codec(codec, name, data, <uint8_t *>PyBytes_AS_STRING(out), cap, decode)
     return out if written == cap else out[:written]
 
 
@@ -245,7 +249,12 @@ def encode_bytes(str name not None, config, data) -> bytes:
     -----
     Releases the GIL; any number of threads may call it at once.
     """
-    return _run_codec(name, dict(config), data, 0, False)
+    cdef zc_codec codec
+    cdef size_t bound = 0
+    cdef const uint8_t[::1] view = _flat_bytes(data)
+    _configure(&codec, name, dict(config))
+    _encoded_bound(&codec, name, view.shape[0], &bound)
+    return _run_codec_to_bytes(&codec, name, view, bound, False)
 
 
 def decode_bytes(str name not None, config, data, max_size) -> bytes:
@@ -262,4 +271,51 @@ def decode_bytes(str name not None, config, data, max_size) -> bytes:
     """
     if max_size < 0:
         raise ValueError(f"max_size: expected 0 or more, got {max_size}")
-    return _run_codec(name, dict(config), data, max_size, True)
+    cdef zc_codec codec
+    _configure(&codec, name, dict(config))
+    return _run_codec_to_bytes(&codec, name, _flat_bytes(data), max_size, True)
+
+
+def encode_into(str name not None, config, data, uint8_t[::1] out not None) -> int:
+    """As :func:`encode_bytes`, into the beginning of `out`, which is unchanged or spoilt on failure.
+
+    Returns
+    -------
+    int
+        How many bytes were written.
+
+    Raises
+    ------
+    ValueError
+        If `out` is too small.
+    """
+    cdef zc_codec codec
+    cdef size_t bound = 0
+    cdef size_t cap = out.shape[0]
+    cdef const uint8_t[::1] view = _flat_bytes(data)
+    cdef bytes encoded
+    _configure(&codec, name, dict(config))
+    _encoded_bound(&codec, name, view.shape[0], &bound)
+    if cap >= bound and cap > 0:
+        return _run_codec(&codec, name, view, &out[0], cap, False)
+    encoded = _run_codec_to_bytes(&codec, name, view, bound, False)
+    if PyBytes_GET_SIZE(encoded) > out.shape[0]:
+        raise ValueError(f"out: {name} needs {len(encoded)} bytes, there are {out.shape[0]}")
+    if encoded:
+        memcpy(&out[0], PyBytes_AS_STRING(encoded), PyBytes_GET_SIZE(encoded))
+    return PyBytes_GET_SIZE(encoded)
+
+
+def decode_into(str name not None, config, data, uint8_t[::1] out not None) -> int:
+    """As :func:`decode_bytes`, into the beginning of `out`, which may be spoilt on failure.
+
+    Returns
+    -------
+    int
+        How many bytes were written.
+    """
+    cdef zc_codec codec
+    cdef uint8_t spare
+    cdef size_t cap = out.shape[0]
+    _configure(&codec, name, dict(config))
+    return _run_codec(&codec, name, _flat_bytes(data), &out[0] if cap else &spare, cap, True)

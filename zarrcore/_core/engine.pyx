@@ -54,7 +54,8 @@ def available_cpus() -> int:
     return zc_pool_cpus()
 
 
-# One module, so that there is one thread pool; in four parts, so that each can be read.
+# One module, so that there is one thread pool; in parts, so that each can be read.
+include "parallel.pxi"
 include "chains.pxi"
 include "sources.pxi"
 include "arrays.pxi"

@@ -2,6 +2,7 @@
 """The flat kernels of csrc/kernels, on buffers and ndarrays whose types zarrcore.kernels has checked.
 
 Every function releases the GIL from GIL_MIN_NBYTES on and keeps no state: any number of threads may call it.
+The ufuncs of csrc/numpy are in this module under their names.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
@@ -61,6 +62,23 @@ cdef extern from "kernels/shard_index.h" nogil:
     zc_status zc_shard_index_unpack(const uint8_t *src, size_t n, bint big_endian, uint64_t shard_nbytes,
                                     zc_extent *out, zc_error *err)
     void zc_shard_index_pack(const zc_extent *src, size_t n, bint big_endian, uint8_t *out)
+
+
+cdef extern from "kernels/bits.h" nogil:
+    ctypedef struct zc_bit_field:
+        uint32_t size
+        uint32_t first
+        uint32_t width
+        bint is_signed
+    void zc_pack_flags(uint8_t *dst, const uint8_t *src, size_t n, bint high_first)
+    void zc_unpack_flags(uint8_t *dst, const uint8_t *src, size_t n, bint high_first)
+    void zc_pack_bits(uint8_t *dst, const void *src, size_t n, const zc_bit_field *field)
+    void zc_unpack_bits(void *dst, const uint8_t *src, size_t n, const zc_bit_field *field)
+
+cdef extern from "numpy/register.h":
+    int zc_register_ufuncs(object names) except -1
+
+zc_register_ufuncs(globals())
 
 
 cdef enum:
@@ -295,3 +313,62 @@ def shard_index_unpack(const uint8_t[::1] data, bint big_endian, uint64_t shard_
     if status != ZC_OK:
         raise ValueError(error.message.decode())
     return out
+
+
+# ---- bits ------------------------------------------------------------------------------------------
+
+
+def pack_flags(const uint8_t[::1] src, uint8_t[::1] dst, bint high_first):
+    """One bit for each byte of src, set unless it is 0."""
+    cdef size_t n = <size_t>src.shape[0]
+    if <size_t>dst.shape[0] != n // 8 + (n % 8 != 0):
+        raise ValueError("dst has another size than the packed flags")
+    if n == 0:
+        return
+    with nogil:
+        zc_pack_flags(&dst[0], &src[0], n, high_first)
+
+
+def unpack_flags(const uint8_t[::1] src, uint8_t[::1] dst, bint high_first):
+    """One byte, 0 or 1, for each of the first bits of src."""
+    cdef size_t n = <size_t>dst.shape[0]
+    if <size_t>src.shape[0] != n // 8 + (n % 8 != 0):
+        raise ValueError("src has another size than the packed flags")
+    if n == 0:
+        return
+    with nogil:
+        zc_unpack_flags(&dst[0], &src[0], n, high_first)
+
+
+cdef size_t packed_integers(const zc_bit_field *field, size_t integers, size_t packed) except? 0:
+    """How many integers make up these bytes; checks that their packed form has the other size."""
+    cdef size_t n
+    if field.size not in (1, 2, 4, 8) or field.width < 1 or field.width > 64 or field.first > 63:
+        raise ValueError("no such bits")
+    if field.first + field.width > 8 * field.size or integers % field.size:
+        raise ValueError("no such bits in integers of that size")
+    n = integers // field.size
+    if packed != n // 8 * field.width + (n % 8 * field.width + 7) // 8:
+        raise ValueError("the packed bits have another size")
+    return n
+
+
+def pack_bits(const uint8_t[::1] src, uint8_t[::1] dst, uint32_t size, uint32_t first, uint32_t width):
+    """Bits first to first + width - 1 of the integers in src, of `size` bytes each, without gaps."""
+    cdef zc_bit_field field = zc_bit_field(size=size, first=first, width=width, is_signed=False)
+    cdef size_t n = packed_integers(&field, <size_t>src.shape[0], <size_t>dst.shape[0])
+    if n == 0:
+        return
+    with nogil:
+        zc_pack_bits(&dst[0], &src[0], n, &field)
+
+
+def unpack_bits(const uint8_t[::1] src, uint8_t[::1] dst, uint32_t size, uint32_t first, uint32_t width,
+                bint is_signed):
+    """The inverse; the other bits are 0, or above repeat the highest one where is_signed."""
+    cdef zc_bit_field field = zc_bit_field(size=size, first=first, width=width, is_signed=is_signed)
+    cdef size_t n = packed_integers(&field, <size_t>dst.shape[0], <size_t>src.shape[0])
+    if n == 0:
+        return
+    with nogil:
+        zc_unpack_bits(&dst[0], &src[0], n, &field)

@@ -12,9 +12,9 @@ from zarrcore.storage import SuffixByteRequest
 if TYPE_CHECKING:
     from zarrcore.arrays.config import ArrayConfig
     from zarrcore.metadata.common import ArrayMetadata
-    from zarrcore.storage import StorePath
+    from zarrcore.storage import Store, StorePath
 
-__all__ = ["build_engine", "chunk_spec", "key_prefix"]
+__all__ = ["build_engine", "chunk_spec", "chunk_store", "key_prefix"]
 
 config.watch("threading.max_workers", engine.set_num_threads)
 
@@ -31,6 +31,16 @@ def chunk_spec(metadata: ArrayMetadata, shape: tuple[int, ...]) -> Any:
     return ArraySpec(shape=shape, dtype=metadata.zdtype, fill=metadata.fill_scalar)
 
 
+def chunk_store(metadata: ArrayMetadata, store_path: StorePath) -> Store:
+    """The store of the chunks: the array's store behind its storage transformers."""
+    transformers = getattr(metadata, "storage_transformers", ())
+    if not transformers:
+        return store_path.store
+    from zarrcore.transformers import transformed
+
+    return transformed(store_path.store, transformers, key_prefix(store_path.path))
+
+
 def build_engine(metadata: ArrayMetadata, store_path: StorePath, array_config: ArrayConfig) -> Any:
     """The native engine where every part of the array has a native form, the Python one otherwise."""
     missing_is_error = not array_config.read_missing_chunks
@@ -45,14 +55,13 @@ def _native_engine(metadata: ArrayMetadata, store_path: StorePath, *, missing_is
     key_encoding = metadata.key_encoding.native()
     if key_encoding is None or dtype.kind in "OT" or dtype.hasobject or dtype.itemsize == 0:
         return None
-    if getattr(metadata, "storage_transformers", ()):
-        return None
     edges = grid_edges(metadata)
     shape = tuple(edge if isinstance(edge, int) else max(edge, default=1) for edge in edges)
     chain = metadata.chain().lower(chunk_spec(metadata, shape))
     if chain is None:
         return None
-    source = store_path.store._native_source() or engine.StoreSource(store_path.store, SuffixByteRequest)
+    store = chunk_store(metadata, store_path)
+    source = store._native_source() or engine.StoreSource(store, SuffixByteRequest)
     return engine.NativeArray(
         source,
         key_prefix(store_path.path),
@@ -71,7 +80,7 @@ def _python_engine(metadata: ArrayMetadata, store_path: StorePath, *, missing_is
     from zarrcore.pipeline import PythonEngine
 
     return PythonEngine(
-        store_path.store,
+        chunk_store(metadata, store_path),
         key_prefix(store_path.path),
         shape=metadata.shape,
         chunks=grid_edges(metadata),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from zarrcore._validate import at, describe, document, fail, integer, named_configuration, sequence, shape
+from zarrcore._validate import at, describe, document, fail, integer, sequence, shape
 from zarrcore.codecs.base import ArraySpec
 from zarrcore.codecs.chain import CodecChain, parse_codecs
 from zarrcore.errors import MetadataValidationError, NodeTypeValidationError
@@ -14,7 +14,7 @@ from zarrcore.grids import ChunkGrid, parse_chunk_grid
 from zarrcore.keys import ChunkKeyEncoding, parse_chunk_key_encoding
 from zarrcore.metadata.common import ArrayMetadata, dump
 from zarrcore.metadata.documents import parse_attributes, refuse_nan
-from zarrcore.registry import storage_transformer_registry
+from zarrcore.transformers import StorageTransformer, parse_storage_transformers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,8 +56,8 @@ class ArrayV3Metadata(ArrayMetadata):
         User attributes.
     dimension_names : sequence of (str or None), optional
         A name for each dimension, None for one without.
-    storage_transformers : sequence, optional
-        Storage transformers; none is supported but those that need not be understood.
+    storage_transformers : sequence of (StorageTransformer or dict or str), optional
+        What stands between the chunks and the store, the first next to the array.
     extra_fields : dict, optional
         Further members of the document, each an object with ``"must_understand": false``.
     """
@@ -73,7 +73,7 @@ class ArrayV3Metadata(ArrayMetadata):
     codecs: tuple[Codec, ...]
     attributes: dict[str, Any] = field(default_factory=dict)
     dimension_names: tuple[str | None, ...] | None = None
-    storage_transformers: tuple[Any, ...] = ()
+    storage_transformers: tuple[StorageTransformer, ...] = ()
     extra_fields: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -94,7 +94,7 @@ class ArrayV3Metadata(ArrayMetadata):
             put("fill_value", self.data_type.cast_scalar(self.fill_value))
         put("attributes", parse_attributes(self.attributes))
         put("dimension_names", _parse_dimension_names(self.dimension_names, self.ndim))
-        put("storage_transformers", _parse_storage_transformers(self.storage_transformers))
+        put("storage_transformers", parse_storage_transformers(self.storage_transformers))
         put("extra_fields", parse_extra_fields(self.extra_fields or {}, ARRAY_METADATA_KEYS))
         with at("codecs"):
             chain = self._resolved(parse_codecs(self.codecs))
@@ -169,7 +169,7 @@ class ArrayV3Metadata(ArrayMetadata):
         if self.dimension_names is not None:
             data["dimension_names"] = list(self.dimension_names)
         if self.storage_transformers:
-            data["storage_transformers"] = list(self.storage_transformers)
+            data["storage_transformers"] = [item.to_json() for item in self.storage_transformers]
         return data | {"zarr_format": 3, "node_type": "array"} | self.extra_fields
 
     def to_documents(self) -> dict[str, bytes]:
@@ -280,16 +280,6 @@ def _parse_dimension_names(names: object, ndim: int) -> tuple[str | None, ...] |
     for i, name in enumerate(found):
         if name is not None and not isinstance(name, str):
             fail(f"dimension_names[{i}]", "a string or null", name)
-    return found
-
-
-def _parse_storage_transformers(data: object) -> tuple[Any, ...]:
-    found = sequence(data or (), "storage_transformers")
-    for i, item in enumerate(found):
-        with at(f"storage_transformers[{i}]"):
-            name, _, must_understand = named_configuration(item)
-            if must_understand and name not in storage_transformer_registry:
-                raise MetadataValidationError(f"the storage transformer {name!r} is not known")
     return found
 
 

@@ -306,10 +306,13 @@ def block_indices(draw: DrawFn, grid_shape: Sequence[int]) -> tuple[int | slice,
     """
     entries: list[int | slice] = []
     for count in grid_shape:
-        start = draw(st.integers(0, count))
-        part = slice(start, draw(st.integers(start, count)))
-        index = st.integers(-count, count - 1) if count else st.nothing()
-        entries.append(draw(st.just(slice(None)) | st.just(part) | index))
+        index = st.integers(-count, count - 1)
+        part = st.builds(
+            lambda start, length: slice(start, start + length),
+            st.integers(0, count - 1),
+            st.integers(0, count),
+        )
+        entries.append(draw(st.just(slice(None)) | part | index if count else st.just(slice(None))))
     return tuple(entries)
 
 

@@ -1,0 +1,136 @@
+"""Storage transformers: what stands between the chunks of one array and the store (Zarr v3, "Storage transformers").
+
+No transformer is registered with the specification.  A user's own is a frozen dataclass derived from
+:class:`StorageTransformer`, registered by :func:`register_storage_transformer` or by an entry point of the
+group ``zarrcore.storage_transformers``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from zarrcore._validate import at, known_keys, named_configuration, sequence
+from zarrcore.registry import storage_transformer_registry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Self
+
+    from zarrcore.abc.store import Store
+
+__all__ = [
+    "IgnoredTransformer",
+    "StorageTransformer",
+    "parse_storage_transformers",
+    "register_storage_transformer",
+    "transformed",
+]
+
+
+class StorageTransformer(ABC):
+    """Base class of storage transformers: a name, a configuration, and the store that it makes of another.
+
+    A transformer is a frozen dataclass whose fields are its configuration.
+
+    Attributes
+    ----------
+    name : str
+        The name in metadata documents.
+    """
+
+    name: ClassVar[str]
+
+    @classmethod
+    def from_json(cls, configuration: Mapping[str, Any]) -> Self:
+        """A transformer from the ``configuration`` of a metadata document.
+
+        Raises
+        ------
+        MetadataValidationError
+            If a member is unknown or its value is not valid.
+        """
+        known_keys(configuration, _members(cls))
+        return cls(**configuration)
+
+    def to_json(self) -> dict[str, Any]:
+        """The extension object of a metadata document."""
+        return {"name": self.name, "configuration": {name: getattr(self, name) for name in _members(self)}}
+
+    @abstractmethod
+    def wrap(self, store: Store, prefix: str) -> Store:
+        """The store that the array sees.
+
+        Parameters
+        ----------
+        store : Store
+            The next transformer's store, or at the end of the stack the array's.
+        prefix : str
+            Start of the keys of the array, ``""`` or ``"foo/bar/"``.
+
+        Returns
+        -------
+        Store
+            A store that answers for the keys and values of the chunks as if there were no transformer; most
+            simply a :class:`~zarrcore.storage.WrapperStore`.  The metadata document does not pass through it.
+        """
+
+
+@dataclass(frozen=True)
+class IgnoredTransformer(StorageTransformer):
+    """A transformer that is not known and, by its own word (``must_understand`` is false), need not be."""
+
+    name: ClassVar[str] = ""
+    data: Any
+
+    def to_json(self) -> dict[str, Any]:
+        return dict(self.data)
+
+    def wrap(self, store: Store, prefix: str) -> Store:
+        return store
+
+    def __hash__(self) -> int:
+        return hash(self.data["name"])
+
+
+def register_storage_transformer(key: str, cls: type[StorageTransformer]) -> None:
+    """Register a storage transformer class under its name in metadata documents."""
+    storage_transformer_registry.register(cls, key)
+
+
+def parse_storage_transformers(data: object) -> tuple[StorageTransformer, ...]:
+    """Transformers from a ``storage_transformers`` member, or from instances.
+
+    Raises
+    ------
+    MetadataValidationError
+        If one is not known and has to be understood, or its configuration is not valid.
+    """
+    return tuple(
+        _parse_one(item, f"storage_transformers[{i}]")
+        for i, item in enumerate(sequence(data or (), "storage_transformers"))
+    )
+
+
+def _parse_one(item: object, where: str) -> StorageTransformer:
+    if isinstance(item, StorageTransformer):
+        return item
+    with at(where):
+        name, configuration, must_understand = named_configuration(item)
+        if not must_understand and name not in storage_transformer_registry:
+            return IgnoredTransformer(item)
+        cls = storage_transformer_registry.get(name)
+        with at("configuration"):
+            return cls.from_json(configuration)  # type: ignore[no-any-return]
+
+
+def transformed(store: Store, transformers: Iterable[StorageTransformer], prefix: str) -> Store:
+    """The store behind a stack of transformers, of which the first is the one next to the array."""
+    for transformer in reversed(tuple(transformers)):
+        store = transformer.wrap(store, prefix)
+    return store
+
+
+def _members(transformer: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(transformer))
