@@ -9,7 +9,7 @@ PYTEST := $(PY) -m pytest
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help env build test pytest demo smoke csrc-test csrc-asan csrc-tsan asan tsan bench lint wheel clean
+.PHONY: help env build test pytest demo smoke csrc-test csrc-asan csrc-tsan asan tsan bench lint lib wheel clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -86,6 +86,9 @@ bench: build ## run the benchmarks, and show the results in README.md
 lint: build ## style of Python, warnings of C
 	$(PY) -m ruff check zarrcore tests wheels setup.py
 	$(MAKE) --no-print-directory -s -C csrc all BUILD=../build/csrc/lint WERROR=1 $(NATIVE)
+
+lib: $(ENV)/.complete ## libzarrcore for programs without Python, static and shared, into build/lib (needs cJSON)
+	$(MAKE) --no-print-directory -s -C csrc lib $(NATIVE)
 
 wheel: $(ENV)/.complete ## an sdist, and from it a wheel for the Python of .venv, into dist/
 	rm -rf dist

@@ -6,6 +6,7 @@ link together with the compression libraries that wheels/native_libs.py finds.  
 environment:
 
 ZARRCORE_LIBS, ZARRCORE_<LIB>_DIR    where the compression libraries come from, see wheels/native_libs.py
+ZARRCORE_DEFLATE=auto                whether and which libdeflate is linked, see there
 ZARRCORE_SANITIZE=address,undefined  instrument our code (or `thread`)
 ZARRCORE_COVERAGE=1                  count executed lines for gcov
 ZARRCORE_DEBUG=1                     assertions and debug information, little optimisation
@@ -147,7 +148,7 @@ class BuildExt(build_ext):
             self.libs = native_libs.resolve(build_dir=self.build_temp)
         except native_libs.ResolveError as error:
             raise SystemExit(f"error: {error}") from None
-        print(f"zarrcore: compression libraries: {self.libs.origin}: {self.libs.detail}")
+        print(f"zarrcore: compression libraries: {self.libs}")
         self._forget_if_arguments_changed()
         generated = cythonize(
             self.extensions, include_path=["."], build_dir="build/cython", compiler_directives=DIRECTIVES

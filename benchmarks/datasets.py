@@ -1,4 +1,4 @@
-"""The arrays that the cases read: reproducible values, written once by zarr-python, kept in benchmarks/data."""
+"""The arrays that the cases read: reproducible, written once by zarr-python, kept in benchmarks/data."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _waves(shape: tuple[int, ...], periods: tuple[float, ...]) -> list[np.ndarra
 
 
 def volume(shape: tuple[int, int, int]) -> np.ndarray:
-    """A smooth scene plus sensor noise of a few bits, uint16: blosclz with bit shuffle halves it and a bit more."""
+    """A smooth scene plus sensor noise of a few bits, uint16; blosclz with bit shuffle halves it."""
     rng = np.random.default_rng(20240501)
     z, y, x = _waves(shape, (310.0, 170.0, 230.0))
     out = np.empty(shape, "u2")
@@ -161,8 +161,13 @@ def create(path: Path, dataset: Dataset, values: np.ndarray) -> Any:
     import zarr
     from zarr.registry import get_codec_class
 
-    made = [get_codec_class(key).from_dict({"name": key, "configuration": conf}) for key, conf in dataset.codecs]
-    pick = {key: [c for c, (k, _) in zip(made, dataset.codecs, strict=True) if k == key] for key, _ in dataset.codecs}
+    made = [
+        get_codec_class(key).from_dict({"name": key, "configuration": conf}) for key, conf in dataset.codecs
+    ]
+    pick = {
+        key: [c for c, (k, _) in zip(made, dataset.codecs, strict=True) if k == key]
+        for key, _ in dataset.codecs
+    }
     common: dict[str, Any] = {
         "store": str(path),
         "shape": values.shape,

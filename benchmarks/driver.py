@@ -7,7 +7,7 @@ import os
 import statistics
 import subprocess
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -62,10 +62,8 @@ class Client:
 
     def __exit__(self, *exception: object) -> None:
         assert self._process.stdin is not None and self._process.stdout is not None
-        try:
+        with suppress(BrokenPipeError):
             self._process.stdin.close()
-        except BrokenPipeError:
-            pass
         self._process.wait(timeout=60)
         self._process.stdout.close()
 
@@ -79,6 +77,7 @@ class Result:
     cpu: dict[str, list[float]] = field(default_factory=dict)
     stored: dict[str, int] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
+    from_disk: dict[str, int] = field(default_factory=dict)
     load: float = 0.0
 
 
@@ -121,7 +120,7 @@ class Team:
             _try(client, result, "release")
 
     def _check(self, clients: list[Client], result: Result) -> list[Client]:
-        """Drop whoever fails, or disagrees with the reference (with the first of them where it takes no part)."""
+        """Drop whoever fails or disagrees with the reference (with the first where it takes no part)."""
         digests: dict[str, str] = {}
         for client in clients:
             answer = _try(client, result, "check")
@@ -167,10 +166,12 @@ def _time(clients: list[Client], case: Case, rounds: int, result: Result) -> Non
             if one is not _FAILED:
                 result.wall.setdefault(client.library, []).append(one["wall"])
                 result.cpu.setdefault(client.library, []).append(one["cpu"])
+                if one["disk"]:
+                    result.from_disk[client.library] = result.from_disk.get(client.library, 0) + one["disk"]
 
 
 def _hopeless(library: str, result: Result) -> bool:
-    """Whether a peer is five times slower than the best peer by both clocks after two rounds: it sits out the rest."""
+    """Whether a peer is five times slower than the best peer by both clocks after two rounds: it sits out."""
     if library == SUBJECT:
         return False
     return all(

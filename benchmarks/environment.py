@@ -14,8 +14,8 @@ REQUIREMENTS = HERE / "requirements.txt"
 def peers_python() -> Path:
     """The interpreter of an environment with all peers, made on first use.
 
-    It is made by the running interpreter, so that the extension modules built in place fit it. A change of the
-    requirements or of the Python version makes a new one.
+    It is made by the running interpreter, so that the extension modules built in place fit it. A change of
+    the requirements or of the Python version makes a new one.
     """
     tag = hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()[:8]
     home = HERE / ".envs" / f"py{sys.version_info.major}{sys.version_info.minor}-{tag}"

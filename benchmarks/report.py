@@ -64,10 +64,19 @@ def markdown(results: Iterable[Result], probes: dict[str, Any], about: dict[str,
     """The whole report."""
     results = list(results)
     parts = ["# zarrcore against its peers", "", *(f"- {key}: {value}" for key, value in about.items()), ""]
-    parts += _summary(results) + _verdicts(results) + _times(results) + _stored(results) + _failures(results)
+    parts += (
+        _summary(results)
+        + _verdicts(results)
+        + _times(results)
+        + _stored(results)
+        + _disk(results)
+        + _failures(results)
+    )
     parts += _imports(probes.get("imports", {}))
     parts += _probe(probes.get("memory", {}), "Peak memory of a first read beyond its result, MiB", "{:.1f}")
-    parts += _probe(probes.get("gil", {}), "A Python thread beside the read, against beside zlib.crc32", "{:.2f}")
+    parts += _probe(
+        probes.get("gil", {}), "A Python thread beside the read, against beside zlib.crc32", "{:.2f}"
+    )
     return "\n".join(parts) + "\n"
 
 
@@ -77,8 +86,10 @@ def line(result: Result) -> str:
     for clock in ("wall", "cpu"):
         found = verdict(getattr(result, clock))
         if found is not None:
-            cells.append(f"{clock} {duration(found.ours):>8} / {duration(found.theirs):>8} = {found.ratio:5.2f} "
-                         f"({found.peer})")
+            cells.append(
+                f"{clock} {duration(found.ours):>8} / {duration(found.theirs):>8} = {found.ratio:5.2f} "
+                f"({found.peer})"
+            )
     cells += [f"{name}: {why[:80]}" for name, why in result.failed.items()]
     return "  ".join([f"{result.case:44}", *cells])
 
@@ -94,8 +105,10 @@ def _summary(results: list[Result]) -> list[str]:
         won = sum(v.ratio < 1 for v in verdicts)
         if verdicts:
             mean = statistics.geometric_mean(v.ratio for v in verdicts)
-            lines.append(f"- {clock}: faster than the best peer in {won} of {len(verdicts)} cases; geometric mean of "
-                         f"the ratios {mean:.2f}")
+            lines.append(
+                f"- {clock}: faster than the best peer in {won} of {len(verdicts)} cases; geometric mean of "
+                f"the ratios {mean:.2f}"
+            )
     return [*lines, ""]
 
 
@@ -106,15 +119,28 @@ def _verdicts(results: list[Result]) -> list[str]:
         if wall is None or cpu is None:
             continue
         mark = "**" if wall.ratio >= 1 or cpu.ratio >= 1 else ""
-        rows.append([
-            f"{mark}{result.case}{mark}", duration(wall.ours), wall.peer, duration(wall.theirs),
-            f"{wall.ratio:.2f} ({wall.low:.2f}-{wall.high:.2f})",
-            duration(cpu.ours), cpu.peer, duration(cpu.theirs), f"{cpu.ratio:.2f} ({cpu.low:.2f}-{cpu.high:.2f})",
-        ])
+        rows.append(
+            [
+                f"{mark}{result.case}{mark}",
+                duration(wall.ours),
+                wall.peer,
+                duration(wall.theirs),
+                f"{wall.ratio:.2f} ({wall.low:.2f}-{wall.high:.2f})",
+                duration(cpu.ours),
+                cpu.peer,
+                duration(cpu.theirs),
+                f"{cpu.ratio:.2f} ({cpu.low:.2f}-{cpu.high:.2f})",
+            ]
+        )
     head = ["case", "wall", "best peer", "its wall", "ratio", "CPU", "best peer", "its CPU", "ratio"]
-    return ["## zarrcore against the best peer of each case", "", "Medians over the rounds; ratio: median (quartiles) "
-            "of zarrcore / peer in the same round, below 1 is faster; bold: not faster by one of the clocks.", "",
-            *_table(head, rows)]
+    return [
+        "## zarrcore against the best peer of each case",
+        "",
+        "Medians over the rounds; ratio: median (quartiles) "
+        "of zarrcore / peer in the same round, below 1 is faster; bold: not faster by one of the clocks.",
+        "",
+        *_table(head, rows),
+    ]
 
 
 def _times(results: list[Result]) -> list[str]:
@@ -138,8 +164,21 @@ def _stored(results: list[Result]) -> list[str]:
     return ["## MiB written", "", *_table(["case", *LIBRARIES], rows)] if rows else []
 
 
+def _disk(results: list[Result]) -> list[str]:
+    rows = [[r.case, name, f"{count / 2**20:.1f}"] for r in results for name, count in r.from_disk.items()]
+    return (
+        ["## Not from the page cache after all, MiB", "", *_table(["case", "library", "MiB"], rows)]
+        if rows
+        else []
+    )
+
+
 def _failures(results: list[Result]) -> list[str]:
-    rows = [[r.case, name, why.replace("|", "/").replace("\n", " ")[:200]] for r in results for name, why in r.failed.items()]
+    rows = [
+        [r.case, name, why.replace("|", "/").replace("\n", " ")[:200]]
+        for r in results
+        for name, why in r.failed.items()
+    ]
     return ["## Not timed", "", *_table(["case", "library", "why"], rows)] if rows else []
 
 

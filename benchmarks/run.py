@@ -8,6 +8,7 @@ import json
 import os
 import platform
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,9 @@ from benchmarks.libraries import LIBRARIES, REFERENCE  # noqa: E402
 
 def main(argv: list[str] | None = None) -> int:
     """Run, write the reports, and return 1 if zarrcore failed or returned other data anywhere."""
+    signal.signal(
+        signal.SIGTERM, lambda number, frame: sys.exit(128 + number)
+    )  # so that the scratch folder goes
     options = _options(argv)
     chosen = [case for case in CASES.values() if any(fnmatch.fnmatch(case.name, p) for p in options.cases)]
     if options.list or not chosen:
@@ -37,7 +41,9 @@ def main(argv: list[str] | None = None) -> int:
         return not chosen
     python = options.python or peers_python()
     home = _data(python, options)
-    scratch = Path(tempfile.mkdtemp(prefix="zarrcore-bench-", dir=options.scratch or _roomy_folder(options.data)))
+    scratch = Path(
+        tempfile.mkdtemp(prefix="zarrcore-bench-", dir=options.scratch or _roomy_folder(options.data))
+    )
     try:
         return _measure(Setup(python, home, scratch), options, chosen)
     finally:
@@ -49,18 +55,26 @@ def _options(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("cases", nargs="*", default=["*"], help="patterns of case names (default: all)")
     parser.add_argument("--full", action="store_true", help="the volume has 512 MiB instead of 64")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--libraries", default=",".join(LIBRARIES), help="comma-separated (default: %(default)s)")
-    parser.add_argument("--probes", default=",".join(probes.PROBES), help="comma-separated (default: %(default)s)")
-    parser.add_argument("--python", type=Path, help="an interpreter that has all peers; none is installed then")
+    parser.add_argument(
+        "--libraries", default=",".join(LIBRARIES), help="comma-separated (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--probes", default=",".join(probes.PROBES), help="comma-separated (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--python", type=Path, help="an interpreter that has all peers; none is installed then"
+    )
     parser.add_argument("--data", type=Path, default=HERE / "data", help="where the data sets are kept")
-    parser.add_argument("--scratch", type=Path, help="where arrays are written (default: a roomy tmpfs, else --data)")
+    parser.add_argument(
+        "--scratch", type=Path, help="where arrays are written (default: a roomy tmpfs, else --data)"
+    )
     parser.add_argument("--results", type=Path, default=HERE / "results", help="where the reports go")
     parser.add_argument("--list", action="store_true", help="list the cases and stop")
     return parser.parse_args(argv)
 
 
 def _roomy_folder(otherwise: Path) -> Path:
-    """A file system in memory: creating files again and again on a disk measures mostly the disk's file system."""
+    """A file system in memory: creating many files on a disk measures mostly the disk's file system."""
     tmpfs = Path("/dev/shm")
     return tmpfs if tmpfs.is_dir() and shutil.disk_usage(tmpfs).free > 8 << 30 else otherwise
 

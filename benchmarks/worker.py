@@ -1,6 +1,7 @@
 """One library in a process of its own: `python -m benchmarks.worker LIBRARY THREADS DATA SCRATCH`.
 
-Reads one JSON request per line from its standard input and answers each with one line: {"ok": ...} or {"error": ...}.
+Reads one JSON request per line from its standard input and answers each with one line,
+{"ok": ...} or {"error": ...}.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from benchmarks import libraries
 from benchmarks.cases import CASES
 from benchmarks.cases.base import Place
 from benchmarks.datasets import Home
-from benchmarks.measure import Operation, memory_growth, repeats_for, sample
+from benchmarks.measure import Operation, memory_growth, repeats_for, warm_sample
 
 
 def digest(result: Any) -> str:
@@ -81,8 +82,8 @@ class Worker:
         return repeats_for(self._prepared, seconds)
 
     def sample(self, repeat: int) -> dict[str, float]:
-        """Seconds per call."""
-        return asdict(sample(self._prepared, repeat))
+        """Seconds per call, and bytes that came from a disk after all."""
+        return asdict(warm_sample(self._prepared, repeat))
 
     def release(self) -> None:
         """Drop what the case held and wrote."""
@@ -95,7 +96,7 @@ class Worker:
         return {"growth": growth, "result": result.nbytes}
 
     def gil(self, seconds: float) -> dict[str, float]:
-        """Turns per second of a counting Python thread: alone, beside work that holds no GIL, beside the calls."""
+        """Turns per second of a counting Python thread beside work without the GIL, and beside the calls."""
         operation = self._prepared
         operation.call()
         block = bytes(1 << 26)

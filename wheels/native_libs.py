@@ -13,6 +13,11 @@ three, and a link line that names both silently takes whichever comes first.  `r
 5. ``ZARRCORE_LIBS=auto``, the default: system if all four answer, else wheel, else an error that says
    what to do.
 
+libdeflate, which doubles the speed of gzip and zlib chunks, is optional and chosen apart from these:
+``ZARRCORE_DEFLATE=system`` asks pkg-config, ``=DIR`` compiles the source tree in that directory (what
+``fetch_deflate.py`` brings; relative to the root of the project), ``=off`` does without.  ``auto``, the
+default, is system if pkg-config knows it, else off.
+
 As a program it prints what a Makefile needs: ``native_libs.py --cflags | --libs | --describe``.
 """
 
@@ -24,9 +29,10 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parent.parent
 MODES = ("auto", "system", "wheel", "source")
 
 HEADERS = {"blosc": "blosc.h", "zstd": "zstd.h", "lz4": "lz4.h", "zlib": "zlib.h"}
@@ -37,6 +43,7 @@ PKG_CONFIG = {
     "lz4": "liblz4 >= 1.8",
     "zlib": "zlib >= 1.2.8",
 }
+PKG_CONFIG_DEFLATE = "libdeflate >= 1.6"  # the first with libdeflate_zlib_decompress_ex
 WHEEL_MINIMUM = (1, 11, 2)
 
 ADVICE = """\
@@ -49,18 +56,23 @@ To build zarrcore, provide blosc, zstd, lz4 and zlib in one of these ways:
   from source     pip download --no-binary blosc --no-deps blosc && tar xf blosc-*.tar.gz
                   export ZARRCORE_LIBS=source ZARRCORE_BLOSC_SRC=$PWD/blosc-<version>"""
 
+DEFLATE_ADVICE = """\
+libdeflate is optional: ZARRCORE_DEFLATE=off builds without it.  To build with it:
+  from the system apt-get install pkg-config libdeflate-dev; dnf install libdeflate-devel
+  from source     python wheels/fetch_deflate.py build/deflate && export ZARRCORE_DEFLATE=build/deflate"""
+
 
 class ResolveError(RuntimeError):
     """The libraries cannot be had in the way that was asked for."""
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(f"{reason}\n\n{ADVICE}")
+    def __init__(self, reason: str, advice: str = ADVICE) -> None:
+        super().__init__(f"{reason}\n\n{advice}")
         self.reason = reason
 
 
 @dataclass(frozen=True)
 class NativeLibs:
-    """Where the four libraries are; everything a compiler and a linker have to be told."""
+    """Where the libraries are; everything a compiler and a linker have to be told."""
 
     origin: str
     """``"system"``, ``"wheel"``, ``"source"`` or ``"prefix"``."""
@@ -75,11 +87,21 @@ class NativeLibs:
     rpath: tuple[str, ...] = ()
     has_headers: bool = True
     """Whether zlib.h, zstd.h and lz4.h are there, not only blosc.h."""
+    deflate: str | None = None
+    """Where libdeflate comes from, one line for people; None: built without."""
+
+    def __str__(self) -> str:
+        return f"{self.origin}: {self.detail}; libdeflate: {self.deflate or 'none'}"
 
     @property
     def define_macros(self) -> tuple[tuple[str, str | None], ...]:
         """``ZC_SYSTEM_LIBS=1`` where the real headers are included instead of our own prototypes."""
-        return (("ZC_SYSTEM_LIBS", "1"),) if self.has_headers else ()
+        macros: list[tuple[str, str | None]] = [("ZC_LIBS_ORIGIN", self.origin)]
+        if self.has_headers:
+            macros.append(("ZC_SYSTEM_LIBS", "1"))
+        if self.deflate:
+            macros.append(("ZC_HAVE_LIBDEFLATE", "1"))
+        return tuple(macros)
 
     def cflags(self) -> list[str]:
         """Compiler arguments in the manner of cc."""
@@ -102,20 +124,26 @@ class NativeLibs:
 def resolve(
     environ: Mapping[str, str] = os.environ, *, build_dir: str | os.PathLike[str] = "build"
 ) -> NativeLibs:
-    """Find the bundle as the environment asks; see the module's docstring for the order.
+    """Find the bundle and libdeflate as the environment asks; see the module's docstring for the order.
 
     Parameters
     ----------
     environ
-        Read for ``ZARRCORE_LIBS``, ``ZARRCORE_<LIB>_DIR``, ``ZARRCORE_BLOSC_SRC``, ``PKG_CONFIG`` and ``CC``.
+        Read for ``ZARRCORE_LIBS``, ``ZARRCORE_<LIB>_DIR``, ``ZARRCORE_BLOSC_SRC``, ``ZARRCORE_DEFLATE``,
+        ``PKG_CONFIG`` and ``CC``.
     build_dir
-        Where ``source`` puts its objects.
+        Where libraries that are compiled here have their objects.
 
     Raises
     ------
     ResolveError
         Nothing suitable was found; the message holds the reason and the commands that fix it.
     """
+    return with_deflate(resolve_bundle(environ, build_dir=build_dir), environ, build_dir=build_dir)
+
+
+def resolve_bundle(environ: Mapping[str, str], *, build_dir: str | os.PathLike[str]) -> NativeLibs:
+    """Find blosc, zstd, lz4 and zlib."""
     mode = environ.get("ZARRCORE_LIBS") or "auto"
     if mode not in MODES:
         raise ResolveError(f"ZARRCORE_LIBS={mode!r}: expected one of {', '.join(MODES)}")
@@ -313,6 +341,65 @@ def from_source(environ: Mapping[str, str], *, build_dir: str | os.PathLike[str]
     )
 
 
+# ---- libdeflate ----
+
+
+def with_deflate(
+    libs: NativeLibs, environ: Mapping[str, str], *, build_dir: str | os.PathLike[str]
+) -> NativeLibs:
+    """The same libraries and, if it is wanted and found, libdeflate."""
+    mode = environ.get("ZARRCORE_DEFLATE") or "auto"
+    if mode == "off":
+        return libs
+    if mode in ("auto", "system"):
+        try:
+            return _with_system_deflate(libs, environ)
+        except ResolveError:
+            if mode == "auto":
+                return libs
+            raise
+    return _with_compiled_deflate(libs, Path(ROOT, mode), Path(build_dir))
+
+
+def _with_system_deflate(libs: NativeLibs, environ: Mapping[str, str]) -> NativeLibs:
+    tool = shlex.split(environ.get("PKG_CONFIG") or "pkg-config")
+    if not _pkg_config_has(tool, PKG_CONFIG_DEFLATE, environ):
+        raise ResolveError(
+            f"pkg-config ({shlex.join(tool)}) does not know {PKG_CONFIG_DEFLATE}", DEFLATE_ADVICE
+        )
+    compile_args = _pkg_config(tool, ["--cflags", "libdeflate"], environ)
+    link_args = _pkg_config(tool, ["--libs", "libdeflate"], environ)
+    version = _pkg_config(tool, ["--modversion", "libdeflate"], environ)
+    return replace(
+        libs,
+        # Behind the directories of the bundle, which stays the first to be searched.
+        include_dirs=_joined(libs.include_dirs, _with_flag(compile_args, "-I")),
+        library_dirs=_joined(libs.library_dirs, _with_flag(link_args, "-L")),
+        libraries=_joined(libs.libraries, _with_flag(link_args, "-l")),
+        deflate=f"system, {' '.join(version)}",
+    )
+
+
+def _with_compiled_deflate(libs: NativeLibs, where: Path, build_dir: Path) -> NativeLibs:
+    import deflate_source  # beside this file; only this way needs it
+
+    try:
+        root = deflate_source.find_tree(where)
+        archive = deflate_source.build_archive(root, build_dir / "deflate-source")
+    except deflate_source.SourceError as error:
+        raise ResolveError(f"ZARRCORE_DEFLATE={where}: {error}", DEFLATE_ADVICE) from error
+    return replace(
+        libs,
+        include_dirs=_joined(libs.include_dirs, (str(root),)),
+        archives=(*libs.archives, str(archive)),
+        deflate=f"compiled from {where}",
+    )
+
+
+def _joined(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*first, *second)))
+
+
 # ---- command line ----
 
 
@@ -321,7 +408,7 @@ def main(argv: Sequence[str]) -> int:
     outputs: dict[str, Callable[[NativeLibs], str]] = {
         "--cflags": lambda libs: shlex.join(libs.cflags()),
         "--libs": lambda libs: shlex.join(libs.ldflags()),
-        "--describe": lambda libs: f"{libs.origin}: {libs.detail}",
+        "--describe": str,
     }
     if len(argv) != 1 or argv[0] not in outputs:
         print(f"usage: native_libs.py {' | '.join(outputs)}", file=sys.stderr)

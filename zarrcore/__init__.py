@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from zarrcore.asynchronous import AsyncArray, AsyncGroup
     from zarrcore.groups.group import Group
     from zarrcore.include_dir import get_include
+    from zarrcore.show import show_config
 
 __all__ = [
     "Array",
@@ -83,6 +84,7 @@ __all__ = [
     "save",
     "save_array",
     "save_group",
+    "show_config",
     "tree",
     "zeros",
     "zeros_like",
@@ -94,6 +96,7 @@ _HOMES = {
     "AsyncGroup": "zarrcore.asynchronous",
     "Group": "zarrcore.groups.group",
     "get_include": "zarrcore.include_dir",
+    "show_config": "zarrcore.show",
 }
 _MODULES = frozenset(("abc", "api", "codecs", "dtype", "errors", "kernels", "registry", "storage", "testing"))
 

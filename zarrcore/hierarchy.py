@@ -26,6 +26,7 @@ __all__ = [
     "array_metadata_from_dict",
     "create_node",
     "delete_node",
+    "find_node",
     "is_array_metadata",
     "missing_parents",
     "read_children",
@@ -64,6 +65,25 @@ def read_node(place: StorePath, zarr_format: int | None = None) -> Metadata | No
         if metadata is not None:
             return metadata
     return None
+
+
+def find_node(place: StorePath, zarr_format: int | None = None) -> tuple[StorePath, Metadata | None]:
+    """The metadata at a place that a user names, which may be in an N5 container, and where to look further.
+
+    Returns
+    -------
+    place : StorePath
+        The same place; in an N5 container, in a store of format 3 that stands for it.
+    metadata : ArrayMetadata, GroupMetadata or None
+        None if there is no node.
+    """
+    metadata = read_node(place, zarr_format)
+    if metadata is not None or zarr_format is not None:
+        return place, metadata
+    from zarrcore.n5 import n5_place
+
+    in_n5 = n5_place(place)
+    return (place, None) if in_n5 is None else (in_n5, read_node(in_n5, 3))
 
 
 def _read(store: Store, path: str, names: Sequence[str]) -> dict[str, Any]:

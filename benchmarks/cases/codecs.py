@@ -24,4 +24,10 @@ _SETS = (
 def cases() -> Iterator[Case]:
     for name in _SETS:
         yield Case(f"codecs/{name.removeprefix('floats-')}/read", name, read_all(name))
-        yield Case(f"codecs/{name.removeprefix('floats-')}/write", name, write_all(name, "floats"), WRITERS, seconds=0)
+        yield Case(
+            f"codecs/{name.removeprefix('floats-')}/write",
+            name,
+            write_all(name, "floats"),
+            WRITERS,
+            seconds=0,
+        )

@@ -77,9 +77,13 @@ def cases() -> Iterator[Case]:
         yield Case(f"{stem}/orthogonal-40", name, _orthogonal(name, 40))
     shards = "volume-shards"
     yield Case(
-        f"partial/{shards}/32-inner-chunks", shards, _selections(shards, lambda shape: _boxes(shape, 32, 32, 32))
+        f"partial/{shards}/32-inner-chunks",
+        shards,
+        _selections(shards, lambda shape: _boxes(shape, 32, 32, 32)),
     )
     for name in ("floats-raw", "floats-zstd", "floats-zstd-shards"):
-        yield Case(f"partial/{name}/update-8-boxes", name, update(name, _update_boxes(50, 8)), WRITERS, seconds=0)
+        yield Case(
+            f"partial/{name}/update-8-boxes", name, update(name, _update_boxes(50, 8)), WRITERS, seconds=0
+        )
     row = "small-shard"
     yield Case(f"partial/{row}/element", row, _selections(row, lambda shape: [(shape[0] // 2,)]))

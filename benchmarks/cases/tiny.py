@@ -25,7 +25,9 @@ def _opened(dataset: str, memory: bool, act: Callable[[Library, Any], Any]) -> P
 def _open_and(dataset: str, memory: bool, act: Callable[[Library, Any], Any]) -> Prepare:
     def prepare(library: Library, place: Place) -> Operation:
         location = library.locate(place.home.array(dataset), memory=memory)
-        return Operation(lambda: act(library, library.open(location)), outcome=lambda: list(library.open(location).shape))
+        return Operation(
+            lambda: act(library, library.open(location)), outcome=lambda: list(library.open(location).shape)
+        )
 
     return prepare
 

@@ -8,7 +8,12 @@ from collections.abc import Iterable
 from benchmarks.cases import CASES
 from benchmarks.driver import Client, Setup, WorkerError
 
-PROBED = ("dense/volume-raw/read", "dense/volume-blosc/read", "dense/volume-shards/read", "chunks/small-raw-local/read")
+PROBED = (
+    "dense/volume-raw/read",
+    "dense/volume-blosc/read",
+    "dense/volume-shards/read",
+    "chunks/small-raw-local/read",
+)
 
 
 def run(setup: Setup, names: Iterable[str], rounds: int) -> dict[str, dict[str, float | str]]:

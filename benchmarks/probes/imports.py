@@ -16,7 +16,8 @@ _OPEN = {
     "zarr": "import zarr; zarr.open_array({path!r}, mode='r')[...]",
     "tensorstore": (
         "import tensorstore as ts; "
-        "ts.open({{'driver': 'zarr3', 'kvstore': {{'driver': 'file', 'path': {path!r}}}}}).result().read().result()"
+        "ts.open({{'driver': 'zarr3', 'kvstore': {{'driver': 'file', 'path': {path!r}}}}})"
+        ".result().read().result()"
     ),
 }
 
@@ -32,7 +33,8 @@ def programs(names: Iterable[str], array: Path) -> dict[str, str]:
 def run(setup: Setup, names: Iterable[str], rounds: int) -> dict[str, dict[str, float]]:
     """Median wall and CPU seconds of each program, processes in turn.
 
-    ``over_numpy`` is the median over the rounds of (program - nothing) / (import numpy - nothing), by CPU time.
+    ``over_numpy`` is the median over the rounds of (program - nothing) / (import numpy - nothing), by CPU
+    time.
     """
     code = programs(names, setup.home / "tiny-raw")
     for program in code.values():

@@ -85,6 +85,7 @@ typedef struct ZSTD_outBuffer_s {
 extern "C" {
 #endif
 
+const char *zlibVersion(void);
 int inflateInit2_(z_stream *strm, int windowBits, const char *version, int stream_size);
 int inflateReset2(z_stream *strm, int windowBits);
 int inflate(z_stream *strm, int flush);
@@ -97,6 +98,7 @@ int deflateEnd(z_stream *strm);
 unsigned long adler32(unsigned long adler, const unsigned char *buf, unsigned int len);
 unsigned long crc32(unsigned long crc, const unsigned char *buf, unsigned int len);
 
+const char *ZSTD_versionString(void);
 unsigned ZSTD_isError(size_t code);
 const char *ZSTD_getErrorName(size_t code);
 ZSTD_ErrorCode ZSTD_getErrorCode(size_t functionResult);
@@ -118,6 +120,7 @@ size_t ZSTD_DCtx_reset(ZSTD_DCtx *dctx, ZSTD_ResetDirective reset);
 size_t ZSTD_decompressDCtx(ZSTD_DCtx *dctx, void *dst, size_t dstCapacity, const void *src, size_t srcSize);
 size_t ZSTD_decompressStream(ZSTD_DCtx *zds, ZSTD_outBuffer *output, ZSTD_inBuffer *input);
 
+const char *LZ4_versionString(void);
 int LZ4_compressBound(int inputSize);
 int LZ4_compress_fast(const char *src, char *dst, int srcSize, int dstCapacity, int acceleration);
 int LZ4_decompress_safe(const char *src, char *dst, int compressedSize, int dstCapacity);

@@ -46,7 +46,7 @@ static zc_status list_chunks(const zc_axis *axis, const zc_grid_axis *grid, zc_s
     out->list = list;
     while (more) {
         const int64_t chunk = zc_grid_find(grid, axis_index(&rest, 0));
-        const int64_t end = zc_grid_start(grid, chunk) + zc_grid_chunk_length(grid, chunk);
+        const int64_t end = zc_grid_end(grid, chunk);
         const zc_axis here = rest;
         list[out->n++] = chunk;
         more = zc_axis_clip(&here, end, INT64_MAX, &rest, &shift);

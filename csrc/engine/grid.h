@@ -30,6 +30,14 @@ static inline int64_t zc_grid_chunk_length(const zc_grid_axis *g, int64_t chunk)
     return g->edges != NULL ? g->edges[chunk + 1] - g->edges[chunk] : g->chunk;
 }
 
+/* Where a chunk ends; the last one may end beyond what an int64 can hold, but no array does. */
+static inline int64_t zc_grid_end(const zc_grid_axis *g, int64_t chunk)
+{
+    const int64_t start = zc_grid_start(g, chunk), length = zc_grid_chunk_length(g, chunk);
+
+    return length <= INT64_MAX - start ? start + length : INT64_MAX;
+}
+
 /* The chunk that holds an index. */
 int64_t zc_grid_find(const zc_grid_axis *g, int64_t index);
 

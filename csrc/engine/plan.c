@@ -120,7 +120,7 @@ bool zc_plan_part(const zc_plan *plan, size_t item, const int64_t *chunk, int64_
     for (int d = 0; d < array->ndim; d++) {
         lo[d] = zc_grid_start(&array->grid[d], chunk[d]);
         shape[d] = zc_grid_chunk_length(&array->grid[d], chunk[d]);
-        hi[d] = lo[d] + shape[d];
+        hi[d] = zc_grid_end(&array->grid[d], chunk[d]);
     }
     if (part->points == NULL) {
         return zc_part_clip(part, lo, hi, out);

@@ -29,7 +29,7 @@ static void check_span(const zc_axis *axis, const zc_grid_axis *grid)
         const int64_t at = axis->start + (axis->index != NULL ? axis->index[k] : k * axis->step);
         const int64_t chunk = zc_grid_find(grid, at);
         CHECK(zc_grid_start(grid, chunk) <= at);
-        CHECK(at < zc_grid_start(grid, chunk) + zc_grid_chunk_length(grid, chunk));
+        CHECK(at < zc_grid_end(grid, chunk));
         if (chunk != last) {
             j++;
             last = chunk;
@@ -114,6 +114,20 @@ static void spans_do_not_enumerate(void)
     const zc_axis axis = {.count = 5, .start = 7, .step = INT64_MAX / 16, .stride = 1};
 
     check_span(&axis, &grid);
+}
+
+/* The last chunk ends behind the largest int64. */
+static void the_end_of_the_numbers(void)
+{
+    const zc_grid_axis grid = {.length = INT64_MAX, .chunk = 10};
+    const zc_axis axis = {.count = 3, .start = INT64_MAX - 3, .step = 1, .stride = 1};
+    const int64_t chunk = zc_grid_find(&grid, INT64_MAX - 1);
+    const int64_t lo = zc_grid_start(&grid, chunk), hi = zc_grid_end(&grid, chunk);
+    zc_axis inside;
+    int64_t shift;
+
+    check_span(&axis, &grid);
+    CHECK(zc_axis_clip(&axis, lo, hi, &inside, &shift) && inside.count == 3);
 }
 
 static void clipping_keeps_every_element_once(void)
@@ -239,6 +253,7 @@ int main(void)
     RUN(spans_of_rectilinear_grids);
     RUN(spans_of_index_lists);
     RUN(spans_do_not_enumerate);
+    RUN(the_end_of_the_numbers);
     RUN(clipping_keeps_every_element_once);
     RUN(points_are_grouped_and_stay_in_order);
     RUN(too_many_chunks_to_number);

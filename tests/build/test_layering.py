@@ -19,10 +19,10 @@ CORE = ROOT / "csrc"
 LAYERS = [
     {"_version", "errors", "_validate", "include_dir"},
     {"config", "_core"},
-    {"registry"},
+    {"registry", "show"},
     {"dtypes", "codecs", "grids", "keys", "kernels", "transformers"},
     {"metadata", "storage", "indexing", "projection", "pipeline"},
-    {"hierarchy", "node_documents"},
+    {"hierarchy", "node_documents", "n5", "migration"},
     {"arrays", "attributes", "info"},
     {"groups"},
     {"asynchronous"},

@@ -1,6 +1,9 @@
 # Arrays: selections in, calls of the engine, exceptions out.
 
 cdef cnp.ndarray _int64(object values):
+    values = np.asarray(values)
+    if values.dtype.kind not in "iu" and values.size:
+        raise TypeError(f"indices must be integers, got {values.dtype}")
     return np.ascontiguousarray(values, dtype=np.int64)
 
 
@@ -202,7 +205,7 @@ cdef class NativeArray:
         return tuple(coordinates)
 
     cdef int _threads(self, threads) except -1:
-        cdef int n = 0 if threads is None else threads
+        cdef int n = 0 if threads is None else as_index(threads)
         if n < 0:
             raise ValueError(f"threads: expected 1 or more (0: the default), got {threads}")
         return n

@@ -319,3 +319,19 @@ def decode_into(str name not None, config, data, uint8_t[::1] out not None) -> i
     cdef size_t cap = out.shape[0]
     _configure(&codec, name, dict(config))
     return _run_codec(&codec, name, _flat_bytes(data), &out[0] if cap else &spare, cap, True)
+
+
+def libraries() -> dict:
+    """The compression libraries that are linked: name -> version, None for one that this build does without."""
+    cdef zc_library library
+    cdef size_t i = 0
+    found = {}
+    while zc_library_get(i, &library):
+        found[library.name.decode()] = library.version.decode() if library.version != NULL else None
+        i += 1
+    return found
+
+
+def libraries_origin() -> str:
+    """Where the build found them: "system", "wheel", "source" or "prefix"."""
+    return zc_libraries_origin().decode()

@@ -92,6 +92,14 @@ cdef extern from "codecs/codec.h" nogil:
 
     bint zc_codec_init(zc_codec *codec, const char *name)
 
+cdef extern from "codecs/libraries.h" nogil:
+    ctypedef struct zc_library:
+        const char *name
+        const char *version
+
+    cbool zc_library_get(size_t i, zc_library *out)
+    const char *zc_libraries_origin()
+
 cdef extern from "engine/part.h" nogil:
     ctypedef struct zc_axis:
         int64_t count

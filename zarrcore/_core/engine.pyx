@@ -14,6 +14,7 @@ cimport numpy as cnp
 from zarrcore._core.csrc cimport *
 
 import os
+from operator import index as as_index
 
 import numpy as np
 
@@ -43,7 +44,7 @@ def num_threads() -> int:
 
 def set_num_threads(n) -> None:
     """Set the default number of threads; None or 0 for the CPUs that affinity mask and cgroup quota leave."""
-    cdef int threads = 0 if n is None else n
+    cdef int threads = 0 if n is None else as_index(n)
     if threads < 0:
         raise ValueError(f"number of threads: expected 1 or more (0: all CPUs), got {n}")
     zc_pool_set_threads(threads)

@@ -91,7 +91,7 @@ def open(
     if "shape" in kwargs:
         return _open_array_at(place, mode, zarr_format, config, kwargs)
     if mode in _READ_MODES:
-        metadata = hierarchy.read_node(place, zarr_format)
+        place, metadata = hierarchy.find_node(place, zarr_format)
         if metadata is not None and hierarchy.is_array_metadata(metadata):
             return node_of(place, metadata, config=config)
         if metadata is None and mode not in _CREATE_MODES:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zarrcore.arrays import layout
-from zarrcore.arrays.engine import key_prefix
+from zarrcore.arrays.engine import chunk_store, key_prefix
 from zarrcore.arrays.values import as_values
 from zarrcore.projection import Axis, axes_of
 
@@ -56,7 +56,7 @@ def stored_chunks(array: Array) -> Iterator[tuple[tuple[int, ...], str]]:
     """Grid position and key of every chunk that is stored, found by listing the store."""
     prefix = key_prefix(array.path)
     encoding = array.metadata.key_encoding
-    for key in array.store.list_prefix(prefix):
+    for key in chunk_store(array.metadata, array.store_path).list_prefix(prefix):
         rest = key[len(prefix) :]
         coords = _position(encoding, rest, array.ndim)
         if coords is not None:
@@ -115,11 +115,12 @@ def resize(array: Array, new_shape: Any, *, cut: bool = True) -> None:
 def _cut(array: Array, shape: tuple[int, ...]) -> None:
     """Remove what lies outside the new shape: whole chunks, and parts of those on the border."""
     axes = axes_of(array.shape, layout.grid_edges(array.metadata))
+    store = chunk_store(array.metadata, array.store_path)
     for coords, key in list(stored_chunks(array)):
         if any(
             axis.offset(k) >= new for k, axis, new in zip(coords, axes, shape, strict=True) if _known(k, axis)
         ):
-            array.store.delete(key)
+            store.delete(key)
         elif all(_known(k, axis) for k, axis in zip(coords, axes, strict=True)):
             _clear_beyond(array, coords, axes, shape)
 

@@ -26,7 +26,7 @@ def open_array_at(place: StorePath, zarr_format: int | None = None, *, config: A
     """
     from zarrcore.arrays.array import Array
 
-    metadata = hierarchy.read_node(place, zarr_format)
+    place, metadata = hierarchy.find_node(place, zarr_format)
     if metadata is None:
         raise ArrayNotFoundError(f"no array found in {place.store} at path {place.path!r}")
     if not hierarchy.is_array_metadata(metadata):

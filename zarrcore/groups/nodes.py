@@ -44,7 +44,7 @@ def open_group_at(
     NodeTypeValidationError
         If there is an array.
     """
-    metadata = hierarchy.read_node(place, zarr_format)
+    place, metadata = hierarchy.find_node(place, zarr_format)
     if metadata is None:
         raise GroupNotFoundError(f"no group found in {place.store} at path {place.path!r}")
     if hierarchy.is_array_metadata(metadata):

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which compression libraries run in this process on our behalf.
+ */
+#ifndef ZC_CODECS_LIBRARIES_H
+#define ZC_CODECS_LIBRARIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct zc_library {
+    const char *name;
+    const char *version;     /* of what is loaded, not of the header; NULL: built without it */
+} zc_library;
+
+/* The library number i; false past the last.  Both strings live as long as the process. */
+bool zc_library_get(size_t i, zc_library *out);
+
+/* Where the build found them: "system", "wheel", "source", "prefix" or, if it did not say, "unknown". */
+const char *zc_libraries_origin(void);
+
+#endif

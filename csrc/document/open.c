@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Opening the array in a local directory: documents, then a handle whose chunks are files.
+ */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capi/call.h"
+#include "document/document.h"
+#include "io/file.h"
+
+/* What a handle owns. */
+typedef struct owner {
+    zc_document doc;
+    bool sync;
+    char root[];             /* path of the array, terminated */
+} owner;
+
+static zc_status begin(zc_session *session, zc_error *err)
+{
+    const owner *const o = session->owner;
+
+    (void)err;
+    session->local = (zc_local){.root = o->root, .root_len = strlen(o->root), .sync = o->sync};
+    zc_store_local(&session->local, &session->store);
+    return ZC_OK;
+}
+
+static void destroy(void *pointer)
+{
+    owner *const o = pointer;
+
+    zc_document_free(&o->doc);
+    free(o);
+}
+
+static const zc_backend local_backend = {.begin = begin, .destroy = destroy};
+
+/* ---- reading documents -------------------------------------------------------------------------------------- */
+
+typedef zc_status (*parse_document)(zc_document *doc, const zc_node *root);
+
+/* Read a whole file; *out is for the caller to free. */
+static zc_status read_file(const zc_file *file, const char *name, char **out, zc_error *err)
+{
+    if (file->size > ZC_DOCUMENT_MAX) {
+        return zc_fail(err, ZC_ERR_METADATA, "%s: %llu bytes are too many for a metadata document", name,
+                       (unsigned long long)file->size);
+    }
+    *out = malloc((size_t)file->size + 1);
+    if (*out == NULL) {
+        return zc_fail(err, ZC_ERR_MEMORY, "out of memory");
+    }
+    (*out)[file->size] = '\0';       /* so that numbers end where the text ends */
+    return zc_file_read(file, 0, *out, (size_t)file->size, err);
+}
+
+static zc_status parse_file(const zc_file *file, const char *name, parse_document parse, zc_document *doc,
+                            zc_error *err)
+{
+    char *text = NULL;
+    zc_json json;
+    zc_status status = read_file(file, name, &text, err);
+
+    if (status == ZC_OK) {
+        status = zc_json_open(&json, name, text, (size_t)file->size, err);
+    }
+    if (status == ZC_OK) {
+        const zc_node root = zc_json_root(&json);
+        status = parse(doc, &root);
+        zc_json_close(&json);
+    }
+    free(text);
+    return status;
+}
+
+/* ZC_ERR_MISSING if there is no such document. */
+static zc_status read_document(const char *root, const char *name, parse_document parse, zc_document *doc,
+                               zc_error *err)
+{
+    const size_t size = strlen(root) + strlen(name) + 2;
+    char *const path = malloc(size);
+    zc_file file;
+
+    if (path == NULL) {
+        return zc_fail(err, ZC_ERR_MEMORY, "out of memory");
+    }
+    memcpy(path, root, strlen(root));
+    path[strlen(root)] = '/';
+    memcpy(path + strlen(root) + 1, name, strlen(name) + 1);
+    zc_status status = zc_file_open(NULL, path, &file, err);
+    free(path);
+    if (status == ZC_OK) {
+        status = parse_file(&file, name, parse, doc, err);
+        zc_file_close(&file);
+    }
+    return status;
+}
+
+/* ---- opening ---------------------------------------------------------------------------------------------------- */
+
+/* An absolute path, so that a change of the working directory does no harm; NULL if there is no such directory. */
+static char *absolute(const char *path)
+{
+#ifdef _WIN32
+    return _fullpath(NULL, path, 0);
+#else
+    return realpath(path, NULL);
+#endif
+}
+
+static zc_status new_owner(const char *path, int flags, owner **out, zc_error *err)
+{
+    char *const root = absolute(path);
+
+    if (root == NULL) {
+        return zc_fail(err, ZC_ERR_MISSING, "%.200s: there is no such directory", path);
+    }
+    owner *const o = calloc(1, sizeof *o + strlen(root) + 1);
+    if (o != NULL) {
+        memcpy(o->root, root, strlen(root) + 1);
+        o->sync = (flags & ZARRCORE_SYNC) != 0;
+        o->doc.array.missing_is_error = (flags & ZARRCORE_MISSING_IS_ERROR) != 0;
+        o->doc.array.prefix = "";
+    }
+    free(root);
+    *out = o;
+    return o != NULL ? ZC_OK : zc_fail(err, ZC_ERR_MEMORY, "out of memory");
+}
+
+static zc_status open_array(const char *path, int flags, zarrcore_array **out, zc_error *err)
+{
+    owner *o;
+    zc_status status = new_owner(path, flags, &o, err);
+
+    if (status != ZC_OK) {
+        return status;
+    }
+    status = read_document(o->root, "zarr.json", zc_document_v3, &o->doc, err);
+    if (status == ZC_ERR_MISSING) {
+        zc_error_clear(err);
+        status = read_document(o->root, ".zarray", zc_document_v2, &o->doc, err);
+        if (status == ZC_ERR_MISSING) {
+            zc_error_clear(err);
+            zc_fail(err, status, "%.200s: neither zarr.json nor .zarray is there", path);
+        }
+    }
+    if (status == ZC_OK) {
+        *out = zc_handle_new(&o->doc.array, &local_backend, o, (flags & ZARRCORE_READ_WRITE) != 0,
+                             o->doc.dtype.typestr, o->root);
+        status = *out != NULL ? ZC_OK : zc_fail(err, ZC_ERR_MEMORY, "out of memory");
+    }
+    if (status != ZC_OK) {
+        destroy(o);
+    }
+    return status;
+}
+
+int zarrcore_open(const char *path, int flags, zarrcore_array **out, zarrcore_error *error)
+{
+    const int known = ZARRCORE_READ_WRITE | ZARRCORE_SYNC | ZARRCORE_MISSING_IS_ERROR;
+    zc_error err;
+
+    if (out == NULL) {
+        return zc_report_argument(error, "out is NULL");
+    }
+    *out = NULL;
+    if (path == NULL || path[0] == '\0') {
+        return zc_report_argument(error, "path is NULL or empty");
+    }
+    if ((flags & ~known) != 0) {
+        return zc_report_argument(error, "flags: an unknown flag is set");
+    }
+    zc_error_clear(&err);
+    err.status = open_array(path, flags, out, &err);
+    return zc_report(error, &err, NULL, NULL);
+}

@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: MIT
+"""N5 containers: hand-made blocks as the specification of N5 has them, and containers that tensorstore made."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import lzma
+import struct
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import zarrcore
+from zarrcore.codecs import ArraySpec
+from zarrcore.codecs.n5 import LZ4BlockCodec, N5DefaultCodec, xxhash32
+from zarrcore.dtypes import parse_dtype
+from zarrcore.errors import (
+    ChecksumError,
+    ChunkDecodeError,
+    GroupNotFoundError,
+    MetadataValidationError,
+    ReadOnlyError,
+)
+from zarrcore.metadata.n5 import n5_document
+from zarrcore.n5 import N5Store
+from zarrcore.storage import MemoryStore
+
+VALUES = np.arange(-9, 26, dtype=">i2").reshape(5, 7)  # in the order of Zarr: N5's dimensions are 7, 5
+BLOCK = (2, 3)
+
+COMPRESSIONS: dict[str, tuple[dict[str, Any] | None, Callable[[bytes], bytes]]] = {
+    "raw": ({"type": "raw"}, bytes),
+    "gzip": ({"type": "gzip", "level": -1}, gzip.compress),
+    "zlib": ({"type": "gzip", "useZlib": True}, zlib.compress),
+    "bzip2": ({"type": "bzip2", "blockSize": 5}, bz2.compress),
+    "xz": ({"type": "xz", "preset": 3}, lzma.compress),
+    "lz4": ({"type": "lz4", "blockSize": 65536}, LZ4BlockCodec(block_size=64).encode),
+    "none": (None, bytes),
+}
+
+
+def attributes(**changed: Any) -> dict[str, Any]:
+    return {"dimensions": [7, 5], "blockSize": [3, 2], "dataType": "int16", **changed}
+
+
+def block(items: np.ndarray, compress: Callable[[bytes], bytes] = bytes, *, mode: int = 0) -> bytes:
+    """One block: the shape in N5's order, and the items, whose order in C is N5's in Fortran."""
+    shape = items.shape[::-1]
+    header = struct.pack(f">HH{len(shape)}I", mode, len(shape), *shape)
+    if mode == 1:
+        header += struct.pack(">I", items.size)
+    return header + compress(items.tobytes())
+
+
+def container(
+    compression: dict[str, Any] | None, compress: Callable[[bytes], bytes], *, padded: bool = False, mode: int = 0
+) -> dict[str, bytes]:
+    """A container with the values as the array ``group/data``."""
+    own = attributes(compression=compression, unit="m") if compression else attributes(unit="m")
+    values = {"attributes.json": b'{"n5": "4.0.0", "title": "t"}', "group/data/attributes.json": dump(own)}
+    for i in range(3):
+        for j in range(3):
+            items = VALUES[2 * i : 2 * i + 2, 3 * j : 3 * j + 3]
+            if padded:
+                rest = [(0, whole - length) for whole, length in zip(BLOCK, items.shape, strict=True)]
+                items = np.pad(items, rest, constant_values=77)
+            values[f"group/data/{j}/{i}"] = block(items, compress, mode=mode)
+    return values
+
+
+def dump(document: dict[str, Any]) -> bytes:
+    return json.dumps(document).encode()
+
+
+class TestContainers:
+    @pytest.mark.parametrize("padded", [False, True], ids=["truncated", "padded"])
+    @pytest.mark.parametrize("kind", COMPRESSIONS)
+    def test_values(self, kind: str, padded: bool) -> None:
+        store = MemoryStore(container(*COMPRESSIONS[kind], padded=padded))
+        array = zarrcore.open_array(store, path="group/data", mode="r")
+        assert (array.shape, array.chunks, array.dtype) == ((5, 7), BLOCK, np.dtype("i2"))
+        np.testing.assert_array_equal(array[...], VALUES)
+        np.testing.assert_array_equal(array[3:, ::-2], VALUES[3:, ::-2])
+        assert array.nchunks_initialized == 9
+        assert dict(array.attrs) == {"unit": "m"}
+
+    def test_blocks_of_the_mode_varlength(self) -> None:
+        store = MemoryStore(container({"type": "raw"}, bytes, mode=1))
+        np.testing.assert_array_equal(zarrcore.open(store, path="group/data", mode="r")[...], VALUES)
+
+    def test_missing_blocks_are_zero(self) -> None:
+        values = container(*COMPRESSIONS["gzip"])
+        del values["group/data/1/0"]
+        expected = VALUES.copy()
+        expected[:2, 3:6] = 0
+        np.testing.assert_array_equal(
+            zarrcore.open(MemoryStore(values), path="group/data", mode="r")[...], expected
+        )
+
+    @pytest.mark.parametrize("kind", ["memory", "local"])
+    def test_groups_need_no_document(self, kind: str, tmp_path: Path) -> None:
+        values = container(*COMPRESSIONS["raw"])
+        if kind == "local":
+            for key, value in values.items():
+                path = tmp_path / key
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(value)
+        store: Any = tmp_path if kind == "local" else MemoryStore(values)
+        root = zarrcore.open(store, mode="r")
+        assert dict(root.attrs) == {"title": "t"}
+        assert [name for name, _ in root.members(max_depth=None)] == ["group", "group/data"]
+        assert list(root["group"].array_keys()) == ["data"]
+        np.testing.assert_array_equal(root["group/data"][...], VALUES)
+        np.testing.assert_array_equal(zarrcore.open_group(store, path="group", mode="r")["data"][...], VALUES)
+
+    @pytest.mark.parametrize("path", ["absent", "group/absent", "group/data/0"])
+    def test_what_is_no_node(self, path: str) -> None:
+        with pytest.raises(GroupNotFoundError):
+            zarrcore.open(MemoryStore(container(*COMPRESSIONS["raw"])), path=path, mode="r")
+
+    def test_nothing_is_written(self) -> None:
+        values = container(*COMPRESSIONS["raw"])
+        store = MemoryStore(dict(values))
+        root = zarrcore.open(store, mode="a")
+        for write in (
+            lambda: root["group/data"].__setitem__(0, 1),
+            lambda: root.attrs.update(a=1),
+            lambda: root.create_group("new"),
+        ):
+            with pytest.raises(ReadOnlyError):
+                write()
+        assert {key: bytes(store.get(key)) for key in store.list()} == values
+
+    def test_a_document_of_zarr_comes_first(self) -> None:
+        store = MemoryStore(container(*COMPRESSIONS["raw"]))
+        zarrcore.create_group(store, path="group/own")
+        assert zarrcore.open(store, path="group/own", mode="r").metadata.zarr_format == 3
+
+    def test_other_programs_attributes_are_left_alone(self) -> None:
+        for content in (b'{"a": 1}', b"not json", b"[]"):
+            with pytest.raises(GroupNotFoundError):
+                zarrcore.open(MemoryStore({"attributes.json": content}), mode="r")
+
+    def test_the_store_can_be_used_by_name(self) -> None:
+        store = N5Store(MemoryStore(container(*COMPRESSIONS["raw"])))
+        assert store.exists("group/zarr.json")
+        assert not store.exists("absent/zarr.json")
+        assert store.getsize("zarr.json") == len(store.get("zarr.json"))
+        assert sorted(store.list_dir("group/data")) == ["0", "1", "2", "zarr.json"]
+
+
+class TestAttributes:
+    @pytest.mark.parametrize(
+        ("changed", "message"),
+        [
+            ({"dimensions": [7, -5]}, r"dimensions\[1\]"),
+            ({"blockSize": [3]}, "blockSize: expected 2 lengths"),
+            ({"blockSize": [3, 0]}, r"blockSize\[1\]"),
+            ({"dataType": "object"}, 'dataType: expected one of .*, got "object"'),
+            ({"dataType": "string"}, "dataType"),
+            ({"compression": {"type": "jpeg"}}, 'compression.type: expected one of .*, got "jpeg"'),
+            ({"compression": "gzip"}, "compression: expected an object"),
+            ({"compression": {"type": "gzip", "level": 10}}, "compression.level: expected an integer 0..9, got 10"),
+            ({"compression": {"type": "gzip", "useZlib": 1}}, "compression.useZlib"),
+            ({"compression": {"type": "lz4", "blockSize": 1}}, "compression.blockSize"),
+            ({"compression": {"type": "blosc"}}, "compression: expected the options of blosc"),
+        ],
+    )
+    def test_what_is_refused(self, changed: dict[str, Any], message: str) -> None:
+        with pytest.raises(MetadataValidationError, match=f"a/attributes.json: {message}"):
+            n5_document(attributes(**changed), where="a/attributes.json")
+
+    def test_the_older_member_for_the_compression(self) -> None:
+        document = n5_document(attributes(compressionType="gzip"), where="a")
+        assert document["codecs"][1]["configuration"]["codecs"][2]["name"] == "gzip"
+
+
+class TestN5Default:
+    SPEC = ArraySpec((3, 2), parse_dtype("i4", zarr_format=3), np.int32(5))
+    CODECS = (
+        {"name": "transpose", "configuration": {"order": [1, 0]}},
+        {"name": "bytes", "configuration": {"endian": "big"}},
+    )
+
+    def codec(self, *more: Any) -> N5DefaultCodec:
+        return N5DefaultCodec(codecs=(*self.CODECS, *more)).resolve(self.SPEC)
+
+    def test_round_trip_in_an_array(self) -> None:
+        gz = {"name": "gzip", "configuration": {"level": 1}}
+        values = np.random.default_rng(0).normal(size=(5, 4)).astype("f4")
+        values.view("u4")[0, 0] = 0x7FC00123  # a NaN with a payload
+        codec = {"name": "n5_default", "configuration": {"codecs": [*self.CODECS, gz]}}
+        store = MemoryStore()
+        array = zarrcore.create_array(
+            store, shape=(5, 4), chunks=(3, 2), dtype="f4", serializer=codec, compressors=None
+        )
+        array[...] = values
+        stored = zarrcore.open_array(store, mode="r")
+        assert stored[...].tobytes() == values.tobytes()
+        raw = bytes(store.get("c/0/0"))
+        assert raw[:12] == struct.pack(">HHII", 0, 2, 3, 2)
+        assert gzip.decompress(raw[12:]) == values[:3, :2].astype(">f4").tobytes(order="F")
+
+    def test_smaller_blocks_are_filled(self) -> None:
+        data = struct.pack(">HHII3i", 0, 2, 3, 1, 1, 2, 3)
+        assert self.codec().decode(data, self.SPEC).tolist() == [[1, 5], [2, 5], [3, 5]]
+
+    def test_larger_blocks_are_cut(self) -> None:
+        data = struct.pack(">HHII8i", 0, 2, 4, 2, *range(8))
+        assert self.codec().decode(data, self.SPEC).tolist() == [[0, 4], [1, 5], [2, 6]]
+
+    @pytest.mark.parametrize(
+        ("data", "message"),
+        [
+            (b"", "cannot hold the header"),
+            (struct.pack(">HHI", 0, 2, 3), "cannot hold the header"),
+            (struct.pack(">HHII6i", 3, 2, 3, 2, *range(6)), "unknown mode 3"),
+            (struct.pack(">HHI", 2, 2, 3), "block of objects"),
+            (struct.pack(">HHI3i", 0, 1, 3, 1, 2, 3), "expected a block of 2 dimensions, got one of 1"),
+            (struct.pack(">HHII6i", 0, 2, 2**32 - 1, 2**32 - 1, *range(6)), "does not belong to a chunk"),
+            (struct.pack(">HHIII6i", 1, 2, 3, 2, 7, *range(6)), "expected a block of 6 items, got one of 7"),
+            (struct.pack(">HHII5i", 0, 2, 3, 2, *range(5)), "expected 24 bytes, got 20"),
+        ],
+    )
+    def test_lying_headers(self, data: bytes, message: str) -> None:
+        with pytest.raises(ChunkDecodeError, match=message):
+            self.codec().decode(data, self.SPEC)
+
+    @pytest.mark.parametrize(
+        ("codecs", "message"),
+        [
+            (["bytes"], "codecs: expected transpose, bytes"),
+            ([CODECS[0], "vlen-utf8"], r"codecs\[1\]: expected bytes with the big"),
+            ([{"name": "transpose", "configuration": {"order": [0, 1]}}, CODECS[1]], r"order: expected \[1, 0\]"),
+            ([CODECS[0], {"name": "bytes", "configuration": {"endian": "little"}}], "big byte order"),
+            ([*CODECS, "crc32c", "crc32c"], "at most one bytes->bytes codec"),
+        ],
+    )
+    def test_other_chains_are_refused(self, codecs: list[Any], message: str) -> None:
+        with pytest.raises(MetadataValidationError, match=message):
+            N5DefaultCodec(codecs=codecs).resolve(self.SPEC)
+
+    def test_types_that_n5_has_not(self) -> None:
+        for dtype in ("bool", "f2", "c8", "str"):
+            with pytest.raises(MetadataValidationError, match="N5 has no data type"):
+                N5DefaultCodec(codecs=self.CODECS).resolve(
+                    ArraySpec((3, 2), parse_dtype(dtype, zarr_format=3))
+                )
+
+
+class TestLZ4Block:
+    DATA = b"ab" * 500 + bytes(range(256))
+
+    def test_the_hash(self) -> None:
+        known = {b"": 0x02CC5D05, b"abc": 0x32D153FF, b"Nobody inspects the spammish repetition": 0xE2293B2F}
+        assert {data: xxhash32(data) for data in known} == known
+
+    @pytest.mark.parametrize("data", [b"", b"x", DATA], ids=len)
+    def test_round_trip(self, data: bytes) -> None:
+        encoded = LZ4BlockCodec(block_size=100).encode(data)
+        assert encoded.startswith(b"LZ4Block")
+        assert LZ4BlockCodec().decode(encoded, None, len(data)) == data
+        assert LZ4BlockCodec().decode(encoded[:-21], None, len(data)) == data  # without the mark of the end
+
+    def test_damage_is_found(self) -> None:
+        encoded = LZ4BlockCodec(block_size=64).encode(bytes(range(64)))
+        damaged = encoded[:30] + b"\xff" + encoded[31:]
+        with pytest.raises(ChecksumError, match="xxHash"):
+            LZ4BlockCodec().decode(damaged, None, 64)
+        for bad in (encoded[:15], b"LZ5" + encoded[3:], encoded[:40]):
+            with pytest.raises(ChunkDecodeError):
+                LZ4BlockCodec().decode(bad, None, 64)
+        with pytest.raises(ChunkDecodeError, match="room for 10"):
+            LZ4BlockCodec().decode(encoded, None, 10)
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "uint32", "int64", "float32", "float64"])
+@pytest.mark.parametrize(
+    "compression",
+    [
+        {"type": "raw"},
+        {"type": "gzip", "level": 3, "useZlib": False},
+        {"type": "gzip", "level": 3, "useZlib": True},
+        {"type": "bzip2", "blockSize": 3},
+        {"type": "xz", "preset": 2},
+        {"type": "zstd", "level": 2},
+        {"type": "blosc", "cname": "lz4", "clevel": 4, "shuffle": 1, "blocksize": 0},
+    ],
+    ids=lambda one: one["type"],
+)
+def test_what_tensorstore_wrote(compression: dict[str, Any], dtype: str, tmp_path: Path) -> None:
+    tensorstore = pytest.importorskip("tensorstore")
+    values = np.random.default_rng(4).integers(0, 200, (7, 5, 3)).astype(dtype)
+    spec = {
+        "driver": "n5",
+        "kvstore": {"driver": "file", "path": str(tmp_path)},
+        "metadata": {
+            "dimensions": [7, 5, 3],
+            "blockSize": [3, 2, 3],
+            "dataType": dtype,
+            "compression": compression,
+        },
+    }
+    tensorstore.open(spec, create=True).result()[...] = values
+    found = zarrcore.open_array(tmp_path, mode="r")
+    np.testing.assert_array_equal(found[...], values.transpose())

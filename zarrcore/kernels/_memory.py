@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+"""What the kernels need to know about an argument: its bytes, its words, whether it fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zarrcore._core import kernels as _flat
+
+if TYPE_CHECKING:
+    from typing import ParamSpec, Protocol, TypeVar
+
+    from numpy.typing import NDArray
+
+    P = ParamSpec("P")
+    R_co = TypeVar("R_co", covariant=True)
+
+    class WithUfunc(Protocol[P, R_co]):
+        """A function around a ufunc, which is its attribute."""
+
+        ufunc: np.ufunc
+
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+
+
+def around(ufunc: np.ufunc) -> Callable[[Callable[P, R_co]], WithUfunc[P, R_co]]:
+    """Give a function the ufunc that it is built around as an attribute."""
+
+    def decorate(function: Any) -> Any:
+        function.ufunc = ufunc
+        return function
+
+    return decorate
+
+
+def buffer_of(data: Any, name: str) -> NDArray[np.uint8]:
+    """The bytes of a C-contiguous array or other buffer, read-only if it is."""
+    if isinstance(data, np.ndarray):
+        return bytes_of(data, name)
+    try:
+        view = memoryview(data)
+    except TypeError:
+        raise TypeError(f"{name}: expected a bytes-like object, got {type(data).__name__}") from None
+    if not view.c_contiguous:
+        raise ValueError(f"{name}: expected C-contiguous memory")
+    return np.frombuffer(view.cast("B"), np.uint8) if view.nbytes else np.empty(0, np.uint8)
+
+
+def bytes_of(array: np.ndarray, name: str) -> NDArray[np.uint8]:
+    """The memory of a C-contiguous array, whatever its type."""
+    if array.dtype.hasobject or array.dtype.kind == "T":
+        raise TypeError(f"{name}: items of {array.dtype} are references, not bytes")
+    if not array.flags.c_contiguous:
+        raise ValueError(f"{name}: expected C-contiguous memory")
+    return array.reshape(-1).view(np.uint8) if array.size and array.itemsize else np.empty(0, np.uint8)
+
+
+@lru_cache(maxsize=256)
+def words_of(dtype: np.dtype, offset: int = 0) -> tuple[tuple[int, int, int, bool], ...]:
+    """(offset, size, count, native) of the words in one item that have a byte order."""
+    if dtype.fields is not None:
+        parts = (words_of(field[0], offset + field[1]) for field in map(dtype.fields.__getitem__, dtype.names))
+        return tuple(word for part in parts for word in part)
+    if dtype.subdtype is not None:
+        base, shape = dtype.subdtype
+        count = int(np.prod(shape, dtype=np.int64))
+        starts = range(offset, offset + count * base.itemsize, base.itemsize) if base.itemsize else ()
+        return tuple(word for start in starts for word in words_of(base, start))
+    if dtype.hasobject or dtype.kind == "T":
+        raise TypeError(f"items of {dtype} are references, not bytes")
+
+    size = word_size(dtype)
+    if size == 1:
+        return ()
+    if size not in (2, 4, 8):
+        raise TypeError(f"{dtype} has words of {size} bytes; expected 1, 2, 4 or 8")
+    return ((offset, size, dtype.itemsize // size, dtype.isnative),) if dtype.itemsize else ()
+
+
+def word_size(dtype: np.dtype) -> int:
+    """Bytes that a change of byte order reverses together, in a type without fields."""
+    if dtype.kind in "bS" or dtype.type is np.void:
+        return 1
+    if dtype.kind == "U":
+        return 4
+    return dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize
+
+
+def copy(dst: np.ndarray, src: np.ndarray, words: Sequence[tuple[int, int, int, bool]]) -> None:
+    """Copy with those words swapped: as one word size where they make up the item, else field by field."""
+    if not words:
+        _flat.copy(dst, src)
+    elif len(words) == 1 and words[0][1] * words[0][2] == dst.dtype.itemsize:
+        _flat.copy(dst, src, words[0][1])
+    else:
+        _flat.copy(dst, src, 0, np.array([word[:3] for word in words], dtype=np.uint32))
+
+
+def ndarray_of(x: Any, name: str) -> np.ndarray:
+    """``x``, which is to be an array and nothing that could be made into one."""
+    if not isinstance(x, np.ndarray):
+        raise TypeError(f"{name}: expected an ndarray, got {type(x).__name__}")
+    return x
+
+
+def check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """``out`` if it has exactly that type and shape and can be written."""
+    ndarray_of(out, "out")
+    if out.dtype != dtype:
+        raise TypeError(f"out: expected data type {dtype}, got {out.dtype}")
+    if out.shape != shape:
+        raise ValueError(f"out: expected shape {shape}, got {out.shape}")
+    if not out.flags.writeable:
+        raise ValueError("out: the array is read-only")
+    return out
+
+
+def same_memory(a: np.ndarray, b: np.ndarray) -> bool:
+    """Are the items of both, one by one, at the same place?"""
+    return a.ctypes.data == b.ctypes.data and a.strides == b.strides
+
+
+def apart(src: np.ndarray, dst: np.ndarray) -> np.ndarray:
+    """``src``, or a copy of it where the two might overlap."""
+    return src.copy() if np.may_share_memory(src, dst) else src

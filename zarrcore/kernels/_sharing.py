@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: MIT
+"""Large arrays by pieces of their leading axis, on the threads of the chunk engine."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+SHARE_NBYTES = 4 << 20
+"""Below this starting a piece on another thread (it waits for the GIL) costs more than it brings."""
+
+PIECE_NBYTES = 1 << 20
+
+
+def thread_count(threads: int | None) -> int:
+    """The number that is meant; None is the engine's, which follows the configuration."""
+    if threads is None:
+        from zarrcore._core import engine
+
+        return engine.num_threads()
+    count = operator.index(threads)
+    if count < 1:
+        raise ValueError(f"threads: expected 1 or more, got {count}")
+    return count
+
+
+def by_rows(call: Callable[[slice], object], n: int, nbytes: int, threads: int | None) -> None:
+    """Call with slices that together make up ``0 .. n``, on several threads where that pays."""
+    most = 1 if nbytes < SHARE_NBYTES and threads is None else thread_count(threads)
+    pieces = min(n, nbytes // PIECE_NBYTES, 4 * most) if nbytes >= SHARE_NBYTES else 1
+    if most == 1 or pieces <= 1:
+        call(slice(0, n))
+        return
+    from zarrcore._core import engine
+
+    bounds = [n * i // pieces for i in range(pieces + 1)]
+    engine.call_parallel(lambda i: call(slice(bounds[i], bounds[i + 1])), pieces, most)
+
+
+def call_ufunc(
+    ufunc: np.ufunc,
+    x: Any,
+    *scalars: Any,
+    out: Any,
+    threads: int | None,
+    core: int = 0,
+    result: Callable[[np.ndarray], np.ndarray] = np.empty_like,
+    **options: Any,
+) -> Any:
+    """``ufunc(x, *scalars, out=out, **options)``, by rows of plain arrays where that pays.
+
+    ``core`` counts the last dimensions that belong together; ``result`` makes the output for ``x``.
+    """
+    if isinstance(out, tuple):
+        (out,) = out
+    if not _can_share(x, scalars, out, core):
+        if threads is not None:
+            thread_count(threads)
+        return ufunc(x, *scalars, out=out, **options)
+    if out is None:
+        out = result(x)
+
+    def call(rows: slice) -> None:
+        ufunc(x[rows], *scalars, out=out[rows], **options)
+
+    by_rows(call, x.shape[0], x.nbytes, threads)
+    return out
+
+
+def _can_share(x: Any, scalars: tuple[Any, ...], out: Any, core: int) -> bool:
+    """Plain arrays whose rows lie one after the other, which do not overlap but for being the same."""
+    if type(x) is not np.ndarray or x.nbytes < SHARE_NBYTES or x.ndim <= core:
+        return False
+    if any(np.ndim(scalar) for scalar in scalars) or abs(x.strides[0]) != max(map(abs, x.strides)):
+        return False
+    if out is None:
+        return True
+    if type(out) is not np.ndarray or out.shape[: out.ndim - core] != x.shape[: x.ndim - core]:
+        return False
+    in_place = core == 0 and x.ctypes.data == out.ctypes.data and x.strides == out.strides
+    return in_place or not np.may_share_memory(x, out)

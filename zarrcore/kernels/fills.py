@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: MIT
+"""Fill values."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zarrcore._core import kernels as _flat
+from zarrcore.kernels._memory import around, bytes_of, ndarray_of, word_size
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+_FLOAT_BLOCK = 1 << 16  # floats compared at a time where they do not lie ready in memory
+
+
+def fill(out: np.ndarray, /, value: Any) -> None:
+    """Set every item of ``out`` to ``value``.
+
+    Parameters
+    ----------
+    out : ndarray
+        Writeable, any strides.
+    value : scalar
+        Must be representable: an integer that does not fit, a fraction for an integer type or a string that
+        is too long is refused.  A NumPy scalar of the type of ``out`` keeps all its bits.
+
+    Raises
+    ------
+    TypeError
+        If ``value`` is of another kind than the items of ``out``, or these are references.
+    ValueError
+        If ``value`` does not fit or is no scalar, or ``out`` is read-only.
+
+    Notes
+    -----
+    The GIL is released from 4 KiB on.
+    """
+    ndarray_of(out, "out")
+    if not out.flags.writeable:
+        raise ValueError("out: the array is read-only")
+    _flat.fill(out, _item(value, out.dtype))
+
+
+@around(_flat.equals_fill_blocks)
+def equals_fill(
+    x: ArrayLike,
+    fill: Any,
+    /,
+    *,
+    nan_equal: bool = False,
+    axis: int | None = None,
+    out: np.ndarray | None = None,
+) -> Any:
+    """Is every item of ``x`` equal to ``fill``?
+
+    Parameters
+    ----------
+    x : array_like
+        Any type without references, any strides.
+    fill : scalar
+        As for :func:`fill`.
+    nan_equal : bool, optional
+        Compare floating-point and complex numbers by value: every NaN equals every NaN and -0.0 equals 0.0.
+        Otherwise, and for all other types, items are equal if all bits are.
+    axis : int, optional
+        Ask for each block along that axis; default: for the whole array.
+    out : ndarray of bool, optional
+        For the answers along an axis.
+
+    Returns
+    -------
+    bool or ndarray of bool
+        True where there is no item.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``fill`` is no value of the type of ``x``, as for :func:`fill`.
+
+    Notes
+    -----
+    Decides whether a chunk need be stored at all.  Stops at the first block of memory with a difference.  The
+    GIL is released from 4 KiB on.  ``equals_fill.ufunc`` is the :class:`numpy.ufunc` "(n),()->()" that compares
+    bits, ``equals_fill.ufunc_nan_equal`` the one that compares numbers.
+
+    Examples
+    --------
+    >>> equals_fill(np.array([0.0, -0.0]), 0.0), equals_fill(np.array([0.0, -0.0]), 0.0, nan_equal=True)
+    (False, True)
+    >>> equals_fill(np.array([[0, 0], [0, 1]]), 0, axis=1)
+    array([ True, False])
+    """
+    if axis is not None:
+        if not hasattr(x, "__array_ufunc__"):
+            x = np.asanyarray(x)
+        by_value = nan_equal and x.dtype.kind in "fc"
+        ufunc = _flat.equals_fill_blocks_nan_equal if by_value else _flat.equals_fill_blocks
+        return ufunc(x, _item(fill, x.dtype), axis=axis, out=out, casting="equiv")
+    if out is not None:
+        raise ValueError("out: only for answers along an axis")
+    x = np.asarray(x)
+    value = _item(fill, x.dtype)
+    if not nan_equal or x.dtype.kind not in "fc":
+        return _flat.equals_fill(x, value)
+    return _equals_by_value(x, value)
+
+
+def _equals_by_value(x: np.ndarray, value: np.ndarray) -> bool:
+    """Compare floats in the machine's byte order, block by block where they have to be brought together."""
+    native = x.dtype.newbyteorder("=")
+    size = word_size(native)
+    if size not in (2, 4, 8):
+        raise TypeError(f"{x.dtype} has words of {size} bytes; expected 2, 4 or 8")
+    if x.size == 0:
+        return True
+    fill_bytes = value.astype(native, casting="equiv").reshape(-1).view(np.uint8)
+    if x.flags.c_contiguous and x.dtype.isnative:
+        return _flat.equals_fill_float(bytes_of(x, "x"), size, fill_bytes)
+    blocks = np.nditer(
+        x,
+        flags=["external_loop", "buffered"],
+        op_flags=[["readonly", "contig", "nbo"]],
+        op_dtypes=[native],
+        casting="equiv",
+        order="K",
+        buffersize=_FLOAT_BLOCK,
+    )
+    return all(_flat.equals_fill_float(bytes_of(block, "x"), size, fill_bytes) for block in blocks)
+
+
+equals_fill.ufunc_nan_equal = _flat.equals_fill_blocks_nan_equal  # type: ignore[attr-defined]
+
+
+_ACCEPTED = {"b": "b", "f": "biuf", "c": "biufc", "U": "U", "S": "S", "M": "MUiu", "m": "mUiu", "V": "VSO"}
+"""Kinds of value that an item of each kind can be made from (integers are handled apart)."""
+
+
+def _item(value: Any, dtype: np.dtype) -> np.ndarray:
+    """``value`` as a 0-d array of exactly that type, or the reason why not."""
+    if dtype.hasobject or dtype.kind == "T":
+        raise TypeError(f"items of {dtype} are references, not bytes")
+    if isinstance(value, np.generic | np.ndarray) and value.dtype == dtype:
+        item = np.asarray(value)
+    elif dtype.kind in "iu":
+        item = _integer_item(value, dtype)
+    else:
+        item = _converted_item(value, dtype)
+    if item.ndim != 0:
+        raise ValueError(f"expected a scalar, got an array of shape {item.shape}")
+    return item
+
+
+def _integer_item(value: Any, dtype: np.dtype) -> np.ndarray:
+    try:
+        integer = operator.index(value)
+    except TypeError:
+        raise TypeError(f"expected an integer for {dtype}, got {value!r}") from None
+    try:
+        return np.array(integer, dtype=dtype)
+    except OverflowError:
+        raise ValueError(f"{integer} does not fit into {dtype}") from None
+
+
+def _converted_item(value: Any, dtype: np.dtype) -> np.ndarray:
+    found = np.asarray(value) if dtype.kind != "V" or not isinstance(value, tuple) else None
+    # Types that NumPy does not know itself (bfloat16, ...) have kind V and a scalar class of their own.
+    kinds = "biufV" if dtype.kind == "V" and dtype.type is not np.void else _ACCEPTED[dtype.kind]
+    if found is not None and found.dtype.kind not in kinds:
+        raise TypeError(f"expected a value for {dtype}, got {value!r}")
+    if found is not None and dtype.kind in "USV" and found.dtype.itemsize > dtype.itemsize:
+        raise ValueError(f"{value!r} is too long for {dtype}")
+    try:
+        return np.array(value, dtype=dtype)
+    except OverflowError as error:
+        raise ValueError(f"{value!r} does not fit into {dtype}: {error}") from None

@@ -1,0 +1,141 @@
+"""The attributes of N5 datasets, seen through the model of format 3 (N5 file-system specification, version 4)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from zarrcore._validate import at, boolean, choice, fail, integer, integers, mapping
+from zarrcore.errors import MetadataValidationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["ATTRIBUTES_JSON", "is_n5_array", "is_n5_root", "n5_document"]
+
+ATTRIBUTES_JSON = "attributes.json"
+
+_TYPES = (
+    *(f"{kind}{bits}" for kind in ("uint", "int") for bits in (8, 16, 32, 64)),
+    "float32",
+    "float64",
+)
+_REQUIRED = ("dimensions", "blockSize", "dataType")
+_OWN = frozenset({*_REQUIRED, "compression", "compressionType", "n5"})
+
+
+def is_n5_array(attributes: Mapping[str, Any]) -> bool:
+    """Whether attributes are those of a dataset."""
+    return all(name in attributes for name in _REQUIRED)
+
+
+def is_n5_root(attributes: Mapping[str, Any]) -> bool:
+    """Whether attributes name the version of N5, as those of a container's root do."""
+    return isinstance(attributes.get("n5"), str)
+
+
+def n5_document(attributes: Mapping[str, Any], *, where: str) -> dict[str, Any]:
+    """The ``zarr.json`` document of an N5 dataset or group.
+
+    Parameters
+    ----------
+    attributes : dict
+        The contents of ``attributes.json``.
+    where : str
+        Its store key, for messages.
+
+    Returns
+    -------
+    dict
+        Dimensions are in the order of Zarr, the fastest last: that of N5 reversed.
+
+    Raises
+    ------
+    MetadataValidationError
+        If the attributes are not valid, or the data type or the compression is not supported.
+    """
+    user = {name: value for name, value in attributes.items() if name not in _OWN}
+    if not is_n5_array(attributes):
+        return {"zarr_format": 3, "node_type": "group", "attributes": user}
+    with at(key=where):
+        dimensions = integers(attributes["dimensions"], "dimensions", 0)
+        blocks = integers(attributes["blockSize"], "blockSize", 1)
+        if len(blocks) != len(dimensions) or not dimensions:
+            fail("blockSize", f"{len(dimensions)} lengths, at least one, as the dimensions have", list(blocks))
+        order = {"name": "transpose", "configuration": {"order": list(range(len(dimensions)))[::-1]}}
+        big = {"name": "bytes", "configuration": {"endian": "big"}}
+        block = {"name": "n5_default", "configuration": {"codecs": [order, big, *_compression(attributes)]}}
+        return {
+            "zarr_format": 3,
+            "node_type": "array",
+            "shape": list(dimensions[::-1]),
+            "data_type": choice(attributes["dataType"], "dataType", _TYPES),
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": list(blocks[::-1])}},
+            "chunk_key_encoding": {"name": "zarrcore.n5"},
+            "fill_value": 0,
+            "codecs": [order, block],
+            "attributes": user,
+        }
+
+
+def _compression(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The codec of a dataset's compression, or none."""
+    if "compression" not in attributes:
+        options: Mapping[str, Any] = {"type": attributes.get("compressionType", "raw")}  # before version 2
+        where = "compressionType" if "compressionType" in attributes else "compression"
+    else:
+        where = "compression"
+        options = mapping(attributes["compression"], where)
+    with at(where):
+        kind = choice(options.get("type"), "type", ("raw", *_COMPRESSIONS))
+        return [] if kind == "raw" else [_COMPRESSIONS[kind](options)]
+
+
+def _level(options: Mapping[str, Any], name: str, default: int, low: int, high: int) -> int:
+    """A level; -1 stands for the compressor's own choice."""
+    level = integer(options.get(name, default), name)
+    return default if level == -1 and low > -1 else integer(level, name, low, high)
+
+
+def _gzip(options: Mapping[str, Any]) -> dict[str, Any]:
+    level = _level(options, "level", 6, 0, 9)
+    as_zlib = boolean(options.get("useZlib", False), "useZlib")
+    return {"name": "numcodecs.zlib" if as_zlib else "gzip", "configuration": {"level": level}}
+
+
+def _bzip2(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {"name": "numcodecs.bz2", "configuration": {"level": _level(options, "blockSize", 9, 1, 9)}}
+
+
+def _xz(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "name": "numcodecs.lzma",
+        "configuration": {"format": 1, "preset": _level(options, "preset", 6, 0, 9)},
+    }
+
+
+def _lz4(options: Mapping[str, Any]) -> dict[str, Any]:
+    size = integer(options.get("blockSize", 65536), "blockSize", 64, 1 << 25)
+    return {"name": "zarrcore.lz4block", "configuration": {"block_size": size}}
+
+
+def _zstd(options: Mapping[str, Any]) -> dict[str, Any]:
+    level = integer(options.get("level", 3), "level", -131072, 22)
+    checksum = boolean(options.get("checksum", False), "checksum")
+    return {"name": "zstd", "configuration": {"level": level, "checksum": checksum}}
+
+
+def _blosc(options: Mapping[str, Any]) -> dict[str, Any]:
+    known = {name: options[name] for name in ("cname", "clevel", "shuffle", "blocksize") if name in options}
+    if not known:
+        raise MetadataValidationError("expected the options of blosc, got none")
+    return {"name": "numcodecs.blosc", "configuration": known}
+
+
+_COMPRESSIONS = {
+    "gzip": _gzip,
+    "bzip2": _bzip2,
+    "xz": _xz,
+    "lz4": _lz4,
+    "blosc": _blosc,
+    "zstd": _zstd,
+}
