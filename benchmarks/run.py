@@ -102,7 +102,7 @@ def _measure(setup: Setup, options: argparse.Namespace, chosen: list[Case]) -> i
         if probe in probes.PROBES:
             print(f"probing {probe}", flush=True)
             probed[probe] = probes.PROBES[probe](setup, names, options.rounds)
-    _write(options.results, results, probed, about)
+            _write(options.results, results, probed, about)
     print(f"\n{options.results / 'latest.md'}")
     return any(subject_failed(result) for result in results)
 

@@ -57,7 +57,7 @@ def build_archive(root: Path, build_dir: Path) -> Path:
             [str(path) for path in sources(root)],
             output_dir=str(partial),
             include_dirs=[str(root)],
-            extra_postargs=[] if msvc else ["-fvisibility=hidden"],
+            extra_postargs=[] if msvc else ["-fvisibility=hidden", "-w"],  # -w: not ours to mend
         )
         compiler.create_static_lib(objects, NAME, output_dir=str(partial))
     except (CCompilerError, DistutilsError, OSError) as error:

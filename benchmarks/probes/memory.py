@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterable
 
 from benchmarks.cases import CASES
@@ -14,27 +13,23 @@ PROBED = (
     "dense/volume-shards/read",
     "codecs/gzip/read",
     "codecs/zstd/read",
-    "codecs/transposed/read",
 )
 
 
 def run(setup: Setup, names: Iterable[str], rounds: int) -> dict[str, dict[str, float | str]]:
-    """MiB by case and library, the median of three processes at most; a string says why there is none."""
+    """MiB by case and library, each from one process (peaks hardly vary); a string says why there is none."""
+    del rounds
     names = list(names)
-    return {case: {name: _one(setup, name, case, min(rounds, 3)) for name in names} for case in PROBED}
+    return {case: {name: _one(setup, name, case) for name in names} for case in PROBED}
 
 
-def _one(setup: Setup, library: str, case: str, rounds: int) -> float | str:
+def _one(setup: Setup, library: str, case: str) -> float | str:
     if library not in CASES[case].libraries:
         return "does not take part"
-    try:
-        return statistics.median(_fresh(setup, library, case) for _ in range(rounds))
-    except WorkerError as error:
-        return str(error)
-
-
-def _fresh(setup: Setup, library: str, case: str) -> float:
     with Client(setup, library) as client:
-        client.ask("prepare", case=case)
-        seen = client.ask("memory")
+        try:
+            client.ask("prepare", case=case)
+            seen = client.ask("memory")
+        except WorkerError as error:
+            return str(error)
     return (seen["growth"] - seen["result"]) / 2**20

@@ -189,7 +189,7 @@ zc_status zc_node_array(const zc_node *node, int *n)
 
 zc_status zc_node_ints(const zc_node *node, int n, int64_t low, int64_t high, int64_t *out)
 {
-    int found;
+    int found = 0;
     zc_status status = zc_node_array(node, &found);
 
     if (status == ZC_OK && found != n) {
@@ -204,7 +204,7 @@ zc_status zc_node_ints(const zc_node *node, int n, int64_t low, int64_t high, in
 
 zc_status zc_node_choice(const zc_node *node, const char *const *choices, int *out)
 {
-    const char *text;
+    const char *text = "";
     const zc_status status = zc_node_string(node, &text);
 
     if (status != ZC_OK) {

@@ -81,7 +81,7 @@ bool zc_plan_part(const zc_plan *plan, size_t item, const int64_t *chunk, int64_
 void zc_chunk_key(const zc_array *array, const int64_t *chunk, char *dst);
 size_t zc_chunk_key_size(const zc_array *array);
 
-/* ---- chunks (used by read.c, write.c, shard_read.c, shard_write.c) ---- */
+/* ---- chunks (chunk_read.c, chunk_write.c, shard_read.c, shard_write.c) ---- */
 
 /* What stays the same from a chunk down to the inner chunks of its shards. */
 typedef struct zc_scope {

@@ -185,13 +185,6 @@ ZARRCORE_PUBLIC int zarrcore_set_num_threads(int threads);
 /* libzarrcore only: open the array in a local directory (the one that holds zarr.json or .zarray). */
 ZARRCORE_PUBLIC int zarrcore_open(const char *path, int flags, zarrcore_array **out, zarrcore_error *error);
 
-/*
- * Extension modules only: a new handle of a zarrcore.Array (a PyObject *).  Keeps the array's engine and its store
- * alive; follows no later resize.  NULL with a Python exception set on failure: TypeError where the object is
- * no zarrcore.Array or has a part that is written in Python.  Needs the GIL.
- */
-ZARRCORE_PUBLIC zarrcore_array *zarrcore_from_python(void *object);
-
 /* One more owner. */
 ZARRCORE_PUBLIC void zarrcore_retain(const zarrcore_array *array);
 
@@ -315,11 +308,17 @@ ZARRCORE_PUBLIC int zarrcore_find_inner_chunk(const zarrcore_array *array, const
 
 static const zarrcore_api *zarrcore_api_table;
 
+/*
+ * A new handle of a zarrcore.Array (a PyObject *).  Keeps the array's engine and its store alive; follows no
+ * later resize.  NULL with a Python exception set on failure: TypeError where the object is no zarrcore.Array
+ * or has a part that is written in Python.  Needs the GIL.
+ */
+#define zarrcore_from_python (zarrcore_api_table->from_python)
+
 #define zarrcore_version (zarrcore_api_table->version)
 #define zarrcore_status_name (zarrcore_api_table->status_name)
 #define zarrcore_get_num_threads (zarrcore_api_table->get_num_threads)
 #define zarrcore_set_num_threads (zarrcore_api_table->set_num_threads)
-#define zarrcore_from_python (zarrcore_api_table->from_python)
 #define zarrcore_retain (zarrcore_api_table->retain)
 #define zarrcore_release (zarrcore_api_table->release)
 #define zarrcore_ndim (zarrcore_api_table->ndim)

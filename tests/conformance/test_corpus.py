@@ -85,4 +85,4 @@ def test_nothing_was_left_out(outcome: dict, unsupported: set[str]) -> None:
     assert outcome["total"] == len(outcome["results"]) > 1400
     passed, total = outcome["selections"]
     assert total > 9000
-    assert total - passed < 20 * len(unsupported)
+    assert total - passed <= 20 * len(unsupported)

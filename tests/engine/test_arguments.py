@@ -226,7 +226,7 @@ MEMORY = np.zeros((4, 6), "i4")
         ([(0, 1, 4), (0, 1, 6)], MEMORY.tolist(), TypeError),
         ([(0, 1, 4), (0, 1, 6)], None, TypeError),
         (None, MEMORY, TypeError),
-        (["ab", (0, 1, 6)], MEMORY, ValueError),
+        (["ab", (0, 1, 6)], MEMORY, TypeError),
     ],
 )
 def test_bad_regions(dims: Any, memory: Any, error: Any) -> None:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
+_FIRST_USER_TYPE = 256  # type numbers from here on belong to types that other packages registered
+
+
 @around(_flat.byteswap)
 def byteswap(
     x: ArrayLike,
@@ -73,7 +76,9 @@ def byteswap(
     if target is not None and ndarray_of(target, "out").dtype != x.dtype:
         raise TypeError(f"out: expected data type {x.dtype}, got {target.dtype}")
     words = words_of(x.dtype)
-    if x.dtype.kind == "V" and words:
+    if target is None and x.ndim == 0:
+        target = np.empty_like(x)  # a scalar would not keep the bits of every boolean
+    if x.dtype.fields is not None or x.dtype.num >= _FIRST_USER_TYPE:
         return _swap_words(x, target, where, words)
     if where is True:
         return call_ufunc(_flat.byteswap, x, out=target, threads=threads, casting="no")
@@ -92,7 +97,9 @@ def _swap_words(
         np.copyto(out, swapped, where=where)
         return out
     check_out(out, x.shape, x.dtype)
-    copy(out, x if same_memory(x, out) else apart(x, out), words)
+    in_place = same_memory(x, out)
+    if words or not in_place:
+        copy(out, x if in_place else apart(x, out), words)
     return out
 
 

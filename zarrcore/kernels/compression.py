@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: MIT
+"""Compressed bytes: the codecs of the chunk engine, one call each."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, Literal
+
+import numpy as np
+
+from zarrcore import errors
+from zarrcore.kernels._memory import buffer_of
+
+_SHUFFLES = ("noshuffle", "shuffle", "bitshuffle")
+_COMPRESSORS = ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd")
+
+
+def blosc_encode(
+    data: Any,
+    /,
+    out: Any = None,
+    *,
+    cname: str = "lz4",
+    clevel: int = 5,
+    shuffle: Literal["noshuffle", "shuffle", "bitshuffle"] = "shuffle",
+    typesize: int | None = None,
+    blocksize: int = 0,
+) -> Any:
+    """Compress with blosc.
+
+    Parameters
+    ----------
+    data : bytes-like or ndarray
+        C-contiguous, any type.
+    out : writable buffer, optional
+        Where the result begins; it may be longer.
+    cname : {"lz4", "lz4hc", "blosclz", "zstd", "zlib", "snappy"}, optional
+        The compressor; the build says which of them it has.
+    clevel : int, optional
+        0 to 9.
+    shuffle : {"noshuffle", "shuffle", "bitshuffle"}, optional
+        What is done before compression.
+    typesize : int, optional
+        1 to 255; default: the item size of an array, else 1.
+    blocksize : int, optional
+        In bytes; 0: blosc chooses.
+
+    Returns
+    -------
+    bytes or memoryview
+        The result, or the part of ``out`` that it takes.
+
+    Raises
+    ------
+    TypeError
+        If ``data`` or ``out`` has no buffer.
+    ValueError
+        If an option is out of range, ``data`` is too large, or ``out`` is too small or read-only.
+
+    Notes
+    -----
+    The ``blosc`` codec of Zarr.  Uses the calling thread alone; the GIL is released.
+
+    Examples
+    --------
+    >>> x = np.arange(1000)
+    >>> packed = blosc_encode(x, cname="zstd")
+    >>> back = np.empty_like(x)
+    >>> blosc_decode(packed, out=back) is back
+    True
+    """
+    if typesize is None:
+        typesize = data.itemsize if isinstance(data, np.ndarray) and 1 <= data.itemsize <= 255 else 1
+    config = {
+        "cname": _one_of(cname, "cname", _COMPRESSORS),
+        "clevel": _within(clevel, "clevel", 0, 9),
+        "shuffle": _SHUFFLES.index(_one_of(shuffle, "shuffle", _SHUFFLES)),
+        "typesize": _within(typesize, "typesize", 1, 255),
+        "blocksize": _within(blocksize, "blocksize", 0, 2**31 - 1),
+    }
+    return _encode("blosc", config, data, out)
+
+
+def gzip_encode(data: Any, /, out: Any = None, *, level: int = 5) -> Any:
+    """Compress to the gzip format (RFC 1952), ``level`` 0 to 9; else as :func:`blosc_encode`."""
+    return _encode("gzip", {"level": _within(level, "level", 0, 9)}, data, out)
+
+
+def zlib_encode(data: Any, /, out: Any = None, *, level: int = 1) -> Any:
+    """Compress to the zlib format (RFC 1950), ``level`` 0 to 9; else as :func:`blosc_encode`."""
+    return _encode("zlib", {"level": _within(level, "level", 0, 9)}, data, out)
+
+
+def zstd_encode(data: Any, /, out: Any = None, *, level: int = 3, checksum: bool = False) -> Any:
+    """Compress to a zstd frame (RFC 8878), ``level`` -131072 to 22; else as :func:`blosc_encode`."""
+    config = {"level": _within(level, "level", -131072, 22), "checksum": bool(checksum)}
+    return _encode("zstd", config, data, out)
+
+
+def lz4_encode(data: Any, /, out: Any = None, *, acceleration: int = 1) -> Any:
+    """Compress to an LZ4 block behind its decoded size in 4 bytes; else as :func:`blosc_encode`.
+
+    ``acceleration`` is 1 (smallest) to 65537 (fastest).  This is the ``lz4`` compressor of Zarr v2.
+    """
+    return _encode("lz4", {"acceleration": _within(acceleration, "acceleration", 1, 65537)}, data, out)
+
+
+def blosc_decode(data: Any, /, out: Any = None, *, nbytes: int | None = None) -> Any:
+    """Decompress what blosc has compressed.
+
+    Parameters
+    ----------
+    data : bytes-like or ndarray
+        C-contiguous.
+    out : writable buffer, optional
+        C-contiguous, of exactly the size of the result: an array of any type, a bytearray, ...
+    nbytes : int, optional
+        The exact size of the result; needed where there is no ``out``.  Nothing larger is ever allocated.
+
+    Returns
+    -------
+    bytes or ndarray or other buffer
+        ``out``, or the result.
+
+    Raises
+    ------
+    TypeError
+        If ``data`` or ``out`` has no buffer, or there is neither ``out`` nor ``nbytes``.
+    ValueError
+        If ``out`` is read-only or not contiguous.
+    ChunkDecodeError, ChecksumError
+        (both are ValueErrors) If ``data`` is malformed or stands for another number of bytes; ``out`` is
+        then spoilt.
+
+    Notes
+    -----
+    Every length in ``data`` is checked before it is used.  The GIL is released.
+    """
+    return _decode("blosc", data, out, nbytes)
+
+
+def gzip_decode(data: Any, /, out: Any = None, *, nbytes: int | None = None) -> Any:
+    """Decompress one or more gzip members (RFC 1952); else as :func:`blosc_decode`."""
+    return _decode("gzip", data, out, nbytes)
+
+
+def zlib_decode(data: Any, /, out: Any = None, *, nbytes: int | None = None) -> Any:
+    """Decompress a zlib stream (RFC 1950); else as :func:`blosc_decode`."""
+    return _decode("zlib", data, out, nbytes)
+
+
+def zstd_decode(data: Any, /, out: Any = None, *, nbytes: int | None = None) -> Any:
+    """Decompress zstd frames (RFC 8878); else as :func:`blosc_decode`."""
+    return _decode("zstd", data, out, nbytes)
+
+
+def lz4_decode(data: Any, /, out: Any = None, *, nbytes: int | None = None) -> Any:
+    """Decompress what :func:`lz4_encode` has made; else as :func:`blosc_decode`."""
+    return _decode("lz4", data, out, nbytes)
+
+
+def _encode(name: str, config: dict[str, Any], data: Any, out: Any) -> Any:
+    from zarrcore._core import engine
+
+    source = buffer_of(data, "data")
+    if out is None:
+        return engine.encode_bytes(name, config, source)
+    target = _writable(out)
+    written = engine.encode_into(name, config, _apart(source, target), target)
+    return memoryview(target)[:written]
+
+
+def _decode(name: str, data: Any, out: Any, nbytes: int | None) -> Any:
+    from zarrcore._core import engine
+
+    source = buffer_of(data, "data")
+    if out is None:
+        if nbytes is None:
+            raise TypeError("nbytes: needed where there is no out")
+        size = _within(nbytes, "nbytes", 0, 2**63 - 1)
+        decoded = engine.decode_bytes(name, {}, source, size)
+        _check_size(name, len(decoded), size)
+        return decoded
+    target = _writable(out)
+    if nbytes is not None and nbytes != target.size:
+        raise ValueError(f"out: expected {nbytes} bytes, got {target.size}")
+    _check_size(name, engine.decode_into(name, {}, _apart(source, target), target), target.size)
+    return out
+
+
+def _apart(source: np.ndarray, target: np.ndarray) -> np.ndarray:
+    return source.copy() if np.may_share_memory(source, target) else source
+
+
+def _check_size(name: str, found: int, expected: int) -> None:
+    if found != expected:
+        raise errors.ChunkDecodeError(f"expected {expected} bytes, the data decode to {found}", codec=name)
+
+
+def _writable(out: Any) -> np.ndarray:
+    target = buffer_of(out, "out")
+    if not target.flags.writeable:
+        raise ValueError("out: the buffer is read-only")
+    return target
+
+
+def _within(value: Any, name: str, low: int, high: int) -> int:
+    if isinstance(value, bool):
+        raise TypeError(f"{name}: expected an integer, got {value}")
+    try:
+        integer = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name}: expected an integer, got {value!r}") from None
+    if not low <= integer <= high:
+        raise ValueError(f"{name}: expected {low} to {high}, got {integer}")
+    return integer
+
+
+def _one_of(value: str, name: str, known: tuple[str, ...]) -> str:
+    if value not in known:
+        raise ValueError(f"{name}: expected one of {', '.join(known)}, got {value!r}")
+    return value

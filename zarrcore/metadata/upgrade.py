@@ -1,0 +1,175 @@
+"""Array metadata of formats 1 and 2 -> metadata of format 3 for the very same chunks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zarrcore._validate import at
+from zarrcore.codecs.base import ArraySpec
+from zarrcore.codecs.blosc import BloscShuffle
+from zarrcore.errors import MetadataValidationError
+from zarrcore.metadata.v3 import ArrayV3Metadata
+from zarrcore.registry import codec_registry
+
+if TYPE_CHECKING:
+    from zarrcore.codecs.base import Codec
+    from zarrcore.metadata.v2 import ArrayV2Metadata
+
+__all__ = ["upgraded"]
+
+_SERIALIZERS = ("vlen-utf8", "vlen-bytes")
+_DTYPE_MEMBERS = ("dtype", "astype", "encode_dtype", "decode_dtype")
+_SHUFFLES = (BloscShuffle.noshuffle, BloscShuffle.shuffle, BloscShuffle.bitshuffle)
+
+
+def upgraded(metadata: ArrayV2Metadata) -> ArrayV3Metadata:
+    """The metadata of format 3 with which the stored chunks read the same.
+
+    Raises
+    ------
+    MetadataValidationError
+        If format 3 has no such data type, fill value or codec, or the chunks would not read the same; the
+        message says which.
+    """
+    zdtype = metadata.zdtype
+    codecs = (*(metadata.filters or ()), *((metadata.compressor,) if metadata.compressor else ()))
+    with at("dtype"):
+        data_type = zdtype.to_json(zarr_format=3)
+    with at("fill_value"):
+        fill_value = zdtype.to_json_scalar(metadata.fill_scalar, zarr_format=3)
+    document = {
+        "zarr_format": 3,
+        "node_type": "array",
+        "shape": list(metadata.shape),
+        "data_type": data_type,
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": list(metadata.chunks)}},
+        "chunk_key_encoding": {
+            "name": "v2",
+            "configuration": {"separator": metadata.dimension_separator},
+        },
+        "fill_value": fill_value,
+        "codecs": [*_transpose(metadata), *_codecs(codecs, metadata.np_dtype)],
+        "attributes": metadata.attributes,
+    }
+    names = metadata.attributes.get("_ARRAY_DIMENSIONS")
+    if isinstance(names, list) and len(names) == metadata.ndim and all(isinstance(n, str) for n in names):
+        document["dimension_names"] = names
+    made = ArrayV3Metadata.from_dict(document, where=None)
+    _check_same(metadata, made)
+    return made
+
+
+def _transpose(metadata: ArrayV2Metadata) -> list[dict[str, Any]]:
+    if metadata.order == "C" or metadata.ndim < 2:
+        return []
+    return [{"name": "transpose", "configuration": {"order": list(range(metadata.ndim))[::-1]}}]
+
+
+def _codecs(codecs: tuple[Codec, ...], dtype: np.dtype[Any]) -> list[dict[str, Any]]:
+    """The codecs of format 3 that do what those of format 2 do to items of `dtype`."""
+    made: list[dict[str, Any]] = []
+    serialized = False
+    for codec in codecs:
+        config = codec.get_config()  # type: ignore[attr-defined]
+        found = _codec(config, dtype.itemsize)
+        kind = codec_registry.get(found["name"]).kind
+        if serialized != (kind == "bytes->bytes"):
+            if serialized:
+                raise MetadataValidationError(
+                    f"the filter {codec.name!r} takes items, and stands behind codecs that make bytes"
+                )
+            if kind == "bytes->bytes":
+                made.append(_bytes(dtype))
+            serialized = True
+        made.append(found)
+        dtype = _dtype_after(config, dtype)
+    return made if serialized else [*made, _bytes(dtype)]
+
+
+def _codec(config: dict[str, Any], item_size: int) -> dict[str, Any]:
+    """The codec of format 3 with the same encoding."""
+    name = config["id"]
+    options = {member: value for member, value in config.items() if member != "id"}
+    if name in _SERIALIZERS:
+        return {"name": name}
+    if name == "blosc":
+        shuffle = options.get("shuffle", 1)
+        shuffle = _SHUFFLES[shuffle] if shuffle >= 0 else _SHUFFLES[2 if item_size == 1 else 1]
+        return {"name": name, "configuration": {**options, "shuffle": str(shuffle.value), "typesize": item_size}}
+    if name == "zstd":
+        return {"name": name, "configuration": {"checksum": False, **options}}
+    if name == "gzip":
+        return {"name": name, "configuration": {"level": options["level"] if options["level"] >= 0 else 6}}
+    if f"numcodecs.{name}" not in codec_registry:
+        raise MetadataValidationError(f"format 3 has no codec for {name!r}")
+    for member in _DTYPE_MEMBERS:  # in memory items have the machine's byte order
+        if isinstance(options.get(member), str):
+            options[member] = np.dtype(options[member]).newbyteorder("=").str
+    return {"name": f"numcodecs.{name}", "configuration": options}
+
+
+def _dtype_after(config: dict[str, Any], dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """What a filter makes of items of `dtype`."""
+    if config["id"] == "packbits":
+        return np.dtype("u1")
+    made = config.get("encode_dtype") or config.get("astype") or config.get("dtype")
+    return np.dtype(made) if isinstance(made, str) else dtype
+
+
+def _bytes(dtype: np.dtype[Any]) -> dict[str, Any]:
+    """The codec ``bytes`` in the byte order of the stored items."""
+    orders = _byte_orders(dtype)
+    if len(orders) > 1:
+        raise MetadataValidationError(f"fields of different byte orders: {dtype.descr}", where="dtype")
+    endian = {"<": "little", ">": "big"}
+    return {"name": "bytes"} | (
+        {"configuration": {"endian": endian[order]}} if (order := "".join(orders)) else {}
+    )
+
+
+def _byte_orders(dtype: np.dtype[Any]) -> set[str]:
+    if dtype.subdtype is not None:
+        return _byte_orders(dtype.subdtype[0])
+    if dtype.fields is not None:
+        return set().union(*(_byte_orders(field[0]) for field in dtype.fields.values()))
+    order = dtype.str[0]
+    return set() if order == "|" or dtype.itemsize == 1 else {order}
+
+
+def _check_same(old: ArrayV2Metadata, new: ArrayV3Metadata) -> None:
+    """Encode a small chunk by the old metadata, and see that the new one reads it the same."""
+    shape = tuple(min(length, 5) for length in old.chunks)
+    before = ArraySpec(shape, old.zdtype, old.fill_scalar)
+    chunk = _sample(before)
+    encoded = old.chain().encode(chunk, before)
+    expected = old.chain().decode(encoded, before)  # of what a filter rounds, the rounded items
+    found = new.chain().decode(encoded, ArraySpec(shape, new.zdtype, new.fill_scalar))
+    native = np.asarray(expected)
+    same = native.dtype.kind in "OT" or native.dtype.newbyteorder("=") == found.dtype.newbyteorder("=")
+    if not same or native.astype(found.dtype, copy=False).tolist() != found.tolist():
+        raise MetadataValidationError(
+            f"the codecs {[codec.name for codec in new.codecs]} do not read what {_names(old)} wrote"
+        )
+
+
+def _names(metadata: ArrayV2Metadata) -> list[str]:
+    codecs = (*(metadata.filters or ()), *((metadata.compressor,) if metadata.compressor else ()))
+    return [codec.name for codec in codecs]
+
+
+def _sample(spec: ArraySpec) -> np.ndarray:
+    """Items that are not all the same, of any data type."""
+    dtype = spec.np_dtype
+    if spec.item_size is None:
+        items = np.full(spec.shape, spec.fill, dtype)
+        if items.size and dtype.kind in "OT":
+            items.flat[0] = b"ab" if isinstance(spec.fill, bytes) else "ab"
+        return items
+    if dtype.kind in "biufc":
+        return np.arange(spec.size).reshape(spec.shape).astype(dtype)
+    octets = np.arange(spec.size * dtype.itemsize, dtype="u4") % 3
+    if dtype.kind == "U":
+        return (octets.reshape(-1, dtype.itemsize)[:, ::4] + 97).astype("u4").view(f"=U{dtype.itemsize // 4}").astype(dtype).reshape(spec.shape)
+    return np.frombuffer(octets.astype("u1").tobytes(), dtype).reshape(spec.shape)
