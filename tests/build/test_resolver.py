@@ -94,7 +94,7 @@ def test_prefix_of_blosc_holds_for_all(tmp_path: Path) -> None:
     assert libs.libraries == ("blosc", "zstd", "lz4", "z")
     assert libs.include_dirs == (str(prefix / "include"),)
     assert libs.library_dirs == (str(prefix / "lib"),)
-    assert libs.define_macros == (("ZC_SYSTEM_LIBS", "1"),)
+    assert libs.define_macros == (("ZC_LIBS_ORIGIN", "prefix"), ("ZC_SYSTEM_LIBS", "1"))
     assert f"-I{prefix / 'include'}" in libs.cflags()
     assert "-lzstd" in libs.ldflags()
 
@@ -192,7 +192,8 @@ def test_wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert libs.origin == "wheel"
     assert libs.archives == (str(tmp_path.resolve() / "x/lib64/libblosc.a"),)
     assert libs.include_dirs == (str(tmp_path.resolve() / "x/include"),)
-    assert libs.define_macros == (), "the wheel holds blosc.h, but not the headers of the other three"
+    macros = (("ZC_LIBS_ORIGIN", "wheel"),)
+    assert libs.define_macros == macros, "the wheel holds blosc.h, but not the headers of the other three"
 
 
 @pytest.mark.parametrize("version", ["1.11.1", "1.9", "1.10.6.dev3"])
@@ -308,6 +309,7 @@ def test_command_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("ZARRCORE_LIBS", raising=False)
+    monkeypatch.setenv("ZARRCORE_DEFLATE", "off")
     monkeypatch.setenv("ZARRCORE_BLOSC_DIR", str(make_prefix(tmp_path)))
     assert native_libs.main(["--libs"]) == 0
     assert "-lblosc" in capsys.readouterr().out

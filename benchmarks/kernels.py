@@ -1,0 +1,352 @@
+# SPDX-License-Identifier: MIT
+"""Each kernel against the NumPy expression that it replaces, or the package that does the same.
+
+    python -m benchmarks.kernels [--nbytes 16Mi] [--rounds 9] [--only NAME]
+
+Both sides work on the same data, in turns, and a line gives the median of the ratios of neighbouring
+measurements: a busy machine slows both.  Outputs are allocated beforehand where both sides can take them.
+One thread each, apart from the lines that say otherwise.  A ratio above 1 means that zarrcore is faster; a
+difference under 5 % is noise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from zarrcore import kernels
+
+
+@dataclass(frozen=True)
+class Case:
+    """Two ways to the same result."""
+
+    name: str
+    nbytes: int
+    ours: Callable[[], object]
+    theirs: Callable[[], object]
+    what: str
+
+
+def optional(name: str) -> Any:
+    """A package to compare with, or None."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+def seconds(call: Callable[[], object], *, at_least: float = 0.005) -> float:
+    """Of one call, from as many as make the clock's error small."""
+    repeat = 1
+    while True:
+        start = time.perf_counter()
+        for _ in range(repeat):
+            call()
+        taken = time.perf_counter() - start
+        if taken >= at_least:
+            return taken / repeat
+        repeat *= 4
+
+
+def byte_cases(n: int) -> Iterator[Case]:
+    rng = np.random.default_rng(1)
+    for dtype in ("<u2", "<u4", "<f8", "<c16", "<U4"):
+        x = np.frombuffer(rng.bytes(n), dtype)
+        out = np.empty_like(x)
+        yield Case(
+            f"byteswap {dtype}",
+            n,
+            lambda x=x, out=out: kernels.byteswap(x, out=out, threads=1),
+            lambda x=x, out=out: np.copyto(out, x.byteswap()),
+            "copyto(out, x.byteswap())",
+        )
+        yield Case(
+            f"byteswap {dtype}, new",
+            n,
+            lambda x=x: kernels.byteswap(x, threads=1),
+            lambda x=x: x.byteswap(),
+            "x.byteswap()",
+        )
+    x = np.frombuffer(rng.bytes(n), "<u4")
+    out = np.empty_like(x)
+    yield Case(
+        "byteswap <u4, all threads against one",
+        n,
+        lambda: kernels.byteswap(x, out=out),
+        lambda: kernels.byteswap(x, out=out, threads=1),
+        "threads=1",
+    )
+    small, few = x[:16].copy(), np.empty(16, "<u4")
+    yield Case(
+        "byteswap of 64 bytes",
+        64,
+        lambda: kernels.byteswap.ufunc(small, few),
+        lambda: np.copyto(few, small.byteswap()),
+        "copyto(out, x.byteswap())",
+    )
+    side = int((n / 4) ** 0.5)
+    plane, turned = x[: side * side].reshape(side, side), np.empty((side, side), "<u4")
+    yield Case(
+        "transpose <u4",
+        plane.nbytes,
+        lambda: kernels.transpose(plane, (1, 0), out=turned, threads=1),
+        lambda: np.copyto(turned, plane.T),
+        "copyto(out, x.T)",
+    )
+
+
+def grid_cases(n: int) -> Iterator[Case]:
+    index = np.random.default_rng(2).integers(0, 2**40, n // 8)
+    first, second = np.empty_like(index), np.empty_like(index)
+    for length in (1000, 1024):
+        yield Case(
+            f"chunk_index by {length}",
+            index.nbytes,
+            lambda length=length: kernels.chunk_index(index, length, first, second),
+            lambda length=length: np.divmod(index, length, first, second),
+            "divmod(index, chunk)",
+        )
+    yield Case(
+        "chunk_count",
+        index.nbytes,
+        lambda: kernels.chunk_count(index, 1000, out=first),
+        lambda: np.negative(np.floor_divide(np.negative(index, out=first), 1000, out=first), out=first),
+        "-(-n // chunk)",
+    )
+    grid = (32, 32, 32)
+    codes = np.arange(2**15)
+    yield Case(
+        "morton_decode",
+        codes.nbytes,
+        lambda: kernels.morton_decode(codes, grid),
+        lambda: morton_by_numpy(codes, 3, 5),
+        "bit by bit, in NumPy",
+    )
+
+
+def morton_by_numpy(codes: np.ndarray, ndim: int, bits: int) -> np.ndarray:
+    """Positions of codes in a cube."""
+    out = np.zeros((codes.size, ndim), np.int64)
+    for bit in range(ndim * bits):
+        out[:, bit % ndim] |= (codes >> bit & 1) << bit // ndim
+    return out
+
+
+def fill_cases(n: int) -> Iterator[Case]:
+    ours = np.zeros(n // 4, "f4")
+    nan = np.full(n // 4, np.nan, "f4")
+    zero = np.float32(0)
+    yield Case(
+        "equals_fill, all equal",
+        n,
+        lambda: kernels.equals_fill(ours, zero),
+        lambda: bool((ours == zero).all()),
+        "(x == fill).all()",
+    )
+    yield Case(
+        "equals_fill, all NaN",
+        n,
+        lambda: kernels.equals_fill(nan, np.nan, nan_equal=True),
+        lambda: bool(np.isnan(nan).all()),
+        "isnan(x).all()",
+    )
+    blocks = ours.reshape(-1, 1024)
+    yield Case(
+        "equals_fill, blocks of 4 KiB",
+        n,
+        lambda: kernels.equals_fill(blocks, zero, axis=1),
+        lambda: (blocks == zero).all(axis=1),
+        "(x == fill).all(axis=1)",
+    )
+    yield Case("fill", n, lambda: kernels.fill(ours, zero), lambda: ours.fill(0), "x.fill(value)")
+
+
+def filter_cases(n: int) -> Iterator[Case]:
+    numcodecs = optional("numcodecs")
+    if numcodecs is None:
+        return
+    rng = np.random.default_rng(3)
+    for dtype in ("u1", "<i2", "<i4", "<i8", "<f4", "<f8"):
+        x = rng.integers(0, 100, n // np.dtype(dtype).itemsize).astype(dtype)
+        encoded, out = kernels.delta_encode(x), np.empty_like(x)
+        theirs = numcodecs.Delta(dtype)
+        yield Case(
+            f"delta_encode {dtype}",
+            n,
+            lambda x=x, out=out: kernels.delta_encode(x, out=out),
+            lambda x=x, theirs=theirs: theirs.encode(x),
+            "numcodecs.Delta",
+        )
+        yield Case(
+            f"delta_decode {dtype}",
+            n,
+            lambda encoded=encoded, out=out: kernels.delta_decode(encoded, out=out),
+            lambda encoded=encoded, out=out, theirs=theirs: theirs.decode(encoded, out=out),
+            "numcodecs.Delta",
+        )
+    raw = np.frombuffer(rng.bytes(n), "u1")
+    target = np.empty_like(raw)
+    for size in (2, 4, 8, 16, 12):
+        whole = raw[: n - n % size]
+        to = target[: whole.size]
+        theirs = numcodecs.Shuffle(size)
+        yield Case(
+            f"shuffle {size}",
+            n,
+            lambda whole=whole, size=size, to=to: kernels.shuffle(whole, size, out=to),
+            lambda whole=whole, theirs=theirs: theirs.encode(whole),
+            "numcodecs.Shuffle",
+        )
+        yield Case(
+            f"unshuffle {size}",
+            n,
+            lambda whole=whole, size=size, to=to: kernels.unshuffle(whole, size, out=to),
+            lambda whole=whole, theirs=theirs, to=to: theirs.decode(whole, out=to),
+            "numcodecs.Shuffle",
+        )
+    yield from bit_cases(n, numcodecs)
+
+
+def bit_cases(n: int, numcodecs: Any) -> Iterator[Case]:
+    rng = np.random.default_rng(4)
+    flags = rng.integers(0, 2, n).astype(bool)
+    packed, back = np.packbits(flags), np.empty(n, bool)
+    room = np.empty_like(packed)
+    yield Case(
+        "pack_bits bool",
+        n,
+        lambda: kernels.pack_bits(flags, out=room, bitorder="big"),
+        lambda: np.packbits(flags),
+        "packbits(x)",
+    )
+    yield Case(
+        "unpack_bits bool",
+        n,
+        lambda: kernels.unpack_bits(packed, bool, n, out=back, bitorder="big"),
+        lambda: np.unpackbits(packed),
+        "unpackbits(x)",
+    )
+    theirs = numcodecs.PackBits()
+    encoded = theirs.encode(flags)
+    yield Case(
+        "pack_bits bool, as a codec",
+        n,
+        lambda: kernels.pack_bits(flags, out=room, bitorder="big"),
+        lambda: theirs.encode(flags),
+        "numcodecs.PackBits",
+    )
+    yield Case(
+        "unpack_bits bool, as a codec",
+        n,
+        lambda: kernels.unpack_bits(packed, bool, n, out=back, bitorder="big"),
+        lambda: theirs.decode(encoded),
+        "numcodecs.PackBits",
+    )
+    nibbles = rng.integers(0, 16, n // 8).astype("u1")
+    yield Case(
+        "pack_bits 4 of 8",
+        nibbles.nbytes,
+        lambda: kernels.pack_bits(nibbles, last_bit=3),
+        lambda: np.packbits(np.unpackbits(nibbles[:, None], axis=1, bitorder="little")[:, :4], bitorder="little"),
+        "packbits(unpackbits(x)[:, :4])",
+    )
+
+
+def checksum_cases(n: int) -> Iterator[Case]:
+    package = optional("crc32c")
+    if package is None:
+        return
+    data = np.random.default_rng(5).bytes(n)
+    for size in (100, 4096, n):
+        piece = data[:size]
+        yield Case(
+            f"crc32c of {size} bytes",
+            size,
+            lambda piece=piece: kernels.crc32c(piece),
+            lambda piece=piece: package.crc32c(piece),
+            "crc32c.crc32c",
+        )
+    blocks = np.frombuffer(data, "u1").reshape(-1, 1024)
+    rows = [bytes(block) for block in blocks]
+    yield Case(
+        "crc32c, blocks of 1 KiB",
+        n,
+        lambda: kernels.crc32c(blocks, axis=1, threads=1),
+        lambda: [package.crc32c(row) for row in rows],
+        "[crc32c.crc32c(b) for b in blocks]",
+    )
+
+
+def codec_cases(n: int) -> Iterator[Case]:
+    numcodecs = optional("numcodecs")
+    if numcodecs is None:
+        return
+    x = np.cumsum(np.random.default_rng(6).integers(-5, 6, n // 4)).astype("<i4")
+    out = np.empty_like(x)
+    pairs = {
+        "zstd": (numcodecs.Zstd(3), kernels.zstd_decode),
+        "lz4": (numcodecs.LZ4(), kernels.lz4_decode),
+        "gzip": (numcodecs.GZip(1), kernels.gzip_decode),
+        "blosc": (numcodecs.Blosc("lz4"), kernels.blosc_decode),
+    }
+    for name, (theirs, decode) in pairs.items():
+        encoded = theirs.encode(x)
+        yield Case(
+            f"{name}_decode",
+            n,
+            lambda decode=decode, encoded=encoded: decode(encoded, out=out),
+            lambda theirs=theirs, encoded=encoded: theirs.decode(encoded, out=out),
+            type(theirs).__name__ + " of numcodecs",
+        )
+
+
+def cases(n: int) -> Iterator[Case]:
+    """All of them; data are made one case after the other."""
+    yield from byte_cases(n)
+    yield from grid_cases(n)
+    yield from fill_cases(n)
+    yield from filter_cases(n)
+    yield from checksum_cases(n)
+    yield from codec_cases(n)
+
+
+def measure(case: Case, rounds: int) -> str:
+    """One line of the report."""
+    pairs = []
+    for _ in range(rounds):
+        pairs.append((seconds(case.ours), seconds(case.theirs)))
+    ratios = sorted(theirs / ours for ours, theirs in pairs)
+    ours = min(pair[0] for pair in pairs)
+    speed = case.nbytes / ours / 1e9
+    spread = f"{ratios[len(ratios) // 4]:.2f} - {ratios[-1 - len(ratios) // 4]:.2f}"
+    return f"{case.name:38} {speed:8.2f} GB/s {statistics.median(ratios):8.2f}x  ({spread})  {case.what}"
+
+
+def parse_size(text: str) -> int:
+    """16Mi, 64Ki, 1000."""
+    units = {"Ki": 10, "Mi": 20, "Gi": 30}
+    return int(text[:-2]) << units[text[-2:]] if text[-2:] in units else int(text)
+
+
+def main() -> None:
+    """Run and print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--nbytes", type=parse_size, default=1 << 24, help="size of the data")
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--only", default="", help="cases whose name contains this")
+    options = parser.parse_args()
+    for case in cases(options.nbytes):
+        if options.only in case.name:
+            print(measure(case, options.rounds), flush=True)
+
+
+if __name__ == "__main__":
+    main()
