@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from zarrcore.asynchronous import AsyncArray, AsyncGroup
     from zarrcore.groups.group import Group
     from zarrcore.include_dir import get_include
+    from zarrcore.migration import migrate
     from zarrcore.show import show_config
 
 __all__ = [
@@ -73,6 +74,7 @@ __all__ = [
     "get_include",
     "group",
     "load",
+    "migrate",
     "ones",
     "ones_like",
     "open",
@@ -96,6 +98,7 @@ _HOMES = {
     "AsyncGroup": "zarrcore.asynchronous",
     "Group": "zarrcore.groups.group",
     "get_include": "zarrcore.include_dir",
+    "migrate": "zarrcore.migration",
     "show_config": "zarrcore.show",
 }
 _MODULES = frozenset(("abc", "api", "codecs", "dtype", "errors", "kernels", "registry", "storage", "testing"))

@@ -37,6 +37,12 @@ zc_status zc_shard_index_unpack(const uint8_t *src, size_t n, bool big_endian, u
                                        : (zc_extent){zc_load_le64(entry), zc_load_le64(entry + 8)};
 
         if (!inside(e, shard_nbytes) && !zc_extent_empty(e)) {
+            if (err != NULL) {
+                err->in_shard = true;
+                err->inner_chunk = i;
+                err->offset = e.offset;
+                err->nbytes = e.nbytes;
+            }
             return zc_fail(err, ZC_ERR_RANGE,
                            "shard index entry %zu (offset %" PRIu64 ", %" PRIu64
                            " bytes) reaches outside of the shard of %" PRIu64 " bytes",

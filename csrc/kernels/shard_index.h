@@ -26,7 +26,7 @@ static inline bool zc_extent_empty(zc_extent e)
 
 /*
  * Unpack n entries, 16 * n bytes at src, words in little-endian (or big-endian) order.
- * ZC_ERR_RANGE, with the entry's number in the message, if one that is not empty reaches past shard_nbytes;
+ * ZC_ERR_RANGE, with the entry's number in err, if one that is not empty reaches past shard_nbytes;
  * out is then partly written.
  */
 zc_status zc_shard_index_unpack(const uint8_t *src, size_t n, bool big_endian, uint64_t shard_nbytes,

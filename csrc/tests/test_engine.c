@@ -183,6 +183,7 @@ static void a_lying_shard_index_is_refused(void)
     write_text("lies/c/0/0", shard, sizeof shard);
     CHECK(transfer(&f, false, 0, ROWS, 0, COLUMNS, all, 1, &fault, &err) == ZC_ERR_RANGE);
     CHECK(strcmp(err.codec, "sharding_indexed") == 0);
+    CHECK(err.in_shard && err.inner_chunk == 0 && err.offset == 1 && err.nbytes == 127);
     write_text("lies/c/0/0", shard, 31);
     CHECK(transfer(&f, false, 0, ROWS, 0, COLUMNS, all, 1, &fault, &err) == ZC_ERR_CORRUPT);
 }

@@ -75,14 +75,14 @@ def _codecs(codecs: tuple[Codec, ...], dtype: np.dtype[Any]) -> list[dict[str, A
         config = codec.get_config()  # type: ignore[attr-defined]
         found = _codec(config, dtype.itemsize)
         kind = codec_registry.get(found["name"]).kind
-        if serialized != (kind == "bytes->bytes"):
-            if serialized:
-                raise MetadataValidationError(
-                    f"the filter {codec.name!r} takes items, and stands behind codecs that make bytes"
-                )
-            if kind == "bytes->bytes":
+        if kind == "bytes->bytes":
+            if not serialized:
                 made.append(_bytes(dtype))
-            serialized = True
+        elif serialized:
+            raise MetadataValidationError(
+                f"the filter {codec.name!r} takes items, and stands behind codecs that make bytes"
+            )
+        serialized = serialized or kind != "array->array"
         made.append(found)
         dtype = _dtype_after(config, dtype)
     return made if serialized else [*made, _bytes(dtype)]
@@ -161,15 +161,23 @@ def _names(metadata: ArrayV2Metadata) -> list[str]:
 
 def _sample(spec: ArraySpec) -> np.ndarray:
     """Items that are not all the same, of any data type."""
-    dtype = spec.np_dtype
-    if spec.item_size is None:
-        items = np.full(spec.shape, spec.fill, dtype)
-        if items.size and dtype.kind in "OT":
-            items.flat[0] = b"ab" if isinstance(spec.fill, bytes) else "ab"
-        return items
-    if dtype.kind in "biufc":
-        return np.arange(spec.size).reshape(spec.shape).astype(dtype)
-    octets = np.arange(spec.size * dtype.itemsize, dtype="u4") % 3
-    if dtype.kind == "U":
-        return (octets.reshape(-1, dtype.itemsize)[:, ::4] + 97).astype("u4").view(f"=U{dtype.itemsize // 4}").astype(dtype).reshape(spec.shape)
-    return np.frombuffer(octets.astype("u1").tobytes(), dtype).reshape(spec.shape)
+    items = np.full(spec.shape, spec.fill, spec.np_dtype)
+    if spec.item_size is not None:
+        _vary(items)
+    elif items.size:
+        items.flat[0] = b"ab" if isinstance(spec.fill, bytes) else "ab"
+    return items
+
+
+def _vary(items: np.ndarray) -> None:
+    dtype = items.dtype
+    if dtype.fields is not None:
+        for name in dtype.fields:
+            _vary(items[name])
+    elif dtype.kind in "US":
+        items[...] = "ab" if dtype.kind == "U" else b"ab"
+    elif dtype.kind == "V":
+        items[...] = np.void(bytes(range(1, 1 + dtype.itemsize))[:dtype.itemsize])
+    else:
+        counted = np.arange(items.size).reshape(items.shape)
+        items[...] = (counted % 100).astype("i8").astype(dtype)

@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: MIT
+"""Formats 1 and 2 -> format 3 in place: the same values before and after, or nothing written and reasons."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import zarrcore
+from zarrcore.errors import ReadOnlyError
+from zarrcore.migration import MigrationError, migrate, migrate_v2_to_v3, remove_metadata
+from zarrcore.storage import MemoryStore
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+NAN = np.array([0x7FF8000000000123], "u8").view("f8")[0]
+
+ARRAYS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "plain": ("<i4", {"compressor": None}),
+    "big-endian": (">f8", {"compressor": {"id": "blosc", "cname": "zstd", "clevel": 5, "shuffle": 1}}),
+    "auto-shuffle": ("u1", {"compressor": {"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": -1}}),
+    "fortran": (">i2", {"order": "F", "compressor": {"id": "zlib", "level": 1}}),
+    "gzip-default": ("<f4", {"compressor": {"id": "gzip", "level": -1}}),
+    "lz4": ("<u8", {"compressor": {"id": "lz4", "acceleration": 1}}),
+    "bz2": ("<u2", {"compressor": {"id": "bz2", "level": 1}}),
+    "lzma": ("<i2", {"compressor": {"id": "lzma", "preset": 1}}),
+    "slashes": ("<c8", {"dimension_separator": "/"}),
+    "bool": ("bool", {}),
+    "unicode": (">U3", {}),
+    "bytes": ("S3", {}),
+    "raw": ("V3", {}),
+    "dates": (">M8[ns]", {}),
+    "durations": ("<m8[10s]", {}),
+    "record": ([("a", "<i2"), ("b", "<f8"), ("c", "<U2")], {}),
+    "shuffle": ("<i4", {"filters": [{"id": "shuffle", "elementsize": 4}], "compressor": {"id": "zstd", "level": 1}}),
+    "crc32": ("<i4", {"filters": [{"id": "crc32"}]}),
+    "strings": (str, {}),
+}
+WITH_NUMCODECS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "delta": (">i4", {"filters": [{"id": "delta", "dtype": ">i4", "astype": ">i4"}]}),
+    "delta-narrow": ("<i4", {"filters": [{"id": "delta", "dtype": "<i4", "astype": "<i2"}]}),
+    "fixedscaleoffset": (
+        ">f8",
+        {"filters": [{"id": "fixedscaleoffset", "offset": 0, "scale": 10, "dtype": ">f8", "astype": ">i2"}]},
+    ),
+    "quantize": ("<f4", {"filters": [{"id": "quantize", "digits": 1, "dtype": "<f4"}]}),
+    "bitround": ("<f4", {"filters": [{"id": "bitround", "keepbits": 12}]}),
+    "packbits": ("bool", {"filters": [{"id": "packbits"}]}),
+    "astype": ("<f8", {"filters": [{"id": "astype", "encode_dtype": "<f4", "decode_dtype": "<f8"}]}),
+    "three": (
+        "<i4",
+        {"filters": [{"id": "delta", "dtype": "<i4"}, {"id": "shuffle", "elementsize": 4}, {"id": "adler32"}]},
+    ),
+}
+REFUSED = {
+    "json2": (object, {"filters": [{"id": "json2"}]}, "dtype"),
+    "categorize": (
+        "<U2",
+        {"filters": [{"id": "categorize", "labels": ["ab", "c"], "dtype": "<U2", "astype": "u1"}]},
+        "format 3 has no codec for 'categorize'",
+    ),
+    "base64": ("<i4", {"filters": [{"id": "base64"}]}, "format 3 has no codec for 'base64'"),
+    "byte-orders": ([("a", "<i2"), ("b", ">i2")], {}, "fields of different byte orders"),
+}
+FROM_NUMCODECS = {"base64", "categorize"}
+
+
+def values_for(dtype: np.dtype) -> np.ndarray:
+    counted = np.random.default_rng(1).integers(0, 2 if dtype.kind == "b" else 50, 35)
+    if dtype.fields is not None:
+        items = np.zeros(35, dtype)
+        items["a"], items["b"] = counted, counted[::-1]
+        return items.reshape(7, 5)
+    if dtype.kind in "SUVO":
+        words = np.array(["ab", "c", ""] * 11 + ["a", "b"])
+        made = words.astype("S3").view("V3") if dtype.kind == "V" else words.astype(dtype)
+        return made.reshape(7, 5)
+    return counted.astype("i8").astype(dtype).reshape(7, 5)
+
+
+def add(store: Any, path: str, dtype: Any, **options: Any) -> np.ndarray:
+    """A new array of format 2; returns what it reads."""
+    options = {"shape": (7, 5), "chunks": (3, 2), **options}
+    array = zarrcore.create(store=store, path=path, dtype=dtype, zarr_format=2, **options)
+    if dtype is not object:
+        array[:6, :5] = values_for(np.dtype(object if dtype is str else dtype))[:6, :5]
+    return array[...]
+
+
+def same(left: np.ndarray, right: np.ndarray) -> bool:
+    if left.dtype.kind in "OT":
+        return left.tolist() == right.tolist()
+    return bytes(left.astype(left.dtype.newbyteorder("=")).tobytes()) == right.tobytes()
+
+
+@pytest.mark.parametrize("name", [*ARRAYS, *WITH_NUMCODECS])
+def test_values_stay_the_same(name: str) -> None:
+    if name in WITH_NUMCODECS:
+        pytest.importorskip("numcodecs")
+    dtype, options = (ARRAYS | WITH_NUMCODECS)[name]
+    store = MemoryStore()
+    before = add(store, "g/a", dtype, attributes={"unit": "m"}, **options)
+    chunks = {key: bytes(store.get(key)) for key in store.list() if "/." not in key and key[0] != "."}
+    report = migrate(store, remove_old=True)
+    assert [node.path for node in report.nodes] == ["", "g", "g/a"]
+    assert not report.refused
+    after = zarrcore.open_array(store, path="g/a", mode="r")
+    assert after.metadata.zarr_format == 3
+    assert dict(after.attrs) == {"unit": "m"}
+    assert same(before, after[...])
+    names = {key: bytes(store.get(key)) for key in store.list() if not key.endswith("zarr.json")}
+    assert names == chunks, "a chunk was touched, or an old document is left"
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_has_no_form_in_format_3_is_refused(name: str) -> None:
+    dtype, options, reason = REFUSED[name]
+    if name in FROM_NUMCODECS:
+        pytest.importorskip("numcodecs")
+    store = MemoryStore()
+    add(store, "good", "<i4")
+    add(store, "bad", dtype, **options)
+    documents = {key: bytes(store.get(key)) for key in store.list()}
+    with pytest.raises(MigrationError, match=f"/bad: array, format 2 -> refused: .*{reason}") as caught:
+        migrate(store)
+    assert [node.path for node in caught.value.report.refused] == ["bad"]
+    assert {key: bytes(store.get(key)) for key in store.list()} == documents, "something was written"
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_dry_run_writes_nothing_and_reports_all() -> None:
+    store = MemoryStore()
+    add(store, "a", "<i4")
+    add(store, "b", object, filters=[{"id": "json2"}])
+    documents = {key: bytes(store.get(key)) for key in store.list()}
+    report = migrate(store.with_read_only(True), dry_run=True, remove_old=True)
+    assert {key: bytes(store.get(key)) for key in store.list()} == documents
+    assert [(node.path, node.reason is None) for node in report.nodes] == [("", True), ("a", True), ("b", False)]
+    assert "can be format 3" in str(report)
+    assert ".zgroup" in report.removed
+
+
+@pytest.mark.parametrize(
+    ("dtype", "fill", "bits"),
+    [
+        ("<f8", "nan", NAN.tobytes()),
+        ("<f8", None, bytes(8)),
+        (">f4", -0.0, np.float32(-0.0).tobytes()),
+        ("<i8", -(2**63), np.int64(-(2**63)).tobytes()),
+        ("S3", b"ab", b"ab\0"),
+    ],
+)
+def test_fill_values_are_the_same_to_the_bit(dtype: str, fill: Any, bits: bytes) -> None:
+    store = MemoryStore()
+    fill = NAN if fill == "nan" else fill
+    zarrcore.create(store=store, shape=3, dtype=dtype, fill_value=fill, zarr_format=2)
+    old = zarrcore.open_array(store, mode="r")[...]
+    migrate(store)
+    new = zarrcore.open_array(store, mode="r", zarr_format=3)
+    stored = old.astype(old.dtype.newbyteorder("=")).tobytes()
+    assert new[...].tobytes() == stored
+    if fill is not NAN:  # the document of format 2 has one NaN only
+        assert stored == bits * 3
+
+
+def test_groups_attributes_and_consolidated_metadata() -> None:
+    store = MemoryStore()
+    root = zarrcore.open_group(store, mode="w", zarr_format=2)
+    root.attrs["title"] = "t"
+    root.create_group("g").create_array("a", shape=4, dtype="i2")
+    store.delete("g/.zgroup")  # implied by g/a
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        zarrcore.consolidate_metadata(store, zarr_format=2)
+    report = migrate(store)
+    assert [(node.path, node.zarr_format) for node in report.nodes] == [("", 2), ("g", None), ("g/a", 2)]
+    new = zarrcore.open_group(store, mode="r", zarr_format=3)
+    assert dict(new.attrs) == {"title": "t"}
+    assert sorted(new.metadata.consolidated_metadata.flattened_metadata) == ["g", "g/a"]
+    assert [name for name, _ in new.members(max_depth=None)] == ["g", "g/a"]
+
+
+def test_dimension_names_and_foreign_members() -> None:
+    store = MemoryStore()
+    add(store, "a", "<i4", attributes={"_ARRAY_DIMENSIONS": ["y", "x"]})
+    document = json.loads(bytes(store.get("a/.zarray"))) | {"_nczarr_array": {"dimrefs": ["/y", "/x"]}}
+    store.set("a/.zarray", json.dumps(document).encode())
+    report = migrate(store)
+    assert report.nodes[1].notes == ("without the members _nczarr_array",)
+    metadata = zarrcore.open_array(store, path="a", zarr_format=3).metadata
+    assert metadata.dimension_names == ("y", "x")
+    assert metadata.attributes == {"_ARRAY_DIMENSIONS": ["y", "x"]}
+
+
+def test_format_1() -> None:
+    meta = {
+        "zarr_format": 1,
+        "shape": [4],
+        "chunks": [2],
+        "dtype": ">i2",
+        "fill_value": 0,
+        "order": "C",
+        "compression": None,
+        "compression_opts": None,
+    }
+    store = MemoryStore({"meta": json.dumps(meta).encode(), "attrs": b'{"a": 1}', "1": b"\0\7\0\x08"})
+    migrate(store, remove_old=True)
+    array = zarrcore.open_array(store, mode="r")
+    assert (array.metadata.zarr_format, dict(array.attrs)) == (3, {"a": 1})
+    assert array[...].tolist() == [0, 0, 7, 8]
+    assert sorted(store.list()) == ["1", "zarr.json"]
+
+
+def test_once_more_changes_nothing_and_others_documents_are_left() -> None:
+    store = MemoryStore()
+    add(store, "a", "<i4")
+    migrate(store)
+    documents = {key: bytes(store.get(key)) for key in store.list()}
+    assert all(node.is_stored for node in migrate(store, dry_run=True).nodes)
+    migrate(store)
+    assert {key: bytes(store.get(key)) for key in store.list()} == documents
+    other = json.loads(documents["a/zarr.json"]) | {"fill_value": 7}
+    store.set("a/zarr.json", json.dumps(other).encode())
+    with pytest.raises(MigrationError, match=r"a/zarr.json is there and says something else"):
+        migrate(store)
+    migrate(store, overwrite=True)
+    assert bytes(store.get("a/zarr.json")) == documents["a/zarr.json"]
+
+
+def test_a_part_of_a_store_and_another_store() -> None:
+    store, other = MemoryStore(), MemoryStore()
+    add(store, "g/a", "<i4")
+    migrate(store, path="g")
+    assert sorted(key for key in store.list() if key.endswith("zarr.json")) == ["g/a/zarr.json", "g/zarr.json"]
+    migrate_v2_to_v3(input_store=store, output_store=other)
+    assert sorted(other.list()) == ["g/a/zarr.json", "g/zarr.json", "zarr.json"]
+    with pytest.raises(ReadOnlyError):
+        migrate(store.with_read_only(True))
+
+
+def test_damaged_documents_are_reasons() -> None:
+    store = MemoryStore()
+    add(store, "a", "<i4")
+    store.set("a/.zarray", b"{")
+    report = migrate(store, dry_run=True)
+    assert [node.path for node in report.refused] == ["a"]
+    assert "a/.zarray: not valid JSON" in str(report)
+
+
+def test_removing_documents() -> None:
+    store = MemoryStore()
+    add(store, "a", "<i4")
+    with pytest.raises(ValueError, match=r"is the only document of its node"):
+        remove_metadata(store, 2)
+    migrate(store)
+    assert remove_metadata(store, 2, dry_run=True) == (".zattrs", ".zgroup", "a/.zarray", "a/.zattrs")
+    assert store.exists("a/.zarray")
+    remove_metadata(store, 2)
+    assert sorted(key for key in store.list() if "z" in key) == ["a/zarr.json", "zarr.json"]
+    with pytest.raises(ValueError, match="only document"):
+        remove_metadata(store, 3)
+    remove_metadata(store, 3, force=True)
+    assert not [key for key in store.list() if "z" in key]
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("name", ["fortran", "big-endian", "delta", "fixedscaleoffset", "lz4", "dates", "record"])
+def test_zarr_python_reads_what_was_converted(name: str, tmp_path: Any) -> None:
+    zarr = pytest.importorskip("zarr")
+    dtype, options = (ARRAYS | WITH_NUMCODECS)[name]
+    before = add(str(tmp_path), "a", dtype, **options)
+    migrate(str(tmp_path), remove_old=True)
+    found = zarr.open_array(str(tmp_path), path="a", mode="r")[...]
+    assert same(before, found)

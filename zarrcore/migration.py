@@ -1,0 +1,380 @@
+"""From formats 1 and 2 to format 3, in place: new metadata documents for the chunks that are there.
+
+No chunk is read, moved or written.  Everything is converted before anything is stored, so that a hierarchy
+that cannot be converted as a whole is left as it was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from zarrcore import hierarchy
+from zarrcore import node_documents as documents
+from zarrcore.errors import BaseZarrError
+from zarrcore.metadata import (
+    ZARR_JSON,
+    ZARRAY_JSON,
+    ZATTRS_JSON,
+    ZGROUP_JSON,
+    ZMETADATA_V2_JSON,
+    ConsolidatedMetadata,
+    GroupMetadata,
+)
+from zarrcore.metadata.upgrade import upgraded
+from zarrcore.storage import make_store_path
+from zarrcore.storage.validation import join_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from zarrcore.hierarchy import Metadata
+    from zarrcore.storage import StorePath
+
+__all__ = [
+    "MigratedNode",
+    "MigrationError",
+    "MigrationReport",
+    "migrate",
+    "migrate_v2_to_v3",
+    "remove_metadata",
+]
+
+_OLD_NAMES = {
+    2: (ZARRAY_JSON, ZGROUP_JSON, ZATTRS_JSON, ZMETADATA_V2_JSON),
+    1: ("meta", "attrs"),
+}
+
+
+@dataclass(frozen=True)
+class MigratedNode:
+    """What becomes of one node.
+
+    Attributes
+    ----------
+    path : str
+        Path of the node in the store.
+    node_type : str
+        ``"array"`` or ``"group"``.
+    zarr_format : int or None
+        The format of its documents; None for a group that has none.
+    metadata : ArrayV3Metadata or GroupMetadata or None
+        Its metadata in format 3; None if it cannot have any.
+    reason : str or None
+        Why it cannot.
+    is_stored : bool
+        Whether its document of format 3 is in the store.
+    notes : tuple of str
+        What does not come along.
+    """
+
+    path: str
+    node_type: str
+    zarr_format: int | None
+    metadata: Any = None
+    reason: str | None = None
+    is_stored: bool = False
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        state = f"refused: {self.reason}" if self.reason else "format 3" if self.is_stored else "can be format 3"
+        was = "no document" if self.zarr_format is None else f"format {self.zarr_format}"
+        notes = "".join(f"; {note}" for note in self.notes)
+        return f"/{self.path}: {self.node_type}, {was} -> {state}{notes}"
+
+
+@dataclass(frozen=True)
+class MigrationReport:
+    """What :func:`migrate` found and did.
+
+    Attributes
+    ----------
+    nodes : tuple of MigratedNode
+        All nodes, a group before what is in it.
+    removed : tuple of str
+        Keys of old documents that were removed, or would be.
+    """
+
+    nodes: tuple[MigratedNode, ...] = ()
+    removed: tuple[str, ...] = ()
+
+    @property
+    def refused(self) -> tuple[MigratedNode, ...]:
+        """The nodes that cannot be converted."""
+        return tuple(node for node in self.nodes if node.reason is not None)
+
+    def __str__(self) -> str:
+        return "\n".join([*map(str, self.nodes), *(f"/{key}: removed" for key in self.removed)])
+
+
+class MigrationError(BaseZarrError):
+    """Some nodes cannot be converted, and nothing has been written.
+
+    Attributes
+    ----------
+    report : MigrationReport
+        All nodes, with the reasons.
+    """
+
+    report: MigrationReport
+
+    def __init__(self, report: MigrationReport) -> None:
+        super().__init__("nothing was written:\n" + "\n".join(map(str, report.refused)))
+        self.report = report
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.report,)
+
+
+def migrate(
+    store: Any,
+    *,
+    path: str = "",
+    dry_run: bool = False,
+    remove_old: bool = False,
+    overwrite: bool = False,
+    storage_options: dict[str, Any] | None = None,
+) -> MigrationReport:
+    """Convert the metadata of a hierarchy of format 1 or 2 to format 3, in place.
+
+    Chunks stay where and as they are.  Groups that only the paths of other nodes imply get a document.  Where
+    there was consolidated metadata there is some in format 3.
+
+    Parameters
+    ----------
+    store : store-like
+        The store.
+    path : str
+        Path of the node at which to begin.
+    dry_run : bool
+        Write nothing, and raise nothing for nodes that cannot be converted: the report has them.
+    remove_old : bool
+        Remove the documents of the old format after all new ones have been stored.
+    overwrite : bool
+        Replace documents of format 3 that are there and say something else.
+    storage_options : dict, optional
+        Options of a remote store.
+
+    Returns
+    -------
+    MigrationReport
+        Every node, and what became of it.
+
+    Raises
+    ------
+    MigrationError
+        If a node cannot be converted: its data type, fill value or codecs have no form in format 3 that reads
+        the same bytes.  Nothing has been written.
+
+    Examples
+    --------
+    >>> import zarrcore
+    >>> store = {}
+    >>> zarrcore.create_array(store, name="a", shape=4, dtype="i2", zarr_format=2)[...] = [1, 2, 3, 4]
+    >>> print(migrate(store))
+    /: group, format 2 -> format 3
+    /a: array, format 2 -> format 3
+    >>> zarrcore.open_array(store, path="a", zarr_format=3)[...]
+    array([1, 2, 3, 4], dtype=int16)
+    """
+    mode = "r" if dry_run else "r+"
+    place = make_store_path(store, path=path, mode=mode, storage_options=storage_options)
+    return _migrate(place, place, dry_run=dry_run, remove_old=remove_old, overwrite=overwrite)
+
+
+def migrate_v2_to_v3(
+    *, input_store: Any, output_store: Any = None, dry_run: bool = False
+) -> MigrationReport:
+    """Convert the metadata of a whole store to format 3; see :func:`migrate`.
+
+    Parameters
+    ----------
+    input_store : store-like
+        The store.
+    output_store : store-like, optional
+        Where the new documents go.  Default: beside the old ones.
+    dry_run : bool
+        Write nothing.
+    """
+    place = make_store_path(input_store, mode="r" if dry_run or output_store is not None else "r+")
+    target = place if output_store is None else make_store_path(output_store, mode="r" if dry_run else "a")
+    return _migrate(place, target, dry_run=dry_run)
+
+
+def _migrate(
+    place: StorePath,
+    target: StorePath,
+    *,
+    dry_run: bool,
+    remove_old: bool = False,
+    overwrite: bool = False,
+) -> MigrationReport:
+    if not dry_run:
+        target.store._check_writable()
+    found = [_checked(node, target, overwrite=overwrite) for node in _nodes(place)]
+    nodes = tuple(_with_consolidated(place, found))
+    removed = tuple(_old_keys(place, nodes)) if remove_old else ()
+    report = MigrationReport(nodes, removed)
+    if dry_run:
+        return report
+    if report.refused:
+        raise MigrationError(report)
+    # The root comes last: until its document is there, the hierarchy is opened in its old format.
+    for node in reversed(nodes):
+        if not node.is_stored:
+            hierarchy.write_documents(_at(target, node.path, place), node.metadata)
+    for key in removed:
+        place.store.delete(key)
+    return replace(report, nodes=tuple(replace(node, is_stored=True) for node in nodes))
+
+
+def _at(target: StorePath, path: str, place: StorePath) -> StorePath:
+    """Where the new document of the node at `path` goes."""
+    below = path[len(place.path) :].strip("/")
+    return target / below if below else target
+
+
+# --- finding the nodes
+
+
+def _nodes(place: StorePath) -> list[MigratedNode]:
+    """All nodes at and below a place, groups before what is in them."""
+    node = _node(place)
+    if node is not None and node.node_type == "array":
+        return [node]
+    if node is None and _is_new_array(place):
+        return []  # what is below it are its chunks
+    below: list[MigratedNode] = []
+    for name in sorted(place.store.list_dir(place.path)):
+        if name not in documents.ALL_NAMES:
+            below += _nodes(place / name)
+    if node is None and below:  # in format 2 a group need not have a document
+        node = MigratedNode(place.path, "group", None, GroupMetadata(attributes={}, zarr_format=3))
+    return [node, *below] if node is not None else []
+
+
+def _is_new_array(place: StorePath) -> bool:
+    metadata = hierarchy.read_node(place, 3)
+    return metadata is not None and hierarchy.is_array_metadata(metadata)
+
+
+def _node(place: StorePath) -> MigratedNode | None:
+    """The node at a place, converted; None if there is none of an old format."""
+    for number in (2, 1):
+        values = hierarchy._read(place.store, place.path, documents.NAMES[number])
+        if not values:
+            continue
+        node_type = "array" if ZARRAY_JSON in values or "meta" in values else "group"
+        try:
+            metadata = documents.parse(number, values, path=place.path)
+            if metadata is not None:
+                made = _converted(metadata)
+                return MigratedNode(place.path, node_type, number, made, notes=_notes(metadata))
+        except (BaseZarrError, ValueError, TypeError) as error:
+            return MigratedNode(place.path, node_type, number, reason=str(error))
+    return None
+
+
+def _converted(metadata: Metadata) -> Metadata:
+    """Metadata of format 3, which can be stored."""
+    if isinstance(metadata, GroupMetadata):
+        made: Metadata = GroupMetadata(attributes=metadata.attributes, zarr_format=3)
+    else:
+        made = upgraded(metadata)  # type: ignore[arg-type]
+    made.to_documents()
+    return made
+
+
+def _notes(metadata: Metadata) -> tuple[str, ...]:
+    names = ", ".join(sorted(metadata.extra_fields))  # type: ignore[union-attr]
+    return (f"without the members {names}",) if names else ()
+
+
+def _checked(node: MigratedNode, target: StorePath, *, overwrite: bool) -> MigratedNode:
+    """The node, compared with a document of format 3 that is there already."""
+    key = join_path(node.path, ZARR_JSON)
+    stored = target.store.get(key) if node.reason is None else None
+    if stored is None:
+        return node
+    try:
+        same = _plain(documents.parse(3, {ZARR_JSON: stored}, path=node.path)) == node.metadata
+    except BaseZarrError:
+        same = False
+    if same or node.zarr_format is None:
+        return replace(node, is_stored=True)
+    return node if overwrite else replace(node, reason=f"{key} is there and says something else")
+
+
+def _plain(metadata: Any) -> Any:
+    is_group = isinstance(metadata, GroupMetadata)
+    return replace(metadata, consolidated_metadata=None) if is_group else metadata
+
+
+def _with_consolidated(place: StorePath, nodes: list[MigratedNode]) -> Iterator[MigratedNode]:
+    """The nodes, groups that had consolidated metadata with some of format 3."""
+    for node in nodes:
+        key = join_path(node.path, ZMETADATA_V2_JSON)
+        if node.node_type == "group" and node.metadata is not None and place.store.exists(key):
+            prefix = f"{node.path}/" if node.path else ""
+            below = {
+                other.path.removeprefix(prefix): other.metadata
+                for other in nodes
+                if other is not node and other.path.startswith(prefix) and other.metadata is not None
+            }
+            metadata = replace(node.metadata, consolidated_metadata=ConsolidatedMetadata(below))
+            node = replace(node, metadata=metadata)
+        yield node
+
+
+def _old_keys(place: StorePath, nodes: Iterable[MigratedNode]) -> Iterator[str]:
+    """Keys of the old documents of the nodes."""
+    for node in nodes:
+        if node.zarr_format is not None:
+            keys = [join_path(node.path, name) for name in _OLD_NAMES[node.zarr_format]]
+            yield from (key for key in keys if place.store.exists(key))
+
+
+# --- removing documents
+
+
+def remove_metadata(
+    store: Any, zarr_format: int, *, force: bool = False, dry_run: bool = False
+) -> tuple[str, ...]:
+    """Remove the metadata documents of one format from a whole store.
+
+    Parameters
+    ----------
+    store : store-like
+        The store.
+    zarr_format : {2, 3}
+        The format whose documents are removed.
+    force : bool
+        Also where a node then has no document at all.
+    dry_run : bool
+        Remove nothing.
+
+    Returns
+    -------
+    tuple of str
+        The keys of the documents.
+
+    Raises
+    ------
+    ValueError
+        If a node would have no document any more; nothing has been removed.
+    """
+    if zarr_format not in (2, 3):
+        raise ValueError(f"expected the zarr_format 2 or 3, got {zarr_format!r}")
+    place = make_store_path(store, mode="r" if dry_run else "r+")
+    names = _OLD_NAMES[2] if zarr_format == 2 else (ZARR_JSON,)
+    others = (ZARR_JSON,) if zarr_format == 2 else (ZARRAY_JSON, ZGROUP_JSON)
+    keys = tuple(sorted(key for key in place.store.list() if key.rpartition("/")[2] in names))
+    for key in keys if not force else ():
+        path = key.rpartition("/")[0]
+        if not any(place.store.exists(join_path(path, name)) for name in others):
+            raise ValueError(f"{key} is the only document of its node; force=True removes it all the same")
+    if not dry_run:
+        place.store._check_writable()
+        for key in keys:
+            place.store.delete(key)
+    return keys
