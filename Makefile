@@ -72,7 +72,7 @@ tsan: $(ENV)/.complete ## the Python tests of concurrency under ThreadSanitizer
 comma := ,
 
 smoke: $(ENV)/.complete ## build a wheel for each other Python here, install it, import it, write and read back
-	wheels/smoke.sh $(PY)
+	$(PY) wheels/build_wheels.py --plain --others
 
 # ---- the rest ----
 
@@ -90,10 +90,19 @@ lint: build ## style of Python, warnings of C
 lib: $(ENV)/.complete ## libzarrcore for programs without Python, static and shared, into build/lib (needs cJSON)
 	$(MAKE) --no-print-directory -s -C csrc lib $(NATIVE)
 
-wheel: $(ENV)/.complete ## an sdist, and from it a wheel for the Python of .venv, into dist/
-	rm -rf dist
-	$(PY) -m build
-	$(PY) wheels/check_wheel.py dist/*.whl
+wheel: $(ENV)/.wheels ## manylinux wheels for every Python here, tried in clean environments, and the sdist, into dist/
+	$(PY) wheels/build_wheels.py
+
+$(ENV)/.wheels: $(ENV)/.complete
+	$(PY) wheels/requirements.py wheels > $(ENV)/requirements-wheels.txt
+	$(PY) -m pip install -qq -r $(ENV)/requirements-wheels.txt
+	@touch $@
+
+contents: $(ENV)/.complete ## write wheels/contents.txt, the list of a wheel's files, anew
+	$(PY) wheels/check_wheel.py --write
+
+deflate: $(ENV)/.complete ## bring the source of libdeflate, for ZARRCORE_DEFLATE=build/deflate make build
+	$(PY) wheels/fetch_deflate.py build/deflate
 
 clean: ## remove what was built; .venv stays
 	rm -rf build dist *.egg-info zarrcore/_core/*.so .pytest_cache .hypothesis

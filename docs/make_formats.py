@@ -67,7 +67,16 @@ CODECS: dict[str, dict[str, Any]] = {
     "endian": {"endian": "little"},
     "bitround": {"keepbits": 8},
     "cast_value": {"data_type": "float64"},
+    "conditional": {"codecs": ["crc32c"]},
+    "n5_default": {
+        "codecs": [
+            {"name": "transpose", "configuration": {"order": [1, 0]}},
+            {"name": "bytes", "configuration": {"endian": "big"}},
+        ],
+    },
+    "reshape": {"shape": [-1]},
     "scale_offset": {"offset": 1, "scale": 2},
+    "zfp": {"mode": "reversible"},
     "sharding_indexed": {
         "chunk_shape": [2, 2],
         "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
@@ -82,6 +91,7 @@ CODECS: dict[str, dict[str, Any]] = {
 CODEC_DTYPES = {"packbits": "bool", "vlen-utf8": "string", "vlen-bytes": "variable_length_bytes"}
 
 NUMCODECS = "Python, with the package numcodecs"
+PACKAGES = {"pcodec": "pcodec", "zfp": "zfpy"}
 
 
 # --- trying
@@ -89,8 +99,8 @@ NUMCODECS = "Python, with the package numcodecs"
 
 @contextmanager
 def without_numcodecs() -> Iterator[None]:
-    """Let imports of numcodecs fail, and warnings be silent."""
-    hidden = dict.fromkeys(("numcodecs", "numcodecs.registry", *_loaded("numcodecs.")))
+    """Let imports of numcodecs and its like fail, and warnings be silent."""
+    hidden = dict.fromkeys(("numcodecs", "numcodecs.registry", *_loaded("numcodecs."), *PACKAGES.values()))
     with mock.patch.dict(sys.modules, hidden), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -154,7 +164,8 @@ def try_codec(name: str) -> str:
             cls.kind
         ]
         how: dict[str, Any] = {"compressors": None, place: codec if place == "serializer" else [codec]}
-        return try_out(dtype=zdtype.data_type_registry.get(data_type)(), **how)
+        found = try_out(dtype=zdtype.data_type_registry.get(data_type)(), **how)
+        return f"Python, with the package {PACKAGES[name]}" if name in PACKAGES else found
     except UnknownCodecError:
         return NUMCODECS
 

@@ -1,91 +1,158 @@
 # SPDX-License-Identifier: MIT
-"""Is a wheel complete and clean?  Modules, types and licences; no sources, nothing left over, no symbols."""
+"""Is a wheel complete and clean?
+
+Its files must be those in contents.txt; its modules must show nothing but their init functions.
+
+``check_wheel.py [--manylinux TAG] WHEEL...`` checks; with a tag (2_17) also what auditwheel said and which
+shared libraries are needed.  ``check_wheel.py --write`` writes contents.txt anew from the tree.
+"""
 
 from __future__ import annotations
 
+import argparse
 import re
 import subprocess
 import sys
 import tempfile
+import tomllib
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from shutil import which
 
-LICENSES = ("LICENSE", "c-blosc.txt", "zstd.txt", "lz4.txt", "zlib.txt")
-SOURCE_SUFFIXES = (".c", ".pyx", ".o", ".a")
 ROOT = Path(__file__).resolve().parent.parent
+CONTENTS = Path(__file__).with_name("contents.txt")
+FORBIDDEN = (".c", ".pyx", ".pxi", ".o", ".a", ".pyc")
+LICENSES = (
+    "LICENSE",
+    "bitshuffle.txt",
+    "c-blosc.txt",
+    "fastlz.txt",
+    "libdeflate.txt",
+    "lz4.txt",
+    "zlib.txt",
+    "zstd.txt",
+)
+SYSTEM_LIBRARIES = re.compile(r"(libc|libm|libdl|librt|libpthread|ld-linux[\w-]*)\.so\.\d+")
 
 
-def faults(wheel: Path) -> list[str]:
+def contents(names: Iterable[str]) -> list[str]:
+    """The files of a wheel, without what differs between versions, Pythons and platforms."""
+    plain = []
+    for name in names:
+        name = re.sub(r"^zarrcore-[^/]+\.dist-info/", "zarrcore-VERSION.dist-info/", name)
+        plain.append(re.sub(r"\.[^/]*\.(so|pyd)$", ".MODULE", name))
+    return sorted(plain)
+
+
+def tree_contents(root: Path = ROOT) -> list[str]:
+    """The files that a wheel of this tree has."""
+    package = root / "zarrcore"
+    found = [
+        path.relative_to(root).as_posix()
+        for path in package.rglob("*")
+        if path.suffix in (".py", ".pyi", ".pxd", ".h") or path.name == "py.typed"
+    ]
+    headers = (path.relative_to(root / "csrc") for path in (root / "csrc" / "include").rglob("*.h"))
+    found += [f"zarrcore/{header.as_posix()}" for header in headers]
+    found += [f"zarrcore/_core/{path.stem}.MODULE" for path in (package / "_core").glob("*.pyx")]
+    licenses = ["LICENSE", *(f"wheels/licenses/{path.name}" for path in (root / "wheels/licenses").iterdir())]
+    metadata = ["METADATA", "RECORD", "WHEEL", "top_level.txt", *(f"licenses/{name}" for name in licenses)]
+    if _has_entry_points(root):
+        metadata.append("entry_points.txt")
+    return sorted(found + [f"zarrcore-VERSION.dist-info/{name}" for name in metadata])
+
+
+def _has_entry_points(root: Path) -> bool:
+    with (root / "pyproject.toml").open("rb") as file:
+        project = tomllib.load(file)["project"]
+    return any(project.get(key) for key in ("scripts", "gui-scripts", "entry-points"))
+
+
+def faults(wheel: Path, manylinux: str | None = None) -> list[str]:
     """All that is wrong with this wheel, as sentences."""
     with zipfile.ZipFile(wheel) as archive:
-        names = archive.namelist()
-        return [
-            *_module_faults(names),
-            *(f"{name} does not belong into a wheel" for name in names if name.endswith(SOURCE_SUFFIXES)),
-            *(
-                f"{name} is outside of the package"
-                for name in names
-                if not name.startswith(("zarrcore/", "zarrcore-"))
-            ),
-            *(f"no {name}" for name in _expected_files() if name not in names),
+        names = [name for name in archive.namelist() if not name.endswith("/")]
+        found = [
+            *_differences(contents(names), CONTENTS.read_text(encoding="utf-8").splitlines()),
+            *(f"{name} does not belong into a wheel" for name in names if name.endswith(FORBIDDEN)),
             *(f"licence {name} is missing" for name in LICENSES if not _holds_license(names, name)),
-            *_symbol_faults(archive, names),
         ]
+        with tempfile.TemporaryDirectory() as directory:
+            modules = {name: archive.extract(name, directory) for name in names if name.endswith(".so")}
+            found += _symbol_faults(modules)
+            if manylinux is not None:
+                found += _tag_faults(wheel, manylinux) + _library_faults(modules)
+    return found
 
 
-def _expected_files() -> list[str]:
-    """Every Python source and type file of this tree, and the public C headers."""
-    headers = (path.relative_to(ROOT / "csrc") for path in (ROOT / "csrc" / "include").rglob("*.h"))
-    suffixes = {".py", ".pyi", ".pxd", ".typed"}
-    paths = (path for path in (ROOT / "zarrcore").rglob("*") if path.suffix in suffixes)
-    return sorted(
-        [path.relative_to(ROOT).as_posix() for path in paths]
-        + [f"zarrcore/{header.as_posix()}" for header in headers]
-    )
-
-
-def _module_faults(names: Sequence[str]) -> list[str]:
-    wanted = {path.stem for path in (ROOT / "zarrcore" / "_core").glob("*.pyx")}
-    modules = [name for name in names if name.endswith((".so", ".pyd"))]
-    found = {re.sub(r"^zarrcore/_core/|\..*$", "", name) for name in modules}
-    if found == wanted and len(modules) == len(wanted):
-        return []
-    return [f"extension modules: expected {sorted(wanted)}, found {modules}"]
+def _differences(found: Sequence[str], wanted: Sequence[str]) -> list[str]:
+    missing, surplus = sorted(set(wanted) - set(found)), sorted(set(found) - set(wanted))
+    doubled = sorted({name for name in found if found.count(name) > 1})
+    return [
+        *(f"{name} is missing (contents.txt names it; `make contents` writes it anew)" for name in missing),
+        *(f"{name} is not in contents.txt (`make contents` writes it anew)" for name in surplus),
+        *(f"{name} is there more than once" for name in doubled),
+    ]
 
 
 def _holds_license(names: Sequence[str], license_name: str) -> bool:
     return any(".dist-info/licenses/" in name and name.endswith("/" + license_name) for name in names)
 
 
-def _symbol_faults(archive: zipfile.ZipFile, names: Sequence[str]) -> list[str]:
+def _symbol_faults(modules: dict[str, str]) -> list[str]:
     """Exported symbols other than the modules' init functions, where nm can tell."""
-    modules = [name for name in names if name.endswith(".so")]
-    if not modules or which("nm") is None or sys.platform == "darwin":
+    if which("nm") is None or sys.platform == "darwin":
         return []
     found = []
-    with tempfile.TemporaryDirectory() as directory:
-        for name in modules:
-            path = archive.extract(name, directory)
-            listing = subprocess.run(
-                ["nm", "-D", "--defined-only", path], capture_output=True, text=True, check=True
-            )
-            symbols = [line.split()[-1] for line in listing.stdout.splitlines()]
-            found += [f"{name} exports {symbol}" for symbol in symbols if not symbol.startswith("PyInit_")]
+    for name, path in modules.items():
+        symbols = [line.split()[-1] for line in _output("nm", "-D", "--defined-only", path)]
+        init = f"PyInit_{Path(name).name.partition('.')[0]}"
+        found += [f"{name} exports {symbol}" for symbol in symbols if symbol != init]
+        if init not in symbols:
+            found.append(f"{name} has no {init}")
     return found
 
 
-def main(wheels: Sequence[str]) -> int:
+def _tag_faults(wheel: Path, manylinux: str) -> list[str]:
+    tags = wheel.stem.rpartition("-")[2].split(".")
+    if any(tag.startswith(f"manylinux_{manylinux}_") for tag in tags):
+        return []
+    return [f"platform {'.'.join(tags)}: expected manylinux_{manylinux}"]
+
+
+def _library_faults(modules: dict[str, str]) -> list[str]:
+    """Shared libraries other than those that every Linux system has."""
+    if which("readelf") is None:
+        return []
+    found = []
+    for name, path in modules.items():
+        needed = re.findall(r"\(NEEDED\).*\[(.+)\]", "\n".join(_output("readelf", "-d", path)))
+        found += [f"{name} needs {library}" for library in needed if not SYSTEM_LIBRARIES.fullmatch(library)]
+    return found
+
+
+def _output(*command: str) -> list[str]:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+def main(argv: Sequence[str]) -> int:
     """Check each wheel and report."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--write", action="store_true", help="write contents.txt from the tree")
+    parser.add_argument("--manylinux", metavar="TAG", help="the policy that auditwheel must have found: 2_17")
+    parser.add_argument("wheels", nargs="*", type=Path)
+    options = parser.parse_args(argv)
+    if options.write:
+        CONTENTS.write_text("\n".join(tree_contents()) + "\n", encoding="utf-8")
     status = 0
-    for wheel in wheels:
-        problems = faults(Path(wheel))
+    for wheel in options.wheels:
+        problems = faults(wheel, options.manylinux)
         for problem in problems:
             print(f"{wheel}: {problem}", file=sys.stderr)
         status |= bool(problems)
         if not problems:
-            print(f"{Path(wheel).name}: ok, {Path(wheel).stat().st_size // 1024} KiB")
+            print(f"{wheel.name}: ok, {wheel.stat().st_size // 1024} KiB")
     return status
 
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Does an installed zarrcore work?  Needs numpy alone; run from a directory that holds no source tree."""
+"""Does an installed zarrcore work?  Needs numpy alone; run from a directory that holds no source tree.
+
+``--wheel``: a release wheel, so all libraries must be linked.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,25 @@ from pathlib import Path
 import numpy as np
 
 import zarrcore
+from zarrcore.codecs import BloscCodec, Crc32cCodec, GzipCodec, ZstdCodec
+
+CODECS = [BloscCodec(cname="lz4"), BloscCodec(cname="zstd"), GzipCodec(level=5), ZstdCodec(level=3)]
 
 
-def main() -> None:
-    """Write and read back one array in each format, with and without shards."""
+def main(*, release: bool) -> None:
+    """Try what depends on how the package was built."""
     data = np.arange(60 * 70, dtype="f4").reshape(60, 70)
+    check_formats(data)
+    check_codecs(data)
+    check_files()
+    if release:
+        check_libraries()
+    version, libraries = sys.version.split()[0], zarrcore.show_config(mode="dicts")["libraries"]
+    print(f"zarrcore {zarrcore.__version__} works on Python {version}, numpy {np.__version__}, {libraries}")
+
+
+def check_formats(data: np.ndarray) -> None:
+    """Write and read back one array in each format, with and without shards."""
     layouts = [
         {"zarr_format": 3, "chunks": (16, 32)},
         {"zarr_format": 3, "chunks": (8, 16), "shards": (32, 32)},
@@ -30,9 +47,33 @@ def main() -> None:
             assert np.array_equal(again[5:50:3, ::-2], data[5:50:3, ::-2]), layout
             stored = [entry for entry in path.rglob("*") if entry.is_file()]
             assert sum(entry.stat().st_size for entry in stored) < data.nbytes, layout
-    assert Path(zarrcore.__file__).with_name("py.typed").exists()
-    print(f"zarrcore {zarrcore.__version__} works on Python {sys.version.split()[0]}, numpy {np.__version__}")
+
+
+def check_codecs(data: np.ndarray) -> None:
+    """Each of the linked libraries, with a checksum behind it."""
+    for codec in CODECS:
+        store: dict[str, bytes] = {}
+        array = zarrcore.create_array(
+            store, shape=data.shape, dtype=data.dtype, chunks=(16, 32), compressors=[codec, Crc32cCodec()]
+        )
+        array[...] = data
+        assert np.array_equal(zarrcore.open_array(store, mode="r")[...], data), codec
+
+
+def check_files() -> None:
+    """What other compiled packages and type checkers look for."""
+    package = Path(zarrcore.__file__).parent
+    for name in ("py.typed", "__init__.pxd", "_core/engine.pyi", "_core/kernels.pyi"):
+        assert (package / name).is_file(), name
+    assert Path(zarrcore.get_include(), "zarrcore.h").is_file()
+
+
+def check_libraries() -> None:
+    """A release wheel brings all libraries itself."""
+    found = zarrcore.show_config(mode="dicts")
+    assert found["origin"] == "wheel", found
+    assert None not in found["libraries"].values(), found
 
 
 if __name__ == "__main__":
-    main()
+    main(release="--wheel" in sys.argv[1:])

@@ -341,10 +341,10 @@ def block_selection(selection: Any, shape: Sequence[int], chunks: Sequence[int |
 
 
 def _block_dim(item: Any, length: int, edges: int | Sequence[int]) -> tuple[int, int, int]:
-    bounds = None if isinstance(edges, int) else np.concatenate(([0], np.cumsum(edges)))
-    if bounds is None:
+    if isinstance(edges, int):
         count = -(-length // edges) if edges else 0
     else:
+        bounds = np.concatenate(([0], np.cumsum(edges)))
         count = int(np.searchsorted(bounds, length, side="left"))
     if isinstance(item, slice):
         if item.step not in (None, 1):
@@ -362,7 +362,10 @@ def _block_dim(item: Any, length: int, edges: int | Sequence[int]) -> tuple[int,
         raise _refuse(item, "block")
     if last <= first:
         return (0, 1, 0)
-    start, stop = (first * edges, last * edges) if bounds is None else (int(bounds[first]), int(bounds[last]))
+    if isinstance(edges, int):
+        start, stop = first * edges, last * edges
+    else:
+        start, stop = int(bounds[first]), int(bounds[last])
     return (start, 1, min(stop, length) - start)
 
 

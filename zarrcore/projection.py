@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Axis", "ChunkPart", "axes_of", "grid_shape", "project", "project_points"]
 
+_NO_BOUNDS = np.zeros(0, dtype=np.int64)  # of a dimension whose chunks all have one size
+
 
 class Axis:
     """One dimension of a chunk grid: `length` elements in chunks of a size, or of the sizes in `edges`."""
@@ -30,7 +32,7 @@ class Axis:
         self.length = length
         if isinstance(edges, int):
             self.size: int | None = edges
-            self._bounds = None
+            self._bounds = _NO_BOUNDS
             self.nchunks = -(-length // edges) if edges else 0
         else:
             self.size = None
@@ -47,7 +49,8 @@ class Axis:
         """Numbers of the chunks that hold the elements `indices`."""
         if self.size is not None:
             return indices // self.size
-        return np.searchsorted(self._bounds, indices, side="right") - 1
+        chunks: np.ndarray = np.searchsorted(self._bounds, indices, side="right") - 1
+        return chunks
 
     def offset(self, chunk: int) -> int:
         """First element of a chunk."""

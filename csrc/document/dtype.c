@@ -49,38 +49,44 @@ static bool raw_bits(const char *name, size_t *size)
     return true;
 }
 
+static bool find_dtype(const char *name, zc_dtype *out)
+{
+    size_t size;
+
+    for (int i = 0; i < N_NAMED; i++) {
+        if (strcmp(named[i].name, name) == 0) {
+            set_dtype(out, named[i].kind, named[i].size, named[i].word);
+            return true;
+        }
+    }
+    if (raw_bits(name, &size)) {
+        set_dtype(out, 'V', size, 0);
+        return true;
+    }
+    return false;
+}
+
 zc_status zc_dtype_v3(const zc_node *node, zc_dtype *out)
 {
     static const char *const members[] = {"name", "configuration", "must_understand", NULL};
     static const char *const none[] = {NULL};
     const zc_node member = zc_node_member(node, "name");
-    const zc_node *const named_by = cJSON_IsObject(node->value) ? &member : node;
+    const zc_node configuration = zc_node_member(node, "configuration");
+    const bool is_object = cJSON_IsObject(node->value);
     const char *name;
-    size_t size;
-    zc_status status = zc_node_string(named_by, &name);
+    zc_status status = zc_node_string(is_object ? &member : node, &name);
 
-    if (status == ZC_OK && named_by == &member) {
-        const zc_node configuration = zc_node_member(node, "configuration");
+    if (status == ZC_OK && !find_dtype(name, out)) {
+        status = zc_node_fail(node, "the data type \"%.60s\" is not supported", name);
+    }
+    if (status == ZC_OK && is_object) {
         status = zc_node_members(node, members, false);
-        if (status == ZC_OK && configuration.value != NULL) {
-            status = zc_node_object(&configuration);
-            status = status == ZC_OK ? zc_node_members(&configuration, none, false) : status;
-        }
     }
-    if (status != ZC_OK) {
-        return status;
+    if (status == ZC_OK && configuration.value != NULL) {
+        status = zc_node_object(&configuration);
+        status = status == ZC_OK ? zc_node_members(&configuration, none, false) : status;
     }
-    for (int i = 0; i < N_NAMED; i++) {
-        if (strcmp(named[i].name, name) == 0) {
-            set_dtype(out, named[i].kind, named[i].size, named[i].word);
-            return ZC_OK;
-        }
-    }
-    if (raw_bits(name, &size)) {
-        set_dtype(out, 'V', size, 0);
-        return ZC_OK;
-    }
-    return zc_node_fail(node, "the data type \"%.60s\" is not supported", name);
+    return status;
 }
 
 zc_status zc_dtype_v2(const zc_node *node, zc_dtype *out, char *byte_order)

@@ -8,6 +8,11 @@
 
 #define EXACT_MAX 9007199254740992.0     /* cJSON keeps numbers as doubles: integers are exact up to 2**53 */
 
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
 /* ---- documents ----------------------------------------------------------------------------------- */
 
 zc_status zc_json_open(zc_json *json, const char *name, const char *text, size_t n, zc_error *err)
@@ -18,12 +23,17 @@ zc_status zc_json_open(zc_json *json, const char *name, const char *text, size_t
     if (n > ZC_DOCUMENT_MAX) {
         return zc_fail(err, ZC_ERR_METADATA, "%s: %zu bytes are too many for a metadata document", name, n);
     }
+    for (size_t i = 0; i < n; i++) {         /* cJSON takes all of these for white space */
+        if ((unsigned char)text[i] < ' ' && text[i] != '\t' && text[i] != '\r' && text[i] != '\n') {
+            return zc_fail(err, ZC_ERR_METADATA, "%s: a control character at byte %zu", name, i);
+        }
+    }
     json->root = cJSON_ParseWithLengthOpts(text, n, &end, 0);
     if (json->root == NULL) {
         return zc_fail(err, ZC_ERR_METADATA, "%s: no valid JSON at byte %zu", name,
                        end != NULL ? (size_t)(end - text) : (size_t)0);
     }
-    while (end < text + n && strchr(" \t\r\n", *end) != NULL && *end != '\0') {
+    while (end < text + n && is_space(*end)) {
         end++;
     }
     if (end != text + n) {
@@ -66,13 +76,13 @@ const char *zc_json_number_text(const zc_json *json, const char *member)
             if (depth != 1 || (size_t)(at - 1 - name) != length || memcmp(name, member, length) != 0) {
                 continue;
             }
-            while (at < end && strchr(" \t\r\n", *at) != NULL && *at != '\0') {
+            while (at < end && is_space(*at)) {
                 at++;
             }
             if (at < end && *at == ':') {
                 do {
                     at++;
-                } while (at < end && strchr(" \t\r\n", *at) != NULL && *at != '\0');
+                } while (at < end && is_space(*at));
                 return at < end ? at : NULL;
             }
             continue;

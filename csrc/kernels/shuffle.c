@@ -3,7 +3,7 @@
  * A tile is 16 items, in as many vector registers as an item has bytes (2, 4, 8 or 16).  Interleaving the
  * first half of the registers with the second half, byte by byte, rotates the bits of a byte's position by
  * one to the left.  The position is (item: 4 bits, byte: log2(size) bits), so four rounds shuffle a tile and
- * log2(size) rounds undo it.
+ * log2(size) rounds undo it.  Items of other sizes are moved as squares of 16 items x 16 bytes.
  */
 #include "kernels/shuffle.h"
 
@@ -35,6 +35,8 @@ static void unshuffle_rest(char *dst, const char *src, size_t first, size_t n, s
 
 #ifdef ZC_HAVE_V16
 
+#define LINE 64     /* planes may lie powers of two apart: then write whole cache lines, one plane at a time */
+
 /* `rounds` times interleave the two halves of 16 * SIZE bytes: from in_row apart to out_row apart. */
 #define STAMP_TILE(SIZE)                                                                         \
     ZC_V16 static inline void tile_##SIZE(char *dst, size_t out_row, const char *src,            \
@@ -60,6 +62,15 @@ static void unshuffle_rest(char *dst, const char *src, size_t first, size_t n, s
     ZC_V16 static size_t shuffle_##SIZE(char *dst, const char *src, size_t n)                    \
     {                                                                                            \
         size_t i = 0;                                                                            \
+        for (; SIZE >= 8 && i + LINE <= n; i += LINE) {                                          \
+            char lines[SIZE * LINE];                                                             \
+            for (size_t k = 0; k < LINE; k += 16) {                                              \
+                tile_##SIZE(lines + k, LINE, src + (i + k) * SIZE, 16, 4);                       \
+            }                                                                                    \
+            for (size_t b = 0; b < SIZE; b++) {                                                  \
+                memcpy(dst + b * n + i, lines + b * LINE, LINE);                                 \
+            }                                                                                    \
+        }                                                                                        \
         for (; i + 16 <= n; i += 16) {                                                           \
             tile_##SIZE(dst + i, n, src + i * SIZE, 16, 4);                                      \
         }                                                                                        \
@@ -81,6 +92,60 @@ STAMP_TILE(4)
 STAMP_TILE(8)
 STAMP_TILE(16)
 
+/* A square of 16 x 16 bytes with its axes exchanged, of which there are n_in rows and n_out are wanted. */
+ZC_V16 static inline void square(char *dst, size_t out_row, size_t n_out, const char *src, size_t in_row,
+                                 size_t n_in)
+{
+    char rows[256] = {0};
+
+    for (size_t i = 0; i < n_in; i++) {
+        zc_v16_store(rows + 16 * i, zc_v16_load(src + i * in_row));
+    }
+    tile_16(rows, 16, rows, 16, 4);
+    for (size_t i = 0; i < n_out; i++) {
+        zc_v16_store(dst + i * out_row, zc_v16_load(rows + 16 * i));
+    }
+}
+
+/* The last square of an item reaches back to be a whole one; that of a short item reaches into the next. */
+static size_t next_square(size_t b, size_t size)
+{
+    return b + 16 < size && b + 32 > size ? size - 16 : b + 16;
+}
+
+/* Items that the last ones' squares must not reach beyond. */
+static size_t spare_items(size_t size)
+{
+    return size < 16 ? 16 / size : 0;
+}
+
+ZC_V16 static size_t shuffle_squares(char *dst, const char *src, size_t n, size_t size)
+{
+    const size_t planes = size < 16 ? size : 16;
+    size_t i = 0;
+
+    for (; i + 16 + spare_items(size) <= n; i += 16) {
+        for (size_t b = 0; b < size; b = next_square(b, size)) {
+            square(dst + b * n + i, n, planes, src + i * size + b, size, 16);
+        }
+    }
+    return i;
+}
+
+/* In ascending order: what a short item writes into the next one is overwritten. */
+ZC_V16 static size_t unshuffle_squares(char *dst, const char *src, size_t n, size_t size)
+{
+    const size_t planes = size < 16 ? size : 16;
+    size_t i = 0;
+
+    for (; i + 16 + spare_items(size) <= n; i += 16) {
+        for (size_t b = 0; b < size; b = next_square(b, size)) {
+            square(dst + i * size + b, size, 16, src + b * n + i, n, planes);
+        }
+    }
+    return i;
+}
+
 /* Whole tiles; how many items these were. */
 static size_t shuffle_tiles(char *dst, const char *src, size_t n, size_t size)
 {
@@ -92,7 +157,7 @@ static size_t shuffle_tiles(char *dst, const char *src, size_t n, size_t size)
     case 4: return shuffle_4(dst, src, n);
     case 8: return shuffle_8(dst, src, n);
     case 16: return shuffle_16(dst, src, n);
-    default: return 0;
+    default: return size > 2 ? shuffle_squares(dst, src, n, size) : 0;
     }
 }
 
@@ -106,7 +171,7 @@ static size_t unshuffle_tiles(char *dst, const char *src, size_t n, size_t size)
     case 4: return unshuffle_4(dst, src, n);
     case 8: return unshuffle_8(dst, src, n);
     case 16: return unshuffle_16(dst, src, n);
-    default: return 0;
+    default: return size > 2 ? unshuffle_squares(dst, src, n, size) : 0;
     }
 }
 

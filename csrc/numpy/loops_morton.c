@@ -1,54 +1,41 @@
 /* SPDX-License-Identifier: MIT */
+#include <string.h>
+
 #include "kernels/morton.h"
 #include "numpy/loops.h"
 
-#include <string.h>
-
-/* A row of d integers, as far as the grid can have dimensions. */
-static void load_row(int64_t *row, const char *src, intptr_t d, intptr_t stride)
+static zc_status make_grid(zc_morton *grid, const char *shape, intptr_t ndim, intptr_t stride, zc_error *err)
 {
-    for (intptr_t i = 0; i < d && i < ZC_MAX_DIMS; i++) {
-        memcpy(&row[i], src + i * stride, sizeof row[i]);
+    const int most = ndim > ZC_MAX_DIMS ? ZC_MAX_DIMS + 1 : (int)ndim;
+    int64_t row[ZC_MAX_DIMS + 1];
+
+    for (int d = 0; d < most; d++) {
+        memcpy(&row[d], shape + d * stride, sizeof row[d]);
     }
+    return zc_morton_make(grid, most, row, err);
 }
 
-static void store_row(char *dst, const int64_t *row, intptr_t d, intptr_t stride)
+/* All outer steps at once where they share a grid, which is the usual case, else one by one. */
+static intptr_t steps_at_once(const intptr_t *dims, intptr_t grid_stride)
 {
-    for (intptr_t i = 0; i < d; i++) {
-        memcpy(dst + i * stride, &row[i], sizeof row[i]);
-    }
-}
-
-/* The grid of the next step; the usual case is that all steps share one. */
-static zc_status next_grid(zc_morton *grid, intptr_t step, const char *shape, intptr_t outer, intptr_t d,
-                           intptr_t core, zc_error *err)
-{
-    int64_t row[ZC_MAX_DIMS];
-
-    if (step > 0 && outer == 0) {
-        return ZC_OK;
-    }
-    load_row(row, shape + step * outer, d, core);
-    return zc_morton_make(grid, d > ZC_MAX_DIMS ? ZC_MAX_DIMS + 1 : (int)d, row, err);
+    return grid_stride == 0 || dims[0] == 0 ? dims[0] : 1;
 }
 
 zc_status zc_loop_morton_encode(char *const *data, const intptr_t *dims, const intptr_t *strides,
                                 const zc_item *item, zc_error *err)
 {
+    const intptr_t step = steps_at_once(dims, strides[1]);
     zc_morton grid;
     zc_status status = ZC_OK;
 
     (void)item;
-    for (intptr_t i = 0; status == ZC_OK && i < dims[0]; i++) {
-        int64_t position[ZC_MAX_DIMS];
-        int64_t code = 0;
+    for (intptr_t i = 0; status == ZC_OK && i < dims[0]; i += step) {
+        const zc_positions from = {data[0] + i * strides[0], strides[0], strides[3]};
 
-        status = next_grid(&grid, i, data[1], strides[1], dims[1], strides[4], err);
+        status = make_grid(&grid, data[1] + i * strides[1], dims[1], strides[4], err);
         if (status == ZC_OK) {
-            load_row(position, data[0] + i * strides[0], dims[1], strides[3]);
-            status = zc_morton_encode(&grid, position, &code, err);
+            status = zc_morton_encode(&grid, (size_t)step, from, data[2] + i * strides[2], strides[2], err);
         }
-        memcpy(data[2] + i * strides[2], &code, sizeof code);
     }
     return status;
 }
@@ -56,21 +43,17 @@ zc_status zc_loop_morton_encode(char *const *data, const intptr_t *dims, const i
 zc_status zc_loop_morton_decode(char *const *data, const intptr_t *dims, const intptr_t *strides,
                                 const zc_item *item, zc_error *err)
 {
+    const intptr_t step = steps_at_once(dims, strides[1]);
     zc_morton grid;
     zc_status status = ZC_OK;
 
     (void)item;
-    for (intptr_t i = 0; status == ZC_OK && i < dims[0]; i++) {
-        int64_t position[ZC_MAX_DIMS] = {0};
-        int64_t code;
+    for (intptr_t i = 0; status == ZC_OK && i < dims[0]; i += step) {
+        const zc_positions to = {data[2] + i * strides[2], strides[2], strides[4]};
 
-        status = next_grid(&grid, i, data[1], strides[1], dims[1], strides[3], err);
+        status = make_grid(&grid, data[1] + i * strides[1], dims[1], strides[3], err);
         if (status == ZC_OK) {
-            memcpy(&code, data[0] + i * strides[0], sizeof code);
-            status = zc_morton_decode(&grid, code, position, err);
-        }
-        if (status == ZC_OK) {
-            store_row(data[2] + i * strides[2], position, dims[1], strides[4]);
+            status = zc_morton_decode(&grid, (size_t)step, data[0] + i * strides[0], strides[0], to, err);
         }
     }
     return status;

@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -179,7 +179,9 @@ def run(*command: str | Path, **options: Any) -> subprocess.CompletedProcess[str
 
 @pytest.fixture(scope="session")
 def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An installation of libzarrcore, made by ``make lib``."""
+    """An installation of libzarrcore: the one that ZARRCORE_TEST_PREFIX names, else a new one."""
+    if os.environ.get("ZARRCORE_TEST_PREFIX"):
+        return Path(os.environ["ZARRCORE_TEST_PREFIX"])
     for tool in ("make", "cc", "ar", "pkg-config"):
         if shutil.which(tool) is None:
             pytest.skip(f"libzarrcore cannot be built without {tool}")
@@ -200,10 +202,16 @@ def library(prefix: Path) -> Api:
     return library_api(path)
 
 
-@pytest.fixture(scope="session", params=["capsule", "library"])
-def api(request: pytest.FixtureRequest) -> Iterator[Api]:
+@pytest.fixture(scope="session")
+def capi() -> Api:
+    """The functions of the capsule."""
+    return capsule_api()
+
+
+@pytest.fixture(scope="session", params=["capi", "library"])
+def api(request: pytest.FixtureRequest) -> Api:
     """Both flavours."""
-    yield capsule_api() if request.param == "capsule" else request.getfixturevalue("library")
+    return request.getfixturevalue(request.param)
 
 
 @pytest.fixture

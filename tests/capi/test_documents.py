@@ -124,7 +124,7 @@ REFUSED: list[tuple[Any, str]] = [
     ("{", "no valid JSON"),
     ("[" * 100000, "no valid JSON"),
     (json.dumps(V3) + "x", "something follows"),
-    (json.dumps(V3).encode()[:-1] + b"\0}", "no valid JSON"),
+    (json.dumps(V3).encode()[:-1] + b"\0}", "a control character at byte"),
     ("[]", "expected an object"),
     ("null", "expected an object"),
     (v3("zarr_format", 4), "zarr_format: expected 3 to 3, got 4"),
@@ -137,7 +137,8 @@ REFUSED: list[tuple[Any, str]] = [
     (v3("shape", [6, 1.5]), "shape[1]: expected an integer"),
     (v3("shape", [6, True]), "shape[1]: expected an integer"),
     (v3("shape", [6, 2**60]), "shape[1]: 1.15292e+18 is beyond 2**53"),
-    (v3("shape", [6, 1e400]), "shape[1]"),
+    (json.dumps(V3).replace("[6, 4]", "[6, 1e400]"), "shape[1]: inf is beyond 2**53"),
+    (v3("fill_value", math.nan), "no valid JSON"),
     (v3("shape", [1] * 65), "shape: 65 dimensions"),
     (v3("shape", 6), "shape: expected an array"),
     (v3("chunk_grid.configuration.chunk_shape", [4]), "chunk_shape: expected 2 entries, got 1"),
@@ -150,7 +151,9 @@ REFUSED: list[tuple[Any, str]] = [
     (v3("data_type", "string"), 'the data type "string" is not supported'),
     (v3("data_type", "r7"), 'the data type "r7" is not supported'),
     (v3("data_type", "r99999999999999999999"), "is not supported"),
-    (v3("data_type", {"name": "numpy.datetime64", "configuration": {"unit": "s"}}), "unit: is not supported"),
+    (v3("data_type", {"name": "numpy.datetime64", "configuration": {"unit": "s"}}), '"numpy.datetime64" is not'),
+    (v3("data_type", {"name": "float32", "configuration": {"unit": "s"}}), "unit: is not supported"),
+    (v3("data_type", {"configuration": {}}), "data_type.name: is required and missing"),
     (v3("attributes", []), "attributes: expected an object"),
     (v3("dimension_names", ["x"]), "dimension_names: expected 2 entries"),
     (v3("dimension_names", ["x", 1]), "dimension_names[1]: expected a string or null"),
@@ -225,8 +228,9 @@ def test_every_cut_of_a_document_is_refused(refuse: Any) -> None:
 
 def test_shards_are_not_nested_without_end(refuse: Any) -> None:
     codec: Any = LITTLE
-    for _ in range(200):
-        codec = changed(changed(SHARDS, "configuration.codecs", [codec]), "configuration.chunk_shape", [2, 2])
+    for _ in range(60):
+        inner = SHARDS["configuration"] | {"chunk_shape": [2, 2], "codecs": [codec]}
+        codec = SHARDS | {"configuration": inner}
     assert "shards cannot be here" in refuse(v3("codecs", [codec]))
 
 
@@ -333,16 +337,15 @@ DATA = Path(__file__).resolve().parents[1] / "data" / "stores"
 
 def arrays_on_disk() -> list[Path]:
     """Arrays in directories, written by several implementations."""
-    documents = [*DATA.rglob("zarr.json"), *DATA.rglob(".zarray")]
+    documents = [*DATA.rglob(".zarray")]
+    documents += [path for path in DATA.rglob("zarr.json") if json.loads(path.read_bytes())["node_type"] == "array"]
     return sorted({document.parent for document in documents})
 
 
 @pytest.mark.parametrize("path", arrays_on_disk(), ids=lambda path: path.relative_to(DATA).as_posix())
 def test_arrays_of_other_writers(library: Any, path: Path) -> None:
     """Read as zarrcore reads them, or refused by name."""
-    node = zarrcore.open(path, mode="r")
-    if isinstance(node, zarrcore.Group):
-        pytest.skip("a group")
+    node = zarrcore.open_array(path, mode="r")
     try:
         handle = library.handle(path, writable=False)
     except Exception as error:

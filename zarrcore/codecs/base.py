@@ -63,7 +63,8 @@ class ArraySpec:
     @property
     def np_dtype(self) -> np.dtype[Any]:
         """The data type in memory."""
-        return self.dtype.to_native_dtype()
+        dtype: np.dtype[Any] = self.dtype.to_native_dtype()
+        return dtype
 
     @property
     def item_size(self) -> int | None:
@@ -257,9 +258,9 @@ def roomy(nbytes: int) -> int:
 
 
 @cache
-def configuration_names(cls: type) -> tuple[str, ...]:
+def configuration_names(cls: Any) -> tuple[str, ...]:
     """The fields of a codec class that metadata documents hold."""
-    return tuple(field.name for field in fields(cls) if "runtime" not in field.metadata)  # type: ignore[arg-type]
+    return tuple(field.name for field in fields(cls) if "runtime" not in field.metadata)
 
 
 def _json(value: Any) -> Any:

@@ -125,7 +125,8 @@ def _round_integers(values: np.ndarray, keepbits: int) -> np.ndarray:
     rounded = (kept + up.astype(word)) << shift
     most = np.where(negative, one << word(width - 1), word(np.iinfo(values.dtype).max))
     rounded = np.where((rounded < down) | (rounded > most) | (drop == width), down, rounded)
-    return np.where(negative, ~rounded + one, rounded).astype(word).view(values.dtype)
+    restored: np.ndarray = np.where(negative, ~rounded + one, rounded).astype(word).view(values.dtype)
+    return restored
 
 
 def _bit_length(words: np.ndarray) -> np.ndarray:

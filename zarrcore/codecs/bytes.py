@@ -151,7 +151,8 @@ def _has_unused_bits(spec: ArraySpec) -> bool:
 
 
 def _bit_mask(spec: ArraySpec) -> np.uint8:
-    return np.uint8((1 << spec.dtype.bits) - 1)
+    bits: int = spec.dtype.bits  # type: ignore[attr-defined]  # one of extension.ExtensionType
+    return np.uint8((1 << bits) - 1)
 
 
 def _order_of(dtype: np.dtype[Any]) -> str | None:

@@ -205,7 +205,8 @@ def _rounded(values: np.ndarray, rounding: str) -> np.ndarray:
     if rounding == "nearest-away":
         # Not floor(x + 0.5): that sum may be rounded itself.
         whole = np.trunc(values)
-        return whole + np.copysign(np.abs(values - whole) >= 0.5, values)
+        away: np.ndarray = whole + np.copysign(np.abs(values - whole) >= 0.5, values)
+        return away
     functions = {
         "nearest-even": np.rint,
         "towards-zero": np.trunc,

@@ -28,9 +28,10 @@ _CONSTANTS = {0xC0: None, 0xC2: False, 0xC3: True}
 # First byte of the short form, the counts below which it is used, and the codes of 8, 16 and 32-bit counts.
 _ARRAY = (0x90, 16, (None, 0xDC, 0xDD))
 _MAP = (0x80, 16, (None, 0xDE, 0xDF))
-_STR = (0xA0, 32, (0xD9, 0xDA, 0xDB))
-_OLD_STR = (0xA0, 32, (None, 0xDA, 0xDB))
-_BIN = (0, 0, (0xC4, 0xC5, 0xC6))
+_Kind = tuple[int, int, tuple[int | None, int, int]]
+_STR: _Kind = (0xA0, 32, (0xD9, 0xDA, 0xDB))
+_OLD_STR: _Kind = (0xA0, 32, (None, 0xDA, 0xDB))
+_BIN: _Kind = (0, 0, (0xC4, 0xC5, 0xC6))
 
 
 def pack(value: Any, *, single_float: bool = False, bin_type: bool = True) -> bytes:

@@ -69,13 +69,15 @@ class ScaleOffset(ArrayArrayCodec):
     def encode(self, chunk: np.ndarray, spec: ArraySpec) -> np.ndarray:
         offset, scale = self._scalars(spec)
         if chunk.dtype.kind == "f":
-            return ((chunk - offset) * scale).astype(chunk.dtype, copy=False)
+            scaled: np.ndarray = ((chunk - offset) * scale).astype(chunk.dtype, copy=False)
+            return scaled
         return _fitting((chunk.astype(object) - int(offset)) * int(scale), chunk)
 
     def decode(self, chunk: np.ndarray, spec: ArraySpec) -> np.ndarray:
         offset, scale = self._scalars(spec)
         if chunk.dtype.kind == "f":
-            return ((chunk / scale) + offset).astype(chunk.dtype, copy=False)
+            original: np.ndarray = ((chunk / scale) + offset).astype(chunk.dtype, copy=False)
+            return original
         exact = chunk.astype(object)
         if chunk.size and np.any(exact % int(scale)):
             raise ValueError(f"an item is no multiple of the scale {self.scale}")

@@ -293,7 +293,7 @@ def _size(spec: ArraySpec | None, codec: str) -> int:
 
 def _dtype(value: Any, where: str) -> np.dtype[Any]:
     try:
-        dtype = np.dtype(value)
+        dtype: np.dtype[Any] = np.dtype(value)
     except TypeError as error:
         raise MetadataValidationError(f"expected a NumPy data type, got {value!r}", where=where) from error
     if dtype.kind not in "biufcmM":

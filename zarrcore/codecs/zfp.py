@@ -150,9 +150,9 @@ class ZfpCodec(ArrayBytesCodec):
         blocks = math.prod(-(-length // 4) for length in shape)
         bits = values * (8 * item_size + 3) + 8 * item_size + 128
         if self.mode == "fixed_rate":
-            bits = max(bits, math.ceil(values * self.rate))  # type: ignore[operator]
+            bits = max(bits, math.ceil(values * (self.rate or 0)))
         elif self.mode == "expert":
-            bits = max(bits, self.minbits)  # type: ignore[type-var,assignment]
+            bits = max(bits, self.minbits or 0)
         return blocks * bits // 8 + 64
 
     def _stream_mode(self) -> int:
@@ -182,9 +182,9 @@ class ZfpCodec(ArrayBytesCodec):
         )
 
 
-def _number(value: object, where: str, most: float = math.inf) -> None:
+def _number(value: Any, where: str, most: float = math.inf) -> None:
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not is_number or not (0 < value <= most and math.isfinite(value)):  # type: ignore[operator]
+    if not is_number or not (0 < value <= most and math.isfinite(value)):
         fail(where, "a positive number" + (f" of at most {most:g}" if math.isfinite(most) else ""), value)
 
 
@@ -224,13 +224,14 @@ def _carrier(spec: ArraySpec) -> str | None:
 
 def _promoted(chunk: np.ndarray, spec: ArraySpec) -> np.ndarray:
     """The numbers in a type that zfp has."""
-    carrier = np.dtype(_carrier(spec))
+    carrier: np.dtype[Any] = np.dtype(_carrier(spec))
     kind, bits = chunk.dtype.kind, 8 * chunk.dtype.itemsize
     if kind in "mM":
         return chunk.astype(chunk.dtype.newbyteorder("="), copy=False).view(carrier)
     if kind in "iu" and bits < 32:
         offset = 1 << (bits - 1) if kind == "u" else 0
-        return (chunk.astype(carrier) - carrier.type(offset)) << carrier.type(31 - bits)
+        widened: np.ndarray = (chunk.astype(carrier) - carrier.type(offset)) << carrier.type(31 - bits)
+        return widened
     if kind == "u" and chunk.max() > np.iinfo(carrier).max:
         raise ValueError(f"{chunk.max()} is more than the codec can store: {np.iinfo(carrier).max}")
     return chunk.astype(carrier, copy=False)

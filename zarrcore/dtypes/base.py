@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal
 
 import numpy as np
 
@@ -19,6 +19,15 @@ from zarrcore.errors import DataTypeValidationError
 if TYPE_CHECKING:
     from typing import Self
 
+    from typing_extensions import TypeVar
+
+    DType = TypeVar("DType", default=Any)
+    Scalar = TypeVar("Scalar", default=Any)
+else:
+    from typing import TypeVar
+
+    DType = TypeVar("DType")  # defaults, which plain `ZDType` needs, only from Python 3.13 on
+    Scalar = TypeVar("Scalar")
 
 __all__ = [
     "JSON",
@@ -48,9 +57,6 @@ DTypeJSON = Any
 
 MAX_ITEM_SIZE = 2**30
 """Largest item, in bytes.  NumPy stops at 2**31 - 1; no writer comes near, but a damaged document may."""
-
-DType = TypeVar("DType")
-Scalar = TypeVar("Scalar")
 
 
 class DataTypeTypeError(DataTypeValidationError, TypeError):

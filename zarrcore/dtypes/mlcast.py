@@ -31,7 +31,7 @@ def widened(array: np.ndarray) -> np.ndarray:
     limits = _integer_limits(array.dtype)
     if limits is not None:
         return array.astype(np.int8 if limits[0] < 0 else np.uint8)
-    return array.astype(np.complex64 if array.dtype.kind == "W" else np.float32)
+    return array.astype(np.complex64 if str(array.dtype.kind) == "W" else np.float32)
 
 
 def cast_values(value: Any, dtype: np.dtype[Any]) -> np.ndarray:

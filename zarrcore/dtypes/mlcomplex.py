@@ -108,8 +108,8 @@ class ComplexPair(ExtensionType):
             data = parse_complex(self, data)
         elif isinstance(data, np.void) and data.dtype.names == ("real", "imag"):
             data = (data["real"], data["imag"])
-        elif isinstance(data, np.generic) and is_ml(data.dtype) and data.dtype.kind == "W":
-            data = complex(data)  # type: ignore[arg-type]
+        elif isinstance(data, np.generic) and is_ml(data.dtype) and str(data.dtype.kind) == "W":
+            data = complex(data)
         if isinstance(data, (complex, np.complexfloating)):
             data = (data.real, data.imag)
         part = self.part

@@ -31,8 +31,8 @@ class SmallInteger(MLType, IntegerBase):
         """`data` as an integer of this type; its value must not change."""
         if isinstance(data, np.ndarray) and data.ndim == 0:
             data = data[()]
-        if isinstance(data, np.generic) and is_ml(data.dtype) and data.dtype.kind != "W":
-            data = float(data)  # type: ignore[arg-type]  # all values of these types are exact
+        if isinstance(data, np.generic) and is_ml(data.dtype) and str(data.dtype.kind) != "W":
+            data = float(data)  # all values of these types are exact
         return super().cast_scalar(data)
 
 

