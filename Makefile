@@ -83,8 +83,9 @@ bench: build ## run the benchmarks, and show the results in README.md
 	$(PY) -m benchmarks
 	$(PY) docs/make_benchmarks.py
 
-lint: build ## style of Python, warnings of C
+lint: build ## style and types of Python, warnings of C
 	$(PY) -m ruff check zarrcore tests wheels setup.py
+	$(PY) -m mypy
 	$(MAKE) --no-print-directory -s -C csrc all BUILD=../build/csrc/lint WERROR=1 $(NATIVE)
 
 lib: $(ENV)/.complete ## libzarrcore for programs without Python, static and shared, into build/lib (needs cJSON)
@@ -105,5 +106,5 @@ deflate: $(ENV)/.complete ## bring the source of libdeflate, for ZARRCORE_DEFLAT
 	$(PY) wheels/fetch_deflate.py build/deflate
 
 clean: ## remove what was built; .venv stays
-	rm -rf build dist *.egg-info zarrcore/_core/*.so .pytest_cache .hypothesis
+	rm -rf build dist *.egg-info zarrcore/_core/*.so .pytest_cache .hypothesis .mypy_cache .ruff_cache
 	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +

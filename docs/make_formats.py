@@ -164,8 +164,9 @@ def try_codec(name: str) -> str:
             cls.kind
         ]
         how: dict[str, Any] = {"compressors": None, place: codec if place == "serializer" else [codec]}
-        found = try_out(dtype=zdtype.data_type_registry.get(data_type)(), **how)
-        return f"Python, with the package {PACKAGES[name]}" if name in PACKAGES else found
+        if name in PACKAGES:  # which need not be here
+            return f"Python, with the package {PACKAGES[name]}"
+        return try_out(dtype=zdtype.data_type_registry.get(data_type)(), **how)
     except UnknownCodecError:
         return NUMCODECS
 

@@ -27,6 +27,8 @@ ROOT = HERE.parent
 GLIBC = "2.17"
 POLICY = "2_17"
 SMOKE = HERE / "smoke.py"
+EXAMPLE = ROOT / "examples" / "cython_region"
+PIP_INSTALL = ("-m", "pip", "install", "--disable-pip-version-check")
 
 
 @dataclass(frozen=True)
@@ -125,11 +127,19 @@ def repair(wheel: Path, out: Path) -> Path:
     return repaired
 
 
-def smoke(python: Python, wheel: Path, work: Path, arguments: Sequence[str]) -> str:
-    """Install in a fresh environment and use it, from a directory that holds no source."""
+def install(python: Python, wheel: Path, work: Path) -> Path:
+    """A fresh environment with the wheel and what it depends on; the path of its interpreter."""
     interpreter = make_environment(python, work / "clean")
-    run([interpreter, "-m", "pip", "install", "--disable-pip-version-check", wheel])
-    return run([interpreter, "-I", SMOKE, *arguments], cwd=work)
+    run([interpreter, *PIP_INSTALL, wheel])
+    return interpreter
+
+
+def install_example(interpreter: Path, work: Path) -> None:
+    """The example of a package that uses the C API, compiled against the installed wheel by this machine's cc."""
+    example = work / "example"
+    shutil.copytree(EXAMPLE, example, ignore=shutil.ignore_patterns("build", "*.so", "*.c", "*.egg-info"))
+    run([interpreter, *PIP_INSTALL, "setuptools>=77", "Cython>=3.1"])
+    run([interpreter, *PIP_INSTALL, "--no-build-isolation", "--no-deps", example])
 
 
 def build_one(python: Python, sdist: Path, work: Path, *, plain: bool) -> Path:
@@ -143,7 +153,11 @@ def build_one(python: Python, sdist: Path, work: Path, *, plain: bool) -> Path:
         wheel = repair(make_wheel(python, sdist, work, release_environment()), work / "repaired")
         check += ["--manylinux", POLICY]
     print(run([*check, wheel]), end="")
-    print(smoke(python, wheel, work, [] if plain else ["--wheel"]), end="", flush=True)
+    interpreter, trials = install(python, wheel, work), []
+    if not plain:
+        install_example(interpreter, work)
+        trials = ["--wheel", "--example"]
+    print(run([interpreter, "-I", SMOKE, *trials], cwd=work), end="", flush=True)
     return wheel
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Does an installed zarrcore work?  Needs numpy alone; run from a directory that holds no source tree.
 
-``--wheel``: a release wheel, so all libraries must be linked.
+``--wheel``: a release wheel, so all libraries must be linked.  ``--example``: the package in
+examples/cython_region is installed too.
 """
 
 from __future__ import annotations
@@ -18,14 +19,17 @@ from zarrcore.codecs import BloscCodec, Crc32cCodec, GzipCodec, ZstdCodec
 CODECS = [BloscCodec(cname="lz4"), BloscCodec(cname="zstd"), GzipCodec(level=5), ZstdCodec(level=3)]
 
 
-def main(*, release: bool) -> None:
+def main(*, release: bool, example: bool) -> None:
     """Try what depends on how the package was built."""
     data = np.arange(60 * 70, dtype="f4").reshape(60, 70)
     check_formats(data)
     check_codecs(data)
+    check_kernels(data)
     check_files()
     if release:
         check_libraries()
+    if example:
+        check_example(data.astype("f8"))
     version, libraries = sys.version.split()[0], zarrcore.show_config(mode="dicts")["libraries"]
     print(f"zarrcore {zarrcore.__version__} works on Python {version}, numpy {np.__version__}, {libraries}")
 
@@ -60,6 +64,13 @@ def check_codecs(data: np.ndarray) -> None:
         assert np.array_equal(zarrcore.open_array(store, mode="r")[...], data), codec
 
 
+def check_kernels(data: np.ndarray) -> None:
+    """The ufuncs."""
+    text = np.frombuffer(b"123456789", dtype="u1")
+    assert int(zarrcore.kernels.crc32c(text)) == 0xE3069283
+    assert np.array_equal(zarrcore.kernels.byteswap(data.view("u4")), data.view("u4").byteswap())
+
+
 def check_files() -> None:
     """What other compiled packages and type checkers look for."""
     package = Path(zarrcore.__file__).parent
@@ -75,5 +86,15 @@ def check_libraries() -> None:
     assert None not in found["libraries"].values(), found
 
 
+def check_example(data: np.ndarray) -> None:
+    """A package that was compiled against this one reads what this one wrote."""
+    import cython_region
+
+    array = zarrcore.create_array({}, shape=data.shape, dtype=data.dtype, chunks=(16, 32))
+    array[...] = data
+    assert np.array_equal(cython_region.read_region(array, (3, 5), (40, 60), 2), data[3:43, 5:65])
+    assert np.isclose(cython_region.sum_of_chunks(array), data.sum())
+
+
 if __name__ == "__main__":
-    main(release="--wheel" in sys.argv[1:])
+    main(release="--wheel" in sys.argv[1:], example="--example" in sys.argv[1:])

@@ -80,6 +80,8 @@ class at:  # noqa: N801 - reads as a word: `with at("codecs[0]"):`
     :class:`UnknownCodecError` or :class:`PickleCodecDisabledError` keeps its class.
     """
 
+    __slots__ = ("key", "where")
+
     def __init__(self, where: str | None = None, *, key: str | None = None) -> None:
         self.where = where
         self.key = key
@@ -90,6 +92,8 @@ class at:  # noqa: N801 - reads as a word: `with at("codecs[0]"):`
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if error is None:
+            return
         if isinstance(error, MetadataValidationError):
             where = _join(self.where, error.where)
             raise type(error)(error.reason, where=where, key=self.key or error.key) from error.__cause__
@@ -127,6 +131,8 @@ def boolean(value: object, where: str) -> bool:
 
 def integer(value: object, where: str | None, low: int | None = None, high: int | None = None) -> int:
     """`value` as an ``int``, checked to be an integer (not ``true``, not ``1.0``) from `low` to `high`."""
+    if type(value) is int and (low is None or value >= low) and (high is None or value <= high):
+        return value
     is_integer = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not is_integer or (low is not None and value < low) or (high is not None and value > high):  # type: ignore[operator]
         fail(where, f"an integer{_range(low, high)}", value)
@@ -168,6 +174,8 @@ def integers(value: object, where: str | None, low: int | None = None) -> tuple[
     if isinstance(value, np.ndarray):
         value = value.tolist()
     items = sequence(value, where)
+    if {int}.issuperset(map(type, items)) and (low is None or min(items, default=low) >= low):
+        return items
     return tuple(integer(item, f"{where or ''}[{i}]", low) for i, item in enumerate(items))
 
 
@@ -176,7 +184,7 @@ def shape(value: object, where: str | None, *, low: int = 0) -> tuple[int, ...]:
     lengths = integers(value, where, low)
     if len(lengths) > MAX_NDIM:
         fail(where, f"at most {MAX_NDIM} dimensions", len(lengths))
-    if any(length > MAX_NBYTES for length in lengths):
+    if max(lengths, default=0) > MAX_NBYTES:
         fail(where, "lengths below 2**63", list(lengths))
     return lengths
 

@@ -17,6 +17,8 @@ from zarrcore.storage.validation import join_path
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from typing_extensions import TypeIs
+
     from zarrcore.metadata import ArrayMetadata
     from zarrcore.storage import Store
 
@@ -37,7 +39,7 @@ __all__ = [
 _BATCH = 256  # documents asked from the store in one call when a group is listed
 
 
-def is_array_metadata(metadata: Metadata) -> bool:
+def is_array_metadata(metadata: Metadata) -> TypeIs[ArrayMetadata]:
     """True for the metadata of an array, False for that of a group."""
     return not isinstance(metadata, GroupMetadata)
 

@@ -77,7 +77,9 @@ class MigratedNode:
     notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        state = f"refused: {self.reason}" if self.reason else "format 3" if self.is_stored else "can be format 3"
+        state = (
+            f"refused: {self.reason}" if self.reason else "format 3" if self.is_stored else "can be format 3"
+        )
         was = "no document" if self.zarr_format is None else f"format {self.zarr_format}"
         notes = "".join(f"; {note}" for note in self.notes)
         return f"/{self.path}: {self.node_type}, {was} -> {state}{notes}"
@@ -182,9 +184,7 @@ def migrate(
     return _migrate(place, place, dry_run=dry_run, remove_old=remove_old, overwrite=overwrite)
 
 
-def migrate_v2_to_v3(
-    *, input_store: Any, output_store: Any = None, dry_run: bool = False
-) -> MigrationReport:
+def migrate_v2_to_v3(*, input_store: Any, output_store: Any = None, dry_run: bool = False) -> MigrationReport:
     """Convert the metadata of a whole store to format 3; see :func:`migrate`.
 
     Parameters

@@ -25,7 +25,7 @@ __all__ = ["N5Store", "n5_place"]
 class N5Store(ReadOnlyStore):
     """A store of format 3 made of a store with an N5 container, for reading.
 
-    Arrays have their dimensions in the order of Zarr, which is that of N5 reversed; a group needs no document.
+    Arrays have their dimensions in the order of Zarr, that of N5 reversed; a group needs no document.
 
     Parameters
     ----------
@@ -141,8 +141,8 @@ def _renamed(key: str) -> str:
 def n5_place(place: StorePath) -> StorePath | None:
     """The place seen as one in an N5 container, or None if it is in none.
 
-    A container is known by the attributes of an array, or by the version that those of its root, or of a group
-    on the way to the place, name.
+    A container is known by the attributes of an array, or by the version that those of its root, or of a
+    group on the way to the place, name.
     """
     store = N5Store(place.store)
     path: str | None = place.path

@@ -76,4 +76,5 @@ def from_dict(data: dict[str, Any], *, where: str | None) -> ArrayMetadata | Gro
         kind: Any = ArrayV2Metadata if "shape" in data else GroupMetadata
     else:
         kind = GroupMetadata if data.get("node_type") == "group" else ArrayV3Metadata
-    return kind.from_dict(data, where=where)
+    metadata: ArrayMetadata | GroupMetadata = kind.from_dict(data, where=where)
+    return metadata

@@ -283,7 +283,8 @@ def _outer(selectors: tuple[Selector, ...], shape: tuple[int, ...]) -> Any:
 
 
 def _take(array: np.ndarray, selectors: tuple[Selector, ...]) -> np.ndarray:
-    return array[_outer(selectors, array.shape)]
+    taken: np.ndarray = array[_outer(selectors, array.shape)]
+    return taken
 
 
 def _put(array: np.ndarray, selectors: tuple[Selector, ...], values: np.ndarray) -> None:

@@ -7,7 +7,7 @@ size of the grid or with the number of elements in a progression.
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -154,7 +154,8 @@ def _pieces(dim: Dim, axis: Axis) -> Iterable[_Piece]:
 def _backward(start: int, step: int, count: int, axis: Axis) -> Iterator[_Piece]:
     """A progression with a negative step: walked forwards, written backwards."""
     for piece in _forward(start + (count - 1) * step, -step, count, axis):
-        first, last = piece.outside.start, piece.outside.stop
+        ahead: Any = piece.outside  # a slice: _forward makes no others
+        first, last = ahead.start, ahead.stop
         low = count - 1 - last
         outside = slice(count - 1 - first, None if low < 0 else low, -1)
         yield _Piece(piece.chunk, piece.inside, outside, piece.complete)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from zarrcore.errors import MetadataValidationError, UnknownCodecError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from zarrcore.codecs.base import Codec
     from zarrcore.keys import ChunkKeyEncoding
@@ -31,8 +31,10 @@ __all__ = [
     "get_codec_class",
     "grid_registry",
     "key_encoding_registry",
+    "note_registration",
     "register_chunk_key_encoding",
     "register_codec",
+    "registrations",
     "storage_transformer_registry",
 ]
 
@@ -73,6 +75,7 @@ class Registry(Generic[T]):
         if not isinstance(key, str) or not key:
             raise TypeError(f"cannot register {cls!r} as a {self.what}: it has no name")
         self._classes[key] = cls
+        note_registration()
 
     def get(self, name: str) -> T:
         """The class registered under `name`.
@@ -86,7 +89,7 @@ class Registry(Generic[T]):
             self._search_entry_points()
         found = self._classes.get(name)
         if found is None:
-            raise self._error(f"unknown {self.what} {name!r}; known are {', '.join(sorted(self._classes))}")
+            raise self._error(f"unknown {self.what} {name!r}; known are {_listed(self._classes)}")
         if isinstance(found, str):
             found = self._classes[name] = _import(found)
         return found
@@ -113,6 +116,28 @@ class Registry(Generic[T]):
 
         for point in entry_points(group=self.group):
             self._classes.setdefault(point.name, point.value)
+
+
+_registrations = 0
+
+
+def registrations() -> int:
+    """How often a class has been registered, in any registry: what names stood for before may have changed."""
+    return _registrations
+
+
+def note_registration() -> None:
+    """Count the registration of a class."""
+    global _registrations
+    _registrations += 1
+
+
+def _listed(names: Iterable[str]) -> str:
+    """Names for a message; of a family of names such as ``numcodecs.zlib`` only its own, ``numcodecs.*``."""
+    families = {name: f"{name.partition('.')[0]}.*" if "." in name else name for name in sorted(names)}
+    together = list(families.values())
+    shown = (family if together.count(family) > 2 else name for name, family in families.items())
+    return ", ".join(dict.fromkeys(shown))
 
 
 def _import(place: str) -> Any:
@@ -235,6 +260,11 @@ _BUILT_IN: tuple[tuple[Registry[Any], str, dict[str, str]], ...] = (
             "adler32": "v2:Adler32",
             "shuffle": "v2_filters:Shuffle",
             "delta": "v2_filters:Delta",
+            "astype": "v2_numeric:AsType",
+            "bitround": "v2_numeric:BitRound",
+            "fixedscaleoffset": "v2_numeric:FixedScaleOffset",
+            "packbits": "v2_numeric:PackBits",
+            "quantize": "v2_numeric:Quantize",
             "vlen-utf8": "v2_filters:VLenUTF8",
             "vlen-bytes": "v2_filters:VLenBytes",
             "json2": "v2_objects:JSON2",

@@ -1,4 +1,4 @@
-"""Storage transformers: what stands between the chunks of one array and the store (Zarr v3, "Storage transformers").
+"""Storage transformers: what stands between the chunks of an array and its store (Zarr v3, same heading).
 
 No transformer is registered with the specification.  A user's own is a frozen dataclass derived from
 :class:`StorageTransformer`, registered by :func:`register_storage_transformer` or by an entry point of the
@@ -107,6 +107,8 @@ def parse_storage_transformers(data: object) -> tuple[StorageTransformer, ...]:
     MetadataValidationError
         If one is not known and has to be understood, or its configuration is not valid.
     """
+    if data == ():
+        return ()
     return tuple(
         _parse_one(item, f"storage_transformers[{i}]")
         for i, item in enumerate(sequence(data or (), "storage_transformers"))

@@ -11,10 +11,11 @@ _Static_assert((int)ZARRCORE_ERR_ARGUMENT == (int)ZC_ERR_ARGUMENT, "one numberin
 _Static_assert((int)ZARRCORE_ERR_IO == (int)ZC_ERR_IO, "one numbering");
 _Static_assert((int)ZARRCORE_ERR_MISSING == (int)ZC_ERR_MISSING, "one numbering");
 _Static_assert((int)ZARRCORE_ERR_ENCODE == (int)ZC_ERR_ENCODE, "one numbering");
-_Static_assert(sizeof(((zarrcore_error *)0)->message) == sizeof(((zc_error *)0)->message), "nothing is cut off");
-_Static_assert(sizeof(((zarrcore_error *)0)->codec) == sizeof(((zc_error *)0)->codec), "nothing is cut off");
+_Static_assert(sizeof(((zarrcore_error *)0)->message) == sizeof(((zc_error *)0)->message), "nothing is cut");
+_Static_assert(sizeof(((zarrcore_error *)0)->codec) == sizeof(((zc_error *)0)->codec), "nothing is cut");
 
-/* Bytes of the error record of ABI version 1: a smaller one, or one that was not initialised, is left alone. */
+/* Bytes of the error record of ABI version 1: a smaller one, or one that was not initialised, is left
+ * alone. */
 #define ERROR_SIZE_1 ((size_t)(offsetof(zarrcore_error, message) + sizeof(((zarrcore_error *)0)->message)))
 
 static void put_key(const zarrcore_array *array, const int64_t *chunk, char *out, size_t capacity)

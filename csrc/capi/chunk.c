@@ -7,7 +7,7 @@
 #include "base/arith.h"
 #include "capi/call.h"
 
-/* ---- memory to memory ---------------------------------------------------------------------------- */
+/* ---- memory to memory --------------------------------------------------------------------------- */
 
 /* A whole chunk in C order, as a part of itself. */
 static bool whole_part(int ndim, const int64_t *shape, size_t itemsize, void *memory, zc_part *out)
@@ -93,8 +93,8 @@ static zc_status encode(const chunk_work *work, void *out, size_t capacity, size
     if (dst == NULL) {
         return ZC_ERR_MEMORY;
     }
-    status = zc_chunk_write(&scope, work->chain, work->shape, work->shape, &part, NULL, dst, bound, nbytes, ws,
-                            err);
+    status = zc_chunk_write(&scope, work->chain, work->shape, work->shape, &part, NULL, dst, bound, nbytes,
+                            ws, err);
     if (status == ZC_OK && *nbytes > capacity) {
         status = zc_fail(err, ZC_ERR_SIZE, "the encoded chunk has %zu bytes, there is room for %zu", *nbytes,
                          capacity);
@@ -107,7 +107,7 @@ static zc_status encode(const chunk_work *work, void *out, size_t capacity, size
     return status;
 }
 
-/* ---- checks that all functions of one chunk begin with ---------------------------------------------- */
+/* ---- checks that all functions of one chunk begin with ------------------------------------------ */
 
 static const char *chunk_fault(const zarrcore_array *array, const int64_t *chunk)
 {
@@ -254,7 +254,7 @@ int zarrcore_encode_chunk(const zarrcore_array *array, const int64_t *chunk, con
     return zc_report(error, &err, array, chunk);
 }
 
-/* ---- values of the store ----------------------------------------------------------------------------- */
+/* ---- values of the store ------------------------------------------------------------------------ */
 
 /* Something that is done with the open value of a chunk. */
 typedef zc_status (*use_value)(const zarrcore_array *array, const int64_t *chunk, const zc_value *value,
@@ -341,7 +341,7 @@ int zarrcore_load_chunk(const zarrcore_array *array, const int64_t *chunk, uint6
     return with_value(array, chunk, true, load, &target, error);
 }
 
-/* ---- the index of a shard ------------------------------------------------------------------------------- */
+/* ---- the index of a shard ----------------------------------------------------------------------- */
 
 typedef struct index_target {
     const int64_t *inner;            /* one inner chunk, or NULL: all n */
@@ -396,7 +396,8 @@ static zc_status read_index(const zarrcore_array *array, const int64_t *chunk, c
         return zc_fail(err, ZC_ERR_ARGUMENT, "the shard's shape is no multiple of the inner chunk's");
     }
     if (target->inner == NULL && target->n != n) {
-        return zc_fail(err, ZC_ERR_ARGUMENT, "room for %zu entries, the shard has %zu inner chunks", target->n, n);
+        return zc_fail(err, ZC_ERR_ARGUMENT, "room for %zu entries, the shard has %zu inner chunks",
+                       target->n, n);
     }
     if (target->inner != NULL && !inner_number(chain, ndim, grid, target->inner, &number)) {
         return zc_fail(err, ZC_ERR_ARGUMENT, "inner: the shard has no such inner chunk");

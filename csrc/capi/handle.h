@@ -43,8 +43,8 @@ struct zarrcore_array {
     char path[];             /* terminated */
 };
 
-/* A handle with one reference; NULL when out of memory, or where the type's name is too long.  The owner is then
- * still the caller's. */
+/* A handle with one reference; NULL when out of memory, or where the type's name is too long.  The owner
+ * is then still the caller's. */
 zarrcore_array *zc_handle_new(const zc_array *array, const zc_backend *backend, void *owner, bool writable,
                               const char *typestr, const char *path);
 

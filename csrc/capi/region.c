@@ -68,8 +68,8 @@ static zc_status make_part(const zc_array *array, const region *r, zc_part *part
         if (r->count != NULL) {
             count[d] = r->count[d];
         } else if (step[d] < 1 || start[d] < 0 || start[d] > length) {
-            return zc_fail(err, ZC_ERR_ARGUMENT, "dimension %d: cannot count from %lld on in steps of %lld", d,
-                           (long long)start[d], (long long)step[d]);
+            return zc_fail(err, ZC_ERR_ARGUMENT, "dimension %d: cannot count from %lld on in steps of %lld",
+                           d, (long long)start[d], (long long)step[d]);
         } else {
             count[d] = start[d] == length ? 0 : (length - 1 - start[d]) / step[d] + 1;
         }
@@ -83,8 +83,8 @@ static zc_status make_part(const zc_array *array, const region *r, zc_part *part
         return zc_fail(err, ZC_ERR_OVERFLOW, "the region does not fit into memory");
     }
     for (int d = 0; d < array->ndim && status == ZC_OK; d++) {
-        status = set_axis(part, d, start[d], step[d], count[d], r->strides != NULL ? r->strides[d] : strides[d],
-                          err);
+        const int64_t stride = r->strides != NULL ? r->strides[d] : strides[d];
+        status = set_axis(part, d, start[d], step[d], count[d], stride, err);
     }
     return status;
 }
@@ -131,8 +131,9 @@ static int transfer(const zarrcore_array *array, const region *r, bool write, bo
     return zc_report(error, &err, array, fault.in_chunk ? fault.chunk : NULL);
 }
 
-int zarrcore_read(const zarrcore_array *array, const int64_t *start, const int64_t *step, const int64_t *count,
-                  void *memory, const int64_t *strides, int threads, zarrcore_error *error)
+int zarrcore_read(const zarrcore_array *array, const int64_t *start, const int64_t *step,
+                  const int64_t *count, void *memory, const int64_t *strides, int threads,
+                  zarrcore_error *error)
 {
     const region r = {start, step, count, strides, memory, threads};
 

@@ -16,6 +16,13 @@ extern const zc_codec_class zc_codec_crc32c;
 extern const zc_codec_class zc_codec_crc32;
 extern const zc_codec_class zc_codec_adler32;
 extern const zc_codec_class zc_codec_fletcher32;
+extern const zc_codec_class zc_codec_shuffle;
+extern const zc_codec_class zc_codec_delta;
+extern const zc_codec_class zc_codec_astype;
+extern const zc_codec_class zc_codec_fixedscaleoffset;
+extern const zc_codec_class zc_codec_quantize;
+extern const zc_codec_class zc_codec_bitround;
+extern const zc_codec_class zc_codec_packbits;
 
 /* Did the caller ask to stop?  Long codecs ask between pieces of this size. */
 #define ZC_CODEC_PIECE ((size_t)1 << 20)

@@ -15,6 +15,13 @@ const zc_codec_class *const zc_codec_classes[] = {
     &zc_codec_crc32,
     &zc_codec_adler32,
     &zc_codec_fletcher32,
+    &zc_codec_shuffle,
+    &zc_codec_delta,
+    &zc_codec_astype,
+    &zc_codec_fixedscaleoffset,
+    &zc_codec_quantize,
+    &zc_codec_bitround,
+    &zc_codec_packbits,
     NULL,
 };
 

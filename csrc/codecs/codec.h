@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "base/workspace.h"
+#include "kernels/cast.h"
 
 typedef enum zc_blosc_compressor {
     ZC_BLOSC_BLOSCLZ, ZC_BLOSC_LZ4, ZC_BLOSC_LZ4HC, ZC_BLOSC_SNAPPY, ZC_BLOSC_ZLIB, ZC_BLOSC_ZSTD
@@ -22,10 +23,16 @@ typedef enum zc_blosc_shuffle {
 
 typedef struct zc_codec_class zc_codec_class;
 
+/* The type of the numbers that a filter takes or makes. */
+typedef struct zc_number {
+    zc_number_kind kind;
+    bool swapped;            /* not in the machine's byte order */
+} zc_number;
+
 /* One configured codec: plain data, copied freely. */
 typedef struct zc_codec {
     const zc_codec_class *cls;
-    int level;               /* of those codecs that have one; lz4: acceleration */
+    int level;               /* of those codecs that have one; lz4: acceleration; bitround: bits kept */
     bool checksum;           /* zstd: frame checksum */
     bool at_start;           /* checksum codecs: before the data instead of behind them */
     struct {
@@ -34,6 +41,9 @@ typedef struct zc_codec {
         size_t typesize;     /* 1 to 255 */
         size_t blocksize;    /* 0: blosc chooses */
     } blosc;
+    size_t element;          /* shuffle: bytes of an item */
+    zc_number decoded, encoded;      /* filters on numbers */
+    double offset, scale;    /* fixedscaleoffset, quantize */
 } zc_codec;
 
 struct zc_codec_class {

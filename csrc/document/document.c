@@ -78,7 +78,7 @@ static zc_status out_of_memory(const zc_node *node)
     return zc_fail(node->json->err, ZC_ERR_MEMORY, "out of memory");
 }
 
-/* ---- format 3 -------------------------------------------------------------------------------------------- */
+/* ---- format 3 ----------------------------------------------------------------------------------- */
 
 /* The configuration of an extension of that name; *out has a NULL value if it has none. */
 static zc_status extension(const zc_node *node, const char *const *names, int *which, zc_node *out)
@@ -234,7 +234,7 @@ zc_status zc_document_v3(zc_document *doc, const zc_node *root)
     return status == ZC_OK ? finish(doc, root) : status;
 }
 
-/* ---- format 2 -------------------------------------------------------------------------------------------- */
+/* ---- format 2 ----------------------------------------------------------------------------------- */
 
 /* C order, or F order as a transposition. */
 static zc_status order_v2(const zc_node *root, int ndim, zc_chain *chain)

@@ -2,8 +2,8 @@
  *
  * Metadata documents of arrays, zarr.json and .zarray, as what the engine needs to know.
  *
- * A subset of what the Python package reads: regular grids, the core data types of fixed size, the codecs of the
- * engine.  Everything else is refused by name.
+ * A subset of what the Python package reads: regular grids, the core data types of fixed size, the codecs
+ * of the engine.  Everything else is refused by name.
  */
 #ifndef ZC_DOCUMENT_DOCUMENT_H
 #define ZC_DOCUMENT_DOCUMENT_H
@@ -39,7 +39,7 @@ zc_status zc_document_v3(zc_document *doc, const zc_node *root);
 zc_status zc_document_v2(zc_document *doc, const zc_node *root);
 void zc_document_free(zc_document *doc);
 
-/* ---- parts ------------------------------------------------------------------------------------------ */
+/* ---- parts -------------------------------------------------------------------------------------- */
 
 /* Is this machine big-endian? */
 static inline bool zc_big_endian(void)
@@ -48,14 +48,16 @@ static inline bool zc_big_endian(void)
     return *(const uint8_t *)&probe == 0;
 }
 
-/* A data type by its name in format 3, or by its string in format 2 (with its byte order, '|' where it has none). */
+/* A data type by its name in format 3, or by its string in format 2 (with its byte order, '|' where it
+ * has none). */
 zc_status zc_dtype_v3(const zc_node *node, zc_dtype *out);
 zc_status zc_dtype_v2(const zc_node *node, zc_dtype *out, char *byte_order);
 
 /* The item of an element that is stored in that byte order. */
 zc_item zc_dtype_item(const zc_dtype *dtype, bool big_endian);
 
-/* The fill value of an array as dtype->size bytes.  lenient: the spellings of format 2, with null as zeros. */
+/* The fill value of an array as dtype->size bytes. lenient: the spellings of format 2, with null as
+ * zeros. */
 zc_status zc_fill_value(const zc_node *node, const zc_dtype *dtype, bool lenient, uint8_t *out);
 
 /* A new chain, NULL when out of memory. */

@@ -18,7 +18,7 @@ static void put_bits(uint64_t bits, size_t size, uint8_t *out)
     }
 }
 
-/* ---- integers ------------------------------------------------------------------------------------------- */
+/* ---- integers ----------------------------------------------------------------------------------- */
 
 /* The digits of an integer as written: a double, which is what cJSON keeps, has too few of them. */
 static zc_status integer_bits(const zc_node *node, bool is_signed, size_t size, uint64_t *out)
@@ -51,7 +51,7 @@ static zc_status integer_bits(const zc_node *node, bool is_signed, size_t size, 
     return ZC_OK;
 }
 
-/* ---- floating-point numbers ------------------------------------------------------------------------------- */
+/* ---- floating-point numbers --------------------------------------------------------------------- */
 
 /* A finite double, rounded to the nearest binary16, ties to even; infinite where it is too large. */
 static uint16_t half_bits(double value)
@@ -139,7 +139,7 @@ static zc_status real_bits(const zc_node *node, size_t size, uint64_t *out)
     return ZC_OK;
 }
 
-/* ---- all of them -------------------------------------------------------------------------------------------- */
+/* ---- all of them -------------------------------------------------------------------------------- */
 
 static zc_status fill_complex(const zc_node *node, size_t size, uint8_t *out)
 {

@@ -13,7 +13,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* ---- documents ----------------------------------------------------------------------------------- */
+/* ---- documents ---------------------------------------------------------------------------------- */
 
 zc_status zc_json_open(zc_json *json, const char *name, const char *text, size_t n, zc_error *err)
 {
@@ -50,7 +50,7 @@ void zc_json_close(zc_json *json)
     json->root = NULL;
 }
 
-/* ---- the text of a number -------------------------------------------------------------------------- */
+/* ---- the text of a number ----------------------------------------------------------------------- */
 
 /* Behind the string that begins at `at` (a quotation mark); the text is known to be valid JSON. */
 static const char *skip_string(const char *at, const char *end)
@@ -93,7 +93,7 @@ const char *zc_json_number_text(const zc_json *json, const char *member)
     return NULL;
 }
 
-/* ---- values ------------------------------------------------------------------------------------------ */
+/* ---- values ------------------------------------------------------------------------------------- */
 
 zc_node zc_json_root(const zc_json *json)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A thin layer over cJSON: values that know where in their document they lie, so that every complaint says it.
+ * A thin layer over cJSON: values that know where in their document they lie, so that a complaint says it.
  *
  * Only libzarrcore (the build without Python) has this directory.
  */
@@ -64,7 +64,8 @@ zc_status zc_node_choice(const zc_node *node, const char *const *choices, int *o
  * `tolerant`, the latter only if they are not objects with "must_understand": false. */
 zc_status zc_node_members(const zc_node *object, const char *const *names, bool tolerant);
 
-/* The characters of a number that is a member of the root, exactly as written; NULL if they cannot be found. */
+/* The characters of a number that is a member of the root, exactly as written; NULL if they cannot be
+ * found. */
 const char *zc_json_number_text(const zc_json *json, const char *member);
 
 static inline bool zc_node_is_string(const zc_node *node)

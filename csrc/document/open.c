@@ -37,7 +37,7 @@ static void destroy(void *pointer)
 
 static const zc_backend local_backend = {.begin = begin, .destroy = destroy};
 
-/* ---- reading documents -------------------------------------------------------------------------------------- */
+/* ---- reading documents -------------------------------------------------------------------------- */
 
 typedef zc_status (*parse_document)(zc_document *doc, const zc_node *root);
 
@@ -98,9 +98,10 @@ static zc_status read_document(const char *root, const char *name, parse_documen
     return status;
 }
 
-/* ---- opening ---------------------------------------------------------------------------------------------------- */
+/* ---- opening ------------------------------------------------------------------------------------ */
 
-/* An absolute path, so that a change of the working directory does no harm; NULL if there is no such directory. */
+/* An absolute path, so that a change of the working directory does no harm; NULL if there is no such
+ * directory. */
 static char *absolute(const char *path)
 {
 #ifdef _WIN32

@@ -39,8 +39,8 @@ static zc_status set_level(const zc_node *configuration, const char *name, int64
 }
 
 /* cname, clevel, blocksize and typesize; shuffle is written differently in the two formats. */
-static zc_status set_blosc(const zc_node *configuration, const zc_dtype *dtype, int compressor, int64_t shuffle,
-                           zc_codec *out)
+static zc_status set_blosc(const zc_node *configuration, const zc_dtype *dtype, int compressor,
+                           int64_t shuffle, zc_codec *out)
 {
     const zc_node cname = zc_node_member(configuration, "cname");
     int64_t typesize = (int64_t)dtype->size, blocksize = 0;
@@ -128,8 +128,8 @@ zc_status zc_stage_v3(const zc_node *codec, const char *name, const zc_node *con
 
 zc_status zc_compressor_v2(const zc_node *node, const zc_dtype *dtype, zc_chain *out)
 {
-    static const char *const members[] = {"id", "cname", "clevel", "shuffle", "typesize", "blocksize", "level",
-                                          "checksum", "acceleration", NULL};
+    static const char *const members[] = {"id", "cname", "clevel", "shuffle", "typesize", "blocksize",
+                                          "level", "checksum", "acceleration", NULL};
     static const char *const ids[] = {"blosc", "zlib", "gzip", "zstd", "lz4", NULL};
     const zc_node id = zc_node_member(node, "id");
     int which = 0;

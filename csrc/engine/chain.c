@@ -25,19 +25,36 @@ void zc_chain_stored_shape(const zc_chain *chain, int ndim, const int64_t *shape
     }
 }
 
+/* Twice the data plus room for headers is more than any compressor's stored form, with checksums, needs. */
+static size_t roomy(size_t n)
+{
+    return zc_mul_size(n, 2, &n) && zc_add_size(n, 65536, &n) ? n : ZC_SIZE_MAX;
+}
+
+/* Most bytes that the value between stage s-1 and stage s can have in an honest chunk. */
+static size_t stage_capacity(const zc_chain *chain, int s, size_t decoded)
+{
+    size_t n = decoded;
+
+    for (int i = 0; i < s; i++) {
+        const zc_codec *codec = &chain->stages[i];
+        if (!codec->cls->fixed_size) {
+            n = roomy(n);
+        } else if (!codec->cls->bound(codec, n, &n)) {
+            return ZC_SIZE_MAX;
+        }
+    }
+    return n;
+}
+
 size_t zc_chain_plausible_size(const zc_chain *chain, size_t decoded)
 {
-    /* Twice the data plus room for headers is more than any compressor's stored form, with checksums,
-     * needs; without stages only the exact size is right. */
-    size_t twice;
-
+    /* Without stages only the exact size is right; some filters make large numbers of small ones. */
     if (chain->n_stages == 0 && !chain->sharded) {
         return decoded;
     }
-    if (!zc_mul_size(decoded, 2, &twice) || !zc_add_size(twice, 65536, &twice)) {
-        return ZC_SIZE_MAX;
-    }
-    return twice;
+    const size_t staged = stage_capacity(chain, chain->n_stages, decoded);
+    return staged > roomy(decoded) ? staged : roomy(decoded);
 }
 
 bool zc_chain_inner_grid(const zc_chain *chain, int ndim, const int64_t *stored_shape, int64_t *grid,
@@ -131,24 +148,6 @@ zc_status zc_chain_bound(const zc_chain *chain, int ndim, const int64_t *shape, 
 }
 
 /* ---- decoding ------------------------------------------------------------------------------- */
-
-/* Most bytes that the value between stage s-1 and stage s can have in an honest chunk. */
-static size_t stage_capacity(const zc_chain *chain, int s, size_t decoded)
-{
-    size_t n = decoded;
-
-    for (int i = 0; i < s; i++) {
-        const zc_codec *codec = &chain->stages[i];
-        if (codec->cls->fixed_size) {
-            if (!codec->cls->bound(codec, n, &n)) {
-                return ZC_SIZE_MAX;
-            }
-        } else {
-            n = zc_chain_plausible_size(chain, n);
-        }
-    }
-    return n;
-}
 
 static void pop(zc_workspace *ws, int n)
 {

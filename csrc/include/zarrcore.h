@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * zarrcore for C, C++, Cython and Fortran: regions and chunks of Zarr arrays, read and written by many threads.
+ * zarrcore for C, C++, Cython and Fortran: regions and chunks of Zarr arrays, read and written by threads.
  *
  * There are two ways to use it.
  *
@@ -13,17 +13,17 @@
  * and call import_zarrcore() once in the module's init function, in each file that includes this header.
  * zarrcore_from_python(array) then makes a handle of a zarrcore.Array.  In Cython: cimport zarrcore.
  *
- * From a program without Python.  Link with libzarrcore (`make lib`, pkg-config zarrcore) and open an array in
- * a local directory with zarrcore_open().
+ * From a program without Python.  Link with libzarrcore (`make lib`, pkg-config zarrcore) and open an array
+ * in a local directory with zarrcore_open().
  *
  * Rules for all functions
  * - They return ZARRCORE_OK or a negative zarrcore_status and fill *error, which may be NULL.  Where a
  *   pointer must not be NULL, NULL gives ZARRCORE_ERR_ARGUMENT.  Nothing aborts, nothing prints.
  * - Any number of threads may call them at once, with one handle too.  Handles are immutable and counted.
- * - They are meant to be called without the GIL.  A thread that holds it may call them too (it is let go where
- *   Python code has to run); only zarrcore_from_python needs it.
- * - Arrays of indices, lengths and strides have one entry for each dimension of the array; strides are in bytes,
- *   may be negative, and NULL means C order without gaps.
+ * - They are meant to be called without the GIL.  A thread that holds it may call them too (it is let go
+ *   where Python code has to run); only zarrcore_from_python needs it.
+ * - Arrays of indices, lengths and strides have one entry for each dimension of the array; strides are in
+ *   bytes, may be negative, and NULL means C order without gaps.
  * - Elements in memory have the data type and byte order that zarrcore_typestr() tells.
  */
 #ifndef ZARRCORE_H
@@ -59,8 +59,8 @@ typedef enum zarrcore_status {
     ZARRCORE_ERR_METADATA = -14    /* a metadata document is not valid, or asks for what is not supported */
 } zarrcore_status;
 
-/* What went wrong, and where.  Initialise with ZARRCORE_ERROR_INIT; one may be used for many calls.  A call that
- * succeeds leaves it cleared.  New members come at the end. */
+/* What went wrong, and where.  Initialise with ZARRCORE_ERROR_INIT; one may be used for many calls.  A
+ * call that succeeds leaves it cleared.  New members come at the end. */
 typedef struct zarrcore_error {
     uint32_t struct_size;          /* sizeof(zarrcore_error) of the caller */
     int32_t status;                /* a zarrcore_status */
@@ -97,7 +97,7 @@ typedef struct zarrcore_extent {
 /* Flags of zarrcore_open. */
 #define ZARRCORE_READ_WRITE 1      /* allow zarrcore_write */
 #define ZARRCORE_SYNC 2            /* flush what is written to the disk */
-#define ZARRCORE_MISSING_IS_ERROR 4 /* reading a chunk that is absent fails, instead of giving the fill value */
+#define ZARRCORE_MISSING_IS_ERROR 4 /* reading an absent chunk fails, instead of giving the fill value */
 
 /* An open array. */
 typedef struct zarrcore_array zarrcore_array;
@@ -166,7 +166,7 @@ typedef struct zarrcore_api {
 #define ZARRCORE_PUBLIC
 #endif
 
-/* ---- the library --------------------------------------------------------------------------------- */
+/* ---- the library -------------------------------------------------------------------------------- */
 
 /* Version of zarrcore, as "1.2.3". */
 ZARRCORE_PUBLIC const char *zarrcore_version(void);
@@ -180,7 +180,7 @@ ZARRCORE_PUBLIC int zarrcore_get_num_threads(void);
 /* 0: the CPUs that affinity mask and cgroup quota leave to this process. */
 ZARRCORE_PUBLIC int zarrcore_set_num_threads(int threads);
 
-/* ---- handles --------------------------------------------------------------------------------------- */
+/* ---- handles ------------------------------------------------------------------------------------ */
 
 /* libzarrcore only: open the array in a local directory (the one that holds zarr.json or .zarray). */
 ZARRCORE_PUBLIC int zarrcore_open(const char *path, int flags, zarrcore_array **out, zarrcore_error *error);
@@ -188,10 +188,11 @@ ZARRCORE_PUBLIC int zarrcore_open(const char *path, int flags, zarrcore_array **
 /* One more owner. */
 ZARRCORE_PUBLIC void zarrcore_retain(const zarrcore_array *array);
 
-/* One owner less; the last one frees the handle (of a Python array: takes the GIL for that).  NULL is ignored. */
+/* One owner less; the last one frees the handle (of a Python array: takes the GIL for that).  NULL is
+ * ignored. */
 ZARRCORE_PUBLIC void zarrcore_release(const zarrcore_array *array);
 
-/* ---- what an array is ------------------------------------------------------------------------------ */
+/* ---- what an array is --------------------------------------------------------------------------- */
 
 /* Number of dimensions, or a negative status. */
 ZARRCORE_PUBLIC int zarrcore_ndim(const zarrcore_array *array);
@@ -199,8 +200,8 @@ ZARRCORE_PUBLIC int zarrcore_ndim(const zarrcore_array *array);
 /* Each of these writes ndim lengths to out. */
 ZARRCORE_PUBLIC int zarrcore_shape(const zarrcore_array *array, int64_t *out);
 
-/* Of the chunks that have keys of their own; with sharding: of the shards.  ZARRCORE_ERR_UNSUPPORTED for a grid
- * of chunks of different shapes, see zarrcore_chunk_box. */
+/* Of the chunks that have keys of their own; with sharding: of the shards.  ZARRCORE_ERR_UNSUPPORTED for
+ * a grid of chunks of different shapes, see zarrcore_chunk_box. */
 ZARRCORE_PUBLIC int zarrcore_chunk_shape(const zarrcore_array *array, int64_t *out);
 
 /* Of the inner chunks of shards; without sharding the same as zarrcore_chunk_shape. */
@@ -219,7 +220,8 @@ ZARRCORE_PUBLIC int zarrcore_chunk_box(const zarrcore_array *array, const int64_
 /* Bytes of one element, or a negative status. */
 ZARRCORE_PUBLIC int64_t zarrcore_itemsize(const zarrcore_array *array);
 
-/* Data type of elements in memory as numpy spells it, such as "<f4"; lives as long as the handle.  NULL for NULL. */
+/* Data type of elements in memory as numpy spells it, such as "<f4"; lives as long as the handle.  NULL
+ * for NULL. */
 ZARRCORE_PUBLIC const char *zarrcore_typestr(const zarrcore_array *array);
 
 /* The parts of it: kind ('b' boolean, 'i', 'u', 'f', 'c', 'M', 'm', 'S', 'U', 'V'), and '<', '>' or '|'. */
@@ -235,29 +237,31 @@ ZARRCORE_PUBLIC const char *zarrcore_path(const zarrcore_array *array);
 /* 1 if zarrcore_write is allowed, else 0. */
 ZARRCORE_PUBLIC int zarrcore_is_writable(const zarrcore_array *array);
 
-/* ---- regions ----------------------------------------------------------------------------------------- */
+/* ---- regions ------------------------------------------------------------------------------------ */
 
 /*
- * Read a region into memory: element k of dimension d is element start[d] + k * step[d] of the array, k < count[d],
- * and is put at byte k * strides[d].  start NULL: 0.  step NULL: 1; steps may be negative, not zero.  count NULL:
- * up to the end of the array (steps must be positive then).  Nothing is wrapped round or clipped: a region that
- * leaves the array is ZARRCORE_ERR_ARGUMENT.  After a failure the memory may be partly written.
- * threads: most threads to use; 0: the default; 1 where the caller has threads of its own.
+ * Read a region into memory: element k of dimension d is element start[d] + k * step[d] of the array, for
+ * k < count[d], and is put at byte k * strides[d].
+ *
+ * start NULL: 0.  step NULL: 1; steps may be negative, not zero.  count NULL: up to the end of the array
+ * (steps must be positive then).  Nothing is wrapped round or clipped: a region that leaves the array is
+ * ZARRCORE_ERR_ARGUMENT.  threads: most threads to use; 0: the default; 1 where the caller has threads of
+ * its own.  After a failure the memory may be partly written.
  */
 ZARRCORE_PUBLIC int zarrcore_read(const zarrcore_array *array, const int64_t *start, const int64_t *step,
                                   const int64_t *count, void *memory, const int64_t *strides, int threads,
                                   zarrcore_error *error);
 
 /*
- * Write memory to a region; parameters as of zarrcore_read, strides may be 0.  flags: 0 or ZARRCORE_WRITE_EMPTY.
- * Each chunk is replaced atomically, and chunks written in part are safe against other threads of this
- * process, not against other processes.
+ * Write memory to a region; parameters as of zarrcore_read, strides may be 0.  flags: 0 or
+ * ZARRCORE_WRITE_EMPTY.  Each chunk is replaced atomically, and chunks written in part are safe against
+ * other threads of this process, not against other processes.
  */
 ZARRCORE_PUBLIC int zarrcore_write(const zarrcore_array *array, const int64_t *start, const int64_t *step,
                                    const int64_t *count, const void *memory, const int64_t *strides,
                                    int threads, int flags, zarrcore_error *error);
 
-/* ---- single chunks ------------------------------------------------------------------------------------ */
+/* ---- single chunks ------------------------------------------------------------------------------ */
 
 /* Store key of a chunk.  *needed (may be NULL) is its length with the terminator; ZARRCORE_ERR_SIZE where
  * that exceeds capacity.  out may be NULL with capacity 0. */
@@ -280,8 +284,8 @@ ZARRCORE_PUBLIC int zarrcore_load_chunk(const zarrcore_array *array, const int64
 ZARRCORE_PUBLIC int zarrcore_decode_chunk(const zarrcore_array *array, const int64_t *chunk, const void *data,
                                           size_t nbytes, void *out, size_t out_nbytes, zarrcore_error *error);
 
-/* Encode a whole chunk (C order, exactly the decoded size); nothing is stored.  ZARRCORE_ERR_SIZE if it takes more
- * than capacity, with *nbytes the size it takes. */
+/* Encode a whole chunk (C order, exactly the decoded size); nothing is stored.  ZARRCORE_ERR_SIZE if it
+ * takes more than capacity, with *nbytes the size it takes. */
 ZARRCORE_PUBLIC int zarrcore_encode_chunk(const zarrcore_array *array, const int64_t *chunk,
                                           const void *elements, size_t elements_nbytes, void *out,
                                           size_t capacity, size_t *nbytes, zarrcore_error *error);

@@ -27,11 +27,13 @@ static zc_status check_shape(int ndim, const int64_t *shape, uint32_t *bits, zc_
 {
     *bits = 0;
     if (ndim > ZC_MAX_DIMS) {
-        return zc_fail(err, ZC_ERR_ARGUMENT, "shape: expected at most %d dimensions, got %d", ZC_MAX_DIMS, ndim);
+        return zc_fail(err, ZC_ERR_ARGUMENT, "shape: expected at most %d dimensions, got %d",
+                       ZC_MAX_DIMS, ndim);
     }
     for (int d = 0; d < ndim; d++) {
         if (shape[d] < 1) {
-            return zc_fail(err, ZC_ERR_ARGUMENT, "shape: expected lengths of 1 or more, got %" PRId64, shape[d]);
+            return zc_fail(err, ZC_ERR_ARGUMENT, "shape: expected lengths of 1 or more, got %" PRId64,
+                           shape[d]);
         }
         *bits += bits_of(shape[d]);
     }
@@ -174,10 +176,12 @@ static zc_status encode_block(const zc_morton *morton, size_t n, zc_positions fr
     memset(code, 0, n * sizeof code[0]);
     for (int d = 0; d < morton->ndim; d++) {
         const zc_morton_axis *const axis = &morton->axis[d];
-        const uint64_t outside = encode_block_axis(code, n, from.data + d * from.axis_stride, from.stride, axis,
-                                                   morton->n_moves);
+        const char *const at = from.data + d * from.axis_stride;
+        const uint64_t outside = encode_block_axis(code, n, at, from.stride, axis, morton->n_moves);
+
         if (outside != 0) {
-            return zc_fail(err, ZC_ERR_RANGE, "position %" PRId64 " lies outside of a dimension of length %" PRId64,
+            return zc_fail(err, ZC_ERR_RANGE,
+                           "position %" PRId64 " lies outside of a dimension of length %" PRId64,
                            (int64_t)outside, axis->length);
         }
     }

@@ -41,8 +41,8 @@ typedef struct zc_positions {
 } zc_positions;
 
 /*
- * The codes of n positions, `stride` bytes apart; ZC_ERR_RANGE if one lies outside of the grid, codes are then
- * partly written.
+ * The codes of n positions, `stride` bytes apart; ZC_ERR_RANGE if one lies outside of the grid, codes are
+ * then partly written.
  */
 zc_status zc_morton_encode(const zc_morton *morton, size_t n, zc_positions positions, char *codes,
                            int64_t stride, zc_error *err);

@@ -35,7 +35,7 @@ static void unshuffle_rest(char *dst, const char *src, size_t first, size_t n, s
 
 #ifdef ZC_HAVE_V16
 
-#define LINE 64     /* planes may lie powers of two apart: then write whole cache lines, one plane at a time */
+#define LINE 64     /* planes may lie a power of two apart: write whole cache lines, one plane at a time */
 
 /* `rounds` times interleave the two halves of 16 * SIZE bytes: from in_row apart to out_row apart. */
 #define STAMP_TILE(SIZE)                                                                         \

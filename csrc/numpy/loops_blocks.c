@@ -104,7 +104,8 @@ static zc_status delta(delta_fn *run, zc_delta_kind kind, char *const *data, con
                        const intptr_t *strides)
 {
     for (intptr_t i = 0; i < dims[0]; i++) {
-        run(data[1] + i * strides[1], strides[3], data[0] + i * strides[0], strides[2], (size_t)dims[1], kind);
+        run(data[1] + i * strides[1], strides[3], data[0] + i * strides[0], strides[2], (size_t)dims[1],
+            kind);
     }
     return ZC_OK;
 }

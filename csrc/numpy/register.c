@@ -14,6 +14,7 @@
 #include <numpy/dtype_api.h>
 #include <numpy/ufuncobject.h>
 
+#include "numpy/docs.h"
 #include "numpy/loops.h"
 
 enum { GIL_MIN_NBYTES = 4096, MAX_OPERANDS = 3, MAX_DTYPES = 24 };
@@ -66,6 +67,38 @@ static int run_blocks(zc_loop *loop, const PyArrayMethod_Context *context, char 
     return -1;
 }
 
+/*
+ * The same for loops which must not work in place.  NumPy copies operands that overlap, but takes for granted
+ * that an output which is the input itself does no harm.
+ */
+static int run_apart(zc_loop *loop, const PyArrayMethod_Context *context, char *const *data,
+                     const npy_intp *dims, const npy_intp *strides, int out)
+{
+    const zc_item item = item_of(context->descriptors[0]);
+    const int64_t shape[2] = {dims[0], dims[1]};
+    const int64_t row = dims[1] * (int64_t)item.size;
+    const int64_t packed[2] = {row, (int64_t)item.size};
+    const int64_t given[2] = {strides[0], strides[out + 1]};
+    char *operands[MAX_OPERANDS] = {NULL, data[1], data[out]};
+    npy_intp steps[MAX_OPERANDS + 2];
+
+    if (data[0] != data[out]) {
+        return run_blocks(loop, context, data, dims, strides);
+    }
+    operands[0] = PyMem_RawMalloc((size_t)(dims[0] * row));
+    if (operands[0] == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    zc_region_copy(2, shape, operands[0], packed, data[0], given, &(zc_item){.size = item.size});
+    memcpy(steps, strides, (size_t)(out + 3) * sizeof steps[0]);
+    steps[0] = row;
+    steps[out + 1] = (npy_intp)item.size;
+    const int status = run_blocks(loop, context, operands, dims, steps);
+    PyMem_RawFree(operands[0]);
+    return status;
+}
+
 #define STAMP_BLOCKS(NAME)                                                                       \
     static int blocks_##NAME(PyArrayMethod_Context *context, char *const *data,                  \
                              const npy_intp *dims, const npy_intp *strides, NpyAuxData *unused)  \
@@ -77,14 +110,24 @@ static int run_blocks(zc_loop *loop, const PyArrayMethod_Context *context, char 
 STAMP_BLOCKS(crc32c)
 STAMP_BLOCKS(equals_bits)
 STAMP_BLOCKS(equals_floats)
-STAMP_BLOCKS(delta_encode_ints)
-STAMP_BLOCKS(delta_encode_floats)
 STAMP_BLOCKS(delta_decode_ints)
 STAMP_BLOCKS(delta_decode_floats)
-STAMP_BLOCKS(shuffle)
-STAMP_BLOCKS(unshuffle)
 STAMP_BLOCKS(morton_encode)
 STAMP_BLOCKS(morton_decode)
+
+/* OUT: the number of the output operand, behind which the strides along blocks begin. */
+#define STAMP_APART(NAME, OUT)                                                                   \
+    static int blocks_##NAME(PyArrayMethod_Context *context, char *const *data,                  \
+                             const npy_intp *dims, const npy_intp *strides, NpyAuxData *unused)  \
+    {                                                                                            \
+        (void)unused;                                                                            \
+        return run_apart(zc_loop_##NAME, context, data, dims, strides, OUT);                     \
+    }
+
+STAMP_APART(delta_encode_ints, 1)
+STAMP_APART(delta_encode_floats, 1)
+STAMP_APART(shuffle, 2)
+STAMP_APART(unshuffle, 2)
 
 /* Element-wise: NumPy has released the GIL where that is worth while. */
 static int elements_byteswap(PyArrayMethod_Context *context, char *const *data, const npy_intp *dims,
@@ -160,8 +203,8 @@ static NPY_CASTING resolve_equals(struct PyArrayMethodObject_tag *method, PyArra
 }
 
 /* Loops over integers take smaller ones too, Python's included: all unsigned, or else all signed. */
-static int promote_integers(PyObject *ufunc, PyArray_DTypeMeta *const op[], PyArray_DTypeMeta *const signature[],
-                            PyArray_DTypeMeta *promoted[])
+static int promote_integers(PyObject *ufunc, PyArray_DTypeMeta *const op[],
+                            PyArray_DTypeMeta *const signature[], PyArray_DTypeMeta *promoted[])
 {
     const PyUFuncObject *const self = (const PyUFuncObject *)ufunc;
     bool all_unsigned = true;
@@ -189,8 +232,8 @@ static int promote_to(PyArray_DTypeMeta *const chosen[3], PyArray_DTypeMeta *pro
 }
 
 /* The initial value may be any integer that fits. */
-static int promote_crc32c(PyObject *ufunc, PyArray_DTypeMeta *const op[], PyArray_DTypeMeta *const signature[],
-                          PyArray_DTypeMeta *promoted[])
+static int promote_crc32c(PyObject *ufunc, PyArray_DTypeMeta *const op[],
+                          PyArray_DTypeMeta *const signature[], PyArray_DTypeMeta *promoted[])
 {
     PyArray_DTypeMeta *const u4 = &PyArray_UInt32DType;
 
@@ -203,8 +246,8 @@ static int promote_crc32c(PyObject *ufunc, PyArray_DTypeMeta *const op[], PyArra
 }
 
 /* So may the item size. */
-static int promote_shuffle(PyObject *ufunc, PyArray_DTypeMeta *const op[], PyArray_DTypeMeta *const signature[],
-                           PyArray_DTypeMeta *promoted[])
+static int promote_shuffle(PyObject *ufunc, PyArray_DTypeMeta *const op[],
+                           PyArray_DTypeMeta *const signature[], PyArray_DTypeMeta *promoted[])
 {
     PyArray_DTypeMeta *const byte = &PyArray_UByteDType;
 
@@ -303,7 +346,8 @@ static void fill_type_lists(type_lists *t)
         &PyArray_LongLongDType, &PyArray_ULongLongDType,
     };
     PyArray_DTypeMeta *const floats[] = {
-        &PyArray_HalfDType, &PyArray_FloatDType, &PyArray_DoubleDType, &PyArray_CFloatDType, &PyArray_CDoubleDType,
+        &PyArray_HalfDType, &PyArray_FloatDType, &PyArray_DoubleDType, &PyArray_CFloatDType,
+        &PyArray_CDoubleDType,
     };
     PyArray_DTypeMeta *const others[] = {
         &PyArray_BoolDType, &PyArray_DatetimeDType, &PyArray_TimedeltaDType, &PyArray_BytesDType,
@@ -328,7 +372,8 @@ static void fill_type_lists(type_lists *t)
 static int add_promoter(PyObject *ufunc, void *first, PyArrayMethod_PromoterFunction *promote)
 {
     PyObject *const capsule = PyCapsule_New((void *)promote, "numpy._ufunc_promoter", NULL);
-    PyObject *const pattern = PyTuple_Pack(3, (PyObject *)first, (PyObject *)&PyArray_IntAbstractDType, Py_None);
+    PyObject *const integer = (PyObject *)&PyArray_IntAbstractDType;
+    PyObject *const pattern = PyTuple_Pack(3, (PyObject *)first, integer, Py_None);
     int status = -1;
 
     if (capsule != NULL && pattern != NULL) {
@@ -349,14 +394,15 @@ static int register_bytes(PyObject *names, const type_lists *t)
     PyArray_DTypeMeta *const flag = &PyArray_BoolDType;
 
     PyObject *const byteswap = new_ufunc(names, "byteswap", "The bytes of each word reversed.", 1, 1, NULL);
-    PyObject *const checksum = new_ufunc(
-        names, "crc32c_blocks", "CRC-32C of the bytes of a block, continuing from a value.", 2, 1, "(n),()->()");
+    PyObject *const checksum = new_ufunc(names, "crc32c_blocks",
+                                         "CRC-32C of the bytes of a block, continuing from a value.", 2, 1,
+                                         "(n),()->()");
     PyObject *const bits = new_ufunc(names, "equals_fill_blocks",
                                      "Whether all items of a block have the bits of a fill value.", 2, 1,
                                      "(n),()->()");
     PyObject *const values = new_ufunc(names, "equals_fill_blocks_nan_equal",
-                                       "Whether all numbers of a block equal a fill value, NaN included.", 2, 1,
-                                       "(n),()->()");
+                                       "Whether all numbers of a block equal a fill value, NaN included.", 2,
+                                       1, "(n),()->()");
 
     return byteswap == NULL || checksum == NULL || bits == NULL || values == NULL ||
            add_loops(byteswap, &swap, t->all, (operands){{NULL}}) < 0 ||
@@ -378,8 +424,9 @@ static int register_filters(PyObject *names, const type_lists *t)
 
     PyObject *const encode = new_ufunc(names, "delta_encode", "Differences of neighbours.", 1, 1, "(n)->(n)");
     PyObject *const decode = new_ufunc(names, "delta_decode", "Running sums.", 1, 1, "(n)->(n)");
-    PyObject *const shuffle = new_ufunc(names, "shuffle", "Bytes of items, sorted by their place in the item.",
-                                        2, 1, "(n),()->(n)");
+    PyObject *const shuffle = new_ufunc(names, "shuffle",
+                                        "Bytes of items, sorted by their place in the item.", 2, 1,
+                                        "(n),()->(n)");
     PyObject *const unshuffle = new_ufunc(names, "unshuffle", "The inverse of shuffle.", 2, 1, "(n),()->(n)");
 
     return encode == NULL || decode == NULL || shuffle == NULL || unshuffle == NULL ||
@@ -397,9 +444,9 @@ static int register_morton(PyObject *names, const type_lists *t)
     const method to_code = {blocks_morton_encode, NULL, true, false};
     const method to_position = {blocks_morton_decode, NULL, true, false};
 
-    PyObject *const encode = new_ufunc(names, "morton_encode", "Morton codes of positions in a grid.", 2, 1,
+    PyObject *const encode = new_ufunc(names, "morton_encode", DOC_MORTON_ENCODE, 2, 1,
                                        "(d),(d)->()");
-    PyObject *const decode = new_ufunc(names, "morton_decode", "Positions in a grid of Morton codes.", 2, 1,
+    PyObject *const decode = new_ufunc(names, "morton_decode", DOC_MORTON_DECODE, 2, 1,
                                        "(),(d)->(d)");
 
     return encode == NULL || decode == NULL ||
@@ -420,10 +467,11 @@ static int register_grid(PyObject *names)
     static void *const no_data[] = {NULL, NULL};
 
     PyObject *const index = PyUFunc_FromFuncAndData(index_loops, no_data, index_types, 2, 2, 2, PyUFunc_None,
-                                                    "chunk_index", "The chunk of an index, and the place in it.", 0);
+                                                    "chunk_index", DOC_CHUNK_INDEX, 0);
     PyObject *const count = PyUFunc_FromFuncAndData(count_loops, no_data, count_types, 2, 2, 1, PyUFunc_None,
-                                                    "chunk_count", "How many chunks an extent takes.", 0);
-    const bool failed = index == NULL || count == NULL || PyDict_SetItemString(names, "chunk_index", index) < 0 ||
+                                                    "chunk_count", DOC_CHUNK_COUNT, 0);
+    const bool failed = index == NULL || count == NULL ||
+                        PyDict_SetItemString(names, "chunk_index", index) < 0 ||
                         PyDict_SetItemString(names, "chunk_count", count) < 0;
 
     Py_XDECREF(index);

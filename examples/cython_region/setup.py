@@ -8,17 +8,18 @@ import sys
 import tempfile
 from pathlib import Path
 
-import zarrcore
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import CompileError, LinkError
 
+import zarrcore
+
 OPENMP_PROGRAM = "#include <omp.h>\nint main(void) { return omp_get_max_threads() < 1; }\n"
 
 
 class BuildExt(build_ext):
-    """Ask the compiler for OpenMP; without it `prange` is a plain loop, and callers use threads of their own."""
+    """Ask the compiler for OpenMP; without it `prange` is a plain loop."""
 
     def build_extensions(self) -> None:
         """Add the flags, then build as usual."""

@@ -166,7 +166,12 @@ def library_api(path: Path) -> Api:
 
     api = Api(bind, "library")
     api.open = library.zarrcore_open
-    api.open.argtypes = [ctypes.c_char_p, ctypes.c_int, C_TYPES["zarrcore_array **"], C_TYPES["zarrcore_error *"]]
+    api.open.argtypes = [
+        ctypes.c_char_p,
+        ctypes.c_int,
+        C_TYPES["zarrcore_array **"],
+        C_TYPES["zarrcore_error *"],
+    ]
     return api
 
 
@@ -187,10 +192,18 @@ def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
             pytest.skip(f"libzarrcore cannot be built without {tool}")
     if subprocess.run(["pkg-config", "--exists", "libcjson"]).returncode != 0:
         pytest.skip("libzarrcore needs cJSON (apt-get install libcjson-dev)")
-    native = [run(sys.executable, ROOT / "wheels" / "native_libs.py", what).stdout.strip() for what in ("--cflags", "--libs")]
+    native = [
+        run(sys.executable, ROOT / "wheels" / "native_libs.py", what).stdout.strip()
+        for what in ("--cflags", "--libs")
+    ]
     prefix = tmp_path_factory.mktemp("prefix")
     build = ROOT / "build" / "csrc" / "library"
-    variables = [f"PREFIX={prefix}", f"BUILD={build}", f"NATIVE_CFLAGS={native[0]}", f"NATIVE_LIBS={native[1]}"]
+    variables = [
+        f"PREFIX={prefix}",
+        f"BUILD={build}",
+        f"NATIVE_CFLAGS={native[0]}",
+        f"NATIVE_LIBS={native[1]}",
+    ]
     run("make", "-s", "-j2", "-C", ROOT / "csrc", "lib", "CC=cc", *variables)
     return prefix
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Handles, regions and chunks: the same through the capsule and through libzarrcore, and as zarrcore itself reads."""
+"""Handles, regions and chunks: through the capsule, through libzarrcore, and as zarrcore itself reads."""
 
 from __future__ import annotations
 
@@ -23,7 +23,11 @@ SHARDED = {"chunks": (3, 5), "shards": (12, 10)}
 LAYOUTS: dict[str, dict[str, Any]] = {
     "plain": {"chunks": (5, 4), "compressors": None},
     "zstd": {"chunks": (5, 4)},
-    "gzip-big": {"chunks": (7, 17), "compressors": codecs.GzipCodec(level=1), "serializer": codecs.BytesCodec(endian="big")},
+    "gzip-big": {
+        "chunks": (7, 17),
+        "compressors": codecs.GzipCodec(level=1),
+        "serializer": codecs.BytesCodec(endian="big"),
+    },
     "blosc-crc": {"chunks": (23, 3), "compressors": [codecs.BloscCodec(cname="lz4"), codecs.Crc32cCodec()]},
     "transposed": {"chunks": (6, 5), "filters": codecs.TransposeCodec(order=(1, 0))},
     "sharded": SHARDED,
@@ -36,7 +40,9 @@ LAYOUTS: dict[str, dict[str, Any]] = {
 
 
 def make(path: Path, layout: str, dtype: str = "f8") -> tuple[zarrcore.Array, np.ndarray]:
-    array = zarrcore.create_array(store=path, shape=SHAPE, dtype=dtype, fill_value=1 if dtype == "bool" else 3, **LAYOUTS[layout])
+    array = zarrcore.create_array(
+        store=path, shape=SHAPE, dtype=dtype, fill_value=1 if dtype == "bool" else 3, **LAYOUTS[layout]
+    )
     values = np.arange(np.prod(SHAPE)).reshape(SHAPE).astype(dtype)
     array[...] = values
     return array, values
@@ -71,7 +77,9 @@ def test_queries(api: Any, opened: Any, layout: str, tmp_path: Path) -> None:
     assert of_ndim(api, handle, api.chunk_shape) == (array.shards or array.chunks)
     assert of_ndim(api, handle, api.inner_chunk_shape) == array.chunks
     assert api.is_sharded(handle) == (array.shards is not None)
-    assert of_ndim(api, handle, api.grid_shape) == tuple(-(-n // c) for n, c in zip(SHAPE, array.shards or array.chunks))
+    assert of_ndim(api, handle, api.grid_shape) == tuple(
+        -(-n // c) for n, c in zip(SHAPE, array.shards or array.chunks, strict=True)
+    )
     assert api.itemsize(handle) == 8
     assert api.typestr(handle).decode() == array.dtype.str
     assert (chr(api.kind(handle)), chr(api.byte_order(handle))) == ("f", array.dtype.str[0])
@@ -119,10 +127,14 @@ def test_regions_are_read(api: Any, opened: Any, layout: str, tmp_path: Path) ->
     whole = np.zeros(SHAPE)
     assert api.read(handle, None, None, None, whole.ctypes.data, None, 0, None) == 0
     np.testing.assert_array_equal(whole, values)
-    for start, step, count in [((2, 3), (3, 1), (6, 9)), ((22, 16), (-1, -2), (23, 8)), ((5, 0), (1, 16), (1, 2))]:
+    for start, step, count in [
+        ((2, 3), (3, 1), (6, 9)),
+        ((22, 16), (-1, -2), (23, 8)),
+        ((5, 0), (1, 16), (1, 2)),
+    ]:
         out = np.full((count[1], count[0] * 2), -1.0).T[::2]  # strided, in Fortran order
         assert api.region(handle, out, start, step, threads=2) == 0
-        at = [[s + t * k for k in range(n)] for s, t, n in zip(start, step, count)]
+        at = [[s + t * k for k in range(n)] for s, t, n in zip(start, step, count, strict=True)]
         np.testing.assert_array_equal(out, values[np.ix_(*at)])
 
 
@@ -225,7 +237,7 @@ def test_chunks_are_decoded_and_encoded(api: Any, opened: Any, layout: str, tmp_
     elements = np.zeros(shape)
     assert elements.nbytes == decoded.value
     assert api.decode_chunk(handle, chunk, data, len(data), elements.ctypes.data, elements.nbytes, None) == 0
-    here = tuple(slice(0, min(n, m)) for n, m in zip(shape, SHAPE))
+    here = tuple(slice(0, min(n, m)) for n, m in zip(shape, SHAPE, strict=True))
     np.testing.assert_array_equal(elements[here], values[here])
     for capacity in (bound.value, len(data)):
         again = ctypes.create_string_buffer(capacity)
@@ -236,7 +248,12 @@ def test_chunks_are_decoded_and_encoded(api: Any, opened: Any, layout: str, tmp_
 
 def test_a_small_buffer_is_told_the_size(api: Any, opened: Any, error_of: Any, tmp_path: Path) -> None:
     make(tmp_path, "plain")
-    chunk, elements, written, error = (ctypes.c_int64 * 2)(0, 0), np.zeros((5, 4)), ctypes.c_size_t(), error_of()
+    chunk, elements, written, error = (
+        (ctypes.c_int64 * 2)(0, 0),
+        np.zeros((5, 4)),
+        ctypes.c_size_t(),
+        error_of(),
+    )
     out = ctypes.create_string_buffer(159)
     args = (opened(tmp_path), chunk, elements.ctypes.data, elements.nbytes, out, 159, ctypes.byref(written))
     assert api.encode_chunk(*args, error) == -5
@@ -256,7 +273,10 @@ def test_inner_chunks_are_found(api: Any, opened: Any, extent_of: Any, layout: s
             status = api.find_inner_chunk(handle, shard, inner, ctypes.byref(extent), None)
             assert status == 0
             part = data[extent.offset : extent.offset + extent.nbytes]
-            assert api.decode_inner_chunk(handle, part, len(part), elements.ctypes.data, elements.nbytes, None) == 0
+            assert (
+                api.decode_inner_chunk(handle, part, len(part), elements.ctypes.data, elements.nbytes, None)
+                == 0
+            )
             box = values[12 + 3 * row : 15 + 3 * row, 5 * column : 5 * column + 5]
             np.testing.assert_array_equal(elements[: len(box)], box)
     entries = (extent_of * 8)()
@@ -266,14 +286,20 @@ def test_inner_chunks_are_found(api: Any, opened: Any, extent_of: Any, layout: s
     assert api.find_inner_chunk(handle, shard, (ctypes.c_int64 * 2)(4, 0), ctypes.byref(extent), None) == -2
 
 
-def test_what_is_missing_is_said_to_be(api: Any, opened: Any, error_of: Any, extent_of: Any, tmp_path: Path) -> None:
+def test_what_is_missing_is_said_to_be(
+    api: Any, opened: Any, error_of: Any, extent_of: Any, tmp_path: Path
+) -> None:
     array = zarrcore.create_array(store=tmp_path, shape=SHAPE, dtype="f8", **SHARDED)
     array[0:3, 0:5] = 1
     handle, error, extent = opened(tmp_path), error_of(), extent_of()
     at = ctypes.byref(extent)
-    assert api.find_inner_chunk(handle, (ctypes.c_int64 * 2)(0, 0), (ctypes.c_int64 * 2)(1, 1), at, error) == -8
+    assert (
+        api.find_inner_chunk(handle, (ctypes.c_int64 * 2)(0, 0), (ctypes.c_int64 * 2)(1, 1), at, error) == -8
+    )
     assert (extent.offset, extent.nbytes) == (2**64 - 1, 2**64 - 1)
-    assert api.find_inner_chunk(handle, (ctypes.c_int64 * 2)(1, 1), (ctypes.c_int64 * 2)(0, 0), at, error) == -8
+    assert (
+        api.find_inner_chunk(handle, (ctypes.c_int64 * 2)(1, 1), (ctypes.c_int64 * 2)(0, 0), at, error) == -8
+    )
     assert api.load_chunk(handle, (ctypes.c_int64 * 2)(1, 1), 0, None, 0, None, error) == -8
     assert error.place == (1, 1)
 

@@ -25,12 +25,18 @@ pytestmark = pytest.mark.timeout(600)
 def build(directory: Path, name: str, **environ: str) -> ModuleType:
     """Copy the example, compile it in place, and import the module under the name of its package."""
     pytest.importorskip("Cython")
-    shutil.copytree(ROOT / "examples" / "cython_region", directory, ignore=shutil.ignore_patterns("build", "*.so", "*.c"))
+    shutil.copytree(
+        ROOT / "examples" / "cython_region", directory, ignore=shutil.ignore_patterns("build", "*.so", "*.c")
+    )
     package = Path(zarrcore.__file__).parents[1]
     path = os.pathsep.join([str(package), *filter(None, [os.environ.get("PYTHONPATH")])])
     command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
     done = subprocess.run(
-        command, cwd=directory, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": path} | environ
+        command,
+        cwd=directory,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": path} | environ,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     (module,) = (directory / name).glob("region.*[!xc]")

@@ -151,7 +151,10 @@ REFUSED: list[tuple[Any, str]] = [
     (v3("data_type", "string"), 'the data type "string" is not supported'),
     (v3("data_type", "r7"), 'the data type "r7" is not supported'),
     (v3("data_type", "r99999999999999999999"), "is not supported"),
-    (v3("data_type", {"name": "numpy.datetime64", "configuration": {"unit": "s"}}), '"numpy.datetime64" is not'),
+    (
+        v3("data_type", {"name": "numpy.datetime64", "configuration": {"unit": "s"}}),
+        '"numpy.datetime64" is not',
+    ),
     (v3("data_type", {"name": "float32", "configuration": {"unit": "s"}}), "unit: is not supported"),
     (v3("data_type", {"configuration": {}}), "data_type.name: is required and missing"),
     (v3("attributes", []), "attributes: expected an object"),
@@ -181,20 +184,29 @@ REFUSED: list[tuple[Any, str]] = [
     (v3("codecs", ["crc32c", LITTLE]), 'codecs[0]: "crc32c" needs a codec before it'),
     (v3("codecs", [3]), "codecs[0]: expected an object"),
     (codecs("lz77"), 'codecs[1]: the codec "lz77" is not supported'),
-    (codecs({"name": "gzip", "configuration": {"level": 10}}), "codecs[1].configuration.level: expected 0 to 9"),
+    (
+        codecs({"name": "gzip", "configuration": {"level": 10}}),
+        "codecs[1].configuration.level: expected 0 to 9",
+    ),
     (codecs({"name": "gzip", "configuration": {"lvl": 1}}), "codecs[1].configuration.lvl: is not supported"),
     (codecs({"name": "gzip", "configuration": 1}), "codecs[1].configuration: expected an object"),
     (codecs({"name": "blosc", "configuration": {"cname": "lz5"}}), 'cname: "lz5" is not supported'),
     (codecs({"name": "blosc", "configuration": {"shuffle": 1}}), "shuffle: expected a string"),
     (codecs({"name": "zstd", "configuration": {"checksum": 1}}), "checksum: expected true or false"),
     (codecs(*["crc32c"] * 17), "codecs[17]: more than 16"),
-    (codecs(before=({"name": "transpose", "configuration": {"order": [0, 0]}},)), "order: expected a permutation"),
+    (
+        codecs(before=({"name": "transpose", "configuration": {"order": [0, 0]}},)),
+        "order: expected a permutation",
+    ),
     (codecs(before=({"name": "transpose", "configuration": {"order": [0]}},)), "order: expected 2 entries"),
     (codecs({"name": "transpose", "configuration": {"order": [1, 0]}}), "cannot follow"),
     (sharded("chunk_shape", [3, 1]), "chunk_shape: 3 does not divide the shard's 4"),
     (sharded("chunk_shape", [2, 0]), "chunk_shape[1]: expected 1 to"),
     (sharded("codecs", ...), "configuration.codecs: is required and missing"),
-    (sharded("index_codecs", [LITTLE, {"name": "gzip", "configuration": {"level": 1}}]), "codecs of fixed size"),
+    (
+        sharded("index_codecs", [LITTLE, {"name": "gzip", "configuration": {"level": 1}}]),
+        "codecs of fixed size",
+    ),
     (sharded("index_location", "middle"), 'index_location: "middle" is not supported'),
     (sharded("index_codecs", [SHARDS]), "shards cannot be here"),
     # format 2
@@ -224,6 +236,27 @@ def test_every_cut_of_a_document_is_refused(refuse: Any) -> None:
     text = json.dumps(v3("codecs", [SHARDS, "crc32c"]))
     for n in range(len(text)):
         refuse(text[:n])
+
+
+def test_damaged_documents(library: Any, tmp_path: Path) -> None:
+    """Every outcome is a status."""
+    rng = np.random.default_rng(0)
+    stock = [json.dumps(document).encode() for document in LEGAL]
+    for _ in range(1500):
+        text = bytearray(stock[rng.integers(len(stock))])
+        for _ in range(rng.integers(1, 4)):
+            at, other = (int(n) for n in rng.integers(0, len(text), 2))
+            text[at : at + int(rng.integers(0, 3))] = text[other : other + int(rng.integers(0, 9))]
+        for name in ("zarr.json", ".zarray"):
+            (tmp_path / name).write_bytes(text)
+            try:
+                handle = library.handle(tmp_path)
+            except Exception as error:
+                assert error.args[0] == METADATA
+            else:
+                library.region(handle, np.zeros((6, 4)))
+                library.release(handle)
+            (tmp_path / name).unlink()
 
 
 def test_shards_are_not_nested_without_end(refuse: Any) -> None:
@@ -258,10 +291,27 @@ def fills() -> Iterator[tuple[str, Any, bytes]]:
         yield name, "-Infinity", np.array(-math.inf, kind).tobytes()
         yield name, "0x" + "7f" * width, b"\x7f" * width
         yield name, "0xFFc0" + "01" * (width - 2), bytes.fromhex("01" * (width - 2) + "c0ff")
-        for value in (0, -0.0, 1, 0.1, -2.5, 1 / 3, 65504, 6.1e-5, 5.96e-8, 2.98e-8, 2.9802322387695312e-8, 1e-30):
+        for value in (
+            0,
+            -0.0,
+            1,
+            0.1,
+            -2.5,
+            1 / 3,
+            65504,
+            6.1e-5,
+            5.96e-8,
+            2.98e-8,
+            2.9802322387695312e-8,
+            1e-30,
+        ):
             yield name, value, np.array(value, kind).tobytes()
     for bits in (8, 16, 32, 64):
-        yield f"int{bits}", -(2 ** (bits - 1)), (-(2 ** (bits - 1))).to_bytes(bits // 8, "little", signed=True)
+        yield (
+            f"int{bits}",
+            -(2 ** (bits - 1)),
+            (-(2 ** (bits - 1))).to_bytes(bits // 8, "little", signed=True),
+        )
         yield f"int{bits}", 2 ** (bits - 1) - 1, (2 ** (bits - 1) - 1).to_bytes(bits // 8, "little")
         yield f"uint{bits}", 2**bits - 1, (2**bits - 1).to_bytes(bits // 8, "little")
     yield "bool", True, b"\1"
@@ -300,8 +350,16 @@ LEGAL: list[dict[str, Any]] = [
     codecs({"name": "blosc", "configuration": {"cname": "zstd", "clevel": 1, "shuffle": "noshuffle"}}),
     codecs(before=tuple({"name": "transpose", "configuration": {"order": [1, 0]}} for _ in range(3))),
     sharded("index_location", "start"),
-    v3("codecs", [{"name": "transpose", "configuration": {"order": [1, 0]}}, changed(SHARDS, "configuration.chunk_shape", [1, 2])]),
-    v3("codecs", [changed(SHARDS, "configuration.chunk_shape", [4, 2]) | {"must_understand": True}, "crc32c"]),
+    v3(
+        "codecs",
+        [
+            {"name": "transpose", "configuration": {"order": [1, 0]}},
+            changed(SHARDS, "configuration.chunk_shape", [1, 2]),
+        ],
+    ),
+    v3(
+        "codecs", [changed(SHARDS, "configuration.chunk_shape", [4, 2]) | {"must_understand": True}, "crc32c"]
+    ),
     sharded("index_codecs", [{"name": "bytes", "configuration": {"endian": "big"}}]),
     v2("dimension_separator", "/"),
     v2("order", "F"),
@@ -338,7 +396,9 @@ DATA = Path(__file__).resolve().parents[1] / "data" / "stores"
 def arrays_on_disk() -> list[Path]:
     """Arrays in directories, written by several implementations."""
     documents = [*DATA.rglob(".zarray")]
-    documents += [path for path in DATA.rglob("zarr.json") if json.loads(path.read_bytes())["node_type"] == "array"]
+    documents += [
+        path for path in DATA.rglob("zarr.json") if json.loads(path.read_bytes())["node_type"] == "array"
+    ]
     return sorted({document.parent for document in documents})
 
 

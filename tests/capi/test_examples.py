@@ -25,7 +25,9 @@ pytestmark = [
 @pytest.fixture
 def values(tmp_path: Path) -> np.ndarray:
     values = np.random.default_rng(0).random((12, 7))
-    zarrcore.create_array(store=tmp_path / "array", shape=(12, 7), chunks=(2, 7), shards=(6, 7), dtype="f8")[...] = values
+    zarrcore.create_array(store=tmp_path / "array", shape=(12, 7), chunks=(2, 7), shards=(6, 7), dtype="f8")[
+        ...
+    ] = values
     return values
 
 
@@ -61,7 +63,12 @@ def test_c(prefix: Path, values: np.ndarray, tmp_path: Path, linking: str) -> No
         libs = [str(prefix / "lib" / "libzarrcore.a"), *private]
     warnings = ["-std=c11", "-Wall", "-Wextra", "-Werror"]
     program = compile_program(
-        "cc", EXAMPLES / "c" / "read_region.c", tmp_path / "read_region", *warnings, *flags(prefix, "--cflags"), *libs
+        "cc",
+        EXAMPLES / "c" / "read_region.c",
+        tmp_path / "read_region",
+        *warnings,
+        *flags(prefix, "--cflags"),
+        *libs,
     )
     done = run_program(program, tmp_path / "array", "3:10:2", "1:7")
     assert done.returncode == 0, done.stderr
@@ -80,14 +87,30 @@ def test_fortran(prefix: Path, values: np.ndarray, tmp_path: Path) -> None:
     if shutil.which("gfortran") is None:
         pytest.skip("no gfortran (apt-get install gfortran)")
     program = compile_program(
-        "gfortran", EXAMPLES / "fortran" / "read_region.f90", tmp_path / "read_region",
-        "-Wall", "-Werror", *flags(prefix, "--libs"), f"-Wl,-rpath,{prefix / 'lib'}",
+        "gfortran",
+        EXAMPLES / "fortran" / "read_region.f90",
+        tmp_path / "read_region",
+        "-Wall",
+        "-Werror",
+        *flags(prefix, "--libs"),
+        f"-Wl,-rpath,{prefix / 'lib'}",
     )
     done = run_program(program, tmp_path / "array")
     assert done.returncode == 0, done.stderr
     np.testing.assert_allclose(numbers(done.stdout), values.sum(axis=1), rtol=1e-15)
     done = run_program(program, tmp_path / "nothing")
     assert (done.returncode, "there is no such directory" in done.stdout) == (1, True)
+
+
+def test_without_cjson(tmp_path: Path) -> None:
+    """The build says what is missing and how to get it."""
+    if shutil.which("make") is None:
+        pytest.skip("no make")
+    variables = [f"BUILD={tmp_path}", "CJSON_CFLAGS=", "CJSON_LIBS="]
+    command = ["make", "-C", str(EXAMPLES.parent / "csrc"), "has-cjson", *variables]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "apt-get install libcjson-dev" in done.stderr
 
 
 def test_symbols(prefix: Path) -> None:

@@ -48,7 +48,9 @@ class WrappedStore(MemoryStore):
 @pytest.fixture(params=["local", "memory", "python"])
 def array(request: pytest.FixtureRequest, tmp_path: Path) -> zarrcore.Array:
     stores = {"local": lambda: tmp_path, "memory": MemoryStore, "python": WrappedStore}
-    made = zarrcore.create_array(store=stores[request.param](), shape=(30, 20), chunks=(2, 5), shards=(4, 10), dtype="f8")
+    made = zarrcore.create_array(
+        store=stores[request.param](), shape=(30, 20), chunks=(2, 5), shards=(4, 10), dtype="f8"
+    )
     made[...] = VALUES
     return made
 
@@ -69,7 +71,9 @@ def test_every_store_is_read_and_written(capi: Any, array: zarrcore.Array, handl
     np.testing.assert_array_equal(array[9:], VALUES[9:])
 
 
-def test_every_store_gives_the_bytes_of_shards(capi: Any, array: zarrcore.Array, handle: int, extent_of: Any) -> None:
+def test_every_store_gives_the_bytes_of_shards(
+    capi: Any, array: zarrcore.Array, handle: int, extent_of: Any
+) -> None:
     shard, extent, nbytes = (ctypes.c_int64 * 2)(7, 1), extent_of(), ctypes.c_size_t()
     assert capi.find_inner_chunk(handle, shard, (ctypes.c_int64 * 2)(0, 1), ctypes.byref(extent), None) == 0
     data = ctypes.create_string_buffer(extent.nbytes)
@@ -83,7 +87,9 @@ def test_every_store_gives_the_bytes_of_shards(capi: Any, array: zarrcore.Array,
 
 def test_a_caller_may_hold_the_gil(capi: Any, array: zarrcore.Array, handle: int) -> None:
     """Threads of the call need it, so it is let go; otherwise this would wait for ever."""
-    held = ctypes.PYFUNCTYPE(capi.write.restype, *capi.write.argtypes)(ctypes.cast(capi.write, ctypes.c_void_p).value)
+    held = ctypes.PYFUNCTYPE(capi.write.restype, *capi.write.argtypes)(
+        ctypes.cast(capi.write, ctypes.c_void_p).value
+    )
     values = np.ones((30, 20))
     assert held(handle, None, None, None, values.ctypes.data, None, 4, 0, None) == 0
     np.testing.assert_array_equal(array[...], values)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the C API promises to compiled code, compared with a committed list: append, never change.
 
-After adding a slot, a function or a constant: ``python tests/capi/test_signatures.py > tests/capi/signatures.txt``.
+After an addition: ``python tests/capi/test_signatures.py > tests/capi/signatures.txt``.
 """
 
 from __future__ import annotations
@@ -64,7 +64,9 @@ def test_slots_and_prototypes_agree() -> None:
     text = without_comments(HEADER.read_text(encoding="utf-8"))
     by_slot = {slot for slot in slots(text) if not slot.startswith("zarrcore_array *from_python")}
     by_prototype = {re.sub(r"zarrcore_(\w+)\(", r"\1(", prototype) for prototype in prototypes(text)}
-    assert by_prototype - by_slot == {"int open(const char *path, int flags, zarrcore_array **out, zarrcore_error *error)"}
+    assert by_prototype - by_slot == {
+        "int open(const char *path, int flags, zarrcore_array **out, zarrcore_error *error)"
+    }
     assert by_slot <= by_prototype
 
 
@@ -89,13 +91,24 @@ def test_cython_declares_the_same() -> None:
         assert member.replace("ZARRCORE_MAX_DIMS", "64") in declared or member == "int32_t reserved"
 
 
-@pytest.mark.parametrize(("compiler", "suffix", "flags"), [("cc", "c", ["-std=c99"]), ("c++", "cpp", ["-std=c++11"])])
+@pytest.mark.parametrize(
+    ("compiler", "suffix", "flags"), [("cc", "c", ["-std=c99"]), ("c++", "cpp", ["-std=c++11"])]
+)
 def test_header_compiles_alone(compiler: str, suffix: str, flags: list[str], tmp_path: Path) -> None:
     if shutil.which(compiler) is None:
         pytest.skip(f"no {compiler}")
     source = tmp_path / f"alone.{suffix}"
-    source.write_text("#include <zarrcore.h>\nzarrcore_error error = ZARRCORE_ERROR_INIT;\n", encoding="utf-8")
-    strict = ["-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers", "-fsyntax-only", f"-I{HEADER.parent}"]
+    source.write_text(
+        "#include <zarrcore.h>\nzarrcore_error error = ZARRCORE_ERROR_INIT;\n", encoding="utf-8"
+    )
+    strict = [
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-Wno-missing-field-initializers",
+        "-fsyntax-only",
+        f"-I{HEADER.parent}",
+    ]
     done = subprocess.run([compiler, *flags, *strict, str(source)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 

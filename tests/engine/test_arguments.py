@@ -215,6 +215,7 @@ MEMORY = np.zeros((4, 6), "i4")
         ([(0, -(2**62), 4), (0, 1, 6)], MEMORY, (BoundsCheckError, OverflowError)),
         ([(0, 2**63 - 1, 4), (0, 1, 6)], MEMORY, (BoundsCheckError, OverflowError)),
         ([(0, 2**64, 4), (0, 1, 6)], MEMORY, OverflowError),
+        ([(0, 0, 4), (0, 1, 6)], MEMORY, ValueError),
         ([(0, 1), (0, 1, 6)], MEMORY, ValueError),
         ([np.arange(5), (0, 1, 6)], MEMORY, ValueError),
         ([np.array([0, 1, 2, 4]), (0, 1, 6)], MEMORY, BoundsCheckError),

@@ -16,6 +16,9 @@ pytestmark = pytest.mark.threads
 
 BIG = np.zeros(1 << 24, dtype="<u4")
 OUT = np.zeros(1 << 24, dtype="<u4")
+BYTES = BIG.view("u1")
+FLAGS = np.zeros(1 << 24, dtype=bool)
+PACKED = kernels.zstd_encode(BIG)
 INDEX = kernels.shard_index_pack(np.zeros(1 << 20, "u8"), np.zeros(1 << 20, "u8"))
 
 
@@ -64,8 +67,50 @@ def ticks_during(call: Callable[[], object], *, enough: int = 3, most_calls: int
         lambda: kernels.fill(OUT, 0),
         lambda: kernels.equals_fill(BIG, 0),
         lambda: kernels.equals_fill(BIG.view("<f4"), 0.0, nan_equal=True),
+        lambda: kernels.byteswap.ufunc(BIG, OUT),
+        lambda: kernels.crc32c.ufunc(BIG, 0),
+        lambda: kernels.crc32c.ufunc(BIG.reshape(4, -1), 0),
+        lambda: kernels.crc32c.ufunc(BIG[: 400 * 40000].reshape(400, 40000), 0),
+        lambda: kernels.equals_fill.ufunc(BIG, np.uint32(0)),
+        lambda: kernels.equals_fill.ufunc_nan_equal(BIG.view("<f4"), np.float32(0)),
+        lambda: kernels.delta_encode(BIG, out=OUT),
+        lambda: kernels.delta_decode(BIG, out=OUT),
+        lambda: kernels.shuffle(BYTES, 4, out=OUT.view("u1")),
+        lambda: kernels.unshuffle(BYTES, 4, out=OUT.view("u1")),
+        lambda: kernels.chunk_index(BIG.view("<i8"), 10),
+        lambda: kernels.morton_decode(BIG.view("<i8"), (8, 8)),
+        lambda: kernels.pack_bits(FLAGS),
+        lambda: kernels.pack_bits(BIG, last_bit=3),
+        lambda: kernels.zstd_decode(PACKED, out=OUT),
+        lambda: kernels.lz4_encode(BIG),
+        lambda: kernels.shard_index_unpack(INDEX, shard_nbytes=0),
     ],
-    ids=["crc32c", "byteswap", "copy_region", "transpose", "fill", "equals_fill", "equals_fill_float"],
+    ids=[
+        "crc32c",
+        "byteswap",
+        "copy_region",
+        "transpose",
+        "fill",
+        "equals_fill",
+        "equals_fill_float",
+        "byteswap_ufunc",
+        "crc32c_1_block",
+        "crc32c_4_blocks",
+        "crc32c_400_blocks",
+        "equals_fill_blocks",
+        "equals_fill_blocks_nan_equal",
+        "delta_encode",
+        "delta_decode",
+        "shuffle",
+        "unshuffle",
+        "chunk_index",
+        "morton_decode",
+        "pack_flags",
+        "pack_bits",
+        "zstd_decode",
+        "lz4_encode",
+        "shard_index_unpack",
+    ],
 )
 def test_other_thread_runs(patient_switching, call):
     call()

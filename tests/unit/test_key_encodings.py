@@ -95,7 +95,9 @@ def test_configurations_that_are_refused(name: str, configuration: dict[str, Any
         parse_chunk_key_encoding({"name": name, "configuration": configuration})
 
 
-@pytest.mark.parametrize("encoding", [SUFFIX, SUFFIX_V2, OF_ZARRS, FANOUT_100, "fanout", "zarrcore.n5"], ids=str)
+@pytest.mark.parametrize(
+    "encoding", [SUFFIX, SUFFIX_V2, OF_ZARRS, FANOUT_100, "fanout", "zarrcore.n5"], ids=str
+)
 @pytest.mark.parametrize("options", [{}, {"shards": (4, 6)}], ids=["chunks", "shards"])
 def test_arrays(encoding: Any, options: dict[str, Any]) -> None:
     values = np.arange(5 * 7, dtype="i4").reshape(5, 7) + 1

@@ -37,7 +37,10 @@ ARRAYS: dict[str, tuple[Any, dict[str, Any]]] = {
     "dates": (">M8[ns]", {}),
     "durations": ("<m8[10s]", {}),
     "record": ([("a", "<i2"), ("b", "<f8"), ("c", "<U2")], {}),
-    "shuffle": ("<i4", {"filters": [{"id": "shuffle", "elementsize": 4}], "compressor": {"id": "zstd", "level": 1}}),
+    "shuffle": (
+        "<i4",
+        {"filters": [{"id": "shuffle", "elementsize": 4}], "compressor": {"id": "zstd", "level": 1}},
+    ),
     "crc32": ("<i4", {"filters": [{"id": "crc32"}]}),
     "strings": (str, {}),
 }
@@ -54,7 +57,13 @@ WITH_NUMCODECS: dict[str, tuple[Any, dict[str, Any]]] = {
     "astype": ("<f8", {"filters": [{"id": "astype", "encode_dtype": "<f4", "decode_dtype": "<f8"}]}),
     "three": (
         "<i4",
-        {"filters": [{"id": "delta", "dtype": "<i4"}, {"id": "shuffle", "elementsize": 4}, {"id": "adler32"}]},
+        {
+            "filters": [
+                {"id": "delta", "dtype": "<i4"},
+                {"id": "shuffle", "elementsize": 4},
+                {"id": "adler32"},
+            ]
+        },
     ),
 }
 REFUSED = {
@@ -140,7 +149,11 @@ def test_dry_run_writes_nothing_and_reports_all() -> None:
     documents = {key: bytes(store.get(key)) for key in store.list()}
     report = migrate(store.with_read_only(True), dry_run=True, remove_old=True)
     assert {key: bytes(store.get(key)) for key in store.list()} == documents
-    assert [(node.path, node.reason is None) for node in report.nodes] == [("", True), ("a", True), ("b", False)]
+    assert [(node.path, node.reason is None) for node in report.nodes] == [
+        ("", True),
+        ("a", True),
+        ("b", False),
+    ]
     assert "can be format 3" in str(report)
     assert ".zgroup" in report.removed
 
@@ -236,7 +249,10 @@ def test_a_part_of_a_store_and_another_store() -> None:
     store, other = MemoryStore(), MemoryStore()
     add(store, "g/a", "<i4")
     migrate(store, path="g")
-    assert sorted(key for key in store.list() if key.endswith("zarr.json")) == ["g/a/zarr.json", "g/zarr.json"]
+    assert sorted(key for key in store.list() if key.endswith("zarr.json")) == [
+        "g/a/zarr.json",
+        "g/zarr.json",
+    ]
     migrate_v2_to_v3(input_store=store, output_store=other)
     assert sorted(other.list()) == ["g/a/zarr.json", "g/zarr.json", "zarr.json"]
     with pytest.raises(ReadOnlyError):
@@ -269,7 +285,9 @@ def test_removing_documents() -> None:
 
 
 @pytest.mark.interop
-@pytest.mark.parametrize("name", ["fortran", "big-endian", "delta", "fixedscaleoffset", "lz4", "dates", "record"])
+@pytest.mark.parametrize(
+    "name", ["fortran", "big-endian", "delta", "fixedscaleoffset", "lz4", "dates", "record"]
+)
 def test_zarr_python_reads_what_was_converted(name: str, tmp_path: Any) -> None:
     zarr = pytest.importorskip("zarr")
     dtype, options = (ARRAYS | WITH_NUMCODECS)[name]

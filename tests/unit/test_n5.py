@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""N5 containers: hand-made blocks as the specification of N5 has them, and containers that tensorstore made."""
+"""N5 containers: hand-made ones as the specification of N5 has them, and those that tensorstore made."""
 
 from __future__ import annotations
 
@@ -59,7 +59,11 @@ def block(items: np.ndarray, compress: Callable[[bytes], bytes] = bytes, *, mode
 
 
 def container(
-    compression: dict[str, Any] | None, compress: Callable[[bytes], bytes], *, padded: bool = False, mode: int = 0
+    compression: dict[str, Any] | None,
+    compress: Callable[[bytes], bytes],
+    *,
+    padded: bool = False,
+    mode: int = 0,
 ) -> dict[str, bytes]:
     """A container with the values as the array ``group/data``."""
     own = attributes(compression=compression, unit="m") if compression else attributes(unit="m")
@@ -166,7 +170,10 @@ class TestAttributes:
             ({"dataType": "string"}, "dataType"),
             ({"compression": {"type": "jpeg"}}, 'compression.type: expected one of .*, got "jpeg"'),
             ({"compression": "gzip"}, "compression: expected an object"),
-            ({"compression": {"type": "gzip", "level": 10}}, "compression.level: expected an integer 0..9, got 10"),
+            (
+                {"compression": {"type": "gzip", "level": 10}},
+                "compression.level: expected an integer 0..9, got 10",
+            ),
             ({"compression": {"type": "gzip", "useZlib": 1}}, "compression.useZlib"),
             ({"compression": {"type": "lz4", "blockSize": 1}}, "compression.blockSize"),
             ({"compression": {"type": "blosc"}}, "compression: expected the options of blosc"),
@@ -237,7 +244,10 @@ class TestN5Default:
         [
             (["bytes"], "codecs: expected transpose, bytes"),
             ([CODECS[0], "vlen-utf8"], r"codecs\[1\]: expected bytes with the big"),
-            ([{"name": "transpose", "configuration": {"order": [0, 1]}}, CODECS[1]], r"order: expected \[1, 0\]"),
+            (
+                [{"name": "transpose", "configuration": {"order": [0, 1]}}, CODECS[1]],
+                r"order: expected \[1, 0\]",
+            ),
             ([CODECS[0], {"name": "bytes", "configuration": {"endian": "little"}}], "big byte order"),
             ([*CODECS, "crc32c", "crc32c"], "at most one bytes->bytes codec"),
         ],

@@ -98,9 +98,7 @@ class Moved(StorageTransformer):
 
 @pytest.fixture(autouse=True)
 def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        storage_transformer_registry, "_classes", dict(storage_transformer_registry._classes)
-    )
+    monkeypatch.setattr(storage_transformer_registry, "_classes", dict(storage_transformer_registry._classes))
     register_storage_transformer("test.xor", Xor)
     register_storage_transformer("test.moved", Moved)
 
@@ -126,7 +124,9 @@ PYTHON_ONLY = {"chunk_key_encoding": {"name": "fanout"}}
 
 @pytest.mark.parametrize("options", [{}, SHARDED, PYTHON_ONLY], ids=["engine", "sharded", "python"])
 @pytest.mark.parametrize("path", ["", "a", "deep/er"])
-@pytest.mark.parametrize("stack", [[XOR], ["test.moved"], [XOR, "test.moved"], ["test.moved", "test.xor"]], ids=str)
+@pytest.mark.parametrize(
+    "stack", [[XOR], ["test.moved"], [XOR, "test.moved"], ["test.moved", "test.xor"]], ids=str
+)
 def test_values_come_back(stack: list[Any], path: str, options: dict[str, Any]) -> None:
     store = MemoryStore()
     array = with_transformers(store, stack, path=path, **options)
@@ -195,7 +195,10 @@ def test_unknown_ones_are_refused_unless_they_need_not_be_understood() -> None:
 @pytest.mark.parametrize(
     ("item", "message"),
     [
-        ({"name": "test.xor", "configuration": {"mask": 256}}, r"configuration.mask: expected an integer 0..255"),
+        (
+            {"name": "test.xor", "configuration": {"mask": 256}},
+            r"configuration.mask: expected an integer 0..255",
+        ),
         ({"name": "test.xor", "configuration": {"other": 1}}, r"configuration.other: unknown key"),
         ({"configuration": {}}, r"name: expected a name"),
         (7, r"expected a name or an object"),

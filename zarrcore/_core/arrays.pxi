@@ -238,6 +238,8 @@ cdef class NativeArray:
                 start, step, count = entry
                 if count != cnp.PyArray_DIM(array, d):
                     raise ValueError(f"dims[{d}] selects {count} elements, the memory has {array.shape[d]}")
+                if step == 0 and count > 1:
+                    raise ValueError(f"dims[{d}]: {entry} has a step of 0")
                 if count > 0 and not (0 <= start < length and 0 <= start + (count - 1) * step < length):
                     raise errors.BoundsCheckError(f"dims[{d}]: {entry} leaves the {length} elements of the dimension")
                 _set_axis_slice(part, d, start, step, count, stride)

@@ -2,6 +2,17 @@
 
 _BLOSC_COMPRESSORS = ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd")
 
+_NUMBERS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")      # as zc_number_kind counts
+
+
+cdef int _set_number(zc_number *number, str dtype) except -1:
+    """The type of a filter's numbers from its name in numpy, such as ``"<f4"``."""
+    if dtype[1:] not in _NUMBERS:
+        raise TypeError(f"the chunk engine has no numbers of type {dtype!r}")
+    number.kind = <zc_number_kind><int>_NUMBERS.index(dtype[1:])
+    number.swapped = not np.dtype(dtype).isnative
+    return 0
+
 
 cdef int _configure(zc_codec *codec, str name, dict config) except -1:
     """Set up one bytes -> bytes codec."""
@@ -10,7 +21,7 @@ cdef int _configure(zc_codec *codec, str name, dict config) except -1:
     if not zc_codec_init(codec, encoded):
         raise errors.UnknownCodecError(f"the chunk engine has no codec {name!r}")
     for key, value in config.items():
-        if key == "level" or key == "acceleration" or key == "clevel":
+        if key in ("level", "acceleration", "clevel", "keepbits"):
             codec.level = value
         elif key == "checksum":
             codec.checksum = bool(value)
@@ -24,6 +35,16 @@ cdef int _configure(zc_codec *codec, str name, dict config) except -1:
             codec.blosc.typesize = value
         elif key == "blocksize":
             codec.blosc.blocksize = value
+        elif key == "elementsize":
+            codec.element = value
+        elif key == "dtype":
+            _set_number(&codec.decoded, value)
+        elif key == "astype":
+            _set_number(&codec.encoded, value)
+        elif key == "offset":
+            codec.offset = value
+        elif key == "scale":
+            codec.scale = value
         else:
             raise TypeError(f"codec {name!r} of the chunk engine has no option {key!r}")
     return 0

@@ -73,6 +73,13 @@ cdef extern from "codecs/codec.h" nogil:
         size_t typesize
         size_t blocksize
 
+    ctypedef enum zc_number_kind:
+        pass
+
+    ctypedef struct zc_number:
+        zc_number_kind kind
+        cbool swapped
+
     ctypedef struct zc_codec_class:
         const char *name
         size_t max_decoded
@@ -89,8 +96,14 @@ cdef extern from "codecs/codec.h" nogil:
         bint checksum
         bint at_start
         zc_blosc_options blosc
+        size_t element
+        zc_number decoded
+        zc_number encoded
+        double offset
+        double scale
 
     bint zc_codec_init(zc_codec *codec, const char *name)
+    zc_status zc_codec_check(const zc_codec *codec, zc_error *err)
 
 cdef extern from "codecs/libraries.h" nogil:
     ctypedef struct zc_library:

@@ -163,6 +163,9 @@ def copy_store(
 
 def _logger(log: Any) -> Callable[[str], None] | None:
     """A function that takes lines, from a function or a file."""
-    if log is None or callable(log):
-        return log
+    if log is None:
+        return None
+    if callable(log):
+        function: Callable[[str], None] = log
+        return function
     return lambda line: print(line, file=log)

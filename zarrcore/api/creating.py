@@ -347,7 +347,7 @@ def save(
     """Store one array, or several in a group (positional ones as ``arr_0``, ``arr_1``, ...)."""
     if not args and not kwargs:
         raise ValueError("save: at least one array must be given")
-    options = {"zarr_format": zarr_format, "path": path, "storage_options": storage_options}
+    options: dict[str, Any] = {"zarr_format": zarr_format, "path": path, "storage_options": storage_options}
     if len(args) == 1 and not kwargs:
         save_array(store, args[0], **options)
     else:
@@ -393,7 +393,7 @@ def save_group(
     zarr_format = default_format(zarr_format)
     for name, arr in named.items():
         _require_array(arr, name)
-        parse_dtype(arr.dtype, zarr_format=zarr_format)  # before anything is removed
+        parse_dtype(arr.dtype, zarr_format=zarr_format)  # type: ignore[arg-type]  # before anything is removed
     place = make_store_path(store, path=path, mode="w", storage_options=storage_options)
     create_group_at(place, zarr_format, None, overwrite=True)
     for name, arr in named.items():

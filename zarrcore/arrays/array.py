@@ -69,9 +69,9 @@ class Array:
     def _bind(self, metadata: ArrayMetadata) -> None:
         """Take over (new) metadata; the engine is compiled on the first access to the data."""
         self._metadata = metadata
-        self._dtype: np.dtype | None = None
+        self._dtype: np.dtype[Any] = None  # type: ignore[assignment]  # as long as there is no engine
         self._engine: Any = None
-        self._native_get: Any = self._first_get
+        self._native_get: Any = None
 
     def _compiled(self) -> Any:
         if self._engine is None:
@@ -82,8 +82,8 @@ class Array:
         return self._engine
 
     def _first_get(self, selection: Any) -> Any:
-        """Stands in for the engine's fast path until the engine has been compiled."""
-        get = getattr(self._compiled(), "get", None)
+        """Compile the engine, and read by its fast path if it has one, as `_native_get` does from then on."""
+        get: Any = getattr(self._compiled(), "get", None)
         self._native_get = get if self.order == "C" else None
         return NotImplemented if self._native_get is None else get(selection)
 
@@ -342,11 +342,9 @@ class Array:
         one index array among integers and slices selects as in :attr:`oindex`.  Field names may stand first:
         ``array["field", 0:3]``.
         """
-        get = self._native_get
-        if get is not None:
-            result = get(selection)
-            if result is not NotImplemented:
-                return result
+        result = (self._native_get or self._first_get)(selection)
+        if result is not NotImplemented:
+            return result
         fields, selection = indexing.pop_fields(selection)
         return self._get(indexing.plain_selection(selection, self._metadata.shape), fields=fields)
 
@@ -627,7 +625,8 @@ class Array:
     def _store_attributes(self, attributes: dict[str, Any]) -> None:
         from dataclasses import replace
 
-        self._save(replace(self._metadata, attributes=attributes))
+        metadata: Any = self._metadata  # a frozen dataclass in each format
+        self._save(replace(metadata, attributes=attributes))
 
     def _save(self, metadata: ArrayMetadata) -> None:
         """Store changed metadata and continue with it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from zarrcore.config import config as _defaults
@@ -16,6 +17,7 @@ __all__ = ["ArrayConfig", "parse_array_config"]
 
 
 _CONFIGURED = ("order", "write_empty_chunks", "read_missing_chunks")
+_SETTINGS = tuple(f"array.{name}" for name in _CONFIGURED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ class ArrayConfig:
             unknown = sorted(set(data) - set(names))
             if unknown:
                 raise TypeError(f"array config: unknown keys {unknown}; known are {names}")
-        values = {name: _defaults.get(f"array.{name}") for name in _CONFIGURED}
+        values = {name: _defaults.get(key) for name, key in zip(_CONFIGURED, _SETTINGS, strict=True)}
         return cls(**{**values, **data})
 
     def to_dict(self) -> dict[str, Any]:
@@ -67,4 +69,11 @@ def parse_array_config(data: ArrayConfig | Mapping[str, Any] | None) -> ArrayCon
     """An :class:`ArrayConfig` from what users may pass as ``config=``."""
     if isinstance(data, ArrayConfig):
         return data
-    return ArrayConfig.from_dict(data or {})
+    if not data:
+        return _configured(*[_defaults.get(name) for name in _SETTINGS])
+    return ArrayConfig.from_dict(data)
+
+
+@cache
+def _configured(order: Literal["C", "F"], write_empty_chunks: bool, read_missing_chunks: bool) -> ArrayConfig:
+    return ArrayConfig(order, write_empty_chunks, read_missing_chunks)

@@ -90,7 +90,7 @@ def make_metadata(
             filters=tuple(filters) or None,
             compressor=compressor,
             dimension_separator=separator,
-            attributes=attributes,
+            attributes=attributes,  # type: ignore[arg-type]  # the class takes None too
         )
     return ArrayV3Metadata(
         shape=shape,
@@ -99,7 +99,7 @@ def make_metadata(
         chunk_key_encoding=_key_encoding(chunk_key_encoding),
         fill_value=fill_value,
         codecs=tuple(codecs),
-        attributes=attributes,
+        attributes=attributes,  # type: ignore[arg-type]  # the same
         dimension_names=None if dimension_names is None else tuple(dimension_names),
     )
 
@@ -300,7 +300,7 @@ def create_array_at(
     return array
 
 
-def with_order(config: ArrayConfig, order: str | None) -> ArrayConfig:
+def with_order(config: ArrayConfig, order: Any) -> ArrayConfig:
     """Run-time settings with another memory layout, if one is given."""
     from dataclasses import replace
 
@@ -352,7 +352,7 @@ def _sharded(inner: tuple[int, ...], codecs: list[Any], shards: Any) -> Any:
         if isinstance(shards, dict) and "index_location" in shards
         else {}
     )
-    return ShardingCodec(chunk_shape=inner, codecs=codecs, **options)
+    return ShardingCodec(chunk_shape=inner, codecs=tuple(codecs), **options)
 
 
 def _write_all(array: Array, data: Any) -> None:
@@ -367,7 +367,7 @@ def check_required(array: Array, shape: Any, dtype: Any, *, exact: bool) -> None
     wanted = parse_shape(shape)
     if array.shape != wanted:
         raise TypeError(f"array {array.path!r}: expected shape {wanted}, found {array.shape}")
-    target = parse_dtype(dtype, zarr_format=array.metadata.zarr_format).to_native_dtype()
+    target = parse_dtype(dtype, zarr_format=array.metadata.zarr_format).to_native_dtype()  # type: ignore[arg-type]
     fits = array.dtype == target if exact else np.can_cast(array.dtype, target)
     if not fits:
         raise TypeError(f"array {array.path!r}: expected data type {target}, found {array.dtype}")

@@ -181,6 +181,13 @@ class ArrayArrayCodec(Codec):
         """The transposition that this codec is, for the chunk engine; None if it is anything else."""
         return None
 
+    def stage(self, spec: ArraySpec) -> tuple[str, dict[str, Any]] | None:
+        """Name and configuration for the chunk engine of a codec that takes item after item in C order.
+
+        The engine sees the items as bytes in the order of memory.  None if only Python can run this codec.
+        """
+        return None
+
 
 class ArrayBytesCodec(Codec):
     """Base class of codecs that turn an array into bytes."""
@@ -257,9 +264,13 @@ def roomy(nbytes: int) -> int:
     return nbytes + nbytes // 2 + 128
 
 
-@cache
-def configuration_names(cls: Any) -> tuple[str, ...]:
+def configuration_names(cls: type) -> tuple[str, ...]:
     """The fields of a codec class that metadata documents hold."""
+    return _configuration_names(cls)
+
+
+@cache
+def _configuration_names(cls: Any) -> tuple[str, ...]:
     return tuple(field.name for field in fields(cls) if "runtime" not in field.metadata)
 
 

@@ -83,7 +83,7 @@ class BitRoundCodec(ArrayArrayCodec):
 
 
 def _float_layout(spec: ArraySpec) -> tuple[int, int] | None:
-    """Bits of a floating-point number (or of a part of a complex one) and of its mantissa; None for others."""
+    """Bits of a floating-point number, or a part of a complex one, and of its mantissa; None for others."""
     from zarrcore.dtypes import bit_layout
 
     layout = bit_layout(spec.dtype)

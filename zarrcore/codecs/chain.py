@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
     from zarrcore.codecs.base import ArraySpec, Buffer
 
+# The order of the dimensions (None: as they are), stages of the engine, and what they all together make.
+_LoweredArrays = tuple[tuple[int, ...] | None, list[Any], "ArraySpec"]
+
 __all__ = ["CodecChain", "IgnoredCodec", "parse_codec", "parse_codecs"]
 
 _STAGE = {"array->array": 0, "array->bytes": 1, "bytes->bytes": 2}
@@ -246,23 +249,45 @@ class CodecChain:
         """
         if spec.item_size is None:
             return None
-        order: tuple[int, ...] | None = None
-        inner = spec
-        for codec in self.array_array:
-            step = codec.permutation(inner)
-            if step is None:
-                return None
-            order = step if order is None else tuple(order[axis] for axis in step)
-            inner = codec.output_spec(inner)
-        if order == tuple(range(spec.ndim)):
-            order = None
-        stages = [codec.stage() for codec in self.bytes_bytes]
+        # Kept for the next array: those that are stored alike share their chain, see metadata.known.
+        last, compiled = vars(self).get("_compiled", (None, None))
+        if last is None or (last.shape, last.dtype) != (spec.shape, spec.dtype) or last.fill is not spec.fill:
+            compiled = self._compile(spec)
+            vars(self)["_compiled"] = (spec, compiled)
+        return compiled
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is compiled, which belongs to this process."""
+        return {name: value for name, value in vars(self).items() if name != "_compiled"}
+
+    def _compile(self, spec: ArraySpec) -> Any | None:
+        lowered = self._lower_arrays(spec)
+        if lowered is None:
+            return None
+        order, filters, inner = lowered
+        native = self.array_bytes.native(inner)
+        if native is None or (filters and ("shard" in native or native.get("swap"))):
+            return None  # filters see items in the order of memory, and come before all else
+        native = dict(native)
+        stages = (*filters, *native.pop("stages", ()), *(codec.stage() for codec in self.bytes_bytes))
         if None in stages or len(stages) > _native.MAX_STAGES:
             return None
-        native = self.array_bytes.native(inner)
-        if native is None:
-            return None
-        return _native.engine().Chain(spec.item_size, order=order, stages=tuple(stages), **native)
+        return _native.engine().Chain(spec.item_size, order=order, stages=stages, **native)
+
+    def _lower_arrays(self, spec: ArraySpec) -> _LoweredArrays | None:
+        """The array -> array codecs as one transposition and stages behind it; None if they are anything else."""
+        order: tuple[int, ...] | None = None
+        stages: list[Any] = []
+        for codec in self.array_array:
+            step = codec.permutation(spec)
+            if step is None:
+                stages.append(codec.stage(spec))
+            elif stages:
+                return None
+            else:
+                order = step if order is None else tuple(order[axis] for axis in step)
+            spec = codec.output_spec(spec)
+        return None if order == tuple(range(spec.ndim)) else order, stages, spec
 
 
 def _check_order(codecs: tuple[Codec, ...]) -> None:

@@ -37,7 +37,7 @@ DECISIONS: dict[str, Decision] = {
 
 @dataclass(frozen=True, kw_only=True)
 class ConditionalCodec(BytesBytesCodec):
-    """Codecs of which a header in each chunk says if they were used (codec ``conditional`` of the extensions).
+    """Codecs of which a header in each chunk says if they were used (codec ``conditional``, extensions).
 
     Parameters
     ----------
@@ -53,9 +53,7 @@ class ConditionalCodec(BytesBytesCodec):
     name: ClassVar[str] = "conditional"
     codecs: tuple[Codec, ...]
     header_bits: int | None = None
-    decision: str | Decision = field(
-        default="compress_if_smaller", metadata={"runtime": True}, compare=False
-    )
+    decision: str | Decision = field(default="compress_if_smaller", metadata={"runtime": True}, compare=False)
 
     def __post_init__(self) -> None:
         with at("codecs"):

@@ -30,7 +30,7 @@ _TYPES = frozenset({"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"})
 
 @dataclass(frozen=True, kw_only=True)
 class N5DefaultCodec(ArrayBytesCodec):
-    """A chunk as a block of N5: a header with its shape, then the items (codec ``n5_default`` of the extensions).
+    """A chunk as a block of N5: a header with its shape, then the items (codec ``n5_default``, extensions).
 
     Parameters
     ----------
@@ -110,7 +110,8 @@ class N5DefaultCodec(ArrayBytesCodec):
         start = 4 + 4 * ndim
         if any(length > 2 * whole for length, whole in zip(lengths, spec.shape, strict=True)):
             raise ChunkDecodeError(
-                f"a block of shape {lengths} does not belong to a chunk of shape {spec.shape}", codec=self.name
+                f"a block of shape {lengths} does not belong to a chunk of shape {spec.shape}",
+                codec=self.name,
             )
         if mode == _VARLENGTH:
             (count,) = _unpack(">I", view, start)
@@ -195,12 +196,14 @@ class LZ4BlockCodec(BytesBytesCodec):
         body, rest = view[_HEADER.size : _HEADER.size + stored], view[_HEADER.size + stored :]
         if len(body) != stored or (method == _RAW and stored != plain) or plain > room:
             raise ChunkDecodeError(
-                f"a block of {stored} bytes for {plain} cannot be: there are {len(body)}, and room for {room}",
+                f"a block of {stored} bytes for {plain} cannot be, with {len(body)} left and room for {room}",
                 codec=self.name,
             )
         found = bytes(body)
         if method == _LZ4:
-            found = _native.decode(("lz4", {"acceleration": 1}), struct.pack("<I", plain) + found, None, plain)
+            found = _native.decode(
+                ("lz4", {"acceleration": 1}), struct.pack("<I", plain) + found, None, plain
+            )
         if plain and xxhash32(found, _SEED) & _CHECK_MASK != check:
             raise ChecksumError(f"the xxHash of a block of {plain} bytes is not {check:#x}", codec=self.name)
         return found, rest
@@ -220,10 +223,8 @@ def xxhash32(data: bytes, seed: int = 0) -> int:
     """
     p1, p2, p3, p4, p5 = _PRIMES
     stripes = len(data) // 16
-    if stripes:
-        total = _lanes(np.frombuffer(data, "<u4", 4 * stripes).reshape(-1, 4), seed)
-    else:
-        total = seed + p5
+    words = np.frombuffer(data, "<u4", 4 * stripes).reshape(-1, 4)
+    total = _lanes(words, seed) if stripes else seed + p5
     total = (total + len(data)) & _WORD
     at = 16 * stripes
     for (word,) in struct.iter_unpack("<I", data[at : at + (len(data) - at) // 4 * 4]):

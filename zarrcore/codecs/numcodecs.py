@@ -92,8 +92,8 @@ class _Configured:
         return f"{type(self).__name__}({arguments})"
 
 
-class _BytesBytes(_Configured, BytesBytesCodec):
-    """A codec of format 2 that takes and makes bytes."""
+class _Twin(_Configured):
+    """Mixin: a codec that runs as its twin in format 2 does."""
 
     def __init__(self, **codec_config: Any) -> None:
         super().__init__(**codec_config)
@@ -107,6 +107,10 @@ class _BytesBytes(_Configured, BytesBytesCodec):
 
     def _check(self) -> None:
         self.twin()
+
+
+class _BytesBytes(_Twin, BytesBytesCodec):
+    """A codec of format 2 that takes and makes bytes."""
 
     def encode(self, data: Buffer, spec: ArraySpec | None = None) -> Buffer:
         twin = self.twin()
@@ -138,19 +142,23 @@ class _Checksum(_BytesBytes):
         return nbytes + 4
 
 
-class _ArrayArray(_Configured, ArrayArrayCodec):
-    """A filter that numcodecs runs on the items of a chunk."""
+class _ArrayArray(_Twin, ArrayArrayCodec):
+    """A filter of format 2 that takes and makes items."""
 
     def encode(self, chunk: np.ndarray, spec: ArraySpec) -> np.ndarray:
         made = self.output_spec(spec)
-        out = np.asarray(numcodecs_codec(self._config).encode(np.ascontiguousarray(chunk)))
-        return out.reshape(made.shape)
+        out = as_bytes(self.twin().encode(np.ascontiguousarray(chunk).reshape(-1), spec))
+        return np.frombuffer(out, np.uint8).view(made.np_dtype).reshape(made.shape)
 
     def decode(self, chunk: np.ndarray, spec: ArraySpec) -> np.ndarray:
-        out = np.asarray(numcodecs_codec(self._config).decode(np.ascontiguousarray(chunk)))
-        if out.size != spec.size and out.nbytes != spec.nbytes:
-            raise ChunkDecodeError(f"expected {spec.size} items, got {out.size}", codec=self.name)
-        return (out if out.dtype == spec.np_dtype else out.view(spec.np_dtype)).reshape(spec.shape)
+        out = as_bytes(self.twin().decode(np.ascontiguousarray(chunk).reshape(-1), spec))
+        if len(out) != spec.nbytes:
+            raise ChunkDecodeError(f"expected {spec.nbytes} bytes, got {len(out)}", codec=self.name)
+        return np.frombuffer(out, np.uint8).view(spec.np_dtype).reshape(spec.shape)
+
+    def stage(self, spec: ArraySpec) -> tuple[str, dict[str, Any]] | None:
+        lowered = self.twin().lowered(spec.np_dtype)
+        return None if lowered is None else lowered[0]
 
     def _cast(self, spec: ArraySpec, dtype: Any) -> ArraySpec:
         from zarrcore.dtypes import parse_dtype

@@ -44,7 +44,7 @@ class PCodecCodec(ArrayBytesCodec):
 
     Notes
     -----
-    The configuration and the bytes are those of ``numcodecs.pcodec``; the name is the one that zarrs gives it.
+    The configuration and the bytes are those of ``numcodecs.pcodec``; the name is the one that zarrs has.
     """
 
     name: ClassVar[str] = "pcodec"
@@ -65,14 +65,16 @@ class PCodecCodec(ArrayBytesCodec):
             integer(self.delta_encoding_order, "delta_encoding_order", 0, 7)
             if self.delta_spec not in ("auto", "try_consecutive"):
                 fail(
-                    "delta_encoding_order", f"null with delta_spec {self.delta_spec}", self.delta_encoding_order
+                    "delta_encoding_order",
+                    f"null with delta_spec {self.delta_spec}",
+                    self.delta_encoding_order,
                 )
 
     def resolve(self, spec: ArraySpec) -> Self:
         if spec.item_size is None or _name(spec) not in _TYPES:
             raise MetadataValidationError(
-                "the pcodec codec needs integers or floating-point numbers of 16, 32 or 64 bits, the data type "
-                f"is {spec.dtype!r}"
+                "the pcodec codec needs integers or floating-point numbers of 16, 32 or 64 bits, "
+                f"the data type is {spec.dtype!r}"
             )
         return self
 

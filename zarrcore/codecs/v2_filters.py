@@ -34,8 +34,14 @@ __all__ = [
     "VLenBytes",
     "VLenUTF8",
     "as_bytes",
+    "dtype_name",
     "item_size_after",
+    "items_of",
+    "number",
 ]
+
+# Name and configuration of a stage of the engine, and the data type of what it makes.
+Lowered = tuple[tuple[str, dict[str, Any]], "np.dtype[Any]"]
 
 
 class Filter(V2Config, Codec):
@@ -48,6 +54,10 @@ class Filter(V2Config, Codec):
     def decode(self, data: Any, spec: ArraySpec | None = None) -> Any:
         """Decode to a flat array or bytes; `spec` is the chunk that all filters together decode to."""
         raise NotImplementedError(f"filter {self.name!r} cannot decode")
+
+    def lowered(self, dtype: np.dtype[Any]) -> Lowered | None:
+        """The filter of items of `dtype` for the chunk engine; None if only Python can run it."""
+        return None
 
 
 @dataclass(frozen=True)
@@ -109,6 +119,9 @@ class Shuffle(V2Config, BytesBytesCodec):
     def encoded_size(self, nbytes: int) -> int:
         return nbytes
 
+    def stage(self) -> tuple[str, dict[str, Any]] | None:
+        return self.name, {"elementsize": self._width}
+
     def encode(self, data: Buffer, spec: ArraySpec | None = None) -> bytes:
         items, rest = self._split(data)
         return items.reshape(-1, self._width).T.tobytes() + rest.tobytes()
@@ -147,24 +160,34 @@ class Delta(Filter):
         for name in ("dtype", "astype"):
             value = getattr(self, name)
             if value is not None:
-                object.__setattr__(self, name, _dtype(value, name).str)
+                object.__setattr__(self, name, dtype_name(value, name, "biufcmM"))
         if self.astype is None:
             object.__setattr__(self, "astype", self.dtype)
 
     def encode(self, data: Any, spec: ArraySpec | None = None) -> np.ndarray:
-        items = _items(data, np.dtype(self.dtype))
+        items = items_of(data, np.dtype(self.dtype))
         out = np.empty(items.size, self.astype)
         if items.size:
-            out[0] = items[0]
+            out[:1] = items[:1]
+            if items.dtype.kind in "iu" and out.dtype.kind in "iu" and out[:1].astype(items.dtype) != items[:1]:
+                raise OverflowError(f"item 0, {items[0]}, does not fit into {out.dtype}")
             out[1:] = np.logical_xor(items[1:], items[:-1]) if items.dtype.kind == "b" else np.diff(items)
         return out
 
     def decode(self, data: Any, spec: ArraySpec | None = None) -> np.ndarray:
-        differences = _items(data, np.dtype(self.astype))
+        differences = items_of(data, np.dtype(self.astype))
         dtype = np.dtype(self.dtype)
         if dtype.kind == "b":
             return np.logical_xor.accumulate(differences.astype(bool), dtype=bool)
-        return np.cumsum(differences, dtype=dtype).astype(dtype, copy=False)
+        both_integers = dtype.kind in "iu" and differences.dtype.kind in "iu"
+        sums = dtype if both_integers else np.result_type(dtype, differences.dtype)
+        return np.cumsum(differences, dtype=sums).astype(dtype, copy=False)
+
+    def lowered(self, dtype: np.dtype[Any]) -> Lowered | None:
+        kinds = number(self.dtype), number(self.astype)
+        if None in kinds:
+            return None
+        return (self.name, {"dtype": kinds[0], "astype": kinds[1]}), np.dtype(self.astype)
 
 
 # --- the array -> bytes codecs of format 2 ----------------------------------------------------------------
@@ -236,12 +259,28 @@ class FilterChain(ArrayBytesCodec):
                 found = codec.decode(found, spec)  # type: ignore[attr-defined]
         return _chunk(found, spec)
 
+    def native(self, spec: ArraySpec) -> dict[str, Any] | None:
+        stages = []
+        dtype = spec.np_dtype
+        for codec in self.filters:
+            if isinstance(codec, BytesBytesCodec):
+                lowered = codec.stage(), np.dtype("u1")
+            else:
+                lowered = codec.lowered(dtype)  # type: ignore[attr-defined]
+            if lowered is None or lowered[0] is None:
+                return None
+            stage, dtype = lowered
+            stages.append(stage)
+        return {"swap": 0, "stages": tuple(stages)}
+
 
 def item_size_after(filters: tuple[Codec, ...], item_size: int | None) -> int:
     """Bytes of the items that `filters` make of items of `item_size` bytes, 1 where that is not known."""
     for codec in filters:
         if isinstance(codec, BytesBytesCodec):
             item_size = 1
+            continue
+        if codec.name == "bitround":
             continue
         config = codec.get_config()  # type: ignore[attr-defined]
         made = config.get("astype") or config.get("encode_dtype") or config.get("dtype")
@@ -271,7 +310,7 @@ def as_bytes(data: Any) -> memoryview:
     return view if view.format == "B" and view.ndim == 1 else view.cast("B")
 
 
-def _items(data: Any, dtype: np.dtype[Any]) -> np.ndarray:
+def items_of(data: Any, dtype: np.dtype[Any]) -> np.ndarray:
     """A flat array or bytes-like object as items of `dtype`."""
     octets = as_bytes(data)
     if len(octets) % dtype.itemsize:
@@ -291,11 +330,19 @@ def _size(spec: ArraySpec | None, codec: str) -> int:
     return spec.size
 
 
-def _dtype(value: Any, where: str) -> np.dtype[Any]:
+def dtype_name(value: Any, where: str, kinds: str) -> str:
+    """The name of the data type `value`, checked to be of one of `kinds`."""
     try:
-        dtype: np.dtype[Any] = np.dtype(value)
+        dtype = np.dtype(value)
     except TypeError as error:
         raise MetadataValidationError(f"expected a NumPy data type, got {value!r}", where=where) from error
-    if dtype.kind not in "biufcmM":
+    if dtype.kind not in kinds:
         raise MetadataValidationError(f"expected a data type of numbers, got {value!r}", where=where)
-    return dtype
+    return dtype.str
+
+
+def number(dtype: Any) -> str | None:
+    """The name of `dtype` if the engine's filters take such numbers, else None."""
+    dtype = np.dtype(dtype)
+    known = dtype.kind in "iu" or (dtype.kind == "f" and dtype.itemsize in (4, 8))
+    return str(dtype.str) if known else None

@@ -148,7 +148,7 @@ class ZfpCodec(ArrayBytesCodec):
         """More bytes than zfp can read for a chunk of `shape`, whatever they are."""
         values = 4 ** len(shape)
         blocks = math.prod(-(-length // 4) for length in shape)
-        bits = values * (8 * item_size + 3) + 8 * item_size + 128
+        bits: int = values * (8 * item_size + 3) + 8 * item_size + 128
         if self.mode == "fixed_rate":
             bits = max(bits, math.ceil(values * (self.rate or 0)))
         elif self.mode == "expert":

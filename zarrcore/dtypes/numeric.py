@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from zarrcore.dtypes.base import DTypeJSON, ZarrFormat
 
 __all__ = ["NumericBase"]
+
+
+_numpy_dtype: Any = cache(np.dtype)
 
 
 class NumericBase(ZDType[Any, Any]):
@@ -43,7 +47,7 @@ class NumericBase(ZDType[Any, Any]):
         return cls(endianness=endianness_of(dtype)) if issubclass(cls, HasEndianness) else cls()
 
     def to_native_dtype(self) -> Any:
-        return np.dtype(order_char(self) + self._code())
+        return _numpy_dtype(order_char(self) + self._code())
 
     @classmethod
     def _from_json_v2(cls, data: DTypeJSON) -> Self:

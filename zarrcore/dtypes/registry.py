@@ -10,6 +10,7 @@ import numpy as np
 from zarrcore.dtypes.base import DataTypeTypeError, ZDType, shown
 from zarrcore.dtypes.spelling import canonical_v3, check_dtype_spec_v2, type_string
 from zarrcore.errors import DataTypeValidationError
+from zarrcore.registry import note_registration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,6 +47,7 @@ class DataTypeRegistry:
         if not isinstance(key, str) or not key:
             raise TypeError(f"a data type is registered under its name, got {key!r}")
         self.contents[key] = cls
+        note_registration()
 
     def register_module(self, module: str, *keys: str) -> None:
         """Add the classes named `keys` in ``TYPES`` of `module`, which is imported when one is needed."""
@@ -55,6 +57,7 @@ class DataTypeRegistry:
         """Remove what is registered under the name `key`; :class:`KeyError` if nothing is."""
         if key not in self.contents and key not in self._modules:
             raise KeyError(f"no data type is registered as {key!r}")
+        note_registration()
         self.contents.pop(key, None)
         self._modules.pop(key, None)
 

@@ -52,7 +52,7 @@ def _read_v2(place: StorePath, name: str) -> GroupMetadata:
     names = (ZGROUP_JSON, ZATTRS_JSON, name)
     zgroup, zattrs, zmetadata = place.store.get_many([join_path(place.path, item) for item in names])
     prefix = f"{place.path}/" if place.path else ""
-    return parse_v2_group(zgroup, zattrs, zmetadata, prefix=prefix)
+    return parse_v2_group(zgroup, zattrs, zmetadata, prefix=prefix)  # type: ignore[arg-type]  # it is there
 
 
 def lookup(consolidated: ConsolidatedMetadata, path: str, zarr_format: int) -> Any | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from zarrcore import hierarchy
 from zarrcore import node_documents as documents
 from zarrcore.errors import ContainsArrayError, ContainsGroupError
+from zarrcore.metadata import GroupMetadata
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path
 
@@ -34,11 +35,11 @@ def move_node(source: StorePath, dest: StorePath) -> None:
         )
         raise error(f"store {store} holds data at path {dest.path!r} already")
     metadata = hierarchy.read_node(source)
-    parents = hierarchy.missing_parents(dest, metadata.zarr_format) if metadata is not None else []
-    for parent in parents:
-        hierarchy.write_documents(
-            parent, hierarchy.GroupMetadata(attributes={}, zarr_format=metadata.zarr_format)
-        )
+    if metadata is not None:
+        for parent in hierarchy.missing_parents(dest, metadata.zarr_format):
+            hierarchy.write_documents(
+                parent, GroupMetadata(attributes={}, zarr_format=metadata.zarr_format)
+            )
     keys = sorted(store.list_prefix(source.path + "/"), key=_is_document)
     for key in keys:
         store.set(dest.path + key[len(source.path) :], _value(store, key))
@@ -166,7 +167,7 @@ def _copy_group(
     dry_run: bool,
     **options: Any,
 ) -> tuple[int, int, int]:
-    target: Group | None = dest
+    target = dest
     if not dry_run:
         target = dest.require_group(name) if name else dest
         if not without_attrs:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Kernels on memory: byte order, transposition, chunk grids, fill values, filters, checksums, compression.
 
-They look and feel like NumPy's universal functions.  Where a kernel works item by item, or block by block, there
-is a real :class:`numpy.ufunc`: the name itself, or the ``ufunc`` attribute of a function that also fixes its
-casting (a change of type between bytes and their checksum would be silent nonsense).  All take positional
-arrays and ``out=``, any strides, alignment and byte order, keep no state, and release the GIL when there is work
-enough to share: any number of threads may call them at once.
+They look and feel like NumPy's universal functions.  Where a kernel works item by item, or block by block,
+there is a real :class:`numpy.ufunc`: the name itself, or the ``ufunc`` attribute of a function that also
+fixes its casting (a change of type between bytes and their checksum would be silent nonsense).  All take
+positional arrays and ``out=``, any strides, alignment and byte order, keep no state, and release the GIL when
+there is work enough to share: any number of threads may call them at once.
 
 >>> import numpy as np
 >>> from zarrcore import kernels

@@ -63,7 +63,8 @@ def bytes_of(array: np.ndarray, name: str) -> NDArray[np.uint8]:
 def words_of(dtype: np.dtype, offset: int = 0) -> tuple[tuple[int, int, int, bool], ...]:
     """(offset, size, count, native) of the words in one item that have a byte order."""
     if dtype.fields is not None:
-        parts = (words_of(field[0], offset + field[1]) for field in map(dtype.fields.__getitem__, dtype.names))
+        fields = [dtype.fields[name] for name in dtype.names or ()]
+        parts = [words_of(field[0], offset + field[1]) for field in fields]
         return tuple(word for part in parts for word in part)
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype

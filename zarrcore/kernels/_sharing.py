@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-SHARE_NBYTES = 4 << 20
-"""Below this starting a piece on another thread (it waits for the GIL) costs more than it brings."""
+SHARE_NBYTES = 32 << 20
+"""From here on arrays are shared unasked: smaller ones lie in the caches of the CPU that made them."""
 
 PIECE_NBYTES = 1 << 20
+"""A smaller piece would end before another thread has the GIL to begin with it."""
 
 
 def thread_count(threads: int | None) -> int:
@@ -29,8 +30,8 @@ def thread_count(threads: int | None) -> int:
 
 def by_rows(call: Callable[[slice], object], n: int, nbytes: int, threads: int | None) -> None:
     """Call with slices that together make up ``0 .. n``, on several threads where that pays."""
-    most = 1 if nbytes < SHARE_NBYTES and threads is None else thread_count(threads)
-    pieces = min(n, nbytes // PIECE_NBYTES, 4 * most) if nbytes >= SHARE_NBYTES else 1
+    most = 1 if threads is None and nbytes < SHARE_NBYTES else thread_count(threads)
+    pieces = min(n, nbytes // PIECE_NBYTES, 4 * most)
     if most == 1 or pieces <= 1:
         call(slice(0, n))
         return
@@ -72,7 +73,7 @@ def call_ufunc(
 
 def _can_share(x: Any, scalars: tuple[Any, ...], out: Any, core: int) -> bool:
     """Plain arrays whose rows lie one after the other, which do not overlap but for being the same."""
-    if type(x) is not np.ndarray or x.nbytes < SHARE_NBYTES or x.ndim <= core:
+    if type(x) is not np.ndarray or x.nbytes < 2 * PIECE_NBYTES or x.ndim <= core:
         return False
     if any(np.ndim(scalar) for scalar in scalars) or abs(x.strides[0]) != max(map(abs, x.strides)):
         return False

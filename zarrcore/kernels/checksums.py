@@ -35,7 +35,7 @@ def crc32c(
     out : ndarray of uint32, optional
         For the checksums along an axis.
     threads : int, optional
-        The most threads to use along an axis from 4 MiB on; default: as many as the engine has.
+        The most threads to use along an axis; default: those of the engine from 32 MiB on, below that one.
 
     Returns
     -------

@@ -33,7 +33,7 @@ def delta_encode(
     axis : int, optional
         Default: the last one.
     threads : int, optional
-        The most threads to use from 4 MiB on, for several rows; default: as many as the engine has.
+        The most threads to use for several rows; default: those of the engine from 32 MiB on, below that one.
 
     Returns
     -------
@@ -115,7 +115,7 @@ def shuffle(
     out : ndarray of uint8, optional
         Of the shape of the result.
     threads : int, optional
-        The most threads to use from 4 MiB on, for several rows; default: as many as the engine has.
+        The most threads to use for several rows; default: those of the engine from 32 MiB on, below that one.
 
     Returns
     -------
@@ -224,8 +224,8 @@ def pack_bits(
 
     Notes
     -----
-    The bytes of the ``packbits`` codec of Zarr v3 without its padding byte, and with ``bitorder="big"`` of the
-    ``packbits`` filter of Zarr v2.  The GIL is released.
+    The bytes of the ``packbits`` codec of Zarr v3 without its padding byte, and with ``bitorder="big"`` of
+    the ``packbits`` filter of Zarr v2.  The GIL is released.
 
     Examples
     --------

@@ -43,7 +43,7 @@ def byteswap(
     where : array_like of bool, optional
         The items to swap; the others of ``out`` stay as they are.
     threads : int, optional
-        The most threads to use from 4 MiB on; default: as many as the engine has, see the configuration.
+        The most threads to use; default: those of the engine from 32 MiB on, below that one.
 
     Returns
     -------
@@ -114,7 +114,7 @@ def copy_region(dst: np.ndarray, src: np.ndarray, /, *, threads: int | None = No
         The same shape and, apart from byte order, the same type.  Any strides: a transposed, reversed or
         broadcast view is read where it lies.
     threads : int, optional
-        The most threads to use from 4 MiB on; default: as many as the engine has.
+        The most threads to use; default: those of the engine from 32 MiB on, below that one.
 
     Raises
     ------
@@ -178,7 +178,7 @@ def transpose(
     out : ndarray, optional
         Of the permuted shape; it may have the other byte order, which is then converted in the same pass.
     threads : int, optional
-        The most threads to use from 4 MiB on; default: as many as the engine has.
+        The most threads to use; default: those of the engine from 32 MiB on, below that one.
 
     Returns
     -------

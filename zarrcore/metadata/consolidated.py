@@ -194,7 +194,9 @@ def _parse_node(document: Mapping[str, Any]) -> Any:
         own.pop("node_type", None)
     if node_type == "group":
         return GroupMetadata.from_dict(own, where=None)
-    return (ArrayV2Metadata if zarr_format == 2 else ArrayV3Metadata).from_dict(own, where=None)
+    if zarr_format == 2:
+        return ArrayV2Metadata.from_dict(own, where=None)
+    return ArrayV3Metadata.from_document(own, where=None)
 
 
 def _without_consolidated(node: Any) -> Any:

@@ -15,12 +15,14 @@ from zarrcore.errors import MetadataValidationError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from typing_extensions import Buffer
+
 __all__ = ["dump_document", "json_value", "load_document", "parse_attributes", "refuse_nan"]
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-def load_document(data: bytes | bytearray | memoryview, *, where: str) -> dict[str, Any]:
+def load_document(data: Buffer, *, where: str) -> dict[str, Any]:
     """Parse a metadata document.
 
     Parameters
@@ -45,7 +47,7 @@ def load_document(data: bytes | bytearray | memoryview, *, where: str) -> dict[s
     """
     raw = bytes(data).removeprefix(_BYTE_ORDER_MARK)  # RFC 8259, 8.1: a parser may ignore it
     try:
-        document = json.loads(raw.decode("utf-8"), object_pairs_hook=_unique)
+        document = _DECODER.decode(raw.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise MetadataValidationError(f"not UTF-8: {error}", key=where) from error
     except RecursionError as error:
@@ -127,6 +129,9 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(name for name in names if names.count(name) > 1)
         raise MetadataValidationError(f"the name {describe(twice)} stands twice in one object")
     return found
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique)
 
 
 def _items(attributes: object) -> Any:

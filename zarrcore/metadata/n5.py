@@ -1,4 +1,4 @@
-"""The attributes of N5 datasets, seen through the model of format 3 (N5 file-system specification, version 4)."""
+"""The attributes of N5 datasets, seen through the model of format 3 (N5 file-system specification, 4.0)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,9 @@ def n5_document(attributes: Mapping[str, Any], *, where: str) -> dict[str, Any]:
         dimensions = integers(attributes["dimensions"], "dimensions", 0)
         blocks = integers(attributes["blockSize"], "blockSize", 1)
         if len(blocks) != len(dimensions) or not dimensions:
-            fail("blockSize", f"{len(dimensions)} lengths, at least one, as the dimensions have", list(blocks))
+            fail(
+                "blockSize", f"{len(dimensions)} lengths, at least one, as the dimensions have", list(blocks)
+            )
         order = {"name": "transpose", "configuration": {"order": list(range(len(dimensions)))[::-1]}}
         big = {"name": "bytes", "configuration": {"endian": "big"}}
         block = {"name": "n5_default", "configuration": {"codecs": [order, big, *_compression(attributes)]}}

@@ -11,7 +11,7 @@ from zarrcore.metadata.v2 import ZARRAY_JSON, ZATTRS_JSON, ArrayV2Metadata
 from zarrcore.metadata.v3 import ZARR_JSON, ArrayV3Metadata
 
 if TYPE_CHECKING:
-    Buffer = bytes | bytearray | memoryview
+    from typing_extensions import Buffer
 
 __all__ = ["parse_v2_array", "parse_v2_group", "parse_v3_node"]
 
@@ -29,7 +29,7 @@ def parse_v3_node(data: Buffer, *, where: str = ZARR_JSON) -> ArrayV3Metadata | 
     document = load_document(data, where=where)
     if document.get("node_type") == "group":
         return GroupMetadata.from_dict(document, where=where)
-    return ArrayV3Metadata.from_dict(document, where=where)
+    return ArrayV3Metadata.from_document(document, where=where)
 
 
 def parse_v2_array(zarray: Buffer, zattrs: Buffer | None = None, *, prefix: str = "") -> ArrayV2Metadata:

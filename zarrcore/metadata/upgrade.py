@@ -97,7 +97,10 @@ def _codec(config: dict[str, Any], item_size: int) -> dict[str, Any]:
     if name == "blosc":
         shuffle = options.get("shuffle", 1)
         shuffle = _SHUFFLES[shuffle] if shuffle >= 0 else _SHUFFLES[2 if item_size == 1 else 1]
-        return {"name": name, "configuration": {**options, "shuffle": str(shuffle.value), "typesize": item_size}}
+        return {
+            "name": name,
+            "configuration": {**options, "shuffle": str(shuffle.value), "typesize": item_size},
+        }
     if name == "zstd":
         return {"name": name, "configuration": {"checksum": False, **options}}
     if name == "gzip":
@@ -177,7 +180,7 @@ def _vary(items: np.ndarray) -> None:
     elif dtype.kind in "US":
         items[...] = "ab" if dtype.kind == "U" else b"ab"
     elif dtype.kind == "V":
-        items[...] = np.void(bytes(range(1, 1 + dtype.itemsize))[:dtype.itemsize])
+        items[...] = np.void(bytes(range(1, 1 + dtype.itemsize))[: dtype.itemsize])
     else:
         counted = np.arange(items.size).reshape(items.shape)
         items[...] = (counted % 100).astype("i8").astype(dtype)

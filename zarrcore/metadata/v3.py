@@ -12,6 +12,7 @@ from zarrcore.codecs.chain import CodecChain, parse_codecs
 from zarrcore.errors import MetadataValidationError, NodeTypeValidationError
 from zarrcore.grids import ChunkGrid, parse_chunk_grid
 from zarrcore.keys import ChunkKeyEncoding, parse_chunk_key_encoding
+from zarrcore.metadata import known
 from zarrcore.metadata.common import ArrayMetadata, dump
 from zarrcore.metadata.documents import parse_attributes, refuse_nan
 from zarrcore.transformers import StorageTransformer, parse_storage_transformers
@@ -28,7 +29,8 @@ __all__ = ["ARRAY_METADATA_KEYS", "ZARR_JSON", "ArrayV3Metadata", "parse_extra_f
 ZARR_JSON = "zarr.json"
 
 _REQUIRED = ("shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs")
-_OPTIONAL = ("attributes", "dimension_names", "storage_transformers")
+_OPTIONAL = {"attributes": dict, "dimension_names": list, "storage_transformers": list}
+_DEFAULTS: dict[str, Any] = {"attributes": None, "dimension_names": None, "storage_transformers": ()}
 
 ARRAY_METADATA_KEYS = frozenset({"zarr_format", "node_type", *_REQUIRED, *_OPTIONAL})
 """The members of an array document that the specification defines."""
@@ -80,10 +82,9 @@ class ArrayV3Metadata(ArrayMetadata):
         def put(name: str, value: Any) -> None:
             object.__setattr__(self, name, value)
 
-        put("shape", shape(self.shape, "shape"))
         with at("chunk_grid"):
             put("chunk_grid", parse_chunk_grid(self.chunk_grid))
-            self.chunk_grid.validate(self.shape)
+        self._parse_own()
         with at("chunk_key_encoding"):
             put("chunk_key_encoding", parse_chunk_key_encoding(self.chunk_key_encoding))
         with at("fill_value"):
@@ -92,14 +93,21 @@ class ArrayV3Metadata(ArrayMetadata):
                     f"expected a value of the data type {self.data_type!r}, got null"
                 )
             put("fill_value", self.data_type.cast_scalar(self.fill_value))
-        put("attributes", parse_attributes(self.attributes))
-        put("dimension_names", _parse_dimension_names(self.dimension_names, self.ndim))
-        put("storage_transformers", parse_storage_transformers(self.storage_transformers))
-        put("extra_fields", parse_extra_fields(self.extra_fields or {}, ARRAY_METADATA_KEYS))
         with at("codecs"):
             chain = self._resolved(parse_codecs(self.codecs))
         put("codecs", chain.codecs)
         put("_chain", chain)
+
+    def _parse_own(self) -> None:
+        """Parse the members that say nothing about how chunks are stored."""
+        own = vars(self)
+        own["shape"] = shape(self.shape, "shape")
+        with at("chunk_grid"):
+            self.chunk_grid.validate(self.shape)
+        own["attributes"] = parse_attributes(self.attributes)
+        own["dimension_names"] = _parse_dimension_names(self.dimension_names, self.ndim)
+        own["storage_transformers"] = parse_storage_transformers(self.storage_transformers)
+        own["extra_fields"] = parse_extra_fields(self.extra_fields or {}, ARRAY_METADATA_KEYS)
 
     def _resolved(self, codecs: tuple[Codec, ...]) -> CodecChain:
         """The chain of `codecs`, checked against every chunk shape of the grid."""
@@ -135,25 +143,32 @@ class ArrayV3Metadata(ArrayMetadata):
                 if name not in data:
                     raise MetadataValidationError("is required and missing", where=name)
             data_type = _parse_data_type(data["data_type"])
-            optional = {name: data[name] for name in _OPTIONAL if name in data}
-            for name, kind in (
-                ("attributes", dict),
-                ("dimension_names", list),
-                ("storage_transformers", list),
-            ):
-                found = optional.get(name)
-                if name in optional and not isinstance(found, kind) and not (kind is list and found is None):
-                    fail(name, "an object" if kind is dict else "an array", found)
             return cls(
-                shape=sequence(data["shape"], "shape"),
                 data_type=data_type,
                 chunk_grid=_with_lengths_of_empty_dimensions(data["chunk_grid"], data["shape"]),
                 chunk_key_encoding=data["chunk_key_encoding"],
                 fill_value=_parse_fill_value(data["fill_value"], data_type),
                 codecs=sequence(data["codecs"], "codecs"),
-                extra_fields={name: value for name, value in data.items() if name not in ARRAY_METADATA_KEYS},
-                **optional,
+                **_own_members(data),
             )
+
+    @classmethod
+    def from_document(cls, data: Mapping[str, Any], *, where: str | None = ZARR_JSON) -> Self:
+        """:meth:`from_dict` for what a JSON parser made, quicker if an array was stored like this before."""
+        key = known.key_of(data)
+        storage = known.find(key)
+        if storage is None:
+            metadata = cls.from_dict(data, where=where)
+            known.keep(key, metadata)
+            return metadata
+        with document(where):
+            check_node(data, "array")
+            if "shape" not in data:
+                raise MetadataValidationError("is required and missing", where="shape")
+            metadata = object.__new__(cls)
+            vars(metadata).update(_DEFAULTS, **storage, **_own_members(data))
+            metadata._parse_own()
+            return metadata
 
     def to_dict(self) -> dict[str, Any]:
         """The ``zarr.json`` document."""
@@ -254,6 +269,19 @@ def parse_extra_fields(data: Mapping[str, Any], reserved: frozenset[str]) -> dic
                 where=name,
             )
     return dict(data)
+
+
+def _own_members(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The members of a document, as arguments, that say nothing about how chunks are stored."""
+    own = {name: data[name] for name in _OPTIONAL if name in data}
+    for name, found in own.items():
+        kind = _OPTIONAL[name]
+        if not isinstance(found, kind) and not (kind is list and found is None):
+            fail(name, "an object" if kind is dict else "an array", found)
+    own["shape"] = sequence(data["shape"], "shape")
+    unknown = data.keys() - ARRAY_METADATA_KEYS
+    own["extra_fields"] = {name: value for name, value in data.items() if name in unknown}
+    return own
 
 
 def _parse_data_type(data: object) -> ZDType:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from io import FileIO
 
-__all__ = ["create_file", "is_temporary", "open_file", "read_span", "replace_file"]
+__all__ = ["create_file", "is_temporary", "open_file", "read_file", "read_span", "replace_file"]
 
 _WINDOWS = os.name == "nt"
 # O_NONBLOCK: opening a FIFO must not wait for a writer; what was opened is looked at afterwards.
@@ -56,12 +56,31 @@ def open_file(path: str) -> Iterator[FileIO | None]:
     OSError
         If the file is there and cannot be opened.
     """
-    file = _open(path)
-    if file is None:
+    opened = _open(path)
+    if opened is None:
         yield None
         return
-    with file:
+    with open(opened[0], "rb", buffering=0) as file:
         yield file
+
+
+def read_file(path: str) -> bytes | None:
+    """The contents of a regular file, as :func:`open_file` and :func:`read_span` give them; None without one.
+
+    Metadata documents are so small that the objects in between would cost more than reading them.
+    """
+    opened = _open(path)
+    if opened is None:
+        return None
+    fd, size = opened
+    try:
+        data = os.read(fd, size)
+    finally:
+        os.close(fd)
+    if len(data) == size:
+        return data
+    with open_file(path) as file:  # more than one call reads, or no longer what was there a moment ago
+        return None if file is None else read_span(file, 0, os.fstat(file.fileno()).st_size)
 
 
 def read_span(file: FileIO, start: int, stop: int) -> bytes:
@@ -81,7 +100,8 @@ def read_span(file: FileIO, start: int, stop: int) -> bytes:
     return b"".join(parts)
 
 
-def _open(path: str) -> FileIO | None:
+def _open(path: str) -> tuple[int, int] | None:
+    """Descriptor and size of a regular file; None if nothing is there."""
     try:
         fd = os.open(path, _READ_FLAGS)
     except (FileNotFoundError, NotADirectoryError):
@@ -92,8 +112,9 @@ def _open(path: str) -> FileIO | None:
         _require_regular(path, os.stat(path))
         raise
     try:
-        _require_regular(path, os.fstat(fd))
-        return open(fd, "rb", buffering=0)
+        status = os.fstat(fd)
+        _require_regular(path, status)
+        return fd, status.st_size
     except BaseException:
         os.close(fd)
         raise

@@ -93,16 +93,14 @@ class LocalStore(Store):
     # --- reading ---
 
     def get(self, key: str, byte_range: ByteRange | None = None) -> bytes | None:
-        with files.open_file(self._path(key)) as file:
-            if file is None:
-                self._require_directory()
-                return None
-            return files.read_span(file, *resolve_range(byte_range, os.fstat(file.fileno()).st_size))
+        return self._read_parts(key, (byte_range,))[0]
 
     def get_partial_values(
         self, key_ranges: Iterable[tuple[str, ByteRange | None]]
     ) -> Sequence[bytes | None]:
         requests = list(key_ranges)
+        if len({key for key, _ in requests}) == len(requests):
+            return [self._read_parts(key, (byte_range,))[0] for key, byte_range in requests]
         places: dict[str, list[int]] = {}
         for place, (key, _) in enumerate(requests):
             places.setdefault(key, []).append(place)
@@ -114,6 +112,11 @@ class LocalStore(Store):
 
     def _read_parts(self, key: str, byte_ranges: Sequence[ByteRange | None]) -> Sequence[bytes | None]:
         """Parts of one value, through one descriptor: all come from the same version of the file."""
+        if byte_ranges == (None,):
+            value = files.read_file(self._path(key))
+            if value is None:
+                self._require_directory()
+            return (value,)
         with files.open_file(self._path(key)) as file:
             if file is None:
                 self._require_directory()

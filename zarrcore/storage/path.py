@@ -115,7 +115,7 @@ StoreLike = Store | StorePath | str | os.PathLike[str] | MutableMapping[str, Any
 def make_store(
     store_like: StoreLike,
     *,
-    mode: AccessMode | None = None,
+    mode: AccessMode | str | None = None,
     read_only: bool | None = None,
     storage_options: dict[str, Any] | None = None,
 ) -> Store:
@@ -160,7 +160,7 @@ def make_store_path(
     store_like: StoreLike,
     *,
     path: str | None = "",
-    mode: AccessMode | None = None,
+    mode: AccessMode | str | None = None,
     read_only: bool | None = None,
     storage_options: dict[str, Any] | None = None,
 ) -> StorePath:
@@ -193,14 +193,14 @@ def make_store_path(
 
 def _as_store(store_like: StoreLike) -> Store:
     match store_like:
+        case str():
+            return _from_string(store_like)
         case Store():
             return store_like
         case StorePath():
             return store_like.store
         case None:
             return MemoryStore()
-        case str():
-            return _from_string(store_like)
         case os.PathLike():
             return LocalStore(store_like)
         case MutableMapping():
@@ -239,7 +239,7 @@ def _no_store_for(scheme: str, text: str) -> StoreError:
     return StoreError(f"{text!r}: no store is known for the URL scheme {scheme!r} (known: file, memory)")
 
 
-def _for_mode(store: Store, mode: AccessMode | None, read_only: bool | None) -> Store:
+def _for_mode(store: Store, mode: str | None, read_only: bool | None) -> Store:
     if mode == "r" or read_only:
         return store.with_read_only(True) if not store.read_only else store
     if mode is not None and store.read_only:

@@ -288,7 +288,8 @@ def masks(draw: DrawFn, shape: Sequence[int]) -> np.ndarray:
     strategy of numpy.ndarray
     """
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    return rng.random(tuple(shape)) < draw(st.sampled_from((0.5, 0.0, 0.1, 1.0)))
+    mask: np.ndarray = rng.random(tuple(shape)) < draw(st.sampled_from((0.5, 0.0, 0.1, 1.0)))
+    return mask
 
 
 @st.composite

@@ -125,6 +125,7 @@ def sum_of_chunks(array, int threads=0) -> float:
     """
     cdef Handle handle = Handle(array)
     cdef zarrcore.zarrcore_error failure = zarrcore.zarrcore_no_error()
+    cdef zarrcore.zarrcore_error *shared = &failure     # what a prange assigns to is private to each thread
     cdef zarrcore.zarrcore_error *error = NULL
     cdef int64_t[64] grid, shape
     cdef int64_t n_chunks = 1, i
@@ -153,7 +154,7 @@ def sum_of_chunks(array, int threads=0) -> float:
                 failed += error.status != 0
                 if error.status != 0:
                     with gil:
-                        failure = error[0]
+                        shared[0] = error[0]
         free(buffer)
         free(error)
     if failed and failure.status == 0:

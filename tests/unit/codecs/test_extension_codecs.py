@@ -302,7 +302,12 @@ class TestPCodec:
             with pytest.raises(ChunkDecodeError, match=f"expected {count} items, got"):
                 PCodecCodec().decode(data, spec_of(np.zeros(count)))
         array = zarrcore.create_array(
-            store := MemoryStore(), shape=100, chunks=100, dtype="f8", serializer={"name": "pcodec"}, compressors=None
+            store := MemoryStore(),
+            shape=100,
+            chunks=100,
+            dtype="f8",
+            serializer={"name": "pcodec"},
+            compressors=None,
         )
         for bad in (b"", data[:10], data[:-3], b"\xff" * 50):
             store.set("c/0", bad)
@@ -342,7 +347,9 @@ ZFP_MODES: list[tuple[dict[str, Any], float]] = [
 
 
 class TestZfp:
-    @pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", "M8[s]"])
+    @pytest.mark.parametrize(
+        "dtype", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", "M8[s]"]
+    )
     @pytest.mark.parametrize("shape", [(), (7,), (5, 6), (3, 4, 5), (2, 3, 4, 5), (0, 3)], ids=str)
     def test_nothing_is_lost(self, shape: tuple[int, ...], dtype: str) -> None:
         pytest.importorskip("zfpy")
@@ -431,7 +438,10 @@ class TestZfp:
             ({"mode": "fixed_precision", "precision": 0}, "precision: expected an integer 1..64, got 0"),
             ({"mode": "fixed_precision", "precision": 19.5}, "precision"),
             ({"mode": "expert", "minbits": 1, "maxbits": 2, "maxprec": 3}, "minexp: is required"),
-            ({"mode": "expert", "minbits": 3, "maxbits": 2, "maxprec": 3, "minexp": 0}, "minbits: expected at most"),
+            (
+                {"mode": "expert", "minbits": 3, "maxbits": 2, "maxprec": 3, "minexp": 0},
+                "minbits: expected at most",
+            ),
             ({"mode": "reversible", "write_header": True}, "write_header: unknown key"),
         ],
     )

@@ -171,7 +171,7 @@ INVALID = [
     ({"dimension_names": ["x"]}, "dimension_names: expected 2 names"),
     ({"dimension_names": "xy"}, "dimension_names: expected an array"),
     ({"dimension_names": [1, 2]}, r"dimension_names\[0\]: expected a string or null, got 1"),
-    ({"storage_transformers": ["foo"]}, r"storage_transformers\[0\]: .*'foo' is not known"),
+    ({"storage_transformers": ["foo"]}, r"storage_transformers\[0\]: unknown storage transformer 'foo'"),
     ({"storage_transformers": {}}, "storage_transformers: expected an array"),
     ({"foo": 42}, "foo: is not known"),
     ({"foo": {"name": "x"}}, "foo: is not known"),

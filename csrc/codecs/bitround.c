@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Floats rounded to some bits of their mantissa (numcodecs "bitround").  They are seen as the unsigned integers of their
+ * width; as in numcodecs nothing is special about NaN and infinity.
+ */
+#include <string.h>
+
+#include "codecs/numbers.h"
+
+/* The bits of the mantissa, or -1 for a type that is no float's word. */
+static int mantissa_bits(const zc_codec *codec)
+{
+    switch (codec->decoded.kind) {
+    case ZC_NUMBER_U16: return 10;
+    case ZC_NUMBER_U32: return 23;
+    case ZC_NUMBER_U64: return 52;
+    default: return -1;
+    }
+}
+
+/* Ties go to the even neighbour; the carry may go into the exponent. */
+#define STAMP_MAP(BITS)                                                                          \
+    static void round_##BITS(const zc_codec *codec, void *tile, size_t n)                        \
+    {                                                                                            \
+        uint##BITS##_t *const x = tile;                                                          \
+        const int drop = mantissa_bits(codec) - codec->level;                                    \
+        const uint##BITS##_t half = (uint##BITS##_t)((UINT64_C(1) << (drop - 1)) - 1);           \
+        const uint##BITS##_t mask = (uint##BITS##_t)(UINT64_MAX << drop);                        \
+        for (size_t i = 0; i < n; i++) {                                                         \
+            x[i] = (uint##BITS##_t)(x[i] + (x[i] >> drop & 1) + half) & mask;                    \
+        }                                                                                        \
+    }
+
+STAMP_MAP(16)
+STAMP_MAP(32)
+STAMP_MAP(64)
+
+static zc_status bitround_check(const zc_codec *codec, zc_error *err)
+{
+    const int most = mantissa_bits(codec);
+
+    if (most < 0) {
+        return zc_fail(err, ZC_ERR_UNSUPPORTED, "dtype: expected the word of a float of 2, 4 or 8 bytes");
+    }
+    if (codec->level < 0 || codec->level > most) {
+        return zc_fail(err, ZC_ERR_ARGUMENT, "keepbits: expected 0 to %d, got %d", most, codec->level);
+    }
+    return ZC_OK;
+}
+
+static zc_status bitround_encode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
+                                 uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+{
+    const zc_status status = bitround_check(codec, err);
+    zc_number_map map = {codec->decoded, codec->decoded.kind, NULL, codec->decoded};
+
+    if (status != ZC_OK) {
+        return status;
+    }
+    if (codec->level < mantissa_bits(codec)) {
+        map.map = codec->decoded.kind == ZC_NUMBER_U16   ? round_16
+                  : codec->decoded.kind == ZC_NUMBER_U32 ? round_32
+                                                         : round_64;
+    }
+    return zc_numbers_run(codec, &map, ws, src, n, dst, cap, written, err);
+}
+
+/* What was rounded away is lost: the stored floats are the floats. */
+static zc_status bitround_strip(const zc_codec *codec, const uint8_t *src, size_t n, const uint8_t **out,
+                                size_t *out_n, zc_error *err)
+{
+    (void)codec;
+    (void)err;
+    *out = src;
+    *out_n = n;
+    return ZC_OK;
+}
+
+static zc_status bitround_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
+                                 uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+{
+    (void)codec;
+    (void)ws;
+    if (n > cap) {
+        return zc_fail(err, ZC_ERR_SIZE, "decodes to %zu bytes, at most %zu expected", n, cap);
+    }
+    if (n > 0) {
+        memcpy(dst, src, n);
+    }
+    *written = n;
+    return ZC_OK;
+}
+
+static bool bitround_bound(const zc_codec *codec, size_t n, size_t *out)
+{
+    (void)codec;
+    *out = n;
+    return true;
+}
+
+const zc_codec_class zc_codec_bitround = {
+    .name = "bitround",
+    .max_decoded = ZC_SIZE_MAX,
+    .fixed_size = true,
+    .bound = bitround_bound,
+    .encode = bitround_encode,
+    .decode = bitround_decode,
+    .strip = bitround_strip,
+    .check = bitround_check,
+    .defaults = {.decoded = {.kind = ZC_NUMBER_U32}, .encoded = {.kind = ZC_NUMBER_U32}, .level = 23},
+};

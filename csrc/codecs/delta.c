@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Differences of neighbours, perhaps stored as another type (numcodecs "delta").
+ */
+#include "kernels/delta.h"
+
+#include <string.h>
+
+#include "codecs/numbers.h"
+
+static zc_delta_kind delta_kind(zc_number_kind kind)
+{
+    static const zc_delta_kind kinds[ZC_NUMBER_KINDS] = {
+        ZC_DELTA_INT8, ZC_DELTA_INT16, ZC_DELTA_INT32, ZC_DELTA_INT64, ZC_DELTA_INT8, ZC_DELTA_INT16,
+        ZC_DELTA_INT32, ZC_DELTA_INT64, ZC_DELTA_FLOAT32, ZC_DELTA_FLOAT64,
+    };
+
+    return kinds[kind];
+}
+
+/* Nothing but the differences is to be made. */
+static bool plain(const zc_codec *codec)
+{
+    return codec->decoded.kind == codec->encoded.kind && !codec->decoded.swapped && !codec->encoded.swapped;
+}
+
+/* n numbers from src, swapped and cast, to dst. */
+static void convert(void *dst, const zc_number *to, const void *src, const zc_number *from, size_t n)
+{
+    uint64_t native[ZC_TILE], cast[ZC_TILE];
+
+    zc_numbers_swap(native, src, from, n);
+    zc_cast(cast, to->kind, native, from->kind, n);
+    zc_numbers_swap(dst, cast, to, n);
+}
+
+/* A tile of differences; but for the first tile a number lies before src. */
+static void encode_tile(const zc_codec *codec, const uint8_t *src, uint8_t *dst, size_t n, bool first)
+{
+    const zc_number native = {codec->decoded.kind, false};
+    const size_t size = zc_number_size(native.kind);
+    uint64_t numbers[ZC_TILE], made[ZC_TILE];
+    const size_t before = first ? 0 : 1;
+
+    zc_numbers_swap(numbers, src - before * size, &codec->decoded, n + before);
+    zc_delta_encode(made, numbers, n + before, delta_kind(native.kind));
+    convert(dst, &codec->encoded, (const char *)made + before * size, &native, n);
+}
+
+/* Integers are added up modulo 2 ** bits of the data's type; floats, as numpy does it, in a type for both. */
+static zc_number_kind sum_kind(const zc_codec *codec)
+{
+    const zc_number pair[2] = {codec->decoded, codec->encoded};
+    zc_number_kind kind = ZC_NUMBER_F32;
+
+    if (!zc_number_is_float(pair[0]) && !zc_number_is_float(pair[1])) {
+        return pair[0].kind;
+    }
+    for (int i = 0; i < 2; i++) {
+        if (pair[i].kind != ZC_NUMBER_F32 && zc_number_size(pair[i].kind) >= 4) {
+            kind = ZC_NUMBER_F64;
+        }
+    }
+    return kind;
+}
+
+/* `last` is the sum before the tile, and then the last one of it. */
+static void decode_tile(const zc_codec *codec, const zc_number *sum, const uint8_t *src, uint8_t *dst, size_t n,
+                        bool first, uint64_t *last)
+{
+    const size_t size = zc_number_size(sum->kind);
+    uint64_t numbers[ZC_TILE + 1];
+    char *const sums = (char *)numbers + (first ? 0 : size);
+
+    memcpy(numbers, last, size);
+    convert(sums, sum, src, &codec->encoded, n);
+    zc_delta_decode(numbers, numbers, first ? n : n + 1, delta_kind(sum->kind));
+    memcpy(last, sums + (n - 1) * size, size);
+    convert(dst, &codec->decoded, sums, sum, n);
+}
+
+/*
+ * The first number is stored itself, and no difference can make up for what it loses.  Floats may be stored
+ * rounded.
+ */
+static zc_status check_first(const zc_codec *codec, const uint8_t *src, size_t n, zc_error *err)
+{
+    uint64_t stored = 0, back = 0;
+
+    if (n == 0 || zc_number_is_float(codec->decoded) || zc_number_is_float(codec->encoded)) {
+        return ZC_OK;
+    }
+    convert(&stored, &codec->encoded, src, &codec->decoded, 1);
+    convert(&back, &codec->decoded, &stored, &codec->encoded, 1);
+    if (memcmp(&back, src, zc_number_size(codec->decoded.kind)) != 0) {
+        return zc_fail(err, ZC_ERR_ENCODE, "item 0 does not fit into the %zu bytes of astype",
+                       zc_number_size(codec->encoded.kind));
+    }
+    return ZC_OK;
+}
+
+static zc_status delta_encode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
+                              uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+{
+    const size_t in = zc_number_size(codec->decoded.kind), out = zc_number_size(codec->encoded.kind);
+    const size_t step = ZC_TILE - 1;
+    size_t count = 0;
+    zc_status status = zc_numbers_count(&codec->decoded, &codec->encoded, n, cap, &count, err);
+
+    if (status == ZC_OK) {
+        status = check_first(codec, src, count, err);
+    }
+    if (status == ZC_OK && plain(codec)) {
+        zc_delta_encode(dst, src, count, delta_kind(codec->decoded.kind));
+    } else {
+        for (size_t at = 0; at < count && status == ZC_OK; at += step) {
+            encode_tile(codec, src + at * in, dst + at * out, count - at < step ? count - at : step, at == 0);
+            status = zc_codec_poll(ws, err);
+        }
+    }
+    *written = count * out;
+    return status;
+}
+
+static zc_status delta_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
+                              uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+{
+    const size_t in = zc_number_size(codec->encoded.kind), out = zc_number_size(codec->decoded.kind);
+    const zc_number sum = {sum_kind(codec), false};
+    uint64_t last = 0;
+    size_t count = 0;
+    zc_status status = zc_numbers_count(&codec->encoded, &codec->decoded, n, cap, &count, err);
+
+    if (status == ZC_OK && plain(codec)) {
+        zc_delta_decode(dst, src, count, delta_kind(codec->decoded.kind));
+    } else {
+        for (size_t at = 0; at < count && status == ZC_OK; at += ZC_TILE) {
+            decode_tile(codec, &sum, src + at * in, dst + at * out,
+                        count - at < ZC_TILE ? count - at : ZC_TILE, at == 0, &last);
+            status = zc_codec_poll(ws, err);
+        }
+    }
+    *written = count * out;
+    return status;
+}
+
+const zc_codec_class zc_codec_delta = {
+    .name = "delta",
+    .max_decoded = ZC_NUMBERS_MAX_DECODED,
+    .fixed_size = true,
+    .bound = zc_numbers_bound,
+    .encode = delta_encode,
+    .decode = delta_decode,
+};

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Filters: codecs that see numbers in the bytes.  They run over tiles of some hundred numbers, so that all steps of
+ * one (byte order, conversions, arithmetic) find the numbers in the nearest cache.
+ */
+#ifndef ZC_CODECS_NUMBERS_H
+#define ZC_CODECS_NUMBERS_H
+
+#include "base/arith.h"
+#include "codecs/classes.h"
+
+enum { ZC_TILE = 512 };      /* numbers */
+
+/* n numbers of at most 8 bytes from src, in the machine's byte order, to dst, or the other way round. */
+void zc_numbers_swap(void *dst, const void *src, const zc_number *number, size_t n);
+
+/* What a filter does with one number after the other. */
+typedef struct zc_number_map {
+    zc_number in;
+    zc_number_kind work;     /* in -> work -> map -> out */
+    void (*map)(const zc_codec *codec, void *tile, size_t n);      /* NULL: nothing */
+    zc_number out;
+} zc_number_map;
+
+/* Run a map over all of src; ZC_ERR_SIZE if the result needs more than cap bytes. */
+zc_status zc_numbers_run(const zc_codec *codec, const zc_number_map *map, zc_workspace *ws, const uint8_t *src,
+                         size_t n, uint8_t *dst, size_t cap, size_t *written, zc_error *err);
+
+/* How many numbers n bytes are, and whether they will be as many of another type within cap bytes. */
+zc_status zc_numbers_count(const zc_number *in, const zc_number *out, size_t n, size_t cap, size_t *count,
+                           zc_error *err);
+
+/* zc_codec_class.bound of filters that make one encoded number of each decoded one. */
+bool zc_numbers_bound(const zc_codec *codec, size_t n, size_t *out);
+
+/* No encoding is more than this many times as long or as short as what it stands for. */
+#define ZC_NUMBERS_MAX_DECODED (ZC_SIZE_MAX / 8)
+
+static inline bool zc_number_is_float(zc_number number)
+{
+    return number.kind >= ZC_NUMBER_F32;
+}
+
+#endif
