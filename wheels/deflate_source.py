@@ -39,7 +39,7 @@ def sources(root: Path) -> list[Path]:
 
 def build_archive(root: Path, build_dir: Path) -> Path:
     """Compile all and pack it; an archive of the same sources by the same compiler is taken as it is."""
-    import setuptools  # noqa: F401  brings distutils where Python no longer does
+    import setuptools  # noqa: F401, I001  first: it brings distutils where Python no longer does
     from distutils.ccompiler import new_compiler
     from distutils.errors import CCompilerError, DistutilsError
     from distutils.sysconfig import customize_compiler

@@ -43,8 +43,8 @@
     "ValueError\n"                                                                               \
     "    If a position lies outside of the grid, a length is below 1, or codes need more than 63 bits.\n\n" \
     "Notes\n-----\n"                                                                             \
-    "Bits of the dimensions in turn, the first dimension lowest.  A dimension takes part with as many bits\n" \
-    "as its last position has: the \"compressed\" Morton code.  The GIL is released.\n\n"        \
+    "Bits of the dimensions in turn, the first dimension lowest.  A dimension takes part with as many\n"    \
+    "bits as its last position has: the \"compressed\" Morton code.  The GIL is released.\n\n"        \
     "Examples\n--------\n"                                                                       \
     ">>> morton_encode([[1, 0], [0, 1]], (2, 4))\narray([1, 2])\n"
 

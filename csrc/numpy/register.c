@@ -459,6 +459,7 @@ static int register_morton(PyObject *names, const type_lists *t)
 /* Two loops, for int64 and uint64, with NumPy's usual conversion of arguments. */
 static int register_grid(PyObject *names)
 {
+    /* NumPy keeps pointers to these and never writes; its types say less. */
     static PyUFuncGenericFunction index_loops[] = {zc_loop_chunk_index_i64, zc_loop_chunk_index_u64};
     static PyUFuncGenericFunction count_loops[] = {zc_loop_chunk_count_i64, zc_loop_chunk_count_u64};
     static const char index_types[] = {NPY_INT64, NPY_INT64, NPY_INT64, NPY_INT64,

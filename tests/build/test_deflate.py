@@ -18,7 +18,6 @@ from zarrcore._core import engine
 WHEELS = Path(__file__).resolve().parents[2] / "wheels"
 sys.path.insert(0, str(WHEELS))
 try:
-    import deflate_source
     import fetch_deflate
     import native_libs
 finally:
@@ -177,9 +176,10 @@ def test_fetch_unpacks_and_keeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_fetch_refuses_what_holds_no_libdeflate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(
-        fetch_deflate, "_download", lambda _, directory: make_sdist(directory / "x.tar.gz", ("deflate-0.9/a",))
-    )
+    def download(requirement: str, directory: Path) -> Path:
+        return make_sdist(directory / "deflate-0.9.0.tar.gz", ("deflate-0.9.0/setup.py",))
+
+    monkeypatch.setattr(fetch_deflate, "_download", download)
     assert fetch_deflate.main([str(tmp_path / "deflate")]) == 1
     assert "no libdeflate source tree" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []

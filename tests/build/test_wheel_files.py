@@ -106,7 +106,9 @@ def test_surplus_files_are_found(tmp_path: Path, surplus: str, reason: str) -> N
 
 
 @pytest.mark.usefixtures("no_tools")
-@pytest.mark.parametrize("missing", ["zarrcore/py.typed", "zarrcore/_core/engine.MODULE", "zarrcore/errors.py"])
+@pytest.mark.parametrize(
+    "missing", ["zarrcore/py.typed", "zarrcore/_core/engine.MODULE", "zarrcore/errors.py"]
+)
 def test_missing_files_are_found(tmp_path: Path, missing: str, capsys: pytest.CaptureFixture[str]) -> None:
     wheel = make_wheel(tmp_path, [name for name in listed() if name != missing])
     assert check_wheel.main([str(wheel)]) == 1
