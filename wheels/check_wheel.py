@@ -30,6 +30,7 @@ LICENSES = (
     "fastlz.txt",
     "libdeflate.txt",
     "lz4.txt",
+    "win32-pthread.txt",
     "zlib.txt",
     "zstd.txt",
 )

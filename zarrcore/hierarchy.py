@@ -148,7 +148,7 @@ def create_node(place: StorePath, metadata: Metadata, *, overwrite: bool = False
 
 
 def _refuse_existing(place: StorePath) -> None:
-    found = read_node(place)
+    found = None if place.store._surely_empty(place.path) else read_node(place)
     if found is None:
         return
     if is_array_metadata(found):

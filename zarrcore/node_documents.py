@@ -10,9 +10,6 @@ from zarrcore.metadata import (
     ZATTRS_JSON,
     ZGROUP_JSON,
     ZMETADATA_V2_JSON,
-    ArrayV2Metadata,
-    ArrayV3Metadata,
-    GroupMetadata,
     load_document,
     parse_v2_array,
     parse_v2_group,
@@ -22,7 +19,7 @@ from zarrcore.metadata import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from zarrcore.metadata import ArrayMetadata
+    from zarrcore.metadata import ArrayMetadata, GroupMetadata
 
 __all__ = ["ALL_NAMES", "NAMES", "from_dict", "parse"]
 
@@ -72,6 +69,8 @@ def _parse_v1(values: Mapping[str, Any], prefix: str) -> ArrayMetadata | None:
 
 def from_dict(data: dict[str, Any], *, where: str | None) -> ArrayMetadata | GroupMetadata:
     """Metadata from one JSON object of either format, format 2 attributes included."""
+    from zarrcore.metadata import ArrayV2Metadata, ArrayV3Metadata, GroupMetadata
+
     if data.get("zarr_format") == 2:
         kind: Any = ArrayV2Metadata if "shape" in data else GroupMetadata
     else:

@@ -27,11 +27,25 @@ static bool plain(const zc_codec *codec)
 /* n numbers from src, swapped and cast, to dst. */
 static void convert(void *dst, const zc_number *to, const void *src, const zc_number *from, size_t n)
 {
-    uint64_t native[ZC_TILE], cast[ZC_TILE];
+    uint64_t buffer[ZC_TILE];
 
-    zc_numbers_swap(native, src, from, n);
-    zc_cast(cast, to->kind, native, from->kind, n);
-    zc_numbers_swap(dst, cast, to, n);
+    if (from->kind == to->kind) {
+        const zc_number swap = {to->kind, from->swapped != to->swapped};
+        zc_numbers_swap(dst, src, &swap, n);
+    } else if (to->swapped && from->swapped) {
+        uint64_t native[ZC_TILE];
+        zc_numbers_swap(native, src, from, n);
+        zc_cast(buffer, to->kind, native, from->kind, n);
+        zc_numbers_swap(dst, buffer, to, n);
+    } else if (to->swapped) {
+        zc_cast(buffer, to->kind, src, from->kind, n);
+        zc_numbers_swap(dst, buffer, to, n);
+    } else if (from->swapped) {
+        zc_numbers_swap(buffer, src, from, n);
+        zc_cast(dst, to->kind, buffer, from->kind, n);
+    } else {
+        zc_cast(dst, to->kind, src, from->kind, n);
+    }
 }
 
 /* A tile of differences; but for the first tile a number lies before src. */
@@ -68,15 +82,15 @@ static zc_number_kind sum_kind(const zc_codec *codec)
 static void decode_tile(const zc_codec *codec, const zc_number *sum, const uint8_t *src, uint8_t *dst, size_t n,
                         bool first, uint64_t *last)
 {
-    const size_t size = zc_number_size(sum->kind);
-    uint64_t numbers[ZC_TILE + 1];
-    char *const sums = (char *)numbers + (first ? 0 : size);
+    const size_t size = zc_number_size(sum->kind), before = first ? 0 : 1;
+    uint64_t differences[ZC_TILE], sums[ZC_TILE];
+    const char *const made = (const char *)sums + before * size;
 
-    memcpy(numbers, last, size);
-    convert(sums, sum, src, &codec->encoded, n);
-    zc_delta_decode(numbers, numbers, first ? n : n + 1, delta_kind(sum->kind));
-    memcpy(last, sums + (n - 1) * size, size);
-    convert(dst, &codec->decoded, sums, sum, n);
+    memcpy(differences, last, size);
+    convert((char *)differences + before * size, sum, src, &codec->encoded, n);
+    zc_delta_decode(sums, differences, n + before, delta_kind(sum->kind));
+    memcpy(last, made + (n - 1) * size, size);
+    convert(dst, &codec->decoded, made, sum, n);
 }
 
 /*
@@ -127,6 +141,7 @@ static zc_status delta_decode(const zc_codec *codec, zc_workspace *ws, const uin
 {
     const size_t in = zc_number_size(codec->encoded.kind), out = zc_number_size(codec->decoded.kind);
     const zc_number sum = {sum_kind(codec), false};
+    const size_t step = ZC_TILE - 1;
     uint64_t last = 0;
     size_t count = 0;
     zc_status status = zc_numbers_count(&codec->encoded, &codec->decoded, n, cap, &count, err);
@@ -134,9 +149,9 @@ static zc_status delta_decode(const zc_codec *codec, zc_workspace *ws, const uin
     if (status == ZC_OK && plain(codec)) {
         zc_delta_decode(dst, src, count, delta_kind(codec->decoded.kind));
     } else {
-        for (size_t at = 0; at < count && status == ZC_OK; at += ZC_TILE) {
-            decode_tile(codec, &sum, src + at * in, dst + at * out,
-                        count - at < ZC_TILE ? count - at : ZC_TILE, at == 0, &last);
+        for (size_t at = 0; at < count && status == ZC_OK; at += step) {
+            decode_tile(codec, &sum, src + at * in, dst + at * out, count - at < step ? count - at : step,
+                        at == 0, &last);
             status = zc_codec_poll(ws, err);
         }
     }

@@ -12,42 +12,88 @@
 #include "codecs/numbers.h"
 
 /*
- * To the nearest integer, ties to even, as rint() does: beyond 2 ** 52 (23) every float is an integer, and
- * adding that number pushes the fraction out.  Unlike a call of rint this vectorises everywhere.
+ * To the nearest integer, ties to even, as rint() does: beyond 2 ** 52 (23) every float is an integer, and adding
+ * that number pushes the fraction out.  For machines without an instruction for it, where rint is a call.
  */
-#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD == 0
-#define STAMP_ROUND(NAME, TYPE, FABS, COPYSIGN, RINT, LARGE)                                     \
+#define STAMP_ROUND(NAME, TYPE, FABS, COPYSIGN, LARGE)                                           \
     ZC_INLINE TYPE round_##NAME(TYPE x)                                                          \
     {                                                                                            \
         const TYPE size = FABS(x);                                                               \
         const TYPE rounded = COPYSIGN((size + LARGE) - LARGE, x);                                \
         return size < LARGE ? rounded : x;                                                       \
     }
+
+#if defined(ZC_X86) && FLT_EVAL_METHOD == 0
+STAMP_ROUND(f32, float, fabsf, copysignf, 0x1p23f)
+STAMP_ROUND(f64, double, fabs, copysign, 0x1p52)
+#define ROUND_F32 round_f32
+#define ROUND_F64 round_f64
 #else
-#define STAMP_ROUND(NAME, TYPE, FABS, COPYSIGN, RINT, LARGE)                                     \
-    ZC_INLINE TYPE round_##NAME(TYPE x) { return RINT(x); }
+#define ROUND_F32 rintf
+#define ROUND_F64 rint
 #endif
 
-STAMP_ROUND(f32, float, fabsf, copysignf, rintf, 0x1p23f)
-STAMP_ROUND(f64, double, fabs, copysign, rint, 0x1p52)
+/* Division by a power of two is multiplication by another one: the same bits, many times as fast. */
+static bool divides_exactly(double scale, double *reciprocal)
+{
+    int exponent;
 
-#define STAMP_MAP(NAME, TYPE, WHAT, EXPRESSION)                                                  \
-    static void WHAT##_##NAME(const zc_codec *codec, void *tile, size_t n)                       \
+    *reciprocal = 1 / scale;
+    return frexp(fabs(scale), &exponent) == 0.5 && exponent > -100 && exponent < 100;
+}
+
+/* Each map for the machine that the program was built for, and for AVX2. */
+#define STAMP_LOOP(NAME, TYPE, WHAT, TARGET, EXPRESSION)                                         \
+    TARGET static void WHAT##_##NAME(TYPE *x, size_t n, TYPE offset, TYPE scale)                 \
     {                                                                                            \
-        TYPE *const x = tile;                                                                    \
-        const TYPE offset = (TYPE)codec->offset, scale = (TYPE)codec->scale;                     \
         (void)offset;                                                                            \
         for (size_t i = 0; i < n; i++) {                                                         \
             x[i] = EXPRESSION;                                                                   \
         }                                                                                        \
     }
 
-STAMP_MAP(f32, float, scale, round_f32((x[i] - offset) * scale))
-STAMP_MAP(f64, double, scale, round_f64((x[i] - offset) * scale))
-STAMP_MAP(f32, float, unscale, x[i] / scale + offset)
-STAMP_MAP(f64, double, unscale, x[i] / scale + offset)
-STAMP_MAP(f32, float, quantize, round_f32(scale * x[i]) / scale)
-STAMP_MAP(f64, double, quantize, round_f64(scale * x[i]) / scale)
+#define STAMP_MAP(NAME, TYPE, WHAT, EXPRESSION, EXPRESSION_AVX2)                                 \
+    STAMP_LOOP(NAME, TYPE, WHAT##_base, , EXPRESSION)                                            \
+    STAMP_LOOP(NAME, TYPE, WHAT##_avx2, ZC_TARGET("avx2"), EXPRESSION_AVX2)                      \
+    ZC_INLINE void WHAT##_loop_##NAME(TYPE *x, size_t n, TYPE offset, TYPE scale)                \
+    {                                                                                            \
+        if (zc_cpu_features() & ZC_CPU_AVX2) {                                                   \
+            WHAT##_avx2_##NAME(x, n, offset, scale);                                             \
+        } else {                                                                                 \
+            WHAT##_base_##NAME(x, n, offset, scale);                                             \
+        }                                                                                        \
+    }
+
+#define STAMP_MAPS(NAME, TYPE, ROUND, RINT)                                                      \
+    STAMP_MAP(NAME, TYPE, scale, ROUND((x[i] - offset) * scale), RINT((x[i] - offset) * scale))  \
+    STAMP_MAP(NAME, TYPE, unscale, x[i] / scale + offset, x[i] / scale + offset)                 \
+    STAMP_MAP(NAME, TYPE, times, ROUND(x[i] * scale), RINT(x[i] * scale))                        \
+    STAMP_MAP(NAME, TYPE, over, x[i] / scale, x[i] / scale)                                      \
+    STAMP_MAP(NAME, TYPE, quantize, ROUND(x[i] * scale) * offset, RINT(x[i] * scale) * offset)   \
+                                                                                                 \
+    static void scale_##NAME(const zc_codec *codec, void *tile, size_t n)                        \
+    {                                                                                            \
+        scale_loop_##NAME(tile, n, (TYPE)codec->offset, (TYPE)codec->scale);                     \
+    }                                                                                            \
+                                                                                                 \
+    static void unscale_##NAME(const zc_codec *codec, void *tile, size_t n)                      \
+    {                                                                                            \
+        unscale_loop_##NAME(tile, n, (TYPE)codec->offset, (TYPE)codec->scale);                   \
+    }                                                                                            \
+                                                                                                 \
+    static void quantize_##NAME(const zc_codec *codec, void *tile, size_t n)                     \
+    {                                                                                            \
+        double reciprocal;                                                                       \
+        if (divides_exactly(codec->scale, &reciprocal)) {                                        \
+            quantize_loop_##NAME(tile, n, (TYPE)reciprocal, (TYPE)codec->scale);                 \
+        } else {                                                                                 \
+            times_loop_##NAME(tile, n, 0, (TYPE)codec->scale);                                   \
+            over_loop_##NAME(tile, n, 0, (TYPE)codec->scale);                                    \
+        }                                                                                        \
+    }
+
+STAMP_MAPS(f32, float, ROUND_F32, rintf)
+STAMP_MAPS(f64, double, ROUND_F64, rint)
 
 /* ---- fixedscaleoffset ------------------------------------------------------------------------- */
 

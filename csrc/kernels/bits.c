@@ -43,19 +43,26 @@ ZC_V16 static inline zc_v16 flag_order(bool high_first)
     return zc_v16_load(order);
 }
 
-/* Whole vectors; how many flags these were. */
+/* Sixteen flags, one bit each. */
+ZC_V16 static inline uint64_t pack_sixteen(const uint8_t *src, zc_v16 order)
+{
+    const zc_v16 flags = zc_v16_permute(zc_v16_load(src), order);
+
+    return ~(uint64_t)_mm_movemask_epi8(_mm_cmpeq_epi8(flags, zc_v16_zero())) & 0xffff;
+}
+
+/* Whole words of 64 flags; how many flags these were. */
 ZC_V16 static size_t pack_vectors(uint8_t *dst, const uint8_t *src, size_t n, bool high_first)
 {
     const zc_v16 order = flag_order(high_first);
-    const zc_v16 zero = zc_v16_zero();
     size_t i = 0;
 
-    for (; i + 16 <= n; i += 16) {
-        const zc_v16 flags = zc_v16_permute(zc_v16_load(src + i), order);
-        const int clear = _mm_movemask_epi8(_mm_cmpeq_epi8(flags, zero));
-        const uint16_t set = (uint16_t)~clear;
+    for (; i + 64 <= n; i += 64) {
+        const uint64_t low = pack_sixteen(src + i, order) | pack_sixteen(src + i + 16, order) << 16;
+        const uint64_t high = pack_sixteen(src + i + 32, order) | pack_sixteen(src + i + 48, order) << 16;
+        const uint64_t word = low | high << 32;
 
-        memcpy(dst + i / 8, &set, 2);
+        memcpy(dst + i / 8, &word, sizeof word);
     }
     return i;
 }

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-MODULES = ("engine", "kernels")
+ROOT = Path(__file__).resolve().parents[2]
+MODULES = sorted(path.stem for path in (ROOT / "zarrcore" / "_core").glob("*.pyx"))
 CODEC_SYMBOLS = {
     "blosc": ("blosc_",),
     "zstd": ("ZSTD_",),

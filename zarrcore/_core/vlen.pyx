@@ -4,9 +4,10 @@
 
 cimport numpy as cnp
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.exc cimport PyErr_Clear, PyErr_ExceptionMatches
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_XDECREF
-from cpython.unicode cimport PyUnicode_AsUTF8String, PyUnicode_DecodeUTF8
+from cpython.unicode cimport PyUnicode_AsUTF8String
 from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memcpy
 
@@ -130,14 +131,16 @@ cdef int _read_objects(Reader *reader, size_t count, cnp.ndarray out, bint utf8)
     cdef PyObject **slot = <PyObject **>cnp.PyArray_DATA(out)
     cdef PyObject *item
     for reader.item in range(count):
-        if not _next(reader, utf8):
+        if not _next(reader, False):
             break
         if utf8:
             item = PyUnicode_FromUTF8(reader.text, reader.length, NULL)
         else:
             item = PyBytes_FromMemory(reader.text, reader.length)
         if item == NULL:
-            raise MemoryError
+            reader.trouble = NOT_UTF8 if PyErr_ExceptionMatches(UnicodeDecodeError) else NO_MEMORY
+            PyErr_Clear()
+            break
         Py_XDECREF(slot[reader.item])
         slot[reader.item] = item
     return 0

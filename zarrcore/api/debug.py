@@ -10,11 +10,11 @@ def print_debug_info() -> None:
     import platform
     from importlib.metadata import PackageNotFoundError, version
 
-    from zarrcore._version import __version__
+    from zarrcore.show import show_config
 
     print(f"platform: {platform.platform()}")
     print(f"python: {platform.python_version()}")
-    print(f"zarrcore: {__version__}")
+    show_config()
     for name in ("numpy", "numcodecs", "fsspec", "obstore", "xarray", "dask"):
         try:
             print(f"{name}: {version(name)}")

@@ -13,7 +13,6 @@ from zarrcore.arrays.config import ArrayConfig, parse_array_config
 from zarrcore.arrays.values import as_values, broadcast_values, check_out
 from zarrcore.arrays.views import BlockIndex, OIndex, VIndex
 from zarrcore.errors import ReadOnlyError
-from zarrcore.pipeline import field_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -537,6 +536,8 @@ class Array:
         self._store(selection, values, threads)
 
     def _set_fields(self, selection: Selection, value: Any, fields: Fields, threads: int) -> None:
+        from zarrcore.pipeline import field_lock
+
         dtype = indexing.field_dtype(fields, self.dtype)
         shape = selection.shape + dtype.shape
         values = broadcast_values(as_values(value, dtype.base), shape)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from zarrcore.codecs.base import ArrayArrayCodec, ArrayBytesCodec, ArraySpec, BytesBytesCodec, Codec
-from zarrcore.codecs.blosc import BloscCname, BloscCodec, BloscShuffle
-from zarrcore.codecs.bytes import BytesCodec, Endian
-from zarrcore.codecs.cast_value import CastValue
-from zarrcore.codecs.chain import CodecChain
-from zarrcore.codecs.crc32c import Crc32cCodec
-from zarrcore.codecs.gzip import GzipCodec
-from zarrcore.codecs.packbits import PackBitsCodec
-from zarrcore.codecs.scale_offset import ScaleOffset
-from zarrcore.codecs.sharding import ShardingCodec, ShardingCodecIndexLocation, SubchunkWriteOrder
-from zarrcore.codecs.transpose import TransposeCodec
-from zarrcore.codecs.vlen import VLenBytesCodec, VLenUTF8Codec
-from zarrcore.codecs.zstd import ZstdCodec
+from typing import TYPE_CHECKING
+
+from zarrcore._lazy import attach
+
+if TYPE_CHECKING:
+    from zarrcore.codecs.base import ArrayArrayCodec, ArrayBytesCodec, ArraySpec, BytesBytesCodec, Codec
+    from zarrcore.codecs.blosc import BloscCname, BloscCodec, BloscShuffle
+    from zarrcore.codecs.bytes import BytesCodec, Endian
+    from zarrcore.codecs.cast_value import CastValue
+    from zarrcore.codecs.chain import CodecChain
+    from zarrcore.codecs.crc32c import Crc32cCodec
+    from zarrcore.codecs.gzip import GzipCodec
+    from zarrcore.codecs.packbits import PackBitsCodec
+    from zarrcore.codecs.scale_offset import ScaleOffset
+    from zarrcore.codecs.sharding import ShardingCodec, ShardingCodecIndexLocation, SubchunkWriteOrder
+    from zarrcore.codecs.transpose import TransposeCodec
+    from zarrcore.codecs.vlen import VLenBytesCodec, VLenUTF8Codec
+    from zarrcore.codecs.zstd import ZstdCodec
 
 __all__ = [
     "ArrayArrayCodec",
@@ -41,3 +46,22 @@ __all__ = [
     "VLenUTF8Codec",
     "ZstdCodec",
 ]
+
+__getattr__, __dir__ = attach(
+    __name__,
+    {
+        "base": ("ArrayArrayCodec", "ArrayBytesCodec", "ArraySpec", "BytesBytesCodec", "Codec",),
+        "blosc": ("BloscCname", "BloscCodec", "BloscShuffle",),
+        "bytes": ("BytesCodec", "Endian",),
+        "cast_value": ("CastValue",),
+        "chain": ("CodecChain",),
+        "crc32c": ("Crc32cCodec",),
+        "gzip": ("GzipCodec",),
+        "packbits": ("PackBitsCodec",),
+        "scale_offset": ("ScaleOffset",),
+        "sharding": ("ShardingCodec", "ShardingCodecIndexLocation", "SubchunkWriteOrder",),
+        "transpose": ("TransposeCodec",),
+        "vlen": ("VLenBytesCodec", "VLenUTF8Codec",),
+        "zstd": ("ZstdCodec",),
+    },
+)

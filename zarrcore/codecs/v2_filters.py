@@ -16,7 +16,7 @@ from zarrcore._validate import integer, known_keys
 from zarrcore.codecs.base import ArrayBytesCodec, BytesBytesCodec, Codec
 from zarrcore.codecs.bytes import contiguous_bytes, from_bytes
 from zarrcore.codecs.v2 import V2Config
-from zarrcore.codecs.vlen import from_utf8, join_items, split_items, to_bytes, to_utf8
+from zarrcore.codecs.vlen import decode_binary, decode_strings, encode_binary, encode_strings
 from zarrcore.errors import ChunkDecodeError, MetadataValidationError
 
 if TYPE_CHECKING:
@@ -67,11 +67,11 @@ class VLenUTF8(Filter):
     name: ClassVar[str] = "vlen-utf8"
 
     def encode(self, data: Any, spec: ArraySpec | None = None) -> bytes:
-        return join_items(np.asarray(data).ravel().tolist(), to_utf8, self.name)
+        return encode_strings(np.asarray(data), self.name)
 
     def decode(self, data: Any, spec: ArraySpec | None = None) -> np.ndarray:
-        items = split_items(as_bytes(data), _size(spec, self.name), self.name)
-        return _objects(from_utf8(items, self.name))
+        chunk = _known(spec, self.name)
+        return decode_strings(as_bytes(data), chunk.size, chunk.np_dtype, self.name)
 
 
 @dataclass(frozen=True)
@@ -81,10 +81,10 @@ class VLenBytes(Filter):
     name: ClassVar[str] = "vlen-bytes"
 
     def encode(self, data: Any, spec: ArraySpec | None = None) -> bytes:
-        return join_items(np.asarray(data).ravel().tolist(), to_bytes, self.name)
+        return encode_binary(np.asarray(data), self.name)
 
     def decode(self, data: Any, spec: ArraySpec | None = None) -> np.ndarray:
-        return _objects(split_items(as_bytes(data), _size(spec, self.name), self.name))
+        return decode_binary(as_bytes(data), _known(spec, self.name).size, self.name)
 
 
 @dataclass(frozen=True)
@@ -291,7 +291,7 @@ def item_size_after(filters: tuple[Codec, ...], item_size: int | None) -> int:
 def _chunk(found: Any, spec: ArraySpec) -> np.ndarray:
     """What the filters decoded to as a chunk of `spec`."""
     dtype = spec.np_dtype
-    if isinstance(found, np.ndarray) and found.dtype.hasobject:
+    if isinstance(found, np.ndarray) and (found.dtype.hasobject or found.dtype.kind == "T"):
         if found.size != spec.size:
             raise ChunkDecodeError(f"expected {spec.size} items, got {found.size}", codec="filters")
         return found.reshape(spec.shape).astype(dtype, copy=False)
@@ -318,16 +318,10 @@ def items_of(data: Any, dtype: np.dtype[Any]) -> np.ndarray:
     return np.frombuffer(octets, np.uint8).view(dtype)
 
 
-def _objects(items: list[Any]) -> np.ndarray:
-    flat = np.empty(len(items), object)
-    flat[:] = items
-    return flat
-
-
-def _size(spec: ArraySpec | None, codec: str) -> int:
+def _known(spec: ArraySpec | None, codec: str) -> ArraySpec:
     if spec is None:
         raise TypeError(f"the {codec} filter needs to know the chunk")
-    return spec.size
+    return spec
 
 
 def dtype_name(value: Any, where: str, kinds: str) -> str:

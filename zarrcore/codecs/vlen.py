@@ -6,25 +6,27 @@ A chunk is the number of items, then for each item its length in bytes and its b
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from zarrcore.codecs.base import ArrayBytesCodec
-from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, MetadataValidationError
+from zarrcore.errors import MetadataValidationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
     from typing import Self
 
     from zarrcore.codecs.base import ArraySpec, Buffer
 
-__all__ = ["VLenBytesCodec", "VLenUTF8Codec", "join_items", "split_items", "to_bytes", "to_utf8"]
-
-_LENGTH = struct.Struct("<I")
-_MAX_LENGTH = 2**32 - 1
+__all__ = [
+    "VLenBytesCodec",
+    "VLenUTF8Codec",
+    "decode_binary",
+    "decode_strings",
+    "encode_binary",
+    "encode_strings",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,10 +51,10 @@ class VLenUTF8Codec(_VLenCodec):
     name: ClassVar[str] = "vlen-utf8"
 
     def encode(self, chunk: np.ndarray, spec: ArraySpec) -> bytes:
-        return join_items(chunk.ravel().tolist(), to_utf8, self.name)
+        return encode_strings(chunk, self.name)
 
     def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
-        return _chunk(from_utf8(split_items(data, spec.size, self.name), self.name), spec)
+        return decode_strings(data, spec.size, spec.np_dtype, self.name).reshape(spec.shape)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,66 +64,48 @@ class VLenBytesCodec(_VLenCodec):
     name: ClassVar[str] = "vlen-bytes"
 
     def encode(self, chunk: np.ndarray, spec: ArraySpec) -> bytes:
-        return join_items(chunk.ravel().tolist(), to_bytes, self.name)
+        return encode_binary(chunk, self.name)
 
     def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
-        return _chunk(split_items(data, spec.size, self.name), spec)
+        items = decode_binary(data, spec.size, self.name)
+        return items.reshape(spec.shape).astype(spec.np_dtype, copy=False)
 
 
-def join_items(items: Iterable[Any], to_item: Callable[[Any], bytes], codec: str) -> bytes:
-    """The encoding of `items`, each turned into bytes by `to_item`."""
-    parts = [b""]
-    for index, item in enumerate(items):
-        try:
-            encoded = to_item(item)
-        except (TypeError, UnicodeError) as error:
-            raise ChunkEncodeError(f"item {index}: {error}", codec=codec) from error
-        if len(encoded) > _MAX_LENGTH:
-            raise ChunkEncodeError(f"item {index} has {len(encoded)} bytes, at most 2**32-1 fit", codec=codec)
-        parts += (_LENGTH.pack(len(encoded)), encoded)
-    count = len(parts) // 2
-    if count > _MAX_LENGTH:
-        raise ChunkEncodeError(f"{count} items, at most 2**32-1 fit", codec=codec)
-    parts[0] = _LENGTH.pack(count)
-    return b"".join(parts)
+def encode_strings(items: np.ndarray, codec: str) -> bytes:
+    """The encoding of strings, in C order."""
+    from zarrcore._core import vlen
+
+    return vlen.encode(items, codec, _to_utf8, utf8=True)
 
 
-def split_items(data: Buffer, count: int, codec: str) -> list[bytes]:
-    """The `count` items that `data` holds; every length is checked before it is used."""
-    buffer = bytes(data)
-    size = len(buffer)
-    if size < 4:
-        raise ChunkDecodeError(f"expected the number of items, got {size} bytes", codec=codec)
-    (found,) = _LENGTH.unpack_from(buffer)
-    if found != count:
-        raise ChunkDecodeError(f"expected {count} items, the chunk says {found}", codec=codec)
-    if size < 4 + 4 * count:
-        raise ChunkDecodeError(f"{size} bytes cannot hold {count} items", codec=codec)
-    items: list[bytes] = []
-    position = 4
-    for index in range(count):
-        start = position + 4
-        if start > size:
-            raise ChunkDecodeError(f"the chunk ends before item {index} of {count}", codec=codec)
-        position = start + _LENGTH.unpack_from(buffer, start - 4)[0]
-        if position > size:
-            reason = f"item {index} has {position - start} bytes at {start}, the chunk ends at {size}"
-            raise ChunkDecodeError(reason, codec=codec)
-        items.append(buffer[start:position])
-    if position != size:
-        raise ChunkDecodeError(f"{size - position} bytes follow the last item", codec=codec)
-    return items
+def decode_strings(data: Buffer, count: int, dtype: np.dtype[Any], codec: str) -> np.ndarray:
+    """The `count` strings that `data` holds; anything but UTF-8 is refused.
+
+    Returns
+    -------
+    numpy.ndarray
+        One-dimensional, of `dtype` if that is a ``StringDType``, else of objects.
+    """
+    from zarrcore._core import vlen
+
+    return vlen.decode(data, count, dtype if dtype.kind == "T" else np.dtype(object), codec, utf8=True)
 
 
-def from_utf8(items: Sequence[bytes], codec: str) -> list[str]:
-    """`items` as strings; anything but UTF-8 is refused."""
-    try:
-        return [item.decode() for item in items]
-    except UnicodeDecodeError as error:
-        raise ChunkDecodeError(f"an item is not UTF-8: {error}", codec=codec) from error
+def encode_binary(items: np.ndarray, codec: str) -> bytes:
+    """The encoding of bytes-like items, in C order."""
+    from zarrcore._core import vlen
+
+    return vlen.encode(items, codec, _to_bytes, utf8=False)
 
 
-def to_utf8(item: Any) -> bytes:
+def decode_binary(data: Buffer, count: int, codec: str) -> np.ndarray:
+    """The `count` byte strings that `data` holds, as a one-dimensional array of objects."""
+    from zarrcore._core import vlen
+
+    return vlen.decode(data, count, np.dtype(object), codec, utf8=False)
+
+
+def _to_utf8(item: Any) -> bytes:
     """A string as UTF-8.  None and 0, which stand for items never set in object arrays, are empty."""
     if isinstance(item, str):
         return item.encode()
@@ -130,7 +114,7 @@ def to_utf8(item: Any) -> bytes:
     raise TypeError(f"expected a string, got {type(item).__name__} {item!r}")
 
 
-def to_bytes(item: Any) -> bytes:
+def _to_bytes(item: Any) -> bytes:
     """A bytes-like item as bytes.  None and 0, which stand for items never set, are empty."""
     if isinstance(item, (bytes, bytearray, memoryview)):
         return bytes(item)
@@ -141,9 +125,3 @@ def to_bytes(item: Any) -> bytes:
 
 def _is_zero(item: Any) -> bool:
     return isinstance(item, (int, np.integer)) and item == 0
-
-
-def _chunk(items: Sequence[Any], spec: ArraySpec) -> np.ndarray:
-    flat = np.empty(len(items), object)
-    flat[:] = items
-    return flat.reshape(spec.shape).astype(spec.np_dtype, copy=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -17,11 +18,14 @@ if TYPE_CHECKING:
 __all__ = ["Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64"]
 
 
+_limits = cache(np.iinfo)
+
+
 class IntegerBase(NumericBase, HasItemSize):
     """What all integer data types share."""
 
     def _within_range(self, value: int, data: object) -> Any:
-        limits = np.iinfo(self.to_native_dtype())
+        limits = _limits(self.to_native_dtype())
         if not limits.min <= value <= limits.max:
             raise self._reject_range(data, f"an integer {limits.min}..{limits.max}")
         return limits.dtype.type(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from zarrcore.dtypes.registry import data_type_registry
 from zarrcore.dtypes.strings import VariableLengthUTF8
 from zarrcore.dtypes.structured import Structured, SubArray
 from zarrcore.errors import DataTypeValidationError
+from zarrcore.registry import registrations
 
 if TYPE_CHECKING:
     from zarrcore.dtypes.base import DTypeJSON, EndiannessStr, ZarrFormat
@@ -142,14 +144,16 @@ def _parse(spec: Any, zarr_format: ZarrFormat) -> ZDType[Any, Any]:
         is_v2 = "object_codec_id" in spec
         return data_type_registry.match_json(dict(spec), zarr_format=2 if is_v2 else 3)
     if isinstance(spec, str):
-        return _parse_text(spec, zarr_format)
+        return _parse_text(spec, zarr_format, registrations())
     return data_type_registry.match_dtype(_numpy_dtype(spec))
 
 
-def _parse_text(text: str, zarr_format: ZarrFormat) -> ZDType[Any, Any]:
+@lru_cache(maxsize=256)
+def _parse_text(text: str, zarr_format: ZarrFormat, registrations: int) -> ZDType[Any, Any]:
     """A data type by its Zarr v3 name, or else by what NumPy makes of the text.
 
-    In format 2 NumPy comes first: names that it does not know are taken all the same.
+    In format 2 NumPy comes first: names that it does not know are taken all the same.  The answer is good as
+    long as nothing more is registered.
     """
     try:
         dtype = None if zarr_format == 3 else _numpy_dtype(text)

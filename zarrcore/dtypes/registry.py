@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from zarrcore.dtypes.base import DataTypeTypeError, ZDType, shown
 from zarrcore.dtypes.spelling import canonical_v3, check_dtype_spec_v2, type_string
 from zarrcore.errors import DataTypeValidationError
-from zarrcore.registry import note_registration
+from zarrcore.registry import note_registration, registrations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,6 +100,11 @@ class DataTypeRegistry:
         if dtype.isbuiltin == 2:  # from outside NumPy
             for module in set(self._modules.values()):
                 self._load(module)
+        if dtype.isbuiltin == 1:
+            return _match_builtin(self, dtype, registrations())
+        return self._match_dtype(dtype)
+
+    def _match_dtype(self, dtype: np.dtype[Any]) -> ZDType[Any, Any]:
         matched, refusals = self._matches(dtype)
         if not matched and self._search_entry_points():
             matched, refusals = self._matches(dtype)
@@ -191,6 +197,14 @@ class DataTypeRegistry:
             if point.name not in self.contents:
                 self.contents[point.name] = point.load()
         return bool(found)
+
+
+@lru_cache(maxsize=64)
+def _match_builtin(
+    registry: DataTypeRegistry, dtype: np.dtype[Any], registrations: int
+) -> ZDType[Any, Any]:
+    """The data type of one of NumPy's own numbers; the answer is good as long as nothing more is registered."""
+    return registry._match_dtype(dtype)
 
 
 def _is_raw_bits(name: str) -> bool:

@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from zarrcore.metadata import ConsolidatedMetadata, GroupMetadata, parse_v2_group
-from zarrcore.metadata.group import ZGROUP_JSON, ZMETADATA_V2_JSON
-from zarrcore.metadata.v2 import ZATTRS_JSON
+from zarrcore.metadata.documents import ZATTRS_JSON, ZGROUP_JSON, ZMETADATA_V2_JSON
 from zarrcore.storage.validation import join_path
 
 if TYPE_CHECKING:

@@ -7,8 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from zarrcore.codecs.base import ArraySpec
-from zarrcore.codecs.sharding import ShardingCodec
-from zarrcore.codecs.transpose import TransposeCodec
 from zarrcore.metadata.documents import dump_document
 
 if TYPE_CHECKING:
@@ -17,6 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from zarrcore.codecs.chain import CodecChain
+    from zarrcore.codecs.sharding import ShardingCodec
     from zarrcore.dtypes import ZDType
     from zarrcore.grids import ChunkGrid
     from zarrcore.keys import ChunkKeyEncoding
@@ -120,6 +119,11 @@ class ArrayMetadata:
         """The sharding codec, or None if chunks are not shards."""
         chain = self.chain()
         codec = chain.array_bytes
+        if codec.name != "sharding_indexed":
+            return None
+        from zarrcore.codecs.sharding import ShardingCodec
+        from zarrcore.codecs.transpose import TransposeCodec
+
         transposed_only = all(isinstance(step, TransposeCodec) for step in chain.array_array)
         return codec if isinstance(codec, ShardingCodec) and transposed_only else None
 

@@ -17,8 +17,25 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-__all__ = ["dump_document", "json_value", "load_document", "parse_attributes", "refuse_nan"]
+__all__ = [
+    "ZARRAY_JSON",
+    "ZARR_JSON",
+    "ZATTRS_JSON",
+    "ZGROUP_JSON",
+    "ZMETADATA_V2_JSON",
+    "dump_document",
+    "json_value",
+    "load_document",
+    "parse_attributes",
+    "refuse_nan",
+]
 
+ZARR_JSON = "zarr.json"
+ZARRAY_JSON, ZATTRS_JSON = ".zarray", ".zattrs"
+ZGROUP_JSON, ZMETADATA_V2_JSON = ".zgroup", ".zmetadata"
+
+_LEAVES = (bool, float, type(None))
+_quoted = json.encoder.encode_basestring_ascii
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -70,10 +87,40 @@ def dump_document(document: Mapping[str, Any], *, where: str) -> bytes:
         If a value is NaN or infinite, which JSON cannot say.
     """
     try:
-        refuse_nan(document, where)
-        return json.dumps(document, indent=config.get("json_indent", 2), allow_nan=False).encode()
+        return _text(document, config.get("json_indent", 2)).encode()
     except RecursionError as error:
         raise MetadataValidationError("nested too deeply", key=where) from error
+    except ValueError:
+        refuse_nan(document, where)  # to say where it is
+        raise
+
+
+def _text(document: Mapping[str, Any], indent: int | str | None) -> str:
+    """The same as ``json.dumps``, whose indentation is made by code in Python that takes five times as long."""
+    if indent is not None:
+        try:
+            return _indented(document, "\n", " " * indent if isinstance(indent, int) else indent)
+        except TypeError:
+            pass  # a name that is no string, which json.dumps turns into one or refuses
+    return json.dumps(document, indent=indent, allow_nan=False)
+
+
+def _indented(value: Any, newline: str, indent: str) -> str:
+    """`value` as JSON; `newline` is a line break and the indentation of the line on which it begins."""
+    kind = type(value)
+    if kind is str:
+        return _quoted(value)
+    if kind is int:
+        return int.__repr__(value)
+    inner = newline + indent
+    if kind is dict and value:
+        members = [f"{_quoted(name)}: {_indented(item, inner, indent)}" for name, item in value.items()]
+        return f"{{{inner}{f',{inner}'.join(members)}{newline}}}"
+    if kind is list and value:
+        return f"[{inner}{f',{inner}'.join([_indented(item, inner, indent) for item in value])}{newline}]"
+    if kind in _LEAVES or (kind in (dict, list, tuple) and not value):
+        return json.dumps(value, allow_nan=False)
+    raise TypeError(f"{kind.__name__} is left to json.dumps")
 
 
 def parse_attributes(attributes: object) -> dict[str, Any]:

@@ -7,18 +7,22 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from zarrcore._validate import at, document, fail, integer, mapping
 from zarrcore.metadata.common import dump
-from zarrcore.metadata.consolidated import ConsolidatedMetadata
-from zarrcore.metadata.documents import parse_attributes
-from zarrcore.metadata.v2 import ZATTRS_JSON
-from zarrcore.metadata.v3 import ZARR_JSON, check_node, parse_extra_fields
+from zarrcore.metadata.documents import (
+    ZARR_JSON,
+    ZATTRS_JSON,
+    ZGROUP_JSON,
+    ZMETADATA_V2_JSON,
+    parse_attributes,
+)
+from zarrcore.metadata.v3 import check_node, parse_extra_fields
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Self
 
-__all__ = ["GROUP_METADATA_KEYS", "ZGROUP_JSON", "ZMETADATA_V2_JSON", "GroupMetadata"]
+    from zarrcore.metadata.consolidated import ConsolidatedMetadata
 
-ZGROUP_JSON, ZMETADATA_V2_JSON = ".zgroup", ".zmetadata"
+__all__ = ["GROUP_METADATA_KEYS", "ZGROUP_JSON", "ZMETADATA_V2_JSON", "GroupMetadata"]
 
 GROUP_METADATA_KEYS = frozenset({"zarr_format", "node_type", "attributes", "consolidated_metadata"})
 """The known members of a group document; zarr-python added ``consolidated_metadata``."""
@@ -117,4 +121,6 @@ def _parse_consolidated(
             fail(None, "an object", found)
         if found.get("kind") != "inline" and found.get("must_understand") is False:
             return None  # another form, which need not be understood: the documents themselves are there
+        from zarrcore.metadata.consolidated import ConsolidatedMetadata
+
         return ConsolidatedMetadata.from_dict(found, where=where)

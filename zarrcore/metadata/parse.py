@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from zarrcore.metadata.consolidated import ConsolidatedMetadata
-from zarrcore.metadata.documents import load_document
-from zarrcore.metadata.group import ZGROUP_JSON, ZMETADATA_V2_JSON, GroupMetadata
-from zarrcore.metadata.v2 import ZARRAY_JSON, ZATTRS_JSON, ArrayV2Metadata
-from zarrcore.metadata.v3 import ZARR_JSON, ArrayV3Metadata
+from zarrcore.metadata.documents import (
+    ZARR_JSON,
+    ZARRAY_JSON,
+    ZATTRS_JSON,
+    ZGROUP_JSON,
+    ZMETADATA_V2_JSON,
+    load_document,
+)
+from zarrcore.metadata.group import GroupMetadata
+from zarrcore.metadata.v3 import ArrayV3Metadata
 
 if TYPE_CHECKING:
+    from zarrcore.metadata.v2 import ArrayV2Metadata
     from typing_extensions import Buffer
 
 __all__ = ["parse_v2_array", "parse_v2_group", "parse_v3_node"]
@@ -42,6 +48,8 @@ def parse_v2_array(zarray: Buffer, zattrs: Buffer | None = None, *, prefix: str 
     prefix : str
         Key prefix of the array, for messages: ``"foo/bar/"``.
     """
+    from zarrcore.metadata.v2 import ArrayV2Metadata
+
     document = load_document(zarray, where=prefix + ZARRAY_JSON)
     return ArrayV2Metadata.from_dict(_with_attributes(document, zattrs, prefix), where=prefix + ZARRAY_JSON)
 
@@ -64,6 +72,8 @@ def parse_v2_group(
     )
     if zmetadata is None:
         return group
+    from zarrcore.metadata.consolidated import ConsolidatedMetadata
+
     key = prefix + ZMETADATA_V2_JSON
     consolidated = ConsolidatedMetadata.from_zmetadata(load_document(zmetadata, where=key), where=key)
     return GroupMetadata(group.attributes, 2, consolidated, group.extra_fields)

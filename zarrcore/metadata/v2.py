@@ -17,7 +17,7 @@ from zarrcore.errors import MetadataValidationError
 from zarrcore.grids import RegularGrid
 from zarrcore.keys import V2ChunkKeyEncoding
 from zarrcore.metadata.common import ArrayMetadata, dump
-from zarrcore.metadata.documents import parse_attributes
+from zarrcore.metadata.documents import ZARRAY_JSON, ZATTRS_JSON, parse_attributes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from zarrcore.keys import ChunkKeyEncoding
 
 __all__ = ["OBJECT_CODEC_IDS", "ZARRAY_JSON", "ZATTRS_JSON", "ArrayV2Metadata", "object_codec_id"]
-
-ZARRAY_JSON, ZATTRS_JSON = ".zarray", ".zattrs"
 
 OBJECT_CODEC_IDS = ("vlen-utf8", "vlen-bytes", "vlen-array", "pickle", "json2", "msgpack2")
 """The codecs that give the data type ``"|O"`` its meaning."""

@@ -14,7 +14,7 @@ from zarrcore.grids import ChunkGrid, parse_chunk_grid
 from zarrcore.keys import ChunkKeyEncoding, parse_chunk_key_encoding
 from zarrcore.metadata import known
 from zarrcore.metadata.common import ArrayMetadata, dump
-from zarrcore.metadata.documents import parse_attributes, refuse_nan
+from zarrcore.metadata.documents import ZARR_JSON, parse_attributes, refuse_nan
 from zarrcore.transformers import StorageTransformer, parse_storage_transformers
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from zarrcore.dtypes import ZDType
 
 __all__ = ["ARRAY_METADATA_KEYS", "ZARR_JSON", "ArrayV3Metadata", "parse_extra_fields"]
-
-ZARR_JSON = "zarr.json"
 
 _REQUIRED = ("shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs")
 _OPTIONAL = {"attributes": dict, "dimension_names": list, "storage_transformers": list}

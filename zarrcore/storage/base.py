@@ -317,6 +317,10 @@ class Store(ABC):
         clone._read_only = bool(read_only)
         return clone
 
+    def _surely_empty(self, prefix: str) -> bool:
+        """Whether it costs next to nothing to know that there is no key below a prefix (without a slash)."""
+        return False
+
     def _native_source(self) -> Any | None:
         """A source that the engine reads and writes without Python, or None if there is none."""
         return None

@@ -51,6 +51,8 @@ def open_file(path: str) -> Iterator[FileIO | None]:
 
     Raises
     ------
+    NotADirectoryError
+        If something above it is no directory.
     StoreError
         If something else than a regular file is there: a directory, a FIFO, a device, a dangling link.
     OSError
@@ -104,10 +106,12 @@ def _open(path: str) -> tuple[int, int] | None:
     """Descriptor and size of a regular file; None if nothing is there."""
     try:
         fd = os.open(path, _READ_FLAGS)
-    except (FileNotFoundError, NotADirectoryError):
+    except FileNotFoundError:
         if os.path.islink(path) and not os.path.exists(path):
             raise StoreError(f"{path}: the symbolic link points to nothing") from None
         return None
+    except NotADirectoryError:
+        raise
     except OSError:
         _require_regular(path, os.stat(path))
         raise
@@ -154,12 +158,14 @@ def create_file(path: str, data: bytes | memoryview, *, sync: bool = False) -> b
             _publish_new(temporary, path)
         except FileExistsError:
             return False
+        finally:
+            _remove(temporary)
     return True
 
 
 @contextmanager
 def _temporary_beside(path: str, data: bytes | memoryview, *, sync: bool) -> Iterator[str]:
-    """A temporary file that holds `data`, in the directory of `path`; gone in the end, whatever happens."""
+    """A temporary file that holds `data`, in the directory of `path`, to be renamed; gone after any failure."""
     directory = os.path.dirname(path)
     temporary = os.path.join(directory, f".zc-{os.urandom(8).hex()}.partial")
     try:
@@ -170,14 +176,17 @@ def _temporary_beside(path: str, data: bytes | memoryview, *, sync: bool) -> Ite
         yield temporary
         if sync:
             _sync_directory(directory)
-    except OSError as error:
-        if error.filename == temporary:  # the caller knows the file, not its temporary name
+    except BaseException as error:
+        _remove(temporary)
+        if isinstance(error, OSError) and error.filename == temporary:
+            # The caller knows the file, not its temporary name.
             raise OSError(error.errno, error.strerror, path) from error
         raise
-    finally:
-        # After a rename there is nothing left to remove.
-        with suppress(FileNotFoundError, NotADirectoryError):
-            os.unlink(temporary)
+
+
+def _remove(temporary: str) -> None:
+    with suppress(FileNotFoundError, NotADirectoryError):
+        os.unlink(temporary)
 
 
 def _create(temporary: str, *, sync: bool) -> FileIO:
@@ -191,18 +200,17 @@ def _create(temporary: str, *, sync: bool) -> FileIO:
 
 
 def _make_directories(directory: str, *, sync: bool) -> None:
-    missing = []
-    while not os.path.isdir(directory):
-        missing.append(directory)
-        parent = os.path.dirname(directory)
-        if parent == directory:
-            break
-        directory = parent
-    for path in reversed(missing):
-        with suppress(FileExistsError):  # another thread was faster; if it is a file, opening will say so
-            os.mkdir(path)
-        if sync:
-            _sync_directory(os.path.dirname(path))
+    parent = os.path.dirname(directory)
+    with suppress(FileExistsError):  # another thread was faster; if it is a file, opening will say so
+        try:
+            os.mkdir(directory)
+        except FileNotFoundError:
+            if parent == directory:
+                raise
+            _make_directories(parent, sync=sync)
+            os.mkdir(directory)
+    if sync:
+        _sync_directory(parent)
 
 
 def _write_all(file: FileIO, data: bytes | memoryview) -> None:

@@ -112,17 +112,17 @@ class LocalStore(Store):
 
     def _read_parts(self, key: str, byte_ranges: Sequence[ByteRange | None]) -> Sequence[bytes | None]:
         """Parts of one value, through one descriptor: all come from the same version of the file."""
-        if byte_ranges == (None,):
-            value = files.read_file(self._path(key))
-            if value is None:
-                self._require_directory()
-            return (value,)
-        with files.open_file(self._path(key)) as file:
-            if file is None:
-                self._require_directory()
-                return [None] * len(byte_ranges)
-            size = os.fstat(file.fileno()).st_size
-            return [files.read_span(file, *resolve_range(byte_range, size)) for byte_range in byte_ranges]
+        path = self._path(key)
+        try:
+            parts = _read_parts(path, byte_ranges)
+        except NotADirectoryError:
+            parts = None
+            self._require_directory()
+        if parts is not None:
+            return parts
+        if _WINDOWS:  # which knows no difference between a missing directory and a file in its place
+            self._require_directory()
+        return [None] * len(byte_ranges)
 
     def exists(self, key: str) -> bool:
         status = _status(self._path(key))
@@ -269,6 +269,15 @@ class LocalStore(Store):
                 f"{self._root}: expected a directory, found a file (is it an archive for ZipStore?)"
             )
 
+    def _surely_empty(self, prefix: str) -> bool:
+        if overrides(self, LocalStore):
+            return False
+        try:
+            os.lstat(self._path(prefix) if prefix else self._root)
+        except FileNotFoundError:
+            return True
+        return False
+
     def _native_source(self) -> Any | None:
         if overrides(self, LocalStore):
             return None
@@ -283,6 +292,18 @@ def _configured_fsync() -> bool:
     from zarrcore.config import config
 
     return bool(config.get("store.fsync", False))
+
+
+def _read_parts(path: str, byte_ranges: Sequence[ByteRange | None]) -> Sequence[bytes] | None:
+    """Parts of a file; None if nothing is there."""
+    if byte_ranges == (None,):
+        value = files.read_file(path)
+        return None if value is None else (value,)
+    with files.open_file(path) as file:
+        if file is None:
+            return None
+        size = os.fstat(file.fileno()).st_size
+        return [files.read_span(file, *resolve_range(byte_range, size)) for byte_range in byte_ranges]
 
 
 def _status(path: str) -> os.stat_result | None:

@@ -85,7 +85,9 @@ def test_delta(dtype: str, astype: str | None, order: str, other: str, size: int
     config = {"id": "delta", "dtype": order + dtype, "astype": None if astype is None else other + astype}
     # Of signed integers with unsigned ones of 64 bits numpy makes floating-point numbers, which lose the data.
     assume("u8" not in (dtype, astype) or not {dtype, astype} & {"i1", "i2", "i4", "i8"})
-    items = within(numbers(order + dtype, size, seed), astype)
+    # What is out of range for uint32 numpy casts now this way, now that.
+    assume("u4" not in (dtype, astype) or not {dtype, astype} & {"f4", "f8"})
+    items = numbers(order + dtype, size, seed)
     items[0] = 3  # numcodecs refuses a first item that astype cannot hold
     check(config, items)
 
