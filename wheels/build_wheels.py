@@ -106,7 +106,7 @@ def zig_environment() -> dict[str, str]:
 def release_environment() -> dict[str, str]:
     """How release wheels are compiled here."""
     if sys.platform != "linux":
-        raise StepError("release wheels are made here on Linux only: use cibuildwheel, or --plain for a trial")
+        raise StepError("release wheels are made here on Linux only: use cibuildwheel, or try --plain")
     tree = ROOT / "build" / "deflate"
     run([sys.executable, HERE / "fetch_deflate.py", tree])
     return {**zig_environment(), "ZARRCORE_LIBS": "wheel", "ZARRCORE_DEFLATE": str(tree)}

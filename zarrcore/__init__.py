@@ -93,6 +93,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    **dict.fromkeys(("open", "open_array", "open_group", "create_group", "group"), "zarrcore.api.nodes"),
     "Array": "zarrcore.arrays.array",
     "AsyncArray": "zarrcore.asynchronous",
     "AsyncGroup": "zarrcore.asynchronous",

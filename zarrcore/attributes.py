@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 from typing import TYPE_CHECKING, Any
 
+from zarrcore.hierarchy import CHANGES
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -26,12 +28,14 @@ class Attributes(MutableMapping[str, Any]):
         return self._node.metadata.attributes[key]
 
     def __setitem__(self, key: str, value: Any) -> None:
-        self._node._store_attributes({**self._node.metadata.attributes, key: value})
+        with CHANGES:
+            self._node._store_attributes({**self._node.metadata.attributes, key: value})
 
     def __delitem__(self, key: str) -> None:
-        rest = dict(self._node.metadata.attributes)
-        del rest[key]
-        self._node._store_attributes(rest)
+        with CHANGES:
+            rest = dict(self._node.metadata.attributes)
+            del rest[key]
+            self._node._store_attributes(rest)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._node.metadata.attributes)
@@ -47,7 +51,8 @@ class Attributes(MutableMapping[str, Any]):
 
     def update(self, *args: Any, **kwargs: Any) -> None:
         """Set several attributes at once, with a single write."""
-        self._node._store_attributes({**self._node.metadata.attributes, **dict(*args, **kwargs)})
+        with CHANGES:
+            self._node._store_attributes({**self._node.metadata.attributes, **dict(*args, **kwargs)})
 
     def clear(self) -> None:
         """Remove all attributes."""

@@ -57,7 +57,10 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "array.read_missing_chunks": (lambda v: isinstance(v, bool), "True or False"),
     "array.allow_unsafe_pickle_decode": (lambda v: isinstance(v, bool), "True or False"),
     "async.concurrency": (lambda v: v is None or _is_count(v), "a positive integer or None"),
-    "threading.max_workers": (lambda v: v is None or _is_count(v), "a positive integer or None"),
+    "threading.max_workers": (
+        lambda v: v is None or (_is_count(v) and v <= 1 << 16),
+        "an integer from 1 to 65536 or None",
+    ),
     "store.fsync": (lambda v: isinstance(v, bool), "True or False"),
 }
 

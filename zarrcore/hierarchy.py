@@ -6,6 +6,7 @@ This is where metadata, which knows no stores, and stores, which know no metadat
 
 from __future__ import annotations
 
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from zarrcore import node_documents as documents
@@ -116,9 +117,17 @@ def read_children(place: StorePath, zarr_format: int) -> Iterator[tuple[str, Met
 # --- writing ---
 
 
+CHANGES = RLock()
+"""Held by changes of metadata that depend on what they find, so that no thread undoes another one's."""
+
+
 def write_documents(place: StorePath, metadata: Metadata) -> None:
     """Store the metadata documents of a node, replacing those that are there."""
-    for name, data in metadata.to_documents().items():
+    _store_documents(place, metadata.to_documents())
+
+
+def _store_documents(place: StorePath, documents: dict[str, bytes]) -> None:
+    for name, data in documents.items():
         place.store.set(join_path(place.path, name), data)
 
 
@@ -137,6 +146,7 @@ def create_node(place: StorePath, metadata: Metadata, *, overwrite: bool = False
     """
     store = place.store
     store._check_writable()
+    documents = metadata.to_documents()  # first, so that nothing is removed for metadata that cannot be stored
     missing = missing_parents(place, metadata.zarr_format)
     if overwrite and store.supports_deletes:
         store.erase_prefix(place.path)
@@ -144,7 +154,7 @@ def create_node(place: StorePath, metadata: Metadata, *, overwrite: bool = False
         _refuse_existing(place)
     for parent in missing:
         write_documents(parent, GroupMetadata(attributes={}, zarr_format=metadata.zarr_format))
-    write_documents(place, metadata)
+    _store_documents(place, documents)
 
 
 def _refuse_existing(place: StorePath) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from itertools import islice
-from threading import Lock
+from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,14 +39,14 @@ _BATCH = 64  # chunks asked from the store in one call
 
 # For what is read, patched and written back: one such update at a time per place.
 _CHUNK_LOCKS: tuple[Lock, ...]
-_FIELD_LOCK: Lock
+_FIELD_LOCK: RLock  # type: ignore[valid-type]
 
 
 def _renew() -> None:
     """Make all locks anew: a child of a fork must not wait for a thread that it does not have."""
     global _CHUNK_LOCKS, _FIELD_LOCK
     _CHUNK_LOCKS = tuple(Lock() for _ in range(256))
-    _FIELD_LOCK = Lock()
+    _FIELD_LOCK = RLock()
 
 
 _renew()
@@ -63,8 +63,8 @@ def chunk_lock(key: str) -> Lock:
     return _CHUNK_LOCKS[hash(key) % len(_CHUNK_LOCKS)]
 
 
-def field_lock() -> Lock:
-    """The lock under which single fields of records are written; one for the process."""
+def field_lock() -> Any:
+    """The lock under which records and single fields of them are written; one for the process."""
     return _FIELD_LOCK
 
 

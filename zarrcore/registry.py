@@ -122,7 +122,7 @@ _registrations = 0
 
 
 def registrations() -> int:
-    """How often a class has been registered, in any registry: what names stood for before may have changed."""
+    """How often a class has been registered, in any registry: what names stand for may have changed."""
     return _registrations
 
 

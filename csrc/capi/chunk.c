@@ -20,6 +20,7 @@ static bool whole_part(int ndim, const int64_t *shape, size_t itemsize, void *me
     out->ndim = ndim;
     out->memory = memory;
     out->points = NULL;
+    out->window = NULL;
     for (int d = 0; d < ndim; d++) {
         out->axis[d] = (zc_axis){.count = shape[d], .step = 1, .stride = strides[d]};
     }

@@ -61,6 +61,7 @@ static zc_status make_part(const zc_array *array, const region *r, zc_part *part
     part->ndim = array->ndim;
     part->memory = r->memory;
     part->points = NULL;
+    part->window = NULL;
     for (int d = 0; d < array->ndim && status == ZC_OK; d++) {
         const int64_t length = array->grid[d].length;
         start[d] = r->start != NULL ? r->start[d] : 0;

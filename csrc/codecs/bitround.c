@@ -66,16 +66,6 @@ static zc_status bitround_encode(const zc_codec *codec, zc_workspace *ws, const 
 }
 
 /* What was rounded away is lost: the stored floats are the floats. */
-static zc_status bitround_strip(const zc_codec *codec, const uint8_t *src, size_t n, const uint8_t **out,
-                                size_t *out_n, zc_error *err)
-{
-    (void)codec;
-    (void)err;
-    *out = src;
-    *out_n = n;
-    return ZC_OK;
-}
-
 static zc_status bitround_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
                                  uint8_t *dst, size_t cap, size_t *written, zc_error *err)
 {
@@ -105,7 +95,6 @@ const zc_codec_class zc_codec_bitround = {
     .bound = bitround_bound,
     .encode = bitround_encode,
     .decode = bitround_decode,
-    .strip = bitround_strip,
     .check = bitround_check,
     .defaults = {.decoded = {.kind = ZC_NUMBER_U32}, .encoded = {.kind = ZC_NUMBER_U32}, .level = 23},
 };

@@ -272,7 +272,8 @@ static zc_status read_raw(const chunk_job *job, const zc_value *value, uint64_t 
         return zc_value_read(value, offset, job->part->memory, job->decoded, job->err);
     }
     const bool all = zc_part_covers(job->part, job->stored);
-    if (all && !keeps_rows(job)) {
+    const bool remote = value->store->fetch != NULL;     /* asks for ranges one by one, each a request */
+    if (remote || (all && !keeps_rows(job))) {
         return read_at_once(job, fetch_raw, &source);
     }
     const size_t piece = all ? PIECE : SMALL_PIECE;

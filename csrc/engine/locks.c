@@ -7,26 +7,42 @@
 
 #define N_LOCKS 256
 
-static zc_mutex locks[N_LOCKS];
+#define LOOK_AGAIN_NS INT64_C(50000000)      /* how often a waiting thread asks whether its job was cancelled */
+
+typedef struct key_lock {
+    zc_mutex guard;          /* of the rest; never held for long */
+    zc_cond opened;
+    const void *owner;       /* NULL: open */
+} key_lock;
+
+static key_lock locks[N_LOCKS];
 static zc_mutex starting = ZC_MUTEX_INIT;
 static atomic_bool started;
 
+/* Its address tells threads apart. */
+static _Thread_local char this_thread;
+
 static void open_all(void)
 {
-    zc_mutex_init(&starting);
     for (int i = 0; i < N_LOCKS; i++) {
-        zc_mutex_init(&locks[i]);
+        zc_mutex_init(&locks[i].guard);
+        zc_cond_init(&locks[i].opened);
+        locks[i].owner = NULL;
     }
+}
+
+static void open_all_in_child(void)
+{
+    zc_mutex_init(&starting);
+    open_all();
 }
 
 static void start(void)
 {
     zc_mutex_lock(&starting);
     if (!atomic_load(&started)) {
-        for (int i = 0; i < N_LOCKS; i++) {
-            zc_mutex_init(&locks[i]);
-        }
-        zc_at_fork(open_all);
+        open_all();
+        zc_at_fork(open_all_in_child);
         atomic_store(&started, true);
     }
     zc_mutex_unlock(&starting);
@@ -41,22 +57,44 @@ uint64_t zc_key_hash(uint64_t hash, const char *text)
     return hash ^ UINT64_C(14695981039346656037);
 }
 
-static zc_mutex *lock_of(const zc_store *store, const char *key)
+static key_lock *lock_of(const zc_store *store, const char *key)
 {
     const uint64_t hash = zc_key_hash(store->seed, key);
 
     return &locks[(hash ^ hash >> 32) % N_LOCKS];
 }
 
-void zc_key_lock(const zc_store *store, const char *key)
+zc_status zc_key_lock(const zc_store *store, const char *key, zc_workspace *ws, zc_error *err)
 {
     if (!atomic_load(&started)) {
         start();
     }
-    zc_mutex_lock(lock_of(store, key));
+    key_lock *lock = lock_of(store, key);
+
+    zc_mutex_lock(&lock->guard);
+    while (lock->owner != NULL) {
+        if (lock->owner == &this_thread) {
+            zc_mutex_unlock(&lock->guard);
+            return zc_fail(err, ZC_ERR_UNSUPPORTED, "a chunk is written to while this thread is writing it");
+        }
+        zc_cond_wait_for(&lock->opened, &lock->guard, LOOK_AGAIN_NS);
+        zc_mutex_unlock(&lock->guard);       /* the question may run a signal handler */
+        if (zc_workspace_cancelled(ws)) {
+            return ZC_ERR_CANCELLED;
+        }
+        zc_mutex_lock(&lock->guard);
+    }
+    lock->owner = &this_thread;
+    zc_mutex_unlock(&lock->guard);
+    return ZC_OK;
 }
 
 void zc_key_unlock(const zc_store *store, const char *key)
 {
-    zc_mutex_unlock(lock_of(store, key));
+    key_lock *lock = lock_of(store, key);
+
+    zc_mutex_lock(&lock->guard);
+    lock->owner = NULL;
+    zc_cond_signal(&lock->opened);
+    zc_mutex_unlock(&lock->guard);
 }

@@ -7,14 +7,19 @@
 
 #include <stdint.h>
 
+#include "base/workspace.h"
 #include "engine/store.h"
 
 /* Hash text after what has been hashed already (0 at the start): FNV-1a, 64 bits. */
 uint64_t zc_key_hash(uint64_t hash, const char *text);
 
-/* Different keys may share a lock, so a thread must not hold two.  A child of fork() starts with all of them
- * open. */
-void zc_key_lock(const zc_store *store, const char *key);
+/*
+ * Take the lock of a key, waiting for the thread that has it.  ZC_ERR_CANCELLED when the job is
+ * cancelled meanwhile; ZC_ERR_UNSUPPORTED if this very thread has it, because a signal handler or a store's
+ * callback writes to the array that is being written.  Different keys may share a lock.  A child of fork()
+ * starts with all of them open.
+ */
+zc_status zc_key_lock(const zc_store *store, const char *key, zc_workspace *ws, zc_error *err);
 void zc_key_unlock(const zc_store *store, const char *key);
 
 #endif

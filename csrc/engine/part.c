@@ -9,6 +9,7 @@ static void copy_header(const zc_part *part, zc_part *out)
 {
     out->ndim = part->ndim;
     out->memory = part->memory;
+    out->window = part->window;
     out->points = part->points;
     out->n_points = part->n_points;
     out->point_stride = part->point_stride;
@@ -128,7 +129,7 @@ bool zc_part_is_chunk_image(const zc_part *part, const int64_t *shape, size_t it
 {
     int64_t stride = (int64_t)itemsize;
 
-    if (!zc_part_covers(part, shape)) {
+    if (part->window != NULL || !zc_part_covers(part, shape)) {
         return false;
     }
     for (int d = part->ndim - 1; d >= 0; d--) {
@@ -282,6 +283,7 @@ static zc_status move_region(const zc_part *part, char *chunk, const int64_t *st
     int64_t shape[ZC_MAX_DIMS], memory_stride[ZC_MAX_DIMS], chunk_stride[ZC_MAX_DIMS];
     tables t;
 
+    chunk += zc_part_offset(part);
     for (int d = 0; d < part->ndim; d++) {
         const zc_axis *axis = &part->axis[d];
         const int64_t bytes = stride[d] * (int64_t)item->size;
@@ -296,6 +298,7 @@ static zc_status move_region(const zc_part *part, char *chunk, const int64_t *st
     if (status != ZC_OK) {
         return status;
     }
+    item = zc_part_item(part, item);
     if (!t.pushed) {
         if (way == TO_MEMORY) {
             zc_region_copy(part->ndim, shape, part->memory, memory_stride, chunk, chunk_stride, item);
@@ -319,9 +322,11 @@ static zc_status move_region(const zc_part *part, char *chunk, const int64_t *st
 static void move_points(const zc_part *part, char *chunk, const int64_t *shape, int64_t first, int64_t n,
                         direction way, const zc_item *item)
 {
+    const zc_item *const moved = zc_part_item(part, item);
     int64_t in_chunk[POINTS_AT_ONCE], in_memory[POINTS_AT_ONCE];
     size_t held = 0;
 
+    chunk += zc_part_offset(part);
     for (size_t p = 0; p < part->n_points; p++) {
         const int64_t flat = zc_part_point_flat(part, shape, part->points[p]) - first;
         if (flat >= 0 && flat < n) {
@@ -331,9 +336,9 @@ static void move_points(const zc_part *part, char *chunk, const int64_t *shape, 
         }
         if (held == POINTS_AT_ONCE || p + 1 == part->n_points) {
             if (way == TO_MEMORY) {
-                zc_points_copy(held, part->memory, in_memory, chunk, in_chunk, item);
+                zc_points_copy(held, part->memory, in_memory, chunk, in_chunk, moved);
             } else {
-                zc_points_copy(held, chunk, in_chunk, part->memory, in_memory, item);
+                zc_points_copy(held, chunk, in_chunk, part->memory, in_memory, moved);
             }
             held = 0;
         }
@@ -456,20 +461,22 @@ static bool is_indexed(const zc_part *part)
 zc_status zc_part_fill(const zc_part *part, size_t itemsize, const void *fill, zc_workspace *ws,
                        zc_error *err)
 {
-    const zc_item item = {.size = itemsize};
+    const zc_item item = {.size = part->window != NULL ? part->window->item.size : itemsize};
     int64_t shape[ZC_MAX_DIMS], stride[ZC_MAX_DIMS];
 
+    fill = (const char *)fill + zc_part_offset(part);
     for (int d = 0; d < part->ndim; d++) {
         stride[d] = 0;
     }
     if (part->points != NULL) {
         for (size_t p = 0; p < part->n_points; p++) {
-            memcpy(part->memory + part->points[p] * part->point_stride, fill, itemsize);
+            memcpy(part->memory + part->points[p] * part->point_stride, fill, item.size);
         }
         return ZC_OK;
     }
     if (is_indexed(part)) {
         zc_part from_one = *part;    /* every element comes from the one at `fill` */
+        from_one.window = NULL;
         for (int d = 0; d < part->ndim; d++) {
             if (from_one.axis[d].index == NULL) {
                 from_one.axis[d].start = 0;
@@ -481,7 +488,7 @@ zc_status zc_part_fill(const zc_part *part, size_t itemsize, const void *fill, z
         shape[d] = part->axis[d].count;
         stride[d] = part->axis[d].stride;
     }
-    zc_region_fill(part->ndim, shape, part->memory, stride, itemsize, fill);
+    zc_region_fill(part->ndim, shape, part->memory, stride, item.size, fill);
     return ZC_OK;
 }
 

@@ -32,10 +32,17 @@ typedef struct zc_axis {
     const int64_t *place;    /* NULL exactly where index is NULL */
 } zc_axis;
 
+/* The bytes of every element that the memory holds (one field of a record), and what to swap in them. */
+typedef struct zc_window {
+    size_t offset;           /* in the chunk's elements */
+    zc_item item;
+} zc_window;
+
 typedef struct zc_part {
     int ndim;
     char *memory;            /* the element with k = 0 in every dimension */
     zc_axis axis[ZC_MAX_DIMS];
+    const zc_window *window; /* NULL: whole elements; never set for writing */
 
     /* Single points instead of a region: point p has chunk index start + index[d][points[p]] in dimension
      * d and lies at byte points[p] * point_stride.  points is NULL for regions. */
@@ -56,6 +63,18 @@ bool zc_part_covers(const zc_part *part, const int64_t *shape);
 
 /* Does the memory have the C-contiguous layout of a whole chunk of that shape, every element in its place? */
 bool zc_part_is_chunk_image(const zc_part *part, const int64_t *shape, size_t itemsize);
+
+/* Where in an element of the chunk that begins which the memory holds, and what that is: the element itself, or the
+ * window's bytes. */
+static inline size_t zc_part_offset(const zc_part *part)
+{
+    return part->window != NULL ? part->window->offset : 0;
+}
+
+static inline const zc_item *zc_part_item(const zc_part *part, const zc_item *element)
+{
+    return part->window != NULL ? &part->window->item : element;
+}
 
 /* How many elements. */
 size_t zc_part_count(const zc_part *part);

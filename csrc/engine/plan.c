@@ -127,6 +127,7 @@ bool zc_plan_part(const zc_plan *plan, size_t item, const int64_t *chunk, int64_
     }
     out->ndim = part->ndim;
     out->memory = part->memory;
+    out->window = part->window;
     out->point_stride = part->point_stride;
     out->points = plan->groups.order + plan->groups.begin[item];
     out->n_points = plan->groups.begin[item + 1] - plan->groups.begin[item];

@@ -50,6 +50,36 @@ static zc_status open_and_read(const read_job *job, const int64_t *chunk, const 
     return status;
 }
 
+#define FILL_AT_ONCE ((size_t)32 << 20)
+
+/* Set the memory of a chunk that is absent to the fill value, in pieces between which an interrupt is noticed. */
+static zc_status fill_part(const zc_array *array, const zc_part *part, zc_workspace *ws, zc_error *err)
+{
+    const size_t itemsize = array->chain->item.size;
+    zc_part piece = *part;
+    int axis = 0;
+
+    while (axis < part->ndim && part->axis[axis].count == 1) {
+        axis++;
+    }
+    if (part->points != NULL || axis == part->ndim || part->axis[axis].index != NULL) {
+        return zc_part_fill(part, itemsize, array->fill, ws, err);
+    }
+    const int64_t count = part->axis[axis].count;
+    const int64_t row = (int64_t)(zc_part_count(part) / (size_t)count * itemsize);
+    const int64_t rows = row < (int64_t)FILL_AT_ONCE ? (int64_t)FILL_AT_ONCE / row : 1;
+    zc_status status = ZC_OK;
+    for (int64_t k = 0; k < count && status == ZC_OK; k += rows) {
+        piece.axis[axis].count = rows < count - k ? rows : count - k;
+        piece.memory = part->memory + k * part->axis[axis].stride;
+        status = zc_part_fill(&piece, itemsize, array->fill, ws, err);
+        if (zc_workspace_cancelled(ws)) {
+            return ZC_ERR_CANCELLED;
+        }
+    }
+    return status;
+}
+
 static zc_status read_item(void *arg, size_t item, zc_workspace *ws, zc_error *err)
 {
     const read_job *job = arg;
@@ -73,7 +103,7 @@ static zc_status read_item(void *arg, size_t item, zc_workspace *ws, zc_error *e
     }
     if (status == ZC_ERR_MISSING) {  /* absent, and only that, means the fill value */
         zc_error_clear(err);
-        status = zc_part_fill(&part, array->chain->item.size, array->fill, ws, err);
+        status = fill_part(array, &part, ws, err);
     }
     return status;
 }

@@ -170,19 +170,22 @@ static zc_status blame(const run *r, size_t number, zc_status status)
     return status;
 }
 
+/* A value that vanished behind its index is a fault, not an absent chunk. */
+static zc_status gone(zc_status status, zc_error *err)
+{
+    return status == ZC_ERR_MISSING ? zc_fail(err, ZC_ERR_CORRUPT, "the shard is gone") : status;
+}
+
 /* Decode the part of an inner chunk that begins at value[offset]. */
 static zc_status read_inner(run *r, size_t number, const zc_part *part, const zc_value *value,
                             uint64_t offset)
 {
     const shard *s = r->s;
     const uint64_t nbytes = s->extents[number].nbytes;
-    zc_status status = zc_chunk_read(s->scope, s->chain->inner, s->chain->inner_shape, part, value, offset,
-                                     nbytes, r->ws, r->err);
+    const zc_status status = zc_chunk_read(s->scope, s->chain->inner, s->chain->inner_shape, part, value, offset,
+                                           nbytes, r->ws, r->err);
 
-    if (status == ZC_ERR_MISSING) {  /* the value vanished behind its index */
-        status = zc_fail(r->err, ZC_ERR_CORRUPT, "the shard is gone");
-    }
-    return blame(r, number, status);
+    return blame(r, number, gone(status, r->err));
 }
 
 /* Can the inner chunks j .. j + n be decoded side by side and placed together?  All of them must be
@@ -219,6 +222,7 @@ static void place_slab(const shard *s, const zc_part *part, const uint8_t *slab,
     int64_t shape[ZC_MAX_DIMS + 1], to[ZC_MAX_DIMS + 1], from[ZC_MAX_DIMS + 1];
     int64_t stride = itemsize;
 
+    slab += zc_part_offset(part);
     for (int d = last; d >= 0; d--) {
         const int at = d == last ? s->ndim : d;     /* the chunk number goes before the last dimension */
         shape[at] = part->axis[d].count;
@@ -230,7 +234,8 @@ static void place_slab(const shard *s, const zc_part *part, const uint8_t *slab,
     shape[last] = n;
     to[last] = part->axis[last].stride * s->chain->inner_shape[last];
     from[last] = (int64_t)s->inner_size;
-    zc_region_copy(s->ndim + 1, shape, part->memory, to, slab, from, &s->chain->inner->item);
+    zc_region_copy(s->ndim + 1, shape, part->memory, to, slab, from,
+                   zc_part_item(part, &s->chain->inner->item));
 }
 
 static zc_status read_slab(run *r, int64_t j, int64_t n, const zc_part *part)
@@ -307,7 +312,7 @@ static zc_status check_plausible(run *r, size_t number)
     const shard *s = r->s;
     const uint64_t nbytes = s->extents[number].nbytes;
 
-    if (s->chain->inner->sharded || nbytes <= zc_chain_plausible_size(s->chain->inner, s->inner_size)) {
+    if (nbytes <= zc_chain_plausible_size(s->chain->inner, s->inner_size)) {
         return ZC_OK;
     }
     return blame(r, number, zc_fail(r->err, ZC_ERR_SIZE,
@@ -368,6 +373,9 @@ static zc_status fetch(run *r, int *pushed)
         }
         const int64_t n = neighbours(r, j, &range);
         status = zc_value_read(s->value, s->offset + range.offset, at, (size_t)range.nbytes, r->err);
+        if (status != ZC_OK) {
+            return blame(r, run_at(r, j), gone(status, r->err));
+        }
         for (int64_t i = j; i < j + n; i++) {
             r->bytes[i] = at + (s->extents[run_at(r, i)].offset - range.offset);
         }
@@ -440,6 +448,7 @@ static zc_status read_points_group(const shard *s, size_t item, run *r)
 
     part.ndim = s->ndim;
     part.memory = s->part->memory;
+    part.window = s->part->window;
     part.point_stride = s->part->point_stride;
     part.points = s->groups->order + s->groups->begin[item];
     part.n_points = s->groups->begin[item + 1] - s->groups->begin[item];
@@ -496,7 +505,8 @@ static zc_status plan_runs(shard *s, const zc_grid_axis *axes, zc_point_groups *
     }
     const size_t fitting = SLAB / s->inner_size;
     const int64_t length = s->ndim > 0 ? s->span[s->ndim - 1].n : 1;
-    s->run = fitting < 1 ? 1 : fitting > RUN_MAX ? RUN_MAX : (int64_t)fitting;
+    /* An inner shard is read by its own index: how long it is in all says nothing. */
+    s->run = fitting < 1 || s->chain->inner->sharded ? 1 : fitting > RUN_MAX ? RUN_MAX : (int64_t)fitting;
     s->runs_a_row = (size_t)((length + s->run - 1) / s->run);
     status = zc_span_count(s->ndim > 0 ? s->ndim - 1 : 0, s->span, &rows, err);
     if (status == ZC_OK && !zc_mul_size(rows, s->runs_a_row, n_items)) {

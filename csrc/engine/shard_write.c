@@ -82,6 +82,9 @@ static zc_status keep_old(const shard *s, size_t number, uint8_t *dst, size_t ca
         return ZC_OK;
     }
     const zc_extent e = s->old_extents[number];
+    if (e.nbytes == 0) {             /* no codec makes nothing of something; kept, it would turn into fill values */
+        return zc_fail(err, ZC_ERR_CORRUPT, "an inner chunk of 0 bytes");
+    }
     if (e.nbytes > cap) {
         return zc_fail(err, ZC_ERR_SIZE, "%llu bytes are more than an encoding of the inner chunk can have",
                        (unsigned long long)e.nbytes);
@@ -111,6 +114,10 @@ static zc_status make_inner(const shard *s, size_t number, uint8_t *dst, size_t 
                        !zc_extent_empty(s->old_extents[number]);
     if (patch) {
         const zc_extent e = s->old_extents[number];
+        if (e.nbytes > zc_chain_plausible_size(s->chain->inner, s->slot)) {
+            return zc_fail(err, ZC_ERR_SIZE, "%llu bytes are more than an encoding of the inner chunk can have",
+                           (unsigned long long)e.nbytes);
+        }
         status = zc_value_view(s->old, e.offset, (size_t)e.nbytes, ws, &data, &viewed, err);
         old = zc_value_of_memory(data, (size_t)e.nbytes);
     }

@@ -64,9 +64,11 @@ static zc_status overwrite(const write_job *job, const target *t, zc_workspace *
     zc_status status = encode(job, t, NULL, &data, &n, ws, err);
 
     if (status == ZC_OK) {
-        zc_key_lock(store, t->key);
-        status = store_encoded(store, t->key, data, n, err);
-        zc_key_unlock(store, t->key);
+        status = zc_key_lock(store, t->key, ws, err);
+        if (status == ZC_OK) {
+            status = store_encoded(store, t->key, data, n, err);
+            zc_key_unlock(store, t->key);
+        }
         zc_scratch_pop(ws);
     }
     return status;
@@ -80,8 +82,11 @@ static zc_status patch(const write_job *job, const target *t, zc_workspace *ws, 
     uint8_t *data;
     size_t n;
 
-    zc_key_lock(store, t->key);
-    zc_status status = store->open(store, t->key, true, &old, err);
+    zc_status status = zc_key_lock(store, t->key, ws, err);
+    if (status != ZC_OK) {
+        return status;
+    }
+    status = store->open(store, t->key, true, &old, err);
     if (status == ZC_OK) {
         status = encode(job, t, &old, &data, &n, ws, err);
         zc_value_close(&old);

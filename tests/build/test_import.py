@@ -71,3 +71,47 @@ def test_loads_itself_only(added: dict) -> None:
     """Nothing from outside of the standard library but zarrcore (numpy was there before)."""
     foreign = {name.partition(".")[0] for name in added["modules"]} - sys.stdlib_module_names
     assert {name for name in foreign if not name.startswith(("_cython", "cython_runtime"))} == {"zarrcore"}
+
+
+OPEN = textwrap.dedent(
+    """
+    import json, sys
+    import numpy
+    modules = set(sys.modules)
+    import zarrcore
+    assert zarrcore.open_array(sys.argv[1], mode="r")[:].tolist() == [3, 3, 3]
+    print(json.dumps(sorted(set(sys.modules) - modules)))
+    """
+)
+
+# What a plain array, opened and read, has no use for.
+NOT_FOR_OPENING = {
+    "zarrcore.api.copying",
+    "zarrcore.api.creating",
+    "zarrcore.arrays.chunks",
+    "zarrcore.arrays.creation",
+    "zarrcore.arrays.legacy",
+    "zarrcore.codecs.cast_value",
+    "zarrcore.codecs.numcodecs",
+    "zarrcore.codecs.packbits",
+    "zarrcore.codecs.sharding",
+    "zarrcore.codecs.v2",
+    "zarrcore.codecs.v2_filters",
+    "zarrcore.codecs.vlen",
+    "zarrcore.grids.rectilinear",
+    "zarrcore.groups.group",
+    "zarrcore.metadata.consolidated",
+    "zarrcore.metadata.v2",
+    "zarrcore.pipeline",
+    "zarrcore.storage.wrapper",
+}
+
+
+def test_opening_an_array_loads_what_it_needs(tmp_path) -> None:
+    import zarrcore
+
+    zarrcore.create_array(tmp_path / "a", shape=3, chunks=3, dtype="i4")[:] = 3
+    command = [sys.executable, "-c", OPEN, str(tmp_path / "a")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert (LAZY | NOT_FOR_OPENING) & set(json.loads(done.stdout)) == set()

@@ -1,10 +1,17 @@
 # Arrays: selections in, calls of the engine, exceptions out.
 
 cdef cnp.ndarray _int64(object values):
-    values = np.asarray(values)
+    # A copy of its own: the engine reads it after the check, when other threads may write to the caller's array.
+    values = np.array(values)
     if values.dtype.kind not in "iu" and values.size:
         raise TypeError(f"indices must be integers, got {values.dtype}")
     return np.ascontiguousarray(values, dtype=np.int64)
+
+
+cdef tuple _field(cnp.dtype record, str name):
+    """Data type and offset of a field; memory for one that is an array itself is of void items."""
+    dtype, offset = record.fields[name][:2]
+    return np.dtype((np.void, dtype.itemsize)) if dtype.subdtype is not None else dtype, offset
 
 
 cdef class NativeArray:
@@ -153,6 +160,8 @@ cdef class NativeArray:
             else:
                 status = zc_read(&call, &fault, &err)
         if status != ZC_OK:
+            if session.interrupted:
+                raise session.error
             self._raise(status, &fault, &err, session.error, write)
         elif session.error is not None:
             raise session.error
@@ -162,7 +171,7 @@ cdef class NativeArray:
                     bint write) except -1:
         """Turn a failure into the exception that names its place."""
         if cause is not None and not isinstance(cause, Exception):
-            raise cause                       # KeyboardInterrupt and its like
+            raise cause                       # KeyboardInterrupt and its like, in a callback
         place = {"array": self.path or "/"}
         if fault.in_chunk:
             place["chunk"] = tuple(fault.chunk[d] for d in range(self.c.ndim))
@@ -210,13 +219,43 @@ cdef class NativeArray:
             raise ValueError(f"threads: expected 1 or more (0: the default), got {threads}")
         return n
 
-    cdef int _check_memory(self, cnp.ndarray array, str name, Py_ssize_t ndim) except -1:
+    cdef int _check_memory(self, cnp.ndarray array, str name, Py_ssize_t ndim, expected=None) except -1:
         if cnp.PyArray_NDIM(array) != ndim:
             raise ValueError(f"{name}: expected {ndim} dimensions, got {array.ndim}")
         dtype = array.dtype
-        if dtype is not self.dtype and dtype != self.dtype:
-            raise ValueError(f"{name}: expected dtype {self.dtype}, got {dtype}")
+        if expected is None:
+            expected = self.dtype
+        if dtype is not expected and dtype != expected:
+            raise ValueError(f"{name}: expected dtype {expected}, got {dtype}")
         return 0
+
+    cdef object _set_window(self, zc_window *window, size_t offset, size_t size):
+        """Describe some bytes of every element; returns what must stay alive."""
+        cdef const zc_chain *chain = &self.chain.c
+        cdef const zc_swap_field *field
+        cdef size_t begin, end, i
+        cdef uint32_t n = 0
+        cdef bytes kept
+        cdef zc_swap_field *fields
+        while chain.sharded:                  # the innermost chain is the one that swaps
+            chain = chain.inner
+        window.offset = offset
+        window.item.size = size
+        window.item.word = chain.item.word
+        kept = PyBytes_FromStringAndSize(NULL, chain.item.n_fields * sizeof(zc_swap_field))
+        fields = <zc_swap_field *>PyBytes_AS_STRING(kept)
+        for i in range(chain.item.n_fields):
+            field = &chain.item.fields[i]
+            begin = max(<size_t>field.offset, offset)
+            end = min(<size_t>field.offset + field.word * field.count, offset + size)
+            if begin < end:
+                fields[n].offset = <uint32_t>(begin - offset)
+                fields[n].word = field.word
+                fields[n].count = <uint32_t>((end - begin) // field.word)
+                n += 1
+        window.item.fields = fields
+        window.item.n_fields = n
+        return kept
 
     cdef list _set_region(self, zc_part *part, dims, cnp.ndarray array):
         """Describe the selection `dims` of this array and its place in `array`; returns what must stay alive."""
@@ -229,6 +268,7 @@ cdef class NativeArray:
             raise ValueError(f"dims: expected {self.c.ndim} entries, got {len(dims)}")
         part.ndim = self.c.ndim
         part.points = NULL
+        part.window = NULL
         part.memory = <char *>cnp.PyArray_DATA(array)
         for d in range(self.c.ndim):
             entry = dims[d]
@@ -264,7 +304,7 @@ cdef class NativeArray:
             part.axis[d].place = <const int64_t *>cnp.PyArray_DATA(place)
         return kept
 
-    def read(self, dims, cnp.ndarray out not None, threads=0) -> None:
+    def read(self, dims, cnp.ndarray out not None, threads=0, field=None) -> None:
         """Read a region into `out`.
 
         Parameters
@@ -276,6 +316,9 @@ cdef class NativeArray:
             Of this dtype and of the shape that `dims` selects; any strides.
         threads : int
             Most threads to use; 0: the default.
+        field : str, optional
+            The field of each record that is wanted; `out` has its dtype, or is of void items of its size if the
+            field is an array itself.
 
         Raises
         ------
@@ -283,10 +326,15 @@ cdef class NativeArray:
             If a chunk that is present could not be read.
         """
         cdef zc_part part
-        self._check_memory(out, "out", self.c.ndim)
+        cdef zc_window window
+        dtype, offset = (None, 0) if field is None else _field(self.dtype, field)
+        self._check_memory(out, "out", self.c.ndim, dtype)
         if not cnp.PyArray_ISWRITEABLE(out):
             raise ValueError("out: is read-only")
         kept = self._set_region(&part, dims, out)
+        if dtype is not None:
+            swapped = self._set_window(&window, offset, dtype.itemsize)
+            part.window = &window
         if cnp.PyArray_SIZE(out):
             self._run(&part, self._threads(threads), False, False)
 
@@ -313,6 +361,7 @@ cdef class NativeArray:
         if len(coords) != self.c.ndim or self.c.ndim == 0:
             raise ValueError(f"coords: expected {max(self.c.ndim, 1)} arrays, got {len(coords)}")
         part.ndim = self.c.ndim
+        part.window = NULL
         part.memory = <char *>cnp.PyArray_DATA(array)
         part.point_stride = cnp.PyArray_STRIDE(array, 0)
         for d in range(self.c.ndim):
@@ -335,7 +384,7 @@ cdef class NativeArray:
         part.n_points = n
         return kept
 
-    def read_points(self, coords, cnp.ndarray out not None, threads=0) -> None:
+    def read_points(self, coords, cnp.ndarray out not None, threads=0, field=None) -> None:
         """Read single elements.
 
         Parameters
@@ -346,12 +395,19 @@ cdef class NativeArray:
             Of this dtype, shape (n,).
         threads : int
             Most threads to use; 0: the default.
+        field : str, optional
+            As of :meth:`read`.
         """
         cdef zc_part part
-        self._check_memory(out, "out", 1)
+        cdef zc_window window
+        dtype, offset = (None, 0) if field is None else _field(self.dtype, field)
+        self._check_memory(out, "out", 1, dtype)
         if not cnp.PyArray_ISWRITEABLE(out):
             raise ValueError("out: is read-only")
         kept = self._set_points(&part, coords, out)
+        if dtype is not None:
+            swapped = self._set_window(&window, offset, dtype.itemsize)
+            part.window = &window
         if part.n_points:
             self._run(&part, self._threads(threads), False, False)
 
@@ -401,13 +457,13 @@ cdef class NativeArray:
 
         part.ndim = self.c.ndim
         part.points = NULL
+        part.window = NULL
         for i in range(n):
             entry = entries[i]
             if entry is Ellipsis:
                 if ellipsis:
                     return False
                 ellipsis = True
-                scalar[0] = False
                 skipped = self.c.ndim - <int>(n - 1)
                 if skipped < 0:
                     return False

@@ -122,10 +122,15 @@ cdef extern from "engine/part.h" nogil:
         const int64_t *index
         const int64_t *place
 
+    ctypedef struct zc_window:
+        size_t offset
+        zc_item item
+
     ctypedef struct zc_part:
         int ndim
         char *memory
         zc_axis axis[64]
+        const zc_window *window
         const int64_t *points
         size_t n_points
         int64_t point_stride
@@ -184,6 +189,9 @@ cdef extern from "engine/store.h" nogil:
         bint sync
 
     void zc_store_local(zc_local *local, zc_store *out)
+
+cdef extern from "engine/locks.h" nogil:
+    uint64_t zc_key_hash(uint64_t hash, const char *text)
 
 cdef extern from "engine/grid.h" nogil:
     ctypedef struct zc_grid_axis:

@@ -49,10 +49,10 @@ class LocalSource:
     def __init__(self, root: str | PathLike[str], fsync: bool = False) -> None: ...
 
 class MemorySource:
-    def __init__(self, values: dict[str, Any]) -> None: ...
+    def __init__(self, values: dict[str, Any], scope: str = "") -> None: ...
 
 class StoreSource:
-    def __init__(self, store: Any, suffix: Callable[[int], Any]) -> None: ...
+    def __init__(self, store: Any, suffix: Callable[[int], Any], scope: str = "") -> None: ...
 
 class NativeArray:
     source: LocalSource | MemorySource | StoreSource
@@ -77,7 +77,11 @@ class NativeArray:
     def chunk_key(self, chunk: Sequence[int]) -> str: ...
     def get(self, key: Any, threads: int = 0) -> Any: ...
     def read(
-        self, dims: Sequence[Slice | NDArray[np.integer[Any]]], out: NDArray[Any], threads: int = 0
+        self,
+        dims: Sequence[Slice | NDArray[np.integer[Any]]],
+        out: NDArray[Any],
+        threads: int = 0,
+        field: str | None = None,
     ) -> None: ...
     def write(
         self,
@@ -87,7 +91,11 @@ class NativeArray:
         write_empty: bool = False,
     ) -> None: ...
     def read_points(
-        self, coords: Sequence[NDArray[np.integer[Any]]], out: NDArray[Any], threads: int = 0
+        self,
+        coords: Sequence[NDArray[np.integer[Any]]],
+        out: NDArray[Any],
+        threads: int = 0,
+        field: str | None = None,
     ) -> None: ...
     def write_points(
         self,

@@ -20,12 +20,22 @@ cdef class LocalSource:
 
 
 cdef class MemorySource:
-    """A dict of keys and bytes-like values."""
+    """A dict of keys and bytes-like values.
+
+    Parameters
+    ----------
+    values : dict
+        The dict.
+    scope : str
+        As of :class:`StoreSource`.
+    """
 
     cdef dict values
+    cdef uint64_t seed
 
-    def __init__(self, dict values not None):
+    def __init__(self, dict values not None, str scope=""):
         self.values = values
+        self.seed = zc_key_hash(0, scope.encode())
 
 
 cdef class StoreSource:
@@ -38,20 +48,26 @@ cdef class StoreSource:
         byte range ``(start, length)``.
     suffix : callable
         Makes, of a number n, the byte range for the last n bytes.
+    scope : str
+        Tells keys of this store from equal keys of others, where chunks are locked; the same for stores over the
+        same data.
     """
 
     cdef object store
     cdef object suffix
+    cdef uint64_t seed
 
-    def __init__(self, store, suffix):
+    def __init__(self, store, suffix, str scope=""):
         self.store = store
         self.suffix = suffix
+        self.seed = zc_key_hash(0, scope.encode())
 
 
 # What one call needs while it runs: its source, and the exception that a callback left behind.
 cdef class _Session:
     cdef object source
     cdef object error
+    cdef bint interrupted     # the exception is that of a signal handler
 
     cdef zc_status fail(self, object error, zc_error *err):
         if self.error is None:
@@ -67,6 +83,7 @@ cdef int _poll(void *arg) noexcept with gil:
     except BaseException as error:
         if session.error is None:
             session.error = error
+            session.interrupted = True
         return 1
     return 0
 
@@ -74,20 +91,29 @@ cdef int _poll(void *arg) noexcept with gil:
 cdef int _lend(object value, const zc_store *store, zc_value *out) except -1:
     """Make a bytes-like object the content of `out`, which keeps a reference to it."""
     cdef Py_buffer *buffer
+    if type(value) is not bytes:
+        if not (type(value) is memoryview and type(value.obj) is bytes and value.c_contiguous):
+            # Somebody might change it while a decompressor, which checks lengths before it uses them, is at work.
+            value = bytes(memoryview(value))
     out.store = store
     if type(value) is bytes:
         out.data = <const uint8_t *>PyBytes_AS_STRING(value)
         out.size = PyBytes_GET_SIZE(value)
     else:
-        value = memoryview(value)
-        if not value.c_contiguous:
-            value = memoryview(value.tobytes())
         buffer = PyMemoryView_GET_BUFFER(value)
         out.data = <const uint8_t *>buffer.buf if buffer.len else <const uint8_t *>b""
         out.size = buffer.len
     Py_INCREF(value)
     out.token = <void *>value
     return 0
+
+
+cdef int _lend_checked(str key, object value, const zc_store *store, zc_value *out) except -1:
+    """The same, with the key in the message if the store holds something that has no bytes."""
+    try:
+        return _lend(value, store, out)
+    except (TypeError, ValueError, BufferError) as error:
+        raise TypeError(f"key {key!r}: expected a bytes-like value, got {type(value).__name__}") from error
 
 
 cdef void _give_back(zc_value *value) noexcept with gil:
@@ -125,9 +151,10 @@ cdef zc_status _memory_fetch(const zc_store *store, const char *const *keys, siz
     memset(out, 0, n * sizeof(zc_value))
     try:
         for i in range(n):
-            value = values.get((<bytes>keys[i]).decode())
+            key = (<bytes>keys[i]).decode()
+            value = values.get(key)
             if value is not None:
-                _lend(value, store, &out[i])
+                _lend_checked(key, value, store, &out[i])
         return ZC_OK
     except BaseException as error:
         _give_back_all(out, n)
@@ -222,7 +249,7 @@ cdef zc_status _store_fetch(const zc_store *store, const char *const *keys, size
             raise errors.StoreError(f"get_many returned {len(values)} values for {n} keys")
         for i in range(n):
             if values[i] is not None:
-                _lend(values[i], store, &out[i])
+                _lend_checked(names[i], values[i], store, &out[i])
         return ZC_OK
     except BaseException as error:
         _give_back_all(out, n)
@@ -269,14 +296,14 @@ cdef int _open_store(_Session session, zc_local *local, zc_store *out) except -1
     out.close = _give_back
     out.release = _give_back_all
     if type(source) is MemorySource:
-        out.seed = <uint64_t><size_t><void *>(<MemorySource>source).values
+        out.seed = (<MemorySource>source).seed
         out.open = _memory_open
         out.fetch = _memory_fetch
         out.replace = _memory_replace
         out.remove = _memory_remove
         out.values_in_memory = True
         return 0
-    out.seed = <uint64_t><size_t><void *>(<StoreSource?>source).store
+    out.seed = (<StoreSource?>source).seed
     out.open = _store_open
     out.read = _store_read
     out.read_tail = _store_read_tail

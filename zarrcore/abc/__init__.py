@@ -1,1 +1,18 @@
 """Base classes of the extension points, under the names that zarr-python uses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+_MODULES = ("codec", "store")
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'zarrcore.abc' has no attribute {name!r}")
+    from importlib import import_module
+
+    return import_module(f"zarrcore.abc.{name}")

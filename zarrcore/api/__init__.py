@@ -4,5 +4,24 @@
 
 from __future__ import annotations
 
-from zarrcore.api.synchronous import *  # noqa: F403
-from zarrcore.api.synchronous import __all__ as __all__
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from zarrcore.api.synchronous import *  # noqa: F403
+    from zarrcore.api.synchronous import __all__ as __all__
+
+
+def __getattr__(name: str) -> Any:
+    """A name of :mod:`zarrcore.api.synchronous`, which is loaded when the first one is asked for."""
+    from importlib import import_module
+
+    synchronous = import_module("zarrcore.api.synchronous")
+    if name == "synchronous":
+        return synchronous
+    if name != "__all__" and name not in synchronous.__all__:
+        raise AttributeError(f"module 'zarrcore.api' has no attribute {name!r}")
+    return getattr(synchronous, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__getattr__("__all__")})

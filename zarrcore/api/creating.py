@@ -11,6 +11,7 @@ from zarrcore.arrays.creation import (
     default_format,
     from_array_at,
     like_arguments,
+    refuse_own_source,
 )
 from zarrcore.arrays.legacy import array_at, create_at
 from zarrcore.storage import make_store_path
@@ -395,6 +396,8 @@ def save_group(
         _require_array(arr, name)
         parse_dtype(arr.dtype, zarr_format=zarr_format)  # type: ignore[arg-type]  # before anything is removed
     place = make_store_path(store, path=path, mode="w", storage_options=storage_options)
+    for arr in named.values():
+        refuse_own_source(place, arr)
     create_group_at(place, zarr_format, None, overwrite=True)
     for name, arr in named.items():
         save_array(place / name, arr, zarr_format=zarr_format)

@@ -14,7 +14,10 @@ def print_debug_info() -> None:
 
     print(f"platform: {platform.platform()}")
     print(f"python: {platform.python_version()}")
-    show_config()
+    built = show_config(mode="dicts")
+    print(f"zarrcore: {built['version']}")
+    for name, linked in built["libraries"].items():
+        print(f"{name} (linked): {linked or 'not built in'}")
     for name in ("numpy", "numcodecs", "fsspec", "obstore", "xarray", "dask"):
         try:
             print(f"{name}: {version(name)}")

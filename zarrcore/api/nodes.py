@@ -5,19 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from zarrcore import hierarchy
-from zarrcore.arrays.creation import default_format, like_arguments
-from zarrcore.arrays.legacy import create_at
 from zarrcore.arrays.opening import open_array_at
 from zarrcore.errors import ArrayNotFoundError, GroupNotFoundError, ZarrRuntimeWarning
-from zarrcore.groups.group import Group
 from zarrcore.groups.nodes import create_nodes, node_of, open_group_at
-from zarrcore.metadata import GroupMetadata
 from zarrcore.storage import Store, StorePath, make_store_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from zarrcore.arrays.array import Array
+    from zarrcore.groups.group import Group
     from zarrcore.hierarchy import Metadata
 
 __all__ = [
@@ -143,6 +140,8 @@ def _open_array_at(
     drop_unused(kwargs)
     if "shape" not in kwargs:
         raise TypeError(f"no array found in {place.store} at path {place.path!r}, and no shape to create one")
+    from zarrcore.arrays.legacy import create_at
+
     return create_at(place, zarr_format=zarr_format, overwrite=mode == "w", config=config, **kwargs)
 
 
@@ -214,6 +213,8 @@ def open_consolidated(*args: Any, use_consolidated: Any = True, **kwargs: Any) -
 
 def open_like(a: Any, path: str, *, zarr_format: int | None = None, **kwargs: Any) -> Array:
     """Open an array, or create one like `a`; the format of `a` is not taken over."""
+    from zarrcore.arrays.creation import default_format, like_arguments
+
     arguments = {**like_arguments(a, default_format(zarr_format)), **kwargs}
     arguments.pop("zarr_format", None)
     if arguments.get("mode") is None:
@@ -250,6 +251,10 @@ def create_group(
 def create_group_at(
     place: StorePath, zarr_format: int | None, attributes: Mapping[str, Any] | None, *, overwrite: bool
 ) -> Group:
+    from zarrcore.arrays.creation import default_format
+    from zarrcore.groups.group import Group
+    from zarrcore.metadata import GroupMetadata
+
     metadata = GroupMetadata(attributes=dict(attributes or {}), zarr_format=default_format(zarr_format))
     hierarchy.create_node(place, metadata, overwrite=overwrite)
     return Group(metadata, place)

@@ -448,11 +448,14 @@ class Array:
 
     def _get_fields(self, selection: Selection, out: Any, fields: Fields, threads: int) -> Any:
         dtype = indexing.field_dtype(fields, self.dtype)
-        records = np.empty(selection.shape, dtype=self.dtype)
-        self._fill(selection, records, threads)
         if isinstance(fields, str):
-            result = records[fields].copy()
+            result = self._get_field(selection, fields, threads)
+        elif len(fields) == 1:
+            result = np.empty(selection.shape, dtype=dtype)
+            result[fields[0]] = self._get_field(selection, fields[0], threads)
         else:
+            records = np.empty(selection.shape, dtype=self.dtype)
+            self._fill(selection, records, threads)
             result = np.empty(selection.shape, dtype=dtype)
             for name in fields:
                 result[name] = records[name]
@@ -461,18 +464,34 @@ class Array:
             return out
         return result[()] if result.shape == () else result
 
-    def _fill(self, selection: Selection, result: np.ndarray, threads: int) -> None:
-        """Read into `result`, which has the shape that the user sees."""
+    def _get_field(self, selection: Selection, field: str, threads: int) -> np.ndarray:
+        """One field of the selected records; the native engine takes no other bytes out of decoded chunks."""
+        dtype = self.dtype[field]
+        if not hasattr(self._compiled(), "get") or dtype.itemsize == 0:
+            records = np.empty(selection.shape, dtype=self.dtype)
+            self._fill(selection, records, threads)
+            only: np.ndarray = records[field].copy()
+            return only
+        if dtype.subdtype is None:
+            result = np.empty(selection.shape, dtype)
+            self._fill(selection, result, threads, field=field)
+            return result
+        raw = np.empty(selection.shape, (np.void, dtype.itemsize))
+        self._fill(selection, raw, threads, field=field)
+        return raw.reshape(-1).view(dtype.base).reshape(selection.shape + dtype.shape)
+
+    def _fill(self, selection: Selection, result: np.ndarray, threads: int, **options: str) -> None:
+        """Read into `result`, which has the shape that the user sees; `options` go to the engine."""
         engine = self._compiled()
         if result.size == 0:
             return
         if not selection.points:
-            engine.read(selection.dims, result.reshape(selection.block), threads)
+            engine.read(selection.dims, result.reshape(selection.block), threads, **options)
         elif result.flags.c_contiguous:
-            engine.read_points(selection.dims, result.reshape(-1), threads)
+            engine.read_points(selection.dims, result.reshape(-1), threads, **options)
         else:
             flat = np.empty(selection.block, dtype=result.dtype)
-            engine.read_points(selection.dims, flat, threads)
+            engine.read_points(selection.dims, flat, threads, **options)
             result[...] = flat.reshape(selection.shape)
 
     # --- writing ---
@@ -533,7 +552,13 @@ class Array:
             return
         self._compiled()
         values = broadcast_values(as_values(value, self._dtype, ndim=len(selection.shape)), selection.shape)
-        self._store(selection, values, threads)
+        if values.dtype.names is None:
+            self._store(selection, values, threads)
+            return
+        from zarrcore.pipeline import field_lock
+
+        with field_lock():  # or a thread that patches one field would write the others back as they were
+            self._store(selection, values, threads)
 
     def _set_fields(self, selection: Selection, value: Any, fields: Fields, threads: int) -> None:
         from zarrcore.pipeline import field_lock

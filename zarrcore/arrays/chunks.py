@@ -12,6 +12,7 @@ import numpy as np
 from zarrcore.arrays import layout
 from zarrcore.arrays.engine import chunk_store, key_prefix
 from zarrcore.arrays.values import as_values
+from zarrcore.hierarchy import CHANGES
 from zarrcore.projection import Axis, axes_of
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ def resize(array: Array, new_shape: Any, *, cut: bool = True) -> None:
         )
     array._check_writable()
     metadata = array.metadata.update_shape(shape)
+    metadata.to_documents()  # nothing may be cut off if the new metadata could not be stored
     if cut and any(new < was for new, was in zip(shape, old, strict=True)):
         _cut(array, shape)
     array._save(metadata)
@@ -162,10 +164,12 @@ def append(array: Array, data: Any, axis: int = 0) -> tuple[int, ...]:
         raise ValueError(
             f"append: data of shape {values.shape} does not fit shape {array.shape} along axis {axis}"
         )
-    start = array.shape[axis]
-    shape = tuple(n + values.shape[axis] if k == axis else n for k, n in enumerate(array.shape))
-    resize(array, shape)
-    array[tuple(slice(start, None) if k == axis else slice(None) for k in range(ndim))] = values
+    with CHANGES:
+        start = array.shape[axis]
+        stop = start + values.shape[axis]
+        shape = tuple(stop if k == axis else n for k, n in enumerate(array.shape))
+        resize(array, shape)
+    array[tuple(slice(start, stop) if k == axis else slice(None) for k in range(ndim))] = values
     return shape
 
 

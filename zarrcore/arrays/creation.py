@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +14,10 @@ from zarrcore.arrays.chunking import resolve_layout
 from zarrcore.arrays.chunks import copy_values, parse_shape
 from zarrcore.arrays.config import ArrayConfig, parse_array_config
 from zarrcore.arrays.layout import codecs_of, grid_edges, inner_chunks
+from zarrcore.codecs.chain import parse_codec
 from zarrcore.config import config as settings
 from zarrcore.dtypes import dtype_from_v2, parse_dtype
+from zarrcore.registry import registrations
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -150,10 +153,16 @@ def codecs_v3(zdtype: ZDType, filters: Any, serializer: Any, compressors: Any) -
     """All codecs of a format 3 array from the three groups that users give."""
     arrays = [] if is_auto(filters) else _codec_list(filters)
     if is_auto(compressors):
-        compressed: list[Any] = [{"name": "zstd", "configuration": {"level": 0, "checksum": False}}]
+        compressed: list[Any] = [_default_compressor(registrations())]
     else:
         compressed = _codec_list(compressors)
     return [*arrays, _serializer(zdtype) if is_auto(serializer) else serializer, *compressed]
+
+
+@lru_cache(maxsize=1)
+def _default_compressor(registrations: int) -> Any:
+    """The codec of arrays that name none; the answer is good as long as nothing more is registered."""
+    return parse_codec({"name": "zstd", "configuration": {"level": 0, "checksum": False}})
 
 
 def _serializer(zdtype: ZDType) -> Any:
@@ -294,6 +303,8 @@ def create_array_at(
             attributes=attributes,
             dimension_names=dimension_names,
         )
+    if overwrite:
+        refuse_own_source(place, data)
     array = store_array(place, metadata, overwrite=overwrite, config=config)
     if data is not None and write_data:
         _write_all(array, data)
@@ -434,6 +445,8 @@ def from_array_at(
     config: Any = None,
 ) -> Array:
     """Create an array from another; the parameters are those of :func:`zarrcore.from_array`."""
+    if overwrite:
+        refuse_own_source(place, data)
     if not isinstance(data, Array):
         data = np.asarray(data) if not (hasattr(data, "shape") and hasattr(data, "dtype")) else data
         zarr_format = default_format(zarr_format)
@@ -469,6 +482,25 @@ def from_array_at(
     if write_data:
         copy_values(data, array)
     return array
+
+
+def refuse_own_source(place: StorePath, data: Any) -> None:
+    """Refuse to remove what is at a place while values are still to be read from there.
+
+    Raises
+    ------
+    ValueError
+        If `data` is an array at the place, below it, or above it.
+    """
+    if not isinstance(data, Array):
+        return
+    # As text, so that stores with different roots in one directory tree are compared too.
+    source, target = f"{data.store_path}/", f"{place}/"
+    if source.startswith(target) or target.startswith(source):
+        raise ValueError(
+            f"cannot overwrite {place} with values of {data.store_path}, which would be removed first: "
+            "write to another path, or read the values before (data=array[...])"
+        )
 
 
 def _portable(array: Array) -> Any:

@@ -61,7 +61,9 @@ def _native_engine(metadata: ArrayMetadata, store_path: StorePath, *, missing_is
     if chain is None:
         return None
     store = chunk_store(metadata, store_path)
-    source = store._native_source() or engine.StoreSource(store, SuffixByteRequest)
+    source = store._native_source() or engine.StoreSource(
+        store, SuffixByteRequest, store._lock_scope()
+    )
     return engine.NativeArray(
         source,
         key_prefix(store_path.path),

@@ -39,13 +39,20 @@ def as_values(value: Any, dtype: np.dtype, *, ndim: int = 0) -> np.ndarray:
 
         if is_extension(dtype):
             return cast_values(value, dtype)
+    if dtype.names is not None:
+        return _records(value, dtype)
     if dtype.kind in "VSUT" or (dtype.kind in "mM" and not hasattr(value, "dtype")):
         return _parsed(value, dtype)
     array = _widened(np.asarray(value))
     if array.dtype == dtype:
         return array
     if array.dtype.kind == "O":
-        return _parsed(value, dtype)
+        return _unboxed(array, dtype)
+    if array.dtype.kind == "f" and dtype.kind in "iu" and not hasattr(value, "dtype"):
+        # Python integers around 2**63, of which numpy makes floats when it is not told otherwise.
+        boxed = np.asarray(value, dtype=object)
+        if all(isinstance(item, int) for item in boxed.flat):
+            return np.asarray(value, dtype=dtype)
     if array.dtype.kind in "iu" and dtype.kind in "iu":
         _check_integers(array, dtype)
         return array.astype(dtype)
@@ -95,9 +102,39 @@ def _parsed(value: Any, dtype: np.dtype) -> np.ndarray:
     """Values that only numpy's own constructor understands: dates as text, tuples as records, strings."""
     if dtype.kind in "SUT":
         _require_text(value, dtype)
-    if dtype.names is not None and isinstance(value, np.ndarray) and value.dtype.names is None:
-        return value.astype(dtype)
     return np.asarray(value, dtype=dtype)
+
+
+def _unboxed(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Python objects as numbers, under the rules for the numbers that they are."""
+    plain = np.asarray(array.tolist())
+    if plain.dtype.kind == "O":  # integers beyond 64 bits, or nothing that is a number
+        return np.asarray(array.tolist(), dtype=dtype)
+    return as_values(plain, dtype)
+
+
+def _records(value: Any, dtype: np.dtype) -> np.ndarray:
+    """Values of a structured data type, field by field, so that each follows the rules of its type."""
+    given = value if isinstance(value, (np.ndarray, np.generic)) else np.asarray(value, dtype=_boxed(dtype))
+    names = given.dtype.names
+    if names is None and given.dtype.kind in "OV":
+        given = np.asarray(given.tolist(), dtype=_boxed(dtype))
+        names = given.dtype.names
+    if names is not None and set(names) != set(dtype.names or ()):
+        raise TypeError(f"cannot store records with the fields {names} as records with the fields {dtype.names}")
+    records = np.empty(given.shape, dtype=dtype)
+    for name in dtype.names or ():
+        records[name] = as_values(given if names is None else given[name], dtype[name].base)
+    return records
+
+
+def _boxed(dtype: np.dtype) -> np.dtype:
+    """The same data type with Python objects for its numbers, which takes any number as it is."""
+    if dtype.subdtype is not None:
+        return np.dtype((_boxed(dtype.base), dtype.shape))
+    if dtype.names is not None:
+        return np.dtype([(name, _boxed(dtype[name])) for name in dtype.names])
+    return np.dtype(object) if dtype.kind in "biufc" else dtype
 
 
 def _require_text(value: Any, dtype: np.dtype) -> None:

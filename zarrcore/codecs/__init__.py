@@ -50,18 +50,18 @@ __all__ = [
 __getattr__, __dir__ = attach(
     __name__,
     {
-        "base": ("ArrayArrayCodec", "ArrayBytesCodec", "ArraySpec", "BytesBytesCodec", "Codec",),
-        "blosc": ("BloscCname", "BloscCodec", "BloscShuffle",),
-        "bytes": ("BytesCodec", "Endian",),
+        "base": ("ArrayArrayCodec", "ArrayBytesCodec", "ArraySpec", "BytesBytesCodec", "Codec"),
+        "blosc": ("BloscCname", "BloscCodec", "BloscShuffle"),
+        "bytes": ("BytesCodec", "Endian"),
         "cast_value": ("CastValue",),
         "chain": ("CodecChain",),
         "crc32c": ("Crc32cCodec",),
         "gzip": ("GzipCodec",),
         "packbits": ("PackBitsCodec",),
         "scale_offset": ("ScaleOffset",),
-        "sharding": ("ShardingCodec", "ShardingCodecIndexLocation", "SubchunkWriteOrder",),
+        "sharding": ("ShardingCodec", "ShardingCodecIndexLocation", "SubchunkWriteOrder"),
         "transpose": ("TransposeCodec",),
-        "vlen": ("VLenBytesCodec", "VLenUTF8Codec",),
+        "vlen": ("VLenBytesCodec", "VLenUTF8Codec"),
         "zstd": ("ZstdCodec",),
     },
 )

@@ -275,7 +275,7 @@ class CodecChain:
         return _native.engine().Chain(spec.item_size, order=order, stages=stages, **native)
 
     def _lower_arrays(self, spec: ArraySpec) -> _LoweredArrays | None:
-        """The array -> array codecs as one transposition and stages behind it; None if they are anything else."""
+        """The array -> array codecs as one transposition and stages behind it, or None."""
         order: tuple[int, ...] | None = None
         stages: list[Any] = []
         for codec in self.array_array:
@@ -331,7 +331,8 @@ def _check_size(data: Buffer, size: tuple[int | None, int | None], what: str) ->
 def _checked_chunk(chunk: np.ndarray, spec: ArraySpec) -> np.ndarray:
     if chunk.shape != spec.shape:
         raise ChunkDecodeError(f"expected a chunk of shape {spec.shape}, got {chunk.shape}")
-    return chunk.astype(spec.np_dtype, copy=False)
+    # Equal is enough: astype would copy strings from one instance of their data type to another.
+    return chunk if chunk.dtype == spec.np_dtype else chunk.astype(spec.np_dtype)
 
 
 def _run(

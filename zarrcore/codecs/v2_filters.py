@@ -169,7 +169,8 @@ class Delta(Filter):
         out = np.empty(items.size, self.astype)
         if items.size:
             out[:1] = items[:1]
-            if items.dtype.kind in "iu" and out.dtype.kind in "iu" and out[:1].astype(items.dtype) != items[:1]:
+            both_integers = items.dtype.kind in "iu" and out.dtype.kind in "iu"
+            if both_integers and out[:1].astype(items.dtype) != items[:1]:
                 raise OverflowError(f"item 0, {items[0]}, does not fit into {out.dtype}")
             out[1:] = np.logical_xor(items[1:], items[:-1]) if items.dtype.kind == "b" else np.diff(items)
         return out

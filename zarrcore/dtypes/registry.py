@@ -200,10 +200,8 @@ class DataTypeRegistry:
 
 
 @lru_cache(maxsize=64)
-def _match_builtin(
-    registry: DataTypeRegistry, dtype: np.dtype[Any], registrations: int
-) -> ZDType[Any, Any]:
-    """The data type of one of NumPy's own numbers; the answer is good as long as nothing more is registered."""
+def _match_builtin(registry: DataTypeRegistry, dtype: np.dtype[Any], registrations: int) -> ZDType[Any, Any]:
+    """The data type of one of NumPy's own numbers; good as long as nothing more is registered."""
     return registry._match_dtype(dtype)
 
 

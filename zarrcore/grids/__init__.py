@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from zarrcore._lazy import attach
 from zarrcore.grids.base import ChunkGrid, parse_chunk_grid
-from zarrcore.grids.rectilinear import RectilinearGrid
 from zarrcore.grids.regular import RegularGrid
 
+if TYPE_CHECKING:
+    from zarrcore.grids.rectilinear import RectilinearGrid
+
 __all__ = ["ChunkGrid", "RectilinearGrid", "RegularGrid", "parse_chunk_grid"]
+
+__getattr__, __dir__ = attach(__name__, {"rectilinear": ("RectilinearGrid",)})

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from zarrcore import hierarchy
-from zarrcore.errors import ContainsArrayError, ContainsGroupError
+from zarrcore.errors import ContainsArrayError, ContainsGroupError, InvalidKeyError
 from zarrcore.groups.nodes import create_nodes, node_of, open_group_at
 from zarrcore.metadata import GroupMetadata
 from zarrcore.storage.path import StorePath, make_store_path
@@ -164,7 +165,10 @@ class Group:
 
     def get(self, path: str, default: Any = None) -> Any:
         """The array or group at a path below this group, or `default`."""
-        name = _member_path(path)
+        try:
+            name = _member_path(path)
+        except (KeyError, InvalidKeyError):
+            return default
         place = self._store_path / name
         consolidated = self._metadata.consolidated_metadata
         if consolidated is not None:
@@ -237,8 +241,6 @@ class Group:
         """The same group, reading every member's own metadata."""
         if self._metadata.consolidated_metadata is None:
             return self
-        from dataclasses import replace
-
         return Group(replace(self._metadata, consolidated_metadata=None), self._store_path)
 
     def members(
@@ -328,6 +330,7 @@ class Group:
         self, name: str, *, overwrite: bool = False, attributes: Mapping[str, Any] | None = None
     ) -> Group:
         """Create a group below this one, and the groups between them."""
+        self._look_in_store()
         place = self._store_path / _member_path(name)
         metadata = GroupMetadata(attributes=dict(attributes or {}), zarr_format=self._metadata.zarr_format)
         hierarchy.create_node(place, metadata, overwrite=overwrite)
@@ -341,6 +344,7 @@ class Group:
         ContainsArrayError
             If there is an array.
         """
+        self._look_in_store()
         found = None if overwrite else self.get(name)
         if found is None:
             return self.create_group(name, overwrite=overwrite, **kwargs)
@@ -376,6 +380,7 @@ class Group:
         write_data: bool = True,
     ) -> Array:
         """Create an array below this group; the parameters are those of :func:`zarrcore.create_array`."""
+        self._look_in_store()
         from zarrcore.arrays.creation import create_array_at
 
         return create_array_at(
@@ -432,6 +437,7 @@ class Group:
         """
         from zarrcore.arrays.creation import check_required
 
+        self._look_in_store()
         found = self.get(name)
         dtype = "float64" if dtype is None else dtype
         if found is None:
@@ -445,11 +451,13 @@ class Group:
         self, nodes: Mapping[str, Metadata], *, overwrite: bool = False
     ) -> Iterator[tuple[str, Array | Group]]:
         """Create many nodes below this group from their metadata by path."""
+        self._look_in_store()
         return create_nodes(self._store_path, nodes, overwrite=overwrite)
 
     def _filled(self, name: str, shape: Any, fill_value: Any, kwargs: dict[str, Any]) -> Array:
         from zarrcore.arrays.legacy import create_at
 
+        self._look_in_store()
         kwargs.setdefault("zarr_format", self._metadata.zarr_format)
         if fill_value is not ...:
             kwargs["fill_value"] = fill_value
@@ -498,10 +506,22 @@ class Group:
     # --- changing ---
 
     def __setitem__(self, key: str, value: Any) -> None:
-        """Store an array-like under a name."""
+        """Store an array-like under a name, in place of the array of that name.
+
+        Raises
+        ------
+        ContainsGroupError
+            If there is a group of that name.
+        """
         from zarrcore.arrays.legacy import array_at
 
-        array_at(self._store_path / _member_path(key), value, zarr_format=self._metadata.zarr_format)
+        self._look_in_store()
+        name = _member_path(key)
+        found = self.get(name)
+        overwrite = found is not None and not isinstance(found, Group)
+        array_at(
+            self._store_path / name, value, zarr_format=self._metadata.zarr_format, overwrite=overwrite
+        )
 
     def __delitem__(self, key: str) -> None:
         name = _member_path(key)
@@ -509,6 +529,14 @@ class Group:
             raise KeyError(key)
         hierarchy.delete_node(self._store_path / name)
         self._forget(name)
+
+    def _look_in_store(self) -> None:
+        """From now on this object does without consolidated metadata, which do not know of what it changes.
+
+        Those in the store stay as they are until :func:`zarrcore.consolidate_metadata` makes them anew.
+        """
+        if self._metadata.consolidated_metadata is not None:
+            self._metadata = replace(self._metadata, consolidated_metadata=None)
 
     def _forget(self, name: str) -> None:
         """Drop a removed member from consolidated metadata as well."""
@@ -534,6 +562,7 @@ class Group:
             raise KeyError(source)
         move_node(self._store_path / name, self._store_path / _member_path(dest))
         self._forget(name)
+        self._look_in_store()
 
     def update_attributes(self, new_attributes: Mapping[str, Any]) -> Group:
         """Set attributes, keeping those that are not named; returns the group itself."""
@@ -547,8 +576,6 @@ class Group:
         return await in_thread(self.update_attributes, new_attributes)
 
     def _store_attributes(self, attributes: dict[str, Any]) -> None:
-        from dataclasses import replace
-
         self._save(replace(self._metadata, attributes=attributes))
 
     def _save(self, metadata: GroupMetadata) -> None:

@@ -9,11 +9,20 @@ from zarrcore._lazy import attach
 if TYPE_CHECKING:
     from zarrcore.metadata.common import ArrayMetadata
     from zarrcore.metadata.consolidated import ConsolidatedMetadata
-    from zarrcore.metadata.documents import dump_document, load_document, parse_attributes
-    from zarrcore.metadata.group import ZGROUP_JSON, ZMETADATA_V2_JSON, GroupMetadata
+    from zarrcore.metadata.documents import (
+        ZARR_JSON,
+        ZARRAY_JSON,
+        ZATTRS_JSON,
+        ZGROUP_JSON,
+        ZMETADATA_V2_JSON,
+        dump_document,
+        load_document,
+        parse_attributes,
+    )
+    from zarrcore.metadata.group import GroupMetadata
     from zarrcore.metadata.parse import parse_v2_array, parse_v2_group, parse_v3_node
-    from zarrcore.metadata.v2 import ZARRAY_JSON, ZATTRS_JSON, ArrayV2Metadata
-    from zarrcore.metadata.v3 import ZARR_JSON, ArrayV3Metadata
+    from zarrcore.metadata.v2 import ArrayV2Metadata
+    from zarrcore.metadata.v3 import ArrayV3Metadata
 
 __all__ = [
     "ZARRAY_JSON",
@@ -39,10 +48,19 @@ __getattr__, __dir__ = attach(
     {
         "common": ("ArrayMetadata",),
         "consolidated": ("ConsolidatedMetadata",),
-        "documents": ("dump_document", "load_document", "parse_attributes",),
-        "group": ("ZGROUP_JSON", "ZMETADATA_V2_JSON", "GroupMetadata",),
-        "parse": ("parse_v2_array", "parse_v2_group", "parse_v3_node",),
-        "v2": ("ZARRAY_JSON", "ZATTRS_JSON", "ArrayV2Metadata",),
-        "v3": ("ZARR_JSON", "ArrayV3Metadata",),
+        "documents": (
+            "ZARRAY_JSON",
+            "ZARR_JSON",
+            "ZATTRS_JSON",
+            "ZGROUP_JSON",
+            "ZMETADATA_V2_JSON",
+            "dump_document",
+            "load_document",
+            "parse_attributes",
+        ),
+        "group": ("GroupMetadata",),
+        "parse": ("parse_v2_array", "parse_v2_group", "parse_v3_node"),
+        "v2": ("ArrayV2Metadata",),
+        "v3": ("ArrayV3Metadata",),
     },
 )

@@ -195,7 +195,7 @@ def _parse_node(document: Mapping[str, Any]) -> Any:
     if node_type == "group":
         return GroupMetadata.from_dict(own, where=None)
     if zarr_format == 2:
-        return ArrayV2Metadata.from_dict(own, where=None)
+        return ArrayV2Metadata.from_document(own, where=None)
     return ArrayV3Metadata.from_document(own, where=None)
 
 

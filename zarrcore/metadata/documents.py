@@ -13,7 +13,7 @@ from zarrcore.config import config
 from zarrcore.errors import MetadataValidationError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from typing_extensions import Buffer
 
@@ -35,7 +35,7 @@ ZARRAY_JSON, ZATTRS_JSON = ".zarray", ".zattrs"
 ZGROUP_JSON, ZMETADATA_V2_JSON = ".zgroup", ".zmetadata"
 
 _LEAVES = (bool, float, type(None))
-_quoted = json.encoder.encode_basestring_ascii
+_quoted: Callable[[str], str] = json.encoder.encode_basestring_ascii
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -91,12 +91,13 @@ def dump_document(document: Mapping[str, Any], *, where: str) -> bytes:
     except RecursionError as error:
         raise MetadataValidationError("nested too deeply", key=where) from error
     except ValueError:
-        refuse_nan(document, where)  # to say where it is
-        raise
+        refuse_nan(document, where)
+        # What is left are numbers that stood in a document already.
+        return json.dumps(document, indent=config.get("json_indent", 2)).encode()
 
 
 def _text(document: Mapping[str, Any], indent: int | str | None) -> str:
-    """The same as ``json.dumps``, whose indentation is made by code in Python that takes five times as long."""
+    """The same as ``json.dumps``, which takes five times as long to indent."""
     if indent is not None:
         try:
             return _indented(document, "\n", " " * indent if isinstance(indent, int) else indent)
@@ -112,6 +113,8 @@ def _indented(value: Any, newline: str, indent: str) -> str:
         return _quoted(value)
     if kind is int:
         return int.__repr__(value)
+    if kind is NonFinite:
+        return value.token
     inner = newline + indent
     if kind is dict and value:
         members = [f"{_quoted(name)}: {_indented(item, inner, indent)}" for name, item in value.items()]
@@ -155,9 +158,10 @@ def json_value(value: Any, where: str) -> Any:
 def refuse_nan(value: Any, where: str) -> None:
     """Check that `value` holds neither NaN nor infinities.
 
-    JSON has no numbers for them, and what other programs make of the tokens differs.
+    JSON has no numbers for them, and what other programs make of the tokens differs.  Those that a document
+    held already stay (:class:`NonFinite`): nobody is kept from changing anything else of it.
     """
-    if isinstance(value, float) and not math.isfinite(value):
+    if isinstance(value, float) and not math.isfinite(value) and type(value) is not NonFinite:
         raise MetadataValidationError(
             f"{where}: JSON has no number {value}; write it as a string or leave it out"
         )
@@ -178,7 +182,16 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique)
+class NonFinite(float):
+    """NaN or an infinity that was read from a document, as a bare token; it is written back as it was."""
+
+    @property
+    def token(self) -> str:
+        """How other programs write it."""
+        return "NaN" if math.isnan(self) else "Infinity" if self > 0 else "-Infinity"
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=NonFinite)
 
 
 def _items(attributes: object) -> Any:
@@ -194,7 +207,7 @@ def _key(name: Any, where: str) -> str:
 
 def _plain(value: Any) -> Any:
     """The value without a subclass, such as that of ``numpy.float64`` or of an enumeration."""
-    if value is None or type(value) in (bool, int, float, str):
+    if value is None or type(value) in (bool, int, float, str, NonFinite):
         return value
     if isinstance(value, str):
         return str.__str__(value)

@@ -1,8 +1,8 @@
 """What the arrays of a store have in common, checked once.
 
 Thousands of arrays are stored in a handful of ways: with the same data type, chunk shape, fill value and
-codecs.  The members of a format 3 document that say so are parsed for the first array, and the immutable
-objects made of them serve all others.
+codecs.  The members of a document that say so are parsed for the first array, and the immutable objects made
+of them serve all others.
 """
 
 from __future__ import annotations
@@ -16,47 +16,43 @@ from zarrcore.codecs.chain import IgnoredCodec
 from zarrcore.registry import registrations
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-__all__ = ["MEMBERS", "find", "keep", "key_of"]
+__all__ = ["find", "keep", "key_of"]
 
-MEMBERS = ("data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs")
-"""The members of a document that say how chunks are stored."""
-
-_ATTRIBUTES = (*MEMBERS, "_chain")
 _MOST_KEPT, _LONGEST_KEY = 256, 4096
 
 _kept: dict[tuple[int, bytes], dict[str, Any]] = {}
 
 
-def key_of(document: Mapping[str, Any]) -> tuple[int, bytes] | None:
+def key_of(document: Mapping[str, Any], names: Iterable[str]) -> tuple[int, bytes] | None:
     """A key that is the same for the same members, and different where 1 is ``1.0`` or ``true``.
 
-    None if a member is missing, or they are too long to be common.  The document is one that a JSON parser
-    made.  Another class may have been registered under a name since then, so that counts as well.
+    None if the members are too long to be common.  The document is one that a JSON parser made.  Another
+    class may have been registered under a name since then, so that counts as well.
     """
     try:
         # Version 2 writes every value out: newer ones refer back to objects that happen to be shared.
-        members = marshal.dumps([document[name] for name in MEMBERS], 2)
-    except (KeyError, ValueError):
+        members = marshal.dumps([document.get(name, ...) for name in names], 2)
+    except ValueError:
         return None
     return (registrations(), members) if len(members) <= _LONGEST_KEY else None
 
 
 def find(key: tuple[int, bytes] | None) -> dict[str, Any] | None:
-    """What was kept under a key: the attributes of an ``ArrayV3Metadata`` that have to do with storage."""
+    """What was kept under a key: the attributes of array metadata that have to do with storage."""
     return None if key is None else _kept.get(key)
 
 
-def keep(key: tuple[int, bytes] | None, metadata: Any) -> None:
-    """Remember how an array is stored, if nothing in that can be changed, is large, or depends on the shape."""
+def keep(key: tuple[int, bytes] | None, metadata: Any, names: Iterable[str]) -> None:
+    """Remember the named attributes, if nothing in them can be changed, is large, or depends on the shape."""
     if key is None or 0 in metadata.shape or not metadata.chunk_grid.is_regular:
         return
     fill_value = metadata.fill_value
-    if isinstance(fill_value, np.void) or not isinstance(fill_value, (np.generic, str, bytes)):
+    if isinstance(fill_value, np.void) or not isinstance(fill_value, (np.generic, str, bytes, type(None))):
         return
-    if any(isinstance(codec, IgnoredCodec) for codec in metadata.codecs):
+    if any(isinstance(codec, IgnoredCodec) for codec in metadata.chain().codecs):
         return
     if len(_kept) >= _MOST_KEPT:
         _kept.clear()
-    _kept[key] = {name: vars(metadata)[name] for name in _ATTRIBUTES}
+    _kept[key] = {name: vars(metadata)[name] for name in (*names, "_chain")}

@@ -16,8 +16,9 @@ from zarrcore.metadata.group import GroupMetadata
 from zarrcore.metadata.v3 import ArrayV3Metadata
 
 if TYPE_CHECKING:
-    from zarrcore.metadata.v2 import ArrayV2Metadata
     from typing_extensions import Buffer
+
+    from zarrcore.metadata.v2 import ArrayV2Metadata
 
 __all__ = ["parse_v2_array", "parse_v2_group", "parse_v3_node"]
 
@@ -50,8 +51,9 @@ def parse_v2_array(zarray: Buffer, zattrs: Buffer | None = None, *, prefix: str 
     """
     from zarrcore.metadata.v2 import ArrayV2Metadata
 
-    document = load_document(zarray, where=prefix + ZARRAY_JSON)
-    return ArrayV2Metadata.from_dict(_with_attributes(document, zattrs, prefix), where=prefix + ZARRAY_JSON)
+    where = prefix + ZARRAY_JSON
+    document = _with_attributes(load_document(zarray, where=where), zattrs, prefix)
+    return ArrayV2Metadata.from_document(document, where=where)
 
 
 def parse_v2_group(

@@ -16,6 +16,7 @@ from zarrcore.codecs.v2_filters import FilterChain, RawItems, Shuffle, item_size
 from zarrcore.errors import MetadataValidationError
 from zarrcore.grids import RegularGrid
 from zarrcore.keys import V2ChunkKeyEncoding
+from zarrcore.metadata import known
 from zarrcore.metadata.common import ArrayMetadata, dump
 from zarrcore.metadata.documents import ZARRAY_JSON, ZATTRS_JSON, parse_attributes
 
@@ -33,6 +34,7 @@ OBJECT_CODEC_IDS = ("vlen-utf8", "vlen-bytes", "vlen-array", "pickle", "json2", 
 """The codecs that give the data type ``"|O"`` its meaning."""
 
 _REQUIRED = ("shape", "chunks", "dtype", "compressor", "fill_value", "order")
+_STORAGE = ("chunks", "dtype", "compressor", "fill_value", "order", "filters", "dimension_separator")
 _KNOWN = frozenset({"zarr_format", "filters", "dimension_separator", "attributes", *_REQUIRED})
 
 
@@ -80,8 +82,7 @@ class ArrayV2Metadata(ArrayMetadata):
         def put(name: str, value: Any) -> None:
             object.__setattr__(self, name, value)
 
-        put("shape", shape(self.shape, "shape"))
-        put("chunks", _parse_chunks(self.chunks, self.shape))
+        self._parse_own()
         put("order", choice(self.order, "order", "CF"))
         put("dimension_separator", choice(self.dimension_separator, "dimension_separator", "./"))
         put("filters", _parse_filters(self.filters))
@@ -89,9 +90,15 @@ class ArrayV2Metadata(ArrayMetadata):
         if self.fill_value is not None:
             with at("fill_value"):
                 put("fill_value", self.dtype.cast_scalar(self.fill_value))
-        put("attributes", parse_attributes(self.attributes))
-        put("extra_fields", {name: value for name, value in self.extra_fields.items() if name not in _KNOWN})
         put("_chain", self._resolved())
+
+    def _parse_own(self) -> None:
+        """Parse the members that say nothing about how chunks are stored, and whether these fit the shape."""
+        own = vars(self)
+        own["shape"] = shape(self.shape, "shape")
+        own["chunks"] = _parse_chunks(self.chunks, self.shape)
+        own["attributes"] = parse_attributes(self.attributes)
+        own["extra_fields"] = {name: item for name, item in self.extra_fields.items() if name not in _KNOWN}
 
     def _resolved(self) -> CodecChain:
         """Order, filters and compressor as a codec chain; memory has the stored byte order."""
@@ -142,7 +149,6 @@ class ArrayV2Metadata(ArrayMetadata):
             dtype = _parse_dtype(data["dtype"], object_codec_id(filters, compressor))
             fill_value = _parse_fill_value(data["fill_value"], dtype)
             return cls(
-                shape=sequence(data["shape"], "shape"),
                 chunks=sequence(data["chunks"], "chunks"),
                 dtype=dtype,
                 fill_value=fill_value,
@@ -150,9 +156,28 @@ class ArrayV2Metadata(ArrayMetadata):
                 filters=filters,
                 compressor=compressor,
                 dimension_separator=data.get("dimension_separator", "."),
-                attributes=dict(mapping(data.get("attributes", {}), "attributes")),
-                extra_fields={name: value for name, value in data.items() if name not in _KNOWN},
+                **_own_members(data),
             )
+
+    @classmethod
+    def from_document(cls, data: Mapping[str, Any], *, where: str | None = ZARRAY_JSON) -> Self:
+        """:meth:`from_dict` for what a JSON parser made, quicker if an array was stored like this before."""
+        key = known.key_of(data, _STORAGE)
+        storage = known.find(key)
+        if storage is None:
+            metadata = cls.from_dict(data, where=where)
+            # All else may be objects of other packages, which promise nothing.
+            if metadata.filters is None and isinstance(metadata.compressor, (BytesBytesCodec, type(None))):
+                known.keep(key, metadata, _STORAGE)
+            return metadata
+        with document(where):
+            integer(data.get("zarr_format"), "zarr_format", 2, 2)
+            if "shape" not in data:
+                raise MetadataValidationError("is required and missing", where="shape")
+            metadata = object.__new__(cls)
+            vars(metadata).update(storage, **_own_members(data))
+            metadata._parse_own()
+            return metadata
 
     def to_dict(self) -> dict[str, Any]:
         """The ``.zarray`` document, and under ``attributes`` the ``.zattrs`` document."""
@@ -223,6 +248,15 @@ class ArrayV2Metadata(ArrayMetadata):
     def update_attributes(self, attributes: dict[str, Any]) -> Self:
         """The metadata of the same array with other attributes."""
         return replace(self, attributes=attributes)
+
+
+def _own_members(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The members of a document, as arguments, that say nothing about how chunks are stored."""
+    return {
+        "shape": sequence(data["shape"], "shape"),
+        "attributes": dict(mapping(data.get("attributes", {}), "attributes")),
+        "extra_fields": {name: value for name, value in data.items() if name not in _KNOWN},
+    }
 
 
 def object_codec_id(filters: tuple[Codec, ...] | None, compressor: Codec | None) -> str | None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["ARRAY_METADATA_KEYS", "ZARR_JSON", "ArrayV3Metadata", "parse_extra_fields"]
 
 _REQUIRED = ("shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs")
+_STORAGE = tuple(name for name in _REQUIRED if name != "shape")
 _OPTIONAL = {"attributes": dict, "dimension_names": list, "storage_transformers": list}
 _DEFAULTS: dict[str, Any] = {"attributes": None, "dimension_names": None, "storage_transformers": ()}
 
@@ -153,11 +154,11 @@ class ArrayV3Metadata(ArrayMetadata):
     @classmethod
     def from_document(cls, data: Mapping[str, Any], *, where: str | None = ZARR_JSON) -> Self:
         """:meth:`from_dict` for what a JSON parser made, quicker if an array was stored like this before."""
-        key = known.key_of(data)
+        key = known.key_of(data, _STORAGE)
         storage = known.find(key)
         if storage is None:
             metadata = cls.from_dict(data, where=where)
-            known.keep(key, metadata)
+            known.keep(key, metadata, _STORAGE)
             return metadata
         with document(where):
             check_node(data, "array")

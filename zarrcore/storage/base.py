@@ -321,6 +321,13 @@ class Store(ABC):
         """Whether it costs next to nothing to know that there is no key below a prefix (without a slash)."""
         return False
 
+    def _lock_scope(self) -> str:
+        """What tells keys of this store from equal keys of others, where chunks are locked for read-patch-write.
+
+        Stores over the same data must have the same; of an unknown store nothing is known, so all of them share one.
+        """
+        return ""
+
     def _native_source(self) -> Any | None:
         """A source that the engine reads and writes without Python, or None if there is none."""
         return None

@@ -26,6 +26,9 @@ _WINDOWS = os.name == "nt"
 _READ_FLAGS = (
     os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 )
+_CREATE_FLAGS = (
+    os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+)
 # File systems without hard links answer one of these.
 _NO_LINKS = {errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.EMLINK, errno.EXDEV}
 _BUSY_ON_WINDOWS = {5, 32}  # ERROR_ACCESS_DENIED, ERROR_SHARING_VIOLATION
@@ -165,14 +168,17 @@ def create_file(path: str, data: bytes | memoryview, *, sync: bool = False) -> b
 
 @contextmanager
 def _temporary_beside(path: str, data: bytes | memoryview, *, sync: bool) -> Iterator[str]:
-    """A temporary file that holds `data`, in the directory of `path`, to be renamed; gone after any failure."""
+    """A temporary file that holds `data`, beside `path`, for the caller to rename; gone after any failure."""
     directory = os.path.dirname(path)
     temporary = os.path.join(directory, f".zc-{os.urandom(8).hex()}.partial")
     try:
-        with _create(temporary, sync=sync) as file:
-            _write_all(file, data)
+        fd = _create(temporary, sync=sync)
+        try:
+            _write_all(fd, data)
             if sync:
-                os.fsync(file.fileno())
+                os.fsync(fd)
+        finally:
+            os.close(fd)
         yield temporary
         if sync:
             _sync_directory(directory)
@@ -189,14 +195,14 @@ def _remove(temporary: str) -> None:
         os.unlink(temporary)
 
 
-def _create(temporary: str, *, sync: bool) -> FileIO:
-    """Create a new file, and the directories above it if they are missing."""
+def _create(temporary: str, *, sync: bool) -> int:
+    """Create a new file, and the directories above it if they are missing; its descriptor."""
     for _ in range(3):  # another process may remove the directory again
         try:
-            return open(temporary, "xb", buffering=0)
+            return os.open(temporary, _CREATE_FLAGS, 0o666)
         except FileNotFoundError:
             _make_directories(os.path.dirname(temporary), sync=sync)
-    return open(temporary, "xb", buffering=0)
+    return os.open(temporary, _CREATE_FLAGS, 0o666)
 
 
 def _make_directories(directory: str, *, sync: bool) -> None:
@@ -213,10 +219,10 @@ def _make_directories(directory: str, *, sync: bool) -> None:
         _sync_directory(parent)
 
 
-def _write_all(file: FileIO, data: bytes | memoryview) -> None:
+def _write_all(fd: int, data: bytes | memoryview) -> None:
     view = memoryview(data)
     while view:
-        view = view[file.write(view) :]
+        view = view[os.write(fd, view) :]
 
 
 def _sync_directory(directory: str) -> None:

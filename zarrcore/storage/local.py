@@ -276,7 +276,12 @@ class LocalStore(Store):
             os.lstat(self._path(prefix) if prefix else self._root)
         except FileNotFoundError:
             return True
+        except NotADirectoryError:
+            pass  # empty, but something is wrong that reading tells better
         return False
+
+    def _lock_scope(self) -> str:
+        return f"{self._root}/"
 
     def _native_source(self) -> Any | None:
         if overrides(self, LocalStore):

@@ -115,6 +115,9 @@ class MemoryStore(Store):
         except TypeError as error:
             raise StoreError(f"{self}: {error}") from error
 
+    def _lock_scope(self) -> str:
+        return f"memory:{id(self._store_dict)}/"
+
     def _native_source(self) -> Any | None:
         if type(self._store_dict) is not dict or overrides(self, MemoryStore):
             return None
@@ -122,7 +125,7 @@ class MemoryStore(Store):
             from zarrcore._core.engine import MemorySource
         except ModuleNotFoundError:
             return None
-        return MemorySource(self._store_dict)
+        return MemorySource(self._store_dict, self._lock_scope())
 
 
 class _ManagedDict(dict[str, bytes]):

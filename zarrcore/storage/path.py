@@ -22,7 +22,7 @@ __all__ = ["AccessMode", "StoreLike", "StorePath", "make_store", "make_store_pat
 AccessMode = Literal["r", "r+", "a", "w", "w-"]
 _MODES = ("r", "r+", "a", "w", "w-")
 # Two letters at least: "C:" is a drive.
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)(?:://|::)")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)(?:://|::)|(file):(?=/)")
 
 
 class StorePath:
@@ -215,7 +215,7 @@ def _from_string(text: str) -> Store:
     match = _SCHEME.match(text)
     if match is None:
         return LocalStore(text)
-    scheme = match[1].lower()
+    scheme = (match[1] or match[2]).lower()
     if scheme == "file":
         return LocalStore(_path_of_file_url(text))
     if scheme == "memory":

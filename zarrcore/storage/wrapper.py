@@ -45,6 +45,9 @@ class WrapperStore(Store):
 
     # --- what the wrapped store says about itself ---
 
+    def _lock_scope(self) -> str:
+        return self._store._lock_scope()
+
     @property
     def read_only(self) -> bool:
         return self._store.read_only

@@ -188,3 +188,53 @@ def test_broadcast_values_copies_nothing():
     wide = broadcast_values(values, (4, 3))
     assert wide.strides[0] == 0
     assert np.shares_memory(wide, values)
+
+
+PAIR = np.dtype([("a", "u1"), ("b", "i4")])
+
+
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [
+        (np.array([(300, 1.0)] * 3, dtype=[("a", "i8"), ("b", "f8")]), OverflowError),
+        (np.array([(3, 1.5)] * 3, dtype=[("a", "i8"), ("b", "f8")]), ValueError),
+        (np.array([1.5, 2, 3]), ValueError),
+        ([(5, 6.7)], ValueError),
+        ([(500, 6)], OverflowError),
+        (np.array([(1, 2)] * 3, dtype=[("a", "u1"), ("c", "i4")]), TypeError),
+    ],
+)
+def test_every_field_of_a_record_is_checked(value, error):
+    array = zarrcore.create_array({}, shape=3, dtype=PAIR)
+    with pytest.raises(error):
+        array[...] = value
+    assert array[:].tolist() == [(0, 0)] * 3
+
+
+def test_fields_of_records_go_by_name():
+    array = zarrcore.create_array({}, shape=2, dtype=PAIR)
+    array[...] = np.array([(1, 2), (3, 4)], dtype=[("b", "i8"), ("a", "i8")])
+    assert array[:].tolist() == [(2, 1), (4, 3)]
+    array[...] = 7
+    assert array[:].tolist() == [(7, 7)] * 2
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value", "error"),
+    [
+        ("u1", np.array([np.int64(300), 1], object), OverflowError),
+        ("i4", np.array([1.5, 2], object), ValueError),
+        ("i4", np.array(["1", "2"], object), TypeError),
+        ("u8", [2**70, 1], OverflowError),
+    ],
+)
+def test_objects_follow_the_rules_of_what_they_are(dtype, value, error):
+    array = zarrcore.create_array({}, shape=2, dtype=dtype)
+    with pytest.raises(error):
+        array[...] = value
+
+
+def test_integers_around_the_largest_float_stay_exact():
+    array = zarrcore.create_array({}, shape=2, dtype="u8")
+    array[:] = [2**64 - 1, 0]
+    assert array[:].tolist() == [2**64 - 1, 0]

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from zarrcore._core import engine
 from zarrcore import create_array
+from zarrcore._core import engine
 from zarrcore.codecs.base import BytesBytesCodec
 from zarrcore.codecs.v2 import parse_v2_codec
 from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, MetadataValidationError
@@ -63,8 +63,14 @@ def check(config: dict, items: np.ndarray, *, native: bool = True) -> None:
     stage = lowered(config, items.dtype)
     assert (stage is not None) == native
     made = items.tobytes() if isinstance(ours, BytesBytesCodec) else items
-    assert bytes(np.asarray(ours.encode(made)).tobytes() if not isinstance(ours.encode(made), bytes)
-                 else ours.encode(made)) == encoded
+    assert (
+        bytes(
+            np.asarray(ours.encode(made)).tobytes()
+            if not isinstance(ours.encode(made), bytes)
+            else ours.encode(made)
+        )
+        == encoded
+    )
     back = ours.decode(np.frombuffer(encoded, "u1"))
     assert (back if isinstance(back, bytes) else back.tobytes()) == decoded
     if stage is not None:
@@ -73,14 +79,28 @@ def check(config: dict, items: np.ndarray, *, native: bool = True) -> None:
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.sampled_from(INTEGERS + FLOATS), st.sampled_from(INTEGERS + FLOATS), ORDERS, ORDERS, LENGTHS, st.integers(0, 99))
+@given(
+    st.sampled_from(INTEGERS + FLOATS),
+    st.sampled_from(INTEGERS + FLOATS),
+    ORDERS,
+    ORDERS,
+    LENGTHS,
+    st.integers(0, 99),
+)
 def test_astype(encode: str, decode: str, order: str, other: str, size: int, seed: int) -> None:
     config = {"id": "astype", "encode_dtype": order + encode, "decode_dtype": other + decode}
     check(config, within(numbers(other + decode, size, seed), encode))
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.sampled_from(INTEGERS + FLOATS), st.sampled_from([None, *INTEGERS, *FLOATS]), ORDERS, ORDERS, LENGTHS, st.integers(0, 99))
+@given(
+    st.sampled_from(INTEGERS + FLOATS),
+    st.sampled_from([None, *INTEGERS, *FLOATS]),
+    ORDERS,
+    ORDERS,
+    LENGTHS,
+    st.integers(0, 99),
+)
 def test_delta(dtype: str, astype: str | None, order: str, other: str, size: int, seed: int) -> None:
     config = {"id": "delta", "dtype": order + dtype, "astype": None if astype is None else other + astype}
     # Of signed integers with unsigned ones of 64 bits numpy makes floating-point numbers, which lose the data.
@@ -103,24 +123,47 @@ def test_delta_refuses_a_first_item_that_is_lost() -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(
-    st.sampled_from(FLOATS), st.sampled_from([None, *INTEGERS, *FLOATS]), ORDERS, ORDERS, LENGTHS,
-    st.integers(0, 99), st.sampled_from([0, 0.0, 1000, -2.5, 0.1]), st.sampled_from([1, 10.0, 0.1, 3, 1e3]),
+    st.sampled_from(FLOATS),
+    st.sampled_from([None, *INTEGERS, *FLOATS]),
+    ORDERS,
+    ORDERS,
+    LENGTHS,
+    st.integers(0, 99),
+    st.sampled_from([0, 0.0, 1000, -2.5, 0.1]),
+    st.sampled_from([1, 10.0, 0.1, 3, 1e3]),
 )
 def test_fixedscaleoffset(
     dtype: str, astype: str | None, order: str, other: str, size: int, seed: int, offset: float, scale: float
 ) -> None:
-    config = {"id": "fixedscaleoffset", "offset": offset, "scale": scale, "dtype": order + dtype,
-              "astype": None if astype is None else other + astype}
+    config = {
+        "id": "fixedscaleoffset",
+        "offset": offset,
+        "scale": scale,
+        "dtype": order + dtype,
+        "astype": None if astype is None else other + astype,
+    }
     check(config, within(numbers(order + dtype, size, seed), astype))
 
 
 @settings(max_examples=80, deadline=None)
-@given(st.sampled_from(FLOATS), st.sampled_from([None, *FLOATS]), ORDERS, ORDERS, LENGTHS, st.integers(0, 99), st.integers(-3, 9))
+@given(
+    st.sampled_from(FLOATS),
+    st.sampled_from([None, *FLOATS]),
+    ORDERS,
+    ORDERS,
+    LENGTHS,
+    st.integers(0, 99),
+    st.integers(-3, 9),
+)
 def test_quantize(
     dtype: str, astype: str | None, order: str, other: str, size: int, seed: int, digits: int
 ) -> None:
-    config = {"id": "quantize", "digits": digits, "dtype": order + dtype,
-              "astype": None if astype is None else other + astype}
+    config = {
+        "id": "quantize",
+        "digits": digits,
+        "dtype": order + dtype,
+        "astype": None if astype is None else other + astype,
+    }
     check(config, numbers(order + dtype, size, seed))
 
 
@@ -145,7 +188,9 @@ def test_packbits(size: int) -> None:
 
 @pytest.mark.parametrize("width", [1, 2, 3, 4, 8, 12, 16, 40])
 def test_shuffle(width: int) -> None:
-    check({"id": "shuffle", "elementsize": width}, np.random.default_rng(1).integers(0, 256, 240 * width, "u1"))
+    check(
+        {"id": "shuffle", "elementsize": width}, np.random.default_rng(1).integers(0, 256, 240 * width, "u1")
+    )
 
 
 @pytest.mark.parametrize(
@@ -174,7 +219,10 @@ def opened_by_zarr(store: MemoryStore) -> Any:
 FILTERS = [
     [{"id": "delta", "dtype": "<i4", "astype": "<i8"}],
     [{"id": "delta", "dtype": "<i4"}, {"id": "shuffle", "elementsize": 4}],
-    [{"id": "fixedscaleoffset", "offset": 0, "scale": 1, "dtype": "<f8", "astype": "<i4"}, {"id": "delta", "dtype": "<i4"}],
+    [
+        {"id": "fixedscaleoffset", "offset": 0, "scale": 1, "dtype": "<f8", "astype": "<i4"},
+        {"id": "delta", "dtype": "<i4"},
+    ],
     [{"id": "quantize", "digits": 1, "dtype": "<f8"}, {"id": "bitround", "keepbits": 20}],
     [{"id": "astype", "encode_dtype": "|u1", "decode_dtype": "<f8"}],
     [{"id": "packbits"}],
@@ -189,8 +237,15 @@ def test_arrays_of_format_2(filters: list, dtype: str, order: str, compressor: d
     values = (np.arange(30 * 20).reshape(30, 20) % 7).astype(dtype)
     store = MemoryStore()
     array = create_array(
-        store, shape=values.shape, chunks=(7, 6), dtype=dtype, zarr_format=2, filters=filters,
-        compressors=compressor, order=order, fill_value=0,
+        store,
+        shape=values.shape,
+        chunks=(7, 6),
+        dtype=dtype,
+        zarr_format=2,
+        filters=filters,
+        compressors=compressor,
+        order=order,
+        fill_value=0,
     )
     array[...] = values
     assert type(array._compiled()).__name__ == "NativeArray"
@@ -205,11 +260,28 @@ def test_arrays_of_format_2(filters: list, dtype: str, order: str, compressor: d
     ("filters", "dtype"),
     [
         ([{"name": "numcodecs.delta", "configuration": {"dtype": "<i4", "astype": "<i2"}}], "i4"),
-        ([{"name": "transpose", "configuration": {"order": [1, 0]}}, {"name": "numcodecs.delta", "configuration": {"dtype": "<i4"}}], "i4"),
-        ([{"name": "numcodecs.fixedscaleoffset", "configuration": {"offset": 1, "scale": 2, "dtype": "<f8", "astype": "<i2"}}], "f8"),
+        (
+            [
+                {"name": "transpose", "configuration": {"order": [1, 0]}},
+                {"name": "numcodecs.delta", "configuration": {"dtype": "<i4"}},
+            ],
+            "i4",
+        ),
+        (
+            [
+                {
+                    "name": "numcodecs.fixedscaleoffset",
+                    "configuration": {"offset": 1, "scale": 2, "dtype": "<f8", "astype": "<i2"},
+                }
+            ],
+            "f8",
+        ),
         ([{"name": "numcodecs.quantize", "configuration": {"digits": 2, "dtype": "<f4"}}], "f4"),
         ([{"name": "numcodecs.bitround", "configuration": {"keepbits": 5}}], "f4"),
-        ([{"name": "numcodecs.astype", "configuration": {"encode_dtype": "<i8", "decode_dtype": "<f8"}}], "f8"),
+        (
+            [{"name": "numcodecs.astype", "configuration": {"encode_dtype": "<i8", "decode_dtype": "<f8"}}],
+            "f8",
+        ),
         ([{"name": "numcodecs.packbits"}], "bool"),
     ],
 )

@@ -173,8 +173,8 @@ def test_filled_arrays(root):
 def test_assigning_an_array(root):
     root["new/values"] = np.arange(4)
     assert root["new/values"][...].tolist() == [0, 1, 2, 3]
-    with pytest.raises(ContainsArrayError):
-        root["new/values"] = np.arange(5)
+    root["new/values"] = np.arange(5)
+    assert root["new/values"][...].tolist() == [0, 1, 2, 3, 4]
 
 
 def test_attributes(root, store, zarr_format):

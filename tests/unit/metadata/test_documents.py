@@ -101,3 +101,22 @@ def test_attributes_become_plain_values() -> None:
 def test_attributes_that_json_cannot_hold(attributes: Any, error: type[Exception]) -> None:
     with pytest.raises(error, match="attributes"):
         parse_attributes(attributes)
+
+
+@pytest.mark.parametrize("indent", [None, 0, 2, 4, "\t"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        {},
+        {"a": [], "b": {}, "c": (), "d": [[], {}, [1]]},
+        {"a": [1, 2.5, -0.0, 1e300, 10**40, None, True, False], "b": {"c": {"d": "e"}}},
+        {'quotes " and \\': "line\n\u2028 \x00 é \U0001f600"},
+        {"tuple": (1, (2,)), "names": {1: "a", None: "b"}},
+        {"enum": enum.IntEnum("E", "a").a, "text": enum.StrEnum("S", "a").a, "float": np.float64(1.5)},
+    ],
+)
+def test_documents_are_written_as_the_standard_library_writes_them(
+    value: dict[Any, Any], indent: int | str | None
+) -> None:
+    with config.set({"json_indent": indent}):
+        assert dump_document(value, where="zarr.json") == json.dumps(value, indent=indent).encode()

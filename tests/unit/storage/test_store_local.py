@@ -389,3 +389,33 @@ def test_names_that_are_no_utf8_round_trip(store):
         file.write(b"value")
     (key,) = set(store.list()) - {"b"}
     assert store.get(key) == b"value"
+
+
+def test_what_is_known_to_be_empty(tmp_path):
+    class Other(LocalStore):
+        def get(self, key, byte_range=None):
+            return b"{}"
+
+    store = LocalStore(tmp_path / "root")
+    assert store._surely_empty("")
+    assert store._surely_empty("a")
+    assert not Other(tmp_path / "root")._surely_empty("a")
+    store.set("a/b", b"value")
+    (tmp_path / "root" / "link").symlink_to("nowhere")
+    assert not store._surely_empty("")
+    assert not store._surely_empty("a")
+    assert not store._surely_empty("link")
+    assert not store._surely_empty("a/b/c")
+
+
+def test_a_value_is_read_whole_though_the_system_gives_parts(tmp_path, monkeypatch):
+    store = LocalStore(tmp_path)
+    store.set("k", b"0123456789")
+    whole = os.read
+    monkeypatch.setattr(os, "read", lambda fd, size: whole(fd, min(size, 3)))
+    assert store.get("k") == b"0123456789"
+    assert list(store.get_partial_values([("k", None), ("k", (2, 3)), ("none", None)])) == [
+        b"0123456789",
+        b"234",
+        None,
+    ]

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Filters on numbers, conversions and UTF-8.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "check.h"
+#include "codec_cases.h"
+#include "kernels/cast.h"
+#include "kernels/utf8.h"
+
+static zc_codec filter(const char *name, zc_number_kind decoded, zc_number_kind encoded, bool swapped)
+{
+    zc_codec codec;
+
+    CHECK(zc_codec_init(&codec, name));
+    codec.decoded = (zc_number){decoded, swapped};
+    codec.encoded = (zc_number){encoded, swapped};
+    return codec;
+}
+
+/* Encode n bytes and decode them again, in memory of exactly the sizes that the codec states. */
+static zc_status round_trip(const zc_codec *codec, const uint8_t *src, size_t n, uint8_t *back)
+{
+    zc_workspace *ws = zc_workspace_new();
+    zc_error err;
+    size_t size = 0, bound = 0;
+
+    zc_error_clear(&err);
+    uint8_t *encoded = case_encode(codec, ws, src, n, &size, &err);
+    zc_status status = err.status;
+    CHECK(codec->cls->bound(codec, n, &bound));
+    if (encoded != NULL) {
+        CHECK(size == bound);
+        status = zc_codec_decode_exact(codec, ws, encoded, size, back, n, &err);
+    }
+    free(encoded);
+    zc_workspace_free(ws);
+    return status;
+}
+
+enum { N = 3000 };
+
+static void lossless_filters_come_back(void)
+{
+    static const zc_number_kind integers[] = {ZC_NUMBER_I8,  ZC_NUMBER_I16, ZC_NUMBER_I32, ZC_NUMBER_I64,
+                                              ZC_NUMBER_U8,  ZC_NUMBER_U16, ZC_NUMBER_U32, ZC_NUMBER_U64};
+
+    for (size_t k = 0; k < sizeof integers / sizeof *integers; k++) {
+        for (int swapped = 0; swapped < 2; swapped++) {
+            for (size_t count = 0; count < N; count = count * 2 + 1) {
+                const size_t n = count * zc_number_size(integers[k]);
+                uint8_t *data = case_exact(NULL, n), *back = case_exact(NULL, n);
+                const zc_codec codecs[] = {
+                    filter("delta", integers[k], integers[k], swapped),
+                    filter("delta", integers[k], ZC_NUMBER_I64, swapped),
+                    filter("astype", integers[k], ZC_NUMBER_U64, swapped),
+                };
+                case_fill(data, n, DATA_MIXED);
+                for (size_t c = 0; c < sizeof codecs / sizeof *codecs; c++) {
+                    CHECK(round_trip(&codecs[c], data, n, back) == ZC_OK);
+                    CHECK(n == 0 || memcmp(data, back, n) == 0);
+                }
+                free(data);
+                free(back);
+            }
+        }
+    }
+}
+
+static void shuffle_keeps_the_rest_in_place(void)
+{
+    uint8_t data[N], back[N];
+    zc_codec codec = filter("shuffle", ZC_NUMBER_I8, ZC_NUMBER_I8, false);
+
+    case_fill(data, N, DATA_NOISE);
+    for (codec.element = 1; codec.element < 20; codec.element++) {
+        for (size_t n = 0; n < 200; n += 7) {
+            memset(back, 0, sizeof back);
+            CHECK(round_trip(&codec, data, n, back) == ZC_OK);
+            CHECK(memcmp(data, back, n) == 0);
+        }
+    }
+    codec.element = 0;
+    CHECK(round_trip(&codec, data, 8, back) == ZC_ERR_ARGUMENT);
+}
+
+static void packbits_of_any_length(void)
+{
+    uint8_t data[100], back[100];
+    const zc_codec codec = filter("packbits", ZC_NUMBER_I8, ZC_NUMBER_I8, false);
+
+    for (size_t i = 0; i < sizeof data; i++) {
+        data[i] = i % 3 == 0;
+    }
+    for (size_t n = 0; n <= sizeof data; n++) {
+        CHECK(round_trip(&codec, data, n, back) == ZC_OK);
+        CHECK(memcmp(data, back, n) == 0);
+    }
+}
+
+static void scaled_numbers_come_back_rounded(void)
+{
+    double data[N], back[N];
+    zc_codec codec = filter("fixedscaleoffset", ZC_NUMBER_F64, ZC_NUMBER_I32, false);
+
+    codec.offset = -7.5;
+    codec.scale = 10;
+    for (int i = 0; i < N; i++) {
+        data[i] = i * 0.37 - 400;
+    }
+    CHECK(round_trip(&codec, (const uint8_t *)data, sizeof data, (uint8_t *)back) == ZC_OK);
+    for (int i = 0; i < N; i++) {
+        CHECK(back[i] == rint((data[i] + 7.5) * 10) / 10 - 7.5);
+    }
+}
+
+static void rounded_floats(void)
+{
+    const float data[4] = {1.0f, 1.25f, 1.75f, -3.0f};
+    float back[4];
+    zc_codec codec = filter("bitround", ZC_NUMBER_U32, ZC_NUMBER_U32, false);
+
+    codec.level = 1;
+    CHECK(round_trip(&codec, (const uint8_t *)data, sizeof data, (uint8_t *)back) == ZC_OK);
+    CHECK(back[0] == 1.0f && back[1] == 1.0f && back[2] == 2.0f && back[3] == -3.0f);
+    codec.level = 24;
+    CHECK(round_trip(&codec, (const uint8_t *)data, sizeof data, (uint8_t *)back) == ZC_ERR_ARGUMENT);
+}
+
+static void refuses_what_does_not_fit(void)
+{
+    const uint8_t data[16] = {9, 1, 2};
+    const zc_codec wide = filter("astype", ZC_NUMBER_I64, ZC_NUMBER_I8, false);
+    const zc_codec bits = filter("packbits", ZC_NUMBER_I8, ZC_NUMBER_I8, false);
+    const zc_codec delta = filter("delta", ZC_NUMBER_I32, ZC_NUMBER_I8, false);
+    const int32_t first[2] = {1000, 1001};
+    zc_workspace *ws = zc_workspace_new();
+    uint8_t dst[16];
+    size_t written;
+    zc_error err;
+
+    zc_error_clear(&err);
+    CHECK(wide.cls->decode(&wide, ws, data, 3, dst, sizeof dst, &written, &err) == ZC_ERR_SIZE);
+    CHECK(wide.cls->encode(&wide, ws, data, 15, dst, sizeof dst, &written, &err) == ZC_ERR_SIZE);
+    CHECK(bits.cls->decode(&bits, ws, data, 3, dst, sizeof dst, &written, &err) == ZC_ERR_CORRUPT);
+    CHECK(bits.cls->decode(&bits, ws, data, 0, dst, sizeof dst, &written, &err) == ZC_ERR_CORRUPT);
+    CHECK(delta.cls->encode(&delta, ws, (const uint8_t *)first, sizeof first, dst, sizeof dst, &written, &err) ==
+          ZC_ERR_ENCODE);
+    zc_workspace_free(ws);
+}
+
+static void casts_out_of_range(void)
+{
+    const double numbers[] = {NAN, INFINITY, -INFINITY, 1e300, -5.9, 300.0, 1.8e19};
+    int32_t i32[7];
+    uint8_t u8[7];
+    uint64_t u64[7];
+
+    zc_cast(i32, ZC_NUMBER_I32, numbers, ZC_NUMBER_F64, 7);
+    zc_cast(u8, ZC_NUMBER_U8, numbers, ZC_NUMBER_F64, 7);
+    zc_cast(u64, ZC_NUMBER_U64, numbers, ZC_NUMBER_F64, 7);
+    CHECK(i32[0] == INT32_MIN && i32[1] == INT32_MIN && i32[2] == INT32_MIN && i32[3] == INT32_MIN);
+    CHECK(i32[4] == -5 && i32[5] == 300);
+    CHECK(u8[0] == 0 && u8[4] == 251 && u8[5] == 44);
+    CHECK(u64[6] == 18000000000000000000u && u64[4] == (uint64_t)-5);
+}
+
+static size_t valid(const char *text, size_t n)
+{
+    uint8_t *exact = case_exact((const uint8_t *)text, n);
+    const size_t length = zc_utf8_valid(exact, n);
+
+    free(exact);
+    return length;
+}
+
+static void utf8(void)
+{
+    static const struct { const char *text; size_t n, valid; } cases[] = {
+        {"", 0, 0}, {"plain text, longer than a word", 30, 30}, {"a\0b", 3, 3},
+        {"\xc3\xa9\xe6\x97\xa5\xf0\x9f\x8e\x89", 9, 9}, {"abcdefg\xc3\xa9", 9, 9},
+        {"\x80", 1, 0}, {"ab\xff", 3, 2}, {"\xc0\x80", 2, 0}, {"\xc1\xbf", 2, 0}, {"\xe0\x9f\xbf", 3, 0},
+        {"\xed\xa0\x80", 3, 0}, {"\xed\x9f\xbf", 3, 3}, {"\xf0\x8f\xbf\xbf", 4, 0}, {"\xf4\x8f\xbf\xbf", 4, 4},
+        {"\xf4\x90\x80\x80", 4, 0}, {"\xf5\x80\x80\x80", 4, 0}, {"12345678\xe6\x97", 10, 8}, {"\xc3", 1, 0},
+        {"\xc3" "a", 2, 0}, {"\xf0\x9f\x8e", 3, 0},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CHECK(valid(cases[i].text, cases[i].n) == cases[i].valid);
+    }
+}
+
+int main(void)
+{
+    RUN(lossless_filters_come_back);
+    RUN(shuffle_keeps_the_rest_in_place);
+    RUN(packbits_of_any_length);
+    RUN(scaled_numbers_come_back_rounded);
+    RUN(rounded_floats);
+    RUN(refuses_what_does_not_fit);
+    RUN(casts_out_of_range);
+    RUN(utf8);
+    return check_report("number_filters");
+}

@@ -1,0 +1,165 @@
+"""The compiled vlen decoder and encoder against a few lines of Python and against numcodecs."""
+
+from __future__ import annotations
+
+import struct
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from zarrcore.codecs.vlen import decode_binary, decode_strings, encode_binary, encode_strings
+from zarrcore.errors import ChunkDecodeError, ChunkEncodeError
+
+STRINGS = np.dtypes.StringDType()
+OBJECTS = np.dtype(object)
+
+
+def packed(items: list[bytes], count: int | None = None) -> bytes:
+    body = b"".join(struct.pack("<I", len(item)) + item for item in items)
+    return struct.pack("<I", len(items) if count is None else count) + body
+
+
+def unpacked(data: bytes, count: int) -> list[bytes] | None:
+    """The items of a sound value, None for every other."""
+    items, at = [], 4
+    if len(data) < 4 or struct.unpack_from("<I", data)[0] != count:
+        return None
+    for _ in range(count):
+        if at + 4 > len(data):
+            return None
+        (length,) = struct.unpack_from("<I", data, at)
+        if at + 4 + length > len(data):
+            return None
+        items.append(data[at + 4 : at + 4 + length])
+        at += 4 + length
+    return items if at == len(data) else None
+
+
+def as_text(items: list[bytes] | None) -> list[str] | None:
+    try:
+        return None if items is None else [item.decode() for item in items]
+    except UnicodeDecodeError:
+        return None
+
+
+def outcome(call, *args) -> list | None:
+    try:
+        return call(*args).tolist()
+    except ChunkDecodeError:
+        return None
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.text(alphabet=st.characters(exclude_categories=("Cs",)), max_size=40), max_size=30))
+def test_strings_come_back(texts: list[str]) -> None:
+    expected = packed([text.encode() for text in texts])
+    for dtype in (STRINGS, OBJECTS):
+        items = np.array(texts, dtype)
+        assert encode_strings(items, "vlen-utf8") == expected
+        found = decode_strings(expected, len(texts), dtype, "vlen-utf8")
+        assert found.dtype == dtype
+        assert found.tolist() == texts
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.binary(max_size=40), max_size=30))
+def test_bytes_come_back_as_with_numcodecs(items: list[bytes]) -> None:
+    numcodecs = pytest.importorskip("numcodecs")
+    array = np.empty(len(items), object)
+    array[:] = items
+    encoded = encode_binary(array, "vlen-bytes")
+    assert encoded == bytes(numcodecs.VLenBytes().encode(array))
+    assert decode_binary(encoded, len(items), "vlen-bytes").tolist() == items
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(st.binary(max_size=12), max_size=8), st.data())
+def test_damaged_values_are_refused_or_right(items: list[bytes], data: st.DataObject) -> None:
+    value = bytearray(packed(items))
+    for _ in range(data.draw(st.integers(0, 3))):
+        value[data.draw(st.integers(0, len(value) - 1))] = data.draw(
+            st.sampled_from([0, 1, 3, 127, 128, 255])
+        )
+    cut = bytes(value[: data.draw(st.integers(0, len(value)))]) if data.draw(st.booleans()) else bytes(value)
+    expected = unpacked(cut, len(items))
+    assert outcome(decode_binary, cut, len(items), "vlen-bytes") == expected
+    for dtype in (STRINGS, OBJECTS):
+        assert outcome(decode_strings, cut, len(items), dtype, "vlen-utf8") == as_text(expected)
+
+
+@pytest.mark.parametrize("dtype", [STRINGS, OBJECTS])
+@pytest.mark.parametrize(
+    ("data", "count", "reason"),
+    [
+        (b"\1\0", 1, "expected the number of items, got 2 bytes"),
+        (packed([b"a"], 7), 1, "expected 1 items, the chunk says 7"),
+        (struct.pack("<I", 2**31), 2**31, "cannot hold 2147483648 items"),
+        (struct.pack("<III", 2, 4, 0) + b"\0", 2, "the chunk ends before item 1 of 2"),
+        (packed([b"ab"])[:4] + struct.pack("<I", 2**32 - 1) + b"ab", 1, "item 0 has 4294967295 bytes at 8"),
+        (packed([b"ok", b"ab\xffcd"]), 2, "item 1 is not UTF-8: byte 0xff at 2 of its 5 bytes"),
+        (packed([b"\xed\xa0\x80"]), 1, "item 0 is not UTF-8: byte 0xed at 0"),
+        (packed([b"a"]) + b"xyz", 1, "3 bytes follow the last item"),
+    ],
+)
+def test_faults_are_named(data: bytes, count: int, reason: str, dtype: np.dtype) -> None:
+    with pytest.raises(ChunkDecodeError, match=reason) as caught:
+        decode_strings(data, count, dtype, "vlen-utf8")
+    assert caught.value.codec == "vlen-utf8"
+
+
+@pytest.mark.parametrize(
+    ("items", "reason"),
+    [
+        (["a", 7], "item 1: expected a string, got int 7"),
+        (["a", "b", b"c"], "item 2: expected a string, got bytes"),
+        (["\ud800"], "item 0: .*surrogates"),
+    ],
+)
+def test_items_without_an_encoding(items: list, reason: str) -> None:
+    array = np.empty(len(items), object)
+    array[:] = items
+    with pytest.raises(ChunkEncodeError, match=reason):
+        encode_strings(array, "vlen-utf8")
+
+
+def test_items_never_set() -> None:
+    assert encode_strings(np.array([None, 0, "x"], object), "v") == packed([b"", b"", b"x"])
+    assert encode_binary(np.array([None, 0, bytearray(b"x")], object), "v") == packed([b"", b"", b"x"])
+    missing = np.array(["a", None], np.dtypes.StringDType(na_object=None))
+    assert encode_strings(missing, "v") == packed([b"a", b""])
+    with pytest.raises(ChunkEncodeError, match="item 0"):
+        encode_strings(np.array([np.nan], np.dtypes.StringDType(na_object=np.nan)), "v")
+
+
+def test_other_memory() -> None:
+    class Name(str):
+        pass
+
+    items = np.array(["a", "bc", "def", "é" * 40], STRINGS)
+    assert encode_strings(items[::-2], "v") == packed([("é" * 40).encode(), b"bc"])
+    assert encode_strings(np.array([Name("é")], object), "v") == packed(["é".encode()])
+    assert encode_strings(np.array(["ab", "c"]), "v") == packed([b"ab", b"c"])
+    assert decode_strings(bytearray(packed([b"a"])), 1, STRINGS, "v").tolist() == ["a"]
+    assert decode_strings(np.frombuffer(packed([b"a"]), np.uint8), 1, OBJECTS, "v").tolist() == ["a"]
+
+
+def test_on_several_threads() -> None:
+    texts = [f"text {i} " + "é" * (i % 30) for i in range(5000)]
+    items = np.array(texts, STRINGS)
+    wrong: list[int] = []
+
+    def work(seed: int) -> None:
+        for _ in range(10):
+            data = encode_strings(items, "v")
+            if decode_strings(data, len(texts), STRINGS, "v").tolist() != texts:
+                wrong.append(seed)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
