@@ -86,8 +86,13 @@ CODECS: dict[str, dict[str, Any]] = {
     "blosc": {"cname": "lz4", "clevel": 5, "shuffle": "shuffle", "typesize": 4, "blocksize": 0},
     "gzip": {"level": 5},
     "zstd": {"level": 3, "checksum": False},
+    # Of format 2 and of numcodecs:
+    "astype": {"encode_dtype": "<f8", "decode_dtype": "<f4"},
     "delta": {"dtype": "<f4"},
+    "fixedscaleoffset": {"offset": 0, "scale": 1, "dtype": "<f4"},
+    "quantize": {"digits": 1, "dtype": "<f4"},
 }
+V2_FILTERS = ("astype", "bitround", "delta", "fixedscaleoffset", "packbits", "quantize")
 CODEC_DTYPES = {"packbits": "bool", "vlen-utf8": "string", "vlen-bytes": "variable_length_bytes"}
 
 NUMCODECS = "Python, with the package numcodecs"
@@ -157,9 +162,11 @@ def try_out(**how: Any) -> str:
 def try_codec(name: str) -> str:
     """Where a codec of format 3 runs."""
     cls = codec_registry.get(name)
-    data_type = CODEC_DTYPES.get(name, "float32")
+    plain = name.removeprefix("numcodecs.")  # those are configured as in format 2
+    data_type = CODEC_DTYPES.get(plain, "float32")
+    is_alike = plain == name or plain in V2_FILTERS
     try:
-        codec = cls.from_json(CODECS.get(name, {}))
+        codec = cls.from_json(CODECS.get(plain, {}) if is_alike else {})
         place = {"array->array": "filters", "array->bytes": "serializer", "bytes->bytes": "compressors"}[
             cls.kind
         ]
@@ -173,12 +180,14 @@ def try_codec(name: str) -> str:
 
 def try_v2_codec(name: str) -> str:
     """Where a codec of format 2 runs."""
+    if name in V2_FILTERS:
+        codec = {"id": name, **CODECS.get(name, {})}
+        return try_out(dtype=CODEC_DTYPES.get(name, "<f4"), zarr_format=2, filters=[codec], compressors=None)
     if name in CODEC_DTYPES:  # the data type brings its object codec along
         return try_out(
             dtype=zdtype.data_type_registry.get(CODEC_DTYPES[name])(), zarr_format=2, compressors=None
         )
-    codec = {"id": name, **(CODECS[name] if name == "delta" else {})}
-    return try_out(dtype="<f4", zarr_format=2, filters=[codec], compressors=None)
+    return try_out(dtype="<f4", zarr_format=2, filters=[{"id": name}], compressors=None)
 
 
 # --- writing

@@ -258,6 +258,7 @@ _BUILT_IN: tuple[tuple[Registry[Any], str, dict[str, str]], ...] = (
             "crc32": "v2:Crc32",
             "crc32c": "v2:Crc32c",
             "adler32": "v2:Adler32",
+            "fletcher32": "v2:Fletcher32",
             "shuffle": "v2_filters:Shuffle",
             "delta": "v2_filters:Delta",
             "astype": "v2_numeric:AsType",

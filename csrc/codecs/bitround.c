@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Floats rounded to some bits of their mantissa (numcodecs "bitround").  They are seen as the unsigned integers of their
- * width; as in numcodecs nothing is special about NaN and infinity.
+ * Floats rounded to some bits of their mantissa (numcodecs "bitround").  They are seen as the unsigned integers of
+ * their width; as in numcodecs nothing is special about NaN and infinity.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The first bytes of all items, then the second bytes, and so on (numcodecs "shuffle"); bytes behind the last whole item
- * stay where they are.
+ * The first bytes of all items, then the second bytes, and so on (numcodecs "shuffle"); bytes behind the last whole
+ * item stay where they are.
  */
 #include "kernels/shuffle.h"
 

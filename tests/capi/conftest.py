@@ -102,7 +102,8 @@ class Api:
     def handle(self, path: Path, *, writable: bool = True) -> int:
         """Open the array in a directory."""
         if self.flavour == "capsule":
-            return self.from_python(id(zarrcore.open_array(path, mode="r+" if writable else "r")))
+            array = zarrcore.open_array(path, mode="r+" if writable else "r")
+            return self.from_python(id(array))  # the object itself: ctypes hands over its address
         handle, error = ctypes.c_void_p(), Error()
         status = self.open(os.fsencode(path), int(writable), ctypes.byref(handle), error)
         if status != 0:

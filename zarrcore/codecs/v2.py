@@ -7,7 +7,6 @@ there, what the standard library has runs through that, within the bounds that t
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,7 +15,7 @@ from zarrcore.codecs._native import NativeBytesCodec, unbounded_room
 from zarrcore.codecs.base import BytesBytesCodec, configuration_names
 from zarrcore.codecs.blosc import BLOSC_MAX_INPUT, BloscCname, blosc_stage
 from zarrcore.codecs.zstd import MAX_ZSTD_LEVEL, MIN_ZSTD_LEVEL
-from zarrcore.errors import ChecksumError, ChunkDecodeError, PickleCodecDisabledError
+from zarrcore.errors import ChunkDecodeError, PickleCodecDisabledError
 from zarrcore.registry import compressor_registry
 
 if TYPE_CHECKING:
@@ -33,6 +32,7 @@ __all__ = [
     "Blosc",
     "Crc32",
     "Crc32c",
+    "Fletcher32",
     "GZip",
     "Zlib",
     "Zstd",
@@ -184,7 +184,7 @@ class Crc32c(V2Config, NativeBytesCodec):
 
 
 @dataclass(frozen=True)
-class Crc32(V2Config, BytesBytesCodec):
+class Crc32(V2Config, NativeBytesCodec):
     """The bytes with their CRC-32, little-endian, at one end."""
 
     name: ClassVar[str] = "crc32"
@@ -197,27 +197,11 @@ class Crc32(V2Config, BytesBytesCodec):
     def get_config(self) -> dict[str, Any]:
         return _without_default_location(self)
 
-    @staticmethod
-    def checksum(data: Buffer) -> int:
-        """The checksum of `data`."""
-        return zlib.crc32(data)
-
     def encoded_size(self, nbytes: int) -> int:
         return nbytes + 4
 
-    def encode(self, data: Buffer, spec: ArraySpec | None = None) -> bytes:
-        stored = self.checksum(data).to_bytes(4, "little")
-        return stored + bytes(data) if self.location == "start" else bytes(data) + stored
-
-    def decode(self, data: Buffer, spec: ArraySpec | None = None, max_size: int | None = None) -> memoryview:
-        view = memoryview(data).cast("B")
-        if len(view) < 4:
-            raise ChunkDecodeError(f"{len(view)} bytes cannot hold a checksum", codec=self.name)
-        stored, body = (view[:4], view[4:]) if self.location == "start" else (view[-4:], view[:-4])
-        found, expected = self.checksum(body), int.from_bytes(stored, "little")
-        if found != expected:
-            raise ChecksumError(f"stored checksum {expected:#010x}, computed {found:#010x}", codec=self.name)
-        return body
+    def stage(self) -> tuple[str, dict[str, Any]] | None:
+        return self.name, {"location": self.location}
 
 
 @dataclass(frozen=True)
@@ -226,9 +210,19 @@ class Adler32(Crc32):
 
     name: ClassVar[str] = "adler32"
 
-    @staticmethod
-    def checksum(data: Buffer) -> int:
-        return zlib.adler32(data)
+
+@dataclass(frozen=True)
+class Fletcher32(V2Config, NativeBytesCodec):
+    """The bytes and behind them their Fletcher-32, as HDF5 computes it, little-endian."""
+
+    name: ClassVar[str] = "fletcher32"
+    is_fixed_size: ClassVar[bool] = True
+
+    def encoded_size(self, nbytes: int) -> int:
+        return nbytes + 4
+
+    def stage(self) -> tuple[str, dict[str, Any]] | None:
+        return self.name, {}
 
 
 @dataclass(frozen=True)

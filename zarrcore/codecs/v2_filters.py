@@ -333,7 +333,7 @@ def dtype_name(value: Any, where: str, kinds: str) -> str:
         raise MetadataValidationError(f"expected a NumPy data type, got {value!r}", where=where) from error
     if dtype.kind not in kinds:
         raise MetadataValidationError(f"expected a data type of numbers, got {value!r}", where=where)
-    return dtype.str
+    return str(dtype.str)
 
 
 def number(dtype: Any) -> str | None:
