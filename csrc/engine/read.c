@@ -108,12 +108,35 @@ static zc_status read_item(void *arg, size_t item, zc_workspace *ws, zc_error *e
     return status;
 }
 
-/* How many threads a call of n items and that many bytes is worth. */
+/* Of a compressed chunk at least about this much is decoded for a single element. */
+#define DECODED_MIN ((size_t)64 << 10)
+
+/* Bytes that a call of n items moves or decodes, roughly. */
+static size_t work_of(const zc_call *call, size_t n_items)
+{
+    const zc_array *array = call->array;
+    const zc_chain *chain = array->chain;
+    size_t chunk = chain->item.size, wanted, decoded;
+
+    if (!zc_mul_size(zc_part_count(call->part), chain->item.size, &wanted)) {
+        return ZC_SIZE_MAX;
+    }
+    if (chain->n_stages == 0 && !chain->sharded) {
+        return wanted;
+    }
+    for (int d = 0; d < array->ndim && chunk < DECODED_MIN; d++) {
+        chunk *= array->grid[d].chunk < (int64_t)DECODED_MIN ? (size_t)array->grid[d].chunk : DECODED_MIN;
+    }
+    if (!zc_mul_size(n_items, chunk < DECODED_MIN ? chunk : DECODED_MIN, &decoded)) {
+        return ZC_SIZE_MAX;
+    }
+    return wanted > decoded ? wanted : decoded;
+}
+
+/* How many threads a call of n items is worth. */
 static int worthwhile_threads(const zc_call *call, size_t n_items)
 {
-    const size_t bytes = zc_part_count(call->part) * call->array->chain->item.size;
-
-    if (bytes < SHARED_MIN && n_items < 64) {
+    if (work_of(call, n_items) < SHARED_MIN && n_items < 64) {
         return 1;
     }
     return call->threads > 0 ? call->threads : zc_pool_threads();
