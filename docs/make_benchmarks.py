@@ -2,12 +2,13 @@
 
     python docs/make_benchmarks.py [report.md]
 
-What stands before the second section of the report is taken over: the machine, the verdict, and the table
-against the best peer of each case.
+Taken over are the machine, the verdict, of the table against the best peer the main cases and every case that was not
+faster, and the short tables at the end (fresh processes, peak memory, a Python thread beside a read).
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,12 +19,25 @@ README = ROOT / "README.md"
 BEGIN, END = "<!-- benchmarks:begin -->\n", "<!-- benchmarks:end -->\n"
 
 
+MAIN_CASES = re.compile(r"\| (dense/\S+/(read|write)|tiny/raw-\S+|chunks/\S+/(read|write)|codecs/\S+/read) \|")
+SHORT_TABLES = ("## Fresh processes", "## Peak memory", "## A Python thread")
+
+
 def excerpt(report: str) -> str:
-    """The head of a report and its first section, one heading level further down; its title is left out."""
-    lines = [line for line in report.splitlines() if not line.startswith("# ")]
-    sections = [number for number, line in enumerate(lines) if line.startswith("## ")]
-    kept = lines[: sections[1]] if len(sections) > 1 else lines
-    return "\n".join(f"#{line}" if line.startswith("## ") else line for line in kept).strip() + "\n"
+    """The part of a report that the README shows, its sections one heading level further down."""
+    head, *sections = re.split(r"^(?=## )", re.sub(r"^# .*\n", "", report, flags=re.MULTILINE), flags=re.MULTILINE)
+    kept = [head, *(_main_rows(section) for section in sections[:1])]
+    kept += [section for section in sections if section.startswith(SHORT_TABLES)]
+    kept.append("\nAll cases and all libraries: [benchmarks/results/latest.md](benchmarks/results/latest.md).\n")
+    return re.sub(r"^## ", "### ", "".join(kept), flags=re.MULTILINE).strip() + "\n"
+
+
+def _main_rows(section: str) -> str:
+    """A section whose tables keep the main cases, and those set in bold because zarrcore was not faster."""
+    lines = section.splitlines(keepends=True)
+    rows = [number for number, line in enumerate(lines) if re.match(r"\| (\*\*)?[\w-]+/", line)]
+    dropped = {n for n in rows if not lines[n].startswith("| **") and not MAIN_CASES.match(lines[n])}
+    return "".join(line for number, line in enumerate(lines) if number not in dropped)
 
 
 def filled(readme: str, text: str) -> str:

@@ -83,9 +83,17 @@ class TestStoreOfThePage(StoreTests):
 
 def test_benchmarks_section() -> None:
     make = runpy.run_path(str(DOCS / "make_benchmarks.py"))
-    report = "# Title\n\n- machine: m\n\n## First\n\n| a |\n\n## Second\n\n| b |\n"
+    rows = "| dense/x/read | 1 |\n| partial/x/box | 2 |\n| **partial/x/plane** | 3 |\n"
+    report = (
+        f"# Title\n\n- machine: m\n\n## First\n\n| case |\n| --- |\n{rows}\n## Second\n\n{rows}\n"
+        "## Fresh processes\n\n| import | 4 |\n"
+    )
     text = make["filled"]((ROOT / "README.md").read_text(encoding="utf-8"), make["excerpt"](report))
     section = text.partition(make["BEGIN"])[2].partition(make["END"])[0]
-    assert section == "- machine: m\n\n### First\n\n| a |\n"
+    table = "| case |\n| --- |\n| dense/x/read | 1 |\n| **partial/x/plane** | 3 |\n"
+    assert section.startswith(f"- machine: m\n\n### First\n\n{table}")
+    assert "Second" not in section and "| partial/x/box" not in section
+    assert "### Fresh processes\n\n| import | 4 |\n" in section
+    assert "[benchmarks/results/latest.md]" in section
     with pytest.raises(SystemExit, match="lost its markers"):
         make["filled"]("nothing", "text")
