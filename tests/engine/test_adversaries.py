@@ -1,0 +1,182 @@
+"""What a hostile file, a careless thread or a store that changes its mind may not do."""
+
+from __future__ import annotations
+
+import signal
+import struct
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import zarrcore
+from zarrcore._core.engine import encode_bytes
+from zarrcore.errors import ChunkDecodeError, ChunkEncodeError
+from zarrcore.storage import LocalStore, LoggingStore, MemoryStore, SuffixByteRequest, WrapperStore
+
+
+def with_checksum(entries: list[tuple[int, int]]) -> bytes:
+    """A shard index as it is stored."""
+    return encode_bytes("crc32c", {}, b"".join(struct.pack("<QQ", *entry) for entry in entries))
+
+
+def test_inner_chunk_of_no_bytes_is_not_turned_into_fill_values() -> None:
+    """Reading it is an error; a write to another inner chunk must not make it look empty."""
+    store: dict[str, bytes] = {}
+    array = zarrcore.create_array(
+        store, shape=8, chunks=2, shards=8, dtype="i4", compressors=None, fill_value=7
+    )
+    array[:] = np.arange(8)
+    index = with_checksum([(0, 0), (8, 8), (16, 8), (24, 8)])
+    store["c/0"] = before = store["c/0"][: -len(index)] + index
+    with pytest.raises(ChunkDecodeError):
+        array[0:2]
+    with pytest.raises(ChunkDecodeError, match="0 bytes"):
+        array[4] = 99
+    assert store["c/0"] == before
+
+
+def test_overlapping_inner_shards_take_no_memory(tmp_path: Path) -> None:
+    """64 inner shards that claim the same 20 MiB of a file with holes."""
+    from zarrcore.codecs import BytesCodec, ShardingCodec
+
+    inner = ShardingCodec(chunk_shape=(1,), codecs=[BytesCodec()])
+    array = zarrcore.create_array(
+        tmp_path,
+        shape=128,
+        chunks=128,
+        dtype="u1",
+        compressors=None,
+        serializer=ShardingCodec(chunk_shape=(2,), codecs=[inner]),
+    )
+    size = 20 << 20
+    (tmp_path / "c").mkdir()
+    with open(tmp_path / "c/0", "wb") as file:
+        file.seek(size)
+        file.write(with_checksum([(0, size)] * 64))
+    with pytest.raises(ChunkDecodeError) as caught:
+        array.read(threads=1)
+    assert caught.value.inner_chunk == (0,)
+
+
+class Vanishing(WrapperStore):
+    """A store that has only the end of its values left."""
+
+    gone = False
+
+    def get(self, key: str, byte_range: Any = None) -> Any:
+        if self.gone and byte_range is not None and not isinstance(byte_range, SuffixByteRequest):
+            return None
+        return super().get(key, byte_range)
+
+
+@pytest.mark.parametrize("stop", [10, 300])
+def test_shard_that_vanishes_is_not_absent(stop: int) -> None:
+    store = Vanishing(MemoryStore())
+    array = zarrcore.create_array(store, shape=4096, chunks=64, shards=4096, dtype="i8", fill_value=-1)
+    array[:] = np.arange(4096)
+    store.gone = True
+    with pytest.raises(ChunkDecodeError, match="the shard is gone"):
+        array[:stop]
+
+
+def test_remote_chunk_is_fetched_by_few_requests() -> None:
+    """Part of an uncompressed inner chunk is not asked for in small pieces, each a request."""
+    store = LoggingStore(MemoryStore())
+    array = zarrcore.create_array(
+        store, shape=(512, 512), chunks=(512, 512), shards=(512, 512), dtype="i8", compressors=None
+    )
+    array[:] = 5
+    before = store.counter["get"]
+    assert (array[:, :8] == 5).all()
+    assert store.counter["get"] - before <= 3
+
+
+def test_stores_over_the_same_data_share_their_locks(tmp_path: Path) -> None:
+    memory = MemoryStore()
+    assert LoggingStore(memory)._lock_scope() == memory._lock_scope() != MemoryStore()._lock_scope()
+    assert MemoryStore(memory._store_dict)._lock_scope() == memory._lock_scope()
+    assert LoggingStore(LocalStore(tmp_path))._lock_scope() == LocalStore(str(tmp_path))._lock_scope()
+
+
+def test_two_wrappers_lose_no_update() -> None:
+    memory = MemoryStore()
+    zarrcore.create_array(memory, shape=300, chunks=300, dtype="i4")
+    arrays = [zarrcore.open_array(LoggingStore(memory), mode="r+") for _ in range(2)]
+
+    def fill(part: int) -> None:
+        for i in range(part, 300, 2):
+            arrays[part][i] = i + 1
+
+    threads = [threading.Thread(target=fill, args=(part,)) for part in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    np.testing.assert_array_equal(arrays[0][:], np.arange(1, 301))
+
+
+class Journal(WrapperStore):
+    """A store whose writes write into the array that is being written."""
+
+    array: Any = None
+
+    def set(self, key: str, value: Any) -> None:
+        if self.array is not None:
+            array, self.array = self.array, None
+            array[1] = 1
+        super().set(key, value)
+
+
+def test_writing_from_inside_of_a_write_is_refused_not_waited_for() -> None:
+    store = Journal(MemoryStore())
+    array = zarrcore.create_array(store, shape=4, chunks=4, dtype="i4")
+    store.array = array
+    with pytest.raises(zarrcore.errors.ChunkIOError, match="while this thread is writing it") as caught:
+        array[0] = 5
+    assert isinstance(caught.value.__cause__, ChunkEncodeError)
+    array[2] = 6
+    assert array[:].tolist() == [0, 0, 6, 0]
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs interval timers")
+def test_exception_of_a_signal_handler_comes_through_as_it_is() -> None:
+    def stop(*_: Any) -> None:
+        raise TimeoutError("enough")
+
+    store = MemoryStore()
+    array = zarrcore.create_array(store, shape=1 << 26, chunks=1 << 26, dtype="i4", fill_value=3)
+    old = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    try:
+        with pytest.raises(TimeoutError, match="enough"):
+            while True:
+                array[:]
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+
+
+def test_index_arrays_that_change_during_a_read_are_harmless() -> None:
+    array = zarrcore.create_array({}, shape=1000, chunks=10, dtype="i4")
+    index = np.zeros(20000, dtype=np.int64)
+    stop = threading.Event()
+
+    def poke() -> None:
+        while not stop.is_set():
+            index[:] = 1 << 40
+            index[:] = 0
+
+    thread = threading.Thread(target=poke)
+    thread.start()
+    try:
+        for _ in range(50):
+            try:
+                assert (array.vindex[index] == 0).all()
+            except IndexError:
+                pass  # it was the other value that was checked
+    finally:
+        stop.set()
+        thread.join()
