@@ -32,6 +32,14 @@ void zc_workspace_free(zc_workspace *ws);
 void *zc_scratch_push(zc_workspace *ws, size_t n, zc_error *err);
 void zc_scratch_pop(zc_workspace *ws);
 
+/* The last n buffers. */
+static inline void zc_pop(zc_workspace *ws, int n)
+{
+    while (n-- > 0) {
+        zc_scratch_pop(ws);
+    }
+}
+
 /* Enlarge the buffer opened last to n bytes and keep its first `used` bytes.  May move it. */
 void *zc_scratch_grow(zc_workspace *ws, size_t used, size_t n, zc_error *err);
 

@@ -149,13 +149,6 @@ zc_status zc_chain_bound(const zc_chain *chain, int ndim, const int64_t *shape, 
 
 /* ---- decoding ------------------------------------------------------------------------------- */
 
-static void pop(zc_workspace *ws, int n)
-{
-    while (n-- > 0) {
-        zc_scratch_pop(ws);
-    }
-}
-
 /* Undo one stage: in place where the codec can, else into a new scratch buffer. */
 static zc_status unstage_one(const zc_codec *codec, const uint8_t **data, size_t *n, size_t cap,
                              zc_workspace *ws, int *pushed, zc_error *err)
@@ -184,7 +177,7 @@ zc_status zc_chain_unstage(const zc_chain *chain, int first_stage, const uint8_t
                                              pushed, err);
         if (status != ZC_OK) {
             zc_error_set_codec(err, codec->cls->name);
-            pop(ws, *pushed);
+            zc_pop(ws, *pushed);
             *pushed = 0;
             return status;
         }
@@ -221,7 +214,7 @@ zc_status zc_chain_unstage_into(const zc_chain *chain, const uint8_t *src, size_
             memcpy(dst, src, decoded);
         }
     }
-    pop(ws, pushed);
+    zc_pop(ws, pushed);
     return status;
 }
 
@@ -272,6 +265,6 @@ zc_status zc_chain_stage_into(const zc_chain *chain, const uint8_t *src, size_t 
         }
     }
     *written = n;
-    pop(ws, pushed);
+    zc_pop(ws, pushed);
     return status;
 }

@@ -26,11 +26,6 @@ typedef struct chunk_job {
     zc_error *err;
 } chunk_job;
 
-static bool swaps(const zc_item *item)
-{
-    return item->word != 0 || item->n_fields != 0;
-}
-
 static zc_status scatter_all(const chunk_job *job, const void *data)
 {
     const zc_item *item = &job->chain->item;
@@ -268,7 +263,7 @@ static zc_status read_raw(const chunk_job *job, const zc_value *value, uint64_t 
     if (value->data != NULL) {
         return scatter_all(job, value->data + offset);
     }
-    if (!swaps(item) && !job->scope->split && zc_part_is_chunk_image(job->part, job->stored, item->size)) {
+    if (!zc_item_swaps(item) && !job->scope->split && zc_part_is_chunk_image(job->part, job->stored, item->size)) {
         return zc_value_read(value, offset, job->part->memory, job->decoded, job->err);
     }
     const bool all = zc_part_covers(job->part, job->stored);
@@ -312,7 +307,7 @@ static zc_status decode_in_place(const chunk_job *job, const block_source *sourc
     char *memory = job->part->memory;
     const zc_status status = fetch_all(source, job, 0, job->decoded, (uint8_t *)memory);
 
-    if (status == ZC_OK && swaps(item)) {
+    if (status == ZC_OK && zc_item_swaps(item)) {
         zc_items_copy(job->decoded / item->size, memory, memory, item);
     }
     return status;

@@ -6,11 +6,6 @@
 
 #include "engine/engine.h"
 
-static bool swaps(const zc_item *item)
-{
-    return item->word != 0 || item->n_fields != 0;
-}
-
 /* The stored elements of a chunk, in a scratch buffer: old value or fill value, patched with the part. */
 static zc_status compose(const zc_chain *chain, const int64_t *stored, const int64_t *bounds,
                          const zc_part *part, const zc_value *old, const void *stored_fill, size_t size,
@@ -52,7 +47,7 @@ static zc_status write_plain(const zc_scope *scope, const zc_chain *chain, const
     if (!zc_chain_decoded_size(chain, part->ndim, stored, &size)) {
         return zc_fail(err, ZC_ERR_OVERFLOW, "the chunk does not fit into memory");
     }
-    const bool image = !swaps(&chain->item) && zc_part_is_chunk_image(part, stored, itemsize);
+    const bool image = !zc_item_swaps(&chain->item) && zc_part_is_chunk_image(part, stored, itemsize);
     if (!scope->call->write_empty && zc_part_covers(part, bounds) &&
         zc_part_equals_fill(part, itemsize, scope->fill)) {
         *written = 0;

@@ -66,12 +66,19 @@ typedef struct zc_plan {
     zc_point_groups groups;          /* for points */
     size_t n_items;
     size_t key_size;                 /* bytes that any key needs, with its terminator */
+    bool held;                       /* the store has begun a call, which zc_plan_close ends */
     zc_workspace *ws;                /* holds the lists, until zc_plan_close */
     int pushed;
 } zc_plan;
 
 zc_status zc_plan_open(const zc_call *call, zc_plan *plan, zc_error *err);
 void zc_plan_close(zc_plan *plan);
+
+/* Tell the store that the plan's chunks are going to be opened one by one, where there are so many that it pays. */
+zc_status zc_plan_hold(zc_plan *plan, zc_error *err);
+
+/* Say which chunk a failed item was; no item at all if its number is out of range. */
+void zc_plan_blame(const zc_plan *plan, size_t item, zc_fault *fault);
 
 /* The chunk of an item, its shape, and the part of the selection that lies in it. */
 void zc_plan_chunk(const zc_plan *plan, size_t item, int64_t *chunk);
@@ -126,12 +133,5 @@ zc_status zc_shard_index_read(const zc_chain *chain, size_t n, const zc_value *v
 
 /* Grid of the inner chunks of a shard as grid axes. */
 void zc_inner_axes(const zc_chain *chain, int ndim, const int64_t *stored, zc_grid_axis *out);
-
-static inline void zc_pop(zc_workspace *ws, int n)
-{
-    while (n-- > 0) {
-        zc_scratch_pop(ws);
-    }
-}
 
 #endif

@@ -7,6 +7,7 @@
 #include "engine/engine.h"
 
 #define DIGITS_MAX 20        /* of an int64 */
+#define HOLD_MIN 8           /* chunks for which it pays to tell the store of them */
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
@@ -71,6 +72,7 @@ zc_status zc_plan_open(const zc_call *call, zc_plan *plan, zc_error *err)
 
     plan->call = call;
     plan->pushed = 0;
+    plan->held = false;
     plan->n_items = 0;
     plan->key_size = zc_chunk_key_size(call->array);
     plan->ws = zc_pool_borrow(err);
@@ -91,9 +93,33 @@ zc_status zc_plan_open(const zc_call *call, zc_plan *plan, zc_error *err)
 
 void zc_plan_close(zc_plan *plan)
 {
+    if (plan->held) {
+        plan->call->store->end(plan->call->store);
+    }
     zc_pop(plan->ws, plan->pushed);
     zc_pool_release(plan->ws);
     plan->ws = NULL;
+}
+
+zc_status zc_plan_hold(zc_plan *plan, zc_error *err)
+{
+    const zc_store *store = plan->call->store;
+    const zc_array *array = plan->call->array;
+
+    if (store->begin == NULL || plan->n_items < HOLD_MIN) {
+        return ZC_OK;
+    }
+    const zc_status status = store->begin(store, array->prefix, array->prefix_len, err);
+    plan->held = status == ZC_OK;
+    return status;
+}
+
+void zc_plan_blame(const zc_plan *plan, size_t item, zc_fault *fault)
+{
+    fault->in_chunk = item < plan->n_items;
+    if (fault->in_chunk) {
+        zc_plan_chunk(plan, item, fault->chunk);
+    }
 }
 
 void zc_plan_chunk(const zc_plan *plan, size_t item, int64_t *chunk)

@@ -224,25 +224,11 @@ static zc_status read_fetched(read_job *job, size_t *failed, zc_error *err)
     return status;
 }
 
-#define HOLD_MIN 8           /* chunks for which it pays to hold a directory open */
-
 static zc_status read_opened(read_job *job, size_t *failed, zc_error *err)
 {
-    const zc_call *call = job->plan.call;
-    const zc_store *store = call->store;
-    const bool hold = store->begin != NULL && job->plan.n_items >= HOLD_MIN;
-    zc_status status = ZC_OK;
+    const zc_status status = zc_plan_hold(&job->plan, err);
 
-    if (hold) {
-        status = store->begin(store, call->array->prefix, call->array->prefix_len, err);
-    }
-    if (status == ZC_OK) {
-        status = run_items(job, job->plan.n_items, failed, err);
-    }
-    if (hold) {
-        store->end(store);
-    }
-    return status;
+    return status == ZC_OK ? run_items(job, job->plan.n_items, failed, err) : status;
 }
 
 zc_status zc_read(const zc_call *call, zc_fault *fault, zc_error *err)
@@ -263,9 +249,8 @@ zc_status zc_read(const zc_call *call, zc_fault *fault, zc_error *err)
     } else {
         status = read_opened(&job, &failed, err);
     }
-    if (status != ZC_OK && failed < job.plan.n_items) {
-        fault->in_chunk = true;
-        zc_plan_chunk(&job.plan, failed, fault->chunk);
+    if (status != ZC_OK) {
+        zc_plan_blame(&job.plan, failed, fault);
     }
     zc_plan_close(&job.plan);
     return status;

@@ -37,10 +37,6 @@ static zc_status index_bytes(const zc_chain *chain, size_t index_size, const zc_
         *out = dst;
         return value->store->read_tail(value, dst, index_size, err);
     }
-    if (nbytes < index_size) {
-        return zc_fail(err, ZC_ERR_CORRUPT, "a shard of %llu bytes cannot hold its index of %zu bytes",
-                       (unsigned long long)nbytes, index_size);
-    }
     if (!chain->index_at_start) {
         offset += nbytes - index_size;
     }

@@ -9,8 +9,6 @@
 /* Below this much input, waking another thread costs more than it brings. */
 #define SHARED_MIN ((size_t)64 << 10)
 
-#define HOLD_MIN 8           /* chunks for which it pays to hold a directory open */
-
 typedef struct write_job {
     zc_plan plan;
     zc_scope scope;
@@ -160,20 +158,12 @@ zc_status zc_write(const zc_call *call, zc_fault *fault, zc_error *err)
         .poll = call->poll,
         .poll_arg = call->poll_arg,
     };
-    const zc_store *store = call->store;
-    const bool hold = store->begin != NULL && job.plan.n_items >= HOLD_MIN;
-    if (hold) {
-        status = store->begin(store, call->array->prefix, call->array->prefix_len, err);
-    }
+    status = zc_plan_hold(&job.plan, err);
     if (status == ZC_OK) {
         status = zc_pool_run(&run, &failed, err);
     }
-    if (hold) {
-        store->end(store);
-    }
-    if (status != ZC_OK && failed < job.plan.n_items) {
-        fault->in_chunk = true;
-        zc_plan_chunk(&job.plan, failed, fault->chunk);
+    if (status != ZC_OK) {
+        zc_plan_blame(&job.plan, failed, fault);
     }
     zc_plan_close(&job.plan);
     return status;

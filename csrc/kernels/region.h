@@ -27,6 +27,12 @@ typedef struct zc_item {
     const zc_swap_field *fields;
 } zc_item;
 
+/* Does copying an item change it? */
+static inline bool zc_item_swaps(const zc_item *item)
+{
+    return item->word != 0 || item->n_fields != 0;
+}
+
 /*
  * dst[i] = src[i] for all index tuples i of shape, each item byte-swapped as `item` says.
  * Strides are in bytes and may be negative, zero (src only) or unaligned.  dst and src do not
