@@ -42,6 +42,8 @@ static uint64_t saved_registers(void)
 static uint32_t detect(void)
 {
     const uint64_t wide = 6;                              /* the halves of a 32-byte register */
+    const uint64_t widest = 0xe6;                         /* also masks, 64-byte registers, 16 more of them */
+    const uint32_t avx512 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;
     uint32_t regs[4];
     uint32_t found = 0;
 
@@ -58,6 +60,10 @@ static uint32_t detect(void)
     if (max_leaf >= 7 && (ecx >> 27 & 1) && (saved_registers() & wide) == wide) {
         ask(7, regs);
         found |= (regs[1] >> 5 & 1) ? ZC_CPU_AVX2 : 0u;
+        found |= (regs[2] >> 8 & 1) ? ZC_CPU_GFNI : 0u;
+        if ((regs[1] & avx512) == avx512 && (saved_registers() & widest) == widest) {
+            found |= ZC_CPU_AVX512;
+        }
     }
     return found;
 }

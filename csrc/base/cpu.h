@@ -43,7 +43,9 @@ enum {
     ZC_CPU_PCLMUL = 1 << 2,
     ZC_CPU_AVX2 = 1 << 3,
     ZC_CPU_NEON = 1 << 4,
-    ZC_CPU_ARM_CRC32 = 1 << 5
+    ZC_CPU_ARM_CRC32 = 1 << 5,
+    ZC_CPU_AVX512 = 1 << 6,              /* foundation, VL, BW and DQ */
+    ZC_CPU_GFNI = 1 << 7                 /* the instructions on 64-byte registers too, if ZC_CPU_AVX512 */
 };
 
 /*
