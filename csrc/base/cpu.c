@@ -39,11 +39,12 @@ static uint64_t saved_registers(void)
 #endif
 }
 
+#define WIDE 0x06                        /* saved_registers: the halves of a 32-byte register */
+#define WIDEST 0xe6                      /* ... and the masks and halves of the 32 registers of 64 bytes */
+#define AVX512_BITS (UINT32_C(1) << 16 | UINT32_C(1) << 17 | UINT32_C(1) << 30 | UINT32_C(1) << 31)
+
 static uint32_t detect(void)
 {
-    const uint64_t wide = 6;                              /* the halves of a 32-byte register */
-    const uint64_t widest = 0xe6;                         /* also masks, 64-byte registers, 16 more of them */
-    const uint32_t avx512 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;
     uint32_t regs[4];
     uint32_t found = 0;
 
@@ -57,13 +58,17 @@ static uint32_t detect(void)
     found |= (ecx >> 9 & 1) ? ZC_CPU_SSSE3 : 0u;
     found |= (ecx >> 20 & 1) ? ZC_CPU_SSE42 : 0u;
     found |= (ecx >> 1 & 1) ? ZC_CPU_PCLMUL : 0u;
-    if (max_leaf >= 7 && (ecx >> 27 & 1) && (saved_registers() & wide) == wide) {
-        ask(7, regs);
-        found |= (regs[1] >> 5 & 1) ? ZC_CPU_AVX2 : 0u;
-        found |= (regs[2] >> 8 & 1) ? ZC_CPU_GFNI : 0u;
-        if ((regs[1] & avx512) == avx512 && (saved_registers() & widest) == widest) {
-            found |= ZC_CPU_AVX512;
-        }
+    const uint64_t saved = (ecx >> 27 & 1) ? saved_registers() : 0;
+    if (max_leaf < 7 || (saved & WIDE) != WIDE) {
+        return found;
+    }
+    ask(7, regs);
+    found |= (regs[1] >> 5 & 1) ? ZC_CPU_AVX2 : 0u;
+    found |= (ecx >> 12 & 1) ? ZC_CPU_FMA : 0u;
+    found |= (regs[2] >> 8 & 1) ? ZC_CPU_GFNI : 0u;
+    found |= (regs[2] >> 10 & 1) ? ZC_CPU_VPCLMUL : 0u;
+    if ((saved & WIDEST) == WIDEST && (regs[1] & AVX512_BITS) == AVX512_BITS) {
+        found |= ZC_CPU_AVX512;
     }
     return found;
 }
@@ -92,16 +97,22 @@ static uint32_t detect(void)
 
 #endif
 
+#define ASKED (UINT32_C(1) << 31)
+
+static _Atomic uint32_t known;            /* threads that race here all store the same value */
+
 uint32_t zc_cpu_features(void)
 {
-    /* Threads that race here all store the same value. */
-    static _Atomic uint32_t known;
-    const uint32_t asked = UINT32_C(1) << 31;
     uint32_t found = atomic_load_explicit(&known, memory_order_relaxed);
 
     if (found == 0) {
-        found = detect() | asked;
+        found = detect() | ASKED;
         atomic_store_explicit(&known, found, memory_order_relaxed);
     }
-    return found & ~asked;
+    return found & ~ASKED;
+}
+
+void zc_cpu_limit(uint32_t most)
+{
+    atomic_store_explicit(&known, (detect() & most) | ASKED, memory_order_relaxed);
 }

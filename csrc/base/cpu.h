@@ -45,7 +45,9 @@ enum {
     ZC_CPU_NEON = 1 << 4,
     ZC_CPU_ARM_CRC32 = 1 << 5,
     ZC_CPU_AVX512 = 1 << 6,              /* foundation, VL, BW and DQ */
-    ZC_CPU_GFNI = 1 << 7                 /* the instructions on 64-byte registers too, if ZC_CPU_AVX512 */
+    ZC_CPU_GFNI = 1 << 7,                /* the instructions on 64-byte registers too, if ZC_CPU_AVX512 */
+    ZC_CPU_FMA = 1 << 8,
+    ZC_CPU_VPCLMUL = 1 << 9              /* carry-less products in all lanes of a vector */
 };
 
 /*
@@ -53,5 +55,8 @@ enum {
  * Cheap after the first call.  Thread-safe.
  */
 uint32_t zc_cpu_features(void);
+
+/* From now on only those of `most`, so that tests reach what a lesser CPU would run. */
+void zc_cpu_limit(uint32_t most);
 
 #endif

@@ -32,10 +32,10 @@ static uint64_t unpack_eight(uint8_t byte)
     return (((set & LOW7) + LOW7) | set) >> 7 & ONES;
 }
 
-#if defined(ZC_HAVE_V16) && defined(ZC_X86)
+#if defined(ZC_HAVE_AVX)
 
-/* The identity, or every group of eight bytes reversed. */
-ZC_V16 static inline zc_v16 flag_order(bool high_first)
+/* What sets the order of flags: the identity, or every group of eight bytes reversed. */
+ZC_V16 static inline __m128i flag_order(bool high_first)
 {
     uint8_t order[16];
 
@@ -52,7 +52,7 @@ ZC_V16 static inline uint64_t pack_sixteen(const uint8_t *src, zc_v16 order)
 }
 
 /* Whole words of 64 flags; how many flags these were. */
-ZC_V16 static size_t pack_vectors(uint8_t *dst, const uint8_t *src, size_t n, bool high_first)
+ZC_V16 static size_t pack_v16(uint8_t *dst, const uint8_t *src, size_t n, bool high_first)
 {
     const zc_v16 order = flag_order(high_first);
     size_t i = 0;
@@ -67,7 +67,52 @@ ZC_V16 static size_t pack_vectors(uint8_t *dst, const uint8_t *src, size_t n, bo
     return i;
 }
 
-ZC_V16 static size_t unpack_vectors(uint8_t *dst, const uint8_t *src, size_t n, bool high_first)
+ZC_AVX2 static inline uint64_t pack_thirty_two(const uint8_t *src, __m256i order)
+{
+    const __m256i flags = _mm256_shuffle_epi8(_mm256_loadu_si256((const __m256i *)(const void *)src), order);
+
+    return (uint32_t)~_mm256_movemask_epi8(_mm256_cmpeq_epi8(flags, _mm256_setzero_si256()));
+}
+
+ZC_AVX2 static size_t pack_avx2(uint8_t *dst, const uint8_t *src, size_t n, bool high_first)
+{
+    const __m256i order = _mm256_broadcastsi128_si256(flag_order(high_first));
+    size_t i = 0;
+
+    for (; i + 64 <= n; i += 64) {
+        const uint64_t word = pack_thirty_two(src + i, order) | pack_thirty_two(src + i + 32, order) << 32;
+        memcpy(dst + i / 8, &word, sizeof word);
+    }
+    return i;
+}
+
+ZC_AVX512 static size_t pack_avx512(uint8_t *dst, const uint8_t *src, size_t n, bool high_first)
+{
+    const __m512i order = _mm512_broadcast_i32x4(flag_order(high_first));
+    size_t i = 0;
+
+    for (; i + 64 <= n; i += 64) {
+        const __m512i flags = _mm512_shuffle_epi8(_mm512_loadu_si512((const void *)(src + i)), order);
+        const uint64_t word = _mm512_test_epi8_mask(flags, flags);
+        memcpy(dst + i / 8, &word, sizeof word);
+    }
+    return i;
+}
+
+static size_t pack_vectors(uint8_t *dst, const uint8_t *src, size_t n, bool high_first)
+{
+    const uint32_t cpu = zc_cpu_features();
+
+    if (cpu & ZC_CPU_AVX512) {
+        return pack_avx512(dst, src, n, high_first);
+    }
+    if (cpu & ZC_CPU_AVX2) {
+        return pack_avx2(dst, src, n, high_first);
+    }
+    return cpu & ZC_V16_CPU ? pack_v16(dst, src, n, high_first) : 0;
+}
+
+ZC_V16 static size_t unpack_v16(uint8_t *dst, const uint8_t *src, size_t n, bool high_first)
 {
     const zc_v16 diagonal = zc_v16_permute(_mm_set1_epi64x((long long)DIAGONAL), flag_order(high_first));
     const zc_v16 repeat = _mm_set_epi64x((long long)ONES, 0);
@@ -85,6 +130,36 @@ ZC_V16 static size_t unpack_vectors(uint8_t *dst, const uint8_t *src, size_t n, 
     return i;
 }
 
+/* The four bytes of 32 flags in all places of 16 bytes; each is then repeated eight times. */
+ZC_AVX2 static size_t unpack_avx2(uint8_t *dst, const uint8_t *src, size_t n, bool high_first)
+{
+    const __m256i order = _mm256_broadcastsi128_si256(flag_order(high_first));
+    const __m256i diagonal = _mm256_shuffle_epi8(_mm256_set1_epi64x((long long)DIAGONAL), order);
+    const __m256i repeat = _mm256_set_epi64x((long long)(3 * ONES), (long long)(2 * ONES), (long long)ONES, 0);
+    const __m256i one = _mm256_set1_epi8(1);
+    size_t i = 0;
+
+    for (; i + 32 <= n; i += 32) {
+        uint32_t word;
+        memcpy(&word, src + i / 8, sizeof word);
+        const __m256i bytes = _mm256_shuffle_epi8(_mm256_set1_epi32((int)word), repeat);
+        const __m256i set = _mm256_cmpeq_epi8(_mm256_andnot_si256(bytes, diagonal), _mm256_setzero_si256());
+
+        _mm256_storeu_si256((__m256i *)(void *)(dst + i), _mm256_and_si256(set, one));
+    }
+    return i;
+}
+
+static size_t unpack_vectors(uint8_t *dst, const uint8_t *src, size_t n, bool high_first)
+{
+    const uint32_t cpu = zc_cpu_features();
+
+    if (cpu & ZC_CPU_AVX2) {
+        return unpack_avx2(dst, src, n, high_first);
+    }
+    return cpu & ZC_V16_CPU ? unpack_v16(dst, src, n, high_first) : 0;
+}
+
 #else
 
 static size_t pack_vectors(uint8_t *dst, const uint8_t *src, size_t n, bool high_first)
@@ -100,18 +175,9 @@ static size_t unpack_vectors(uint8_t *dst, const uint8_t *src, size_t n, bool hi
 
 #endif
 
-static bool have_vectors(void)
-{
-#ifdef ZC_HAVE_V16
-    return zc_cpu_features() & ZC_V16_CPU;
-#else
-    return false;
-#endif
-}
-
 void zc_pack_flags(uint8_t *dst, const uint8_t *src, size_t n, bool high_first)
 {
-    size_t i = have_vectors() ? pack_vectors(dst, src, n, high_first) : 0;
+    size_t i = pack_vectors(dst, src, n, high_first);
 
     for (; i + 8 <= n; i += 8) {
         dst[i / 8] = pack_eight(reverse_bytes_if(zc_load_le64(src + i), high_first));
@@ -125,7 +191,7 @@ void zc_pack_flags(uint8_t *dst, const uint8_t *src, size_t n, bool high_first)
 
 void zc_unpack_flags(uint8_t *dst, const uint8_t *src, size_t n, bool high_first)
 {
-    size_t i = have_vectors() ? unpack_vectors(dst, src, n, high_first) : 0;
+    size_t i = unpack_vectors(dst, src, n, high_first);
 
     for (; i + 8 <= n; i += 8) {
         zc_store_le64(dst + i, reverse_bytes_if(unpack_eight(src[i / 8]), high_first));

@@ -20,6 +20,9 @@
  * Speed-up 3, three lanes.  Three neighbouring pieces of L bytes are reduced side by side, which fills the
  * waiting time.  A message A|B|C has the remainder  (A * x^(8L) + B) * x^(8L) + C,  so joining lanes takes
  * two multiplications by the constant x^(8L) mod P per three pieces.
+ *
+ * Speed-up 4, folding.  What lies D bits before the end of a message may be multiplied by x^D mod P and added to the
+ * end: the remainder stays.  Vectors of 64 bytes are folded by carry-less products until 16 bytes are left.
  */
 #include "kernels/crc32c.h"
 
@@ -27,6 +30,7 @@
 
 #include "base/arith.h"
 #include "base/cpu.h"
+#include "kernels/words.h"
 
 #define POLY UINT32_C(0x82F63B78)
 
@@ -174,32 +178,92 @@ X86_CRC_CLMUL static inline uint32_t shift_clmul(uint32_t r, uint32_t power)
 
 STAMP_LANES(sse42_pclmul, sse42, X86_CRC_CLMUL, _mm_crc32_u64, shift_clmul, LONG_CLMUL, SHORT_CLMUL)
 
+#if defined(__clang__) && __clang_major__ >= 14
+#define X86_FOLD ZC_TARGET("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmul,sse4.2,crc32")
+#else
+#define X86_FOLD ZC_TARGET("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmul,sse4.2")
+#endif
+
+#define FOLD_MIN 256                    /* bytes; from here on folding is faster than three lanes */
+
+/*
+ * The two halves of the factor that moves 16 bytes on by D bits: x^(D + 63) mod P for the earlier eight bytes,
+ * x^(D - 1) mod P for the later ones (one power less for the bit by which the product is short), reflected in the
+ * upper half of 64 bits.
+ */
+#define FOLD_BY(earlier, later) (long long)(UINT64_C(later) << 32), (long long)(UINT64_C(earlier) << 32)
+#define FOLD_2048 FOLD_BY(0xe9a5d8be, 0x1426a815)
+#define FOLD_512 FOLD_BY(0x1c19243b, 0x75bba45b)
+#define FOLD_384 FOLD_BY(0xa46ef4aa, 0x6051243f)
+#define FOLD_256 FOLD_BY(0x33ccbbbc, 0xa2158b34)
+#define FOLD_128 FOLD_BY(0x3743f7bd, 0x3171d430)
+
+X86_FOLD static inline __m512i fold(__m512i x, __m512i power, __m512i onto)
+{
+    const int sum_of_three = 0x96;
+
+    return _mm512_ternarylogic_epi64(_mm512_clmulepi64_epi128(x, power, 0x00),
+                                     _mm512_clmulepi64_epi128(x, power, 0x11), onto, sum_of_three);
+}
+
+X86_FOLD static inline __m512i fold_load(const uint8_t *p)
+{
+    return _mm512_loadu_si512((const void *)p);
+}
+
+/* The remainder of 64 bytes. */
+X86_FOLD static uint32_t fold_last(__m512i x)
+{
+    const __m512i power = _mm512_set_epi64(0, 0, FOLD_128, FOLD_256, FOLD_384);
+    const __m512i folded = fold(x, power, _mm512_maskz_mov_epi64(0xc0, x));
+    const __m256i half = _mm256_xor_si256(_mm512_castsi512_si256(folded), _mm512_extracti64x4_epi64(folded, 1));
+    const __m128i last = _mm_xor_si128(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+    const uint64_t r = _mm_crc32_u64(0, (uint64_t)_mm_cvtsi128_si64(last));
+
+    return (uint32_t)_mm_crc32_u64(r, (uint64_t)_mm_extract_epi64(last, 1));
+}
+
+X86_FOLD static uint32_t crc32c_vpclmul(uint32_t value, const void *data, size_t n)
+{
+    const __m512i far = _mm512_broadcast_i32x4(_mm_set_epi64x(FOLD_2048));
+    const __m512i near = _mm512_broadcast_i32x4(_mm_set_epi64x(FOLD_512));
+    const uint8_t *p = data;
+
+    if (n < FOLD_MIN) {
+        return crc32c_sse42(value, data, n);
+    }
+    __m512i a = _mm512_xor_si512(fold_load(p), _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)~value)));
+    __m512i b = fold_load(p + 64), c = fold_load(p + 128), d = fold_load(p + 192);
+    for (p += 256, n -= 256; n >= 256; p += 256, n -= 256) {
+        a = fold(a, far, fold_load(p));
+        b = fold(b, far, fold_load(p + 64));
+        c = fold(c, far, fold_load(p + 128));
+        d = fold(d, far, fold_load(p + 192));
+    }
+    d = fold(fold(fold(a, near, b), near, c), near, d);
+    for (; n >= 64; p += 64, n -= 64) {
+        d = fold(d, near, fold_load(p));
+    }
+    return ~reduce_sse42(fold_last(d), p, n);
+}
+
 const zc_crc32c_variant *zc_crc32c_variants(void)
 {
     static const zc_crc32c_variant all[] = {
-        {"portable", crc32c_portable},
-        {"sse42", crc32c_sse42},
+        {"vpclmul", crc32c_vpclmul},
         {"sse42-pclmul", crc32c_sse42_pclmul},
+        {"sse42", crc32c_sse42},
+        {"portable", crc32c_portable},
         {NULL, NULL}};
-    static const zc_crc32c_variant no_pclmul[] = {
-        {"portable", crc32c_portable}, {"sse42", crc32c_sse42}, {NULL, NULL}};
-    static const zc_crc32c_variant none[] = {{"portable", crc32c_portable}, {NULL, NULL}};
     const uint32_t cpu = zc_cpu_features();
 
     if (!(cpu & ZC_CPU_SSE42)) {
-        return none;
+        return all + 3;
     }
-    return cpu & ZC_CPU_PCLMUL ? all : no_pclmul;
-}
-
-uint32_t zc_crc32c(uint32_t value, const void *data, size_t n)
-{
-    const uint32_t cpu = zc_cpu_features();
-
-    if (cpu & ZC_CPU_SSE42) {
-        return cpu & ZC_CPU_PCLMUL ? crc32c_sse42_pclmul(value, data, n) : crc32c_sse42(value, data, n);
+    if (!(cpu & ZC_CPU_PCLMUL)) {
+        return all + 2;
     }
-    return crc32c_portable(value, data, n);
+    return (cpu & ZC_CPU_VPCLMUL) && (cpu & ZC_CPU_AVX512) ? all : all + 1;
 }
 
 #elif defined(ZC_ARM64) && (defined(__GNUC__) || defined(__clang__))
@@ -236,35 +300,26 @@ STAMP_LANES(armv8_lanes, armv8, ARM_CRC, ARM_STEP8, shift_plain, LONG_POWER, SHO
 const zc_crc32c_variant *zc_crc32c_variants(void)
 {
     static const zc_crc32c_variant all[] = {
-        {"portable", crc32c_portable},
-        {"armv8", crc32c_armv8},
         {"armv8-lanes", crc32c_armv8_lanes},
+        {"armv8", crc32c_armv8},
+        {"portable", crc32c_portable},
         {NULL, NULL}};
-    static const zc_crc32c_variant none[] = {{"portable", crc32c_portable}, {NULL, NULL}};
 
-    return zc_cpu_features() & ZC_CPU_ARM_CRC32 ? all : none;
-}
-
-uint32_t zc_crc32c(uint32_t value, const void *data, size_t n)
-{
-    if (zc_cpu_features() & ZC_CPU_ARM_CRC32) {
-        return crc32c_armv8_lanes(value, data, n);
-    }
-    return crc32c_portable(value, data, n);
+    return zc_cpu_features() & ZC_CPU_ARM_CRC32 ? all : all + 2;
 }
 
 #else
 
 const zc_crc32c_variant *zc_crc32c_variants(void)
 {
-    static const zc_crc32c_variant none[] = {{"portable", crc32c_portable}, {NULL, NULL}};
+    static const zc_crc32c_variant all[] = {{"portable", crc32c_portable}, {NULL, NULL}};
 
-    return none;
-}
-
-uint32_t zc_crc32c(uint32_t value, const void *data, size_t n)
-{
-    return crc32c_portable(value, data, n);
+    return all;
 }
 
 #endif
+
+uint32_t zc_crc32c(uint32_t value, const void *data, size_t n)
+{
+    return zc_crc32c_variants()->update(value, data, n);
+}

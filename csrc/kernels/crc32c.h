@@ -12,7 +12,7 @@
 uint32_t zc_crc32c(uint32_t value, const void *data, size_t n);
 
 /* Every implementation that this CPU can run, by name, ending with {NULL, NULL}: for tests.  The first is the
- * portable one. */
+ * fastest and in use, the last the portable one. */
 typedef struct zc_crc32c_variant {
     const char *name;
     uint32_t (*update)(uint32_t value, const void *data, size_t n);

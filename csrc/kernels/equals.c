@@ -5,13 +5,13 @@
  */
 #include <string.h>
 
+#include "kernels/items.h"
 #include "kernels/nest.h"
 #include "kernels/words.h"
 
 #define BLOCK 512                        /* bytes between two looks at the result */
 
-/* Is src[0..nbytes), a multiple of 8, made of the 8-byte pattern alone? */
-static bool equals_pattern(const char *src, size_t nbytes, uint64_t pattern)
+static bool equals_masked_plain(const char *src, size_t nbytes, uint64_t pattern, uint64_t mask)
 {
     for (size_t at = 0; at < nbytes; at += BLOCK) {
         const size_t end = nbytes - at < BLOCK ? nbytes : at + BLOCK;
@@ -22,11 +22,46 @@ static bool equals_pattern(const char *src, size_t nbytes, uint64_t pattern)
             memcpy(&word, src + i, 8);
             differ |= word ^ pattern;
         }
-        if (differ != 0) {
+        if ((differ & mask) != 0) {
             return false;
         }
     }
     return true;
+}
+
+#ifdef ZC_HAVE_AVX
+
+/* Four vectors between two looks. */
+ZC_AVX2 static bool equals_masked_avx2(const char *src, size_t nbytes, uint64_t pattern, uint64_t mask)
+{
+    const __m256i want = _mm256_set1_epi64x((long long)pattern);
+    const __m256i kept = _mm256_set1_epi64x((long long)mask);
+    size_t i = 0;
+
+    for (; i + 128 <= nbytes; i += 128) {
+        const __m256i *const p = (const __m256i *)(const void *)(src + i);
+        const __m256i a = _mm256_xor_si256(_mm256_loadu_si256(p), want);
+        const __m256i b = _mm256_xor_si256(_mm256_loadu_si256(p + 1), want);
+        const __m256i c = _mm256_xor_si256(_mm256_loadu_si256(p + 2), want);
+        const __m256i d = _mm256_xor_si256(_mm256_loadu_si256(p + 3), want);
+        const __m256i differ = _mm256_or_si256(_mm256_or_si256(a, b), _mm256_or_si256(c, d));
+        if (!_mm256_testz_si256(differ, kept)) {
+            return false;
+        }
+    }
+    return equals_masked_plain(src + i, nbytes - i, pattern, mask);
+}
+
+#endif
+
+bool zc_equals_masked(const void *src, size_t nbytes, uint64_t pattern, uint64_t mask)
+{
+#ifdef ZC_HAVE_AVX
+    if (zc_cpu_features() & ZC_CPU_AVX2) {
+        return equals_masked_avx2(src, nbytes, pattern, mask);
+    }
+#endif
+    return equals_masked_plain(src, nbytes, pattern, mask);
 }
 
 bool zc_equals_fill(const void *src, size_t n, size_t itemsize, const void *fill)
@@ -47,7 +82,7 @@ bool zc_equals_fill(const void *src, size_t n, size_t itemsize, const void *fill
             memcpy((char *)&pattern + i, fill, itemsize);
         }
         done = n * itemsize - n * itemsize % 8;
-        if (!equals_pattern(p, done, pattern)) {
+        if (!zc_equals_masked(p, done, pattern, UINT64_MAX)) {
             return false;
         }
     }

@@ -10,11 +10,6 @@
 #include "kernels/items.h"
 #include "kernels/words.h"
 
-#if defined(ZC_X86) && defined(ZC_HAVE_V16)
-#include <immintrin.h>
-#define HAVE_V32 1
-#endif
-
 #define STAMP_SCALAR(WORD, T, OP)                                                                \
     static void swap_scalar_##WORD(char *dst, const char *src, size_t nbytes)                    \
     {                                                                                            \
@@ -62,8 +57,8 @@ ZC_V16 static size_t swap_v16(char *dst, const char *src, size_t nbytes, uint32_
 }
 #endif
 
-#ifdef HAVE_V32
-ZC_TARGET("avx2") static size_t swap_v32(char *dst, const char *src, size_t nbytes, uint32_t word)
+#ifdef ZC_HAVE_AVX
+ZC_AVX2 static size_t swap_v32(char *dst, const char *src, size_t nbytes, uint32_t word)
 {
     uint8_t bytes[16];
     zc_swap_order(bytes, word);
@@ -86,7 +81,7 @@ ZC_TARGET("avx2") static size_t swap_v32(char *dst, const char *src, size_t nbyt
 
 /* From the widest to none. */
 static const zc_swap_variant variants[] = {
-#ifdef HAVE_V32
+#ifdef ZC_HAVE_AVX
     {"32", swap_v32},
 #endif
 #ifdef ZC_HAVE_V16
@@ -100,7 +95,7 @@ const zc_swap_variant *zc_swap_variants(void)
 {
     const zc_swap_variant *widest = variants;
 
-#ifdef HAVE_V32
+#ifdef ZC_HAVE_AVX
     widest += zc_cpu_features() & ZC_CPU_AVX2 ? 0 : 1;
 #endif
 #ifdef ZC_HAVE_V16

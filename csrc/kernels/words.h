@@ -90,6 +90,13 @@ ZC_V16 static inline zc_v16 zc_zip4_hi(zc_v16 a, zc_v16 b) { return _mm_unpackhi
 ZC_V16 static inline zc_v16 zc_zip8_lo(zc_v16 a, zc_v16 b) { return _mm_unpacklo_epi64(a, b); }
 ZC_V16 static inline zc_v16 zc_zip8_hi(zc_v16 a, zc_v16 b) { return _mm_unpackhi_epi64(a, b); }
 
+/* Wider vectors: functions that use them carry the target and run only if the CPU has ZC_CPU_AVX2 or _AVX512. */
+#include <immintrin.h>
+
+#define ZC_HAVE_AVX 1
+#define ZC_AVX2 ZC_TARGET("avx2")
+#define ZC_AVX512 ZC_TARGET("avx512f,avx512bw,avx512dq,avx512vl")
+
 #elif defined(ZC_ARM64)
 
 #include <arm_neon.h>

@@ -5,7 +5,7 @@
 #include "kernels/chunk_grid.h"
 #include "kernels/morton.h"
 
-#include "tests/check.h"
+#include "tests/every_cpu.h"
 
 #define COLUMN(array) ((zc_column){(char *)(array), sizeof (array)[0]})
 #define ONE(value) ((zc_column){(char *)&(value), 0})
@@ -50,6 +50,39 @@ static void unsigned_indexes(void)
         for (size_t k = 0; k < LENGTH(x); k++) {
             CHECK(chunk[k] == x[k] / d && offset[k] == x[k] % d);
             CHECK(count[k] == x[k] / d + (x[k] % d != 0));
+        }
+    }
+}
+
+/* Long ones take vectors; numbers that are too large for them stand in between. */
+static void long_columns(void)
+{
+    static const int64_t lengths[] = {2, 3, 10, 1000, 1024, INT64_C(1) << 50, (INT64_C(1) << 51) - 1};
+    int64_t x[331], chunk[LENGTH(x)], offset[LENGTH(x)], count[LENGTH(x)];
+    uint64_t random = 1;
+
+    for (size_t k = 0; k < LENGTH(x); k++) {
+        random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        x[k] = (int64_t)random >> (k % 7 == 3 ? 0 : 12 + k % 50);
+    }
+    for (size_t j = 0; j < LENGTH(lengths); j++) {
+        int64_t d = lengths[j];
+        uint64_t length = (uint64_t)d;
+
+        x[5] = -d, x[6] = d, x[8] = 17 * d, x[9] = 17 * d - 1, x[11] = 17 * d + 1, x[12] = -17 * d - 1;
+        CHECK(zc_chunk_index_i64(LENGTH(x), COLUMN(x), ONE(d), COLUMN(chunk), COLUMN(offset)));
+        CHECK(zc_chunk_count_i64(LENGTH(x), COLUMN(x), ONE(d), COLUMN(count)));
+        for (size_t k = 0; k < LENGTH(x); k++) {
+            CHECK(chunk[k] == x[k] / d - (x[k] % d < 0));
+            CHECK(offset[k] == (x[k] % d + d) % d);
+            CHECK(count[k] == x[k] / d + (x[k] % d > 0));
+        }
+        CHECK(zc_chunk_index_u64(LENGTH(x), COLUMN(x), ONE(length), COLUMN(chunk), COLUMN(offset)));
+        CHECK(zc_chunk_count_u64(LENGTH(x), COLUMN(x), ONE(length), COLUMN(count)));
+        for (size_t k = 0; k < LENGTH(x); k++) {
+            const uint64_t value = (uint64_t)x[k];
+            CHECK((uint64_t)chunk[k] == value / length && (uint64_t)offset[k] == value % length);
+            CHECK((uint64_t)count[k] == value / length + (value % length != 0));
         }
     }
 }
@@ -129,8 +162,9 @@ static void morton_refuses(void)
 
 int main(void)
 {
-    RUN(signed_indexes);
-    RUN(unsigned_indexes);
+    RUN_ON_EVERY_CPU(signed_indexes);
+    RUN_ON_EVERY_CPU(unsigned_indexes);
+    RUN_ON_EVERY_CPU(long_columns);
     RUN(bad_lengths);
     RUN(morton_codes);
     RUN(morton_order);

@@ -6,7 +6,7 @@
 #include "kernels/delta.h"
 #include "kernels/shuffle.h"
 
-#include "tests/check.h"
+#include "tests/every_cpu.h"
 
 #define N 4096
 #define GUARD 0xA5
@@ -216,11 +216,11 @@ static void integer_bits(void)
 int main(void)
 {
     prepare();
-    RUN(shuffles);
-    RUN(integer_deltas);
-    RUN(float_deltas);
-    RUN(strided_deltas);
-    RUN(flags);
-    RUN(integer_bits);
+    RUN_ON_EVERY_CPU(shuffles);
+    RUN_ON_EVERY_CPU(integer_deltas);
+    RUN_ON_EVERY_CPU(float_deltas);
+    RUN_ON_EVERY_CPU(strided_deltas);
+    RUN_ON_EVERY_CPU(flags);
+    RUN_ON_EVERY_CPU(integer_bits);
     return check_report("filters");
 }

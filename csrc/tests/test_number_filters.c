@@ -5,10 +5,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "check.h"
 #include "codec_cases.h"
 #include "kernels/cast.h"
 #include "kernels/utf8.h"
+#include "tests/every_cpu.h"
 
 static zc_codec filter(const char *name, zc_number_kind decoded, zc_number_kind encoded, bool swapped)
 {
@@ -194,13 +194,13 @@ static void utf8(void)
 
 int main(void)
 {
-    RUN(lossless_filters_come_back);
-    RUN(shuffle_keeps_the_rest_in_place);
-    RUN(packbits_of_any_length);
-    RUN(scaled_numbers_come_back_rounded);
-    RUN(rounded_floats);
-    RUN(refuses_what_does_not_fit);
-    RUN(casts_out_of_range);
-    RUN(utf8);
+    RUN_ON_EVERY_CPU(lossless_filters_come_back);
+    RUN_ON_EVERY_CPU(shuffle_keeps_the_rest_in_place);
+    RUN_ON_EVERY_CPU(packbits_of_any_length);
+    RUN_ON_EVERY_CPU(scaled_numbers_come_back_rounded);
+    RUN_ON_EVERY_CPU(rounded_floats);
+    RUN_ON_EVERY_CPU(refuses_what_does_not_fit);
+    RUN_ON_EVERY_CPU(casts_out_of_range);
+    RUN_ON_EVERY_CPU(utf8);
     return check_report("number_filters");
 }

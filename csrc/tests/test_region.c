@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "kernels/items.h"
-#include "tests/check.h"
+#include "tests/every_cpu.h"
 
 #define ARENA (1u << 18)
 
@@ -512,15 +512,15 @@ static void equals_float(void)
 
 int main(void)
 {
-    RUN(copy_random);
-    RUN(copy_transposed);
+    RUN_ON_EVERY_CPU(copy_random);
+    RUN_ON_EVERY_CPU(copy_transposed);
     RUN(copy_many_dims);
     RUN(gather_random);
     RUN(points_random);
-    RUN(items_copy);
+    RUN_ON_EVERY_CPU(items_copy);
     RUN(swap_variants);
-    RUN(fill_and_compare);
-    RUN(equals_contiguous);
-    RUN(equals_float);
+    RUN_ON_EVERY_CPU(fill_and_compare);
+    RUN_ON_EVERY_CPU(equals_contiguous);
+    RUN_ON_EVERY_CPU(equals_float);
     return check_report("region");
 }

@@ -43,6 +43,12 @@ def test_short_lengths_and_offsets(variant):
             assert variant(piece) == oracle(piece.tobytes())
 
 
+def test_every_length_around_a_fold(variant):
+    for n in range(250, 700, 7):
+        piece = DATA[3 : 3 + n]
+        assert variant(piece, n) == oracle(piece.tobytes(), n)
+
+
 @pytest.mark.parametrize("n", [767, 768, 1536, 4096, 12287, 12288, 12289, 12288 * 2 + 769, 1 << 17])
 def test_long_lengths(variant, n):
     assert variant(DATA[:n], 99) == oracle(DATA[:n].tobytes(), 99)

@@ -132,7 +132,7 @@ cdef uint32_t update_crc32c(uint32_t value, const void *data, size_t n) noexcept
 
 
 def crc32c_variants():
-    """Names of the implementations that this CPU can run, the portable one first."""
+    """Names of the implementations that this CPU can run: the one in use first, the portable one last."""
     cdef const zc_crc32c_variant *variant = zc_crc32c_variants()
     names = []
     while variant.name is not NULL:
