@@ -8,207 +8,212 @@
  *          3    typesize                16..     where each block starts, one int32 per block
  *
  * A block is one or, if it is split, typesize streams, each behind its length.  The library trusts parts of
- * this; here every number is checked before the library sees it.
+ * this; here every number is checked first.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arith.h"
 #include "codecs/abi.h"
-#include "codecs/blosc_format.h"
+#include "codecs/blosc_block.h"
 #include "codecs/classes.h"
-
-/* Longer values are decoded block by block, so that a cancelled job ends soon. */
-#define BLOCKWISE_FROM ((size_t)32 << 20)
 
 #define MAX_DECODED ((size_t)INT32_MAX - ZC_BLOSC_HEADER)        /* BLOSC_MAX_BUFFERSIZE */
 
-/* The library does not look whether it got its temporary buffer of two blocks.  Ask before it does,
- * where that is much. */
-static bool library_has_room(size_t blocksize)
-{
-    if (blocksize < ((size_t)1 << 20)) {
-        return true;
-    }
-    void *volatile trial = malloc(2 * blocksize + 4096);     /* volatile: not to be optimised away */
-    const bool ok = trial != NULL;
-    free(trial);
-    return ok;
-}
-
 /* ---- decode --------------------------------------------------------------------------------- */
 
-/* Decode a buffer that has been checked, of exactly nbytes in blocks of blocksize. */
-static zc_status decompress(const uint8_t *src, size_t n, size_t blocksize, uint8_t *dst, size_t nbytes,
-                            zc_error *err)
-{
-    size_t stated;
+#define NO_BLOCK SIZE_MAX
 
-    if (!library_has_room(blocksize)) {
-        return zc_fail(err, ZC_ERR_MEMORY, "out of memory: no room for two blocks of %zu bytes", blocksize);
+typedef struct blosc_state {
+    zc_blosc_header h;
+    const uint8_t *starts;   /* of the blocks */
+    uint8_t *fetched;        /* room for the encoded bytes of a block, where these are read by ranges */
+    uint8_t *plain;          /* block `held`, decompressed */
+    size_t held;
+    zc_blosc_shuffle shuffle;        /* what is still to be undone in it */
+} blosc_state;
+
+static zc_status encoded_bytes(const zc_encoded *encoded, size_t offset, uint8_t *buffer, size_t n,
+                               const uint8_t **out, zc_error *err)
+{
+    if (encoded->data != NULL) {
+        *out = encoded->data + offset;
+        return ZC_OK;
     }
-    if (blosc_cbuffer_validate(src, n, &stated) != 0 || stated != nbytes) {
-        return zc_fail(err, ZC_ERR_CORRUPT, "blosc refuses the header");
-    }
-    const int size = blosc_decompress_ctx(src, dst, nbytes, 1);
-    if (size < 0) {
-        return zc_fail(err, ZC_ERR_CORRUPT, "malformed block data");
-    }
-    if ((size_t)size != nbytes) {
-        return zc_fail(err, ZC_ERR_CORRUPT, "the blocks hold %d bytes, the header states %zu", size, nbytes);
-    }
-    return ZC_OK;
+    *out = buffer;
+    return encoded->read(encoded->source, offset, buffer, n, err);
 }
 
-/*
- * Decode block `index` whole to dst.  It is handed to the library as a buffer of one block: the library's
- * own call for parts of a buffer (blosc_getitem) counts in items only and decodes to a temporary buffer in
- * any case.
- */
-static zc_status decode_block(const zc_blosc_header *h, zc_workspace *ws, const uint8_t *src, size_t index,
-                              uint8_t *dst, zc_error *err)
+static zc_status read_header(const zc_encoded *encoded, zc_blosc_header *h, zc_error *err)
 {
-    zc_extent_in_buffer at;
-    zc_status status = zc_blosc_check_block(h, src, index, &at, err);
+    uint8_t buffer[ZC_BLOSC_HEADER] = {0};
+    const uint8_t *src = encoded->data;
+
+    if (src == NULL && encoded->n >= ZC_BLOSC_HEADER) {
+        const zc_status status = encoded_bytes(encoded, 0, buffer, ZC_BLOSC_HEADER, &src, err);
+        if (status != ZC_OK) {
+            return status;
+        }
+    }
+    return zc_blosc_read_header(src != NULL ? src : buffer, encoded->n, h, err);
+}
+
+static void *push(zc_blocks *blocks, size_t n, zc_error *err)
+{
+    void *buffer = zc_scratch_push(blocks->ws, n, err);
+
+    blocks->pushed += buffer != NULL;
+    return buffer;
+}
+
+/* The table of starts, and room for one block. */
+static zc_status open_table(zc_blocks *blocks, blosc_state *state, zc_error *err)
+{
+    const zc_encoded *encoded = blocks->encoded;
+    const zc_blosc_header *h = &state->h;
+    const bool in_memory = encoded->data != NULL;
+    const size_t table = in_memory ? 0 : 4 * h->nblocks;
+    const size_t fetched = in_memory ? 0 : zc_blosc_block_bound(h, 0);
+    uint8_t *room = push(blocks, h->blocksize + table + fetched, err);
+
+    if (room == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    state->plain = room;
+    state->fetched = room + h->blocksize;
+    return encoded_bytes(encoded, ZC_BLOSC_HEADER, state->fetched + fetched, table, &state->starts, err);
+}
+
+static zc_status blosc_open_blocks(zc_blocks *blocks, size_t decoded, zc_error *err)
+{
+    blosc_state *state = push(blocks, sizeof *state, err);
+    zc_blosc_header *h;
+
+    if (state == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    blocks->state = state;
+    state->held = NO_BLOCK;
+    h = &state->h;
+    zc_status status = read_header(blocks->encoded, h, err);
+    if (status != ZC_OK) {
+        return status;
+    }
+    if (h->nbytes != decoded) {
+        return zc_fail(err, ZC_ERR_SIZE, "the header states %zu bytes, the metadata demand %zu", h->nbytes,
+                       decoded);
+    }
+    blocks->nbytes = decoded;
+    blocks->block = decoded > 0 ? h->blocksize : 1;
+    if (decoded == 0 || h->stored) {
+        return ZC_OK;
+    }
+    status = zc_blosc_check_compressor(h, err);
+    return status == ZC_OK ? open_table(blocks, state, err) : status;
+}
+
+/* The encoded bytes of a block: up to the next one, as far as they may belong to it. */
+static zc_status block_bytes(zc_blocks *blocks, size_t index, const uint8_t **out, size_t *n, zc_error *err)
+{
+    blosc_state *state = blocks->state;
+    const zc_blosc_header *h = &state->h;
+    size_t start;
+    const zc_status status = zc_blosc_block_start(h, state->starts, index, &start, err);
 
     if (status != ZC_OK) {
         return status;
     }
-    uint8_t *one = zc_scratch_push(ws, ZC_BLOSC_HEADER + 4 + at.nbytes, err);
-    if (one == NULL) {
-        return ZC_ERR_MEMORY;
-    }
-    const size_t n = zc_blosc_single_block(h, src, index, at, one);
-    const size_t nbytes = zc_blosc_block_nbytes(h, index);
-    status = decompress(one, n, nbytes, dst, nbytes, err);
-    zc_scratch_pop(ws);
-    return status;
+    const size_t most = zc_blosc_block_bound(h, index);
+    const size_t next = index + 1 < h->nblocks ? zc_load_le32(state->starts + 4 * index + 4) : h->cbytes;
+    const size_t end = start < next && next < h->cbytes ? next : h->cbytes;      /* blocks may lie in any order */
+    *n = end - start < most ? end - start : most;
+    return encoded_bytes(blocks->encoded, start, state->fetched, *n, out, err);
 }
 
-/* Decode bytes [from, to) of block `index`. */
-static zc_status decode_block_part(const zc_blosc_header *h, zc_workspace *ws, const uint8_t *src,
-                                   size_t index, size_t from, size_t to, uint8_t *dst, zc_error *err)
+static zc_status decompress(zc_blocks *blocks, size_t index, uint8_t *dst, zc_error *err)
 {
-    const size_t nbytes = zc_blosc_block_nbytes(h, index);
+    blosc_state *state = blocks->state;
+    const uint8_t *src;
+    size_t n;
+    zc_status status = zc_codec_poll(blocks->ws, err);
 
-    if (from == 0 && to == nbytes) {
-        return decode_block(h, ws, src, index, dst, err);
-    }
-    uint8_t *whole = zc_scratch_push(ws, nbytes, err);
-    if (whole == NULL) {
-        return ZC_ERR_MEMORY;
-    }
-    const zc_status status = decode_block(h, ws, src, index, whole, err);
     if (status == ZC_OK) {
-        memcpy(dst, whole + from, to - from);
+        status = block_bytes(blocks, index, &src, &n, err);
     }
-    zc_scratch_pop(ws);
-    return status;
+    return status != ZC_OK ? status
+                           : zc_blosc_decompress(&state->h, blocks->ws, src, n, index, dst, &state->shuffle, err);
 }
 
-static zc_status decode_blocks(const zc_blosc_header *h, zc_workspace *ws, const uint8_t *src, size_t offset,
-                               size_t nbytes, uint8_t *dst, zc_error *err)
+/* Bytes [from, to) of a block.  One that needs no unshuffling is decompressed straight to dst if it is whole. */
+static zc_status decode_in_block(zc_blocks *blocks, size_t index, size_t from, size_t to, uint8_t *dst,
+                                 zc_error *err)
 {
-    const size_t stop = offset + nbytes;
-    zc_status status = zc_blosc_check_compressor(h, err);
+    blosc_state *state = blocks->state;
+    const size_t nbytes = zc_blosc_block_nbytes(&state->h, index);
+    zc_status status = ZC_OK;
 
-    while (status == ZC_OK && offset < stop) {
-        const size_t index = offset / h->blocksize;
-        const size_t start = index * h->blocksize;
-        const size_t end = start + zc_blosc_block_nbytes(h, index);
-        const size_t to = stop < end ? stop : end;
-
-        status = decode_block_part(h, ws, src, index, offset - start, to - start, dst, err);
-        dst += to - offset;
-        offset = to;
-        if (status == ZC_OK) {
-            status = zc_codec_poll(ws, err);
+    if (state->held != index) {
+        state->held = NO_BLOCK;
+        if (state->h.shuffle == ZC_BLOSC_NOSHUFFLE && from == 0 && to == nbytes) {
+            return decompress(blocks, index, dst, err);
         }
+        status = decompress(blocks, index, state->plain, err);
+        if (status != ZC_OK) {
+            return status;
+        }
+        state->held = index;
     }
+    zc_blosc_unshuffle(&state->h, state->shuffle, state->plain, nbytes, from, to, dst);
     return status;
 }
 
-static zc_status decode_whole(const zc_blosc_header *h, const uint8_t *src, size_t n, uint8_t *dst,
-                              zc_error *err)
+static zc_status blosc_decode_range(zc_blocks *blocks, size_t offset, size_t nbytes, uint8_t *dst, zc_error *err)
 {
-    zc_status status = zc_blosc_check_compressor(h, err);
+    const blosc_state *state = blocks->state;
+    const size_t stop = offset + nbytes, block = blocks->block;
+    const uint8_t *src;
+    zc_status status = ZC_OK;
 
-    for (size_t i = 0; status == ZC_OK && i < h->nblocks; i++) {
-        zc_extent_in_buffer at;
-        status = zc_blosc_check_block(h, src, i, &at, err);
+    if (state->h.stored) {
+        status = encoded_bytes(blocks->encoded, ZC_BLOSC_HEADER + offset, dst, nbytes, &src, err);
+        if (status == ZC_OK && src != dst) {
+            memcpy(dst, src, nbytes);
+        }
+        return status;
     }
-    return status != ZC_OK ? status : decompress(src, n, h->blocksize, dst, h->nbytes, err);
+    while (status == ZC_OK && offset < stop) {
+        const size_t index = offset / block, start = index * block;
+        const size_t to = stop - start < block ? stop - start : block;
+
+        status = decode_in_block(blocks, index, offset - start, to, dst, err);
+        dst += start + to - offset;
+        offset = start + to;
+    }
+    return status;
 }
 
 static zc_status blosc_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
                               uint8_t *dst, size_t cap, size_t *written, zc_error *err)
 {
+    const zc_encoded encoded = zc_encoded_bytes(src, n);
     zc_blosc_header h;
-    zc_status status = zc_blosc_read_header(src, n, &h, err);
+    zc_blocks blocks;
+    zc_status status = read_header(&encoded, &h, err);
 
-    (void)codec;
     if (status != ZC_OK) {
         return status;
     }
     if (h.nbytes > cap) {
         return zc_fail(err, ZC_ERR_SIZE, "the header states %zu bytes, at most %zu expected", h.nbytes, cap);
     }
-    if (h.nbytes > 0) {
-        if (h.stored) {
-            memcpy(dst, src + ZC_BLOSC_HEADER, h.nbytes);
-        } else if (h.nbytes < BLOCKWISE_FROM) {
-            status = decode_whole(&h, src, n, dst, err);
-        } else {
-            status = decode_blocks(&h, ws, src, 0, h.nbytes, dst, err);
-        }
+    status = zc_blocks_open(codec, &encoded, h.nbytes, ws, &blocks, err);
+    if (status != ZC_OK) {
+        return status;
     }
+    status = zc_blocks_decode(&blocks, 0, h.nbytes, dst, err);
+    zc_blocks_close(&blocks);
     *written = h.nbytes;
     return status;
-}
-
-static zc_status blosc_open_blocks(const zc_codec *codec, const uint8_t *src, size_t n, size_t decoded,
-                                   size_t *block, zc_error *err)
-{
-    zc_blosc_header h;
-    const zc_status status = zc_blosc_read_header(src, n, &h, err);
-
-    (void)codec;
-    if (status != ZC_OK) {
-        return status;
-    }
-    if (h.nbytes != decoded) {
-        return zc_fail(err, ZC_ERR_SIZE, "the header states %zu bytes, the metadata demand %zu", h.nbytes,
-                       decoded);
-    }
-    *block = h.nbytes > 0 ? h.blocksize : 1;
-    return h.stored ? ZC_OK : zc_blosc_check_compressor(&h, err);
-}
-
-static zc_status blosc_decode_range(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
-                                    size_t offset, size_t nbytes, uint8_t *dst, zc_error *err)
-{
-    zc_blosc_header h;
-    const zc_status status = zc_blosc_read_header(src, n, &h, err);
-
-    (void)codec;
-    if (status != ZC_OK) {
-        return status;
-    }
-    if (offset > h.nbytes || nbytes > h.nbytes - offset) {
-        return zc_fail(err, ZC_ERR_RANGE, "bytes %zu to %zu of a value of %zu bytes", offset, offset + nbytes,
-                       h.nbytes);
-    }
-    if (nbytes == 0) {
-        return ZC_OK;
-    }
-    if (h.stored) {
-        memcpy(dst, src + ZC_BLOSC_HEADER + offset, nbytes);
-        return ZC_OK;
-    }
-    if (nbytes == h.nbytes && nbytes < BLOCKWISE_FROM) {
-        return decode_whole(&h, src, n, dst, err);
-    }
-    return decode_blocks(&h, ws, src, offset, nbytes, dst, err);
 }
 
 /* ---- encode --------------------------------------------------------------------------------- */
@@ -273,7 +278,7 @@ static zc_status blosc_encode(const zc_codec *codec, zc_workspace *ws, const uin
         return zc_fail(err, ZC_ERR_ARGUMENT, "%zu bytes are not enough room to encode %zu", cap, n);
     }
     const size_t blocksize = codec->blosc.blocksize < n ? codec->blosc.blocksize : n;
-    if (!library_has_room(blocksize)) {
+    if (!zc_blosc_library_has_room(blocksize)) {
         return zc_fail(err, ZC_ERR_MEMORY, "out of memory: no room for two blocks of %zu bytes", blocksize);
     }
     const int size = blosc_compress_ctx(codec->level, (int)codec->blosc.shuffle, codec->blosc.typesize, n,

@@ -15,7 +15,10 @@ enum {
     FLAG_WHOLE = 0x10        /* blocks are not split */
 };
 enum { MAX_STREAMS = 16, MIN_STREAM_NBYTES = 128 };      /* blosc splits blocks within these limits */
-enum { FORMAT_BLOSCLZ = BLOSC_BLOSCLZ_FORMAT, FORMAT_SNAPPY = BLOSC_SNAPPY_FORMAT };
+
+_Static_assert((int)ZC_BLOSC_IS_BLOSCLZ == BLOSC_BLOSCLZ_FORMAT && (int)ZC_BLOSC_IS_LZ4 == BLOSC_LZ4_FORMAT &&
+               (int)ZC_BLOSC_IS_SNAPPY == BLOSC_SNAPPY_FORMAT && (int)ZC_BLOSC_IS_ZLIB == BLOSC_ZLIB_FORMAT &&
+               (int)ZC_BLOSC_IS_ZSTD == BLOSC_ZSTD_FORMAT, "blosc has other numbers");
 
 /* blosclz adds up a match length in an int, at most 255 per byte: shorter streams do not overflow it. */
 enum { BLOSCLZ_CHECK_FROM = INT32_MAX / 256 };
@@ -89,6 +92,9 @@ zc_status zc_blosc_read_header(const uint8_t *src, size_t n, zc_blosc_header *h,
         .flags = src[2],
         .compressor = src[2] >> 5,
         .compressor_version = src[1],
+        .shuffle = src[2] & FLAG_BITSHUFFLE ? ZC_BLOSC_BITSHUFFLE
+                 : src[2] & FLAG_SHUFFLE    ? ZC_BLOSC_BYTESHUFFLE
+                                            : ZC_BLOSC_NOSHUFFLE,
         .stored = (src[2] & FLAG_STORED) != 0,
     };
     if (h->nbytes == 0 && n == ZC_BLOSC_HEADER) {
@@ -148,68 +154,70 @@ static bool blosclz_run_is_honest(const uint8_t *stream, size_t n, size_t decode
     return true;
 }
 
-/* One stream, `length` bytes at src + pos, that decodes to nbytes. */
-static zc_status check_stream(const zc_blosc_header *h, const uint8_t *src, size_t pos, size_t length,
-                              size_t nbytes, size_t index, zc_error *err)
+size_t zc_blosc_block_streams(const zc_blosc_header *h, size_t index)
 {
-    if (length > h->cbytes - pos) {
+    return zc_blosc_block_nbytes(h, index) == h->blocksize ? h->streams : 1;     /* a short last block is not split */
+}
+
+size_t zc_blosc_block_bound(const zc_blosc_header *h, size_t index)
+{
+    const size_t nbytes = zc_blosc_block_nbytes(h, index);
+    const size_t stretched = h->compressor == ZC_BLOSC_IS_SNAPPY ? nbytes / 6 + 32 : 0;
+    const size_t streams = zc_blosc_block_streams(h, index);
+
+    return nbytes + streams * (4 + stretched);
+}
+
+zc_status zc_blosc_block_start(const zc_blosc_header *h, const uint8_t *starts, size_t index, size_t *start,
+                               zc_error *err)
+{
+    *start = zc_load_le32(starts + 4 * index);
+    if (*start < ZC_BLOSC_HEADER + 4 * h->nblocks) {
+        return zc_fail(err, ZC_ERR_CORRUPT, "block %zu starts at byte %zu, inside the header", index, *start);
+    }
+    if (*start > h->cbytes) {
+        return zc_fail(err, ZC_ERR_CORRUPT, "block %zu starts at byte %zu of %zu", index, *start, h->cbytes);
+    }
+    return ZC_OK;
+}
+
+zc_status zc_blosc_stream(const zc_blosc_header *h, const uint8_t *src, size_t n, size_t index, size_t pos,
+                          size_t *length, zc_error *err)
+{
+    const size_t nbytes = zc_blosc_block_nbytes(h, index) / zc_blosc_block_streams(h, index);
+
+    if (n - pos < 4) {
+        return zc_fail(err, ZC_ERR_CORRUPT, "block %zu: a stream at byte %zu of the block's %zu", index, pos, n);
+    }
+    *length = zc_load_le32(src + pos);
+    if (*length > n - pos - 4) {
         return zc_fail(err, ZC_ERR_CORRUPT, "block %zu ends beyond the %zu encoded bytes", index, h->cbytes);
     }
-    if (length == 0 || (length > nbytes && h->compressor != FORMAT_SNAPPY)) {
-        return zc_fail(err, ZC_ERR_CORRUPT, "block %zu: %zu bytes cannot stand for %zu", index, length,
-                       nbytes);
+    if (*length == 0 || (*length > nbytes && h->compressor != ZC_BLOSC_IS_SNAPPY)) {
+        return zc_fail(err, ZC_ERR_CORRUPT, "block %zu: %zu bytes cannot stand for %zu", index, *length, nbytes);
     }
-    if (h->compressor == FORMAT_BLOSCLZ && length >= BLOSCLZ_CHECK_FROM && length != nbytes &&
-        !blosclz_run_is_honest(src + pos, length, nbytes)) {
+    if (h->compressor == ZC_BLOSC_IS_BLOSCLZ && *length >= BLOSCLZ_CHECK_FROM && *length != nbytes &&
+        !blosclz_run_is_honest(src + pos + 4, *length, nbytes)) {
         return zc_fail(err, ZC_ERR_CORRUPT, "block %zu: a match is longer than the block", index);
     }
     return ZC_OK;
 }
 
-zc_status zc_blosc_check_block(const zc_blosc_header *h, const uint8_t *src, size_t index,
-                               zc_extent_in_buffer *at, zc_error *err)
+size_t zc_blosc_single_block(const zc_blosc_header *h, const uint8_t *src, size_t n, size_t index, uint8_t *dst)
 {
-    const size_t nbytes = zc_blosc_block_nbytes(h, index);
-    const size_t streams = nbytes == h->blocksize ? h->streams : 1;
-    const size_t start = zc_load_le32(src + ZC_BLOSC_HEADER + 4 * index);
-    size_t pos = start;
-
-    if (start < ZC_BLOSC_HEADER + 4 * h->nblocks) {
-        return zc_fail(err, ZC_ERR_CORRUPT, "block %zu starts at byte %zu, inside the header", index, start);
-    }
-    for (size_t i = 0; i < streams; i++) {
-        if (pos > h->cbytes || h->cbytes - pos < 4) {
-            return zc_fail(err, ZC_ERR_CORRUPT, "block %zu: a stream at byte %zu of %zu", index, pos,
-                           h->cbytes);
-        }
-        const size_t length = zc_load_le32(src + pos);
-        const zc_status status = check_stream(h, src, pos + 4, length, nbytes / streams, index, err);
-        if (status != ZC_OK) {
-            return status;
-        }
-        pos += 4 + length;
-    }
-    *at = (zc_extent_in_buffer){start, pos - start};
-    return ZC_OK;
-}
-
-size_t zc_blosc_single_block(const zc_blosc_header *h, const uint8_t *src, size_t index,
-                             zc_extent_in_buffer at, uint8_t *dst)
-{
-    const size_t nbytes = zc_blosc_block_nbytes(h, index);
-    const size_t n = ZC_BLOSC_HEADER + 4 + at.nbytes;
+    const size_t nbytes = zc_blosc_block_nbytes(h, index), total = ZC_BLOSC_HEADER + 4 + n;
 
     dst[0] = FORMAT_VERSION;
     dst[1] = h->compressor_version;
     dst[2] = h->flags;
-    if (nbytes < h->blocksize) {         /* a short last block is never split */
+    if (zc_blosc_block_streams(h, index) == 1) {
         dst[2] |= FLAG_WHOLE;
     }
     dst[3] = (uint8_t)h->typesize;
     zc_store_le32(dst + 4, (uint32_t)nbytes);
     zc_store_le32(dst + 8, (uint32_t)nbytes);
-    zc_store_le32(dst + 12, (uint32_t)n);
+    zc_store_le32(dst + 12, (uint32_t)total);
     zc_store_le32(dst + ZC_BLOSC_HEADER, ZC_BLOSC_HEADER + 4);
-    memcpy(dst + ZC_BLOSC_HEADER + 4, src + at.offset, at.nbytes);
-    return n;
+    memcpy(dst + ZC_BLOSC_HEADER + 4, src, n);
+    return total;
 }

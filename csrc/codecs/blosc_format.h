@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The layout of a blosc buffer (format version 2): read it, check it, cut one block out of it.
+ * The layout of a blosc buffer (format version 2): read it, check it, wrap one block as a buffer of its own.
  * Nothing is decompressed here.
  */
 #ifndef ZC_CODECS_BLOSC_FORMAT_H
@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "codecs/codec.h"
 
 enum { ZC_BLOSC_HEADER = 16 };
 
@@ -24,15 +25,15 @@ typedef struct zc_blosc_header {
     uint8_t flags;
     uint8_t compressor;      /* the format's number, not ZC_BLOSC_* */
     uint8_t compressor_version;
+    zc_blosc_shuffle shuffle;
     bool stored;             /* the decoded bytes follow the header as they are */
 } zc_blosc_header;
 
-typedef struct zc_extent_in_buffer {
-    size_t offset;
-    size_t nbytes;
-} zc_extent_in_buffer;
+/* Numbers of the compressors in the format. */
+enum { ZC_BLOSC_IS_BLOSCLZ = 0, ZC_BLOSC_IS_LZ4 = 1, ZC_BLOSC_IS_SNAPPY = 2, ZC_BLOSC_IS_ZLIB = 3, ZC_BLOSC_IS_ZSTD = 4 };
 
-/* Read the header of src[0..n) and check all that it says by itself; ZC_ERR_CORRUPT if something is wrong. */
+/* Read the header of a buffer of n bytes, src[0..16), and check all that it says by itself; ZC_ERR_CORRUPT if
+ * something is wrong. */
 zc_status zc_blosc_read_header(const uint8_t *src, size_t n, zc_blosc_header *h, zc_error *err);
 
 /* Can the linked library decode such blocks?  ZC_ERR_UNSUPPORTED for a known compressor that it lacks. */
@@ -41,15 +42,23 @@ zc_status zc_blosc_check_compressor(const zc_blosc_header *h, zc_error *err);
 /* Decoded size of a block: blocksize, or what is left for the last one. */
 size_t zc_blosc_block_nbytes(const zc_blosc_header *h, size_t index);
 
-/*
- * Follow the lengths inside a block; ZC_ERR_CORRUPT if one leads out of the buffer or is longer than
- * a compressor can make it.  *at is where the block lies.
- */
-zc_status zc_blosc_check_block(const zc_blosc_header *h, const uint8_t *src, size_t index,
-                               zc_extent_in_buffer *at, zc_error *err);
+/* How many streams a block has, and most bytes that it can take, their lengths included. */
+size_t zc_blosc_block_streams(const zc_blosc_header *h, size_t index);
+size_t zc_blosc_block_bound(const zc_blosc_header *h, size_t index);
 
-/* Write a buffer that holds this block alone to dst (at.nbytes + 20 bytes); returns its size. */
-size_t zc_blosc_single_block(const zc_blosc_header *h, const uint8_t *src, size_t index,
-                             zc_extent_in_buffer at, uint8_t *dst);
+/* Where block `index` begins, by the table of starts; ZC_ERR_CORRUPT if no block can begin there. */
+zc_status zc_blosc_block_start(const zc_blosc_header *h, const uint8_t *starts, size_t index, size_t *start,
+                               zc_error *err);
+
+/*
+ * The next stream of block `index`, whose bytes from the start of the block on are src[0..n): it has *length
+ * bytes at src + *pos + 4.  ZC_ERR_CORRUPT if it leads out of the bytes or is longer than a compressor can
+ * make it.
+ */
+zc_status zc_blosc_stream(const zc_blosc_header *h, const uint8_t *src, size_t n, size_t index, size_t pos,
+                          size_t *length, zc_error *err);
+
+/* Write a buffer that holds block `index`, src[0..n), alone to dst (n + 20 bytes); returns its size. */
+size_t zc_blosc_single_block(const zc_blosc_header *h, const uint8_t *src, size_t n, size_t index, uint8_t *dst);
 
 #endif

@@ -80,3 +80,34 @@ zc_status zc_codec_decode_exact(const zc_codec *codec, zc_workspace *ws, const u
     }
     return named(codec, status, err);
 }
+
+zc_status zc_blocks_open(const zc_codec *codec, const zc_encoded *encoded, size_t decoded, zc_workspace *ws,
+                         zc_blocks *out, zc_error *err)
+{
+    *out = (zc_blocks){.codec = codec, .encoded = encoded, .ws = ws};
+    const zc_status status = codec->cls->open_blocks(out, decoded, err);
+
+    if (status != ZC_OK) {
+        zc_blocks_close(out);
+    }
+    return named(codec, status, err);
+}
+
+void zc_blocks_close(zc_blocks *blocks)
+{
+    zc_pop(blocks->ws, blocks->pushed);
+    blocks->pushed = 0;
+}
+
+zc_status zc_blocks_decode(zc_blocks *blocks, size_t offset, size_t nbytes, uint8_t *dst, zc_error *err)
+{
+    zc_status status = ZC_OK;
+
+    if (offset > blocks->nbytes || nbytes > blocks->nbytes - offset) {
+        status = zc_fail(err, ZC_ERR_RANGE, "bytes %zu to %zu of a value of %zu bytes", offset, offset + nbytes,
+                         blocks->nbytes);
+    } else if (nbytes > 0) {
+        status = blocks->codec->cls->decode_range(blocks, offset, nbytes, dst, err);
+    }
+    return named(blocks->codec, status, err);
+}

@@ -46,6 +46,25 @@ typedef struct zc_codec {
     double offset, scale;    /* fixedscaleoffset, quantize */
 } zc_codec;
 
+/* Encoded bytes: in memory, or to be read by ranges. */
+typedef struct zc_encoded {
+    const uint8_t *data;     /* all of them, or NULL */
+    size_t n;
+    const void *source;      /* where data is NULL: read copies the range from here */
+    zc_status (*read)(const void *source, size_t offset, void *dst, size_t n, zc_error *err);
+} zc_encoded;
+
+/* An encoded value that is open for decoding by blocks, on one thread. */
+typedef struct zc_blocks {
+    const zc_codec *codec;
+    const zc_encoded *encoded;
+    zc_workspace *ws;
+    size_t nbytes;           /* decoded, of all blocks */
+    size_t block;            /* of each; the last may be shorter */
+    void *state;             /* the codec's own */
+    int pushed;              /* scratch buffers */
+} zc_blocks;
+
 struct zc_codec_class {
     const char *name;        /* "blosc", "gzip", "zlib", "zstd", "lz4", "crc32c", ... */
 
@@ -73,14 +92,12 @@ struct zc_codec_class {
 
     /*
      * Decoding by blocks, where the format has them (blosc), else both NULL.  open_blocks checks the header
-     * against the expected decoded size once and gives the block length in bytes (the last block may be
-     * shorter); decode_range decodes any byte range, cheaply where it is made of whole blocks.  Neither sees
-     * faults in blocks that it does not touch.
+     * against the expected decoded size.  decode_range decodes any byte range; it is cheap where ranges
+     * follow each other, since the block last touched is kept.  Neither sees faults in blocks that it does not
+     * touch, nor reads their bytes.  The range lies inside of the value and has at least one byte.
      */
-    zc_status (*open_blocks)(const zc_codec *codec, const uint8_t *src, size_t n, size_t decoded,
-                             size_t *block, zc_error *err);
-    zc_status (*decode_range)(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
-                              size_t offset, size_t nbytes, uint8_t *dst, zc_error *err);
+    zc_status (*open_blocks)(zc_blocks *blocks, size_t decoded, zc_error *err);
+    zc_status (*decode_range)(zc_blocks *blocks, size_t offset, size_t nbytes, uint8_t *dst, zc_error *err);
 
     /*
      * Decoding in place, for codecs that only add bytes around the data (checksums), else NULL: check src and
@@ -107,6 +124,23 @@ extern const zc_codec_class *const zc_codec_classes[];
 
 /* A codec of that name with its default configuration; false if the name is unknown. */
 bool zc_codec_init(zc_codec *codec, const char *name);
+
+/* Encoded bytes that lie in memory. */
+static inline zc_encoded zc_encoded_bytes(const void *data, size_t n)
+{
+    return (zc_encoded){.data = data, .n = n};
+}
+
+/*
+ * Open a value whose codec has blocks.  encoded outlives *out.  Nothing is to be closed after a failure; else
+ * zc_blocks_close gives the scratch buffers back, which are the last that have been opened.
+ */
+zc_status zc_blocks_open(const zc_codec *codec, const zc_encoded *encoded, size_t decoded, zc_workspace *ws,
+                         zc_blocks *out, zc_error *err);
+void zc_blocks_close(zc_blocks *blocks);
+
+/* Decode nbytes at offset; ZC_ERR_RANGE if that leaves the value. */
+zc_status zc_blocks_decode(zc_blocks *blocks, size_t offset, size_t nbytes, uint8_t *dst, zc_error *err);
 
 /* Refuse a configuration that cannot be encoded with; names the codec in err. */
 zc_status zc_codec_check(const zc_codec *codec, zc_error *err);

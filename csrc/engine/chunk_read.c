@@ -11,8 +11,11 @@
  * piece is still in the L2 cache when it is placed. */
 #define PIECE ((size_t)256 << 10)
 
-/* Of an uncompressed chunk that is wanted in part, pieces of this size are read or skipped. */
+/* Of a chunk that is wanted in part, pieces of this size are read, or unshuffled, or skipped. */
 #define SMALL_PIECE ((size_t)16 << 10)
+
+/* Encoded chunks from this size on are read block by block, where the codec has blocks. */
+#define RANGED_FROM ((uint64_t)256 << 10)
 
 #define SPLIT_MIN 8          /* pieces of a chunk that are worth sharing among threads */
 
@@ -52,27 +55,60 @@ static void part_extent(const chunk_job *job, int64_t *first, int64_t *last)
     }
 }
 
-/* Fetch nbytes at a byte offset of the decoded chunk. */
-typedef zc_status (*fetch_piece)(const void *source, const chunk_job *job, size_t offset, size_t nbytes,
-                                 uint8_t *dst);
+/* ---- where decoded bytes come from ---------------------------------------------------------------- */
+
+/* What a chunk is decoded from: a value without codecs, one whose codec has blocks, or any other. */
+typedef struct source {
+    const zc_value *value;           /* without codecs: the bytes at offset */
+    uint64_t offset;
+    const zc_codec *codec;           /* else: this codec, with blocks if the flag says so */
+    const zc_encoded *encoded;
+    bool blocks;
+} source;
+
+/* A source that is being read on one thread. */
+typedef struct reader {
+    const source *from;
+    zc_blocks blocks;
+} reader;
+
+static zc_status reader_open(const chunk_job *job, const source *from, reader *out)
+{
+    out->from = from;
+    return from->blocks ? zc_blocks_open(from->codec, from->encoded, job->decoded, job->ws, &out->blocks, job->err)
+                        : ZC_OK;
+}
+
+static void reader_close(reader *r)
+{
+    if (r->from->blocks) {
+        zc_blocks_close(&r->blocks);
+    }
+}
+
+/* nbytes at an offset of the decoded chunk; all of it where the codec has no blocks. */
+static zc_status reader_fetch(reader *r, const chunk_job *job, size_t offset, size_t nbytes, uint8_t *dst)
+{
+    const source *from = r->from;
+
+    if (from->codec == NULL) {
+        return zc_value_read(from->value, from->offset + offset, dst, nbytes, job->err);
+    }
+    if (from->blocks) {
+        return zc_blocks_decode(&r->blocks, offset, nbytes, dst, job->err);
+    }
+    return zc_codec_decode_exact(from->codec, job->ws, from->encoded->data, from->encoded->n, dst, nbytes,
+                                 job->err);
+}
 
 /* ---- piece by piece ------------------------------------------------------------------------------ */
 
-/* Where the elements of a chunk come from, piece by piece. */
-typedef struct pieces {
-    fetch_piece fetch;
-    const void *source;
-    int64_t length;                  /* elements of a piece */
-    bool blocked;                    /* pieces begin at multiples of their length, being made of whole blocks; else no
-                                        element before the first or behind the last wanted one is fetched */
-} pieces;
-
 /* Fetch n elements from `at` on into buffer, and place those that belong to part. */
-static zc_status read_piece(const chunk_job *job, const pieces *p, const zc_part *part, int64_t at, int64_t n,
+static zc_status read_piece(const chunk_job *job, reader *r, const zc_part *part, int64_t at, int64_t n,
                             uint8_t *buffer)
 {
     const zc_item *item = &job->chain->item;
-    const zc_status status = p->fetch(p->source, job, (size_t)at * item->size, (size_t)n * item->size, buffer);
+    const zc_status status = reader_fetch(r, job, (size_t)at * item->size, (size_t)n * item->size, buffer);
 
     if (status != ZC_OK) {
         return status;
@@ -83,72 +119,71 @@ static zc_status read_piece(const chunk_job *job, const pieces *p, const zc_part
     return zc_part_scatter(part, job->stored, buffer, at, n, item, job->ws, job->err);
 }
 
-static int64_t chunk_count(const chunk_job *job)
-{
-    return (int64_t)(job->decoded / job->chain->item.size);
-}
-
 /* The pieces of a region, from element `first` to element `last`. */
 typedef struct piece_range {
     const chunk_job *job;
-    const pieces *p;
+    const source *from;
+    int64_t length;                  /* elements of a piece */
     int64_t first, last;
     bool all;                        /* every piece is wanted */
 } piece_range;
 
-static zc_status read_piece_number(const piece_range *r, const chunk_job *job, size_t number, uint8_t *buffer)
+static zc_status read_piece_number(const piece_range *range, const chunk_job *job, reader *r, size_t number,
+                                   uint8_t *buffer)
 {
-    const int64_t at = r->first + (int64_t)number * r->p->length;
-    const int64_t n = r->p->length <= r->last - at ? r->p->length : r->last - at + 1;
+    const int64_t at = range->first + (int64_t)number * range->length;
+    const int64_t n = range->length <= range->last - at ? range->length : range->last - at + 1;
 
-    if (!r->all && !zc_part_touches(job->part, job->stored, at, n)) {
+    if (!range->all && !zc_part_touches(job->part, job->stored, at, n)) {
         return ZC_OK;
     }
-    return read_piece(job, r->p, job->part, at, n, buffer);
+    return read_piece(job, r, job->part, at, n, buffer);
 }
 
+/* One piece, on any thread. */
 static zc_status piece_task(void *arg, size_t number, zc_workspace *ws, zc_error *err)
 {
-    const piece_range *r = arg;
-    chunk_job job = *r->job;
-    uint8_t *buffer = zc_scratch_push(ws, (size_t)r->p->length * job.chain->item.size, err);
+    const piece_range *range = arg;
+    chunk_job job = *range->job;
+    reader r;
+    uint8_t *buffer = zc_scratch_push(ws, (size_t)range->length * job.chain->item.size, err);
 
     if (buffer == NULL) {
         return ZC_ERR_MEMORY;
     }
     job.ws = ws;
     job.err = err;
-    const zc_status status = read_piece_number(r, &job, number, buffer);
+    zc_status status = reader_open(&job, range->from, &r);
+    if (status == ZC_OK) {
+        status = read_piece_number(range, &job, &r, number, buffer);
+        reader_close(&r);
+    }
     zc_scratch_pop(ws);
     return status;
 }
 
-static zc_status region_pieces(const chunk_job *job, const pieces *p, uint8_t *buffer)
+static zc_status region_pieces(const chunk_job *job, reader *r, int64_t length, uint8_t *buffer)
 {
-    piece_range r = {.job = job, .p = p, .all = zc_part_covers(job->part, job->stored)};
+    piece_range range = {.job = job, .from = r->from, .length = length,
+                         .all = zc_part_covers(job->part, job->stored)};
     const zc_call *call = job->scope->call;
     zc_status status = ZC_OK;
 
-    part_extent(job, &r.first, &r.last);
-    if (p->blocked) {
-        const int64_t end = r.last - r.last % p->length + p->length, total = chunk_count(job);
-        r.first -= r.first % p->length;
-        r.last = (end < total ? end : total) - 1;
-    }
-    const size_t n = (size_t)((r.last - r.first) / p->length + 1);
-    if (job->scope->split && r.all && n >= SPLIT_MIN) {
-        const zc_run run = {.task = piece_task, .job = &r, .n_items = n, .threads = call->threads,
+    part_extent(job, &range.first, &range.last);
+    const size_t n = (size_t)((range.last - range.first) / length + 1);
+    if (job->scope->split && range.all && n >= SPLIT_MIN) {
+        const zc_run run = {.task = piece_task, .job = &range, .n_items = n, .threads = call->threads,
                             .poll = call->poll, .poll_arg = call->poll_arg};
         return zc_pool_run(&run, NULL, job->err);
     }
     for (size_t number = 0; number < n && status == ZC_OK; number++) {
-        status = read_piece_number(&r, job, number, buffer);
+        status = read_piece_number(&range, job, r, number, buffer);
     }
     return status;
 }
 
 /* Points in the order in which they lie in the chunk, those of one piece together. */
-static zc_status points_pieces(const chunk_job *job, const pieces *p, uint8_t *buffer)
+static zc_status points_pieces(const chunk_job *job, reader *r, int64_t length, uint8_t *buffer)
 {
     zc_grid_axis single[ZC_MAX_DIMS];
     zc_point_groups groups;
@@ -160,8 +195,9 @@ static zc_status points_pieces(const chunk_job *job, const pieces *p, uint8_t *b
     }
     zc_status status = zc_points_group(job->part, single, &groups, job->ws, &pushed, job->err);
     for (size_t g = 0, h; g < groups.n && status == ZC_OK; g = h) {
-        int64_t at = zc_part_point_flat(&part, job->stored, groups.order[groups.begin[g]]), last = at;
-        const int64_t end = at - at % p->length + p->length, total = chunk_count(job);
+        const int64_t at = zc_part_point_flat(&part, job->stored, groups.order[groups.begin[g]]);
+        int64_t last = at;
+        const int64_t end = at - at % length + length;
         for (h = g + 1; h < groups.n; h++) {
             const int64_t next = zc_part_point_flat(&part, job->stored, groups.order[groups.begin[h]]);
             if (next >= end) {
@@ -169,32 +205,39 @@ static zc_status points_pieces(const chunk_job *job, const pieces *p, uint8_t *b
             }
             last = next;
         }
-        if (p->blocked) {
-            at = end - p->length;
-            last = (end < total ? end : total) - 1;
-        }
         part.points = groups.order + groups.begin[g];
         part.n_points = groups.begin[h] - groups.begin[g];
-        status = read_piece(job, p, &part, at, last - at + 1, buffer);
+        status = read_piece(job, r, &part, at, last - at + 1, buffer);
     }
     zc_pop(job->ws, pushed);
     return status;
 }
 
-/* Fetch and place the pieces that the part touches; block: bytes of a piece, or of the blocks it is made of. */
-static zc_status read_pieces(const chunk_job *job, size_t block, bool blocked, fetch_piece fetch,
-                             const void *source)
+/* Bytes of a piece: where all of the chunk is wanted, whole blocks. */
+static size_t piece_size(const chunk_job *job, const reader *r)
 {
     const size_t itemsize = job->chain->item.size;
-    const size_t unit = block > itemsize ? block - block % itemsize : itemsize;
-    const size_t blocks = zc_part_covers(job->part, job->stored) && PIECE > unit ? PIECE / unit : 1;
-    const pieces p = {fetch, source, (int64_t)(blocks * unit / itemsize), blocked};
+    size_t size = SMALL_PIECE;
 
-    uint8_t *buffer = zc_scratch_push(job->ws, blocks * unit, job->err);
+    if (zc_part_covers(job->part, job->stored)) {
+        const size_t block = r->from->blocks ? r->blocks.block : 1;
+        size = block < PIECE ? PIECE / block * block : block;
+    }
+    size = size < job->decoded ? size : job->decoded;
+    return size > itemsize ? size - size % itemsize : itemsize;
+}
+
+/* Fetch and place the pieces that the part touches. */
+static zc_status read_pieces(const chunk_job *job, reader *r)
+{
+    const size_t size = piece_size(job, r);
+    const int64_t length = (int64_t)(size / job->chain->item.size);
+    uint8_t *buffer = zc_scratch_push(job->ws, size, job->err);
+
     if (buffer == NULL) {
         return ZC_ERR_MEMORY;
     }
-    const zc_status status = (job->part->points != NULL ? points_pieces : region_pieces)(job, &p, buffer);
+    const zc_status status = (job->part->points != NULL ? points_pieces : region_pieces)(job, r, length, buffer);
     zc_scratch_pop(job->ws);
     return status;
 }
@@ -217,14 +260,14 @@ static bool keeps_rows(const chunk_job *job)
 }
 
 /* Fetch all of the chunk, then place it. */
-static zc_status read_at_once(const chunk_job *job, fetch_piece fetch, const void *source)
+static zc_status read_at_once(const chunk_job *job, reader *r)
 {
     uint8_t *buffer = zc_scratch_push(job->ws, job->decoded, job->err);
 
     if (buffer == NULL) {
         return ZC_ERR_MEMORY;
     }
-    zc_status status = fetch(source, job, 0, job->decoded, buffer);
+    zc_status status = reader_fetch(r, job, 0, job->decoded, buffer);
     if (status == ZC_OK) {
         status = scatter_all(job, buffer);
     }
@@ -232,30 +275,50 @@ static zc_status read_at_once(const chunk_job *job, fetch_piece fetch, const voi
     return status;
 }
 
-/* ---- without codecs ------------------------------------------------------------------------------- */
-
-typedef struct raw_source {
-    const zc_value *value;
-    uint64_t offset;
-} raw_source;
-
-static zc_status fetch_raw(const void *source, const chunk_job *job, size_t offset, size_t nbytes,
-                           uint8_t *dst)
+/* The memory has the layout of the chunk: fetch straight into it. */
+static zc_status read_in_place(const chunk_job *job, reader *r)
 {
-    const raw_source *raw = source;
+    const zc_item *item = &job->chain->item;
+    char *memory = job->part->memory;
+    const zc_status status = reader_fetch(r, job, 0, job->decoded, (uint8_t *)memory);
 
-    return zc_value_read(raw->value, raw->offset + offset, dst, nbytes, job->err);
+    if (status == ZC_OK && zc_item_swaps(item)) {
+        zc_items_copy(job->decoded / item->size, memory, memory, item);
+    }
+    return status;
 }
+
+/* The way that suits the part.  pieces: parts of the chunk can be fetched for what they are worth. */
+static zc_status read_from(const chunk_job *job, const source *from, bool pieces)
+{
+    const bool image = zc_part_is_chunk_image(job->part, job->stored, job->chain->item.size);
+    const bool covers = zc_part_covers(job->part, job->stored);
+    reader r;
+    zc_status status = reader_open(job, from, &r);
+
+    if (status != ZC_OK) {
+        return status;
+    }
+    if (image && !(pieces && job->scope->split)) {
+        status = read_in_place(job, &r);
+    } else if (pieces && !(covers && !keeps_rows(job))) {
+        status = read_pieces(job, &r);
+    } else {
+        status = read_at_once(job, &r);
+    }
+    reader_close(&r);
+    return status;
+}
+
+/* ---- without codecs ------------------------------------------------------------------------------- */
 
 /* The chain has no stages: the value is the elements. */
 static zc_status read_raw(const chunk_job *job, const zc_value *value, uint64_t offset, uint64_t nbytes)
 {
-    const zc_item *item = &job->chain->item;
-    const raw_source source = {value, offset};
-    zc_status status;
+    const source from = {.value = value, .offset = offset};
 
     if (nbytes != ZC_SIZE_UNKNOWN || value->data != NULL) {
-        status = zc_chain_check_size((size_t)nbytes, job->decoded, job->err);
+        const zc_status status = zc_chain_check_size((size_t)nbytes, job->decoded, job->err);
         if (status != ZC_OK) {
             return status;
         }
@@ -263,55 +326,11 @@ static zc_status read_raw(const chunk_job *job, const zc_value *value, uint64_t 
     if (value->data != NULL) {
         return scatter_all(job, value->data + offset);
     }
-    if (!zc_item_swaps(item) && !job->scope->split && zc_part_is_chunk_image(job->part, job->stored, item->size)) {
-        return zc_value_read(value, offset, job->part->memory, job->decoded, job->err);
-    }
-    const bool all = zc_part_covers(job->part, job->stored);
     const bool remote = value->store->fetch != NULL;     /* asks for ranges one by one, each a request */
-    if (remote || (all && !keeps_rows(job))) {
-        return read_at_once(job, fetch_raw, &source);
-    }
-    const size_t piece = all ? PIECE : SMALL_PIECE;
-    return read_pieces(job, job->decoded < piece ? job->decoded : piece, false, fetch_raw, &source);
+    return read_from(job, &from, !remote);
 }
 
 /* ---- behind codecs --------------------------------------------------------------------------------- */
-
-typedef struct block_source {
-    const zc_codec *codec;
-    const uint8_t *data;
-    size_t n;
-} block_source;
-
-static zc_status fetch_blocks(const void *source, const chunk_job *job, size_t offset, size_t nbytes,
-                              uint8_t *dst)
-{
-    const block_source *from = source;
-
-    return from->codec->cls->decode_range(from->codec, job->ws, from->data, from->n, offset, nbytes, dst,
-                                          job->err);
-}
-
-static zc_status fetch_all(const void *source, const chunk_job *job, size_t offset, size_t nbytes, uint8_t *dst)
-{
-    const block_source *from = source;
-
-    (void)offset;
-    return zc_codec_decode_exact(from->codec, job->ws, from->data, from->n, dst, nbytes, job->err);
-}
-
-/* The memory has the layout of the chunk: decode straight into it. */
-static zc_status decode_in_place(const chunk_job *job, const block_source *source)
-{
-    const zc_item *item = &job->chain->item;
-    char *memory = job->part->memory;
-    const zc_status status = fetch_all(source, job, 0, job->decoded, (uint8_t *)memory);
-
-    if (status == ZC_OK && zc_item_swaps(item)) {
-        zc_items_copy(job->decoded / item->size, memory, memory, item);
-    }
-    return status;
-}
 
 static zc_status read_stripped(const chunk_job *job, const zc_codec *codec, const uint8_t *data, size_t n)
 {
@@ -324,28 +343,42 @@ static zc_status read_stripped(const chunk_job *job, const zc_codec *codec, cons
 }
 
 /* Undo the innermost stage and place the elements. */
-static zc_status read_innermost(const chunk_job *job, const uint8_t *data, size_t n)
+static zc_status read_innermost(const chunk_job *job, const zc_encoded *encoded)
 {
-    const size_t itemsize = job->chain->item.size;
     const zc_codec *codec = &job->chain->stages[0];
-    const block_source source = {codec, data, n};
-    const bool image = zc_part_is_chunk_image(job->part, job->stored, itemsize);
-    size_t block = 0;
+    const source from = {.codec = codec, .encoded = encoded, .blocks = codec->cls->open_blocks != NULL};
+    zc_status status;
 
     if (codec->cls->strip != NULL) {
-        return read_stripped(job, codec, data, n);
+        status = read_stripped(job, codec, encoded->data, encoded->n);
+    } else {
+        status = read_from(job, &from, from.blocks);
     }
-    if (codec->cls->open_blocks != NULL && (!image || job->scope->split)) {
-        const zc_status status = codec->cls->open_blocks(codec, data, n, job->decoded, &block, job->err);
-        if (status != ZC_OK) {
-            return status;
-        }
-        const bool at_once = zc_part_covers(job->part, job->stored) && !keeps_rows(job);
-        if (block < job->decoded && block % itemsize == 0 && !at_once) {
-            return read_pieces(job, block, true, fetch_blocks, &source);
-        }
+    if (status != ZC_OK) {
+        zc_error_set_codec(job->err, codec->cls->name);
     }
-    return image ? decode_in_place(job, &source) : read_at_once(job, fetch_all, &source);
+    return status;
+}
+
+/* A value whose only codec has blocks, of which no more than a block needs to be in memory. */
+typedef struct ranged {
+    const zc_value *value;
+    uint64_t offset;
+} ranged;
+
+static zc_status read_ranged(const void *source, size_t offset, void *dst, size_t n, zc_error *err)
+{
+    const ranged *r = source;
+
+    return zc_value_read(r->value, r->offset + offset, dst, n, err);
+}
+
+static bool suits_ranges(const chunk_job *job, const zc_value *value, uint64_t nbytes)
+{
+    const zc_chain *chain = job->chain;
+
+    return chain->n_stages == 1 && chain->stages[0].cls->open_blocks != NULL && nbytes >= RANGED_FROM &&
+           nbytes != ZC_SIZE_UNKNOWN && value->data == NULL && value->store->fetch == NULL;
 }
 
 /* The value went through bytes -> bytes codecs. */
@@ -361,6 +394,11 @@ static zc_status read_staged(const chunk_job *job, const zc_value *value, uint64
                        "%llu bytes are more than an encoding of %zu bytes can have",
                        (unsigned long long)nbytes, job->decoded);
     }
+    if (suits_ranges(job, value, nbytes)) {
+        const ranged from = {value, offset};
+        const zc_encoded encoded = {.n = (size_t)nbytes, .source = &from, .read = read_ranged};
+        return read_innermost(job, &encoded);
+    }
     zc_status status = zc_value_view(value, offset, (size_t)nbytes, job->ws, &data, &viewed, job->err);
     if (status != ZC_OK) {
         return status;
@@ -368,10 +406,8 @@ static zc_status read_staged(const chunk_job *job, const zc_value *value, uint64
     status = zc_chain_unstage(chain, 1, data, (size_t)nbytes, job->decoded, job->ws, &data, &n, &pushed,
                               job->err);
     if (status == ZC_OK) {
-        status = read_innermost(job, data, n);
-        if (status != ZC_OK) {
-            zc_error_set_codec(job->err, chain->stages[0].cls->name);
-        }
+        const zc_encoded encoded = zc_encoded_bytes(data, n);
+        status = read_innermost(job, &encoded);
     }
     zc_pop(job->ws, pushed + viewed);
     return status;

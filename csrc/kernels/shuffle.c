@@ -207,3 +207,24 @@ void zc_unshuffle(void *dst, const void *src, size_t n, size_t size)
         unshuffle_rest(dst, src, done, n, size);
     }
 }
+
+#define SOME ((size_t)8 << 10)       /* bytes of some items put together at once, at least one of 255 bytes */
+
+void zc_unshuffle_some(void *dst, const void *src, size_t n, size_t size, size_t first, size_t count)
+{
+    const size_t most = SOME / size > 0 ? SOME / size : 1;
+    char *to = dst;
+
+    if (first == 0 && count == n) {
+        zc_unshuffle(dst, src, n, size);
+        return;
+    }
+    for (size_t part; count > 0; first += part, count -= part, to += part * size) {
+        char planes[SOME];
+        part = count < most ? count : most;
+        for (size_t b = 0; b < size; b++) {
+            memcpy(planes + b * part, (const char *)src + b * n + first, part);
+        }
+        zc_unshuffle(to, planes, part, size);
+    }
+}

@@ -15,4 +15,7 @@
 void zc_shuffle(void *dst, const void *src, size_t n, size_t size);
 void zc_unshuffle(void *dst, const void *src, size_t n, size_t size);
 
+/* Of n shuffled items, put items first to first + count - 1 to dst. */
+void zc_unshuffle_some(void *dst, const void *src, size_t n, size_t size, size_t first, size_t count);
+
 #endif

@@ -62,19 +62,21 @@ static void decode_twice(const zc_codec *codec, const uint8_t *src, size_t n, si
 static void decode_parts(const zc_codec *codec, const uint8_t *src, size_t n)
 {
     const size_t decoded = n >= 8 ? zc_load_le32(src + 4) : 0;
-    size_t block = 0;
+    const zc_encoded value = zc_encoded_bytes(src, n);
+    zc_blocks blocks;
     zc_error err;
 
-    if (decoded > MAX_INPUT || codec->cls->open_blocks(codec, src, n, decoded, &block, &err) != ZC_OK) {
+    if (decoded > MAX_INPUT || zc_blocks_open(codec, &value, decoded, workspace(), &blocks, &err) != ZC_OK) {
         return;
     }
     const size_t cuts[] = {0, decoded / 3, decoded / 3 + decoded / 7, decoded};
     for (int i = 0; i < 3; i++) {
         const size_t nbytes = cuts[i + 1] - cuts[i];
         uint8_t *part = case_exact(NULL, nbytes);
-        (void)codec->cls->decode_range(codec, workspace(), src, n, cuts[i], nbytes, part, &err);
+        (void)zc_blocks_decode(&blocks, cuts[i], nbytes, part, &err);
         free(part);
     }
+    zc_blocks_close(&blocks);
     require(workspace()->depth == 0, "scratch left open");
 }
 

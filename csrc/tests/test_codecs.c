@@ -135,6 +135,44 @@ static void blosc_typesizes(void)
     }
 }
 
+static zc_status copy_range(const void *source, size_t offset, void *dst, size_t n, zc_error *e)
+{
+    (void)e;
+    memcpy(dst, (const uint8_t *)source + offset, n);
+    return ZC_OK;
+}
+
+static void check_ranges(const zc_codec *codec, const zc_encoded *value, const uint8_t *data, uint8_t *part,
+                         size_t size)
+{
+    uint64_t state = 7;
+    zc_blocks blocks;
+
+    CHECK(zc_blocks_open(codec, value, size + 1, ws, &blocks, &err) == ZC_ERR_SIZE && ws->depth == 0);
+    CHECK(zc_blocks_open(codec, value, size, ws, &blocks, &err) == ZC_OK && blocks.block > 0 &&
+          blocks.block <= size);
+    for (int i = 0; i < 300; i++) {
+        size_t offset = case_random(&state) % (size + 1);
+        size_t nbytes = case_random(&state) % (size + 1 - offset);
+        if (i % 3 == 0) {                            /* whole blocks */
+            offset = offset / blocks.block * blocks.block;
+            nbytes = size - offset < blocks.block ? size - offset : blocks.block;
+        } else if (i % 3 == 1) {
+            nbytes = nbytes < 100 ? nbytes : 100;
+        }
+        memset(part, 0xee, size);
+        CHECK(zc_blocks_decode(&blocks, offset, nbytes, part, &err) == ZC_OK);
+        CHECK(memcmp(part, data + offset, nbytes) == 0);
+        CHECK(nbytes == size || part[nbytes] == 0xee);
+    }
+    CHECK(zc_blocks_decode(&blocks, 0, size, part, &err) == ZC_OK);
+    CHECK(memcmp(part, data, size) == 0);
+    CHECK(zc_blocks_decode(&blocks, 1, size, part, &err) == ZC_ERR_RANGE);
+    CHECK(zc_blocks_decode(&blocks, size + 1, 0, part, &err) == ZC_ERR_RANGE);
+    CHECK(zc_blocks_decode(&blocks, 1, SIZE_MAX, part, &err) == ZC_ERR_RANGE);
+    zc_blocks_close(&blocks);
+}
+
 /* Every sub-range of blocks, whole and partial, stored and compressed, split and not. */
 static void blosc_ranges(void)
 {
@@ -144,36 +182,22 @@ static void blosc_ranges(void)
     const zc_codec codecs[] = {case_blosc(ZC_BLOSC_BLOSCLZ, 5, ZC_BLOSC_BYTESHUFFLE, 4, 1 << 14),
                                case_blosc(ZC_BLOSC_LZ4, 5, ZC_BLOSC_BITSHUFFLE, 2, 1 << 12),
                                case_blosc(ZC_BLOSC_ZSTD, 1, ZC_BLOSC_NOSHUFFLE, 7, 5000),
+                               case_blosc(ZC_BLOSC_ZLIB, 3, ZC_BLOSC_BITSHUFFLE, 24, 0),
+                               case_blosc(ZC_BLOSC_BLOSCLZ, 9, ZC_BLOSC_BITSHUFFLE, 1, 1000),
+                               case_blosc(ZC_BLOSC_LZ4HC, 9, ZC_BLOSC_BYTESHUFFLE, 255, 0),
                                case_blosc(ZC_BLOSC_LZ4, 0, ZC_BLOSC_BYTESHUFFLE, 8, 0)};
-    uint64_t state = 7;
 
     case_fill(data, N, DATA_MIXED);
     for (size_t c = 0; c < sizeof codecs / sizeof *codecs; c++) {
         const zc_codec *codec = &codecs[c];
         size_t n = 0;
-        size_t block = 0;
         uint8_t *encoded = case_encode(codec, ws, data, N, &n, &err);
 
-        CHECK(codec->cls->open_blocks(codec, encoded, n, N, &block, &err) == ZC_OK && block > 0 &&
-              block <= N);
-        CHECK(codec->cls->open_blocks(codec, encoded, n, N + 1, &block, &err) == ZC_ERR_SIZE);
-        for (int i = 0; i < 300; i++) {
-            size_t offset = case_random(&state) % (N + 1);
-            size_t nbytes = case_random(&state) % (N + 1 - offset);
-            if (i % 3 == 0) {                            /* whole blocks */
-                offset = offset / block * block;
-                nbytes = N - offset < block ? N - offset : block;
-            }
-            memset(part, 0xee, N);
-            CHECK(codec->cls->decode_range(codec, ws, encoded, n, offset, nbytes, part, &err) == ZC_OK);
-            CHECK(memcmp(part, data + offset, nbytes) == 0);
-            CHECK(nbytes == N || part[nbytes] == 0xee);
+        for (int by_ranges = 0; by_ranges < 2; by_ranges++) {
+            const zc_encoded value = by_ranges ? (zc_encoded){NULL, n, encoded, copy_range}
+                                               : zc_encoded_bytes(encoded, n);
+            check_ranges(codec, &value, data, part, N);
         }
-        CHECK(codec->cls->decode_range(codec, ws, encoded, n, 0, N, part, &err) == ZC_OK);
-        CHECK(memcmp(part, data, N) == 0);
-        CHECK(codec->cls->decode_range(codec, ws, encoded, n, 1, N, part, &err) == ZC_ERR_RANGE);
-        CHECK(codec->cls->decode_range(codec, ws, encoded, n, N + 1, 0, part, &err) == ZC_ERR_RANGE);
-        CHECK(codec->cls->decode_range(codec, ws, encoded, n, 1, SIZE_MAX, part, &err) == ZC_ERR_RANGE);
         CHECK(ws->depth == 0);
         free(encoded);
     }

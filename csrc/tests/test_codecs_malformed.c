@@ -222,14 +222,16 @@ static zc_status decode_header(blosc_fields f, size_t n, size_t cap)
 {
     const zc_codec codec = case_blosc(ZC_BLOSC_LZ4, 5, ZC_BLOSC_BYTESHUFFLE, 4, 0);
     uint8_t bytes[256] = {0};
-    size_t block = 0;
+    const zc_encoded value = zc_encoded_bytes(bytes, n);
+    zc_blocks blocks;
     uint8_t out[16];
 
     put_blosc_header(bytes, f);
-    if (codec.cls->open_blocks(&codec, bytes, n, f.nbytes, &block, &err) == ZC_OK) {
-        codec.cls->decode_range(&codec, ws, bytes, n, 0, f.nbytes < 16 ? f.nbytes : 16, out, &err);
-        CHECK(ws->depth == 0);
+    if (zc_blocks_open(&codec, &value, f.nbytes, ws, &blocks, &err) == ZC_OK) {
+        (void)zc_blocks_decode(&blocks, 0, f.nbytes < 16 ? f.nbytes : 16, out, &err);
+        zc_blocks_close(&blocks);
     }
+    CHECK(ws->depth == 0);
     return decode_checked(&codec, bytes, n, cap);
 }
 
@@ -293,6 +295,7 @@ static zc_status decode_blocks_at(uint8_t flags, uint8_t typesize, uint32_t nbyt
     uint8_t bytes[700];
     uint8_t *src;
     uint8_t out[512];
+    zc_blocks blocks;
 
     memset(bytes, 1, sizeof bytes);
     put_blosc_header(bytes, (blosc_fields){2, 1, flags, typesize, nbytes, blocksize, sizeof bytes});
@@ -302,8 +305,12 @@ static zc_status decode_blocks_at(uint8_t flags, uint8_t typesize, uint32_t nbyt
         zc_store_le32(bytes + start0, length);
     }
     src = case_exact(bytes, sizeof bytes);
-    codec.cls->decode_range(&codec, ws, src, sizeof bytes, 0, nbytes / 2, out, &err);
-    codec.cls->decode_range(&codec, ws, src, sizeof bytes, nbytes / 2, nbytes - nbytes / 2, out, &err);
+    const zc_encoded value = zc_encoded_bytes(src, sizeof bytes);
+    if (zc_blocks_open(&codec, &value, nbytes, ws, &blocks, &err) == ZC_OK) {
+        (void)zc_blocks_decode(&blocks, 0, nbytes / 2, out, &err);
+        (void)zc_blocks_decode(&blocks, nbytes / 2, nbytes - nbytes / 2, out, &err);
+        zc_blocks_close(&blocks);
+    }
     CHECK(ws->depth == 0);
     const zc_status status = decode_checked(&codec, src, sizeof bytes, nbytes);
     free(src);

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * blosc's own decoder creates contexts and buffers for every call and undoes the shuffle of whole blocks.
+ * Here the compressors that blosc wraps are called directly, with the contexts and buffers that the workspace
+ * keeps.  What cannot be called so (snappy; blosclz where the library hides it) is left to blosc.
+ */
+#include "codecs/blosc_block.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "codecs/abi.h"
+#include "codecs/classes.h"
+#include "kernels/bitshuffle.h"
+#include "kernels/shuffle.h"
+
+/* Not in blosc.h, but there for everyone who links the archive. */
+#if defined(__ELF__)
+__attribute__((weak)) int blosclz_decompress(const void *input, int length, void *output, int maxout);
+#define HAVE_BLOSCLZ (blosclz_decompress != NULL)
+#define BLOSCLZ_DECOMPRESS blosclz_decompress
+#else
+#define HAVE_BLOSCLZ false
+#define BLOSCLZ_DECOMPRESS(src, n, dst, nbytes) (-1)
+#endif
+
+/* ---- by the library ----------------------------------------------------------------------------- */
+
+bool zc_blosc_library_has_room(size_t blocksize)
+{
+    if (blocksize < ((size_t)1 << 20)) {
+        return true;
+    }
+    void *volatile trial = malloc(2 * blocksize + 4096);     /* volatile: not to be optimised away */
+    const bool ok = trial != NULL;
+    free(trial);
+    return ok;
+}
+
+/* Decode a buffer of one block, all of whose numbers have been checked. */
+static zc_status decode_single(const uint8_t *src, size_t n, uint8_t *dst, size_t nbytes, zc_error *err)
+{
+    size_t stated;
+
+    if (!zc_blosc_library_has_room(nbytes)) {
+        return zc_fail(err, ZC_ERR_MEMORY, "out of memory: no room for two blocks of %zu bytes", nbytes);
+    }
+    if (blosc_cbuffer_validate(src, n, &stated) != 0 || stated != nbytes) {
+        return zc_fail(err, ZC_ERR_CORRUPT, "blosc refuses the header");
+    }
+    if (blosc_decompress_ctx(src, dst, nbytes, 1) != (int)nbytes) {
+        return zc_fail(err, ZC_ERR_CORRUPT, "malformed block data");
+    }
+    return ZC_OK;
+}
+
+static zc_status decode_by_library(const zc_blosc_header *h, zc_workspace *ws, const uint8_t *src, size_t n,
+                                   size_t index, uint8_t *dst, zc_error *err)
+{
+    const size_t streams = zc_blosc_block_streams(h, index);
+    size_t length, used = 0;
+
+    for (size_t i = 0; i < streams; i++) {
+        const zc_status status = zc_blosc_stream(h, src, n, index, used, &length, err);
+        if (status != ZC_OK) {
+            return status;
+        }
+        used += 4 + length;
+    }
+    uint8_t *one = zc_scratch_push(ws, ZC_BLOSC_HEADER + 4 + used, err);
+    if (one == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    const size_t total = zc_blosc_single_block(h, src, used, index, one);
+    const zc_status status = decode_single(one, total, dst, zc_blosc_block_nbytes(h, index), err);
+    zc_scratch_pop(ws);
+    return status;
+}
+
+/* ---- stream by stream ------------------------------------------------------------------------------ */
+
+static bool stream_is_callable(const zc_blosc_header *h)
+{
+    return h->compressor != ZC_BLOSC_IS_SNAPPY && (h->compressor != ZC_BLOSC_IS_BLOSCLZ || HAVE_BLOSCLZ);
+}
+
+static const zc_codec_class *codec_of_stream(const zc_blosc_header *h)
+{
+    return h->compressor == ZC_BLOSC_IS_ZLIB ? &zc_codec_zlib : &zc_codec_zstd;
+}
+
+/* One stream that stands for exactly nbytes. */
+static zc_status decode_stream(const zc_blosc_header *h, zc_workspace *ws, const uint8_t *src, size_t n,
+                               uint8_t *dst, size_t nbytes, zc_error *err)
+{
+    size_t size = 0;
+    int made;
+
+    if (n == nbytes) {
+        memcpy(dst, src, n);
+        return ZC_OK;
+    }
+    switch (h->compressor) {
+    case ZC_BLOSC_IS_BLOSCLZ:
+        made = BLOSCLZ_DECOMPRESS(src, (int)n, dst, (int)nbytes);
+        break;
+    case ZC_BLOSC_IS_LZ4:
+        made = LZ4_decompress_safe((const char *)src, (char *)dst, (int)n, (int)nbytes);
+        break;
+    default: {
+        const zc_codec codec = {.cls = codec_of_stream(h)};
+        const zc_status status = codec.cls->decode(&codec, ws, src, n, dst, nbytes, &size, err);
+        if (status == ZC_ERR_MEMORY || status == ZC_ERR_CANCELLED) {
+            return status;
+        }
+        made = status == ZC_OK ? (int)size : -1;
+    }
+    }
+    return made == (int)nbytes ? ZC_OK : zc_fail(err, ZC_ERR_CORRUPT, "malformed block data");
+}
+
+zc_status zc_blosc_decompress(const zc_blosc_header *h, zc_workspace *ws, const uint8_t *src, size_t n,
+                              size_t index, uint8_t *dst, zc_blosc_shuffle *shuffle, zc_error *err)
+{
+    const size_t streams = zc_blosc_block_streams(h, index);
+    const size_t each = zc_blosc_block_nbytes(h, index) / streams;
+    zc_status status = ZC_OK;
+    size_t length, pos = 0;
+
+    if (!stream_is_callable(h)) {
+        *shuffle = ZC_BLOSC_NOSHUFFLE;
+        return decode_by_library(h, ws, src, n, index, dst, err);
+    }
+    *shuffle = h->shuffle;
+    for (size_t i = 0; i < streams && status == ZC_OK; i++) {
+        status = zc_blosc_stream(h, src, n, index, pos, &length, err);
+        if (status == ZC_OK) {
+            status = decode_stream(h, ws, src + pos + 4, length, dst + i * each, each, err);
+            pos += 4 + length;
+        }
+    }
+    return status;
+}
+
+/* ---- items ------------------------------------------------------------------------------------------ */
+
+/* Items [first, first + count) of n; multiples of 8 where bits were shuffled. */
+static void unshuffle_items(zc_blosc_shuffle shuffle, const uint8_t *src, size_t n, size_t size, size_t first,
+                            size_t count, uint8_t *dst)
+{
+    if (shuffle == ZC_BLOSC_BITSHUFFLE) {
+        zc_bitunshuffle(dst, src, n, size, first, count);
+    } else {
+        zc_unshuffle_some(dst, src, n, size, first, count);
+    }
+}
+
+enum { GROUP = 8 };          /* items whose bits lie in the same bytes */
+
+/* Bytes [from, to) of n shuffled items, where the first or the last group may be cut. */
+static void unshuffle_bytes(zc_blosc_shuffle shuffle, const uint8_t *src, size_t n, size_t size, size_t from,
+                            size_t to, uint8_t *dst)
+{
+    const size_t group = GROUP * size;
+    uint8_t cut[GROUP * 255];
+
+    while (from < to) {
+        const size_t first = from / group * GROUP;
+        const size_t left = n - first;
+        const bool whole = from % group == 0 && (to - from >= group || to == n * size);
+        size_t count = left < GROUP ? left : GROUP;
+        if (whole) {
+            count = to == n * size ? left : (to - from) / group * GROUP;
+            unshuffle_items(shuffle, src, n, size, first, count, dst);
+        } else {
+            unshuffle_items(shuffle, src, n, size, first, count, cut);
+        }
+        const size_t end = (first + count) * size < to ? (first + count) * size : to;
+        if (!whole) {
+            memcpy(dst, cut + (from - first * size), end - from);
+        }
+        dst += end - from;
+        from = end;
+    }
+}
+
+/* How many items of a block were shuffled; the bytes behind them were left alone. */
+static size_t shuffled_items(const zc_blosc_header *h, zc_blosc_shuffle shuffle, size_t nbytes)
+{
+    const size_t n = nbytes / h->typesize;
+
+    switch (shuffle) {
+    case ZC_BLOSC_BYTESHUFFLE:
+        return h->typesize > 1 ? n : 0;
+    case ZC_BLOSC_BITSHUFFLE:
+        return n % GROUP == 0 ? n : 0;
+    default:
+        return 0;
+    }
+}
+
+void zc_blosc_unshuffle(const zc_blosc_header *h, zc_blosc_shuffle shuffle, const uint8_t *src, size_t nbytes,
+                        size_t from, size_t to, uint8_t *dst)
+{
+    const size_t n = shuffled_items(h, shuffle, nbytes);
+    const size_t end = n * h->typesize < to ? n * h->typesize : to;
+
+    if (from < end) {
+        unshuffle_bytes(shuffle, src, n, h->typesize, from, end, dst);
+        dst += end - from;
+        from = end;
+    }
+    memcpy(dst, src + from, to - from);
+}
