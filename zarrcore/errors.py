@@ -24,6 +24,7 @@ __all__ = [
     "ContainsArrayAndGroupError",
     "ContainsArrayError",
     "ContainsGroupError",
+    "CopyError",
     "DataTypeValidationError",
     "GroupNotFoundError",
     "InvalidKeyError",
@@ -73,6 +74,10 @@ class ContainsArrayError(BaseZarrError):
 
 class ContainsGroupError(BaseZarrError):
     """A group exists already where a node was to be created."""
+
+
+class CopyError(BaseZarrError, RuntimeError):
+    """A node or key cannot be copied to where something is already, or to where it would meet itself."""
 
 
 class ContainsArrayAndGroupError(BaseZarrError):

@@ -6,6 +6,7 @@ This is where metadata, which knows no stores, and stores, which know no metadat
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
@@ -26,12 +27,15 @@ if TYPE_CHECKING:
     Metadata = ArrayMetadata | GroupMetadata
 
 __all__ = [
+    "address",
     "array_metadata_from_dict",
     "create_node",
     "delete_node",
     "find_node",
     "is_array_metadata",
     "missing_parents",
+    "new_node",
+    "overlap",
     "read_children",
     "read_node",
     "write_documents",
@@ -53,6 +57,20 @@ def array_metadata_from_dict(data: dict[str, Any], path: str) -> ArrayMetadata:
             f"expected the metadata of an array, got that of a {metadata.node_type}"
         )
     return metadata
+
+
+# --- places ---
+
+
+def address(place: StorePath) -> str:
+    """Where a place really is, as text that ends with a slash, whatever store it is seen through."""
+    return f"{place.store._address(place.path)}/"
+
+
+def overlap(one: StorePath, other: StorePath) -> bool:
+    """Whether one of two places lies in the other, or both are the same."""
+    first, second = address(one), address(other)
+    return first.startswith(second) or second.startswith(first)
 
 
 # --- reading ---
@@ -144,17 +162,43 @@ def create_node(place: StorePath, metadata: Metadata, *, overwrite: bool = False
     ContainsArrayError, ContainsGroupError
         If there is a node already, or an array above the place.
     """
+    documents = metadata.to_documents()  # first: nothing is removed for metadata that cannot be stored
+    _clear_the_way(place, metadata.zarr_format, overwrite=overwrite)
+    _store_documents(place, documents)
+
+
+@contextmanager
+def new_node(place: StorePath, metadata: Metadata, *, overwrite: bool = False) -> Iterator[bool]:
+    """A place for a node whose documents are stored when the block ends, once all its chunks are there.
+
+    If the block fails there is no node, and what it stored is removed again where nothing else can have
+    been.  The parameters and errors are those of :func:`create_node`; the block is told whether nothing lies
+    at the place yet.
+    """
+    documents = metadata.to_documents()
+    _clear_the_way(place, metadata.zarr_format, overwrite=overwrite)
+    store = place.store
+    is_new = store._surely_empty(place.path) or (store.supports_listing and store.is_empty(place.path))
+    try:
+        yield is_new
+        _store_documents(place, documents)
+    except BaseException:
+        if is_new and store.supports_deletes:
+            store.erase_prefix(place.path)
+        raise
+
+
+def _clear_the_way(place: StorePath, zarr_format: int, *, overwrite: bool) -> None:
+    """Make sure that a node can be stored at a place: nothing is there any more, and groups are above it."""
     store = place.store
     store._check_writable()
-    documents = metadata.to_documents()  # first, so that nothing is removed for metadata that cannot be stored
-    missing = missing_parents(place, metadata.zarr_format)
+    missing = missing_parents(place, zarr_format)
     if overwrite and store.supports_deletes:
         store.erase_prefix(place.path)
     else:
         _refuse_existing(place)
     for parent in missing:
-        write_documents(parent, GroupMetadata(attributes={}, zarr_format=metadata.zarr_format))
-    _store_documents(place, documents)
+        write_documents(parent, GroupMetadata(attributes={}, zarr_format=zarr_format))
 
 
 def _refuse_existing(place: StorePath) -> None:

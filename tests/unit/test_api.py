@@ -267,41 +267,6 @@ def test_save_and_load(tmp_path, zarr_format):
         zarrcore.load(tmp_path / "nothing")
 
 
-def test_copy():
-    source = zarrcore.create_group({}, attributes={"top": 1})
-    source.create_array("g/a", data=np.arange(5), attributes={"unit": "m"})
-    source.create_array("b", data=np.arange(3))
-    dest = zarrcore.create_group({}, zarr_format=2)
-    assert zarrcore.copy_all(source, dest)[:2] == (3, 0)
-    assert dest["g/a"][...].tolist() == [0, 1, 2, 3, 4]
-    assert dest["g/a"].attrs["unit"] == "m"
-    assert dest.attrs["top"] == 1
-    with pytest.raises(ValueError, match="exists"):
-        zarrcore.copy(source["b"], dest)
-    assert zarrcore.copy(source["b"], dest, if_exists="skip") == (0, 1, 0)
-    assert zarrcore.copy(source["b"], dest, if_exists="replace")[0] == 1
-    lines = []
-    assert zarrcore.copy(source["g"], dest, name="h", dry_run=True, log=lines.append)[:2] == (2, 0)
-    assert "h" not in dest
-    assert lines
-    assert zarrcore.copy(source["g"], dest, name="h", shallow=True)[0] == 1
-    assert list(dest["h"]) == []
-    zarrcore.copy(source["g/a"], dest, name="bare", without_attrs=True)
-    assert dict(dest["bare"].attrs) == {}
-
-
-def test_copy_store():
-    source, dest = MemoryStore(), MemoryStore()
-    zarrcore.create_array(source, name="a/b", data=np.arange(4), chunks=2)
-    assert zarrcore.copy_store(source, dest, source_path="a", dest_path="x")[0] == 4
-    assert zarrcore.open_array(dest, path="x/b")[...].tolist() == [0, 1, 2, 3]
-    with pytest.raises(ValueError, match="exists"):
-        zarrcore.copy_store(source, dest, source_path="a", dest_path="x")
-    assert zarrcore.copy_store(source, dest, "a", "x", if_exists="skip")[:2] == (0, 4)
-    assert zarrcore.copy_store(source, dest, "a", "y", includes=r"json$", dry_run=True) == (2, 0, 0)
-    assert zarrcore.copy_store(source, dest, "a", "y", excludes="c/")[0] == 2
-
-
 def test_configuration_of_an_array():
     a = zarrcore.create_array({}, shape=(2, 3), dtype="i4", config={"order": "F"})
     assert a[...].flags.f_contiguous

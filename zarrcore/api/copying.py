@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from zarrcore.storage import make_store_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from os import PathLike
     from typing import TextIO
 
     from zarrcore.groups.group import Group
+
+    Log = Callable[[str], object] | TextIO | str | PathLike[str] | None
+    Progress = Callable[[int, int], object]
 
 __all__ = ["copy", "copy_all", "copy_store"]
 
@@ -21,55 +26,78 @@ def copy(
     name: str | None = None,
     shallow: bool = False,
     without_attrs: bool = False,
-    log: Callable[[str], None] | TextIO | None = None,
+    log: Log = None,
     if_exists: str = "raise",
     dry_run: bool = False,
+    *,
+    threads: int = 0,
+    progress: Progress | None = None,
     **create_kws: Any,
 ) -> tuple[int, int, int]:
     """Copy an array or a group into a group.
 
+    Chunks are copied as they are stored where both arrays store them alike, and are encoded anew in regions
+    of a bounded size otherwise; see :func:`from_array`.  What is in the way is found before anything is
+    written.  A copy that fails leaves the source as it is and no array that is not complete; the notes of the
+    exception name what is.
+
     Parameters
     ----------
     source : Array or Group
-        What to copy; objects of h5py with the same members will do.
+        What to copy; objects of h5py or zarr-python with the same members will do.
     dest : Group
         The group to copy into.
     name : str, optional
         Name in `dest`; default: that of `source`.
     shallow : bool
-        Copy a group without its members.
+        Copy a group with the arrays in it, but without the groups in it.
     without_attrs : bool
         Leave user attributes out.
-    log : callable or file, optional
-        Told about each node.
-    if_exists : {"raise", "replace", "skip"}
-        What to do with arrays that exist.
+    log : callable, file or path, optional
+        Told about each node, and how many there were in the end.
+    if_exists : {"raise", "replace", "skip", "skip_initialized"}
+        What to do where there is something already: an array, or a group where an array is to be.
+        ``"skip_initialized"`` leaves out arrays of which all chunks are stored, and replaces the others.
+        A group that is there is added to.
     dry_run : bool
-        Only count.
+        Write nothing, only tell the log and count.
+    threads : int
+        Number of threads; 0 for the configured number.
+    progress : callable, optional
+        Called with the number of bytes of values that are done, and of all, after each step.  What it raises
+        ends the copy.
     **create_kws
-        As for :func:`from_array`.
+        As for :func:`from_array`, such as other chunks; `compressor` is the same as `compressors`.
 
     Returns
     -------
     tuple of int
-        Number of nodes copied, of nodes skipped, and of bytes copied.
+        Number of nodes copied, of nodes skipped, and of bytes of values copied.
+
+    Raises
+    ------
+    CopyError
+        If something exists already, or the target is the source or lies in it; nothing has been written.
+
+    Examples
+    --------
+    >>> import zarrcore
+    >>> source, dest = zarrcore.create_group({}), zarrcore.create_group({})
+    >>> _ = source.create_array("winter/snow", shape=(4, 6), dtype="i2")
+    >>> zarrcore.copy(source["winter"], dest, name="cold", log=print)
+    copy /winter
+    copy /winter/snow (4, 6) int16
+    all done: 2 copied, 0 skipped, 48 bytes copied
+    (2, 0, 48)
     """
     from zarrcore.groups.copying import copy_node
 
     name = name or str(source.name).rpartition("/")[2]
     if not name:
-        raise ValueError("copy: the root has no name, so name must be given")
-    return copy_node(
-        source,
-        dest,
-        name,
-        shallow=shallow,
-        without_attrs=without_attrs,
-        log=_logger(log),
-        if_exists=if_exists,
-        dry_run=dry_run,
-        **create_kws,
-    )
+        raise TypeError("copy: the root has no name, so name must be given")
+    with _logging(log, dry_run=dry_run) as tell:
+        options = _options(shallow, without_attrs, if_exists, dry_run, tell, threads, progress)
+        return tell.summary(copy_node(source, dest, name, options, create_kws))
 
 
 def copy_all(
@@ -77,31 +105,45 @@ def copy_all(
     dest: Group,
     shallow: bool = False,
     without_attrs: bool = False,
-    log: Callable[[str], None] | TextIO | None = None,
+    log: Log = None,
     if_exists: str = "raise",
     dry_run: bool = False,
+    *,
+    threads: int = 0,
+    progress: Progress | None = None,
     **create_kws: Any,
 ) -> tuple[int, int, int]:
-    """Copy all members of a group, and its attributes, into another group; see :func:`copy`."""
-    counts = [0, 0, 0]
-    for name, node in source.members():
-        for position, count in enumerate(
-            copy(
-                node,
-                dest,
-                name,
-                shallow=shallow,
-                without_attrs=without_attrs,
-                log=log,
-                if_exists=if_exists,
-                dry_run=dry_run,
-                **create_kws,
-            )
-        ):
-            counts[position] += count
-    if not without_attrs and not dry_run:
-        dest.attrs.update(dict(source.attrs))
-    return counts[0], counts[1], counts[2]
+    """Copy all members of a group, and its attributes, into another group; see :func:`copy`.
+
+    With `shallow` only the arrays among its direct members are copied.
+    """
+    from zarrcore.groups.copying import copy_members
+
+    with _logging(log, dry_run=dry_run) as tell:
+        options = _options(shallow, without_attrs, if_exists, dry_run, tell, threads, progress)
+        return tell.summary(copy_members(source, dest, options, create_kws))
+
+
+def _options(
+    shallow: bool,
+    without_attrs: bool,
+    if_exists: str,
+    dry_run: bool,
+    log: Callable[[str], object],
+    threads: int,
+    progress: Progress | None,
+) -> Any:
+    from zarrcore.groups.copying import CopyOptions
+
+    return CopyOptions(
+        shallow=shallow,
+        without_attrs=without_attrs,
+        if_exists=if_exists,
+        dry_run=dry_run,
+        log=log,
+        threads=threads,
+        progress=progress,
+    )
 
 
 def copy_store(
@@ -114,9 +156,12 @@ def copy_store(
     flags: int = 0,
     if_exists: str = "raise",
     dry_run: bool = False,
-    log: Callable[[str], None] | TextIO | None = None,
+    log: Log = None,
+    *,
+    threads: int = 0,
+    progress: Progress | None = None,
 ) -> tuple[int, int, int]:
-    """Copy keys and values from one store to another as they are.
+    """Copy keys and values from one store to another as they are, metadata documents last.
 
     Parameters
     ----------
@@ -125,47 +170,84 @@ def copy_store(
     source_path, dest_path : str
         Prefixes in them.
     excludes, includes : str or sequence of str, optional
-        Regular expressions that keys (below `source_path`) must not, or must, contain; `flags` are those of
-        :mod:`re`.
+        Regular expressions.  Keys of the source in which one of `excludes` is found are left out, unless one
+        of `includes` is found in them too; `flags` are those of :mod:`re`.
     if_exists : {"raise", "replace", "skip"}
         What to do with keys that exist.
     dry_run : bool
-        Only count.
-    log : callable or file, optional
-        Told about each key.
+        Write nothing, only tell the log and count.
+    log : callable, file or path, optional
+        Told about each key, and how many there were in the end.
+    threads : int
+        Number of threads; 0 for the configured number.
+    progress : callable, optional
+        Called with the number of keys that are done, and of all, after each key.  What it raises ends the
+        copy.
 
     Returns
     -------
     tuple of int
         Number of keys copied, of keys skipped, and of bytes copied.
+
+    Raises
+    ------
+    CopyError
+        If a key exists already, or the target is the source or lies in it; nothing has been written.
     """
     import re
 
     from zarrcore.groups.copying import copy_keys
 
-    def patterns(value: Any) -> tuple[Any, ...]:
-        items = (value,) if isinstance(value, str) else tuple(value or ())
-        return tuple(re.compile(item, flags) for item in items)
+    def patterns(value: Any) -> list[re.Pattern[str]]:
+        return [re.compile(item, flags) for item in ((value,) if isinstance(value, str) else value or ())]
+
+    excluded, included = patterns(excludes), patterns(includes)
+
+    def is_wanted(key: str) -> bool:
+        out = any(pattern.search(key) for pattern in excluded)
+        return not out or any(pattern.search(key) for pattern in included)
 
     start, end = make_store_path(source, path=source_path), make_store_path(dest, path=dest_path)
-    return copy_keys(
-        start.store,
-        end.store,
-        source_path=start.path,
-        dest_path=end.path,
-        excludes=patterns(excludes),
-        includes=patterns(includes),
-        if_exists=if_exists,
-        dry_run=dry_run,
-        log=_logger(log),
-    )
+    with _logging(log, dry_run=dry_run) as tell:
+        counts = copy_keys(
+            start,
+            end,
+            wanted=is_wanted,
+            if_exists=if_exists,
+            dry_run=dry_run,
+            log=tell,
+            threads=threads,
+            progress=progress,
+        )
+        return tell.summary(counts)
 
 
-def _logger(log: Any) -> Callable[[str], None] | None:
-    """A function that takes lines, from a function or a file."""
+class _Teller:
+    """Passes lines on to a log, and the summary in the end."""
+
+    def __init__(self, write: Callable[[str], object], dry_run: bool) -> None:
+        self._write = write
+        self._dry_run = dry_run
+
+    def __call__(self, line: str) -> None:
+        self._write(line)
+
+    def summary(self, counts: tuple[int, int, int]) -> tuple[int, int, int]:
+        copied, skipped, nbytes = counts
+        head, tail = ("dry run", "") if self._dry_run else ("all done", f", {nbytes:,} bytes copied")
+        self(f"{head}: {copied:,} copied, {skipped:,} skipped{tail}")
+        return copied, skipped, nbytes
+
+
+@contextmanager
+def _logging(log: Any, *, dry_run: bool) -> Iterator[_Teller]:
+    """What takes lines, made of a function, a file, the path of a new file, or None."""
     if log is None:
-        return None
-    if callable(log):
-        function: Callable[[str], None] = log
-        return function
-    return lambda line: print(line, file=log)
+        yield _Teller(lambda line: None, dry_run)
+    elif callable(log):
+        yield _Teller(log, dry_run)
+    elif hasattr(log, "write"):
+        yield _Teller(lambda line: print(line, file=log, flush=True), dry_run)
+    else:
+        with open(log, "w", encoding="utf-8") as file:
+            yield _Teller(lambda line: print(line, file=file, flush=True), dry_run)

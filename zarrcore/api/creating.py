@@ -9,15 +9,14 @@ from zarrcore.arrays.array import Array
 from zarrcore.arrays.creation import (
     create_array_at,
     default_format,
-    from_array_at,
-    like_arguments,
     refuse_own_source,
 )
+from zarrcore.arrays.derived import from_array_at, like_arguments
 from zarrcore.arrays.legacy import array_at, create_at
 from zarrcore.storage import make_store_path
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 __all__ = [
     "array",
@@ -153,15 +152,42 @@ def from_array(
     storage_options: dict[str, Any] | None = None,
     overwrite: bool = False,
     config: Any = None,
+    threads: int = 0,
+    progress: Callable[[int, int], object] | None = None,
 ) -> Array:
     """Create an array from another one, or from anything like an array.
 
+    Where both arrays store their chunks alike (the same grid, codecs and fill value; keys and stores may
+    differ, and so may the Zarr format) the chunks are copied as they are.  Otherwise values are decoded and
+    encoded in regions of whole chunks.  These take 16 MiB of memory or, where that is more, one stored chunk
+    (shard) of the larger kind for each thread.  Chunks that are absent stay absent, unless the fill values
+    differ.  The array is there as soon as all its chunks are: if the copy fails there is none.
+
     Parameters
     ----------
+    store, name, fill_value, order, zarr_format, attributes, chunk_key_encoding, dimension_names
+        As for :func:`create_array`; by default those of `data`, if it is an :class:`Array`.
+    storage_options, overwrite, config
+        As for :func:`create_array`.
     data : Array or array_like
         Values; from an :class:`Array` also what is ``"keep"``.
+    write_data : bool
+        Copy the values.
     chunks, shards, filters, compressors, serializer
         As for :func:`create_array`, or ``"keep"``.
+    threads : int
+        Number of threads; 0 for the configured number.
+    progress : callable, optional
+        Called with the number of bytes of values that are done, and of all, after each step.  What it raises
+        ends the copy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import zarrcore
+    >>> source = zarrcore.create_array({}, data=np.arange(12).reshape(3, 4), chunks=(1, 4))
+    >>> zarrcore.from_array({}, data=source, chunks=(3, 1)).chunks
+    (3, 1)
     """
     place = make_store_path(store, path=name, mode="a", storage_options=storage_options)
     return from_array_at(
@@ -181,6 +207,8 @@ def from_array(
         dimension_names=dimension_names,
         overwrite=overwrite,
         config=config,
+        threads=threads,
+        progress=progress,
     )
 
 

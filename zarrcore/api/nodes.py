@@ -213,7 +213,8 @@ def open_consolidated(*args: Any, use_consolidated: Any = True, **kwargs: Any) -
 
 def open_like(a: Any, path: str, *, zarr_format: int | None = None, **kwargs: Any) -> Array:
     """Open an array, or create one like `a`; the format of `a` is not taken over."""
-    from zarrcore.arrays.creation import default_format, like_arguments
+    from zarrcore.arrays.creation import default_format
+    from zarrcore.arrays.derived import like_arguments
 
     arguments = {**like_arguments(a, default_format(zarr_format)), **kwargs}
     arguments.pop("zarr_format", None)

@@ -13,6 +13,7 @@ from zarrcore.arrays import layout
 from zarrcore.arrays.engine import chunk_store, key_prefix
 from zarrcore.arrays.values import as_values
 from zarrcore.hierarchy import CHANGES
+from zarrcore.keys import ChunkKeyEncoding
 from zarrcore.projection import Axis, axes_of
 
 if TYPE_CHECKING:
@@ -20,7 +21,15 @@ if TYPE_CHECKING:
 
     from zarrcore.arrays.array import Array
 
-__all__ = ["append", "chunk_regions", "copy_values", "count_stored", "parse_shape", "resize", "stored_chunks"]
+__all__ = [
+    "append",
+    "can_list",
+    "count_stored",
+    "parse_shape",
+    "present_chunks",
+    "resize",
+    "stored_chunks",
+]
 
 
 def parse_shape(shape: Any) -> tuple[int, ...]:
@@ -62,6 +71,24 @@ def stored_chunks(array: Array) -> Iterator[tuple[tuple[int, ...], str]]:
         coords = _position(encoding, rest, array.ndim)
         if coords is not None:
             yield coords, key
+
+
+def present_chunks(array: Array, axes: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], str]]:
+    """Position and key of each chunk of the grid that may be stored: those listed, or else all of them."""
+    if can_list(array):
+        for coords, key in stored_chunks(array):
+            if all(k < axis.nchunks for k, axis in zip(coords, axes, strict=True)):
+                yield coords, key
+        return
+    encoding, prefix = array.metadata.key_encoding, key_prefix(array.path)
+    for coords in product(*(range(axis.nchunks) for axis in axes)):
+        yield coords, prefix + encoding.encode(coords)
+
+
+def can_list(array: Array) -> bool:
+    """Whether stored chunks can be found by listing; not every key encoding can be read backwards."""
+    decodes = type(array.metadata.key_encoding).decode is not ChunkKeyEncoding.decode
+    return decodes and array.store.supports_listing
 
 
 def _position(encoding: Any, key: str, ndim: int) -> tuple[int, ...] | None:
@@ -171,24 +198,3 @@ def append(array: Array, data: Any, axis: int = 0) -> tuple[int, ...]:
         resize(array, shape)
     array[tuple(slice(start, stop) if k == axis else slice(None) for k in range(ndim))] = values
     return shape
-
-
-def chunk_regions(array: Array) -> Iterator[tuple[slice, ...]]:
-    """The region of each stored unit (chunk or shard), in grid order and without holding the list."""
-    axes = axes_of(array.shape, layout.grid_edges(array.metadata))
-    for coords in product(*(range(axis.nchunks) for axis in axes)):
-        yield tuple(
-            slice(axis.offset(k), axis.offset(k) + axis.valid_length(k))
-            for k, axis in zip(coords, axes, strict=True)
-        )
-
-
-def copy_values(source: Any, dest: Array) -> None:
-    """Copy all values into an array of the same shape, one chunk of the destination at a time."""
-    if dest.size == 0:
-        return
-    if not dest.shape:
-        dest[...] = source[...]
-        return
-    for region in chunk_regions(dest):
-        dest[region] = source[region]

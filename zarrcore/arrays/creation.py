@@ -11,9 +11,9 @@ import numpy as np
 from zarrcore import hierarchy
 from zarrcore.arrays.array import Array
 from zarrcore.arrays.chunking import resolve_layout
-from zarrcore.arrays.chunks import copy_values, parse_shape
+from zarrcore.arrays.chunks import can_list, parse_shape, stored_chunks
 from zarrcore.arrays.config import ArrayConfig, parse_array_config
-from zarrcore.arrays.layout import codecs_of, grid_edges, inner_chunks
+from zarrcore.arrays.copying import copy_values
 from zarrcore.codecs.chain import parse_codec
 from zarrcore.config import config as settings
 from zarrcore.dtypes import dtype_from_v2, parse_dtype
@@ -22,6 +22,7 @@ from zarrcore.registry import registrations
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from zarrcore.arrays.copying import Progress
     from zarrcore.dtypes import ZDType
     from zarrcore.grids import ChunkGrid
     from zarrcore.keys import ChunkKeyEncoding
@@ -36,11 +37,11 @@ __all__ = [
     "data_type",
     "default_format",
     "filters_v2",
-    "from_array_at",
     "is_auto",
-    "like_arguments",
     "make_metadata",
+    "refuse_own_source",
     "store_array",
+    "store_with_values",
     "v2_config",
     "with_order",
 ]
@@ -266,8 +267,14 @@ def create_array_at(
     overwrite: bool = False,
     config: Any = None,
     write_data: bool = True,
+    values: Any = None,
+    threads: int = 0,
+    progress: Progress | None = None,
 ) -> Array:
-    """Create an array; the parameters are those of :func:`zarrcore.create_array`."""
+    """Create an array; the parameters are those of :func:`zarrcore.create_array`.
+
+    `values` is for those who give shape and data type as well, unlike `data`.
+    """
     zarr_format = default_format(zarr_format)
     if not is_auto(compressor):
         if not is_auto(compressors):
@@ -305,9 +312,34 @@ def create_array_at(
         )
     if overwrite:
         refuse_own_source(place, data)
-    array = store_array(place, metadata, overwrite=overwrite, config=config)
-    if data is not None and write_data:
-        _write_all(array, data)
+    values = data if write_data and values is None else values
+    if values is None:
+        return store_array(place, metadata, overwrite=overwrite, config=config)
+    return store_with_values(
+        place, metadata, values, overwrite=overwrite, config=config, threads=threads, progress=progress
+    )
+
+
+def store_with_values(
+    place: StorePath,
+    metadata: ArrayMetadata,
+    data: Any,
+    *,
+    overwrite: bool,
+    config: ArrayConfig,
+    threads: int = 0,
+    progress: Progress | None = None,
+) -> Array:
+    """Store a new array with the values of `data`; it is there as soon as all of them are."""
+    with hierarchy.new_node(place, metadata, overwrite=overwrite) as is_new:
+        array = Array(metadata, place, config)
+        if not is_new and can_list(array):  # what a killed writer left behind is not part of the new array
+            for _, key in list(stored_chunks(array)):
+                place.store.delete(key)
+        if isinstance(data, np.ndarray) or getattr(data, "shape", None) != array.shape:
+            array.write(..., data, threads=threads)
+        else:
+            copy_values(data, array, threads=threads, progress=progress)
     return array
 
 
@@ -366,13 +398,6 @@ def _sharded(inner: tuple[int, ...], codecs: list[Any], shards: Any) -> Any:
     return ShardingCodec(chunk_shape=inner, codecs=tuple(codecs), **options)
 
 
-def _write_all(array: Array, data: Any) -> None:
-    if isinstance(data, Array):
-        copy_values(data, array)
-    else:
-        array[...] = data
-
-
 def check_required(array: Array, shape: Any, dtype: Any, *, exact: bool) -> None:
     """Refuse an existing array whose shape or data type is not the one that is required."""
     wanted = parse_shape(shape)
@@ -384,106 +409,6 @@ def check_required(array: Array, shape: Any, dtype: Any, *, exact: bool) -> None
         raise TypeError(f"array {array.path!r}: expected data type {target}, found {array.dtype}")
 
 
-# --- like another ---
-
-
-def like_arguments(data: Any, zarr_format: int | None) -> dict[str, Any]:
-    """Arguments of :func:`zarrcore.create` for an array like `data`.
-
-    Codecs and memory order of an array are taken over if the new one has the same Zarr format.
-    """
-    arguments: dict[str, Any] = {}
-    if not hasattr(data, "shape"):
-        data = np.asarray(data)
-    arguments["shape"] = tuple(data.shape)
-    arguments["dtype"] = data.dtype
-    if isinstance(data, Array):
-        _like_array(data, zarr_format, arguments)
-    elif isinstance(getattr(data, "chunks", None), tuple) and all(isinstance(n, int) for n in data.chunks):
-        arguments["chunks"] = data.chunks
-    if zarr_format is not None:
-        arguments["zarr_format"] = zarr_format
-    return arguments
-
-
-def _like_array(array: Array, zarr_format: int | None, arguments: dict[str, Any]) -> None:
-    metadata = array.metadata
-    same = zarr_format in (None, metadata.zarr_format)
-    arguments["zarr_format"] = metadata.zarr_format
-    arguments["dtype"] = metadata.zdtype
-    arguments["fill_value"] = array.fill_value
-    if same and metadata.zarr_format == 3:
-        arguments["chunks"] = grid_edges(metadata)
-        arguments["codecs"] = metadata.codecs
-        return
-    arguments["chunks"] = inner_chunks(metadata) or grid_edges(metadata)
-    if same:
-        arguments["order"] = array.order
-        arguments["compressor"] = array.compressor
-        arguments["filters"] = array.filters or None
-    else:
-        arguments["dtype"] = array.dtype if array.dtype.kind not in "OTV" else metadata.zdtype
-
-
-def from_array_at(
-    place: StorePath,
-    *,
-    data: Any,
-    write_data: bool = True,
-    chunks: Any = "keep",
-    shards: Any = "keep",
-    filters: Any = "keep",
-    compressors: Any = "keep",
-    serializer: Any = "keep",
-    fill_value: Any = ...,
-    order: Any = None,
-    zarr_format: int | None = None,
-    attributes: Mapping[str, Any] | None = None,
-    chunk_key_encoding: Any = None,
-    dimension_names: Any = None,
-    overwrite: bool = False,
-    config: Any = None,
-) -> Array:
-    """Create an array from another; the parameters are those of :func:`zarrcore.from_array`."""
-    if overwrite:
-        refuse_own_source(place, data)
-    if not isinstance(data, Array):
-        data = np.asarray(data) if not (hasattr(data, "shape") and hasattr(data, "dtype")) else data
-        zarr_format = default_format(zarr_format)
-        arguments = _unkept(chunks, shards, filters, compressors, serializer)
-        shape, dtype = tuple(data.shape), data.dtype
-    else:
-        metadata = data.metadata
-        zarr_format = metadata.zarr_format if zarr_format is None else default_format(zarr_format)
-        arguments = _kept(data, zarr_format, chunks, shards, filters, compressors, serializer)
-        shape, dtype = data.shape, metadata.zdtype if zarr_format == metadata.zarr_format else _portable(data)
-        fill_value = data.fill_value if fill_value is ... else fill_value
-        attributes = dict(data.attrs) if attributes is None else attributes
-        if zarr_format == 3 == metadata.zarr_format:
-            dimension_names = metadata.dimension_names if dimension_names is None else dimension_names
-        if zarr_format == metadata.zarr_format and chunk_key_encoding is None:
-            chunk_key_encoding = metadata.key_encoding
-        if order is None and metadata.zarr_format == zarr_format == 2:
-            order = data.order
-    array = create_array_at(
-        place,
-        shape=shape,
-        dtype=dtype,
-        fill_value=fill_value,
-        order=order,
-        zarr_format=zarr_format,
-        attributes=attributes,
-        chunk_key_encoding=chunk_key_encoding,
-        dimension_names=dimension_names,
-        overwrite=overwrite,
-        config=config,
-        **arguments,
-    )
-    if write_data:
-        copy_values(data, array)
-    return array
-
-
 def refuse_own_source(place: StorePath, data: Any) -> None:
     """Refuse to remove what is at a place while values are still to be read from there.
 
@@ -492,52 +417,8 @@ def refuse_own_source(place: StorePath, data: Any) -> None:
     ValueError
         If `data` is an array at the place, below it, or above it.
     """
-    if not isinstance(data, Array):
-        return
-    # As text, so that stores with different roots in one directory tree are compared too.
-    source, target = f"{data.store_path}/", f"{place}/"
-    if source.startswith(target) or target.startswith(source):
+    if isinstance(data, Array) and hierarchy.overlap(data.store_path, place):
         raise ValueError(
             f"cannot overwrite {place} with values of {data.store_path}, which would be removed first: "
             "write to another path, or read the values before (data=array[...])"
         )
-
-
-def _portable(array: Array) -> Any:
-    """The data type of an array for another Zarr format."""
-    return array.metadata.zdtype if array.dtype.kind in "OTV" else array.dtype
-
-
-def _keeps(value: Any) -> bool:
-    return isinstance(value, str) and value == "keep"
-
-
-def _unkept(chunks: Any, shards: Any, filters: Any, compressors: Any, serializer: Any) -> dict[str, Any]:
-    """Arguments where there is nothing to keep."""
-    return {
-        "chunks": "auto" if _keeps(chunks) else chunks,
-        "shards": None if _keeps(shards) else shards,
-        "filters": "auto" if _keeps(filters) else filters,
-        "compressors": "auto" if _keeps(compressors) else compressors,
-        "serializer": "auto" if _keeps(serializer) else serializer,
-    }
-
-
-def _kept(
-    array: Array, zarr_format: int, chunks: Any, shards: Any, filters: Any, compressors: Any, serializer: Any
-) -> dict[str, Any]:
-    """Arguments with what is kept of another array."""
-    metadata = array.metadata
-    arguments = _unkept(chunks, shards, filters, compressors, serializer)
-    inner = inner_chunks(metadata)
-    if _keeps(chunks):
-        arguments["chunks"] = inner or grid_edges(metadata)
-    if _keeps(shards) and inner is not None and zarr_format == 3:
-        arguments["shards"] = grid_edges(metadata)
-    if zarr_format == metadata.zarr_format:
-        kept = dict(zip(("filters", "serializer", "compressors"), codecs_of(metadata), strict=True))
-        given = {"filters": filters, "serializer": serializer, "compressors": compressors}
-        for name, value in given.items():
-            if _keeps(value) and kept[name] is not None:
-                arguments[name] = kept[name]
-    return arguments

@@ -16,14 +16,14 @@ from zarrcore.arrays.creation import (
     data_type,
     default_format,
     filters_v2,
-    from_array_at,
     is_auto,
-    like_arguments,
     make_metadata,
     store_array,
+    store_with_values,
     v2_config,
     with_order,
 )
+from zarrcore.arrays.derived import from_array_at, like_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,10 +77,9 @@ def create_at(
         config=config,
         write_empty_chunks=write_empty_chunks,
     )
-    array = store_array(place, metadata, overwrite=overwrite, config=settings)
-    if data is not None:
-        array[...] = data
-    return array
+    if data is None:
+        return store_array(place, metadata, overwrite=overwrite, config=settings)
+    return store_with_values(place, metadata, data, overwrite=overwrite, config=settings)
 
 
 def array_at(place: StorePath, data: Any, **kwargs: Any) -> Array:
@@ -93,9 +92,7 @@ def array_at(place: StorePath, data: Any, **kwargs: Any) -> Array:
         kwargs["dtype"] = data.dtype
     if kwargs.get("chunks") is None and "chunk_shape" not in kwargs:
         kwargs["chunks"] = like_arguments(data, None).get("chunks")
-    array = create_at(place, tuple(data.shape), **kwargs)
-    array[...] = data
-    return array
+    return create_at(place, tuple(data.shape), data=data, **kwargs)
 
 
 def legacy_arguments(

@@ -1,188 +1,276 @@
-"""Copying and moving nodes: chunk bytes go as they are where both sides store them alike."""
+"""Copying nodes and keys.
+
+What is to be copied, and what is in its way, is known before anything is written.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from zarrcore import hierarchy
-from zarrcore import node_documents as documents
-from zarrcore.errors import ContainsArrayError, ContainsGroupError
-from zarrcore.metadata import GroupMetadata
+from zarrcore.errors import CopyError
+from zarrcore.groups.moving import is_document, stored_value
 from zarrcore.storage.path import StorePath
-from zarrcore.storage.validation import join_path
+from zarrcore.storage.validation import join_path, normalize_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
     from zarrcore.groups.group import Group
-    from zarrcore.storage import Store
 
-__all__ = ["copy_keys", "copy_node", "move_node"]
+    Log = Callable[[str], object]
+    Progress = Callable[[int, int], object]
 
+__all__ = ["CopyOptions", "Counts", "copy_keys", "copy_members", "copy_node"]
 
-def move_node(source: StorePath, dest: StorePath) -> None:
-    """Move a node and everything below it within one store; metadata arrives last and leaves first."""
-    store = source.store
-    store._check_writable()
-    if dest.path == source.path or dest.path.startswith(source.path + "/"):
-        raise ValueError(f"{source.path!r} cannot be moved to {dest.path!r}, which lies in it")
-    if hierarchy.read_node(dest) is not None or not store.is_empty(dest.path):
-        kind = hierarchy.read_node(dest)
-        error = (
-            ContainsArrayError
-            if kind is not None and hierarchy.is_array_metadata(kind)
-            else ContainsGroupError
-        )
-        raise error(f"store {store} holds data at path {dest.path!r} already")
-    metadata = hierarchy.read_node(source)
-    if metadata is not None:
-        for parent in hierarchy.missing_parents(dest, metadata.zarr_format):
-            hierarchy.write_documents(
-                parent, GroupMetadata(attributes={}, zarr_format=metadata.zarr_format)
-            )
-    keys = sorted(store.list_prefix(source.path + "/"), key=_is_document)
-    for key in keys:
-        store.set(dest.path + key[len(source.path) :], _value(store, key))
-    store.erase_prefix(source.path)
+_NODE_CHOICES = ("raise", "replace", "skip", "skip_initialized")
+_KEY_CHOICES = ("raise", "replace", "skip")
 
 
-def _is_document(key: str) -> bool:
-    return key.rpartition("/")[2] in documents.ALL_NAMES
+class Counts(NamedTuple):
+    """What a copy did."""
+
+    copied: int
+    skipped: int
+    nbytes: int
 
 
-def _value(store: Store, key: str) -> Any:
-    value = store.get(key)
-    if value is None:
-        raise FileNotFoundError(f"{key!r} vanished from {store} while it was copied")
-    return value
+@dataclass(frozen=True, kw_only=True)
+class CopyOptions:
+    """How nodes are copied; see :func:`zarrcore.copy`."""
+
+    shallow: bool = False
+    without_attrs: bool = False
+    if_exists: str = "raise"
+    dry_run: bool = False
+    log: Log = lambda line: None
+    threads: int = 0
+    progress: Progress | None = None
 
 
-def copy_keys(
-    source: Store,
-    dest: Store,
-    *,
-    source_path: str = "",
-    dest_path: str = "",
-    excludes: tuple[str, ...] = (),
-    includes: tuple[str, ...] = (),
-    if_exists: str = "raise",
-    dry_run: bool = False,
-    log: Callable[[str], None] | None = None,
-) -> tuple[int, int, int]:
-    """Copy keys and values as they are; see :func:`zarrcore.copy_store`."""
-    import re
+class _Step(NamedTuple):
+    """One node that is to be copied to a path in the target group, or left out."""
 
-    if if_exists not in ("raise", "replace", "skip"):
-        raise ValueError(f"if_exists: expected 'raise', 'replace' or 'skip', got {if_exists!r}")
-    prefix = f"{source_path}/" if source_path else ""
-    copied = skipped = nbytes = 0
-    pairs = [(key, join_path(dest_path, key[len(prefix) :])) for key in sorted(source.list_prefix(prefix))]
-    pairs = [pair for pair in pairs if _wanted(pair[0][len(prefix) :], includes, excludes, re.search)]
-    existing = {target for _, target in pairs if dest.exists(target)}
-    if existing and if_exists == "raise":
-        raise ValueError(f"key {min(existing)!r} exists in {dest} already (if_exists='raise')")
-    for key, target in pairs:
-        if target in existing and if_exists == "skip":
-            skipped += 1
-            if log:
-                log(f"skip {key}")
-            continue
-        copied += 1
-        if log:
-            log(f"copy {key}")
-        if not dry_run:
-            value = _value(source, key)
-            dest.set(target, value)
-            nbytes += memoryview(value).nbytes
-    return copied, skipped, nbytes
+    source: Any
+    path: str
+    is_array: bool
+    skip: bool
+    replace: bool
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.source.nbytes) if self.is_array and not self.skip else 0
+
+    def __str__(self) -> str:
+        name = getattr(self.source, "name", self.path)
+        return f"{name} {self.source.shape} {self.source.dtype}" if self.is_array else str(name)
 
 
-def _wanted(key: str, includes: tuple[str, ...], excludes: tuple[str, ...], search: Any) -> bool:
-    if includes and not any(search(pattern, key) for pattern in includes):
-        return False
-    return not any(search(pattern, key) for pattern in excludes)
+# --- nodes
 
 
 def copy_node(
-    source: Any,
-    dest: Group,
-    name: str,
-    *,
-    shallow: bool = False,
-    without_attrs: bool = False,
-    if_exists: str = "raise",
-    dry_run: bool = False,
-    log: Callable[[str], None] | None = None,
-    **create_kwargs: Any,
-) -> tuple[int, int, int]:
-    """Copy an array or a group into a group; see :func:`zarrcore.copy`."""
-    if if_exists not in ("raise", "replace", "skip"):
-        raise ValueError(f"if_exists: expected 'raise', 'replace' or 'skip', got {if_exists!r}")
+    source: Any, dest: Group, name: str, options: CopyOptions, create_kws: dict[str, Any]
+) -> Counts:
+    """Copy an array or a group into a group."""
+    steps = list(_plan(source, dest, normalize_path(name), options, is_root=True))
+    return _run(steps, dest, options, create_kws)
+
+
+def copy_members(source: Any, dest: Group, options: CopyOptions, create_kws: dict[str, Any]) -> Counts:
+    """Copy the members of a group, and its attributes, into another group."""
+    _refuse_own_source(source, dest.store_path)
+    steps = [
+        step for name, node in _members(source) for step in _plan(node, dest, name, options, is_root=False)
+    ]
+    counts = _run(steps, dest, options, create_kws)
+    if not options.without_attrs and not options.dry_run:
+        dest.attrs.update(_attributes(source))
+    return counts
+
+
+def _plan(source: Any, dest: Group, path: str, options: CopyOptions, *, is_root: bool) -> Iterator[_Step]:
+    """What is to be done for a node and all below it, groups before what is in them."""
+    if options.if_exists not in _NODE_CHOICES:
+        raise ValueError(f"if_exists: expected one of {', '.join(_NODE_CHOICES)}, got {options.if_exists!r}")
     is_array = hasattr(source, "shape")
-    existing = dest.get(name)
-    if existing is not None and (is_array or hasattr(existing, "shape")):
-        if if_exists == "raise":
-            raise ValueError(f"{name!r} exists in {dest!r} already (if_exists='raise')")
-        if if_exists == "skip":
-            if log:
-                log(f"skip {name}")
-            return 0, 1, 0
-    if log:
-        log(f"copy {name}")
-    if is_array:
-        if not dry_run:
-            _copy_array(source, dest, name, without_attrs, create_kwargs)
-        return 1, 0, 0 if dry_run else int(source.nbytes)
-    return _copy_group(
-        source,
-        dest,
-        name,
-        shallow=shallow,
-        without_attrs=without_attrs,
-        if_exists=if_exists,
-        dry_run=dry_run,
-        log=log,
-        **create_kwargs,
+    if not is_array and options.shallow and not is_root:
+        return
+    _refuse_own_source(source, dest.store_path / path)
+    existing = dest.get(path)
+    in_the_way = existing is not None and (is_array or hasattr(existing, "shape"))
+    if in_the_way and options.if_exists == "raise":
+        raise CopyError(f"{path!r} exists in {dest!r} already (if_exists='raise')")
+    skip = in_the_way and (
+        options.if_exists == "skip" or (options.if_exists == "skip_initialized" and _is_initialized(existing))
+    )
+    if in_the_way and not skip:
+        _refuse_own_source(source, dest.store_path / path, replace=True)
+    yield _Step(source, path, is_array, skip, in_the_way)
+    if not is_array and not skip:
+        for name, node in _members(source):
+            yield from _plan(node, dest, join_path(path, name), options, is_root=False)
+
+
+def _refuse_own_source(source: Any, target: StorePath, *, replace: bool = False) -> None:
+    """Refuse a target that is the source or lies in it, or that is removed while the source lies in it."""
+    place = getattr(source, "store_path", None)
+    if not isinstance(place, StorePath):
+        return  # not a node of this library
+    ours, theirs = hierarchy.address(place), hierarchy.address(target)
+    if theirs.startswith(ours) or (replace and ours.startswith(theirs)):
+        raise CopyError(f"{place} cannot be copied to {target}: one of them lies in the other")
+
+
+def _is_initialized(node: Any) -> bool:
+    return hasattr(node, "shape") and node.nchunks_initialized == node.nchunks
+
+
+def _members(group: Any) -> Iterable[tuple[str, Any]]:
+    """Names and nodes of the direct members; of foreign groups those that behave like a mapping."""
+    members: Iterable[tuple[str, Any]] = group.members() if hasattr(group, "members") else group.items()
+    return members
+
+
+def _attributes(node: Any) -> dict[str, Any]:
+    """User attributes; numpy arrays, which h5py gives, become lists."""
+    items = dict(getattr(node, "attrs", {})).items()
+    return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in items}
+
+
+def _run(steps: list[_Step], dest: Group, options: CopyOptions, create_kws: dict[str, Any]) -> Counts:
+    """Do what is planned, array by array."""
+    copied = skipped = nbytes = 0
+    total = sum(step.nbytes for step in steps)
+    done: list[str] = []
+    for step in steps:
+        options.log(f"{'skip' if step.skip else 'copy'} {step}")
+        if step.skip:
+            skipped += 1
+            continue
+        if not options.dry_run:
+            with _naming(done, step.path):
+                _copy_one(step, dest, options, create_kws, _from(options.progress, nbytes, total))
+            nbytes += step.nbytes
+            done.append(step.path)
+        copied += 1
+    return Counts(copied, skipped, nbytes)
+
+
+def _from(progress: Progress | None, start: int, total: int) -> Progress | None:
+    """The progress of one array as that of all of them."""
+    if progress is None:
+        return None
+    return lambda done, _: progress(start + done, total)
+
+
+@contextmanager
+def _naming(done: list[str], current: str) -> Iterator[None]:
+    """Have an error say what has been copied by then."""
+    try:
+        yield
+    except BaseException as error:
+        before = ", ".join(map(repr, done)) or "nothing"
+        error.add_note(f"while {current!r} was copied; complete are: {before}")
+        raise
+
+
+def _copy_one(
+    step: _Step, dest: Group, options: CopyOptions, create_kws: dict[str, Any], progress: Progress | None
+) -> None:
+    attributes = {} if options.without_attrs else _attributes(step.source)
+    if not step.is_array:
+        if step.replace:
+            del dest[step.path]
+        group = dest.require_group(step.path)
+        if attributes:
+            group.attrs.update(attributes)
+        return
+    from zarrcore.arrays.derived import from_array_at
+
+    arguments = {"zarr_format": dest.metadata.zarr_format, **create_kws}
+    arguments.setdefault("attributes", attributes)
+    arguments.setdefault("overwrite", step.replace)
+    if "compressor" in arguments:  # as zarr 2 has it
+        arguments["compressors"] = arguments.pop("compressor")
+    fill_value = getattr(step.source, "fill_value", getattr(step.source, "fillvalue", None))
+    if fill_value is not None:
+        arguments.setdefault("fill_value", fill_value)
+    dest._look_in_store()
+    from_array_at(
+        dest.store_path / step.path,
+        data=step.source,
+        threads=options.threads,
+        progress=progress,
+        **arguments,
     )
 
 
-def _copy_array(
-    source: Any, dest: Group, name: str, without_attrs: bool, create_kwargs: dict[str, Any]
-) -> None:
-    from zarrcore.arrays.creation import from_array_at
-
-    arguments: dict[str, Any] = {"zarr_format": dest.metadata.zarr_format, "overwrite": True, **create_kwargs}
-    if without_attrs:
-        arguments["attributes"] = {}
-    from_array_at(dest.store_path / name, data=source, **arguments)
+# --- keys
 
 
-def _copy_group(
-    source: Any,
-    dest: Group,
-    name: str,
+def copy_keys(
+    source: StorePath,
+    dest: StorePath,
     *,
-    shallow: bool,
-    without_attrs: bool,
-    dry_run: bool,
-    **options: Any,
-) -> tuple[int, int, int]:
-    target = dest
-    if not dry_run:
-        target = dest.require_group(name) if name else dest
-        if not without_attrs:
-            target.attrs.update(dict(source.attrs))
-    copied, skipped, nbytes = 1, 0, 0
-    members = () if shallow else source.members() if hasattr(source, "members") else tuple(source.items())
-    for child, node in members:
-        counts = copy_node(
-            node,
-            target if not dry_run else dest,
-            child if not dry_run else join_path(name, child),
-            shallow=shallow,
-            without_attrs=without_attrs,
-            dry_run=dry_run,
-            **options,
-        )
-        copied, skipped, nbytes = copied + counts[0], skipped + counts[1], nbytes + counts[2]
-    return copied, skipped, nbytes
+    wanted: Callable[[str], bool] = lambda key: True,
+    if_exists: str = "raise",
+    dry_run: bool = False,
+    log: Log = lambda line: None,
+    threads: int = 0,
+    progress: Progress | None = None,
+) -> Counts:
+    """Copy keys and values as they are; see :func:`zarrcore.copy_store`."""
+    if if_exists not in _KEY_CHOICES:
+        raise ValueError(f"if_exists: expected one of {', '.join(_KEY_CHOICES)}, got {if_exists!r}")
+    ours, theirs = hierarchy.address(source), hierarchy.address(dest)
+    if theirs.startswith(ours):
+        raise CopyError(f"{source} cannot be copied to {dest}, which lies in it")
+    start = len(source.path) + 1 if source.path else 0
+    found = filter(wanted, source.store.list_prefix(source.path))
+    keys = sorted(found, key=lambda key: (is_document(key), key))
+    pairs = [(key, join_path(dest.path, key[start:])) for key in keys]
+    existing = set() if if_exists == "replace" else {new for _, new in pairs if dest.store.exists(new)}
+    if existing and if_exists == "raise":
+        raise CopyError(f"key {min(existing)!r} exists in {dest.store} already (if_exists='raise')")
+    chosen = [pair for pair in pairs if pair[1] not in existing]
+    for key, new in pairs:
+        log(f"{'skip' if new in existing else 'copy'} {key}{f' -> {new}' if new != key else ''}")
+    nbytes = 0 if dry_run else _copy_pairs(source, dest, chosen, threads, progress)
+    return Counts(len(chosen), len(existing), nbytes)
+
+
+def _copy_pairs(
+    source: StorePath,
+    dest: StorePath,
+    pairs: list[tuple[str, str]],
+    threads: int,
+    progress: Progress | None,
+) -> int:
+    """Copy values; gives their size."""
+    from zarrcore.arrays.copying import configured_threads, in_threads
+
+    def copy(pair: tuple[str, str]) -> int:
+        value = stored_value(source.store, pair[0])
+        dest.store.set(pair[1], value)
+        return memoryview(value).nbytes
+
+    dest.store._check_writable()
+    nbytes = done = 0
+    try:
+        with closing(in_threads(copy, pairs, threads or configured_threads())) as sizes:
+            for size in sizes:
+                nbytes += size
+                done += 1
+                if progress is not None:
+                    progress(done, len(pairs))
+    except BaseException as error:
+        last = ", ".join(repr(new) for _, new in islice(pairs, max(0, done - 3), done)) or "none"
+        error.add_note(f"{done} of {len(pairs)} keys have been copied, the last ones: {last}")
+        raise
+    return nbytes

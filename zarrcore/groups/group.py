@@ -480,7 +480,7 @@ class Group:
         return self._filled(name, shape, fill_value, kwargs)
 
     def _like(self, name: str, data: Any, fill_value: Any, kwargs: dict[str, Any]) -> Array:
-        from zarrcore.arrays.creation import like_arguments
+        from zarrcore.arrays.derived import like_arguments
 
         arguments = {**like_arguments(data, self._metadata.zarr_format), **kwargs}
         if fill_value is not ...:
@@ -555,7 +555,7 @@ class Group:
         ContainsArrayError, ContainsGroupError
             If there is one at `dest`.
         """
-        from zarrcore.groups.copying import move_node
+        from zarrcore.groups.moving import move_node
 
         name = _member_path(source)
         if self.get(name) is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from zarrcore._validate import at, boolean, choice, fail, integer, integers, mapping
@@ -10,7 +11,9 @@ from zarrcore.errors import MetadataValidationError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ATTRIBUTES_JSON", "is_n5_array", "is_n5_root", "n5_document"]
+    from zarrcore.metadata.v3 import ArrayV3Metadata
+
+__all__ = ["ATTRIBUTES_JSON", "is_n5_array", "is_n5_root", "n5_document", "without_blocks"]
 
 ATTRIBUTES_JSON = "attributes.json"
 
@@ -77,6 +80,27 @@ def n5_document(attributes: Mapping[str, Any], *, where: str) -> dict[str, Any]:
             "codecs": [order, block],
             "attributes": user,
         }
+
+
+def without_blocks(metadata: ArrayV3Metadata) -> ArrayV3Metadata:
+    """The metadata of an array with the same values in plain chunks, which any reader of Zarr understands.
+
+    Other arrays than those of N5 keep theirs.
+    """
+    block: Any = metadata.codecs[-1]
+    if (metadata.key_encoding.name, block.name) != ("zarrcore.n5", "n5_default"):
+        return metadata
+    from zarrcore.codecs import BytesCodec
+    from zarrcore.keys import DefaultChunkKeyEncoding
+
+    compressors = [codec for codec in block.codecs if codec.kind == "bytes->bytes"]
+    if any(codec.name.startswith("zarrcore.") for codec in compressors):  # of this library alone
+        compressors = [{"name": "zstd", "configuration": {"level": 0, "checksum": False}}]
+    return replace(
+        metadata,
+        codecs=(BytesCodec(), *compressors),  # type: ignore[arg-type]  # the class takes objects as well
+        chunk_key_encoding=DefaultChunkKeyEncoding(),
+    )
 
 
 def _compression(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from zarrcore.errors import ReadOnlyError, StoreError
 from zarrcore.storage.byte_range import ByteRange
-from zarrcore.storage.validation import validate_key, validate_prefix
+from zarrcore.storage.validation import join_path, validate_key, validate_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -320,6 +320,17 @@ class Store(ABC):
     def _surely_empty(self, prefix: str) -> bool:
         """Whether it costs next to nothing to know that there is no key below a prefix (without a slash)."""
         return False
+
+    def _rename_prefix(self, source: str, dest: str) -> bool:
+        """Give all keys below a prefix another one, in one step and where nothing is yet.
+
+        False if the store cannot.
+        """
+        return False
+
+    def _address(self, path: str) -> str:
+        """Where a path really is, as text: the same for all stores over the same data."""
+        return join_path(str(self), path)
 
     def _lock_scope(self) -> str:
         """What tells keys of this store from equal keys of others, where chunks are locked for read-patch-write.

@@ -19,7 +19,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from io import FileIO
 
-__all__ = ["create_file", "is_temporary", "open_file", "read_file", "read_span", "replace_file"]
+__all__ = [
+    "create_file",
+    "is_temporary",
+    "open_file",
+    "read_file",
+    "read_span",
+    "rename_directory",
+    "replace_file",
+]
 
 _WINDOWS = os.name == "nt"
 # O_NONBLOCK: opening a FIFO must not wait for a writer; what was opened is looked at afterwards.
@@ -163,6 +171,30 @@ def create_file(path: str, data: bytes | memoryview, *, sync: bool = False) -> b
             return False
         finally:
             _remove(temporary)
+    return True
+
+
+def rename_directory(source: str, target: str, *, sync: bool = False) -> bool:
+    """Rename a directory; False if that cannot be done in one step, as between two file systems.
+
+    Missing directories above the target are made; an empty one at the target gives way.
+    """
+    if os.path.islink(source):
+        return False  # what it points to stays where it is
+    above = os.path.dirname(target)
+    try:
+        if os.path.isdir(target):
+            os.rmdir(target)
+        elif not os.path.isdir(above):
+            _make_directories(above, sync=sync)
+        _retry_while_busy(os.rename, source, target)
+    except OSError as error:
+        if error.errno not in (errno.EXDEV, errno.ENOTEMPTY, errno.EEXIST):
+            raise
+        return False
+    if sync:
+        for directory in {above, os.path.dirname(source)}:
+            _sync_directory(directory)
     return True
 
 

@@ -212,6 +212,11 @@ class LocalStore(Store):
         shutil.move(self._root, target)
         self._root = target
 
+    def _rename_prefix(self, source: str, dest: str) -> bool:
+        if overrides(self, LocalStore):
+            return False
+        return files.rename_directory(self._path(source), self._path(dest), sync=self.fsync)
+
     # --- listing ---
 
     def list(self) -> Iterator[str]:
@@ -279,6 +284,9 @@ class LocalStore(Store):
         except NotADirectoryError:
             pass  # empty, but something is wrong that reading tells better
         return False
+
+    def _address(self, path: str) -> str:
+        return os.path.realpath(f"{self._root}/{path}")
 
     def _lock_scope(self) -> str:
         return f"{self._root}/"

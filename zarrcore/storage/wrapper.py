@@ -48,6 +48,9 @@ class WrapperStore(Store):
     def _lock_scope(self) -> str:
         return self._store._lock_scope()
 
+    def _address(self, path: str) -> str:
+        return self._store._address(path)
+
     @property
     def read_only(self) -> bool:
         return self._store.read_only

@@ -1,0 +1,407 @@
+# SPDX-License-Identifier: MIT
+"""Copies of arrays: which are made of the stored chunks as they are, what others cost, how they end."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import zarrcore
+from zarrcore.arrays.copying import REGION_BYTES, same_bytes
+from zarrcore.arrays.regions import RegionGrid
+from zarrcore.projection import axes_of
+from zarrcore.storage import LocalStore, MemoryStore, StorePath, WrapperStore, ZipStore
+
+VALUES = np.arange(7 * 10, dtype="i4").reshape(7, 10)
+BLOSC = {"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1}
+
+
+def chunks_of(array: zarrcore.Array) -> dict[tuple[int, ...], bytes]:
+    """The stored bytes of each chunk by its position."""
+    from zarrcore.arrays.chunks import stored_chunks
+
+    return {coords: bytes(array.store.get(key)) for coords, key in stored_chunks(array)}
+
+
+def no_codecs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on neither decoding nor encoding is possible."""
+
+    def refuse(*args: Any, **kwargs: Any) -> None:
+        raise AssertionError("a chunk was decoded or encoded")
+
+    monkeypatch.setattr(zarrcore.Array, "_compiled", refuse)
+
+
+# ---- chunks as they are
+
+
+ALIKE: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "all kept": ({}, {}),
+    "separator": ({}, {"chunk_key_encoding": {"name": "default", "separator": "."}}),
+    "other keys": ({}, {"chunk_key_encoding": {"name": "v2", "separator": "/"}}),
+    "shards": ({"chunks": (2, 5), "shards": (4, 10)}, {}),
+    "uneven": ({"chunks": [[3, 4], [5, 5]]}, {}),
+    "fill value": ({"fill_value": 7}, {}),
+    "format 2": ({"zarr_format": 2}, {}),
+    "format 2 to 3": ({"zarr_format": 2}, {"zarr_format": 3}),
+    "order F to 3": ({"zarr_format": 2, "order": "F", "compressors": BLOSC}, {"zarr_format": 3}),
+    "big endian to 3": ({"zarr_format": 2, "dtype": ">i4"}, {"zarr_format": 3}),
+    "zlib to 3": ({"zarr_format": 2, "compressors": {"id": "zlib", "level": 1}}, {"zarr_format": 3}),
+    "format 3 to 2": ({}, {"zarr_format": 2}),
+    "other attributes": ({"attributes": {"a": 1}}, {"attributes": {}, "dimension_names": ["y", "x"]}),
+}
+
+
+def make_store(kind: str, path: Path) -> Any:
+    if kind == "zip":
+        return ZipStore(path / f"{kind}.zip", mode="w")
+    return LocalStore(path / kind) if kind == "local" else MemoryStore()
+
+
+def make_source(store: Any, **options: Any) -> zarrcore.Array:
+    """An array of which the chunks in the middle are absent."""
+    options = {"shape": VALUES.shape, "chunks": (2, 5), "dtype": "i4", **options}
+    array = zarrcore.create_array(store, name="from/here", **options)
+    array[:2] = VALUES[:2]
+    array[6:, :3] = VALUES[6:, :3]
+    return array
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_chunks_are_not_decoded(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    created, changed = ALIKE[name]
+    source = make_source({}, **created)
+    expected, stored = source[...], chunks_of(source)
+    with monkeypatch.context() as patch:
+        no_codecs(patch)
+        copy = zarrcore.from_array({}, data=source, name="to", **changed)
+    assert chunks_of(copy) == stored
+    again = zarrcore.open_array(copy.store, path="to", mode="r")
+    np.testing.assert_array_equal(again[...], expected)
+    assert again.fill_value == source.fill_value
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("source_kind", ["memory", "local", "zip"])
+@pytest.mark.parametrize("kind", ["memory", "local", "zip"])
+def test_between_stores(
+    source_kind: str, kind: str, threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source_path, path = tmp_path / "a", tmp_path / "b"
+    source_path.mkdir()
+    path.mkdir()
+    with make_store(source_kind, source_path) as from_store, make_store(kind, path) as to_store:
+        source = make_source(from_store)
+        expected = source[...]
+        with monkeypatch.context() as patch:
+            no_codecs(patch)
+            copy = zarrcore.from_array(to_store, data=source, threads=threads)
+        assert copy.nchunks_initialized == 3
+        np.testing.assert_array_equal(copy[...], expected)
+
+
+def test_what_was_copied_is_read_by_zarr_python(tmp_path: Path) -> None:
+    zarr = pytest.importorskip("zarr")
+    for name, (created, changed) in ALIKE.items():
+        if name == "uneven":  # experimental there
+            continue
+        source = make_source({}, **created)
+        zarrcore.from_array(str(tmp_path / name), data=source, **changed)
+        np.testing.assert_array_equal(zarr.open_array(str(tmp_path / name), mode="r")[...], source[...])
+
+
+DIFFERENT: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "chunks": ({}, {"chunks": (3, 4)}),
+    "codecs": ({}, {"compressors": None}),
+    "level": ({}, {"compressors": {"name": "zstd", "configuration": {"level": 3, "checksum": False}}}),
+    "shards": ({}, {"shards": (4, 10)}),
+    "no shards": ({"shards": (4, 10)}, {"shards": None}),
+    "fill value": ({"fill_value": 1}, {"fill_value": 2}),
+    "no fill value": ({"zarr_format": 2, "fill_value": 3}, {"fill_value": None}),
+    "byte order": ({"zarr_format": 2, "dtype": ">i4"}, {"zarr_format": 3, "serializer": "auto"}),
+    "order": ({"zarr_format": 2, "order": "F"}, {"order": "C"}),
+    "uneven": ({"chunks": [[3, 4], [5, 5]]}, {"chunks": (4, 4)}),
+}
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_other_chunks_are_encoded_anew(name: str) -> None:
+    created, changed = DIFFERENT[name]
+    source = make_source({}, **created)
+    copy = zarrcore.from_array({}, data=source, **changed)
+    assert not same_bytes(source.metadata, copy.metadata)
+    np.testing.assert_array_equal(copy[...], source[...])
+
+
+def test_strings_are_copied_both_ways() -> None:
+    source = zarrcore.create_array({}, shape=7, chunks=2, dtype=str, fill_value="none")
+    source[:3] = np.array(["a", "bcd", "é"], dtype=object)
+    for changed in ({}, {"chunks": 3}, {"fill_value": "other"}):
+        copy = zarrcore.from_array({}, data=source, **changed)
+        assert same_bytes(source.metadata, copy.metadata) == (not changed)
+        assert copy[...].tolist() == source[...].tolist() == ["a", "bcd", "é", *["none"] * 4]
+
+
+# ---- absent chunks
+
+
+def test_absent_chunks_stay_absent() -> None:
+    source = zarrcore.create_array({}, shape=(10**9, 10**9), chunks=(1000, 1000), dtype="u1", fill_value=5)
+    source[123_456_789, 10:20] = 6
+    source[999_999_999, 999_999_999] = 7
+    copy = zarrcore.from_array({}, data=source)
+    assert copy.nchunks_initialized == 2
+    other = zarrcore.from_array({}, data=source, chunks=(300, 700))
+    assert other.nchunks_initialized == 2
+    for array in (copy, other):
+        assert array[123_456_789, 9:21].tolist() == [5, *[6] * 10, 5]
+        assert array[-1, -2:].tolist() == [5, 7]
+
+
+def test_absent_chunks_are_written_where_they_mean_something_else() -> None:
+    source = zarrcore.create_array({}, shape=10, chunks=2, dtype="i2", fill_value=-1)
+    source[2:4] = 9  # the fill value of the copy
+    copy = zarrcore.from_array({}, data=source, fill_value=9)
+    assert copy[...].tolist() == source[...].tolist()
+    assert sorted(chunks_of(copy)) == [(0,), (2,), (3,), (4,)]
+
+
+def test_a_store_that_cannot_list() -> None:
+    class Blind(WrapperStore):
+        supports_listing = False
+
+        def list(self) -> Any:
+            raise AssertionError("listed")
+
+        list_prefix = list_dir = list
+
+    source = make_source(MemoryStore())
+    blind = zarrcore.open_array(Blind(source.store), path="from/here")
+    for changed in ({}, {"chunks": (4, 4)}):
+        np.testing.assert_array_equal(zarrcore.from_array({}, data=blind, **changed)[...], source[...])
+
+
+# ---- regions
+
+
+@pytest.mark.parametrize("limit", [1, 7, 24, 60, 1000])
+@pytest.mark.parametrize("source", [(1, 10), (7, 1), (3, 4), ((3, 4), (1, 9))])
+@pytest.mark.parametrize("target", [(2, 5), (7, 10), (1, 1), (10, 20), ((1, 6), (5, 5))])
+def test_regions_cover_everything_once(target: Any, source: Any, limit: int) -> None:
+    shape = (7, 10)
+    axes = axes_of(shape, target)
+    regions = list(RegionGrid(axes, axes_of(shape, source), limit))
+    count = np.zeros(shape, int)
+    for region in regions:
+        count[region] += 1
+    assert (count == 1).all()
+    starts = [{axis.offset(k) for k in range(axis.nchunks)} for axis in axes]
+    for region in regions:
+        assert all(part.start in start for part, start in zip(region, starts, strict=True))
+    largest = max(np.empty(shape)[region].size for region in regions)
+    chunk = np.prod([max(axis.valid_length(k) for k in range(axis.nchunks)) for axis in axes])
+    assert largest <= max(limit, chunk)
+
+
+def test_regions_take_whole_chunks_of_both_where_they_fit() -> None:
+    shape = (12, 12)
+    grid = RegionGrid(axes_of(shape, (12, 1)), axes_of(shape, (1, 12)), 144)
+    assert list(grid) == [(slice(0, 12), slice(0, 12))]
+    grid = RegionGrid(axes_of(shape, (2, 12)), axes_of(shape, (3, 12)), 72)
+    assert [region[0] for region in grid] == [slice(0, 6), slice(6, 12)]
+
+
+def test_regions_that_boxes_reach_into() -> None:
+    axes = axes_of((10**12, 10), (10, 5))
+    grid = RegionGrid(axes, axes, 50)
+    found = list(grid.touching([[(995, 1005), (0, 5)], [(10**12 - 1, 10**12), (5, 6)], [(0, 1), (4, 5)]]))
+    assert found == [
+        (slice(0, 10), slice(0, 5)),
+        (slice(990, 1000), slice(0, 5)),
+        (slice(1000, 1010), slice(0, 5)),
+        (slice(10**12 - 10, 10**12), slice(5, 10)),
+    ]
+
+
+def test_values_in_memory_are_bounded(tmp_path: Path) -> None:
+    shape = (8192, 12288)  # 96 MiB
+    source = zarrcore.create_array(
+        tmp_path / "a", shape=shape, chunks=(8, 12288), dtype="u1", compressors=None
+    )
+    source[...] = 3
+    tracemalloc.start()
+    try:
+        copy = zarrcore.from_array(tmp_path / "b", data=source, chunks=(1024, 96), threads=2)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < REGION_BYTES + (6 << 20)
+    assert (copy[::1000, ::77] == 3).all()
+
+
+RSS = """
+import resource, sys, numpy as np, zarrcore
+source = zarrcore.open_array(sys.argv[1], mode="r")
+source[0, :8]
+def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+before = peak()
+zarrcore.from_array(sys.argv[2], data=source, chunks=(512, 512), shards=(1024, 2048), threads=2)
+print(peak() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in other units elsewhere")
+def test_the_process_is_bounded(tmp_path: Path) -> None:
+    """The scratch memory of the engine is included: shards of 4 and 2 MiB, an array of 192 MiB."""
+    shape = (12288, 8192)
+    source = zarrcore.create_array(
+        tmp_path / "a", shape=shape, chunks=(128, 128), shards=(512, 8192), dtype="u2"
+    )
+    for start in range(0, shape[0], 512):
+        source[start : start + 512] = np.arange(start, start + 512, dtype="u2")[:, None]
+    script = [sys.executable, "-c", RSS, str(tmp_path / "a"), str(tmp_path / "b")]
+    answer = subprocess.run(script, capture_output=True, text=True, check=True)
+    assert int(answer.stdout) < 96 << 20
+    copy = zarrcore.open_array(tmp_path / "b", mode="r")
+    assert (copy[::511, 5] == np.arange(0, shape[0], 511)).all()
+
+
+# ---- progress and failures
+
+
+@pytest.mark.parametrize("changed", [{}, {"chunks": (3, 3)}], ids=["moved", "encoded"])
+def test_progress(changed: dict[str, Any]) -> None:
+    source = make_source({})
+    calls: list[tuple[int, int]] = []
+    zarrcore.from_array({}, data=source, progress=lambda *call: calls.append(call), **changed)
+    assert calls[-1] == (VALUES.nbytes, VALUES.nbytes)
+    assert calls == sorted(calls)
+    assert {total for _, total in calls} == {VALUES.nbytes}
+
+
+class Stop(Exception):
+    pass
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("error", [Stop, KeyboardInterrupt])
+@pytest.mark.parametrize("changed", [{}, {"chunks": (7, 9)}], ids=["moved", "encoded"])
+def test_a_copy_that_is_stopped_leaves_nothing(
+    changed: dict[str, Any], error: type[BaseException], threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("zarrcore.arrays.copying.REGION_BYTES", 64)
+    source = zarrcore.create_array({}, data=np.arange(10_000).reshape(100, 100), chunks=(5, 5))
+    values: dict[str, Any] = {}
+    before = threading.active_count()
+
+    def stop(done: int, total: int) -> None:
+        if done > total // 4:
+            raise error
+
+    with pytest.raises(error):
+        zarrcore.from_array(values, name="g/a", data=source, threads=threads, progress=stop, **changed)
+    assert threading.active_count() == before
+    assert list(values) == ["zarr.json", "g/zarr.json"]
+    np.testing.assert_array_equal(source[...], np.arange(10_000).reshape(100, 100))
+
+
+class Failing(WrapperStore):
+    """A store whose chunks cannot be read, or written, from the n-th on."""
+
+    def __init__(self, store: Any, verb: str, count: int) -> None:
+        super().__init__(store)
+        self.verb, self.left = verb, count
+
+    def _call(self, method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        if method.__name__ in (self.verb, f"{self.verb}_many", f"{self.verb}_partial_values"):
+            self.left -= 1
+            if self.left < 0:
+                raise OSError(28, "No space left on device")
+        return super()._call(method, *args, **kwargs)
+
+
+@pytest.mark.parametrize("changed", [{}, {"chunks": (3, 3)}], ids=["moved", "encoded"])
+def test_a_store_that_fails(changed: dict[str, Any]) -> None:
+    source = make_source(MemoryStore())
+    dest = MemoryStore()
+    with pytest.raises(OSError, match="No space left"):
+        zarrcore.from_array(Failing(dest, "set", 2), data=source, **changed)
+    assert list(dest.list()) == []
+    broken = zarrcore.Array(source.metadata, StorePath(Failing(source.store, "get", 0), source.path))
+    with pytest.raises(OSError, match="No space left"):
+        zarrcore.from_array(dest, data=broken, **changed)
+    assert list(dest.list()) == []
+
+
+def test_leftovers_of_a_killed_copy_are_not_taken_over() -> None:
+    source = zarrcore.create_array({}, shape=6, chunks=2, dtype="i4")
+    source[:2] = 1
+    values: dict[str, Any] = {"c/2": b"left over", "notes": b"kept"}
+    copy = zarrcore.from_array(values, data=source)
+    assert copy[...].tolist() == [1, 1, 0, 0, 0, 0]
+    assert values["notes"] == b"kept"
+
+
+def test_others_files_stay_when_a_copy_fails() -> None:
+    source = make_source({})
+    values = {"notes": b"kept"}
+    with pytest.raises(Stop):
+        zarrcore.from_array(values, data=source, progress=lambda *_: (_ for _ in ()).throw(Stop))
+    assert values["notes"] == b"kept"
+    assert "zarr.json" not in values
+
+
+def test_values_that_cannot_be_stored_leave_no_array() -> None:
+    values: dict[str, Any] = {}
+    with pytest.raises((TypeError, ValueError)):
+        zarrcore.create(store=values, shape=2, dtype="i4", data=["x", "y"])
+    assert values == {}
+
+
+# ---- sources of other libraries
+
+
+class Foreign:
+    """The least that an array of another library may have."""
+
+    def __init__(self, values: np.ndarray, chunks: tuple[int, ...]) -> None:
+        self.values, self.shape, self.dtype, self.chunks = values, values.shape, values.dtype, chunks
+        self.largest = 0
+
+    def __getitem__(self, selection: Any) -> np.ndarray:
+        part = self.values[selection]
+        self.largest = max(self.largest, part.nbytes)
+        return part
+
+
+def test_arrays_of_other_libraries_are_read_by_regions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zarrcore.arrays.copying.REGION_BYTES", 400)
+    foreign = Foreign(np.arange(10_000, dtype="i4").reshape(100, 100), (10, 5))
+    for make in (zarrcore.from_array, zarrcore.create_array):
+        copy = make({}, data=foreign)
+        np.testing.assert_array_equal(copy[...], foreign.values)
+    assert zarrcore.from_array({}, data=foreign).chunks == (10, 5)
+    foreign.largest = 0
+    zarrcore.from_array({}, data=foreign, threads=1)
+    assert foreign.largest <= 400
+    scalar = zarrcore.create_array({}, data=np.array(5))
+    assert zarrcore.from_array({}, data=scalar, compressors=None)[...] == 5
+    assert zarrcore.from_array({}, data=scalar)[...] == 5
+
+
+def test_overwriting_the_source_through_another_store(tmp_path: Path) -> None:
+    source = zarrcore.create_array(tmp_path / "data", data=VALUES)
+    (tmp_path / "link").symlink_to(tmp_path / "data")
+    wrapped = zarrcore.open_array(WrapperStore(LocalStore(tmp_path / "data")))
+    for target, array in ((tmp_path / "link", source), (LocalStore(tmp_path), wrapped)):
+        with pytest.raises(ValueError, match="removed first"):
+            zarrcore.from_array(target, data=array, overwrite=True)
+    np.testing.assert_array_equal(source[...], VALUES)

@@ -1,0 +1,244 @@
+"""Values from one array to another: stored chunks as they are where both have the same, else by regions."""
+
+from __future__ import annotations
+
+import math
+from contextlib import closing
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zarrcore.arrays import layout
+from zarrcore.arrays.array import Array
+from zarrcore.arrays.chunks import can_list, present_chunks
+from zarrcore.arrays.engine import chunk_store, key_prefix
+from zarrcore.arrays.regions import RegionGrid
+from zarrcore.errors import MetadataValidationError, UnknownCodecError
+from zarrcore.projection import Axis, axes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+    from typing import TypeVar
+
+    from zarrcore.metadata import ArrayMetadata
+
+    Item = TypeVar("Item")
+    Result = TypeVar("Result")
+    Progress = Callable[[int, int], object]
+
+__all__ = ["configured_threads", "copy_values", "in_threads", "same_bytes", "same_fill"]
+
+REGION_BYTES = 16 << 20
+"""Memory for the values that are on their way, unless one chunk for each thread needs more."""
+
+_BATCH = 32  # keys that a thread copies before it reports
+
+
+def copy_values(source: Any, dest: Array, *, threads: int = 0, progress: Progress | None = None) -> None:
+    """Copy all values into an array of the same shape that has no chunks yet.
+
+    Chunks that are absent stay absent, unless they stand for another value than in `source`.
+
+    Parameters
+    ----------
+    source : Array or array_like
+        An array of this library, or anything that knows its shape and gives parts of itself.
+    dest : Array
+        The array to write.
+    threads : int
+        Number of threads; 0 for the configured number.
+    progress : callable, optional
+        Called with the number of bytes of values that are done, and of all, after each step.  What it raises
+        ends the copy.
+    """
+    if dest.size == 0:
+        return
+    done, total = 0, dest.nbytes
+    # Closed here, not when the traceback of an error is forgotten, so that no thread is at work any more.
+    with closing(_steps(source, dest, threads or configured_threads())) as steps:
+        for nbytes in steps:
+            done += nbytes
+            if progress is not None:
+                progress(min(done, total), total)
+    if progress is not None and done < total:  # what is absent
+        progress(total, total)
+
+
+def _steps(source: Any, dest: Array, threads: int) -> Generator[int, None, None]:
+    """Copy step by step; gives the number of bytes of values in each."""
+    if isinstance(source, Array) and same_bytes(source.metadata, dest.metadata):
+        return _move_chunks(source, dest, threads)
+    return _write_regions(source, dest, threads)
+
+
+def configured_threads() -> int:
+    """How many threads a call uses that does not say."""
+    from zarrcore._core import engine
+
+    return int(engine.num_threads())
+
+
+# --- chunks as they are
+
+
+def same_bytes(source: ArrayMetadata, dest: ArrayMetadata) -> bool:
+    """Whether each chunk of one array, as it is stored, reads the same as a chunk of the other.
+
+    Both have the same grid, data type, codecs and fill value; the keys of the chunks may differ, and so may
+    the Zarr format where :mod:`zarrcore.migration` could convert the metadata.
+    """
+    return (
+        source.shape == dest.shape
+        and layout.grid_edges(source) == layout.grid_edges(dest)
+        and same_fill(source, dest)
+        and (_said(source) == _said(dest) or _said_in_format_3(source, dest))
+    )
+
+
+def same_fill(source: ArrayMetadata, dest: ArrayMetadata) -> bool:
+    """Whether what is absent from one array reads the same as what is absent from the other, to the bit."""
+    if source.np_dtype.kind in "OT":
+        return source.np_dtype == dest.np_dtype and bool(source.fill_scalar == dest.fill_scalar)
+    if dest.np_dtype.kind in "OT":
+        return False
+    native = source.np_dtype.newbyteorder("=")
+    if native != dest.np_dtype.newbyteorder("="):
+        return False
+    first, second = (layout.fill_array(metadata).astype(native) for metadata in (source, dest))
+    return first.tobytes() == second.tobytes()
+
+
+def _said(metadata: ArrayMetadata) -> tuple[Any, ...]:
+    """What the document says about the bytes of a chunk."""
+    document = metadata.to_dict()
+    if metadata.zarr_format == 3:
+        return 3, document["data_type"], document["codecs"]
+    return metadata.zarr_format, *(document.get(n) for n in ("dtype", "filters", "compressor", "order"))
+
+
+def _said_in_format_3(source: ArrayMetadata, dest: ArrayMetadata) -> bool:
+    if source.zarr_format == dest.zarr_format == 3:
+        return False
+    from zarrcore.metadata.upgrade import upgraded
+
+    try:
+        ours, theirs = (
+            metadata if metadata.zarr_format == 3 else upgraded(metadata)  # type: ignore[arg-type]
+            for metadata in (source, dest)
+        )
+    except (MetadataValidationError, UnknownCodecError, ValueError, TypeError):
+        return False  # no form in format 3, so nothing to compare
+    return _said(ours) == _said(theirs)
+
+
+def _move_chunks(source: Array, dest: Array, threads: int) -> Generator[int, None, None]:
+    """Copy the stored chunks without decoding them, batch by batch; gives the bytes of values in each."""
+    read = chunk_store(source.metadata, source.store_path)
+    write = chunk_store(dest.metadata, dest.store_path)
+    encoding, prefix = dest.metadata.key_encoding, key_prefix(dest.path)
+    axes = axes_of(source.shape, layout.grid_edges(source.metadata))
+    item_size = source.dtype.itemsize
+
+    def move(batch: Sequence[tuple[tuple[int, ...], str]]) -> int:
+        nbytes = 0
+        for coords, key in batch:
+            value = read.get(key)
+            if value is not None:
+                write.set(prefix + encoding.encode(coords), value)
+            nbytes += item_size * math.prod(
+                axis.valid_length(k) for axis, k in zip(axes, coords, strict=True)
+            )
+        return nbytes
+
+    return in_threads(move, _batches(present_chunks(source, axes), _BATCH), threads)
+
+
+def _batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    iterator = iter(items)
+    while batch := list(islice(iterator, size)):
+        yield batch
+
+
+def in_threads(
+    function: Callable[[Item], Result], items: Iterable[Item], threads: int
+) -> Generator[Result, None, None]:
+    """The function of each item, in order, computed by several threads a few items ahead.
+
+    When this ends, for whatever reason, no thread is at work any more.
+    """
+    if threads == 1:
+        yield from map(function, items)
+        return
+    from collections import deque
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+    pool = ThreadPoolExecutor(threads)
+    waiting: deque[Future[Result]] = deque()
+    try:
+        for item in items:
+            waiting.append(pool.submit(function, item))
+            if len(waiting) > 2 * threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+# --- values
+
+
+def _write_regions(source: Any, dest: Array, threads: int) -> Generator[int, None, None]:
+    """Decode and encode one region at a time; gives the bytes of values in each."""
+    item_size = max(1, dest.dtype.itemsize)
+    target = axes_of(dest.shape, layout.grid_edges(dest.metadata))
+    origin = axes_of(dest.shape, _source_edges(source, dest))
+    largest = max(_chunk_size(axes) for axes in (target, origin))
+    regions = RegionGrid(target, origin, max(REGION_BYTES // item_size, threads * largest))
+    buffer = np.empty(0, source.dtype if isinstance(source, Array) else None)
+    for region in _needed(source, dest, origin, regions):
+        shape = tuple(part.stop - part.start for part in region)
+        size = math.prod(shape)
+        if not isinstance(source, Array):
+            values = source[region if shape else ...]
+        elif source.dtype.kind in "OT":
+            values = source.read(region, threads=threads)
+        else:
+            if buffer.size < size:
+                del buffer
+                buffer = np.empty(size, source.dtype)
+            values = source.read(region, out=buffer[:size].reshape(shape), threads=threads)
+        dest.write(region, values, threads=threads)
+        del values
+        yield size * dest.dtype.itemsize
+
+
+def _source_edges(source: Any, dest: Array) -> Any:
+    if isinstance(source, Array):
+        return layout.grid_edges(source.metadata)
+    chunks = getattr(source, "chunks", None)
+    if isinstance(chunks, tuple) and len(chunks) == dest.ndim and all(isinstance(n, int) for n in chunks):
+        return chunks
+    return layout.grid_edges(dest.metadata)
+
+
+def _chunk_size(axes: Sequence[Axis]) -> int:
+    """Number of elements of the first chunk, which in most grids is as large as any."""
+    return math.prod(axis.chunk_length(0) if axis.nchunks else 0 for axis in axes)
+
+
+def _needed(
+    source: Any, dest: Array, origin: Sequence[Axis], regions: RegionGrid
+) -> Iterator[tuple[slice, ...]]:
+    """The regions in which there is something to write."""
+    if not isinstance(source, Array) or not can_list(source) or not same_fill(source.metadata, dest.metadata):
+        return iter(regions)
+    boxes = (
+        [
+            (axis.offset(k), axis.offset(k) + axis.valid_length(k))
+            for axis, k in zip(origin, coords, strict=True)
+        ]
+        for coords, _ in present_chunks(source, origin)
+    )
+    return regions.touching(boxes)

@@ -1,0 +1,78 @@
+"""Moving nodes within a store: at any time either the source or the target is whole."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from zarrcore import hierarchy
+from zarrcore import node_documents as documents
+from zarrcore.errors import ContainsArrayError, ContainsGroupError, StoreError
+from zarrcore.metadata import GroupMetadata
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from zarrcore.storage import Store, StorePath
+
+__all__ = ["is_document", "move_node", "stored_value"]
+
+
+def move_node(source: StorePath, dest: StorePath) -> None:
+    """Move a node and everything below it within one store.
+
+    A store that can rename does so, in one step.  In others everything is copied, metadata last, and then
+    removed, metadata first.
+
+    Raises
+    ------
+    ContainsArrayError, ContainsGroupError
+        If there is something at `dest`.
+    StoreError
+        If the store cannot remove keys.
+    ValueError
+        If `dest` lies in `source`.
+    """
+    store = source.store
+    store._check_writable()
+    if f"{dest.path}/".startswith(f"{source.path}/"):
+        raise ValueError(f"{source.path!r} cannot be moved to {dest.path!r}, which lies in it")
+    _refuse_existing(dest)
+    if not store.supports_deletes:
+        raise StoreError(f"{store} cannot remove keys, so {source.path!r} cannot be moved, only copied")
+    metadata = hierarchy.read_node(source)
+    zarr_format = 3 if metadata is None else metadata.zarr_format
+    for parent in hierarchy.missing_parents(dest, zarr_format) if metadata is not None else ():
+        hierarchy.write_documents(parent, GroupMetadata(attributes={}, zarr_format=zarr_format))
+    if not store._rename_prefix(source.path, dest.path):
+        _copy_and_erase(store, source.path, dest.path)
+
+
+def _refuse_existing(dest: StorePath) -> None:
+    found = hierarchy.read_node(dest)
+    if found is None and dest.is_empty():
+        return
+    is_array = found is not None and hierarchy.is_array_metadata(found)
+    error = ContainsArrayError if is_array else ContainsGroupError
+    raise error(f"store {dest.store} holds data at path {dest.path!r} already")
+
+
+def _copy_and_erase(store: Store, source: str, dest: str) -> None:
+    keys = sorted(store.list_prefix(f"{source}/"), key=is_document)
+    for key in keys:
+        store.set(dest + key[len(source) :], stored_value(store, key))
+    # An array without its document is no array; one without its chunks would read as fill values.
+    store.erase_values([key for key in keys if is_document(key)])
+    store.erase_prefix(source)
+
+
+def is_document(key: str) -> bool:
+    """Whether a key is that of a metadata document."""
+    return key.rpartition("/")[2] in documents.ALL_NAMES
+
+
+def stored_value(store: Store, key: str) -> Any:
+    """The value at a key that has been listed."""
+    value = store.get(key)
+    if value is None:
+        raise FileNotFoundError(f"{key!r} vanished from {store} while it was copied")
+    return value
