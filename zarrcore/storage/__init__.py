@@ -18,15 +18,21 @@ from zarrcore.storage.path import StoreLike, StorePath, make_store, make_store_p
 from zarrcore.storage.validation import normalize_path, validate_key, validate_prefix
 
 if TYPE_CHECKING:
+    from zarrcore.storage.fsspec import FsspecStore
+    from zarrcore.storage.gpu import GpuMemoryStore
+    from zarrcore.storage.obstore import ObjectStore
     from zarrcore.storage.wrapper import LoggingStore, ReadOnlyStore, WrapperStore
     from zarrcore.storage.zip import ZipStore
 
 __all__ = [
     "ByteRequest",
+    "FsspecStore",
+    "GpuMemoryStore",
     "LocalStore",
     "LoggingStore",
     "ManagedMemoryStore",
     "MemoryStore",
+    "ObjectStore",
     "OffsetByteRequest",
     "RangeByteRequest",
     "ReadOnlyStore",
@@ -46,6 +52,9 @@ __all__ = [
 
 # Imported when first used: zipfile alone would cost as much as the rest of this package.
 _LAZY = {
+    "FsspecStore": "zarrcore.storage.fsspec",
+    "GpuMemoryStore": "zarrcore.storage.gpu",
+    "ObjectStore": "zarrcore.storage.obstore",
     "LoggingStore": "zarrcore.storage.wrapper",
     "ReadOnlyStore": "zarrcore.storage.wrapper",
     "WrapperStore": "zarrcore.storage.wrapper",

@@ -15,6 +15,7 @@ __all__ = [
     "OffsetByteRequest",
     "RangeByteRequest",
     "SuffixByteRequest",
+    "as_request",
     "resolve_range",
 ]
 
@@ -97,6 +98,21 @@ def resolve_range(byte_range: ByteRange | None, size: int) -> tuple[int, int]:
             _require_count("length", length)
             return min(start, size), min(start + length, size)
     raise TypeError(f"expected a byte range, got {byte_range!r}")
+
+
+def as_request(byte_range: ByteRange | None) -> ByteRequest | None:
+    """A byte range in the form of a request object, for stores that hand ranges on to others.
+
+    Examples
+    --------
+    >>> as_request((2, 3)), as_request((2, None))
+    (RangeByteRequest(start=2, end=5), OffsetByteRequest(offset=2))
+    """
+    resolve_range(byte_range, 0)  # refuses what is none
+    if isinstance(byte_range, tuple):
+        start, length = byte_range
+        return OffsetByteRequest(start) if length is None else RangeByteRequest(start, start + length)
+    return byte_range
 
 
 def _require_count(name: str, value: object) -> None:

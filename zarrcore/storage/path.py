@@ -124,15 +124,17 @@ def make_store(
     Parameters
     ----------
     store_like : Store, StorePath, str, os.PathLike, MutableMapping or None
-        A store; a directory; a URL ``file://...`` or ``memory://name``; a dictionary; None for a new
-        dictionary.
+        A store; a directory; a URL; a dictionary; None for a new dictionary.  ``file://...`` is a directory,
+        ``memory://name`` a dictionary of this process (with `storage_options` the memory of fsspec), every
+        other URL is opened by the package fsspec.  A mapping of fsspec, a path of universal_pathlib and a
+        store of obstore do as well.
     mode : {"r", "r+", "a", "w", "w-"}, optional
         How the store is going to be used; ``"r"`` makes it read-only, the others want it to be writable.
         Nothing is created, checked or removed.
     read_only : bool, optional
         Make the store read-only whatever the mode.
     storage_options : dict, optional
-        Options of a remote store.
+        Options of the filesystem of fsspec that a URL stands for.
 
     Returns
     -------
@@ -144,14 +146,14 @@ def make_store(
     ReadOnlyError
         If a read-only store is to be written.
     StoreError
-        If a URL has a scheme without a store.
+        If a URL has a scheme without a store, or one that needs a package which is not installed.
     TypeError
         If `store_like` is nothing of the kind, or options are given to a store that takes none.
     """
     if mode is not None and mode not in _MODES:
         raise ValueError(f"expected a mode of {', '.join(_MODES)}, got {mode!r}")
-    store = _as_store(store_like)
-    if storage_options:
+    store = _as_store(store_like, storage_options)
+    if storage_options and not _is_remote_url(store_like, storage_options):
         raise TypeError(f"storage_options are for remote stores; {type(store).__name__} takes none")
     return _for_mode(store, mode, read_only)
 
@@ -191,37 +193,72 @@ def make_store_path(
     return place
 
 
-def _as_store(store_like: StoreLike) -> Store:
+def _as_store(store_like: StoreLike, storage_options: dict[str, Any] | None) -> Store:
     match store_like:
         case str():
-            return _from_string(store_like)
+            return _from_string(store_like, storage_options)
         case Store():
             return store_like
         case StorePath():
             return store_like.store
         case None:
             return MemoryStore()
+    store = _of_other_packages(store_like)
+    if store is not None:
+        return store
+    match store_like:
         case os.PathLike():
             return LocalStore(store_like)
         case MutableMapping():
             return MemoryStore(store_like)
-    protocol = getattr(store_like, "protocol", None)
-    if isinstance(protocol, str):  # a path of universal_pathlib
-        raise _no_store_for(protocol, str(store_like))
     raise TypeError(f"expected a store, a path, a URL or a dictionary, got {type(store_like).__name__}")
 
 
-def _from_string(text: str) -> Store:
-    match = _SCHEME.match(text)
-    if match is None:
+def _from_string(text: str, storage_options: dict[str, Any] | None) -> Store:
+    if _is_remote_url(text, storage_options):
+        from zarrcore.storage.fsspec import FsspecStore
+
+        return FsspecStore.from_url(text, storage_options)
+    scheme = _scheme(text)
+    if scheme is None:
         return LocalStore(text)
-    scheme = (match[1] or match[2]).lower()
     if scheme == "file":
         return LocalStore(_path_of_file_url(text))
-    if scheme == "memory":
-        name, _, path = text.partition("://")[2].partition("/")
-        return ManagedMemoryStore(name or None, path=path)
-    raise _no_store_for(scheme, text)
+    name, _, path = text.partition("://")[2].partition("/")
+    return ManagedMemoryStore(name or None, path=path)
+
+
+def _scheme(text: str) -> str | None:
+    """The scheme of a URL; None for a path."""
+    match = _SCHEME.match(text)
+    return None if match is None else (match[1] or match[2]).lower()
+
+
+def _is_remote_url(store_like: StoreLike, storage_options: dict[str, Any] | None) -> bool:
+    """Whether fsspec has to open what a string stands for."""
+    scheme = _scheme(store_like) if isinstance(store_like, str) else None
+    return scheme is not None and scheme != "file" and (scheme != "memory" or storage_options is not None)
+
+
+def _of_other_packages(value: Any) -> Store | None:
+    """The store of an object of fsspec, universal_pathlib or obstore, none of which is imported for that."""
+    protocol = getattr(value, "protocol", None)
+    if isinstance(protocol, str) and hasattr(value, "fs"):  # a path of universal_pathlib
+        if protocol in ("", "file", "local"):
+            return LocalStore(value.path)
+        from zarrcore.storage.fsspec import FsspecStore
+
+        return FsspecStore.from_upath(value)
+    package = type(value).__module__.partition(".")[0]
+    if package == "fsspec" and isinstance(value, MutableMapping):
+        from zarrcore.storage.fsspec import FsspecStore
+
+        return FsspecStore.from_mapper(value)
+    if package == "obstore":
+        from zarrcore.storage.obstore import ObjectStore
+
+        return ObjectStore(value)
+    return None
 
 
 def _path_of_file_url(url: str) -> str:
@@ -233,10 +270,6 @@ def _path_of_file_url(url: str) -> str:
     if parts.netloc not in ("", "localhost"):
         raise StoreError(f"{url!r}: expected file:///path, found the host {parts.netloc!r}")
     return url2pathname(parts.path)
-
-
-def _no_store_for(scheme: str, text: str) -> StoreError:
-    return StoreError(f"{text!r}: no store is known for the URL scheme {scheme!r} (known: file, memory)")
 
 
 def _for_mode(store: Store, mode: str | None, read_only: bool | None) -> Store:

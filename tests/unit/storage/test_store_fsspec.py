@@ -1,0 +1,240 @@
+"""Stores over fsspec: the conformance suite, and what is particular to them."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+
+import numpy as np
+import pytest
+
+import zarrcore
+from zarrcore.errors import ChunkIOError, StoreError
+from zarrcore.storage import (
+    FsspecStore,
+    LocalStore,
+    ManagedMemoryStore,
+    RangeByteRequest,
+    SuffixByteRequest,
+    make_store,
+)
+from zarrcore.testing.store import StoreTests
+
+fsspec = pytest.importorskip("fsspec")
+
+from fsspec.asyn import AsyncFileSystem  # noqa: E402
+from fsspec.implementations.asyn_wrapper import AsyncFileSystemWrapper  # noqa: E402
+
+
+def memory_filesystem():
+    return fsspec.filesystem("memory", global_store=False, skip_instance_cache=True)
+
+
+class TestMemoryFilesystem(StoreTests):
+    atomic_create = False
+
+    def make_store(self, tmp_path):
+        return FsspecStore(memory_filesystem(), path="/below/here")
+
+    def reopened(self, store):
+        return store
+
+
+class TestRootOfMemoryFilesystem(TestMemoryFilesystem):
+    def make_store(self, tmp_path):
+        return FsspecStore(memory_filesystem())
+
+
+class TestLocalFilesystem(StoreTests):
+    def make_store(self, tmp_path):
+        return FsspecStore(fsspec.filesystem("file"), path=str(tmp_path / "not" / "yet there"))
+
+
+class SlowFileSystem(AsyncFileSystem):
+    """An asynchronous filesystem over a dictionary that counts how many requests it has at a time."""
+
+    protocol = "slow"
+    cachable = False
+
+    def __init__(self, *args, values=None, fails=None, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.values = {} if values is None else values
+        self.fails = {} if fails is None else fails
+        self.now = self.most = 0
+
+    async def _cat_file(self, path, start=None, end=None, **kwargs):
+        self.now += 1
+        self.most = max(self.most, self.now)
+        await asyncio.sleep(0.002)
+        self.now -= 1
+        if path in self.fails:
+            raise self.fails[path]
+        if path not in self.values:
+            raise FileNotFoundError(path)
+        if start is not None and start >= len(self.values[path]):
+            raise OSError("Requested Range Not Satisfiable")
+        return self.values[path][start:end]
+
+    async def _info(self, path, **kwargs):
+        if path not in self.values:
+            raise FileNotFoundError(path)
+        return {"name": path, "size": len(self.values[path]), "type": "file"}
+
+    async def _pipe_file(self, path, value, mode="overwrite", **kwargs):
+        if mode == "create" and path in self.values:
+            raise FileExistsError(path)
+        self.values[path] = value
+
+    async def _rm_file(self, path, **kwargs):
+        if path not in self.values:
+            raise FileNotFoundError(path)
+        del self.values[path]
+
+    async def _ls(self, path, detail=True, **kwargs):
+        start = f"{path}/" if path else ""
+        inside = [key[len(start) :].partition("/") for key in self.values if key.startswith(start)]
+        if not inside:
+            raise FileNotFoundError(path)
+        kinds = {start + name: "directory" if slash else "file" for name, slash, _ in inside}
+        if not detail:
+            return list(kinds)
+        return [{"name": name, "size": 0, "type": kind} for name, kind in kinds.items()]
+
+
+class TestAsynchronousFilesystem(StoreTests):
+    atomic_create = False
+
+    def make_store(self, tmp_path):
+        return FsspecStore(SlowFileSystem(asynchronous=False), path="bucket/here")
+
+    def reopened(self, store):
+        return store
+
+    def test_readers_see_whole_values(self, store):
+        pytest.skip("every request waits on purpose, which makes this test slow")
+
+
+def slow_array(**kwargs):
+    fs = SlowFileSystem()
+    store = FsspecStore(fs, path="bucket")
+    array = zarrcore.create_array(store, shape=(40, 10), chunks=(1, 10), dtype="i4", **kwargs)
+    array[...] = np.arange(400).reshape(40, 10)
+    return fs, array
+
+
+def test_chunks_are_fetched_side_by_side():
+    fs, array = slow_array()
+    fs.most = 0
+    assert np.array_equal(array[...], np.arange(400).reshape(40, 10))
+    assert fs.most == 40
+    fs.most = 0
+    with zarrcore.config.set({"async.concurrency": 5}):
+        assert array[::2, 3].tolist() == list(range(3, 400, 20))
+    assert fs.most == 5
+
+
+def test_a_failure_is_no_absent_chunk():
+    fs, array = slow_array()
+    del fs.values["bucket/c/3/0"]
+    assert array[3].tolist() == [0] * 10
+    for error in (PermissionError("no"), TimeoutError("late"), RuntimeError("of the client")):
+        fs.fails = {"bucket/c/7/0": error}
+        with pytest.raises(ChunkIOError, match="c/7/0"):
+            array[...]
+        assert array[8, 0] == 80
+        with pytest.raises(StoreError, match=f"c/7/0.*{error}"):
+            array.store.get("c/7/0")
+
+
+def test_a_server_that_ignores_ranges():
+    class Whole(SlowFileSystem):
+        async def _cat_file(self, path, start=None, end=None, **kwargs):
+            return await super()._cat_file(path)
+
+    store = FsspecStore(Whole(values={"k": b"0123456789"}), path="")
+    assert store.get("k") == b"0123456789"
+    for byte_range in (RangeByteRequest(2, 4), SuffixByteRequest(3)):
+        with pytest.raises(StoreError, match="'k'.*asked for"):
+            store.get("k", byte_range)
+
+
+def test_forms_of_a_filesystem():
+    values = {"a/k": b"v"}
+    for fs in (
+        SlowFileSystem(values=values),
+        SlowFileSystem(values=values, asynchronous=True),
+        AsyncFileSystemWrapper(memory_filesystem(), asynchronous=True),
+    ):
+        store = FsspecStore(fs, path="a")
+        store.set("k", b"v")
+        assert store.get("k") == b"v"
+        assert store.fs is fs
+    with pytest.raises(TypeError, match="fsspec"):
+        FsspecStore("s3://bucket")
+
+
+def test_filesystems_that_cannot_write():
+    class Html(SlowFileSystem):
+        _pipe_file = AsyncFileSystem._pipe_file
+
+    with pytest.raises(StoreError, match="'k'.*not possible"):
+        FsspecStore(Html(), path="a").set("k", b"")
+
+
+def test_names_that_look_like_patterns():
+    for fs in (memory_filesystem(), SlowFileSystem()):
+        store = FsspecStore(fs, path="/r")
+        for key in ("a/x*", "a/xy", "b[1]/k", "b1/k", "c?/k", "cc/k"):
+            store.set(key, b"1")
+        store.delete("a/x*")
+        store.erase_prefix("b[1]")
+        store.erase_prefix("c?")
+        assert sorted(store.list()) == ["a/xy", "b1/k", "cc/k"]
+
+
+def test_an_array_in_zarr_python_too(tmp_path):
+    url = f"memory://{tmp_path.name}-{id(tmp_path)}"
+    array = zarrcore.create_array(
+        url, storage_options={}, shape=(8, 8), chunks=(2, 2), shards=(4, 4), dtype="f8", name="g/a"
+    )
+    array[...] = np.arange(64.0).reshape(8, 8)
+    store = FsspecStore.from_url(url)
+    assert set(store.list_dir("")) == {"zarr.json", "g"}
+    zarr = pytest.importorskip("zarr")
+    theirs = zarr.open_array(zarr.storage.FsspecStore.from_url(url), path="g/a", mode="r+")
+    assert np.array_equal(theirs[...], array[...])
+    theirs[5] = -1
+    assert array[4:6, 0].tolist() == [32, -1]
+
+
+def test_what_stands_for_a_store_of_fsspec(tmp_path):
+    mapper = fsspec.get_mapper(f"memory://{tmp_path.name}")
+    store = make_store(mapper, mode="r")
+    assert isinstance(store, FsspecStore)
+    assert store.read_only
+    mapper["k"] = b"v"
+    assert store.get("k") == b"v"
+    assert str(store) == f"memory:///{tmp_path.name}"
+    assert isinstance(make_store("memory://x"), ManagedMemoryStore)
+    assert isinstance(make_store("memory://x", storage_options={}), FsspecStore)
+    with pytest.raises(TypeError, match="storage_options"):
+        make_store("file:///x", storage_options={"a": 1})
+    with pytest.raises(StoreError, match="nosuch"):
+        make_store("nosuch://x")
+    assert list(make_store(f"dir::file://{tmp_path}").list()) == []
+
+
+def test_a_path_of_universal_pathlib(tmp_path):
+    upath = pytest.importorskip("upath")
+    store = make_store(upath.UPath(f"memory://{tmp_path.name}"))
+    assert isinstance(store, FsspecStore)
+    store.set("k", b"v")
+    assert fsspec.filesystem("memory").cat(f"/{tmp_path.name}/k") == b"v"
+    assert make_store(upath.UPath(tmp_path)) == LocalStore(tmp_path)
+
+
+def test_pickle_and_fork(tmp_path):
+    store = FsspecStore(fsspec.filesystem("file"), path=str(tmp_path))
+    store.set("k", b"v")
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        assert pool.apply(store.get, ("k",)) == b"v"

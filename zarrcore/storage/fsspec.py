@@ -1,0 +1,407 @@
+"""Any filesystem of the package fsspec as a store: S3, GCS, Azure, HTTP, SFTP, archives, caches."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from zarrcore.config import config
+from zarrcore.errors import BaseZarrError, StoreError
+from zarrcore.storage import files
+from zarrcore.storage.base import Store, as_view
+from zarrcore.storage.byte_range import (
+    ByteRange,
+    OffsetByteRequest,
+    RangeByteRequest,
+    SuffixByteRequest,
+    as_request,
+)
+from zarrcore.storage.validation import validate_key, validate_prefix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Self
+
+    from typing_extensions import Buffer
+
+__all__ = ["ALLOWED_EXCEPTIONS", "FsspecStore"]
+
+ALLOWED_EXCEPTIONS: tuple[type[Exception], ...] = (
+    FileNotFoundError,
+    IsADirectoryError,
+    NotADirectoryError,
+)
+"""What says, by default, that there is no value at a key."""
+
+_MUCH = 1 << 26
+_MAGIC = frozenset("*?[")  # fsspec takes paths with one of these for patterns when it removes several
+
+
+class FsspecStore(Store):
+    """A filesystem of fsspec; the value of the key ``a/b`` is the file ``path/a/b``.
+
+    Many values are fetched side by side where the filesystem is an asynchronous one (S3, GCS, Azure, HTTP),
+    at most ``async.concurrency`` of them at a time.  Others, of which fsspec does not say whether they may be
+    used by several threads at once, are asked for one value after the other.
+
+    Parameters
+    ----------
+    fs : fsspec.AbstractFileSystem
+        The filesystem, made for synchronous or for asynchronous use.
+    read_only : bool
+        Refuse every write.
+    path : str
+        Where the store has its root, without a scheme.
+    allowed_exceptions : tuple of type
+        Exceptions of the filesystem that mean that there is no value.  Any other is an error, never an absent
+        chunk.
+
+    Notes
+    -----
+    Whether a value is replaced atomically is up to the filesystem: object stores do, files of this machine
+    are renamed into place, others may show a reader half of a value.
+
+    Closing the store leaves the filesystem open, which fsspec shares with others.
+
+    Examples
+    --------
+    >>> store = FsspecStore.from_url("memory://example-of-a-store")
+    >>> store.set("a/b", b"value")
+    >>> store.get("a/b"), store.get("a/c"), [*store.list()]
+    (b'value', None, ['a/b'])
+    """
+
+    def __init__(
+        self,
+        fs: Any,
+        read_only: bool = False,
+        path: str = "/",
+        allowed_exceptions: tuple[type[Exception], ...] = ALLOWED_EXCEPTIONS,
+    ) -> None:
+        super().__init__(read_only=read_only)
+        if not hasattr(fs, "cat_ranges"):
+            raise TypeError(f"FsspecStore: expected a filesystem of fsspec, got {fs!r}")
+        self.fs = fs
+        self.path = path
+        self.allowed_exceptions = allowed_exceptions
+        self._blocking: tuple[int, Any] | None = None
+        self._root: str = self._files._strip_protocol(path).rstrip("/")
+
+    @classmethod
+    def from_url(
+        cls,
+        url: str,
+        storage_options: dict[str, Any] | None = None,
+        read_only: bool = False,
+        allowed_exceptions: tuple[type[Exception], ...] = ALLOWED_EXCEPTIONS,
+    ) -> Self:
+        """The store of a URL, whose scheme tells the filesystem.
+
+        Parameters
+        ----------
+        url : str
+            Such as ``s3://bucket/path`` or ``simplecache::https://host/path``.
+        storage_options : dict, optional
+            Options of the filesystem.
+        read_only, allowed_exceptions
+            As for the class.
+
+        Raises
+        ------
+        StoreError
+            If fsspec or the package that it needs for the scheme is not installed, or the scheme is unknown.
+        """
+        try:
+            from fsspec.core import url_to_fs
+        except ImportError as error:
+            raise StoreError(
+                f"{url!r}: URLs other than file: and memory: need the package fsspec: "
+                "pip install zarrcore[remote]"
+            ) from error
+        try:
+            fs, path = url_to_fs(url, **(storage_options or {}))
+        except (ImportError, ValueError) as error:  # of a package that is missing, or for an unknown scheme
+            raise StoreError(f"{url!r}: fsspec has no filesystem for it: {error}") from error
+        return cls(fs, read_only, path, allowed_exceptions)
+
+    @classmethod
+    def from_mapper(
+        cls,
+        fs_map: Any,
+        read_only: bool = False,
+        allowed_exceptions: tuple[type[Exception], ...] = ALLOWED_EXCEPTIONS,
+    ) -> Self:
+        """The store of a mapping that ``fsspec.get_mapper`` made."""
+        return cls(fs_map.fs, read_only, fs_map.root, allowed_exceptions)
+
+    @classmethod
+    def from_upath(
+        cls,
+        upath: Any,
+        read_only: bool = False,
+        allowed_exceptions: tuple[type[Exception], ...] = ALLOWED_EXCEPTIONS,
+    ) -> Self:
+        """The store of a path of universal_pathlib."""
+        return cls(upath.fs, read_only, upath.path, allowed_exceptions)
+
+    # --- reading ---
+
+    def get(self, key: str, byte_range: ByteRange | None = None) -> bytes | None:
+        return self.get_partial_values([(key, byte_range)])[0]
+
+    def get_partial_values(
+        self, key_ranges: Iterable[tuple[str, ByteRange | None]]
+    ) -> Sequence[bytes | None]:
+        requests = [(validate_key(key), _span(byte_range)) for key, byte_range in key_ranges]
+        asked = [(key, span) for key, span in requests if span is not None]
+        answers = iter(self._cat(asked))
+        return [
+            (b"" if self.exists(key) else None) if span is None else self._answer(key, span, next(answers))
+            for key, span in requests
+        ]
+
+    def _cat(self, requests: Sequence[tuple[str, _Span]]) -> Sequence[Any]:
+        """Bytes or an exception for each request."""
+        if not requests:
+            return ()
+        fs = self._files
+        limit = {"batch_size": config.get("async.concurrency")} if fs.async_impl else {}
+        answers: Sequence[Any] = fs.cat_ranges(
+            [self._path(key) for key, _ in requests],
+            [start for _, (start, _) in requests],
+            [self._bounded(key, *span) for key, span in requests],
+            on_error="return",
+            **limit,
+        )
+        return answers
+
+    def _bounded(self, key: str, start: int | None, stop: int | None) -> int | None:
+        """The end of a range, within the file where the filesystem would make room for all of the range."""
+        if stop is None or stop - (start or 0) <= _MUCH or self._files.async_impl:
+            return stop
+        info = self._info(key)
+        return stop if info is None else min(stop, info["size"])
+
+    def _answer(self, key: str, span: _Span, answer: Any) -> bytes | None:
+        if isinstance(answer, self.allowed_exceptions):
+            return None
+        if isinstance(answer, BaseException):
+            if _lies_beyond(answer):
+                return b""
+            raise self._failed(key, answer) from answer
+        start, stop = span
+        most = None if start is None else -start if start < 0 else None if stop is None else stop - start
+        if most is not None and len(answer) > most:
+            raise StoreError(f"{self}: key {key!r}: {most} bytes were asked for, {len(answer)} came")
+        return bytes(answer)
+
+    def exists(self, key: str) -> bool:
+        return self._info(key) is not None
+
+    def getsize(self, key: str) -> int:
+        info = self._info(key)
+        if info is None:
+            raise self._absent(key)
+        size = info.get("size")
+        return super().getsize(key) if size is None else int(size)
+
+    def _info(self, key: str) -> Any | None:
+        """What the filesystem knows of a file; None if there is none."""
+        path = self._path(key)
+        with self._failures(key):
+            try:
+                info = self._fresh().info(path)
+            except self.allowed_exceptions:
+                return None
+        return info if info["type"] == "file" else None
+
+    # --- listing ---
+
+    def list(self) -> Iterator[str]:
+        return self.list_prefix("")
+
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        start = self._below(prefix)
+        with self._failures(prefix):
+            try:
+                found = self._fresh().find(start.rstrip("/"))
+            except self.allowed_exceptions:
+                found = ()
+        skip = len(start) - len(validate_prefix(prefix))
+        return (path[skip:] for path in found if path.startswith(start) and _is_listed(path))
+
+    def list_dir(self, prefix: str) -> Iterator[str]:
+        start = self._below(prefix)
+        with self._failures(prefix):
+            try:
+                found = self._fresh().ls(start.rstrip("/"), detail=False)
+            except self.allowed_exceptions:
+                found = ()
+        names = (path[len(start) :].rstrip("/") for path in found if path.startswith(start))
+        return iter(dict.fromkeys(name for name in names if name and _is_listed(name)))
+
+    # --- writing ---
+
+    def set(self, key: str, value: Buffer) -> None:
+        self._check_writable()
+        path, data = self._path(key), bytes(as_view(value, key))
+        with self._failures(key):
+            if self._is_local:
+                files.replace_file(path, data)
+            else:
+                self._pipe(path, data)
+
+    def set_if_not_exists(self, key: str, value: Buffer) -> None:
+        self._check_writable()
+        path, data = self._path(key), bytes(as_view(value, key))
+        with self._failures(key), suppress(FileExistsError):
+            if self._is_local:
+                files.create_file(path, data)
+            elif not self.exists(key):
+                self._pipe(path, data, mode="create")
+
+    def _pipe(self, path: str, data: bytes, **options: Any) -> None:
+        fs = self._files
+        try:
+            fs.pipe_file(path, data, **options)
+        except FileNotFoundError:
+            if fs.async_impl:
+                raise
+            fs.makedirs(fs._parent(path), exist_ok=True)  # object stores know no directories, others do
+            fs.pipe_file(path, data, **options)
+
+    def delete(self, key: str) -> None:
+        self._check_writable()
+        path = self._path(key)
+        with self._failures(key), suppress(*self.allowed_exceptions):
+            self._files.rm_file(path)
+
+    def erase_prefix(self, prefix: str) -> None:
+        self._check_writable()
+        keys = [*self.list_prefix(prefix)]
+        fs = self._files
+        paths = [self._path(key) for key in keys]
+        if fs.async_impl and keys and _MAGIC.isdisjoint("".join(paths)):
+            with self._failures(prefix), suppress(*self.allowed_exceptions):
+                fs.rm(paths)
+            keys = [*self.list_prefix(prefix)]  # left where another writer removed one of them meanwhile
+        self.erase_values(keys)
+        if not fs.async_impl:
+            self._remove_directories(prefix)
+
+    def _remove_directories(self, prefix: str) -> None:
+        """Remove what a filesystem that has directories has kept of those that are empty now."""
+        fs, start = self._files, self._below(prefix)
+        names = [""] if validate_prefix(prefix) else [*self.list_dir("")]  # the root itself stays
+        for path in [(start + name).rstrip("/") for name in names]:
+            with self._failures(prefix), suppress(*self.allowed_exceptions):
+                if fs.isdir(path):
+                    fs.rm(path, recursive=True)
+
+    # --- life ---
+
+    def with_read_only(self, read_only: bool = False) -> Self:
+        return self._copy_with_read_only(read_only)
+
+    def __str__(self) -> str:
+        return str(self._files.unstrip_protocol(self._root or self._files.root_marker))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            type(other) is type(self)
+            and (self._root, self.read_only) == (other._root, other.read_only)
+            and self._files == other._files
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_blocking": None}
+
+    def _lock_scope(self) -> str:
+        return f"{self}/"
+
+    # --- the filesystem ---
+
+    @property
+    def _files(self) -> Any:
+        """The filesystem in the form whose methods any thread of this process may call."""
+        if self._blocking is None or self._blocking[0] != os.getpid():
+            self._blocking = os.getpid(), _blocking(self.fs)
+        return self._blocking[1]
+
+    def _fresh(self) -> Any:
+        """The filesystem without remembered listings, in which what others wrote since is missing."""
+        fs = self._files
+        fs.invalidate_cache()
+        return fs
+
+    @property
+    def _is_local(self) -> bool:
+        from fsspec.implementations.local import LocalFileSystem
+
+        return isinstance(self._files, LocalFileSystem)
+
+    def _path(self, key: str) -> str:
+        validate_key(key)
+        return f"{self._root}/{key}" if self._root else f"{self._files.root_marker}{key}"
+
+    def _below(self, prefix: str) -> str:
+        """What the paths of all keys below a prefix begin with."""
+        prefix = validate_prefix(prefix)
+        return f"{self._root}/{prefix}" if self._root else f"{self._files.root_marker}{prefix}"
+
+    @contextmanager
+    def _failures(self, key: str) -> Iterator[None]:
+        """Whatever a filesystem raises as an error of this package that names the key."""
+        try:
+            yield
+        except (BaseZarrError, FileExistsError, MemoryError):
+            raise
+        except Exception as error:
+            raise self._failed(key, error) from error
+
+    def _failed(self, key: str, error: BaseException) -> BaseException:
+        if isinstance(error, BaseZarrError) or not isinstance(error, Exception):
+            return error
+        reason = f"{type(error).__name__}: {error}"
+        if isinstance(error, NotImplementedError):
+            reason = "not possible on this filesystem"
+        return StoreError(f"{self}: key {key!r}: {reason}")
+
+
+_Span = tuple[int | None, int | None]
+
+
+def _span(byte_range: ByteRange | None) -> _Span | None:
+    """A byte range as fsspec's `start` and `end`; None if no byte is wanted, for which it has no words."""
+    match as_request(byte_range):
+        case None:
+            return None, None
+        case RangeByteRequest(start, end):
+            return (start, end) if end > start else None
+        case OffsetByteRequest(offset):
+            return offset, None
+        case SuffixByteRequest(suffix):
+            return (-suffix, None) if suffix else None
+
+
+def _lies_beyond(error: BaseException) -> bool:
+    """Whether a server says that a range begins behind the end of the value (HTTP status 416)."""
+    return getattr(error, "status", None) == 416 or "not satisfiable" in str(error).lower()
+
+
+def _is_listed(path: str) -> bool:
+    """False for the names of files that are being written, and for directories."""
+    return not path.endswith("/") and not files.is_temporary(path.rpartition("/")[2])
+
+
+def _blocking(fs: Any) -> Any:
+    """The twin for synchronous calls of a filesystem that was made for an event loop, or before a fork."""
+    wrapped = getattr(fs, "sync_fs", None)
+    if wrapped is not None:
+        return wrapped
+    if fs.async_impl and (fs.asynchronous or getattr(fs, "_pid", os.getpid()) != os.getpid()):
+        return type(fs)(*fs.storage_args, **{**fs.storage_options, "asynchronous": False})
+    return fs
