@@ -8,6 +8,7 @@ Both walk the same plan, so both give the same results.
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from itertools import islice
 from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from zarrcore.keys import ChunkKeyEncoding
     from zarrcore.projection import ChunkPart, Selector
 
-__all__ = ["PythonEngine", "chunk_lock", "field_lock", "is_all_fill"]
+__all__ = ["ChunkPlace", "PythonEngine", "chunk_lock", "field_lock", "is_all_fill"]
 
 _BATCH = 64  # chunks asked from the store in one call
 
@@ -147,22 +148,48 @@ class PythonEngine:
     # --- reading ---
 
     def _read(self, parts: Iterable[ChunkPart], out: np.ndarray, *, points: bool = False) -> None:
+        if self._chain.supports_partial_decode:
+            parts = self._all_but_partial(parts, out, points)
         for batch in _batches(parts, _BATCH):
             keys = [self._key(part.coords) for part in batch]
             for part, key, data in zip(batch, keys, self._fetch(batch, keys), strict=True):
                 self._place(part, key, data, out, points)
 
+    def _all_but_partial(
+        self, parts: Iterable[ChunkPart], out: np.ndarray, points: bool
+    ) -> Iterator[ChunkPart]:
+        """Read the parts of chunks by the codec's own means; what is left are whole chunks."""
+        codec: Any = self._chain.array_bytes
+        for part in parts:
+            if part.complete:
+                yield part
+                continue
+            key, spec = self._key(part.coords), self._spec(part.coords)
+            index = part.inside if points else _outer(part.inside, spec.shape)
+            place = ChunkPlace(self._store, key)
+            with self._located(ChunkDecodeError, part.coords, key, codec.name):
+                values = codec.decode_partial(place, index, spec)
+                if values is not None:
+                    _check_part(values, index, spec)
+            if values is None:
+                self._put_missing(part, key, out)
+            else:
+                _put(out, part.outside, values)
+
     def _place(self, part: ChunkPart, key: str, data: Any, out: np.ndarray, points: bool) -> None:
         if data is None:
-            if self._missing_is_error:
-                raise ChunkNotFoundError(
-                    f"array {self._path!r}: chunk {part.coords} (key {key!r}) is not stored, and the "
-                    "configuration array.read_missing_chunks is False"
-                )
-            _put(out, part.outside, self._fill)
+            self._put_missing(part, key, out)
             return
         chunk = self._decode(part.coords, key, data)
         _put(out, part.outside, chunk[part.inside] if points else _take(chunk, part.inside))
+
+    def _put_missing(self, part: ChunkPart, key: str, out: np.ndarray) -> None:
+        if self._missing_is_error:
+            raise ChunkNotFoundError(
+                f"array {self._path!r}: chunk {part.coords} (key {key!r}) is not stored, and the "
+                "configuration array.read_missing_chunks is False"
+            )
+        _put(out, part.outside, self._fill)
 
     def _fetch(self, batch: Sequence[ChunkPart], keys: Sequence[str]) -> Sequence[Any]:
         if len(keys) == 1:
@@ -184,14 +211,8 @@ class PythonEngine:
             raise self._io_error(coords, key, error) from error
 
     def _decode(self, coords: tuple[int, ...], key: str, data: Any) -> np.ndarray:
-        try:
+        with self._located(ChunkDecodeError, coords, key):
             return self._chain.decode(data, self._spec(coords))
-        except ChunkError as error:
-            raise error.located(array=self._path, chunk=coords, key=key) from error.__cause__
-        except MemoryError:
-            raise
-        except Exception as error:
-            raise ChunkDecodeError(_reason(error), array=self._path, chunk=coords, key=key) from error
 
     # --- writing ---
 
@@ -199,6 +220,9 @@ class PythonEngine:
         self, part: ChunkPart, values: np.ndarray, write_empty: bool, *, points: bool = False
     ) -> None:
         key = self._key(part.coords)
+        if self._chain.supports_partial_encode and not part.complete:
+            self._encode_partial(part, key, values, points)
+            return
         with chunk_lock(key):
             chunk = self._chunk_to_patch(part, key)
             if points:
@@ -206,6 +230,13 @@ class PythonEngine:
             else:
                 _put(chunk, part.inside, values)
             self._store_chunk(part.coords, key, chunk, write_empty)
+
+    def _encode_partial(self, part: ChunkPart, key: str, values: np.ndarray, points: bool) -> None:
+        codec: Any = self._chain.array_bytes
+        spec = self._spec(part.coords)
+        index = part.inside if points else _outer(part.inside, spec.shape)
+        with chunk_lock(key), self._located(ChunkEncodeError, part.coords, key, codec.name):
+            codec.encode_partial(ChunkPlace(self._store, key), values, index, spec)
 
     def _chunk_to_patch(self, part: ChunkPart, key: str) -> np.ndarray:
         """A writable chunk: what is stored, or fill values if nothing is stored or nothing will be left."""
@@ -232,14 +263,8 @@ class PythonEngine:
             raise self._io_error(coords, key, error) from error
 
     def _encode(self, coords: tuple[int, ...], key: str, chunk: np.ndarray, write_empty: bool) -> Any:
-        try:
+        with self._located(ChunkEncodeError, coords, key):
             return self._chain.encode(chunk, self._spec(coords), write_empty=write_empty)
-        except ChunkError as error:
-            raise error.located(array=self._path, chunk=coords, key=key) from error.__cause__
-        except MemoryError:
-            raise
-        except Exception as error:
-            raise ChunkEncodeError(_reason(error), array=self._path, chunk=coords, key=key) from error
 
     # --- chunks ---
 
@@ -256,8 +281,69 @@ class PythonEngine:
             spec = self._specs[shape] = self._chunk_spec(shape)
         return spec
 
+    @contextmanager
+    def _located(
+        self, kind: type[ChunkError], coords: tuple[int, ...], key: str, codec: str | None = None
+    ) -> Iterator[None]:
+        """Whatever a codec raises as an error of a kind that names array, chunk and key."""
+        try:
+            yield
+        except ChunkError as error:
+            raise error.located(array=self._path, chunk=coords, key=key) from error.__cause__
+        except MemoryError:
+            raise
+        except Exception as error:
+            raise kind(_reason(error), array=self._path, chunk=coords, key=key, codec=codec) from error
+
     def _io_error(self, coords: tuple[int, ...], key: str, error: Exception) -> ChunkIOError:
         return ChunkIOError(_reason(error), array=self._path, chunk=coords, key=key)
+
+
+class ChunkPlace:
+    """A stored chunk, for codecs that read and write parts of it; failures of the store are told as such.
+
+    Parameters
+    ----------
+    store : Store
+        Where the chunk is.
+    key : str
+        Its key.
+    """
+
+    def __init__(self, store: Store, key: str) -> None:
+        self._store = store
+        self._key = key
+
+    def get(self, byte_range: Any = None) -> Any:
+        """The chunk's bytes, or a part of them; None if it is not stored."""
+        return self._call(self._store.get, byte_range)
+
+    def set(self, value: Any) -> None:
+        """Store the chunk's bytes."""
+        self._call(self._store.set, value)
+
+    def set_if_not_exists(self, default: Any) -> None:
+        """Store the chunk's bytes unless it is stored already."""
+        self._call(self._store.set_if_not_exists, default)
+
+    def delete(self) -> None:
+        """Remove the chunk."""
+        self._call(self._store.delete)
+
+    def _call(self, method: Callable[..., Any], *args: Any) -> Any:
+        try:
+            return method(self._key, *args)
+        except (ChunkError, MemoryError):
+            raise
+        except Exception as error:
+            raise ChunkIOError(_reason(error), key=self._key) from error
+
+
+def _check_part(values: Any, index: Any, spec: Any) -> None:
+    wanted = np.broadcast_to(np.False_, spec.shape)[index].shape
+    if not isinstance(values, np.ndarray) or values.shape != wanted or values.dtype != spec.np_dtype:
+        found = f"{values.shape} of {values.dtype}" if isinstance(values, np.ndarray) else repr(values)
+        raise ChunkDecodeError(f"expected a part of shape {wanted} of {spec.np_dtype}, got {found}")
 
 
 def _reason(error: Exception) -> str:

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from zarrcore.errors import MetadataValidationError, UnknownCodecError
+from zarrcore.config import config
+from zarrcore.errors import BadConfigError, MetadataValidationError, UnknownCodecError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -27,13 +28,19 @@ __all__ = [
     "chunk_key_encoding_registry",
     "codec_registry",
     "compressor_registry",
+    "get_buffer_class",
     "get_chunk_key_encoding_class",
     "get_codec_class",
+    "get_ndbuffer_class",
+    "get_pipeline_class",
     "grid_registry",
     "key_encoding_registry",
     "note_registration",
+    "register_buffer",
     "register_chunk_key_encoding",
     "register_codec",
+    "register_ndbuffer",
+    "register_pipeline",
     "registrations",
     "storage_transformer_registry",
 ]
@@ -194,6 +201,89 @@ def register_chunk_key_encoding(key: str, cls: type[ChunkKeyEncoding]) -> None:
 def get_chunk_key_encoding_class(key: str) -> type[ChunkKeyEncoding]:
     """The chunk key encoding class registered under `key`."""
     return key_encoding_registry.get(key)
+
+
+# --- classes that are chosen by the configuration ---
+
+
+class _Choice:
+    """Classes by their qualified name, of which a setting names the one in use.
+
+    For scripts that register and look up such classes as with zarr-python.  What zarrcore itself does is the
+    same whatever is chosen: chunks are decoded in the memory of the host into numpy arrays.
+    """
+
+    def __init__(self, setting: str, default: str) -> None:
+        self._setting = setting
+        self._default = default
+        self._classes: dict[str, type] = {}
+
+    def register(self, cls: type, name: str | None = None) -> None:
+        self._classes[name or f"{cls.__module__}.{cls.__qualname__}"] = cls
+
+    def get(self) -> Any:
+        name = config.get(self._setting, None)
+        if name is None:
+            return _import(self._default)
+        if name not in self._classes:
+            raise BadConfigError(
+                f"configuration {self._setting!r}: no class {name!r} is registered; "
+                f"registered are {', '.join(sorted(self._classes)) or 'none'}"
+            )
+        return self._classes[name]
+
+
+_buffers = _Choice("buffer", "zarrcore.buffer.cpu:Buffer")
+_ndbuffers = _Choice("ndbuffer", "zarrcore.buffer.cpu:NDBuffer")
+_pipelines = _Choice("codec_pipeline.path", "zarrcore.codecs.chain:CodecChain")
+
+
+def register_buffer(cls: type, qualname: str | None = None) -> None:
+    """Register a class of buffers for :func:`get_buffer_class`; zarrcore itself makes no buffers."""
+    _buffers.register(cls, qualname)
+
+
+def get_buffer_class(reload_config: bool = False) -> Any:
+    """The class that the setting ``buffer`` names, :class:`zarrcore.buffer.cpu.Buffer` if it names none.
+
+    Raises
+    ------
+    BadConfigError
+        If no class of that name is registered.
+    """
+    return _buffers.get()
+
+
+def register_ndbuffer(cls: type, qualname: str | None = None) -> None:
+    """Register a class of array buffers for :func:`get_ndbuffer_class`; zarrcore itself makes none."""
+    _ndbuffers.register(cls, qualname)
+
+
+def get_ndbuffer_class(reload_config: bool = False) -> Any:
+    """The class that the setting ``ndbuffer`` names, :class:`zarrcore.buffer.cpu.NDBuffer` if it names none.
+
+    Raises
+    ------
+    BadConfigError
+        If no class of that name is registered.
+    """
+    return _ndbuffers.get()
+
+
+def register_pipeline(pipe_cls: type) -> None:
+    """Register a codec pipeline for :func:`get_pipeline_class`; arrays go on to use their own."""
+    _pipelines.register(pipe_cls)
+
+
+def get_pipeline_class(reload_config: bool = False) -> Any:
+    """The class that the setting ``codec_pipeline.path`` names, or :class:`~zarrcore.codecs.CodecChain`.
+
+    Raises
+    ------
+    BadConfigError
+        If no class of that name is registered.
+    """
+    return _pipelines.get()
 
 
 _BUILT_IN: tuple[tuple[Registry[Any], str, dict[str, str]], ...] = (

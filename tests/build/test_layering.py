@@ -18,7 +18,7 @@ CORE = ROOT / "csrc"
 # those above it in this list.  A new one needs a place here.
 LAYERS = [
     {"_version", "_lazy", "errors", "_validate", "include_dir"},
-    {"config", "_core"},
+    {"config", "_core", "buffer"},
     {"registry", "show"},
     {"dtypes", "codecs", "grids", "keys", "kernels", "transformers"},
     {"metadata", "storage", "indexing", "projection", "pipeline"},
@@ -32,6 +32,7 @@ LAYERS = [
 
 # Where a function imports upwards on purpose, when it runs for the first time.
 DEFERRED = {
+    ("buffer", "registry"): "the classes in use are those that are registered",
     ("registry", "codecs"): "the built-in classes register themselves when the first name is looked up",
     ("registry", "grids"): "the same",
     ("registry", "keys"): "the same",

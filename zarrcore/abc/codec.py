@@ -9,6 +9,11 @@ import numpy as np
 from zarrcore.codecs.base import ArrayArrayCodec, ArrayBytesCodec, ArraySpec, BytesBytesCodec
 from zarrcore.codecs.base import Codec as BaseCodec
 from zarrcore.codecs.chain import CodecChain
+from zarrcore.codecs.partial import (
+    ArrayBytesCodecPartialDecodeMixin,
+    ArrayBytesCodecPartialEncodeMixin,
+    GetResult,
+)
 
 Codec = ArrayArrayCodec | ArrayBytesCodec | BytesBytesCodec
 """Any codec that can stand in a chain."""
@@ -37,6 +42,8 @@ class SupportsSyncCodec(Protocol):
 __all__ = [
     "ArrayArrayCodec",
     "ArrayBytesCodec",
+    "ArrayBytesCodecPartialDecodeMixin",
+    "ArrayBytesCodecPartialEncodeMixin",
     "ArraySpec",
     "BaseCodec",
     "BytesBytesCodec",
@@ -44,5 +51,6 @@ __all__ = [
     "CodecInput",
     "CodecOutput",
     "CodecPipeline",
+    "GetResult",
     "SupportsSyncCodec",
 ]

@@ -10,6 +10,7 @@ import numpy as np
 from zarrcore._validate import at, checked_nbytes, named_configuration, sequence
 from zarrcore.codecs import _native
 from zarrcore.codecs.base import ArrayArrayCodec, ArrayBytesCodec, BytesBytesCodec, Codec, roomy
+from zarrcore.codecs.partial import ArrayBytesCodecPartialDecodeMixin, ArrayBytesCodecPartialEncodeMixin
 from zarrcore.errors import (
     BaseZarrError,
     ChunkDecodeError,
@@ -43,7 +44,7 @@ class IgnoredCodec(Codec):
 
 
 def parse_codec(data: object) -> Codec:
-    """A codec from an extension object, a short-hand name or an instance.
+    """A codec from an extension object, a short-hand name or an instance, also one of another package.
 
     Raises
     ------
@@ -52,8 +53,12 @@ def parse_codec(data: object) -> Codec:
     MetadataValidationError
         If the configuration is not valid.
     """
-    if isinstance(data, Codec):
+    if isinstance(data, Codec) and not hasattr(data, "get_config"):
         return data
+    if not isinstance(data, (str, dict)):
+        from zarrcore.codecs.standard import extension_of
+
+        data = extension_of(data)
     name, configuration, must_understand = named_configuration(data)
     if not must_understand and name not in codec_registry:
         return IgnoredCodec(data)
@@ -136,6 +141,22 @@ class CodecChain:
     def to_json(self) -> list[dict[str, Any]]:
         """The ``codecs`` member of a metadata document."""
         return [codec.to_json() for codec in self.codecs]
+
+    # --- parts of chunks ---------------------------------------------------------------------------------
+
+    @property
+    def supports_partial_decode(self) -> bool:
+        """Whether parts of chunks are read by the array -> bytes codec alone."""
+        return self._is_alone and isinstance(self.array_bytes, ArrayBytesCodecPartialDecodeMixin)
+
+    @property
+    def supports_partial_encode(self) -> bool:
+        """Whether parts of chunks are written by the array -> bytes codec alone."""
+        return self._is_alone and isinstance(self.array_bytes, ArrayBytesCodecPartialEncodeMixin)
+
+    @property
+    def _is_alone(self) -> bool:
+        return not self.array_array and not self.bytes_bytes
 
     # --- sizes --------------------------------------------------------------------------------------------
 

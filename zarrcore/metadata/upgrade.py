@@ -8,7 +8,7 @@ import numpy as np
 
 from zarrcore._validate import at
 from zarrcore.codecs.base import ArraySpec
-from zarrcore.codecs.blosc import BloscShuffle
+from zarrcore.codecs.standard import standard_codec
 from zarrcore.errors import MetadataValidationError
 from zarrcore.metadata.v3 import ArrayV3Metadata
 from zarrcore.registry import codec_registry
@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["upgraded"]
 
-_SERIALIZERS = ("vlen-utf8", "vlen-bytes")
 _DTYPE_MEMBERS = ("dtype", "astype", "encode_dtype", "decode_dtype")
-_SHUFFLES = (BloscShuffle.noshuffle, BloscShuffle.shuffle, BloscShuffle.bitshuffle)
 
 
 def upgraded(metadata: ArrayV2Metadata) -> ArrayV3Metadata:
@@ -89,28 +87,16 @@ def _codecs(codecs: tuple[Codec, ...], dtype: np.dtype[Any]) -> list[dict[str, A
 
 
 def _codec(config: dict[str, Any], item_size: int) -> dict[str, Any]:
-    """The codec of format 3 with the same encoding."""
-    name = config["id"]
-    options = {member: value for member, value in config.items() if member != "id"}
-    if name in _SERIALIZERS:
-        return {"name": name}
-    if name == "blosc":
-        shuffle = options.get("shuffle", 1)
-        shuffle = _SHUFFLES[shuffle] if shuffle >= 0 else _SHUFFLES[2 if item_size == 1 else 1]
-        return {
-            "name": name,
-            "configuration": {**options, "shuffle": str(shuffle.value), "typesize": item_size},
-        }
-    if name == "zstd":
-        return {"name": name, "configuration": {"checksum": False, **options}}
-    if name == "gzip":
-        return {"name": name, "configuration": {"level": options["level"] if options["level"] >= 0 else 6}}
-    if f"numcodecs.{name}" not in codec_registry:
-        raise MetadataValidationError(f"format 3 has no codec for {name!r}")
+    """The codec of format 3 with the same encoding, with all that depends on the items."""
+    found = standard_codec(config)
+    options = found.get("configuration", {})
+    if found["name"] == "blosc":
+        options.setdefault("shuffle", "bitshuffle" if item_size == 1 else "shuffle")
+        options["typesize"] = item_size
     for member in _DTYPE_MEMBERS:  # in memory items have the machine's byte order
         if isinstance(options.get(member), str):
             options[member] = np.dtype(options[member]).newbyteorder("=").str
-    return {"name": f"numcodecs.{name}", "configuration": options}
+    return found
 
 
 def _dtype_after(config: dict[str, Any], dtype: np.dtype[Any]) -> np.dtype[Any]:

@@ -1,0 +1,89 @@
+"""Codec objects of format 2, of numcodecs and of zarr-python where a codec of format 3 is wanted."""
+
+from __future__ import annotations
+
+import numcodecs
+import numpy as np
+import pytest
+
+import zarrcore
+from zarrcore.codecs.v2 import parse_v2_codec
+from zarrcore.errors import MetadataValidationError, UnknownCodecError
+
+VALUES = np.arange(60.0).reshape(6, 10)
+
+
+def written(**codecs):
+    array = zarrcore.create_array({}, shape=(6, 10), chunks=(3, 5), dtype="f8", **codecs)
+    array[...] = VALUES
+    assert np.array_equal(zarrcore.open_array(array.store)[...], VALUES)
+    return array
+
+
+@pytest.mark.parametrize(
+    ("codec", "name"),
+    [
+        (numcodecs.Zstd(level=5), "zstd"),
+        (numcodecs.GZip(level=2), "gzip"),
+        (numcodecs.Blosc(cname="zstd", shuffle=2), "blosc"),
+        (numcodecs.Blosc(shuffle=-1), "blosc"),
+        (numcodecs.Zlib(3), "numcodecs.zlib"),
+        (numcodecs.LZ4(), "numcodecs.lz4"),
+        (numcodecs.BZ2(), "numcodecs.bz2"),
+        (numcodecs.Shuffle(8), "numcodecs.shuffle"),
+        (parse_v2_codec({"id": "zlib", "level": 3}), "numcodecs.zlib"),
+    ],
+    ids=str,
+)
+def test_compressors(codec, name):
+    array = written(compressors=codec)
+    assert [item.name for item in array.compressors] == [name]
+    assert array.store.get("zarr.json").count(b'"id"') == 0
+    assert written(compressors=[codec, {"name": "crc32c"}]).compressors[0].name == name
+    assert written(compressors=codec, shards=(6, 10)).compressors[0].name == name
+
+
+def test_filters():
+    array = written(filters=[numcodecs.Delta("<f8"), numcodecs.FixedScaleOffset(0, 1, "<f8")])
+    assert [item.name for item in array.filters] == ["numcodecs.delta", "numcodecs.fixedscaleoffset"]
+
+
+def test_the_same_bytes_as_numcodecs_makes():
+    for codec in (numcodecs.Zstd(level=5), numcodecs.Zlib(3), numcodecs.LZ4(), numcodecs.Blosc(shuffle=2)):
+        array = written(compressors=codec)
+        decoded = np.frombuffer(codec.decode(array.store.get("c/1/1")), "<f8")
+        assert decoded.reshape(3, 5).tolist() == VALUES[3:, 5:].tolist()
+
+
+def test_codecs_of_zarr_python():
+    codecs = pytest.importorskip("zarr").codecs
+    array = written(
+        filters=[codecs.TransposeCodec(order=(1, 0))],
+        serializer=codecs.BytesCodec(endian="big"),
+        compressors=[codecs.BloscCodec(cname="lz4", shuffle="bitshuffle"), codecs.Crc32cCodec()],
+    )
+    assert [item.name for item in array.metadata.codecs] == ["transpose", "bytes", "blosc", "crc32c"]
+    assert array.serializer.endian == "big"
+    written(compressors=codecs.numcodecs.Zlib(level=2))
+    inner = codecs.ShardingCodec(chunk_shape=(3, 5), codecs=[codecs.BytesCodec(), codecs.GzipCodec(level=3)])
+    sharded = zarrcore.create_array(
+        {}, shape=(6, 10), chunks=(6, 10), dtype="f8", serializer=inner, compressors=None
+    )
+    sharded[...] = VALUES
+    assert (sharded.chunks, sharded.shards) == ((3, 5), (6, 10))
+    assert np.array_equal(sharded[...], VALUES)
+    plain = zarrcore.create(shape=6, chunks=2, dtype="i4", codecs=[codecs.BytesCodec()])
+    assert plain.metadata.codecs == (zarrcore.codecs.BytesCodec(endian="little"),)
+
+
+@pytest.mark.parametrize("codec", [3, object(), numcodecs.Zstd, ["zstd", 3]], ids=repr)
+def test_what_is_no_codec(codec):
+    with pytest.raises(MetadataValidationError, match="codecs"):
+        zarrcore.create_array({}, shape=4, dtype="i4", compressors=[codec])
+
+
+def test_codecs_that_format_3_has_not():
+    with pytest.raises(MetadataValidationError, match="'json2'"):
+        zarrcore.create_array({}, shape=4, dtype="i4", filters=[numcodecs.JSON()])
+    with pytest.raises((MetadataValidationError, UnknownCodecError)):
+        zarrcore.create_array({}, shape=4, dtype="i4", filters=[numcodecs.Pickle()])
