@@ -13,26 +13,14 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import statistics
-import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from benchmarks import filters
+from benchmarks.comparing import Case, run
 from zarrcore import kernels
-
-
-@dataclass(frozen=True)
-class Case:
-    """Two ways to the same result."""
-
-    name: str
-    nbytes: int
-    ours: Callable[[], object]
-    theirs: Callable[[], object]
-    what: str
 
 
 def optional(name: str) -> Any:
@@ -41,19 +29,6 @@ def optional(name: str) -> Any:
         return importlib.import_module(name)
     except ImportError:
         return None
-
-
-def seconds(call: Callable[[], object], *, at_least: float = 0.005) -> float:
-    """Of one call, from as many as make the clock's error small."""
-    repeat = 1
-    while True:
-        start = time.perf_counter()
-        for _ in range(repeat):
-            call()
-        taken = time.perf_counter() - start
-        if taken >= at_least:
-            return taken / repeat
-        repeat *= 4
 
 
 def byte_cases(n: int) -> Iterator[Case]:
@@ -76,14 +51,6 @@ def byte_cases(n: int) -> Iterator[Case]:
             "x.byteswap()",
         )
     x = np.frombuffer(rng.bytes(n), "<u4")
-    out = np.empty_like(x)
-    yield Case(
-        "byteswap <u4, all threads against one",
-        n,
-        lambda: kernels.byteswap(x, out=out),
-        lambda: kernels.byteswap(x, out=out, threads=1),
-        "threads=1",
-    )
     small, few = x[:16].copy(), np.empty(16, "<u4")
     yield Case(
         "byteswap of 64 bytes",
@@ -316,18 +283,7 @@ def cases(n: int) -> Iterator[Case]:
     yield from filter_cases(n)
     yield from checksum_cases(n)
     yield from codec_cases(n)
-
-
-def measure(case: Case, rounds: int) -> str:
-    """One line of the report."""
-    pairs = []
-    for _ in range(rounds):
-        pairs.append((seconds(case.ours), seconds(case.theirs)))
-    ratios = sorted(theirs / ours for ours, theirs in pairs)
-    ours = min(pair[0] for pair in pairs)
-    speed = case.nbytes / ours / 1e9
-    spread = f"{ratios[len(ratios) // 4]:.2f} - {ratios[-1 - len(ratios) // 4]:.2f}"
-    return f"{case.name:38} {speed:8.2f} GB/s {statistics.median(ratios):8.2f}x  ({spread})  {case.what}"
+    yield from filters.filter_cases(n)
 
 
 def parse_size(text: str) -> int:
@@ -343,9 +299,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--only", default="", help="cases whose name contains this")
     options = parser.parse_args()
-    for case in cases(options.nbytes):
-        if options.only in case.name:
-            print(measure(case, options.rounds), flush=True)
+    for _ in run(cases(options.nbytes), rounds=options.rounds, only=options.only):
+        pass
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@
 static zc_status astype_encode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
                                uint8_t *dst, size_t cap, size_t *written, zc_error *err)
 {
-    const zc_number_map map = {codec->decoded, codec->encoded.kind, NULL, codec->encoded};
+    const zc_number_map map = {codec->decoded, codec->encoded.kind, NULL, codec->encoded.kind, codec->encoded};
 
     return zc_numbers_run(codec, &map, ws, src, n, dst, cap, written, err);
 }
@@ -15,7 +15,7 @@ static zc_status astype_encode(const zc_codec *codec, zc_workspace *ws, const ui
 static zc_status astype_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
                                uint8_t *dst, size_t cap, size_t *written, zc_error *err)
 {
-    const zc_number_map map = {codec->encoded, codec->decoded.kind, NULL, codec->decoded};
+    const zc_number_map map = {codec->encoded, codec->decoded.kind, NULL, codec->decoded.kind, codec->decoded};
 
     return zc_numbers_run(codec, &map, ws, src, n, dst, cap, written, err);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "codecs/numbers.h"
+#include "kernels/words.h"
 
 /* The bits of the mantissa, or -1 for a type that is no float's word. */
 static int mantissa_bits(const zc_codec *codec)
@@ -19,16 +20,34 @@ static int mantissa_bits(const zc_codec *codec)
 }
 
 /* Ties go to the even neighbour; the carry may go into the exponent. */
-#define STAMP_MAP(BITS)                                                                          \
-    static void round_##BITS(const zc_codec *codec, void *tile, size_t n)                        \
+#define STAMP_LOOP(NAME, BITS, TARGET)                                                           \
+    TARGET static void NAME##_##BITS(char *restrict dst, const char *restrict src, size_t n, int drop) \
     {                                                                                            \
-        uint##BITS##_t *const x = tile;                                                          \
-        const int drop = mantissa_bits(codec) - codec->level;                                    \
         const uint##BITS##_t half = (uint##BITS##_t)((UINT64_C(1) << (drop - 1)) - 1);           \
         const uint##BITS##_t mask = (uint##BITS##_t)(UINT64_MAX << drop);                        \
         for (size_t i = 0; i < n; i++) {                                                         \
-            x[i] = (uint##BITS##_t)(x[i] + (x[i] >> drop & 1) + half) & mask;                    \
+            uint##BITS##_t x;                                                                    \
+            memcpy(&x, src + i * sizeof x, sizeof x);                                            \
+            x = (uint##BITS##_t)(x + (x >> drop & 1) + half) & mask;                             \
+            memcpy(dst + i * sizeof x, &x, sizeof x);                                            \
         }                                                                                        \
+    }
+
+#ifdef ZC_HAVE_AVX
+#define STAMP_WIDE(BITS) STAMP_LOOP(round_avx2, BITS, ZC_AVX2)
+#define ROUND(BITS, ...)                                                                         \
+    (zc_cpu_features() & ZC_CPU_AVX2 ? round_avx2_##BITS(__VA_ARGS__) : round_any_##BITS(__VA_ARGS__))
+#else
+#define STAMP_WIDE(BITS)
+#define ROUND(BITS, ...) round_any_##BITS(__VA_ARGS__)
+#endif
+
+#define STAMP_MAP(BITS)                                                                          \
+    STAMP_LOOP(round_any, BITS, )                                                                \
+    STAMP_WIDE(BITS)                                                                             \
+    static void round_##BITS(const zc_codec *codec, void *restrict dst, const void *restrict src, size_t n) \
+    {                                                                                            \
+        ROUND(BITS, dst, src, n, mantissa_bits(codec) - codec->level);                           \
     }
 
 STAMP_MAP(16)
@@ -52,7 +71,7 @@ static zc_status bitround_encode(const zc_codec *codec, zc_workspace *ws, const 
                                  uint8_t *dst, size_t cap, size_t *written, zc_error *err)
 {
     const zc_status status = bitround_check(codec, err);
-    zc_number_map map = {codec->decoded, codec->decoded.kind, NULL, codec->decoded};
+    zc_number_map map = {codec->decoded, codec->decoded.kind, NULL, codec->decoded.kind, codec->decoded};
 
     if (status != ZC_OK) {
         return status;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "codecs/numbers.h"
+#include "kernels/words.h"
 
 static zc_delta_kind delta_kind(zc_number_kind kind)
 {
@@ -24,28 +25,79 @@ static bool plain(const zc_codec *codec)
     return codec->decoded.kind == codec->encoded.kind && !codec->decoded.swapped && !codec->encoded.swapped;
 }
 
-/* n numbers from src, swapped and cast, to dst. */
-static void convert(void *dst, const zc_number *to, const void *src, const zc_number *from, size_t n)
-{
-    uint64_t buffer[ZC_TILE];
-
-    if (from->kind == to->kind) {
-        const zc_number swap = {to->kind, from->swapped != to->swapped};
-        zc_numbers_swap(dst, src, &swap, n);
-    } else if (to->swapped && from->swapped) {
-        uint64_t native[ZC_TILE];
-        zc_numbers_swap(native, src, from, n);
-        zc_cast(buffer, to->kind, native, from->kind, n);
-        zc_numbers_swap(dst, buffer, to, n);
-    } else if (to->swapped) {
-        zc_cast(buffer, to->kind, src, from->kind, n);
-        zc_numbers_swap(dst, buffer, to, n);
-    } else if (from->swapped) {
-        zc_numbers_swap(buffer, src, from, n);
-        zc_cast(dst, to->kind, buffer, from->kind, n);
-    } else {
-        zc_cast(dst, to->kind, src, from->kind, n);
+/*
+ * Differences stored as smaller integers in one pass, for the machine that the program was built for, for AVX2 and for
+ * AVX-512; but for the first tile a number lies before src.
+ */
+#define STAMP_NARROW(SET, TARGET, BITS, TO)                                                      \
+    TARGET static void SET##_##BITS##_##TO(void *restrict dst, const void *restrict src, size_t n, bool first) \
+    {                                                                                            \
+        const char *const from = src;                                                            \
+        char *const to = dst;                                                                    \
+        uint##BITS##_t x, before = 0;                                                            \
+        uint##TO##_t y;                                                                          \
+        memcpy(&x, from, sizeof x);                                                              \
+        if (!first) {                                                                            \
+            memcpy(&before, from - sizeof x, sizeof x);                                          \
+        }                                                                                        \
+        y = (uint##TO##_t)(x - before);                                                          \
+        memcpy(to, &y, sizeof y);                                                                \
+        for (size_t i = 1; i < n; i++) {                                                         \
+            memcpy(&x, from + i * sizeof x, sizeof x);                                           \
+            memcpy(&before, from + (i - 1) * sizeof x, sizeof x);                                \
+            y = (uint##TO##_t)(x - before);                                                      \
+            memcpy(to + i * sizeof y, &y, sizeof y);                                             \
+        }                                                                                        \
     }
+
+typedef void (*narrow_fn)(void *restrict dst, const void *restrict src, size_t n, bool first);
+
+#define STAMP_NARROWS(SET, TARGET)                                                               \
+    STAMP_NARROW(SET, TARGET, 16, 8)                                                             \
+    STAMP_NARROW(SET, TARGET, 32, 8)                                                             \
+    STAMP_NARROW(SET, TARGET, 32, 16)                                                            \
+    STAMP_NARROW(SET, TARGET, 64, 8)                                                             \
+    STAMP_NARROW(SET, TARGET, 64, 16)                                                            \
+    STAMP_NARROW(SET, TARGET, 64, 32)                                                            \
+    /* [log2 of the size][log2 of the smaller size] */                                           \
+    static const narrow_fn SET[4][3] = {                                                         \
+        {NULL, NULL, NULL},                                                                      \
+        {SET##_16_8, NULL, NULL},                                                                \
+        {SET##_32_8, SET##_32_16, NULL},                                                         \
+        {SET##_64_8, SET##_64_16, SET##_64_32},                                                  \
+    };
+
+STAMP_NARROWS(narrow, )
+#ifdef ZC_HAVE_AVX
+STAMP_NARROWS(narrow_avx2, ZC_AVX2)
+STAMP_NARROWS(narrow_avx512, ZC_AVX512)
+#endif
+
+static int log_size(zc_number_kind kind)
+{
+    const size_t size = zc_number_size(kind);
+
+    return size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3;
+}
+
+/* The one pass, or NULL where the numbers are of another kind. */
+static narrow_fn narrow_for(const zc_codec *codec)
+{
+    const int from = log_size(codec->decoded.kind), to = log_size(codec->encoded.kind);
+
+    if (zc_number_is_float(codec->decoded) || zc_number_is_float(codec->encoded) || codec->decoded.swapped ||
+        codec->encoded.swapped || to >= from) {
+        return NULL;
+    }
+#ifdef ZC_HAVE_AVX
+    if (zc_cpu_features() & ZC_CPU_AVX512) {
+        return narrow_avx512[from][to];
+    }
+    if (zc_cpu_features() & ZC_CPU_AVX2) {
+        return narrow_avx2[from][to];
+    }
+#endif
+    return narrow[from][to];
 }
 
 /* A tile of differences; but for the first tile a number lies before src. */
@@ -53,12 +105,16 @@ static void encode_tile(const zc_codec *codec, const uint8_t *src, uint8_t *dst,
 {
     const zc_number native = {codec->decoded.kind, false};
     const size_t size = zc_number_size(native.kind);
-    uint64_t numbers[ZC_TILE], made[ZC_TILE];
+    uint64_t numbers[ZC_TILE + 1], made[ZC_TILE + 1];
     const size_t before = first ? 0 : 1;
+    const void *from = src - before * size;
 
-    zc_numbers_swap(numbers, src - before * size, &codec->decoded, n + before);
-    zc_delta_encode(made, numbers, n + before, delta_kind(native.kind));
-    convert(dst, &codec->encoded, (const char *)made + before * size, &native, n);
+    if (codec->decoded.swapped) {
+        zc_numbers_swap(numbers, from, &codec->decoded, n + before);
+        from = numbers;
+    }
+    zc_delta_encode(made, from, n + before, delta_kind(native.kind));
+    zc_numbers_convert(dst, &codec->encoded, (const char *)made + before * size, &native, n);
 }
 
 /* Integers are added up modulo 2 ** bits of the data's type; floats, as numpy does it, in a type for both. */
@@ -78,19 +134,36 @@ static zc_number_kind sum_kind(const zc_codec *codec)
     return kind;
 }
 
+/* One step of the sum: the first number itself, since 0.0 + -0.0 would be 0.0. */
+static void add_last(void *difference, const void *last, zc_number_kind kind)
+{
+    uint64_t pair[2] = {0, 0}, sums[2];
+    const size_t size = zc_number_size(kind);
+
+    memcpy(pair, last, size);
+    memcpy((char *)pair + size, difference, size);
+    zc_delta_decode(sums, pair, 2, delta_kind(kind));
+    memcpy(difference, (char *)sums + size, size);
+}
+
 /* `last` is the sum before the tile, and then the last one of it. */
 static void decode_tile(const zc_codec *codec, const zc_number *sum, const uint8_t *src, uint8_t *dst, size_t n,
                         bool first, uint64_t *last)
 {
-    const size_t size = zc_number_size(sum->kind), before = first ? 0 : 1;
+    const size_t size = zc_number_size(sum->kind);
+    const bool final = sum->kind == codec->decoded.kind && !codec->decoded.swapped;
     uint64_t differences[ZC_TILE], sums[ZC_TILE];
-    const char *const made = (const char *)sums + before * size;
+    char *const made = final ? (char *)dst : (char *)sums;
 
-    memcpy(differences, last, size);
-    convert((char *)differences + before * size, sum, src, &codec->encoded, n);
-    zc_delta_decode(sums, differences, n + before, delta_kind(sum->kind));
+    zc_numbers_convert(differences, sum, src, &codec->encoded, n);
+    if (!first) {
+        add_last(differences, last, sum->kind);
+    }
+    zc_delta_decode(made, differences, n, delta_kind(sum->kind));
     memcpy(last, made + (n - 1) * size, size);
-    convert(dst, &codec->decoded, made, sum, n);
+    if (!final) {
+        zc_numbers_convert(dst, &codec->decoded, made, sum, n);
+    }
 }
 
 /*
@@ -104,8 +177,8 @@ static zc_status check_first(const zc_codec *codec, const uint8_t *src, size_t n
     if (n == 0 || zc_number_is_float(codec->decoded) || zc_number_is_float(codec->encoded)) {
         return ZC_OK;
     }
-    convert(&stored, &codec->encoded, src, &codec->decoded, 1);
-    convert(&back, &codec->decoded, &stored, &codec->encoded, 1);
+    zc_numbers_convert(&stored, &codec->encoded, src, &codec->decoded, 1);
+    zc_numbers_convert(&back, &codec->decoded, &stored, &codec->encoded, 1);
     if (memcmp(&back, src, zc_number_size(codec->decoded.kind)) != 0) {
         return zc_fail(err, ZC_ERR_ENCODE, "item 0 does not fit into the %zu bytes of astype",
                        zc_number_size(codec->encoded.kind));
@@ -117,18 +190,24 @@ static zc_status delta_encode(const zc_codec *codec, zc_workspace *ws, const uin
                               uint8_t *dst, size_t cap, size_t *written, zc_error *err)
 {
     const size_t in = zc_number_size(codec->decoded.kind), out = zc_number_size(codec->encoded.kind);
-    const size_t step = ZC_TILE - 1;
     size_t count = 0;
     zc_status status = zc_numbers_count(&codec->decoded, &codec->encoded, n, cap, &count, err);
 
     if (status == ZC_OK) {
         status = check_first(codec, src, count, err);
     }
+    const narrow_fn narrow_tile = narrow_for(codec);
     if (status == ZC_OK && plain(codec)) {
         zc_delta_encode(dst, src, count, delta_kind(codec->decoded.kind));
+    } else if (narrow_tile != NULL) {
+        for (size_t at = 0; at < count && status == ZC_OK; at += ZC_CODEC_PIECE) {
+            narrow_tile(dst + at * out, src + at * in, count - at < ZC_CODEC_PIECE ? count - at : ZC_CODEC_PIECE,
+                        at == 0);
+            status = zc_codec_poll(ws, err);
+        }
     } else {
-        for (size_t at = 0; at < count && status == ZC_OK; at += step) {
-            encode_tile(codec, src + at * in, dst + at * out, count - at < step ? count - at : step, at == 0);
+        for (size_t at = 0; at < count && status == ZC_OK; at += ZC_TILE) {
+            encode_tile(codec, src + at * in, dst + at * out, count - at < ZC_TILE ? count - at : ZC_TILE, at == 0);
             status = zc_codec_poll(ws, err);
         }
     }
@@ -141,7 +220,6 @@ static zc_status delta_decode(const zc_codec *codec, zc_workspace *ws, const uin
 {
     const size_t in = zc_number_size(codec->encoded.kind), out = zc_number_size(codec->decoded.kind);
     const zc_number sum = {sum_kind(codec), false};
-    const size_t step = ZC_TILE - 1;
     uint64_t last = 0;
     size_t count = 0;
     zc_status status = zc_numbers_count(&codec->encoded, &codec->decoded, n, cap, &count, err);
@@ -149,8 +227,8 @@ static zc_status delta_decode(const zc_codec *codec, zc_workspace *ws, const uin
     if (status == ZC_OK && plain(codec)) {
         zc_delta_decode(dst, src, count, delta_kind(codec->decoded.kind));
     } else {
-        for (size_t at = 0; at < count && status == ZC_OK; at += step) {
-            decode_tile(codec, &sum, src + at * in, dst + at * out, count - at < step ? count - at : step,
+        for (size_t at = 0; at < count && status == ZC_OK; at += ZC_TILE) {
+            decode_tile(codec, &sum, src + at * in, dst + at * out, count - at < ZC_TILE ? count - at : ZC_TILE,
                         at == 0, &last);
             status = zc_codec_poll(ws, err);
         }

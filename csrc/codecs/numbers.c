@@ -36,29 +36,53 @@ bool zc_numbers_bound(const zc_codec *codec, size_t n, size_t *out)
     return zc_mul_size(n / zc_number_size(codec->decoded.kind), zc_number_size(codec->encoded.kind), out);
 }
 
-/* One tile through buffers in the machine's byte order, or past them where nothing is to be done. */
-static void run_tile(const zc_codec *codec, const zc_number_map *map, const uint8_t *src, uint8_t *dst, size_t n)
+void zc_numbers_convert(void *dst, const zc_number *out, const void *src, const zc_number *in, size_t n)
 {
-    uint64_t swapped[ZC_TILE], work[ZC_TILE];
-    const bool direct = map->map == NULL && map->out.kind == map->work && !map->out.swapped;
-    void *const tile = direct ? (void *)dst : work;
+    uint64_t native[ZC_TILE], cast[ZC_TILE];
+    const void *from = src;
 
-    if (map->in.swapped) {
-        zc_numbers_swap(swapped, src, &map->in, n);
-    }
-    zc_cast(tile, map->work, map->in.swapped ? (const void *)swapped : src, map->in.kind, n);
-    if (map->map != NULL) {
-        map->map(codec, tile, n);
-    }
-    if (direct) {
+    if (in->kind == out->kind) {
+        const zc_number swap = {in->kind, in->swapped != out->swapped};
+        zc_numbers_swap(dst, src, &swap, n);
         return;
     }
-    if (map->out.swapped) {
-        zc_cast(swapped, map->out.kind, work, map->work, n);
-        zc_numbers_swap(dst, swapped, &map->out, n);
-    } else {
-        zc_cast(dst, map->out.kind, work, map->work, n);
+    if (in->swapped) {
+        zc_numbers_swap(native, src, in, n);
+        from = native;
     }
+    if (out->swapped) {
+        zc_cast(cast, out->kind, from, in->kind, n);
+        zc_numbers_swap(dst, cast, out, n);
+    } else {
+        zc_cast(dst, out->kind, from, in->kind, n);
+    }
+}
+
+/* One tile: straight from src to dst where the map can read the one and write the other. */
+static void run_tile(const zc_codec *codec, const zc_number_map *map, const uint8_t *src, uint8_t *dst, size_t n)
+{
+    const zc_number from = {map->from, false}, to = {map->to, false};
+    const bool ready = map->in.kind == map->from && !map->in.swapped;
+    const bool final = map->out.kind == map->to && !map->out.swapped;
+    uint64_t before[ZC_TILE], after[ZC_TILE];
+
+    if (map->map == NULL) {
+        zc_numbers_convert(dst, &map->out, src, &map->in, n);
+        return;
+    }
+    if (!ready) {
+        zc_numbers_convert(before, &from, src, &map->in, n);
+    }
+    map->map(codec, final ? (void *)dst : after, ready ? (const void *)src : before, n);
+    if (!final) {
+        zc_numbers_convert(dst, &map->out, after, &to, n);
+    }
+}
+
+/* Nothing is to be done to the numbers. */
+static bool copies(const zc_number_map *map)
+{
+    return map->map == NULL && map->in.kind == map->out.kind && map->in.swapped == map->out.swapped;
 }
 
 zc_status zc_numbers_run(const zc_codec *codec, const zc_number_map *map, zc_workspace *ws, const uint8_t *src,
@@ -68,6 +92,11 @@ zc_status zc_numbers_run(const zc_codec *codec, const zc_number_map *map, zc_wor
     size_t count = 0;
     zc_status status = zc_numbers_count(&map->in, &map->out, n, cap, &count, err);
 
+    *written = count * out;
+    if (status == ZC_OK && count > 0 && copies(map)) {
+        memcpy(dst, src, count * out);
+        return ZC_OK;
+    }
     for (size_t at = 0; at < count && status == ZC_OK; at += ZC_TILE) {
         const size_t length = count - at < ZC_TILE ? count - at : ZC_TILE;
         run_tile(codec, map, src + at * in, dst + at * out, length);
@@ -75,6 +104,5 @@ zc_status zc_numbers_run(const zc_codec *codec, const zc_number_map *map, zc_wor
             status = zc_codec_poll(ws, err);
         }
     }
-    *written = count * out;
     return status;
 }

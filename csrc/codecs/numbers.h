@@ -14,11 +14,15 @@ enum { ZC_TILE = 512 };      /* numbers */
 /* n numbers of at most 8 bytes from src, in the machine's byte order, to dst, or the other way round. */
 void zc_numbers_swap(void *dst, const void *src, const zc_number *number, size_t n);
 
-/* What a filter does with one number after the other. */
+/* At most ZC_TILE numbers in another type or byte order. */
+void zc_numbers_convert(void *dst, const zc_number *out, const void *src, const zc_number *in, size_t n);
+
+/* What a filter does with one number after the other; memory of any alignment. */
 typedef struct zc_number_map {
     zc_number in;
-    zc_number_kind work;     /* in -> work -> map -> out */
-    void (*map)(const zc_codec *codec, void *tile, size_t n);      /* NULL: nothing */
+    zc_number_kind from;     /* what the map reads */
+    void (*map)(const zc_codec *codec, void *restrict dst, const void *restrict src, size_t n);    /* NULL: nothing */
+    zc_number_kind to;       /* what it writes */
     zc_number out;
 } zc_number_map;
 

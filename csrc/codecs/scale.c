@@ -7,9 +7,10 @@
  */
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
-#include "base/cpu.h"
-#include "codecs/numbers.h"
+#include "codecs/scale_integers.h"
+#include "kernels/words.h"
 
 /*
  * To the nearest integer, ties to even, as rint() does: beyond 2 ** 52 (23) every float is an integer, and adding
@@ -42,53 +43,61 @@ static bool divides_exactly(double scale, double *reciprocal)
     return frexp(fabs(scale), &exponent) == 0.5 && exponent > -100 && exponent < 100;
 }
 
-/* Each map for the machine that the program was built for, and for AVX2. */
+/* Each map for the machine that the program was built for, and for AVX2 (without FMA, which rounds once). */
 #define STAMP_LOOP(NAME, TYPE, WHAT, TARGET, EXPRESSION)                                         \
-    TARGET static void WHAT##_##NAME(TYPE *x, size_t n, TYPE offset, TYPE scale)                 \
+    TARGET static void WHAT##_##NAME(char *restrict dst, const char *restrict src, size_t n, TYPE offset, \
+                                     TYPE scale)                                                 \
     {                                                                                            \
         (void)offset;                                                                            \
         for (size_t i = 0; i < n; i++) {                                                         \
-            x[i] = EXPRESSION;                                                                   \
+            TYPE x;                                                                              \
+            memcpy(&x, src + i * sizeof x, sizeof x);                                            \
+            x = EXPRESSION;                                                                      \
+            memcpy(dst + i * sizeof x, &x, sizeof x);                                            \
         }                                                                                        \
     }
+
+#ifdef ZC_HAVE_AVX
+#define STAMP_WIDE(NAME, TYPE, WHAT, EXPRESSION) STAMP_LOOP(NAME, TYPE, WHAT##_avx2, ZC_AVX2, EXPRESSION)
+#define CHOOSE(NAME, WHAT, ...)                                                                  \
+    (zc_cpu_features() & ZC_CPU_AVX2 ? WHAT##_avx2_##NAME(__VA_ARGS__) : WHAT##_base_##NAME(__VA_ARGS__))
+#else
+#define STAMP_WIDE(NAME, TYPE, WHAT, EXPRESSION)
+#define CHOOSE(NAME, WHAT, ...) WHAT##_base_##NAME(__VA_ARGS__)
+#endif
 
 #define STAMP_MAP(NAME, TYPE, WHAT, EXPRESSION, EXPRESSION_AVX2)                                 \
     STAMP_LOOP(NAME, TYPE, WHAT##_base, , EXPRESSION)                                            \
-    STAMP_LOOP(NAME, TYPE, WHAT##_avx2, ZC_TARGET("avx2"), EXPRESSION_AVX2)                      \
-    ZC_INLINE void WHAT##_loop_##NAME(TYPE *x, size_t n, TYPE offset, TYPE scale)                \
+    STAMP_WIDE(NAME, TYPE, WHAT, EXPRESSION_AVX2)                                                \
+    ZC_INLINE void WHAT##_loop_##NAME(void *restrict dst, const void *restrict src, size_t n, TYPE offset, \
+                                      TYPE scale)                                                \
     {                                                                                            \
-        if (zc_cpu_features() & ZC_CPU_AVX2) {                                                   \
-            WHAT##_avx2_##NAME(x, n, offset, scale);                                             \
-        } else {                                                                                 \
-            WHAT##_base_##NAME(x, n, offset, scale);                                             \
-        }                                                                                        \
+        CHOOSE(NAME, WHAT, dst, src, n, offset, scale);                                          \
     }
 
 #define STAMP_MAPS(NAME, TYPE, ROUND, RINT)                                                      \
-    STAMP_MAP(NAME, TYPE, scale, ROUND((x[i] - offset) * scale), RINT((x[i] - offset) * scale))  \
-    STAMP_MAP(NAME, TYPE, unscale, x[i] / scale + offset, x[i] / scale + offset)                 \
-    STAMP_MAP(NAME, TYPE, times, ROUND(x[i] * scale), RINT(x[i] * scale))                        \
-    STAMP_MAP(NAME, TYPE, over, x[i] / scale, x[i] / scale)                                      \
-    STAMP_MAP(NAME, TYPE, quantize, ROUND(x[i] * scale) * offset, RINT(x[i] * scale) * offset)   \
+    STAMP_MAP(NAME, TYPE, scale, ROUND((x - offset) * scale), RINT((x - offset) * scale))        \
+    STAMP_MAP(NAME, TYPE, unscale, x / scale + offset, x / scale + offset)                       \
+    STAMP_MAP(NAME, TYPE, quantize, ROUND(x * scale) / offset, RINT(x * scale) / offset)         \
+    STAMP_MAP(NAME, TYPE, quantize_times, ROUND(x * scale) * offset, RINT(x * scale) * offset)   \
                                                                                                  \
-    static void scale_##NAME(const zc_codec *codec, void *tile, size_t n)                        \
+    static void scale_##NAME(const zc_codec *codec, void *restrict dst, const void *restrict src, size_t n) \
     {                                                                                            \
-        scale_loop_##NAME(tile, n, (TYPE)codec->offset, (TYPE)codec->scale);                     \
+        scale_loop_##NAME(dst, src, n, (TYPE)codec->offset, (TYPE)codec->scale);                 \
     }                                                                                            \
                                                                                                  \
-    static void unscale_##NAME(const zc_codec *codec, void *tile, size_t n)                      \
+    static void unscale_##NAME(const zc_codec *codec, void *restrict dst, const void *restrict src, size_t n) \
     {                                                                                            \
-        unscale_loop_##NAME(tile, n, (TYPE)codec->offset, (TYPE)codec->scale);                   \
+        unscale_loop_##NAME(dst, src, n, (TYPE)codec->offset, (TYPE)codec->scale);               \
     }                                                                                            \
                                                                                                  \
-    static void quantize_##NAME(const zc_codec *codec, void *tile, size_t n)                     \
+    static void quantize_##NAME(const zc_codec *codec, void *restrict dst, const void *restrict src, size_t n) \
     {                                                                                            \
         double reciprocal;                                                                       \
         if (divides_exactly(codec->scale, &reciprocal)) {                                        \
-            quantize_loop_##NAME(tile, n, (TYPE)reciprocal, (TYPE)codec->scale);                 \
+            quantize_times_loop_##NAME(dst, src, n, (TYPE)reciprocal, (TYPE)codec->scale);       \
         } else {                                                                                 \
-            times_loop_##NAME(tile, n, 0, (TYPE)codec->scale);                                   \
-            over_loop_##NAME(tile, n, 0, (TYPE)codec->scale);                                    \
+            quantize_loop_##NAME(dst, src, n, (TYPE)codec->scale, (TYPE)codec->scale);           \
         }                                                                                        \
     }
 
@@ -109,20 +118,22 @@ static zc_status scale_encode(const zc_codec *codec, zc_workspace *ws, const uin
                               uint8_t *dst, size_t cap, size_t *written, zc_error *err)
 {
     const bool single = codec->decoded.kind == ZC_NUMBER_F32;
-    const zc_number_map map = {codec->decoded, codec->decoded.kind, single ? scale_f32 : scale_f64,
-                               codec->encoded};
+    zc_number_map map = {codec->decoded, codec->decoded.kind, single ? scale_f32 : scale_f64, codec->decoded.kind,
+                         codec->encoded};
     const zc_status status = scale_check(codec, err);
 
+    zc_scale_to_integers(codec, &map);
     return status == ZC_OK ? zc_numbers_run(codec, &map, ws, src, n, dst, cap, written, err) : status;
 }
 
 static zc_status scale_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
                               uint8_t *dst, size_t cap, size_t *written, zc_error *err)
 {
-    const bool single = codec->encoded.kind == ZC_NUMBER_F32;      /* integers are divided as float64 */
-    const zc_number_map map = {codec->encoded, single ? ZC_NUMBER_F32 : ZC_NUMBER_F64,
-                               single ? unscale_f32 : unscale_f64, codec->decoded};
+    const zc_number_kind work = codec->encoded.kind == ZC_NUMBER_F32 ? ZC_NUMBER_F32 : ZC_NUMBER_F64;
+    zc_number_map map = {codec->encoded, work, work == ZC_NUMBER_F32 ? unscale_f32 : unscale_f64, work,
+                         codec->decoded};                           /* integers are divided as float64 */
 
+    zc_scale_from_integers(codec, &map);
     return zc_numbers_run(codec, &map, ws, src, n, dst, cap, written, err);
 }
 
@@ -154,7 +165,7 @@ static zc_status quantize_encode(const zc_codec *codec, zc_workspace *ws, const 
 {
     const bool single = codec->decoded.kind == ZC_NUMBER_F32;
     const zc_number_map map = {codec->decoded, codec->decoded.kind, single ? quantize_f32 : quantize_f64,
-                               codec->encoded};
+                               codec->decoded.kind, codec->encoded};
     const zc_status status = quantize_check(codec, err);
 
     return status == ZC_OK ? zc_numbers_run(codec, &map, ws, src, n, dst, cap, written, err) : status;
@@ -163,7 +174,7 @@ static zc_status quantize_encode(const zc_codec *codec, zc_workspace *ws, const 
 static zc_status quantize_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
                                  uint8_t *dst, size_t cap, size_t *written, zc_error *err)
 {
-    const zc_number_map map = {codec->encoded, codec->decoded.kind, NULL, codec->decoded};
+    const zc_number_map map = {codec->encoded, codec->decoded.kind, NULL, codec->decoded.kind, codec->decoded};
 
     return zc_numbers_run(codec, &map, ws, src, n, dst, cap, written, err);
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * One loop for each pair of types, which compilers vectorise.
+ * One loop for each pair of types, which compilers vectorise: once for the machine that the program was built for, once
+ * for AVX2.
  */
 #include "kernels/cast.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "base/cpu.h"
+#include "kernels/words.h"
 
 /* ---- floats to integers ----------------------------------------------------------------------- */
 
@@ -26,6 +28,14 @@ ZC_INLINE int64_t to_int64(double x)
     return (int64_t)y;
 }
 
+/* The same for single precision, without the way through double. */
+ZC_INLINE int32_t to_int32f(float x)
+{
+    const float y = x >= -0x1p31f && x < 0x1p31f ? x : -0x1p31f;
+
+    return (int32_t)y;
+}
+
 ZC_INLINE uint32_t to_uint32(double x)
 {
     return (uint32_t)(uint64_t)to_int64(x);
@@ -38,8 +48,8 @@ ZC_INLINE uint64_t to_uint64(double x)
 
 /* ---- the loops -------------------------------------------------------------------------------- */
 
-#define CAST(FROM, F, TO, T, CONVERT)                                                            \
-    static void cast_##FROM##_##TO(char *restrict dst, const char *restrict src, size_t n)       \
+#define CAST(TARGET, SET, FROM, F, TO, T, CONVERT)                                               \
+    TARGET static void SET##_##FROM##_##TO(char *restrict dst, const char *restrict src, size_t n) \
     {                                                                                            \
         for (size_t i = 0; i < n; i++) {                                                         \
             F x;                                                                                 \
@@ -49,40 +59,85 @@ ZC_INLINE uint64_t to_uint64(double x)
         }                                                                                        \
     }
 
-#define CAST_FROM(FROM, F, INT32, INT64, UINT32, UINT64)                                         \
-    CAST(FROM, F, i8, int8_t, INT32)                                                             \
-    CAST(FROM, F, i16, int16_t, INT32)                                                           \
-    CAST(FROM, F, i32, int32_t, INT32)                                                           \
-    CAST(FROM, F, i64, int64_t, INT64)                                                           \
-    CAST(FROM, F, u8, uint8_t, INT32)                                                            \
-    CAST(FROM, F, u16, uint16_t, INT32)                                                          \
-    CAST(FROM, F, u32, uint32_t, UINT32)                                                         \
-    CAST(FROM, F, u64, uint64_t, UINT64)                                                         \
-    CAST(FROM, F, f32, float, )                                                                  \
-    CAST(FROM, F, f64, double, )
+#define CAST_FROM(TARGET, SET, FROM, F, INT32, INT64, UINT32, UINT64)                            \
+    CAST(TARGET, SET, FROM, F, i8, int8_t, INT32)                                                \
+    CAST(TARGET, SET, FROM, F, i16, int16_t, INT32)                                              \
+    CAST(TARGET, SET, FROM, F, i32, int32_t, INT32)                                              \
+    CAST(TARGET, SET, FROM, F, i64, int64_t, INT64)                                              \
+    CAST(TARGET, SET, FROM, F, u8, uint8_t, INT32)                                               \
+    CAST(TARGET, SET, FROM, F, u16, uint16_t, INT32)                                             \
+    CAST(TARGET, SET, FROM, F, u32, uint32_t, UINT32)                                            \
+    CAST(TARGET, SET, FROM, F, u64, uint64_t, UINT64)                                            \
+    CAST(TARGET, SET, FROM, F, f32, float, )                                                     \
+    CAST(TARGET, SET, FROM, F, f64, double, )
 
-CAST_FROM(i8, int8_t, , , , )
-CAST_FROM(i16, int16_t, , , , )
-CAST_FROM(i32, int32_t, , , , )
-CAST_FROM(i64, int64_t, , , , )
-CAST_FROM(u8, uint8_t, , , , )
-CAST_FROM(u16, uint16_t, , , , )
-CAST_FROM(u32, uint32_t, , , , )
-CAST_FROM(u64, uint64_t, , , , )
-CAST_FROM(f32, float, to_int32, to_int64, to_uint32, to_uint64)
-CAST_FROM(f64, double, to_int32, to_int64, to_uint32, to_uint64)
-
-/* ---- by kind ---------------------------------------------------------------------------------- */
+#define ROW(SET, FROM)                                                                           \
+    {SET##_##FROM##_i8,  SET##_##FROM##_i16, SET##_##FROM##_i32, SET##_##FROM##_i64, SET##_##FROM##_u8, \
+     SET##_##FROM##_u16, SET##_##FROM##_u32, SET##_##FROM##_u64, SET##_##FROM##_f32, SET##_##FROM##_f64}
 
 typedef void (*cast_fn)(char *restrict dst, const char *restrict src, size_t n);
 
-#define ROW(FROM)                                                                                \
-    {cast_##FROM##_i8, cast_##FROM##_i16, cast_##FROM##_i32, cast_##FROM##_i64, cast_##FROM##_u8, \
-     cast_##FROM##_u16, cast_##FROM##_u32, cast_##FROM##_u64, cast_##FROM##_f32, cast_##FROM##_f64}
+#define CAST_SET(TARGET, SET)                                                                    \
+    CAST_FROM(TARGET, SET, i8, int8_t, , , , )                                                   \
+    CAST_FROM(TARGET, SET, i16, int16_t, , , , )                                                 \
+    CAST_FROM(TARGET, SET, i32, int32_t, , , , )                                                 \
+    CAST_FROM(TARGET, SET, i64, int64_t, , , , )                                                 \
+    CAST_FROM(TARGET, SET, u8, uint8_t, , , , )                                                  \
+    CAST_FROM(TARGET, SET, u16, uint16_t, , , , )                                                \
+    CAST_FROM(TARGET, SET, u32, uint32_t, , , , )                                                \
+    CAST_FROM(TARGET, SET, u64, uint64_t, , , , )                                                \
+    CAST_FROM(TARGET, SET, f32, float, to_int32f, to_int64, to_uint32, to_uint64)                \
+    CAST_FROM(TARGET, SET, f64, double, to_int32, to_int64, to_uint32, to_uint64)                \
+                                                                                                 \
+    static const cast_fn SET[ZC_NUMBER_KINDS][ZC_NUMBER_KINDS] = {                               \
+        ROW(SET, i8),  ROW(SET, i16), ROW(SET, i32), ROW(SET, i64), ROW(SET, u8),                \
+        ROW(SET, u16), ROW(SET, u32), ROW(SET, u64), ROW(SET, f32), ROW(SET, f64),               \
+    };
 
-static const cast_fn casts[ZC_NUMBER_KINDS][ZC_NUMBER_KINDS] = {
-    ROW(i8), ROW(i16), ROW(i32), ROW(i64), ROW(u8), ROW(u16), ROW(u32), ROW(u64), ROW(f32), ROW(f64),
-};
+CAST_SET(, casts)
+#ifdef ZC_HAVE_AVX
+CAST_SET(ZC_AVX2, casts_avx2)
+#endif
+
+#ifdef ZC_HAVE_AVX
+
+/* The instruction gives the lowest number for what is out of range: nothing has to be replaced. */
+ZC_AVX2 static void cut_avx2(int32_t *restrict dst, const char *restrict src, size_t n)
+{
+    size_t i = 0;
+
+    for (; i + 4 <= n; i += 4) {
+        const double *const four = (const double *)(const void *)(src + i * sizeof(double));
+        _mm_storeu_si128((__m128i *)(void *)(dst + i), _mm256_cvttpd_epi32(_mm256_loadu_pd(four)));
+    }
+    for (; i < n; i++) {
+        double x;
+        memcpy(&x, src + i * sizeof x, sizeof x);
+        dst[i] = _mm_cvttsd_si32(_mm_set_sd(x));
+    }
+}
+
+/* Doubles to integers of at most 32 bits: by way of int32, piece by piece. */
+static void cut_doubles(char *dst, zc_number_kind to, const char *src, size_t n)
+{
+    const size_t size = zc_number_size(to);
+    int32_t piece[256];
+
+    for (size_t i = 0; i < n; i += 256) {
+        const size_t part = n - i < 256 ? n - i : 256;
+        cut_avx2(piece, src + i * sizeof(double), part);
+        zc_cast(dst + i * size, to, piece, ZC_NUMBER_I32, part);
+    }
+}
+
+static bool cuts(zc_number_kind to, zc_number_kind from)
+{
+    return from == ZC_NUMBER_F64 && to != ZC_NUMBER_U32 && zc_number_size(to) <= 4 && to != ZC_NUMBER_F32;
+}
+
+#endif
+
+/* ---- by kind ---------------------------------------------------------------------------------- */
 
 size_t zc_number_size(zc_number_kind kind)
 {
@@ -95,7 +150,17 @@ void zc_cast(void *dst, zc_number_kind to, const void *src, zc_number_kind from,
 {
     if (to == from) {
         memcpy(dst, src, n * zc_number_size(to));
-    } else {
-        casts[from][to](dst, src, n);
+        return;
     }
+#ifdef ZC_HAVE_AVX
+    if (zc_cpu_features() & ZC_CPU_AVX2) {
+        if (cuts(to, from)) {
+            cut_doubles(dst, to, src, n);
+            return;
+        }
+        casts_avx2[from][to](dst, src, n);
+        return;
+    }
+#endif
+    casts[from][to](dst, src, n);
 }

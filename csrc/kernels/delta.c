@@ -12,6 +12,37 @@
 
 /* ---- any stride ------------------------------------------------------------------------------ */
 
+#define ENCODE(NAME, TYPE)                                                                       \
+    ZC_INLINE void encode_##NAME(char *restrict dst, int64_t ds, const char *restrict src, int64_t ss, \
+                                 int64_t n)                                                      \
+    {                                                                                            \
+        store_##NAME(dst, load_##NAME(src));                                                     \
+        for (int64_t i = 1; i < n; i++) {                                                        \
+            const char *const p = src + i * ss;                                                  \
+            store_##NAME(dst + i * ds, (TYPE)(load_##NAME(p) - load_##NAME(p - ss)));            \
+        }                                                                                        \
+    }
+
+/* Neighbours, for AVX2 where the CPU has it. */
+#ifdef ZC_HAVE_AVX
+#define ENCODE_WIDE(NAME, TYPE)                                                                  \
+    ZC_AVX2 static void encode_avx2_##NAME(char *restrict dst, const char *restrict src, int64_t n) \
+    {                                                                                            \
+        store_##NAME(dst, load_##NAME(src));                                                     \
+        for (int64_t i = 1; i < n; i++) {                                                        \
+            const char *const p = src + i * (int64_t)sizeof(TYPE);                               \
+            const TYPE x = (TYPE)(load_##NAME(p) - load_##NAME(p - sizeof(TYPE)));               \
+            store_##NAME(dst + i * (int64_t)sizeof(TYPE), x);                                    \
+        }                                                                                        \
+    }
+#define ENCODE_DENSE(NAME, dst, src, n, size)                                                    \
+    (zc_cpu_features() & ZC_CPU_AVX2 ? encode_avx2_##NAME(dst, src, n)                           \
+                                     : encode_##NAME(dst, size, src, size, n))
+#else
+#define ENCODE_WIDE(NAME, TYPE)
+#define ENCODE_DENSE(NAME, dst, src, n, size) encode_##NAME(dst, size, src, size, n)
+#endif
+
 #define STAMP(NAME, TYPE)                                                                        \
     ZC_INLINE TYPE load_##NAME(const char *p)                                                    \
     {                                                                                            \
@@ -25,15 +56,8 @@
         memcpy(p, &x, sizeof x);                                                                 \
     }                                                                                            \
                                                                                                  \
-    ZC_INLINE void encode_##NAME(char *restrict dst, int64_t ds, const char *restrict src,       \
-                                 int64_t ss, int64_t n)                                          \
-    {                                                                                            \
-        store_##NAME(dst, load_##NAME(src));                                                     \
-        for (int64_t i = 1; i < n; i++) {                                                        \
-            const char *const p = src + i * ss;                                                  \
-            store_##NAME(dst + i * ds, (TYPE)(load_##NAME(p) - load_##NAME(p - ss)));            \
-        }                                                                                        \
-    }                                                                                            \
+    ENCODE(NAME, TYPE)                                                                           \
+    ENCODE_WIDE(NAME, TYPE)                                                                      \
                                                                                                  \
     ZC_INLINE void decode_##NAME(char *dst, int64_t ds, const char *src, int64_t ss, int64_t n,  \
                                  TYPE sum)                                                       \
@@ -48,7 +72,7 @@
                                       int64_t n)                                                 \
     {                                                                                            \
         if (ds == (int64_t)sizeof(TYPE) && ss == (int64_t)sizeof(TYPE)) {                        \
-            encode_##NAME(dst, sizeof(TYPE), src, sizeof(TYPE), n);                              \
+            ENCODE_DENSE(NAME, dst, src, n, sizeof(TYPE));                                       \
         } else {                                                                                 \
             encode_##NAME(dst, ds, src, ss, n);                                                  \
         }                                                                                        \
@@ -132,8 +156,44 @@ STAMP_VECTORS(32, 4)
 
 #endif
 
+/* The same in vectors of 64 bytes, for large numbers: what lies `by` numbers before is added, for 1, 2, 4 ... */
+#ifdef ZC_HAVE_AVX
+
+#define SHIFT_AND_ADD(BITS, x, by)                                                               \
+    _mm512_add_epi##BITS(x, _mm512_alignr_epi##BITS(x, _mm512_setzero_si512(), 512 / BITS - (by)))
+
+#define STAMP_WIDE_VECTORS(BITS)                                                                 \
+    ZC_AVX512 static size_t decode_avx512_##BITS(char *dst, const char *src, size_t n)           \
+    {                                                                                            \
+        const size_t whole = n - n % (512 / BITS);                                               \
+        const __m512i last = _mm512_set1_epi##BITS(512 / BITS - 1);                              \
+        __m512i sum = _mm512_setzero_si512();                                                    \
+        for (size_t i = 0; i < whole * BITS / 8; i += 64) {                                      \
+            __m512i x = _mm512_loadu_si512((const void *)(src + i));                             \
+            x = SHIFT_AND_ADD(BITS, x, 1);                                                       \
+            x = SHIFT_AND_ADD(BITS, x, 2);                                                       \
+            x = SHIFT_AND_ADD(BITS, x, 4);                                                       \
+            if (BITS == 32) {                                                                    \
+                x = SHIFT_AND_ADD(BITS, x, 256 / BITS);                                          \
+            }                                                                                    \
+            _mm512_storeu_si512((void *)(dst + i), _mm512_add_epi##BITS(x, sum));                \
+            sum = _mm512_add_epi##BITS(sum, _mm512_permutexvar_epi##BITS(last, x));              \
+        }                                                                                        \
+        return whole;                                                                            \
+    }
+
+STAMP_WIDE_VECTORS(32)
+STAMP_WIDE_VECTORS(64)
+
+#endif
+
 static size_t decode_vectors(char *dst, const char *src, size_t n, int bits)
 {
+#ifdef ZC_HAVE_AVX
+    if (bits >= 32 && (zc_cpu_features() & ZC_CPU_AVX512)) {
+        return bits == 32 ? decode_avx512_32(dst, src, n) : decode_avx512_64(dst, src, n);
+    }
+#endif
 #ifdef ZC_HAVE_V16
     if (!ZC_BIG_ENDIAN && (zc_cpu_features() & ZC_V16_CPU)) {
         switch (bits) {

@@ -140,6 +140,22 @@ def test_fixedscaleoffset(
     check(config, within(numbers(order + dtype, size, seed), astype))
 
 
+SCALES = st.floats(2.0**-110, 2.0**110) | st.floats(0.001, 1000) | st.integers(-(10**9), 10**9).filter(bool)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(INTEGERS), st.sampled_from(FLOATS), SCALES, st.sampled_from([0, -0.0, 273.15]), LENGTHS)
+def test_scaled_integers_round_as_division_does(
+    astype: str, dtype: str, scale: float, offset: float, size: int
+) -> None:
+    stored = numbers(astype, size, size)
+    stored[::5] = np.arange(stored[::5].size, dtype="i8").astype(astype)
+    options = {"dtype": "<" + dtype, "astype": "<" + astype, "scale": float(scale), "offset": offset}
+    with np.errstate(all="ignore"):
+        expected = (stored / float(scale) + offset).astype(dtype)
+    assert engine.decode_bytes("fixedscaleoffset", options, stored, expected.nbytes) == expected.tobytes()
+
+
 @settings(max_examples=80, deadline=None)
 @given(
     st.sampled_from(FLOATS),

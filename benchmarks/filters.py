@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""Filters of format 2 and items of any length: the codecs of zarrcore against those of numcodecs and zarr-python.
+
+Cases for ``python -m benchmarks.kernels``.  Encoded chunks are equal byte for byte.  Where the other side can write
+into memory that is there already, it does; the rest of its time is that of its own fresh arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from benchmarks.comparing import Case
+from zarrcore._core import engine
+
+
+def filter_cases(n: int) -> Iterator[Case]:
+    """Both directions of each filter that calculates, and of the shuffle."""
+    import numcodecs
+
+    rng = np.random.default_rng(7)
+    walk = np.cumsum(rng.integers(-5, 6, n // 4)).astype("<i4")
+    noise = (rng.random(n // 8) * 100).astype("<f8")
+    single = noise.astype("<f4")
+    flags = rng.integers(0, 2, n).astype(bool)
+
+    for dtype, astype in (("<i2", "<i2"), ("<i4", "<i4"), ("<i4", "|i1"), ("<i8", "<i2"), ("<f4", "<f4"), ("<f8", "<f8")):
+        items = walk[: n // np.dtype(dtype).itemsize].astype(dtype)
+        options = {"dtype": dtype, "astype": astype}
+        yield from both(f"delta {dtype} as {astype}", "delta", options, numcodecs.Delta(**options), items, astype)
+    for items, astype, scale in ((noise, "|u1", 2), (noise, "<i2", 100), (noise, "<i4", 1000), (single, "<i2", 100)):
+        options = {"dtype": items.dtype.str, "astype": astype, "offset": 10.0, "scale": float(scale)}
+        peer = numcodecs.FixedScaleOffset(**options)
+        yield from both(f"fixedscaleoffset {items.dtype.str} as {astype}", "fixedscaleoffset", options, peer, items, astype)
+    for items in (noise, single):
+        dtype = items.dtype.str
+        peer = numcodecs.Quantize(digits=2, dtype=dtype)
+        options = {"dtype": dtype, "astype": dtype, "scale": 128.0}
+        yield from both(f"quantize {dtype}", "quantize", options, peer, items, dtype)
+        options = {"keepbits": 8, "dtype": dtype.replace("f", "u")}
+        yield from both(f"bitround {dtype}", "bitround", options, numcodecs.BitRound(8), items, dtype)
+    yield from both("astype <f8 as <f4", "astype", {"dtype": "<f8", "astype": "<f4"}, numcodecs.AsType("<f4", "<f8"), noise, "<f4")
+    yield from both("packbits", "packbits", {}, numcodecs.PackBits(), flags, "|u1")
+    for size in (2, 4, 8):
+        items = walk.view(f"<i{size}")
+        yield from both(f"shuffle {size}", "shuffle", {"elementsize": size}, numcodecs.Shuffle(size), items, "|u1")
+
+
+def both(name: str, codec: str, options: dict[str, Any], peer: Any, items: np.ndarray, astype: str) -> Iterator[Case]:
+    """Encoding and decoding by one filter."""
+    encoded = np.frombuffer(np.ascontiguousarray(peer.encode(items)).tobytes(), np.uint8)
+    room = np.empty(encoded.size, np.uint8)
+    back, out = np.empty(items.nbytes, np.uint8), np.empty_like(items)
+    source = items.view(np.uint8)
+    moved = items.nbytes + encoded.size
+
+    def encode() -> np.ndarray:
+        engine.encode_into(codec, options, source, room)
+        return room
+
+    def decode() -> np.ndarray:
+        engine.decode_into(codec, options, encoded, back)
+        return back
+
+    stored = encoded.view(astype) if codec not in ("packbits", "shuffle") else encoded
+    what = f"numcodecs.{type(peer).__name__}"
+    yield Case(f"{name}, encode", items.nbytes, encode, lambda: peer.encode(items), what, moved)
+    yield Case(f"{name}, decode", items.nbytes, decode, lambda: peer.decode(stored, out=out), what, moved)
