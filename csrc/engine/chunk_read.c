@@ -13,6 +13,7 @@
 
 /* Of a chunk that is wanted in part, pieces of this size are read, or unshuffled, or skipped. */
 #define SMALL_PIECE ((size_t)16 << 10)
+#define RUN ((size_t)128 << 10)      /* as many neighbouring pieces as fit in here are read at once */
 
 /* Encoded chunks from this size on are read block by block, where the codec has blocks. */
 #define RANGED_FROM ((uint64_t)256 << 10)
@@ -128,16 +129,22 @@ typedef struct piece_range {
     bool all;                        /* every piece is wanted */
 } piece_range;
 
-static zc_status read_piece_number(const piece_range *range, const chunk_job *job, reader *r, size_t number,
-                                   uint8_t *buffer)
+static bool piece_is_wanted(const piece_range *range, const chunk_job *job, size_t number)
 {
     const int64_t at = range->first + (int64_t)number * range->length;
-    const int64_t n = range->length <= range->last - at ? range->length : range->last - at + 1;
+    const int64_t rest = range->last - at + 1;
 
-    if (!range->all && !zc_part_touches(job->part, job->stored, at, n)) {
-        return ZC_OK;
-    }
-    return read_piece(job, r, job->part, at, n, buffer);
+    return range->all || zc_part_touches(job->part, job->stored, at, range->length < rest ? range->length : rest);
+}
+
+/* Pieces number .. number + n, at once. */
+static zc_status read_piece_run(const piece_range *range, const chunk_job *job, reader *r, size_t number, size_t n,
+                                uint8_t *buffer)
+{
+    const int64_t at = range->first + (int64_t)number * range->length;
+    const int64_t length = (int64_t)n * range->length, rest = range->last - at + 1;
+
+    return read_piece(job, r, job->part, at, length < rest ? length : rest, buffer);
 }
 
 /* One piece, on any thread. */
@@ -155,14 +162,14 @@ static zc_status piece_task(void *arg, size_t number, zc_workspace *ws, zc_error
     job.err = err;
     zc_status status = reader_open(&job, range->from, &r);
     if (status == ZC_OK) {
-        status = read_piece_number(range, &job, &r, number, buffer);
+        status = read_piece_run(range, &job, &r, number, 1, buffer);
         reader_close(&r);
     }
     zc_scratch_pop(ws);
     return status;
 }
 
-static zc_status region_pieces(const chunk_job *job, reader *r, int64_t length, uint8_t *buffer)
+static zc_status region_pieces(const chunk_job *job, reader *r, int64_t length, size_t at_once, uint8_t *buffer)
 {
     piece_range range = {.job = job, .from = r->from, .length = length,
                          .all = zc_part_covers(job->part, job->stored)};
@@ -176,8 +183,15 @@ static zc_status region_pieces(const chunk_job *job, reader *r, int64_t length, 
                             .poll = call->poll, .poll_arg = call->poll_arg};
         return zc_pool_run(&run, NULL, job->err);
     }
-    for (size_t number = 0; number < n && status == ZC_OK; number++) {
-        status = read_piece_number(&range, job, r, number, buffer);
+    for (size_t number = 0, end; number < n && status == ZC_OK; number = end) {
+        end = number;
+        while (end < n && end - number < at_once && piece_is_wanted(&range, job, end)) {
+            end++;
+        }
+        if (end > number) {
+            status = read_piece_run(&range, job, r, number, end - number, buffer);
+        }
+        end += end < n && end - number < at_once;        /* the piece that ended the run is not wanted */
     }
     return status;
 }
@@ -231,13 +245,15 @@ static size_t piece_size(const chunk_job *job, const reader *r)
 static zc_status read_pieces(const chunk_job *job, reader *r)
 {
     const size_t size = piece_size(job, r);
+    const size_t at_once = size < RUN ? RUN / size : 1;
     const int64_t length = (int64_t)(size / job->chain->item.size);
-    uint8_t *buffer = zc_scratch_push(job->ws, size, job->err);
+    uint8_t *buffer = zc_scratch_push(job->ws, size * at_once, job->err);
 
     if (buffer == NULL) {
         return ZC_ERR_MEMORY;
     }
-    const zc_status status = (job->part->points != NULL ? points_pieces : region_pieces)(job, r, length, buffer);
+    const zc_status status = job->part->points != NULL ? points_pieces(job, r, length, buffer)
+                                                       : region_pieces(job, r, length, at_once, buffer);
     zc_scratch_pop(job->ws);
     return status;
 }
