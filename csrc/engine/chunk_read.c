@@ -258,23 +258,6 @@ static zc_status read_pieces(const chunk_job *job, reader *r)
     return status;
 }
 
-/* Do rows of the chunk become rows of the memory?  If not, a piece would touch each of many cache lines of the
- * memory for a few bytes only, and it is better to place the whole chunk at once, block by block. */
-static bool keeps_rows(const chunk_job *job)
-{
-    const zc_part *part = job->part;
-    int64_t row = INT64_MAX, least = INT64_MAX;
-
-    for (int d = 0; d < part->ndim && part->points == NULL; d++) {
-        const int64_t stride = part->axis[d].stride < 0 ? -part->axis[d].stride : part->axis[d].stride;
-        if (part->axis[d].count > 1) {
-            row = stride;            /* of the last dimension that has a length */
-            least = stride < least ? stride : least;
-        }
-    }
-    return row <= least;
-}
-
 /* Fetch all of the chunk, then place it. */
 static zc_status read_at_once(const chunk_job *job, reader *r)
 {
@@ -317,7 +300,7 @@ static zc_status read_from(const chunk_job *job, const source *from, bool pieces
     }
     if (image && !(pieces && job->scope->split)) {
         status = read_in_place(job, &r);
-    } else if (pieces && !(covers && !keeps_rows(job))) {
+    } else if (pieces && !(covers && !zc_part_keeps_rows(job->part))) {
         status = read_pieces(job, &r);
     } else {
         status = read_at_once(job, &r);

@@ -6,6 +6,9 @@
 
 #include "engine/engine.h"
 
+/* Uncompressed chunks are gathered and written in pieces of this size, which stay in the L2 cache meanwhile. */
+#define PIECE ((size_t)256 << 10)
+
 /* The stored elements of a chunk, in a scratch buffer: old value or fill value, patched with the part. */
 static zc_status compose(const zc_chain *chain, const int64_t *stored, const int64_t *bounds,
                          const zc_part *part, const zc_value *old, const void *stored_fill, size_t size,
@@ -31,7 +34,7 @@ static zc_status compose(const zc_chain *chain, const int64_t *stored, const int
         zc_region_fill(1, &n, out, &stride, itemsize, stored_fill);
     }
     if (status == ZC_OK) {
-        status = zc_part_gather(part, stored, out, &chain->item, ws, err);
+        status = zc_part_gather(part, stored, out, 0, (int64_t)(size / itemsize), &chain->item, ws, err);
     }
     return status;
 }
@@ -89,4 +92,69 @@ zc_status zc_chunk_write(const zc_scope *scope, const zc_chain *chain, const int
     }
     return (chain->sharded ? zc_shard_write : write_plain)(scope, chain, stored, stored_bounds, part, old, dst,
                                                            cap, written, ws, err);
+}
+
+/* ---- without codecs ------------------------------------------------------------------------------ */
+
+bool zc_plain_open(const zc_scope *scope, const zc_chain *chain, const int64_t *shape, const int64_t *bounds,
+                   const zc_part *part, zc_plain *out)
+{
+    out->scope = scope;
+    out->chain = chain;
+    out->part = *part;
+    if (chain->sharded || chain->n_stages > 0 || !zc_part_covers(part, bounds) ||
+        !zc_chain_decoded_size(chain, part->ndim, shape, &out->size)) {
+        return false;
+    }
+    zc_chain_stored_shape(chain, part->ndim, shape, out->stored);
+    if (chain->order_ndim > 0) {
+        zc_part_permute(&out->part, chain->order);
+    }
+    return zc_part_keeps_rows(&out->part);
+}
+
+bool zc_plain_is_empty(const zc_plain *plain)
+{
+    return !plain->scope->call->write_empty &&
+           zc_part_equals_fill(&plain->part, plain->chain->item.size, plain->scope->fill);
+}
+
+/* The next piece of the chunk: of the memory itself if it has the chunk's layout, else gathered. */
+static zc_status plain_piece(void *self, uint64_t offset, const void **data, size_t *n, zc_error *err)
+{
+    const zc_plain *plain = self;
+    const zc_item *item = &plain->chain->item;
+    const zc_part *part = &plain->part;
+    const size_t left = plain->size - (size_t)offset;
+    const int64_t stride = (int64_t)item->size;
+
+    if (zc_workspace_cancelled(plain->ws)) {
+        return zc_fail(err, ZC_ERR_CANCELLED, "interrupted");
+    }
+    *n = left < plain->piece ? left : plain->piece;
+    if (!zc_item_swaps(item) && zc_part_is_chunk_image(part, plain->stored, item->size)) {
+        *data = part->memory + offset;
+        return ZC_OK;
+    }
+    *data = plain->buffer;
+    const int64_t count = (int64_t)(*n / item->size);
+    if (!zc_part_covers(part, plain->stored)) {
+        uint8_t *const fill = plain->buffer + plain->piece;
+        zc_items_copy(1, fill, plain->scope->fill, item);
+        zc_region_fill(1, &count, plain->buffer, &stride, item->size, fill);
+    }
+    return zc_part_gather(part, plain->stored, plain->buffer, (int64_t)(offset / item->size), count, item,
+                          plain->ws, err);
+}
+
+zc_status zc_plain_source(zc_plain *plain, zc_workspace *ws, zc_file_source *out, zc_error *err)
+{
+    const size_t itemsize = plain->chain->item.size;
+
+    plain->ws = ws;
+    plain->piece = itemsize < PIECE ? PIECE - PIECE % itemsize : itemsize;
+    plain->piece = plain->piece < plain->size ? plain->piece : plain->size;
+    plain->buffer = zc_scratch_push(ws, plain->piece + itemsize, err);
+    *out = (zc_file_source){plain->size, plain_piece, plain};
+    return plain->buffer != NULL ? ZC_OK : ZC_ERR_MEMORY;
 }

@@ -121,6 +121,30 @@ zc_status zc_chunk_write(const zc_scope *scope, const zc_chain *chain, const int
                          const int64_t *bounds, const zc_part *part, const zc_value *old, uint8_t *dst,
                          size_t cap, size_t *written, zc_workspace *ws, zc_error *err);
 
+/*
+ * A chunk that is given whole and whose stored bytes are its elements and nothing else, so that it can be stored
+ * piece by piece.  zc_plain_open is false for others, and where pieces do not pay.
+ */
+typedef struct zc_plain {
+    const zc_scope *scope;
+    const zc_chain *chain;
+    zc_part part;                    /* in stored order */
+    int64_t stored[ZC_MAX_DIMS];
+    size_t size;                     /* bytes */
+    zc_workspace *ws;
+    uint8_t *buffer;                 /* of one piece and one item */
+    size_t piece;
+} zc_plain;
+
+bool zc_plain_open(const zc_scope *scope, const zc_chain *chain, const int64_t *shape, const int64_t *bounds,
+                   const zc_part *part, zc_plain *out);
+
+/* Nothing but fill values, which the call does not want to store? */
+bool zc_plain_is_empty(const zc_plain *plain);
+
+/* Its bytes.  One scratch buffer is pushed if this succeeds. */
+zc_status zc_plain_source(zc_plain *plain, zc_workspace *ws, zc_file_source *out, zc_error *err);
+
 zc_status zc_shard_write(const zc_scope *scope, const zc_chain *chain, const int64_t *stored,
                          const int64_t *bounds, const zc_part *part, const zc_value *old, uint8_t *dst,
                          size_t cap, size_t *written, zc_workspace *ws, zc_error *err);

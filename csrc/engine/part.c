@@ -345,68 +345,84 @@ static void move_points(const zc_part *part, char *chunk, const int64_t *shape, 
     }
 }
 
-/* ---- chunk -> memory ----------------------------------------------------------------------- */
+/* ---- chunk <-> memory ---------------------------------------------------------------------- */
 
-typedef struct scatter {
+typedef struct mover {
     const zc_part *part;
-    const char *chunk;               /* element `first` */
+    char *chunk;                     /* element `first` */
     int64_t first;
+    direction way;
     const zc_item *item;
     zc_workspace *ws;
     zc_error *err;
     zc_status status;
-} scatter;
+} mover;
 
-static bool scatter_box(box_walk *walk)
+static bool move_box(box_walk *walk)
 {
-    scatter *s = walk->context;
+    mover *m = walk->context;
     zc_part inside;
-    int64_t at = -s->first;
+    int64_t at = -m->first;
 
-    if (!zc_part_clip(s->part, walk->lo, walk->hi, &inside)) {
+    if (!zc_part_clip(m->part, walk->lo, walk->hi, &inside)) {
         return true;
     }
     for (int d = 0; d < walk->ndim; d++) {
         at += walk->lo[d] * walk->stride[d];
     }
-    s->status = move_region(&inside, (char *)s->chunk + at * (int64_t)s->item->size, walk->stride, TO_MEMORY,
-                            s->item, s->ws, s->err);
-    return s->status == ZC_OK;
+    m->status = move_region(&inside, m->chunk + at * (int64_t)m->item->size, walk->stride, m->way, m->item, m->ws,
+                            m->err);
+    return m->status == ZC_OK;
+}
+
+/* Move what lies among the flat elements m->first .. m->first + n. */
+static zc_status move_range(mover *m, const int64_t *shape, int64_t n)
+{
+    const zc_part *part = m->part;
+    box_walk walk;
+
+    if (part->points != NULL) {
+        move_points(part, m->chunk, shape, m->first, n, m->way, m->item);
+        return ZC_OK;
+    }
+    walk_begin(&walk, part->ndim, shape);
+    if (m->first == 0 && (part->ndim == 0 || n == shape[0] * walk.stride[0])) {
+        return move_region(part, m->chunk, walk.stride, m->way, m->item, m->ws, m->err);
+    }
+    walk.visit = move_box;
+    walk.context = m;
+    walk_range(&walk, 0, m->first, n);
+    return m->status;
 }
 
 zc_status zc_part_scatter(const zc_part *part, const int64_t *shape, const void *chunk, int64_t first,
                           int64_t n, const zc_item *item, zc_workspace *ws, zc_error *err)
 {
-    scatter s = {part, chunk, first, item, ws, err, ZC_OK};
-    box_walk walk;
+    mover m = {part, (char *)chunk, first, TO_MEMORY, item, ws, err, ZC_OK};
 
-    walk_begin(&walk, part->ndim, shape);
-    if (part->points != NULL) {
-        move_points(part, (char *)chunk, shape, first, n, TO_MEMORY, item);
-        return ZC_OK;
-    }
-    if (first == 0 && (part->ndim == 0 || n == shape[0] * walk.stride[0])) {
-        return move_region(part, (char *)chunk, walk.stride, TO_MEMORY, item, ws, err);
-    }
-    walk.visit = scatter_box;
-    walk.context = &s;
-    walk_range(&walk, 0, first, n);
-    return s.status;
+    return move_range(&m, shape, n);
 }
 
-/* ---- memory -> chunk ----------------------------------------------------------------------- */
-
-zc_status zc_part_gather(const zc_part *part, const int64_t *shape, void *chunk, const zc_item *item,
-                         zc_workspace *ws, zc_error *err)
+zc_status zc_part_gather(const zc_part *part, const int64_t *shape, void *chunk, int64_t first, int64_t n,
+                         const zc_item *item, zc_workspace *ws, zc_error *err)
 {
-    int64_t stride[ZC_MAX_DIMS];
+    mover m = {part, chunk, first, TO_CHUNK, item, ws, err, ZC_OK};
 
-    if (part->points != NULL) {
-        move_points(part, chunk, shape, 0, INT64_MAX, TO_CHUNK, item);
-        return ZC_OK;
+    return move_range(&m, shape, n);
+}
+
+bool zc_part_keeps_rows(const zc_part *part)
+{
+    int64_t row = INT64_MAX, least = INT64_MAX;
+
+    for (int d = 0; d < part->ndim && part->points == NULL; d++) {
+        const int64_t stride = part->axis[d].stride < 0 ? -part->axis[d].stride : part->axis[d].stride;
+        if (part->axis[d].count > 1) {
+            row = stride;            /* of the last dimension that has a length */
+            least = stride < least ? stride : least;
+        }
     }
-    c_strides(part->ndim, shape, stride);
-    return move_region(part, chunk, stride, TO_CHUNK, item, ws, err);
+    return row <= least;
 }
 
 /* ---- intersection -------------------------------------------------------------------------- */

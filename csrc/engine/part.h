@@ -87,9 +87,13 @@ void zc_part_permute(zc_part *part, const int *order);
 zc_status zc_part_scatter(const zc_part *part, const int64_t *shape, const void *chunk, int64_t first,
                           int64_t n, const zc_item *item, zc_workspace *ws, zc_error *err);
 
-/* memory -> chunk, the whole chunk. */
-zc_status zc_part_gather(const zc_part *part, const int64_t *shape, void *chunk, const zc_item *item,
-                         zc_workspace *ws, zc_error *err);
+/* memory -> chunk.  chunk holds the flat elements first .. first + n, as above. */
+zc_status zc_part_gather(const zc_part *part, const int64_t *shape, void *chunk, int64_t first, int64_t n,
+                         const zc_item *item, zc_workspace *ws, zc_error *err);
+
+/* Do rows of the chunk lie in rows of the memory?  If not, a piece of the chunk touches each of many cache lines of
+ * the memory for a few bytes only, and it is better to move the whole chunk at once, block by block. */
+bool zc_part_keeps_rows(const zc_part *part);
 
 /* Does the part have an element among the flat elements first .. first + n of the chunk? */
 bool zc_part_touches(const zc_part *part, const int64_t *shape, int64_t first, int64_t n);

@@ -134,18 +134,26 @@ static zc_status local_read(const zc_value *value, uint64_t offset, void *dst, s
     return zc_file_read(&value->file, offset, dst, n, err);
 }
 
-static zc_status local_replace(const zc_store *store, const char *key, const void *data, size_t n,
-                               zc_error *err)
+static zc_status local_replace_from(const zc_store *store, const char *key, const zc_file_source *source,
+                                    zc_error *err)
 {
     const zc_local *local = store->self;
     file_name name;
     zc_status status = name_make(local, key, &name, err);
 
     if (status == ZC_OK) {
-        status = zc_file_replace(name.dir, name.name, data, n, local->sync, err);
+        status = zc_file_replace_from(name.dir, name.name, source, local->sync, err);
         free(name.owned);
     }
     return status;
+}
+
+static zc_status local_replace(const zc_store *store, const char *key, const void *data, size_t n, zc_error *err)
+{
+    zc_file_bytes bytes;
+    const zc_file_source source = zc_file_source_of(&bytes, data, n);
+
+    return local_replace_from(store, key, &source, err);
 }
 
 static zc_status local_remove(const zc_store *store, const char *key, zc_error *err)
@@ -206,6 +214,7 @@ void zc_store_local(zc_local *local, zc_store *out)
         .close = local_close,
         .read = local_read,
         .replace = local_replace,
+        .replace_from = local_replace_from,
         .remove = local_remove,
         .begin = local_begin,
         .end = local_end,

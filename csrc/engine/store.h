@@ -44,6 +44,9 @@ struct zc_store {
 
     zc_status (*replace)(const zc_store *store, const char *key, const void *data, size_t n, zc_error *err);
 
+    /* The same with a value that is made piece by piece, where the store can do without all of it; else NULL. */
+    zc_status (*replace_from)(const zc_store *store, const char *key, const zc_file_source *source, zc_error *err);
+
     /* No error if the key is absent. */
     zc_status (*remove)(const zc_store *store, const char *key, zc_error *err);
 

@@ -53,14 +53,40 @@ static zc_status store_encoded(const zc_store *store, const char *key, const uin
     return n > 0 ? store->replace(store, key, data, n, err) : store->remove(store, key, err);
 }
 
+/* Store a chunk without codecs, without making all of it in memory first. */
+static zc_status overwrite_plain(const write_job *job, const target *t, zc_plain *plain, zc_workspace *ws,
+                                 zc_error *err)
+{
+    const zc_store *store = job->plan.call->store;
+    const bool empty = zc_plain_is_empty(plain);
+    zc_file_source source;
+    zc_status status = zc_plain_source(plain, ws, &source, err);
+
+    if (status != ZC_OK) {
+        return status;
+    }
+    status = zc_key_lock(store, t->key, ws, err);
+    if (status == ZC_OK) {
+        status = empty ? store->remove(store, t->key, err) : store->replace_from(store, t->key, &source, err);
+        zc_key_unlock(store, t->key);
+    }
+    zc_scratch_pop(ws);
+    return status;
+}
+
 /* All of the chunk is given.  The lock keeps the new value from being overtaken by a patch of the old. */
 static zc_status overwrite(const write_job *job, const target *t, zc_workspace *ws, zc_error *err)
 {
     const zc_store *store = job->plan.call->store;
+    const zc_chain *chain = job->plan.call->array->chain;
+    zc_plain plain;
     uint8_t *data;
     size_t n;
-    zc_status status = encode(job, t, NULL, &data, &n, ws, err);
 
+    if (store->replace_from != NULL && zc_plain_open(&job->scope, chain, t->shape, t->bounds, &t->part, &plain)) {
+        return overwrite_plain(job, t, &plain, ws, err);
+    }
+    zc_status status = encode(job, t, NULL, &data, &n, ws, err);
     if (status == ZC_OK) {
         status = zc_key_lock(store, t->key, ws, err);
         if (status == ZC_OK) {

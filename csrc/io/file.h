@@ -49,7 +49,29 @@ zc_status zc_file_read(const zc_file *file, uint64_t offset, void *dst, size_t n
 zc_status zc_file_replace(const zc_dir *dir, const char *name, const void *src, size_t n, bool sync,
                           zc_error *err);
 
-/* The same, but ZC_ERR_IO with EEXIST if name exists already; of several callers one wins.  (On the few file
+/*
+ * The bytes of a file that is made piece by piece: piece gives *n > 0 bytes from `offset` on, at most those
+ * that are left of `total`; they stay valid until the next call.
+ */
+typedef struct zc_file_source {
+    uint64_t total;
+    zc_status (*piece)(void *self, uint64_t offset, const void **data, size_t *n, zc_error *err);
+    void *self;
+} zc_file_source;
+
+/* Bytes that lie in memory as such a source; `bytes` is its own. */
+typedef struct zc_file_bytes {
+    const char *data;
+    size_t n;
+} zc_file_bytes;
+
+zc_file_source zc_file_source_of(zc_file_bytes *bytes, const void *data, size_t n);
+
+/* zc_file_replace with these bytes; a failure of the source is handed on. */
+zc_status zc_file_replace_from(const zc_dir *dir, const char *name, const zc_file_source *source, bool sync,
+                               zc_error *err);
+
+/* The same as zc_file_replace, but ZC_ERR_IO with EEXIST if name exists already; of several callers one wins.  (On the few file
  * systems without renameat2 and hard links a reader may see an empty file for a moment.) */
 zc_status zc_file_create(const zc_dir *dir, const char *name, const void *src, size_t n, bool sync,
                          zc_error *err);

@@ -337,11 +337,29 @@ static int sync_parents(writer *w)
     }
 }
 
-static int fill_temporary(const writer *w, int fd, const void *src, size_t n)
+/* Write all pieces.  *failed is what the source reports if it fails; the result is 0 or errno. */
+static int write_pieces(int fd, const zc_file_source *source, zc_status *failed, zc_error *err)
 {
-    int code = write_all(fd, src, n);
+    int code = 0;
 
-    if (code == 0 && w->sync) {
+    for (uint64_t at = 0; at < source->total && code == 0;) {
+        const void *data;
+        size_t n;
+        *failed = source->piece(source->self, at, &data, &n, err);
+        if (*failed != ZC_OK) {
+            return 0;
+        }
+        code = write_all(fd, data, n);
+        at += n;
+    }
+    return code;
+}
+
+static int fill_temporary(const writer *w, int fd, const zc_file_source *source, zc_status *failed, zc_error *err)
+{
+    int code = write_pieces(fd, source, failed, err);
+
+    if (code == 0 && *failed == ZC_OK && w->sync) {
         code = sync_file(fd);
     }
     /* Network file systems may find out only now.  After EINTR the descriptor is gone all the same. */
@@ -422,10 +440,11 @@ static int put_in_new_place(const writer *w)
     return code;
 }
 
-static zc_status write_file(const zc_dir *dir, const char *name, const void *src, size_t n, bool sync,
+static zc_status write_file(const zc_dir *dir, const char *name, const zc_file_source *source, bool sync,
                             int (*place)(const writer *), zc_error *err)
 {
     writer w;
+    zc_status failed = ZC_OK;
     const char *slash = strrchr(name, '/');
 
     w.at = fd_of(dir);
@@ -440,13 +459,13 @@ static zc_status write_file(const zc_dir *dir, const char *name, const void *src
     if (fd < 0) {
         return zc_fail_errno(err, errno, "cannot create a temporary file for %s", name);
     }
-    int code = fill_temporary(&w, fd, src, n);
-    if (code == 0) {
+    int code = fill_temporary(&w, fd, source, &failed, err);
+    if (code == 0 && failed == ZC_OK) {
         code = place(&w);
     }
-    if (code != 0) {
+    if (code != 0 || failed != ZC_OK) {
         unlinkat(w.at, w.temporary, 0);
-        return zc_fail_errno(err, code, "cannot write %s", name);
+        return failed != ZC_OK ? failed : zc_fail_errno(err, code, "cannot write %s", name);
     }
     code = sync ? sync_parents(&w) : 0;
     return code == 0 ? ZC_OK : zc_fail_errno(err, code, "cannot sync the directory of %s", name);
@@ -455,13 +474,25 @@ static zc_status write_file(const zc_dir *dir, const char *name, const void *src
 zc_status zc_file_replace(const zc_dir *dir, const char *name, const void *src, size_t n, bool sync,
                           zc_error *err)
 {
-    return write_file(dir, name, src, n, sync, put_in_place, err);
+    zc_file_bytes bytes;
+    const zc_file_source source = zc_file_source_of(&bytes, src, n);
+
+    return write_file(dir, name, &source, sync, put_in_place, err);
+}
+
+zc_status zc_file_replace_from(const zc_dir *dir, const char *name, const zc_file_source *source, bool sync,
+                               zc_error *err)
+{
+    return write_file(dir, name, source, sync, put_in_place, err);
 }
 
 zc_status zc_file_create(const zc_dir *dir, const char *name, const void *src, size_t n, bool sync,
                          zc_error *err)
 {
-    return write_file(dir, name, src, n, sync, put_in_new_place, err);
+    zc_file_bytes bytes;
+    const zc_file_source source = zc_file_source_of(&bytes, src, n);
+
+    return write_file(dir, name, &source, sync, put_in_new_place, err);
 }
 
 zc_status zc_file_remove(const zc_dir *dir, const char *name, zc_error *err)

@@ -267,7 +267,7 @@ static HANDLE open_temporary(wchar_t *path, size_t parents_from, wchar_t *tempor
     return INVALID_HANDLE_VALUE;
 }
 
-static DWORD write_all(HANDLE file, const char *src, size_t n, bool sync)
+static DWORD write_all(HANDLE file, const char *src, size_t n)
 {
     while (n > 0) {
         DWORD put = 0;
@@ -278,13 +278,32 @@ static DWORD write_all(HANDLE file, const char *src, size_t n, bool sync)
         src += put;
         n -= put;
     }
-    return !sync || FlushFileBuffers(file) ? ERROR_SUCCESS : GetLastError();
+    return ERROR_SUCCESS;
 }
 
-static zc_status write_file(const zc_dir *dir, const char *name, const void *src, size_t n, bool sync,
+/* Write all pieces.  *failed is what the source reports if it fails. */
+static DWORD write_pieces(HANDLE file, const zc_file_source *source, bool sync, zc_status *failed, zc_error *err)
+{
+    DWORD code = ERROR_SUCCESS;
+
+    for (uint64_t at = 0; at < source->total && code == ERROR_SUCCESS;) {
+        const void *data;
+        size_t n;
+        *failed = source->piece(source->self, at, &data, &n, err);
+        if (*failed != ZC_OK) {
+            return ERROR_SUCCESS;
+        }
+        code = write_all(file, data, n);
+        at += n;
+    }
+    return code != ERROR_SUCCESS || !sync || FlushFileBuffers(file) ? code : GetLastError();
+}
+
+static zc_status write_file(const zc_dir *dir, const char *name, const zc_file_source *source, bool sync,
                             DWORD move_flags, zc_error *err)
 {
     wchar_t path[PATH_CHARS], temporary[PATH_CHARS];
+    zc_status failed = ZC_OK;
 
     if (!join(dir, name, path)) {
         return fail_name(err, name);
@@ -293,17 +312,17 @@ static zc_status write_file(const zc_dir *dir, const char *name, const void *src
     if (file == INVALID_HANDLE_VALUE) {
         return zc_fail_errno(err, errno_of(GetLastError()), "cannot create a temporary file for %s", name);
     }
-    DWORD code = write_all(file, src, n, sync);
+    DWORD code = write_pieces(file, source, sync, &failed, err);
     if (!CloseHandle(file) && code == ERROR_SUCCESS) {
         code = GetLastError();
     }
     move_flags |= sync ? MOVEFILE_WRITE_THROUGH : 0;
-    if (code == ERROR_SUCCESS && !MoveFileExW(temporary, path, move_flags)) {
+    if (code == ERROR_SUCCESS && failed == ZC_OK && !MoveFileExW(temporary, path, move_flags)) {
         code = GetLastError();
     }
-    if (code != ERROR_SUCCESS) {
+    if (code != ERROR_SUCCESS || failed != ZC_OK) {
         DeleteFileW(temporary);
-        return zc_fail_errno(err, errno_of(code), "cannot write %s", name);
+        return failed != ZC_OK ? failed : zc_fail_errno(err, errno_of(code), "cannot write %s", name);
     }
     return ZC_OK;
 }
@@ -311,13 +330,25 @@ static zc_status write_file(const zc_dir *dir, const char *name, const void *src
 zc_status zc_file_replace(const zc_dir *dir, const char *name, const void *src, size_t n, bool sync,
                           zc_error *err)
 {
-    return write_file(dir, name, src, n, sync, MOVEFILE_REPLACE_EXISTING, err);
+    zc_file_bytes bytes;
+    const zc_file_source source = zc_file_source_of(&bytes, src, n);
+
+    return write_file(dir, name, &source, sync, MOVEFILE_REPLACE_EXISTING, err);
+}
+
+zc_status zc_file_replace_from(const zc_dir *dir, const char *name, const zc_file_source *source, bool sync,
+                               zc_error *err)
+{
+    return write_file(dir, name, source, sync, MOVEFILE_REPLACE_EXISTING, err);
 }
 
 zc_status zc_file_create(const zc_dir *dir, const char *name, const void *src, size_t n, bool sync,
                          zc_error *err)
 {
-    return write_file(dir, name, src, n, sync, 0, err);
+    zc_file_bytes bytes;
+    const zc_file_source source = zc_file_source_of(&bytes, src, n);
+
+    return write_file(dir, name, &source, sync, 0, err);
 }
 
 zc_status zc_file_remove(const zc_dir *dir, const char *name, zc_error *err)
