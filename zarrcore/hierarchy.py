@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from zarrcore import node_documents as documents
 from zarrcore.errors import ContainsArrayError, ContainsGroupError, NodeTypeValidationError
-from zarrcore.metadata import GroupMetadata
+from zarrcore.metadata import ZARR_JSON, ZGROUP_JSON, GroupMetadata
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path
 
@@ -149,13 +149,17 @@ def _store_documents(place: StorePath, documents: dict[str, bytes]) -> None:
         place.store.set(join_path(place.path, name), data)
 
 
-def create_node(place: StorePath, metadata: Metadata, *, overwrite: bool = False) -> None:
+def create_node(
+    place: StorePath, metadata: Metadata, *, overwrite: bool = False, group: StorePath | None = None
+) -> None:
     """Store a new node and the groups above it that are missing.
 
     Parameters
     ----------
     overwrite : bool
         Remove what is at the place and below it first.
+    group : StorePath, optional
+        A group above the place that has been read: if its document is still there, so is what is above it.
 
     Raises
     ------
@@ -163,7 +167,7 @@ def create_node(place: StorePath, metadata: Metadata, *, overwrite: bool = False
         If there is a node already, or an array above the place.
     """
     documents = metadata.to_documents()  # first: nothing is removed for metadata that cannot be stored
-    _clear_the_way(place, metadata.zarr_format, overwrite=overwrite)
+    _clear_the_way(place, metadata.zarr_format, overwrite=overwrite, group=group)
     _store_documents(place, documents)
 
 
@@ -178,7 +182,7 @@ def new_node(place: StorePath, metadata: Metadata, *, overwrite: bool = False) -
     documents = metadata.to_documents()
     _clear_the_way(place, metadata.zarr_format, overwrite=overwrite)
     store = place.store
-    is_new = store._surely_empty(place.path) or (store.supports_listing and store.is_empty(place.path))
+    is_new = store.supports_listing and store.is_empty(place.path)
     try:
         yield is_new
         _store_documents(place, documents)
@@ -188,11 +192,13 @@ def new_node(place: StorePath, metadata: Metadata, *, overwrite: bool = False) -
         raise
 
 
-def _clear_the_way(place: StorePath, zarr_format: int, *, overwrite: bool) -> None:
+def _clear_the_way(
+    place: StorePath, zarr_format: int, *, overwrite: bool, group: StorePath | None = None
+) -> None:
     """Make sure that a node can be stored at a place: nothing is there any more, and groups are above it."""
     store = place.store
     store._check_writable()
-    missing = missing_parents(place, zarr_format)
+    missing = missing_parents(place, zarr_format, group)
     if overwrite and store.supports_deletes:
         store.erase_prefix(place.path)
     else:
@@ -202,7 +208,7 @@ def _clear_the_way(place: StorePath, zarr_format: int, *, overwrite: bool) -> No
 
 
 def _refuse_existing(place: StorePath) -> None:
-    found = None if place.store._surely_empty(place.path) else read_node(place)
+    found = None if place.store._claim(place.path) else read_node(place)
     if found is None:
         return
     if is_array_metadata(found):
@@ -210,11 +216,15 @@ def _refuse_existing(place: StorePath) -> None:
     raise ContainsGroupError(f"a group exists in store {place.store} at path {place.path!r}")
 
 
-def missing_parents(place: StorePath, zarr_format: int) -> list[StorePath]:
-    """The places above that have no node yet, from the root down."""
+def missing_parents(
+    place: StorePath, zarr_format: int, group: StorePath | None = None
+) -> list[StorePath]:
+    """The places above that have no node yet, from the root down; see :func:`create_node`."""
     missing: list[StorePath] = []
     while place.path:
         place = place.parent
+        if group is not None and place.path == group.path and _has_document(place, zarr_format):
+            break
         found = read_node(place, zarr_format)
         if found is None:
             missing.append(place)
@@ -223,6 +233,10 @@ def missing_parents(place: StorePath, zarr_format: int) -> list[StorePath]:
                 f"an array exists in store {place.store} at path {place.path!r}; no node can be below it"
             )
     return missing[::-1]
+
+
+def _has_document(place: StorePath, zarr_format: int) -> bool:
+    return place.store.exists(join_path(place.path, ZARR_JSON if zarr_format == 3 else ZGROUP_JSON))
 
 
 def delete_node(place: StorePath) -> None:

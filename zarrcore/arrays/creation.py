@@ -225,11 +225,16 @@ def _is_object(dtype: Any) -> bool:
 
 
 def store_array(
-    place: StorePath, metadata: ArrayMetadata, *, overwrite: bool = False, config: Any = None
+    place: StorePath,
+    metadata: ArrayMetadata,
+    *,
+    overwrite: bool = False,
+    config: Any = None,
+    group: StorePath | None = None,
 ) -> Array:
-    """Store a new array that has no chunks yet."""
+    """Store a new array that has no chunks yet; `group` is as for :func:`zarrcore.hierarchy.create_node`."""
     parsed = parse_array_config(config)
-    hierarchy.create_node(place, metadata, overwrite=overwrite)
+    hierarchy.create_node(place, metadata, overwrite=overwrite, group=group)
     return Array(metadata, place, parsed)
 
 
@@ -270,10 +275,12 @@ def create_array_at(
     values: Any = None,
     threads: int = 0,
     progress: Progress | None = None,
+    group: StorePath | None = None,
 ) -> Array:
     """Create an array; the parameters are those of :func:`zarrcore.create_array`.
 
-    `values` is for those who give shape and data type as well, unlike `data`.
+    `values` is for those who give shape and data type as well, unlike `data`; `group` is a group above the
+    place that has been read.
     """
     zarr_format = default_format(zarr_format)
     if not is_auto(compressor):
@@ -314,7 +321,7 @@ def create_array_at(
         refuse_own_source(place, data)
     values = data if write_data and values is None else values
     if values is None:
-        return store_array(place, metadata, overwrite=overwrite, config=config)
+        return store_array(place, metadata, overwrite=overwrite, config=config, group=group)
     return store_with_values(
         place, metadata, values, overwrite=overwrite, config=config, threads=threads, progress=progress
     )

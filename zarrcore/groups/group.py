@@ -229,7 +229,7 @@ class Group:
     def _walk(self, max_depth: int | None, use_consolidated: bool) -> Iterator[tuple[str, Array | Group]]:
         """Members with their paths, each group directly before its own members."""
         for name, metadata in self._children():
-            node = node_of(self._store_path / name, metadata)
+            node = node_of(self._store_path._child(name), metadata)
             yield name, node
             if isinstance(node, Group) and max_depth != 0:
                 inside = node if use_consolidated else node._unconsolidated()
@@ -273,7 +273,7 @@ class Group:
     def _of_kind(self, arrays: bool) -> Iterator[tuple[str, Any]]:
         for name, metadata in self._children():
             if hierarchy.is_array_metadata(metadata) == arrays:
-                yield name, node_of(self._store_path / name, metadata)
+                yield name, node_of(self._store_path._child(name), metadata)
 
     def arrays(self) -> Iterator[tuple[str, Array]]:
         """Names and arrays among the direct members."""
@@ -333,7 +333,7 @@ class Group:
         self._look_in_store()
         place = self._store_path / _member_path(name)
         metadata = GroupMetadata(attributes=dict(attributes or {}), zarr_format=self._metadata.zarr_format)
-        hierarchy.create_node(place, metadata, overwrite=overwrite)
+        hierarchy.create_node(place, metadata, overwrite=overwrite, group=self._store_path)
         return Group(metadata, place)
 
     def require_group(self, name: str, overwrite: bool = False, **kwargs: Any) -> Group:
@@ -403,6 +403,7 @@ class Group:
             overwrite=overwrite,
             config=config,
             write_data=write_data,
+            group=self._store_path,
         )
 
     create = create_array

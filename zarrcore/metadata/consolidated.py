@@ -6,6 +6,7 @@ document, as zarr-python writes them.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from zarrcore.metadata.group import GroupMetadata
 
 __all__ = ["ConsolidatedMetadata"]
+
+
+_NO_PATH = re.compile(r"(?:^|/)\.*(?:/|$)|[\0\\]")  # a part without a name, or a character that no name has
 
 
 class _Nodes(Mapping[str, Any]):
@@ -73,11 +77,10 @@ class ConsolidatedMetadata:
     metadata: Mapping[str, Any]
 
     def __post_init__(self) -> None:
-        paths = sorted(self.metadata, key=_path_order)
-        for path in paths:
+        for path in self.metadata:
             _check_path(path)
         if not isinstance(self.metadata, _Nodes):
-            object.__setattr__(self, "metadata", {path: self.metadata[path] for path in paths})
+            object.__setattr__(self, "metadata", dict(_in_order(self.metadata)))
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], *, where: str | None = None) -> Self:
@@ -181,9 +184,12 @@ class ConsolidatedMetadata:
 
 def _parse_node(document: Mapping[str, Any]) -> Any:
     """The metadata of one node; in format 2 ``node_type`` says which document it is from."""
+    from zarrcore.metadata.v3 import ArrayV3Metadata
+
+    if document.get("node_type") == "array" and document.get("zarr_format") == 3:
+        return ArrayV3Metadata.from_document(document, where=None)
     from zarrcore.metadata.group import GroupMetadata
     from zarrcore.metadata.v2 import ArrayV2Metadata
-    from zarrcore.metadata.v3 import ArrayV3Metadata
 
     zarr_format = integer(document.get("zarr_format"), "zarr_format", 2, 3)
     default = "array" if zarr_format == 2 and "shape" in document else "group" if zarr_format == 2 else None
@@ -211,12 +217,12 @@ def _in_order(nodes: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 def _path_order(path: str) -> tuple[int, str, str]:
     """Groups before what is in them, then by name: the same nodes always make the same document."""
-    return path.count("/"), unicodedata.normalize("NFKC", path).casefold(), path
+    plain = path.lower() if path.isascii() else unicodedata.normalize("NFKC", path).casefold()
+    return path.count("/"), plain, path
 
 
 def _check_path(path: str) -> None:
-    parts = path.split("/")
-    if any(not part or not part.strip(".") or "\0" in part or "\\" in part for part in parts):
+    if _NO_PATH.search(path):
         raise MetadataValidationError(
             f"expected a path of node names, got {describe(path)}", where="metadata"
         )

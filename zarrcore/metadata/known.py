@@ -12,17 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zarrcore.codecs.chain import IgnoredCodec
+from zarrcore.codecs.chain import CodecChain, IgnoredCodec
 from zarrcore.registry import registrations
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["find", "keep", "key_of"]
+    from zarrcore.codecs.base import ArraySpec, Codec
+
+__all__ = ["chain_of", "find", "keep", "key_of"]
 
 _MOST_KEPT, _LONGEST_KEY = 256, 4096
 
 _kept: dict[tuple[int, bytes], dict[str, Any]] = {}
+_chains: dict[Any, CodecChain] = {}
 
 
 def key_of(document: Mapping[str, Any], names: Iterable[str]) -> tuple[int, bytes] | None:
@@ -56,3 +59,20 @@ def keep(key: tuple[int, bytes] | None, metadata: Any, names: Iterable[str]) -> 
     if len(_kept) >= _MOST_KEPT:
         _kept.clear()
     _kept[key] = {name: vars(metadata)[name] for name in (*names, "_chain")}
+
+
+def chain_of(codecs: tuple[Codec, ...], spec: ArraySpec) -> CodecChain:
+    """The chain of `codecs` for chunks of `spec`; the same one for the same, if they can be compared."""
+    fill = spec.fill
+    if not isinstance(fill, np.generic) or isinstance(fill, np.void):
+        return CodecChain.from_codecs(codecs, spec)
+    key = (codecs, spec.shape, spec.dtype, type(fill), fill.tobytes())  # 0.0 equals -0.0, their bytes do not
+    try:
+        chain = _chains.get(key)
+    except TypeError:  # a codec without a hash
+        return CodecChain.from_codecs(codecs, spec)
+    if chain is None:
+        if len(_chains) >= _MOST_KEPT:
+            _chains.clear()
+        chain = _chains[key] = CodecChain.from_codecs(codecs, spec)
+    return chain

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from zarrcore._validate import at, describe, document, fail, integer, sequence, shape
 from zarrcore.codecs.base import ArraySpec
-from zarrcore.codecs.chain import CodecChain, parse_codecs
+from zarrcore.codecs.chain import parse_codecs
 from zarrcore.errors import MetadataValidationError, NodeTypeValidationError
 from zarrcore.grids import ChunkGrid, parse_chunk_grid
 from zarrcore.keys import ChunkKeyEncoding, parse_chunk_key_encoding
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from zarrcore.codecs.base import Codec
+    from zarrcore.codecs.chain import CodecChain
     from zarrcore.dtypes import ZDType
 
 __all__ = ["ARRAY_METADATA_KEYS", "ZARR_JSON", "ArrayV3Metadata", "parse_extra_fields"]
@@ -114,7 +115,7 @@ class ArrayV3Metadata(ArrayMetadata):
         specs = [
             ArraySpec(lengths, self.data_type, fill) for lengths in self.chunk_grid.chunk_shapes_present()
         ]
-        return [CodecChain.from_codecs(codecs, spec) for spec in specs][0]
+        return [known.chain_of(codecs, spec) for spec in specs][0]
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], *, where: str | None = ZARR_JSON) -> Self:

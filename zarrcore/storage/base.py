@@ -317,8 +317,11 @@ class Store(ABC):
         clone._read_only = bool(read_only)
         return clone
 
-    def _surely_empty(self, prefix: str) -> bool:
-        """Whether it costs next to nothing to know that there is no key below a prefix (without a slash)."""
+    def _claim(self, prefix: str) -> bool:
+        """Whether it costs next to nothing to know that there is no key below a prefix (without a slash).
+
+        A store that knows directories may make that of the prefix to find out, as a key is going to be set.
+        """
         return False
 
     def _rename_prefix(self, source: str, dest: str) -> bool:

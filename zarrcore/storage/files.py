@@ -11,7 +11,7 @@ import errno
 import os
 import stat
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from zarrcore.errors import StoreError
 
@@ -158,19 +158,26 @@ def replace_file(path: str, data: bytes | memoryview, *, sync: bool = False) -> 
         Make the change durable before returning: fsync of the file, of its directory after the rename, and of
         the parents of new directories.
     """
-    with _temporary_beside(path, data, sync=sync) as temporary:
+    temporary = _write_beside(path, data, sync=sync)
+    try:
         _retry_while_busy(os.replace, temporary, path)
+        if sync:
+            _sync_directory(os.path.dirname(path))
+    except BaseException as error:
+        _give_up(error, temporary, path)
 
 
 def create_file(path: str, data: bytes | memoryview, *, sync: bool = False) -> bool:
     """Like :func:`replace_file`, but only if there is no file yet; False if there is one."""
-    with _temporary_beside(path, data, sync=sync) as temporary:
-        try:
-            _publish_new(temporary, path)
-        except FileExistsError:
-            return False
-        finally:
-            _remove(temporary)
+    temporary = _write_beside(path, data, sync=sync)
+    try:
+        _publish_new(temporary, path)
+        if sync:
+            _sync_directory(os.path.dirname(path))
+    except FileExistsError:
+        return False
+    finally:
+        _remove(temporary)
     return True
 
 
@@ -198,11 +205,9 @@ def rename_directory(source: str, target: str, *, sync: bool = False) -> bool:
     return True
 
 
-@contextmanager
-def _temporary_beside(path: str, data: bytes | memoryview, *, sync: bool) -> Iterator[str]:
-    """A temporary file that holds `data`, beside `path`, for the caller to rename; gone after any failure."""
-    directory = os.path.dirname(path)
-    temporary = os.path.join(directory, f".zc-{os.urandom(8).hex()}.partial")
+def _write_beside(path: str, data: bytes | memoryview, *, sync: bool) -> str:
+    """Write a temporary file beside `path`, for the caller to rename; its name."""
+    temporary = f"{os.path.dirname(path)}{os.sep}.zc-{os.urandom(8).hex()}.partial"
     try:
         fd = _create(temporary, sync=sync)
         try:
@@ -211,15 +216,17 @@ def _temporary_beside(path: str, data: bytes | memoryview, *, sync: bool) -> Ite
                 os.fsync(fd)
         finally:
             os.close(fd)
-        yield temporary
-        if sync:
-            _sync_directory(directory)
     except BaseException as error:
-        _remove(temporary)
-        if isinstance(error, OSError) and error.filename == temporary:
-            # The caller knows the file, not its temporary name.
-            raise OSError(error.errno, error.strerror, path) from error
-        raise
+        _give_up(error, temporary, path)
+    return temporary
+
+
+def _give_up(error: BaseException, temporary: str, path: str) -> NoReturn:
+    """Remove a temporary file and raise the error, for a caller who knows only the file that it stands for."""
+    _remove(temporary)
+    if isinstance(error, OSError) and error.filename == temporary:
+        raise OSError(error.errno, error.strerror, path) from error
+    raise error
 
 
 def _remove(temporary: str) -> None:

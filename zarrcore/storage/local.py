@@ -274,16 +274,16 @@ class LocalStore(Store):
                 f"{self._root}: expected a directory, found a file (is it an archive for ZipStore?)"
             )
 
-    def _surely_empty(self, prefix: str) -> bool:
+    def _claim(self, prefix: str) -> bool:
         if overrides(self, LocalStore):
             return False
         try:
-            os.lstat(self._path(prefix) if prefix else self._root)
+            os.mkdir(self._path(prefix) if prefix else self._root)
         except FileNotFoundError:
-            return True
-        except NotADirectoryError:
-            pass  # empty, but something is wrong that reading tells better
-        return False
+            return True  # the directory above is missing as well
+        except OSError:
+            return False  # something is there, or something is wrong that reading and writing tell better
+        return True
 
     def _address(self, path: str) -> str:
         return os.path.realpath(f"{self._root}/{path}")

@@ -66,6 +66,13 @@ class StorePath:
         """One level up; the root is its own parent."""
         return type(self)(self.store, self.path.rpartition("/")[0])
 
+    def _child(self, name: str) -> StorePath:
+        """The place of a name that a listing gave, which needs no normalisation."""
+        made = object.__new__(StorePath)
+        made.store = self.store
+        made.path = f"{self.path}/{name}" if self.path else name
+        return made
+
     def __truediv__(self, other: str) -> StorePath:
         return type(self)(self.store, join_path(self.path, normalize_path(other)))
 

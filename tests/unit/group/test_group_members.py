@@ -319,3 +319,37 @@ def test_documents_are_json(root, store, zarr_format):
     name = "zarr.json" if zarr_format == 3 else ".zattrs"
     document = json.loads(bytes(store.get(name)))
     assert (document["attributes"] if zarr_format == 3 else document) == {"title": "top"}
+
+
+def test_a_group_that_is_gone_is_made_again(root, store, zarr_format):
+    """What a group handle remembers of the groups above it is looked up before it is relied on."""
+    group = root["g"]
+    store.erase_prefix("")
+    group.create_array("x", shape=1, dtype="i4")
+    again = zarrcore.open_group(store, mode="r", zarr_format=zarr_format)
+    assert [path for path, _ in again.members(None)] == ["g", "g/x"]
+
+
+def test_what_is_listed_has_its_place(root):
+    for path, node in root.members(None):
+        assert node.path == path
+        assert node.store_path == root.store_path / path
+
+
+@pytest.mark.parametrize("bad", ["", "a//b", "a/./b", "..", "/a", "a/", "a\\b", "a/\0", "a/../b"])
+def test_paths_in_consolidated_metadata(bad):
+    from zarrcore.metadata import ConsolidatedMetadata
+
+    node = zarrcore.create_group({}).metadata
+    ConsolidatedMetadata({"a/.b/...c": node})
+    with pytest.raises(MetadataValidationError, match="path of node names"):
+        ConsolidatedMetadata({"good": node, bad: node})
+
+
+def test_chains_are_shared_by_what_was_created_alike():
+    def chain(**options):
+        return zarrcore.create_array({}, shape=9, chunks=3, dtype="f4", **options).metadata.chain()
+
+    assert chain() is chain()
+    assert chain(fill_value=0.0) is not chain(fill_value=-0.0)
+    assert chain(compressors=None) is not chain()

@@ -397,15 +397,19 @@ def test_what_is_known_to_be_empty(tmp_path):
             return b"{}"
 
     store = LocalStore(tmp_path / "root")
-    assert store._surely_empty("")
-    assert store._surely_empty("a")
-    assert not Other(tmp_path / "root")._surely_empty("a")
+    assert store._claim("a")
+    assert not (tmp_path / "root").exists()
+    assert store._claim("")
+    assert store._claim("a")
+    assert not store._claim("a"), "somebody else has it"
+    assert not Other(tmp_path / "root")._claim("b")
     store.set("a/b", b"value")
     (tmp_path / "root" / "link").symlink_to("nowhere")
-    assert not store._surely_empty("")
-    assert not store._surely_empty("a")
-    assert not store._surely_empty("link")
-    assert not store._surely_empty("a/b/c")
+    assert not store._claim("")
+    assert not store._claim("a")
+    assert not store._claim("link")
+    assert not store._claim("a/b/c")
+    assert list(store.list()) == ["a/b"]
 
 
 def test_a_value_is_read_whole_though_the_system_gives_parts(tmp_path, monkeypatch):
