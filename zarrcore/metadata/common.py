@@ -88,12 +88,10 @@ class ArrayMetadata:
 
     @cached_property
     def fill_bytes(self) -> bytes | None:
-        """The fill value as it is in memory; None without one, or for items of variable length."""
+        """What missing chunks are filled with, as it is in memory; None for items of variable length."""
         from zarrcore.dtypes import scalar_to_bytes
 
-        if self.fill_value is None or self.zdtype.item_size is None:
-            return None
-        return scalar_to_bytes(self.zdtype, self.fill_value)
+        return None if self.zdtype.item_size is None else scalar_to_bytes(self.zdtype, self.fill_scalar)
 
     @property
     def fill_scalar(self) -> Any:

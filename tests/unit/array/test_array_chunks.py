@@ -46,6 +46,15 @@ def test_without_a_fill_value_everything_is_stored(engine):
     assert array.nchunks_initialized == 2
 
 
+@pytest.mark.parametrize("dtype", ["M8[us]", ">M8[s]", "m8[h]"])
+def test_without_a_fill_value_missing_chunks_are_not_a_time(engine, dtype):
+    """As zarr-python 3 has it, and as the metadata say: the default of the data type, not zero."""
+    array = zarrcore.create_array({}, shape=(4,), chunks=(2,), dtype=dtype, fill_value=None, zarr_format=2)
+    assert np.isnat(array.metadata.fill_scalar)
+    engine(array)[:1] = np.zeros(1, dtype)
+    assert np.isnat(array[...]).tolist() == [False, True, True, True]
+
+
 def test_missing_chunks_can_be_an_error():
     array = zarrcore.create_array(
         {}, shape=(4,), chunks=(2,), dtype="i4", config={"read_missing_chunks": False}
