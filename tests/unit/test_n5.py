@@ -176,6 +176,7 @@ class TestAttributes:
             ),
             ({"compression": {"type": "gzip", "useZlib": 1}}, "compression.useZlib"),
             ({"compression": {"type": "lz4", "blockSize": 1}}, "compression.blockSize"),
+            ({"compression": {"type": "lz4", "id": "lz4", "acceleration": "1"}}, "compression.acceleration"),
             ({"compression": {"type": "blosc"}}, "compression: expected the options of blosc"),
         ],
     )
@@ -186,6 +187,12 @@ class TestAttributes:
     def test_the_older_member_for_the_compression(self) -> None:
         document = n5_document(attributes(compressionType="gzip"), where="a")
         assert document["codecs"][1]["configuration"]["codecs"][2]["name"] == "gzip"
+
+    def test_lz4_as_zarr_python_2_writes_it(self) -> None:
+        options = {"type": "lz4", "id": "lz4", "acceleration": 3}
+        document = n5_document(attributes(compression=options), where="a")
+        codec = document["codecs"][1]["configuration"]["codecs"][2]
+        assert codec == {"name": "numcodecs.lz4", "configuration": {"acceleration": 3}}
 
 
 class TestN5Default:

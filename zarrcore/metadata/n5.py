@@ -140,6 +140,9 @@ def _xz(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _lz4(options: Mapping[str, Any]) -> dict[str, Any]:
+    if options.get("id") == "lz4":  # zarr-python 2 writes blocks of numcodecs, and says so
+        acceleration = integer(options.get("acceleration", 1), "acceleration")
+        return {"name": "numcodecs.lz4", "configuration": {"acceleration": acceleration}}
     size = integer(options.get("blockSize", 65536), "blockSize", 64, 1 << 25)
     return {"name": "zarrcore.lz4block", "configuration": {"block_size": size}}
 
