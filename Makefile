@@ -6,10 +6,11 @@ ENV := .venv
 PY := $(ENV)/bin/python
 PYTHON ?= $(word 2,$(shell wheels/pythons.sh))
 PYTEST := $(PY) -m pytest
+ZARR2 := .venvs/zarr2
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help env build test pytest demo smoke csrc-test csrc-asan csrc-tsan asan tsan bench lint lib wheel clean
+.PHONY: help env zarr2 build test pytest demo smoke csrc-test csrc-asan csrc-tsan asan tsan bench lint lib wheel clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +33,16 @@ $(ENV)/.complete: $(ENV)/.created pyproject.toml wheels/requirements.py
 	ZARRCORE_EXTENSIONS=0 $(PY) -m pip install -qq --no-deps --no-build-isolation -e .
 	@touch $@
 
+# Tests ask zarr-python 2 there; its releases end with CPython 3.13.
+zarr2: $(ZARR2)/.complete ## create .venvs/zarr2 with zarr-python 2, which tests/interop exchanges data with
+
+$(ZARR2)/.complete: tests/interop/zarr2-requirements.txt
+	@set -- $$(wheels/pythons.sh 3.12 3.11 3.13); test -n "$$2" || \
+	    { echo "error: no CPython 3.11, 3.12 or 3.13 with headers and venv found for zarr-python 2" >&2; exit 1; }; \
+	    rm -rf $(ZARR2) && "$$2" -m venv $(ZARR2)
+	$(ZARR2)/bin/python -m pip install -qq --only-binary :all: -r $<
+	@touch $@
+
 build: $(ENV)/.complete ## compile what changed, in place
 	$(PY) setup.py --quiet build_ext --inplace
 
@@ -39,8 +50,8 @@ build: $(ENV)/.complete ## compile what changed, in place
 
 test: csrc-test pytest smoke ## everything: C tests, Python tests, the other Pythons of this machine
 
-pytest: build ## the Python tests (PYTEST_ARGS=...)
-	$(PYTEST) $(PYTEST_ARGS)
+pytest: build $(ZARR2)/.complete ## the Python tests (PYTEST_ARGS=...)
+	ZARRCORE_NEED_ZARR2=1 $(PYTEST) $(PYTEST_ARGS)
 
 NATIVE = NATIVE_CFLAGS="$$($(PY) wheels/native_libs.py --cflags)" NATIVE_LIBS="$$($(PY) wheels/native_libs.py --libs)"
 
@@ -107,4 +118,4 @@ deflate: $(ENV)/.complete ## bring the source of libdeflate, for ZARRCORE_DEFLAT
 
 clean: ## remove what was built; .venv stays
 	rm -rf build dist *.egg-info zarrcore/_core/*.so .pytest_cache .hypothesis .mypy_cache .ruff_cache
-	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
+	find . -name __pycache__ -not -path './.venv*/*' -prune -exec rm -rf {} +

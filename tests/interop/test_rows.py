@@ -8,6 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("ml_dtypes")  # for the data types of the cases
+
 from exchange.limits import BOTH, LACKS, NO_PEER
 from exchange.rows import all_rows
 from exchange.table import CASES, PEERS, exchanges
@@ -19,13 +22,11 @@ pytestmark = pytest.mark.interop
 
 def test_every_row_is_covered() -> None:
     """A new data type, codec, grid or key encoding needs an array in ``exchange``, or a reason in NO_PEER."""
-    pytest.importorskip("ml_dtypes")
     found = exchanges()
     assert [row for row in all_rows() if row not in found and row not in NO_PEER] == []
 
 
 def test_what_is_excused_is_excused_rightly() -> None:
-    pytest.importorskip("ml_dtypes")
     rows, found = set(all_rows()), exchanges()
     assert [row for row in NO_PEER if row not in rows or row in found] == []
     assert [(peer, row) for peer in PEERS for row in LACKS[peer] if row not in rows] == []

@@ -229,3 +229,37 @@ def test_n5_of_tensorstore_read_here(compression: str, tmp_path: Path) -> None:
     tensorstore.open(spec, create=True).result().write(VALUES.T.astype("f4")).result()
     assert json.loads((tmp_path / "attributes.json").read_text())["compression"]["type"] == compression
     assert zarrcore.open_array(tmp_path, mode="r")[...].tolist() == VALUES.tolist()
+
+
+# ---- stores of other packages ----------------------------------------------------------------------------
+
+
+def over_fsspec(module: Any, path: Path) -> Any:
+    """A directory through fsspec."""
+    fsspec = pytest.importorskip("fsspec")
+    asynchronous = pytest.importorskip("fsspec.implementations.asyn_wrapper")
+    local = asynchronous.AsyncFileSystemWrapper(fsspec.filesystem("file", auto_mkdir=True), asynchronous=True)
+    return module.storage.FsspecStore(local, path=str(path))
+
+
+def over_obstore(module: Any, path: Path) -> Any:
+    """A directory through obstore."""
+    obstore = pytest.importorskip("obstore.store")
+    path.mkdir(exist_ok=True)
+    return module.storage.ObjectStore(obstore.LocalStore(path))
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+@pytest.mark.parametrize("make", [over_fsspec, over_obstore])
+def test_remote_stores_and_zarr_python(make: Any, zarr_format: int, tmp_path: Path) -> None:
+    zarr = pytest.importorskip("zarr", minversion="3.1")
+    for number, (writer, reader) in enumerate([(zarrcore, zarr), (zarr, zarrcore)]):
+        path = tmp_path / str(number)
+        root = writer.open_group(make(writer, path), mode="w", zarr_format=zarr_format, attributes=ATTRIBUTES)
+        root.create_array("a/b", data=VALUES, chunks=(2, 4))
+        again = reader.open_group(make(reader, path), mode="r+")
+        assert dict(again.attrs) == ATTRIBUTES
+        again["a/b"][1:3] = -1
+        wanted = VALUES.copy()
+        wanted[1:3] = -1
+        assert writer.open_array(make(writer, path), path="a/b", mode="r")[...].tolist() == wanted.tolist()

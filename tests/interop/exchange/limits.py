@@ -99,6 +99,8 @@ NO_PEER: dict[Row, str] = {
 BOTH, READ_HERE, READ_THERE = "both ways", "read here", "read there"
 STORES: dict[Row, dict[str, str]] = {
     (STORE, "LocalStore"): dict.fromkeys(("zarr-python", "zarrs", "tensorstore", "zarr-python 2"), BOTH),
+    (STORE, "FsspecStore"): {"zarr-python": BOTH},
+    (STORE, "ObjectStore"): {"zarr-python": BOTH},
     (STORE, "ZipStore"): {"zarr-python": BOTH, "tensorstore": READ_THERE, "zarr-python 2": BOTH},
     (STORE, "N5Store"): {"tensorstore": READ_HERE, "zarr-python 2": READ_HERE},
     (CODEC3, "n5_default"): {"tensorstore": READ_HERE, "zarr-python 2": READ_HERE},

@@ -16,7 +16,7 @@ import pytest
 import zarrcore
 from exchange.cases import Case
 from exchange.limits import LACKS
-from exchange.rows import rows_of
+from exchange.rows import NEEDED, rows_of
 from exchange.zarr2 import ZarrPython2
 
 
@@ -189,12 +189,19 @@ _TOLD_BY_THE_DRIVER = ("zarr_format", "node_type")
 
 
 def peer_named(name: str, case: Case) -> Peer:
-    """The peer for this case; the test is skipped where it is not installed."""
+    """The peer for this case; the test is skipped where it, or what the case needs, is not installed."""
+    need_packages(case)
     if name == "zarrs" and _beyond_zarr_python(case):
         name = "zarrs alone"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return _made(name)
+
+
+def need_packages(case: Case) -> None:
+    """Skip the test where a package is missing that both sides compress this case with."""
+    for row in rows_of(case.document) & NEEDED.keys():
+        pytest.importorskip(NEEDED[row])
 
 
 def _beyond_zarr_python(case: Case) -> bool:

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import zarrcore.dtypes as zdtype
-from zarrcore.dtypes import data_type_registry
-from zarrcore.metadata import ArrayV2Metadata
+from zarrcore import storage
+from zarrcore.dtypes import data_type_registry, dtype_from_v2
+from zarrcore.metadata.v2 import OBJECT_CODEC_IDS
 from zarrcore.registry import codec_registry, compressor_registry, grid_registry, key_encoding_registry
 
 DTYPE3, DTYPE2 = "data type of format 3", "data type of format 2"
@@ -19,7 +20,15 @@ Row = tuple[str, str]
 
 # Of numcodecs, beside those that zarrcore has itself.
 FOREIGN = ("base64", "categorize", "jenkins_lookup3", "pcodec", "vlen-array", "zfpy")
-STORES = ("LocalStore", "ZipStore", "N5Store")  # the others keep nothing that another library could open
+# Keep nothing that another library could open, or stand before another store.
+OWN_STORES = (
+    "GpuMemoryStore",
+    "LoggingStore",
+    "ManagedMemoryStore",
+    "MemoryStore",
+    "ReadOnlyStore",
+    "WrapperStore",
+)
 
 
 def all_rows() -> list[Row]:
@@ -32,7 +41,17 @@ def all_rows() -> list[Row]:
         *((CODEC2, name) for name in sorted((*builtin_names(compressor_registry), *FOREIGN))),
         *((GRID, name) for name in builtin_names(grid_registry)),
         *((KEYS, name) for name in builtin_names(key_encoding_registry)),
-        *((STORE, name) for name in STORES),
+        *((STORE, name) for name in [*store_names(), "N5Store"]),
+    ]
+
+
+def store_names() -> list[str]:
+    """The stores whose data other libraries can open."""
+    classes = {name: getattr(storage, name) for name in storage.__all__ if name not in OWN_STORES}
+    return [
+        name
+        for name, cls in classes.items()
+        if isinstance(cls, type) and issubclass(cls, storage.Store) and cls is not storage.Store
     ]
 
 
@@ -57,6 +76,18 @@ def _is_registered(name: str) -> bool:
 def builtin_names(registry: Any) -> list[str]:
     """The names that zarrcore itself registers."""
     return [name for name in registry.names() if registry.get(name).__module__.startswith("zarrcore.")]
+
+
+# What a package is needed for, here and there.
+NEEDED = {
+    (CODEC2, "pcodec"): "pcodec",
+    (CODEC2, "zfpy"): "zfpy",
+    (CODEC3, "numcodecs.pcodec"): "pcodec",
+    (CODEC3, "numcodecs.zfpy"): "zfpy",
+    (CODEC3, "pcodec"): "pcodec",
+    (CODEC3, "zfp"): "zfpy",
+    (CODEC3, "cast_value"): "cast_value_rs",
+}
 
 
 def rows_of(document: Mapping[str, Any]) -> set[Row]:
@@ -93,7 +124,9 @@ def _rows_of_codecs(codecs: Any) -> Iterator[Row]:
 
 
 def _rows_of_v2(document: Mapping[str, Any]) -> Iterator[Row]:
-    for config in (*(document["filters"] or ()), document["compressor"]):
-        if config is not None:
-            yield CODEC2, config["id"]
-    yield DTYPE2, ArrayV2Metadata.from_dict(document).dtype._zarr_v3_name
+    configs = [config for config in (*(document["filters"] or ()), document["compressor"]) if config]
+    ids = [config["id"] for config in configs]
+    for name in ids:
+        yield CODEC2, name
+    objects = [name for name in ids if name in OBJECT_CODEC_IDS] or ["vlen-utf8"]
+    yield DTYPE2, dtype_from_v2(document["dtype"], objects[0])._zarr_v3_name
