@@ -21,6 +21,8 @@ zc_chain *zc_document_chain(zc_document *doc)
 
 void zc_document_free(zc_document *doc)
 {
+    zc_index_cache_free(doc->array.indexes);
+    doc->array.indexes = NULL;
     while (doc->cells != NULL) {
         zc_chain_cell *const cell = doc->cells;
         doc->cells = cell->next;

@@ -71,6 +71,9 @@ static zc_status parse_file(const zc_file *file, const char *name, parse_documen
         status = parse(doc, &root);
         zc_json_close(&json);
     }
+    if (status == ZC_OK && doc->array.chain->sharded) {
+        doc->array.indexes = zc_index_cache_new(ZC_INDEX_CACHE_BYTES);
+    }
     free(text);
     return status;
 }

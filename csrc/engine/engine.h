@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "engine/chain.h"
 #include "engine/grid.h"
+#include "engine/index_cache.h"
 #include "engine/part.h"
 #include "engine/store.h"
 #include "kernels/shard_index.h"
@@ -33,6 +34,7 @@ typedef struct zc_array {
     zc_key_encoding keys;
     const char *prefix;      /* of all keys, "" or "foo/bar/" */
     size_t prefix_len;
+    zc_index_cache *indexes; /* of its shards; NULL: none are kept */
 } zc_array;
 
 /* One call. */

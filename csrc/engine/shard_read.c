@@ -94,6 +94,25 @@ zc_status zc_shard_index_read(const zc_chain *chain, size_t n, const zc_value *v
     return status;
 }
 
+/* The index of a shard that is about to be read, from the array's cache or from the value.  *pin may hold it. */
+static zc_status index_for_read(const zc_scope *scope, const zc_chain *chain, size_t n, const zc_value *value,
+                                uint64_t offset, uint64_t nbytes, const zc_extent **out, void **pin,
+                                zc_workspace *ws, int *pushed, zc_error *err)
+{
+    zc_index_cache *cache = value->data == NULL && value->store->is_local ? scope->call->array->indexes : NULL;
+    const zc_index_key key = {&value->file, offset, nbytes, chain};
+
+    *out = zc_index_cache_get(cache, &key, n, pin);
+    if (*out != NULL) {
+        return ZC_OK;
+    }
+    const zc_status status = zc_shard_index_read(chain, n, value, offset, nbytes, out, ws, pushed, err);
+    if (status == ZC_OK && cache != NULL) {
+        zc_index_cache_put(cache, &key, *out, n);
+    }
+    return status;
+}
+
 /* ---- one run ------------------------------------------------------------------------------------ */
 
 typedef struct shard {
@@ -568,6 +587,7 @@ zc_status zc_shard_read(const zc_scope *scope, const zc_chain *chain, const int6
     zc_grid_axis axes[ZC_MAX_DIMS];
     zc_point_groups groups;
     size_t n_inner, n_items = 0;
+    void *pin = NULL;
     int pushed = 0;
     zc_status status;
 
@@ -579,13 +599,14 @@ zc_status zc_shard_read(const zc_scope *scope, const zc_chain *chain, const int6
         return zc_fail(err, ZC_ERR_ARGUMENT, "the shard's shape is no multiple of the inner chunk's");
     }
     zc_inner_axes(chain, s.ndim, stored, axes);
-    status = zc_shard_index_read(chain, n_inner, value, offset, nbytes, &s.extents, ws, &pushed, err);
+    status = index_for_read(scope, chain, n_inner, value, offset, nbytes, &s.extents, &pin, ws, &pushed, err);
     if (status == ZC_OK) {
         status = plan_runs(&s, axes, &groups, &n_items, ws, &pushed, err);
     }
     if (status == ZC_OK) {
         status = run_all(&s, n_items, ws, err);
     }
+    zc_index_unpin(pin);
     zc_pop(ws, pushed);
     return status;
 }

@@ -218,6 +218,7 @@ void zc_store_local(zc_local *local, zc_store *out)
         .remove = local_remove,
         .begin = local_begin,
         .end = local_end,
+        .is_local = true,
         .gap = 4096,
         .most = 1 << 20,
     };

@@ -63,6 +63,7 @@ struct zc_store {
                        zc_error *err);
     void (*release)(zc_value *values, size_t n);
     size_t batch_bytes;      /* decoded size of the chunks that one fetch may be for */
+    bool is_local;           /* values are files, see zc_value.file */
     bool values_in_memory;   /* a fetch moves no bytes, so parts of values need no ranges */
 
     size_t gap;              /* unneeded bytes between two ranges that are cheaper to read than to skip */

@@ -20,7 +20,8 @@ typedef struct zc_file {
     intptr_t handle;
     uint64_t size;           /* at the time of opening */
     int64_t mtime_ns;
-    uint64_t inode;
+    uint64_t inode;          /* 0 if the file system has no such numbers */
+    uint64_t device;
 } zc_file;
 
 /* ZC_ERR_MISSING if the directory does not exist; a file in its place is ZC_ERR_IO. */
@@ -35,6 +36,9 @@ void zc_dir_close(zc_dir *dir);
  */
 zc_status zc_file_open(const zc_dir *dir, const char *name, zc_file *out, zc_error *err);
 void zc_file_close(zc_file *file);
+
+/* How long before now the file was last modified, by the clocks of both; may be negative. */
+int64_t zc_file_age_ns(const zc_file *file);
 
 /* Read exactly n bytes at offset; ZC_ERR_CORRUPT if the file ends before that. */
 zc_status zc_file_read(const zc_file *file, uint64_t offset, void *dst, size_t n, zc_error *err);

@@ -166,7 +166,16 @@ zc_status zc_file_open(const zc_dir *dir, const char *name, zc_file *out, zc_err
     out->size = (uint64_t)st.st_size;
     out->mtime_ns = (int64_t)MTIME(st).tv_sec * 1000000000 + MTIME(st).tv_nsec;
     out->inode = (uint64_t)st.st_ino;
+    out->device = (uint64_t)st.st_dev;
     return ZC_OK;
+}
+
+int64_t zc_file_age_ns(const zc_file *file)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - file->mtime_ns;
 }
 
 void zc_file_close(zc_file *file)

@@ -160,7 +160,16 @@ zc_status zc_file_open(const zc_dir *dir, const char *name, zc_file *out, zc_err
     out->size = (uint64_t)info.nFileSizeHigh << 32 | info.nFileSizeLow;
     out->mtime_ns = (int64_t)(ticks_of(info.ftLastWriteTime) * 100);    /* may wrap; only compared */
     out->inode = (uint64_t)info.nFileIndexHigh << 32 | info.nFileIndexLow;
+    out->device = info.dwVolumeSerialNumber;
     return ZC_OK;
+}
+
+int64_t zc_file_age_ns(const zc_file *file)
+{
+    FILETIME now;
+
+    GetSystemTimeAsFileTime(&now);
+    return (int64_t)(ticks_of(now) * 100 - (uint64_t)file->mtime_ns);    /* both may have wrapped */
 }
 
 void zc_file_close(zc_file *file)

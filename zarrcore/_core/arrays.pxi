@@ -78,6 +78,11 @@ cdef class NativeArray:
         self.edges = []
         for d in range(self.c.ndim):
             self._set_axis(d, self.shape[d], chunks[d])
+        if chain.shard is not None and self.c.indexes == NULL:
+            self.c.indexes = zc_index_cache_new(ZC_INDEX_CACHE_BYTES)
+
+    def __dealloc__(self):
+        zc_index_cache_free(self.c.indexes)
 
     cdef int _check(self, chunks, key_encoding) except -1:
         ndim = len(self.shape)

@@ -200,6 +200,15 @@ cdef extern from "engine/grid.h" nogil:
         const int64_t *edges
         int64_t n_edges
 
+cdef extern from "engine/index_cache.h" nogil:
+    ctypedef struct zc_index_cache:
+        pass
+
+    const size_t ZC_INDEX_CACHE_BYTES
+
+    zc_index_cache *zc_index_cache_new(size_t max_bytes)
+    void zc_index_cache_free(zc_index_cache *cache)
+
 cdef extern from "engine/engine.h" nogil:
     ctypedef struct zc_key_encoding:
         bint v2
@@ -214,6 +223,7 @@ cdef extern from "engine/engine.h" nogil:
         zc_key_encoding keys
         const char *prefix
         size_t prefix_len
+        zc_index_cache *indexes
 
     ctypedef struct zc_call:
         const zc_array *array
