@@ -90,8 +90,9 @@ smoke: $(ENV)/.complete ## build a wheel for each other Python here, install it,
 demo: build ## run the demonstration
 	$(PY) examples/demo.py
 
-bench: build ## run the benchmarks, and show the results in README.md
-	$(PY) -m benchmarks
+BENCH_ARGS ?=
+bench: build ## run the benchmarks, and show the results in README.md and docs (BENCH_ARGS=--resume, ...)
+	$(PY) -m benchmarks $(BENCH_ARGS)
 	$(PY) docs/make_benchmarks.py
 
 lint: build ## style and types of Python, warnings of C

@@ -5,7 +5,8 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,22 +21,21 @@ class Dataset:
     ----------
     values : str
         Name in `VALUES`.
-    chunks : int
-        Edge of a chunk, or of an inner chunk when there are shards.
+    chunks : int or tuple of int
+        Shape of a chunk, or of an inner chunk when there are shards; one number stands for all dimensions.
     codecs : tuple of (str, dict)
         Codecs as in the v3 metadata; "transpose" and "bytes" take their places before the compressors.
-    shards : int, optional
-        Edge of a shard.
-    zarr_format : int
-        2 takes its options from `v2`.
+    shards : int or tuple of int, optional
+        Shape of a shard.
+    v2 : dict, optional
+        Makes it an array of format 2, with this "order" and "compressor".
     """
 
     values: str
-    chunks: int
+    chunks: int | tuple[int, ...]
     codecs: tuple[tuple[str, dict[str, Any]], ...] = ()
-    shards: int | None = None
-    zarr_format: int = 3
-    v2: dict[str, Any] = field(default_factory=dict)
+    shards: int | tuple[int, ...] | None = None
+    v2: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,8 @@ VALUES: dict[str, Callable[[bool], np.ndarray]] = {
     "hundred": lambda full: series(100),
     "kibibytes": lambda full: series(4000 * 256),
     "four-kibibytes": lambda full: series(4000 * 1024),
+    "number": lambda full: np.array(7.5),
+    "rows": lambda full: floats((16, 64, 1024)).reshape(1024, 1024),
 }
 
 
@@ -104,6 +106,10 @@ _GZIP = ("gzip", {"level": 5})
 _BIG = ("bytes", {"endian": "big"})
 _TRANSPOSE = ("transpose", {"order": [2, 1, 0]})
 _CRC = ("crc32c", {})
+_V2_BLOSC = {"id": "blosc", "cname": "blosclz", "clevel": 9, "shuffle": 2}
+_V2_LZ4 = {"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1}
+#: Groups of 2,000 arrays, with consolidated metadata or not.
+GROUPS = {"group-plain": False, "group-consolidated": True}
 
 
 def datasets(*, full: bool) -> dict[str, Dataset]:
@@ -113,6 +119,8 @@ def datasets(*, full: bool) -> dict[str, Dataset]:
         "volume-raw": Dataset("volume", edge),
         "volume-blosc": Dataset("volume", edge, (_BLOSC,)),
         "volume-shards": Dataset("volume", 32, (_BLOSC,), shards=edge),
+        "volume-v2-raw": Dataset("volume", edge, v2={"order": "C", "compressor": None}),
+        "volume-v2-blosc": Dataset("volume", edge, v2={"order": "C", "compressor": _V2_BLOSC}),
         "floats-raw": Dataset("floats", 64),
         "floats-big-endian": Dataset("floats", 64, (_BIG,)),
         "floats-transposed": Dataset("floats", 64, (_TRANSPOSE,)),
@@ -122,37 +130,59 @@ def datasets(*, full: bool) -> dict[str, Dataset]:
         "floats-zstd-crc32c": Dataset("floats", 64, (_ZSTD, _CRC)),
         "floats-zstd-transposed": Dataset("floats", 64, (_TRANSPOSE, _ZSTD)),
         "floats-zstd-shards": Dataset("floats", 32, (_ZSTD,), shards=128),
-        "floats-v2-lz4": Dataset("floats", 64, zarr_format=2, v2={"order": "C"}),
-        "floats-v2-lz4-f": Dataset("floats", 64, zarr_format=2, v2={"order": "F"}),
+        "floats-v2-lz4": Dataset("floats", 64, v2={"order": "C", "compressor": _V2_LZ4}),
+        "floats-v2-lz4-f": Dataset("floats", 64, v2={"order": "F", "compressor": _V2_LZ4}),
         "tiny-raw": Dataset("hundred", 100),
         "tiny-zstd": Dataset("hundred", 100, (_ZSTD_DEFAULT,)),
+        "tiny-v2-raw": Dataset("hundred", 100, v2={"order": "C", "compressor": None}),
+        "zero-dimensional": Dataset("number", ()),
         "small-raw": Dataset("kibibytes", 256),
         "small-zstd": Dataset("four-kibibytes", 1024, (_ZSTD_DEFAULT,)),
         "small-shard": Dataset("kibibytes", 256, shards=4000 * 256),
+        "small-v2-raw": Dataset("kibibytes", 256, v2={"order": "C", "compressor": None}),
+        "rows-raw": Dataset("rows", (64, 256)),
+        "rows-zstd": Dataset("rows", (64, 256), (_ZSTD,)),
+        "rows-zstd-shards": Dataset("rows", (16, 256), (_ZSTD,), shards=(64, 1024)),
     }
 
 
 def ensure(root: Path, *, full: bool) -> None:
-    """Make the arrays that are not there yet."""
+    """Make the arrays and groups that are not there yet."""
     home = Home(root / ("full" if full else "quick"))
     home.root.mkdir(parents=True, exist_ok=True)
+    makers: dict[str, Callable[[Path], None]] = {}
     for name, dataset in datasets(full=full).items():
+        makers[name] = partial(_write, home, dataset, full)
+    for name, consolidated in GROUPS.items():
+        makers[name] = partial(_write_group, consolidated)
+    for name, make in makers.items():
         if not home.array(name).exists():
             print(f"making {name}", file=sys.stderr)
-            _write(home, name, dataset, full)
+            unfinished = home.root / f".{name}"
+            shutil.rmtree(unfinished, ignore_errors=True)
+            make(unfinished)
+            unfinished.rename(home.array(name))
 
 
-def _write(home: Home, name: str, dataset: Dataset, full: bool) -> None:
+def _write_group(consolidated: bool, path: Path) -> None:
+    from benchmarks.cases.hierarchy import NAMES
+    from benchmarks.libraries import REFERENCE, load
+
+    load(REFERENCE).create_members(path, NAMES, consolidated=consolidated)
+
+
+def _write(home: Home, dataset: Dataset, full: bool, path: Path) -> None:
     stored = home.root / f"{dataset.values}.npy"
     if not stored.exists():
-        partial = stored.with_suffix(".partial.npy")
-        np.save(partial, VALUES[dataset.values](full))
-        partial.rename(stored)
+        unfinished = stored.with_suffix(".partial.npy")
+        np.save(unfinished, VALUES[dataset.values](full))
+        unfinished.rename(stored)
     values = home.values(dataset.values)
-    unfinished = home.root / f".{name}"
-    shutil.rmtree(unfinished, ignore_errors=True)
-    create(unfinished, dataset, values)[...] = values
-    unfinished.rename(home.array(name))
+    create(path, dataset, values)[...] = values
+
+
+def _each(edges: int | tuple[int, ...], ndim: int) -> tuple[int, ...]:
+    return edges if isinstance(edges, tuple) else (edges,) * ndim
 
 
 def create(path: Path, dataset: Dataset, values: np.ndarray) -> Any:
@@ -161,29 +191,28 @@ def create(path: Path, dataset: Dataset, values: np.ndarray) -> Any:
     import zarr
     from zarr.registry import get_codec_class
 
-    made = [
-        get_codec_class(key).from_dict({"name": key, "configuration": conf}) for key, conf in dataset.codecs
-    ]
-    pick = {
-        key: [c for c, (k, _) in zip(made, dataset.codecs, strict=True) if k == key]
-        for key, _ in dataset.codecs
-    }
     common: dict[str, Any] = {
         "store": str(path),
         "shape": values.shape,
         "dtype": values.dtype,
-        "chunks": (dataset.chunks,) * values.ndim,
-        "zarr_format": dataset.zarr_format,
+        "chunks": _each(dataset.chunks, values.ndim),
     }
-    if dataset.zarr_format == 2:
-        compressor = numcodecs.Blosc("lz4", clevel=5, shuffle=1)
-        return zarr.create_array(**common, compressors=[compressor], **dataset.v2)
+    if dataset.v2 is not None:
+        config = dataset.v2["compressor"]
+        compressors = None if config is None else [numcodecs.get_codec(config)]
+        return zarr.create_array(**common, zarr_format=2, order=dataset.v2["order"], compressors=compressors)
+    made = {
+        name: get_codec_class(name).from_dict({"name": name, "configuration": configuration})
+        for name, configuration in dataset.codecs
+    }
+    filters, serializer = made.pop("transpose", None), made.pop("bytes", "auto")
     return zarr.create_array(
         **common,
-        shards=(dataset.shards,) * values.ndim if dataset.shards else None,
-        filters=pick.pop("transpose", None),
-        serializer=pick.pop("bytes", ["auto"])[0],
-        compressors=[codec for group in pick.values() for codec in group] or None,
+        zarr_format=3,
+        shards=None if dataset.shards is None else _each(dataset.shards, values.ndim),
+        filters=None if filters is None else [filters],
+        serializer=serializer,
+        compressors=list(made.values()) or None,
     )
 
 

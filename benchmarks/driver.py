@@ -6,6 +6,8 @@ import json
 import os
 import statistics
 import subprocess
+import threading
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -13,7 +15,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from benchmarks.cases.base import Case
-from benchmarks.libraries import REFERENCE, SUBJECT
+from benchmarks.libraries import FLOOR, PEERS, REFERENCE, SUBJECT
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -29,6 +31,9 @@ class Setup:
     python: Path
     home: Path
     scratch: Path
+
+
+_PATIENCE = 180.0  # seconds that one request may take
 
 
 class Client:
@@ -49,13 +54,19 @@ class Client:
             self._process.stdin.write(json.dumps({"do": do, **arguments}) + "\n")
         except BrokenPipeError:
             raise WorkerError("the process is gone") from None
+        timer = threading.Timer(_PATIENCE, self._process.kill)
+        timer.start()
         line = self._process.stdout.readline()
+        timer.cancel()
         if not line:
             raise WorkerError(f"the process ended with status {self._process.wait()}")
         answer = json.loads(line)
         if "error" in answer:
             raise WorkerError(answer["error"])
         return answer["ok"]
+
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
 
     def __enter__(self) -> Self:
         return self
@@ -98,17 +109,18 @@ class Team:
 
     def client(self, library: str, threads: int = 0) -> Client:
         key = (library, threads)
-        if key not in self._clients:
+        if key not in self._clients or not self._clients[key].is_alive():
             self._clients[key] = self._stack.enter_context(Client(self._setup, library, threads))
         return self._clients[key]
 
-    def run(self, case: Case, rounds: int) -> Result:
-        """Check that all agree, then time those that do."""
+    def run(self, case: Case, rounds: int, limit: float) -> Result:
+        """Check that all agree, then time those that do, for about `limit` seconds at most."""
         result = Result(case.name)
-        clients = [self.client(name, case.threads) for name in case.libraries if name in self._names]
+        names = (*case.libraries, FLOOR) if case.floor else case.libraries
+        clients = [self.client(name) for name in names if name in self._names]
         with self._prepared(case, clients, result) as ready:
             agreeing = self._check(ready, result)
-            _time(agreeing, case, rounds, result)
+            _time(agreeing, case, rounds, limit, result)
         result.load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
         return result
 
@@ -116,7 +128,7 @@ class Team:
     def _prepared(self, case: Case, clients: list[Client], result: Result) -> Iterator[list[Client]]:
         ready = [c for c in clients if _try(c, result, "prepare", case=case.name) is not _FAILED]
         yield ready
-        for client in ready:
+        for client in clients:
             _try(client, result, "release")
 
     def _check(self, clients: list[Client], result: Result) -> list[Client]:
@@ -145,20 +157,27 @@ class Team:
 
 
 _FAILED = object()
+#: How the answer begins of a library that has no such operation.
+UNABLE = "NotImplementedError: "
 
 
 def _try(client: Client, result: Result, do: str, **arguments: Any) -> Any:
+    """The answer, or _FAILED and why in the result; the floor alone may refuse a case in silence."""
     try:
         return client.ask(do, **arguments)
     except WorkerError as error:
-        result.failed.setdefault(client.library, str(error))
+        if client.library != FLOOR or not str(error).startswith(UNABLE):
+            result.failed.setdefault(client.library, str(error))
         return _FAILED
 
 
-def _time(clients: list[Client], case: Case, rounds: int, result: Result) -> None:
-    """A B C, B C A, ...: nobody profits from its place in the round."""
+def _time(clients: list[Client], case: Case, rounds: int, limit: float, result: Result) -> None:
+    """A B C, B C A, ...: nobody profits from its place in the round. Two rounds at least."""
+    started = time.monotonic()
     repeats = {c.library: _try(c, result, "calibrate", seconds=case.seconds) for c in clients}
     for number in range(rounds):
+        if number >= 2 and time.monotonic() - started > limit:
+            return
         runners = [c for c in clients if c.library not in result.failed and not _hopeless(c.library, result)]
         turn = number % max(1, len(runners))
         for client in runners[turn:] + runners[:turn]:
@@ -171,13 +190,12 @@ def _time(clients: list[Client], case: Case, rounds: int, result: Result) -> Non
 
 
 def _hopeless(library: str, result: Result) -> bool:
-    """Whether a peer is five times slower than the best peer by both clocks after two rounds: it sits out."""
-    if library == SUBJECT:
+    """Whether a peer took four times as long as the best peer, by both clocks: it sits out further rounds."""
+    if library not in PEERS or library not in result.wall:
         return False
     return all(
-        len(seconds.get(library, ())) >= 2
-        and statistics.median(seconds[library])
-        > 5 * min(statistics.median(values) for name, values in seconds.items() if name != SUBJECT)
+        statistics.median(seconds[library])
+        > 4 * min(statistics.median(values) for name, values in seconds.items() if name in PEERS)
         for seconds in (result.wall, result.cpu)
     )
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 
@@ -51,17 +52,19 @@ def warm_sample(operation: Operation, repeat: int, *, attempts: int = 4) -> Samp
 
 
 def sample(operation: Operation, repeat: int) -> Sample:
-    """Mean cost of `repeat` calls; results are dropped as they come, as a loop of a user would."""
+    """Cost of a call: the median over up to nine batches of `repeat` calls in all.
+
+    A median, because one hiccup of the machine would spoil a mean. Results are dropped as they come, as a
+    loop of a user would.
+    """
     gc.collect()
-    if operation.before is None:
-        return _timed(operation.call, repeat)
+    batches = min(repeat, 9) if operation.before is None else repeat
     parts = []
-    for _ in range(repeat):
-        operation.before()
-        parts.append(_timed(operation.call, 1))
-    return Sample(
-        sum(p.wall for p in parts) / repeat, sum(p.cpu for p in parts) / repeat, sum(p.disk for p in parts)
-    )
+    for number in range(batches):
+        if operation.before is not None:
+            operation.before()
+        parts.append(_timed(operation.call, repeat * (number + 1) // batches - repeat * number // batches))
+    return Sample(median(p.wall for p in parts), median(p.cpu for p in parts), sum(p.disk for p in parts))
 
 
 def _timed(call: Callable[[], Any], repeat: int) -> Sample:
@@ -83,12 +86,11 @@ def _bytes_from_disk() -> int:
     return next((int(line.split()[1]) for line in lines if line.startswith("read_bytes")), 0)
 
 
-def repeats_for(operation: Operation, seconds: float) -> int:
-    """How many calls fill `seconds` (one, untried, if that is 0); the trial calls warm everything up."""
-    if seconds == 0:
+def repeats_for(operation: Operation, seconds: float, first: float) -> int:
+    """How many calls fill `seconds`, after a first one that took so long; trial calls warm everything up."""
+    if first > 2 * seconds:
         return 1
-    sample(operation, 1)
-    once = min(sample(operation, 1).wall, sample(operation, 1).wall)
+    once = sample(operation, 1).wall
     if once < seconds / 20:
         once = sample(operation, 10).wall
     return max(1, min(100_000, round(seconds / max(once, 1e-9))))

@@ -1,203 +1,304 @@
-"""Ratios to the best peer, and their tables."""
+"""The report of a run: Markdown, and the plots beside it."""
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from benchmarks.driver import Result
-from benchmarks.libraries import LIBRARIES, SUBJECT
+from benchmarks import goals, plots
+from benchmarks.document import Document
+from benchmarks.driver import UNABLE, Result
+from benchmarks.libraries import FLOOR, LIBRARIES, SUBJECT
+from benchmarks.misses import reason
+from benchmarks.probes.threads import DECODE_BOUND
+from benchmarks.verdict import Verdict, against, best_peer, by_family, geometric_mean, verdict, verdicts
+
+Lines = list[str]
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """zarrcore against the fastest peer of a case; below 1 is faster.
-
-    Attributes
-    ----------
-    ratio : float
-        Median over the rounds of zarrcore's time over the peer's time in the same round.
-    low, high : float
-        Quartiles of the same.
-    """
-
-    peer: str
-    ours: float
-    theirs: float
-    ratio: float
-    low: float
-    high: float
+def publish(run: Document, folder: Path) -> None:
+    """latest.md and the plots, into a folder."""
+    (folder / "latest.md").write_text(markdown(run), encoding="utf-8")
+    for name, text in plots.all_plots(run).items():
+        (folder / name).write_text(text, encoding="utf-8")
 
 
-def verdict(seconds: dict[str, list[float]]) -> Verdict | None:
-    """The verdict of a case by one clock; None without zarrcore or without peers."""
-    if SUBJECT not in seconds or len(seconds) < 2:
-        return None
-    return max((_against(seconds, peer) for peer in seconds if peer != SUBJECT), key=lambda v: v.ratio)
-
-
-def _against(seconds: dict[str, list[float]], peer: str) -> Verdict:
-    ours, theirs = seconds[SUBJECT], seconds[peer]
-    ratios = [a / b for a, b in zip(ours, theirs, strict=False)]
-    low, high = (ratios[0],) * 2 if len(ratios) < 2 else _quartiles(ratios)
-    return Verdict(
-        peer, statistics.median(ours), statistics.median(theirs), statistics.median(ratios), low, high
-    )
-
-
-def _quartiles(values: list[float]) -> tuple[float, float]:
-    low, _, high = statistics.quantiles(values, n=4, method="inclusive")
-    return low, high
-
-
-def duration(seconds: float) -> str:
-    """Three digits and a unit."""
-    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if seconds >= scale or unit == "us":
-            return f"{seconds / scale:.3g} {unit}"
-    raise AssertionError("unreachable")
-
-
-def markdown(results: Iterable[Result], probes: dict[str, Any], about: dict[str, Any]) -> str:
+def markdown(run: Document) -> str:
     """The whole report."""
-    results = list(results)
-    parts = ["# zarrcore against its peers", "", *(f"- {key}: {value}" for key, value in about.items()), ""]
-    parts += (
-        _summary(results)
-        + _verdicts(results)
-        + _times(results)
-        + _stored(results)
-        + _disk(results)
-        + _failures(results)
-    )
-    parts += _imports(probes.get("imports", {}))
-    parts += _probe(probes.get("memory", {}), "Peak memory of a first read beyond its result, MiB", "{:.1f}")
-    parts += _probe(
-        probes.get("gil", {}), "A Python thread beside the read, against beside zlib.crc32", "{:.2f}"
-    )
-    return "\n".join(parts) + "\n"
+    found = verdicts(run.results.values())
+    parts = ["# zarrcore against its peers", "", *overview(run), *_titled("All cases", _cases(found))]
+    for clock, title in (("wall", "Wall time"), ("cpu", "CPU time of all threads")):
+        parts += [f"## {title}, all libraries", "", *_times(run.results.values(), clock)]
+    parts += [*_stored(run.results.values()), *_disk(run.results.values()), *_failures(run.results.values())]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def overview(run: Document, images: str = "") -> Lines:
+    """What the documentation shows too: all but the tables of all cases; `images` is where the plots are."""
+    found = verdicts(run.results.values())
+    parts = [*(f"- {key}: {value}" for key, value in run.about.items()), ""]
+    parts += [*summary(run), "", *picture("families.svg", images), *families(found), *_misses(found)]
+    if run.probes.get("threads"):
+        parts += ["## Threads", "", *picture("threads.svg", images), *threads(run)]
+    parts += [*_titled("Fresh processes", imports(run)), *_titled("Peak memory", memory(run))]
+    parts += _titled("A Python thread beside a read", beside(run))
+    return [*parts, *_titled("Every case", picture("cases.svg", images))]
+
+
+def picture(name: str, folder: str = "") -> Lines:
+    """A plot, with words for those who cannot see it."""
+    return [f"![{plots.TITLES[name]}]({folder}{name})", ""]
 
 
 def line(result: Result) -> str:
     """One case in one line, for whoever watches the run."""
+    found = verdict(result)
     cells = []
-    for clock in ("wall", "cpu"):
-        found = verdict(getattr(result, clock))
-        if found is not None:
-            cells.append(
-                f"{clock} {duration(found.ours):>8} / {duration(found.theirs):>8} = {found.ratio:5.2f} "
-                f"({found.peer})"
-            )
-    cells += [f"{name}: {why[:80]}" for name, why in result.failed.items()]
+    if found is not None:
+        wall, cpu = found.wall, found.cpu
+        cells = [
+            f"{duration(wall.ours):>8}  {wall.ratio:6.2f}x {wall.other:16} goal {found.family.goal:<4} "
+            f"{'met' if found.met else 'missed':6}  CPU {cpu.ratio:5.2f}x"
+            + (f"  floor x{found.floor:.2f}" if found.floor else "")
+        ]
+    cells += [f"{name}: {why[:80]}" for name, why in result.failed.items() if not why.startswith(UNABLE)]
     return "  ".join([f"{result.case:44}", *cells])
 
 
-def _table(head: list[str], rows: Iterable[list[str]]) -> list[str]:
-    return [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)] + [""]
+def duration(seconds: float) -> str:
+    """Three digits and a unit."""
+    for unit, scale in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= scale:
+            return f"{seconds / scale:.3g} {unit}"
+    return f"{seconds / 1e-6:.3g} us"
 
 
-def _summary(results: list[Result]) -> list[str]:
-    lines = []
-    for clock in ("wall", "cpu"):
-        verdicts = [v for r in results if (v := verdict(getattr(r, clock))) is not None]
-        won = sum(v.ratio < 1 for v in verdicts)
-        if verdicts:
-            mean = statistics.geometric_mean(v.ratio for v in verdicts)
-            lines.append(
-                f"- {clock}: faster than the best peer in {won} of {len(verdicts)} cases; geometric mean of "
-                f"the ratios {mean:.2f}"
-            )
-    return [*lines, ""]
+# ---- sections that README and docs show too ----
 
 
-def _verdicts(results: list[Result]) -> list[str]:
-    rows = []
-    for result in results:
-        wall, cpu = verdict(result.wall), verdict(result.cpu)
-        if wall is None or cpu is None:
-            continue
-        mark = "**" if wall.ratio >= 1 or cpu.ratio >= 1 else ""
-        rows.append(
-            [
-                f"{mark}{result.case}{mark}",
-                duration(wall.ours),
-                wall.peer,
-                duration(wall.theirs),
-                f"{wall.ratio:.2f} ({wall.low:.2f}-{wall.high:.2f})",
-                duration(cpu.ours),
-                cpu.peer,
-                duration(cpu.theirs),
-                f"{cpu.ratio:.2f} ({cpu.low:.2f}-{cpu.high:.2f})",
-            ]
-        )
-    head = ["case", "wall", "best peer", "its wall", "ratio", "CPU", "best peer", "its CPU", "ratio"]
-    return [
-        "## zarrcore against the best peer of each case",
-        "",
-        "Medians over the rounds; ratio: median (quartiles) "
-        "of zarrcore / peer in the same round, below 1 is faster; bold: not faster by one of the clocks.",
-        "",
-        *_table(head, rows),
+def summary(run: Document) -> Lines:
+    """The verdict in a few lines."""
+    found = verdicts(run.results.values())
+    if not found:
+        return []
+    wall, worst = [v.wall.ratio for v in found], min(found, key=lambda v: v.wall.ratio)
+    cpu = statistics.geometric_mean(v.cpu.ratio for v in found)
+    below = sum(ratio < goals.LEAST for ratio in wall)
+    lines = [
+        f"- faster than the best peer in {sum(r > 1 for r in wall)} of {len(found)} cases; geometric mean of "
+        f"the ratios {geometric_mean(found):.2f} (goal {goals.MEAN:.2f}), of CPU time {cpu:.2f}",
+        f"- {sum(v.met for v in found)} of {len(found)} cases meet their goal; {below} below {goals.LEAST}; "
+        f"the lowest ratio is {worst.wall.ratio:.2f} ({worst.case})",
     ]
-
-
-def _times(results: list[Result]) -> list[str]:
-    lines = []
-    for clock, title in (("wall", "Wall time"), ("cpu", "CPU time of all threads")):
-        rows = []
-        for result in results:
-            seconds = getattr(result, clock)
-            cells = [duration(statistics.median(seconds[n])) if n in seconds else "" for n in LIBRARIES]
-            rows.append([result.case, *cells])
-        lines += [f"## {title}, all libraries", "", *_table(["case", *LIBRARIES], rows)]
+    floors = [v.floor for v in found if v.floor is not None]
+    if floors:
+        lines.append(
+            f"- time over that of plain C, in the {len(floors)} cases where there is such a floor: "
+            f"median {statistics.median(floors):.2f}, highest {max(floors):.2f}"
+        )
     return lines
 
 
-def _stored(results: list[Result]) -> list[str]:
+def families(found: Iterable[Verdict]) -> Lines:
+    """One row for each family of cases."""
+    rows = []
+    for family, members in by_family(found).items():
+        ratios = [v.wall.ratio for v in members]
+        met = sum(v.met for v in members)
+        rows.append(
+            [
+                family.title,
+                str(len(members)),
+                *(f"{value:.2f}" for value in (ratios[0], statistics.median(ratios), ratios[-1])),
+                f"{family.goal:.2f}",
+                "yes" if met == len(members) else f"{met} of {len(members)}" if met else "no",
+            ]
+        )
+    return _table(["cases", "number", "worst", "median", "best", "goal", "met"], rows)
+
+
+def threads(run: Document) -> Lines:
+    """Time with 1, 2, ... threads, against the best peer and against itself with one thread."""
+    rows = []
+    for case, seen in run.probes.get("threads", {}).items():
+        if SUBJECT not in seen:
+            continue
+        for count in seen[SUBJECT]:
+            found = best_peer({name: by_count[count] for name, by_count in seen.items() if count in by_count})
+            if found is not None:
+                goal = f"{goals.SPEED_UP:.2f}" if count == "2" and case in DECODE_BOUND else ""
+                rows.append(
+                    [
+                        case,
+                        count,
+                        duration(found.ours),
+                        found.other,
+                        f"{found.ratio:.2f}",
+                        *(_speed_up(seen.get(name, {}), count) for name in (SUBJECT, found.other, FLOOR)),
+                        goal,
+                    ]
+                )
+    head = ["case", "threads", "time", "best peer", "ratio", "speed-up", "of that peer", "of plain C", "goal"]
+    return _table(head, rows) if rows else []
+
+
+def imports(run: Document) -> Lines:
+    """Fresh processes."""
     rows = [
-        [r.case, *(f"{r.stored[n] / 2**20:.2f}" if n in r.stored else "" for n in LIBRARIES)]
+        [name, duration(seen["wall"]), duration(seen["cpu"]), f"{seen['over_numpy']:.2f}"]
+        for name, seen in run.probes.get("imports", {}).items()
+    ]
+    note = f"Goal: `import zarrcore` at most {goals.IMPORT} times the CPU time of `import numpy`."
+    return _noted(note, ["process", "wall", "CPU", "beyond an empty one, over numpy's"], rows)
+
+
+def memory(run: Document) -> Lines:
+    """Peak memory beyond the result."""
+    rows = [
+        [
+            case,
+            _number(seen.get("allowed"), "{:.1f}"),
+            *(_number(seen.get(name), "{:.1f}") for name in LIBRARIES),
+        ]
+        for case, seen in run.probes.get("memory", {}).items()
+    ]
+    note = (
+        "MiB beyond the result, of a first read in a fresh process. Goal: for each thread 1 MiB, "
+        "or 1.3 chunks where chunks are decoded whole."
+    )
+    return _noted(note, ["case", "goal", *LIBRARIES], rows)
+
+
+def beside(run: Document) -> Lines:
+    """A counting thread beside a read."""
+    rows = []
+    for case, seen in run.probes.get("beside", {}).items():
+        for what, form, scale in (("turns", "{:.2f}", 1.0), ("wait", "{:.1f} ms", 1e3)):
+            cells = (_number(seen.get(name, {}).get(what), form, scale) for name in (*LIBRARIES, FLOOR))
+            rows.append([case, what, *cells])
+    note = (
+        "Turns of a counting Python thread over its turns beside the same read in plain C (goal: at least "
+        f"{goals.BESIDE} for zarrcore), and its longest wait."
+    )
+    return _noted(note, ["case", "", *LIBRARIES, FLOOR], rows)
+
+
+# ---- the other sections ----
+
+
+def _misses(found: list[Verdict]) -> Lines:
+    lines: Lines = []
+    for one in sorted(found, key=lambda v: v.wall.ratio / v.family.goal):
+        if not one.met:
+            what = f"**{one.case}**: {_ratio(one.wall)}, goal {one.family.goal:.2f}"
+            if one.family.no_larger and one.size is not None and one.size > 1:
+                what += f", {one.size:.3f} of the best peer's size"
+            lines.append(f"- {what}. {reason(one.case)}".rstrip())
+    return _titled("What misses its goal", [*lines, ""] if lines else ["Nothing.", ""])
+
+
+def _cases(found: Iterable[Verdict]) -> Lines:
+    rows = []
+    for one in found:
+        size = "" if one.size is None else f"{one.size:.3f}"
+        floor = "" if one.floor is None else f"{one.floor:.2f}"
+        mark = "" if one.met else "**"
+        rows.append(
+            [
+                f"{mark}{one.case}{mark}",
+                f"{one.family.goal:.2f}",
+                _ratio(one.wall),
+                duration(one.wall.ours),
+                one.wall.other,
+                duration(one.wall.theirs),
+                floor,
+                _ratio(one.cpu),
+                one.cpu.other,
+                size,
+            ]
+        )
+    note = (
+        "Ratio: median (quartiles) of the best peer's time over zarrcore's in the same round, above 1 is "
+        "faster; x floor: zarrcore's time over that of plain C; size: bytes written over those of the best "
+        "peer. Bold misses its goal."
+    )
+    head = [
+        "case",
+        "goal",
+        "ratio",
+        "time",
+        "best peer",
+        "its time",
+        "x floor",
+        "ratio of CPU",
+        "best peer",
+        "size",
+    ]
+    return _noted(note, head, rows)
+
+
+def _times(results: Iterable[Result], clock: str) -> Lines:
+    rows = []
+    for result in results:
+        seconds = getattr(result, clock)
+        names = (*LIBRARIES, FLOOR)
+        rows.append(
+            [result.case, *(duration(statistics.median(seconds[n])) if n in seconds else "" for n in names)]
+        )
+    return _table(["case", *LIBRARIES, FLOOR], rows)
+
+
+def _stored(results: Iterable[Result]) -> Lines:
+    rows = [
+        [r.case, *(f"{r.stored[n] / 2**20:.2f}" if n in r.stored else "" for n in (*LIBRARIES, FLOOR))]
         for r in results
         if r.stored and max(r.stored.values()) > 2**20
     ]
-    return ["## MiB written", "", *_table(["case", *LIBRARIES], rows)] if rows else []
+    return _titled("MiB written", _table(["case", *LIBRARIES, FLOOR], rows) if rows else [])
 
 
-def _disk(results: list[Result]) -> list[str]:
+def _disk(results: Iterable[Result]) -> Lines:
     rows = [[r.case, name, f"{count / 2**20:.1f}"] for r in results for name, count in r.from_disk.items()]
-    return (
-        ["## Not from the page cache after all, MiB", "", *_table(["case", "library", "MiB"], rows)]
-        if rows
-        else []
-    )
+    table = _table(["case", "library", "MiB"], rows) if rows else []
+    return _titled("Not from the page cache after all", table)
 
 
-def _failures(results: list[Result]) -> list[str]:
+def _failures(results: Iterable[Result]) -> Lines:
     rows = [
-        [r.case, name, why.replace("|", "/").replace("\n", " ")[:200]]
+        [r.case, name, why.removeprefix(UNABLE).replace("|", "/").replace("\n", " ")[:200]]
         for r in results
         for name, why in r.failed.items()
     ]
-    return ["## Not timed", "", *_table(["case", "library", "why"], rows)] if rows else []
+    return _titled("Not timed", _table(["case", "library", "why"], rows) if rows else [])
 
 
-def _imports(probe: dict[str, dict[str, float]]) -> list[str]:
-    if not probe:
-        return []
-    rows = [
-        [name, duration(seen["wall"]), duration(seen["cpu"]), f"{seen['over_numpy']:.2f}"]
-        for name, seen in probe.items()
-    ]
-    head = ["process", "wall", "CPU", "CPU beyond an empty process, over numpy's"]
-    return ["## Fresh processes", "", *_table(head, rows)]
+# ---- parts of tables ----
 
 
-def _probe(probe: dict[str, dict[str, float | str]], title: str, form: str) -> list[str]:
-    if not probe:
-        return []
-    rows = [
-        [case, *(form.format(seen[n]) if isinstance(seen.get(n), float) else "" for n in LIBRARIES)]
-        for case, seen in probe.items()
-    ]
-    return [f"## {title}", "", *_table(["case", *LIBRARIES], rows)]
+def _ratio(found: Any) -> str:
+    return f"{found.ratio:.2f} ({found.low:.2f}-{found.high:.2f})"
+
+
+def _speed_up(by_count: dict[str, list[float]], count: str) -> str:
+    """Median over the rounds of the time with one thread over that with so many."""
+    if count == "1" or "1" not in by_count or count not in by_count:
+        return ""
+    return f"{against({SUBJECT: by_count[count], 'one': by_count['1']}, 'one').ratio:.2f}"
+
+
+def _number(value: Any, form: str, scale: float = 1.0) -> str:
+    return form.format(value * scale) if isinstance(value, float) else ""
+
+
+def _table(head: list[str], rows: Iterable[list[str]]) -> Lines:
+    return [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)] + [""]
+
+
+def _noted(note: str, head: list[str], rows: list[list[str]]) -> Lines:
+    return [note, "", *_table(head, rows)] if rows else []
+
+
+def _titled(title: str, lines: Lines) -> Lines:
+    return [f"## {title}", "", *lines] if lines else []

@@ -1,10 +1,9 @@
-"""The benchmark: `python benchmarks/run.py [CASE ...]`."""
+"""The benchmark: `python -m benchmarks [--only PATTERN]`."""
 
 from __future__ import annotations
 
 import argparse
 import fnmatch
-import json
 import os
 import platform
 import shutil
@@ -12,7 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from dataclasses import asdict
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,46 +20,54 @@ HERE = Path(__file__).resolve().parent
 if __name__ == "__main__":
     sys.path.insert(0, str(HERE.parent))
 
-from benchmarks import probes, report  # noqa: E402  (needs the path above)
+from benchmarks import document, floor, probes, report  # noqa: E402  (needs the path above)
 from benchmarks.cases import CASES  # noqa: E402
-from benchmarks.cases.base import Case  # noqa: E402
-from benchmarks.driver import ROOT, Client, Result, Setup, Team, subject_failed  # noqa: E402
+from benchmarks.document import Document  # noqa: E402
+from benchmarks.driver import ROOT, Client, Setup, Team, subject_failed  # noqa: E402
 from benchmarks.environment import peers_python  # noqa: E402
-from benchmarks.libraries import LIBRARIES, REFERENCE  # noqa: E402
+from benchmarks.libraries import FLOOR, LIBRARIES, REFERENCE  # noqa: E402
+
+WORK = ROOT / "build" / "benchmarks"
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run, write the reports, and return 1 if zarrcore failed or returned other data anywhere."""
-    signal.signal(
-        signal.SIGTERM, lambda number, frame: sys.exit(128 + number)
-    )  # so that the scratch folder goes
+    # A signal shall remove the scratch folder, as an exception does.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     options = _options(argv)
-    chosen = [case for case in CASES.values() if any(fnmatch.fnmatch(case.name, p) for p in options.cases)]
+    chosen = [name for name in CASES if any(fnmatch.fnmatch(name, pattern) for pattern in options.only)]
     if options.list or not chosen:
-        print("\n".join(case.name for case in chosen) or "no such case; --list shows all")
+        print("\n".join(chosen) or "no such case; --list shows all")
         return not chosen
     python = options.python or peers_python()
+    names = [name for name in LIBRARIES if name in options.libraries.split(",")]
+    why_no_floor = floor.build()
+    if why_no_floor is None:
+        names.append(FLOOR)
+    else:
+        print(f"measured without the floor: {why_no_floor}", file=sys.stderr)
     home = _data(python, options)
-    scratch = Path(
-        tempfile.mkdtemp(prefix="zarrcore-bench-", dir=options.scratch or _roomy_folder(options.data))
-    )
+    folder = options.scratch or _roomy_folder(options.data)
+    scratch = Path(tempfile.mkdtemp(prefix="zarrcore-bench-", dir=folder))
     try:
-        return _measure(Setup(python, home, scratch), options, chosen)
+        return _measure(Setup(python, home, scratch), options, names, chosen)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _options(argv: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python benchmarks/run.py", description=__doc__)
-    parser.add_argument("cases", nargs="*", default=["*"], help="patterns of case names (default: all)")
-    parser.add_argument("--full", action="store_true", help="the volume has 512 MiB instead of 64")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
-        "--libraries", default=",".join(LIBRARIES), help="comma-separated (default: %(default)s)"
+        "--only", nargs="+", default=["*"], metavar="PATTERN", help="cases by name, as a shell does"
     )
+    parser.add_argument("--size", choices=("quick", "full"), default="quick", help="volumes of 64 or 512 MiB")
+    parser.add_argument("--rounds", type=int, default=5, help="default: %(default)s")
     parser.add_argument(
-        "--probes", default=",".join(probes.PROBES), help="comma-separated (default: %(default)s)"
+        "--limit", type=float, default=20, help="seconds for the rounds of a case (default: %(default)s)"
     )
+    parser.add_argument("--resume", action="store_true", help="go on with the run that was stopped")
+    parser.add_argument("--libraries", default=",".join(LIBRARIES), help="default: %(default)s")
+    parser.add_argument("--probes", default=",".join(probes.PROBES), help="default: %(default)s")
     parser.add_argument(
         "--python", type=Path, help="an interpreter that has all peers; none is installed then"
     )
@@ -68,7 +75,11 @@ def _options(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--scratch", type=Path, help="where arrays are written (default: a roomy tmpfs, else --data)"
     )
-    parser.add_argument("--results", type=Path, default=HERE / "results", help="where the reports go")
+    parser.add_argument(
+        "--results",
+        type=Path,
+        help="where the reports go (default: benchmarks/results for a whole run, else build/benchmarks)",
+    )
     parser.add_argument("--list", action="store_true", help="list the cases and stop")
     return parser.parse_args(argv)
 
@@ -81,59 +92,76 @@ def _roomy_folder(otherwise: Path) -> Path:
 
 def _data(python: Path, options: argparse.Namespace) -> Path:
     """Make the data sets, with the interpreter that has zarr-python."""
-    size = "full" if options.full else "quick"
-    command = [python, "-m", "benchmarks.datasets", options.data.absolute(), size]
+    command = [python, "-m", "benchmarks.datasets", options.data.absolute(), options.size]
     subprocess.run(command, cwd=ROOT, check=True)
-    return options.data.absolute() / size
+    return options.data.absolute() / options.size
 
 
-def _measure(setup: Setup, options: argparse.Namespace, chosen: list[Case]) -> int:
-    names = [name for name in LIBRARIES if name in options.libraries.split(",")]
-    results = []
+def _measure(setup: Setup, options: argparse.Namespace, names: list[str], chosen: list[str]) -> int:
+    whole = len(chosen) == len(CASES)
+    state = WORK / ("run.json" if whole else "part.json")
+    started = time.monotonic()
     with Team(setup, names) as team:
-        about = _about(team.client(REFERENCE), setup, options)
-        for case in chosen:
-            results.append(team.run(case, options.rounds))
-            about["load"] = _load(results)
-            print(report.line(results[-1]), flush=True)
-            _write(options.results, results, {}, about)
-    probed = {}
+        run = Document(_about(team.client(REFERENCE), setup, options, names))
+        if options.resume:
+            _resume(run, state)
+        for name in chosen:
+            if name not in run.results:
+                run.results[name] = team.run(CASES[name], options.rounds, options.limit)
+                run.about["load"] = _load(run)
+                run.save(state)
+                print(report.line(run.results[name]), flush=True)
+    run.results = document.in_order(run.results.values())
     for probe in options.probes.split(","):
-        if probe in probes.PROBES:
+        if probe in probes.PROBES and probe not in run.probes:
             print(f"probing {probe}", flush=True)
-            probed[probe] = probes.PROBES[probe](setup, names, options.rounds)
-            _write(options.results, results, probed, about)
-    print(f"\n{options.results / 'latest.md'}")
-    return any(subject_failed(result) for result in results)
+            run.probes[probe] = probes.PROBES[probe](setup, names, options.rounds)
+            run.save(state)
+    run.about["took"] = f"{(time.monotonic() - started) / 60:.0f} minutes"
+    _publish(run, options.results or (HERE / "results" if whole else WORK))
+    return any(subject_failed(result) for result in run.results.values())
 
 
-def _about(client: Client, setup: Setup, options: argparse.Namespace) -> dict[str, Any]:
+def _resume(run: Document, state: Path) -> None:
+    """Take over the results of a stopped run, if it was one of the same kind."""
+    if not state.exists():
+        return
+    earlier = document.load(state)
+    if run.continues(earlier):
+        run.results, run.probes = earlier.results, earlier.probes
+        print(f"{len(run.results)} cases are there already", flush=True)
+    else:
+        print("the stopped run had other versions, libraries or options: starting anew", file=sys.stderr)
+
+
+def _publish(run: Document, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    run.save(folder / "latest.json")
+    report.publish(run, folder)
+    print(f"\n{folder / 'latest.md'}")
+
+
+def _about(client: Client, setup: Setup, options: argparse.Namespace, names: list[str]) -> dict[str, Any]:
     return {
         "date": datetime.now(UTC).isoformat(timespec="minutes"),
         "machine": f"{platform.system()} {platform.machine()}, {_processor()}",
         "versions": ", ".join(f"{name} {number}" for name, number in client.ask("versions").items()),
-        "size": "full (volume of 512 MiB)" if options.full else "quick (volume of 64 MiB)",
+        "size": {"quick": "quick (volumes of 64 MiB)", "full": "full (volumes of 512 MiB)"}[options.size],
         "rounds": options.rounds,
+        "libraries": ", ".join(names),
         "written to": str(setup.scratch.parent),
         "conditions": "files in the page cache, no fsync, one process per library, rounds interleaved",
     }
 
 
-def _load(results: list[Result]) -> str:
-    loads = sorted(result.load for result in results)
+def _load(run: Document) -> str:
+    loads = sorted(result.load for result in run.results.values())
     return f"{loads[len(loads) // 2]:.1f} processes running on average (about 1 to 2 are the benchmark's own)"
 
 
 def _processor() -> str:
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return f"{usable} usable cores"
-
-
-def _write(folder: Path, results: list[Result], probed: dict[str, Any], about: dict[str, Any]) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    document = {"about": about, "cases": [asdict(result) for result in results], "probes": probed}
-    (folder / "latest.json").write_text(json.dumps(document, indent=1) + "\n")
-    (folder / "latest.md").write_text(report.markdown(results, probed, about))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ import shutil
 import sys
 import threading
 import time
-import zlib
 from collections.abc import Callable
 from dataclasses import asdict
 from importlib.metadata import version
@@ -46,6 +45,7 @@ class Worker:
         self._library = libraries.load(library, threads)
         self._place = Place(Home(home), scratch)
         self._operation: Operation | None = None
+        self._first = 0.0
 
     def versions(self) -> dict[str, str]:
         """Versions of everything compared, as installed here."""
@@ -63,12 +63,15 @@ class Worker:
         operation = self._prepared
         if operation.before is not None:
             operation.before()
+        started = time.perf_counter()
         result = operation.call()
+        self._first = time.perf_counter() - started
         if operation.outcome is not None:
             result = operation.outcome()
         written = operation.written
         return {
-            "digest": "" if written and operation.outcome is None else digest(result),
+            "digest": "" if result is None else digest(result),
+            "seconds": self._first,
             "written": str(written) if written else None,
             "stored": sum(p.stat().st_size for p in written.rglob("*") if p.is_file()) if written else None,
         }
@@ -79,7 +82,7 @@ class Worker:
 
     def calibrate(self, seconds: float) -> int:
         """How often to repeat the call so that a sample takes this long."""
-        return repeats_for(self._prepared, seconds)
+        return repeats_for(self._prepared, seconds, self._first)
 
     def sample(self, repeat: int) -> dict[str, float]:
         """Seconds per call, and bytes that came from a disk after all."""
@@ -95,16 +98,11 @@ class Worker:
         growth, result = memory_growth(self._prepared.call)
         return {"growth": growth, "result": result.nbytes}
 
-    def gil(self, seconds: float) -> dict[str, float]:
-        """Turns per second of a counting Python thread beside work without the GIL, and beside the calls."""
-        operation = self._prepared
-        operation.call()
-        block = bytes(1 << 26)
-        threads = len(os.sched_getaffinity(0))
-        return {
-            "beside_crc32": _turns_beside([lambda: zlib.crc32(block)] * threads, seconds),
-            "beside_call": _turns_beside([operation.call], seconds),
-        }
+    def beside(self, seconds: float) -> dict[str, float]:
+        """Turns per second of a counting Python thread beside repeated calls, and its longest pause."""
+        call = self._prepared.call
+        call()
+        return _turns_beside(call, seconds)
 
     @property
     def _prepared(self) -> Operation:
@@ -113,25 +111,26 @@ class Worker:
         return self._operation
 
 
-def _turns_beside(works: list[Callable[[], Any]], seconds: float) -> float:
-    """Turns per second of a loop in this thread while other threads repeat the works."""
+def _turns_beside(work: Callable[[], Any], seconds: float) -> dict[str, float]:
+    """A loop in this thread while another one repeats the work."""
     stop = threading.Event()
 
-    def repeat(work: Callable[[], Any]) -> None:
+    def repeat() -> None:
         while not stop.is_set():
             work()
 
-    workers = [threading.Thread(target=repeat, args=(work,)) for work in works]
-    for thread in workers:
-        thread.start()
-    turns, started = 0, time.perf_counter()
-    while time.perf_counter() - started < seconds:
+    worker = threading.Thread(target=repeat)
+    worker.start()
+    turns, longest = 0, 0.0
+    started = last = time.perf_counter()
+    while last - started < seconds:
+        now = time.perf_counter()
+        longest = max(longest, now - last)
+        last = now
         turns += 1
-    elapsed = time.perf_counter() - started
     stop.set()
-    for thread in workers:
-        thread.join()
-    return turns / elapsed
+    worker.join()
+    return {"turns": turns / (last - started), "wait": longest}
 
 
 def serve(worker: Worker) -> None:

@@ -1,43 +1,59 @@
-"""Put the result of `make bench` into the README: from benchmarks/results/latest.md, between two markers.
+"""Show the result of `make bench` in README.md and docs/benchmarks.md, from benchmarks/results/latest.json.
 
-    python docs/make_benchmarks.py [report.md]
+    python docs/make_benchmarks.py [results]
 
-Taken over are the machine, the verdict, of the table against the best peer the main cases and every case that was not
-faster, and the short tables at the end (fresh processes, peak memory, a Python thread beside a read).
+The README gets the verdict, the plots and one row for each family of cases, between two markers; the page
+gets what missed its goal and the probes as well. Plots and tables beside the JSON are made anew.
 """
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-REPORT = ROOT / "benchmarks" / "results" / "latest.md"
+sys.path.append(str(ROOT))
+
+from benchmarks import document, report  # noqa: E402  (needs the path above)
+from benchmarks.document import Document  # noqa: E402
+from benchmarks.verdict import verdicts  # noqa: E402
+
+RESULTS = ROOT / "benchmarks" / "results"
 README = ROOT / "README.md"
+PAGE = ROOT / "docs" / "benchmarks.md"
 BEGIN, END = "<!-- benchmarks:begin -->\n", "<!-- benchmarks:end -->\n"
+IMAGES = "benchmarks/results/"
 
 
-MAIN_CASES = re.compile(r"\| (dense/\S+/(read|write)|tiny/raw-\S+|chunks/\S+/(read|write)|codecs/\S+/read) \|")
-SHORT_TABLES = ("## Fresh processes", "## Peak memory", "## A Python thread")
+def section(run: Document) -> str:
+    """What the README shows."""
+    about = run.about
+    how = f"{about['date'][:10]}, {about['machine']}; {about['size']}, {about['rounds']} rounds"
+    lines = [f"{how}; {about['versions']}."]
+    lines += ["", *report.summary(run), "", *report.picture("families.svg", IMAGES)]
+    lines += report.families(verdicts(run.results.values()))
+    if run.probes.get("threads"):
+        lines += report.picture("threads.svg", IMAGES)
+    lines.append(
+        "Ratios are the best peer's time over that of zarrcore. What misses its goal, threads, memory, "
+        "import: [docs/benchmarks.md](docs/benchmarks.md). All cases and libraries: "
+        f"[latest.md]({IMAGES}latest.md)."
+    )
+    return "\n".join(lines) + "\n"
 
 
-def excerpt(report: str) -> str:
-    """The part of a report that the README shows, its sections one heading level further down."""
-    head, *sections = re.split(r"^(?=## )", re.sub(r"^# .*\n", "", report, flags=re.MULTILINE), flags=re.MULTILINE)
-    kept = [head, *(_main_rows(section) for section in sections[:1])]
-    kept += [section for section in sections if section.startswith(SHORT_TABLES)]
-    kept.append("\nAll cases and all libraries: [benchmarks/results/latest.md](benchmarks/results/latest.md).\n")
-    return re.sub(r"^## ", "### ", "".join(kept), flags=re.MULTILINE).strip() + "\n"
-
-
-def _main_rows(section: str) -> str:
-    """A section whose tables keep the main cases, and those set in bold because zarrcore was not faster."""
-    lines = section.splitlines(keepends=True)
-    rows = [number for number, line in enumerate(lines) if re.match(r"\| (\*\*)?[\w-]+/", line)]
-    dropped = {n for n in rows if not lines[n].startswith("| **") and not MAIN_CASES.match(lines[n])}
-    return "".join(line for number, line in enumerate(lines) if number not in dropped)
+def page(run: Document) -> str:
+    """docs/benchmarks.md."""
+    lines = [
+        "# Benchmarks",
+        "",
+        "Made by `make bench`: [how it measures](../benchmarks/README.md), "
+        "[all tables](../benchmarks/results/latest.md).",
+        "",
+        *report.overview(run, "../" + IMAGES),
+    ]
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def filled(readme: str, text: str) -> str:
@@ -50,13 +66,15 @@ def filled(readme: str, text: str) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Fill the README from a report."""
-    report = Path(arguments[0]) if arguments else REPORT
-    if not report.is_file():
-        print(f"{report} is not there: run make bench first", file=sys.stderr)
+    """Write plots, report, page and README section."""
+    folder = Path(arguments[0]) if arguments else RESULTS
+    if not (folder / "latest.json").is_file():
+        print(f"{folder / 'latest.json'} is not there: run make bench first", file=sys.stderr)
         return 1
-    text = filled(README.read_text(encoding="utf-8"), excerpt(report.read_text(encoding="utf-8")))
-    README.write_text(text, encoding="utf-8")
+    run = document.load(folder / "latest.json")
+    report.publish(run, folder)
+    PAGE.write_text(page(run), encoding="utf-8")
+    README.write_text(filled(README.read_text(encoding="utf-8"), section(run)), encoding="utf-8")
     return 0
 
 

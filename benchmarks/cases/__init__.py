@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks.cases import codecs, dense, partial, small_chunks, tiny
+from benchmarks.cases import codecs, dense, hierarchy, partial, small_chunks, tiny, updates
 from benchmarks.cases.base import Case
 
-CASES: dict[str, Case] = {
-    case.name: case for module in (dense, tiny, small_chunks, partial, codecs) for case in module.cases()
-}
+_MODULES = (dense, codecs, tiny, small_chunks, partial, updates, hierarchy)
+CASES: dict[str, Case] = {case.name: case for module in _MODULES for case in module.cases()}

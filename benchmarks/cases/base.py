@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.datasets import Home
+from benchmarks.goals import Family
 from benchmarks.libraries import LIBRARIES
 from benchmarks.libraries.base import Library
 from benchmarks.measure import Operation
@@ -30,6 +31,7 @@ class Place:
 
 
 Prepare = Callable[[Library, Place], Operation]
+Act = Callable[[Library, Any], Any]
 
 
 @dataclass(frozen=True)
@@ -40,34 +42,42 @@ class Case:
     ----------
     name : str
         "group/what/how".
-    dataset : str
-        The data set that it reads, or whose metadata and values it writes.
+    family : Family
+        Holds the goal.
     prepare : callable
         ``(library, place) -> Operation``.
     libraries : tuple of str
         Who takes part.
-    threads : int
-        Threads given to every library; 0 for each one's default.
+    floor : bool
+        Whether plain C, called through ctypes, says anything about it.
     seconds : float
         A sample repeats the operation until it takes about this long.
     """
 
     name: str
-    dataset: str
+    family: Family
     prepare: Prepare
     libraries: tuple[str, ...] = LIBRARIES
-    threads: int = 0
-    seconds: float = 0.1
+    floor: bool = True
+    seconds: float = 0.15
+
+
+# ---- reads ----
+
+
+def read(dataset: str, act: Act, *, memory: bool = False) -> Prepare:
+    """`act` on an opened array."""
+
+    def prepare(library: Library, place: Place) -> Operation:
+        array = library.open(library.locate(place.home.array(dataset), memory=memory))
+        return Operation(lambda: act(library, array))
+
+    return prepare
 
 
 def read_all(dataset: str, *, memory: bool = False) -> Prepare:
     """``array[...]`` of an opened array."""
-
-    def prepare(library: Library, place: Place) -> Operation:
-        array = library.open(library.locate(place.home.array(dataset), memory=memory))
-        return Operation(lambda: library.read(array))
-
-    return prepare
+    return read(dataset, lambda library, array: library.read(array), memory=memory)
 
 
 def read_into(dataset: str) -> Prepare:
@@ -75,40 +85,49 @@ def read_into(dataset: str) -> Prepare:
 
     def prepare(library: Library, place: Place) -> Operation:
         array = library.open(library.locate(place.home.array(dataset)))
-        out = np.ones(tuple(array.shape), _numpy_dtype(array))
+        out = np.ones(tuple(array.shape), getattr(array.dtype, "numpy_dtype", array.dtype))
         return Operation(lambda: library.read_into(array, out))
 
     return prepare
 
 
-def _numpy_dtype(array: Any) -> np.dtype:
-    return getattr(array.dtype, "numpy_dtype", array.dtype)
+# ---- writes ----
 
 
-def write_all(dataset: str, values: str) -> Prepare:
-    """``array[...] = values`` into a new directory that holds the metadata."""
+def write_all(dataset: str, values: str, *, memory: bool = False, read_back: bool = False) -> Prepare:
+    """``array[...] = values`` where only the metadata are; then ``array[...]`` for a round trip."""
 
     def prepare(library: Library, place: Place) -> Operation:
         data = place.home.values(values)
-        return _writing(library, place, lambda array: library.write(array, data), dataset, keep_chunks=False)
+
+        def act(array: Any) -> Any:
+            library.write(array, data)
+            return library.read(array) if read_back else None
+
+        return _changing(library, place, dataset, act, memory=memory, keep_chunks=False)
 
     return prepare
 
 
-def update(dataset: str, change: Callable[[Library, Any], None]) -> Prepare:
+def update(dataset: str, change: Act) -> Prepare:
     """A change of a fresh copy of the data set."""
 
     def prepare(library: Library, place: Place) -> Operation:
-        return _writing(library, place, lambda array: change(library, array), dataset, keep_chunks=True)
+        return _changing(library, place, dataset, lambda array: change(library, array))
 
     return prepare
 
 
-def _writing(
-    library: Library, place: Place, act: Callable[[Any], None], dataset: str, *, keep_chunks: bool
+def _changing(
+    library: Library,
+    place: Place,
+    dataset: str,
+    act: Callable[[Any], Any],
+    *,
+    memory: bool = False,
+    keep_chunks: bool = True,
 ) -> Operation:
-    target = place.scratch / dataset
-    source = place.home.array(dataset)
+    source, target = place.home.array(dataset), place.scratch / dataset
     opened: list[Any] = []
 
     def fresh() -> None:
@@ -121,6 +140,8 @@ def _writing(
             for name in ("zarr.json", ".zarray"):
                 if (source / name).exists():
                     shutil.copy(source / name, target / name)
-        opened.append(library.open(library.locate(target), writable=True))
+        opened.append(library.open(library.locate(target, memory=memory), writable=True))
 
+    if memory:  # only the library itself can see what it wrote
+        return Operation(lambda: act(opened[0]), before=fresh, outcome=lambda: library.read(opened[0]))
     return Operation(lambda: act(opened[0]), before=fresh, written=target)

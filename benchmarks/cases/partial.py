@@ -1,4 +1,4 @@
-"""Parts of arrays: boxes, planes, inner chunks, elements, strides; and updates of parts."""
+"""Parts of arrays: boxes, planes, inner chunks, elements, strides, points, outer products, masks."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.cases.base import WRITERS, Case, Place, Prepare, update
+from benchmarks import goals
+from benchmarks.cases.base import Case, Place, Prepare
 from benchmarks.libraries.base import Library
 from benchmarks.measure import Operation
 
 Shape = tuple[int, ...]
+Box = tuple[slice, ...]
 _VOLUMES = ("volume-raw", "volume-blosc", "volume-shards")
 
 
-def _boxes(shape: Shape, edge: int, count: int, align: int = 1) -> list[tuple[slice, ...]]:
+def random_boxes(shape: Shape, edge: int, count: int, align: int = 1) -> list[Box]:
+    """The same for everybody; with `align`, boxes begin at multiples of it."""
     rng = np.random.default_rng(3)
     starts = [[int(rng.integers(0, (n - edge) // align + 1)) * align for n in shape] for _ in range(count)]
     return [tuple(slice(s, s + edge) for s in start) for start in starts]
@@ -57,33 +60,34 @@ def _orthogonal(dataset: str, count: int) -> Prepare:
     return prepare
 
 
-def _update_boxes(edge: int, count: int) -> Callable[[Library, Any], None]:
-    def change(library: Library, array: Any) -> None:
-        for number, box in enumerate(_boxes(tuple(array.shape), edge, count)):
-            library.write(array, np.full((edge,) * 3, number, "f4"), box)
+def _mask(dataset: str, share: float) -> Prepare:
+    def prepare(library: Library, place: Place) -> Operation:
+        array = library.open(library.locate(place.home.array(dataset)))
+        mask = np.random.default_rng(8).random(tuple(array.shape), "f4") < share
+        return Operation(lambda: library.read_mask(array, mask))
 
-    return change
+    return prepare
 
 
 def cases() -> Iterator[Case]:
     for name in _VOLUMES:
         stem = f"partial/{name}"
-        yield Case(f"{stem}/8-boxes", name, _selections(name, lambda shape: _boxes(shape, 50, 8)))
-        yield Case(f"{stem}/10-elements", name, _selections(name, lambda shape: _elements(shape, 10)))
-        yield Case(f"{stem}/first-plane", name, _selections(name, lambda shape: [(shape[0] // 3,)]))
-        yield Case(f"{stem}/last-plane", name, _selections(name, lambda shape: [(..., shape[2] // 3)]))
-        yield Case(f"{stem}/every-8th", name, _selections(name, lambda shape: [(slice(None, None, 8),) * 3]))
-        yield Case(f"{stem}/1000-points", name, _points(name, 1000))
-        yield Case(f"{stem}/orthogonal-40", name, _orthogonal(name, 40))
+        read = {
+            "8-boxes": (goals.BOXES, lambda shape: random_boxes(shape, 50, 8)),
+            "10-elements": (goals.ELEMENTS, lambda shape: _elements(shape, 10)),
+            "first-plane": (goals.SCATTERED, lambda shape: [(shape[0] // 3,)]),
+            "last-plane": (goals.SCATTERED, lambda shape: [(..., shape[2] // 3)]),
+            "every-8th": (goals.SCATTERED, lambda shape: [(slice(None, None, 8),) * 3]),
+            "every-3rd-row": (goals.SCATTERED, lambda shape: [(slice(None), slice(1, None, 3))]),
+        }
+        for how, (family, choose) in read.items():
+            yield Case(f"{stem}/{how}", family, _selections(name, choose))
+        yield Case(f"{stem}/1000-points", goals.SCATTERED, _points(name, 1000))
+        yield Case(f"{stem}/100000-points", goals.SCATTERED, _points(name, 100_000))
+        yield Case(f"{stem}/orthogonal-40", goals.SCATTERED, _orthogonal(name, 40))
+        yield Case(f"{stem}/mask-1-percent", goals.MASKS, _mask(name, 0.01))
     shards = "volume-shards"
-    yield Case(
-        f"partial/{shards}/32-inner-chunks",
-        shards,
-        _selections(shards, lambda shape: _boxes(shape, 32, 32, 32)),
-    )
-    for name in ("floats-raw", "floats-zstd", "floats-zstd-shards"):
-        yield Case(
-            f"partial/{name}/update-8-boxes", name, update(name, _update_boxes(50, 8)), WRITERS, seconds=0
-        )
-    row = "small-shard"
-    yield Case(f"partial/{row}/element", row, _selections(row, lambda shape: [(shape[0] // 2,)]))
+    inner = _selections(shards, lambda shape: random_boxes(shape, 32, 32, 32))
+    yield Case(f"partial/{shards}/32-inner-chunks", goals.INNER_CHUNKS, inner)
+    element = _selections("small-shard", lambda shape: [(shape[0] // 2,)])
+    yield Case("partial/small-shard/element", goals.ELEMENTS, element)

@@ -1,4 +1,4 @@
-"""The libraries compared, by name; each is imported in its own worker process only."""
+"""The libraries compared, and the floor, by name; each is imported in its own worker process only."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ SUBJECT = "zarrcore"
 REFERENCE = "zarr"
 PEERS = ("zarr", "zarr-fused", "zarrs", "tensorstore", "tensorstore-mmap")
 LIBRARIES = (SUBJECT, *PEERS)
+FLOOR = "floor"  # no library: the same work in plain C
 
 
 def load(name: str, threads: int = 0) -> Library:
@@ -18,7 +19,7 @@ def load(name: str, threads: int = 0) -> Library:
     Parameters
     ----------
     name : str
-        One of `LIBRARIES`.
+        One of `LIBRARIES`, or `FLOOR`.
     threads : int
         Threads for its work; 0 leaves the library's own default.
     """
@@ -49,6 +50,12 @@ def _tensorstore(file_io_mode: str) -> Callable[[int], Library]:
     return make
 
 
+def _floor(threads: int) -> Library:
+    from benchmarks.libraries.floor import Floor
+
+    return Floor(threads)
+
+
 _FACTORIES: dict[str, Callable[[int], Library]] = {
     "zarrcore": _zarrcore,
     "zarr": _zarr("zarr.core.codec_pipeline.BatchedCodecPipeline"),
@@ -56,4 +63,5 @@ _FACTORIES: dict[str, Callable[[int], Library]] = {
     "zarrs": _zarr("zarrs.ZarrsCodecPipeline"),
     "tensorstore": _tensorstore("default"),
     "tensorstore-mmap": _tensorstore("memmap"),
+    "floor": _floor,
 }

@@ -7,6 +7,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+#: The arrays that `create_members` makes.
+MEMBER: dict[str, Any] = {"shape": (100,), "chunks": (100,), "dtype": "int32"}
+
 
 class Library(Protocol):
     """One library under test. Handles and locations are the library's own objects."""
@@ -29,8 +32,23 @@ class Library(Protocol):
     def read_orthogonal(self, array: Any, indices: tuple[np.ndarray, ...]) -> np.ndarray:
         """The outer product of index arrays, one per dimension."""
 
+    def read_mask(self, array: Any, mask: np.ndarray) -> np.ndarray:
+        """The elements where a mask of the array's shape is true."""
+
     def write(self, array: Any, value: Any, selection: Any = ...) -> None:
         """``array[selection] = value``, done when it returns."""
+
+    def append(self, array: Any, rows: np.ndarray) -> Any:
+        """Rows behind the last of the first axis; returns the longer array."""
+
+    def create_members(self, directory: Path, names: list[str], *, consolidated: bool) -> None:
+        """Arrays of `MEMBER` in a new group."""
+
+    def open_members(self, directory: Path, names: list[str], *, consolidated: bool) -> list[Any]:
+        """Arrays of a group, each by its name."""
+
+    def list_members(self, directory: Path, *, consolidated: bool) -> list[tuple[str, tuple[int, ...]]]:
+        """Name and shape of every array in a group."""
 
 
 def files(directory: Path) -> dict[str, bytes]:

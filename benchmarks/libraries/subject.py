@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import zarrcore
-from benchmarks.libraries.base import files
+from benchmarks.libraries.base import MEMBER, files
 from zarrcore.storage import MemoryStore
 
 
@@ -37,5 +37,27 @@ class Zarrcore:
     def read_orthogonal(self, array: Any, indices: tuple[np.ndarray, ...]) -> np.ndarray:
         return array.oindex[indices]
 
+    def read_mask(self, array: Any, mask: np.ndarray) -> np.ndarray:
+        return array.vindex[mask]
+
     def write(self, array: Any, value: Any, selection: Any = ...) -> None:
         array[selection] = value
+
+    def append(self, array: Any, rows: np.ndarray) -> Any:
+        array.append(rows)
+        return array
+
+    def create_members(self, directory: Path, names: list[str], *, consolidated: bool) -> None:
+        group = zarrcore.create_group(str(directory))
+        for name in names:
+            group.create_array(name, **MEMBER, compressors=None)
+        if consolidated:
+            zarrcore.consolidate_metadata(str(directory))
+
+    def open_members(self, directory: Path, names: list[str], *, consolidated: bool) -> list[Any]:
+        group = zarrcore.open_group(str(directory), mode="r", use_consolidated=consolidated)
+        return [group[name] for name in names]
+
+    def list_members(self, directory: Path, *, consolidated: bool) -> list[tuple[str, tuple[int, ...]]]:
+        group = zarrcore.open_group(str(directory), mode="r", use_consolidated=consolidated)
+        return [(name, array.shape) for name, array in group.arrays()]

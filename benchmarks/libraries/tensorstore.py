@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorstore as ts
 
-from benchmarks.libraries.base import files
+from benchmarks.libraries.base import MEMBER, files
 
 
 class TensorStore:
@@ -29,6 +29,7 @@ class TensorStore:
             return {"driver": driver, "kvstore": {"driver": "file", "path": f"{directory}/"}}
         kvstore = {"driver": "memory", "path": f"{directory.name}/"}
         store = ts.KvStore.open(kvstore, context=self._context).result()
+        store.delete_range(ts.KvStore.KeyRange()).result()  # of the case before
         for key, value in files(directory).items():
             store.write(key, value).result()
         return {"driver": driver, "kvstore": kvstore}
@@ -49,5 +50,44 @@ class TensorStore:
     def read_orthogonal(self, array: Any, indices: tuple[np.ndarray, ...]) -> np.ndarray:
         return array.oindex[indices].read().result()
 
+    def read_mask(self, array: Any, mask: np.ndarray) -> np.ndarray:
+        return array.vindex[mask]
+
     def write(self, array: Any, value: Any, selection: Any = ...) -> None:
         array[selection].write(value).result()
+
+    def append(self, array: Any, rows: np.ndarray) -> Any:
+        length = array.shape[0]
+        longer = array.resize(exclusive_max=[length + len(rows), *array.shape[1:]]).result()
+        longer[length:].write(rows).result()
+        return longer
+
+    def create_members(self, directory: Path, names: list[str], *, consolidated: bool) -> None:
+        if consolidated:
+            raise NotImplementedError("has no consolidated metadata")
+        for name in names:
+            ts.open(self._member(directory, name) | _NEW_MEMBER, context=self._context, create=True).result()
+
+    def open_members(self, directory: Path, names: list[str], *, consolidated: bool) -> list[Any]:
+        if consolidated:
+            raise NotImplementedError("has no consolidated metadata")
+        return [
+            ts.open(self._member(directory, name), context=self._context, read=True).result()
+            for name in names
+        ]
+
+    def list_members(self, directory: Path, *, consolidated: bool) -> list[tuple[str, tuple[int, ...]]]:
+        raise NotImplementedError("has no groups")
+
+    def _member(self, directory: Path, name: str) -> dict[str, Any]:
+        return {"driver": "zarr3", "kvstore": {"driver": "file", "path": f"{directory}/{name}/"}}
+
+
+_NEW_MEMBER = {
+    "metadata": {
+        "shape": MEMBER["shape"],
+        "data_type": MEMBER["dtype"],
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": MEMBER["chunks"]}},
+        "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+    }
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,10 @@ import numcodecs.blosc
 import numpy as np
 import zarr
 from zarr.core.buffer import cpu
+from zarr.errors import ZarrUserWarning
 from zarr.storage import MemoryStore
 
-from benchmarks.libraries.base import files
+from benchmarks.libraries.base import MEMBER, files
 
 
 class ZarrPython:
@@ -20,6 +22,7 @@ class ZarrPython:
     def __init__(self, threads: int, pipeline: str) -> None:
         if pipeline.startswith("zarrs."):
             import zarrs  # noqa: F401  (registers the pipeline)
+        warnings.filterwarnings("ignore", category=ZarrUserWarning)  # consolidated metadata are no standard
         zarr.config.set({"codec_pipeline.path": pipeline})
         if threads:
             zarr.config.set({"threading.max_workers": threads, "codec_pipeline.max_workers": threads})
@@ -46,5 +49,27 @@ class ZarrPython:
     def read_orthogonal(self, array: Any, indices: tuple[np.ndarray, ...]) -> np.ndarray:
         return array.oindex[indices]
 
+    def read_mask(self, array: Any, mask: np.ndarray) -> np.ndarray:
+        return array.vindex[mask]
+
     def write(self, array: Any, value: Any, selection: Any = ...) -> None:
         array[selection] = value
+
+    def append(self, array: Any, rows: np.ndarray) -> Any:
+        array.append(rows)
+        return array
+
+    def create_members(self, directory: Path, names: list[str], *, consolidated: bool) -> None:
+        group = zarr.create_group(str(directory))
+        for name in names:
+            group.create_array(name, **MEMBER, compressors=None)
+        if consolidated:
+            zarr.consolidate_metadata(str(directory))
+
+    def open_members(self, directory: Path, names: list[str], *, consolidated: bool) -> list[Any]:
+        group = zarr.open_group(str(directory), mode="r", use_consolidated=consolidated)
+        return [group[name] for name in names]
+
+    def list_members(self, directory: Path, *, consolidated: bool) -> list[tuple[str, tuple[int, ...]]]:
+        group = zarr.open_group(str(directory), mode="r", use_consolidated=consolidated)
+        return [(name, array.shape) for name, array in group.arrays()]

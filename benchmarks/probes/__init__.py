@@ -1,8 +1,8 @@
-"""Measurements that are not rounds of one operation, by name: imports, peak memory, freedom of the GIL."""
+"""Measurements that are not rounds of one operation, by name."""
 
 from __future__ import annotations
 
-from benchmarks.probes import gil, imports, memory
+from benchmarks.probes import beside, imports, memory, threads
 
 #: Each takes (setup, names of libraries, rounds).
-PROBES = {"imports": imports.run, "memory": memory.run, "gil": gil.run}
+PROBES = {"threads": threads.run, "imports": imports.run, "memory": memory.run, "beside": beside.run}

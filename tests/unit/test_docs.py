@@ -83,17 +83,15 @@ class TestStoreOfThePage(StoreTests):
 
 def test_benchmarks_section() -> None:
     make = runpy.run_path(str(DOCS / "make_benchmarks.py"))
-    rows = "| dense/x/read | 1 |\n| partial/x/box | 2 |\n| **partial/x/plane** | 3 |\n"
-    report = (
-        f"# Title\n\n- machine: m\n\n## First\n\n| case |\n| --- |\n{rows}\n## Second\n\n{rows}\n"
-        "## Fresh processes\n\n| import | 4 |\n"
-    )
-    text = make["filled"]((ROOT / "README.md").read_text(encoding="utf-8"), make["excerpt"](report))
+    run = make["document"].load(make["RESULTS"] / "latest.json")
+    text = make["filled"]((ROOT / "README.md").read_text(encoding="utf-8"), make["section"](run))
     section = text.partition(make["BEGIN"])[2].partition(make["END"])[0]
-    table = "| case |\n| --- |\n| dense/x/read | 1 |\n| **partial/x/plane** | 3 |\n"
-    assert section.startswith(f"- machine: m\n\n### First\n\n{table}")
-    assert "Second" not in section and "| partial/x/box" not in section
-    assert "### Fresh processes\n\n| import | 4 |\n" in section
-    assert "[benchmarks/results/latest.md]" in section
+    assert run.about["versions"] in section
+    assert "| cases | number | worst | median | best | goal | met |" in section
+    shown = re.findall(r"\]\(([^)]+)\)", section) + re.findall(r"\]\(\.\./([^)]+)\)", make["page"](run))
+    assert {"benchmarks/results/families.svg", "benchmarks/results/latest.md", "docs/benchmarks.md"} <= set(
+        shown
+    )
+    assert [path for path in shown if not (ROOT / path).is_file()] == []
     with pytest.raises(SystemExit, match="lost its markers"):
         make["filled"]("nothing", "text")

@@ -1,0 +1,78 @@
+"""Families of cases, and how many times faster than the best peer zarrcore shall be in each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+#: No case may fall below this, whatever its goal.
+LEAST = 0.95
+#: Geometric mean over all cases.
+MEAN = 2.0
+#: From 1 to 2 threads, where decoding is the work.
+SPEED_UP = 1.85
+#: CPU time of `import zarrcore` over that of `import numpy`.
+IMPORT = 1.35
+#: What a Python thread gets done beside a read, over what it gets done beside plain C: the clock's own noise.
+BESIDE = 0.95
+
+
+@dataclass(frozen=True)
+class Family:
+    """Cases with one goal.
+
+    Attributes
+    ----------
+    title : str
+        For people.
+    goal : float
+        Time of the best peer over zarrcore's.
+    no_larger : bool
+        Whether what was written must not exceed what the best peer wrote.
+    """
+
+    title: str
+    goal: float
+    no_larger: bool = False
+
+
+READ_RAW = Family("whole arrays, raw or sharded: read", 1.15)
+READ_BLOSC = Family("whole arrays, blosc: read", 1.08)
+READ_RAW_INTO = Family("into memory at hand, raw: read", 1.3)
+READ_INTO = Family("into memory at hand, blosc or sharded: read", 1.0)
+READ_REORDERED = Family("big-endian, transposed: read", 1.2)
+READ_GZIP = Family("gzip: read", 1.1)
+READ_ZSTD = Family("zstd: read", 1.05)
+READ_LZ4 = Family("lz4: read", 1.0)
+
+WRITE_RAW = Family("whole arrays, raw: write, round trip", 1.3)
+WRITE_CODED = Family("whole arrays, blosc or sharded: the same", 1.1)
+WRITE_BIG_ENDIAN = Family("big-endian: write", 1.3)
+WRITE_TRANSPOSED = Family("transposed: write", 1.15)
+WRITE_GZIP = Family("gzip: write", 1.5, no_larger=True)
+WRITE_OTHER = Family("zstd, lz4: write", 1.0, no_larger=True)
+
+SMALL_READS = Family("small chunks, raw: read", 3)
+SMALL_CODED_READS = Family("small chunks, zstd: read", 1.5)
+MEMORY_READS = Family("small chunks in memory: read", 5)
+PYTHON_THREADS = Family("small chunks, 4 Python threads: read", 3)
+SMALL_WRITES = Family("small chunks, raw: write", 1.1)
+SMALL_CODED_WRITES = Family("small chunks, zstd: write", 1.3)
+MEMORY_WRITES = Family("small chunks in memory: write", 4)
+
+TINY_READS = Family("100 elements, or one: read", 5)
+TINY_WRITES = Family("100 elements, or one: write", 1.5)
+OPENING = Family("open", 1.2)
+CREATING = Family("create 2,000 arrays", 1.3)
+LISTING = Family("list 2,000 arrays", 8)
+
+ELEMENTS = Family("single elements", 2.5)
+BOXES = Family("boxes across chunks", 1.6)
+INNER_CHUNKS = Family("inner chunks of shards", 2)
+SCATTERED = Family("planes, strides, points, outer products", 1.4)
+MASKS = Family("masks", 2)
+
+UPDATES = Family("update boxes, inner chunks, half-shard rows", 1.2)
+APPENDS = Family("append rows", 2)
+
+#: In the order above.
+FAMILIES = tuple(value for value in globals().values() if isinstance(value, Family))
