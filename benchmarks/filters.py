@@ -68,3 +68,46 @@ def both(name: str, codec: str, options: dict[str, Any], peer: Any, items: np.nd
     what = f"numcodecs.{type(peer).__name__}"
     yield Case(f"{name}, encode", items.nbytes, encode, lambda: peer.encode(items), what, moved)
     yield Case(f"{name}, decode", items.nbytes, decode, lambda: peer.decode(stored, out=out), what, moved)
+
+
+def item_cases(n: int) -> Iterator[Case]:
+    """Strings and bytes of any length, short and long, ASCII and not."""
+    import numcodecs
+
+    rng = np.random.default_rng(8)
+    count = n // 32
+    words = ["".join(chr(c) for c in rng.integers(97, 123, length)) for length in rng.integers(3, 20, 1000)]
+    names = [word[:5] + "éß漢" + word[5:] for word in words]
+    unique = [words[i % 1000][:12] + str(i) for i in range(count)]
+    strange = [word + "é漢" for word in unique]
+    long = [word * 12 for word in words]
+    for label, choice in (("1000 words", words), ("all different", unique), ("1000 names, not ASCII", names), ("all different, not ASCII", strange), ("of 100 characters", long)):
+        picked = rng.integers(0, len(choice), count if choice is not long else count // 8).tolist()
+        objects = np.array([choice[i] for i in picked], object)
+        yield from item_case(f"vlen-utf8, {label}, objects", numcodecs.VLenUTF8(), objects, np.dtype(object))
+        yield from item_case(f"vlen-utf8, {label}, StringDType", numcodecs.VLenUTF8(), objects, np.dtypes.StringDType())
+    picked = rng.integers(0, len(words), count)
+    binary = np.array([words[i].encode() + bytes([i % 7]) for i in picked], object)
+    yield from item_case("vlen-bytes", numcodecs.VLenBytes(), binary, np.dtype(object))
+
+
+def item_case(name: str, peer: Any, objects: np.ndarray, dtype: np.dtype[Any]) -> Iterator[Case]:
+    """As the codecs of zarr-python do it: numcodecs makes objects, and numpy turns them into strings."""
+    from zarrcore.codecs import vlen
+
+    items = objects.astype(dtype)
+    encoded = bytes(peer.encode(objects))
+    nbytes = len(encoded)
+    utf8 = "utf8" in name
+
+    def encode() -> bytes:
+        return vlen.encode_strings(items, "") if utf8 else vlen.encode_binary(items, "")
+
+    def decode() -> np.ndarray:
+        return vlen.decode_strings(encoded, items.size, dtype, "") if utf8 else vlen.decode_binary(encoded, items.size, "")
+
+    what = f"numcodecs.{type(peer).__name__}"
+    if dtype != object:
+        what += " and astype"
+    yield Case(f"{name}, encode", nbytes, encode, lambda: peer.encode(items.astype(object)), what)
+    yield Case(f"{name}, decode", nbytes, decode, lambda: peer.decode(encoded).astype(dtype, copy=False), what)

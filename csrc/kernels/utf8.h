@@ -1,17 +1,38 @@
 /* SPDX-License-Identifier: MIT
  *
- * Is it UTF-8?
+ * UTF-8 (RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF).  Nothing fails; no shared state.
  */
 #ifndef ZC_KERNELS_UTF8_H
 #define ZC_KERNELS_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * Bytes of the longest beginning of src[0..n) that is well-formed UTF-8 (RFC 3629: no overlong forms, no surrogates,
- * nothing above U+10FFFF); n if all of it is.  Nothing fails; no shared state.
- */
+/* Is there no byte of 0x80 or more in src[0..n)? */
+bool zc_is_ascii(const uint8_t *src, size_t n);
+
+/* Bytes of the longest beginning of src[0..n) that is well-formed; n if all of it is. */
 size_t zc_utf8_valid(const uint8_t *src, size_t n);
+
+/* What UTF-8 stands for: how many code points, and an upper bound of them: 0x7f, 0xff, 0xffff or 0x10ffff, of which
+ * none lower would do. */
+typedef struct zc_utf8_text {
+    size_t count;
+    uint32_t bound;
+} zc_utf8_text;
+
+/* False if src[0..n) is not well-formed. */
+bool zc_utf8_measure(const uint8_t *src, size_t n, zc_utf8_text *text);
+
+/* Code points of well-formed UTF-8 as integers of `width` bytes (1, 2, 4), which are wide enough. */
+void zc_utf8_decode(void *dst, int width, const uint8_t *src, size_t n);
+
+/* Most bytes of UTF-8 for a code point that fits into `width` bytes. */
+#define ZC_UTF8_MOST(width) ((size_t)((width) < 4 ? (width) + 1 : 4))
+
+/* n code points in UTF-8, into room for n * ZC_UTF8_MOST(width) bytes; false if there is a surrogate among them, which
+ * has no UTF-8. */
+bool zc_utf8_encode(uint8_t *dst, const void *src, int width, size_t n, size_t *size);
 
 #endif

@@ -7,7 +7,6 @@
 
 #include "codec_cases.h"
 #include "kernels/cast.h"
-#include "kernels/utf8.h"
 #include "tests/every_cpu.h"
 
 static zc_codec filter(const char *name, zc_number_kind decoded, zc_number_kind encoded, bool swapped)
@@ -167,31 +166,6 @@ static void casts_out_of_range(void)
     CHECK(u64[6] == 18000000000000000000u && u64[4] == (uint64_t)-5);
 }
 
-static size_t valid(const char *text, size_t n)
-{
-    uint8_t *exact = case_exact((const uint8_t *)text, n);
-    const size_t length = zc_utf8_valid(exact, n);
-
-    free(exact);
-    return length;
-}
-
-static void utf8(void)
-{
-    static const struct { const char *text; size_t n, valid; } cases[] = {
-        {"", 0, 0}, {"plain text, longer than a word", 30, 30}, {"a\0b", 3, 3},
-        {"\xc3\xa9\xe6\x97\xa5\xf0\x9f\x8e\x89", 9, 9}, {"abcdefg\xc3\xa9", 9, 9},
-        {"\x80", 1, 0}, {"ab\xff", 3, 2}, {"\xc0\x80", 2, 0}, {"\xc1\xbf", 2, 0}, {"\xe0\x9f\xbf", 3, 0},
-        {"\xed\xa0\x80", 3, 0}, {"\xed\x9f\xbf", 3, 3}, {"\xf0\x8f\xbf\xbf", 4, 0}, {"\xf4\x8f\xbf\xbf", 4, 4},
-        {"\xf4\x90\x80\x80", 4, 0}, {"\xf5\x80\x80\x80", 4, 0}, {"12345678\xe6\x97", 10, 8}, {"\xc3", 1, 0},
-        {"\xc3" "a", 2, 0}, {"\xf0\x9f\x8e", 3, 0},
-    };
-
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        CHECK(valid(cases[i].text, cases[i].n) == cases[i].valid);
-    }
-}
-
 int main(void)
 {
     RUN_ON_EVERY_CPU(lossless_filters_come_back);
@@ -201,6 +175,5 @@ int main(void)
     RUN_ON_EVERY_CPU(rounded_floats);
     RUN_ON_EVERY_CPU(refuses_what_does_not_fit);
     RUN_ON_EVERY_CPU(casts_out_of_range);
-    RUN_ON_EVERY_CPU(utf8);
     return check_report("number_filters");
 }

@@ -3,13 +3,14 @@
 """Encoding and decoding of items of any length."""
 
 cimport numpy as cnp
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from cpython.exc cimport PyErr_Clear, PyErr_ExceptionMatches
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.exc cimport PyErr_Clear, PyErr_Occurred
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_XDECREF
 from cpython.unicode cimport PyUnicode_AsUTF8String
-from libc.stdint cimport uint8_t, uint32_t
-from libc.string cimport memcpy
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcmp
 
 import numpy as np
 
@@ -18,21 +19,41 @@ from zarrcore import errors
 cnp.import_array()
 
 cdef extern from "Python.h":
-    bint PyUnicode_CheckExact(object)
-    bint PyUnicode_IS_COMPACT_ASCII(object)
-    const void *PyUnicode_DATA(object)
-    Py_ssize_t PyUnicode_GET_LENGTH(object)
+    bint PyUnicode_CheckExact(PyObject *)
+    bint PyUnicode_IS_COMPACT(PyObject *)
+    bint PyUnicode_IS_COMPACT_ASCII(PyObject *)
+    int PyUnicode_KIND(PyObject *)
+    void *PyUnicode_DATA(PyObject *)
+    Py_ssize_t PyUnicode_GET_LENGTH(PyObject *)
+    bint IsBytes "PyBytes_CheckExact"(PyObject *)
+    char *BytesData "PyBytes_AS_STRING"(PyObject *)
+    Py_ssize_t BytesSize "PyBytes_GET_SIZE"(PyObject *)
     int _PyBytes_Resize(PyObject **bytes, Py_ssize_t size) except -1
     PyObject *PyUnicode_FromUTF8 "PyUnicode_DecodeUTF8"(const char *, Py_ssize_t, const char *)
-    PyObject *PyBytes_FromMemory "PyBytes_FromStringAndSize"(const char *, Py_ssize_t)
+    PyObject *PyUnicode_New(Py_ssize_t length, uint32_t bound)
     PyObject *NewBytes "PyBytes_FromStringAndSize"(const char *, Py_ssize_t)
+    void Py_INCREF(PyObject *)
 
 cdef extern from "base/arith.h" nogil:
     uint32_t zc_load_le32(const void *p)
     void zc_store_le32(void *p, uint32_t v)
 
+cdef extern from "base/cpu.h" nogil:
+    void ZC_PREFETCH(const void *p)
+
+cdef extern from "kernels/short_copy.h" nogil:
+    void zc_short_copy(void *dst, const void *src, size_t n)
+
 cdef extern from "kernels/utf8.h" nogil:
+    ctypedef struct zc_utf8_text:
+        size_t count
+        uint32_t bound
+    bint zc_is_ascii(const uint8_t *src, size_t n)
     size_t zc_utf8_valid(const uint8_t *src, size_t n)
+    bint zc_utf8_measure(const uint8_t *src, size_t n, zc_utf8_text *text)
+    void zc_utf8_decode(void *dst, int width, const uint8_t *src, size_t n)
+    size_t ZC_UTF8_MOST(int width)
+    bint zc_utf8_encode(uint8_t *dst, const void *src, int width, size_t n, size_t *size)
 
 cdef extern from "numpy/arrayobject.h" nogil:
     ctypedef struct npy_string_allocator:
@@ -126,23 +147,98 @@ cdef int _read_strings(Reader *reader, size_t count, cnp.ndarray out) except -1:
     return 0
 
 
+cdef PyObject *_new_text(const uint8_t *src, size_t n) noexcept:
+    """A new str; NULL where it is not UTF-8, and with an exception where there is no memory."""
+    cdef zc_utf8_text text
+    cdef PyObject *item
+    if n < 2:                     # strings of which Python keeps one each
+        return PyUnicode_FromUTF8(<const char *>src, n, NULL) if zc_is_ascii(src, n) else NULL
+    if zc_is_ascii(src, n):
+        item = PyUnicode_New(n, 0x7f)
+        if item != NULL:
+            zc_short_copy(PyUnicode_DATA(item), src, n)
+        return item
+    if not zc_utf8_measure(src, n, &text):
+        return NULL
+    if text.count == 1:
+        return PyUnicode_FromUTF8(<const char *>src, n, NULL)
+    item = PyUnicode_New(text.count, text.bound)
+    if item != NULL:
+        zc_utf8_decode(PyUnicode_DATA(item), PyUnicode_KIND(item), src, n)
+    return item
+
+
+# Items that were made lately, by a mark of their bytes.  Columns of strings hold the same few again and again, and to
+# take one that is there costs a fraction of making it.  Where they do not, no more than a sample is looked up.
+cdef enum:
+    _RECENT = 4096            # a power of two
+    _SAMPLE = 1024            # items after which looking up must have paid
+    _PAUSE = 16384            # items that are then not looked up
+    _AHEAD = 12               # items between asking for one and using it
+
+cdef struct Recent:
+    const uint8_t *text
+    size_t length
+    PyObject *item            # the array holds it
+
+
+cdef inline size_t _mark(const uint8_t *text, size_t n) noexcept:
+    """Where to look for these bytes: mixes the length, the first and the last ones."""
+    cdef uint64_t first = 0, last = 0
+    zc_short_copy(&first, text, n if n < 8 else 8)
+    zc_short_copy(&last, text + n - 8 if n > 8 else text, n if n < 8 else 8)
+    first = (first ^ n) * <uint64_t>0x9e3779b97f4a7c15
+    return <size_t>(((first ^ (first >> 32) ^ last) * <uint64_t>0xd6e8feb86659fd93) >> 52)
+
+
+cdef inline bint _holds(const Recent *entry, const Reader *reader) noexcept:
+    return (entry.item != NULL and entry.length == reader.length
+            and memcmp(entry.text, reader.text, reader.length) == 0)
+
+
 cdef int _read_objects(Reader *reader, size_t count, cnp.ndarray out, bint utf8) except -1:
     """Items into an array of str or bytes."""
     cdef PyObject **slot = <PyObject **>cnp.PyArray_DATA(out)
     cdef PyObject *item
+    cdef Recent *recent = NULL
+    cdef Recent *entry = NULL
+    cdef size_t looked_up = 0, found = 0, resume = 0
+    if count >= _SAMPLE:
+        recent = <Recent *>calloc(_RECENT, sizeof(Recent))     # NULL: nothing is looked up
     for reader.item in range(count):
         if not _next(reader, False):
             break
-        if utf8:
-            item = PyUnicode_FromUTF8(reader.text, reader.length, NULL)
-        else:
-            item = PyBytes_FromMemory(reader.text, reader.length)
+        entry = NULL
+        item = NULL
+        if recent != NULL and reader.item >= resume:
+            entry = &recent[_mark(<const uint8_t *>reader.text, reader.length)]
+            looked_up += 1
+            if not _holds(entry, reader):
+                entry = &recent[(entry - recent) ^ 1]
+            if _holds(entry, reader):
+                found += 1
+                item = entry.item
+                Py_INCREF(item)
+            if looked_up == _SAMPLE:
+                if found < _SAMPLE // 8:
+                    resume = reader.item + _PAUSE
+                looked_up = found = 0
         if item == NULL:
-            reader.trouble = NOT_UTF8 if PyErr_ExceptionMatches(UnicodeDecodeError) else NO_MEMORY
-            PyErr_Clear()
-            break
+            if utf8:
+                item = _new_text(<const uint8_t *>reader.text, reader.length)
+            else:
+                item = NewBytes(reader.text, reader.length)
+            if item == NULL:
+                reader.trouble = NO_MEMORY if PyErr_Occurred() else NOT_UTF8
+                PyErr_Clear()
+                break
+            if entry != NULL:
+                entry.text = <const uint8_t *>reader.text
+                entry.length = reader.length
+                entry.item = item
         Py_XDECREF(slot[reader.item])
         slot[reader.item] = item
+    free(recent)
     return 0
 
 
@@ -242,7 +338,7 @@ cdef bytes _encode_strings(cnp.ndarray items, str codec):
             if found != 0 or <size_t>(end - dst) < 4 or text.size > <size_t>(end - dst) - 4:
                 break
             zc_store_le32(dst, <uint32_t>text.size)
-            memcpy(dst + 4, text.buf, text.size)
+            zc_short_copy(dst + 4, text.buf, text.size)
             dst += 4 + text.size
         NpyString_release_allocator(allocator)
     if dst != end:
@@ -254,64 +350,102 @@ cdef class _Growing:
     """Bytes that grow at their end."""
 
     cdef PyObject *out
-    cdef size_t size
+    cdef uint8_t *at           # where the next byte goes
+    cdef uint8_t *end
 
     def __cinit__(self, size_t room):
         self.out = NewBytes(NULL, room)
         if self.out == NULL:
             raise MemoryError
-        self.size = 0
+        self.at = <uint8_t *>BytesData(self.out)
+        self.end = self.at + room
 
     def __dealloc__(self):
         Py_XDECREF(self.out)
 
-    cdef int add(self, const void *item, size_t length) except -1:
-        """One item behind its length."""
-        cdef size_t room = PyBytes_GET_SIZE(<object>self.out)
-        cdef size_t needed = self.size + 4 + length
-        cdef char *dst
-        if needed > room:
-            _PyBytes_Resize(&self.out, max(needed, room + room // 2))
-        dst = PyBytes_AS_STRING(<object>self.out) + self.size
-        zc_store_le32(dst, <uint32_t>length)
-        if length:
-            memcpy(dst + 4, item, length)
-        self.size = needed
+    cdef int grow(self, size_t more) except -1:
+        """Make room for so many bytes at least."""
+        cdef size_t size = self.at - <uint8_t *>BytesData(self.out)
+        cdef size_t room = BytesSize(self.out)
+        _PyBytes_Resize(&self.out, max(size + more, room + room // 2))
+        self.at = <uint8_t *>BytesData(self.out) + size
+        self.end = <uint8_t *>BytesData(self.out) + BytesSize(self.out)
         return 0
 
     cdef bytes finish(self):
         cdef bytes out
-        _PyBytes_Resize(&self.out, self.size)
+        _PyBytes_Resize(&self.out, self.at - <uint8_t *>BytesData(self.out))
         out = <bytes>self.out
         Py_XDECREF(self.out)
         self.out = NULL
         return out
 
 
+cdef inline int _add_item(_Growing out, const void *item, size_t length) except -1:
+    """An item behind its length."""
+    if <size_t>(out.end - out.at) < 4 + length:
+        out.grow(4 + length)
+    zc_store_le32(out.at, <uint32_t>length)
+    zc_short_copy(out.at + 4, item, length)
+    out.at += 4 + length
+    return 0
+
+
+cdef bint _add_text(_Growing out, PyObject *item) except -1:
+    """A str; False where it is none, has no UTF-8 or is too long."""
+    cdef size_t n, length = 0
+    cdef int width
+    if item == NULL or not PyUnicode_CheckExact(item) or not PyUnicode_IS_COMPACT(item):
+        return False
+    n = PyUnicode_GET_LENGTH(item)
+    if n > _MAX_LENGTH:
+        return False
+    if PyUnicode_IS_COMPACT_ASCII(item):
+        _add_item(out, PyUnicode_DATA(item), n)
+        return True
+    width = PyUnicode_KIND(item)
+    if <size_t>(out.end - out.at) < 4 + n * ZC_UTF8_MOST(width):
+        out.grow(4 + n * ZC_UTF8_MOST(width))
+    if not zc_utf8_encode(out.at + 4, PyUnicode_DATA(item), width, n, &length) or length > _MAX_LENGTH:
+        return False
+    zc_store_le32(out.at, <uint32_t>length)
+    out.at += 4 + length
+    return True
+
+
+cdef inline void _fetch(PyObject **slots, size_t i, size_t count) noexcept:
+    """Have an item that comes soon brought into the cache: objects lie anywhere."""
+    if i + _AHEAD < count:
+        ZC_PREFETCH(slots[i + _AHEAD])
+        ZC_PREFETCH(<const char *>slots[i + _AHEAD] + 64)
+
+
+cdef bytes _encoded(object item, size_t i, str codec, object to_item, bint utf8):
+    """What is neither str nor bytes, or has no UTF-8."""
+    try:
+        return PyUnicode_AsUTF8String(item) if utf8 and type(item) is str else to_item(item)
+    except (TypeError, UnicodeError) as error:
+        raise errors.ChunkEncodeError(f"item {i}: {error}", codec=codec) from error
+
+
 cdef bytes _encode_objects(cnp.ndarray items, str codec, object to_item, bint utf8):
     cdef PyObject **slots = <PyObject **>cnp.PyArray_DATA(items)
     cdef size_t count = cnp.PyArray_SIZE(items), i
     cdef _Growing out = _Growing(4 + 20 * count)
-    cdef object item
     cdef bytes encoded
-    zc_store_le32(PyBytes_AS_STRING(<object>out.out), <uint32_t>count)
-    out.size = 4
+    zc_store_le32(out.at, <uint32_t>count)
+    out.at += 4
     for i in range(count):
-        item = <object>slots[i] if slots[i] != NULL else None
-        if utf8 and PyUnicode_CheckExact(item) and PyUnicode_IS_COMPACT_ASCII(item) \
-                and <size_t>PyUnicode_GET_LENGTH(item) <= _MAX_LENGTH:
-            out.add(PyUnicode_DATA(item), PyUnicode_GET_LENGTH(item))
+        _fetch(slots, i, count)
+        if utf8 and _add_text(out, slots[i]):
             continue
-        if not utf8 and PyBytes_CheckExact(item):
-            encoded = item
+        if not utf8 and slots[i] != NULL and IsBytes(slots[i]) and <size_t>BytesSize(slots[i]) <= _MAX_LENGTH:
+            _add_item(out, BytesData(slots[i]), BytesSize(slots[i]))
         else:
-            try:
-                encoded = PyUnicode_AsUTF8String(item) if utf8 and PyUnicode_CheckExact(item) else to_item(item)
-            except (TypeError, UnicodeError) as error:
-                raise errors.ChunkEncodeError(f"item {i}: {error}", codec=codec) from error
-        if <size_t>PyBytes_GET_SIZE(encoded) > _MAX_LENGTH:
-            raise _encode_error(TOO_LONG, i, PyBytes_GET_SIZE(encoded), codec)
-        out.add(PyBytes_AS_STRING(encoded), PyBytes_GET_SIZE(encoded))
+            encoded = _encoded(<object>slots[i] if slots[i] != NULL else None, i, codec, to_item, utf8)
+            if <size_t>PyBytes_GET_SIZE(encoded) > _MAX_LENGTH:
+                raise _encode_error(TOO_LONG, i, PyBytes_GET_SIZE(encoded), codec)
+            _add_item(out, PyBytes_AS_STRING(encoded), PyBytes_GET_SIZE(encoded))
     return out.finish()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import sys
 import threading
 
 import numpy as np
@@ -123,6 +124,40 @@ def test_items_without_an_encoding(items: list, reason: str) -> None:
     array[:] = items
     with pytest.raises(ChunkEncodeError, match=reason):
         encode_strings(array, "vlen-utf8")
+
+
+def test_long_columns_with_and_without_repetition() -> None:
+    numcodecs = pytest.importorskip("numcodecs")
+    rng = np.random.default_rng(5)
+    few = [chr(97 + i % 26) * (i % 40) + "éß"[i % 3 :] + "漢🎉"[i % 5 :] for i in range(300)]
+    different = [f"{i} of many, {i * i}" + "é" * (i % 2) for i in range(40_000)]
+    repeated = [few[i] for i in rng.integers(0, 300, 40_000)]
+    for texts in (repeated, different, different[:20_000] + repeated, repeated + different):
+        items = np.array(texts, OBJECTS)
+        encoded = encode_strings(items, "v")
+        assert encoded == bytes(numcodecs.VLenUTF8().encode(items))
+        assert decode_strings(encoded, items.size, OBJECTS, "v").tolist() == texts
+        raw = [text.encode() for text in texts]
+        binary = np.empty(len(raw), object)
+        binary[:] = raw
+        assert encode_binary(binary, "v") == encoded
+        assert decode_binary(encoded, items.size, "v").tolist() == raw
+
+
+def test_strings_are_in_their_canonical_form() -> None:
+    texts = ["", "a", "é", "ÿ", "Ā", "ab" * 20, "aÿ" * 9, "a漢" * 9, "a🎉" * 9, "\x7f\x80", "\uffff\U00010000"]
+    raw = [text.encode() for text in texts]
+    found = decode_strings(packed(raw), len(texts), OBJECTS, "v").tolist()
+    assert [sys.getsizeof(item) for item in found] == [sys.getsizeof(item.decode()) for item in raw]
+    assert [hash(item) for item in found] == [hash(text) for text in texts]
+    assert found == texts and "".join(found) == "".join(texts)
+
+
+def test_an_item_that_does_not_decode_among_many() -> None:
+    raw = [b"some text %d" % (i % 50) for i in range(5000)]
+    raw[4321] = b"abc\xc3"
+    with pytest.raises(ChunkDecodeError, match="item 4321 is not UTF-8: byte 0xc3 at 3 of its 4 bytes"):
+        decode_strings(packed(raw), len(raw), OBJECTS, "v")
 
 
 def test_items_never_set() -> None:
