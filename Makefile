@@ -10,7 +10,8 @@ ZARR2 := .venvs/zarr2
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help env zarr2 build test pytest demo smoke csrc-test csrc-asan csrc-tsan asan tsan bench lint lib wheel clean
+.PHONY: help env zarr2 build test pytest demo smoke csrc-test csrc-asan csrc-tsan asan tsan bench \
+        style lint lib wheel clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,7 +49,7 @@ build: $(ENV)/.complete ## compile what changed, in place
 
 # ---- tests ----
 
-test: csrc-test pytest smoke ## everything: C tests, Python tests, the other Pythons of this machine
+test: style csrc-test pytest smoke ## everything: style and types, C and Python tests, the other Pythons here
 
 pytest: build $(ZARR2)/.complete ## the Python tests (PYTEST_ARGS=...)
 	ZARRCORE_NEED_ZARR2=1 $(PYTEST) $(PYTEST_ARGS)
@@ -95,9 +96,12 @@ bench: build ## run the benchmarks, and show the results in README.md and docs (
 	$(PY) -m benchmarks $(BENCH_ARGS)
 	$(PY) docs/make_benchmarks.py
 
-lint: build ## style and types of Python, warnings of C
-	$(PY) -m ruff check zarrcore tests wheels setup.py
-	$(PY) -m mypy
+style: $(ENV)/.complete ## style and types of Python and Cython
+	$(PY) -m ruff check --quiet zarrcore tests wheels setup.py docs examples
+	$(PY) -m mypy --no-error-summary
+	PATH="$(CURDIR)/$(ENV)/bin:$$PATH" cython-lint zarrcore/_core/*.pyx zarrcore/_core/*.px[di] zarrcore/*.pxd
+
+lint: style ## the same, and warnings of C
 	$(MAKE) --no-print-directory -s -C csrc all BUILD=../build/csrc/lint WERROR=1 $(NATIVE)
 
 lib: $(ENV)/.complete ## libzarrcore for programs without Python, static and shared, into build/lib (needs cJSON)

@@ -39,6 +39,8 @@ NUMPY_MACROS = [
     ("NPY_TARGET_VERSION", "NPY_2_0_API_VERSION"),
 ]
 DIRECTIVES = {
+    "auto_pickle": False,
+    "autotestdict": False,
     "language_level": 3,
     "binding": True,
     "boundscheck": True,
@@ -151,7 +153,11 @@ class BuildExt(build_ext):
         print(f"zarrcore: compression libraries: {self.libs}")
         self._forget_if_arguments_changed()
         generated = cythonize(
-            self.extensions, include_path=["."], build_dir="build/cython", compiler_directives=DIRECTIVES
+            self.extensions,
+            include_path=["."],
+            build_dir="build/cython",
+            compiler_directives=DIRECTIVES,
+            force=bool(self.force),
         )
         core = self.build_core()
         for ext, made in zip(self.extensions, generated, strict=True):
@@ -161,7 +167,7 @@ class BuildExt(build_ext):
     def _forget_if_arguments_changed(self) -> None:
         """Rebuild all objects when the compiler or its arguments are others than last time."""
         command = getattr(self.compiler, "compiler_so", [self.compiler.compiler_type])
-        args = (command, self.tools.compile_args(), self.tools.link_args(), self.libs)
+        args = (command, self.tools.compile_args(), self.tools.link_args(), self.libs, DIRECTIVES)
         if _changed(self.inner_temp / "arguments.txt", repr(args)):
             self.force = True
 

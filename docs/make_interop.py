@@ -36,8 +36,9 @@ that one side writes and the other reads and changes.
 - tensorstore {tensorstore}
 - zarr-python {zarr2}, in an environment of its own (`make zarr2`)
 
-"both ways": each reads what the other wrote.  "read here": zarrcore reads what they wrote; "read there": they
-read what zarrcore wrote.  An empty cell: not possible there, which is tried as well, or no part of that format.
+"both ways": each reads what the other wrote.  "read here": zarrcore reads what they wrote; "read there":
+they read what zarrcore wrote.  An empty cell: not possible there, which is tried as well, or no part of that
+format.
 """
 
 

@@ -11,6 +11,7 @@ from zarrcore._version import __version__
 from zarrcore.config import config
 
 if TYPE_CHECKING:
+    from zarrcore import abc, api, codecs, dtype, errors, kernels, registry, storage, testing  # noqa: F401
     from zarrcore.api import (
         array,
         consolidate_metadata,
@@ -105,7 +106,7 @@ _HOMES = {
 _MODULES = frozenset(("abc", "api", "codecs", "dtype", "errors", "kernels", "registry", "storage", "testing"))
 
 
-def __getattr__(name: str) -> Any:
+def _load(name: str) -> Any:
     from importlib import import_module
 
     if name in _MODULES:
@@ -118,3 +119,7 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__, *_MODULES})
+
+
+if not TYPE_CHECKING:  # it would take any name for a good one
+    __getattr__ = _load

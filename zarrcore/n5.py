@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    from zarrcore.storage import ByteRange, Store
+    from zarrcore.storage import Store
+    from zarrcore.storage.byte_range import ByteRange
 
 __all__ = ["N5Store", "n5_place"]
 

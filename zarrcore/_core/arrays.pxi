@@ -14,6 +14,7 @@ cdef tuple _field(cnp.dtype record, str name):
     return np.dtype((np.void, dtype.itemsize)) if dtype.subdtype is not None else dtype, offset
 
 
+@cython.final
 cdef class NativeArray:
     """An array as the engine sees it: what is fixed once the array has been opened, compiled.
 
@@ -93,7 +94,8 @@ cdef class NativeArray:
         if len(chunks) != ndim:
             raise ValueError(f"chunks: expected {ndim} entries, got {len(chunks)}")
         if self.dtype.itemsize != self.chain.itemsize:
-            raise ValueError(f"dtype: {self.dtype} has items of {self.dtype.itemsize} bytes, the chain of {self.chain.itemsize}")
+            raise ValueError(
+                f"dtype: {self.dtype} has items of {self.dtype.itemsize} bytes, the chain of {self.chain.itemsize}")
         if len(self.fill) != self.dtype.itemsize:
             raise ValueError(f"fill: expected {self.dtype.itemsize} bytes, got {len(self.fill)}")
         if self.chain.order is not None and len(self.chain.order) != ndim:

@@ -50,6 +50,7 @@ cdef int _configure(zc_codec *codec, str name, dict config) except -1:
     return 0
 
 
+@cython.final
 cdef class Shard:
     """The sharding part of a codec chain.
 
@@ -79,6 +80,7 @@ cdef class Shard:
         self.index_location = index_location
 
 
+@cython.final
 cdef class Chain:
     """A codec chain, compiled for the engine.  Immutable.
 
@@ -143,7 +145,8 @@ cdef class Chain:
             raise MemoryError
         for i, (offset, word, count) in enumerate(fields):
             if word not in (2, 4, 8) or offset < 0 or count < 1 or offset + word * count > self.c.item.size:
-                raise ValueError(f"swap[{i}]: {(offset, word, count)} does not lie in an item of {self.c.item.size} bytes")
+                raise ValueError(
+                    f"swap[{i}]: {(offset, word, count)} does not lie in an item of {self.c.item.size} bytes")
             self.fields[i].offset = offset
             self.fields[i].word = word
             self.fields[i].count = count

@@ -1,13 +1,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Buffer
 
-Slice = tuple[int, int, int]
-Stage = tuple[str, Mapping[str, Any]]
+_Slice = tuple[int, int, int]
+_Stage = tuple[str, Mapping[str, Any]]
 
 def num_threads() -> int: ...
 def set_num_threads(n: int | None) -> None: ...
@@ -20,6 +20,7 @@ def encode_into(name: str, config: Mapping[str, Any], data: Buffer, out: Buffer)
 def decode_into(name: str, config: Mapping[str, Any], data: Buffer, out: Buffer) -> int: ...
 def call_parallel(function: Callable[[int], object], n: int, threads: int = 0) -> None: ...
 
+@final
 class Shard:
     inner_shape: tuple[int, ...]
     inner: Chain
@@ -29,31 +30,36 @@ class Shard:
         self, inner_shape: Sequence[int], inner: Chain, index: Chain, index_location: str = "end"
     ) -> None: ...
 
+@final
 class Chain:
     shard: Shard | None
     order: tuple[int, ...] | None
-    stages: tuple[Stage, ...]
+    stages: tuple[_Stage, ...]
     def __init__(
         self,
         itemsize: int,
         *,
         swap: int | Sequence[tuple[int, int, int]] = 0,
         order: Sequence[int] | None = None,
-        stages: Sequence[Stage] = (),
+        stages: Sequence[_Stage] = (),
         shard: Shard | None = None,
     ) -> None: ...
     @property
     def itemsize(self) -> int: ...
 
+@final
 class LocalSource:
     def __init__(self, root: str | PathLike[str], fsync: bool = False) -> None: ...
 
+@final
 class MemorySource:
     def __init__(self, values: dict[str, Any], scope: str = "") -> None: ...
 
+@final
 class StoreSource:
     def __init__(self, store: Any, suffix: Callable[[int], Any], scope: str = "") -> None: ...
 
+@final
 class NativeArray:
     source: LocalSource | MemorySource | StoreSource
     chain: Chain
@@ -78,14 +84,14 @@ class NativeArray:
     def get(self, key: Any, threads: int = 0) -> Any: ...
     def read(
         self,
-        dims: Sequence[Slice | NDArray[np.integer[Any]]],
+        dims: Sequence[_Slice | NDArray[np.integer[Any]]],
         out: NDArray[Any],
         threads: int = 0,
         field: str | None = None,
     ) -> None: ...
     def write(
         self,
-        dims: Sequence[Slice | NDArray[np.integer[Any]]],
+        dims: Sequence[_Slice | NDArray[np.integer[Any]]],
         value: NDArray[Any],
         threads: int = 0,
         write_empty: bool = False,

@@ -1,14 +1,14 @@
-# The border between Python and the chunk engine (csrc/engine): it converts and checks arguments, releases the GIL, calls C
-# once and raises what went wrong.
+# The border between Python and the chunk engine (csrc/engine): it converts and checks arguments, releases the GIL,
+# calls C once and raises what went wrong.
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from cpython.slice cimport PySlice_AdjustIndices, PySlice_Unpack
-from libc.errno cimport ENOENT
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy, memset, strlen
+from libc.string cimport memcpy, memset
 
+cimport cython
 cimport numpy as cnp
 
 from zarrcore._core.csrc cimport *
@@ -35,7 +35,7 @@ cdef extern from "numpy/arrayobject.h":
                                 const cnp.npy_intp *strides, void *data, int flags, object obj)
 
 
-# ---- threads ------------------------------------------------------------------------------------------------------------
+# ---- threads -----------------------------------------------------------------------------------------------------
 
 def num_threads() -> int:
     """The default number of threads of a call, the calling thread included."""

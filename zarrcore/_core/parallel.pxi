@@ -25,10 +25,16 @@ cdef class _Calls:
         try:
             self.function(item)
         except BaseException as error:
-            if self.error is None:
-                self.error = error
+            self.keep(error)
             return ZC_ERR_CALLBACK
         return ZC_OK
+
+    cdef int keep(self, object error) except -1:
+        """Remember the first one; calls fail on several threads at once, and there may be no GIL."""
+        with cython.critical_section(self):
+            if self.error is None:
+                self.error = error
+        return 0
 
 
 cdef zc_status _call_item(void *job, size_t item, zc_workspace *ws, zc_error *err) noexcept nogil:
@@ -41,8 +47,7 @@ cdef int _poll_calls(void *calls) noexcept nogil:
         try:
             PyErr_CheckSignals()
         except BaseException as error:
-            if (<_Calls>calls).error is None:
-                (<_Calls>calls).error = error
+            (<_Calls>calls).keep(error)
             return 1
     return 0
 

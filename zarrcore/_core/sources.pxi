@@ -1,5 +1,6 @@
 # Where chunks come from: the stores of the engine, and the callbacks by which it reaches Python objects.
 
+@cython.final
 cdef class LocalSource:
     """Files below a root directory, read and written by the engine itself.
 
@@ -19,6 +20,7 @@ cdef class LocalSource:
         self.sync = fsync
 
 
+@cython.final
 cdef class MemorySource:
     """A dict of keys and bytes-like values.
 
@@ -38,6 +40,7 @@ cdef class MemorySource:
         self.seed = zc_key_hash(0, scope.encode())
 
 
+@cython.final
 cdef class StoreSource:
     """A store object written in Python.
 
@@ -69,9 +72,17 @@ cdef class _Session:
     cdef object error
     cdef bint interrupted     # the exception is that of a signal handler
 
+    cdef bint keep(self, object error) except -1:
+        """Remember the first one; callbacks fail on several threads at once, and there may be no GIL."""
+        cdef bint first
+        with cython.critical_section(self):
+            first = self.error is None
+            if first:
+                self.error = error
+        return first
+
     cdef zc_status fail(self, object error, zc_error *err):
-        if self.error is None:
-            self.error = error
+        self.keep(error)
         return zc_fail(err, ZC_ERR_CALLBACK, b"%s", <const char *>b"the store failed")
 
 
@@ -81,8 +92,7 @@ cdef int _poll(void *arg) noexcept with gil:
     try:
         PyErr_CheckSignals()
     except BaseException as error:
-        if session.error is None:
-            session.error = error
+        if session.keep(error):
             session.interrupted = True
         return 1
     return 0
@@ -130,11 +140,31 @@ cdef void _give_back_all(zc_value *values, size_t n) noexcept with gil:
 
 # -- dicts
 
+cdef extern from *:
+    """
+    /* The value of a key, or None.  Without a GIL another thread may replace it meanwhile: no borrowed reference. */
+    static PyObject *zc_dict_value(PyObject *dict, PyObject *key)
+    {
+        PyObject *value;
+    #if PY_VERSION_HEX >= 0x030D0000
+        if (PyDict_GetItemRef(dict, key, &value) < 0) {
+            return NULL;
+        }
+        return value != NULL ? value : Py_NewRef(Py_None);
+    #else
+        value = PyDict_GetItemWithError(dict, key);
+        return value == NULL && PyErr_Occurred() ? NULL : Py_NewRef(value != NULL ? value : Py_None);
+    #endif
+    }
+    """
+    object zc_dict_value(dict values, object key)
+
+
 cdef zc_status _memory_open(const zc_store *store, const char *key, cbool whole, zc_value *out,
                             zc_error *err) noexcept with gil:
     cdef _Session session = <_Session>store.self
     try:
-        value = (<MemorySource>session.source).values.get(key.decode())
+        value = zc_dict_value((<MemorySource>session.source).values, key.decode())
         if value is None:
             return ZC_ERR_MISSING
         _lend(value, store, out)
@@ -152,7 +182,7 @@ cdef zc_status _memory_fetch(const zc_store *store, const char *const *keys, siz
     try:
         for i in range(n):
             key = (<bytes>keys[i]).decode()
-            value = values.get(key)
+            value = zc_dict_value(values, key)
             if value is not None:
                 _lend_checked(key, value, store, &out[i])
         return ZC_OK

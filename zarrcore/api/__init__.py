@@ -7,11 +7,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from zarrcore.api import asynchronous as asynchronous
+    from zarrcore.api import synchronous as synchronous
     from zarrcore.api.synchronous import *  # noqa: F403
     from zarrcore.api.synchronous import __all__ as __all__
 
 
-def __getattr__(name: str) -> Any:
+def _load(name: str) -> Any:
     """A name of :mod:`zarrcore.api.synchronous`, which is loaded when the first one is asked for."""
     from importlib import import_module
 
@@ -24,4 +26,8 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__getattr__("__all__")})
+    return sorted({*globals(), *_load("__all__")})
+
+
+if not TYPE_CHECKING:  # it would take any name for a good one
+    __getattr__ = _load

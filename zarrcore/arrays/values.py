@@ -115,13 +115,15 @@ def _unboxed(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 def _records(value: Any, dtype: np.dtype) -> np.ndarray:
     """Values of a structured data type, field by field, so that each follows the rules of its type."""
-    given = value if isinstance(value, (np.ndarray, np.generic)) else np.asarray(value, dtype=_boxed(dtype))
+    given: Any = value
+    if not isinstance(value, np.ndarray | np.generic):
+        given = np.asarray(value, dtype=_boxed(dtype))
     names = given.dtype.names
     if names is None and given.dtype.kind in "OV":
         given = np.asarray(given.tolist(), dtype=_boxed(dtype))
         names = given.dtype.names
     if names is not None and set(names) != set(dtype.names or ()):
-        raise TypeError(f"cannot store records with the fields {names} as records with the fields {dtype.names}")
+        raise TypeError(f"cannot store records with fields {names} as records with fields {dtype.names}")
     records = np.empty(given.shape, dtype=dtype)
     for name in dtype.names or ():
         records[name] = as_values(given if names is None else given[name], dtype[name].base)

@@ -91,7 +91,7 @@ __all__ = [
     "ZstdCodec",
 ]
 
-__getattr__, __dir__ = attach(
+_load, __dir__ = attach(
     __name__,
     {
         "base": ("ArrayArrayCodec", "ArrayBytesCodec", "ArraySpec", "BytesBytesCodec", "Codec"),
@@ -132,3 +132,6 @@ __getattr__, __dir__ = attach(
         "zstd": ("ZstdCodec",),
     },
 )
+
+if not TYPE_CHECKING:  # it would take any name for a good one
+    __getattr__ = _load

@@ -67,4 +67,4 @@ def extension_of(codec: object) -> Any:
         if callable(describe_itself) and not isinstance(codec, type):
             data = describe_itself()
             return standard_codec(data) if "id" in data else data
-    fail(None, "a name or an object with a name", codec)
+    return fail(None, "a name or an object with a name", codec)

@@ -82,7 +82,6 @@ if TYPE_CHECKING:
     )
     from zarrcore.dtypes.mlcomplex import (
         ComplexBFloat16,
-        ComplexFloat16,
         ComplexFloat4E2M1FN,
         ComplexFloat6E2M3FN,
         ComplexFloat6E3M2FN,
@@ -93,6 +92,7 @@ if TYPE_CHECKING:
         ComplexFloat8E5M2,
         ComplexFloat8E5M2FNUZ,
         ComplexFloat8E8M0FNU,
+        ComplexFloat16,
     )
     from zarrcore.dtypes.mlfloat import (
         BFloat16,
@@ -286,7 +286,7 @@ for _module, _names in _LAZY.items():
     data_type_registry.register_module(_module, *_names.values())
 
 
-def __getattr__(name: str) -> Any:
+def _load(name: str) -> Any:
     """Load the extension types, and the JSON forms for type checkers, when they are first asked for."""
     from importlib import import_module
 
@@ -294,3 +294,11 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = next((module for module, names in _LAZY.items() if name in names), "zarrcore.dtypes.json_types")
     return getattr(import_module(module), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+if not TYPE_CHECKING:  # it would take any name for a good one
+    __getattr__ = _load

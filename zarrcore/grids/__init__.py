@@ -13,4 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ChunkGrid", "RectilinearGrid", "RegularGrid", "parse_chunk_grid"]
 
-__getattr__, __dir__ = attach(__name__, {"rectilinear": ("RectilinearGrid",)})
+_load, __dir__ = attach(__name__, {"rectilinear": ("RectilinearGrid",)})
+
+if not TYPE_CHECKING:  # it would take any name for a good one
+    __getattr__ = _load

@@ -110,14 +110,14 @@ def ndarray_of(x: Any, name: str) -> np.ndarray:
 
 def check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """``out`` if it has exactly that type and shape and can be written."""
-    ndarray_of(out, "out")
-    if out.dtype != dtype:
-        raise TypeError(f"out: expected data type {dtype}, got {out.dtype}")
-    if out.shape != shape:
-        raise ValueError(f"out: expected shape {shape}, got {out.shape}")
-    if not out.flags.writeable:
+    array = ndarray_of(out, "out")
+    if array.dtype != dtype:
+        raise TypeError(f"out: expected data type {dtype}, got {array.dtype}")
+    if array.shape != shape:
+        raise ValueError(f"out: expected shape {shape}, got {array.shape}")
+    if not array.flags.writeable:
         raise ValueError("out: the array is read-only")
-    return out
+    return array
 
 
 def same_memory(a: np.ndarray, b: np.ndarray) -> bool:

@@ -95,11 +95,10 @@ def equals_fill(
     array([ True, False])
     """
     if axis is not None:
-        if not hasattr(x, "__array_ufunc__"):
-            x = np.asanyarray(x)
-        by_value = nan_equal and x.dtype.kind in "fc"
+        operand: Any = x if hasattr(x, "__array_ufunc__") else np.asanyarray(x)
+        by_value = nan_equal and operand.dtype.kind in "fc"
         ufunc = _flat.equals_fill_blocks_nan_equal if by_value else _flat.equals_fill_blocks
-        return ufunc(x, _item(fill, x.dtype), axis=axis, out=out, casting="equiv")
+        return ufunc(operand, _item(fill, operand.dtype), axis=axis, out=out, casting="equiv")
     if out is not None:
         raise ValueError("out: only for answers along an axis")
     x = np.asarray(x)
@@ -120,7 +119,7 @@ def _equals_by_value(x: np.ndarray, value: np.ndarray) -> bool:
     fill_bytes = value.astype(native, casting="equiv").reshape(-1).view(np.uint8)
     if x.flags.c_contiguous and x.dtype.isnative:
         return _flat.equals_fill_float(bytes_of(x, "x"), size, fill_bytes)
-    blocks = np.nditer(
+    blocks = np.nditer(  # type: ignore[call-overload]  # numpy's stubs know no "contig"
         x,
         flags=["external_loop", "buffered"],
         op_flags=[["readonly", "contig", "nbo"]],

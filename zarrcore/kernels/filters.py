@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from zarrcore._core import kernels as _flat
-from zarrcore.kernels._memory import around, buffer_of, bytes_of, check_out, ndarray_of
+from zarrcore.kernels._memory import around, buffer_of, bytes_of, check_out
 from zarrcore.kernels._sharing import call_ufunc
 
 if TYPE_CHECKING:
@@ -334,7 +334,7 @@ def _packed_size(items: int, width: int) -> int:
 def _flat_out(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
     if out is None:
         return np.empty(shape, dtype)
-    check_out(ndarray_of(out, "out"), shape, dtype)
-    if not out.flags.c_contiguous:
+    array = check_out(out, shape, dtype)
+    if not array.flags.c_contiguous:
         raise ValueError("out: expected C-contiguous memory")
-    return out
+    return array

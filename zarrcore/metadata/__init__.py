@@ -43,7 +43,7 @@ __all__ = [
     "parse_v3_node",
 ]
 
-__getattr__, __dir__ = attach(
+_load, __dir__ = attach(
     __name__,
     {
         "common": ("ArrayMetadata",),
@@ -64,3 +64,6 @@ __getattr__, __dir__ = attach(
         "v3": ("ArrayV3Metadata",),
     },
 )
+
+if not TYPE_CHECKING:  # it would take any name for a good one
+    __getattr__ = _load

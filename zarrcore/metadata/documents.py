@@ -114,7 +114,7 @@ def _indented(value: Any, newline: str, indent: str) -> str:
     if kind is int:
         return int.__repr__(value)
     if kind is NonFinite:
-        return value.token
+        return str(value.token)
     inner = newline + indent
     if kind is dict and value:
         members = [f"{_quoted(name)}: {_indented(item, inner, indent)}" for name, item in value.items()]

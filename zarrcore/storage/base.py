@@ -287,7 +287,7 @@ class Store(ABC):
         # A subclass need not ask `_check_writable`, so the refusal has to stand in front of it.
         return ReadOnlyStore(self)
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027  # most stores hold nothing open
         """Release what the store holds open."""
 
     def __enter__(self) -> Self:
@@ -336,9 +336,9 @@ class Store(ABC):
         return join_path(str(self), path)
 
     def _lock_scope(self) -> str:
-        """What tells keys of this store from equal keys of others, where chunks are locked for read-patch-write.
+        """What tells keys of this store from equal keys of others, where chunks are locked to be patched.
 
-        Stores over the same data must have the same; of an unknown store nothing is known, so all of them share one.
+        Stores over the same data must have the same; of an unknown store nothing is known: all share one.
         """
         return ""
 

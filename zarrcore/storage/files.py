@@ -222,7 +222,7 @@ def _write_beside(path: str, data: bytes | memoryview, *, sync: bool) -> str:
 
 
 def _give_up(error: BaseException, temporary: str, path: str) -> NoReturn:
-    """Remove a temporary file and raise the error, for a caller who knows only the file that it stands for."""
+    """Remove a temporary file and raise the error, for a caller who knows only the file it stands for."""
     _remove(temporary)
     if isinstance(error, OSError) and error.filename == temporary:
         raise OSError(error.errno, error.strerror, path) from error

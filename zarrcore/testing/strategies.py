@@ -170,7 +170,9 @@ def numpy_arrays(draw: DrawFn, shape: Sequence[int], dtype: Any) -> np.ndarray:
     kind = draw(st.sampled_from("CF0"))
     numbers = rng.integers(0, high, () if kind == "0" else tuple(shape))
     array = _cast(numbers, dtype)
-    return np.broadcast_to(array, tuple(shape)) if kind == "0" else np.asarray(array, order=kind)
+    if kind == "0":
+        return np.broadcast_to(array, tuple(shape))
+    return np.asarray(array, order="F" if kind == "F" else "C")
 
 
 def _cast(numbers: np.ndarray, dtype: np.dtype) -> np.ndarray:

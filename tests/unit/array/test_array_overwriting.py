@@ -25,7 +25,9 @@ def store() -> dict[str, bytes]:
 @pytest.mark.parametrize(
     "replace",
     [
-        lambda s: zarrcore.create_array(s, name="x", shape=4, dtype="i4", attributes={"a": np.nan}, overwrite=True),
+        lambda s: zarrcore.create_array(
+            s, name="x", shape=4, dtype="i4", attributes={"a": np.nan}, overwrite=True
+        ),
         lambda s: zarrcore.create_array(s, name="x", shape=4, dtype=[("a", "i4", (2,))], overwrite=True),
         lambda s: zarrcore.create_group(s, path="x", attributes={"a": {1}}, overwrite=True),
         lambda s: zarrcore.open_group(s, mode="w", attributes={"a": np.nan}),

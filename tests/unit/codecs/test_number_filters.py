@@ -144,7 +144,9 @@ SCALES = st.floats(2.0**-110, 2.0**110) | st.floats(0.001, 1000) | st.integers(-
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.sampled_from(INTEGERS), st.sampled_from(FLOATS), SCALES, st.sampled_from([0, -0.0, 273.15]), LENGTHS)
+@given(
+    st.sampled_from(INTEGERS), st.sampled_from(FLOATS), SCALES, st.sampled_from([0, -0.0, 273.15]), LENGTHS
+)
 def test_scaled_integers_round_as_division_does(
     astype: str, dtype: str, scale: float, offset: float, size: int
 ) -> None:

@@ -1,4 +1,4 @@
-"""Which stores the engine reads and writes without Python: exactly those whose own methods it does not pass by."""
+"""Which stores the engine reads without Python: exactly those whose own methods it does not pass by."""
 
 from __future__ import annotations
 
