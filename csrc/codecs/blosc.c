@@ -23,6 +23,7 @@
 /* ---- decode --------------------------------------------------------------------------------- */
 
 #define NO_BLOCK SIZE_MAX
+#define STEP ((size_t)64 << 10)
 
 typedef struct blosc_state {
     zc_blosc_header h;
@@ -84,6 +85,17 @@ static zc_status open_table(zc_blocks *blocks, blosc_state *state, zc_error *err
     return encoded_bytes(encoded, ZC_BLOSC_HEADER, state->fetched + fetched, table, &state->starts, err);
 }
 
+/* Parts of a shuffled block are put together at once as they are asked for; they need not leave the L1 or L2 cache. */
+static size_t step_of(const zc_blosc_header *h)
+{
+    const size_t group = 8 * h->typesize;
+
+    if (h->nbytes == 0) {
+        return 1;
+    }
+    return h->shuffle != ZC_BLOSC_NOSHUFFLE && h->blocksize > STEP ? STEP - STEP % group : h->blocksize;
+}
+
 static zc_status blosc_open_blocks(zc_blocks *blocks, size_t decoded, zc_error *err)
 {
     blosc_state *state = push(blocks, sizeof *state, err);
@@ -104,7 +116,7 @@ static zc_status blosc_open_blocks(zc_blocks *blocks, size_t decoded, zc_error *
                        decoded);
     }
     blocks->nbytes = decoded;
-    blocks->block = decoded > 0 ? h->blocksize : 1;
+    blocks->step = step_of(h);
     if (decoded == 0 || h->stored) {
         return ZC_OK;
     }
@@ -170,7 +182,7 @@ static zc_status decode_in_block(zc_blocks *blocks, size_t index, size_t from, s
 static zc_status blosc_decode_range(zc_blocks *blocks, size_t offset, size_t nbytes, uint8_t *dst, zc_error *err)
 {
     const blosc_state *state = blocks->state;
-    const size_t stop = offset + nbytes, block = blocks->block;
+    const size_t stop = offset + nbytes, block = state->h.blocksize;
     const uint8_t *src;
     zc_status status = ZC_OK;
 

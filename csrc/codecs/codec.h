@@ -60,7 +60,7 @@ typedef struct zc_blocks {
     const zc_encoded *encoded;
     zc_workspace *ws;
     size_t nbytes;           /* decoded, of all blocks */
-    size_t block;            /* of each; the last may be shorter */
+    size_t step;             /* bytes that are well asked for at once: a block, or a part of a large one */
     void *state;             /* the codec's own */
     int pushed;              /* scratch buffers */
 } zc_blocks;

@@ -227,15 +227,15 @@ static zc_status points_pieces(const chunk_job *job, reader *r, int64_t length, 
     return status;
 }
 
-/* Bytes of a piece: where all of the chunk is wanted, whole blocks. */
+/* Bytes of a piece: where all of the chunk is wanted, as the codec likes it. */
 static size_t piece_size(const chunk_job *job, const reader *r)
 {
     const size_t itemsize = job->chain->item.size;
     size_t size = SMALL_PIECE;
 
     if (zc_part_covers(job->part, job->stored)) {
-        const size_t block = r->from->blocks ? r->blocks.block : 1;
-        size = block < PIECE ? PIECE / block * block : block;
+        const size_t step = r->from->blocks ? r->blocks.step : PIECE;
+        size = step < PIECE / 2 ? PIECE / 2 / step * step : step;
     }
     size = size < job->decoded ? size : job->decoded;
     return size > itemsize ? size - size % itemsize : itemsize;

@@ -149,14 +149,14 @@ static void check_ranges(const zc_codec *codec, const zc_encoded *value, const u
     zc_blocks blocks;
 
     CHECK(zc_blocks_open(codec, value, size + 1, ws, &blocks, &err) == ZC_ERR_SIZE && ws->depth == 0);
-    CHECK(zc_blocks_open(codec, value, size, ws, &blocks, &err) == ZC_OK && blocks.block > 0 &&
-          blocks.block <= size);
+    CHECK(zc_blocks_open(codec, value, size, ws, &blocks, &err) == ZC_OK && blocks.step > 0 &&
+          blocks.step <= size);
     for (int i = 0; i < 300; i++) {
         size_t offset = case_random(&state) % (size + 1);
         size_t nbytes = case_random(&state) % (size + 1 - offset);
         if (i % 3 == 0) {                            /* whole blocks */
-            offset = offset / blocks.block * blocks.block;
-            nbytes = size - offset < blocks.block ? size - offset : blocks.block;
+            offset = offset / blocks.step * blocks.step;
+            nbytes = size - offset < blocks.step ? size - offset : blocks.step;
         } else if (i % 3 == 1) {
             nbytes = nbytes < 100 ? nbytes : 100;
         }
