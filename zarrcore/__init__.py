@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from zarrcore import abc, api, codecs, dtype, errors, kernels, registry, storage, testing  # noqa: F401
     from zarrcore.api import (
         array,
+        check_consolidated,
         consolidate_metadata,
         copy,
         copy_all,
@@ -58,6 +59,7 @@ __all__ = [
     "Group",
     "__version__",
     "array",
+    "check_consolidated",
     "config",
     "consolidate_metadata",
     "copy",

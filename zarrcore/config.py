@@ -41,6 +41,7 @@ _DEFAULTS: dict[str, Any] = {
     "async.timeout": None,
     "threading.max_workers": None,
     "store.fsync": False,
+    "metadata.check_consolidated": None,
     "json_indent": 2,
 }
 
@@ -62,6 +63,10 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
         "an integer from 1 to 65536 or None",
     ),
     "store.fsync": (lambda v: isinstance(v, bool), "True or False"),
+    "metadata.check_consolidated": (
+        lambda v: v in (None, "off", "warn", "raise"),
+        "'off', 'warn', 'raise' or None",
+    ),
 }
 
 

@@ -34,6 +34,7 @@ __all__ = [
     "NodeTypeValidationError",
     "PickleCodecDisabledError",
     "ReadOnlyError",
+    "StaleMetadataError",
     "StoreError",
     "UnknownCodecError",
     "UnstableSpecificationWarning",
@@ -78,6 +79,10 @@ class ContainsGroupError(BaseZarrError):
 
 class CopyError(BaseZarrError, RuntimeError):
     """A node or key cannot be copied to where something is already, or to where it would meet itself."""
+
+
+class StaleMetadataError(BaseZarrError):
+    """Consolidated metadata say something else than the documents of a node."""
 
 
 class ContainsArrayAndGroupError(BaseZarrError):

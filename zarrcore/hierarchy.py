@@ -9,6 +9,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from threading import RLock
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from zarrcore import node_documents as documents
 from zarrcore.errors import ContainsArrayError, ContainsGroupError, NodeTypeValidationError
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     Metadata = ArrayMetadata | GroupMetadata
 
 __all__ = [
+    "KeptCopy",
     "address",
     "array_metadata_from_dict",
     "create_node",
@@ -35,6 +37,7 @@ __all__ = [
     "is_array_metadata",
     "missing_parents",
     "new_node",
+    "note_move",
     "overlap",
     "read_children",
     "read_node",
@@ -139,12 +142,62 @@ CHANGES = RLock()
 """Held by changes of metadata that depend on what they find, so that no thread undoes another one's."""
 
 
+class KeptCopy:
+    """Somebody holds a copy of the metadata of all nodes below a place.
+
+    Parameters
+    ----------
+    place : StorePath
+        The group whose document has the copy.
+
+    Attributes
+    ----------
+    path : str
+        Its path.
+    is_stale : bool
+        Whether this process has changed one of those nodes since.
+    """
+
+    __slots__ = ("__weakref__", "_address", "is_stale", "path")
+
+    def __init__(self, place: StorePath) -> None:
+        self.path = place.path
+        self.is_stale = False
+        self._address = address(place)
+        with CHANGES:
+            _copies.add(self)
+
+    def note(self, changed: str, *, removed: bool) -> None:
+        """Take notice of a change at an address; the document of the group itself is not in the copy."""
+        below = changed != self._address and changed.startswith(self._address)
+        if below or (removed and self._address.startswith(changed)):
+            self.is_stale = True
+
+
+_copies: WeakSet[KeptCopy] = WeakSet()
+
+
+def _note_change(place: StorePath, *, removed: bool = False) -> None:
+    if _copies:
+        changed = address(place)
+        with CHANGES:
+            for copy in _copies:
+                copy.note(changed, removed=removed)
+
+
+def note_move(source: StorePath, dest: StorePath) -> None:
+    """Tell holders of copies that a node is going to be moved."""
+    _note_change(source, removed=True)
+    _note_change(dest)
+
+
 def write_documents(place: StorePath, metadata: Metadata) -> None:
     """Store the metadata documents of a node, replacing those that are there."""
     _store_documents(place, metadata.to_documents())
 
 
 def _store_documents(place: StorePath, documents: dict[str, bytes]) -> None:
+    _note_change(place)
     for name, data in documents.items():
         place.store.set(join_path(place.path, name), data)
 
@@ -200,6 +253,7 @@ def _clear_the_way(
     store._check_writable()
     missing = missing_parents(place, zarr_format, group)
     if overwrite and store.supports_deletes:
+        _note_change(place, removed=True)
         store.erase_prefix(place.path)
     else:
         _refuse_existing(place)
@@ -242,4 +296,5 @@ def _has_document(place: StorePath, zarr_format: int) -> bool:
 def delete_node(place: StorePath) -> None:
     """Remove a node and everything below it."""
     place.store._check_writable()
+    _note_change(place, removed=True)
     place.store.erase_prefix(place.path)

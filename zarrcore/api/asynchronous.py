@@ -18,6 +18,7 @@ __all__ = [
     "AsyncArray",
     "AsyncGroup",
     "array",
+    "check_consolidated",
     "consolidate_metadata",
     "copy",
     "copy_all",
@@ -72,6 +73,7 @@ async def create_hierarchy(*args: Any, **kwargs: Any) -> AsyncIterator[tuple[str
 
 
 array = _awaitable(synchronous.array)
+check_consolidated = _awaitable(synchronous.check_consolidated)
 consolidate_metadata = _awaitable(synchronous.consolidate_metadata)
 copy = _awaitable(synchronous.copy)
 copy_all = _awaitable(synchronous.copy_all)

@@ -14,10 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from zarrcore.arrays.array import Array
+    from zarrcore.groups.consolidated import ConsolidatedDifference
     from zarrcore.groups.group import Group
     from zarrcore.hierarchy import Metadata
 
 __all__ = [
+    "check_consolidated",
     "consolidate_metadata",
     "create_group",
     "create_hierarchy",
@@ -169,7 +171,10 @@ def open_group(
         User attributes of a group that is created.
     use_consolidated : bool or str, optional
         Whether to use consolidated metadata: None if it is there, True requires it, False ignores it; a
-        string names its key in a format 2 group.
+        string names its key in a format 2 group.  What this process changes is seen at once.  A member that
+        is opened is compared with its own documents, which win with a warning, where reading them costs next
+        to nothing (directories and memory); the setting ``metadata.check_consolidated`` ("off", "warn",
+        "raise") says otherwise.
     cache_attrs, synchronizer, chunk_store, meta_array
         Accepted for compatibility, without effect.
 
@@ -322,6 +327,52 @@ def consolidate_metadata(store: Any, path: str | None = None, zarr_format: int |
     from zarrcore.groups.consolidated import consolidate
 
     return consolidate(make_store_path(store, path=path), zarr_format)
+
+
+def check_consolidated(
+    store: Any, path: str | None = None, zarr_format: int | None = None
+) -> tuple[ConsolidatedDifference, ...]:
+    """Compare consolidated metadata with the documents of the nodes themselves.
+
+    Others, and older handles, may have changed, added or removed nodes since the copy was made.
+
+    Parameters
+    ----------
+    store : Group or store-like
+        A group that holds consolidated metadata, or where to look.
+    path : str, optional
+        Path of the group in the store.
+    zarr_format : {2, 3}, optional
+        Look for this format only.
+
+    Returns
+    -------
+    tuple of ConsolidatedDifference
+        Each has a `path`, a `kind` ("added", "missing", "changed") and the `members` that differ; none if all
+        agree.
+
+    Raises
+    ------
+    ValueError
+        If there are no consolidated metadata.
+
+    Examples
+    --------
+    >>> import zarrcore
+    >>> values = {}
+    >>> root = zarrcore.create_group(values)
+    >>> array = root.create_array("a", shape=4, dtype="i4")
+    >>> _ = zarrcore.consolidate_metadata(values)
+    >>> array.resize(6)
+    >>> [str(difference) for difference in zarrcore.check_consolidated(values)]
+    ['a: changed (shape)']
+    """
+    from zarrcore.groups.consolidated import check
+    from zarrcore.groups.group import Group
+
+    if isinstance(store, Group):
+        return check(store if path is None else store.get_group(path))
+    return check(open_group_at(make_store_path(store, path=path), zarr_format, use_consolidated=True))
 
 
 def tree(grp: Group, expand: bool | None = None, level: int | None = None) -> Any:

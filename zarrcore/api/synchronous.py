@@ -23,6 +23,7 @@ from zarrcore.api.creating import (
 )
 from zarrcore.api.debug import print_debug_info
 from zarrcore.api.nodes import (
+    check_consolidated,
     consolidate_metadata,
     create_group,
     create_hierarchy,
@@ -37,6 +38,7 @@ from zarrcore.api.nodes import (
 
 __all__ = [
     "array",
+    "check_consolidated",
     "consolidate_metadata",
     "copy",
     "copy_all",

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from zarrcore import hierarchy
+from zarrcore.config import config
+from zarrcore.errors import StaleMetadataError, ZarrUserWarning
+from zarrcore.groups.nodes import open_group_at
 from zarrcore.metadata import ConsolidatedMetadata, GroupMetadata, parse_v2_group
 from zarrcore.metadata.documents import ZATTRS_JSON, ZGROUP_JSON, ZMETADATA_V2_JSON
 from zarrcore.storage.validation import join_path
@@ -15,7 +19,16 @@ if TYPE_CHECKING:
     from zarrcore.groups.group import Group
     from zarrcore.storage import StorePath
 
-__all__ = ["children", "consolidate", "lookup", "with_consolidated", "without"]
+__all__ = [
+    "ConsolidatedDifference",
+    "check",
+    "checked_lookup",
+    "children",
+    "consolidate",
+    "lookup",
+    "with_consolidated",
+    "without",
+]
 
 
 def with_consolidated(
@@ -66,6 +79,86 @@ def lookup(consolidated: ConsolidatedMetadata, path: str, zarr_format: int) -> A
     return replace(found, consolidated_metadata=consolidated.below(path))
 
 
+def checked_lookup(consolidated: ConsolidatedMetadata, place: StorePath, path: str, zarr_format: int) -> Any:
+    """:func:`lookup`, compared with the node's own documents where the setting or the store say so.
+
+    Where they differ, the node's own are right: others may have changed it since the copy was made.
+
+    Raises
+    ------
+    StaleMetadataError
+        If the setting ``metadata.check_consolidated`` is ``"raise"`` and they differ.
+    """
+    found = lookup(consolidated, path, zarr_format)
+    action = config.get("metadata.check_consolidated", None)
+    if action is None:
+        action = "warn" if place.store._is_near else "off"
+    if action == "off":
+        return found
+    stored = hierarchy.read_node(place, zarr_format)
+    if stored is None or found is None or _bare(stored) == _bare(found):
+        return found  # without documents of its own, the copy is all there is
+    message = (
+        f"consolidated metadata of {place} is stale ({_difference(found, stored)}): "
+        "consolidate_metadata makes it anew"
+    )
+    if action == "raise":
+        raise StaleMetadataError(message)
+    import warnings
+
+    warnings.warn(f"{message}; the node's own documents are used", ZarrUserWarning, stacklevel=4)
+    return stored
+
+
+def _difference(copy: Any, stored: Any) -> str:
+    """The members in which two metadata documents differ."""
+    ours, theirs = (_bare(metadata).to_dict() for metadata in (copy, stored))
+    names = sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
+    return ", ".join(names) or "in format"
+
+
+@dataclass(frozen=True)
+class ConsolidatedDifference:
+    """Where consolidated metadata and a node's own documents do not agree.
+
+    Attributes
+    ----------
+    path : str
+        Path of the node below the group.
+    kind : {"added", "missing", "changed"}
+        The node is not in the copy, only in the copy, or described otherwise.
+    members : str
+        What has changed, such as ``"attributes, shape"``.
+    """
+
+    path: str
+    kind: str
+    members: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.kind}{f' ({self.members})' if self.members else ''}"
+
+
+def check(group: Group) -> tuple[ConsolidatedDifference, ...]:
+    """Compare the consolidated metadata that a group holds with all nodes below it."""
+    consolidated = group.metadata.consolidated_metadata
+    if consolidated is None:
+        raise ValueError(f"{group!r} holds no consolidated metadata")
+    members = group._unconsolidated().members(max_depth=None, use_consolidated_for_children=False)
+    stored = {path: node.metadata for path, node in members}
+    zarr_format = group.metadata.zarr_format
+    found: list[ConsolidatedDifference] = []
+    for path in sorted(stored.keys() | set(consolidated.metadata)):
+        copy = lookup(consolidated, path, zarr_format)
+        if path not in stored:
+            found.append(ConsolidatedDifference(path, "missing"))
+        elif copy is None:
+            found.append(ConsolidatedDifference(path, "added"))
+        elif _bare(copy) != _bare(stored[path]):
+            found.append(ConsolidatedDifference(path, "changed", _difference(copy, stored[path])))
+    return tuple(found)
+
+
 def children(consolidated: ConsolidatedMetadata, zarr_format: int) -> Iterator[tuple[str, Any]]:
     """Names and metadata of the direct members, sorted by name."""
     for name in sorted(consolidated.children()):
@@ -82,12 +175,14 @@ def without(metadata: GroupMetadata, path: str) -> GroupMetadata:
         for name, node in consolidated.flattened_metadata.items()
         if name != path and not name.startswith(f"{path}/")
     }
-    return replace(metadata, consolidated_metadata=ConsolidatedMetadata(rest))
+    return replace(
+        metadata, consolidated_metadata=ConsolidatedMetadata(rest, extra_fields=consolidated.extra_fields)
+    )
 
 
 def consolidate(place: StorePath, zarr_format: int | None = None) -> Group:
     """Collect the metadata of all nodes below a group and store it with the group."""
-    from zarrcore.groups.nodes import open_group_at
+    from zarrcore.groups.group import Group
 
     if not place.store.supports_consolidated_metadata:
         raise TypeError(f"{type(place.store).__name__} does not support consolidated metadata")
@@ -95,11 +190,13 @@ def consolidate(place: StorePath, zarr_format: int | None = None) -> Group:
     place.store._check_writable()
     members = group.members(max_depth=None, use_consolidated_for_children=False)
     nodes = {path: _bare(node.metadata) for path, node in members}
-    group._save(replace(group.metadata, consolidated_metadata=ConsolidatedMetadata(nodes)))
-    return group
+    metadata = replace(
+        group.metadata.without_consolidated(), consolidated_metadata=ConsolidatedMetadata(nodes)
+    )
+    hierarchy.write_documents(group.store_path, metadata)
+    return Group(metadata, group.store_path)
 
 
 def _bare(metadata: Any) -> Any:
-    if isinstance(metadata, GroupMetadata) and metadata.consolidated_metadata is not None:
-        return replace(metadata, consolidated_metadata=None)
-    return metadata
+    """Metadata of a node alone, without what a group says about others."""
+    return metadata.without_consolidated() if isinstance(metadata, GroupMetadata) else metadata

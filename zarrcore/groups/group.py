@@ -44,11 +44,16 @@ class Group:
     ['weather', 'weather/temperature']
     """
 
-    __slots__ = ("__weakref__", "_metadata", "_store_path")
+    __slots__ = ("__weakref__", "_copy", "_metadata", "_store_path")
 
-    def __init__(self, metadata: GroupMetadata, store_path: StorePath) -> None:
+    def __init__(
+        self, metadata: GroupMetadata, store_path: StorePath, *, _copy: hierarchy.KeptCopy | None = None
+    ) -> None:
         self._metadata = metadata
         self._store_path = store_path
+        if _copy is None and metadata.consolidated_metadata is not None:
+            _copy = hierarchy.KeptCopy(store_path)
+        self._copy = _copy
 
     # --- opening ---
 
@@ -78,7 +83,9 @@ class Group:
 
     @property
     def metadata(self) -> GroupMetadata:
-        """The metadata document."""
+        """The metadata document; without consolidated metadata that this process has changed nodes of."""
+        if self._copy is not None and self._copy.is_stale:
+            self._look_in_store()
         return self._metadata
 
     @property
@@ -148,12 +155,12 @@ class Group:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Group):
             return NotImplemented
-        return (self._store_path, self._metadata) == (other._store_path, other._metadata)
+        return (self._store_path, self.metadata) == (other._store_path, other.metadata)
 
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._metadata, self._store_path)
+        return type(self), (self.metadata, self._store_path)
 
     # --- members ---
 
@@ -170,14 +177,14 @@ class Group:
         except (KeyError, InvalidKeyError):
             return default
         place = self._store_path / name
-        consolidated = self._metadata.consolidated_metadata
+        consolidated = self.metadata.consolidated_metadata
         if consolidated is not None:
-            from zarrcore.groups.consolidated import lookup
+            from zarrcore.groups.consolidated import checked_lookup
 
-            metadata = lookup(consolidated, name, self._metadata.zarr_format)
+            metadata = checked_lookup(consolidated, place, name, self._metadata.zarr_format)
         else:
             metadata = hierarchy.read_node(place, self._metadata.zarr_format)
-        return default if metadata is None else node_of(place, metadata)
+        return default if metadata is None else node_of(place, metadata, copy=self._copy)
 
     def get_array(self, path: str) -> Array:
         """The array at a path.
@@ -219,7 +226,7 @@ class Group:
         return self.nmembers()
 
     def _children(self) -> Iterator[tuple[str, Metadata]]:
-        consolidated = self._metadata.consolidated_metadata
+        consolidated = self.metadata.consolidated_metadata
         if consolidated is not None:
             from zarrcore.groups.consolidated import children
 
@@ -229,7 +236,7 @@ class Group:
     def _walk(self, max_depth: int | None, use_consolidated: bool) -> Iterator[tuple[str, Array | Group]]:
         """Members with their paths, each group directly before its own members."""
         for name, metadata in self._children():
-            node = node_of(self._store_path._child(name), metadata)
+            node = node_of(self._store_path._child(name), metadata, copy=self._copy)
             yield name, node
             if isinstance(node, Group) and max_depth != 0:
                 inside = node if use_consolidated else node._unconsolidated()
@@ -239,7 +246,7 @@ class Group:
 
     def _unconsolidated(self) -> Group:
         """The same group, reading every member's own metadata."""
-        if self._metadata.consolidated_metadata is None:
+        if self.metadata.consolidated_metadata is None:
             return self
         return Group(replace(self._metadata, consolidated_metadata=None), self._store_path)
 
@@ -265,7 +272,7 @@ class Group:
 
     def keys(self) -> Iterator[str]:
         """Names of the direct members."""
-        consolidated = self._metadata.consolidated_metadata
+        consolidated = self.metadata.consolidated_metadata
         if consolidated is not None:
             return iter(sorted(consolidated.children()))
         return (name for name, _ in self._children())
@@ -273,7 +280,7 @@ class Group:
     def _of_kind(self, arrays: bool) -> Iterator[tuple[str, Any]]:
         for name, metadata in self._children():
             if hierarchy.is_array_metadata(metadata) == arrays:
-                yield name, node_of(self._store_path._child(name), metadata)
+                yield name, node_of(self._store_path._child(name), metadata, copy=self._copy)
 
     def arrays(self) -> Iterator[tuple[str, Array]]:
         """Names and arrays among the direct members."""
@@ -528,23 +535,28 @@ class Group:
         name = _member_path(key)
         if self.get(name) is None:
             raise KeyError(key)
+        before = self.metadata
         hierarchy.delete_node(self._store_path / name)
-        self._forget(name)
+        self._save_without(before, name)
 
     def _look_in_store(self) -> None:
         """From now on this object does without consolidated metadata, which do not know of what it changes.
 
         Those in the store stay as they are until :func:`zarrcore.consolidate_metadata` makes them anew.
         """
+        self._copy = None
         if self._metadata.consolidated_metadata is not None:
             self._metadata = replace(self._metadata, consolidated_metadata=None)
 
-    def _forget(self, name: str) -> None:
-        """Drop a removed member from consolidated metadata as well."""
-        if self._metadata.consolidated_metadata is not None:
+    def _save_without(self, before: GroupMetadata, name: str) -> None:
+        """Drop a removed member from consolidated metadata as well, if this group's document has them."""
+        owner = self._copy is not None and self._copy.path == self.path
+        self._look_in_store()
+        if owner and before.consolidated_metadata is not None:
             from zarrcore.groups.consolidated import without
 
-            self._save(without(self._metadata, name))
+            self._save(without(before, name))
+            self._copy = hierarchy.KeptCopy(self._store_path)
 
     def move(self, source: str, dest: str) -> None:
         """Move a member, with everything below it, to another path in this group.
@@ -561,8 +573,9 @@ class Group:
         name = _member_path(source)
         if self.get(name) is None:
             raise KeyError(source)
+        before = self.metadata
         move_node(self._store_path / name, self._store_path / _member_path(dest))
-        self._forget(name)
+        self._save_without(before, name)
         self._look_in_store()
 
     def update_attributes(self, new_attributes: Mapping[str, Any]) -> Group:
@@ -577,12 +590,14 @@ class Group:
         return await in_thread(self.update_attributes, new_attributes)
 
     def _store_attributes(self, attributes: dict[str, Any]) -> None:
-        self._save(replace(self._metadata, attributes=attributes))
+        self._save(replace(self.metadata, attributes=attributes))
 
     def _save(self, metadata: GroupMetadata) -> None:
         """Store changed metadata and continue with it."""
         self.store._check_writable()
-        hierarchy.write_documents(self._store_path, metadata)
+        is_owner = self._copy is None or self._copy.path == self.path
+        own = metadata if is_owner else replace(metadata, consolidated_metadata=None)
+        hierarchy.write_documents(self._store_path, own)
         self._metadata = metadata
 
 

@@ -43,6 +43,7 @@ def move_node(source: StorePath, dest: StorePath) -> None:
     zarr_format = 3 if metadata is None else metadata.zarr_format
     for parent in hierarchy.missing_parents(dest, zarr_format) if metadata is not None else ():
         hierarchy.write_documents(parent, GroupMetadata(attributes={}, zarr_format=zarr_format))
+    hierarchy.note_move(source, dest)
     if not store._rename_prefix(source.path, dest.path):
         _copy_and_erase(store, source.path, dest.path)
 

@@ -13,18 +13,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from zarrcore.groups.group import Group
-    from zarrcore.hierarchy import Metadata
+    from zarrcore.hierarchy import KeptCopy, Metadata
 
 __all__ = ["create_nodes", "node_of", "open_group_at"]
 
 
-def node_of(place: StorePath, metadata: Metadata, *, config: Any = None) -> Array | Group:
-    """The array or the group that metadata describes."""
+def node_of(
+    place: StorePath, metadata: Metadata, *, config: Any = None, copy: KeptCopy | None = None
+) -> Array | Group:
+    """The array or the group that metadata describes, which come from a copy that a group above holds."""
     if hierarchy.is_array_metadata(metadata):
         return Array(metadata, place, config)
     from zarrcore.groups.group import Group
 
-    return Group(metadata, place)
+    return Group(metadata, place, _copy=copy)
 
 
 def open_group_at(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from zarrcore._validate import at, choice, describe, integer, mapping
@@ -69,12 +69,15 @@ class ConsolidatedMetadata:
     ----------
     metadata : mapping of str to metadata
         Path of each node relative to the group, of nodes at any depth -> its metadata.
+    extra_fields : dict, optional
+        Further members of the document, which are written back.
     """
 
     kind: ClassVar[str] = "inline"
     must_understand: ClassVar[bool] = False
 
     metadata: Mapping[str, Any]
+    extra_fields: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for path in self.metadata:
@@ -102,9 +105,8 @@ class ConsolidatedMetadata:
         """
         choice(data.get("kind"), "kind", ("inline",))
         members = mapping(data.get("metadata"), "metadata")
-        return cls(
-            _Nodes({path: mapping(item, f"metadata.{path}") for path, item in _in_order(members)}, where)
-        )
+        nodes = {path: mapping(item, f"metadata.{path}") for path, item in _in_order(members)}
+        return cls(_Nodes(nodes, where), _others(data, "kind", "must_understand", "metadata"))
 
     @classmethod
     def from_zmetadata(cls, data: Mapping[str, Any], *, where: str | None = ".zmetadata") -> Self:
@@ -135,22 +137,25 @@ class ConsolidatedMetadata:
                     nodes[path] = {**mapping(item, f"metadata.{key}"), "node_type": node_type}
             for path in nodes.keys() & attributes.keys():
                 nodes[path]["attributes"] = attributes[path]
-            return cls(_Nodes(dict(_in_order(nodes)), where))
+            return cls(
+                _Nodes(dict(_in_order(nodes)), where), _others(data, "zarr_consolidated_format", "metadata")
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """The ``consolidated_metadata`` member of a format 3 group."""
         nodes = {path: _without_consolidated(self.metadata[path]).to_dict() for path in self._paths()}
-        return {"kind": self.kind, "must_understand": False, "metadata": nodes}
+        return {"kind": self.kind, "must_understand": False, "metadata": nodes, **self.extra_fields}
 
     def to_zmetadata(self, group: GroupMetadata) -> dict[str, Any]:
         """The ``.zmetadata`` document of `group`."""
-        documents: dict[str, Any] = {".zgroup": {"zarr_format": 2}, ".zattrs": dict(group.attributes)}
+        zgroup = {"zarr_format": 2, **group.extra_fields}
+        documents: dict[str, Any] = {".zgroup": zgroup, ".zattrs": dict(group.attributes)}
         for path in self._paths():
             node = self.metadata[path].to_dict()
             documents[f"{path}/.zattrs"] = node.pop("attributes", {})
             node.pop("consolidated_metadata", None)
             documents[f"{path}/{'.zarray' if 'shape' in node else '.zgroup'}"] = node
-        return {"metadata": documents, "zarr_consolidated_format": 1}
+        return {"metadata": documents, "zarr_consolidated_format": 1, **self.extra_fields}
 
     @property
     def flattened_metadata(self) -> dict[str, Any]:
@@ -180,6 +185,10 @@ class ConsolidatedMetadata:
 
     def __hash__(self) -> int:
         return hash(tuple(self._paths()))
+
+
+def _others(data: Mapping[str, Any], *known: str) -> dict[str, Any]:
+    return {name: value for name, value in data.items() if name not in known}
 
 
 def _parse_node(document: Mapping[str, Any]) -> Any:

@@ -42,6 +42,7 @@ class GroupMetadata:
         The metadata of all nodes below the group.
     extra_fields : dict, optional
         Further members of the document; in format 3 each is an object with ``"must_understand": false``.
+        Consolidated metadata of a form that is not known are among them.
     """
 
     node_type: ClassVar[str] = "group"
@@ -56,7 +57,7 @@ class GroupMetadata:
         object.__setattr__(self, "zarr_format", integer(self.zarr_format, "zarr_format", 2, 3))
         extra = dict(self.extra_fields or {})
         if self.zarr_format == 3:
-            extra = parse_extra_fields(extra, GROUP_METADATA_KEYS)
+            extra = parse_extra_fields(extra, GROUP_METADATA_KEYS - {"consolidated_metadata"})
         object.__setattr__(self, "extra_fields", extra)
 
     @classmethod
@@ -83,7 +84,10 @@ class GroupMetadata:
                 check_node(data, "group")
             attributes = dict(mapping(data.get("attributes", {}), "attributes"))
             extra = {name: value for name, value in data.items() if name not in GROUP_METADATA_KEYS}
-            return cls(attributes, zarr_format, _parse_consolidated(data, zarr_format, where), extra)
+            consolidated = _parse_consolidated(data, zarr_format, where)
+            if consolidated is None and zarr_format == 3 and data.get("consolidated_metadata") is not None:
+                extra["consolidated_metadata"] = data["consolidated_metadata"]  # kept, though in another form
+            return cls(attributes, zarr_format, consolidated, extra)
 
     def to_dict(self) -> dict[str, Any]:
         """The metadata as one JSON object, in format 3 the ``zarr.json`` document."""
@@ -92,7 +96,7 @@ class GroupMetadata:
             if self.consolidated_metadata is not None:
                 data["consolidated_metadata"] = self.consolidated_metadata.to_dict()
             data["node_type"] = "group"
-        return data | self.extra_fields
+        return data | {name: value for name, value in self.extra_fields.items() if name not in data}
 
     def to_documents(self) -> dict[str, bytes]:
         """The metadata as it is stored: name of each document -> its bytes."""
@@ -104,6 +108,13 @@ class GroupMetadata:
         if self.consolidated_metadata is not None:
             documents |= dump(ZMETADATA_V2_JSON, self.consolidated_metadata.to_zmetadata(self))
         return documents
+
+    def without_consolidated(self) -> Self:
+        """The metadata of the group alone."""
+        if self.consolidated_metadata is None and "consolidated_metadata" not in self.extra_fields:
+            return self
+        extra = {name: item for name, item in self.extra_fields.items() if name != "consolidated_metadata"}
+        return replace(self, consolidated_metadata=None, extra_fields=extra)
 
     def update_attributes(self, attributes: dict[str, Any]) -> Self:
         """The metadata of the same group with other attributes."""
@@ -119,7 +130,8 @@ def _parse_consolidated(
     with at("consolidated_metadata"):
         if not isinstance(found, dict):
             fail(None, "an object", found)
-        if found.get("kind") != "inline" and found.get("must_understand") is False:
+        kind = found.get("kind")
+        if isinstance(kind, str) and kind != "inline" and found.get("must_understand") is False:
             return None  # another form, which need not be understood: the documents themselves are there
         from zarrcore.metadata.consolidated import ConsolidatedMetadata
 

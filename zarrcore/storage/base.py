@@ -89,6 +89,7 @@ class Store(ABC):
     supports_listing: bool = True
     supports_partial_writes: bool = False
     supports_consolidated_metadata: bool = True
+    _is_near: bool = False  # whether reading one more document costs next to nothing
 
     def __init__(self, *, read_only: bool = False) -> None:
         self._read_only = bool(read_only)

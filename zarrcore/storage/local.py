@@ -53,6 +53,8 @@ class LocalStore(Store):
     (b'value', None, ['a/b'])
     """
 
+    _is_near = True
+
     def __init__(
         self, root: str | os.PathLike[str], *, read_only: bool = False, fsync: bool | None = None
     ) -> None:

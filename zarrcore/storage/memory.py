@@ -42,6 +42,7 @@ class MemoryStore(Store):
     """
 
     _store_dict: MutableMapping[str, Any]
+    _is_near = True
 
     def __init__(
         self, store_dict: MutableMapping[str, Any] | None = None, *, read_only: bool = False

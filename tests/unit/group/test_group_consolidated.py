@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: MIT
+"""Consolidated metadata: what follows changes, what is known to be stale, what stays as others wrote it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import zarrcore
+from zarrcore.errors import StaleMetadataError, ZarrUserWarning
+from zarrcore.hierarchy import _copies
+from zarrcore.storage import LocalStore, LoggingStore, MemoryStore, WrapperStore
+
+
+@pytest.fixture(params=["memory", "local", "far"])
+def store(request: pytest.FixtureRequest, tmp_path: Any) -> Any:
+    if request.param == "local":
+        return LocalStore(tmp_path / "store")
+    return MemoryStore() if request.param == "memory" else WrapperStore(MemoryStore())
+
+
+@pytest.fixture(params=[2, 3])
+def zarr_format(request: pytest.FixtureRequest) -> int:
+    return int(request.param)
+
+
+@pytest.fixture
+def root(store: Any, zarr_format: int) -> zarrcore.Group:
+    """/{a, g/{b, h/{c}}} with consolidated metadata, opened."""
+    root = zarrcore.create_group(store, zarr_format=zarr_format, attributes={"title": "top"})
+    root.create_array("a", shape=(3,), dtype="i4", attributes={"unit": "m"})
+    root.create_array("g/b", shape=(2, 2), dtype="f4")
+    root.create_array("g/h/c", shape=(), dtype="u1")
+    zarrcore.consolidate_metadata(store)
+    return zarrcore.open_consolidated(store)
+
+
+def paths(group: zarrcore.Group) -> list[str]:
+    return [path for path, _ in group.members(max_depth=None)]
+
+
+ALL = ["a", "g", "g/b", "g/h", "g/h/c"]
+
+
+# ---- what this process changes
+
+
+def test_a_change_through_a_child_is_seen(root: zarrcore.Group) -> None:
+    sub = root["g"]
+    root["a"].attrs["unit"] = "km"
+    assert root["a"].attrs["unit"] == "km"
+    root["a"].resize((7,))
+    assert root["a"].shape == (7,)
+    assert dict(root.members())["a"].shape == (7,)
+    sub["b"].append(np.zeros((1, 2)))
+    assert root["g/b"].shape == sub["b"].shape == dict(sub.members())["b"].shape == (3, 2)
+    root["g/h"].attrs["n"] = 1
+    assert dict(root["g/h"].attrs) == {"n": 1}
+
+
+@pytest.mark.parametrize("how", ["array", "group", "delete", "move", "overwrite", "copy"])
+def test_a_change_through_another_handle_is_seen(root: zarrcore.Group, store: Any, how: str) -> None:
+    sub, other = root["g"], zarrcore.open_group(store, use_consolidated=False)
+    assert root.metadata.consolidated_metadata is not None
+    if how == "array":
+        other.create_array("g/x", shape=1, dtype="i1")
+    elif how == "group":
+        other["g"].create_group("x")
+    elif how == "delete":
+        del other["g/b"]
+    elif how == "move":
+        other.move("g/b", "g/x")
+    elif how == "copy":
+        zarrcore.copy(other["a"], other["g"], name="x")
+    else:
+        zarrcore.create_array(store, name="g", shape=1, dtype="i1", overwrite=True)
+    assert paths(root) == paths(other)
+    if how != "overwrite":
+        assert paths(sub) == paths(other["g"])
+    assert ("g/x" in root) == (how not in ("delete", "overwrite"))
+
+
+def test_what_does_not_concern_a_copy_leaves_it(
+    root: zarrcore.Group, tmp_path: Any, zarr_format: int
+) -> None:
+    zarrcore.create_group({}, zarr_format=zarr_format).create_array("a", shape=9, dtype="i1")
+    zarrcore.create_array(tmp_path / "other", name="a", shape=9, dtype="i1")
+    root.attrs["more"] = 1
+    assert root.metadata.consolidated_metadata is not None
+    assert paths(root) == ALL
+    root["a"][...] = 5
+    assert root.metadata.consolidated_metadata is not None
+
+
+def test_attributes_of_the_group_keep_the_copy_in_the_store(root: zarrcore.Group, store: Any) -> None:
+    root.attrs["more"] = 1
+    again = zarrcore.open_consolidated(store)
+    assert dict(again.attrs) == {"title": "top", "more": 1}
+    assert paths(again) == ALL
+
+
+def test_a_stale_copy_is_not_written_back(root: zarrcore.Group, store: Any, zarr_format: int) -> None:
+    root["a"].resize((5,))
+    root.attrs["more"] = 1
+    if zarr_format == 3:  # one document holds both
+        assert "consolidated_metadata" not in json.loads(bytes(store.get("zarr.json")))
+    assert zarrcore.open_group(store, use_consolidated=False)["a"].shape == (5,)
+    assert zarrcore.consolidate_metadata(store)["a"].shape == (5,)
+    assert zarrcore.open_consolidated(store)["a"].shape == (5,)
+
+
+def test_a_group_below_does_not_store_the_copy(root: zarrcore.Group, store: Any, zarr_format: int) -> None:
+    sub = root["g"]
+    sub.attrs["n"] = 1
+    del sub["b"]
+    assert not store.exists("g/.zmetadata")
+    if zarr_format == 3:
+        assert "consolidated_metadata" not in json.loads(bytes(store.get("g/zarr.json")))
+    assert paths(sub) == ["h", "h/c"]
+    assert paths(root) == ["a", "g", "g/h", "g/h/c"]
+
+
+def test_copies_are_forgotten_with_their_groups(root: zarrcore.Group) -> None:
+    before = len(_copies)
+    groups = [zarrcore.open_consolidated(root.store) for _ in range(5)]
+    assert len(_copies) == before + 5
+    del groups
+    assert len(_copies) == before
+
+
+def test_many_threads_open_and_change(store: Any, root: zarrcore.Group) -> None:
+    errors: list[BaseException] = []
+
+    def work(number: int) -> None:
+        try:
+            for step in range(1, 20):
+                group = zarrcore.open_group(store)
+                group[f"a{number}"].attrs["step"] = step
+                assert group[f"a{number}"].attrs["step"] == step
+        except BaseException as error:
+            errors.append(error)
+
+    for number in range(4):
+        root.create_array(f"a{number}", shape=1, dtype="i1")
+    zarrcore.consolidate_metadata(store)
+    with zarrcore.config.set({"metadata.check_consolidated": "off"}):
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert not errors
+
+
+# ---- what others change
+
+
+def change_behind(store: Any, zarr_format: int, **members: Any) -> None:
+    """Change a document as another process would."""
+    key = "a/zarr.json" if zarr_format == 3 else "a/.zarray"
+    store.set(key, json.dumps(json.loads(bytes(store.get(key))) | members).encode())
+
+
+def test_near_stores_are_compared(root: zarrcore.Group, store: Any, zarr_format: int) -> None:
+    assert root["a"].shape == (3,)
+    change_behind(store, zarr_format, shape=[8])
+    if not store._is_near:
+        assert root["a"].shape == (3,)
+        return
+    with pytest.warns(ZarrUserWarning, match=r"consolidated metadata of .*a is stale \(shape\)"):
+        assert root["a"].shape == (8,)
+
+
+@pytest.mark.parametrize("action", ["off", "warn", "raise"])
+def test_the_setting(root: zarrcore.Group, store: Any, zarr_format: int, action: str) -> None:
+    change_behind(store, zarr_format, shape=[8], fill_value=5)
+    with zarrcore.config.set({"metadata.check_consolidated": action}):
+        if action == "off":
+            assert root["a"].shape == (3,)
+        elif action == "warn":
+            with pytest.warns(ZarrUserWarning, match=r"fill_value, shape"):
+                assert root["a"].shape == (8,)
+        else:
+            with pytest.raises(StaleMetadataError, match="consolidate_metadata"):
+                root["a"]
+        assert root["g/b"].shape == (2, 2)
+    with pytest.raises(ValueError, match="check_consolidated"):
+        zarrcore.config.set({"metadata.check_consolidated": "sometimes"})
+
+
+def test_nodes_without_documents_of_their_own_are_left(root: zarrcore.Group, store: Any) -> None:
+    store.erase_prefix("a")
+    assert root["a"].shape == (3,)
+
+
+def test_far_stores_are_not_asked(zarr_format: int) -> None:
+    store = LoggingStore(MemoryStore(), "ERROR")
+    zarrcore.create_group(store, zarr_format=zarr_format).create_array("a", shape=1, dtype="i1")
+    zarrcore.consolidate_metadata(store)
+    group = zarrcore.open_consolidated(store)
+    before = sum(store.counter.values())
+    assert group["a"].shape == (1,)
+    assert sum(store.counter.values()) == before
+
+
+def test_differences(root: zarrcore.Group, store: Any, zarr_format: int) -> None:
+    assert zarrcore.check_consolidated(store) == ()
+    assert zarrcore.check_consolidated(root) == zarrcore.check_consolidated(root, "g") == ()
+    change_behind(store, zarr_format, shape=[8])
+    zarrcore.open_group(store, use_consolidated=False)["g"].attrs["n"] = 1
+    store.erase_prefix("g/b")
+    zarrcore.create_array(store, name="g/h/new", shape=1, dtype="i1", zarr_format=zarr_format)
+    found = zarrcore.check_consolidated(store)
+    assert [str(difference) for difference in found] == [
+        "a: changed (shape)",
+        "g: changed (attributes)",
+        "g/b: missing",
+        "g/h/new: added",
+    ]
+    assert (found[0].path, found[0].kind, found[0].members) == ("a", "changed", "shape")
+    zarrcore.consolidate_metadata(store)
+    assert zarrcore.check_consolidated(store, zarr_format=zarr_format) == ()
+
+
+def test_there_must_be_something_to_compare(store: Any, zarr_format: int) -> None:
+    group = zarrcore.create_group(store, zarr_format=zarr_format)
+    for argument in (store, group):
+        with pytest.raises(ValueError, match="no consolidated metadata"):
+            zarrcore.check_consolidated(argument)
+
+
+def test_implied_groups_are_no_difference() -> None:
+    values: dict[str, Any] = {}
+    zarrcore.create_group(values, zarr_format=2)
+    zarrcore.create_array(values, name="g/a", shape=1, dtype="i1", zarr_format=2)
+    zarrcore.consolidate_metadata(values)
+    document = json.loads(values[".zmetadata"])
+    del document["metadata"]["g/.zgroup"], document["metadata"]["g/.zattrs"]
+    values[".zmetadata"] = json.dumps(document).encode()
+    assert zarrcore.check_consolidated(values) == ()
+
+
+# ---- what others wrote stays
+
+
+def test_foreign_members_of_format_2_are_kept() -> None:
+    """netCDF-C's and those that nobody knows yet, when attributes are changed and members removed."""
+    values: dict[str, Any] = {}
+    root = zarrcore.create_group(values, zarr_format=2)
+    root.create_array("a", shape=1, dtype="i1")
+    root.create_array("b", shape=1, dtype="i1")
+    superblock = {"_nczarr_superblock": {"version": "2.0.0"}, "_nczarr_group": {"vars": ["a"]}}
+    values[".zgroup"] = json.dumps({"zarr_format": 2, **superblock}).encode()
+    values["a/.zarray"] = json.dumps(
+        json.loads(values["a/.zarray"]) | {"_nczarr_array": {"dimrefs": ["/x"], "storage": "chunked"}}
+    ).encode()
+    values["a/.zattrs"] = b'{"_nczarr_attr": {"types": {"unit": ">S1"}}, "unit": "m"}'
+    zarrcore.consolidate_metadata(values)
+    values[".zmetadata"] = json.dumps(json.loads(values[".zmetadata"]) | {"future": 1}).encode()
+    group = zarrcore.open_consolidated(values)
+    group.attrs["title"] = "t"
+    del group["b"]
+    document = json.loads(values[".zmetadata"])
+    assert document["future"] == 1
+    assert (
+        document["metadata"][".zgroup"] == json.loads(values[".zgroup"]) == {"zarr_format": 2, **superblock}
+    )
+    assert document["metadata"]["a/.zarray"]["_nczarr_array"]["dimrefs"] == ["/x"]
+    array = zarrcore.open_array(values, path="a")
+    array.attrs["unit"] = "km"
+    array.resize(4)
+    assert json.loads(values["a/.zarray"])["_nczarr_array"] == {"dimrefs": ["/x"], "storage": "chunked"}
+    assert json.loads(values["a/.zattrs"]) == {"_nczarr_attr": {"types": {"unit": ">S1"}}, "unit": "km"}
+
+
+def test_foreign_members_of_format_3_are_kept() -> None:
+    values: dict[str, Any] = {}
+    root = zarrcore.create_group(values)
+    root.create_array("a", shape=1, dtype="i1")
+    zarrcore.consolidate_metadata(values)
+    document = json.loads(values["zarr.json"])
+    document["consolidated_metadata"]["future"] = {"x": 1}
+    document["extension"] = {"must_understand": False, "y": 2}
+    values["zarr.json"] = json.dumps(document).encode()
+    zarrcore.open_consolidated(values).attrs["title"] = "t"
+    assert json.loads(values["zarr.json"]) == document | {"attributes": {"title": "t"}}
+
+
+def test_consolidated_metadata_of_another_kind_are_kept_until_there_are_some_of_this() -> None:
+    values: dict[str, Any] = {}
+    zarrcore.create_group(values).create_array("a", shape=1, dtype="i1")
+    foreign = {"kind": "remote", "must_understand": False, "where": "elsewhere"}
+    document = json.loads(values["zarr.json"]) | {"consolidated_metadata": foreign}
+    values["zarr.json"] = json.dumps(document).encode()
+    root = zarrcore.open_group(values)
+    assert root.metadata.consolidated_metadata is None
+    root.attrs["title"] = "t"
+    assert json.loads(values["zarr.json"])["consolidated_metadata"] == foreign
+    with pytest.raises(ValueError, match="no consolidated"):
+        zarrcore.open_consolidated(values)
+    zarrcore.consolidate_metadata(values)
+    assert paths(zarrcore.open_consolidated(values)) == ["a"]
+
+
+@pytest.mark.parametrize("use", [True, False, None])
+def test_use_consolidated(use: bool | None, zarr_format: int) -> None:
+    values: dict[str, Any] = {}
+    zarrcore.create_group(values, zarr_format=zarr_format).create_array("g/a", shape=1, dtype="i1")
+    if use:
+        with pytest.raises(ValueError, match="no consolidated"):
+            zarrcore.open_group(values, use_consolidated=use)
+    else:
+        assert zarrcore.open_group(values, use_consolidated=use).metadata.consolidated_metadata is None
+    zarrcore.consolidate_metadata(values)
+    found = zarrcore.open_group(values, use_consolidated=use)
+    assert (found.metadata.consolidated_metadata is None) == (use is False)
+    if zarr_format == 2:
+        values["other"] = values.pop(".zmetadata")
+        assert paths(zarrcore.open_group(values, use_consolidated="other")) == ["g", "g/a"]
+    else:
+        with pytest.raises(TypeError, match="format 2"):
+            zarrcore.open_group(values, use_consolidated="other")
