@@ -71,6 +71,7 @@ def pythons(wanted: Sequence[str]) -> list[Python]:
 
 def make_sdist(directory: Path) -> Path:
     """The sdist of this tree, checked."""
+    run([sys.executable, HERE / "fetch_sources.py", "--optional"])
     run([sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", directory, ROOT])
     (sdist,) = directory.glob("zarrcore-*.tar.gz")
     print(run([sys.executable, HERE / "check_sdist.py", sdist]), end="")
@@ -107,15 +108,14 @@ def release_environment() -> dict[str, str]:
     """How release wheels are compiled here."""
     if sys.platform != "linux":
         raise StepError("release wheels are made here on Linux only: use cibuildwheel, or try --plain")
-    tree = ROOT / "build" / "deflate"
-    run([sys.executable, HERE / "fetch_deflate.py", tree])
-    return {**zig_environment(), "ZARRCORE_LIBS": "wheel", "ZARRCORE_DEFLATE": str(tree)}
+    return {**zig_environment(), "ZARRCORE_LIBS": "wheel", "ZARRCORE_DEFLATE": "source"}
 
 
 def plain_environment() -> dict[str, str]:
     """How this machine compiles; a directory that is relative to this tree is not so to the sdist's."""
     mode = os.environ.get("ZARRCORE_DEFLATE", "")
-    return {} if mode in ("", "auto", "system", "off") else {"ZARRCORE_DEFLATE": str(ROOT / mode)}
+    named = ("", "auto", "system", "source", "off")
+    return {} if mode in named else {"ZARRCORE_DEFLATE": str(ROOT / mode)}
 
 
 def repair(wheel: Path, out: Path) -> Path:

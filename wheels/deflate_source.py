@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Compile libdeflate from its source tree into one archive.
 
-Serves ``ZARRCORE_DEFLATE=DIR``.  The compiler is the one that setuptools would take, so that CC, CFLAGS and
-ARCHFLAGS count and Visual C++ works too.  CPU variants are chosen inside of libdeflate, no file needs
-arguments of its own.
+Serves ``ZARRCORE_DEFLATE=source`` and ``=DIR``.  The compiler is the one that setuptools would take, so that
+CC, CFLAGS and ARCHFLAGS count and Visual C++ works too.  CPU variants are chosen inside of libdeflate, no
+file needs arguments of its own.
 """
 
 from __future__ import annotations
@@ -39,7 +39,10 @@ def sources(root: Path) -> list[Path]:
 
 def build_archive(root: Path, build_dir: Path) -> Path:
     """Compile all and pack it; an archive of the same sources by the same compiler is taken as it is."""
-    import setuptools  # noqa: F401, I001  first: it brings distutils where Python no longer does
+    try:
+        import setuptools  # noqa: F401, I001  first: it brings distutils where Python no longer does
+    except ImportError as error:
+        raise SourceError(f"compiling needs setuptools: {error}") from error
     from distutils.ccompiler import new_compiler
     from distutils.errors import CCompilerError, DistutilsError
     from distutils.sysconfig import customize_compiler

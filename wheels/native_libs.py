@@ -14,9 +14,9 @@ three, and a link line that names both silently takes whichever comes first.  `r
    what to do.
 
 libdeflate, which doubles the speed of gzip and zlib chunks, is optional and chosen apart from these:
-``ZARRCORE_DEFLATE=system`` asks pkg-config, ``=DIR`` compiles the source tree in that directory (what
-``fetch_deflate.py`` brings; relative to the root of the project), ``=off`` does without.  ``auto``, the
-default, is system if pkg-config knows it, else off.
+``ZARRCORE_DEFLATE=system`` asks pkg-config, ``=source`` compiles what ``fetch_sources.py`` has brought,
+``=DIR`` the source tree in that directory (relative to the root of the project), ``=off`` does without.
+``auto``, the default, is system if pkg-config knows it, else source if it has been brought, else off.
 
 As a program it prints what a Makefile needs: ``native_libs.py --cflags | --libs | --describe``.
 """
@@ -32,7 +32,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import deflate_source  # beside this file
+
 ROOT = Path(__file__).resolve().parent.parent
+DEFLATE_SOURCE = ROOT / "wheels" / "sources" / "libdeflate"
 MODES = ("auto", "system", "wheel", "source")
 
 HEADERS = {"blosc": "blosc.h", "zstd": "zstd.h", "lz4": "lz4.h", "zlib": "zlib.h"}
@@ -59,7 +62,8 @@ To build zarrcore, provide blosc, zstd, lz4 and zlib in one of these ways:
 DEFLATE_ADVICE = """\
 libdeflate is optional: ZARRCORE_DEFLATE=off builds without it.  To build with it:
   from the system apt-get install pkg-config libdeflate-dev; dnf install libdeflate-devel
-  from source     python wheels/fetch_deflate.py build/deflate && export ZARRCORE_DEFLATE=build/deflate"""
+  from PyPI       python wheels/fetch_sources.py libdeflate     (what `make` does)
+  from source     export ZARRCORE_DEFLATE=DIR     (with libdeflate.h and lib/)"""
 
 
 class ResolveError(RuntimeError):
@@ -355,10 +359,12 @@ def with_deflate(
         try:
             return _with_system_deflate(libs, environ)
         except ResolveError:
-            if mode == "auto":
-                return libs
-            raise
-    return _with_compiled_deflate(libs, Path(ROOT, mode), Path(build_dir))
+            if mode == "system":
+                raise
+    if mode == "auto" and not DEFLATE_SOURCE.is_dir():
+        return libs
+    where = DEFLATE_SOURCE if mode in ("auto", "source") else Path(ROOT, mode)
+    return _with_compiled_deflate(libs, where, Path(build_dir))
 
 
 def _with_system_deflate(libs: NativeLibs, environ: Mapping[str, str]) -> NativeLibs:
@@ -381,8 +387,6 @@ def _with_system_deflate(libs: NativeLibs, environ: Mapping[str, str]) -> Native
 
 
 def _with_compiled_deflate(libs: NativeLibs, where: Path, build_dir: Path) -> NativeLibs:
-    import deflate_source  # beside this file; only this way needs it
-
     try:
         root = deflate_source.find_tree(where)
         archive = deflate_source.build_archive(root, build_dir / "deflate-source")

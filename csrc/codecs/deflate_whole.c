@@ -8,11 +8,25 @@
 
 #include "codecs/contexts.h"
 
-/* What takes about 0.1 s: longer values are left to zlib, which can be stopped on the way. */
+/* What takes about 0.1 to 0.2 s: longer values are left to zlib, which can be stopped on the way. */
 #define DECODE_UP_TO ((size_t)64 << 20)
-#define ENCODE_FAST_UP_TO ((size_t)16 << 20)
-#define ENCODE_SLOW_UP_TO ((size_t)2 << 20)
-enum { LAST_FAST_LEVEL = 6, DEFAULT_LEVEL = 6 };
+#define MIB ((size_t)1 << 20)
+
+/*
+ * For each of zlib's levels the quickest one of libdeflate that makes no more bytes of it, to half a percent
+ * on the average over kinds of data (level 9, for which there is none: 6 % more at worst), and what it takes
+ * on.  All are one and a half times to four times as fast as zlib's.
+ */
+typedef struct encode_level {
+    int level;
+    size_t up_to;
+} encode_level;
+
+enum { DEFAULT_LEVEL = 6 };
+static const encode_level encode_levels[] = {
+    {0, 16 * MIB}, {2, 16 * MIB}, {5, 16 * MIB}, {5, 16 * MIB}, {5, 16 * MIB},
+    {6, 16 * MIB}, {7, 4 * MIB},  {8, 2 * MIB},  {9, 2 * MIB},  {9, 2 * MIB},
+};
 
 /* ---- decode --------------------------------------------------------------------------------- */
 
@@ -98,12 +112,12 @@ static struct libdeflate_compressor *compressor_for(zc_workspace *ws, int level)
 bool zc_deflate_whole_encode(zc_deflate_container container, int level, zc_workspace *ws, const uint8_t *src,
                              size_t n, uint8_t *dst, size_t cap, size_t *written)
 {
-    const int actual = level < 0 ? DEFAULT_LEVEL : level;
+    const encode_level *const use = &encode_levels[level < 0 ? DEFAULT_LEVEL : level];
 
-    if (n > (actual <= LAST_FAST_LEVEL ? ENCODE_FAST_UP_TO : ENCODE_SLOW_UP_TO)) {
+    if (n > use->up_to) {
         return false;
     }
-    struct libdeflate_compressor *compressor = compressor_for(ws, actual);
+    struct libdeflate_compressor *compressor = compressor_for(ws, use->level);
     if (compressor == NULL) {
         return false;
     }

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""ZARRCORE_DEFLATE: where libdeflate comes from, and that asking for it never means going without it."""
+"""ZARRCORE_DEFLATE: where libdeflate comes from, that asking for it never means going without, its gains."""
 
 from __future__ import annotations
 
-import io
 import os
 import stat
 import sys
-import tarfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import zarrcore
@@ -18,11 +17,11 @@ from zarrcore._core import engine
 WHEELS = Path(__file__).resolve().parents[2] / "wheels"
 sys.path.insert(0, str(WHEELS))
 try:
-    import fetch_deflate
     import native_libs
 finally:
     sys.path.remove(str(WHEELS))
 
+LIBDEFLATE = zarrcore.show_config(mode="dicts")["libraries"]["libdeflate"]
 BUNDLE = native_libs.NativeLibs(
     origin="wheel",
     detail="blosc 1.11.4 from PyPI",
@@ -62,6 +61,13 @@ def make_tree(root: Path, body: str = "int libdeflate_stand_in(void) { return 0;
     return root
 
 
+@pytest.fixture(autouse=True)
+def nothing_brought(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """As in a fresh checkout: the directory in which fetch_sources.py would put libdeflate."""
+    monkeypatch.setattr(native_libs, "DEFLATE_SOURCE", tmp_path / "sources" / "libdeflate")
+    return native_libs.DEFLATE_SOURCE
+
+
 def resolve(tmp_path: Path, mode: str | None, **environ: str) -> native_libs.NativeLibs:
     if mode is not None:
         environ["ZARRCORE_DEFLATE"] = mode
@@ -96,7 +102,7 @@ def test_system_without_it_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(native_libs.ResolveError, match="does not know libdeflate >= 1.6") as caught:
         resolve(tmp_path, "system", PKG_CONFIG=make_pkg_config(tmp_path / "pkg-config", known=False))
     assert "ZARRCORE_DEFLATE=off" in str(caught.value)
-    assert "fetch_deflate.py" in str(caught.value)
+    assert "fetch_sources.py" in str(caught.value)
 
 
 @needs_sh
@@ -107,6 +113,29 @@ def test_off_asks_nobody(tmp_path: Path) -> None:
 
 
 # ---- a source tree ----
+
+
+@needs_sh
+@needs_cc
+@pytest.mark.parametrize("mode", ["auto", "source"])
+def test_source_that_was_brought(tmp_path: Path, nothing_brought: Path, mode: str) -> None:
+    make_tree(nothing_brought)
+    libs = resolve(tmp_path, mode, PKG_CONFIG=str(tmp_path / "none"))
+    assert libs.deflate == f"compiled from {nothing_brought}"
+    assert libs.archives[0] == BUNDLE.archives[0] and len(libs.archives) == 2
+
+
+@needs_sh
+def test_system_is_asked_first(tmp_path: Path, nothing_brought: Path) -> None:
+    make_tree(nothing_brought)
+    known = make_pkg_config(tmp_path / "pkg-config", known=True)
+    assert resolve(tmp_path, "auto", PKG_CONFIG=known).deflate == "system, 1.14"
+
+
+def test_source_that_was_not_brought_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(native_libs.ResolveError, match="no libdeflate source tree here") as caught:
+        resolve(tmp_path, "source")
+    assert "fetch_sources.py" in str(caught.value)
 
 
 @needs_cc
@@ -145,53 +174,6 @@ def test_relative_directory_is_that_of_the_project(tmp_path: Path, monkeypatch: 
     assert str(native_libs.ROOT / "no/such/directory") in str(caught.value)
 
 
-# ---- bringing the tree ----
-
-
-def make_sdist(path: Path, names: tuple[str, ...]) -> Path:
-    with tarfile.open(path, "w:gz") as tar:
-        for name in names:
-            tar.addfile(tarfile.TarInfo(name), io.BytesIO())
-    return path
-
-
-TREE = ("deflate-0.9.0/libdeflate/libdeflate.h", "deflate-0.9.0/libdeflate/lib/crc32.c")
-
-
-def test_fetch_unpacks_and_keeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    downloads = []
-
-    def download(requirement: str, directory: Path) -> Path:
-        downloads.append(requirement)
-        return make_sdist(directory / "deflate-0.9.0.tar.gz", TREE)
-
-    monkeypatch.setattr(fetch_deflate, "_download", download)
-    root = fetch_deflate.fetch(tmp_path / "a" / "deflate")
-    assert root == (tmp_path / "a/deflate/deflate-0.9.0/libdeflate").resolve()
-    assert fetch_deflate.fetch(tmp_path / "a" / "deflate") == root
-    assert downloads == [fetch_deflate.REQUIREMENT]
-    assert [path.name for path in (tmp_path / "a").iterdir()] == ["deflate"], "nothing else is left"
-
-
-def test_fetch_refuses_what_holds_no_libdeflate(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def download(requirement: str, directory: Path) -> Path:
-        return make_sdist(directory / "deflate-0.9.0.tar.gz", ("deflate-0.9.0/setup.py",))
-
-    monkeypatch.setattr(fetch_deflate, "_download", download)
-    assert fetch_deflate.main([str(tmp_path / "deflate")]) == 1
-    assert "no libdeflate source tree" in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_unpack_stays_inside(tmp_path: Path) -> None:
-    sdist = make_sdist(tmp_path / "x.tar.gz", ("../outside",))
-    with pytest.raises(tarfile.TarError):
-        fetch_deflate.unpack(sdist, tmp_path / "tree")
-    assert not (tmp_path / "outside").exists()
-
-
 # ---- what the build made of it ----
 
 
@@ -217,3 +199,26 @@ def test_python_reads_what_either_library_wrote(codec: str, level: int) -> None:
     data = bytes(range(256)) * 257
     decompress = gzip.decompress if codec == "gzip" else zlib.decompress
     assert decompress(engine.encode_bytes(codec, {"level": level}, data)) == data
+
+
+KINDS = {
+    "text": " ".join(str(n * n) for n in range(40000)).encode(),
+    "walk": np.cumsum(np.random.default_rng(0).normal(size=100_000)).astype("f4").tobytes(),
+    "rounded": np.round(np.cumsum(np.random.default_rng(1).normal(size=100_000)), 1).astype("f4").tobytes(),
+    "counts": np.random.default_rng(2).poisson(5, 100_000).astype("i4").tobytes(),
+    "noise": np.random.default_rng(3).bytes(100_000),
+    "zeros": bytes(300_000),
+    "short": b"a few bytes",
+}
+
+
+@pytest.mark.skipif(not LIBDEFLATE, reason="built without libdeflate")
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_larger_than_zlib_at_the_same_level(kind: str) -> None:
+    import zlib
+
+    data = KINDS[kind]
+    for level in (-1, *range(10)):
+        ours, theirs = engine.encode_bytes("zlib", {"level": level}, data), zlib.compress(data, level)
+        assert zlib.decompress(ours) == data
+        assert len(ours) <= 1.01 * len(theirs) + 16, (level, len(ours), len(theirs))

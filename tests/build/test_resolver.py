@@ -57,6 +57,12 @@ needs_sh = pytest.mark.skipif(
 )
 
 
+@pytest.fixture(autouse=True)
+def no_libdeflate_brought(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here it is about the other four; test_deflate.py is about that."""
+    monkeypatch.setattr(native_libs, "DEFLATE_SOURCE", tmp_path / "none")
+
+
 @pytest.fixture
 def no_blosc_package(monkeypatch: pytest.MonkeyPatch) -> None:
     def absent(name: str) -> importlib.metadata.Distribution:
