@@ -10,8 +10,8 @@ ZARR2 := .venvs/zarr2
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help env zarr2 build test pytest demo smoke csrc-test csrc-asan csrc-tsan asan tsan bench \
-        style lint lib wheel clean
+.PHONY: help env sources zarr2 build test pytest demo smoke csrc-test csrc-asan csrc-tsan asan tsan bench \
+        style lint lib wheel contents clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,10 +28,11 @@ $(ENV)/.created:
 	$(PY) -m pip install -qq --upgrade 'pip>=24'
 	@touch $@
 
-$(ENV)/.complete: $(ENV)/.created pyproject.toml wheels/requirements.py
+$(ENV)/.complete: $(ENV)/.created pyproject.toml wheels/requirements.py wheels/fetch_sources.py
 	$(PY) wheels/requirements.py build dev > $(ENV)/requirements.txt
 	$(PY) -m pip install -qq --upgrade -r $(ENV)/requirements.txt
 	ZARRCORE_EXTENSIONS=0 $(PY) -m pip install -qq --no-deps --no-build-isolation -e .
+	$(PY) wheels/fetch_sources.py --optional > /dev/null
 	@touch $@
 
 # Tests ask zarr-python 2 there; its releases end with CPython 3.13.
@@ -104,7 +105,7 @@ style: $(ENV)/.complete ## style and types of Python and Cython
 lint: style ## the same, and warnings of C
 	$(MAKE) --no-print-directory -s -C csrc all BUILD=../build/csrc/lint WERROR=1 $(NATIVE)
 
-lib: $(ENV)/.complete ## libzarrcore for programs without Python, static and shared, into build/lib (needs cJSON)
+lib: $(ENV)/.complete ## libzarrcore for programs without Python, static and shared, into build/lib
 	$(MAKE) --no-print-directory -s -C csrc lib $(NATIVE)
 
 wheel: $(ENV)/.wheels ## manylinux wheels for every Python here, tried in clean environments, and the sdist, into dist/
@@ -118,9 +119,9 @@ $(ENV)/.wheels: $(ENV)/.complete
 contents: $(ENV)/.complete ## write wheels/contents.txt, the list of a wheel's files, anew
 	$(PY) wheels/check_wheel.py --write
 
-deflate: $(ENV)/.complete ## bring the source of libdeflate, for ZARRCORE_DEFLATE=build/deflate make build
-	$(PY) wheels/fetch_deflate.py build/deflate
+sources: $(ENV)/.complete ## bring the sources of libdeflate and yyjson, where `make env` could not
+	$(PY) wheels/fetch_sources.py
 
-clean: ## remove what was built; .venv stays
+clean: ## remove what was built; .venv and wheels/sources stay
 	rm -rf build dist *.egg-info zarrcore/_core/*.so .pytest_cache .hypothesis .mypy_cache .ruff_cache
 	find . -name __pycache__ -not -path './.venv*/*' -prune -exec rm -rf {} +

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The codecs of format 3: transpose, bytes or sharding_indexed, then bytes -> bytes codecs
+ * The codecs of format 3: transpose and filters, bytes or sharding_indexed, then bytes -> bytes codecs
  * (zarr v3 specification, "Codecs"; "Sharding codec").
  */
 #include <string.h>
@@ -12,11 +12,12 @@
 /* What is being parsed. */
 typedef struct codecs {
     zc_document *doc;
-    const zc_dtype *dtype;
     int ndim;
     int depth;
+    bool is_index;                   /* of a shard: items are unsigned integers of 8 bytes */
     int64_t stored[ZC_MAX_DIMS];     /* shape after the transpositions so far */
     zc_chain *chain;
+    zc_flow flow;                    /* after the codecs so far */
     bool has_array_bytes;
 } codecs;
 
@@ -34,8 +35,11 @@ static zc_status add_transpose(codecs *c, const zc_node *codec, const zc_node *c
     if (status == ZC_OK && c->has_array_bytes) {
         status = zc_node_fail(codec, "\"transpose\" cannot follow a codec that makes bytes");
     }
+    if (status == ZC_OK && c->chain->n_stages > 0) {
+        status = zc_node_fail(codec, "\"transpose\" behind a filter is not supported");
+    }
     if (status == ZC_OK) {
-        status = zc_node_ints(&order, c->ndim, 0, c->ndim - 1, step);
+        status = zc_node_ints(&order, (size_t)c->ndim, 0, c->ndim - 1, step);
     }
     if (status != ZC_OK) {
         return status;
@@ -54,34 +58,54 @@ static zc_status add_transpose(codecs *c, const zc_node *codec, const zc_node *c
     return ZC_OK;
 }
 
+/* Has an item words with a byte order? */
+static bool has_words(const codecs *c)
+{
+    return c->is_index || c->doc->dtype.n_words > 0;
+}
+
+static zc_status set_item(codecs *c, const zc_node *codec, bool big_endian)
+{
+    zc_chain *const chain = c->chain;
+
+    if (c->is_index) {
+        chain->item = (zc_item){.size = 8, .word = big_endian != zc_big_endian() ? 8 : 0};
+        return ZC_OK;
+    }
+    const zc_status status = zc_dtype_item_as(c->doc, codec, big_endian, &chain->item);
+    if (status == ZC_OK && chain->n_stages > 0 && zc_item_swaps(&chain->item)) {
+        return zc_node_fail(codec, "filters and another byte order than the machine's are not supported");
+    }
+    return status;
+}
+
 static zc_status add_bytes(codecs *c, const zc_node *codec, const zc_node *configuration)
 {
     static const char *const members[] = {"endian", NULL};
     static const char *const orders[] = {"little", "big", NULL};
     const zc_node endian = zc_node_member(configuration, "endian");
-    int which = zc_big_endian();
+    const bool is_struct = strncmp(c->doc->dtype.typestr, "|V", 2) == 0;
+    int which = 0;           /* what writers of structures without a byte order meant */
     zc_status status = zc_node_members(configuration, members, false);
 
     if (status == ZC_OK && endian.value != NULL) {
         status = zc_node_choice(&endian, orders, &which);
-    } else if (status == ZC_OK && c->dtype->word != 0) {
+    } else if (status == ZC_OK && has_words(c) && (c->is_index || !is_struct)) {
         status = zc_node_fail(codec, "configuration.endian is required for items of more than one byte");
     }
-    c->chain->item = zc_dtype_item(c->dtype, which == 1);
-    return status;
+    return status == ZC_OK ? set_item(c, codec, which == 1) : status;
 }
 
 static zc_status parse_index(codecs *c, const zc_node *node)
 {
-    static const zc_dtype uint64 = {.kind = 'u', .size = 8, .word = 8};
-    codecs index = {.doc = c->doc, .dtype = &uint64, .ndim = 1, .depth = DEPTH_MAX};
+    codecs index = {.doc = c->doc, .ndim = 1, .depth = DEPTH_MAX, .is_index = true};
     const int64_t shape[1] = {2};
     size_t size;
     zc_error err;
 
-    index.chain = zc_document_chain(c->doc);
+    index.chain = zc_document_alloc(c->doc, sizeof *index.chain);
     if (index.chain == NULL) {
-        return zc_fail(node->json->err, ZC_ERR_MEMORY, "out of memory");
+        return zc_document_no_memory(node);
     }
     zc_status status = parse(&index, node, shape);
     if (status != ZC_OK) {
@@ -98,13 +122,44 @@ static zc_status parse_index(codecs *c, const zc_node *node)
     return status == ZC_OK ? ZC_OK : zc_node_fail(node, "%s", err.message);
 }
 
+/* Does the inner length divide that of every shard along a stored dimension? */
+static zc_status check_divides(const codecs *c, const zc_node *node, int d)
+{
+    const int64_t inner = c->chain->inner_shape[d];
+    const int axis_number = c->chain->order_ndim > 0 ? c->chain->order[d] : d;
+    const zc_grid_axis *const axis = &c->doc->array.grid[axis_number];
+    int64_t bad = c->stored[d] % inner != 0 ? c->stored[d] : 0;
+
+    for (int64_t i = 0; c->depth == 0 && axis->edges != NULL && bad == 0 && i < axis->n_edges; i++) {
+        const int64_t length = axis->edges[i + 1] - axis->edges[i];
+        bad = length % inner != 0 ? length : 0;
+    }
+    return bad == 0 ? ZC_OK
+                    : zc_node_fail(node, "%lld does not divide the shard's %lld", (long long)inner,
+                                   (long long)bad);
+}
+
+/* The chains inside of a shard. */
+static zc_status parse_inner(codecs *c, const zc_node *configuration)
+{
+    const zc_node inner_codecs = zc_node_member(configuration, "codecs");
+    const zc_node index_codecs = zc_node_member(configuration, "index_codecs");
+    codecs inner = {.doc = c->doc, .ndim = c->ndim, .depth = c->depth + 1, .flow = c->flow};
+
+    inner.chain = zc_document_alloc(c->doc, sizeof *inner.chain);
+    if (inner.chain == NULL) {
+        return zc_document_no_memory(configuration);
+    }
+    c->chain->inner = inner.chain;
+    const zc_status status = parse(&inner, &inner_codecs, c->chain->inner_shape);
+    return status == ZC_OK ? parse_index(c, &index_codecs) : status;
+}
+
 static zc_status add_shards(codecs *c, const zc_node *codec, const zc_node *configuration)
 {
     static const char *const members[] = {"chunk_shape", "codecs", "index_codecs", "index_location", NULL};
     static const char *const locations[] = {"end", "start", NULL};
     const zc_node chunk_shape = zc_node_member(configuration, "chunk_shape");
-    const zc_node inner_codecs = zc_node_member(configuration, "codecs");
-    const zc_node index_codecs = zc_node_member(configuration, "index_codecs");
     const zc_node location = zc_node_member(configuration, "index_location");
     zc_chain *const chain = c->chain;
     int where = 0;
@@ -113,14 +168,14 @@ static zc_status add_shards(codecs *c, const zc_node *codec, const zc_node *conf
     if (status == ZC_OK && c->depth >= DEPTH_MAX) {
         status = zc_node_fail(codec, "shards cannot be here");
     }
+    if (status == ZC_OK && chain->n_stages > 0) {
+        status = zc_node_fail(codec, "filters before shards are not supported");
+    }
     if (status == ZC_OK) {
-        status = zc_node_ints(&chunk_shape, c->ndim, 1, INT64_MAX, chain->inner_shape);
+        status = zc_node_ints(&chunk_shape, (size_t)c->ndim, 1, INT64_MAX, chain->inner_shape);
     }
     for (int d = 0; d < c->ndim && status == ZC_OK; d++) {
-        if (c->stored[d] % chain->inner_shape[d] != 0) {
-            status = zc_node_fail(&chunk_shape, "%lld does not divide the shard's %lld",
-                                  (long long)chain->inner_shape[d], (long long)c->stored[d]);
-        }
+        status = check_divides(c, &chunk_shape, d);
     }
     if (status == ZC_OK && location.value != NULL) {
         status = zc_node_choice(&location, locations, &where);
@@ -128,33 +183,38 @@ static zc_status add_shards(codecs *c, const zc_node *codec, const zc_node *conf
     if (status != ZC_OK) {
         return status;
     }
-    chain->item.size = c->dtype->size;
+    chain->item.size = c->doc->dtype.size;
     chain->sharded = true;
     chain->shard_ndim = c->ndim;
     chain->index_at_start = where == 1;
-    codecs inner = {.doc = c->doc, .dtype = c->dtype, .ndim = c->ndim, .depth = c->depth + 1};
-    inner.chain = zc_document_chain(c->doc);
-    if (inner.chain == NULL) {
-        return zc_fail(codec->json->err, ZC_ERR_MEMORY, "out of memory");
-    }
-    chain->inner = inner.chain;
-    status = parse(&inner, &inner_codecs, chain->inner_shape);
-    return status == ZC_OK ? parse_index(c, &index_codecs) : status;
+    return parse_inner(c, configuration);
 }
 
-static zc_status add_stage(codecs *c, const zc_node *codec, const char *name, const zc_node *configuration)
+/* A codec that is one stage of the engine. */
+static zc_status add_stage(codecs *c, const zc_node *codec, const char *name, const zc_node *configuration,
+                           bool optional)
 {
+    static const char prefix[] = "numcodecs.";
+    const bool foreign = strncmp(name, prefix, sizeof prefix - 1) == 0;
+    const char *const id = foreign ? name + sizeof prefix - 1 : name;
+    const bool is_filter = foreign && zc_numcodecs_is_filter(id);
     bool known;
 
     if (c->chain->n_stages == ZC_MAX_STAGES) {
         return zc_node_fail(codec, "more than %d codecs of bytes", ZC_MAX_STAGES);
     }
-    const zc_status status = zc_stage_v3(codec, name, configuration, c->dtype,
-                                         &c->chain->stages[c->chain->n_stages], &known);
+    zc_codec *const stage = &c->chain->stages[c->chain->n_stages];
+    const size_t item_size = c->is_index ? 8 : c->doc->dtype.size;
+    const zc_status status =
+        foreign ? zc_stage_numcodecs(codec, id, configuration, item_size, &c->flow, stage, &known)
+                : zc_stage_v3(codec, name, configuration, item_size, stage, &known);
     if (status == ZC_OK && !known) {
-        return zc_node_fail(codec, "the codec \"%.60s\" is not supported", name);
+        return optional ? ZC_OK : zc_node_fail(codec, "the codec \"%.60s\" is not supported", name);
     }
-    if (status == ZC_OK && !c->has_array_bytes) {
+    if (status == ZC_OK && is_filter && (c->has_array_bytes || c->is_index)) {
+        return zc_node_fail(codec, "\"%.60s\" cannot follow a codec that makes bytes", name);
+    }
+    if (status == ZC_OK && !is_filter && !c->has_array_bytes) {
         return zc_node_fail(codec, "\"%.60s\" needs a codec before it that makes bytes", name);
     }
     c->chain->n_stages++;
@@ -163,28 +223,13 @@ static zc_status add_stage(codecs *c, const zc_node *codec, const char *name, co
 
 static zc_status add_codec(codecs *c, const zc_node *codec)
 {
-    static const char *const members[] = {"name", "configuration", "must_understand", NULL};
-    static const cJSON nothing = {.type = cJSON_Object};
-    const zc_node named = zc_node_member(codec, "name");
-    zc_node configuration = zc_node_member(codec, "configuration");
-    const bool shorthand = zc_node_is_string(codec);
     const char *name;
-    zc_status status = shorthand ? ZC_OK : zc_node_object(codec);
+    zc_node configuration;
+    bool optional;
+    const zc_status status = zc_extension(codec, &name, &configuration, &optional);
 
-    if (status == ZC_OK && !shorthand) {
-        status = zc_node_members(codec, members, false);
-    }
-    if (status == ZC_OK) {
-        status = zc_node_string(shorthand ? codec : &named, &name);
-    }
-    if (status == ZC_OK && configuration.value != NULL) {
-        status = zc_node_object(&configuration);
-    }
     if (status != ZC_OK) {
         return status;
-    }
-    if (configuration.value == NULL) {
-        configuration.value = &nothing;
     }
     const bool is_bytes = strcmp(name, "bytes") == 0, is_shards = strcmp(name, "sharding_indexed") == 0;
     if (strcmp(name, "transpose") == 0) {
@@ -197,17 +242,17 @@ static zc_status add_codec(codecs *c, const zc_node *codec)
     if (is_bytes) {
         return add_bytes(c, codec, &configuration);
     }
-    return is_shards ? add_shards(c, codec, &configuration) : add_stage(c, codec, name, &configuration);
+    return is_shards ? add_shards(c, codec, &configuration)
+                     : add_stage(c, codec, name, &configuration, optional);
 }
 
 static zc_status parse(codecs *c, const zc_node *node, const int64_t *shape)
 {
-    int n;
+    size_t n = 0;
     zc_status status = zc_node_array(node, &n);
 
     memcpy(c->stored, shape, (size_t)c->ndim * sizeof shape[0]);
-    for (int i = 0; i < n && status == ZC_OK; i++) {
-        const zc_node codec = zc_node_item(node, i);
+    ZC_EACH(codec, node, status) {
         status = add_codec(c, &codec);
     }
     if (status == ZC_OK && !c->has_array_bytes) {
@@ -216,10 +261,12 @@ static zc_status parse(codecs *c, const zc_node *node, const int64_t *shape)
     return status;
 }
 
-zc_status zc_codecs_v3(zc_document *doc, const zc_node *node, const zc_dtype *dtype, int ndim,
-                       const int64_t *shape, zc_chain *out)
+zc_status zc_codecs_v3(zc_document *doc, const zc_node *node, zc_chain *out)
 {
-    codecs c = {.doc = doc, .dtype = dtype, .ndim = ndim, .chain = out};
+    const zc_item native = {.size = doc->dtype.size};
+    codecs c = {.doc = doc, .ndim = doc->array.ndim, .chain = out, .flow = zc_flow_of(&doc->dtype, &native)};
+    int64_t shape[ZC_MAX_DIMS];
 
+    zc_grid_longest(doc, shape);
     return parse(&c, node, shape);
 }

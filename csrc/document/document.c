@@ -7,55 +7,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-zc_chain *zc_document_chain(zc_document *doc)
+void *zc_document_alloc(zc_document *doc, size_t size)
 {
-    zc_chain_cell *const cell = calloc(1, sizeof *cell);
+    zc_block *const block = calloc(1, sizeof *block + size);
 
-    if (cell == NULL) {
+    if (block == NULL) {
         return NULL;
     }
-    cell->next = doc->cells;
-    doc->cells = cell;
-    return &cell->chain;
+    block->next = doc->blocks;
+    doc->blocks = block;
+    return block->data;
 }
 
 void zc_document_free(zc_document *doc)
 {
     zc_index_cache_free(doc->array.indexes);
     doc->array.indexes = NULL;
-    while (doc->cells != NULL) {
-        zc_chain_cell *const cell = doc->cells;
-        doc->cells = cell->next;
-        free(cell);
-    }
-}
-
-zc_status zc_document_grid(zc_document *doc, const zc_node *shape, const zc_node *chunks)
-{
-    int64_t lengths[ZC_MAX_DIMS], chunk[ZC_MAX_DIMS];
-    int ndim;
-    zc_status status = zc_node_array(shape, &ndim);
-
-    if (status == ZC_OK && ndim > ZC_MAX_DIMS) {
-        status = zc_node_fail(shape, "%d dimensions, at most %d are supported", ndim, ZC_MAX_DIMS);
-    }
-    if (status == ZC_OK) {
-        status = zc_node_ints(shape, ndim, 0, INT64_MAX, lengths);
-    }
-    if (status == ZC_OK) {
-        status = zc_node_ints(chunks, ndim, 1, INT64_MAX, chunk);
-    }
-    for (int d = 0; d < ndim && status == ZC_OK; d++) {
-        doc->array.grid[d] = (zc_grid_axis){.length = lengths[d], .chunk = chunk[d]};
-    }
-    doc->array.ndim = ndim;
-    return status;
-}
-
-static void chunk_shape(const zc_document *doc, int64_t *out)
-{
-    for (int d = 0; d < doc->array.ndim; d++) {
-        out[d] = doc->array.grid[d].chunk;
+    zc_dtype_free(&doc->dtype);
+    while (doc->blocks != NULL) {
+        zc_block *const block = doc->blocks;
+        doc->blocks = block->next;
+        free(block);
     }
 }
 
@@ -66,8 +38,7 @@ static zc_status finish(zc_document *doc, const zc_node *root)
     size_t bound;
     zc_error err;
 
-    doc->array.fill = doc->fill;
-    chunk_shape(doc, shape);
+    zc_grid_longest(doc, shape);
     zc_error_clear(&err);
     if (zc_chain_bound(doc->array.chain, doc->array.ndim, shape, &bound, &err) != ZC_OK) {
         return zc_node_fail(root, "%s%s%s", err.codec, err.codec[0] != '\0' ? ": " : "", err.message);
@@ -75,54 +46,94 @@ static zc_status finish(zc_document *doc, const zc_node *root)
     return ZC_OK;
 }
 
-static zc_status out_of_memory(const zc_node *node)
+/* Data type and fill value. */
+static zc_status set_dtype(zc_document *doc, const zc_node *dtype, const zc_node *fill, int format)
 {
-    return zc_fail(node->json->err, ZC_ERR_MEMORY, "out of memory");
+    zc_status status = zc_dtype_parse(dtype, format, &doc->dtype);
+
+    if (status != ZC_OK) {
+        return status;
+    }
+    uint8_t *const item = zc_document_alloc(doc, doc->dtype.size);
+    if (item == NULL) {
+        return zc_document_no_memory(dtype);
+    }
+    doc->array.fill = item;
+    return zc_fill_value(fill, dtype, &doc->dtype, format, item);
+}
+
+static zc_chain *set_chain(zc_document *doc)
+{
+    zc_chain *const chain = zc_document_alloc(doc, sizeof *chain);
+
+    doc->array.chain = chain;
+    return chain;
 }
 
 /* ---- format 3 ----------------------------------------------------------------------------------- */
 
-/* The configuration of an extension of that name; *out has a NULL value if it has none. */
-static zc_status extension(const zc_node *node, const char *const *names, int *which, zc_node *out)
+zc_status zc_extension(const zc_node *node, const char **name, zc_node *configuration, bool *optional)
 {
     static const char *const members[] = {"name", "configuration", "must_understand", NULL};
     const zc_node named = zc_node_member(node, "name");
+    bool must_understand = true;
 
-    *out = zc_node_member(node, "configuration");
+    *configuration = zc_node_member(node, "configuration");
+    *optional = false;
     if (zc_node_is_string(node)) {
-        return zc_node_choice(node, names, which);
+        return zc_node_string(node, name);
     }
     zc_status status = zc_node_object(node);
     if (status == ZC_OK) {
         status = zc_node_members(node, members, false);
     }
     if (status == ZC_OK) {
-        status = zc_node_choice(&named, names, which);
+        status = zc_node_string(&named, name);
     }
-    if (status == ZC_OK && out->value != NULL) {
-        status = zc_node_object(out);
+    if (status == ZC_OK && configuration->value != NULL) {
+        status = zc_node_object(configuration);
     }
+    if (status == ZC_OK) {
+        status = zc_node_optional_bool(node, "must_understand", &must_understand);
+    }
+    *optional = !must_understand;
     return status;
 }
 
 static zc_status grid_v3(zc_document *doc, const zc_node *root)
 {
-    static const char *const names[] = {"regular", NULL};
-    static const char *const members[] = {"chunk_shape", NULL};
+    static const char *const regular[] = {"chunk_shape", NULL};
+    static const char *const rectilinear[] = {"kind", "chunk_shapes", NULL};
+    static const char *const kinds[] = {"inline", NULL};
     const zc_node grid = zc_node_member(root, "chunk_grid");
     const zc_node shape = zc_node_member(root, "shape");
     zc_node configuration;
-    int which;
-    zc_status status = extension(&grid, names, &which, &configuration);
+    const char *name = "";
+    bool optional;
+    int kind;
+    zc_status status = zc_extension(&grid, &name, &configuration, &optional);
+    const bool is_regular = strcmp(name, "regular") == 0;
 
+    if (status == ZC_OK && !is_regular && strcmp(name, "rectilinear") != 0) {
+        status = zc_node_fail(&grid, "the chunk grid \"%.60s\" is not supported", name);
+    }
     if (status == ZC_OK) {
         status = zc_node_object(&configuration);
     }
     if (status == ZC_OK) {
-        status = zc_node_members(&configuration, members, false);
+        status = zc_node_members(&configuration, is_regular ? regular : rectilinear, false);
     }
-    const zc_node chunks = zc_node_member(&configuration, "chunk_shape");
-    return status == ZC_OK ? zc_document_grid(doc, &shape, &chunks) : status;
+    if (status != ZC_OK) {
+        return status;
+    }
+    if (is_regular) {
+        const zc_node chunks = zc_node_member(&configuration, "chunk_shape");
+        return zc_grid_regular(doc, &shape, &chunks, 1);
+    }
+    const zc_node kind_node = zc_node_member(&configuration, "kind");
+    const zc_node chunks = zc_node_member(&configuration, "chunk_shapes");
+    status = zc_node_choice(&kind_node, kinds, &kind);
+    return status == ZC_OK ? zc_grid_rectilinear(doc, &shape, &chunks) : status;
 }
 
 static zc_status separator(const zc_node *node, char *inout)
@@ -139,18 +150,38 @@ static zc_status separator(const zc_node *node, char *inout)
 
 static zc_status keys_v3(zc_document *doc, const zc_node *root)
 {
-    static const char *const names[] = {"default", "v2", NULL};
     static const char *const members[] = {"separator", NULL};
     const zc_node encoding = zc_node_member(root, "chunk_key_encoding");
     zc_node configuration;
-    int which = 0;
-    zc_status status = extension(&encoding, names, &which, &configuration);
+    const char *name = "";
+    bool optional;
+    zc_status status = zc_extension(&encoding, &name, &configuration, &optional);
+    const bool v2 = strcmp(name, "v2") == 0;
 
-    doc->array.keys = (zc_key_encoding){.v2 = which == 1, .separator = which == 1 ? '.' : '/'};
+    doc->array.keys = (zc_key_encoding){.v2 = v2, .separator = v2 ? '.' : '/'};
+    if (status == ZC_OK && !v2 && strcmp(name, "default") != 0) {
+        status = zc_node_fail(&encoding, "the chunk key encoding \"%.60s\" is not supported", name);
+    }
     if (status == ZC_OK && configuration.value != NULL) {
         const zc_node node = zc_node_member(&configuration, "separator");
         status = zc_node_members(&configuration, members, false);
         status = status == ZC_OK ? separator(&node, &doc->array.keys.separator) : status;
+    }
+    return status;
+}
+
+static zc_status dimension_names_v3(const zc_document *doc, const zc_node *names)
+{
+    size_t n = 0;
+    zc_status status = zc_node_array(names, &n);
+
+    if (status == ZC_OK && n != (size_t)doc->array.ndim) {
+        status = zc_node_fail(names, "expected %d entries, got %zu", doc->array.ndim, n);
+    }
+    ZC_EACH(name, names, status) {
+        if (!zc_node_is_string(&name) && !zc_node_is_null(&name)) {
+            status = zc_node_fail(&name, "expected a string or null");
+        }
     }
     return status;
 }
@@ -161,24 +192,15 @@ static zc_status rest_v3(const zc_document *doc, const zc_node *root)
     const zc_node attributes = zc_node_member(root, "attributes");
     const zc_node names = zc_node_member(root, "dimension_names");
     const zc_node transformers = zc_node_member(root, "storage_transformers");
-    int n = 0;
+    size_t n = 0;
     zc_status status = attributes.value != NULL ? zc_node_object(&attributes) : ZC_OK;
 
     if (status == ZC_OK && transformers.value != NULL) {
         status = zc_node_array(&transformers, &n);
         status = status == ZC_OK && n > 0 ? zc_node_fail(&transformers, "are not supported") : status;
     }
-    if (status == ZC_OK && names.value != NULL && !cJSON_IsNull(names.value)) {
-        status = zc_node_array(&names, &n);
-        if (status == ZC_OK && n != doc->array.ndim) {
-            status = zc_node_fail(&names, "expected %d entries, got %d", doc->array.ndim, n);
-        }
-        for (int i = 0; i < n && status == ZC_OK; i++) {
-            const zc_node name = zc_node_item(&names, i);
-            if (!zc_node_is_string(&name) && !cJSON_IsNull(name.value)) {
-                status = zc_node_fail(&name, "expected a string or null");
-            }
-        }
+    if (status == ZC_OK && names.value != NULL && !zc_node_is_null(&names)) {
+        status = dimension_names_v3(doc, &names);
     }
     return status;
 }
@@ -209,11 +231,9 @@ zc_status zc_document_v3(zc_document *doc, const zc_node *root)
     const zc_node data_type = zc_node_member(root, "data_type");
     const zc_node fill = zc_node_member(root, "fill_value");
     const zc_node codecs = zc_node_member(root, "codecs");
-    int64_t shape[ZC_MAX_DIMS];
-    zc_chain *const chain = zc_document_chain(doc);
-    zc_status status = chain != NULL ? begin_v3(root) : out_of_memory(root);
+    zc_chain *const chain = set_chain(doc);
+    zc_status status = chain != NULL ? begin_v3(root) : zc_document_no_memory(root);
 
-    doc->array.chain = chain;
     if (status == ZC_OK) {
         status = grid_v3(doc, root);
     }
@@ -221,14 +241,10 @@ zc_status zc_document_v3(zc_document *doc, const zc_node *root)
         status = keys_v3(doc, root);
     }
     if (status == ZC_OK) {
-        status = zc_dtype_v3(&data_type, &doc->dtype);
+        status = set_dtype(doc, &data_type, &fill, 3);
     }
     if (status == ZC_OK) {
-        status = zc_fill_value(&fill, &doc->dtype, false, doc->fill);
-    }
-    if (status == ZC_OK) {
-        chunk_shape(doc, shape);
-        status = zc_codecs_v3(doc, &codecs, &doc->dtype, doc->array.ndim, shape, chain);
+        status = zc_codecs_v3(doc, &codecs, chain);
     }
     if (status == ZC_OK) {
         status = rest_v3(doc, root);
@@ -255,23 +271,47 @@ static zc_status order_v2(const zc_node *root, int ndim, zc_chain *chain)
     return status;
 }
 
-static zc_status filters_v2(const zc_node *root)
+/* A filter or the compressor. */
+static zc_status add_codec_v2(const zc_document *doc, const zc_node *node, zc_flow *flow, zc_chain *chain)
+{
+    const zc_node id = zc_node_member(node, "id");
+    const char *name;
+    bool known = false;
+    zc_status status = zc_node_object(node);
+
+    if (status == ZC_OK) {
+        status = zc_node_string(&id, &name);
+    }
+    if (status == ZC_OK && chain->n_stages == ZC_MAX_STAGES) {
+        status = zc_node_fail(node, "more than %d codecs", ZC_MAX_STAGES);
+    }
+    if (status == ZC_OK) {
+        status = zc_stage_numcodecs(node, name, node, doc->dtype.size, flow, &chain->stages[chain->n_stages],
+                                    &known);
+    }
+    if (status == ZC_OK && !known) {
+        status = zc_node_fail(&id, "the codec \"%.60s\" is not supported", name);
+    }
+    chain->n_stages++;
+    return status;
+}
+
+static zc_status codecs_v2(zc_document *doc, const zc_node *root, zc_chain *chain)
 {
     const zc_node filters = zc_node_member(root, "filters");
-    const char *id = "?";
-    int n = 0;
+    const zc_node compressor = zc_node_member(root, "compressor");
+    zc_flow flow = zc_flow_of(&doc->dtype, &chain->item);
+    zc_status status = ZC_OK;
 
-    if (filters.value == NULL || cJSON_IsNull(filters.value)) {
-        return ZC_OK;
-    }
-    const zc_status status = zc_node_array(&filters, &n);
-    if (status == ZC_OK && n > 0) {
-        const zc_node filter = zc_node_item(&filters, 0);
-        const zc_node named = zc_node_member(&filter, "id");
-        if (zc_node_is_string(&named)) {
-            id = named.value->valuestring;
+    if (filters.value != NULL && !zc_node_is_null(&filters)) {
+        size_t n;
+        status = zc_node_array(&filters, &n);
+        ZC_EACH(filter, &filters, status) {
+            status = add_codec_v2(doc, &filter, &flow, chain);
         }
-        return zc_node_fail(&filter, "the filter \"%.60s\" is not supported", id);
+    }
+    if (status == ZC_OK && !zc_node_is_null(&compressor)) {
+        status = add_codec_v2(doc, &compressor, &flow, chain);
     }
     return status;
 }
@@ -280,19 +320,13 @@ static zc_status stored_v2(zc_document *doc, const zc_node *root, zc_chain *chai
 {
     const zc_node dtype = zc_node_member(root, "dtype");
     const zc_node fill = zc_node_member(root, "fill_value");
-    const zc_node compressor = zc_node_member(root, "compressor");
-    char byte_order = '|';
-    zc_status status = zc_dtype_v2(&dtype, &doc->dtype, &byte_order);
+    zc_status status = set_dtype(doc, &dtype, &fill, 2);
 
     if (status == ZC_OK) {
-        chain->item = zc_dtype_item(&doc->dtype, byte_order == '>');
-        status = zc_fill_value(&fill, &doc->dtype, true, doc->fill);
+        status = zc_dtype_item(doc, &dtype, &chain->item);
     }
     if (status == ZC_OK) {
-        status = filters_v2(root);
-    }
-    if (status == ZC_OK) {
-        status = zc_compressor_v2(&compressor, &doc->dtype, chain);
+        status = codecs_v2(doc, root, chain);
     }
     return status == ZC_OK ? order_v2(root, doc->array.ndim, chain) : status;
 }
@@ -303,17 +337,16 @@ zc_status zc_document_v2(zc_document *doc, const zc_node *root)
     const zc_node shape = zc_node_member(root, "shape");
     const zc_node chunks = zc_node_member(root, "chunks");
     const zc_node separator_node = zc_node_member(root, "dimension_separator");
-    zc_chain *const chain = zc_document_chain(doc);
+    zc_chain *const chain = set_chain(doc);
     int64_t number;
-    zc_status status = chain != NULL ? zc_node_object(root) : out_of_memory(root);
+    zc_status status = chain != NULL ? zc_node_object(root) : zc_document_no_memory(root);
 
-    doc->array.chain = chain;
     doc->array.keys = (zc_key_encoding){.v2 = true, .separator = '.'};
     if (status == ZC_OK) {
         status = zc_node_int(&format, 2, 2, &number);
     }
     if (status == ZC_OK) {
-        status = zc_document_grid(doc, &shape, &chunks);
+        status = zc_grid_regular(doc, &shape, &chunks, 0);
     }
     if (status == ZC_OK) {
         status = separator(&separator_node, &doc->array.keys.separator);

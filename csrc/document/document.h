@@ -2,36 +2,44 @@
  *
  * Metadata documents of arrays, zarr.json and .zarray, as what the engine needs to know.
  *
- * A subset of what the Python package reads: regular grids, the core data types of fixed size, the codecs
- * of the engine.  Everything else is refused by name.
+ * What the engine does natively is understood: all data types of fixed size, regular and rectilinear grids,
+ * and the codecs and filters in csrc/codecs.  Everything else is refused by name.
  */
 #ifndef ZC_DOCUMENT_DOCUMENT_H
 #define ZC_DOCUMENT_DOCUMENT_H
 
+#include "capi/handle.h"
 #include "document/json.h"
 #include "engine/engine.h"
 
-#define ZC_ITEM_MAX 64       /* bytes of one element: r<N> up to 512 bits */
+#define ZC_ITEM_MAX ((size_t)1 << 24)        /* bytes of one element */
+#define ZC_WORDS_MAX ((size_t)1 << 16)       /* entries of zc_words */
+
+/* Inside an item: `count` words of `word` bytes from byte `offset` on, in a byte order of their own. */
+typedef struct zc_words {
+    zc_swap_field at;
+    bool big_endian;         /* format 2 says it in the data type, format 3 in the codec `bytes` */
+} zc_words;
 
 /* A data type of fixed size, in memory in the byte order of the machine. */
 typedef struct zc_dtype {
-    char kind;               /* b, i, u, f, c, V as numpy has them */
+    char kind;               /* b, i, u, f, c, S, U, V, M, m as numpy has them */
     size_t size;
-    uint32_t word;           /* bytes of what has a byte order; 0: nothing has */
-    char typestr[16];
+    char typestr[ZC_TYPESTR_SIZE];
+    zc_words *words;         /* ascending, n_words of them; NULL for those made by hand */
+    size_t n_words, room;
 } zc_dtype;
 
-/* Chains are reached by pointers, so they must not move. */
-typedef struct zc_chain_cell {
-    zc_chain chain;
-    struct zc_chain_cell *next;
-} zc_chain_cell;
+/* Memory that lives as long as its document. */
+typedef struct zc_block {
+    struct zc_block *next;
+    max_align_t data[];
+} zc_block;
 
 typedef struct zc_document {
     zc_array array;
     zc_dtype dtype;
-    uint8_t fill[ZC_ITEM_MAX];
-    zc_chain_cell *cells;    /* everything that zc_document_free frees */
+    zc_block *blocks;        /* everything that zc_document_free frees, beside the words of dtype */
 } zc_document;
 
 /* Parse a document into an empty (all zero) one.  After a failure too, zc_document_free gives memory back. */
@@ -39,7 +47,21 @@ zc_status zc_document_v3(zc_document *doc, const zc_node *root);
 zc_status zc_document_v2(zc_document *doc, const zc_node *root);
 void zc_document_free(zc_document *doc);
 
-/* ---- parts -------------------------------------------------------------------------------------- */
+/* Zeroed memory that lives as long as the document; NULL when out of memory. */
+void *zc_document_alloc(zc_document *doc, size_t size);
+
+static inline zc_status zc_document_no_memory(const zc_node *node)
+{
+    return zc_fail(node->json->err, ZC_ERR_MEMORY, "out of memory");
+}
+
+/* ---- extension points of format 3 --------------------------------------------------------------- */
+
+/* A name, or an object with a name and a configuration.  *name lives as long as the document, *configuration
+ * has a NULL value if there is none; *optional says that a reader who does not know it may leave it out. */
+zc_status zc_extension(const zc_node *node, const char **name, zc_node *configuration, bool *optional);
+
+/* ---- data types --------------------------------------------------------------------------------- */
 
 /* Is this machine big-endian? */
 static inline bool zc_big_endian(void)
@@ -48,31 +70,105 @@ static inline bool zc_big_endian(void)
     return *(const uint8_t *)&probe == 0;
 }
 
-/* A data type by its name in format 3, or by its string in format 2 (with its byte order, '|' where it
- * has none). */
-zc_status zc_dtype_v3(const zc_node *node, zc_dtype *out);
-zc_status zc_dtype_v2(const zc_node *node, zc_dtype *out, char *byte_order);
+/* A data type by its name in format 3, or by its string or list of fields in format 2.  zc_dtype_free must
+ * follow, after a failure too. */
+zc_status zc_dtype_parse(const zc_node *node, int format, zc_dtype *out);
+void zc_dtype_free(zc_dtype *dtype);
 
-/* The item of an element that is stored in that byte order. */
-zc_item zc_dtype_item(const zc_dtype *dtype, bool big_endian);
+/* What zc_dtype_parse shares with structured types: *out is zero, and words are added to it. */
+zc_status zc_dtype_plain(const zc_node *node, int format, zc_dtype *out);
+zc_status zc_dtype_add_words(const zc_node *node, zc_dtype *dtype, size_t offset, uint32_t word, size_t count,
+                             bool big_endian);
 
-/* The fill value of an array as dtype->size bytes. lenient: the spellings of format 2, with null as
- * zeros. */
-zc_status zc_fill_value(const zc_node *node, const zc_dtype *dtype, bool lenient, uint8_t *out);
+/* The parts of a type string of numpy such as "<M8[25s]"; false if it is none. */
+typedef struct zc_typestr {
+    char order, kind;
+    size_t size;             /* as written */
+    char unit[24];           /* "[25s]", or "" */
+} zc_typestr;
 
-/* A new chain, NULL when out of memory. */
-zc_chain *zc_document_chain(zc_document *doc);
+bool zc_typestr_parse(const char *text, zc_typestr *out);
 
-/* The codecs of format 3 for chunks of that shape; the compressor of format 2 as the only stage. */
-zc_status zc_codecs_v3(zc_document *doc, const zc_node *node, const zc_dtype *dtype, int ndim,
-                       const int64_t *shape, zc_chain *out);
-zc_status zc_compressor_v2(const zc_node *node, const zc_dtype *dtype, zc_chain *out);
+/* The item of an element whose words have these byte orders (format 2), or all the same (format 3). */
+zc_status zc_dtype_item(zc_document *doc, const zc_node *node, zc_item *out);
+zc_status zc_dtype_item_as(zc_document *doc, const zc_node *node, bool big_endian, zc_item *out);
+
+/* A structured data type: is it one, and its fields one after the other. */
+typedef struct zc_field {
+    const char *name;
+    zc_node dtype;           /* of one element */
+    zc_node shape;           /* of a sub-array (format 2), or its value is NULL */
+    size_t count;            /* elements */
+    zc_node holder;          /* the field itself; what the nodes above point to */
+    char padding[16];        /* the name that numpy gives to padding, which has none (format 2) */
+} zc_field;
+
+/* The list of fields, or a NULL value where the data type is not structured. */
+zc_status zc_dtype_fields(const zc_node *node, int format, zc_node *holder, zc_node *out);
+
+/* Read the field at item into *out, which must not move afterwards. */
+zc_status zc_field_at(const zc_node *item, int format, zc_field *out);
+
+zc_status zc_dtype_struct(const zc_node *node, const zc_node *fields, int format, int depth, zc_dtype *out);
+
+#define ZC_STRUCT_DEPTH_MAX 16       /* structures inside of structures */
+
+/* A number of at most 8 bits and its names for what is no number (small_floats.c); NULL: no such type. */
+typedef struct zc_small_float zc_small_float;
+const zc_small_float *zc_small_float_find(const char *name);
+bool zc_small_float_bits(const zc_small_float *type, double value, uint64_t *out);
+
+/* ---- fill values -------------------------------------------------------------------------------- */
+
+/* The fill value of an array of the data type at dtype_node as dtype->size bytes in the byte order of the
+ * machine. */
+zc_status zc_fill_value(const zc_node *node, const zc_node *dtype_node, const zc_dtype *dtype, int format,
+                        uint8_t *out);
+
+/* The bits of a number of the data type (numbers and times only); format 2 has more spellings. */
+zc_status zc_fill_number(const zc_node *node, const char *name, char kind, size_t size, int format,
+                         uint8_t *out);
+
+/* Bytes that a fill value spells as base64 or as a list of numbers: at most capacity, their count to *n. */
+zc_status zc_fill_bytes(const zc_node *node, uint8_t *out, size_t capacity, size_t *n);
+
+/* ---- chunks ------------------------------------------------------------------------------------- */
+
+/* Shape and chunks, with checks of what follows from both. */
+zc_status zc_grid_regular(zc_document *doc, const zc_node *shape, const zc_node *chunks, int64_t low);
+zc_status zc_grid_rectilinear(zc_document *doc, const zc_node *shape, const zc_node *chunk_shapes);
+
+/* Longest chunk along each dimension. */
+void zc_grid_longest(const zc_document *doc, int64_t *out);
+
+/* ---- codecs ------------------------------------------------------------------------------------- */
+
+/* The codecs of format 3 for the chunks of the document. */
+zc_status zc_codecs_v3(zc_document *doc, const zc_node *node, zc_chain *out);
 
 /* One bytes -> bytes codec; *known is false if there is none of that name, and nothing has been set then. */
-zc_status zc_stage_v3(const zc_node *codec, const char *name, const zc_node *configuration,
-                      const zc_dtype *dtype, zc_codec *out, bool *known);
+zc_status zc_stage_v3(const zc_node *codec, const char *name, const zc_node *configuration, size_t item_size,
+                      zc_codec *out, bool *known);
 
-/* Shape and chunk shape, with checks of what follows from both. */
-zc_status zc_document_grid(zc_document *doc, const zc_node *shape, const zc_node *chunks);
+/* What flows between the codecs of format 2, which may be numbers. */
+typedef struct zc_flow {
+    char kind;               /* as of a data type; 0: bytes of whatever meaning */
+    size_t size;
+    bool swapped;
+} zc_flow;
+
+/* The flow that elements of the data type are: as they are stored (format 2), or in memory. */
+zc_flow zc_flow_of(const zc_dtype *dtype, const zc_item *item);
+
+/* A codec of numcodecs by its id: the codecs of format 2, and those of format 3 called numcodecs.<id>.
+ * *known is false if the engine has none of that id.  *flow becomes what it makes. */
+zc_status zc_stage_numcodecs(const zc_node *codec, const char *id, const zc_node *configuration,
+                             size_t item_size, zc_flow *flow, zc_codec *out, bool *known);
+
+/* Is it one that has to know the numbers (in format 3: array -> array)? */
+bool zc_numcodecs_is_filter(const char *id);
+
+/* Does it follow from the configuration that encoding cannot work?  Complains of the codec. */
+zc_status zc_stage_check(const zc_node *codec, const zc_codec *stage);
 
 #endif

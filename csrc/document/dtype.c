@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arith.h"
 #include "document/document.h"
 
 typedef struct named_dtype {
@@ -15,23 +16,104 @@ typedef struct named_dtype {
     uint8_t word;
 } named_dtype;
 
-/* Zarr v3 specification, "Core data types". */
+/* Zarr v3 specification, "Core data types"; then names of the extension registry. */
 static const named_dtype named[] = {
-    {"bool", 'b', 1, 0},     {"int8", 'i', 1, 0},     {"int16", 'i', 2, 2},     {"int32", 'i', 4, 4},
-    {"int64", 'i', 8, 8},    {"uint8", 'u', 1, 0},    {"uint16", 'u', 2, 2},    {"uint32", 'u', 4, 4},
-    {"uint64", 'u', 8, 8},   {"float16", 'f', 2, 2},  {"float32", 'f', 4, 4},   {"float64", 'f', 8, 8},
-    {"complex64", 'c', 8, 4}, {"complex128", 'c', 16, 8},
+    {"bool", 'b', 1, 0},      {"int8", 'i', 1, 0},        {"int16", 'i', 2, 2},     {"int32", 'i', 4, 4},
+    {"int64", 'i', 8, 8},     {"uint8", 'u', 1, 0},       {"uint16", 'u', 2, 2},    {"uint32", 'u', 4, 4},
+    {"uint64", 'u', 8, 8},    {"float16", 'f', 2, 2},     {"float32", 'f', 4, 4},   {"float64", 'f', 8, 8},
+    {"complex64", 'c', 8, 4}, {"complex128", 'c', 16, 8}, {"complex_float32", 'c', 8, 4},
+    {"complex_float64", 'c', 16, 8},
+    {"bfloat16", 'V', 2, 2},  {"int2", 'V', 1, 0},        {"int4", 'V', 1, 0},      {"uint2", 'V', 1, 0},
+    {"uint4", 'V', 1, 0},
 };
 
-enum { N_NAMED = sizeof named / sizeof named[0] };
+enum { N_NAMED = sizeof named / sizeof named[0], N_NUMPY = 14, FIRST_EXTENSION = 16 };
 
-static void set_dtype(zc_dtype *out, char kind, size_t size, uint32_t word)
+void zc_dtype_free(zc_dtype *dtype)
+{
+    free(dtype->words);
+    dtype->words = NULL;
+    dtype->n_words = dtype->room = 0;
+}
+
+zc_status zc_dtype_add_words(const zc_node *node, zc_dtype *dtype, size_t offset, uint32_t word, size_t count,
+                             bool big_endian)
+{
+    if (dtype->n_words == ZC_WORDS_MAX) {
+        return zc_node_fail(node, "an item has more than %zu fields with a byte order", ZC_WORDS_MAX);
+    }
+    if (dtype->n_words == dtype->room) {
+        const size_t room = dtype->room > 0 ? 2 * dtype->room : 8;
+        zc_words *const words = realloc(dtype->words, room * sizeof words[0]);
+        if (words == NULL) {
+            return zc_document_no_memory(node);
+        }
+        dtype->words = words;
+        dtype->room = room;
+    }
+    dtype->words[dtype->n_words++] =
+        (zc_words){.at = {(uint32_t)offset, word, (uint32_t)count}, .big_endian = big_endian};
+    return ZC_OK;
+}
+
+/* Everything of a plain type but its unit. */
+static zc_status set_plain(const zc_node *node, zc_dtype *out, char kind, size_t size, uint32_t word,
+                           bool big_endian, const char *unit)
 {
     const char order = word == 0 ? '|' : zc_big_endian() ? '>' : '<';
+    const size_t number = kind == 'U' ? size / 4 : size;
 
-    *out = (zc_dtype){.kind = kind, .size = size, .word = word};
-    snprintf(out->typestr, sizeof out->typestr, "%c%c%zu", order, kind, size);
+    if (size < 1 || size > ZC_ITEM_MAX) {
+        return zc_node_fail(node, "an item must have 1 to %zu bytes, got %zu", ZC_ITEM_MAX, size);
+    }
+    out->kind = kind;
+    out->size = size;
+    snprintf(out->typestr, sizeof out->typestr, "%c%c%zu%s", order, kind, number, unit);
+    return word > 0 ? zc_dtype_add_words(node, out, 0, word, size / word, big_endian) : ZC_OK;
 }
+
+static zc_status set_named(const zc_node *node, const named_dtype *found, bool big_endian, zc_dtype *out)
+{
+    return set_plain(node, out, found->kind, found->size, found->word, big_endian, "");
+}
+
+static const named_dtype *find_named(const char *name, int first)
+{
+    for (int i = first; i < N_NAMED; i++) {
+        if (strcmp(named[i].name, name) == 0) {
+            return &named[i];
+        }
+    }
+    return NULL;
+}
+
+static bool is_unit(const char *unit)
+{
+    static const char *const units[] = {"Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as",
+                                        "\xce\xbcs", "\xc2\xb5s", "generic"};
+
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (strcmp(unit, units[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "[10s]" as numpy would have it. */
+static void put_unit(int64_t scale, const char *unit, char *out, size_t capacity)
+{
+    const bool micro = (unsigned char)unit[0] >= 0x80;
+
+    out[0] = '\0';
+    if (strcmp(unit, "generic") != 0 && scale == 1) {
+        snprintf(out, capacity, "[%s]", micro ? "us" : unit);
+    } else if (strcmp(unit, "generic") != 0) {
+        snprintf(out, capacity, "[%lld%s]", (long long)scale, micro ? "us" : unit);
+    }
+}
+
+/* ---- format 3 ----------------------------------------------------------------------------------- */
 
 /* r<N>: N bits that mean nothing to anybody, N a multiple of 8. */
 static bool raw_bits(const char *name, size_t *size)
@@ -41,80 +123,257 @@ static bool raw_bits(const char *name, size_t *size)
     if (name[0] != 'r' || name[1] < '1' || name[1] > '9') {
         return false;
     }
-    const unsigned long bits = strtoul(name + 1, &end, 10);
-    if (*end != '\0' || bits % 8 != 0 || bits / 8 > ZC_ITEM_MAX) {
-        return false;
-    }
-    *size = bits / 8;
-    return true;
+    const unsigned long long bits = strtoull(name + 1, &end, 10);
+    *size = (size_t)(bits / 8);
+    return *end == '\0' && bits % 8 == 0 && bits / 8 <= ZC_ITEM_MAX;
 }
 
-static bool find_dtype(const char *name, zc_dtype *out)
+static zc_status time_v3(const zc_node *configuration, char kind, zc_dtype *out)
 {
-    size_t size;
+    static const char *const members[] = {"unit", "scale_factor", NULL};
+    const zc_node unit_node = zc_node_member(configuration, "unit");
+    const zc_node scale_node = zc_node_member(configuration, "scale_factor");
+    const char *unit;
+    char suffix[24];
+    int64_t scale = 0;
+    zc_status status = zc_node_members(configuration, members, false);
 
-    for (int i = 0; i < N_NAMED; i++) {
-        if (strcmp(named[i].name, name) == 0) {
-            set_dtype(out, named[i].kind, named[i].size, named[i].word);
-            return true;
-        }
+    if (status == ZC_OK) {
+        status = zc_node_string(&unit_node, &unit);
     }
-    if (raw_bits(name, &size)) {
-        set_dtype(out, 'V', size, 0);
-        return true;
+    if (status == ZC_OK) {
+        status = zc_node_int(&scale_node, 1, INT32_MAX, &scale);
     }
-    return false;
-}
-
-zc_status zc_dtype_v3(const zc_node *node, zc_dtype *out)
-{
-    static const char *const members[] = {"name", "configuration", "must_understand", NULL};
-    static const char *const none[] = {NULL};
-    const zc_node member = zc_node_member(node, "name");
-    const zc_node configuration = zc_node_member(node, "configuration");
-    const bool is_object = cJSON_IsObject(node->value);
-    const char *name;
-    zc_status status = zc_node_string(is_object ? &member : node, &name);
-
-    if (status == ZC_OK && !find_dtype(name, out)) {
-        status = zc_node_fail(node, "the data type \"%.60s\" is not supported", name);
+    if (status == ZC_OK && !is_unit(unit)) {
+        status = zc_node_fail(&unit_node, "\"%.20s\" is no unit of time", unit);
     }
-    if (status == ZC_OK && is_object) {
-        status = zc_node_members(node, members, false);
-    }
-    if (status == ZC_OK && configuration.value != NULL) {
-        status = zc_node_object(&configuration);
-        status = status == ZC_OK ? zc_node_members(&configuration, none, false) : status;
-    }
-    return status;
-}
-
-zc_status zc_dtype_v2(const zc_node *node, zc_dtype *out, char *byte_order)
-{
-    const char *text;
-
-    if (cJSON_IsArray(node->value)) {
-        return zc_node_fail(node, "structured data types are not supported");
-    }
-    const zc_status status = zc_node_string(node, &text);
     if (status != ZC_OK) {
         return status;
     }
-    if (strlen(text) >= 3 && strlen(text) <= 4 && strchr("<>|", text[0]) != NULL) {
-        char *end;
-        const long size = text[2] >= '1' && text[2] <= '9' ? strtol(text + 2, &end, 10) : 0;
-        for (int i = 0; i < N_NAMED && size > 0 && *end == '\0'; i++) {
-            if (named[i].kind == text[1] && named[i].size == size && (named[i].word == 0 || text[0] != '|')) {
-                set_dtype(out, named[i].kind, named[i].size, named[i].word);
-                *byte_order = named[i].word == 0 ? '|' : text[0];
-                return ZC_OK;
+    put_unit(scale, unit, suffix, sizeof suffix);
+    return set_plain(configuration, out, kind, 8, 8, false, suffix);
+}
+
+/* Types with a length in bytes: kind and bytes of a word. */
+static zc_status sized_v3(const zc_node *configuration, char kind, zc_dtype *out)
+{
+    static const char *const members[] = {"length_bytes", NULL};
+    const zc_node node = zc_node_member(configuration, "length_bytes");
+    int64_t length = 0;
+    zc_status status = zc_node_members(configuration, members, false);
+
+    if (status == ZC_OK) {
+        status = zc_node_int(&node, 1, (int64_t)ZC_ITEM_MAX, &length);
+    }
+    if (status == ZC_OK && kind == 'U' && length % 4 != 0) {
+        status = zc_node_fail(&node, "expected a multiple of 4, got %lld", (long long)length);
+    }
+    if (status != ZC_OK) {
+        return status;
+    }
+    return set_plain(configuration, out, kind, (size_t)length, kind == 'U' ? 4 : 0, false, "");
+}
+
+static zc_status configured_v3(const zc_node *node, const char *name, const zc_node *configuration,
+                               zc_dtype *out)
+{
+    static const struct {
+        const char *name;
+        char kind;
+    } types[] = {{"null_terminated_bytes", 'S'}, {"fixed_length_utf32", 'U'}, {"raw_bytes", 'V'},
+                 {"numpy.datetime64", 'M'},      {"numpy.timedelta64", 'm'}};
+
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        if (strcmp(types[i].name, name) == 0) {
+            const zc_status status = zc_node_object(configuration);
+            if (status != ZC_OK) {
+                return status;
+            }
+            return types[i].kind == 'M' || types[i].kind == 'm' ? time_v3(configuration, types[i].kind, out)
+                                                                : sized_v3(configuration, types[i].kind, out);
+        }
+    }
+    return zc_node_fail(node, "the data type \"%.60s\" is not supported", name);
+}
+
+static zc_status plain_v3(const zc_node *node, zc_dtype *out)
+{
+    static const char *const none[] = {NULL};
+    const char *name;
+    zc_node configuration;
+    bool optional;
+    size_t size;
+    zc_status status = zc_extension(node, &name, &configuration, &optional);
+
+    if (status != ZC_OK) {
+        return status;
+    }
+    const named_dtype *const found = find_named(name, 0);
+    const bool raw = raw_bits(name, &size), small = zc_small_float_find(name) != NULL;
+    if (found == NULL && !raw && !small) {
+        return configured_v3(node, name, &configuration, out);
+    }
+    if (configuration.value != NULL) {
+        status = zc_node_members(&configuration, none, false);
+    }
+    if (status != ZC_OK) {
+        return status;
+    }
+    return found != NULL ? set_named(node, found, false, out)
+                         : set_plain(node, out, 'V', raw ? size : 1, 0, false, "");
+}
+
+/* ---- format 2 ----------------------------------------------------------------------------------- */
+
+bool zc_typestr_parse(const char *text, zc_typestr *out)
+{
+    char *end = NULL;
+
+    *out = (zc_typestr){.order = text[0]};
+    if (text[0] == '\0' || strchr("<>|=", text[0]) == NULL || text[1] == '\0') {
+        return false;
+    }
+    out->kind = text[1];
+    if (text[2] < '0' || text[2] > '9') {
+        return false;
+    }
+    out->size = (size_t)strtoull(text + 2, &end, 10);
+    if (end - text > 12 || strlen(end) >= sizeof out->unit) {
+        return false;
+    }
+    memcpy(out->unit, end, strlen(end) + 1);
+    return true;
+}
+
+/* "[10s]": the unit must be one, and comes out as numpy would have it. */
+static bool normalise_unit(const char *text, char *out, size_t capacity)
+{
+    char unit[24];
+    char *at = NULL;
+    const size_t length = strlen(text);
+
+    out[0] = '\0';
+    if (length == 0) {
+        return true;
+    }
+    if (length < 3 || length >= sizeof unit || text[0] != '[' || text[length - 1] != ']') {
+        return false;
+    }
+    memcpy(unit, text + 1, length - 2);
+    unit[length - 2] = '\0';
+    const bool scaled = unit[0] >= '1' && unit[0] <= '9';
+    const long long scale = scaled ? strtoll(unit, &at, 10) : 1;
+    if (scale > INT32_MAX || !is_unit(scaled ? at : unit)) {
+        return false;
+    }
+    put_unit(scale, scaled ? at : unit, out, capacity);
+    return true;
+}
+
+static zc_status typestr_v2(const zc_node *node, const char *text, const zc_typestr *type, zc_dtype *out)
+{
+    const bool ordered = type->order != '|', big = type->order == '>';
+    char unit[24];
+
+    if (type->unit[0] == '\0') {
+        for (int i = 0; i < N_NUMPY; i++) {
+            const named_dtype *const one = &named[i];
+            if (one->kind == type->kind && one->size == type->size && (one->word == 0 || ordered)) {
+                return set_named(node, one, big, out);
             }
         }
+        if (type->kind == 'S' || type->kind == 'V') {
+            return set_plain(node, out, type->kind, type->size, 0, false, "");
+        }
+        if (type->kind == 'U' && ordered && type->size <= ZC_ITEM_MAX) {
+            return set_plain(node, out, 'U', 4 * type->size, 4, big, "");
+        }
+    }
+    if ((type->kind == 'M' || type->kind == 'm') && type->size == 8 && ordered &&
+        normalise_unit(type->unit, unit, sizeof unit)) {
+        return set_plain(node, out, type->kind, 8, 8, big, unit);
     }
     return zc_node_fail(node, "the data type \"%.60s\" is not supported", text);
 }
 
-zc_item zc_dtype_item(const zc_dtype *dtype, bool big_endian)
+static zc_status plain_v2(const zc_node *node, zc_dtype *out)
 {
-    return (zc_item){.size = dtype->size, .word = big_endian != zc_big_endian() ? dtype->word : 0};
+    const char *text;
+    zc_typestr type;
+    const zc_status status = zc_node_string(node, &text);
+
+    if (status != ZC_OK) {
+        return status;
+    }
+    if (zc_typestr_parse(text, &type) && type.order != '=') {
+        return typestr_v2(node, text, &type, out);
+    }
+    /* Names of format 3 in the place of numpy's are what tensorstore writes; items are little-endian. */
+    const named_dtype *const found = find_named(text, FIRST_EXTENSION);
+    if (found != NULL) {
+        return set_named(node, found, false, out);
+    }
+    if (zc_small_float_find(text) != NULL) {
+        return set_plain(node, out, 'V', 1, 0, false, "");
+    }
+    return zc_node_fail(node, "the data type \"%.60s\" is not supported", text);
+}
+
+/* ---- both --------------------------------------------------------------------------------------- */
+
+zc_status zc_dtype_plain(const zc_node *node, int format, zc_dtype *out)
+{
+    return format == 2 ? plain_v2(node, out) : plain_v3(node, out);
+}
+
+zc_status zc_dtype_parse(const zc_node *node, int format, zc_dtype *out)
+{
+    zc_node fields, holder;
+
+    *out = (zc_dtype){.kind = 'V'};
+    const zc_status status = zc_dtype_fields(node, format, &holder, &fields);
+    if (status != ZC_OK) {
+        return status;
+    }
+    return fields.value != NULL ? zc_dtype_struct(node, &fields, format, 0, out)
+                                : zc_dtype_plain(node, format, out);
+}
+
+/* The words that are not in the byte order of the machine, as an item. */
+static zc_status make_item(zc_document *doc, const zc_node *node, const bool *big_endian, zc_item *out)
+{
+    const zc_dtype *const dtype = &doc->dtype;
+    zc_swap_field *fields = NULL;
+    uint32_t n = 0;
+
+    *out = (zc_item){.size = dtype->size};
+    for (size_t i = 0; i < dtype->n_words; i++) {
+        if ((big_endian != NULL ? *big_endian : dtype->words[i].big_endian) == zc_big_endian()) {
+            continue;
+        }
+        if (fields == NULL) {
+            fields = zc_document_alloc(doc, dtype->n_words * sizeof fields[0]);
+        }
+        if (fields == NULL) {
+            return zc_document_no_memory(node);
+        }
+        fields[n++] = dtype->words[i].at;
+    }
+    if (n == 1 && fields[0].offset == 0 && (size_t)fields[0].word * fields[0].count == dtype->size) {
+        out->word = fields[0].word;
+    } else {
+        out->n_fields = n;
+        out->fields = fields;
+    }
+    return ZC_OK;
+}
+
+zc_status zc_dtype_item(zc_document *doc, const zc_node *node, zc_item *out)
+{
+    return make_item(doc, node, NULL, out);
+}
+
+zc_status zc_dtype_item_as(zc_document *doc, const zc_node *node, bool big_endian, zc_item *out)
+{
+    return make_item(doc, node, &big_endian, out);
 }

@@ -1,216 +1,356 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fill values: from their spellings in JSON to the bytes of one element, bit for bit
- * (zarr v3 specification, "Fill value"; v2, "Fill value encoding").
+ * Fill values: bytes, text and structures (zarr v3 specification, "Fill value"; zarr extensions,
+ * "data-types").
+ *
+ * The data type's node is walked beside the value's, so that no model of the data type is needed.
  */
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "document/document.h"
 
-/* The low `size` bytes of a number, in the byte order of the machine. */
-static void put_bits(uint64_t bits, size_t size, uint8_t *out)
+/* ---- bytes -------------------------------------------------------------------------------------- */
+
+static int sextet(char c)
 {
-    for (size_t i = 0; i < size; i++) {
-        out[zc_big_endian() ? size - 1 - i : i] = (uint8_t)(bits >> (8 * i));
-    }
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *const at = c != '\0' ? strchr(digits, c) : NULL;
+
+    return at != NULL ? (int)(at - digits) : -1;
 }
 
-/* ---- integers ----------------------------------------------------------------------------------- */
-
-/* The digits of an integer as written: a double, which is what cJSON keeps, has too few of them. */
-static zc_status integer_bits(const zc_node *node, bool is_signed, size_t size, uint64_t *out)
+/* RFC 4648, section 4: with padding, without anything else. */
+static zc_status from_base64(const zc_node *node, const char *text, size_t length, uint8_t *out,
+                             size_t capacity, size_t *n)
 {
-    const char *text = zc_json_number_text(node->json, node->member);
-    const int64_t low = is_signed ? (int64_t)(UINT64_MAX << (8 * size - 1)) : 0;
-    const uint64_t high = UINT64_MAX >> (64 - 8 * size + (is_signed ? 1 : 0));
-    char *end = NULL;
+    uint32_t bits = 0;
+    size_t digits = length;
 
-    if (!cJSON_IsNumber(node->value) || text == NULL) {
-        return zc_node_fail(node, "expected an integer");
+    *n = 0;
+    while (digits > 0 && length - digits < 2 && text[digits - 1] == '=') {
+        digits--;
     }
-    errno = 0;
-    if (*text == '-') {
-        const long long value = strtoll(text, &end, 10);
-        if (value < low || errno == ERANGE) {
-            return zc_node_fail(node, "is too small for its data type");
-        }
-        *out = (uint64_t)value;
-    } else {
-        const unsigned long long value = strtoull(text, &end, 10);
-        if (value > high || errno == ERANGE) {
-            return zc_node_fail(node, "is too large for its data type");
-        }
-        *out = value;
+    if (length % 4 != 0 || digits % 4 == 1) {
+        return zc_node_fail(node, "\"%.40s\" is not base64", text);
     }
-    if (end == text || (*end != '\0' && strchr(".eE", *end) != NULL)) {
-        return zc_node_fail(node, "expected an integer");
+    for (size_t i = 0; i < digits; i++) {
+        const int digit = sextet(text[i]);
+        if (digit < 0) {
+            return zc_node_fail(node, "\"%.40s\" is not base64", text);
+        }
+        bits = bits << 6 | (uint32_t)digit;
+        if (i % 4 != 0) {
+            if (*n == capacity) {
+                return zc_node_fail(node, "more than %zu bytes", capacity);
+            }
+            out[(*n)++] = (uint8_t)(bits >> (6 - 2 * (i % 4)));
+        }
     }
     return ZC_OK;
 }
 
-/* ---- floating-point numbers --------------------------------------------------------------------- */
-
-/* A finite double, rounded to the nearest binary16, ties to even; infinite where it is too large. */
-static uint16_t half_bits(double value)
-{
-    const uint16_t sign = signbit(value) ? 0x8000 : 0;
-    int exponent;
-    const double fraction = frexp(fabs(value), &exponent);   /* in [0.5, 1) */
-
-    if (fraction == 0.0) {
-        return sign;
-    }
-    if (exponent > 16) {
-        return (uint16_t)(sign | 0x7C00);
-    }
-    const bool subnormal = exponent < -13;
-    /* Units in the last place: 2**-24 of subnormal numbers, else 11 bits of the fraction. */
-    const double units = nearbyint(ldexp(fraction, subnormal ? exponent + 24 : 11));
-    const int bits = subnormal ? (int)units : ((exponent + 14) << 10) + (int)units - 1024;
-    return (uint16_t)(sign | bits);
-}
-
-static uint64_t float_bits(double value, size_t size)
-{
-    uint64_t bits = 0;
-    const float single = (float)value;
-    uint32_t single_bits;
-
-    if (size == 2) {
-        return half_bits(value);
-    }
-    if (size == 4) {
-        memcpy(&single_bits, &single, sizeof single_bits);
-        return single_bits;
-    }
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-/* Exponent field all ones, fraction zero. */
-static uint64_t infinity_bits(size_t size)
-{
-    return size == 2 ? 0x7C00 : size == 4 ? 0x7F800000 : 0x7FF0000000000000;
-}
-
-static uint64_t nan_bits(size_t size)
-{
-    return size == 2 ? 0x7E00 : size == 4 ? 0x7FC00000 : 0x7FF8000000000000;
-}
-
-/* "0x" and two digits for each byte. */
-static bool hex_bits(const char *text, size_t size, uint64_t *out)
-{
-    if (strncmp(text, "0x", 2) != 0 || strlen(text) != 2 + 2 * size ||
-        strspn(text + 2, "0123456789abcdefABCDEF") != 2 * size) {
-        return false;
-    }
-    *out = strtoull(text + 2, NULL, 16);
-    return true;
-}
-
-static zc_status real_bits(const zc_node *node, size_t size, uint64_t *out)
+zc_status zc_fill_bytes(const zc_node *node, uint8_t *out, size_t capacity, size_t *n)
 {
     const char *text;
+    size_t length = 0;
+    int64_t byte = 0;
+    zc_status status;
 
-    if (cJSON_IsNumber(node->value)) {
-        *out = float_bits(node->value->valuedouble, size);
-        if ((*out & infinity_bits(size)) == infinity_bits(size)) {
-            return zc_node_fail(node, "is too large for its data type");
+    if (zc_node_is_string(node)) {
+        status = zc_node_text(node, &text, &length);
+        return status == ZC_OK ? from_base64(node, text, length, out, capacity, n) : status;
+    }
+    status = zc_node_is_array(node) ? zc_node_array(node, n)
+                                    : zc_node_expected(node, "base64, or an array of bytes");
+    if (status == ZC_OK && *n > capacity) {
+        status = zc_node_fail(node, "more than %zu bytes", capacity);
+    }
+    ZC_EACH(item, node, status) {
+        status = zc_node_int(&item, 0, 255, &byte);
+        out[item.index] = (uint8_t)byte;
+    }
+    return status;
+}
+
+static bool is_zero(const zc_node *node)
+{
+    bool negative;
+    uint64_t magnitude;
+
+    return zc_node_is_integer(node) && zc_node_integer(node, &negative, &magnitude) == ZC_OK &&
+           magnitude == 0;
+}
+
+/* Bytes with a terminator: zero bytes at the end do not count. */
+static zc_status fill_string(const zc_node *node, size_t size, int format, uint8_t *out)
+{
+    const char *text = "";
+    size_t n = 0;
+
+    if (format == 2 && zc_node_is_string(node) && zc_node_text(node, &text, &n) == ZC_OK && n == 1 &&
+        text[0] == '\0') {
+        return ZC_OK;        /* as netCDF writes it */
+    }
+    return zc_fill_bytes(node, out, size, &n);
+}
+
+static zc_status fill_raw(const zc_node *node, size_t size, int format, uint8_t *out)
+{
+    size_t n = 0;
+    const zc_status status = zc_fill_bytes(node, out, size, &n);
+
+    if (status == ZC_OK && format == 3 && n != size) {
+        return zc_node_fail(node, "expected %zu bytes, got %zu", size, n);
+    }
+    return status;
+}
+
+/* ---- text --------------------------------------------------------------------------------------- */
+
+/* One code point of valid UTF-8; returns its bytes. */
+static size_t code_point(const unsigned char *text, uint32_t *out)
+{
+    const size_t n = text[0] < 0x80 ? 1 : text[0] < 0xE0 ? 2 : text[0] < 0xF0 ? 3 : 4;
+
+    *out = n == 1 ? text[0] : text[0] & (0x7Fu >> n);
+    for (size_t i = 1; i < n; i++) {
+        *out = *out << 6 | (text[i] & 0x3F);
+    }
+    return n;
+}
+
+static zc_status fill_text(const zc_node *node, size_t size, uint8_t *out)
+{
+    const char *text;
+    size_t length = 0, used = 0;
+    zc_status status = zc_node_text(node, &text, &length);
+
+    while (status == ZC_OK && length > 0 && text[length - 1] == '\0') {
+        length--;
+    }
+    for (size_t i = 0; status == ZC_OK && i < length; used += 4) {
+        uint32_t point;
+        i += code_point((const unsigned char *)text + i, &point);
+        if (used == size) {
+            status = zc_node_fail(node, "more than %zu code points", size / 4);
+        } else {
+            memcpy(out + used, &point, 4);
         }
-        return ZC_OK;
     }
-    const zc_status status = zc_node_string(node, &text);
-    if (status != ZC_OK) {
-        return zc_node_fail(node, "expected a number or a string");
+    return status;
+}
+
+/* ---- structures --------------------------------------------------------------------------------- */
+
+static zc_status fill_item(const zc_node *node, const zc_node *dtype, int format, uint8_t *out, size_t *size);
+
+/* The bytes of an item as they are stored: the words that are not in the byte order of the machine are turned
+ * round. */
+static zc_status fill_stored(const zc_node *node, const zc_dtype *dtype, int format, uint8_t *out)
+{
+    zc_status status = fill_raw(node, dtype->size, 3, out);
+
+    for (size_t i = 0; status == ZC_OK && i < dtype->n_words; i++) {
+        const zc_words *const words = &dtype->words[i];
+        if ((format == 2 && words->big_endian) != zc_big_endian()) {
+            const zc_item word = {.size = words->at.word, .word = words->at.word};
+            zc_items_copy(words->at.count, out + words->at.offset, out + words->at.offset, &word);
+        }
     }
-    if (strcmp(text, "NaN") == 0) {
-        *out = nan_bits(size);
-    } else if (strcmp(text, "Infinity") == 0) {
-        *out = infinity_bits(size);
-    } else if (strcmp(text, "-Infinity") == 0) {
-        *out = infinity_bits(size) | (uint64_t)1 << (8 * size - 1);
-    } else if (!hex_bits(text, size, out)) {
-        return zc_node_fail(node, "\"%.40s\" is no number of %zu bytes", text, size);
+    return status;
+}
+
+/* An element, or the elements of a sub-array in nested arrays: those of dimension `axis` and of all inside of
+ * it. shape is the item of the shape's array for that dimension; NULL value: an element. */
+static zc_status fill_elements(const zc_node *node, const zc_field *field, const zc_node *length, int format,
+                               uint8_t *out, size_t *size)
+{
+    int64_t wanted = 0;
+    size_t n = 0, each = 0;
+
+    if (length->value == NULL) {
+        return fill_item(node, &field->dtype, format, out, size);
     }
-    return ZC_OK;
+    zc_status status = zc_node_int(length, 1, INT64_MAX, &wanted);
+    if (status == ZC_OK) {
+        status = zc_node_array(node, &n);
+    }
+    if (status == ZC_OK && n != (size_t)wanted) {
+        status = zc_node_fail(node, "expected %lld entries, got %zu", (long long)wanted, n);
+    }
+    const zc_node inner = zc_node_next(length);
+    *size = 0;
+    ZC_EACH(item, node, status) {
+        status = fill_elements(&item, field, &inner, format, out + *size, &each);
+        *size += each;
+    }
+    return status;
+}
+
+/* The bytes that the field takes. */
+static zc_status field_size(const zc_field *field, int format, size_t *out)
+{
+    zc_dtype dtype;
+    const zc_status status = zc_dtype_parse(&field->dtype, format, &dtype);
+
+    *out = dtype.size * field->count;
+    zc_dtype_free(&dtype);
+    return status;
+}
+
+static zc_status fill_field(const zc_node *value, const zc_field *field, int format, uint8_t *out,
+                            size_t *size)
+{
+    const zc_node none = {.value = NULL};
+    zc_status status = field_size(field, format, size);
+    size_t filled;
+
+    if (status != ZC_OK || value->value == NULL || (format == 2 && is_zero(value))) {
+        return status;       /* zero bytes */
+    }
+    if (field->shape.value == NULL) {
+        return fill_elements(value, field, &none, format, out, &filled);
+    }
+    const zc_node length = zc_node_first(&field->shape);
+    return fill_elements(value, field, &length, format, out, &filled);
+}
+
+static bool has_field(const zc_node *fields, int format, const char *name)
+{
+    zc_field field;
+
+    for (zc_node at = zc_node_first(fields); at.value != NULL; at = zc_node_next(&at)) {
+        if (zc_field_at(&at, format, &field) == ZC_OK && strcmp(field.name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* An array with one value for each field, or an object with some of them. */
+static zc_status check_values(const zc_node *node, const zc_node *fields, int format)
+{
+    size_t n = 0, wanted = 0;
+    zc_status status = zc_node_array(fields, &wanted);
+
+    if (status != ZC_OK || zc_node_is_array(node)) {
+        status = status == ZC_OK ? zc_node_array(node, &n) : status;
+        return status == ZC_OK && n != wanted ? zc_node_fail(node, "expected %zu values, got %zu", wanted, n)
+                                              : status;
+    }
+    status = zc_node_is_object(node) ? ZC_OK : zc_node_expected(node, "base64, or a value for each field");
+    for (zc_node at = zc_node_first_member(node); status == ZC_OK && at.value != NULL;
+         at = zc_node_next_member(&at)) {
+        if (!has_field(fields, format, at.member)) {
+            status = zc_node_fail(&at, "there is no such field");
+        }
+    }
+    return status;
+}
+
+static zc_status fill_struct(const zc_node *node, const zc_node *fields, int format, uint8_t *out)
+{
+    zc_field field;
+    zc_status status = check_values(node, fields, format);
+    zc_node in_order = zc_node_first(node);
+    size_t size = 0;
+
+    ZC_EACH(at, fields, status) {
+        status = zc_field_at(&at, format, &field);
+        if (status == ZC_OK) {
+            const zc_node named = zc_node_member(node, field.name);
+            status = fill_field(zc_node_is_array(node) ? &in_order : &named, &field, format, out, &size);
+        }
+        out += size;
+        in_order = zc_node_is_array(node) ? zc_node_next(&in_order) : in_order;
+    }
+    return status;
 }
 
 /* ---- all of them -------------------------------------------------------------------------------- */
 
-static zc_status fill_complex(const zc_node *node, size_t size, uint8_t *out)
+/* Is it a number of the extension registry, which has no kind in numpy? */
+static bool is_extension(const char *name)
 {
-    uint64_t bits;
-    int n;
-    zc_status status = zc_node_array(node, &n);
+    static const char *const integers[] = {"bfloat16", "int2", "int4", "uint2", "uint4"};
 
-    if (status == ZC_OK && n != 2) {
-        status = zc_node_fail(node, "expected a real and an imaginary part");
-    }
-    for (int i = 0; i < 2 && status == ZC_OK; i++) {
-        const zc_node part = zc_node_item(node, i);
-        status = real_bits(&part, size / 2, &bits);
-        if (status == ZC_OK) {
-            put_bits(bits, size / 2, out + (size_t)i * (size / 2));
+    for (size_t i = 0; i < sizeof integers / sizeof integers[0]; i++) {
+        if (strcmp(name, integers[i]) == 0) {
+            return true;
         }
     }
-    return status;
+    return zc_small_float_find(name) != NULL;
 }
 
-static zc_status fill_bool(const zc_node *node, bool lenient, uint8_t *out)
+static const char *name_of(const zc_node *dtype)
 {
-    bool value = false;
-    int64_t number = 0;
-    zc_status status;
+    const zc_node member = zc_node_member(dtype, "name");
+    const char *name = "";
 
-    if (lenient && cJSON_IsNumber(node->value)) {
-        status = zc_node_int(node, 0, 1, &number);
-        value = number == 1;
-    } else {
-        status = zc_node_bool(node, &value);
+    return zc_node_string(zc_node_is_object(dtype) ? &member : dtype, &name) == ZC_OK ? name : "";
+}
+
+static zc_status fill_plain(const zc_node *node, const zc_node *dtype_node, const zc_dtype *dtype, int format,
+                            uint8_t *out)
+{
+    const char *const name = name_of(dtype_node);
+
+    if (strchr("SUV", dtype->kind) == NULL || is_extension(name)) {
+        return zc_fill_number(node, name, dtype->kind, dtype->size, format, out);
     }
-    *out = value;
-    return status;
-}
-
-static zc_status fill_raw(const zc_node *node, size_t size, uint8_t *out)
-{
-    int64_t bytes[ZC_ITEM_MAX];
-    const zc_status status = zc_node_ints(node, (int)size, 0, 255, bytes);
-
-    for (size_t i = 0; i < size && status == ZC_OK; i++) {
-        out[i] = (uint8_t)bytes[i];
-    }
-    return status;
-}
-
-zc_status zc_fill_value(const zc_node *node, const zc_dtype *dtype, bool lenient, uint8_t *out)
-{
-    uint64_t bits = 0;
-    zc_status status;
-
-    memset(out, 0, dtype->size);
-    if (lenient && cJSON_IsNull(node->value)) {
-        return ZC_OK;        /* what is not there is undefined: zeros will do */
+    if (format == 2 && is_zero(node)) {
+        return ZC_OK;
     }
     switch (dtype->kind) {
-    case 'b':
-        return fill_bool(node, lenient, out);
-    case 'c':
-        return fill_complex(node, dtype->size, out);
-    case 'V':
-        return fill_raw(node, dtype->size, out);
-    case 'f':
-        status = real_bits(node, dtype->size, &bits);
-        break;
-    default:
-        status = integer_bits(node, dtype->kind == 'i', dtype->size, &bits);
+    case 'S': return fill_string(node, dtype->size, format, out);
+    case 'U': return fill_text(node, dtype->size, out);
+    default: return fill_raw(node, dtype->size, format, out);
     }
+}
+
+static zc_status fill_typed(const zc_node *node, const zc_node *dtype_node, const zc_dtype *dtype, int format,
+                            uint8_t *out)
+{
+    zc_node fields, holder;
+    const zc_status status = zc_dtype_fields(dtype_node, format, &holder, &fields);
+
+    if (status != ZC_OK || fields.value == NULL) {
+        return status == ZC_OK ? fill_plain(node, dtype_node, dtype, format, out) : status;
+    }
+    if (format == 2 && is_zero(node)) {
+        return ZC_OK;
+    }
+    return zc_node_is_string(node) ? fill_stored(node, dtype, format, out)
+                                   : fill_struct(node, &fields, format, out);
+}
+
+/* An element inside of a structure. */
+static zc_status fill_item(const zc_node *node, const zc_node *dtype_node, int format, uint8_t *out,
+                           size_t *size)
+{
+    zc_dtype dtype;
+    zc_status status = zc_dtype_parse(dtype_node, format, &dtype);
+
+    *size = dtype.size;
     if (status == ZC_OK) {
-        put_bits(bits, dtype->size, out);
+        status = fill_typed(node, dtype_node, &dtype, format, out);
     }
+    zc_dtype_free(&dtype);
     return status;
+}
+
+zc_status zc_fill_value(const zc_node *node, const zc_node *dtype_node, const zc_dtype *dtype, int format,
+                        uint8_t *out)
+{
+    const uint64_t not_a_time = (uint64_t)1 << 63;
+
+    memset(out, 0, dtype->size);
+    if (format == 2 && zc_node_is_null(node)) {
+        /* What is not there is undefined: what the Python package shows, NaT or zeros. */
+        if (dtype->kind == 'M' || dtype->kind == 'm') {
+            memcpy(out, &not_a_time, sizeof not_a_time);
+        }
+        return ZC_OK;
+    }
+    return fill_typed(node, dtype_node, dtype, format, out);
 }

@@ -1,116 +1,99 @@
 /* SPDX-License-Identifier: MIT */
 #include "document/json.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#define EXACT_MAX 9007199254740992.0     /* cJSON keeps numbers as doubles: integers are exact up to 2**53 */
-
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
+/* Where the source of yyjson was brought it becomes part of this file, so that libzarrcore.a shows none of
+ * its names; found in a directory of system headers, whose warnings are not ours. */
+#ifdef ZC_YYJSON_SOURCE
+#define yyjson_api static
+#include <yyjson.c>
+#else
+#include <yyjson.h>
+#endif
 
 /* ---- documents ---------------------------------------------------------------------------------- */
 
-zc_status zc_json_open(zc_json *json, const char *name, const char *text, size_t n, zc_error *err)
+zc_status zc_json_open(zc_json *json, const char *name, const char *text, size_t n, bool lenient,
+                       zc_error *err)
 {
-    const char *end = NULL;
+    const yyjson_read_flag flags = lenient ? YYJSON_READ_ALLOW_INF_AND_NAN : YYJSON_READ_NOFLAG;
+    yyjson_read_err fault;
 
-    *json = (zc_json){.name = name, .text = text, .n = n, .err = err};
+    *json = (zc_json){.name = name, .err = err};
     if (n > ZC_DOCUMENT_MAX) {
         return zc_fail(err, ZC_ERR_METADATA, "%s: %zu bytes are too many for a metadata document", name, n);
     }
-    for (size_t i = 0; i < n; i++) {         /* cJSON takes all of these for white space */
-        if ((unsigned char)text[i] < ' ' && text[i] != '\t' && text[i] != '\r' && text[i] != '\n') {
-            return zc_fail(err, ZC_ERR_METADATA, "%s: a control character at byte %zu", name, i);
-        }
+    json->doc = yyjson_read_opts((char *)text, n, flags, NULL, &fault);      /* not written to */
+    if (json->doc == NULL && fault.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
+        return zc_fail(err, ZC_ERR_MEMORY, "out of memory");
     }
-    json->root = cJSON_ParseWithLengthOpts(text, n, &end, 0);
-    if (json->root == NULL) {
-        return zc_fail(err, ZC_ERR_METADATA, "%s: no valid JSON at byte %zu", name,
-                       end != NULL ? (size_t)(end - text) : (size_t)0);
-    }
-    while (end < text + n && is_space(*end)) {
-        end++;
-    }
-    if (end != text + n) {
-        zc_json_close(json);
-        return zc_fail(err, ZC_ERR_METADATA, "%s: something follows the document at byte %zu", name,
-                       (size_t)(end - text));
-    }
-    return ZC_OK;
+    return json->doc != NULL ? ZC_OK
+                             : zc_fail(err, ZC_ERR_METADATA, "%s: no valid JSON at byte %zu (%s)", name,
+                                       fault.pos, fault.msg);
 }
 
 void zc_json_close(zc_json *json)
 {
-    cJSON_Delete(json->root);
-    json->root = NULL;
+    yyjson_doc_free(json->doc);
+    json->doc = NULL;
 }
-
-/* ---- the text of a number ----------------------------------------------------------------------- */
-
-/* Behind the string that begins at `at` (a quotation mark); the text is known to be valid JSON. */
-static const char *skip_string(const char *at, const char *end)
-{
-    for (at++; at < end && *at != '"'; at++) {
-        if (*at == '\\') {
-            at++;
-        }
-    }
-    return at < end ? at + 1 : end;
-}
-
-const char *zc_json_number_text(const zc_json *json, const char *member)
-{
-    const char *at = json->text, *const end = json->text + json->n;
-    const size_t length = strlen(member);
-    int depth = 0;
-
-    while (at < end) {
-        if (*at == '"') {
-            const char *const name = at + 1;
-            at = skip_string(at, end);
-            if (depth != 1 || (size_t)(at - 1 - name) != length || memcmp(name, member, length) != 0) {
-                continue;
-            }
-            while (at < end && is_space(*at)) {
-                at++;
-            }
-            if (at < end && *at == ':') {
-                do {
-                    at++;
-                } while (at < end && is_space(*at));
-                return at < end ? at : NULL;
-            }
-            continue;
-        }
-        depth += (*at == '{' || *at == '[') - (*at == '}' || *at == ']');
-        at++;
-    }
-    return NULL;
-}
-
-/* ---- values ------------------------------------------------------------------------------------- */
 
 zc_node zc_json_root(const zc_json *json)
 {
-    return (zc_node){.value = json->root, .json = json};
+    return (zc_node){.value = yyjson_doc_get_root(json->doc), .json = json};
 }
+
+/* ---- walking ------------------------------------------------------------------------------------ */
 
 zc_node zc_node_member(const zc_node *object, const char *name)
 {
-    return (zc_node){.value = cJSON_GetObjectItemCaseSensitive(object->value, name), .json = object->json,
-                     .outer = object, .member = name};
+    return (zc_node){.value = yyjson_obj_get(object->value, name), .json = object->json, .outer = object,
+                     .member = name};
 }
 
-zc_node zc_node_item(const zc_node *array, int index)
+zc_node zc_node_first(const zc_node *array)
 {
-    return (zc_node){.value = cJSON_GetArrayItem(array->value, index), .json = array->json, .outer = array,
-                     .index = index};
+    return (zc_node){.value = yyjson_arr_get_first(array->value), .json = array->json, .outer = array};
 }
+
+zc_node zc_node_next(const zc_node *item)
+{
+    zc_node next = *item;
+
+    next.index++;
+    next.value = NULL;
+    if (next.index < yyjson_arr_size(item->outer->value)) {
+        next.value = unsafe_yyjson_get_next(item->value);
+    }
+    return next;
+}
+
+/* The member whose name is at key; NULL: none. */
+static zc_node member_at(const zc_node *object, yyjson_val *key, size_t index)
+{
+    return (zc_node){.value = yyjson_obj_iter_get_val(key), .json = object->json, .outer = object,
+                     .member = yyjson_get_str(key), .index = index};
+}
+
+zc_node zc_node_first_member(const zc_node *object)
+{
+    const bool any = yyjson_obj_size(object->value) > 0;
+
+    return member_at(object, any ? unsafe_yyjson_get_first(object->value) : NULL, 0);
+}
+
+zc_node zc_node_next_member(const zc_node *member)
+{
+    const size_t index = member->index + 1;
+    const bool any = index < yyjson_obj_size(member->outer->value);
+
+    return member_at(member->outer, any ? unsafe_yyjson_get_next(member->value) : NULL, index);
+}
+
+/* ---- complaints --------------------------------------------------------------------------------- */
 
 /* Write the path of a value to out; returns its length. */
 static size_t put_path(const zc_node *node, char *out, size_t capacity)
@@ -122,7 +105,7 @@ static size_t put_path(const zc_node *node, char *out, size_t capacity)
     const size_t n = put_path(node->outer, out, capacity);
     const int added = node->member != NULL
                           ? snprintf(out + n, capacity - n, "%s%s", n > 0 ? "." : "", node->member)
-                          : snprintf(out + n, capacity - n, "[%d]", node->index);
+                          : snprintf(out + n, capacity - n, "[%zu]", node->index);
     const size_t total = n + (added > 0 ? (size_t)added : 0);
     return total < capacity ? total : capacity - 1;
 }
@@ -140,74 +123,147 @@ zc_status zc_node_fail(const zc_node *node, const char *format, ...)
                    text);
 }
 
-static zc_status expected(const zc_node *node, const char *what)
+zc_status zc_node_expected(const zc_node *node, const char *what)
 {
     return node->value == NULL ? zc_node_fail(node, "is required and missing")
                                : zc_node_fail(node, "expected %s", what);
 }
 
+/* ---- values ------------------------------------------------------------------------------------- */
+
+bool zc_node_is_null(const zc_node *node)
+{
+    return yyjson_is_null(node->value);
+}
+
+bool zc_node_is_bool(const zc_node *node)
+{
+    return yyjson_is_bool(node->value);
+}
+
+bool zc_node_is_integer(const zc_node *node)
+{
+    return yyjson_is_int(node->value);
+}
+
+bool zc_node_is_number(const zc_node *node)
+{
+    return yyjson_is_num(node->value);
+}
+
+bool zc_node_is_string(const zc_node *node)
+{
+    return yyjson_is_str(node->value);
+}
+
+bool zc_node_is_object(const zc_node *node)
+{
+    return yyjson_is_obj(node->value);
+}
+
+bool zc_node_is_array(const zc_node *node)
+{
+    return yyjson_is_arr(node->value);
+}
+
+zc_status zc_node_integer(const zc_node *node, bool *negative, uint64_t *magnitude)
+{
+    if (!yyjson_is_int(node->value)) {
+        return zc_node_expected(node, "an integer of 64 bits");
+    }
+    *negative = yyjson_is_sint(node->value) && yyjson_get_sint(node->value) < 0;
+    *magnitude = *negative ? 0 - (uint64_t)yyjson_get_sint(node->value) : yyjson_get_uint(node->value);
+    return ZC_OK;
+}
+
 zc_status zc_node_int(const zc_node *node, int64_t low, int64_t high, int64_t *out)
 {
-    if (!cJSON_IsNumber(node->value)) {
-        return expected(node, "an integer");
+    bool negative = false;
+    uint64_t magnitude = 0;
+
+    if (!yyjson_is_int(node->value)) {
+        return zc_node_expected(node, "an integer");
     }
-    const double value = node->value->valuedouble;
-    if (value != floor(value)) {
-        return zc_node_fail(node, "expected an integer, got %g", value);
+    const zc_status status = zc_node_integer(node, &negative, &magnitude);
+    if (status != ZC_OK) {
+        return status;
     }
-    if (fabs(value) > EXACT_MAX) {
-        return zc_node_fail(node, "%g is beyond 2**53", value);
+    if (!negative && magnitude > INT64_MAX) {
+        return zc_node_fail(node, "expected %lld to %lld, got %llu", (long long)low, (long long)high,
+                            (unsigned long long)magnitude);
     }
-    if (value < (double)low || value > (double)high) {
-        return zc_node_fail(node, "expected %lld to %lld, got %.0f", (long long)low, (long long)high, value);
+    const int64_t value = negative ? (int64_t)(0 - magnitude) : (int64_t)magnitude;
+    if (value < low || value > high) {
+        return zc_node_fail(node, "expected %lld to %lld, got %lld", (long long)low, (long long)high,
+                            (long long)value);
     }
-    *out = (int64_t)value;
+    *out = value;
+    return ZC_OK;
+}
+
+zc_status zc_node_real(const zc_node *node, double *out)
+{
+    if (!yyjson_is_num(node->value)) {
+        return zc_node_expected(node, "a number");
+    }
+    *out = yyjson_get_num(node->value);
     return ZC_OK;
 }
 
 zc_status zc_node_bool(const zc_node *node, bool *out)
 {
-    if (!cJSON_IsBool(node->value)) {
-        return expected(node, "true or false");
+    if (!yyjson_is_bool(node->value)) {
+        return zc_node_expected(node, "true or false");
     }
-    *out = cJSON_IsTrue(node->value);
+    *out = yyjson_get_bool(node->value);
+    return ZC_OK;
+}
+
+zc_status zc_node_text(const zc_node *node, const char **out, size_t *n)
+{
+    if (!yyjson_is_str(node->value)) {
+        return zc_node_expected(node, "a string");
+    }
+    *out = yyjson_get_str(node->value);
+    *n = yyjson_get_len(node->value);
     return ZC_OK;
 }
 
 zc_status zc_node_string(const zc_node *node, const char **out)
 {
-    if (!zc_node_is_string(node)) {
-        return expected(node, "a string");
+    size_t n = 0;
+    const zc_status status = zc_node_text(node, out, &n);
+
+    if (status == ZC_OK && strlen(*out) != n) {
+        return zc_node_fail(node, "expected a string without zero bytes");
     }
-    *out = node->value->valuestring;
-    return ZC_OK;
+    return status;
 }
 
 zc_status zc_node_object(const zc_node *node)
 {
-    return cJSON_IsObject(node->value) ? ZC_OK : expected(node, "an object");
+    return yyjson_is_obj(node->value) ? ZC_OK : zc_node_expected(node, "an object");
 }
 
-zc_status zc_node_array(const zc_node *node, int *n)
+zc_status zc_node_array(const zc_node *node, size_t *n)
 {
-    if (!cJSON_IsArray(node->value)) {
-        return expected(node, "an array");
+    if (!yyjson_is_arr(node->value)) {
+        return zc_node_expected(node, "an array");
     }
-    *n = cJSON_GetArraySize(node->value);
+    *n = yyjson_arr_size(node->value);
     return ZC_OK;
 }
 
-zc_status zc_node_ints(const zc_node *node, int n, int64_t low, int64_t high, int64_t *out)
+zc_status zc_node_ints(const zc_node *node, size_t n, int64_t low, int64_t high, int64_t *out)
 {
-    int found = 0;
+    size_t found = 0;
     zc_status status = zc_node_array(node, &found);
 
     if (status == ZC_OK && found != n) {
-        status = zc_node_fail(node, "expected %d entries, got %d", n, found);
+        status = zc_node_fail(node, "expected %zu entries, got %zu", n, found);
     }
-    for (int i = 0; i < n && status == ZC_OK; i++) {
-        const zc_node item = zc_node_item(node, i);
-        status = zc_node_int(&item, low, high, &out[i]);
+    ZC_EACH(item, node, status) {
+        status = zc_node_int(&item, low, high, &out[item.index]);
     }
     return status;
 }
@@ -229,25 +285,27 @@ zc_status zc_node_choice(const zc_node *node, const char *const *choices, int *o
     return zc_node_fail(node, "\"%.60s\" is not supported", text);
 }
 
-static bool need_not_be_understood(const cJSON *member)
+/* ---- members ------------------------------------------------------------------------------------ */
+
+static bool need_not_be_understood(const zc_node *member)
 {
-    return cJSON_IsObject(member) &&
-           cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(member, "must_understand"));
+    const zc_node must = zc_node_member(member, "must_understand");
+
+    return yyjson_is_false(must.value);
 }
 
 zc_status zc_node_members(const zc_node *object, const char *const *names, bool tolerant)
 {
     uint32_t seen = 0;
 
-    for (const cJSON *member = object->value->child; member != NULL; member = member->next) {
-        const char *const name = member->string;
-        const zc_node node = {.value = member, .json = object->json, .outer = object, .member = name};
+    for (zc_node node = zc_node_first_member(object); node.value != NULL;
+         node = zc_node_next_member(&node)) {
         int i = 0;
-        while (names[i] != NULL && strcmp(names[i], name) != 0) {
+        while (names[i] != NULL && strcmp(names[i], node.member) != 0) {
             i++;
         }
         if (names[i] == NULL) {
-            if (!tolerant || !need_not_be_understood(member)) {
+            if (!tolerant || !need_not_be_understood(&node)) {
                 return zc_node_fail(&node, "is not supported");
             }
         } else if (seen & (uint32_t)1 << i) {
@@ -257,4 +315,19 @@ zc_status zc_node_members(const zc_node *object, const char *const *names, bool 
         }
     }
     return ZC_OK;
+}
+
+zc_status zc_node_optional_int(const zc_node *object, const char *name, int64_t low, int64_t high,
+                               int64_t *inout)
+{
+    const zc_node node = zc_node_member(object, name);
+
+    return node.value == NULL ? ZC_OK : zc_node_int(&node, low, high, inout);
+}
+
+zc_status zc_node_optional_bool(const zc_node *object, const char *name, bool *inout)
+{
+    const zc_node node = zc_node_member(object, name);
+
+    return node.value == NULL ? ZC_OK : zc_node_bool(&node, inout);
 }

@@ -52,7 +52,6 @@ static zc_status read_file(const zc_file *file, const char *name, char **out, zc
     if (*out == NULL) {
         return zc_fail(err, ZC_ERR_MEMORY, "out of memory");
     }
-    (*out)[file->size] = '\0';       /* so that numbers end where the text ends */
     return zc_file_read(file, 0, *out, (size_t)file->size, err);
 }
 
@@ -64,7 +63,7 @@ static zc_status parse_file(const zc_file *file, const char *name, parse_documen
     zc_status status = read_file(file, name, &text, err);
 
     if (status == ZC_OK) {
-        status = zc_json_open(&json, name, text, (size_t)file->size, err);
+        status = zc_json_open(&json, name, text, (size_t)file->size, parse == zc_document_v2, err);
     }
     if (status == ZC_OK) {
         const zc_node root = zc_json_root(&json);

@@ -81,6 +81,21 @@ def codecs(*after: Any, before: tuple[Any, ...] = ()) -> dict[str, Any]:
     return v3("codecs", [*before, LITTLE, *after])
 
 
+def rectilinear(*dimensions: Any) -> dict[str, Any]:
+    configuration = {"kind": "inline", "chunk_shapes": list(dimensions)}
+    return v3("chunk_grid", {"name": "rectilinear", "configuration": configuration})
+
+
+def datetime(unit: str, scale: Any) -> dict[str, Any]:
+    made = {"name": "numpy.datetime64", "configuration": {"unit": unit, "scale_factor": scale}}
+    return changed(made, "configuration.scale_factor", scale)
+
+
+def struct(**fields: Any) -> dict[str, Any]:
+    members = [{"name": name, "data_type": data_type} for name, data_type in fields.items()]
+    return {"name": "struct", "configuration": {"fields": members}}
+
+
 @pytest.fixture
 def refuse(library: Any, tmp_path: Path) -> Callable[[Any], str]:
     """Open a document (as an object, or as text); it must be refused as metadata."""
@@ -123,8 +138,8 @@ REFUSED: list[tuple[Any, str]] = [
     ("", "no valid JSON"),
     ("{", "no valid JSON"),
     ("[" * 100000, "no valid JSON"),
-    (json.dumps(V3) + "x", "something follows"),
-    (json.dumps(V3).encode()[:-1] + b"\0}", "a control character at byte"),
+    (json.dumps(V3) + "x", "unexpected content"),
+    (json.dumps(V3).encode()[:-1] + b"\0}", "no valid JSON at byte"),
     ("[]", "expected an object"),
     ("null", "expected an object"),
     (v3("zarr_format", 4), "zarr_format: expected 3 to 3, got 4"),
@@ -136,24 +151,58 @@ REFUSED: list[tuple[Any, str]] = [
     (v3("shape", [6, -4]), "shape[1]: expected 0 to"),
     (v3("shape", [6, 1.5]), "shape[1]: expected an integer"),
     (v3("shape", [6, True]), "shape[1]: expected an integer"),
-    (v3("shape", [6, 2**60]), "shape[1]: 1.15292e+18 is beyond 2**53"),
-    (json.dumps(V3).replace("[6, 4]", "[6, 1e400]"), "shape[1]: inf is beyond 2**53"),
+    (v3("shape", [6, 4.0]), "shape[1]: expected an integer"),
+    (v3("shape", [6, 2**63]), "shape[1]: expected 0 to"),
+    (v3("shape", [6, 2**64]), "shape[1]: expected an integer"),
+    (json.dumps(V3).replace("[6, 4]", "[6, 1e400]"), "number is infinity"),
+    (
+        json.dumps(V3).replace('"float32"', r'"float32\u0000"'),
+        "data_type: expected a string without zero bytes",
+    ),
+    (json.dumps(V3).encode().replace(b"float32", b"\xff"), "invalid UTF-8"),
     (v3("fill_value", math.nan), "no valid JSON"),
     (v3("shape", [1] * 65), "shape: 65 dimensions"),
     (v3("shape", 6), "shape: expected an array"),
     (v3("chunk_grid.configuration.chunk_shape", [4]), "chunk_shape: expected 2 entries, got 1"),
     (v3("chunk_grid.configuration.chunk_shape", [4, 0]), "chunk_shape[1]: expected 1 to"),
     (v3("chunk_grid.configuration.chunk_shape", [2**52, 2**52]), "does not fit into memory"),
-    (v3("chunk_grid.name", "rectilinear"), 'chunk_grid.name: "rectilinear" is not supported'),
+    (v3("chunk_grid.name", "hexagonal"), 'chunk_grid: the chunk grid "hexagonal" is not supported'),
+    (rectilinear([4, 1], [[1, 3], 2]), "chunk_shapes[0]: chunks of 5 elements do not cover the array's 6"),
+    (rectilinear([4, 2], []), "chunk_shapes[1]: expected at least one chunk"),
+    (rectilinear([4, 2]), "chunk_shapes: expected 2 entries, got 1"),
+    (rectilinear([4, 2], [0]), "chunk_shapes[1][0]: expected 1 to"),
+    (rectilinear([4, 2], [[1, 2, 3]]), "chunk_shapes[1][0]: expected 2 entries, got 3"),
+    (rectilinear([4, 2], [[1, 10**8]]), "chunk_shapes[1]: more than 10000000 chunks"),
+    (rectilinear([4, 2], [2**62, 2**62]), "chunk_shapes[1]: chunks of more than 2**63"),
+    (
+        rectilinear([4, 2], 4) | {"codecs": [changed(SHARDS, "configuration.chunk_shape", [4, 4])]},
+        "chunk_shape: 4 does not divide the shard's 2",
+    ),
     (v3("chunk_grid", "regular"), "chunk_grid.configuration: is required and missing"),
-    (v3("chunk_key_encoding.name", "suffix"), 'chunk_key_encoding.name: "suffix" is not supported'),
+    (v3("chunk_key_encoding.name", "suffix"), 'the chunk key encoding "suffix" is not supported'),
     (v3("chunk_key_encoding.configuration.separator", "-"), 'separator: "-" is not supported'),
     (v3("data_type", "string"), 'the data type "string" is not supported'),
     (v3("data_type", "r7"), 'the data type "r7" is not supported'),
     (v3("data_type", "r99999999999999999999"), "is not supported"),
+    (v3("data_type", "numpy.datetime64"), "data_type.configuration: is required and missing"),
+    (v3("data_type", datetime("s", ...)), "data_type.configuration.scale_factor: is required and missing"),
+    (v3("data_type", datetime("furlong", 1)), '"furlong" is no unit of time'),
+    (v3("data_type", datetime("s", 2**31)), "scale_factor: expected 1 to 2147483647"),
+    (v3("data_type", "float4_e2m1fn"), 'the data type "float4_e2m1fn" is not supported'),
     (
-        v3("data_type", {"name": "numpy.datetime64", "configuration": {"unit": "s"}}),
-        '"numpy.datetime64" is not',
+        v3("data_type", {"name": "raw_bytes", "configuration": {"length_bytes": 2**40}}),
+        "length_bytes: expected 1 to",
+    ),
+    (
+        v3("data_type", {"name": "fixed_length_utf32", "configuration": {"length_bytes": 6}}),
+        "a multiple of 4",
+    ),
+    (v3("data_type", struct()), "fields: expected 1 to 1024 fields, got 0"),
+    (v3("data_type", struct(a="string")), 'the data type "string" is not supported'),
+    (v3("data_type", struct(**{"": "int8"})), "the name of a field is empty"),
+    (
+        v3("data_type", {"name": "struct", "configuration": {"fields": [["a", "int8"]] * 2}}),
+        'a second field "a"',
     ),
     (v3("data_type", {"name": "float32", "configuration": {"unit": "s"}}), "unit: is not supported"),
     (v3("data_type", {"configuration": {}}), "data_type.name: is required and missing"),
@@ -212,13 +261,29 @@ REFUSED: list[tuple[Any, str]] = [
     # format 2
     (v2("zarr_format", 3), "node_type: is required and missing"),
     (v2("chunks", ...), "chunks: is required and missing"),
-    (v2("dtype", [["a", "<f4"]]), "dtype: structured data types are not supported"),
+    (v2("dtype", [["a", "|O"]]), 'dtype[0][1]: the data type "|O" is not supported'),
+    (v2("dtype", [["a", "<f4", [0]]]), "dtype[0][2][0]: expected 1 to"),
+    (v2("dtype", [["a", "<f4", []]]), "dtype[0][2]: expected 1 to 32 lengths"),
+    (v2("dtype", [["a", [["b", "<f4", [2**16]], ["c", "|u1"]], [2**9]]]), "an item must have 1 to"),
+    (v2("dtype", [["a", [["b", "<f4"], ["c", "|u1"]], [70000]]]), "more than 65536 fields with a byte order"),
     (v2("dtype", "|O"), 'dtype: the data type "|O" is not supported'),
-    (v2("dtype", "<M8[s]"), "dtype: the data type"),
+    (v2("dtype", "<M8[parsec]"), "dtype: the data type"),
+    (v2("dtype", "|U3"), "dtype: the data type"),
+    (v2("dtype", "|S0"), "dtype: an item must have 1 to"),
     (v2("dtype", "|f4"), "dtype: the data type"),
     (v2("dtype", "<f3"), "dtype: the data type"),
-    (v2("filters", [{"id": "delta"}]), 'filters[0]: the filter "delta" is not supported'),
-    (v2("compressor", {"id": "bz2", "level": 1}), 'compressor.id: "bz2" is not supported'),
+    (v2("filters", [{"id": "categorize"}]), 'filters[0].id: the codec "categorize" is not supported'),
+    (v2("filters", [{"id": "delta"}]), "filters[0].dtype: is required and missing"),
+    (v2("filters", [{"id": "delta", "dtype": "<f2"}]), "filters[0].dtype: only integers and floats"),
+    (v2("filters", [{"id": "delta", "dtype": "<f4", "more": 1}]), "filters[0].more: is not supported"),
+    (v2("filters", [{"id": "astype", "decode_dtype": "<f4"}]), "filters[0].encode_dtype: is required"),
+    (v2("filters", [{"id": "quantize", "digits": 400, "dtype": "<f4"}]), "digits: 400 are too many"),
+    (v2("filters", [{"id": "bitround", "keepbits": 24}]), "filters[0]: keepbits: expected 0 to 23, got 24"),
+    (v2("filters", [{"id": "crc32", "location": "middle"}]), 'location: "middle" is not supported'),
+    (v2("filters", [{"id": "shuffle"}] * 17), "filters[16]: more than 16 codecs"),
+    (codecs({"name": "numcodecs.delta", "configuration": {"dtype": "<f4"}}), "cannot follow a codec"),
+    (codecs(before=({"name": "numcodecs.zlib"},)), "needs a codec before it that makes bytes"),
+    (v2("compressor", {"id": "bz2", "level": 1}), 'compressor.id: the codec "bz2" is not supported'),
     (v2("compressor", {"level": 1}), "compressor.id: is required and missing"),
     (v2("compressor", ...), "compressor: is required and missing"),
     (v2("compressor", {"id": "zlib", "level": 99}), "compressor.level: expected -1 to 9"),
@@ -254,7 +319,7 @@ def test_damaged_documents(library: Any, tmp_path: Path) -> None:
             except Exception as error:
                 assert error.args[0] == METADATA
             else:
-                library.region(handle, np.zeros((6, 4)))
+                library.region(handle, np.zeros((6, 4), f"V{library.itemsize(handle)}"))
                 library.release(handle)
             (tmp_path / name).unlink()
 
@@ -337,6 +402,25 @@ def test_fill_values_of_format_2(fill_of: Any) -> None:
     assert fill_of(v2("dtype", ">i8") | {"fill_value": 2**63 - 1}) == np.array(2**63 - 1, "=i8").tobytes()
 
 
+FILTERS: list[dict[str, Any]] = [
+    {"id": "shuffle", "elementsize": 4},
+    {"id": "crc32c", "location": "start"},
+    {"id": "delta", "dtype": "<f4", "astype": "<f8"},
+    {"id": "fixedscaleoffset", "offset": -10, "scale": 2.0, "dtype": "<f4", "astype": "|u1"},
+    {"id": "quantize", "digits": 2, "dtype": "<f4", "astype": None},
+    {"id": "bitround", "keepbits": 10},
+    {"id": "astype", "encode_dtype": ">i8", "decode_dtype": "<f4"},
+]
+
+
+def big_endian(configuration: dict[str, Any]) -> dict[str, Any]:
+    return {name: ">f4" if value == "<f4" else value for name, value in configuration.items()}
+
+
+def without_id(configuration: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in configuration.items() if name != "id"}
+
+
 LEGAL: list[dict[str, Any]] = [
     v3("data_type", {"name": "float32"}),
     v3("dimension_names", ["x", None]),
@@ -369,6 +453,31 @@ LEGAL: list[dict[str, Any]] = [
     v2("compressor", {"id": "gzip", "level": 9}),
     v2("compressor", {"id": "zstd", "level": 22}),
     v2("compressor", {"id": "lz4", "acceleration": 1}),
+    # grids of chunks of different lengths
+    rectilinear([4, 2], 3),
+    rectilinear([[1, 2], 4, 3], [[2, 2]]),
+    rectilinear([4, 2], [2, 4]) | {"codecs": [SHARDS]},
+    # filters, and codecs of numcodecs in format 3
+    *(v2("filters", [chosen]) for chosen in FILTERS),
+    *(v2("filters", [big_endian(chosen)]) | {"dtype": ">f4", "order": "F"} for chosen in FILTERS),
+    v2("filters", [{"id": "delta", "dtype": ">i4"}, {"id": "shuffle", "elementsize": 0}]) | {"dtype": ">i4"},
+    v2(
+        "filters",
+        [{"id": "astype", "encode_dtype": "i2", "decode_dtype": "float32"}, {"id": "delta", "dtype": "<i2"}],
+    ),
+    v2("filters", [{"id": "packbits"}]) | {"dtype": "|b1", "compressor": {"id": "zlib"}},
+    *(v2("filters", [{"id": "zstd"}, {"id": name}]) for name in ("crc32", "crc32c", "adler32", "fletcher32")),
+    *(
+        v3("codecs", [{"name": f"numcodecs.{chosen['id']}", "configuration": without_id(chosen)}, LITTLE])
+        for chosen in FILTERS
+        if chosen["id"] not in ("shuffle", "crc32c")
+    ),
+    codecs({"name": "numcodecs.shuffle", "configuration": {"elementsize": 4}}, {"name": "numcodecs.zlib"}),
+    codecs({"name": "numcodecs.lz4"}, {"name": "numcodecs.adler32"}, {"name": "numcodecs.zstd"}),
+    v2("filters", [{"id": "zlib"}]) | {"compressor": {"id": "blosc"}},
+    # data types
+    *(v2("dtype", dtype) for dtype in ("|S3", "<U2", ">U2", "<M8[25s]", ">m8[us]", "<M8", "<c8", "<f2")),
+    v3("data_type", datetime("us", 10)) | {"fill_value": "NaT"},
 ]
 
 
@@ -390,33 +499,130 @@ def test_what_is_written_is_read(library: Any, document: dict[str, Any], tmp_pat
     library.release(handle)
 
 
-DATA = Path(__file__).resolve().parents[1] / "data" / "stores"
+# ---- data types and fill values, as the Python package has them ----
+
+RECORD = struct(
+    a="int16", b=struct(c="float32", d="uint8"), e={"name": "raw_bytes", "configuration": {"length_bytes": 3}}
+)
+TEXT = {"name": "fixed_length_utf32", "configuration": {"length_bytes": 12}}
+STRING = {"name": "null_terminated_bytes", "configuration": {"length_bytes": 4}}
+SMALL_FLOATS = ("e3m4", "e4m3", "e4m3b11fnuz", "e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e8m0fnu")
+
+TYPES_3: list[tuple[Any, list[Any]]] = [
+    (RECORD, [{}, {"b": {"c": "NaN"}, "e": "AQID"}, [1, [2.5, 3], [4, 5, 6]], "AQAAAIA/AgMEBQ==", 0, "AQ=="]),
+    (RECORD, [{"a": 1, "z": 2}, [1, [2.5, 3]], {"a": 2**15}, {"b": {"c": 1e39}}, "!", {"e": [1, 2]}, None]),
+    (TEXT, ["", "abc", "\u00e9\u4e16\U0001f600", "abcd", "ab\0", "a\0b", 0, 1, None]),
+    (
+        STRING,
+        ["", "YWJj", "YWI=", "YQA=", "YWJjZGU=", [97, 98], [97] * 5, [256], "abc", "YW=j", "====", 0, "\0"],
+    ),
+    ("r16", [[1, 2], "AQI=", [1], "AQ==", [1, 2, 3], [-1, 0], 0, "0x0102"]),
+    (datetime("us", 10), [0, -5, "NaT", 2**63 - 1, -(2**63), 2**63, 1.0, "1", None]),
+    (changed(datetime("generic", 1), "name", "numpy.timedelta64"), [7, "NaT"]),
+    (
+        "bfloat16",
+        [0, 1, -0.0, 3.14159, 3.3895313892515355e38, 3.4e38, 1e-40, "NaN", "-Infinity", "0x7f81", "0x7f"],
+    ),
+    ("int4", [-8, 7, 8, -9, 1.0]),
+    ("uint2", [0, 3, 4, -1]),
+    *(
+        (
+            f"float8_{name}",
+            [0, 1, -1, 0.3, -1.75, 15.4, 1e-3, 0.0009, 1e9, "NaN", "Infinity", "0x81", "0x181", -0.0],
+        )
+        for name in SMALL_FLOATS
+    ),
+    ("complex_float32", [[1, "-Infinity"], ["0x7fc00001", 0], 0]),
+]
+TYPES_2: list[tuple[Any, list[Any]]] = [
+    ("<f4", [None, 0, "1.5", "1e3", "nan", "-inf", "NaN", "0x7fc00000", "", "1,5", "1.5x", True, [1]]),
+    (">f8", [math.nan, math.inf, -math.inf, 0.1, "-Infinity"]),
+    ("<f2", ["65519", "65520", 6.1e-5]),
+    (">i2", [1.0, "12", "-32768", "32768", "1.5", 1.5, True, math.nan, None]),
+    ("<u8", [2**64 - 1, "18446744073709551615", "18446744073709551616", 1e19, "-1", "-0"]),
+    ("|b1", [True, 0, 1.0, 2, "true"]),
+    ("<c8", [[1, 2], 3, [1, "NaN"], ["1", "nan"], "1", None]),
+    ("|S4", ["YWI=", 0, "\0", "", None, "ab"]),
+    (">U2", ["ab", 0, "\u4e16", "abc", None]),
+    ("<M8[25s]", [0, 1.0, "12", "NaT", None, -(2**63)]),
+    (">m8[us]", [-1, "nat", None]),
+    ("|V3", ["AQID", "AQ==", "AQIDBA==", [1, 2, 3], 0, None, 1]),
+    ("bfloat16", [1, 0.1, None]),
+    (
+        [["a", ">i2"], ["b", "<f4"], ["c", "|S2"]],
+        ["AAEAAIA/YWI=", 0, None, [1, 2, "YQ=="], {"b": 1}, "AA==", 1],
+    ),
+    (
+        [["a", "<i2", [2, 2]], ["b", [["c", ">f4"], ["d", "|u1"]], [2]]],
+        [[[[1, 2], [3, 4]], [[5, 6], [7, 8]]], 0, None],
+    ),
+    ([["a", "<i2", [2, 2]], ["b", "|u1"]], [[[[1, 2], [3]], 4], {"a": 0, "b": 1}, {"a": [[1, 2], [3, 4]]}]),
+    ([["a", "|u1"], ["", "|V3"], ["b", ">i4"]], [0, "AQAAAAAAAQI=", [1, 0, 2], {"f1": 0}]),
+]
 
 
-def arrays_on_disk() -> list[Path]:
-    """Arrays in directories, written by several implementations."""
-    documents = [*DATA.rglob(".zarray")]
-    documents += [
-        path for path in DATA.rglob("zarr.json") if json.loads(path.read_bytes())["node_type"] == "array"
-    ]
-    return sorted({document.parent for document in documents})
+def fills_of_types() -> Iterator[Any]:
+    for zarr_format, types in ((3, TYPES_3), (2, TYPES_2)):
+        for dtype, values in types:
+            for value in values:
+                yield pytest.param(
+                    zarr_format, dtype, value, id=f"{zarr_format}-{json.dumps([dtype, value])}"
+                )
 
 
-@pytest.mark.parametrize("path", arrays_on_disk(), ids=lambda path: path.relative_to(DATA).as_posix())
-def test_arrays_of_other_writers(library: Any, path: Path) -> None:
-    """Read as zarrcore reads them, or refused by name."""
-    node = zarrcore.open_array(path, mode="r")
+@pytest.mark.parametrize(("zarr_format", "dtype", "value"), list(fills_of_types()))
+def test_fill_values_are_those_of_python(
+    library: Any, zarr_format: int, dtype: Any, value: Any, tmp_path: Path
+) -> None:
+    """The same bytes, or refused by both."""
+    if zarr_format == 3:
+        document, name = v3("data_type", dtype) | {"fill_value": value}, "zarr.json"
+    else:
+        document, name = v2("dtype", dtype) | {"fill_value": value}, ".zarray"
+    (tmp_path / name).write_text(json.dumps(document))
     try:
-        handle = library.handle(path, writable=False)
-    except Exception as error:
-        status, message = error.args
-        assert status == METADATA
-        assert "not supported" in message or "expected" in message, message
+        expected = zarrcore.open_array(tmp_path, mode="r")[...]
+    except (ValueError, TypeError):
+        with pytest.raises(Exception, match="fill_value") as caught:
+            library.handle(tmp_path)
+        assert caught.value.args[0] == METADATA
         return
-    out = np.zeros(node.shape, library.typestr(handle).decode())
+    handle = library.handle(tmp_path)
+    out = np.ones((6, 4), f"V{library.itemsize(handle)}")
     assert library.region(handle, out) == 0
     library.release(handle)
-    if node.dtype.kind == "V":
-        assert out.tobytes() == node[...].tobytes()
-    else:
-        np.testing.assert_array_equal(out, node[...])
+    native = expected.astype(expected.dtype.newbyteorder("="))
+    assert out.tobytes() == native.tobytes()
+
+
+@pytest.mark.parametrize("endian", ["little", "big"])
+def test_records_of_format_3(library: Any, endian: str, tmp_path: Path) -> None:
+    document = v3("data_type", RECORD) | {"fill_value": {}}
+    document["codecs"] = [{"name": "bytes", "configuration": {"endian": endian}}]
+    records_round_trip(library, tmp_path, document, "zarr.json")
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_records_of_format_2(library: Any, order: str, tmp_path: Path) -> None:
+    fields = [["a", ">i2"], ["b", "<f8", [2, 3]], ["c", [["d", ">c8"], ["e", "|S1"]], [2]], ["f", "<U2"]]
+    document = v2("dtype", fields) | {"order": order, "compressor": {"id": "blosc"}}
+    records_round_trip(library, tmp_path, document, ".zarray")
+
+
+def records_round_trip(library: Any, path: Path, document: dict[str, Any], name: str) -> None:
+    """libzarrcore writes, zarrcore reads, and the other way."""
+    (path / name).write_text(json.dumps(document))
+    array, handle = zarrcore.open_array(path), library.handle(path)
+    assert library.typestr(handle).decode() == f"|V{array.dtype.itemsize}"
+    raw = np.random.default_rng(0).integers(1, 100, (6, 4, array.dtype.itemsize), "u1")
+    values = raw.view(array.dtype.newbyteorder("="))[..., 0]
+    for field in ("f",) if "f" in values.dtype.names else ():
+        values[field] = "xy"  # not every pattern of bits is text
+    assert library.region(handle, values.view(f"V{array.dtype.itemsize}"), write=True) == 0
+    found = array[...]
+    assert found.astype(values.dtype).tobytes() == values.tobytes()
+    array[::2] = found[::-2]
+    out = np.zeros((6, 4), values.dtype)
+    assert library.region(handle, out.view(f"V{array.dtype.itemsize}")) == 0
+    assert out[::2].tobytes() == values[::-2].tobytes()
+    library.release(handle)

@@ -102,15 +102,22 @@ def test_fortran(prefix: Path, values: np.ndarray, tmp_path: Path) -> None:
     assert (done.returncode, "there is no such directory" in done.stdout) == (1, True)
 
 
-def test_without_cjson(tmp_path: Path) -> None:
+def test_without_yyjson(tmp_path: Path) -> None:
     """The build says what is missing and how to get it."""
     if shutil.which("make") is None:
         pytest.skip("no make")
-    variables = [f"BUILD={tmp_path}", "CJSON_CFLAGS=", "CJSON_LIBS="]
-    command = ["make", "-C", str(EXAMPLES.parent / "csrc"), "has-cjson", *variables]
+    variables = [f"BUILD={tmp_path}", "YYJSON_CFLAGS=", "YYJSON_LIBS="]
+    command = ["make", "-C", str(EXAMPLES.parent / "csrc"), "has-yyjson", *variables]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode != 0
-    assert "apt-get install libcjson-dev" in done.stderr
+    assert "make sources" in done.stderr
+    assert "apt-get install libyyjson-dev" in done.stderr
+
+
+def test_licences_are_there(prefix: Path) -> None:
+    """Whoever hands on the library hands on these."""
+    found = {path.name for path in (prefix / "share" / "licenses" / "zarrcore").iterdir()}
+    assert {"LICENSE", "c-blosc.txt", "libdeflate.txt", "zlib.txt", "zstd.txt"} <= found
 
 
 def test_symbols(prefix: Path) -> None:

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Compressors and filters by their ids and configurations in numcodecs: those of format 2, and the codecs
+ * numcodecs.* of format 3.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "document/document.h"
+
+#define BLOSC_TYPESIZE_MAX 255       /* blosc shuffles larger items as if they were bytes */
+
+/* What one codec is configured from. */
+typedef struct source {
+    const zc_node *codec;
+    const zc_node *configuration;
+    size_t item_size;        /* of the data type */
+    zc_flow *flow;           /* what comes in, and then what goes out */
+} source;
+
+/* ---- types of numbers --------------------------------------------------------------------------- */
+
+static bool number_of(char kind, size_t size, bool swapped, zc_number *out)
+{
+    static const struct {
+        char kind;
+        size_t size;
+    } kinds[ZC_NUMBER_KINDS] = {{'i', 1}, {'i', 2}, {'i', 4}, {'i', 8}, {'u', 1},
+                                {'u', 2}, {'u', 4}, {'u', 8}, {'f', 4}, {'f', 8}};
+
+    for (int i = 0; i < ZC_NUMBER_KINDS; i++) {
+        if (kinds[i].kind == kind && kinds[i].size == size) {
+            *out = (zc_number){.kind = (zc_number_kind)i, .swapped = swapped && size > 1};
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "<f4", "f4" or "float32", as numpy takes them. */
+static bool parse_number(const char *text, zc_flow *out)
+{
+    static const char *const names[] = {"int8",   "int16",  "int32",   "int64",   "uint8",  "uint16",
+                                        "uint32", "uint64", "float16", "float32", "float64"};
+    static const zc_flow flows[] = {{'i', 1, false}, {'i', 2, false}, {'i', 4, false}, {'i', 8, false},
+                                    {'u', 1, false}, {'u', 2, false}, {'u', 4, false}, {'u', 8, false},
+                                    {'f', 2, false}, {'f', 4, false}, {'f', 8, false}};
+    char ordered[16] = "=";
+    zc_typestr type;
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(text, names[i]) == 0) {
+            *out = flows[i];
+            return true;
+        }
+    }
+    if (strlen(text) + 2 > sizeof ordered) {
+        return false;
+    }
+    strcpy(ordered + (strchr("<>|=", text[0]) == NULL), text);
+    if (!zc_typestr_parse(ordered, &type) || type.unit[0] != '\0') {
+        return false;
+    }
+    const bool big = type.order == '>', little = type.order == '<';
+    *out = (zc_flow){type.kind, type.size, type.size > 1 && (zc_big_endian() ? little : big)};
+    return true;
+}
+
+/* The numbers that an optional member names; standard where it is absent or null. */
+static zc_status read_number(const source *from, const char *member, const zc_flow *standard, zc_flow *flow,
+                             zc_number *out)
+{
+    const zc_node node = zc_node_member(from->configuration, member);
+    const char *text = "";
+    zc_status status = ZC_OK;
+
+    *flow = standard != NULL ? *standard : (zc_flow){0};
+    if ((node.value == NULL && standard == NULL) || (node.value != NULL && !zc_node_is_null(&node))) {
+        status = zc_node_string(&node, &text);
+        if (status == ZC_OK && !parse_number(text, flow)) {
+            status = zc_node_fail(&node, "\"%.40s\" is no type of numbers that is supported", text);
+        }
+    }
+    if (status == ZC_OK && !number_of(flow->kind, flow->size, flow->swapped, out)) {
+        status = zc_node_fail(node.value != NULL ? &node : from->codec,
+                              "only integers and floats of 4 and 8 bytes are supported");
+    }
+    return status;
+}
+
+/* dtype and astype; what goes out are numbers of the latter.  dtype is by default that of what comes in. */
+static zc_status set_numbers(const source *from, const char *decoded, const char *encoded,
+                             bool encoded_required, zc_codec *out)
+{
+    zc_flow in, made;
+    const zc_flow *const known = from->flow->kind != 0 ? from->flow : NULL;
+    zc_status status = read_number(from, decoded, known, &in, &out->decoded);
+
+    if (status == ZC_OK) {
+        status = read_number(from, encoded, encoded_required ? NULL : &in, &made, &out->encoded);
+        *from->flow = made;
+    }
+    return status;
+}
+
+/* ---- codecs ------------------------------------------------------------------------------------- */
+
+static zc_status no_options(const source *from, zc_codec *out)
+{
+    (void)from, (void)out;
+    return ZC_OK;
+}
+
+static zc_status blosc(const source *from, zc_codec *out)
+{
+    static const char *const compressors[] = {"blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd", NULL};
+    const zc_node cname = zc_node_member(from->configuration, "cname");
+    int64_t typesize = (int64_t)from->flow->size, blocksize = 0, shuffle = ZC_BLOSC_BYTESHUFFLE, level = 5;
+    int compressor = ZC_BLOSC_LZ4;
+    zc_status status = cname.value != NULL ? zc_node_choice(&cname, compressors, &compressor) : ZC_OK;
+
+    if (status == ZC_OK) {
+        status = zc_node_optional_int(from->configuration, "clevel", 0, 9, &level);
+    }
+    if (status == ZC_OK) {
+        status = zc_node_optional_int(from->configuration, "shuffle", -1, 2, &shuffle);
+    }
+    if (status == ZC_OK) {
+        status = zc_node_optional_int(from->configuration, "typesize", 1, INT32_MAX, &typesize);
+    }
+    if (status == ZC_OK) {
+        status = zc_node_optional_int(from->configuration, "blocksize", 0, INT32_MAX, &blocksize);
+    }
+    if (shuffle < 0) {
+        shuffle = typesize == 1 ? ZC_BLOSC_BITSHUFFLE : ZC_BLOSC_BYTESHUFFLE;
+    }
+    out->level = (int)level;
+    out->blosc.compressor = (zc_blosc_compressor)compressor;
+    out->blosc.shuffle = (zc_blosc_shuffle)shuffle;
+    out->blosc.typesize = typesize <= BLOSC_TYPESIZE_MAX ? (size_t)typesize : 1;
+    out->blosc.blocksize = (size_t)blocksize;
+    return status;
+}
+
+static zc_status deflate(const source *from, zc_codec *out)
+{
+    int64_t level = 1;
+    const zc_status status = zc_node_optional_int(from->configuration, "level", -1, 9, &level);
+
+    out->level = level < 0 ? 6 : (int)level;         /* zlib's own default */
+    return status;
+}
+
+static zc_status zstd(const source *from, zc_codec *out)
+{
+    int64_t level = 0;
+    const zc_status status = zc_node_optional_int(from->configuration, "level", -131072, 22, &level);
+
+    out->level = (int)level;
+    return status == ZC_OK ? zc_node_optional_bool(from->configuration, "checksum", &out->checksum) : status;
+}
+
+static zc_status lz4(const source *from, zc_codec *out)
+{
+    int64_t acceleration = 1;
+    const zc_status status =
+        zc_node_optional_int(from->configuration, "acceleration", INT32_MIN, INT32_MAX, &acceleration);
+
+    out->level = acceleration < 1 ? 1 : (int)acceleration;   /* as liblz4 takes it */
+    return status;
+}
+
+static zc_status checksum(const source *from, zc_codec *out)
+{
+    static const char *const locations[] = {"end", "start", NULL};
+    const zc_node location = zc_node_member(from->configuration, "location");
+    int which = out->at_start;
+    zc_status status = ZC_OK;
+
+    if (location.value != NULL && !zc_node_is_null(&location)) {
+        status = zc_node_choice(&location, locations, &which);
+    }
+    out->at_start = which == 1;
+    return status;
+}
+
+static zc_status shuffle(const source *from, zc_codec *out)
+{
+    int64_t element = 4;
+    const zc_status status = zc_node_optional_int(from->configuration, "elementsize", 0, INT32_MAX, &element);
+
+    out->element = element > 0 ? (size_t)element : from->item_size;  /* NCZarr writes 0 for the item size */
+    return status;
+}
+
+static zc_status delta(const source *from, zc_codec *out)
+{
+    const zc_node dtype = zc_node_member(from->configuration, "dtype");
+
+    return dtype.value != NULL ? set_numbers(from, "dtype", "astype", false, out)
+                               : zc_node_expected(&dtype, "a type of numbers");
+}
+
+static zc_status astype(const source *from, zc_codec *out)
+{
+    return set_numbers(from, "decode_dtype", "encode_dtype", true, out);
+}
+
+static zc_status required_real(const source *from, const char *name, double *out)
+{
+    const zc_node node = zc_node_member(from->configuration, name);
+    zc_status status = zc_node_real(&node, out);
+
+    if (status == ZC_OK && !isfinite(*out)) {
+        status = zc_node_fail(&node, "expected a finite number");
+    }
+    return status;
+}
+
+static zc_status fixedscaleoffset(const source *from, zc_codec *out)
+{
+    zc_status status = required_real(from, "offset", &out->offset);
+
+    if (status == ZC_OK) {
+        status = required_real(from, "scale", &out->scale);
+    }
+    return status == ZC_OK ? set_numbers(from, "dtype", "astype", false, out) : status;
+}
+
+/* The power of two whose reciprocal is not more than the last digit that is kept, as numcodecs finds it. */
+static double quantize_scale(double digits)
+{
+    const double exponent = log10(pow(10.0, -digits));
+
+    return pow(2.0, ceil(log2(pow(10.0, -(exponent < 0 ? floor(exponent) : ceil(exponent))))));
+}
+
+static zc_status quantize(const source *from, zc_codec *out)
+{
+    double digits = 0;
+    zc_status status = required_real(from, "digits", &digits);
+
+    out->scale = quantize_scale(digits);
+    if (status == ZC_OK && (!isfinite(out->scale) || out->scale == 0)) {
+        status = zc_node_fail(from->codec, "digits: %g are too many", digits);
+    }
+    return status == ZC_OK ? set_numbers(from, "dtype", "astype", false, out) : status;
+}
+
+static zc_status bitround(const source *from, zc_codec *out)
+{
+    const zc_node node = zc_node_member(from->configuration, "keepbits");
+    const zc_flow *const flow = from->flow;
+    int64_t keepbits = 0;
+    const zc_status status = zc_node_int(&node, 0, 52, &keepbits);
+
+    if (status == ZC_OK && (flow->kind != 'f' || !number_of('u', flow->size, flow->swapped, &out->decoded))) {
+        return zc_node_fail(from->codec, "bitround needs floating-point numbers");
+    }
+    out->encoded = out->decoded;
+    out->level = (int)keepbits;
+    return status;
+}
+
+static zc_status packbits(const source *from, zc_codec *out)
+{
+    (void)out;
+    if (from->flow->kind != 0 && from->flow->size != 1) {
+        return zc_node_fail(from->codec, "packbits needs items of one byte");
+    }
+    *from->flow = (zc_flow){'u', 1, false};
+    return ZC_OK;
+}
+
+/* ---- all of them -------------------------------------------------------------------------------- */
+
+typedef struct known_codec {
+    const char *id;
+    bool is_filter;          /* takes and makes numbers */
+    zc_status (*configure)(const source *from, zc_codec *out);
+    const char *members[6];  /* beside "id", ending with NULL */
+} known_codec;
+
+static const known_codec codecs[] = {
+    {"blosc", false, blosc, {"cname", "clevel", "shuffle", "typesize", "blocksize"}},
+    {"zlib", false, deflate, {"level"}},
+    {"gzip", false, deflate, {"level"}},
+    {"zstd", false, zstd, {"level", "checksum"}},
+    {"lz4", false, lz4, {"acceleration"}},
+    {"crc32c", false, checksum, {"location"}},
+    {"crc32", false, checksum, {"location"}},
+    {"adler32", false, checksum, {"location"}},
+    {"fletcher32", false, no_options, {NULL}},
+    {"shuffle", false, shuffle, {"elementsize"}},
+    {"delta", true, delta, {"dtype", "astype"}},
+    {"astype", true, astype, {"encode_dtype", "decode_dtype"}},
+    {"fixedscaleoffset", true, fixedscaleoffset, {"offset", "scale", "dtype", "astype"}},
+    {"quantize", true, quantize, {"digits", "dtype", "astype"}},
+    {"bitround", true, bitround, {"keepbits"}},
+    {"packbits", true, packbits, {NULL}},
+};
+
+static const known_codec *find(const char *id)
+{
+    for (size_t i = 0; i < sizeof codecs / sizeof codecs[0]; i++) {
+        if (strcmp(codecs[i].id, id) == 0) {
+            return &codecs[i];
+        }
+    }
+    return NULL;
+}
+
+bool zc_numcodecs_is_filter(const char *id)
+{
+    const known_codec *const found = find(id);
+
+    return found != NULL && found->is_filter;
+}
+
+zc_flow zc_flow_of(const zc_dtype *dtype, const zc_item *item)
+{
+    return (zc_flow){dtype->kind, dtype->size, item->word != 0};
+}
+
+zc_status zc_stage_numcodecs(const zc_node *codec, const char *id, const zc_node *configuration,
+                             size_t item_size, zc_flow *flow, zc_codec *out, bool *known)
+{
+    const known_codec *const found = find(id);
+    const source from = {codec, configuration, item_size, flow};
+    const char *members[8] = {"id"};
+
+    *known = found != NULL;
+    if (found == NULL) {
+        return ZC_OK;
+    }
+    for (int i = 0; i < 6 && found->members[i] != NULL; i++) {
+        members[i + 1] = found->members[i];
+    }
+    zc_status status = zc_node_members(configuration, members, false);
+    if (status != ZC_OK) {
+        return status;
+    }
+    zc_codec_init(out, id);
+    status = found->configure(&from, out);
+    if (!found->is_filter) {
+        *flow = (zc_flow){0, 1, false};
+    }
+    return status == ZC_OK ? zc_stage_check(codec, out) : status;
+}
