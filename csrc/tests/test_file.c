@@ -262,6 +262,43 @@ static void failure_leaves_no_trace(void)
     CHECK(entries(".", false) == 0);
 }
 
+/* Pieces of two letters each; fails at fail_at. */
+typedef struct letters {
+    const char *text;
+    uint64_t fail_at;
+} letters;
+
+static zc_status next_letters(void *self, uint64_t offset, const void **data, size_t *n, zc_error *e)
+{
+    const letters *l = self;
+
+    if (offset == l->fail_at) {
+        return zc_fail(e, ZC_ERR_CANCELLED, "interrupted");
+    }
+    *data = l->text + offset;
+    *n = strlen(l->text + offset) < 2 ? strlen(l->text + offset) : 2;
+    return ZC_OK;
+}
+
+static void pieces(void)
+{
+    letters l = {"abcdefg", UINT64_MAX};
+    const zc_file_source source = {strlen(l.text), next_letters, &l};
+    const zc_file_source nothing = {0, next_letters, &l};
+    const size_t before = entries(".", false);
+
+    CHECK(zc_file_replace_from(dir, "pie/ces", &source, true, &err) == ZC_OK);
+    CHECK(holds("pie/ces", "abcdefg"));
+    for (l.fail_at = 0; l.fail_at < 8; l.fail_at += 2) {
+        l.text = "ABCDEFG";
+        CHECK(zc_file_replace_from(dir, "pie/ces", &source, false, &err) == ZC_ERR_CANCELLED);
+        CHECK(strcmp(err.message, "interrupted") == 0);
+        CHECK(holds("pie/ces", "abcdefg") && entries("pie", true) == 1);
+    }
+    CHECK(zc_file_replace_from(dir, "pie/ces", &nothing, false, &err) == ZC_OK);
+    CHECK(holds("pie/ces", "") && entries(".", false) == before);
+}
+
 static void too_long_names_are_refused(void)
 {
     static char name[3 * PATH_MAX];
