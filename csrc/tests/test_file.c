@@ -285,7 +285,7 @@ static void pieces(void)
     letters l = {"abcdefg", UINT64_MAX};
     const zc_file_source source = {strlen(l.text), next_letters, &l};
     const zc_file_source nothing = {0, next_letters, &l};
-    const size_t before = entries(".", false);
+    const int before = entries(".", false);
 
     CHECK(zc_file_replace_from(dir, "pie/ces", &source, true, &err) == ZC_OK);
     CHECK(holds("pie/ces", "abcdefg"));
@@ -505,6 +505,7 @@ int main(void)
         {"open_file_keeps_its_version", open_file_keeps_its_version},
         {"parents_are_made", parents_are_made},
         {"failure_leaves_no_trace", failure_leaves_no_trace},
+        {"pieces", pieces},
         {"too_long_names_are_refused", too_long_names_are_refused},
         {"create_is_exclusive", create_is_exclusive},
         {"remove_tolerates_absence", remove_tolerates_absence},
