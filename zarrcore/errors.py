@@ -6,7 +6,10 @@ was asked, what was found and where; it is composed once, when the error is made
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = [
     "ArrayIndexError",
@@ -26,6 +29,7 @@ __all__ = [
     "ContainsGroupError",
     "CopyError",
     "DataTypeValidationError",
+    "FlushError",
     "GroupNotFoundError",
     "InvalidKeyError",
     "MetadataValidationError",
@@ -252,6 +256,31 @@ class ChunkMemoryError(ChunkError, MemoryError):
 
 class ChunkIOError(ChunkError, OSError):
     """The store failed to read or write the bytes of a chunk."""
+
+
+class FlushError(ChunkError):
+    """Several chunks could not be written when gathered values were flushed; all others were.
+
+    Parameters
+    ----------
+    reason : str
+        What went wrong.
+    failures : sequence of Exception
+        The error of each chunk; kept as :attr:`failures`.
+    **place
+        As of :class:`ChunkError`, of the first of them.
+    """
+
+    def __init__(self, reason: str = "", *, failures: Sequence[Exception] = (), **place: Any) -> None:
+        self.failures = tuple(failures)
+        super().__init__(reason, **place)
+
+    def located(self, **place: Any) -> ChunkError:
+        """As of :class:`ChunkError`."""
+        return super().located(failures=self.failures, **place)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.reason, {"failures": self.failures, **self._place()})
 
 
 _PLACE = ("array", "chunk", "inner_chunk", "key", "codec", "byte_range")

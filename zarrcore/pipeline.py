@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from zarrcore.keys import ChunkKeyEncoding
     from zarrcore.projection import ChunkPart, Selector
 
-__all__ = ["ChunkPlace", "PythonEngine", "chunk_lock", "field_lock", "is_all_fill"]
+__all__ = ["ChunkPlace", "PythonEngine", "chunk_lock", "field_lock", "is_all_fill", "outer_index"]
 
 _BATCH = 64  # chunks asked from the store in one call
 
@@ -165,7 +165,7 @@ class PythonEngine:
                 yield part
                 continue
             key, spec = self._key(part.coords), self._spec(part.coords)
-            index = part.inside if points else _outer(part.inside, spec.shape)
+            index = part.inside if points else outer_index(part.inside, spec.shape)
             place = ChunkPlace(self._store, key)
             with self._located(ChunkDecodeError, part.coords, key, codec.name):
                 values = codec.decode_partial(place, index, spec)
@@ -224,7 +224,7 @@ class PythonEngine:
             self._encode_partial(part, key, values, points)
             return
         with chunk_lock(key):
-            chunk = self._chunk_to_patch(part, key)
+            chunk = self._chunk_to_patch(part.coords, key, complete=part.complete)
             if points:
                 chunk[part.inside] = values
             else:
@@ -234,16 +234,28 @@ class PythonEngine:
     def _encode_partial(self, part: ChunkPart, key: str, values: np.ndarray, points: bool) -> None:
         codec: Any = self._chain.array_bytes
         spec = self._spec(part.coords)
-        index = part.inside if points else _outer(part.inside, spec.shape)
+        index = part.inside if points else outer_index(part.inside, spec.shape)
         with chunk_lock(key), self._located(ChunkEncodeError, part.coords, key, codec.name):
             codec.encode_partial(ChunkPlace(self._store, key), values, index, spec)
 
-    def _chunk_to_patch(self, part: ChunkPart, key: str) -> np.ndarray:
+    def write_gathered(
+        self, coords: tuple[int, ...], values: np.ndarray, mask: np.ndarray | None, write_empty: bool
+    ) -> None:
+        """Write those elements of a chunk that `mask` says (None: all); `values` has the chunk's shape."""
+        inside = tuple(slice(0, axis.valid_length(k)) for axis, k in zip(self._axes, coords, strict=True))
+        key = self._key(coords)
+        with chunk_lock(key):
+            chunk = self._chunk_to_patch(coords, key, complete=mask is None)
+            given: Any = True if mask is None else mask[inside]
+            np.copyto(chunk[inside], values[inside], where=given)
+            self._store_chunk(coords, key, chunk, write_empty)
+
+    def _chunk_to_patch(self, coords: tuple[int, ...], key: str, *, complete: bool) -> np.ndarray:
         """A writable chunk: what is stored, or fill values if nothing is stored or nothing will be left."""
-        data = None if part.complete else self._get(part.coords, key)
+        data = None if complete else self._get(coords, key)
         if data is not None:
-            return np.array(self._decode(part.coords, key, data), dtype=self._dtype)
-        shape = self._chunk_shape(part.coords)
+            return np.array(self._decode(coords, key, data), dtype=self._dtype)
+        shape = self._chunk_shape(coords)
         chunk = np.empty(shape, dtype=self._dtype)
         chunk[...] = self._fill
         return chunk
@@ -356,7 +368,7 @@ def _batches(parts: Iterable[ChunkPart], size: int) -> Iterator[list[ChunkPart]]
         yield batch
 
 
-def _outer(selectors: tuple[Selector, ...], shape: tuple[int, ...]) -> Any:
+def outer_index(selectors: tuple[Selector, ...], shape: tuple[int, ...]) -> Any:
     """An index that numpy applies as an outer product of slices and index arrays."""
     if sum(isinstance(selector, np.ndarray) for selector in selectors) < 2:
         return selectors
@@ -369,12 +381,12 @@ def _outer(selectors: tuple[Selector, ...], shape: tuple[int, ...]) -> Any:
 
 
 def _take(array: np.ndarray, selectors: tuple[Selector, ...]) -> np.ndarray:
-    taken: np.ndarray = array[_outer(selectors, array.shape)]
+    taken: np.ndarray = array[outer_index(selectors, array.shape)]
     return taken
 
 
 def _put(array: np.ndarray, selectors: tuple[Selector, ...], values: np.ndarray) -> None:
-    array[_outer(selectors, array.shape)] = values
+    array[outer_index(selectors, array.shape)] = values
 
 
 def is_all_fill(chunk: np.ndarray, fill: np.ndarray) -> bool:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Selector = slice | np.ndarray
 
-__all__ = ["Axis", "ChunkPart", "axes_of", "grid_shape", "project", "project_points"]
+__all__ = ["Axis", "ChunkPart", "Piece", "axes_of", "grid_shape", "pieces_of", "project", "project_points"]
 
 _NO_BOUNDS = np.zeros(0, dtype=np.int64)  # of a dimension whose chunks all have one size
 
@@ -102,14 +102,16 @@ class ChunkPart(NamedTuple):
     complete: bool
 
 
-class _Piece(NamedTuple):
+class Piece(NamedTuple):
+    """The part of a selection along one dimension that falls into one chunk."""
+
     chunk: int
     inside: Selector
     outside: Selector
     complete: bool
 
 
-def _forward(start: int, step: int, count: int, axis: Axis) -> Iterator[_Piece]:
+def _forward(start: int, step: int, count: int, axis: Axis) -> Iterator[Piece]:
     """The pieces of a progression with a positive step."""
     done = 0
     while done < count:
@@ -121,11 +123,11 @@ def _forward(start: int, step: int, count: int, axis: Axis) -> Iterator[_Piece]:
         taken = min(count - done, -(-(valid - inside) // step))
         complete = inside == 0 and taken == valid
         stop = inside + (taken - 1) * step + 1
-        yield _Piece(chunk, slice(inside, stop, step), slice(done, done + taken), complete)
+        yield Piece(chunk, slice(inside, stop, step), slice(done, done + taken), complete)
         done += taken
 
 
-def _gathered(indices: np.ndarray, axis: Axis) -> Iterator[_Piece]:
+def _gathered(indices: np.ndarray, axis: Axis) -> Iterator[Piece]:
     """The pieces of an index array, chunk by chunk."""
     if indices.size == 0:
         return
@@ -139,10 +141,11 @@ def _gathered(indices: np.ndarray, axis: Axis) -> Iterator[_Piece]:
     for first, last in zip(starts.tolist(), stops.tolist(), strict=True):
         chunk = int(chunks[first])
         outside: Selector = slice(first, last) if order is None else order[first:last]
-        yield _Piece(chunk, indices[outside] - axis.offset(chunk), outside, False)
+        yield Piece(chunk, indices[outside] - axis.offset(chunk), outside, False)
 
 
-def _pieces(dim: Dim, axis: Axis) -> Iterable[_Piece]:
+def pieces_of(dim: Dim, axis: Axis) -> Iterable[Piece]:
+    """The pieces of one dimension of a selection, in the order of the chunks (backwards for a negative step)."""
     if isinstance(dim, np.ndarray):
         return _gathered(dim, axis)
     start, step, count = dim
@@ -151,19 +154,19 @@ def _pieces(dim: Dim, axis: Axis) -> Iterable[_Piece]:
     return _backward(start, step, count, axis)
 
 
-def _backward(start: int, step: int, count: int, axis: Axis) -> Iterator[_Piece]:
+def _backward(start: int, step: int, count: int, axis: Axis) -> Iterator[Piece]:
     """A progression with a negative step: walked forwards, written backwards."""
     for piece in _forward(start + (count - 1) * step, -step, count, axis):
         ahead: Any = piece.outside  # a slice: _forward makes no others
         first, last = ahead.start, ahead.stop
         low = count - 1 - last
         outside = slice(count - 1 - first, None if low < 0 else low, -1)
-        yield _Piece(piece.chunk, piece.inside, outside, piece.complete)
+        yield Piece(piece.chunk, piece.inside, outside, piece.complete)
 
 
 def project(dims: Sequence[Dim], axes: Sequence[Axis]) -> Iterator[ChunkPart]:
     """The parts of a block, one for each chunk that it touches."""
-    per_dim = [_pieces(dim, axis) for dim, axis in zip(dims, axes, strict=True)]
+    per_dim = [pieces_of(dim, axis) for dim, axis in zip(dims, axes, strict=True)]
     for pieces in product(*per_dim):
         yield ChunkPart(
             tuple(piece.chunk for piece in pieces),

@@ -63,7 +63,7 @@ static zc_status decode(const chunk_work *work, const void *data, size_t nbytes,
         return status;
     }
     const zc_call call = {.array = array, .part = &part, .threads = 1};
-    const zc_scope scope = {&call, array->fill, false};
+    const zc_scope scope = {.call = &call, .fill = array->fill};
     zc_workspace *const ws = zc_pool_borrow(err);
     if (ws == NULL) {
         return ZC_ERR_MEMORY;
@@ -89,7 +89,7 @@ static zc_status encode(const chunk_work *work, void *out, size_t capacity, size
         return status;
     }
     const zc_call call = {.array = array, .part = &part, .threads = 1, .write_empty = true};
-    const zc_scope scope = {&call, array->fill, false};
+    const zc_scope scope = {.call = &call, .fill = array->fill};
     uint8_t *const dst = bound <= capacity ? out : zc_scratch_push(ws, bound, err);
     if (dst == NULL) {
         return ZC_ERR_MEMORY;

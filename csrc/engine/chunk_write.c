@@ -33,7 +33,9 @@ static zc_status compose(const zc_chain *chain, const int64_t *stored, const int
         const int64_t n = (int64_t)(size / itemsize), stride = (int64_t)itemsize;
         zc_region_fill(1, &n, out, &stride, itemsize, stored_fill);
     }
-    if (status == ZC_OK) {
+    if (status == ZC_OK && zc_part_is_masked(part)) {
+        zc_part_gather_masked(part, stored, (char *)out, &chain->item);
+    } else if (status == ZC_OK) {
         status = zc_part_gather(part, stored, out, 0, (int64_t)(size / itemsize), &chain->item, ws, err);
     }
     return status;

@@ -37,6 +37,19 @@ typedef struct zc_array {
     zc_index_cache *indexes; /* of its shards; NULL: none are kept */
 } zc_array;
 
+/* Values gathered for one chunk, by inner chunk: C-contiguous memory of the inner chunk's whole shape.  `values` is NULL
+ * for one that is not written to; mask has a byte for each element that is not 0 where it is given, NULL: all are. */
+typedef struct zc_given_block {
+    const char *values;
+    const uint8_t *mask;
+} zc_given_block;
+
+typedef struct zc_given {
+    const zc_given_block *at;        /* one for each inner chunk of the shard, in stored order */
+    int64_t stride[ZC_MAX_DIMS];     /* bytes, of each stored dimension of a block's memory */
+    bool complete;                   /* every element of the array in the shard is given */
+} zc_given;
+
 /* One call. */
 typedef struct zc_call {
     const zc_array *array;
@@ -44,6 +57,7 @@ typedef struct zc_call {
     const zc_part *part;             /* of the whole array */
     int threads;                     /* 0: the default */
     bool write_empty;                /* store chunks that hold nothing but the fill value */
+    const zc_given *blocks;          /* writing: the values, instead of those of part, which is one whole shard; or NULL */
     zc_poll poll;
     void *poll_arg;
 } zc_call;
@@ -97,6 +111,7 @@ typedef struct zc_scope {
     const zc_call *call;
     const void *fill;
     bool split;              /* too few chunks for the threads: work on inner chunks in parallel */
+    const zc_given *blocks;  /* the call's, down to the level of shards that they are for */
 } zc_scope;
 
 /*

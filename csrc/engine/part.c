@@ -111,7 +111,7 @@ size_t zc_part_count(const zc_part *part)
 
 bool zc_part_covers(const zc_part *part, const int64_t *shape)
 {
-    if (part->points != NULL) {
+    if (part->points != NULL || zc_part_is_masked(part)) {
         return false;
     }
     for (int d = 0; d < part->ndim; d++) {

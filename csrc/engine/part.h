@@ -32,17 +32,20 @@ typedef struct zc_axis {
     const int64_t *place;    /* NULL exactly where index is NULL */
 } zc_axis;
 
-/* The bytes of every element that the memory holds (one field of a record), and what to swap in them. */
+/* For reading: the bytes of every element that the memory holds (one field of a record), and what to swap in them.
+ * For writing: which elements of the memory are given. */
 typedef struct zc_window {
     size_t offset;           /* in the chunk's elements */
     zc_item item;
+    const uint8_t *mask;     /* writing: the element i places behind the one at `first` is given where mask[i] is not 0 */
+    const char *first;
 } zc_window;
 
 typedef struct zc_part {
     int ndim;
     char *memory;            /* the element with k = 0 in every dimension */
     zc_axis axis[ZC_MAX_DIMS];
-    const zc_window *window; /* NULL: whole elements; never set for writing */
+    const zc_window *window; /* NULL: whole elements, all of them */
 
     /* Single points instead of a region: point p has chunk index start + index[d][points[p]] in dimension
      * d and lies at byte points[p] * point_stride.  points is NULL for regions. */
@@ -90,6 +93,15 @@ zc_status zc_part_scatter(const zc_part *part, const int64_t *shape, const void 
 /* memory -> chunk.  chunk holds the flat elements first .. first + n, as above. */
 zc_status zc_part_gather(const zc_part *part, const int64_t *shape, void *chunk, int64_t first, int64_t n,
                          const zc_item *item, zc_workspace *ws, zc_error *err);
+
+/* Is it a part for writing of which some elements may not be given? */
+static inline bool zc_part_is_masked(const zc_part *part)
+{
+    return part->window != NULL && part->window->mask != NULL;
+}
+
+/* The whole of the chunk, of a masked region without steps and index lists: only what is given is moved. */
+void zc_part_gather_masked(const zc_part *part, const int64_t *shape, char *chunk, const zc_item *item);
 
 /* Do rows of the chunk lie in rows of the memory?  If not, a piece of the chunk touches each of many cache lines of
  * the memory for a few bytes only, and it is better to move the whole chunk at once, block by block. */

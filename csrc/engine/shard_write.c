@@ -74,6 +74,27 @@ static bool points_part(const shard *s, size_t number, const int64_t *lo, zc_par
     return false;
 }
 
+/* The part of the inner chunk that has been gathered; false if none has. */
+static bool block_part(const shard *s, size_t number, const int64_t *bounds, zc_part *out, zc_window *window)
+{
+    const zc_given *blocks = s->scope->blocks;
+    const zc_given_block *block = &blocks->at[number];
+
+    if (block->values == NULL) {
+        return false;
+    }
+    *out = *s->part;
+    out->memory = (char *)block->values;
+    for (int d = 0; d < s->ndim; d++) {
+        out->axis[d] = (zc_axis){.count = bounds[d], .step = 1, .stride = blocks->stride[d]};
+    }
+    if (block->mask != NULL) {
+        *window = (zc_window){.mask = block->mask, .first = block->values};
+        out->window = window;
+    }
+    return true;
+}
+
 static zc_status keep_old(const shard *s, size_t number, uint8_t *dst, size_t cap, size_t *written,
                           zc_error *err)
 {
@@ -101,12 +122,16 @@ static zc_status make_inner(const shard *s, size_t number, uint8_t *dst, size_t 
     const uint8_t *data;
     zc_value old;
     zc_part part;
+    zc_window window;
+    zc_scope scope = *s->scope;
     int viewed = 0;
     zc_status status = ZC_OK;
 
+    scope.blocks = NULL;             /* an inner chunk that is a shard itself has one block */
     inner_box(s, number, lo, hi, bounds);
-    const bool touched = s->part->points != NULL ? points_part(s, number, lo, &part)
-                                                 : zc_part_clip(s->part, lo, hi, &part);
+    const bool touched = s->scope->blocks != NULL  ? block_part(s, number, bounds, &part, &window)
+                         : s->part->points != NULL ? points_part(s, number, lo, &part)
+                                                   : zc_part_clip(s->part, lo, hi, &part);
     if (!touched) {
         return keep_old(s, number, dst, cap, written, err);
     }
@@ -122,7 +147,7 @@ static zc_status make_inner(const shard *s, size_t number, uint8_t *dst, size_t 
         old = zc_value_of_memory(data, (size_t)e.nbytes);
     }
     if (status == ZC_OK) {
-        status = zc_chunk_write(s->scope, s->chain->inner, s->chain->inner_shape, bounds, &part,
+        status = zc_chunk_write(&scope, s->chain->inner, s->chain->inner_shape, bounds, &part,
                                 patch ? &old : NULL, dst, cap, written, ws, err);
     }
     zc_pop(ws, viewed);

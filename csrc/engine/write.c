@@ -148,7 +148,8 @@ static zc_status write_item(void *arg, size_t item, zc_workspace *ws, zc_error *
     }
     zc_chunk_key(array, chunk, key);
     t.key = key;
-    status = (zc_part_covers(&t.part, t.bounds) ? overwrite : patch)(job, &t, ws, err);
+    const bool all = zc_part_covers(&t.part, t.bounds) && (job->scope.blocks == NULL || job->scope.blocks->complete);
+    status = (all ? overwrite : patch)(job, &t, ws, err);
     zc_scratch_pop(ws);
     return status;
 }
@@ -174,7 +175,8 @@ zc_status zc_write(const zc_call *call, zc_fault *fault, zc_error *err)
         return status;
     }
     const int threads = worthwhile_threads(call, job.plan.n_items);
-    job.scope = (zc_scope){call, call->array->fill, job.plan.n_items < (size_t)threads};
+    job.scope = (zc_scope){.call = call, .fill = call->array->fill, .split = job.plan.n_items < (size_t)threads,
+                           .blocks = call->blocks};
     const zc_run run = {
         .task = write_item,
         .job = &job,

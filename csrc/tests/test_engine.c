@@ -203,6 +203,43 @@ static void chunks_of_nothing_but_the_fill_value_are_removed(void)
     CHECK(access(path, F_OK) != 0);
 }
 
+/* One shard of 8 x 6 inner chunks of 4 x 3: two are given whole, one in part, all others stay as they were. */
+static void gathered_blocks(void)
+{
+    enum { SIZE = 4 * 3 };
+    fixture f;
+    uint16_t values[3][SIZE], all[ROWS * COLUMNS];
+    uint8_t mask[SIZE];
+    zc_given_block table[8 * 6] = {0};
+    zc_fault fault;
+    zc_error err;
+    const int blocks[3] = {0, 7, 20};        /* at (0, 0), (1, 1), (3, 2) */
+
+    open_fixture(&f, "gathered/", 32, 18);
+    make_sharded(&f, 4, 3, false);
+    for (int i = 0; i < ROWS * COLUMNS; i++) {
+        f.model[i] = (uint16_t)i;
+    }
+    CHECK(transfer(&f, true, 0, ROWS, 0, COLUMNS, f.model, 1, &fault, &err) == ZC_OK);
+    for (int b = 0; b < 3; b++) {
+        for (int i = 0; i < SIZE; i++) {
+            const int row = blocks[b] / 6 * 4 + i / 3, column = blocks[b] % 6 * 3 + i % 3;
+            values[b][i] = (uint16_t)(5000 + 100 * b + i);
+            mask[i] = i % 5 < 2;
+            if (b < 2 || mask[i]) {
+                f.model[row * COLUMNS + column] = values[b][i];
+            }
+        }
+        table[blocks[b]] = (zc_given_block){(const char *)values[b], b == 2 ? mask : NULL};
+    }
+    const zc_given given = {.at = table, .stride = {6, 2}};
+    zc_part part = {.ndim = NDIM, .axis = {{.count = 32, .step = 1}, {.count = 18, .step = 1}}};
+    const zc_call call = {.array = &f.array, .store = &f.store, .part = &part, .blocks = &given, .threads = 2};
+    CHECK(zc_write(&call, &fault, &err) == ZC_OK);
+    CHECK(transfer(&f, false, 0, ROWS, 0, COLUMNS, all, 1, &fault, &err) == ZC_OK);
+    CHECK(memcmp(all, f.model, sizeof all) == 0);
+}
+
 static void keys(void)
 {
     fixture f;
@@ -238,6 +275,7 @@ int main(void)
     RUN(plain_chunks);
     RUN(swapped_and_transposed);
     RUN(shards);
+    RUN(gathered_blocks);
     RUN(faults_are_named);
     RUN(a_lying_shard_index_is_refused);
     RUN(chunks_of_nothing_but_the_fill_value_are_removed);

@@ -141,7 +141,8 @@ cdef class NativeArray:
 
     # ---- calls
 
-    cdef int _run(self, zc_part *part, int threads, bint write, bint write_empty) except -1:
+    cdef int _run(self, zc_part *part, int threads, bint write, bint write_empty,
+                  const zc_given *blocks=NULL) except -1:
         """Run one call of the engine and raise what went wrong."""
         cdef zc_call call
         cdef zc_store store
@@ -158,6 +159,7 @@ cdef class NativeArray:
         call.part = part
         call.threads = threads
         call.write_empty = write_empty
+        call.blocks = blocks
         call.poll = _poll
         call.poll_arg = <void *>session
         zc_error_clear(&err)
@@ -246,6 +248,7 @@ cdef class NativeArray:
         cdef zc_swap_field *fields
         while chain.sharded:                  # the innermost chain is the one that swaps
             chain = chain.inner
+        window.mask = NULL
         window.offset = offset
         window.item.size = size
         window.item.word = chain.item.word

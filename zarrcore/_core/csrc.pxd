@@ -125,6 +125,8 @@ cdef extern from "engine/part.h" nogil:
     ctypedef struct zc_window:
         size_t offset
         zc_item item
+        const uint8_t *mask
+        const char *first
 
     ctypedef struct zc_part:
         int ndim
@@ -225,12 +227,22 @@ cdef extern from "engine/engine.h" nogil:
         size_t prefix_len
         zc_index_cache *indexes
 
+    ctypedef struct zc_given_block:
+        const char *values
+        const uint8_t *mask
+
+    ctypedef struct zc_given:
+        const zc_given_block *at
+        int64_t stride[64]
+        bint complete
+
     ctypedef struct zc_call:
         const zc_array *array
         const zc_store *store
         const zc_part *part
         int threads
         bint write_empty
+        const zc_given *blocks
         zc_poll poll
         void *poll_arg
 

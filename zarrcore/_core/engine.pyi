@@ -20,6 +20,14 @@ def encode_into(name: str, config: Mapping[str, Any], data: Buffer, out: Buffer)
 def decode_into(name: str, config: Mapping[str, Any], data: Buffer, out: Buffer) -> int: ...
 def call_parallel(function: Callable[[int], object], n: int, threads: int = 0) -> None: ...
 
+def write_gathered(
+    array: NativeArray,
+    chunk: Sequence[int],
+    blocks: dict[tuple[int, ...], tuple[NDArray[Any], NDArray[np.bool_] | None]],
+    complete: bool,
+    threads: int = 0,
+    write_empty: bool = False,
+) -> None: ...
 @final
 class Shard:
     inner_shape: tuple[int, ...]

@@ -1,5 +1,6 @@
 # The border between Python and the chunk engine (csrc/engine): it converts and checks arguments, releases the GIL,
 # calls C once and raises what went wrong.
+from cpython.bytearray cimport PyByteArray_AS_STRING
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.ref cimport Py_DECREF, Py_INCREF
@@ -60,4 +61,5 @@ include "parallel.pxi"
 include "chains.pxi"
 include "sources.pxi"
 include "arrays.pxi"
+include "gathered.pxi"
 include "capi.pxi"

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Self
 
+    from zarrcore.arrays.writer import ArrayWriter
     from zarrcore.attributes import Attributes
     from zarrcore.indexing import Fields, Selection
     from zarrcore.metadata.common import ArrayMetadata
@@ -588,6 +589,35 @@ class Array:
             )
         else:
             engine.write(selection.dims, values.reshape(selection.block), threads, write_empty)
+
+    def writer(self, *, max_bytes: int | None = None, threads: int = 0) -> ArrayWriter:
+        """A writer that gathers many small writes in memory and writes every chunk (or shard) once.
+
+        Parameters
+        ----------
+        max_bytes : int, optional
+            Most memory for gathered values; the chunks that were not written to for longest are written when
+            it is reached.  Default: 256 MiB, and at least one chunk (or shard) for each thread.
+        threads : int
+            Number of threads that write; 0 for the configured number.
+
+        Returns
+        -------
+        ArrayWriter
+
+        Examples
+        --------
+        >>> import zarrcore
+        >>> array = zarrcore.create_array({}, shape=(8, 8), chunks=(2, 2), shards=(8, 8), dtype="i4")
+        >>> with array.writer() as w:
+        ...     for row in range(8):
+        ...         w[row] = row
+        >>> array[:, 0]
+        array([0, 1, 2, 3, 4, 5, 6, 7], dtype=int32)
+        """
+        from zarrcore.arrays.writer import ArrayWriter
+
+        return ArrayWriter(self, max_bytes=max_bytes, threads=threads)
 
     def _writes_empty_chunks(self) -> bool:
         """Whether chunks of fill values must be stored like others.

@@ -25,6 +25,7 @@ __all__ = [
     "append",
     "can_list",
     "count_stored",
+    "extend",
     "parse_shape",
     "present_chunks",
     "resize",
@@ -177,6 +178,13 @@ def _clear_beyond(array: Array, coords: Sequence[int], axes: Sequence[Axis], sha
 
 def append(array: Array, data: Any, axis: int = 0) -> tuple[int, ...]:
     """Append along one dimension; see :meth:`zarrcore.Array.append`."""
+    values, region = extend(array, data, axis)
+    array[region] = values
+    return array.shape
+
+
+def extend(array: Array, data: Any, axis: int = 0) -> tuple[np.ndarray, tuple[slice, ...]]:
+    """Make room for `data` along one dimension; returns its values and the region that they belong to."""
     values = as_values(data, array.dtype)
     ndim = array.ndim
     axis = operator.index(axis)
@@ -196,5 +204,4 @@ def append(array: Array, data: Any, axis: int = 0) -> tuple[int, ...]:
         stop = start + values.shape[axis]
         shape = tuple(stop if k == axis else n for k, n in enumerate(array.shape))
         resize(array, shape)
-    array[tuple(slice(start, stop) if k == axis else slice(None) for k in range(ndim))] = values
-    return shape
+    return values, tuple(slice(start, stop) if k == axis else slice(0, n) for k, n in enumerate(shape))

@@ -8,6 +8,7 @@ from zarrcore import indexing
 
 if TYPE_CHECKING:
     from zarrcore.arrays.array import Array
+    from zarrcore.arrays.writer import ArrayWriter
     from zarrcore.indexing import Selection
 
 __all__ = ["BlockIndex", "OIndex", "VIndex"]
@@ -18,7 +19,7 @@ class _IndexView:
 
     __slots__ = ("array",)
 
-    def __init__(self, array: Array) -> None:
+    def __init__(self, array: Array | ArrayWriter) -> None:
         self.array = array
 
     def _selection(self, selection: Any) -> Selection:

@@ -1,0 +1,361 @@
+"""The writer that gathers: what comes out is what numpy would have, and every chunk is written once."""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import zarrcore
+from zarrcore import errors
+from zarrcore.storage import LocalStore, MemoryStore, WrapperStore, ZipStore
+from zarrcore.testing import strategies as zst
+
+MODEL = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
+SHARDED = {"chunks": (2, 3), "shards": (6, 9)}
+
+
+class CountingStore(WrapperStore):
+    """Counts what is asked of it, and fails for some keys."""
+
+    def __init__(self, inner: Any = None) -> None:
+        super().__init__(MemoryStore() if inner is None else inner)
+        self.calls: Counter[tuple[str, str]] = Counter()
+        self.broken: set[str] = set()
+
+    def get(self, key: str, byte_range: Any = None) -> Any:
+        self.calls["get", key] += 1
+        return super().get(key, byte_range)
+
+    def get_many(self, keys: Any) -> Any:
+        self.calls.update(("get", key) for key in keys)
+        return super().get_many(keys)
+
+    def set(self, key: str, value: Any) -> None:
+        self.calls["set", key] += 1
+        if key in self.broken:
+            raise OSError(f"no room for {key}")
+        super().set(key, value)
+
+    def of(self, call: str) -> dict[str, int]:
+        return {key: n for (name, key), n in self.calls.items() if name == call and key.startswith("c/")}
+
+
+def new(store: Any = None, **options: Any) -> Any:
+    options = {"shape": (23, 17), "dtype": "i4", "fill_value": -1, **SHARDED, **options}
+    return zarrcore.create_array({} if store is None else store, **options)
+
+
+# --- values ---
+
+
+@MODEL
+@given(data=st.data(), max_bytes=st.sampled_from([None, 1, 300]), size=st.integers(1, 8))
+def test_gathered_writes_are_those_of_numpy(pair: Any, data: Any, max_bytes: int | None, size: int) -> None:
+    array, model = pair
+    with array.writer(max_bytes=max_bytes, threads=2) as w:
+        for number in range(size):
+            kind = data.draw(st.sampled_from(("basic", "orthogonal", "points", "mask", "read")))
+            if kind == "basic":
+                index = data.draw(zst.basic_indices(model.shape))
+                w[index] = model[index] = np.full(np.shape(model[index]), number)
+            elif kind == "orthogonal":
+                index = data.draw(zst.orthogonal_indices(model.shape))
+                outer = np.ix_(*(np.arange(n)[i] for i, n in zip(index, model.shape, strict=True)))
+                values = np.arange(model[outer].size).reshape(model[outer].shape)
+                w.oindex[index] = values
+                model[outer] = values
+            elif kind == "points":
+                index = data.draw(zst.point_indices(model.shape))
+                w.vindex[index] = model[index] = np.arange(len(index[0]))
+            elif kind == "mask":
+                mask = data.draw(zst.masks(model.shape))
+                w[mask] = model[mask] = number
+            else:
+                index = data.draw(zst.basic_indices(model.shape))
+                assert np.array_equal(w[index], model[index])
+                points = data.draw(zst.point_indices(model.shape))
+                assert np.array_equal(w.vindex[points], model[points])
+    assert np.array_equal(array[...], model)
+
+
+@pytest.mark.parametrize("dtype", [">f8", "bool", "S3", "M8[s]", "c8", [("a", "i2"), ("b", ">f4", (2,))]])
+def test_data_types(dtype: Any) -> None:
+    array = new(dtype=dtype, fill_value=None, zarr_format=2, chunks=(5, 4), shards=None)
+    model = array[...]  # of fill values
+    values = np.random.default_rng(0).integers(0, 2, (23, 17)).astype("u1")
+    given_values = values.astype("i8").astype(array.dtype) if array.dtype.kind in "SM" else values
+    if array.dtype.names:
+        given_values = np.zeros(values.shape, array.dtype)
+        given_values["a"], given_values["b"] = values, values[..., None]
+    with array.writer() as w:
+        for row in range(0, 23, 2):
+            w[row, 3:] = given_values[row, 3:]
+            model[row, 3:] = given_values[row, 3:]
+    assert array[...].tobytes() == model.tobytes()
+
+
+def test_strings_of_any_length() -> None:
+    array = new(dtype="str", fill_value="", chunks=(5, 4), shards=None)
+    with array.writer() as w:
+        w[3, 2:9] = ["", "a", "zwei", "x" * 100, "b", "c", "d"]
+        w[4] = "row"
+        assert w[3, 4] == "zwei"
+    assert array[3, 5] == "x" * 100
+    assert (array[4] == "row").all()
+    assert array[5, 5] == ""
+
+
+def test_fields_of_records() -> None:
+    array = new(dtype=[("a", "i4"), ("b", "f8")], fill_value=0, chunks=(5, 4), shards=None)
+    with array.writer() as w:
+        w["a", 2:4] = 7
+        w["b", 3] = 0.5
+        assert (w["a", 2:5, 0] == [7, 7, 0]).all()
+        out = np.empty(17)
+        assert w.read(("b", 3), out=out) is out
+        assert (out == 0.5).all()
+    assert array[3, 3].tolist() == (7, 0.5)
+
+
+def test_an_array_without_dimensions() -> None:
+    array = new(shape=(), chunks=(), shards=None)
+    with array.writer() as w:
+        w[()] = 5
+        assert w[()] == 5
+    assert array[()] == 5
+
+
+def test_the_values_are_copied() -> None:
+    array = new()
+    row = np.arange(17)
+    with array.writer() as w:
+        for number in range(2):
+            row[:] = number
+            w[number] = row
+    assert array[:2, 5].tolist() == [0, 1]
+
+
+# --- how often chunks are touched ---
+
+
+@pytest.mark.parametrize("options", [SHARDED, {"chunks": (6, 9), "shards": None}])
+@pytest.mark.parametrize("rows", [1, 2, 5])
+def test_a_complete_chunk_is_written_once_and_never_read(options: Any, rows: int) -> None:
+    store = CountingStore()
+    array = new(store, **options)
+    array[...] = 1  # or nothing would have to be read
+    store.calls.clear()
+    with array.writer() as w:
+        for row in range(0, 23, rows):
+            w[row : row + rows] = row
+    assert set(store.of("set").values()) == {1}
+    assert len(store.of("set")) == 8
+    assert store.of("get") == {}
+    assert (array[:, 3] == np.arange(23) // rows * rows).all()
+
+
+def test_a_chunk_given_in_part_is_read_and_written_once() -> None:
+    store = CountingStore()
+    array = new(store)
+    array[...] = 1
+    store.calls.clear()
+    with array.writer() as w:
+        for row in range(5):
+            w[row, 2] = 9
+    assert store.of("get") == store.of("set") == {"c/0/0": 1}
+    assert np.array_equal(array[:7, 2], [9, 9, 9, 9, 9, 1, 1])
+
+
+def test_covered_chunks_are_written_at_once() -> None:
+    store = CountingStore()
+    with new(store).writer() as w:
+        w[:13, ::-1] = np.arange(13 * 17).reshape(13, 17)
+        assert set(store.of("set")) == {"c/0/0", "c/0/1", "c/1/0", "c/1/1"}
+        assert 0 < w.pending_bytes <= 12 * 9 * 5
+        w[0, 0] = -5
+        w[:6] = 3  # makes what is pending of the first shards out of date
+    assert (w.array[:6] == 3).all()
+    assert store.of("set")["c/0/0"] == 2
+
+
+def test_the_memory_is_bounded() -> None:
+    store = CountingStore()
+    array = new(store, shape=(600, 90))
+    shard = 6 * 9 * 5  # with its mask
+    with array.writer(max_bytes=10 * shard) as w:
+        for column in range(90):
+            for row in range(0, 600, 6):
+                w[row, column] = row + column
+                assert w.pending_bytes <= 11 * shard
+    assert np.array_equal(array[::6], np.add.outer(np.arange(0, 600, 6), np.arange(90)))
+
+
+def test_chunks_of_fill_values_are_not_stored() -> None:
+    store = MemoryStore()
+    array = new(store)
+    array[...] = 1
+    with array.writer() as w:
+        for row in range(6):
+            w[row] = -1
+        w[7] = -1
+    keys = {key for key in store.list() if key.startswith("c/")}
+    assert keys == {f"c/{i}/{j}" for i in range(1, 4) for j in range(2)}
+    assert (array[7] == -1).all()
+    assert (array[8] == 1).all()
+
+
+def test_append_gathers() -> None:
+    store = CountingStore()
+    array = new(store, shape=(0, 17))
+    with array.writer() as w:
+        for row in range(20):
+            assert w.append(np.full((1, 17), row)) == (row + 1, 17)
+        assert np.array_equal(w[:, 0], np.arange(20))
+    assert np.array_equal(array[:, 16], np.arange(20))
+    # at the end of the array chunks are complete when a row is, but not for long
+    assert max(store.of("set").values()) <= 6
+    array = new(CountingStore(), shape=(0, 17))
+    with array.writer() as w:
+        for row in range(0, 20, 2):
+            w.append(np.full((1, 17), row))
+            w[row, 3] = -7
+            w.append(np.full((1, 17), row + 1))
+    assert np.array_equal(array[:, 0], np.arange(20))
+    assert array[::2, 3].tolist() == [-7] * 10
+
+
+# --- stores ---
+
+
+def test_stores(tmp_path: Any) -> None:
+    for store in (LocalStore(tmp_path / "a"), ZipStore(tmp_path / "b.zip", mode="w"), CountingStore()):
+        array = new(store)
+        with array.writer() as w:
+            for row in range(23):
+                w[row, row % 5 :] = row
+        assert np.array_equal(array[:, 16], np.arange(23))
+        store.close()
+
+
+def test_inner_chunks_beside_those_given_are_moved_undecoded(tmp_path: Any) -> None:
+    array = new(tmp_path, compressors={"name": "zstd", "configuration": {"level": 1, "checksum": True}})
+    array[...] = np.arange(23 * 17).reshape(23, 17)
+    path = tmp_path / "c" / "0" / "0"
+    data = bytearray(path.read_bytes())
+    data[6] ^= 0xFF  # in the first inner chunk
+    damaged = bytes(data[:12])
+    path.write_bytes(data)
+    with array.writer() as w:
+        w[4, 4] = 1000
+        w[2:4, 0:3] = 7
+    assert path.read_bytes().startswith(damaged)
+    assert array[4, 4] == 1000
+    assert (array[2:4, 0:3] == 7).all()
+    assert array[5, 8] == 5 * 17 + 8
+    with pytest.raises(errors.ChunkDecodeError, match=r"inner chunk \(0, 0\)"):
+        array[0, 0]
+
+
+# --- errors ---
+
+
+def test_one_chunk_that_fails_does_not_lose_the_others() -> None:
+    store = CountingStore()
+    array = new(store)
+    store.broken = {"c/1/0"}
+    w = array.writer()
+    w[:, 3] = np.arange(23)
+    with pytest.raises(errors.ChunkIOError, match="no room for c/1/0") as caught:
+        w.flush()
+    assert caught.value.chunk == (1, 0)
+    assert array[:6, 3].tolist() == list(range(6))
+    assert array[12:, 3].tolist() == list(range(12, 23))
+    assert w.pending_bytes > 0
+    store.broken.clear()
+    w.close()
+    assert array[:, 3].tolist() == list(range(23))
+
+
+def test_all_chunks_that_fail_are_named() -> None:
+    store = CountingStore()
+    array = new(store)
+    store.broken = {"c/1/0", "c/3/0"}
+    w = array.writer()
+    w[:, 3] = 1
+    with pytest.raises(errors.FlushError, match=r"2 chunks could not be written.*c/1/0.*c/3/0") as caught:
+        w.close()
+    assert [failure.chunk for failure in caught.value.failures] == [(1, 0), (3, 0)]
+    assert isinstance(caught.value, errors.ChunkError)
+    copy = pickle.loads(pickle.dumps(caught.value.located(codec="zstd")))
+    assert [str(failure) for failure in copy.failures] == [str(failure) for failure in caught.value.failures]
+    assert w.closed
+    w.close()
+    assert array[2, 3] == 1
+
+
+def test_a_full_store_does_not_make_the_memory_grow() -> None:
+    store = CountingStore()
+    array = new(store, shape=(600, 9))
+    store.broken = {f"c/{i}/0" for i in range(100)}
+    block = 2 * 3 * 5  # with its mask
+    w = array.writer(max_bytes=10 * block)
+    failed = 0
+    for row in range(0, 600, 6):
+        try:
+            w[row, 0] = 1
+        except errors.ChunkError:
+            failed += 1
+        assert w.pending_bytes <= 11 * block
+    assert failed == 90
+    store.broken.clear()
+    w.close()
+
+
+def test_an_exception_in_the_block_does_not_lose_what_was_given() -> None:
+    array = new()
+    with pytest.raises(ZeroDivisionError), array.writer() as w:
+        w[0] = 5
+        1 / 0  # noqa: B018
+    assert (array[0] == 5).all()
+
+
+def test_a_closed_writer_refuses() -> None:
+    array = new()
+    w = array.writer()
+    w.close()
+    for call in (lambda: w[0], lambda: w.write(0, 1), lambda: w.append(np.zeros((1, 17))), w.__enter__):
+        with pytest.raises(ValueError, match="the writer is closed"):
+            call()
+
+
+def test_wrong_arguments() -> None:
+    array = new()
+    with pytest.raises(ValueError, match="max_bytes: expected 1 or more, got 0"):
+        array.writer(max_bytes=0)
+    with array.writer() as w:
+        with pytest.raises(ValueError, match="do not fit a selection"):
+            w[0] = np.zeros(5)
+        with pytest.raises(OverflowError, match="out of range"):
+            w[0] = 1 << 40
+        with pytest.raises(IndexError):
+            w[99] = 1
+        array.resize((30, 17))
+        with pytest.raises(ValueError, match="changed from .* while a writer was open"):
+            w[0] = 1
+    with pytest.raises(errors.ReadOnlyError):
+        zarrcore.open_array(array.store.with_read_only(True)).writer()
+
+
+def test_a_forgotten_writer_warns() -> None:
+    w = new().writer()
+    w[0, 0] = 1
+    array = w.array
+    with pytest.warns(ResourceWarning, match="1 chunks pending.*was not closed"):
+        del w
+    assert array[0, 0] == 1

@@ -1,0 +1,114 @@
+# Gathered writes: many parts of one chunk as a single read, patch and replacement.
+
+cdef list _gathered(NativeArray array, cnp.ndarray values, mask, shape):
+    """Check the memory of gathered values; returns what must stay alive while it is used."""
+    cdef int d
+    array._check_memory(values, "values", array.c.ndim)
+    for d in range(array.c.ndim):
+        if cnp.PyArray_DIM(values, d) != shape[d]:
+            raise ValueError(f"values: expected shape {tuple(shape)}, got {np.shape(values)}")
+    if mask is not None and not (
+        mask.dtype == np.bool_ and np.shape(mask) == np.shape(values) and mask.flags.c_contiguous
+    ):
+        raise ValueError(f"mask: expected contiguous booleans of shape {np.shape(values)}")
+    if not values.flags.c_contiguous:
+        raise ValueError("values: are not contiguous")
+    return [values, mask]
+
+
+def write_gathered(NativeArray array not None, chunk, dict blocks not None, bint complete, threads=0,
+                   write_empty=False) -> None:
+    """Write parts of one chunk that were gathered, at once.
+
+    Parameters
+    ----------
+    array : NativeArray
+        The array.
+    chunk : sequence of int
+        The chunk's place in the grid.
+    blocks : dict
+        Contiguous values of inner chunks, by their coordinates in the chunk; of a chunk without any, those of the
+        chunk under a key of zeros.  Each is an array of the whole shape, with an array of booleans that says which
+        elements are given, or None if all of them are.
+    complete : bool
+        The blocks hold all elements of the array in the chunk, so that nothing is read.
+    threads, write_empty
+        As of :meth:`NativeArray.write`.
+    """
+    cdef zc_part part
+    cdef zc_window window
+    cdef zc_given given
+    cdef int64_t start, length
+    cdef int d
+    cdef list kept = []
+    lengths = []
+    part.ndim = array.c.ndim
+    part.points = NULL
+    part.window = NULL
+    part.memory = NULL
+    for d in range(array.c.ndim):
+        start, length = _chunk_extent(array, d, chunk[d])
+        lengths.append(length)
+        _set_axis_slice(&part, d, start, 1, min(length, array.c.grid[d].length - start), 0)
+    if array.c.chain.sharded:
+        _set_blocks(array, &given, blocks, lengths, kept)
+        given.complete = complete
+        array._run(&part, array._threads(threads), True, write_empty, &given)
+        return
+    (values, mask), = blocks.values()
+    kept = _gathered(array, values, mask, lengths)
+    part.memory = <char *>cnp.PyArray_DATA(values)
+    for d in range(array.c.ndim):
+        part.axis[d].stride = cnp.PyArray_STRIDE(values, d)
+    if mask is not None:
+        memset(&window, 0, sizeof(window))
+        window.mask = <const uint8_t *>cnp.PyArray_DATA(mask)
+        window.first = part.memory
+        part.window = &window
+    array._run(&part, array._threads(threads), True, write_empty)
+
+
+cdef tuple _chunk_extent(NativeArray array, int d, int64_t chunk):
+    """Where a chunk begins along a dimension, and its length."""
+    cdef const zc_grid_axis *axis = &array.c.grid[d]
+    cdef int64_t n = axis.n_edges if axis.edges != NULL else (axis.length + axis.chunk - 1) // axis.chunk
+    if not 0 <= chunk < n:
+        raise errors.BoundsCheckError(f"chunk {chunk} is not one of the {n} of dimension {d}")
+    if axis.edges == NULL:
+        return chunk * axis.chunk, axis.chunk
+    return axis.edges[chunk], axis.edges[chunk + 1] - axis.edges[chunk]
+
+
+cdef int _set_blocks(NativeArray array, zc_given *given, dict blocks, list lengths, list kept) except -1:
+    """Set up the table of the inner chunks of a shard, whose memory goes to `kept`."""
+    cdef zc_given_block *table
+    cdef int d
+    cdef cnp.ndarray values
+    order = array.chain.order or tuple(range(array.c.ndim))
+    stored = array.chain.shard.inner_shape
+    grid = [lengths[axis] // stored[d] for d, axis in enumerate(order)]
+    shape = [0] * array.c.ndim
+    for d, axis in enumerate(order):
+        shape[axis] = stored[d]
+    memory = bytearray(max(1, int(np.prod(grid, dtype=np.int64))) * sizeof(zc_given_block))
+    kept.append(memory)
+    table = <zc_given_block *>PyByteArray_AS_STRING(memory)
+    for place, (values, mask) in blocks.items():
+        number = 0
+        for d, axis in enumerate(order):
+            if not 0 <= place[axis] < grid[d]:
+                raise errors.BoundsCheckError(f"inner chunk {place} is not one of the shard")
+            number = number * grid[d] + place[axis]
+        kept.append(_gathered(array, values, mask, shape))
+        table[<size_t>number].values = <const char *>cnp.PyArray_DATA(values)
+        if mask is not None:
+            table[<size_t>number].mask = <const uint8_t *>cnp.PyArray_DATA(mask)
+    stride = array.dtype.itemsize
+    strides = [0] * array.c.ndim
+    for d in reversed(range(array.c.ndim)):
+        strides[d] = stride
+        stride *= shape[d]
+    for d, axis in enumerate(order):
+        given.stride[d] = strides[axis]
+    given.at = table
+    return 0

@@ -1,0 +1,564 @@
+"""Writing back: many small writes are gathered in memory, and every chunk is written once."""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from itertools import product
+from threading import Lock, RLock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zarrcore import indexing
+from zarrcore._core import engine as native
+from zarrcore.arrays import layout
+from zarrcore.arrays.pending import BlockGrid, PendingChunk, interior
+from zarrcore.arrays.values import as_values, broadcast_values, check_out
+from zarrcore.arrays.views import BlockIndex, OIndex, VIndex
+from zarrcore.errors import BaseZarrError, ChunkError, FlushError
+from zarrcore.pipeline import field_lock
+from zarrcore.projection import project_points
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Self
+
+    from zarrcore.arrays.array import Array
+    from zarrcore.arrays.pending import Cut
+    from zarrcore.indexing import Fields, Selection
+
+__all__ = ["ArrayWriter"]
+
+_DEFAULT_BYTES = 256 << 20
+
+
+class ArrayWriter:
+    """Gathers writes to an array in memory and writes each chunk (or shard) once.
+
+    Made by :meth:`zarrcore.Array.writer`, usually in a ``with`` statement.
+
+    A chunk is written as soon as all of it has been given, when the memory limit is reached (first those that were
+    not written to for longest), by :meth:`flush` and by :meth:`close`.  A chunk that was given completely is never
+    read from the store; of a shard that was given in part, inner chunks that nothing was given for are moved as
+    they are, without decoding.  Chunks that one assignment covers as a whole are written at once, without a copy.
+
+    Reading through the writer shows what was given; other readers of the array see it when it has been written.
+
+    Notes
+    -----
+    Leaving the ``with`` block writes what is pending also when an exception ends it, as closing a file does.  If
+    chunks cannot be written, all others are, and then the error is raised: that of the chunk, or a
+    :class:`zarrcore.errors.FlushError` that names all of them.  :meth:`flush` keeps what could not be written for
+    another try; :meth:`close` gives it up.
+
+    Any number of threads may write different regions at once.  Writes to the array that do not go through the
+    writer are not seen by it: where both touch the same elements, the one that reaches the store last stays.
+    """
+
+    def __init__(self, array: Array, *, max_bytes: int | None = None, threads: int = 0) -> None:
+        array._check_writable()
+        if max_bytes is not None and (isinstance(max_bytes, bool) or max_bytes < 1):
+            raise ValueError(f"max_bytes: expected 1 or more, got {max_bytes!r}")
+        self._array = array
+        self._threads = threads
+        self._lock = Lock()  # of the table, never held while chunks are written
+        self._appending = RLock()
+        self._pending: OrderedDict[tuple[int, ...], PendingChunk] = OrderedDict()
+        self._nbytes = 0
+        self._closed = False
+        self._bind()
+        self._max_bytes = self._default_bytes() if max_bytes is None else int(max_bytes)
+
+    def _bind(self) -> None:
+        """Take over the shape of the array."""
+        array = self._array
+        edges = layout.grid_edges(array.metadata)
+        chain = getattr(array._compiled(), "chain", None)
+        self._native = chain is not None
+        block = None
+        if chain is not None and chain.shard is not None:
+            order = chain.order or range(array.ndim)
+            by_axis = dict(zip(order, chain.shard.inner_shape, strict=True))
+            block = tuple(by_axis[d] for d in range(array.ndim))
+        self._dtype = array.dtype
+        self._grid = BlockGrid(array.shape, edges, block)
+
+    def _default_bytes(self) -> int:
+        """256 MiB, but at least one chunk (or shard) for each thread."""
+        edges = layout.grid_edges(self._array.metadata)
+        lengths = (edge if isinstance(edge, int) else max(edge, default=1) for edge in edges)
+        chunk = math.prod(lengths) * self._dtype.itemsize
+        return max(_DEFAULT_BYTES, chunk * (self._threads or native.num_threads()))
+
+    # --- properties ---
+
+    @property
+    def array(self) -> Array:
+        """The array."""
+        return self._array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the array."""
+        return self._grid.shape
+
+    @property
+    def max_bytes(self) -> int:
+        """Most memory for gathered values; exceeded by no more than one chunk for each writing thread."""
+        return self._max_bytes
+
+    @property
+    def pending_bytes(self) -> int:
+        """Memory that gathered values take now."""
+        return self._nbytes
+
+    @property
+    def closed(self) -> bool:
+        """True after :meth:`close`."""
+        return self._closed
+
+    def __repr__(self) -> str:
+        state = "closed" if self._closed else f"{len(self._pending)} chunks pending"
+        return f"<ArrayWriter {self._array.store_path} {state}>"
+
+    # --- selections ---
+
+    def __setitem__(self, selection: Any, value: Any) -> None:
+        """Give values for a selection, as of ``array[selection] = value``."""
+        self.write(selection, value)
+
+    def write(self, selection: Any, value: Any) -> None:
+        """Give values for a selection.
+
+        Parameters
+        ----------
+        selection
+            As in ``array[selection] = value``.
+        value : array_like
+            Broadcast to the selection; copied, unless it is written at once.
+        """
+        fields, selection = indexing.pop_fields(selection)
+        self._set(indexing.plain_selection(selection, self.shape), value, fields)
+
+    def __getitem__(self, selection: Any) -> Any:
+        """Read a selection, with all that was given so far."""
+        return self.read(selection)
+
+    def read(self, selection: Any = ..., *, out: np.ndarray | None = None) -> Any:
+        """Read a selection, with all that was given so far; parameters as of :meth:`zarrcore.Array.read`."""
+        fields, selection = indexing.pop_fields(selection)
+        return self._get(indexing.plain_selection(selection, self.shape), out, fields)
+
+    @property
+    def oindex(self) -> OIndex:
+        """Orthogonal (outer) indexing."""
+        return OIndex(self)
+
+    @property
+    def vindex(self) -> VIndex:
+        """Vectorised (pointwise) indexing."""
+        return VIndex(self)
+
+    @property
+    def blocks(self) -> BlockIndex:
+        """Indexing by chunks."""
+        return BlockIndex(self)
+
+    def _blocks(self, selection: Any) -> Selection:
+        return indexing.block_selection(selection, self.shape, layout.grid_edges(self._array.metadata))
+
+    def append(self, data: Any, axis: int = 0) -> tuple[int, ...]:
+        """Append along one dimension; the array grows at once, the values are gathered.
+
+        No other thread may use the writer meanwhile.
+
+        Returns
+        -------
+        tuple of int
+            The new shape.
+        """
+        from zarrcore.arrays.chunks import extend
+
+        with self._appending:
+            self._check()
+            values, region = extend(self._array, data, axis)
+            self._bind()
+            for pending in self._pending.values():
+                with pending.lock:
+                    self._resized(pending, -pending.nbytes)
+                    pending.regrid(self._grid)
+                    self._resized(pending, pending.nbytes)
+            self[region] = values
+        return self.shape
+
+    def _check(self) -> None:
+        if self._closed:
+            raise ValueError(f"array {self._array.path!r}: the writer is closed")
+        if self._array.shape != self._grid.shape:
+            raise ValueError(
+                f"array {self._array.path!r}: its shape changed from {self._grid.shape} to "
+                f"{self._array.shape} while a writer was open; use the writer's append"
+            )
+
+    # --- writing ---
+
+    def _set(self, selection: Selection, value: Any, fields: Fields | None = None) -> None:
+        self._check()
+        if fields:
+            self._set_fields(selection, value, fields)
+            return
+        values = as_values(value, self._dtype, ndim=len(selection.shape))
+        self._store(selection, broadcast_values(values, selection.shape))
+
+    def _set_fields(self, selection: Selection, value: Any, fields: Fields) -> None:
+        dtype = indexing.field_dtype(fields, self._dtype)
+        values = broadcast_values(as_values(value, dtype.base), selection.shape + dtype.shape)
+        with field_lock():
+            records = self._read(selection)
+            if isinstance(fields, str):
+                records[fields] = values
+            else:
+                for name in fields:
+                    records[name] = values[name]
+            self._store(selection, records)
+
+    def _store(self, selection: Selection, values: np.ndarray) -> None:
+        if values.size == 0:
+            return
+        if selection.points:
+            self._gather_points(selection, np.ascontiguousarray(values).reshape(-1))
+            return
+        dims = list(selection.dims)
+        values = values.reshape(selection.block)
+        for d, dim in enumerate(dims):
+            if isinstance(dim, tuple) and dim[1] < 0:  # turned round, so that chunks are seen to be covered
+                start, step, count = dim
+                dims[d] = (start + (count - 1) * step, -step, count)
+                values = np.flip(values, d)
+        inner = interior(dims, self._grid.chunks)
+        if inner is not None:
+            self._write_whole(dims, inner, values)
+        self._gather(self._grid.cuts(dims), inner, values)
+
+    def _write_whole(self, dims: Sequence[Any], inner: list[tuple[int, int]], values: np.ndarray) -> None:
+        """Write chunks that are covered as a whole; what was pending of them is out of date."""
+        whole: list[Any] = []
+        taken: list[Any] = []
+        for (start, _, _), (first, last), axis in zip(dims, inner, self._grid.chunks, strict=True):
+            low, high = axis.offset(first), axis.offset(last - 1) + axis.valid_length(last - 1)
+            whole.append((low, 1, high - low))
+            taken.append(slice(low - start, high - start))
+        with self._lock:
+            stale = [
+                pending
+                for coords, pending in self._pending.items()
+                if all(first <= k < last for k, (first, last) in zip(coords, inner, strict=True))
+            ]
+        array = self._array
+        with _Held(stale), _record_lock(self._dtype):
+            array._compiled().write(
+                tuple(whole), values[(*taken, ...)], self._threads, array._writes_empty_chunks()
+            )
+            for pending in stale:
+                self._drop(pending)
+
+    def _gather(
+        self, cuts: list[dict[int, list[Cut]]], inner: list[tuple[int, int]] | None, values: np.ndarray
+    ) -> None:
+        ready = []
+        for chunk in _outside(cuts, inner):
+            with self._taken(tuple(cut[0].chunk for cut in chunk)) as pending:
+                before = pending.nbytes
+                try:
+                    pending.put(product(*chunk), values)
+                finally:
+                    self._resized(pending, pending.nbytes - before)
+                if pending.complete:
+                    ready.append(pending)
+        self._flush(ready)
+
+    def _gather_points(self, selection: Selection, values: np.ndarray) -> None:
+        ready = {}
+        for part in project_points(selection.dims, self._grid.blocks):  # type: ignore[arg-type]
+            coords, place = self._grid.place(part.coords)
+            with self._taken(coords) as pending:
+                before = pending.nbytes
+                try:
+                    pending.put_points(place, part.inside, values[part.outside])  # type: ignore[arg-type]
+                finally:
+                    self._resized(pending, pending.nbytes - before)
+                if pending.complete:
+                    ready[coords] = pending
+        self._flush(list(ready.values()))
+
+    def _taken(self, coords: tuple[int, ...]) -> _Taken:
+        """The pending chunk at `coords`, under its lock; room is made for it before."""
+        if self._nbytes >= self._max_bytes:
+            self._make_room()
+        return _Taken(self, coords)
+
+    def _enter(self, coords: tuple[int, ...]) -> PendingChunk:
+        while True:
+            with self._lock:
+                if self._closed:
+                    self._check()
+                pending = self._pending.get(coords)
+                if pending is None:
+                    pending = self._pending[coords] = PendingChunk(self._grid, coords, self._dtype)
+                self._pending.move_to_end(coords)
+            pending.lock.acquire()
+            if not pending.done:
+                return pending
+            pending.lock.release()  # it was written while this thread waited
+
+    def _resized(self, pending: PendingChunk, nbytes: int) -> None:
+        with self._lock:
+            self._nbytes += nbytes
+
+    def _drop(self, pending: PendingChunk) -> None:
+        """Forget a chunk, whose lock is held."""
+        if not pending.done:
+            pending.done = True
+            with self._lock:
+                self._nbytes -= pending.nbytes
+                del self._pending[pending.coords]
+
+    # --- flushing ---
+
+    def _make_room(self) -> None:
+        """Write those chunks that were not written to for longest, until a quarter of the memory is free."""
+        with self._lock:
+            left, oldest = self._nbytes, []
+            for pending in self._pending.values():
+                if left <= self._max_bytes // 4 * 3:
+                    break
+                oldest.append(pending)
+                left -= pending.nbytes
+        self._flush(oldest)
+
+    def flush(self) -> None:
+        """Write all that is pending, complete or not.
+
+        Raises
+        ------
+        ChunkError
+            If a chunk could not be written; all others were.  Its values stay pending.
+        FlushError
+            If several could not.
+        """
+        with self._lock:
+            pending = list(self._pending.values())
+        self._flush(pending)
+
+    def _flush(self, chunks: list[PendingChunk]) -> None:
+        failures: list[tuple[tuple[int, ...], Exception]] = []
+        threads = self._threads or native.num_threads()
+        inside = self._threads if len(chunks) < threads else 1
+
+        def write(number: int) -> None:
+            pending = chunks[number]
+            with pending.lock:
+                if pending.done:
+                    return
+                try:
+                    self._write_pending(pending, inside)
+                except Exception as error:
+                    failures.append((pending.coords, error))
+                    return
+                self._drop(pending)
+
+        if len(chunks) == 1:
+            write(0)
+        elif chunks:
+            native.call_parallel(write, len(chunks), self._threads)
+        if failures:
+            failures.sort(key=lambda failure: failure[0])
+            raise _failure(self._array.path, failures)
+
+    def _write_pending(self, pending: PendingChunk, threads: int) -> None:
+        array = self._array
+        engine, write_empty = array._compiled(), array._writes_empty_chunks()
+        with _record_lock(self._dtype):
+            if self._native:
+                blocks = {place: (block.values, block.mask) for place, block in pending.blocks.items()}
+                native.write_gathered(engine, pending.coords, blocks, pending.complete, threads, write_empty)
+            else:
+                (block,) = pending.blocks.values()
+                engine.write_gathered(pending.coords, block.values, block.mask, write_empty)
+
+    def close(self) -> None:
+        """Write all that is pending and refuse further use; more calls do nothing.
+
+        Raises
+        ------
+        ChunkError, FlushError
+            As :meth:`flush`; the values of the chunks that failed are given up.
+        """
+        if self._closed:
+            return
+        try:
+            self.flush()
+        finally:
+            with self._lock:
+                self._closed = True
+                self._pending.clear()
+                self._nbytes = 0
+
+    def __enter__(self) -> Self:
+        self._check()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_pending", None):
+            import warnings
+
+            warnings.warn(f"{self!r} was not closed", ResourceWarning, stacklevel=2, source=self)
+            self.close()
+
+    # --- reading ---
+
+    def _get(self, selection: Selection, out: Any = None, fields: Fields | None = None) -> Any:
+        self._check()
+        if fields:
+            records = self._read(selection)
+            chosen = indexing.field_dtype(fields, self._dtype)
+            result = records[fields] if isinstance(fields, str) else records[list(fields)].astype(chosen)
+            if out is not None:
+                check_out(out, result.shape, result.dtype)[...] = result
+                return out
+            return result[()] if result.shape == () else result.copy()
+        if out is not None:
+            return self._read(selection, check_out(out, selection.shape, self._dtype))
+        result = self._read(selection)
+        return result[()] if selection.shape == () else result
+
+    def _read(self, selection: Selection, result: np.ndarray | None = None) -> np.ndarray:
+        array = self._array
+        if result is None:
+            order = "C" if selection.points else array.order
+            result = np.empty(selection.shape, dtype=self._dtype, order=order)
+        if result.size == 0:
+            return result
+        with self._lock:
+            chunks = list(self._pending.values())
+        cuts = [] if selection.points else self._grid.cuts(selection.dims)
+        if not selection.points:
+            chunks = [
+                chunk
+                for chunk in chunks
+                if all(k in along for k, along in zip(chunk.coords, cuts, strict=True))
+            ]
+        with _Held(chunks):  # or one of them might be written between reading and laying it over
+            array._fill(selection, result, self._threads)
+            chunks = [chunk for chunk in chunks if not chunk.done]
+            if selection.points:
+                self._overlay_points(selection, chunks, result)
+            else:
+                for chunk in chunks:
+                    chunk.overlay(cuts, result.reshape(selection.block))
+        return result
+
+    def _overlay_points(
+        self, selection: Selection, chunks: Iterable[PendingChunk], result: np.ndarray
+    ) -> None:
+        pending = {chunk.coords: chunk for chunk in chunks}
+        if not pending:
+            return
+        flat = result.reshape(-1)
+        for part in project_points(selection.dims, self._grid.blocks):  # type: ignore[arg-type]
+            coords, place = self._grid.place(part.coords)
+            if coords in pending:
+                pending[coords].overlay_points(place, part.inside, part.outside[0], flat)  # type: ignore[arg-type]
+        if not result.flags.c_contiguous:
+            result[...] = flat.reshape(result.shape)
+
+
+class _Taken:
+    """A pending chunk under its lock, for a ``with`` statement."""
+
+    __slots__ = ("_coords", "_pending", "_writer")
+
+    def __init__(self, writer: ArrayWriter, coords: tuple[int, ...]) -> None:
+        self._writer, self._coords = writer, coords
+
+    def __enter__(self) -> PendingChunk:
+        self._pending = self._writer._enter(self._coords)
+        return self._pending
+
+    def __exit__(self, *exception: object) -> None:
+        self._pending.lock.release()
+
+
+class _Held:
+    """The locks of several pending chunks, taken in an order that all threads keep."""
+
+    __slots__ = ("_chunks", "_taken")
+
+    def __init__(self, chunks: Iterable[PendingChunk]) -> None:
+        self._chunks = sorted(chunks, key=lambda chunk: chunk.coords)
+        self._taken: list[PendingChunk] = []
+
+    def __enter__(self) -> None:
+        try:
+            for chunk in self._chunks:
+                chunk.lock.acquire()
+                self._taken.append(chunk)
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def __exit__(self, *exception: object) -> None:
+        while self._taken:
+            self._taken.pop().lock.release()
+
+
+class _Unlocked:
+    """In the place of a lock that is not needed."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: object) -> None:
+        pass
+
+
+def _record_lock(dtype: np.dtype) -> Any:
+    """Records are written under one lock with single fields of them, see :func:`zarrcore.pipeline.field_lock`."""
+    return _Unlocked() if dtype.names is None else field_lock()
+
+
+def _outside(
+    cuts: list[dict[int, list[Cut]]], inner: list[tuple[int, int]] | None
+) -> Iterator[tuple[list[Cut], ...]]:
+    """The cuts of each chunk that is not in the inner ranges, without walking through those."""
+    if inner is None:
+        yield from product(*(along.values() for along in cuts))
+        return
+    for d, (first, last) in enumerate(inner):
+        border = [found for chunk, found in cuts[d].items() if not first <= chunk < last]
+        if border:
+            within = [
+                [found for chunk, found in along.items() if low <= chunk < high]
+                for along, (low, high) in zip(cuts[:d], inner[:d], strict=True)
+            ]
+            yield from product(*within, border, *(along.values() for along in cuts[d + 1 :]))
+
+
+def _failure(path: str, failures: list[tuple[tuple[int, ...], Exception]]) -> Exception:
+    """One exception for all chunks that could not be written."""
+    if len(failures) == 1:
+        return failures[0][1]
+    errors = tuple(
+        error
+        if isinstance(error, BaseZarrError)
+        else ChunkError(f"{type(error).__name__}: {error}", array=path, chunk=coords)
+        for coords, error in failures
+    )
+    reason = f"{len(errors)} chunks could not be written: {'; '.join(str(error) for error in errors)}"
+    flushed = FlushError(reason, failures=errors, array=path)
+    flushed.__cause__ = failures[0][1]
+    return flushed
