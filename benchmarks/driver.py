@@ -55,9 +55,12 @@ class Client:
         except BrokenPipeError:
             raise WorkerError("the process is gone") from None
         timer = threading.Timer(_PATIENCE, self._process.kill)
+        timer.daemon = True  # must not keep a run alive that is being stopped
         timer.start()
-        line = self._process.stdout.readline()
-        timer.cancel()
+        try:
+            line = self._process.stdout.readline()
+        finally:
+            timer.cancel()
         if not line:
             raise WorkerError(f"the process ended with status {self._process.wait()}")
         answer = json.loads(line)

@@ -22,7 +22,7 @@ text{font:12px system-ui,-apple-system,"Segoe UI",Helvetica,Arial,sans-serif;fil
 .l{fill:none;stroke-width:1.5}.l0{stroke:#1a7f64;stroke-width:3}.l1{stroke:#8250df}.l2{stroke:#bf8700}
 .l3{stroke:#cf4a1c}.l4{stroke:#0969da}.l5{stroke:#54aeff}.l6{stroke:#59636e;stroke-dasharray:4 3}
 @media (prefers-color-scheme:dark){
-text{fill:#e6edf3}.s{fill:#9198a1}.g{stroke:#3d444d}.one{stroke:#9198a1}
+text{fill:#e6edf3}.s{fill:#9198a1}.g{stroke:#2b3138}.one{stroke:#9198a1}
 .met{fill:#3fc79a}.miss{fill:#f0883e}.bar{fill:#3fc79a}.barm{fill:#f0883e}
 .q{stroke:#9198a1}.goal{stroke:#e6edf3}
 .l0{stroke:#3fc79a}.l1{stroke:#b392f0}.l2{stroke:#e3b341}.l3{stroke:#f0883e}
@@ -168,14 +168,13 @@ def threads(probe: dict[str, dict[str, dict[str, list[float]]]]) -> str:
     parts.append(
         '<text class="s" x="16" y="44">Reads per second; plain C shows what the machine can do</text>'
     )
-    present = [name for name in _LINES if any(name in seen for seen in probe.values())]
-    for number, name in enumerate(present):
-        x = 16 + 122 * number
-        kind = f"l l{_LINES.index(name)}"
-        label = "plain C" if name == FLOOR else name
-        parts.append(
-            f'<path class="{kind}" d="M{x} 62h18"/><text class="s" x="{x + 23}" y="66">{label}</text>'
-        )
+    x = 16
+    for name in _LINES:
+        if any(name in seen for seen in probe.values()):
+            kind, label = f"l l{_LINES.index(name)}", "plain C" if name == FLOOR else name
+            parts.append(f'<path class="{kind}" d="M{x} 62h18"/>')
+            parts.append(f'<text class="s" x="{x + 23}" y="66">{label}</text>')
+            x += 52 + 7 * len(label)
     for number, (case, seen) in enumerate(probe.items()):
         x, y = 20 + wide * (number % panels), top + (high + 16) * (number // panels)
         parts += _panel(case, seen, x, y, wide - 24, high - 40)
@@ -198,7 +197,7 @@ def _panel(
     span = math.log2(ticks[-1] / ticks[0]) or 1
 
     def at(count: int, value: float) -> str:
-        across = left + 8 + (right - left - 16) * math.log2(count / ticks[0]) / span
+        across = left + 26 + (right - left - 52) * math.log2(count / ticks[0]) / span
         return f"{across:.1f} {floor - height * value / ceiling:.1f}"
 
     parts = [f'<text class="f" x="{left}" y="{y + 4}">{escape(case.removesuffix("/read"))}</text>']
@@ -207,11 +206,15 @@ def _panel(
         parts.append(f'<path class="g" d="M{left} {line:.1f}H{right}"/>')
         parts.append(f'<text class="s e" x="{left - 6}" y="{line + 4:.1f}">{value:g}</text>')
     for count in ticks:
-        parts.append(f'<text class="s m" x="{at(count, 0).split()[0]}" y="{floor + 15}">{count}</text>')
+        label = f"{count} thread{'s' if count > 1 else ''}" if len(ticks) < 3 else f"{count}"
+        parts.append(f'<text class="s m" x="{at(count, 0).split()[0]}" y="{floor + 15}">{label}</text>')
     for name in reversed(_LINES):
         if name in speeds:
             points = "L".join(at(count, value) for count, value in sorted(speeds[name].items()))
             parts.append(f'<path class="l l{_LINES.index(name)}" d="M{points}"><title>{name}</title></path>')
+    for count, value in speeds.get(SUBJECT, {}).items():
+        across, down = at(count, value).split()
+        parts.append(f'<circle class="met" cx="{across}" cy="{down}" r="4"/>')
     return parts
 
 

@@ -12,8 +12,9 @@ from benchmarks.document import Document
 from benchmarks.driver import UNABLE, Result
 from benchmarks.libraries import FLOOR, LIBRARIES, SUBJECT
 from benchmarks.misses import reason
+from benchmarks.probe_goals import findings, speed_up
 from benchmarks.probes.threads import DECODE_BOUND
-from benchmarks.verdict import Verdict, against, best_peer, by_family, geometric_mean, verdict, verdicts
+from benchmarks.verdict import Verdict, best_peer, by_family, geometric_mean, verdict, verdicts
 
 Lines = list[str]
 
@@ -39,7 +40,7 @@ def overview(run: Document, images: str = "") -> Lines:
     """What the documentation shows too: all but the tables of all cases; `images` is where the plots are."""
     found = verdicts(run.results.values())
     parts = [*(f"- {key}: {value}" for key, value in run.about.items()), ""]
-    parts += [*summary(run), "", *picture("families.svg", images), *families(found), *_misses(found)]
+    parts += [*summary(run), "", *picture("families.svg", images), *families(found), *_misses(run)]
     if run.probes.get("threads"):
         parts += ["## Threads", "", *picture("threads.svg", images), *threads(run)]
     parts += [*_titled("Fresh processes", imports(run)), *_titled("Peak memory", memory(run))]
@@ -97,6 +98,12 @@ def summary(run: Document) -> Lines:
         lines.append(
             f"- time over that of plain C, in the {len(floors)} cases where there is such a floor: "
             f"median {statistics.median(floors):.2f}, highest {max(floors):.2f}"
+        )
+    probed = findings(run.probes)
+    if probed:
+        lines.append(
+            f"- threads, import, memory, Python beside a read: {sum(f.met for f in probed)} of {len(probed)} "
+            "goals met"
         )
     return lines
 
@@ -188,14 +195,17 @@ def beside(run: Document) -> Lines:
 # ---- the other sections ----
 
 
-def _misses(found: list[Verdict]) -> Lines:
+def _misses(run: Document) -> Lines:
     lines: Lines = []
-    for one in sorted(found, key=lambda v: v.wall.ratio / v.family.goal):
+    for one in sorted(verdicts(run.results.values()), key=lambda v: v.wall.ratio / v.family.goal):
         if not one.met:
             what = f"**{one.case}**: {_ratio(one.wall)}, goal {one.family.goal:.2f}"
             if one.family.no_larger and one.size is not None and one.size > 1:
                 what += f", {one.size:.3f} of the best peer's size"
             lines.append(f"- {what}. {reason(one.case)}".rstrip())
+    for finding in findings(run.probes):
+        if not finding.met:
+            lines.append(f"- **{finding.name}**: {finding.text}. {reason(finding.name)}".rstrip())
     return _titled("What misses its goal", [*lines, ""] if lines else ["Nothing.", ""])
 
 
@@ -282,10 +292,8 @@ def _ratio(found: Any) -> str:
 
 
 def _speed_up(by_count: dict[str, list[float]], count: str) -> str:
-    """Median over the rounds of the time with one thread over that with so many."""
-    if count == "1" or "1" not in by_count or count not in by_count:
-        return ""
-    return f"{against({SUBJECT: by_count[count], 'one': by_count['1']}, 'one').ratio:.2f}"
+    found = speed_up(by_count, count)
+    return "" if found is None else f"{found:.2f}"
 
 
 def _number(value: Any, form: str, scale: float = 1.0) -> str:

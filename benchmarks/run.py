@@ -61,7 +61,7 @@ def _options(argv: list[str] | None) -> argparse.Namespace:
         "--only", nargs="+", default=["*"], metavar="PATTERN", help="cases by name, as a shell does"
     )
     parser.add_argument("--size", choices=("quick", "full"), default="quick", help="volumes of 64 or 512 MiB")
-    parser.add_argument("--rounds", type=int, default=5, help="default: %(default)s")
+    parser.add_argument("--rounds", type=int, default=3, help="default: %(default)s")
     parser.add_argument(
         "--limit", type=float, default=20, help="seconds for the rounds of a case (default: %(default)s)"
     )
@@ -119,6 +119,7 @@ def _measure(setup: Setup, options: argparse.Namespace, names: list[str], chosen
             run.save(state)
     run.about["took"] = f"{(time.monotonic() - started) / 60:.0f} minutes"
     _publish(run, options.results or (HERE / "results" if whole else WORK))
+    state.unlink()  # nothing is left to resume
     return any(subject_failed(result) for result in run.results.values())
 
 

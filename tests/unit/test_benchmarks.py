@@ -23,6 +23,7 @@ from benchmarks.cases import _MODULES, CASES  # noqa: E402
 from benchmarks.document import Document  # noqa: E402
 from benchmarks.driver import Result  # noqa: E402
 from benchmarks.measure import Operation, repeats_for, sample  # noqa: E402
+from benchmarks.probe_goals import findings  # noqa: E402
 from benchmarks.verdict import best_peer, by_family, verdict, verdicts  # noqa: E402
 
 
@@ -135,6 +136,24 @@ def test_report_says_what_was_missed_and_why(
     assert "- **codecs/gzip/write**: 1.19 (1.19-1.20), goal 1.50. It is slow.\n" in text
     assert "| **codecs/gzip/write** | 1.50 |" in text and "| codecs/lz4/read | 1.00 |" in text
     assert "| dense/volume-blosc/read | 2 | 1 s | zarr | 3.00 | 2.00 | 1.33 |  | 1.85 |" in text
+
+
+def test_probes_have_goals() -> None:
+    found = findings(
+        {
+            "threads": {"codecs/zstd/read": {"zarrcore": {"1": [4.0, 2.0], "2": [2.0, 1.25]}}},
+            "imports": {"import zarrcore": {"over_numpy": 1.2}},
+            "memory": {"x": {"allowed": 2.0, "zarrcore": 2.5, "zarr": 9.0}, "y": {"zarrcore": "failed"}},
+            "beside": {"x": {"zarrcore": {"turns": 0.97, "wait": 0.1}}},
+        }
+    )
+    assert {f.name: f.met for f in found} == {
+        "threads/codecs/zstd/read": False,
+        "imports/zarrcore": True,
+        "memory/x": False,
+        "beside/x": True,
+    }
+    assert found[0].text == "1.80 times faster with 2 threads than with 1, goal 1.85"
 
 
 # ---- the floor ----
