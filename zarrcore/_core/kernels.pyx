@@ -10,12 +10,18 @@ from libc.string cimport strcmp
 
 cimport numpy as cnp
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.number cimport PyNumber_Index
+
+from functools import update_wrapper
 
 import numpy as np
 
 cnp.import_array()
 
+
+cdef extern from "Python.h":
+    int64_t PyLong_AsLongLongAndOverflow(object, int *overflow) except? -1
 
 cdef extern from "base/status.h" nogil:
     ctypedef enum zc_status:
@@ -78,7 +84,19 @@ cdef extern from "kernels/bits.h" nogil:
 cdef extern from "numpy/register.h":
     int zc_register_ufuncs(object names) except -1
 
+cdef extern from "numpy/quick.h":
+    int zc_quick_init() except -1
+    object zc_quick_byteswap(object x, object out)
+    object zc_quick_transpose(object x, object order, object out)
+    object zc_quick_shuffle(object x, object itemsize, object out, bint inverse)
+    object zc_quick_pack_flags(object x, object out, bint high_first)
+    object zc_quick_unpack_flags(object packed, object count, object out, bint high_first)
+    object zc_quick_copy(object dst, object src)
+    object zc_quick_fill(object out, object value)
+    object zc_quick_equals_fill(object x, object value, bint by_value)
+
 zc_register_ufuncs(globals())
+zc_quick_init()
 
 
 cdef enum:
@@ -88,14 +106,16 @@ cdef enum:
 # ---- checksums -------------------------------------------------------------------------------------
 
 
-def crc32c(data, value=0):
+cdef object whole_crc32c(data, value):
     """CRC-32C of a buffer or ndarray in one piece, continuing from ``value``."""
     cdef Py_buffer view
     cdef uint32_t start = checksum(value)
     cdef cnp.ndarray array
+    if type(data) is bytes:
+        return update_crc32c(start, PyBytes_AS_STRING(data), <size_t>PyBytes_GET_SIZE(data))
     if isinstance(data, cnp.ndarray):
         array = data
-        if array.dtype.hasobject or array.dtype.kind == "T":
+        if not cnp.PyArray_ISNUMBER(array) and (array.dtype.hasobject or array.dtype.kind == "T"):
             raise TypeError(f"data: items of {array.dtype} are references, not bytes")
         if not cnp.PyArray_IS_C_CONTIGUOUS(array):
             raise ValueError("data: expected C-contiguous memory")
@@ -112,13 +132,23 @@ def crc32c(data, value=0):
         PyBuffer_Release(&view)
 
 
+def crc32c_whole_first(function):
+    """The function `function`, whose usual call, one checksum of all bytes, does not go through it."""
+    def crc32c(data, value=0, *, axis=None, out=None, threads=None):
+        if axis is None and out is None:
+            return whole_crc32c(data, value)
+        return function(data, value, axis=axis, out=out, threads=threads)
+    return update_wrapper(crc32c, function)
+
+
 cdef uint32_t checksum(value) except? 0:
-    cdef int64_t integer = -1
-    try:
-        integer = PyNumber_Index(value)
-    except OverflowError:
-        pass                    # refused like any other number out of range
-    if not 0 <= integer <= 0xFFFFFFFF:
+    cdef int overflow = 0
+    cdef int64_t integer
+    if type(value) is int:
+        integer = PyLong_AsLongLongAndOverflow(value, &overflow)
+    else:
+        integer = PyLong_AsLongLongAndOverflow(PyNumber_Index(value), &overflow)
+    if overflow or not 0 <= integer <= 0xFFFFFFFF:
         raise ValueError(f"value: expected an integer 0..2**32 - 1, got {value}")
     return <uint32_t>integer
 
@@ -372,3 +402,44 @@ def unpack_bits(const uint8_t[::1] src, uint8_t[::1] dst, uint32_t size, uint32_
         return
     with nogil:
         zc_unpack_bits(&dst[0], &src[0], n, &field)
+
+
+# ---- plain cases -----------------------------------------------------------------------------------
+
+# See csrc/numpy/quick.h: None where a call is not plain.
+
+
+def quick_byteswap(x, out):
+    return zc_quick_byteswap(x, out)
+
+
+def quick_transpose(x, order, out):
+    return zc_quick_transpose(x, order, out)
+
+
+def quick_shuffle(x, itemsize, out):
+    return zc_quick_shuffle(x, itemsize, out, False)
+
+
+def quick_unshuffle(x, itemsize, out):
+    return zc_quick_shuffle(x, itemsize, out, True)
+
+
+def quick_pack_flags(x, out, bint high_first):
+    return zc_quick_pack_flags(x, out, high_first)
+
+
+def quick_unpack_flags(packed, count, out, bint high_first):
+    return zc_quick_unpack_flags(packed, count, out, high_first)
+
+
+def quick_copy(dst, src):
+    return zc_quick_copy(dst, src)
+
+
+def quick_fill(out, value):
+    return zc_quick_fill(out, value)
+
+
+def quick_equals_fill(x, value, bint by_value):
+    return zc_quick_equals_fill(x, value, by_value)

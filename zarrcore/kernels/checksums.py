@@ -13,6 +13,7 @@ from zarrcore.kernels._sharing import call_ufunc
 
 
 @around(_flat.crc32c_blocks)
+@_flat.crc32c_whole_first
 def crc32c(
     data: Any,
     value: Any = 0,
@@ -64,9 +65,7 @@ def crc32c(
     True
     """
     if axis is None:
-        if out is not None:
-            raise ValueError("out: only for checksums along an axis")
-        return _flat.crc32c(data, value)
+        raise ValueError("out: only for checksums along an axis")
     if not hasattr(data, "__array_ufunc__"):
         data = np.asanyarray(data)
     initial = _initial(value)

@@ -39,6 +39,8 @@ def fill(out: np.ndarray, /, value: Any) -> None:
     -----
     The GIL is released from 4 KiB on.
     """
+    if _flat.quick_fill(out, value):
+        return
     ndarray_of(out, "out")
     if not out.flags.writeable:
         raise ValueError("out: the array is read-only")
@@ -101,6 +103,9 @@ def equals_fill(
         return ufunc(operand, _item(fill, operand.dtype), axis=axis, out=out, casting="equiv")
     if out is not None:
         raise ValueError("out: only for answers along an axis")
+    equal = _flat.quick_equals_fill(x, fill, nan_equal)
+    if equal is not None:
+        return equal
     x = np.asarray(x)
     value = _item(fill, x.dtype)
     if not nan_equal or x.dtype.kind not in "fc":

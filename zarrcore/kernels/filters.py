@@ -140,6 +140,10 @@ def shuffle(
     >>> shuffle(np.array([0x0102, 0x0304], dtype=">u2"))
     array([1, 3, 2, 4], dtype=uint8)
     """
+    if threads is None:
+        shuffled = _flat.quick_shuffle(x, itemsize, out)
+        if shuffled is not None:
+            return shuffled
     rows, size = _rows_of_bytes(x)
     chosen = np.intp(operator.index(size if itemsize is None else itemsize))
     return call_ufunc(_flat.shuffle, rows, chosen, out=out, threads=threads, core=1, casting="no")
@@ -163,6 +167,10 @@ def unshuffle(
     >>> unshuffle(bytes([1, 3, 2, 4]), 2).view(">u2")
     array([258, 772], dtype='>u2')
     """
+    if threads is None and itemsize is not None:
+        items = _flat.quick_unshuffle(x, itemsize, out)
+        if items is not None:
+            return items
     rows, _ = _rows_of_bytes(x)
     chosen = np.intp(operator.index(itemsize))
     return call_ufunc(_flat.unshuffle, rows, chosen, out=out, threads=threads, core=1, casting="no")
@@ -234,6 +242,10 @@ def pack_bits(
     >>> pack_bits(np.array([1, 2, 3], dtype="u1"), last_bit=3)
     array([33,  3], dtype=uint8)
     """
+    if first_bit == 0 and last_bit is None and bitorder in _BIT_ORDERS:
+        flags = _flat.quick_pack_flags(x, out, bitorder == "big")
+        if flags is not None:
+            return flags
     items = np.asarray(x)
     width = _kept_bits(items.dtype, first_bit, last_bit, bitorder)
     items = np.ascontiguousarray(items, items.dtype.newbyteorder("="))
@@ -291,6 +303,10 @@ def unpack_bits(
     >>> unpack_bits(bytes([33, 3]), "i1", 3, last_bit=3)
     array([1, 2, 3], dtype=int8)
     """
+    if (dtype is bool or dtype is np.bool_) and first_bit == 0 and last_bit is None and bitorder in _BIT_ORDERS:
+        flags = _flat.quick_unpack_flags(buf, count, out, bitorder == "big")
+        if flags is not None:
+            return flags
     native = np.dtype(dtype).newbyteorder("=")
     width = _kept_bits(native, first_bit, last_bit, bitorder)
     n = operator.index(count)

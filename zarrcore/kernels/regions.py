@@ -68,6 +68,10 @@ def byteswap(
     >>> byteswap(np.array([1, 256], dtype="<u2"))
     array([256,   1], dtype=uint16)
     """
+    if where is True and threads is None:
+        swapped = _flat.quick_byteswap(x, out)
+        if swapped is not None:
+            return swapped
     if not hasattr(x, "__array_ufunc__"):
         x = np.asanyarray(x)
     target = out[0] if isinstance(out, tuple) and len(out) == 1 else out
@@ -136,6 +140,8 @@ def copy_region(dst: np.ndarray, src: np.ndarray, /, *, threads: int | None = No
     array([[0, 2, 4],
            [1, 3, 5]], dtype=uint16)
     """
+    if threads is None and _flat.quick_copy(dst, src):
+        return
     ndarray_of(dst, "dst")
     ndarray_of(src, "src")
     words = _differing_words(dst.dtype, src.dtype)
@@ -202,6 +208,10 @@ def transpose(
     >>> transpose(np.zeros((2, 3, 4)), (2, 0, 1)).shape
     (4, 2, 3)
     """
+    if threads is None:
+        turned = _flat.quick_transpose(x, order, out)
+        if turned is not None:
+            return turned
     x = np.asarray(x)
     axes = tuple(operator.index(axis) for axis in order)
     if sorted(axes) != list(range(x.ndim)):

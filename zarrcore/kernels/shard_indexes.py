@@ -27,6 +27,8 @@ def _big_endian(byteorder: str) -> bool:
 def _unsigned(values: ArrayLike, name: str) -> NDArray[np.uint64]:
     """A flat uint64 array of what may be any integers >= 0."""
     array = np.asarray(values)
+    if array.dtype == np.uint64:
+        return array.reshape(-1)
     if array.size == 0:
         return np.empty(0, dtype=np.uint64)
     if array.dtype.kind not in "iu":
@@ -86,7 +88,10 @@ def shard_index_pack(
         check_out(out, (size,), np.dtype(np.uint8))
         if not out.flags.c_contiguous:
             raise ValueError("out: expected C-contiguous memory")
-    _flat.shard_index_pack(np.stack((first, second), axis=1), big, out)
+    entries = np.empty((first.size, 2), np.uint64)
+    entries[:, 0] = first
+    entries[:, 1] = second
+    _flat.shard_index_pack(entries, big, out)
     return out
 
 
