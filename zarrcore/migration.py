@@ -44,6 +44,7 @@ _OLD_NAMES = {
     2: (ZARRAY_JSON, ZGROUP_JSON, ZATTRS_JSON, ZMETADATA_V2_JSON),
     1: ("meta", "attrs"),
 }
+_OLD_NAMES[3] = _OLD_NAMES[2]
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class MigratedNode:
     node_type : str
         ``"array"`` or ``"group"``.
     zarr_format : int or None
-        The format of its documents; None for a group that has none.
+        The oldest format of its documents; None for a group that has none.
     metadata : ArrayV3Metadata or GroupMetadata or None
         Its metadata in format 3; None if it cannot have any.
     reason : str or None
@@ -239,11 +240,9 @@ def _at(target: StorePath, path: str, place: StorePath) -> StorePath:
 
 def _nodes(place: StorePath) -> list[MigratedNode]:
     """All nodes at and below a place, groups before what is in them."""
-    node = _node(place)
+    node = _node(place) or _new_node(place)
     if node is not None and node.node_type == "array":
-        return [node]
-    if node is None and _is_new_array(place):
-        return []  # what is below it are its chunks
+        return [node]  # what is below it are its chunks
     below: list[MigratedNode] = []
     for name in sorted(place.store.list_dir(place.path)):
         if name not in documents.ALL_NAMES:
@@ -253,9 +252,15 @@ def _nodes(place: StorePath) -> list[MigratedNode]:
     return [node, *below] if node is not None else []
 
 
-def _is_new_array(place: StorePath) -> bool:
-    metadata = hierarchy.read_node(place, 3)
-    return metadata is not None and hierarchy.is_array_metadata(metadata)
+def _new_node(place: StorePath) -> MigratedNode | None:
+    """The node at a place that is of format 3 alone, such as an earlier call may have left."""
+    try:
+        metadata = hierarchy.read_node(place, 3)
+    except BaseZarrError as error:
+        return MigratedNode(place.path, "group", 3, reason=str(error))
+    if metadata is None:
+        return None
+    return MigratedNode(place.path, metadata.node_type, 3, _plain(metadata))
 
 
 def _node(place: StorePath) -> MigratedNode | None:
@@ -327,11 +332,10 @@ def _with_consolidated(place: StorePath, nodes: list[MigratedNode]) -> Iterator[
 
 
 def _old_keys(place: StorePath, nodes: Iterable[MigratedNode]) -> Iterator[str]:
-    """Keys of the old documents of the nodes."""
+    """Keys of the old documents of the nodes, and of what an earlier call that broke off left of them."""
     for node in nodes:
-        if node.zarr_format is not None:
-            keys = [join_path(node.path, name) for name in _OLD_NAMES[node.zarr_format]]
-            yield from (key for key in keys if place.store.exists(key))
+        keys = [join_path(node.path, name) for name in _OLD_NAMES[node.zarr_format or 2]]
+        yield from (key for key in keys if place.store.exists(key))
 
 
 # --- removing documents

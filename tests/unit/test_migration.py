@@ -14,7 +14,7 @@ import pytest
 import zarrcore
 from zarrcore.errors import ReadOnlyError
 from zarrcore.migration import MigrationError, migrate, migrate_v2_to_v3, remove_metadata
-from zarrcore.storage import MemoryStore
+from zarrcore.storage import MemoryStore, WrapperStore
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -104,7 +104,10 @@ def add(store: Any, path: str, dtype: Any, **options: Any) -> np.ndarray:
 def same(left: np.ndarray, right: np.ndarray) -> bool:
     if left.dtype.kind in "OT":
         return left.tolist() == right.tolist()
-    return bytes(left.astype(left.dtype.newbyteorder("=")).tobytes()) == right.tobytes()
+    native = left.dtype.newbyteorder("=")
+    return right.dtype.newbyteorder("=") == native and (
+        left.astype(native).tobytes() == right.astype(native).tobytes()
+    )
 
 
 @pytest.mark.parametrize("name", [*ARRAYS, *WITH_NUMCODECS])
@@ -285,13 +288,133 @@ def test_removing_documents() -> None:
 
 
 @pytest.mark.interop
-@pytest.mark.parametrize(
-    "name", ["fortran", "big-endian", "delta", "fixedscaleoffset", "lz4", "dates", "record"]
-)
+@pytest.mark.parametrize("name", [*ARRAYS, *WITH_NUMCODECS])
 def test_zarr_python_reads_what_was_converted(name: str, tmp_path: Any) -> None:
+    """The values of zarr-python's own reading of format 2 are those of its reading of format 3."""
     zarr = pytest.importorskip("zarr")
+    if name in WITH_NUMCODECS:
+        pytest.importorskip("numcodecs")
     dtype, options = (ARRAYS | WITH_NUMCODECS)[name]
     before = add(str(tmp_path), "a", dtype, **options)
+    theirs = zarr.open_array(str(tmp_path), path="a", mode="r", zarr_format=2)[...]
+    assert same(before, theirs)
     migrate(str(tmp_path), remove_old=True)
-    found = zarr.open_array(str(tmp_path), path="a", mode="r")[...]
-    assert same(before, found)
+    found = zarr.open_array(str(tmp_path), path="a", mode="r")
+    assert found.metadata.zarr_format == 3
+    assert same(before, found[...])
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("fill_value", [None, 0, 7])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("separator", [".", "/"])
+@pytest.mark.parametrize("shape", [(), (5,), (4, 3, 2)])
+def test_what_zarr_python_wrote(
+    fill_value: Any, order: str, separator: str, shape: tuple[int, ...], tmp_path: Any
+) -> None:
+    zarr = pytest.importorskip("zarr")
+    chunks = tuple(max(1, length - 1) for length in shape)
+    array = zarr.create_array(
+        str(tmp_path), name="g/a", shape=shape, chunks=chunks, dtype=">i4", zarr_format=2, order=order,
+        fill_value=fill_value, chunk_key_encoding={"name": "v2", "separator": separator},
+        attributes={"_ARRAY_DIMENSIONS": [f"d{n}" for n in range(len(shape))], "unit": "m"},
+    )  # fmt: skip
+    values = np.arange(1, 1 + np.prod(shape, dtype=int), dtype=">i4").reshape(shape)
+    array[tuple(slice(length - 1) for length in shape)] = values[tuple(slice(n - 1) for n in shape)]
+    before = array[...]
+    migrate(str(tmp_path), remove_old=True)
+    assert not [path for path in tmp_path.rglob(".z*")]
+    root = zarr.open_group(str(tmp_path), mode="r")
+    found = root["g/a"]
+    assert found.metadata.zarr_format == 3
+    assert np.array_equal(found[...], before)
+    assert dict(found.attrs)["unit"] == "m"
+    assert found.metadata.dimension_names == tuple(f"d{n}" for n in range(len(shape)))
+    assert [path for path, _ in root.members(max_depth=None)] == ["g", "g/a"]
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("remove_old", [False, True])
+def test_consolidated_metadata_are_read_by_zarr_python(remove_old: bool, tmp_path: Any) -> None:
+    zarr = pytest.importorskip("zarr")
+    root = zarr.open_group(str(tmp_path), mode="w", zarr_format=2, attributes={"title": "t"})
+    root.create_group("g", attributes={"n": 1}).create_array("a", data=np.arange(4))
+    zarr.consolidate_metadata(str(tmp_path), zarr_format=2)
+    migrate(str(tmp_path), remove_old=remove_old)
+    assert (tmp_path / ".zmetadata").exists() is not remove_old
+    for path in [*tmp_path.glob("g/**/zarr.json"), *tmp_path.glob("g/**/.z*")]:
+        path.unlink()  # so that only the copy can tell
+    again = zarr.open_consolidated(str(tmp_path), zarr_format=3)
+    assert dict(again.attrs) == {"title": "t"}
+    assert dict(again["g"].attrs) == {"n": 1}
+    assert again["g/a"][...].tolist() == [0, 1, 2, 3]
+
+
+# ---- what happens half way
+
+
+class Failing(WrapperStore):
+    """A store that fails at the n-th change."""
+
+    left = 1 << 30
+
+    def _call(self, method: Any, *args: Any, **kwargs: Any) -> Any:
+        if method.__name__ in ("set", "delete"):
+            self.left -= 1
+            if self.left < 0:
+                raise OSError(28, "No space left on device")
+        return super()._call(method, *args, **kwargs)
+
+
+def hierarchy(store: Any) -> dict[str, np.ndarray]:
+    """Groups, attributes and consolidated metadata of format 2; the values of the arrays."""
+    root = zarrcore.create_group(store, zarr_format=2, attributes={"title": "t"})
+    root.create_group("g", attributes={"n": 1})
+    values = {"a": add(store, "a", "<i4", attributes={"u": 1}), "g/b": add(store, "g/b", ">f8")}
+    zarrcore.consolidate_metadata(store, zarr_format=2)
+    return values
+
+
+@pytest.mark.parametrize("remove_old", [False, True])
+def test_whenever_it_fails_all_can_be_read_and_the_next_time_completes_it(remove_old: bool) -> None:
+    expected_store = MemoryStore()
+    hierarchy(expected_store)
+    migrate(expected_store, remove_old=remove_old)
+    expected = {key: bytes(expected_store.get(key)) for key in expected_store.list()}
+    for left in range(100):
+        store = Failing(MemoryStore())
+        values = hierarchy(store)
+        store.left = left
+        try:
+            migrate(store, remove_old=remove_old)
+        except OSError:
+            pass
+        else:
+            break
+        store.left = 1 << 30
+        old = [key for key in store.list() if key.rpartition("/")[2].startswith(".z")]
+        new = [key for key in store.list() if key.endswith("zarr.json")]
+        assert len(new) == 4 or len(old) == 9, "an old document is gone before the last new one is there"
+        root = zarrcore.open_group(store, mode="r")
+        assert dict(root.attrs) == {"title": "t"}
+        for path, value in values.items():
+            assert same(value, root[path][...])
+        migrate(store, remove_old=remove_old)
+        assert {key: bytes(store.get(key)) for key in store.list()} == expected
+    assert left == (13 if remove_old else 4)
+
+
+def test_interrupted_by_a_key_it_says_what_is_to_be_done_and_is_the_same_afterwards() -> None:
+    """A dry run after a failure tells which documents are there."""
+    store = Failing(MemoryStore())
+    hierarchy(store)
+    store.left = 2
+    with pytest.raises(OSError, match="No space"):
+        migrate(store)
+    report = migrate(store, dry_run=True)
+    assert [(node.path, node.is_stored) for node in report.nodes] == [
+        ("", False),
+        ("a", False),
+        ("g", True),
+        ("g/b", True),
+    ]
