@@ -75,6 +75,17 @@ def test_consolidated(writer: Any, reader: Any, zarr_format: int, tmp_path: Path
     assert node.metadata.consolidated_metadata is not None
 
 
+def test_consolidated_without_the_documents_of_groups(tmp_path: Path) -> None:
+    """Format 2: the groups between that have no document of their own are in the consolidated metadata."""
+    build(zarrcore, tmp_path, 2)
+    for name in (".zgroup", ".zattrs"):
+        (tmp_path / "first" / name).unlink()
+    zarrcore.consolidate_metadata(str(tmp_path))
+    root = zarr.open_consolidated(str(tmp_path))
+    assert root["first/array"][1, 2] == 8
+    assert set(dict(root.members(max_depth=None))) == {"first", "first/empty", "first/array", "top"}
+
+
 @FORMATS
 @DIRECTIONS
 def test_added_to_by_the_other(writer: Any, reader: Any, zarr_format: int, tmp_path: Path) -> None:

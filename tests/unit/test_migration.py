@@ -323,7 +323,7 @@ def test_what_zarr_python_wrote(
     array[tuple(slice(length - 1) for length in shape)] = values[tuple(slice(n - 1) for n in shape)]
     before = array[...]
     migrate(str(tmp_path), remove_old=True)
-    assert not [path for path in tmp_path.rglob(".z*")]
+    assert not list(tmp_path.rglob(".z*"))
     root = zarr.open_group(str(tmp_path), mode="r")
     found = root["g/a"]
     assert found.metadata.zarr_format == 3

@@ -330,3 +330,93 @@ def test_what_tensorstore_wrote(compression: dict[str, Any], dtype: str, tmp_pat
     tensorstore.open(spec, create=True).result()[...] = values
     found = zarrcore.open_array(tmp_path, mode="r")
     np.testing.assert_array_equal(found[...], values.transpose())
+
+
+# ---- blocks that other programs compressed
+
+
+def _numcodecs(config: dict[str, Any]) -> Callable[[bytes], bytes]:
+    numcodecs = pytest.importorskip("numcodecs")
+    return lambda data: bytes(numcodecs.get_codec(config).encode(data))
+
+
+def _lz4_stream(data: bytes) -> bytes:
+    """What lz4-java's LZ4BlockOutputStream writes: frames of at most 64 bytes, and the mark of the end."""
+    compress = _numcodecs({"id": "lz4", "acceleration": 1})
+    frames = b""
+    for start in range(0, len(data), 64):
+        plain = data[start : start + 64]
+        packed = compress(plain)[4:]  # behind numcodecs' own header
+        method, body = (0x20, packed) if len(packed) < len(plain) else (0x10, plain)
+        check = xxhash32(plain, 0x9747B28C) & 0x0FFFFFFF
+        frames += b"LZ4Block" + struct.pack("<BIII", method, len(body), len(plain), check) + body
+    return frames + b"LZ4Block" + struct.pack("<BIII", 0x10, 0, 0, 0)
+
+
+OTHERS: dict[str, tuple[dict[str, Any], Callable[[bytes], bytes]]] = {
+    "blosc": (
+        {"type": "blosc", "cname": "zstd", "clevel": 5, "shuffle": 1, "blocksize": 0},
+        lambda data: _numcodecs({"id": "blosc", "cname": "zstd", "clevel": 5, "shuffle": 1})(data),
+    ),
+    "zstd": ({"type": "zstd", "level": 3}, lambda data: _numcodecs({"id": "zstd", "level": 3})(data)),
+    "lz4": ({"type": "lz4", "blockSize": 64}, _lz4_stream),
+    "bzip2": (
+        {"type": "bzip2", "blockSize": 9},
+        lambda data: bz2.compress(data[:10]) + bz2.compress(data[10:]),
+    ),
+}
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("mode", [0, 1])
+@pytest.mark.parametrize("kind", OTHERS)
+def test_blocks_of_other_compressors(kind: str, mode: int) -> None:
+    store = MemoryStore(container(*OTHERS[kind], mode=mode))
+    np.testing.assert_array_equal(zarrcore.open_array(store, path="group/data", mode="r")[...], VALUES)
+
+
+@pytest.mark.parametrize("shape", [(5,), (5, 7), (3, 4, 5), (2, 3, 2, 3)])
+@pytest.mark.parametrize("dtype", ["u1", "i2", "u4", "i8", "f4", "f8"])
+def test_any_number_of_dimensions(shape: tuple[int, ...], dtype: str) -> None:
+    """The first dimension of N5 is the last of Zarr, in shapes, blocks, keys and within a block."""
+    values = np.arange(np.prod(shape), dtype=dtype).reshape(shape)
+    names = {"u": "uint", "i": "int", "f": "float"}
+    stored: dict[str, bytes] = {
+        "attributes.json": b'{"n5": "4.0.0"}',
+        "x/y/z/attributes.json": dump(
+            {
+                "dimensions": list(shape[::-1]),
+                "blockSize": [2] * len(shape),
+                "dataType": f"{names[dtype[0]]}{8 * int(dtype[1])}",
+                "compression": {"type": "raw"},
+            }
+        ),
+    }
+    for place in np.ndindex(*(-(-length // 2) for length in shape)):
+        items = values[tuple(slice(2 * k, 2 * k + 2) for k in place)]
+        key = "/".join(str(k) for k in place[::-1])
+        stored[f"x/y/z/{key}"] = block(items.astype(np.dtype(dtype).newbyteorder(">")))
+    root = zarrcore.open_group(MemoryStore(stored), mode="r")
+    assert [path for path, _ in root.members(max_depth=None)] == ["x", "x/y", "x/y/z"]
+    np.testing.assert_array_equal(root["x/y/z"][...], values)
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_a_copy_is_an_array_that_others_can_read(zarr_format: int, tmp_path: Path) -> None:
+    for kind in ("gzip", "lz4", "none"):
+        source = zarrcore.open_group(MemoryStore(container(*COMPRESSIONS[kind])), mode="r")
+        dest = zarrcore.create_group(tmp_path / kind, zarr_format=zarr_format)
+        assert zarrcore.copy_all(source, dest)[:2] == (2, 0)
+        array = dest["group/data"]
+        assert (array.chunks, dict(array.attrs), dict(dest.attrs)) == (BLOCK, {"unit": "m"}, {"title": "t"})
+        np.testing.assert_array_equal(array[...], VALUES)
+        zarr = pytest.importorskip("zarr")
+        found = zarr.open_array(str(tmp_path / kind), path="group/data", mode="r")
+        np.testing.assert_array_equal(found[...], VALUES)
+
+
+def test_a_copy_keeps_the_compression() -> None:
+    source = zarrcore.open_array(MemoryStore(container(*COMPRESSIONS["gzip"])), path="group/data", mode="r")
+    metadata = zarrcore.from_array({}, data=source).metadata
+    assert [codec.name for codec in metadata.codecs] == ["bytes", "gzip"]
+    assert metadata.key_encoding.name == "default"

@@ -11,6 +11,7 @@ from zarrcore.errors import StaleMetadataError, ZarrUserWarning
 from zarrcore.groups.nodes import open_group_at
 from zarrcore.metadata import ConsolidatedMetadata, GroupMetadata, parse_v2_group
 from zarrcore.metadata.documents import ZATTRS_JSON, ZGROUP_JSON, ZMETADATA_V2_JSON
+from zarrcore.node_documents import ALL_NAMES
 from zarrcore.storage.validation import join_path
 
 if TYPE_CHECKING:
@@ -144,9 +145,8 @@ def check(group: Group) -> tuple[ConsolidatedDifference, ...]:
     consolidated = group.metadata.consolidated_metadata
     if consolidated is None:
         raise ValueError(f"{group!r} holds no consolidated metadata")
-    members = group._unconsolidated().members(max_depth=None, use_consolidated_for_children=False)
-    stored = {path: node.metadata for path, node in members}
     zarr_format = group.metadata.zarr_format
+    stored = _all_nodes(group.store_path, zarr_format)
     found: list[ConsolidatedDifference] = []
     for path in sorted(stored.keys() | set(consolidated.metadata)):
         copy = lookup(consolidated, path, zarr_format)
@@ -188,13 +188,38 @@ def consolidate(place: StorePath, zarr_format: int | None = None) -> Group:
         raise TypeError(f"{type(place.store).__name__} does not support consolidated metadata")
     group = open_group_at(place, zarr_format, use_consolidated=False)
     place.store._check_writable()
-    members = group.members(max_depth=None, use_consolidated_for_children=False)
-    nodes = {path: _bare(node.metadata) for path, node in members}
+    nodes = _all_nodes(place, group.metadata.zarr_format)
     metadata = replace(
         group.metadata.without_consolidated(), consolidated_metadata=ConsolidatedMetadata(nodes)
     )
     hierarchy.write_documents(group.store_path, metadata)
     return Group(metadata, group.store_path)
+
+
+def _all_nodes(place: StorePath, zarr_format: int) -> dict[str, Any]:
+    """Paths and metadata of all nodes below a group, groups included that only the paths of others imply."""
+    nodes = {path: _bare(metadata) for path, metadata in _stored_nodes(place, zarr_format)}
+    for path in list(nodes):
+        while path := path.rpartition("/")[0]:
+            nodes.setdefault(path, GroupMetadata({}, zarr_format))
+    return nodes
+
+
+def _stored_nodes(place: StorePath, zarr_format: int, above: str = "") -> Iterator[tuple[str, Any]]:
+    """Paths and metadata of all nodes below a group, by their own documents.
+
+    In format 2 a group on the way need not have any; consolidated metadata are to have what is below it.
+    """
+    known = set()
+    for name, metadata in hierarchy.read_children(place, zarr_format):
+        known.add(name)
+        yield above + name, metadata
+        if isinstance(metadata, GroupMetadata):
+            yield from _stored_nodes(place._child(name), zarr_format, f"{above}{name}/")
+    if zarr_format == 2:
+        for name in place.store.list_dir(place.path):
+            if name not in known and name not in ALL_NAMES:
+                yield from _stored_nodes(place._child(name), zarr_format, f"{above}{name}/")
 
 
 def _bare(metadata: Any) -> Any:

@@ -353,3 +353,20 @@ def test_chains_are_shared_by_what_was_created_alike():
     assert chain() is chain()
     assert chain(fill_value=0.0) is not chain(fill_value=-0.0)
     assert chain(compressors=None) is not chain()
+
+
+def test_groups_without_a_document(store):
+    """Format 2: older writers left out those of the groups between."""
+    root = zarrcore.create_group(store, zarr_format=2)
+    root.create_array("g/h/a", data=np.arange(3))
+    store.delete("g/.zgroup")
+    store.delete("g/.zattrs")
+    store.delete("g/h/.zgroup")
+    assert root["g/h/a"][...].tolist() == [0, 1, 2]
+    assert "g/h/a" in root
+    for group in (zarrcore.consolidate_metadata(store), zarrcore.open_consolidated(store, mode="r")):
+        assert [path for path, _ in group.members(None)] == ["g", "g/h", "g/h/a"]
+        assert group["g"]["h/a"][...].tolist() == [0, 1, 2]
+    assert zarrcore.check_consolidated(store) == ()
+    root.create_array("g/h/b", shape=1, dtype="i1")
+    assert [path for path, _ in root.members(None)] == ["g", "g/h", "g/h/a", "g/h/b"]
