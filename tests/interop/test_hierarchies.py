@@ -114,6 +114,35 @@ def test_append(writer: Any, reader: Any, zarr_format: int, tmp_path: Path) -> N
     assert array[...].tolist() == [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9], [-1, -1], [-1, -1], [-1, -1]]
 
 
+@pytest.mark.parametrize("write_empty_chunks", [False, True])
+@pytest.mark.parametrize("shards", [None, (4, 4)])
+def test_same_chunks_are_stored(write_empty_chunks: bool, shards: Any, tmp_path: Path) -> None:
+    """Chunks of nothing but fill values, written as such, or overwritten with them."""
+    options: dict[str, Any] = {"shape": (12, 8), "chunks": (2, 2), "dtype": "i4", "fill_value": 3}
+    options["config"] = {"write_empty_chunks": write_empty_chunks}
+    stored = []
+    for writer, reader in ((zarrcore, zarr), (zarr, zarrcore)):
+        path = tmp_path / writer.__name__
+        array = writer.create_array(str(path), shards=shards, compressors=None, **options)
+        array[...] = 3
+        array[:5, :5] = np.arange(25).reshape(5, 5)
+        array[:2, :2] = 3
+        array[4:, 4:] = 3
+        stored.append({str(file.relative_to(path)): file.stat().st_size for file in path.rglob("c/*/*")})
+        assert reader.open_array(str(path), mode="r")[...].tolist() == array[...].tolist()
+    assert stored[0] == stored[1]
+    assert (len(stored[0]) == 96 // (16 if shards else 4)) is write_empty_chunks
+
+
+def test_not_a_number_in_attributes(tmp_path: Path) -> None:
+    """zarr-python writes what is no JSON; we read it, and write JSON."""
+    values = {"nan": float("nan"), "far": float("inf")}
+    zarr.create_array(str(tmp_path / "a"), shape=(1,), dtype="i4", attributes=values)
+    assert "NaN" in (tmp_path / "a" / "zarr.json").read_text()
+    found = zarrcore.open_array(tmp_path / "a", mode="r").attrs.asdict()
+    assert np.isnan(found["nan"]) and found["far"] == float("inf")
+
+
 def test_same_documents(tmp_path: Path) -> None:
     """A document of ours says what zarr-python's says, where both were asked for the same."""
     for module, name in ((zarrcore, "ours"), (zarr, "theirs")):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from exchange.zarr2 import Worker, worker
-from exchange.zarr2_worker import ATTRIBUTES
+from exchange.zarr2_worker import ATTRIBUTES, save
 
 import zarrcore
 from zarrcore.errors import PickleCodecDisabledError
@@ -213,6 +213,29 @@ COMPRESSIONS = {
 def test_n5_of_zarr2_read_here(zarr2: Worker, compression: str, tmp_path: Path) -> None:
     zarr2.ask("build", path=str(tmp_path), store="N5Store", compressor=COMPRESSIONS[compression])
     assert describe(tmp_path) == TREE
+
+
+@pytest.mark.parametrize("kind", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"])
+def test_n5_data_types_of_zarr2(zarr2: Worker, kind: str, tmp_path: Path) -> None:
+    """Blocks at the edges too, and absent ones."""
+    document = {
+        "shape": [7, 5],
+        "chunks": [3, 2],
+        "dtype": f"<{kind}",
+        "fill_value": 0,
+        "order": "C",
+        "filters": None,
+        "compressor": {"id": "gzip", "level": 1},
+        "dimension_separator": "/",
+    }
+    path = str(tmp_path / "a")
+    values = np.arange(35).reshape(7, 5).astype(kind) - np.array(2).astype(kind)
+    save(str(tmp_path / "values"), values)
+    zarr2.ask("create", path=path, document=document, store="N5Store")
+    place = str(tmp_path / "values")
+    zarr2.ask("assign", path=path, place=place, bounds=[[0, 7], [0, 3]], store="N5Store")
+    values[:, 3:] = 0
+    assert zarrcore.open_array(path, mode="r")[...].tolist() == values.tolist()
 
 
 @pytest.mark.parametrize("compression", ["raw", "gzip", "bzip2", "xz", "blosc", "zstd"])

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import product
 
 from exchange.cases import Case
 from exchange.rows import CODEC2, CODEC3, DTYPE2, DTYPE3, GRID, KEYS, STORE, Row, rows_of
@@ -110,13 +111,33 @@ STORES: dict[Row, dict[str, str]] = {
 
 def why_not(case: Case, peer: str, direction: str) -> str | None:
     """Why `peer` cannot read or write this array, or None if it can."""
-    for name in (peer, f"{peer} {direction}"):
-        if name in case.refused:
-            return case.refused[name]
-    lacking = LACKS[peer]
-    return next((lacking[row] for row in sorted(rows_of(case.document)) if row in lacking), None)
+    own = _own_reason(case, peer, direction)
+    rows = lacking(case, peer)
+    return own or (LACKS[peer][rows[0]] if rows else None)
+
+
+def _own_reason(case: Case, peer: str, direction: str) -> str | None:
+    return case.refused.get(peer) or case.refused.get(f"{peer} {direction}")
+
+
+def lacking(case: Case, peer: str) -> list[Row]:
+    """The rows of this array that `peer` lacks."""
+    return sorted(row for row in rows_of(case.document) if row in LACKS[peer])
 
 
 def peers_for(case: Case) -> Iterable[str]:
     """The peers that know the format."""
     return (peer for peer in LACKS if case.zarr_format == 2 or peer != "zarr-python 2")
+
+
+def refusals(cases: Iterable[Case]) -> Iterable[tuple[Case, str, str]]:
+    """What is not possible there and can be tried; for a row that a peer lacks, one case."""
+    seen: set[tuple[str, str, Row]] = set()
+    for case, direction in product(cases, (READS, WRITES)):
+        for peer in peers_for(case):
+            reason = why_not(case, peer, direction)
+            news = {(peer, direction, row) for row in lacking(case, peer)} - seen
+            if reason is None or FATAL in reason or not (news or _own_reason(case, peer, direction)):
+                continue
+            seen |= news
+            yield case, peer, direction

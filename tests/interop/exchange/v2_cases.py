@@ -79,17 +79,8 @@ SPECIAL = [
     v2("V3", "|V3", "AQID", compressor=ZLIB),
     *(
         v2(f"{kind}-{unit}-{word}", f"{sign}{kind}[{unit}]", fill)
-        for kind, unit, fill in (
-            ("M8", "s", 0),
-            ("M8", "ns", 12),
-            ("M8", "25us", -1),
-            ("M8", "D", 365),
-            ("M8", "M", 5),
-            ("M8", "Y", 5),
-            ("m8", "h", 3),
-            ("m8", "7m", 0),
-            ("m8", "ps", 1),
-        )
+        for kind, fill in (("M8", 12), ("m8", -1))
+        for unit in ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as", "25us", "7m")
         for sign, word in (("<", "little"), (">", "big"))
     ),
     *(v2(name, name, 0, compressor=ZLIB) for name in SMALL_FLOATS),

@@ -58,6 +58,7 @@ NUMBERS = [
     v3("complex64-nan", "complex64", (BIG,), ["NaN", "-Infinity"]),
     v3("complex128", "complex128", (BIG, ZSTD), [0.0, 2.5]),
 ]
+NO_BITS = dict.fromkeys(("zarr-python", "zarrs"), "loses the bits of the fill value")
 FILLS = [
     *(
         v3(f"{kind}-{fill}-{word}", kind, (end, GZIP), fill)
@@ -86,11 +87,37 @@ FILLS = [
         "float16-payload",
         "float16",
         fill="0x7e01",
-        refused=dict.fromkeys(("zarr-python", "zarrs"), "loses the bits of the fill value"),
+        refused=NO_BITS,
     ),
     v3("float64-fill-of-1e300", "float64", fill=1e300),
 ]
 STRUCT = [["a", "int16"], ["b", "float64"], ["c", "uint8"]]
+FIELDS = [{"name": name, "data_type": kind} for name, kind in STRUCT]
+STRINGS = {"zarr-python writes": "takes the fill value as a string"}
+NO_SIGN = {"zarr-python writes": "writes the fill value as NaN", "zarrs": "gets the fill value as NaN"}
+SPELLINGS = [
+    v3("float32-hex-of-1", "float32", fill="0x3f800000"),
+    v3("float16-minus-nan", "float16", fill="0xfe00", refused=NO_SIGN),
+    v3("complex64-hex", "complex64", fill=["0x3f800000", "0xbf800000"]),
+    v3("complex128-mixed", "complex128", fill=[1, "Infinity"]),
+    v3("float64-integer", "float64", fill=-7),
+    v3(
+        "bytes-as-numbers",
+        "variable_length_bytes",
+        (codec("vlen-bytes"),),
+        [1, 2],
+        make=objects(b"", b"a\0"),
+        refused=STRINGS,
+    ),
+    v3("raw-as-numbers", codec("raw_bytes", length_bytes=3), (BYTES,), [1, 2, 3], refused=STRINGS),
+    v3("datetime64-number-of-nat", codec("numpy.datetime64", unit="s", scale_factor=1), fill=-(2**63)),
+    v3(
+        "struct-as-base64",
+        codec("struct", fields=FIELDS),
+        fill="AQAAAAAAAAAAAAI=",
+        refused={"tensorstore writes": "takes the fill value as an object"},
+    ),
+]
 SPECIAL = [
     v3("string", "string", (codec("vlen-utf8"), ZSTD), ""),
     v3("string-fill", "string", (codec("vlen-utf8"),), "né漢"),
@@ -121,7 +148,7 @@ SPECIAL = [
     v3("structured", codec("structured", fields=STRUCT), (LITTLE, ZSTD), "AQAAAAAAAAAAAAI="),
     v3(
         "struct",
-        codec("struct", fields=[{"name": name, "data_type": kind} for name, kind in STRUCT]),
+        codec("struct", fields=FIELDS),
         (LITTLE, ZSTD),
         {"a": 1, "b": 2.5, "c": 3},
     ),
@@ -257,6 +284,62 @@ CODECS = [
         make=numbers(0, 60, 0.25),
     ),
     v3("conditional", codecs=(LITTLE, codec("conditional", codecs=[GZIP, CRC]))),
+]
+
+ITEM_SIZES = {
+    "bool": 1,
+    "int8": 1,
+    "int16": 2,
+    "int32": 4,
+    "int64": 8,
+    "uint8": 1,
+    "uint16": 2,
+    "uint32": 4,
+    "uint64": 8,
+    "float16": 2,
+    "float32": 4,
+    "float64": 8,
+    "complex64": 8,
+    "complex128": 16,
+    "bfloat16": 2,
+    "int2": 1,
+    "int4": 1,
+    "float8_e5m2": 1,
+    "float8_e3m4": 1,
+    "uint4": 1,
+}
+
+
+def chains(size: int) -> dict[str, tuple]:
+    """The usual ways to store items of this size."""
+    items = LITTLE if size > 1 else BYTES
+    return {
+        "gzip": (items, GZIP),
+        "zstd": (items, ZSTD),
+        "blosc": (items, blosc(typesize=size)),
+        "crc32c": (items, CRC),
+        "transposed": (transpose(1, 0), BIG if size > 1 else BYTES),
+        "sharded": (sharding((3, 2), (items, ZSTD)),),
+        "all": (transpose(1, 0), sharding((2, 2), (transpose(1, 0), items, blosc(typesize=size), CRC))),
+    }
+
+
+FILL = {
+    "bool": False,
+    "complex64": [0.0, 0.0],
+    "complex128": [0.0, 0.0],
+    **dict.fromkeys(SMALL_FLOATS, "0x00"),
+}
+EACH_WITH_EACH = [
+    v3(
+        f"{kind}-{name}",
+        kind,
+        chain,
+        "0x00" if kind.startswith("float8") else FILL.get(kind, 0),
+        make=numbers(0, 2),
+    )
+    for kind, size in ITEM_SIZES.items()
+    for name, chain in chains(size).items()
 ]
 
 
@@ -408,4 +491,15 @@ LAYOUTS = [
     v3("rectilinear-sharded", codecs=(sharding((2, 3), (LITTLE, ZSTD)),), grid=rectilinear([4, 6, 4], 6)),
 ]
 
-CASES: list[Case] = [*NUMBERS, *FILLS, *SPECIAL, *SMALL, *CODECS, *NUMCODECS, *SHARDS, *LAYOUTS]
+CASES: list[Case] = [
+    *NUMBERS,
+    *FILLS,
+    *SPELLINGS,
+    *SPECIAL,
+    *SMALL,
+    *CODECS,
+    *EACH_WITH_EACH,
+    *NUMCODECS,
+    *SHARDS,
+    *LAYOUTS,
+]
