@@ -30,7 +30,8 @@ class Worker:
         if not PYTHON.exists():
             message = f"no {PYTHON.relative_to(ROOT)}: make zarr2"
             (pytest.fail if os.environ.get("ZARRCORE_NEED_ZARR2") else pytest.skip)(message)
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+        ours = ("PYTHON", "LD_PRELOAD")  # of this process, which may be instrumented
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
         self._process = subprocess.Popen(
             [PYTHON, WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
         )
@@ -46,7 +47,10 @@ class Worker:
         """
         assert self._process.stdin is not None and self._process.stdout is not None
         print(json.dumps({"job": job, **arguments}), file=self._process.stdin, flush=True)
-        answer = json.loads(self._process.stdout.readline())
+        line = self._process.stdout.readline()
+        if not line:
+            raise Zarr2Error(f"the process has ended with {self._process.wait()}")
+        answer = json.loads(line)
         if "error" in answer:
             raise Zarr2Error(answer["error"])
         return answer["result"]
