@@ -178,10 +178,12 @@ def _time(clients: list[Client], case: Case, rounds: int, limit: float, result: 
     """A B C, B C A, ...: nobody profits from its place in the round. Two rounds at least."""
     started = time.monotonic()
     repeats = {c.library: _try(c, result, "calibrate", seconds=case.seconds) for c in clients}
+    runners = clients
     for number in range(rounds):
         if number >= 2 and time.monotonic() - started > limit:
             return
-        runners = [c for c in clients if c.library not in result.failed and not _hopeless(c.library, result)]
+        # Who is out stays out: the sample of a round stands at its number.
+        runners = [c for c in runners if c.library not in result.failed and not _hopeless(c.library, result)]
         turn = number % max(1, len(runners))
         for client in runners[turn:] + runners[:turn]:
             one = _try(client, result, "sample", repeat=repeats[client.library])

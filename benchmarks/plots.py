@@ -103,7 +103,7 @@ def families(found: list[Verdict]) -> str:
         parts.append(_bar(axis, middle, y - 6, 12, met=middle >= family.goal))
         parts.append(_goal(axis, family.goal, y - 8, 16))
         parts += [_dot(axis, one, y) for one in members]
-        parts.append(f'<text class="f" x="{WIDTH - 50}" y="{y + 4}">{middle:.3g}x</text>')
+        parts.append(f'<text class="f" x="{WIDTH - 50}" y="{y + 4}">{_times(middle)}</text>')
     return _svg(WIDTH, bottom + 26, TITLES["families.svg"], parts)
 
 
@@ -124,7 +124,7 @@ def cases(found: list[Verdict]) -> str:
         lines.append(_bar(axis, wall.ratio, y - 9, 9, met=one.met))
         lines.append(f'<path class="q" d="M{axis.x(wall.low)} {y - 4}H{axis.x(wall.high)}"/>')
         lines.append(_goal(axis, one.family.goal, y - 11, 13))
-        lines.append(f'<text class="s {kind} e" x="{WIDTH - 116}" y="{y}">{wall.ratio:.2f}x</text>')
+        lines.append(f'<text class="s {kind} e" x="{WIDTH - 116}" y="{y}">{_times(wall.ratio)}</text>')
         lines.append(f'<text class="s" x="{WIDTH - 108}" y="{y}">{wall.other}</text>')
     bottom = y + 8
     head = [
@@ -134,6 +134,10 @@ def cases(found: list[Verdict]) -> str:
         *axis.grid(top, bottom),
     ]
     return _svg(WIDTH, bottom + 26, TITLES["cases.svg"], head + lines)
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.2f}x" if ratio < 10 else f"{ratio:.3g}x"
 
 
 def _bar(axis: _Axis, ratio: float, y: int, height: int, *, met: bool) -> str:

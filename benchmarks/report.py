@@ -200,7 +200,7 @@ def _misses(run: Document) -> Lines:
     for one in sorted(verdicts(run.results.values()), key=lambda v: v.wall.ratio / v.family.goal):
         if not one.met:
             what = f"**{one.case}**: {_ratio(one.wall)}, goal {one.family.goal:.2f}"
-            if one.family.no_larger and one.size is not None and one.size > 1:
+            if one.is_too_large:
                 what += f", {one.size:.3f} of the best peer's size"
             lines.append(f"- {what}. {reason(one.case)}".rstrip())
     for finding in findings(run.probes):

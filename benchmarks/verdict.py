@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from benchmarks.cases import CASES
 from benchmarks.driver import Result
-from benchmarks.goals import FAMILIES, Family
+from benchmarks.goals import FAMILIES, SAME_SIZE, Family
 from benchmarks.libraries import FLOOR, PEERS, SUBJECT
 
 
@@ -61,9 +61,12 @@ class Verdict:
     @property
     def met(self) -> bool:
         """Whether the goal is met; a smaller time for a larger result does not count where that is asked."""
-        if self.family.no_larger and self.size is not None and self.size > 1:
-            return False
-        return self.wall.ratio >= self.family.goal
+        return self.wall.ratio >= self.family.goal and not self.is_too_large
+
+    @property
+    def is_too_large(self) -> bool:
+        """Whether zarrcore wrote more than it may where the size is part of the goal."""
+        return self.family.no_larger and self.size is not None and self.size > SAME_SIZE
 
 
 def verdicts(results: Iterable[Result]) -> list[Verdict]:
