@@ -105,7 +105,7 @@ _ZSTD_DEFAULT = ("zstd", {"level": 0, "checksum": False})
 _GZIP = ("gzip", {"level": 5})
 _BIG = ("bytes", {"endian": "big"})
 _TRANSPOSE = ("transpose", {"order": [2, 1, 0]})
-_CRC = ("crc32c", {})
+_CRC: tuple[str, dict[str, Any]] = ("crc32c", {})
 _V2_BLOSC = {"id": "blosc", "cname": "blosclz", "clevel": 9, "shuffle": 2}
 _V2_LZ4 = {"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1}
 #: Groups of 2,000 arrays, with consolidated metadata or not.

@@ -224,7 +224,7 @@ def _panel(
 
 def _round_step(highest: float) -> float:
     """1, 2 or 5 times a power of ten, so that three to six steps reach the highest value."""
-    power = 10 ** math.floor(math.log10(highest))
+    power = 10.0 ** math.floor(math.log10(highest))
     return next(power * step for step in (0.2, 0.5, 1, 2) if highest / (power * step) <= 6)
 
 

@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from benchmarks import goals
 from benchmarks.cases.base import Case, Place, Prepare
@@ -42,7 +43,7 @@ def _open(dataset: str, consolidated: bool) -> Prepare:
     def prepare(library: Library, place: Place) -> Operation:
         group = place.home.array(dataset)
 
-        def call() -> list[object]:
+        def call() -> list[Any]:
             return library.open_members(group, NAMES, consolidated=consolidated)
 
         return Operation(call, outcome=lambda: [str(tuple(array.shape)) for array in call()])

@@ -72,7 +72,7 @@ def _mask(dataset: str, share: float) -> Prepare:
 def cases() -> Iterator[Case]:
     for name in _VOLUMES:
         stem = f"partial/{name}"
-        read = {
+        read: dict[str, tuple[goals.Family, Callable[[Shape], list[Any]]]] = {
             "8-boxes": (goals.BOXES, lambda shape: random_boxes(shape, 50, 8)),
             "10-elements": (goals.ELEMENTS, lambda shape: _elements(shape, 10)),
             "first-plane": (goals.SCATTERED, lambda shape: [(shape[0] // 3,)]),

@@ -14,12 +14,12 @@ from benchmarks.libraries import LIBRARIES
 from benchmarks.libraries.base import Library
 from benchmarks.measure import Operation
 
+_SLICE = slice(20, 40)
 _READS: dict[str, Act] = {
     "read": lambda library, array: library.read(array),
     "scalar": lambda library, array: library.read(array, 7),
     "slice": lambda library, array: library.read(array, _SLICE),
 }
-_SLICE = slice(20, 40)
 
 
 def _open_and(dataset: str, memory: bool, act: Act) -> Prepare:

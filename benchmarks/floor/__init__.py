@@ -16,7 +16,7 @@ def build() -> str | None:
     """Compile the floor with the running interpreter's libraries; says why if that cannot be done."""
     flags = []
     for part in ("--cflags", "--libs"):
-        command = [sys.executable, ROOT / "wheels" / "native_libs.py", part]
+        command = [sys.executable, str(ROOT / "wheels" / "native_libs.py"), part]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
         if done.returncode:
             return f"no libraries for it: {done.stderr.strip()}"
