@@ -39,22 +39,22 @@ static const char *describe_errno(int sys_errno, char *buf, size_t cap)
 
 #endif
 
-/* A message cut in the middle of a UTF-8 sequence could not be decoded: drop the torn sequence. */
-static void drop_torn_utf8(char *text)
+void zc_mend_utf8(char *text)
 {
-    const size_t length = strlen(text);
-    size_t lead = length;
-
-    while (lead > 0 && ((unsigned char)text[lead - 1] & 0xC0) == 0x80) {
-        lead--;
-    }
-    if (lead == 0) {
-        return;
-    }
-    const unsigned char first = (unsigned char)text[lead - 1];
-    const size_t want = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC0 ? 2 : 1;
-    if (length - (lead - 1) < want) {
-        text[lead - 1] = '\0';
+    while (*text != '\0') {
+        const unsigned char first = (unsigned char)*text;
+        const size_t want = first < 0x80 ? 1 : first < 0xC0 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+        size_t have = 1;
+        while (((unsigned char)text[have] & 0xC0) == 0x80) {
+            have++;
+        }
+        if (want > 0 && want <= have) {
+            text += want;
+        } else if (want > have && text[have] == '\0') {
+            *text = '\0';
+        } else {
+            *text++ = '?';
+        }
     }
 }
 
@@ -66,9 +66,8 @@ static void format_message(zc_error *err, const char *format, va_list args)
 
     if (wanted < 0) {
         err->message[0] = '\0';
-    } else if ((size_t)wanted >= sizeof err->message) {
-        drop_torn_utf8(err->message);
     }
+    zc_mend_utf8(err->message);
 }
 
 zc_status zc_fail(zc_error *err, zc_status status, const char *format, ...)
@@ -98,11 +97,12 @@ zc_status zc_fail_errno(zc_error *err, int sys_errno, const char *format, ...)
         const char *text = describe_errno(sys_errno, buf, sizeof buf);
         const size_t used = strlen(err->message);
         const size_t left = sizeof err->message - used;
-        const int wanted = text != NULL ? snprintf(err->message + used, left, ": %s", text)
-                                        : snprintf(err->message + used, left, ": error %d", sys_errno);
-        if (wanted > 0 && (size_t)wanted >= left) {
-            drop_torn_utf8(err->message);
+        if (text != NULL) {
+            snprintf(err->message + used, left, ": %s", text);
+        } else {
+            snprintf(err->message + used, left, ": error %d", sys_errno);
         }
+        zc_mend_utf8(err->message);
     }
     return ZC_ERR_IO;
 }

@@ -55,4 +55,8 @@ void zc_error_set_codec(zc_error *err, const char *codec);
 
 void zc_error_clear(zc_error *err);
 
+/* Text that was cut anywhere can be decoded as UTF-8 again: a sequence that is torn at the end is dropped, bytes
+ * of others become '?'. */
+void zc_mend_utf8(char *text);
+
 #endif

@@ -28,6 +28,7 @@ static void put_key(const zarrcore_array *array, const int64_t *chunk, char *out
         const size_t length = strlen(key), n = length < capacity ? length : capacity - 1;
         memcpy(out, key, n);
         out[n] = '\0';
+        zc_mend_utf8(out);
         free(key);
     }
 }

@@ -78,7 +78,7 @@ typedef struct zarrcore_error {
 } zarrcore_error;
 
 #ifdef __cplusplus
-#define ZARRCORE_ERROR_INIT {sizeof(zarrcore_error)}
+#define ZARRCORE_ERROR_INIT {sizeof(zarrcore_error), 0, 0, 0, {0}, 0, 0, 0, 0, 0, {0}, {0}, {0}}
 #else
 #define ZARRCORE_ERROR_INIT {.struct_size = sizeof(zarrcore_error)}
 #endif

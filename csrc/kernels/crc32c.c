@@ -200,7 +200,7 @@ STAMP_LANES(sse42_pclmul, sse42, X86_CRC_CLMUL, _mm_crc32_u64, shift_clmul, LONG
 
 X86_FOLD static inline __m512i fold(__m512i x, __m512i power, __m512i onto)
 {
-    const int sum_of_three = 0x96;
+    enum { sum_of_three = 0x96 };    /* compilers want a constant */
 
     return _mm512_ternarylogic_epi64(_mm512_clmulepi64_epi128(x, power, 0x00),
                                      _mm512_clmulepi64_epi128(x, power, 0x11), onto, sum_of_three);

@@ -82,6 +82,26 @@ static void torn_utf8(void)
     }
 }
 
+static void mended_utf8(void)
+{
+    static const char *const cases[][2] = {
+        {"", ""},
+        {"plain", "plain"},
+        {"\xC3\xA9 \xE4\xB8\x96 \xF0\x9F\x98\x80", "\xC3\xA9 \xE4\xB8\x96 \xF0\x9F\x98\x80"},
+        {"\"\xE4\xB8\" is", "\"??\" is"},          /* cut by a precision in the middle of the message */
+        {"\xA9" "a\xC3" "b", "?a?b"},
+        {"\xC3\xA9\xA9", "\xC3\xA9?"},
+        {"end \xF0\x9F\x98", "end "},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[32];
+        strcpy(text, cases[i][0]);
+        zc_mend_utf8(text);
+        CHECK(strcmp(text, cases[i][1]) == 0);
+    }
+}
+
 static void cpu_features_are_stable(void)
 {
     CHECK(zc_cpu_features() == zc_cpu_features());
@@ -98,6 +118,7 @@ int main(void)
     RUN(innermost_codec_wins);
     RUN(long_messages);
     RUN(torn_utf8);
+    RUN(mended_utf8);
     RUN(cpu_features_are_stable);
     return check_report("status");
 }

@@ -95,8 +95,10 @@ class Api:
 
     def __init__(self, bind: Callable[[str, Any, list[Any]], Any], flavour: str) -> None:
         self.flavour = flavour
+        self.arguments: dict[str, list[str]] = {}
         for result, name, args in slots():
             types = [] if args == "void" else [c_type(arg) for arg in args.split(",")]
+            self.arguments[name] = [] if args == "void" else re.findall(r"(\w+)(?:,|$)", args)
             setattr(self, name, bind(name, c_type(result), types))
 
     def handle(self, path: Path, *, writable: bool = True) -> int:

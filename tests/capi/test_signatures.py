@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -91,26 +92,62 @@ def test_cython_declares_the_same() -> None:
         assert member.replace("ZARRCORE_MAX_DIMS", "64") in declared or member == "int32_t reserved"
 
 
-@pytest.mark.parametrize(
-    ("compiler", "suffix", "flags"), [("cc", "c", ["-std=c99"]), ("c++", "cpp", ["-std=c++11"])]
-)
-def test_header_compiles_alone(compiler: str, suffix: str, flags: list[str], tmp_path: Path) -> None:
+STRICT = ["-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{HEADER.parent}"]
+
+
+def check_syntax(compiler: str, source: Path, *flags: str) -> None:
     if shutil.which(compiler) is None:
         pytest.skip(f"no {compiler}")
-    source = tmp_path / f"alone.{suffix}"
+    done = subprocess.run([compiler, *STRICT, *flags, str(source)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("standard", ["c99", "c11", "c17", "c++11", "c++17", "c++20"])
+def test_header_compiles_alone(standard: str, tmp_path: Path) -> None:
+    is_cpp = "++" in standard
+    source = tmp_path / ("alone.cpp" if is_cpp else "alone.c")
     source.write_text(
         "#include <zarrcore.h>\nzarrcore_error error = ZARRCORE_ERROR_INIT;\n", encoding="utf-8"
     )
-    strict = [
-        "-Wall",
-        "-Wextra",
-        "-Werror",
-        "-Wno-missing-field-initializers",
-        "-fsyntax-only",
-        f"-I{HEADER.parent}",
-    ]
-    done = subprocess.run([compiler, *flags, *strict, str(source)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    check_syntax("c++" if is_cpp else "cc", source, f"-std={standard}", "-pedantic")
+
+
+MODULE = """\
+#include <Python.h>
+#define ZARRCORE_PYTHON_API
+#include <zarrcore.h>
+
+int first_length(PyObject *object, int64_t *out);
+
+int first_length(PyObject *object, int64_t *out)
+{
+    zarrcore_error error = ZARRCORE_ERROR_INIT;
+    int64_t shape[ZARRCORE_MAX_DIMS];
+    if (import_zarrcore() < 0) {
+        return -1;
+    }
+    zarrcore_array *array = zarrcore_from_python(object);
+    if (array == NULL) {
+        return -1;
+    }
+    int status = zarrcore_shape(array, shape);
+    *out = shape[0];
+    if (status == ZARRCORE_OK) {
+        status = zarrcore_read(array, NULL, NULL, NULL, NULL, NULL, 0, &error);
+    }
+    zarrcore_release(array);
+    return status == ZARRCORE_OK ? 0 : error.status;
+}
+"""
+
+
+@pytest.mark.parametrize("standard", ["c11", "c++11", "c++17"])
+def test_extension_modules_compile(standard: str, tmp_path: Path) -> None:
+    is_cpp = "++" in standard
+    source = tmp_path / ("module.cpp" if is_cpp else "module.c")
+    source.write_text(MODULE, encoding="utf-8")
+    include = sysconfig.get_paths()["include"]
+    check_syntax("c++" if is_cpp else "cc", source, f"-std={standard}", "-isystem", include)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: MIT
+"""NULL for each pointer of each function, records of any size, long texts, stores that are gone."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import zarrcore
+from zarrcore.storage import MemoryStore, ZipStore
+
+pytestmark = pytest.mark.timeout(600)  # the first test builds the library
+
+ARGUMENT = -2
+SHAPE = (12, 10)
+
+MAY_BE_NULL = {
+    "release": {"array"},
+    "retain": {"array"},
+    "chunk_box": {"start", "shape"},
+    "read": {"start", "step", "count", "strides", "error"},
+    "write": {"start", "step", "count", "strides", "error"},
+    "chunk_key": {"needed"},
+    "chunk_sizes": {"decoded", "encoded_bound", "error"},
+    "load_chunk": {"nbytes", "error"},
+    "decode_chunk": {"error"},
+    "encode_chunk": {"error"},
+    "decode_inner_chunk": {"error"},
+    "shard_index": {"error"},
+    "find_inner_chunk": {"error"},
+}
+WITHOUT_POINTERS = {"version", "status_name", "get_num_threads", "set_num_threads"}
+
+
+def pair(first: int, second: int) -> Any:
+    return (ctypes.c_int64 * 2)(first, second)
+
+
+class Sharded:
+    """An array of two shards, a handle of it, and arguments with which every function succeeds."""
+
+    def __init__(self, api: Any, path: Path, error_of: Any, extent_of: Any) -> None:
+        array = zarrcore.create_array(
+            store=path, shape=SHAPE, chunks=(3, 5), shards=(6, 10), dtype="f8", compressors=None
+        )
+        array[...] = np.arange(120.0).reshape(SHAPE)
+        self.api, self.handle, self.error = api, api.handle(path), error_of()
+        self.memory = np.zeros(SHAPE)
+        self.shard = np.zeros((6, 10))
+        self.encoded = (path / "c" / "0" / "0").read_bytes()
+        self.extents = (extent_of * 4)()
+        self.text = ctypes.create_string_buffer(256)
+        self.room = ctypes.create_string_buffer(4096)
+        self.size, self.other_size = ctypes.c_size_t(), ctypes.c_size_t()
+
+    def arguments(self, function: str) -> dict[str, Any]:
+        """By name, in order."""
+        region = {
+            "start": pair(0, 0),
+            "step": pair(1, 1),
+            "count": pair(*SHAPE),
+            "memory": self.memory.ctypes.data,
+            "strides": pair(80, 8),
+            "threads": 1,
+        }
+        chunk = {"chunk": pair(0, 0)}
+        encoded = {"data": self.encoded, "nbytes": len(self.encoded)}
+        elements = {"out": self.shard.ctypes.data, "out_nbytes": self.shard.nbytes}
+        inner = {"out": self.shard.ctypes.data, "out_nbytes": 3 * 5 * 8}
+        extents = ctypes.cast(self.extents, self.api.shard_index.argtypes[2])
+        found: dict[str, dict[str, Any]] = {
+            "fill_value": {"out": self.room, "capacity": 8},
+            "chunk_box": chunk | {"start": pair(0, 0), "shape": pair(0, 0)},
+            "read": region | {"error": self.error},
+            "write": region | {"flags": 0, "error": self.error},
+            "chunk_key": chunk | {"out": self.text.raw, "capacity": 255, "needed": ctypes.byref(self.size)},
+            "chunk_sizes": chunk
+            | {"decoded": ctypes.byref(self.size), "encoded_bound": ctypes.byref(self.other_size)}
+            | {"error": self.error},
+            "load_chunk": chunk
+            | {"offset": 0, "out": self.room, "capacity": 4096}
+            | {"nbytes": ctypes.byref(self.size), "error": self.error},
+            "decode_chunk": chunk | encoded | elements | {"error": self.error},
+            "encode_chunk": chunk
+            | {"elements": self.shard.ctypes.data, "elements_nbytes": self.shard.nbytes}
+            | {"out": self.room, "capacity": 4096, "nbytes": ctypes.byref(self.size), "error": self.error},
+            "decode_inner_chunk": {"data": self.encoded, "nbytes": 3 * 5 * 8} | inner | {"error": self.error},
+            "shard_index": chunk | {"out": extents, "n": 4, "error": self.error},
+            "find_inner_chunk": chunk | {"inner": pair(0, 0), "out": extents, "error": self.error},
+        }
+        one_out = {"shape", "chunk_shape", "inner_chunk_shape", "grid_shape"}
+        rest = {"out": pair(0, 0)} if function in one_out else found.get(function, {})
+        return {"array": self.handle} | rest
+
+
+@pytest.fixture
+def sharded(
+    api: Any, tmp_path: Path, error_of: Any, extent_of: Any, request: pytest.FixtureRequest
+) -> Sharded:
+    made = Sharded(api, tmp_path, error_of, extent_of)
+    request.addfinalizer(lambda: api.release(made.handle))
+    return made
+
+
+def test_null_for_each_pointer_of_each_function(sharded: Sharded) -> None:
+    api = sharded.api
+    tried = 0
+    for function, names in api.arguments.items():
+        if function in WITHOUT_POINTERS | {"from_python"}:
+            continue
+        good = sharded.arguments(function)
+        assert list(good) == names, function
+        call = getattr(api, function)
+        if function not in ("release", "retain"):
+            outcome = call(*good.values())
+            assert not isinstance(outcome, int) or outcome >= 0, function
+        pointers = [
+            name
+            for name, kind in zip(names, call.argtypes, strict=True)
+            if kind not in (ctypes.c_int, ctypes.c_int64, ctypes.c_uint64, ctypes.c_size_t)
+        ]
+        for name in pointers:
+            sharded.error.message = b""
+            outcome = call(*(good | {name: None}).values())
+            tried += 1
+            if name in MAY_BE_NULL.get(function, ()):
+                assert outcome in (0, None), (function, name)
+            elif call.restype is ctypes.c_char_p:
+                assert outcome is None, (function, name)
+            else:
+                assert outcome == ARGUMENT, (function, name)
+                assert "error" not in names or b"NULL" in sharded.error.message, (function, name)
+    assert tried > 70
+
+
+def test_every_pointer_null_at_once(sharded: Sharded) -> None:
+    for function, names in sharded.api.arguments.items():
+        if function not in WITHOUT_POINTERS | {"from_python", "typestr", "path", "release", "retain"}:
+            call = getattr(sharded.api, function)
+            nothing = [
+                0 if kind in (ctypes.c_int, ctypes.c_int64, ctypes.c_uint64, ctypes.c_size_t) else None
+                for kind in call.argtypes
+            ]
+            assert call(*nothing) == ARGUMENT, (function, names)
+
+
+def test_open_survives_null(library: Any, error_of: Any) -> None:
+    handle, error = ctypes.c_void_p(1), error_of()
+    assert library.open(None, 0, ctypes.byref(handle), error) == ARGUMENT
+    assert handle.value is None
+    assert b"NULL" in error.message
+    assert library.open(b"/tmp", 0, None, error) == ARGUMENT
+    assert library.open(b"", 0, ctypes.byref(handle), None) == ARGUMENT
+    assert library.open(b"/tmp", 1 << 20, ctypes.byref(handle), error) == ARGUMENT
+
+
+def test_unknown_statuses_have_a_name(api: Any) -> None:
+    for status in (-100, -15, 1, 2**31 - 1, -(2**31)):
+        assert api.status_name(status) == b"unknown status"
+    assert api.status_name(-8) == b"missing"
+    assert api.version() == zarrcore.__version__.encode()
+
+
+def test_threads_are_checked(api: Any) -> None:
+    before = api.get_num_threads()
+    assert api.set_num_threads(-1) == ARGUMENT
+    assert api.get_num_threads() == before
+    try:
+        assert api.set_num_threads(3) == 0
+        assert api.get_num_threads() == 3
+    finally:
+        assert api.set_num_threads(0) == 0
+
+
+# ---- records and texts ----
+
+
+def test_a_record_of_an_older_header_gets_no_more_than_it_has(sharded: Sharded, error_of: Any) -> None:
+    """Members come at the end: what is behind the caller's record stays untouched."""
+    error = error_of()
+    size = ctypes.sizeof(error)
+    room = ctypes.create_string_buffer(b"\xaa" * (size + 64), size + 64)
+    ctypes.memmove(room, ctypes.byref(error), size)
+    record = ctypes.cast(room, ctypes.POINTER(error_of))
+    assert sharded.api.read(None, None, None, None, None, None, 0, record) == ARGUMENT
+    assert record.contents.message == b"array is NULL"
+    assert room.raw[size:] == b"\xaa" * 64
+
+
+class FailingStore(MemoryStore):
+    """Every chunk is answered with one exception."""
+
+    failure: BaseException | None = None
+
+    def _native_source(self) -> None:
+        return None
+
+    def get_many(self, keys: Any) -> list[Any]:
+        if self.failure is not None:
+            raise self.failure
+        return super().get_many(keys)
+
+
+@pytest.mark.parametrize("shift", range(4))
+def test_long_messages_are_cut_between_characters(capi: Any, error_of: Any, shift: int) -> None:
+    store = FailingStore()
+    array = zarrcore.create_array(store=store, shape=(4,), dtype="f8")
+    handle, error, out = capi.from_python(id(array)), error_of(), np.zeros(4)
+    store.failure = RuntimeError("x" * shift + "\U0001f600" * 500)
+    assert capi.region(handle, out, error=error) == -12
+    text = error.message.decode()
+    assert text.startswith("RuntimeError: xxx"[: 14 + shift] + "\U0001f600")
+    assert 310 < len(error.message) < 320
+    capi.release(handle)
+
+
+@pytest.mark.parametrize("shift", range(3))
+def test_long_keys_are_cut_between_characters(capi: Any, error_of: Any, shift: int) -> None:
+    path = "x" * shift + "/".join(["\u4e16" * 20] * 10)
+    store = MemoryStore()
+    array = zarrcore.create_array(store=store, name=path, shape=(4,), dtype="f8")
+    store.set(f"{path}/c/0", b"rubbish")
+    handle, error, out = capi.from_python(id(array)), error_of(), np.zeros(4)
+    assert capi.region(handle, out, error=error) < 0
+    assert path.startswith(error.key.decode())
+    assert 250 < len(error.key) < 256
+    assert capi.path(handle).decode() == path
+    capi.release(handle)
+
+
+def test_messages_about_documents_can_be_decoded(library: Any, tmp_path: Path) -> None:
+    """They quote and cut what the document says, which may be any text."""
+    for shift in range(4):
+        name = "x" * shift + "\u4e16" * 100
+        (tmp_path / "zarr.json").write_text(f'{{"zarr_format": 3, "node_type": "{name}"}}', encoding="utf-8")
+        with pytest.raises(Exception, match="is not supported") as caught:
+            library.handle(tmp_path)
+        assert "\ufffd" not in caught.value.args[1]
+
+
+# ---- what a handle outlives ----
+
+
+def test_the_store_is_closed(capi: Any, error_of: Any, tmp_path: Path) -> None:
+    with ZipStore(tmp_path / "a.zip", mode="w") as store:
+        zarrcore.create_array(store=store, shape=(8,), chunks=(2,), dtype="f8")[...] = 1
+    store = ZipStore(tmp_path / "a.zip", mode="r")
+    array = zarrcore.open_array(store)
+    handle, error, out = capi.from_python(id(array)), error_of(), np.zeros(8)
+    assert capi.region(handle, out, error=error) == 0
+    assert out.tolist() == [1] * 8
+    store.close()
+    out[...] = 5
+    status = capi.region(handle, out, error=error)
+    assert (status, out.tolist()) == (0, [1] * 8) or (status < 0 and error.message)
+    capi.release(handle)
+
+
+def test_the_files_are_gone(api: Any, error_of: Any, tmp_path: Path) -> None:
+    array = zarrcore.create_array(store=tmp_path / "a", shape=(8,), chunks=(2,), dtype="f8", fill_value=3)
+    array[...] = 1
+    handle, error, out = api.handle(tmp_path / "a"), error_of(), np.zeros(8)
+    shutil.rmtree(tmp_path / "a")
+    assert api.region(handle, out, error=error) == 0
+    assert out.tolist() == array[...].tolist() == [3] * 8
+    assert api.load_chunk(handle, (ctypes.c_int64 * 1)(0), 0, None, 0, None, error) == -8
+    api.release(handle)
+
+
+def test_handles_are_made_and_dropped_by_many_threads(capi: Any) -> None:
+    array = zarrcore.create_array(store={}, shape=(64,), chunks=(8,), dtype="i4")
+    array[...] = np.arange(64)
+    wrong: list[int] = []
+
+    def work() -> None:
+        out = np.zeros(64, "i4")
+        for _ in range(50):
+            handle = capi.from_python(id(array))
+            status = capi.region(handle, out, threads=1)
+            capi.release(handle)
+            if status != 0 or out.tolist() != list(range(64)):
+                wrong.append(status)
+
+    workers = [threading.Thread(target=work) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert wrong == []
