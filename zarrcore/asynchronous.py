@@ -8,14 +8,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from zarrcore.arrays.array import Array
+from zarrcore.arrays.description import ArrayDescription
 from zarrcore.groups.group import Group
+from zarrcore.node import Node
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping
     from typing import Self
 
     from zarrcore.arrays.config import ArrayConfig
-    from zarrcore.storage import Store, StorePath
+    from zarrcore.metadata import ArrayMetadata
+    from zarrcore.storage import StorePath
 
 __all__ = ["AsyncArray", "AsyncGroup", "in_thread", "wrap_node"]
 
@@ -36,7 +39,7 @@ def wrap_node(node: Any) -> Any:
     return node
 
 
-class _AsyncNode:
+class _AsyncNode(Node):
     """What asynchronous arrays and groups have in common: a synchronous node, and its plain properties."""
 
     __slots__ = ("_sync",)
@@ -50,39 +53,14 @@ class _AsyncNode:
         return self
 
     @property
+    def _store_path(self) -> StorePath:
+        place: StorePath = self._sync._store_path
+        return place
+
+    @property
     def metadata(self) -> Any:
         """The metadata document."""
         return self._sync.metadata
-
-    @property
-    def store_path(self) -> StorePath:
-        """The store and the path of the node in it."""
-        return self._sync.store_path
-
-    @property
-    def store(self) -> Store:
-        """The store."""
-        return self._sync.store
-
-    @property
-    def path(self) -> str:
-        """Path in the store, without a slash at either end."""
-        return self._sync.path
-
-    @property
-    def name(self) -> str:
-        """Path with a leading slash."""
-        return self._sync.name
-
-    @property
-    def basename(self) -> str:
-        """Last part of the path."""
-        return self._sync.basename
-
-    @property
-    def read_only(self) -> bool:
-        """True if the store refuses writes."""
-        return self._sync.read_only
 
     @property
     def attrs(self) -> dict[str, Any]:
@@ -109,7 +87,7 @@ class _AsyncNode:
     __hash__ = None  # type: ignore[assignment]
 
 
-class AsyncArray(_AsyncNode):
+class AsyncArray(_AsyncNode, ArrayDescription):
     """An array whose methods are awaited; see :class:`zarrcore.Array`.
 
     Parameters
@@ -147,30 +125,13 @@ class AsyncArray(_AsyncNode):
     def __repr__(self) -> str:
         return f"<Async{repr(self._sync)[1:]}"
 
-    shape = property(lambda self: self._sync.shape, doc="Length of each dimension.")
-    ndim = property(lambda self: self._sync.ndim, doc="Number of dimensions.")
-    size = property(lambda self: self._sync.size, doc="Number of elements.")
-    dtype = property(lambda self: self._sync.dtype, doc="Data type in memory.")
-    order = property(lambda self: self._sync.order, doc="Memory layout of what a read returns.")
-    config = property(lambda self: self._sync.config, doc="Run-time settings.")
-    fill_value = property(
-        lambda self: self._sync.fill_value, doc="Value of elements that were never written."
-    )
-    chunks = property(lambda self: self._sync.chunks, doc="Shape of a chunk; of an inner chunk if sharded.")
-    shards = property(lambda self: self._sync.shards, doc="Shape of a shard, or None.")
-    cdata_shape = property(lambda self: self._sync.cdata_shape, doc="Number of chunks along each dimension.")
-    read_chunk_sizes = property(
-        lambda self: self._sync.read_chunk_sizes, doc="Lengths of what is decoded alone."
-    )
-    write_chunk_sizes = property(
-        lambda self: self._sync.write_chunk_sizes, doc="Lengths of what is stored alone."
-    )
-    nchunks = property(lambda self: self._sync.nchunks, doc="Number of chunks, stored or not.")
-    nbytes = property(lambda self: self._sync.nbytes, doc="Number of bytes of all elements in memory.")
-    filters = property(lambda self: self._sync.filters, doc="Codecs from array to array.")
-    serializer = property(lambda self: self._sync.serializer, doc="Codec from array to bytes.")
-    compressor = property(lambda self: self._sync.compressor, doc="The compressor of a format 2 array.")
-    compressors = property(lambda self: self._sync.compressors, doc="Codecs from bytes to bytes.")
+    @property
+    def _metadata(self) -> ArrayMetadata:
+        return self._sync._metadata
+
+    @property
+    def _config(self) -> ArrayConfig:
+        return self._sync._config
 
     def with_config(self, config: ArrayConfig | Mapping[str, Any]) -> AsyncArray:
         """The same array with other run-time settings."""

@@ -23,7 +23,7 @@ LAYERS = [
     {"dtypes", "codecs", "grids", "keys", "kernels", "transformers"},
     {"metadata", "storage", "indexing", "projection", "pipeline"},
     {"hierarchy", "node_documents", "n5", "migration"},
-    {"arrays", "attributes", "info"},
+    {"arrays", "attributes", "info", "node"},
     {"groups"},
     {"asynchronous"},
     {"api", "abc", "dtype"},

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zarrcore import indexing
 from zarrcore.arrays import layout
 from zarrcore.arrays.config import ArrayConfig, parse_array_config
+from zarrcore.arrays.description import ArrayDescription
 from zarrcore.arrays.values import as_values, broadcast_values, check_out
 from zarrcore.arrays.views import BlockIndex, OIndex, VIndex
 from zarrcore.errors import ReadOnlyError
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from zarrcore.attributes import Attributes
     from zarrcore.indexing import Fields, Selection
     from zarrcore.metadata.common import ArrayMetadata
-    from zarrcore.storage import Store, StorePath
+    from zarrcore.storage import StorePath
 
 __all__ = ["Array"]
 
 
-class Array:
+class Array(ArrayDescription):
     """An N-dimensional array stored as chunks.
 
     Arrays are made by :func:`zarrcore.create_array` and opened by :func:`zarrcore.open_array`.
@@ -51,6 +51,10 @@ class Array:
     """
 
     __slots__ = ("__weakref__", "_config", "_dtype", "_engine", "_metadata", "_native_get", "_store_path")
+
+    _metadata: ArrayMetadata
+    _config: ArrayConfig
+    _store_path: StorePath
 
     def __init__(
         self,
@@ -108,51 +112,11 @@ class Array:
     # --- properties ---
 
     @property
-    def metadata(self) -> ArrayMetadata:
-        """The metadata document."""
-        return self._metadata
-
-    @property
-    def store_path(self) -> StorePath:
-        """The store and the path of the array in it."""
-        return self._store_path
-
-    @property
-    def store(self) -> Store:
-        """The store."""
-        return self._store_path.store
-
-    @property
-    def config(self) -> ArrayConfig:
-        """Run-time settings."""
-        return self._config
-
-    @property
     def async_array(self) -> Any:
         """The same array with methods to be awaited."""
         from zarrcore.asynchronous import AsyncArray
 
         return AsyncArray._wrap(self)
-
-    @property
-    def path(self) -> str:
-        """Path in the store, without a slash at either end."""
-        return self._store_path.path
-
-    @property
-    def name(self) -> str:
-        """Path with a leading slash, following h5py."""
-        return f"/{self.path}"
-
-    @property
-    def basename(self) -> str:
-        """Last part of the path."""
-        return self.path.rpartition("/")[2]
-
-    @property
-    def read_only(self) -> bool:
-        """True if the store refuses writes."""
-        return self.store.read_only
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -164,70 +128,11 @@ class Array:
         self.resize(value)
 
     @property
-    def ndim(self) -> int:
-        """Number of dimensions."""
-        return len(self._metadata.shape)
-
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-        return math.prod(self._metadata.shape)
-
-    @property
-    def dtype(self) -> np.dtype:
-        """Data type in memory."""
-        return self._metadata.np_dtype
-
-    @property
-    def fill_value(self) -> Any:
-        """Value of elements that were never written; None if a format 2 array defines none."""
-        return self._metadata.fill_value
-
-    @property
-    def order(self) -> Literal["C", "F"]:
-        """Memory layout of what a read returns."""
-        return self._metadata.order if self._metadata.zarr_format == 2 else self._config.order
-
-    @property
     def attrs(self) -> Attributes:
         """User attributes; changes are stored at once."""
         from zarrcore.attributes import Attributes
 
         return Attributes(self)
-
-    @property
-    def chunks(self) -> tuple[int, ...]:
-        """Shape of a chunk; of an inner chunk if the array is sharded."""
-        return self._metadata.chunks
-
-    @property
-    def shards(self) -> tuple[int, ...] | None:
-        """Shape of a shard, or None if the array is not sharded."""
-        return self._metadata.shards
-
-    @property
-    def read_chunk_sizes(self) -> tuple[tuple[int, ...], ...]:
-        """Lengths along each dimension of the parts that are decoded alone, cut at the end of the array."""
-        inner = layout.inner_chunks(self._metadata)
-        return layout.chunk_sizes(inner or layout.grid_edges(self._metadata), self.shape)
-
-    @property
-    def write_chunk_sizes(self) -> tuple[tuple[int, ...], ...]:
-        """Lengths along each dimension of the parts stored under one key, cut at the end of the array."""
-        return layout.chunk_sizes(layout.grid_edges(self._metadata), self.shape)
-
-    @property
-    def cdata_shape(self) -> tuple[int, ...]:
-        """Number of chunks along each dimension (of inner chunks, if sharded)."""
-        from zarrcore.projection import grid_shape
-
-        inner = layout.inner_chunks(self._metadata)
-        return grid_shape(self.shape, inner or layout.grid_edges(self._metadata))
-
-    @property
-    def nchunks(self) -> int:
-        """Number of chunks (of inner chunks, if sharded), stored or not."""
-        return math.prod(self.cdata_shape)
 
     @property
     def nchunks_initialized(self) -> int:
@@ -239,42 +144,9 @@ class Array:
 
         return count_stored(self)
 
-    @property
-    def nbytes(self) -> int:
-        """Number of bytes of all elements in memory."""
-        return self.size * self.dtype.itemsize
-
     def nbytes_stored(self) -> int:
         """Number of bytes in the store, metadata included."""
         return self.store.getsize_prefix(self.path)
-
-    @property
-    def filters(self) -> tuple[Any, ...]:
-        """Codecs from array to array."""
-        return layout.codecs_of(self._metadata)[0]
-
-    @property
-    def serializer(self) -> Any | None:
-        """Codec from array to bytes; None for format 2."""
-        return layout.codecs_of(self._metadata)[1]
-
-    @property
-    def compressors(self) -> tuple[Any, ...]:
-        """Codecs from bytes to bytes."""
-        return layout.codecs_of(self._metadata)[2]
-
-    @property
-    def compressor(self) -> Any | None:
-        """The compressor of a format 2 array.
-
-        Raises
-        ------
-        TypeError
-            For format 3 arrays, which may have several: see `compressors`.
-        """
-        if self._metadata.zarr_format == 3:
-            raise TypeError("compressor exists for format 2 arrays only; use compressors")
-        return self._metadata.compressor
 
     @property
     def info(self) -> Any:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Result = TypeVar("Result")
     Progress = Callable[[int, int], object]
 
-__all__ = ["configured_threads", "copy_values", "in_threads", "same_bytes", "same_fill"]
+__all__ = ["copy_values", "in_threads", "same_bytes", "same_fill", "threads_to_move"]
 
 REGION_BYTES = 16 << 20
 """Memory for the values that are on their way, unless one chunk for each thread needs more."""
@@ -56,7 +56,7 @@ def copy_values(source: Any, dest: Array, *, threads: int = 0, progress: Progres
         return
     done, total = 0, dest.nbytes
     # Closed here, not when the traceback of an error is forgotten, so that no thread is at work any more.
-    with closing(_steps(source, dest, threads or configured_threads())) as steps:
+    with closing(_steps(source, dest, threads)) as steps:
         for nbytes in steps:
             done += nbytes
             if progress is not None:
@@ -68,15 +68,22 @@ def copy_values(source: Any, dest: Array, *, threads: int = 0, progress: Progres
 def _steps(source: Any, dest: Array, threads: int) -> Generator[int, None, None]:
     """Copy step by step; gives the number of bytes of values in each."""
     if isinstance(source, Array) and same_bytes(source.metadata, dest.metadata):
-        return _move_chunks(source, dest, threads)
-    return _write_regions(source, dest, threads)
+        return _move_chunks(source, dest, threads or threads_to_move())
+    return _write_regions(source, dest, threads or _configured_threads())
 
 
-def configured_threads() -> int:
-    """How many threads a call uses that does not say."""
+def _configured_threads() -> int:
     from zarrcore._core import engine
 
     return int(engine.num_threads())
+
+
+def threads_to_move() -> int:
+    """How many threads a call uses that does not say, to move bytes from store to store.
+
+    They wait for files and for each other, so more than a few bring nothing.
+    """
+    return min(_configured_threads(), 8)
 
 
 # --- chunks as they are

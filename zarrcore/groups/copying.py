@@ -253,7 +253,7 @@ def _copy_pairs(
     progress: Progress | None,
 ) -> int:
     """Copy values; gives their size."""
-    from zarrcore.arrays.copying import configured_threads, in_threads
+    from zarrcore.arrays.copying import in_threads, threads_to_move
 
     def copy(pair: tuple[str, str]) -> int:
         value = stored_value(source.store, pair[0])
@@ -263,7 +263,7 @@ def _copy_pairs(
     dest.store._check_writable()
     nbytes = done = 0
     try:
-        with closing(in_threads(copy, pairs, threads or configured_threads())) as sizes:
+        with closing(in_threads(copy, pairs, threads or threads_to_move())) as sizes:
             for size in sizes:
                 nbytes += size
                 done += 1

@@ -9,6 +9,7 @@ from zarrcore import hierarchy
 from zarrcore.errors import ContainsArrayError, ContainsGroupError, InvalidKeyError
 from zarrcore.groups.nodes import create_nodes, node_of, open_group_at
 from zarrcore.metadata import GroupMetadata
+from zarrcore.node import Node
 from zarrcore.storage.path import StorePath, make_store_path
 from zarrcore.storage.validation import join_path, normalize_path
 
@@ -18,12 +19,11 @@ if TYPE_CHECKING:
     from zarrcore.arrays.array import Array
     from zarrcore.attributes import Attributes
     from zarrcore.hierarchy import Metadata
-    from zarrcore.storage import Store
 
 __all__ = ["Group"]
 
 
-class Group:
+class Group(Node):
     """A group of arrays and groups.
 
     Groups are made by :func:`zarrcore.create_group` and opened by :func:`zarrcore.open_group`.
@@ -45,6 +45,8 @@ class Group:
     """
 
     __slots__ = ("__weakref__", "_copy", "_metadata", "_store_path")
+
+    _store_path: StorePath
 
     def __init__(
         self, metadata: GroupMetadata, store_path: StorePath, *, _copy: hierarchy.KeptCopy | None = None
@@ -87,36 +89,6 @@ class Group:
         if self._copy is not None and self._copy.is_stale:
             self._look_in_store()
         return self._metadata
-
-    @property
-    def store_path(self) -> StorePath:
-        """The store and the path of the group in it."""
-        return self._store_path
-
-    @property
-    def store(self) -> Store:
-        """The store."""
-        return self._store_path.store
-
-    @property
-    def path(self) -> str:
-        """Path in the store, without a slash at either end."""
-        return self._store_path.path
-
-    @property
-    def name(self) -> str:
-        """Path with a leading slash, following h5py."""
-        return f"/{self.path}"
-
-    @property
-    def basename(self) -> str:
-        """Last part of the path."""
-        return self.path.rpartition("/")[2]
-
-    @property
-    def read_only(self) -> bool:
-        """True if the store refuses writes."""
-        return self.store.read_only
 
     @property
     def synchronizer(self) -> None:
@@ -527,9 +499,7 @@ class Group:
         name = _member_path(key)
         found = self.get(name)
         overwrite = found is not None and not isinstance(found, Group)
-        array_at(
-            self._store_path / name, value, zarr_format=self._metadata.zarr_format, overwrite=overwrite
-        )
+        array_at(self._store_path / name, value, zarr_format=self._metadata.zarr_format, overwrite=overwrite)
 
     def __delitem__(self, key: str) -> None:
         name = _member_path(key)

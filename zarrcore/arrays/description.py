@@ -1,0 +1,138 @@
+"""What the metadata of an array say, as properties that need no look into the store."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from zarrcore.arrays import layout
+from zarrcore.node import Node
+
+if TYPE_CHECKING:
+    from zarrcore.arrays.config import ArrayConfig
+    from zarrcore.metadata.common import ArrayMetadata
+
+__all__ = ["ArrayDescription"]
+
+
+class ArrayDescription(Node):
+    """The properties that arrays, synchronous or not, have from their metadata and settings."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        @property
+        def _metadata(self) -> ArrayMetadata: ...
+
+        @property
+        def _config(self) -> ArrayConfig: ...
+
+    @property
+    def metadata(self) -> ArrayMetadata:
+        """The metadata document."""
+        return self._metadata
+
+    @property
+    def config(self) -> ArrayConfig:
+        """Run-time settings."""
+        return self._config
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Length of each dimension."""
+        return self._metadata.shape
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self._metadata.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self._metadata.shape)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Data type in memory."""
+        return self._metadata.np_dtype
+
+    @property
+    def fill_value(self) -> Any:
+        """Value of elements that were never written; None if a format 2 array defines none."""
+        return self._metadata.fill_value
+
+    @property
+    def order(self) -> Literal["C", "F"]:
+        """Memory layout of what a read returns."""
+        return self._metadata.order if self._metadata.zarr_format == 2 else self._config.order
+
+    @property
+    def chunks(self) -> tuple[int, ...]:
+        """Shape of a chunk; of an inner chunk if the array is sharded."""
+        return self._metadata.chunks
+
+    @property
+    def shards(self) -> tuple[int, ...] | None:
+        """Shape of a shard, or None if the array is not sharded."""
+        return self._metadata.shards
+
+    @property
+    def read_chunk_sizes(self) -> tuple[tuple[int, ...], ...]:
+        """Lengths along each dimension of the parts that are decoded alone, cut at the end of the array."""
+        inner = layout.inner_chunks(self._metadata)
+        return layout.chunk_sizes(inner or layout.grid_edges(self._metadata), self.shape)
+
+    @property
+    def write_chunk_sizes(self) -> tuple[tuple[int, ...], ...]:
+        """Lengths along each dimension of the parts stored under one key, cut at the end of the array."""
+        return layout.chunk_sizes(layout.grid_edges(self._metadata), self.shape)
+
+    @property
+    def cdata_shape(self) -> tuple[int, ...]:
+        """Number of chunks along each dimension (of inner chunks, if sharded)."""
+        from zarrcore.projection import grid_shape
+
+        inner = layout.inner_chunks(self._metadata)
+        return grid_shape(self.shape, inner or layout.grid_edges(self._metadata))
+
+    @property
+    def nchunks(self) -> int:
+        """Number of chunks (of inner chunks, if sharded), stored or not."""
+        return math.prod(self.cdata_shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Number of bytes of all elements in memory."""
+        return self.size * self.dtype.itemsize
+
+    @property
+    def filters(self) -> tuple[Any, ...]:
+        """Codecs from array to array."""
+        return layout.codecs_of(self._metadata)[0]
+
+    @property
+    def serializer(self) -> Any | None:
+        """Codec from array to bytes; None for format 2."""
+        return layout.codecs_of(self._metadata)[1]
+
+    @property
+    def compressors(self) -> tuple[Any, ...]:
+        """Codecs from bytes to bytes."""
+        return layout.codecs_of(self._metadata)[2]
+
+    @property
+    def compressor(self) -> Any | None:
+        """The compressor of a format 2 array.
+
+        Raises
+        ------
+        TypeError
+            For format 3 arrays, which may have several: see `compressors`.
+        """
+        if self._metadata.zarr_format == 3:
+            raise TypeError("compressor exists for format 2 arrays only; use compressors")
+        return self._metadata.compressor
