@@ -119,7 +119,7 @@ $(ENV)/.wheels: $(ENV)/.complete
 contents: $(ENV)/.complete ## write wheels/contents.txt, the list of a wheel's files, anew
 	$(PY) wheels/check_wheel.py --write
 
-sources: $(ENV)/.complete ## bring the sources of libdeflate and yyjson, where `make env` could not
+sources: $(ENV)/.complete ## bring the sources of libdeflate, zstd and yyjson, where `make env` could not
 	$(PY) wheels/fetch_sources.py
 
 clean: ## remove what was built; .venv and wheels/sources stay

@@ -7,6 +7,7 @@ environment:
 
 ZARRCORE_LIBS, ZARRCORE_<LIB>_DIR    where the compression libraries come from, see wheels/native_libs.py
 ZARRCORE_DEFLATE=auto                whether and which libdeflate is linked, see there
+ZARRCORE_ZSTD=auto                   whether a newer zstd is linked in the place of blosc's, see there
 ZARRCORE_SANITIZE=address,undefined  instrument our code (or `thread`)
 ZARRCORE_COVERAGE=1                  count executed lines for gcov
 ZARRCORE_DEBUG=1                     assertions and debug information, little optimisation

@@ -2,7 +2,7 @@
 """sdist -> wheel -> clean environment -> smoke test, for each CPython of this machine.
 
 Without arguments: release wheels in dist/.  They are compiled by the `zig cc` of the PyPI package `ziglang`
-for an old glibc, so that no container is needed, with libdeflate and the archive of the `blosc` package, and
+for an old glibc, so that no container is needed, with libdeflate, zstd and the archive of the `blosc` package, and
 are given their manylinux tag by auditwheel.  Run from an environment with the extra ``wheels``.
 
 ``--plain`` takes the compiler and the libraries of this machine and changes no tag: a quick check, in build/.
@@ -108,14 +108,14 @@ def release_environment() -> dict[str, str]:
     """How release wheels are compiled here."""
     if sys.platform != "linux":
         raise StepError("release wheels are made here on Linux only: use cibuildwheel, or try --plain")
-    return {**zig_environment(), "ZARRCORE_LIBS": "wheel", "ZARRCORE_DEFLATE": "source"}
+    return {**zig_environment(), "ZARRCORE_LIBS": "wheel", "ZARRCORE_DEFLATE": "source", "ZARRCORE_ZSTD": "source"}
 
 
 def plain_environment() -> dict[str, str]:
     """How this machine compiles; a directory that is relative to this tree is not so to the sdist's."""
-    mode = os.environ.get("ZARRCORE_DEFLATE", "")
     named = ("", "auto", "system", "source", "off")
-    return {} if mode in named else {"ZARRCORE_DEFLATE": str(ROOT / mode)}
+    modes = {name: os.environ.get(name, "") for name in ("ZARRCORE_DEFLATE", "ZARRCORE_ZSTD")}
+    return {name: str(ROOT / mode) for name, mode in modes.items() if mode not in named}
 
 
 def repair(wheel: Path, out: Path) -> Path:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Bring the sources of C libraries that PyPI has inside of sdists, pinned by version and sha256.
 
-libdeflate (in the package `deflate`) makes gzip and zlib chunks fast; yyjson reads the metadata documents of
+libdeflate (in the package `deflate`) makes gzip and zlib chunks fast; zstd (in `backports.zstd`) is newer than
+the one that blosc's archive contains and writes small chunks faster; yyjson reads the metadata documents of
 libzarrcore, the library for programs without Python.  They come to ``wheels/sources/``, where builds look for
 them and sdists take them along.  What is there already is kept.
 
@@ -57,6 +58,21 @@ LIBRARIES = {
             "libdeflate/libdeflate.h",
         ),
         without="gzip and zlib chunks are left to zlib, at about half the speed",
+    ),
+    "zstd": Library(
+        package="backports.zstd",
+        version="1.8.0",
+        sha256="9dae4f4c481716e3db473d667457b4f508ff7459c0931b567a5c9677fb3db316",
+        root="src/c/zstd",
+        files=(
+            "src/c/zstd/LICENSE",
+            "src/c/zstd/lib/common/",
+            "src/c/zstd/lib/compress/",
+            "src/c/zstd/lib/decompress/",
+            "src/c/zstd/lib/zstd.h",
+            "src/c/zstd/lib/zstd_errors.h",
+        ),
+        without="the older zstd inside of blosc's archive is linked, which writes small chunks a third slower",
     ),
     "yyjson": Library(
         package="yyjson",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Find the compression libraries that zarrcore links: blosc, zstd, lz4 and zlib, as one bundle.
 
-The four come from one place, never mixed: an archive of c-blosc contains its own copies of the other
+The four come from one place, not mixed by chance: an archive of c-blosc contains its own copies of the other
 three, and a link line that names both silently takes whichever comes first.  `resolve` tries, in this order:
 
 1. ``ZARRCORE_<LIB>_DIR`` (``BLOSC``, ``ZSTD``, ``LZ4``, ``ZLIB``): prefixes holding ``include/`` and
@@ -18,6 +18,11 @@ libdeflate, which doubles the speed of gzip and zlib chunks, is optional and cho
 ``=DIR`` the source tree in that directory (relative to the root of the project), ``=off`` does without.
 ``auto``, the default, is system if pkg-config knows it, else source if it has been brought, else off.
 
+zstd may be taken apart too, where the four are archives ("wheel", "source"): what is linked before an archive
+takes the place of the copy in it.  ``ZARRCORE_ZSTD=source`` compiles what ``fetch_sources.py`` has brought,
+``=DIR`` the source tree in that directory, ``=off`` keeps the archive's own.  ``auto``, the default, is source
+if it has been brought, else off.
+
 As a program it prints what a Makefile needs: ``native_libs.py --cflags | --libs | --describe``.
 """
 
@@ -32,10 +37,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import deflate_source  # beside this file
+import compile_sources  # this and the next two beside this file
+import deflate_source
+import zstd_source
 
 ROOT = Path(__file__).resolve().parent.parent
 DEFLATE_SOURCE = ROOT / "wheels" / "sources" / "libdeflate"
+ZSTD_SOURCE = ROOT / "wheels" / "sources" / "zstd"
 MODES = ("auto", "system", "wheel", "source")
 
 HEADERS = {"blosc": "blosc.h", "zstd": "zstd.h", "lz4": "lz4.h", "zlib": "zlib.h"}
@@ -65,6 +73,12 @@ libdeflate is optional: ZARRCORE_DEFLATE=off builds without it.  To build with i
   from PyPI       python wheels/fetch_sources.py libdeflate     (what `make` does)
   from source     export ZARRCORE_DEFLATE=DIR     (with libdeflate.h and lib/)"""
 
+ZSTD_ADVICE = """\
+ZARRCORE_ZSTD chooses a zstd to be linked in the place of the one inside of blosc's archive:
+  from PyPI       python wheels/fetch_sources.py zstd           (what `make` does)
+  from source     export ZARRCORE_ZSTD=DIR        (with zstd.h, common/, compress/, decompress/)
+  none            export ZARRCORE_ZSTD=off"""
+
 
 class ResolveError(RuntimeError):
     """The libraries cannot be had in the way that was asked for."""
@@ -93,9 +107,12 @@ class NativeLibs:
     """Whether zlib.h, zstd.h and lz4.h are there, not only blosc.h."""
     deflate: str | None = None
     """Where libdeflate comes from, one line for people; None: built without."""
+    zstd: str | None = None
+    """Where zstd comes from, if not from the same place."""
 
     def __str__(self) -> str:
-        return f"{self.origin}: {self.detail}; libdeflate: {self.deflate or 'none'}"
+        zstd = f"; zstd: {self.zstd}" if self.zstd else ""
+        return f"{self.origin}: {self.detail}{zstd}; libdeflate: {self.deflate or 'none'}"
 
     @property
     def define_macros(self) -> tuple[tuple[str, str | None], ...]:
@@ -128,13 +145,13 @@ class NativeLibs:
 def resolve(
     environ: Mapping[str, str] = os.environ, *, build_dir: str | os.PathLike[str] = "build"
 ) -> NativeLibs:
-    """Find the bundle and libdeflate as the environment asks; see the module's docstring for the order.
+    """Find the bundle, zstd and libdeflate as the environment asks; see the module's docstring for the order.
 
     Parameters
     ----------
     environ
-        Read for ``ZARRCORE_LIBS``, ``ZARRCORE_<LIB>_DIR``, ``ZARRCORE_BLOSC_SRC``, ``ZARRCORE_DEFLATE``,
-        ``PKG_CONFIG`` and ``CC``.
+        Read for ``ZARRCORE_LIBS``, ``ZARRCORE_<LIB>_DIR``, ``ZARRCORE_BLOSC_SRC``, ``ZARRCORE_ZSTD``,
+        ``ZARRCORE_DEFLATE``, ``PKG_CONFIG`` and ``CC``.
     build_dir
         Where libraries that are compiled here have their objects.
 
@@ -143,7 +160,8 @@ def resolve(
     ResolveError
         Nothing suitable was found; the message holds the reason and the commands that fix it.
     """
-    return with_deflate(resolve_bundle(environ, build_dir=build_dir), environ, build_dir=build_dir)
+    libs = with_zstd(resolve_bundle(environ, build_dir=build_dir), environ, build_dir=build_dir)
+    return with_deflate(libs, environ, build_dir=build_dir)
 
 
 def resolve_bundle(environ: Mapping[str, str], *, build_dir: str | os.PathLike[str]) -> NativeLibs:
@@ -345,6 +363,35 @@ def from_source(environ: Mapping[str, str], *, build_dir: str | os.PathLike[str]
     )
 
 
+# ---- zstd by itself ----
+
+
+def with_zstd(
+    libs: NativeLibs, environ: Mapping[str, str], *, build_dir: str | os.PathLike[str]
+) -> NativeLibs:
+    """The same libraries and, if it is wanted and found, a zstd that comes before that of the archive."""
+    mode = environ.get("ZARRCORE_ZSTD") or "auto"
+    if mode == "off" or (mode == "auto" and not (libs.archives and ZSTD_SOURCE.is_dir())):
+        return libs
+    if not libs.archives:
+        raise ResolveError(
+            f"ZARRCORE_ZSTD={mode}: blosc comes from {libs.origin}, which brings its zstd; only an archive's is replaced",
+            ZSTD_ADVICE,
+        )
+    where = ZSTD_SOURCE if mode in ("auto", "source") else Path(ROOT, mode)
+    try:
+        tree = zstd_source.find_tree(where)
+        archive = compile_sources.build_archive(tree, Path(build_dir) / "zstd-source")
+    except compile_sources.SourceError as error:
+        raise ResolveError(f"ZARRCORE_ZSTD={where}: {error}", ZSTD_ADVICE) from error
+    return replace(
+        libs,
+        include_dirs=_joined((str(tree.include_dir),), libs.include_dirs),
+        archives=(str(archive), *libs.archives),
+        zstd=f"compiled from {where}",
+    )
+
+
 # ---- libdeflate ----
 
 
@@ -388,13 +435,13 @@ def _with_system_deflate(libs: NativeLibs, environ: Mapping[str, str]) -> Native
 
 def _with_compiled_deflate(libs: NativeLibs, where: Path, build_dir: Path) -> NativeLibs:
     try:
-        root = deflate_source.find_tree(where)
-        archive = deflate_source.build_archive(root, build_dir / "deflate-source")
-    except deflate_source.SourceError as error:
+        tree = deflate_source.find_tree(where)
+        archive = compile_sources.build_archive(tree, build_dir / "deflate-source")
+    except compile_sources.SourceError as error:
         raise ResolveError(f"ZARRCORE_DEFLATE={where}: {error}", DEFLATE_ADVICE) from error
     return replace(
         libs,
-        include_dirs=_joined(libs.include_dirs, (str(root),)),
+        include_dirs=_joined(libs.include_dirs, (str(tree.include_dir),)),
         archives=(*libs.archives, str(archive)),
         deflate=f"compiled from {where}",
     )

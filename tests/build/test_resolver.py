@@ -61,6 +61,7 @@ needs_sh = pytest.mark.skipif(
 def no_libdeflate_brought(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Here it is about the other four; test_deflate.py is about that."""
     monkeypatch.setattr(native_libs, "DEFLATE_SOURCE", tmp_path / "none")
+    monkeypatch.setattr(native_libs, "ZSTD_SOURCE", tmp_path / "none")
 
 
 @pytest.fixture
@@ -316,6 +317,7 @@ def test_command_line(
 ) -> None:
     monkeypatch.delenv("ZARRCORE_LIBS", raising=False)
     monkeypatch.setenv("ZARRCORE_DEFLATE", "off")
+    monkeypatch.setenv("ZARRCORE_ZSTD", "off")
     monkeypatch.setenv("ZARRCORE_BLOSC_DIR", str(make_prefix(tmp_path)))
     assert native_libs.main(["--libs"]) == 0
     assert "-lblosc" in capsys.readouterr().out

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: MIT
+"""ZARRCORE_ZSTD: a zstd that takes the place of the one inside of blosc's archive."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import zarrcore
+
+WHEELS = Path(__file__).resolve().parents[2] / "wheels"
+sys.path.insert(0, str(WHEELS))
+try:
+    import native_libs
+finally:
+    sys.path.remove(str(WHEELS))
+
+BROUGHT = native_libs.ZSTD_SOURCE
+BUNDLE = native_libs.NativeLibs(
+    origin="wheel",
+    detail="blosc 1.11.4 from PyPI",
+    include_dirs=("/bundle/include",),
+    archives=("/bundle/libblosc.a",),
+    has_headers=False,
+)
+SYSTEM = replace(BUNDLE, origin="system", archives=(), libraries=("blosc", "zstd", "lz4", "z"))
+needs_cc = pytest.mark.skipif(sys.platform == "win32", reason="needs a compiler with cc's command line")
+
+
+@pytest.fixture(autouse=True)
+def nothing_brought(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """As in a fresh checkout: the directory in which fetch_sources.py would put zstd."""
+    monkeypatch.setattr(native_libs, "ZSTD_SOURCE", tmp_path / "sources" / "zstd")
+    return native_libs.ZSTD_SOURCE
+
+
+def make_tree(root: Path) -> Path:
+    """The skeleton of zstd's source tree."""
+    for part in ("common", "compress", "decompress"):
+        (root / "lib" / part).mkdir(parents=True)
+        (root / "lib" / part / f"{part}.c").write_text(f"int {part};\n", encoding="ascii")
+    (root / "lib" / "zstd.h").touch()
+    return root
+
+
+def resolve(
+    tmp_path: Path, mode: str | None, libs: native_libs.NativeLibs = BUNDLE
+) -> native_libs.NativeLibs:
+    environ = {} if mode is None else {"ZARRCORE_ZSTD": mode}
+    return native_libs.with_zstd(libs, environ, build_dir=tmp_path / "build")
+
+
+@pytest.mark.parametrize("mode", ["auto", "off", "", None])
+def test_without_it_the_archive_keeps_its_own(tmp_path: Path, mode: str | None) -> None:
+    assert resolve(tmp_path, mode) is BUNDLE
+    assert "zstd:" not in str(BUNDLE)
+
+
+@needs_cc
+@pytest.mark.parametrize("mode", ["auto", "source", None])
+def test_source_that_was_brought_comes_first(
+    tmp_path: Path, nothing_brought: Path, mode: str | None
+) -> None:
+    make_tree(nothing_brought)
+    libs = resolve(tmp_path, mode)
+    assert len(libs.archives) == 2 and libs.archives[1] == "/bundle/libblosc.a"
+    assert libs.zstd == f"compiled from {nothing_brought}" and libs.zstd in str(libs)
+    made = Path(libs.archives[0]).stat().st_mtime_ns
+    assert resolve(tmp_path, mode) == libs
+    assert Path(libs.archives[0]).stat().st_mtime_ns == made, "compiled once"
+
+
+@needs_cc
+def test_off_ignores_what_was_brought(tmp_path: Path, nothing_brought: Path) -> None:
+    make_tree(nothing_brought)
+    assert resolve(tmp_path, "off") is BUNDLE
+
+
+@needs_cc
+def test_libraries_of_the_system_are_never_mixed_with_it(tmp_path: Path, nothing_brought: Path) -> None:
+    make_tree(nothing_brought)
+    assert resolve(tmp_path, "auto", SYSTEM) is SYSTEM
+    with pytest.raises(native_libs.ResolveError, match="blosc comes from system") as caught:
+        resolve(tmp_path, "source", SYSTEM)
+    assert "ZARRCORE_ZSTD=off" in str(caught.value)
+
+
+def test_source_that_was_not_brought_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(native_libs.ResolveError, match="no zstd source tree here") as caught:
+        resolve(tmp_path, "source")
+    assert "fetch_sources.py zstd" in str(caught.value)
+
+
+@needs_cc
+def test_broken_sources_are_an_error(tmp_path: Path) -> None:
+    root = make_tree(tmp_path / "src")
+    (root / "lib" / "common" / "common.c").write_text("#error broken\n", encoding="ascii")
+    with pytest.raises(native_libs.ResolveError, match="^ZARRCORE_ZSTD="):
+        resolve(tmp_path, str(root))
+
+
+@pytest.mark.skipif(
+    not BROUGHT.is_dir() or zarrcore.show_config(mode="dicts")["origin"] not in ("wheel", "source"),
+    reason="zstd was not brought, or comes with blosc from elsewhere",
+)
+def test_the_module_has_the_zstd_that_was_brought() -> None:
+    header = (BROUGHT / "lib" / "zstd.h").read_text(encoding="utf-8")
+    numbers = [
+        line.split()[2]
+        for part in ("MAJOR", "MINOR", "RELEASE")
+        for line in header.splitlines()
+        if line.startswith(f"#define ZSTD_VERSION_{part} ")
+    ]
+    assert zarrcore.show_config(mode="dicts")["libraries"]["zstd"] == ".".join(numbers)

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+"""The source tree of zstd: serves ``ZARRCORE_ZSTD=source`` and ``=DIR``.
+
+CPU variants are chosen inside of zstd.  Its loops are written for -O3.
+"""
+
+from __future__ import annotations
+
+import platform
+import sys
+from pathlib import Path
+
+from compile_sources import SourceError, Tree
+
+PARTS = ("common", "compress", "decompress")
+X86 = ("x86_64", "amd64")
+
+
+def find_tree(root: Path) -> Tree:
+    """zstd at or below a directory, for example that of its release or of `fetch_sources.py`."""
+    for candidate in (root / "lib", root):
+        if (candidate / "zstd.h").is_file() and all((candidate / part).is_dir() for part in PARTS):
+            return _tree(candidate.resolve())
+    raise SourceError("no zstd source tree here (expected zstd.h, common/, compress/ and decompress/)")
+
+
+def _tree(root: Path) -> Tree:
+    files = [path for part in PARTS for path in sorted((root / part).iterdir())]
+    assembly = platform.machine().lower() in X86 and sys.platform != "win32"
+    suffixes = (".c", ".S") if assembly else (".c",)
+    return Tree(
+        name="zstd_static",
+        sources=tuple(path for path in files if path.suffix in suffixes),
+        headers=(root / "zstd.h", *(path for path in files if path.suffix == ".h")),
+        include_dir=root,
+        arguments=("-O3",) if assembly else ("-O3", "-DZSTD_DISABLE_ASM=1"),
+    )
