@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import _thread
 import subprocess
 import sys
 import threading
+import time
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -311,6 +313,36 @@ def test_a_copy_that_is_stopped_leaves_nothing(
     assert threading.active_count() == before
     assert list(values) == ["zarr.json", "g/zarr.json"]
     np.testing.assert_array_equal(source[...], np.arange(10_000).reshape(100, 100))
+
+
+class PressesCtrlC(WrapperStore):
+    """A store that interrupts the main thread once, in the middle of a copy, and counts what is set later."""
+
+    def __init__(self, store: Any, count: int) -> None:
+        super().__init__(store)
+        self.left, self.later = count, 0
+
+    def set(self, key: str, value: Any) -> None:
+        self.left -= 1
+        if self.left == 0:
+            _thread.interrupt_main()
+        self.later += self.left < 0
+        super().set(key, value)
+
+
+@pytest.mark.threads
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("changed", [{}, {"chunks": (7, 9)}], ids=["moved", "encoded"])
+def test_ctrl_c(changed: dict[str, Any], threads: int) -> None:
+    source = zarrcore.create_array({}, data=np.arange(250_000).reshape(500, 500), chunks=(5, 5))
+    store = PressesCtrlC(MemoryStore(), 50)
+    with pytest.raises(KeyboardInterrupt):
+        zarrcore.from_array(store, data=source, threads=threads, **changed)
+    assert list(store.list()) == []
+    later = store.later
+    time.sleep(0.1)
+    assert store.later == later, "something was written after the interrupt had been answered"
+    assert zarrcore.from_array(store, data=source, threads=threads, **changed)[499, 499] == 249_999
 
 
 class Failing(WrapperStore):
