@@ -26,14 +26,35 @@ def filter_cases(n: int) -> Iterator[Case]:
     single = noise.astype("<f4")
     flags = rng.integers(0, 2, n).astype(bool)
 
-    for dtype, astype in (("<i2", "<i2"), ("<i4", "<i4"), ("<i4", "|i1"), ("<i8", "<i2"), ("<f4", "<f4"), ("<f8", "<f8")):
+    for dtype, astype in (
+        ("<i2", "<i2"),
+        ("<i4", "<i4"),
+        ("<i4", "|i1"),
+        ("<i8", "<i2"),
+        ("<f4", "<f4"),
+        ("<f8", "<f8"),
+    ):
         items = walk[: n // np.dtype(dtype).itemsize].astype(dtype)
         options = {"dtype": dtype, "astype": astype}
-        yield from both(f"delta {dtype} as {astype}", "delta", options, numcodecs.Delta(**options), items, astype)
-    for items, astype, scale in ((noise, "|u1", 2), (noise, "<i2", 100), (noise, "<i4", 1000), (single, "<i2", 100)):
+        yield from both(
+            f"delta {dtype} as {astype}", "delta", options, numcodecs.Delta(**options), items, astype
+        )
+    for items, astype, scale in (
+        (noise, "|u1", 2),
+        (noise, "<i2", 100),
+        (noise, "<i4", 1000),
+        (single, "<i2", 100),
+    ):
         options = {"dtype": items.dtype.str, "astype": astype, "offset": 10.0, "scale": float(scale)}
         peer = numcodecs.FixedScaleOffset(**options)
-        yield from both(f"fixedscaleoffset {items.dtype.str} as {astype}", "fixedscaleoffset", options, peer, items, astype)
+        yield from both(
+            f"fixedscaleoffset {items.dtype.str} as {astype}",
+            "fixedscaleoffset",
+            options,
+            peer,
+            items,
+            astype,
+        )
     for items in (noise, single):
         dtype = items.dtype.str
         peer = numcodecs.Quantize(digits=2, dtype=dtype)
@@ -41,14 +62,25 @@ def filter_cases(n: int) -> Iterator[Case]:
         yield from both(f"quantize {dtype}", "quantize", options, peer, items, dtype)
         options = {"keepbits": 8, "dtype": dtype.replace("f", "u")}
         yield from both(f"bitround {dtype}", "bitround", options, numcodecs.BitRound(8), items, dtype)
-    yield from both("astype <f8 as <f4", "astype", {"dtype": "<f8", "astype": "<f4"}, numcodecs.AsType("<f4", "<f8"), noise, "<f4")
+    yield from both(
+        "astype <f8 as <f4",
+        "astype",
+        {"dtype": "<f8", "astype": "<f4"},
+        numcodecs.AsType("<f4", "<f8"),
+        noise,
+        "<f4",
+    )
     yield from both("packbits", "packbits", {}, numcodecs.PackBits(), flags, "|u1")
     for size in (2, 4, 8):
         items = walk.view(f"<i{size}")
-        yield from both(f"shuffle {size}", "shuffle", {"elementsize": size}, numcodecs.Shuffle(size), items, "|u1")
+        yield from both(
+            f"shuffle {size}", "shuffle", {"elementsize": size}, numcodecs.Shuffle(size), items, "|u1"
+        )
 
 
-def both(name: str, codec: str, options: dict[str, Any], peer: Any, items: np.ndarray, astype: str) -> Iterator[Case]:
+def both(
+    name: str, codec: str, options: dict[str, Any], peer: Any, items: np.ndarray, astype: str
+) -> Iterator[Case]:
     """Encoding and decoding by one filter."""
     encoded = np.frombuffer(np.ascontiguousarray(peer.encode(items)).tobytes(), np.uint8)
     room = np.empty(encoded.size, np.uint8)
@@ -81,11 +113,19 @@ def item_cases(n: int) -> Iterator[Case]:
     unique = [words[i % 1000][:12] + str(i) for i in range(count)]
     strange = [word + "é漢" for word in unique]
     long = [word * 12 for word in words]
-    for label, choice in (("1000 words", words), ("all different", unique), ("1000 names, not ASCII", names), ("all different, not ASCII", strange), ("of 100 characters", long)):
+    for label, choice in (
+        ("1000 words", words),
+        ("all different", unique),
+        ("1000 names, not ASCII", names),
+        ("all different, not ASCII", strange),
+        ("of 100 characters", long),
+    ):
         picked = rng.integers(0, len(choice), count if choice is not long else count // 8).tolist()
         objects = np.array([choice[i] for i in picked], object)
         yield from item_case(f"vlen-utf8, {label}, objects", numcodecs.VLenUTF8(), objects, np.dtype(object))
-        yield from item_case(f"vlen-utf8, {label}, StringDType", numcodecs.VLenUTF8(), objects, np.dtypes.StringDType())
+        yield from item_case(
+            f"vlen-utf8, {label}, StringDType", numcodecs.VLenUTF8(), objects, np.dtypes.StringDType()
+        )
     picked = rng.integers(0, len(words), count)
     binary = np.array([words[i].encode() + bytes([i % 7]) for i in picked], object)
     yield from item_case("vlen-bytes", numcodecs.VLenBytes(), binary, np.dtype(object))
@@ -104,10 +144,16 @@ def item_case(name: str, peer: Any, objects: np.ndarray, dtype: np.dtype[Any]) -
         return vlen.encode_strings(items, "") if utf8 else vlen.encode_binary(items, "")
 
     def decode() -> np.ndarray:
-        return vlen.decode_strings(encoded, items.size, dtype, "") if utf8 else vlen.decode_binary(encoded, items.size, "")
+        return (
+            vlen.decode_strings(encoded, items.size, dtype, "")
+            if utf8
+            else vlen.decode_binary(encoded, items.size, "")
+        )
 
     what = f"numcodecs.{type(peer).__name__}"
     if dtype != object:
         what += " and astype"
     yield Case(f"{name}, encode", nbytes, encode, lambda: peer.encode(items.astype(object)), what)
-    yield Case(f"{name}, decode", nbytes, decode, lambda: peer.decode(encoded).astype(dtype, copy=False), what)
+    yield Case(
+        f"{name}, decode", nbytes, decode, lambda: peer.decode(encoded).astype(dtype, copy=False), what
+    )

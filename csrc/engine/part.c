@@ -474,9 +474,29 @@ static bool is_indexed(const zc_part *part)
     return false;
 }
 
+/* Each piece as a window of its own. */
+static zc_status fill_pieces(const zc_part *part, size_t itemsize, const void *fill, zc_workspace *ws, zc_error *err)
+{
+    const zc_item *const item = &part->window->item;
+    zc_status status = ZC_OK;
+
+    for (uint32_t i = 0; i < item->n_pieces && status == ZC_OK; i++) {
+        const zc_window window = {.offset = part->window->offset + item->pieces[i].from,
+                                  .item = {.size = item->pieces[i].item.size}};
+        zc_part piece = *part;
+        piece.memory += item->pieces[i].to;
+        piece.window = &window;
+        status = zc_part_fill(&piece, itemsize, fill, ws, err);
+    }
+    return status;
+}
+
 zc_status zc_part_fill(const zc_part *part, size_t itemsize, const void *fill, zc_workspace *ws,
                        zc_error *err)
 {
+    if (part->window != NULL && part->window->item.n_pieces > 0) {
+        return fill_pieces(part, itemsize, fill, ws, err);
+    }
     const zc_item item = {.size = part->window != NULL ? part->window->item.size : itemsize};
     int64_t shape[ZC_MAX_DIMS], stride[ZC_MAX_DIMS];
 

@@ -32,7 +32,8 @@ typedef struct zc_axis {
     const int64_t *place;    /* NULL exactly where index is NULL */
 } zc_axis;
 
-/* For reading: the bytes of every element that the memory holds (one field of a record), and what to swap in them.
+/* For reading: the bytes of every element that the memory holds (one field of a record; several are pieces of `item`),
+ * and what to swap in them.
  * For writing: which elements of the memory are given. */
 typedef struct zc_window {
     size_t offset;           /* in the chunk's elements */

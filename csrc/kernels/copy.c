@@ -147,7 +147,12 @@ void zc_region_copy(int ndim, const int64_t *shape, void *dst, const int64_t *ds
 {
     zc_copy_plan plan;
 
-    if (zc_copy_plan_make(&plan, ndim, shape, dst_strides, src_strides, item)) {
+    for (uint32_t i = 0; i < item->n_pieces; i++) {
+        const zc_piece *const piece = &item->pieces[i];
+        zc_region_copy(ndim, shape, (char *)dst + piece->to, dst_strides, (const char *)src + piece->from, src_strides,
+                       &piece->item);
+    }
+    if (item->n_pieces == 0 && zc_copy_plan_make(&plan, ndim, shape, dst_strides, src_strides, item)) {
         zc_copy_plan_run(&plan, dst, src);
     }
 }

@@ -113,6 +113,14 @@ void zc_region_gather(int ndim, const int64_t *shape,
     zc_gather g;
     int first = 0;                       /* of the trailing dimensions without a table */
 
+    for (uint32_t i = 0; i < item->n_pieces; i++) {
+        const zc_piece *const piece = &item->pieces[i];
+        zc_region_gather(ndim, shape, (char *)dst + piece->to, dst_strides, dst_table, (const char *)src + piece->from,
+                         src_strides, src_table, &piece->item);
+    }
+    if (item->n_pieces > 0) {
+        return;
+    }
     for (int d = 0; d < ndim; d++) {
         if (shape[d] <= 0) {
             return;
@@ -143,5 +151,12 @@ void zc_region_gather(int ndim, const int64_t *shape,
 void zc_points_copy(size_t n, void *dst, const int64_t *dst_offset, const void *src,
                     const int64_t *src_offset, const zc_item *item)
 {
-    zc_item_ops_for(item)->indexed((int64_t)n, dst, 0, dst_offset, src, 0, src_offset, item);
+    for (uint32_t i = 0; i < item->n_pieces; i++) {
+        const zc_piece *const piece = &item->pieces[i];
+        zc_points_copy(n, (char *)dst + piece->to, dst_offset, (const char *)src + piece->from, src_offset,
+                       &piece->item);
+    }
+    if (item->n_pieces == 0) {
+        zc_item_ops_for(item)->indexed((int64_t)n, dst, 0, dst_offset, src, 0, src_offset, item);
+    }
 }

@@ -25,7 +25,17 @@ typedef struct zc_item {
     uint32_t word;               /* 0: as it is; 2, 4, 8: swap all words of that size (it divides size) */
     uint32_t n_fields;           /* > 0: swap these fields instead (structured data) */
     const zc_swap_field *fields;
+    uint32_t n_pieces;           /* > 0: copying moves nothing but these pieces, each as an item of its own */
+    const struct zc_piece *pieces;
 } zc_item;
+
+/* Some fields of a record that become a record: what lies `from` bytes behind the beginning of an item of src goes `to`
+ * bytes behind that of dst. */
+typedef struct zc_piece {
+    size_t from;
+    size_t to;
+    zc_item item;                /* has no pieces */
+} zc_piece;
 
 /* Does copying an item change it? */
 static inline bool zc_item_swaps(const zc_item *item)
@@ -37,7 +47,7 @@ static inline bool zc_item_swaps(const zc_item *item)
  * dst[i] = src[i] for all index tuples i of shape, each item byte-swapped as `item` says.
  * Strides are in bytes and may be negative, zero (src only) or unaligned.  dst and src do not
  * overlap, but swapping in place works: dst == src with the same strides and an item that has something
- * to swap.  ndim from 0 to ZC_MAX_DIMS; an empty shape copies nothing.
+ * to swap (not so with pieces).  ndim from 0 to ZC_MAX_DIMS; an empty shape copies nothing.
  * No shared state: any number of threads may call these functions at once.
  */
 void zc_region_copy(int ndim, const int64_t *shape, void *dst, const int64_t *dst_strides,
@@ -56,7 +66,7 @@ void zc_region_gather(int ndim, const int64_t *shape,
 void zc_points_copy(size_t n, void *dst, const int64_t *dst_offset, const void *src,
                     const int64_t *src_offset, const zc_item *item);
 
-/* Copy n contiguous items with byte swapping; dst == src is allowed, other overlap is not. */
+/* Copy n contiguous items with byte swapping; dst == src is allowed, other overlap is not.  No pieces. */
 void zc_items_copy(size_t n, void *dst, const void *src, const zc_item *item);
 
 /* Set all items of a region to the item at `fill` (no byte swapping). */

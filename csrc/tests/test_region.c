@@ -204,7 +204,7 @@ static void copy_random(void)
 {
     randomise(source, ARENA);
     for (int i = 0; i < 6000; i++) {
-        region_case c;
+        region_case c = {0};
         if (random_case(&c, i % 3, i % 5 ? 20 : 70)) {
             CHECK(copies_right(&c));
         }
@@ -286,7 +286,7 @@ static void gather_random(void)
     randomise(source, ARENA);
     for (int i = 0; i < 4000; i++) {
         const int64_t *dt[8] = {NULL}, *st[8] = {NULL};
-        region_case c;
+        region_case c = {0};
         if (!random_case(&c, i % 3, i % 5 ? 12 : 70)) {
             continue;
         }
@@ -310,7 +310,7 @@ static void points_random(void)
 
     randomise(source, ARENA);
     for (int i = 0; i < 400; i++) {
-        region_case c;
+        region_case c = {0};
         const zc_item item = random_item(&c);
         const int64_t n = below(200);
 
@@ -332,7 +332,7 @@ static void items_copy(void)
 {
     randomise(source, ARENA);
     for (int i = 0; i < 2000; i++) {
-        region_case c;
+        region_case c = {0};
         const zc_item item = random_item(&c);
         const size_t n = (size_t)below(i % 10 ? 70 : 900);
         const size_t nbytes = n * item.size;
@@ -377,7 +377,7 @@ static void swap_variants(void)
 static void fill_and_compare(void)
 {
     for (int i = 0; i < 3000; i++) {
-        region_case c;
+        region_case c = {0};
         uint8_t fill[130];
         if (!random_case(&c, i % 3, i % 5 ? 20 : 70)) {
             continue;

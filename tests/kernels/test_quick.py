@@ -14,7 +14,23 @@ from zarrcore import kernels
 from zarrcore._core import kernels as flat
 
 QUICK = [name for name in dir(flat) if name.startswith("quick_")]
-TYPES = ["?", "i1", "<u2", ">u2", "<i4", ">f4", "f2", "<f4", "<f8", "<i8", "u8", "<c8", ">c16", "M8[s]", "<m8[ms]"]
+TYPES = [
+    "?",
+    "i1",
+    "<u2",
+    ">u2",
+    "<i4",
+    ">f4",
+    "f2",
+    "<f4",
+    "<f8",
+    "<i8",
+    "u8",
+    "<c8",
+    ">c16",
+    "M8[s]",
+    "<m8[ms]",
+]
 OTHERS = ["g", "U2", "S3", "V4", [("a", "i4"), ("b", "u1")]]
 
 
@@ -148,8 +164,38 @@ def test_bits(dtype):
             same(lambda b=buf, out=out: kernels.unpack_bits(b, bool, 40, out=cleared(out), bitorder="big"))
 
 
-VALUES = [0, 1, -1, 99, 300, 2**24, -(2**24), 2**31, 2**63, 2**64 - 1, 2**70, 0.0, -0.0, 1.5, 1e30, 1e300, float("nan")]
-VALUES += [float("inf"), True, 1j, "1", b"1", None, [1], np.float32(1.5), np.float64(2), np.int32(7), np.bool_(True)]
+VALUES = [
+    0,
+    1,
+    -1,
+    99,
+    300,
+    2**24,
+    -(2**24),
+    2**31,
+    2**63,
+    2**64 - 1,
+    2**70,
+    0.0,
+    -0.0,
+    1.5,
+    1e30,
+    1e300,
+    float("nan"),
+]
+VALUES += [
+    float("inf"),
+    True,
+    1j,
+    "1",
+    b"1",
+    None,
+    [1],
+    np.float32(1.5),
+    np.float64(2),
+    np.int32(7),
+    np.bool_(True),
+]
 VALUES += [np.datetime64(5, "s"), np.array(3), np.array([3]), np.uint8(99), np.float16(2), np.complex64(1j)]
 
 

@@ -14,6 +14,21 @@ cdef tuple _field(cnp.dtype record, str name):
     return np.dtype((np.void, dtype.itemsize)) if dtype.subdtype is not None else dtype, offset
 
 
+cdef list _runs(cnp.dtype record, tuple names, cnp.dtype wanted):
+    """Which bytes of a record make up those of `wanted`: (from, to, size), neighbours joined."""
+    cdef list runs = []
+    for name in names:
+        dtype, begin = record.fields[name][:2]
+        if wanted.fields is None or name not in wanted.fields or wanted.fields[name][0] != dtype:
+            raise ValueError(f"out: expected the field {name!r} of {dtype}, got {wanted}")
+        to = wanted.fields[name][1]
+        if runs and runs[-1][0] + runs[-1][2] == begin and runs[-1][1] + runs[-1][2] == to:
+            runs[-1] = (runs[-1][0], runs[-1][1], runs[-1][2] + dtype.itemsize)
+        elif dtype.itemsize:
+            runs.append((begin, to, dtype.itemsize))
+    return runs
+
+
 @cython.final
 cdef class NativeArray:
     """An array as the engine sees it: what is fixed once the array has been opened, compiled.
@@ -265,7 +280,42 @@ cdef class NativeArray:
                 n += 1
         window.item.fields = fields
         window.item.n_fields = n
+        window.item.n_pieces = 0
         return kept
+
+    cdef list _set_pieces(self, zc_window *window, list runs, size_t size):
+        """Describe several pieces of every element, which make up items of `size` bytes; as _set_window."""
+        cdef bytes held = PyBytes_FromStringAndSize(NULL, len(runs) * sizeof(zc_piece))
+        cdef zc_piece *pieces = <zc_piece *>PyBytes_AS_STRING(held)
+        cdef list kept = [held]
+        cdef zc_window one
+        cdef Py_ssize_t i
+        for i in range(len(runs)):
+            pieces[i].from_, pieces[i].to, length = runs[i]
+            kept.append(self._set_window(&one, runs[i][0], length))
+            pieces[i].item = one.item
+        self._set_window(window, 0, size)
+        window.item.word = 0
+        window.item.n_fields = 0
+        window.item.n_pieces = <uint32_t>len(runs)
+        window.item.pieces = pieces
+        return kept
+
+    cdef object _set_fields(self, zc_part *part, zc_window *window, field, cnp.ndarray out):
+        """Have a part read one field, or several; returns what must stay alive."""
+        if field is None:
+            return None
+        part.window = window
+        if isinstance(field, str):
+            dtype, offset = _field(self.dtype, field)
+            return self._set_window(window, offset, dtype.itemsize)
+        return self._set_pieces(window, _runs(self.dtype, field, out.dtype), out.dtype.itemsize)
+
+    cdef object _expected(self, field, cnp.ndarray out):
+        """The data type that memory for a field has to have; that for several fields is looked at later."""
+        if field is None:
+            return None
+        return _field(self.dtype, field)[0] if isinstance(field, str) else out.dtype
 
     cdef list _set_region(self, zc_part *part, dims, cnp.ndarray array):
         """Describe the selection `dims` of this array and its place in `array`; returns what must stay alive."""
@@ -326,9 +376,9 @@ cdef class NativeArray:
             Of this dtype and of the shape that `dims` selects; any strides.
         threads : int
             Most threads to use; 0: the default.
-        field : str, optional
+        field : str or tuple of str, optional
             The field of each record that is wanted; `out` has its dtype, or is of void items of its size if the
-            field is an array itself.
+            field is an array itself.  Several fields make up the records of `out`, in any layout.
 
         Raises
         ------
@@ -337,14 +387,11 @@ cdef class NativeArray:
         """
         cdef zc_part part
         cdef zc_window window
-        dtype, offset = (None, 0) if field is None else _field(self.dtype, field)
-        self._check_memory(out, "out", self.c.ndim, dtype)
+        self._check_memory(out, "out", self.c.ndim, self._expected(field, out))
         if not cnp.PyArray_ISWRITEABLE(out):
             raise ValueError("out: is read-only")
         kept = self._set_region(&part, dims, out)
-        if dtype is not None:
-            swapped = self._set_window(&window, offset, dtype.itemsize)
-            part.window = &window
+        described = self._set_fields(&part, &window, field, out)
         if cnp.PyArray_SIZE(out):
             self._run(&part, self._threads(threads), False, False)
 
@@ -405,19 +452,16 @@ cdef class NativeArray:
             Of this dtype, shape (n,).
         threads : int
             Most threads to use; 0: the default.
-        field : str, optional
+        field : str or tuple of str, optional
             As of :meth:`read`.
         """
         cdef zc_part part
         cdef zc_window window
-        dtype, offset = (None, 0) if field is None else _field(self.dtype, field)
-        self._check_memory(out, "out", 1, dtype)
+        self._check_memory(out, "out", 1, self._expected(field, out))
         if not cnp.PyArray_ISWRITEABLE(out):
             raise ValueError("out: is read-only")
         kept = self._set_points(&part, coords, out)
-        if dtype is not None:
-            swapped = self._set_window(&window, offset, dtype.itemsize)
-            part.window = &window
+        described = self._set_fields(&part, &window, field, out)
         if part.n_points:
             self._run(&part, self._threads(threads), False, False)
 

@@ -59,6 +59,13 @@ cdef extern from "kernels/region.h" nogil:
         uint32_t word
         uint32_t n_fields
         const zc_swap_field *fields
+        uint32_t n_pieces
+        const zc_piece *pieces
+
+    ctypedef struct zc_piece:
+        size_t from_ "from"
+        size_t to
+        zc_item item
 
 cdef extern from "codecs/codec.h" nogil:
     ctypedef enum zc_blosc_compressor:

@@ -19,7 +19,6 @@ def decode_bytes(name: str, config: Mapping[str, Any], data: Buffer, max_size: i
 def encode_into(name: str, config: Mapping[str, Any], data: Buffer, out: Buffer) -> int: ...
 def decode_into(name: str, config: Mapping[str, Any], data: Buffer, out: Buffer) -> int: ...
 def call_parallel(function: Callable[[int], object], n: int, threads: int = 0) -> None: ...
-
 def write_gathered(
     array: NativeArray,
     chunk: Sequence[int],
@@ -28,6 +27,7 @@ def write_gathered(
     threads: int = 0,
     write_empty: bool = False,
 ) -> None: ...
+
 @final
 class Shard:
     inner_shape: tuple[int, ...]
@@ -95,7 +95,7 @@ class NativeArray:
         dims: Sequence[_Slice | NDArray[np.integer[Any]]],
         out: NDArray[Any],
         threads: int = 0,
-        field: str | None = None,
+        field: str | tuple[str, ...] | None = None,
     ) -> None: ...
     def write(
         self,
@@ -109,7 +109,7 @@ class NativeArray:
         coords: Sequence[NDArray[np.integer[Any]]],
         out: NDArray[Any],
         threads: int = 0,
-        field: str | None = None,
+        field: str | tuple[str, ...] | None = None,
     ) -> None: ...
     def write_points(
         self,

@@ -42,6 +42,7 @@ cdef extern from "kernels/region.h" nogil:
         uint32_t word
         uint32_t n_fields
         const zc_swap_field *fields
+        uint32_t n_pieces
     ctypedef enum zc_float_kind:
         ZC_FLOAT16
         ZC_FLOAT32
@@ -237,6 +238,7 @@ def copy(cnp.ndarray dst not None, cnp.ndarray src not None, uint32_t word=0,
     item.size = to.itemsize
     item.word = word
     item.n_fields = 0
+    item.n_pieces = 0
     item.fields = NULL
     if fields is not None and fields.shape[0] > 0:
         if fields.shape[1] != 3:

@@ -327,15 +327,25 @@ class Array(ArrayDescription):
             result = np.empty(selection.shape, dtype=dtype)
             result[fields[0]] = self._get_field(selection, fields[0], threads)
         else:
-            records = np.empty(selection.shape, dtype=self.dtype)
-            self._fill(selection, records, threads)
-            result = np.empty(selection.shape, dtype=dtype)
-            for name in fields:
-                result[name] = records[name]
+            result = self._get_several(selection, tuple(fields), dtype, threads)
         if out is not None:
             check_out(out, result.shape, result.dtype)[...] = result
             return out
         return result[()] if result.shape == () else result
+
+    def _get_several(
+        self, selection: Selection, fields: tuple[str, ...], dtype: np.dtype, threads: int
+    ) -> np.ndarray:
+        """Some fields of the selected records as records of `dtype`."""
+        result = np.empty(selection.shape, dtype=dtype)
+        if hasattr(self._compiled(), "get") and dtype.itemsize > 0:
+            self._fill(selection, result, threads, field=fields)
+            return result
+        records = np.empty(selection.shape, dtype=self.dtype)
+        self._fill(selection, records, threads)
+        for name in fields:
+            result[name] = records[name]
+        return result
 
     def _get_field(self, selection: Selection, field: str, threads: int) -> np.ndarray:
         """One field of the selected records; the native engine takes no other bytes out of decoded chunks."""
@@ -353,7 +363,9 @@ class Array(ArrayDescription):
         self._fill(selection, raw, threads, field=field)
         return raw.reshape(-1).view(dtype.base).reshape(selection.shape + dtype.shape)
 
-    def _fill(self, selection: Selection, result: np.ndarray, threads: int, **options: str) -> None:
+    def _fill(
+        self, selection: Selection, result: np.ndarray, threads: int, **options: str | tuple[str, ...]
+    ) -> None:
         """Read into `result`, which has the shape that the user sees; `options` go to the engine."""
         engine = self._compiled()
         if result.size == 0:

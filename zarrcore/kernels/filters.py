@@ -303,7 +303,12 @@ def unpack_bits(
     >>> unpack_bits(bytes([33, 3]), "i1", 3, last_bit=3)
     array([1, 2, 3], dtype=int8)
     """
-    if (dtype is bool or dtype is np.bool_) and first_bit == 0 and last_bit is None and bitorder in _BIT_ORDERS:
+    if (
+        (dtype is bool or dtype is np.bool_)
+        and first_bit == 0
+        and last_bit is None
+        and bitorder in _BIT_ORDERS
+    ):
         flags = _flat.quick_unpack_flags(buf, count, out, bitorder == "big")
         if flags is not None:
             return flags

@@ -223,5 +223,3 @@ def transpose(
         check_out(out, permuted.shape, out.dtype if isinstance(out, np.ndarray) else x.dtype)
     copy_region(out, permuted, threads=threads)
     return out
-
-

@@ -145,7 +145,19 @@ def test_long_columns_with_and_without_repetition() -> None:
 
 
 def test_strings_are_in_their_canonical_form() -> None:
-    texts = ["", "a", "é", "ÿ", "Ā", "ab" * 20, "aÿ" * 9, "a漢" * 9, "a🎉" * 9, "\x7f\x80", "\uffff\U00010000"]
+    texts = [
+        "",
+        "a",
+        "é",
+        "ÿ",
+        "Ā",
+        "ab" * 20,
+        "aÿ" * 9,
+        "a漢" * 9,
+        "a🎉" * 9,
+        "\x7f\x80",
+        "\uffff\U00010000",
+    ]
     raw = [text.encode() for text in texts]
     found = decode_strings(packed(raw), len(texts), OBJECTS, "v").tolist()
     assert [sys.getsizeof(item) for item in found] == [sys.getsizeof(item.decode()) for item in raw]
