@@ -22,10 +22,14 @@ def build() -> str | None:
             return f"no libraries for it: {done.stderr.strip()}"
         flags.append(shlex.split(done.stdout))
     LIBRARY.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = LIBRARY.with_suffix(".partial")  # a run in progress may have the other one loaded
     own = ["-O2", "-std=gnu11", "-shared", "-fPIC", "-pthread", f"-I{ROOT / 'csrc'}"]
-    command = ["cc", *own, *flags[0], str(HERE / "floor.c"), "-o", str(LIBRARY), *flags[1]]
+    command = ["cc", *own, *flags[0], str(HERE / "floor.c"), "-o", str(unfinished), *flags[1]]
     try:
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     except OSError as error:
         return f"no compiler: {error}"
-    return f"it does not compile: {done.stderr.strip()}" if done.returncode else None
+    if done.returncode:
+        return f"it does not compile: {done.stderr.strip()}"
+    unfinished.replace(LIBRARY)
+    return None
