@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from zarrcore import node_documents as documents
-from zarrcore.errors import ContainsArrayError, ContainsGroupError, NodeTypeValidationError
+from zarrcore.errors import (
+    ContainsArrayError,
+    ContainsGroupError,
+    InvalidKeyError,
+    NodeTypeValidationError,
+)
 from zarrcore.metadata import ZARR_JSON, ZGROUP_JSON, GroupMetadata
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path
@@ -251,6 +256,7 @@ def _clear_the_way(
     """Make sure that a node can be stored at a place: nothing is there any more, and groups are above it."""
     store = place.store
     store._check_writable()
+    _refuse_reserved(place.path)
     missing = missing_parents(place, zarr_format, group)
     if overwrite and store.supports_deletes:
         _note_change(place, removed=True)
@@ -259,6 +265,12 @@ def _clear_the_way(
         _refuse_existing(place)
     for parent in missing:
         write_documents(parent, GroupMetadata(attributes={}, zarr_format=zarr_format))
+
+
+def _refuse_reserved(path: str) -> None:
+    """Refuse paths that lead through the place of a metadata document."""
+    for name in documents.ALL_NAMES.intersection(path.split("/")):
+        raise InvalidKeyError(f"{path!r}: {name!r} is the name of a metadata document, and cannot be a node's")
 
 
 def _refuse_existing(place: StorePath) -> None:

@@ -76,7 +76,6 @@ REFUSED = {
     "base64": ("<i4", {"filters": [{"id": "base64"}]}, "format 3 has no codec for 'base64'"),
     "byte-orders": ([("a", "<i2"), ("b", ">i2")], {}, "fields of different byte orders"),
 }
-FROM_NUMCODECS = {"base64", "categorize"}
 
 
 def values_for(dtype: np.dtype) -> np.ndarray:
@@ -132,8 +131,6 @@ def test_values_stay_the_same(name: str) -> None:
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_has_no_form_in_format_3_is_refused(name: str) -> None:
     dtype, options, reason = REFUSED[name]
-    if name in FROM_NUMCODECS:
-        pytest.importorskip("numcodecs")
     store = MemoryStore()
     add(store, "good", "<i4")
     add(store, "bad", dtype, **options)

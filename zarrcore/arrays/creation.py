@@ -14,6 +14,7 @@ from zarrcore.arrays.chunking import resolve_layout
 from zarrcore.arrays.chunks import can_list, parse_shape, stored_chunks
 from zarrcore.arrays.config import ArrayConfig, parse_array_config
 from zarrcore.arrays.copying import copy_values
+from zarrcore.arrays.trial import refuse_unusable_codecs
 from zarrcore.codecs.chain import parse_codec
 from zarrcore.config import config as settings
 from zarrcore.dtypes import dtype_from_v2, parse_dtype
@@ -234,6 +235,7 @@ def store_array(
 ) -> Array:
     """Store a new array that has no chunks yet; `group` is as for :func:`zarrcore.hierarchy.create_node`."""
     parsed = parse_array_config(config)
+    refuse_unusable_codecs(metadata)
     hierarchy.create_node(place, metadata, overwrite=overwrite, group=group)
     return Array(metadata, place, parsed)
 

@@ -52,6 +52,9 @@ class _Configured:
     """Mixin: a codec that has whatever configuration its twin in format 2 takes."""
 
     name: ClassVar[str]
+    from_items: ClassVar[tuple[str, ...]] = ()
+    """Members that are taken from the data type where they are missing."""
+
     codec_config: dict[str, Any]
 
     def __init__(self, **codec_config: Any) -> None:
@@ -81,6 +84,12 @@ class _Configured:
         }
         return type(self)(**self.codec_config | missing) if missing else self
 
+    def _missing(self) -> list[str]:
+        return [member for member in self.from_items if self.codec_config.get(member) is None]
+
+    def resolve(self, spec: ArraySpec) -> Self:
+        return self._with(**dict.fromkeys(self._missing(), spec.np_dtype.str))
+
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self.codec_config == other.codec_config
 
@@ -106,7 +115,7 @@ class _Twin(_Configured):
         return self._twin
 
     def _check(self) -> None:
-        self.twin()
+        parse_v2_codec(self._config | dict.fromkeys(self._missing(), "<f8"))
 
 
 class _BytesBytes(_Twin, BytesBytesCodec):
@@ -271,6 +280,7 @@ class Delta(_ArrayArray):
     """Differences of neighbouring items."""
 
     name = "numcodecs.delta"
+    from_items = ("dtype",)
 
     def output_spec(self, spec: ArraySpec) -> ArraySpec:
         return self._cast(spec, self.codec_config.get("astype"))
@@ -286,9 +296,7 @@ class FixedScaleOffset(_ArrayArray):
     """Items scaled, shifted and rounded."""
 
     name = "numcodecs.fixedscaleoffset"
-
-    def resolve(self, spec: ArraySpec) -> Self:
-        return self._with(dtype=spec.np_dtype.str)
+    from_items = ("dtype",)
 
     def output_spec(self, spec: ArraySpec) -> ArraySpec:
         return self._cast(spec, self.codec_config.get("astype"))
@@ -298,9 +306,7 @@ class Quantize(_ArrayArray):
     """Floating-point items with fewer decimal digits."""
 
     name = "numcodecs.quantize"
-
-    def resolve(self, spec: ArraySpec) -> Self:
-        return self._with(dtype=spec.np_dtype.str)
+    from_items = ("dtype",)
 
 
 class PackBits(_ArrayArray):
@@ -321,9 +327,7 @@ class AsType(_ArrayArray):
     """Items of another data type."""
 
     name = "numcodecs.astype"
-
-    def resolve(self, spec: ArraySpec) -> Self:
-        return self._with(decode_dtype=spec.np_dtype.str)
+    from_items = ("decode_dtype",)
 
     def output_spec(self, spec: ArraySpec) -> ArraySpec:
         return self._cast(spec, self.codec_config.get("encode_dtype"))

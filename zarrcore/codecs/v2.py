@@ -29,6 +29,7 @@ __all__ = [
     "LZ4",
     "LZMA",
     "Adler32",
+    "Base64",
     "Blosc",
     "Crc32",
     "Crc32c",
@@ -289,6 +290,30 @@ class LZMA(V2Config, BytesBytesCodec):
         may_end_anywhere = self.format == lzma.FORMAT_RAW  # a raw stream has no end mark
         room = _room(data, spec, max_size)
         return _decompress(start, data, room, self.name, lzma.LZMAError, needs_end=not may_end_anywhere)
+
+
+@dataclass(frozen=True)
+class Base64(V2Config, BytesBytesCodec):
+    """The bytes as text of 64 characters (RFC 4648)."""
+
+    name: ClassVar[str] = "base64"
+    is_fixed_size: ClassVar[bool] = True
+
+    def encoded_size(self, nbytes: int) -> int:
+        return -(-nbytes // 3) * 4
+
+    def encode(self, data: Buffer, spec: ArraySpec | None = None) -> bytes:
+        import base64
+
+        return base64.standard_b64encode(data)
+
+    def decode(self, data: Buffer, spec: ArraySpec | None = None, max_size: int | None = None) -> bytes:
+        import base64
+
+        try:
+            return base64.b64decode(data, validate=True)
+        except ValueError as error:
+            raise ChunkDecodeError(f"not base64: {error}", codec=self.name) from error
 
 
 def _without_default_location(codec: Crc32 | Crc32c) -> dict[str, Any]:

@@ -38,6 +38,7 @@ __all__ = [
     "item_size_after",
     "items_of",
     "number",
+    "require_kind",
 ]
 
 # Name and configuration of a stage of the engine, and the data type of what it makes.
@@ -55,6 +56,15 @@ class Filter(V2Config, Codec):
         """Decode to a flat array or bytes; `spec` is the chunk that all filters together decode to."""
         raise NotImplementedError(f"filter {self.name!r} cannot decode")
 
+    def check_items(self, spec: ArraySpec) -> None:
+        """Refuse the items of a chunk that no filter has changed yet, if the filter cannot take them.
+
+        Raises
+        ------
+        MetadataValidationError
+            If the data type is not one for this filter.
+        """
+
     def lowered(self, dtype: np.dtype[Any]) -> Lowered | None:
         """The filter of items of `dtype` for the chunk engine; None if only Python can run it."""
         return None
@@ -65,6 +75,10 @@ class VLenUTF8(Filter):
     """Strings of any length as UTF-8."""
 
     name: ClassVar[str] = "vlen-utf8"
+
+    def check_items(self, spec: ArraySpec) -> None:
+        require_kind(spec, "TOU", self.name, "strings")
+        _require_own(spec, self.name)
 
     def encode(self, data: Any, spec: ArraySpec | None = None) -> bytes:
         return encode_strings(np.asarray(data), self.name)
@@ -79,6 +93,10 @@ class VLenBytes(Filter):
     """Byte strings of any length."""
 
     name: ClassVar[str] = "vlen-bytes"
+
+    def check_items(self, spec: ArraySpec) -> None:
+        require_kind(spec, "OS", self.name, "byte strings")
+        _require_own(spec, self.name)
 
     def encode(self, data: Any, spec: ArraySpec | None = None) -> bytes:
         return encode_binary(np.asarray(data), self.name)
@@ -235,6 +253,12 @@ class FilterChain(ArrayBytesCodec):
     filters: tuple[Codec, ...]
 
     def resolve(self, spec: ArraySpec) -> Self:
+        first, *others = self.filters
+        if isinstance(first, Filter):
+            first.check_items(spec)
+        for codec in others:
+            if isinstance(codec, (VLenUTF8, VLenBytes)):
+                raise MetadataValidationError(f"the {codec.name} filter must be the first, or it gets no items")
         return replace(self, filters=tuple(codec.resolve(spec) for codec in self.filters))
 
     def encoded_limit(self, spec: ArraySpec) -> int | None:
@@ -323,6 +347,19 @@ def _known(spec: ArraySpec | None, codec: str) -> ArraySpec:
     if spec is None:
         raise TypeError(f"the {codec} filter needs to know the chunk")
     return spec
+
+
+def require_kind(spec: ArraySpec, kinds: str, codec: str, what: str) -> None:
+    """Refuse items whose data type NumPy counts to none of `kinds`."""
+    if spec.np_dtype.kind not in kinds:
+        raise MetadataValidationError(f"the {codec} filter takes {what}, the data type is {spec.dtype!r}")
+
+
+def _require_own(spec: ArraySpec, codec: str) -> None:
+    """Refuse items of variable length that another codec gives their meaning."""
+    own = getattr(spec.dtype, "object_codec_id", None)
+    if own not in (None, codec):
+        raise MetadataValidationError(f"the data type {spec.dtype!r} goes with the {own} filter, not {codec}")
 
 
 def dtype_name(value: Any, where: str, kinds: str) -> str:

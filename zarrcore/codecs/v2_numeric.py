@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from zarrcore._validate import fail, integer
-from zarrcore.codecs.v2_filters import Filter, as_bytes, dtype_name, items_of, number
+from zarrcore.codecs.v2_filters import Filter, as_bytes, dtype_name, items_of, number, require_kind
 from zarrcore.errors import ChunkDecodeError
 
 if TYPE_CHECKING:
@@ -175,6 +175,9 @@ class PackBits(Filter):
     """Eight Boolean items in a byte, behind a byte that counts the unused bits of the last one."""
 
     name: ClassVar[str] = "packbits"
+
+    def check_items(self, spec: ArraySpec) -> None:
+        require_kind(spec, "b", self.name, "Boolean items")
 
     def encode(self, data: Any, spec: ArraySpec | None = None) -> bytes:
         items = items_of(data, np.dtype(bool))

@@ -1,6 +1,6 @@
-"""The filters of format 2 for arrays of Python objects: ``json2`` and ``msgpack2``.
+"""The filters of format 2 for arrays of Python objects: ``json2``, ``msgpack2`` and ``vlen-array``.
 
-Both encode the flat list of the items, and behind them, as two items more, the data type and the shape.
+The first two encode the flat list of the items, and behind them, as two items more, the data type and the shape.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ import numpy as np
 
 from zarrcore._validate import boolean, fail
 from zarrcore.codecs.messagepack import pack, unpack
-from zarrcore.codecs.v2_filters import Filter, as_bytes
+from zarrcore.codecs.v2_filters import Filter, as_bytes, dtype_name, require_kind
+from zarrcore.codecs.vlen import decode_binary, encode_binary
 from zarrcore.errors import ChunkDecodeError
 
 if TYPE_CHECKING:
     from zarrcore.codecs.base import ArraySpec
 
-__all__ = ["JSON2", "MsgPack2"]
+__all__ = ["JSON2", "MsgPack2", "VLenArray"]
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,53 @@ class MsgPack2(Filter):
         except ValueError as error:
             raise ChunkDecodeError(f"not MessagePack: {error}", codec=self.name) from error
         return _unlisted(items, spec, self.name)
+
+
+@dataclass(frozen=True)
+class VLenArray(Filter):
+    """Arrays of one dimension and any length.
+
+    Parameters
+    ----------
+    dtype : str
+        Data type of the items of the arrays.
+    """
+
+    name: ClassVar[str] = "vlen-array"
+    dtype: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", dtype_name(self.dtype, "dtype", "biufcmMSUV"))
+
+    def check_items(self, spec: ArraySpec) -> None:
+        require_kind(spec, "O", self.name, "arrays")
+
+    def encode(self, data: Any, spec: ArraySpec | None = None) -> bytes:
+        items = np.empty(np.size(data), object)
+        for i, item in enumerate(np.asarray(data).reshape(-1)):
+            items[i] = b"" if item is None else self._bytes(i, item)
+        return encode_binary(items, self.name)
+
+    def _bytes(self, i: int, item: Any) -> bytes:
+        values = np.asarray(item)
+        if values.size == 0 or (np.ndim(item) == 0 and values.dtype.kind in "biuf" and values == 0):
+            return b""  # 0 stands for items that were never set
+        if values.ndim != 1 or not np.can_cast(values.dtype, self.dtype, "same_kind"):
+            raise TypeError(f"item {i}: expected one dimension of {self.dtype}, got {item!r:.60}")
+        return values.astype(self.dtype).tobytes()
+
+    def decode(self, data: Any, spec: ArraySpec | None = None) -> np.ndarray:
+        if spec is None:
+            raise TypeError(f"the {self.name} filter needs to know the chunk")
+        items = decode_binary(as_bytes(data), spec.size, self.name)
+        dtype = np.dtype(self.dtype)
+        for i, item in enumerate(items):
+            if len(item) % dtype.itemsize:
+                raise ChunkDecodeError(
+                    f"item {i}: {len(item)} bytes are no whole number of items of {dtype}", codec=self.name
+                )
+            items[i] = np.frombuffer(item, dtype)
+        return items
 
 
 def _listed(data: Any) -> list[Any]:

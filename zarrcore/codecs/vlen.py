@@ -41,6 +41,11 @@ class _VLenCodec(ArrayBytesCodec):
             raise MetadataValidationError(
                 f"the {self.name} codec needs items of variable length, the data type is {spec.dtype!r}"
             )
+        own = getattr(spec.dtype, "object_codec_id", None)
+        if own not in (None, self.name):
+            raise MetadataValidationError(
+                f"the data type {spec.dtype!r} goes with the {own} codec, not {self.name}"
+            )
         return self
 
 

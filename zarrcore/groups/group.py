@@ -155,7 +155,10 @@ class Group(Node):
 
             metadata = checked_lookup(consolidated, place, name, self._metadata.zarr_format)
         else:
-            metadata = hierarchy.read_node(place, self._metadata.zarr_format)
+            try:
+                metadata = hierarchy.read_node(place, self._metadata.zarr_format)
+            except InvalidKeyError:  # no name that the store can have
+                return default
         return default if metadata is None else node_of(place, metadata, copy=self._copy)
 
     def get_array(self, path: str) -> Array:

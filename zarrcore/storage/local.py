@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["LocalStore"]
 
 _WINDOWS = os.name == "nt"
+# What file systems say of names that they cannot have.
+_BAD_NAMES = {errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL}
 
 
 class LocalStore(Store):
@@ -120,6 +122,8 @@ class LocalStore(Store):
         except NotADirectoryError:
             parts = None
             self._require_directory()
+        except OSError as error:
+            raise _told(error, key) from None
         if parts is not None:
             return parts
         if _WINDOWS:  # which knows no difference between a missing directory and a file in its place
@@ -143,11 +147,17 @@ class LocalStore(Store):
 
     def set(self, key: str, value: Buffer) -> None:
         self._check_writable()
-        files.replace_file(self._path(key), as_view(value, key), sync=self.fsync)
+        try:
+            files.replace_file(self._path(key), as_view(value, key), sync=self.fsync)
+        except OSError as error:
+            raise _told(error, key) from None
 
     def set_if_not_exists(self, key: str, value: Buffer) -> None:
         self._check_writable()
-        files.create_file(self._path(key), as_view(value, key), sync=self.fsync)
+        try:
+            files.create_file(self._path(key), as_view(value, key), sync=self.fsync)
+        except OSError as error:
+            raise _told(error, key) from None
 
     def delete(self, key: str) -> None:
         self._check_writable()
@@ -156,10 +166,10 @@ class LocalStore(Store):
             os.unlink(path)
         except (FileNotFoundError, NotADirectoryError):
             return
-        except OSError:
+        except OSError as error:
             if os.path.isdir(path):
                 raise StoreError(f"key {key!r} is a directory; erase_prefix removes it") from None
-            raise
+            raise _told(error, key) from None
 
     def erase_prefix(self, prefix: str) -> None:
         """Remove all keys below a prefix, and the directory; symbolic links are unlinked, not followed."""
@@ -327,6 +337,19 @@ def _status(path: str) -> os.stat_result | None:
         return os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except OSError as error:
+        raise _told(error, path) from None
+
+
+def _told(error: OSError, key: str) -> Exception:
+    """An error of the operating system; one about names and what stands in their place as one of stores."""
+    if error.errno in _BAD_NAMES:
+        return InvalidKeyError(f"invalid store key {key!r:.200}: {error.strerror}")
+    if isinstance(error, NotADirectoryError):
+        return StoreError(f"key {key!r}: a file is in the place of a directory above it ({error.filename})")
+    if isinstance(error, IsADirectoryError):
+        return StoreError(f"key {key!r}: a directory is in its place ({error.filename})")
+    return error
 
 
 def _is_node(entry: os.DirEntry[str]) -> bool:
@@ -342,6 +365,8 @@ def _scan(directory: str) -> Iterator[Iterable[os.DirEntry[str]]]:
     except (FileNotFoundError, NotADirectoryError):
         yield ()
         return
+    except OSError as error:
+        raise _told(error, directory) from None
     with entries:
         yield entries
 

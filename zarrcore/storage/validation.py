@@ -12,10 +12,12 @@ import re
 
 from zarrcore.errors import InvalidKeyError
 
-__all__ = ["join_path", "normalize_path", "validate_key", "validate_prefix", "windows_problem"]
+__all__ = ["is_text", "join_path", "normalize_path", "validate_key", "validate_prefix", "windows_problem"]
 
+# Names of files that are not in UTF-8 hold U+DC80 to U+DCFF (PEP 383); other halves of surrogate pairs are nothing.
 # One search decides the common case; only a bad key pays for finding out why.
-_BAD_KEY = re.compile(r"\A\Z|\A/|/\Z|//|(?:\A|/)\.\.?(?:/|\Z)|\0")
+_BAD_KEY = re.compile(r"\A\Z|\A/|/\Z|//|(?:\A|/)\.\.?(?:/|\Z)|[\0\ud800-\udc7f\udd00-\udfff]")
+_SURROGATES = re.compile("[\ud800-\udfff]")
 _WINDOWS_DEVICE = r"(?i:CON|PRN|AUX|NUL|COM[0-9]|LPT[0-9])(?:\.|\Z)"
 _WINDOWS_FORBIDDEN = r'[\\:*?"<>|\x00-\x1f]|[. ]\Z'
 
@@ -72,7 +74,7 @@ def normalize_path(path: str | bytes | os.PathLike[str] | None) -> str:
     text = path if isinstance(path, str) else _path_text(path)
     parts = [part for part in text.replace("\\", "/").split("/") if part]
     normal = "/".join(parts)
-    if normal and _BAD_KEY.search(normal) is not None:
+    if normal and (_BAD_KEY.search(normal) is not None or not is_text(normal)):
         raise InvalidKeyError(f"invalid path {path!r}: {_problem(normal)}")
     return normal
 
@@ -80,6 +82,11 @@ def normalize_path(path: str | bytes | os.PathLike[str] | None) -> str:
 def join_path(*parts: str) -> str:
     """The non-empty parts of a path, joined by slashes."""
     return "/".join(part for part in parts if part)
+
+
+def is_text(name: str) -> bool:
+    """False if a name has no form in UTF-8, such as that of a file whose name is not in UTF-8."""
+    return name.isascii() or _SURROGATES.search(name) is None
 
 
 def windows_problem(key: str) -> str | None:
@@ -112,5 +119,7 @@ def _problem(key: str) -> str:
         return "it ends with '/'"
     if "//" in key:
         return "it holds an empty component ('//')"
-    component = next(part for part in key.split("/") if part in (".", ".."))
-    return f"it holds the component {component!r}"
+    for component in key.split("/"):
+        if component in (".", ".."):
+            return f"it holds the component {component!r}"
+    return "it holds half of a surrogate pair, which is no character"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -466,9 +467,17 @@ def test_a_missing_package_is_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     codec = {"name": name, "configuration": configuration}
-    array = zarrcore.create_array({}, shape=4, dtype="f8", serializer=codec, compressors=None)
-    with pytest.raises(BaseZarrError, match=rf"needs the package {package}: pip install zarrcore\[{name}\]"):
-        array[...] = 1
+    store = {}
+    needed = rf"needs the package {package}: pip install zarrcore\[{name}\]"
+    with pytest.raises(BaseZarrError, match=needed):
+        zarrcore.create_array(store, shape=4, dtype="f8", serializer=codec, compressors=None)
+    assert store == {}
+    array = zarrcore.create_array(store, shape=4, dtype="f8", compressors=None)
+    document = json.loads(store["zarr.json"]) | {"codecs": [codec]}
+    store["zarr.json"], store["c/0"] = json.dumps(document).encode(), b"1234"
+    array = zarrcore.open_array(store)  # what it holds may still be looked at
+    with pytest.raises(BaseZarrError, match=needed):
+        array[...]
 
 
 @pytest.mark.interop

@@ -1,0 +1,117 @@
+"""New arrays are tried before they are stored: codecs that cannot take the items are refused at once.
+
+What most codecs can take is known from their configuration and the data type.  Of the others (those of other
+packages, of users, and filters whose encoding of some items fails) only a chunk tells.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zarrcore.codecs.chain import CodecChain
+from zarrcore.errors import ChunkError, MetadataValidationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from zarrcore.codecs.base import ArraySpec, Codec
+    from zarrcore.metadata import ArrayMetadata
+
+__all__ = ["refuse_unusable_codecs"]
+
+_SURE = frozenset(
+    ("bytes", "transpose", "blosc", "gzip", "zstd", "crc32c", "vlen-utf8", "vlen-bytes", "zlib", "lz4")
+    + ("bz2", "crc32", "adler32", "fletcher32", "shuffle")
+)
+"""Codecs that encode whatever they have not refused when they met the data type."""
+
+_LARGEST = 1 << 22
+"""Most bytes of a chunk that is tried where a smaller one has no place for the codecs."""
+
+
+def refuse_unusable_codecs(metadata: ArrayMetadata) -> None:
+    """Encode and decode a small chunk, unless it is sure that the codecs of an array can.
+
+    Raises
+    ------
+    MetadataValidationError
+        If the codecs fail on items of the data type, as opposed to single values.
+    UnknownCodecError
+        If a codec needs a package that is not installed.
+    """
+    chain = metadata.chain()
+    if all(map(_is_sure, _all_codecs(chain.codecs))):
+        return
+    spec = metadata.chunk_spec()
+    tried = _small(chain, spec)
+    if tried is None:
+        return
+    chain, spec = tried
+    fill = np.empty(spec.shape, spec.np_dtype)
+    fill[...] = spec.fill
+    try:
+        with np.errstate(all="ignore"):
+            chain.decode(chain.encode(fill, spec), spec)
+            _try_values(chain, spec, fill)
+    except ChunkError as error:
+        raise MetadataValidationError(
+            f"the codec {error.codec!r} cannot be used for the data type {spec.dtype!r}: {error.reason}",
+            where="codecs" if metadata.zarr_format == 3 else "filters",
+        ) from error
+
+
+def _try_values(chain: CodecChain, spec: ArraySpec, fill: np.ndarray) -> None:
+    """The same with other values, of which some may be beyond what the codecs can take."""
+    items = fill.copy()
+    _vary(items)
+    try:
+        chain.decode(chain.encode(items, spec), spec)
+    except ChunkError as error:
+        if not isinstance(error.__cause__, (ValueError, OverflowError)):
+            raise
+
+
+def _is_sure(codec: Codec) -> bool:
+    return codec.name in _SURE and getattr(codec, "cname", None) != "snappy"
+
+
+def _all_codecs(codecs: Iterable[Any]) -> Iterator[Any]:
+    """Codecs, with those of inner chunks and the filters of format 2 in place of what holds them."""
+    for codec in codecs:
+        if codec.name in ("sharding_indexed", "filters"):
+            yield from _all_codecs(getattr(codec, "filters", None) or codec.codecs)
+        else:
+            yield codec
+
+
+def _small(chain: CodecChain, spec: ArraySpec) -> tuple[CodecChain, ArraySpec] | None:
+    """A chunk to try, as small as the codecs allow, and the chain for it; None if all are large."""
+    small = replace(spec, shape=tuple(min(length, 4) for length in spec.shape))
+    try:
+        return CodecChain.from_codecs(chain.codecs, small), small
+    except MetadataValidationError:  # their configuration is that of the real shape
+        return (chain, spec) if spec.size * (spec.item_size or 16) <= _LARGEST else None
+
+
+def _vary(items: np.ndarray) -> None:
+    """Give some items other values, of any data type."""
+    dtype = items.dtype
+    if not items.size:
+        return
+    if dtype.names is not None:
+        for name in dtype.names:
+            _vary(items[name])
+    elif dtype.kind == "O":
+        if isinstance(items.flat[0], bytes):  # of other objects nothing is known
+            items.flat[0] = b"ab"
+    elif dtype.kind == "T":
+        items.flat[0] = "ab"
+    elif dtype.kind in "US":
+        items[...] = "ab" if dtype.kind == "U" else b"ab"
+    elif dtype.kind == "V" and dtype.isbuiltin != 2:
+        items[...] = np.void(bytes(range(1, 1 + dtype.itemsize)))
+    else:
+        items[...] = (np.arange(items.size) % 2).reshape(items.shape).astype("i8").astype(dtype)
