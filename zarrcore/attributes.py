@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 from typing import TYPE_CHECKING, Any
 
-from zarrcore.hierarchy import CHANGES
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -17,7 +15,11 @@ __all__ = ["Attributes"]
 
 
 class Attributes(MutableMapping[str, Any]):
-    """Attributes of a node.  Values are what JSON can hold; each change writes the metadata document once."""
+    """Attributes of a node.  Values are what JSON can hold; each change writes the metadata document once.
+
+    A change is made to what is stored at that time, so that it does not undo what others have changed since the
+    node was opened.
+    """
 
     __slots__ = ("_node",)
 
@@ -28,14 +30,14 @@ class Attributes(MutableMapping[str, Any]):
         return self._node.metadata.attributes[key]
 
     def __setitem__(self, key: str, value: Any) -> None:
-        with CHANGES:
-            self._node._store_attributes({**self._node.metadata.attributes, key: value})
+        self._node._change_attributes(lambda attributes: {**attributes, key: value})
 
     def __delitem__(self, key: str) -> None:
-        with CHANGES:
-            rest = dict(self._node.metadata.attributes)
-            del rest[key]
-            self._node._store_attributes(rest)
+        def remove(attributes: dict[str, Any]) -> dict[str, Any]:
+            del attributes[key]
+            return attributes
+
+        self._node._change_attributes(remove)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._node.metadata.attributes)
@@ -51,16 +53,15 @@ class Attributes(MutableMapping[str, Any]):
 
     def update(self, *args: Any, **kwargs: Any) -> None:
         """Set several attributes at once, with a single write."""
-        with CHANGES:
-            self._node._store_attributes({**self._node.metadata.attributes, **dict(*args, **kwargs)})
+        self._node._change_attributes(lambda attributes: {**attributes, **dict(*args, **kwargs)})
 
     def clear(self) -> None:
         """Remove all attributes."""
-        self._node._store_attributes({})
+        self._node._change_attributes(lambda attributes: {})
 
     def put(self, d: dict[str, Any]) -> None:
         """Replace all attributes by those of `d`, with a single write."""
-        self._node._store_attributes(dict(d))
+        self._node._change_attributes(lambda attributes: dict(d))
 
     def asdict(self) -> dict[str, Any]:
         """All attributes as a new dictionary."""

@@ -12,10 +12,10 @@ from zarrcore.arrays.config import ArrayConfig, parse_array_config
 from zarrcore.arrays.description import ArrayDescription
 from zarrcore.arrays.values import as_values, broadcast_values, check_out
 from zarrcore.arrays.views import BlockIndex, OIndex, VIndex
-from zarrcore.errors import ReadOnlyError
+from zarrcore.errors import ArrayNotFoundError, ReadOnlyError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Self
 
     from zarrcore.arrays.writer import ArrayWriter
@@ -559,14 +559,33 @@ class Array(ArrayDescription):
 
     def update_attributes(self, new_attributes: Mapping[str, Any]) -> Self:
         """Set attributes, keeping those that are not named; returns the array itself."""
-        self._store_attributes({**self._metadata.attributes, **new_attributes})
+        self._change_attributes(lambda attributes: {**attributes, **new_attributes})
         return self
 
-    def _store_attributes(self, attributes: dict[str, Any]) -> None:
-        from dataclasses import replace
+    def _change_attributes(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+        """Store what `change` makes of the attributes that are stored now."""
+        from zarrcore.hierarchy import CHANGES
 
-        metadata: Any = self._metadata  # a frozen dataclass in each format
-        self._save(replace(metadata, attributes=attributes))
+        self._check_writable()
+        with CHANGES:
+            self._reread()
+            metadata: Any = self._metadata
+            self._save(metadata.update_attributes(change(dict(metadata.attributes))))
+
+    def _reread(self) -> None:
+        """Take over what others have changed in the metadata document since it was read."""
+        from zarrcore.hierarchy import is_array_metadata, read_node
+
+        found = read_node(self._store_path, self._metadata.zarr_format)
+        if found is None or not is_array_metadata(found):
+            raise ArrayNotFoundError(
+                f"array {self.path!r} is no longer in {self.store}: "
+                f"{'there is nothing' if found is None else 'there is a group'} in its place"
+            )
+        if layout.is_stored_alike(found, self._metadata):
+            self._metadata = found
+        else:
+            self._bind(found)
 
     def _save(self, metadata: ArrayMetadata) -> None:
         """Store changed metadata and continue with it."""

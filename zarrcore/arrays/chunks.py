@@ -128,12 +128,18 @@ def resize(array: Array, new_shape: Any, *, cut: bool = True) -> None:
         Remove what lies outside the new shape; False leaves it in the store.
     """
     shape = parse_shape(new_shape)
+    array._check_writable()
+    with CHANGES:
+        array._reread()
+        _resize(array, shape, cut=cut)
+
+
+def _resize(array: Array, shape: tuple[int, ...], *, cut: bool) -> None:
     old = array.shape
     if len(shape) != len(old):
         raise ValueError(
             f"resize: the array has {len(old)} dimensions, the new shape {shape} has {len(shape)}"
         )
-    array._check_writable()
     metadata = array.metadata.update_shape(shape)
     metadata.to_documents()  # nothing may be cut off if the new metadata could not be stored
     if cut and any(new < was for new, was in zip(shape, old, strict=True)):
@@ -185,23 +191,27 @@ def append(array: Array, data: Any, axis: int = 0) -> tuple[int, ...]:
 
 def extend(array: Array, data: Any, axis: int = 0) -> tuple[np.ndarray, tuple[slice, ...]]:
     """Make room for `data` along one dimension; returns its values and the region that they belong to."""
-    values = as_values(data, array.dtype)
-    ndim = array.ndim
-    axis = operator.index(axis)
-    if not -ndim <= axis < ndim:
-        raise ValueError(f"append: axis {axis} is out of bounds for {ndim} dimensions")
-    axis %= ndim
-    if values.ndim != ndim or any(
-        given != have
-        for k, (given, have) in enumerate(zip(values.shape, array.shape, strict=True))
-        if k != axis
-    ):
-        raise ValueError(
-            f"append: data of shape {values.shape} does not fit shape {array.shape} along axis {axis}"
-        )
+    array._check_writable()
     with CHANGES:
+        array._reread()
+        values = as_values(data, array.dtype)
+        ndim, axis = array.ndim, operator.index(axis)
+        if not -ndim <= axis < ndim:
+            raise ValueError(f"append: axis {axis} is out of bounds for {ndim} dimensions")
+        axis %= ndim
+        if not _fits(values.shape, array.shape, axis):
+            raise ValueError(
+                f"append: data of shape {values.shape} does not fit shape {array.shape} along axis {axis}"
+            )
         start = array.shape[axis]
         stop = start + values.shape[axis]
         shape = tuple(stop if k == axis else n for k, n in enumerate(array.shape))
-        resize(array, shape)
+        _resize(array, shape, cut=True)
     return values, tuple(slice(start, stop) if k == axis else slice(0, n) for k, n in enumerate(shape))
+
+
+def _fits(given: tuple[int, ...], have: tuple[int, ...], axis: int) -> bool:
+    """Whether two shapes are the same but for one axis."""
+    return len(given) == len(have) and all(
+        k == axis or mine == theirs for k, (mine, theirs) in enumerate(zip(given, have, strict=True))
+    )

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
     Edges = tuple[int | tuple[int, ...], ...]
 
-__all__ = ["chunk_sizes", "codecs_of", "fill_array", "grid_edges", "inner_chunks"]
+__all__ = [
+    "is_stored_alike","chunk_sizes", "codecs_of", "fill_array", "grid_edges", "inner_chunks"]
 
 
 def grid_edges(metadata: ArrayMetadata) -> Edges:
@@ -73,3 +74,8 @@ def fill_array(metadata: ArrayMetadata) -> np.ndarray:
         return np.frombuffer(bits, dtype=dtype).reshape(()) if bits else fill
     fill[()] = metadata.fill_scalar
     return fill
+
+
+def is_stored_alike(one: ArrayMetadata, other: ArrayMetadata) -> bool:
+    """Whether two documents differ in nothing but the attributes."""
+    return {**one.to_dict(), "attributes": None} == {**other.to_dict(), "attributes": None}

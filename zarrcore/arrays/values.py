@@ -209,4 +209,32 @@ def check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         raise ValueError(f"out: expected data type {dtype}, got {array.dtype}")
     if not array.flags.writeable:
         raise ValueError("out: the array is read-only")
+    if not array.flags.forc and _overlaps_itself(array):
+        raise ValueError(
+            f"out: items share memory (shape {array.shape}, strides {array.strides}), so they cannot have "
+            "different values"
+        )
     return array
+
+
+_MOST_COUNTED = 1 << 20  # items whose places are counted one by one
+
+
+def _overlaps_itself(array: np.ndarray) -> bool:
+    """Whether two items of an array share memory; also true where it would take too long to find out."""
+    reach = array.itemsize
+    axes = [(abs(stride), n) for stride, n in zip(array.strides, array.shape, strict=True) if n > 1]
+    for stride, n in sorted(axes):
+        if stride < reach:
+            break
+        reach += stride * (n - 1)
+    else:
+        return False
+    if array.size == 0:
+        return False
+    if array.size > _MOST_COUNTED:
+        return True
+    starts = np.zeros(1, np.int64)
+    for stride, n in axes:
+        starts = np.add.outer(starts, stride * np.arange(n)).reshape(-1)
+    return bool((np.diff(np.sort(starts)) < array.itemsize).any())

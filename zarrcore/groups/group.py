@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from zarrcore import hierarchy
-from zarrcore.errors import ContainsArrayError, ContainsGroupError, InvalidKeyError
+from zarrcore.errors import ContainsArrayError, ContainsGroupError, GroupNotFoundError, InvalidKeyError
 from zarrcore.groups.nodes import create_nodes, node_of, open_group_at
 from zarrcore.metadata import GroupMetadata
 from zarrcore.node import Node
@@ -14,7 +14,7 @@ from zarrcore.storage.path import StorePath, make_store_path
 from zarrcore.storage.validation import join_path, normalize_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from zarrcore.arrays.array import Array
     from zarrcore.attributes import Attributes
@@ -553,7 +553,7 @@ class Group(Node):
 
     def update_attributes(self, new_attributes: Mapping[str, Any]) -> Group:
         """Set attributes, keeping those that are not named; returns the group itself."""
-        self._store_attributes({**self._metadata.attributes, **new_attributes})
+        self._change_attributes(lambda attributes: {**attributes, **new_attributes})
         return self
 
     async def update_attributes_async(self, new_attributes: Mapping[str, Any]) -> Group:
@@ -562,8 +562,21 @@ class Group(Node):
 
         return await in_thread(self.update_attributes, new_attributes)
 
-    def _store_attributes(self, attributes: dict[str, Any]) -> None:
-        self._save(replace(self.metadata, attributes=attributes))
+    def _change_attributes(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+        """Store what `change` makes of the attributes that are stored now."""
+        self.store._check_writable()
+        with hierarchy.CHANGES:
+            own = self.metadata.consolidated_metadata
+            found = hierarchy.read_node(self._store_path, self._metadata.zarr_format)
+            if found is None or hierarchy.is_array_metadata(found):
+                raise GroupNotFoundError(
+                    f"group {self.path!r} is no longer in {self.store}: "
+                    f"{'there is nothing' if found is None else 'there is an array'} in its place"
+                )
+            if self._copy is not None:  # else the document may have one that this object was not to look at
+                found = replace(found, consolidated_metadata=own)
+            self._save(replace(found, attributes=change(dict(found.attributes))))
+            self._metadata = replace(self._metadata, consolidated_metadata=own)
 
     def _save(self, metadata: GroupMetadata) -> None:
         """Store changed metadata and continue with it."""
