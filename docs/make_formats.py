@@ -92,9 +92,18 @@ CODECS: dict[str, dict[str, Any]] = {
     "delta": {"dtype": "<f4"},
     "fixedscaleoffset": {"offset": 0, "scale": 1, "dtype": "<f4"},
     "quantize": {"digits": 1, "dtype": "<f4"},
+    "categorize": {"labels": ["ab"], "dtype": "<U4"},
+    "vlen-array": {"dtype": "<i4"},
 }
-V2_FILTERS = ("astype", "bitround", "delta", "fixedscaleoffset", "packbits", "quantize")
-CODEC_DTYPES = {"packbits": "bool", "vlen-utf8": "string", "vlen-bytes": "variable_length_bytes"}
+V2_FILTERS = ("astype", "bitround", "categorize", "delta", "fixedscaleoffset", "packbits", "quantize")
+V2_FILTERS += ("vlen-array",)
+CODEC_DTYPES = {
+    "categorize": "<U4",
+    "packbits": "bool",
+    "vlen-array": zdtype.PythonObject(object_codec_id="vlen-array"),
+    "vlen-utf8": "string",
+    "vlen-bytes": "variable_length_bytes",
+}
 
 NUMCODECS = "Python, with the package numcodecs"
 PACKAGES = {"pcodec": "pcodec", "zfp": "zfpy"}
@@ -150,12 +159,15 @@ def try_out(**how: Any) -> str:
         values = sample(array.shape, array.dtype)
         if getattr(array.metadata.zdtype, "object_codec_id", None) == "json2":
             values = np.full(array.shape, "ab", dtype=object)
+        elif array.metadata.zdtype == CODEC_DTYPES["vlen-array"]:
+            for place in np.ndindex(array.shape):
+                values[place] = np.arange(sum(place), dtype="i4")
         array[...] = values
         back = zarrcore.open_array(array.store)
         found = back[...]
     except UnknownCodecError:
         return NUMCODECS
-    if found.tobytes() != values.tobytes() and not np.array_equal(found, values):
+    if found.tobytes() != values.tobytes() and not all(map(np.array_equal, found.flat, values.flat)):
         raise AssertionError(f"{how}: read {found!r}, wrote {values!r}")
     return engine_of(back)
 

@@ -72,6 +72,8 @@ class at:  # noqa: N801 - reads as a word: `with at("codecs[0]"):`
         The place inside the document, put before the place an error already has.
     key : str, optional
         The store key of the document.
+    codec : str, optional
+        The codec that the values belong to.
 
     Notes
     -----
@@ -80,11 +82,12 @@ class at:  # noqa: N801 - reads as a word: `with at("codecs[0]"):`
     :class:`UnknownCodecError` or :class:`PickleCodecDisabledError` keeps its class.
     """
 
-    __slots__ = ("key", "where")
+    __slots__ = ("codec", "key", "where")
 
-    def __init__(self, where: str | None = None, *, key: str | None = None) -> None:
+    def __init__(self, where: str | None = None, *, key: str | None = None, codec: str | None = None) -> None:
         self.where = where
         self.key = key
+        self.codec = codec
 
     def __enter__(self) -> None:
         return None
@@ -96,19 +99,26 @@ class at:  # noqa: N801 - reads as a word: `with at("codecs[0]"):`
             return
         if isinstance(error, MetadataValidationError):
             where = _join(self.where, error.where)
-            raise type(error)(error.reason, where=where, key=self.key or error.key) from error.__cause__
+            reason = self._named(error.reason)
+            raise type(error)(reason, where=where, key=self.key or error.key) from error.__cause__
         if isinstance(error, (UnknownCodecError, PickleCodecDisabledError)):
             place = ": ".join(part for part in (self.key, self.where, str(error)) if part)
             raise type(error)(place) from None
         if isinstance(error, KeyError):
             missing = MetadataValidationError(
-                "is required and missing", where=_join(self.where, str(*error.args))
+                self._named("is required and missing"), where=_join(self.where, str(*error.args))
             )
             raise missing from error
         if isinstance(error, RecursionError):
             raise MetadataValidationError("nested too deeply", where=self.where, key=self.key) from None
         if isinstance(error, (ValueError, TypeError, OverflowError)):
-            raise MetadataValidationError(str(error), where=self.where, key=self.key) from error
+            raise MetadataValidationError(self._named(str(error)), where=self.where, key=self.key) from error
+
+    def _named(self, reason: str) -> str:
+        """What is wrong, with the codec, unless it is that of a codec within."""
+        if self.codec is None or repr(self.codec) in reason or " (codec '" in reason:
+            return reason
+        return f"{reason} (codec {self.codec!r})"
 
 
 def document(key: str | None) -> at:

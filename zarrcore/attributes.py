@@ -17,8 +17,8 @@ __all__ = ["Attributes"]
 class Attributes(MutableMapping[str, Any]):
     """Attributes of a node.  Values are what JSON can hold; each change writes the metadata document once.
 
-    A change is made to what is stored at that time, so that it does not undo what others have changed since the
-    node was opened.
+    A change is made to what is stored at that time, so that it does not undo what others have changed since
+    the node was opened.
     """
 
     __slots__ = ("_node",)

@@ -270,7 +270,7 @@ def _clear_the_way(
 def _refuse_reserved(path: str) -> None:
     """Refuse paths that lead through the place of a metadata document."""
     for name in documents.ALL_NAMES.intersection(path.split("/")):
-        raise InvalidKeyError(f"{path!r}: {name!r} is the name of a metadata document, and cannot be a node's")
+        raise InvalidKeyError(f"{path!r}: {name!r} is the name of a metadata document, no node can have it")
 
 
 def _refuse_existing(place: StorePath) -> None:

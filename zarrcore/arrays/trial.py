@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zarrcore.codecs.chain import CodecChain
+from zarrcore.codecs.chain import CodecChain, IgnoredCodec
 from zarrcore.errors import ChunkError, MetadataValidationError
 
 if TYPE_CHECKING:
@@ -79,8 +79,10 @@ def _is_sure(codec: Codec) -> bool:
 
 
 def _all_codecs(codecs: Iterable[Any]) -> Iterator[Any]:
-    """Codecs, with those of inner chunks and the filters of format 2 in place of what holds them."""
+    """Codecs that are run, those of inner chunks and the filters of format 2 in place of what holds them."""
     for codec in codecs:
+        if isinstance(codec, IgnoredCodec):
+            continue
         if codec.name in ("sharding_indexed", "filters"):
             yield from _all_codecs(getattr(codec, "filters", None) or codec.codecs)
         else:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from zarrcore._validate import at, known_keys, named_configuration
+from zarrcore.errors import MetadataValidationError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,6 +27,7 @@ __all__ = [
     "BytesBytesCodec",
     "Codec",
     "configuration_names",
+    "require_members",
     "roomy",
 ]
 
@@ -113,6 +115,7 @@ class Codec:
             If a member is unknown or its value is not valid.
         """
         known_keys(configuration, configuration_names(cls))
+        require_members(cls, configuration)
         return cls(**configuration)
 
     @classmethod
@@ -267,6 +270,13 @@ def roomy(nbytes: int) -> int:
 def configuration_names(cls: type) -> tuple[str, ...]:
     """The fields of a codec class that metadata documents hold."""
     return _configuration_names(cls)
+
+
+def require_members(cls: Any, configuration: Mapping[str, Any]) -> None:
+    """Refuse a configuration that lacks one of the members without a default."""
+    for field in fields(cls):
+        if field.default is MISSING and field.default_factory is MISSING and field.name not in configuration:
+            raise MetadataValidationError("is required and missing", where=field.name)
 
 
 @cache

@@ -221,7 +221,9 @@ def _parse_scalar_map(data: Any) -> tuple[tuple[str, tuple[tuple[Any, Any], ...]
         return None
     if isinstance(data, tuple):
         return data
-    known_keys(mapping(data, "scalar_map"), _DIRECTIONS)
+    mapping(data, "scalar_map")
+    with at("scalar_map"):
+        known_keys(data, _DIRECTIONS)
     parsed = []
     for direction, found in data.items():
         where = f"scalar_map.{direction}"

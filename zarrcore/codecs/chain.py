@@ -63,7 +63,7 @@ def parse_codec(data: object) -> Codec:
     if not must_understand and name not in codec_registry:
         return IgnoredCodec(data)
     cls = codec_registry.get(name)
-    with at("configuration"):
+    with at("configuration", codec=name):
         return cls.from_json(configuration)
 
 
@@ -123,7 +123,7 @@ class CodecChain:
         bytes_codecs: list[BytesBytesCodec] = []
         array_bytes: ArrayBytesCodec | None = None
         for i, codec in enumerate(codecs):
-            with at(f"[{i}]"):
+            with at(f"[{i}]", codec=getattr(codec, "name", None)):
                 codec = codec.resolve(spec)
             resolved.append(codec)
             if isinstance(codec, ArrayArrayCodec):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from zarrcore._validate import at, boolean, choice, describe, fail, integer, known_keys
 from zarrcore.codecs._native import NativeBytesCodec, unbounded_room
-from zarrcore.codecs.base import BytesBytesCodec, configuration_names
+from zarrcore.codecs.base import BytesBytesCodec, configuration_names, require_members
 from zarrcore.codecs.blosc import BLOSC_MAX_INPUT, BloscCname, blosc_stage
 from zarrcore.codecs.zstd import MAX_ZSTD_LEVEL, MIN_ZSTD_LEVEL
 from zarrcore.errors import ChunkDecodeError, PickleCodecDisabledError
@@ -62,6 +62,7 @@ class V2Config:
         """A codec from the JSON object of a metadata document."""
         configuration = {key: value for key, value in config.items() if key != "id"}
         known_keys(configuration, configuration_names(cls))
+        require_members(cls, configuration)
         return cls(**configuration)
 
     def to_json(self) -> dict[str, Any]:
@@ -386,7 +387,7 @@ def parse_v2_codec(data: object) -> Codec:
         )
     if name in compressor_registry:
         cls = compressor_registry.get(name)
-        with at(None):
+        with at(None, codec=name):
             return cls.from_config(data)  # type: ignore[no-any-return]
     from zarrcore.codecs.foreign import ForeignFilter
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from zarrcore._validate import integer, known_keys
+from zarrcore._validate import fail, integer, known_keys
 from zarrcore.codecs.base import ArrayBytesCodec, BytesBytesCodec, Codec
 from zarrcore.codecs.bytes import contiguous_bytes, from_bytes
 from zarrcore.codecs.v2 import V2Config
@@ -177,7 +177,7 @@ class Delta(Filter):
     def __post_init__(self) -> None:
         for name in ("dtype", "astype"):
             value = getattr(self, name)
-            if value is not None:
+            if value is not None or name == "dtype":
                 object.__setattr__(self, name, dtype_name(value, name, "biufcmM"))
         if self.astype is None:
             object.__setattr__(self, "astype", self.dtype)
@@ -258,7 +258,7 @@ class FilterChain(ArrayBytesCodec):
             first.check_items(spec)
         for codec in others:
             if isinstance(codec, (VLenUTF8, VLenBytes)):
-                raise MetadataValidationError(f"the {codec.name} filter must be the first, or it gets no items")
+                raise MetadataValidationError(f"the {codec.name} filter must be the first of the filters")
         return replace(self, filters=tuple(codec.resolve(spec) for codec in self.filters))
 
     def encoded_limit(self, spec: ArraySpec) -> int | None:
@@ -364,6 +364,8 @@ def _require_own(spec: ArraySpec, codec: str) -> None:
 
 def dtype_name(value: Any, where: str, kinds: str) -> str:
     """The name of the data type `value`, checked to be of one of `kinds`."""
+    if not isinstance(value, (str, np.dtype, type)):  # NumPy takes None for float64
+        fail(where, "the name of a NumPy data type", value)
     try:
         dtype = np.dtype(value)
     except TypeError as error:

@@ -137,7 +137,7 @@ class BitRound(Filter):
     keepbits: int
 
     def __post_init__(self) -> None:
-        integer(self.keepbits, "keepbits", 0)
+        integer(self.keepbits, "keepbits", 0, 64)
 
     def encode(self, data: Any, spec: ArraySpec | None = None) -> np.ndarray:
         items = np.asarray(data).reshape(-1)

@@ -1,6 +1,6 @@
 """The filters of format 2 for arrays of Python objects: ``json2``, ``msgpack2`` and ``vlen-array``.
 
-The first two encode the flat list of the items, and behind them, as two items more, the data type and the shape.
+The first two encode the flat list of the items, and behind them, as two items more, data type and shape.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from zarrcore._validate import boolean, fail
+from zarrcore._validate import boolean, fail, integer, sequence
 from zarrcore.codecs.messagepack import pack, unpack
 from zarrcore.codecs.v2_filters import Filter, as_bytes, dtype_name, require_kind
 from zarrcore.codecs.vlen import decode_binary, encode_binary
@@ -46,6 +46,10 @@ class JSON2(Filter):
             fail("encoding", "the name of an encoding", self.encoding)
         for name in ("skipkeys", "ensure_ascii", "check_circular", "allow_nan", "sort_keys", "strict"):
             boolean(getattr(self, name), name)
+        if self.indent is not None and not isinstance(self.indent, str):
+            integer(self.indent, "indent", 0)
+        if self.separators is not None:
+            sequence(self.separators, "separators")
         separators = self.separators or ((",", ":") if self.indent is None else (", ", ": "))
         if len(separators) != 2 or not all(isinstance(item, str) for item in separators):
             fail("separators", "two strings", self.separators)

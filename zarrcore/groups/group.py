@@ -566,17 +566,15 @@ class Group(Node):
         """Store what `change` makes of the attributes that are stored now."""
         self.store._check_writable()
         with hierarchy.CHANGES:
-            own = self.metadata.consolidated_metadata
+            copy = self.metadata.consolidated_metadata  # none that is out of date
             found = hierarchy.read_node(self._store_path, self._metadata.zarr_format)
             if found is None or hierarchy.is_array_metadata(found):
                 raise GroupNotFoundError(
                     f"group {self.path!r} is no longer in {self.store}: "
                     f"{'there is nothing' if found is None else 'there is an array'} in its place"
                 )
-            if self._copy is not None:  # else the document may have one that this object was not to look at
-                found = replace(found, consolidated_metadata=own)
-            self._save(replace(found, attributes=change(dict(found.attributes))))
-            self._metadata = replace(self._metadata, consolidated_metadata=own)
+            attributes = change(dict(found.attributes))
+            self._save(replace(found, attributes=attributes, consolidated_metadata=copy))
 
     def _save(self, metadata: GroupMetadata) -> None:
         """Store changed metadata and continue with it."""

@@ -14,7 +14,7 @@ from zarrcore.errors import InvalidKeyError
 
 __all__ = ["is_text", "join_path", "normalize_path", "validate_key", "validate_prefix", "windows_problem"]
 
-# Names of files that are not in UTF-8 hold U+DC80 to U+DCFF (PEP 383); other halves of surrogate pairs are nothing.
+# Names of files that are not in UTF-8 hold U+DC80 to U+DCFF (PEP 383); no name holds other halves of pairs.
 # One search decides the common case; only a bad key pays for finding out why.
 _BAD_KEY = re.compile(r"\A\Z|\A/|/\Z|//|(?:\A|/)\.\.?(?:/|\Z)|[\0\ud800-\udc7f\udd00-\udfff]")
 _SURROGATES = re.compile("[\ud800-\udfff]")

@@ -97,7 +97,10 @@ def test_an_array_that_was_replaced(handles):
     assert second[...].tolist() == [0.0] * 5
 
 
-@pytest.mark.parametrize("change", [*CHANGES.values(), lambda a: a.append(np.zeros((1, 4))), lambda a: a.resize((1, 1))])
+@pytest.mark.parametrize(
+    "change",
+    [*CHANGES.values(), lambda array: array.append(np.zeros((1, 4))), lambda array: array.resize((1, 1))],
+)
 def test_an_array_that_was_removed(handles, change):
     first, second = handles
     first.store.erase_prefix("a")
@@ -131,6 +134,7 @@ def test_consolidated_metadata_stay(store, zarr_format):
     consolidated = zarrcore.open_group(store, use_consolidated=True)
     plain.attrs["a"] = 1
     assert plain.metadata.consolidated_metadata is None
+    plain.attrs["a"] = 1
     consolidated.attrs["b"] = 2
     assert list(consolidated) == ["child"]
     again = zarrcore.open_group(store, use_consolidated=True)
