@@ -155,10 +155,10 @@ def build_one(python: Python, sdist: Path, work: Path, *, plain: bool) -> Path:
         wheel = repair(make_wheel(python, sdist, work, release_environment()), work / "repaired")
         check += ["--manylinux", POLICY]
     print(run([*check, wheel]), end="")
-    interpreter, trials = install(python, wheel, work), []
-    if not plain:
-        install_example(interpreter, work)
-        trials = ["--wheel", "--example"]
+    interpreter = install(python, wheel, work)
+    run([interpreter, "-I", SMOKE], cwd=work)  # with nothing but what the wheel asks for
+    install_example(interpreter, work)
+    trials = ["--example"] if plain else ["--example", "--wheel"]
     print(run([interpreter, "-I", SMOKE, *trials], cwd=work), end="", flush=True)
     return wheel
 
