@@ -11,7 +11,7 @@ PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help env sources zarr2 build test pytest demo smoke csrc-test csrc-asan csrc-tsan asan tsan bench \
-        style lint lib wheel contents clean
+        style lint lib wheel portable contents clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -115,6 +115,9 @@ $(ENV)/.wheels: $(ENV)/.complete
 	$(PY) wheels/requirements.py wheels > $(ENV)/requirements-wheels.txt
 	$(PY) -m pip install -qq -r $(ENV)/requirements-wheels.txt
 	@touch $@
+
+portable: $(ENV)/.wheels ## compile the C core for Windows, macOS and other Linuxes: without warnings, nothing is run
+	$(PY) wheels/check_platforms.py
 
 contents: $(ENV)/.complete ## write wheels/contents.txt, the list of a wheel's files, anew
 	$(PY) wheels/check_wheel.py --write
