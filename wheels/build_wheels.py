@@ -2,8 +2,8 @@
 """sdist -> wheel -> clean environment -> smoke test, for each CPython of this machine.
 
 Without arguments: release wheels in dist/.  They are compiled by the `zig cc` of the PyPI package `ziglang`
-for an old glibc, so that no container is needed, with libdeflate, zstd and the archive of the `blosc` package, and
-are given their manylinux tag by auditwheel.  Run from an environment with the extra ``wheels``.
+for an old glibc, so that no container is needed, with libdeflate, zstd and the archive of the `blosc`
+package, and are given their manylinux tag by auditwheel.  Run from an environment with the extra ``wheels``.
 
 ``--plain`` takes the compiler and the libraries of this machine and changes no tag: a quick check, in build/.
 
@@ -108,7 +108,8 @@ def release_environment() -> dict[str, str]:
     """How release wheels are compiled here."""
     if sys.platform != "linux":
         raise StepError("release wheels are made here on Linux only: use cibuildwheel, or try --plain")
-    return {**zig_environment(), "ZARRCORE_LIBS": "wheel", "ZARRCORE_DEFLATE": "source", "ZARRCORE_ZSTD": "source"}
+    libraries = {"ZARRCORE_LIBS": "wheel", "ZARRCORE_DEFLATE": "source", "ZARRCORE_ZSTD": "source"}
+    return zig_environment() | libraries
 
 
 def plain_environment() -> dict[str, str]:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Compile the source tree of a C library into one archive, once for each compiler.
 
-The compiler is the one that setuptools would take, so that CC, CFLAGS and ARCHFLAGS count and Visual C++ works
-too.
+The compiler is the one that setuptools would take, so that CC, CFLAGS and ARCHFLAGS count and Visual C++
+works too.
 """
 
 from __future__ import annotations

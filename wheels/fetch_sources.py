@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Bring the sources of C libraries that PyPI has inside of sdists, pinned by version and sha256.
 
-libdeflate (in the package `deflate`) makes gzip and zlib chunks fast; zstd (in `backports.zstd`) is newer than
-the one that blosc's archive contains and writes small chunks faster; yyjson reads the metadata documents of
-libzarrcore, the library for programs without Python.  They come to ``wheels/sources/``, where builds look for
-them and sdists take them along.  What is there already is kept.
+libdeflate (in the package `deflate`) makes gzip and zlib chunks fast; zstd (in `backports.zstd`) is newer
+than the one that blosc's archive contains and writes small chunks faster; yyjson reads the metadata
+documents of libzarrcore, the library for programs without Python.  They come to ``wheels/sources/``, where
+builds look for them and sdists take them along.  What is there already is kept.
 
 ``fetch_sources.py [NAME...]`` is a step of its own, which `make` takes once: a build loads nothing.  Needs
 pip and its index.  ``--optional``: without them a warning says what will be missing, and that is all.
@@ -72,7 +72,7 @@ LIBRARIES = {
             "src/c/zstd/lib/zstd.h",
             "src/c/zstd/lib/zstd_errors.h",
         ),
-        without="the older zstd inside of blosc's archive is linked, which writes small chunks a third slower",
+        without="the older zstd in blosc's archive is linked, which writes small chunks a third slower",
     ),
     "yyjson": Library(
         package="yyjson",

@@ -20,8 +20,8 @@ libdeflate, which doubles the speed of gzip and zlib chunks, is optional and cho
 
 zstd may be taken apart too, where the four are archives ("wheel", "source"): what is linked before an archive
 takes the place of the copy in it.  ``ZARRCORE_ZSTD=source`` compiles what ``fetch_sources.py`` has brought,
-``=DIR`` the source tree in that directory, ``=off`` keeps the archive's own.  ``auto``, the default, is source
-if it has been brought, else off.
+``=DIR`` the source tree in that directory, ``=off`` keeps the archive's own.  ``auto``, the default, is
+source if it has been brought, else off.
 
 As a program it prints what a Makefile needs: ``native_libs.py --cflags | --libs | --describe``.
 """
@@ -375,7 +375,8 @@ def with_zstd(
         return libs
     if not libs.archives:
         raise ResolveError(
-            f"ZARRCORE_ZSTD={mode}: blosc comes from {libs.origin}, which brings its zstd; only an archive's is replaced",
+            f"ZARRCORE_ZSTD={mode}: blosc comes from {libs.origin}, which brings its zstd; "
+            "only an archive's is replaced",
             ZSTD_ADVICE,
         )
     where = ZSTD_SOURCE if mode in ("auto", "source") else Path(ROOT, mode)
