@@ -28,20 +28,39 @@ static bool wants_whole(const zc_chain *chain, const int64_t *shape, const zc_pa
            zc_mul_size(zc_part_count(part), chain->item.size, &wanted) && wanted >= size / 2;
 }
 
+#define SMALL_CHUNK ((size_t)64 << 10)
+
+/* Room for all of an encoded chunk that is small, and one byte more; 0 if it is to be opened and read by ranges. */
+static size_t load_size(const zc_call *call, const int64_t *shape, const zc_part *part)
+{
+    const zc_chain *chain = call->array->chain;
+    size_t size;
+
+    if (call->store->load == NULL || chain->sharded || !zc_chain_decoded_size(chain, part->ndim, shape, &size) ||
+        size > SMALL_CHUNK || (chain->n_stages == 0 && !zc_part_covers(part, shape) && size > SMALL_CHUNK / 16)) {
+        return 0;
+    }
+    return size + size / 8 + 256;
+}
+
 /* Open the value of a chunk by its key and read it. */
 static zc_status open_and_read(const read_job *job, const int64_t *chunk, const int64_t *shape,
                                const zc_part *part, zc_workspace *ws, zc_error *err)
 {
     const zc_call *call = job->plan.call;
     const zc_chain *chain = call->array->chain;
+    const zc_store *store = call->store;
+    const size_t cap = load_size(call, shape, part);
     zc_value value;
-    char *key = zc_scratch_push(ws, job->plan.key_size, err);
+    uint8_t *room = zc_scratch_push(ws, cap + job->plan.key_size, err);
 
-    if (key == NULL) {
+    if (room == NULL) {
         return ZC_ERR_MEMORY;
     }
+    char *const key = (char *)room + cap;
     zc_chunk_key(call->array, chunk, key);
-    zc_status status = call->store->open(call->store, key, wants_whole(chain, shape, part), &value, err);
+    zc_status status = cap > 0 ? store->load(store, key, room, cap, &value, err)
+                               : store->open(store, key, wants_whole(chain, shape, part), &value, err);
     if (status == ZC_OK) {
         status = zc_chunk_read(&job->scope, chain, shape, part, &value, 0, value.size, ws, err);
         zc_value_close(&value);

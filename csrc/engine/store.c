@@ -124,6 +124,29 @@ static zc_status local_open(const zc_store *store, const char *key, bool whole, 
     return status;
 }
 
+static zc_status local_load(const zc_store *store, const char *key, uint8_t *dst, size_t cap, zc_value *out,
+                            zc_error *err)
+{
+    file_name name;
+    size_t n = 0;
+    zc_status status = name_make(store->self, key, &name, err);
+
+    if (status != ZC_OK) {
+        return status;
+    }
+    status = zc_file_load(name.dir, name.name, dst, cap, &n, &out->file, err);
+    free(name.owned);
+    if (n > 0) {
+        *out = zc_value_of_memory(dst, n);
+        return status;
+    }
+    out->data = NULL;
+    out->token = NULL;
+    out->size = status == ZC_OK ? out->file.size : 0;
+    out->store = status == ZC_OK ? store : NULL;
+    return status;
+}
+
 static void local_close(zc_value *value)
 {
     zc_file_close(&value->file);
@@ -211,6 +234,7 @@ void zc_store_local(zc_local *local, zc_store *out)
         .self = local,
         .seed = zc_key_hash(zc_key_hash(0, local->root), "/"),
         .open = local_open,
+        .load = local_load,
         .close = local_close,
         .read = local_read,
         .replace = local_replace,

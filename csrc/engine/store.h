@@ -36,6 +36,10 @@ struct zc_store {
     zc_status (*open)(const zc_store *store, const char *key, bool whole, zc_value *out, zc_error *err);
     void (*close)(zc_value *value);
 
+    /* Open a value that probably has fewer than cap bytes: these may be put to dst, where *out is then.  NULL for
+     * stores that gain nothing by that. */
+    zc_status (*load)(const zc_store *store, const char *key, uint8_t *dst, size_t cap, zc_value *out, zc_error *err);
+
     /* n bytes at offset, all of them. */
     zc_status (*read)(const zc_value *value, uint64_t offset, void *dst, size_t n, zc_error *err);
 

@@ -37,6 +37,13 @@ void zc_dir_close(zc_dir *dir);
 zc_status zc_file_open(const zc_dir *dir, const char *name, zc_file *out, zc_error *err);
 void zc_file_close(zc_file *file);
 
+/*
+ * The same for a file that is probably small.  If it has 1 to cap - 1 bytes, they are read to dst, *n says how many, and
+ * the file is closed again (its handle is negative and nothing else of *out is set).  Otherwise it stays open and *n is 0.
+ */
+zc_status zc_file_load(const zc_dir *dir, const char *name, void *dst, size_t cap, size_t *n, zc_file *out,
+                       zc_error *err);
+
 /* How long before now the file was last modified, by the clocks of both; may be negative. */
 int64_t zc_file_age_ns(const zc_file *file);
 

@@ -141,16 +141,11 @@ static const char *kind_of(mode_t mode)
                             : "a device";
 }
 
-zc_status zc_file_open(const zc_dir *dir, const char *name, zc_file *out, zc_error *err)
+/* Take over a descriptor, if it is that of a regular file. */
+static zc_status adopt(int fd, const char *name, zc_file *out, zc_error *err)
 {
     struct stat st;
-    bool link;
-    const int fd = open_for_reading(fd_of(dir), name, &link);
 
-    out->handle = -1;
-    if (fd < 0) {
-        return fail_open(errno, name, link, err);
-    }
     if (fstat(fd, &st) != 0) {
         const int code = errno;
 
@@ -167,6 +162,37 @@ zc_status zc_file_open(const zc_dir *dir, const char *name, zc_file *out, zc_err
     out->mtime_ns = (int64_t)MTIME(st).tv_sec * 1000000000 + MTIME(st).tv_nsec;
     out->inode = (uint64_t)st.st_ino;
     out->device = (uint64_t)st.st_dev;
+    return ZC_OK;
+}
+
+zc_status zc_file_open(const zc_dir *dir, const char *name, zc_file *out, zc_error *err)
+{
+    bool link;
+    const int fd = open_for_reading(fd_of(dir), name, &link);
+
+    out->handle = -1;
+    return fd < 0 ? fail_open(errno, name, link, err) : adopt(fd, name, out, err);
+}
+
+/* Only files at whose end reading stops need no question to the system what they are: directories, FIFOs and
+ * sockets cannot be read so, devices have no end or nothing before it. */
+zc_status zc_file_load(const zc_dir *dir, const char *name, void *dst, size_t cap, size_t *n, zc_file *out,
+                       zc_error *err)
+{
+    bool link;
+    const int fd = open_for_reading(fd_of(dir), name, &link);
+
+    *n = 0;
+    out->handle = -1;
+    if (fd < 0) {
+        return fail_open(errno, name, link, err);
+    }
+    const ssize_t got = pread(fd, dst, cap, 0);
+    if (got <= 0 || (size_t)got == cap) {
+        return adopt(fd, name, out, err);
+    }
+    close(fd);
+    *n = (size_t)got;
     return ZC_OK;
 }
 

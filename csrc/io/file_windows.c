@@ -164,6 +164,22 @@ zc_status zc_file_open(const zc_dir *dir, const char *name, zc_file *out, zc_err
     return ZC_OK;
 }
 
+/* Here nothing is gained by reading before the size is known. */
+zc_status zc_file_load(const zc_dir *dir, const char *name, void *dst, size_t cap, size_t *n, zc_file *out,
+                       zc_error *err)
+{
+    zc_status status = zc_file_open(dir, name, out, err);
+
+    *n = 0;
+    if (status != ZC_OK || out->size == 0 || out->size >= cap) {
+        return status;
+    }
+    status = zc_file_read(out, 0, dst, (size_t)out->size, err);
+    *n = status == ZC_OK ? (size_t)out->size : 0;
+    zc_file_close(out);
+    return status;
+}
+
 int64_t zc_file_age_ns(const zc_file *file)
 {
     FILETIME now;

@@ -262,6 +262,28 @@ static void failure_leaves_no_trace(void)
     CHECK(entries(".", false) == 0);
 }
 
+static void loads(void)
+{
+    char text[16];
+    zc_file file;
+    size_t n;
+
+    put("seven", "letters");
+    put("empty", "");
+    CHECK(mkdir("folder", 0777) == 0 && mkfifo("fifo", 0666) == 0 && symlink("/dev/zero", "device") == 0);
+    CHECK(zc_file_load(dir, "seven", text, sizeof text, &n, &file, &err) == ZC_OK);
+    CHECK(n == 7 && memcmp(text, "letters", 7) == 0 && file.handle < 0);
+    CHECK(zc_file_load(dir, "seven", text, 8, &n, &file, &err) == ZC_OK && n == 7 && file.handle < 0);
+    CHECK(zc_file_load(dir, "seven", text, 7, &n, &file, &err) == ZC_OK && n == 0 && file.size == 7);
+    zc_file_close(&file);
+    CHECK(zc_file_load(dir, "empty", text, 7, &n, &file, &err) == ZC_OK && n == 0 && file.size == 0);
+    zc_file_close(&file);
+    CHECK(zc_file_load(dir, "absent", text, 7, &n, &file, &err) == ZC_ERR_MISSING);
+    CHECK(failed_with(zc_file_load(dir, "folder", text, 7, &n, &file, &err), EISDIR) && file.handle < 0);
+    CHECK(failed_with(zc_file_load(dir, "fifo", text, 7, &n, &file, &err), EINVAL) && file.handle < 0);
+    CHECK(failed_with(zc_file_load(dir, "device", text, 7, &n, &file, &err), EINVAL) && file.handle < 0);
+}
+
 /* Pieces of two letters each; fails at fail_at. */
 typedef struct letters {
     const char *text;
@@ -506,6 +528,7 @@ int main(void)
         {"parents_are_made", parents_are_made},
         {"failure_leaves_no_trace", failure_leaves_no_trace},
         {"pieces", pieces},
+        {"loads", loads},
         {"too_long_names_are_refused", too_long_names_are_refused},
         {"create_is_exclusive", create_is_exclusive},
         {"remove_tolerates_absence", remove_tolerates_absence},
