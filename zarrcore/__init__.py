@@ -11,6 +11,7 @@ from zarrcore._version import __version__
 from zarrcore.config import config
 
 if TYPE_CHECKING:
+    from zarrcore._core.engine import ChunkCache
     from zarrcore import abc, api, codecs, dtype, errors, kernels, registry, storage, testing  # noqa: F401
     from zarrcore.api import (
         array,
@@ -56,6 +57,7 @@ __all__ = [
     "Array",
     "AsyncArray",
     "AsyncGroup",
+    "ChunkCache",
     "Group",
     "__version__",
     "array",
@@ -98,6 +100,7 @@ __all__ = [
 _HOMES = {
     **dict.fromkeys(("open", "open_array", "open_group", "create_group", "group"), "zarrcore.api.nodes"),
     "Array": "zarrcore.arrays.array",
+    "ChunkCache": "zarrcore._core.engine",
     "AsyncArray": "zarrcore.asynchronous",
     "AsyncGroup": "zarrcore.asynchronous",
     "Group": "zarrcore.groups.group",

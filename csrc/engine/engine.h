@@ -11,6 +11,7 @@
 
 #include "base/pool.h"
 #include "base/status.h"
+#include "engine/cache.h"
 #include "engine/chain.h"
 #include "engine/grid.h"
 #include "engine/index_cache.h"
@@ -35,6 +36,8 @@ typedef struct zc_array {
     const char *prefix;      /* of all keys, "" or "foo/bar/" */
     size_t prefix_len;
     zc_index_cache *indexes; /* of its shards; NULL: none are kept */
+    zc_cache *cache;         /* of its decoded chunks; NULL: there is none */
+    uint64_t number;         /* of the array in the cache, see zc_cache_array */
 } zc_array;
 
 /* Values gathered for one chunk, by inner chunk: C-contiguous memory of the inner chunk's whole shape.  `values` is NULL
@@ -122,6 +125,19 @@ typedef struct zc_scope {
 zc_status zc_chunk_read(const zc_scope *scope, const zc_chain *chain, const int64_t *shape,
                         const zc_part *part, const zc_value *value, uint64_t offset, uint64_t nbytes,
                         zc_workspace *ws, zc_error *err);
+
+/* Is the chunk, decoded, to be looked for and kept in a cache? */
+bool zc_chunk_is_cached(const zc_value *value, size_t decoded);
+
+/* zc_chunk_read of a chunk for which that is so and whose chain is not sharded; stored is its shape and part its part in
+ * stored order. */
+zc_status zc_chunk_read_cached(const zc_chain *chain, const int64_t *stored, const zc_part *part, size_t decoded,
+                               const zc_value *value, uint64_t offset, uint64_t nbytes, zc_workspace *ws,
+                               zc_error *err);
+
+/* Place the part of a chunk of that shape, whose chain is not sharded, that a cache has. */
+zc_status zc_cached_place(const zc_chain *chain, const int64_t *shape, const zc_part *part, zc_cached *entry,
+                          zc_workspace *ws, zc_error *err);
 
 /* The same of a shard; stored is its shape and part its part in stored order. */
 zc_status zc_shard_read(const zc_scope *scope, const zc_chain *chain, const int64_t *stored,

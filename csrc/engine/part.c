@@ -129,7 +129,7 @@ bool zc_part_is_chunk_image(const zc_part *part, const int64_t *shape, size_t it
 {
     int64_t stride = (int64_t)itemsize;
 
-    if (part->window != NULL || !zc_part_covers(part, shape)) {
+    if (part->memory == NULL || part->window != NULL || !zc_part_covers(part, shape)) {
         return false;
     }
     for (int d = part->ndim - 1; d >= 0; d--) {
@@ -381,6 +381,9 @@ static zc_status move_range(mover *m, const int64_t *shape, int64_t n)
     const zc_part *part = m->part;
     box_walk walk;
 
+    if (part->memory == NULL) {
+        return ZC_OK;
+    }
     if (part->points != NULL) {
         move_points(part, m->chunk, shape, m->first, n, m->way, m->item);
         return ZC_OK;
@@ -500,6 +503,9 @@ zc_status zc_part_fill(const zc_part *part, size_t itemsize, const void *fill, z
     const zc_item item = {.size = part->window != NULL ? part->window->item.size : itemsize};
     int64_t shape[ZC_MAX_DIMS], stride[ZC_MAX_DIMS];
 
+    if (part->memory == NULL) {
+        return ZC_OK;
+    }
     fill = (const char *)fill + zc_part_offset(part);
     for (int d = 0; d < part->ndim; d++) {
         stride[d] = 0;

@@ -44,7 +44,7 @@ typedef struct zc_window {
 
 typedef struct zc_part {
     int ndim;
-    char *memory;            /* the element with k = 0 in every dimension */
+    char *memory;            /* the element with k = 0 in every dimension; NULL: read for the sake of a cache alone */
     zc_axis axis[ZC_MAX_DIMS];
     const zc_window *window; /* NULL: whole elements, all of them */
 

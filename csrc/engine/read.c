@@ -14,6 +14,9 @@ typedef struct read_job {
     int threads;
     const zc_value *fetched;         /* values of the items from first_item on, or NULL: open each */
     size_t first_item;
+    uint64_t epoch;                  /* before they were fetched */
+    zc_cached **pinned;              /* for each of them the chunk from the cache, or NULL; NULL: not looked for */
+    const char **names;              /* of those to be fetched */
 } read_job;
 
 /* Will most of a shard be wanted?  Then a remote store should send all of it at once. */
@@ -36,8 +39,9 @@ static size_t load_size(const zc_call *call, const int64_t *shape, const zc_part
     const zc_chain *chain = call->array->chain;
     size_t size;
 
-    if (call->store->load == NULL || chain->sharded || !zc_chain_decoded_size(chain, part->ndim, shape, &size) ||
-        size > SMALL_CHUNK || (chain->n_stages == 0 && !zc_part_covers(part, shape) && size > SMALL_CHUNK / 16)) {
+    if (call->store->load == NULL || call->array->cache != NULL || chain->sharded ||
+        !zc_chain_decoded_size(chain, part->ndim, shape, &size) || size > SMALL_CHUNK ||
+        (chain->n_stages == 0 && !zc_part_covers(part, shape) && size > SMALL_CHUNK / 16)) {
         return 0;
     }
     return size + size / 8 + 256;
@@ -48,9 +52,11 @@ static zc_status open_and_read(const read_job *job, const int64_t *chunk, const 
                                const zc_part *part, zc_workspace *ws, zc_error *err)
 {
     const zc_call *call = job->plan.call;
-    const zc_chain *chain = call->array->chain;
+    const zc_array *array = call->array;
+    const zc_chain *chain = array->chain;
     const zc_store *store = call->store;
     const size_t cap = load_size(call, shape, part);
+    zc_origin origin;
     zc_value value;
     uint8_t *room = zc_scratch_push(ws, cap + job->plan.key_size, err);
 
@@ -58,14 +64,51 @@ static zc_status open_and_read(const read_job *job, const int64_t *chunk, const 
         return ZC_ERR_MEMORY;
     }
     char *const key = (char *)room + cap;
-    zc_chunk_key(call->array, chunk, key);
+    zc_chunk_key(array, chunk, key);
+    if (array->cache != NULL) {
+        zc_origin_of_key(array->cache, array->number, store, key, zc_cache_epoch(), &origin);
+    }
     zc_status status = cap > 0 ? store->load(store, key, room, cap, &value, err)
                                : store->open(store, key, wants_whole(chain, shape, part), &value, err);
     if (status == ZC_OK) {
+        value.origin = array->cache != NULL && zc_origin_stamp(&origin, &value) ? &origin : NULL;
+        value.base = 0;
         status = zc_chunk_read(&job->scope, chain, shape, part, &value, 0, value.size, ws, err);
         zc_value_close(&value);
     }
     zc_scratch_pop(ws);
+    return status;
+}
+
+/* Read a chunk whose value has been fetched. */
+static zc_status read_fetched_item(const read_job *job, const int64_t *chunk, const int64_t *shape, const zc_part *part,
+                                   size_t item, zc_workspace *ws, zc_error *err)
+{
+    const zc_call *call = job->plan.call;
+    const zc_array *array = call->array;
+    zc_value value = job->fetched[item];
+    zc_origin origin;
+    char *key = NULL;
+
+    if (job->pinned != NULL && job->pinned[item] != NULL) {
+        return zc_cached_place(array->chain, shape, part, job->pinned[item], ws, err);
+    }
+    if (value.data == NULL) {
+        return ZC_ERR_MISSING;
+    }
+    value.origin = NULL;
+    value.base = 0;
+    if (array->cache != NULL) {
+        key = zc_scratch_push(ws, job->plan.key_size, err);
+        if (key == NULL) {
+            return ZC_ERR_MEMORY;
+        }
+        zc_chunk_key(array, chunk, key);
+        zc_origin_of_key(array->cache, array->number, call->store, key, job->epoch, &origin);
+        value.origin = zc_origin_stamp(&origin, &value) ? &origin : NULL;
+    }
+    const zc_status status = zc_chunk_read(&job->scope, array->chain, shape, part, &value, 0, value.size, ws, err);
+    zc_pop(ws, key != NULL);
     return status;
 }
 
@@ -113,9 +156,8 @@ static zc_status read_item(void *arg, size_t item, zc_workspace *ws, zc_error *e
     }
     if (job->fetched == NULL) {
         status = open_and_read(job, chunk, shape, &part, ws, err);
-    } else if (job->fetched[item].data != NULL) {
-        const zc_value *value = &job->fetched[item];
-        status = zc_chunk_read(&job->scope, array->chain, shape, &part, value, 0, value->size, ws, err);
+    } else {
+        status = read_fetched_item(job, chunk, shape, &part, item, ws, err);
     }
     if (status == ZC_ERR_MISSING && array->missing_is_error) {
         return zc_fail(err, status, "the chunk is missing from the store");
@@ -177,6 +219,37 @@ static zc_status run_items(const read_job *job, size_t n, size_t *failed, zc_err
     return zc_pool_run(&run, failed, err);
 }
 
+/* Pin the chunks that are in the cache and fetch the values of all others. */
+static zc_status fetch_rest(read_job *job, size_t n, char *const *keys, zc_value *values, zc_error *err)
+{
+    const zc_call *call = job->plan.call;
+    const zc_array *array = call->array;
+    zc_origin origin;
+    size_t rest = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        zc_origin_of_key(array->cache, array->number, call->store, keys[i], job->epoch, &origin);
+        job->pinned[i] = zc_cache_has(&origin, 0) ? zc_cache_find(&origin, 0) : NULL;
+        if (job->pinned[i] == NULL) {
+            job->names[rest++] = keys[i];
+        }
+    }
+    const zc_status status = call->store->fetch(call->store, job->names, rest, values, err);
+    for (size_t i = n; i-- > 0 && status == ZC_OK;) {
+        values[i] = job->pinned[i] != NULL ? (zc_value){.data = NULL} : values[--rest];
+    }
+    return status;
+}
+
+static void unpin(read_job *job, size_t n)
+{
+    for (size_t i = 0; job->pinned != NULL && i < n; i++) {
+        if (job->pinned[i] != NULL) {
+            zc_cached_let_go(job->pinned[i]);
+        }
+    }
+}
+
 /* Fetch the values of items first_item .. + n and read them; keys and values have room for n. */
 static zc_status read_batch(read_job *job, size_t n, char **keys, zc_value *values, size_t *failed,
                             zc_error *err)
@@ -188,13 +261,16 @@ static zc_status read_batch(read_job *job, size_t n, char **keys, zc_value *valu
         zc_plan_chunk(&job->plan, job->first_item + i, chunk);
         zc_chunk_key(call->array, chunk, keys[i]);
     }
-    zc_status status = call->store->fetch(call->store, (const char *const *)keys, n, values, err);
-    if (status != ZC_OK) {
-        return status;
+    job->epoch = zc_cache_epoch();
+    zc_status status = job->pinned != NULL
+                           ? fetch_rest(job, n, keys, values, err)
+                           : call->store->fetch(call->store, (const char *const *)keys, n, values, err);
+    if (status == ZC_OK) {
+        job->fetched = values;
+        status = run_items(job, n, failed, err);
+        call->store->release(values, n);
     }
-    job->fetched = values;
-    status = run_items(job, n, failed, err);
-    call->store->release(values, n);
+    unpin(job, n);
     return status;
 }
 
@@ -228,6 +304,13 @@ static zc_status read_fetched(read_job *job, size_t *failed, zc_error *err)
     zc_status status = keys != NULL ? ZC_OK : ZC_ERR_MEMORY;
 
     job->plan.pushed += (values != NULL) + (keys != NULL);
+    /* Of a store whose values have no stamp, the key tells whether a chunk is in the cache: it need not be fetched. */
+    if (status == ZC_OK && job->plan.call->array->cache != NULL && !job->plan.call->store->values_in_memory) {
+        job->pinned = zc_scratch_push(ws, batch * (sizeof *job->pinned + sizeof *job->names), err);
+        job->names = job->pinned != NULL ? (const char **)(job->pinned + batch) : NULL;
+        job->plan.pushed += job->pinned != NULL;
+        status = job->pinned != NULL ? ZC_OK : ZC_ERR_MEMORY;
+    }
     for (size_t i = 0; i < batch && status == ZC_OK; i++) {
         keys[i] = (char *)(keys + batch) + i * key_size;
     }

@@ -210,7 +210,7 @@ static bool fits_slab(run *r, int64_t j, int64_t n)
     const shard *s = r->s;
     const int last = s->ndim - 1;
 
-    if (n < 2 || s->ndim == ZC_MAX_DIMS || s->part->points != NULL || s->chain->inner->sharded ||
+    if (n < 2 || s->value->origin != NULL || s->ndim == ZC_MAX_DIMS || s->part->points != NULL || s->chain->inner->sharded ||
         s->chain->inner->order_ndim > 0) {
         return false;
     }
@@ -291,7 +291,9 @@ static zc_status read_group(run *r, int64_t j, int64_t n)
         } else if (m > 1 && !zc_part_is_chunk_image(&part, shape, inner->item.size)) {
             status = read_slab(r, j, m, &part);
         } else {
-            const zc_value value = zc_value_of_memory(r->bytes[j], (size_t)r->s->extents[number].nbytes);
+            zc_value value = zc_value_of_memory(r->bytes[j], (size_t)r->s->extents[number].nbytes);
+            value.origin = r->s->value->origin;
+            value.base = r->s->value->base + r->s->offset + r->s->extents[number].offset;
             m = 1;
             status = read_inner(r, number, &part, &value, 0);
         }
@@ -427,6 +429,33 @@ static zc_status read_alone(run *r)
     return read_inner(r, number, &part, r->s->value, r->s->offset + r->s->extents[number].offset);
 }
 
+/* Are all inner chunks of the run that are there in a cache? */
+static bool is_cached(run *r)
+{
+    const shard *s = r->s;
+
+    for (int64_t j = 0; s->value->origin != NULL && j < r->n; j++) {
+        const zc_extent e = s->extents[run_at(r, j)];
+        if (!zc_extent_empty(e) && !zc_cache_has(s->value->origin, s->value->base + s->offset + e.offset)) {
+            return false;
+        }
+    }
+    return s->value->origin != NULL;
+}
+
+static zc_status read_one_by_one(const run *r)
+{
+    zc_status status = ZC_OK;
+
+    for (int64_t j = 0; j < r->n && status == ZC_OK; j++) {
+        run one = *r;
+        one.first = r->first + j;
+        one.n = 1;
+        status = read_alone(&one);
+    }
+    return status;
+}
+
 static zc_status read_run(run *r)
 {
     const shard *s = r->s;
@@ -435,6 +464,9 @@ static zc_status read_run(run *r)
 
     if (r->n == 1) {
         return read_alone(r);
+    }
+    if (is_cached(r)) {
+        return read_one_by_one(r);
     }
     status = fetch(r, &pushed);
     for (int64_t j = 0, n = 1; j < r->n && status == ZC_OK; j += n, n = 1) {

@@ -16,6 +16,7 @@
 #define ZC_SIZE_UNKNOWN UINT64_MAX
 
 typedef struct zc_store zc_store;
+typedef struct zc_origin zc_origin;
 
 /* An open value: in memory (data), or to be read by ranges. */
 typedef struct zc_value {
@@ -24,6 +25,9 @@ typedef struct zc_value {
     zc_file file;            /* local stores */
     void *token;             /* the store's own */
     const zc_store *store;   /* NULL: borrowed memory */
+    bool copied;             /* data is a copy that was made for this call */
+    const zc_origin *origin; /* what it is known by in a cache, set by whoever opened it; NULL: it is not */
+    uint64_t base;           /* where it begins in the value of the origin */
 } zc_value;
 
 /* Keys are relative to the store's root, '/'-separated, terminated. */
@@ -66,6 +70,10 @@ struct zc_store {
     zc_status (*fetch)(const zc_store *store, const char *const *keys, size_t n, zc_value *out,
                        zc_error *err);
     void (*release)(zc_value *values, size_t n);
+    /* Where values lie in memory: keep the object of a token alive, and let it go again.  Any thread; may be NULL. */
+    void (*hold)(const void *token);
+    void (*drop)(const void *token);
+
     size_t batch_bytes;      /* decoded size of the chunks that one fetch may be for */
     bool is_local;           /* values are files, see zc_value.file */
     bool values_in_memory;   /* a fetch moves no bytes, so parts of values need no ranges */

@@ -150,6 +150,7 @@ static zc_status write_item(void *arg, size_t item, zc_workspace *ws, zc_error *
     t.key = key;
     const bool all = zc_part_covers(&t.part, t.bounds) && (job->scope.blocks == NULL || job->scope.blocks->complete);
     status = (all ? overwrite : patch)(job, &t, ws, err);
+    zc_cache_forget(job->plan.call->store, key);
     zc_scratch_pop(ws);
     return status;
 }

@@ -55,6 +55,8 @@ cdef class NativeArray:
         The array's path, for messages.
     missing_is_error : bool
         Reading a chunk that is absent raises ChunkNotFoundError.
+    cache : ChunkCache, optional
+        Where decoded chunks are kept.
 
     Notes
     -----
@@ -65,6 +67,7 @@ cdef class NativeArray:
     cdef readonly object source
     cdef readonly Chain chain
     cdef readonly cnp.dtype dtype
+    cdef readonly ChunkCache cache
     cdef readonly tuple shape
     cdef readonly str path
     cdef bytes prefix
@@ -72,7 +75,7 @@ cdef class NativeArray:
     cdef list edges
 
     def __init__(self, source, prefix, *, shape, chunks, key_encoding=("default", "/"), Chain chain not None, dtype,
-                 fill=None, path="", missing_is_error=False):
+                 fill=None, path="", missing_is_error=False, ChunkCache cache=None):
         cdef Py_ssize_t d
         cdef const char *separator
         self.dtype = np.dtype(dtype)
@@ -91,6 +94,10 @@ cdef class NativeArray:
         self.c.missing_is_error = missing_is_error
         self.c.keys.v2 = key_encoding[0] == "v2"
         self.c.keys.separator = <char>ord(key_encoding[1])
+        self.cache = cache
+        if cache is not None:
+            self.c.cache = cache.c
+            self.c.number = zc_cache_array()
         self.edges = []
         for d in range(self.c.ndim):
             self._set_axis(d, self.shape[d], chunks[d])
@@ -157,8 +164,8 @@ cdef class NativeArray:
     # ---- calls
 
     cdef int _run(self, zc_part *part, int threads, bint write, bint write_empty,
-                  const zc_given *blocks=NULL) except -1:
-        """Run one call of the engine and raise what went wrong."""
+                  const zc_given *blocks=NULL, object token=None) except -1:
+        """Run one call of the engine and raise what went wrong; it may be cancelled by `token`."""
         cdef zc_call call
         cdef zc_store store
         cdef zc_local local
@@ -168,6 +175,7 @@ cdef class NativeArray:
         cdef _Session session = _Session.__new__(_Session)
 
         session.source = self.source
+        session.token = token
         _open_store(session, &local, &store)
         call.array = &self.c
         call.store = &store
@@ -186,6 +194,8 @@ cdef class NativeArray:
         if status != ZC_OK:
             if session.interrupted:
                 raise session.error
+            if status == ZC_ERR_CANCELLED and token is not None and token.cancelled:
+                return 0
             self._raise(status, &fault, &err, session.error, write)
         elif session.error is not None:
             raise session.error

@@ -172,6 +172,7 @@ cdef extern from "engine/store.h" nogil:
         uint64_t size
         void *token
         const zc_store *store
+        cbool copied
 
     ctypedef struct zc_store:
         void *self
@@ -187,6 +188,8 @@ cdef extern from "engine/store.h" nogil:
         zc_status (*fetch)(const zc_store *store, const char *const *keys, size_t n, zc_value *out,
                            zc_error *err) noexcept nogil
         void (*release)(zc_value *values, size_t n) noexcept nogil
+        void (*hold)(const void *token) noexcept nogil
+        void (*drop)(const void *token) noexcept nogil
         size_t batch_bytes
         bint values_in_memory
         size_t gap
@@ -208,6 +211,23 @@ cdef extern from "engine/grid.h" nogil:
         int64_t chunk
         const int64_t *edges
         int64_t n_edges
+
+cdef extern from "engine/cache.h" nogil:
+    ctypedef struct zc_cache:
+        pass
+
+    ctypedef struct zc_cache_stats:
+        uint64_t hits
+        uint64_t misses
+        size_t n_chunks
+        size_t n_bytes
+        size_t max_bytes
+
+    zc_cache *zc_cache_new(size_t max_bytes)
+    void zc_cache_free(zc_cache *cache)
+    void zc_cache_clear(zc_cache *cache)
+    void zc_cache_stats_get(zc_cache *cache, zc_cache_stats *out)
+    uint64_t zc_cache_array()
 
 cdef extern from "engine/index_cache.h" nogil:
     ctypedef struct zc_index_cache:
@@ -233,6 +253,8 @@ cdef extern from "engine/engine.h" nogil:
         const char *prefix
         size_t prefix_len
         zc_index_cache *indexes
+        zc_cache *cache
+        uint64_t number
 
     ctypedef struct zc_given_block:
         const char *values

@@ -19,6 +19,30 @@ def decode_bytes(name: str, config: Mapping[str, Any], data: Buffer, max_size: i
 def encode_into(name: str, config: Mapping[str, Any], data: Buffer, out: Buffer) -> int: ...
 def decode_into(name: str, config: Mapping[str, Any], data: Buffer, out: Buffer) -> int: ...
 def call_parallel(function: Callable[[int], object], n: int, threads: int = 0) -> None: ...
+
+@final
+class ChunkCache:
+    def __init__(self, max_bytes: int) -> None: ...
+    def clear(self) -> None: ...
+    @property
+    def max_bytes(self) -> int: ...
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def nchunks(self) -> int: ...
+    @property
+    def hits(self) -> int: ...
+    @property
+    def misses(self) -> int: ...
+
+def prefetch(
+    array: NativeArray,
+    dims: Sequence[Slice | NDArray[np.integer[Any]]],
+    shape: Sequence[int],
+    points: bool,
+    threads: int = 0,
+    token: object = None,
+) -> None: ...
 def write_gathered(
     array: NativeArray,
     chunk: Sequence[int],
@@ -69,6 +93,7 @@ class StoreSource:
 
 @final
 class NativeArray:
+    cache: ChunkCache | None
     source: LocalSource | MemorySource | StoreSource
     chain: Chain
     dtype: np.dtype[Any]
@@ -87,6 +112,7 @@ class NativeArray:
         fill: bytes | None = None,
         path: str = "",
         missing_is_error: bool = False,
+        cache: ChunkCache | None = None,
     ) -> None: ...
     def chunk_key(self, chunk: Sequence[int]) -> str: ...
     def get(self, key: Any, threads: int = 0) -> Any: ...

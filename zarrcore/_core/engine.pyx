@@ -60,6 +60,8 @@ def available_cpus() -> int:
 include "parallel.pxi"
 include "chains.pxi"
 include "sources.pxi"
+include "cache.pxi"
 include "arrays.pxi"
 include "gathered.pxi"
+include "prefetch.pxi"
 include "capi.pxi"

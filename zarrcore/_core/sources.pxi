@@ -70,6 +70,7 @@ cdef class StoreSource:
 cdef class _Session:
     cdef object source
     cdef object error
+    cdef object token         # the call ends when its attribute `cancelled` is true; None: there is none
     cdef bint interrupted     # the exception is that of a signal handler
 
     cdef bint keep(self, object error) except -1:
@@ -91,21 +92,24 @@ cdef int _poll(void *arg) noexcept with gil:
     cdef _Session session = <_Session>arg
     try:
         PyErr_CheckSignals()
+        return session.token is not None and session.token.cancelled
     except BaseException as error:
         if session.keep(error):
             session.interrupted = True
         return 1
-    return 0
 
 
 cdef int _lend(object value, const zc_store *store, zc_value *out) except -1:
     """Make a bytes-like object the content of `out`, which keeps a reference to it."""
     cdef Py_buffer *buffer
+    cdef bint copied = False
     if type(value) is not bytes:
         if not (type(value) is memoryview and type(value.obj) is bytes and value.c_contiguous):
             # Somebody might change it while a decompressor, which checks lengths before it uses them, is at work.
             value = bytes(memoryview(value))
+            copied = True
     out.store = store
+    out.copied = copied
     if type(value) is bytes:
         out.data = <const uint8_t *>PyBytes_AS_STRING(value)
         out.size = PyBytes_GET_SIZE(value)
@@ -130,6 +134,14 @@ cdef void _give_back(zc_value *value) noexcept with gil:
     if value.token != NULL:
         Py_DECREF(<object>value.token)
         value.token = NULL
+
+
+cdef void _hold(const void *token) noexcept with gil:
+    Py_INCREF(<object>token)
+
+
+cdef void _drop(const void *token) noexcept with gil:
+    Py_DECREF(<object>token)
 
 
 cdef void _give_back_all(zc_value *values, size_t n) noexcept with gil:
@@ -332,6 +344,8 @@ cdef int _open_store(_Session session, zc_local *local, zc_store *out) except -1
         out.replace = _memory_replace
         out.remove = _memory_remove
         out.values_in_memory = True
+        out.hold = _hold
+        out.drop = _drop
         return 0
     out.seed = (<StoreSource?>source).seed
     out.open = _store_open

@@ -107,6 +107,7 @@ def open_array(
     path: str = "",
     storage_options: dict[str, Any] | None = None,
     config: Any = None,
+    cache_bytes: int | None = None,
     **kwargs: Any,
 ) -> Array:
     """Open an array, or create it.
@@ -115,6 +116,9 @@ def open_array(
     ----------
     store, zarr_format, path, storage_options, config
         As for :func:`open`.
+    cache_bytes : int, optional
+        Keep decoded chunks, up to that many bytes, see :meth:`zarrcore.Array.with_cache`.  Default: none are
+        kept.
     **kwargs
         ``mode`` as for :func:`open` (default: open what is there), and the arguments of :func:`create`.
 
@@ -127,7 +131,8 @@ def open_array(
     """
     mode = kwargs.pop("mode", None)
     place = make_store_path(store, path=path, mode=mode, storage_options=storage_options)
-    return _open_array_at(place, mode, zarr_format, config, kwargs)
+    array = _open_array_at(place, mode, zarr_format, config, kwargs)
+    return array if cache_bytes is None else array.with_cache(cache_bytes)
 
 
 def _open_array_at(

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Self
 
+    from zarrcore._core.engine import ChunkCache
+    from zarrcore.arrays.prefetching import Prefetch
     from zarrcore.arrays.writer import ArrayWriter
     from zarrcore.attributes import Attributes
     from zarrcore.indexing import Fields, Selection
@@ -50,7 +52,16 @@ class Array(ArrayDescription):
     array([0, 3, 0, 2, 0, 1], dtype=int32)
     """
 
-    __slots__ = ("__weakref__", "_config", "_dtype", "_engine", "_metadata", "_native_get", "_store_path")
+    __slots__ = (
+        "__weakref__",
+        "_cache",
+        "_config",
+        "_dtype",
+        "_engine",
+        "_metadata",
+        "_native_get",
+        "_store_path",
+    )
 
     _metadata: ArrayMetadata
     _config: ArrayConfig
@@ -68,6 +79,7 @@ class Array(ArrayDescription):
             metadata = array_metadata_from_dict(metadata, store_path.path)
         self._store_path = store_path
         self._config = parse_array_config(config)
+        self._cache: ChunkCache | None = None
         self._bind(metadata)
 
     def _bind(self, metadata: ArrayMetadata) -> None:
@@ -82,7 +94,7 @@ class Array(ArrayDescription):
             from zarrcore.arrays.engine import build_engine
 
             self._dtype = self._metadata.np_dtype
-            self._engine = build_engine(self._metadata, self._store_path, self._config)
+            self._engine = build_engine(self._metadata, self._store_path, self._config, self._cache)
         return self._engine
 
     def _first_get(self, selection: Any) -> Any:
@@ -165,7 +177,65 @@ class Array(ArrayDescription):
         """The same array with other run-time settings; what a mapping leaves out stays as it is."""
         if not isinstance(config, ArrayConfig):
             config = ArrayConfig.from_dict({**self._config.to_dict(), **config})
-        return type(self)(self._metadata, self._store_path, config)
+        array = type(self)(self._metadata, self._store_path, config)
+        array._cache = self._cache
+        return array
+
+    @property
+    def cache(self) -> ChunkCache | None:
+        """Where decoded chunks are kept, see :meth:`with_cache`."""
+        return self._cache
+
+    def with_cache(self, cache: ChunkCache | int | None) -> Self:
+        """The same array, reading through a cache of decoded chunks (of inner chunks, if sharded).
+
+        Parameters
+        ----------
+        cache : ChunkCache, int or None
+            A cache, which several arrays may share, the limit in bytes of a new one, or None for no cache.
+
+        Raises
+        ------
+        ValueError
+            If the chunks are decoded by codecs in Python, or the data type is one of Python objects.
+
+        Notes
+        -----
+        :class:`zarrcore.ChunkCache` says when a kept chunk is used.  Pickling an array leaves its cache
+        behind.
+        """
+        from zarrcore._core.engine import ChunkCache
+
+        if cache is not None and not isinstance(cache, ChunkCache):
+            cache = ChunkCache(cache)
+        array = type(self)(self._metadata, self._store_path, self._config)
+        array._cache = cache
+        array._compiled()
+        return array
+
+    def prefetch(self, selection: Any = ..., *, threads: int = 0) -> Prefetch:
+        """Decode the chunks of a selection into the array's cache, without waiting for it.
+
+        Parameters
+        ----------
+        selection
+            As in ``array[selection]``.
+        threads : int
+            Number of threads; 0 for the configured number.
+
+        Returns
+        -------
+        Prefetch
+            To wait for it, or to cancel it.
+
+        Raises
+        ------
+        ValueError
+            If the array has no cache.
+        """
+        from zarrcore.arrays.prefetching import Prefetch
+
+        return Prefetch(self, indexing.plain_selection(selection, self.shape), threads)
 
     # --- numpy manners ---
 

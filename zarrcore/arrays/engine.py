@@ -10,6 +10,7 @@ from zarrcore.config import config
 from zarrcore.storage import SuffixByteRequest
 
 if TYPE_CHECKING:
+    from zarrcore._core.engine import ChunkCache
     from zarrcore.arrays.config import ArrayConfig
     from zarrcore.metadata.common import ArrayMetadata
     from zarrcore.storage import Store, StorePath
@@ -41,16 +42,28 @@ def chunk_store(metadata: ArrayMetadata, store_path: StorePath) -> Store:
     return transformed(store_path.store, transformers, key_prefix(store_path.path))
 
 
-def build_engine(metadata: ArrayMetadata, store_path: StorePath, array_config: ArrayConfig) -> Any:
+def build_engine(
+    metadata: ArrayMetadata, store_path: StorePath, array_config: ArrayConfig, cache: ChunkCache | None = None
+) -> Any:
     """The native engine where every part of the array has a native form, the Python one otherwise."""
     missing_is_error = not array_config.read_missing_chunks
-    native = _native_engine(metadata, store_path, missing_is_error=missing_is_error)
+    native = _native_engine(metadata, store_path, missing_is_error=missing_is_error, cache=cache)
     if native is not None:
         return native
+    if cache is not None:
+        raise ValueError(
+            f"array {store_path.path!r}: its chunks are decoded in Python, which a ChunkCache cannot keep"
+        )
     return _python_engine(metadata, store_path, missing_is_error=missing_is_error)
 
 
-def _native_engine(metadata: ArrayMetadata, store_path: StorePath, *, missing_is_error: bool) -> Any | None:
+def _native_engine(
+    metadata: ArrayMetadata,
+    store_path: StorePath,
+    *,
+    missing_is_error: bool,
+    cache: ChunkCache | None = None,
+) -> Any | None:
     dtype = metadata.np_dtype
     key_encoding = metadata.key_encoding.native()
     if key_encoding is None or dtype.kind in "OT" or dtype.hasobject or dtype.itemsize == 0:
@@ -61,9 +74,7 @@ def _native_engine(metadata: ArrayMetadata, store_path: StorePath, *, missing_is
     if chain is None:
         return None
     store = chunk_store(metadata, store_path)
-    source = store._native_source() or engine.StoreSource(
-        store, SuffixByteRequest, store._lock_scope()
-    )
+    source = store._native_source() or engine.StoreSource(store, SuffixByteRequest, store._lock_scope())
     return engine.NativeArray(
         source,
         key_prefix(store_path.path),
@@ -75,6 +86,7 @@ def _native_engine(metadata: ArrayMetadata, store_path: StorePath, *, missing_is
         fill=metadata.fill_bytes,
         path=store_path.path,
         missing_is_error=missing_is_error,
+        cache=cache,
     )
 
 

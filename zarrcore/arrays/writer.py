@@ -38,19 +38,21 @@ class ArrayWriter:
 
     Made by :meth:`zarrcore.Array.writer`, usually in a ``with`` statement.
 
-    A chunk is written as soon as all of it has been given, when the memory limit is reached (first those that were
-    not written to for longest), by :meth:`flush` and by :meth:`close`.  A chunk that was given completely is never
-    read from the store; of a shard that was given in part, inner chunks that nothing was given for are moved as
-    they are, without decoding.  Chunks that one assignment covers as a whole are written at once, without a copy.
+    A chunk is written as soon as all of it has been given, when the memory limit is reached (first those that
+    were not written to for longest), by :meth:`flush` and by :meth:`close`.  A chunk that was given
+    completely is never read from the store; of a shard that was given in part, inner chunks that nothing was
+    given for are moved as they are, without decoding.  Chunks that one assignment covers as a whole are
+    written at once, without a copy.
 
-    Reading through the writer shows what was given; other readers of the array see it when it has been written.
+    Reading through the writer shows what was given; other readers of the array see it when it has been
+    written.
 
     Notes
     -----
-    Leaving the ``with`` block writes what is pending also when an exception ends it, as closing a file does.  If
-    chunks cannot be written, all others are, and then the error is raised: that of the chunk, or a
-    :class:`zarrcore.errors.FlushError` that names all of them.  :meth:`flush` keeps what could not be written for
-    another try; :meth:`close` gives it up.
+    Leaving the ``with`` block writes what is pending also when an exception ends it, as closing a file does.
+    If chunks cannot be written, all others are, and then the error is raised: that of the chunk, or a
+    :class:`zarrcore.errors.FlushError` that names all of them.  :meth:`flush` keeps what could not be written
+    for another try; :meth:`close` gives it up.
 
     Any number of threads may write different regions at once.  Writes to the array that do not go through the
     writer are not seen by it: where both touch the same elements, the one that reaches the store last stays.
@@ -472,7 +474,8 @@ class ArrayWriter:
         for part in project_points(selection.dims, self._grid.blocks):  # type: ignore[arg-type]
             coords, place = self._grid.place(part.coords)
             if coords in pending:
-                pending[coords].overlay_points(place, part.inside, part.outside[0], flat)  # type: ignore[arg-type]
+                inside: Any = part.inside
+                pending[coords].overlay_points(place, inside, part.outside[0], flat)
         if not result.flags.c_contiguous:
             result[...] = flat.reshape(result.shape)
 
@@ -527,7 +530,7 @@ class _Unlocked:
 
 
 def _record_lock(dtype: np.dtype) -> Any:
-    """Records are written under one lock with single fields of them, see :func:`zarrcore.pipeline.field_lock`."""
+    """Records are written under one lock with single fields of them, see `pipeline.field_lock`."""
     return _Unlocked() if dtype.names is None else field_lock()
 
 

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/cache.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/os_thread.h"
+#include "engine/locks.h"
+
+#define MIN_BUCKETS 256
+#define N_STRIPES 4096
+
+/* Within the clock tick of its last change, a file may change once more without its time telling so: longer than any
+ * file system's. */
+#define SETTLED_NS INT64_C(3000000000)
+
+struct zc_cached {
+    zc_cache *cache;
+    zc_cached *next;                 /* of the bucket; of a list of entries to be freed */
+    zc_cached *newer, *older;
+    zc_origin origin;                /* its key is the copy behind this struct */
+    uint64_t offset;
+    size_t size;                     /* all memory of the entry */
+    void *data;
+    int users;
+    bool linked;
+    void (*drop)(const void *token);
+};
+
+struct zc_cache {
+    zc_mutex lock;
+    zc_cached **buckets;             /* NULL: nothing was ever added */
+    size_t n_buckets;
+    zc_cached *newest, *oldest;
+    zc_cache_stats stats;
+    zc_cache *next;                  /* of all caches */
+};
+
+/* ---- writes of this process ------------------------------------------------------------------------ */
+
+static atomic_uint_fast64_t epoch, last_array;
+
+/* For each residue of the hash of a key, when one of these keys was written to last. */
+static atomic_uint_fast64_t written[N_STRIPES];
+
+uint64_t zc_cache_array(void)
+{
+    return atomic_fetch_add(&last_array, 1) + 1;
+}
+
+uint64_t zc_cache_epoch(void)
+{
+    return atomic_load(&epoch);
+}
+
+static atomic_uint_fast64_t *stripe_of(uint64_t hash)
+{
+    return &written[(hash ^ hash >> 32) % N_STRIPES];
+}
+
+void zc_cache_forget(const zc_store *store, const char *key)
+{
+    atomic_uint_fast64_t *stripe = stripe_of(zc_key_hash(store->seed, key));
+    const uint_fast64_t now = atomic_fetch_add(&epoch, 1) + 1;
+    uint_fast64_t before = atomic_load(stripe);
+
+    while (before < now && !atomic_compare_exchange_weak(stripe, &before, now)) {
+    }
+}
+
+/* Has nothing been written to the key since the value was opened? */
+static bool is_current(const zc_origin *origin)
+{
+    return atomic_load(stripe_of(origin->hash)) <= origin->epoch;
+}
+
+/* ---- origins ----------------------------------------------------------------------------------------- */
+
+void zc_origin_of_key(zc_cache *cache, uint64_t array, const zc_store *store, const char *key, uint64_t now,
+                      zc_origin *out)
+{
+    *out = (zc_origin){.cache = cache, .store = store, .key = key, .array = array, .epoch = now,
+                       .hash = zc_key_hash(store->seed, key)};
+}
+
+bool zc_origin_stamp(zc_origin *origin, const zc_value *value)
+{
+    if (origin->store->is_local) {
+        const zc_file *file = &value->file;
+        origin->stamp[0] = file->size;
+        origin->stamp[1] = (uint64_t)file->mtime_ns;
+        origin->stamp[2] = file->inode;
+        origin->stamp[3] = file->device;
+        return file->inode != 0 && zc_file_age_ns(file) >= SETTLED_NS;
+    }
+    if (origin->store->values_in_memory) {
+        origin->token = value->token;
+        return value->token != NULL && !value->copied;
+    }
+    return true;
+}
+
+static bool same_place(const zc_cached *entry, const zc_origin *origin, uint64_t offset)
+{
+    return entry->origin.array == origin->array && entry->origin.hash == origin->hash && entry->offset == offset &&
+           strcmp(entry->origin.key, origin->key) == 0;
+}
+
+static bool is_true(const zc_cached *entry, const zc_origin *origin)
+{
+    return entry->origin.token == origin->token &&
+           memcmp(entry->origin.stamp, origin->stamp, sizeof origin->stamp) == 0 && is_current(&entry->origin);
+}
+
+/* ---- the table --------------------------------------------------------------------------------------- */
+
+static zc_mutex all_lock = ZC_MUTEX_INIT;
+static zc_cache *all;
+static bool watching_forks;
+
+static void start_empty(zc_cache *cache)
+{
+    zc_mutex_init(&cache->lock);
+    cache->buckets = NULL;
+    cache->n_buckets = 0;
+    cache->newest = cache->oldest = NULL;
+    cache->stats = (zc_cache_stats){.max_bytes = cache->stats.max_bytes};
+}
+
+/* Another thread may have been at work when the process was copied: what it left is not looked at. */
+static void start_child(void)
+{
+    zc_mutex_init(&all_lock);
+    for (zc_cache *cache = all; cache != NULL; cache = cache->next) {
+        start_empty(cache);
+    }
+}
+
+zc_cache *zc_cache_new(size_t max_bytes)
+{
+    zc_cache *cache = calloc(1, sizeof *cache);
+
+    if (cache == NULL) {
+        return NULL;
+    }
+    cache->stats.max_bytes = max_bytes;
+    start_empty(cache);
+    zc_mutex_lock(&all_lock);
+    if (!watching_forks) {
+        zc_at_fork(start_child);
+        watching_forks = true;
+    }
+    cache->next = all;
+    all = cache;
+    zc_mutex_unlock(&all_lock);
+    return cache;
+}
+
+static size_t bucket_of(const zc_cache *cache, uint64_t array, uint64_t hash, uint64_t offset)
+{
+    uint64_t mixed = (hash ^ offset * UINT64_C(0x9e3779b97f4a7c15)) + array * UINT64_C(0xff51afd7ed558ccd);
+
+    mixed ^= mixed >> 33;
+    return (size_t)(mixed * UINT64_C(0xc4ceb9fe1a85ec53) >> 20) & (cache->n_buckets - 1);
+}
+
+static size_t bucket_of_entry(const zc_cached *entry)
+{
+    return bucket_of(entry->cache, entry->origin.array, entry->origin.hash, entry->offset);
+}
+
+static void unlink_used(zc_cached *entry)
+{
+    zc_cache *cache = entry->cache;
+
+    *(entry->newer != NULL ? &entry->newer->older : &cache->newest) = entry->older;
+    *(entry->older != NULL ? &entry->older->newer : &cache->oldest) = entry->newer;
+}
+
+static void link_used(zc_cached *entry)
+{
+    zc_cache *cache = entry->cache;
+
+    entry->newer = NULL;
+    entry->older = cache->newest;
+    *(cache->newest != NULL ? &cache->newest->newer : &cache->oldest) = entry;
+    cache->newest = entry;
+}
+
+/* Take an entry out of the table; it goes to the list of those to be freed unless somebody uses it. */
+static void take_out(zc_cached *entry, zc_cached **dead)
+{
+    zc_cache *cache = entry->cache;
+    zc_cached **at = &cache->buckets[bucket_of_entry(entry)];
+
+    while (*at != entry) {
+        at = &(*at)->next;
+    }
+    *at = entry->next;
+    unlink_used(entry);
+    entry->linked = false;
+    cache->stats.n_chunks--;
+    cache->stats.n_bytes -= entry->size;
+    if (entry->users == 0) {
+        entry->next = *dead;
+        *dead = entry;
+    }
+}
+
+/* Never under the lock: dropping a token may wait for whoever waits for the lock. */
+static void free_all(zc_cached *dead)
+{
+    while (dead != NULL) {
+        zc_cached *next = dead->next;
+        if (dead->drop != NULL) {
+            dead->drop(dead->origin.token);
+        }
+        free(dead);
+        dead = next;
+    }
+}
+
+void zc_cache_clear(zc_cache *cache)
+{
+    zc_cached *dead = NULL;
+
+    zc_mutex_lock(&cache->lock);
+    while (cache->oldest != NULL) {
+        take_out(cache->oldest, &dead);
+    }
+    zc_mutex_unlock(&cache->lock);
+    free_all(dead);
+}
+
+void zc_cache_free(zc_cache *cache)
+{
+    zc_mutex_lock(&all_lock);
+    zc_cache **at = &all;
+    while (*at != cache) {
+        at = &(*at)->next;
+    }
+    *at = cache->next;
+    zc_mutex_unlock(&all_lock);
+    zc_cache_clear(cache);
+    free(cache->buckets);
+    zc_mutex_destroy(&cache->lock);
+    free(cache);
+}
+
+void zc_cache_stats_get(zc_cache *cache, zc_cache_stats *out)
+{
+    zc_mutex_lock(&cache->lock);
+    *out = cache->stats;
+    zc_mutex_unlock(&cache->lock);
+}
+
+/* ---- finding ------------------------------------------------------------------------------------------- */
+
+/* Under the lock: the entry of that place, if it is true.  One that is not goes to *dead. */
+static zc_cached *look_up(zc_cache *cache, const zc_origin *origin, uint64_t offset, zc_cached **dead)
+{
+    if (cache->n_buckets == 0) {
+        return NULL;
+    }
+    zc_cached *entry = cache->buckets[bucket_of(cache, origin->array, origin->hash, offset)];
+    while (entry != NULL && !same_place(entry, origin, offset)) {
+        entry = entry->next;
+    }
+    if (entry != NULL && !is_true(entry, origin)) {
+        take_out(entry, dead);
+        entry = NULL;
+    }
+    return entry;
+}
+
+bool zc_cache_has(const zc_origin *origin, uint64_t offset)
+{
+    zc_cached *dead = NULL;
+
+    zc_mutex_lock(&origin->cache->lock);
+    const bool found = look_up(origin->cache, origin, offset, &dead) != NULL;
+    zc_mutex_unlock(&origin->cache->lock);
+    free_all(dead);
+    return found;
+}
+
+zc_cached *zc_cache_find(const zc_origin *origin, uint64_t offset)
+{
+    zc_cache *cache = origin->cache;
+    zc_cached *dead = NULL;
+
+    zc_mutex_lock(&cache->lock);
+    zc_cached *entry = look_up(cache, origin, offset, &dead);
+    if (entry != NULL) {
+        entry->users++;
+        unlink_used(entry);
+        link_used(entry);
+        cache->stats.hits++;
+    } else {
+        cache->stats.misses++;
+    }
+    zc_mutex_unlock(&cache->lock);
+    free_all(dead);
+    return entry;
+}
+
+/* ---- adding -------------------------------------------------------------------------------------------- */
+
+bool zc_cache_takes(const zc_cache *cache, size_t size)
+{
+    return size <= cache->stats.max_bytes;
+}
+
+zc_cached *zc_cached_new(const zc_origin *origin, uint64_t offset, size_t size)
+{
+    const size_t key_size = strlen(origin->key) + 1;
+    const size_t head = (sizeof(zc_cached) + key_size + 63) / 64 * 64;
+
+    if (size > SIZE_MAX - head - 64) {
+        return NULL;
+    }
+    zc_cached *entry = malloc(head + size + 64);
+    if (entry == NULL) {
+        return NULL;
+    }
+    char *const key = (char *)(entry + 1);
+    memcpy(key, origin->key, key_size);
+    *entry = (zc_cached){.cache = origin->cache, .origin = *origin, .offset = offset, .size = head + size + 64,
+                         .data = (char *)entry + head, .users = 1};
+    entry->data = (char *)entry->data + (64 - (uintptr_t)entry->data % 64) % 64;
+    entry->origin.key = key;
+    return entry;
+}
+
+/* Twice as many buckets once there are as many entries; without memory for them the old ones do. */
+static void make_buckets(zc_cache *cache)
+{
+    if (cache->stats.n_chunks < cache->n_buckets) {
+        return;
+    }
+    const size_t n = cache->n_buckets == 0 ? MIN_BUCKETS : 2 * cache->n_buckets;
+    zc_cached **buckets = calloc(n, sizeof(zc_cached *));
+    if (buckets == NULL) {
+        return;
+    }
+    free(cache->buckets);
+    cache->buckets = buckets;
+    cache->n_buckets = n;
+    for (zc_cached *entry = cache->newest; entry != NULL; entry = entry->older) {
+        zc_cached **bucket = &buckets[bucket_of_entry(entry)];
+        entry->next = *bucket;
+        *bucket = entry;
+    }
+}
+
+void zc_cache_add(zc_cached *entry)
+{
+    zc_cache *cache = entry->cache;
+    const zc_store *store = entry->origin.store;
+    zc_cached *dead = NULL;
+
+    if (entry->origin.token != NULL && store->hold != NULL) {
+        store->hold(entry->origin.token);
+        entry->drop = store->drop;
+    }
+    entry->origin.store = NULL;      /* lives for one call only */
+    zc_mutex_lock(&cache->lock);
+    make_buckets(cache);
+    if (cache->n_buckets > 0 && entry->size <= cache->stats.max_bytes && is_current(&entry->origin) &&
+        look_up(cache, &entry->origin, entry->offset, &dead) == NULL) {
+        while (cache->stats.n_bytes > cache->stats.max_bytes - entry->size) {
+            take_out(cache->oldest, &dead);
+        }
+        zc_cached **bucket = &cache->buckets[bucket_of_entry(entry)];
+        entry->next = *bucket;
+        *bucket = entry;
+        link_used(entry);
+        entry->linked = true;
+        cache->stats.n_chunks++;
+        cache->stats.n_bytes += entry->size;
+    }
+    zc_mutex_unlock(&cache->lock);
+    free_all(dead);
+}
+
+void *zc_cached_data(zc_cached *entry)
+{
+    return entry->data;
+}
+
+void zc_cached_let_go(zc_cached *entry)
+{
+    zc_mutex_lock(&entry->cache->lock);
+    const bool last = --entry->users == 0 && !entry->linked;
+    zc_mutex_unlock(&entry->cache->lock);
+    if (last) {
+        entry->next = NULL;
+        free_all(entry);
+    }
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The cache of decoded chunks, over a store that is told what its values are.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "check.h"
+#include "engine/cache.h"
+
+enum { SIZE = 1000 };
+
+static int held;
+
+static void hold(const void *token) { (void)token; __atomic_add_fetch(&held, 1, __ATOMIC_SEQ_CST); }
+static void drop(const void *token) { (void)token; __atomic_sub_fetch(&held, 1, __ATOMIC_SEQ_CST); }
+
+static const zc_store in_memory = {.seed = 5, .values_in_memory = true, .hold = hold, .drop = drop};
+static const zc_store unproved = {.seed = 6};
+
+static zc_origin origin_of(zc_cache *cache, const zc_store *store, const char *key, const void *token)
+{
+    const zc_value value = {.token = (void *)token};
+    zc_origin origin;
+
+    zc_origin_of_key(cache, 1, store, key, zc_cache_epoch(), &origin);
+    zc_origin_stamp(&origin, &value);
+    return origin;
+}
+
+static void add(const zc_origin *origin, uint64_t offset, char content)
+{
+    zc_cached *entry = zc_cached_new(origin, offset, SIZE);
+
+    memset(zc_cached_data(entry), content, SIZE);
+    zc_cache_add(entry);
+    zc_cached_let_go(entry);
+}
+
+/* The content of the chunk; 0 if it is not there. */
+static char look(const zc_origin *origin, uint64_t offset)
+{
+    zc_cached *entry = zc_cache_find(origin, offset);
+
+    if (entry == NULL) {
+        return 0;
+    }
+    const char content = *(char *)zc_cached_data(entry);
+    zc_cached_let_go(entry);
+    return content;
+}
+
+static void finds_what_is_true(void)
+{
+    zc_cache *cache = zc_cache_new(100 * SIZE);
+    zc_cache_stats stats;
+    int first, second;
+    const zc_origin a = origin_of(cache, &in_memory, "c/0", &first);
+    zc_origin unknown = a;
+    const zc_value copy = {.token = &first, .copied = true};
+    const zc_origin b = origin_of(cache, &in_memory, "c/1", &second);
+
+    CHECK(zc_origin_stamp(&unknown, &(zc_value){.token = &first}) && !zc_origin_stamp(&unknown, &copy));
+    CHECK(look(&a, 0) == 0);
+    add(&a, 0, 'a');
+    add(&a, 64, 'b');
+    add(&b, 0, 'c');
+    CHECK(look(&a, 0) == 'a' && look(&a, 64) == 'b' && look(&b, 0) == 'c' && look(&b, 64) == 0);
+    CHECK(held == 3);
+    const zc_origin replaced = origin_of(cache, &in_memory, "c/0", &second);
+    CHECK(look(&replaced, 0) == 0 && look(&a, 0) == 0 && look(&a, 64) == 'b');
+    CHECK(held == 2);
+    zc_cache_forget(&in_memory, "c/1");
+    const zc_origin rewritten = origin_of(cache, &in_memory, "c/1", &second);
+    CHECK(!zc_cache_has(&rewritten, 0));
+    add(&b, 0, 'd');                         /* was opened before the write */
+    CHECK(look(&rewritten, 0) == 0);
+    add(&rewritten, 0, 'e');
+    CHECK(look(&rewritten, 0) == 'e');
+    zc_cache_stats_get(cache, &stats);
+    CHECK(stats.n_chunks == 2 && stats.hits == 5 && stats.misses == 5);
+    zc_cache_free(cache);
+    CHECK(held == 0);
+}
+
+static void keeps_the_limit(void)
+{
+    zc_cache *cache = zc_cache_new(10 * SIZE);
+    zc_cache_stats stats;
+    const zc_origin origin = origin_of(cache, &unproved, "c/0", NULL);
+
+    add(&origin, 0, 'x');
+    zc_cached *pinned = zc_cache_find(&origin, 0);
+    for (uint64_t offset = 1; offset < 2000; offset++) {
+        add(&origin, offset, 'y');
+        zc_cache_stats_get(cache, &stats);
+        CHECK(stats.n_bytes <= stats.max_bytes);
+    }
+    CHECK(stats.n_chunks >= 7 && look(&origin, 1999) == 'y' && look(&origin, 1) == 0);
+    CHECK(*(char *)zc_cached_data(pinned) == 'x');   /* in use, and so still there */
+    zc_cached_let_go(pinned);
+    CHECK(zc_cache_takes(cache, 10 * SIZE) && !zc_cache_takes(cache, 10 * SIZE + 1));
+    zc_cache_clear(cache);
+    zc_cache_stats_get(cache, &stats);
+    CHECK(stats.n_chunks == 0 && stats.n_bytes == 0);
+    zc_cache_free(cache);
+}
+
+static zc_cache *shared;
+static int wrong;
+
+static void *hammer(void *arg)
+{
+    unsigned seed = *(unsigned *)arg;
+    char key[16];
+
+    for (int i = 0; i < 20000; i++) {
+        const int number = rand_r(&seed) % 50;
+        snprintf(key, sizeof key, "c/%d", number % 5);
+        const zc_origin origin = origin_of(shared, &in_memory, key, &held);
+        const char found = look(&origin, (uint64_t)number);
+        if (found != 0 && found != 'A' + number) {
+            __atomic_add_fetch(&wrong, 1, __ATOMIC_SEQ_CST);
+        }
+        if (found == 0) {
+            add(&origin, (uint64_t)number, (char)('A' + number));
+        }
+        if (i % 500 == 0) {
+            zc_cache_forget(&in_memory, key);
+        }
+    }
+    return NULL;
+}
+
+static void serves_many_threads(void)
+{
+    pthread_t threads[4];
+    unsigned seeds[4] = {1, 2, 3, 4};
+
+    shared = zc_cache_new(30 * SIZE);
+    for (int i = 0; i < 4; i++) {
+        CHECK(pthread_create(&threads[i], NULL, hammer, &seeds[i]) == 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    zc_cache_free(shared);
+    CHECK(held == 0 && wrong == 0);
+}
+
+int main(void)
+{
+    RUN(finds_what_is_true);
+    RUN(keeps_the_limit);
+    RUN(serves_many_threads);
+    return check_report("cache");
+}

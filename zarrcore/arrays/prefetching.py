@@ -1,0 +1,93 @@
+"""Reading ahead: a thread that decodes chunks into a cache while the program goes on."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from zarrcore._core import engine
+
+if TYPE_CHECKING:
+    from zarrcore.arrays.array import Array
+    from zarrcore.indexing import Selection
+
+__all__ = ["Prefetch"]
+
+
+class Prefetch:
+    """Chunks on their way into the cache of an array; made by :meth:`zarrcore.Array.prefetch`.
+
+    Reads of the array need not wait for it: they decode what is not there yet.  What goes wrong is told by
+    :meth:`wait` alone.
+
+    Notes
+    -----
+    The end of the main thread cancels it, so that a program that is done ends.  In the child of a fork it is
+    done, and the cache is empty.
+    """
+
+    def __init__(self, array: Array, selection: Selection, threads: int = 0) -> None:
+        if array.cache is None:
+            raise ValueError(f"array {array.path!r}: prefetching needs a cache, see Array.with_cache")
+        self._array = array
+        self._selection = selection
+        self._threads = threads
+        self._stopped = False
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="zarrcore-prefetch")
+        self._thread.start()
+
+    def _run(self) -> None:
+        selection = self._selection
+        try:
+            engine.prefetch(
+                self._array._compiled(),
+                selection.dims,
+                selection.block,
+                selection.points,
+                self._threads,
+                self,
+            )
+        except BaseException as error:  # it belongs to whoever waits
+            self._error = error
+
+    @property
+    def cancelled(self) -> bool:
+        """True after :meth:`cancel`, or when the main thread has ended."""
+        return self._stopped or not threading.main_thread().is_alive()
+
+    @property
+    def done(self) -> bool:
+        """True when nothing is being read any more."""
+        return not self._thread.is_alive()
+
+    def cancel(self) -> None:
+        """Stop after the chunks that are being decoded; what has been decoded stays in the cache."""
+        self._stopped = True
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until all is read or cancelled.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            Most seconds to wait.
+
+        Returns
+        -------
+        bool
+            :attr:`done`.
+
+        Raises
+        ------
+        ChunkError
+            What reading would have raised.
+        """
+        self._thread.join(timeout)
+        if self._error is not None:
+            raise self._error
+        return self.done
+
+    def __repr__(self) -> str:
+        state = "done" if self.done else "cancelled" if self._stopped else "running"
+        return f"<Prefetch {self._array.store_path} {state}>"
