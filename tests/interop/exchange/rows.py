@@ -19,7 +19,7 @@ GRID, KEYS, STORE = "chunk grid", "chunk key encoding", "store"
 Row = tuple[str, str]
 
 # Of numcodecs, beside those that zarrcore has itself.
-FOREIGN = ("base64", "categorize", "jenkins_lookup3", "pcodec", "vlen-array", "zfpy")
+FOREIGN = ("jenkins_lookup3", "pcodec", "zfpy")
 # Keep nothing that another library could open, or stand before another store.
 OWN_STORES = (
     "GpuMemoryStore",
