@@ -7,6 +7,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -70,7 +71,8 @@ class Result:
         cost = f"{self.seconds * 1e6:.2f} us" if small else f"{speed:.3g} GB/s"
         memcpy = f"{self.of_memcpy:.2f}" if self.of_memcpy is not None else ""
         name = self.case.name if self.ratio >= 1 else f"**{self.case.name}**"
-        return f"| {name} | {cost} | {self.ratio:.2f} ({self.low:.2f}-{self.high:.2f}) | {memcpy} | `{self.case.what}` |"
+        ratio = f"{self.ratio:.2f} ({self.low:.2f}-{self.high:.2f})"
+        return f"| {name} | {cost} | {ratio} | {memcpy} | `{self.case.what}` |"
 
 
 HEADER = (
@@ -79,14 +81,20 @@ HEADER = (
 )
 
 
+def copied(out: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """``out``, after ``x`` has been copied into it."""
+    np.copyto(out, x)
+    return out
+
+
 def frozen(result: Any) -> Any:
     """A copy of a result that can be compared with another one."""
     if isinstance(result, tuple | list):
         return [frozen(item) for item in result]
-    if isinstance(result, np.ndarray) and result.dtype.hasobject or getattr(result, "dtype", None) == "T":
-        return result.tolist()
-    if isinstance(result, np.ndarray | memoryview | bytes | bytearray):
-        return bytes(np.asarray(result).tobytes()) if isinstance(result, np.ndarray) else bytes(result)
+    if isinstance(result, np.ndarray):
+        return result.tolist() if result.dtype.hasobject or result.dtype.kind == "T" else result.tobytes()
+    if isinstance(result, memoryview | bytes | bytearray):
+        return bytes(result)
     return int(result) if isinstance(result, np.integer | np.bool_) else result
 
 
@@ -130,6 +138,19 @@ def measure(case: Case, rounds: int) -> Result:
         ratios[-1 - len(ratios) // 4],
         statistics.median(copies) if copies else None,
     )
+
+
+BEGIN, END = "<!-- speeds:begin -->\n", "<!-- speeds:end -->\n"
+
+
+def fill_page(page: Path, results: Iterable[Result], about: str) -> None:
+    """Put the table between the two markers of a page."""
+    before, begin, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise SystemExit(f"{page} has lost its markers")
+    table = "\n".join([about, "", HEADER, *(result.row() for result in results)])
+    page.write_text(f"{before}{begin}{table}\n{end}{after}", encoding="utf-8")
 
 
 def run(cases: Iterable[Case], *, rounds: int, only: str) -> Iterator[Result]:

@@ -1,25 +1,29 @@
 # SPDX-License-Identifier: MIT
 """Each kernel against the NumPy expression that it replaces, or the package that does the same.
 
-    python -m benchmarks.kernels [--nbytes 16Mi] [--rounds 9] [--only NAME]
+    python -m benchmarks.kernels [--nbytes 4Mi] [--rounds 9] [--only NAME] [--page docs/kernels.md]
 
-Both sides work on the same data, in turns, and a line gives the median of the ratios of neighbouring
-measurements: a busy machine slows both.  Outputs are allocated beforehand where both sides can take them.
-One thread each, apart from the lines that say otherwise.  A ratio above 1 means that zarrcore is faster; a
-difference under 5 % is noise.
+The results are compared first.  Then both sides work on the same data, in turns, and a line gives the median
+of the ratios of neighbouring measurements of CPU time: a busy machine slows both.  Outputs are allocated
+beforehand where both sides can take them.  One thread each.  A ratio above 1 means that zarrcore is faster; a
+difference under 5 % is noise.  Beside filters stands how their speed compares with copying as many bytes as
+they read and write.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import platform
 from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks import filters
-from benchmarks.comparing import Case, run
+from benchmarks import filters, small_calls
+from benchmarks.comparing import Case, Result, copied, fill_page, run
 from zarrcore import kernels
 
 
@@ -40,7 +44,7 @@ def byte_cases(n: int) -> Iterator[Case]:
             f"byteswap {dtype}",
             n,
             lambda x=x, out=out: kernels.byteswap(x, out=out, threads=1),
-            lambda x=x, out=out: np.copyto(out, x.byteswap()),
+            lambda x=x, out=out: copied(out, x.byteswap()),
             "copyto(out, x.byteswap())",
         )
         yield Case(
@@ -51,21 +55,13 @@ def byte_cases(n: int) -> Iterator[Case]:
             "x.byteswap()",
         )
     x = np.frombuffer(rng.bytes(n), "<u4")
-    small, few = x[:16].copy(), np.empty(16, "<u4")
-    yield Case(
-        "byteswap of 64 bytes",
-        64,
-        lambda: kernels.byteswap.ufunc(small, few),
-        lambda: np.copyto(few, small.byteswap()),
-        "copyto(out, x.byteswap())",
-    )
     side = int((n / 4) ** 0.5)
     plane, turned = x[: side * side].reshape(side, side), np.empty((side, side), "<u4")
     yield Case(
         "transpose <u4",
         plane.nbytes,
         lambda: kernels.transpose(plane, (1, 0), out=turned, threads=1),
-        lambda: np.copyto(turned, plane.T),
+        lambda: copied(turned, plane.T),
         "copyto(out, x.T)",
     )
 
@@ -201,29 +197,15 @@ def bit_cases(n: int, numcodecs: Any) -> Iterator[Case]:
         lambda: np.unpackbits(packed),
         "unpackbits(x)",
     )
-    theirs = numcodecs.PackBits()
-    encoded = theirs.encode(flags)
-    yield Case(
-        "pack_bits bool, as a codec",
-        n,
-        lambda: kernels.pack_bits(flags, out=room, bitorder="big"),
-        lambda: theirs.encode(flags),
-        "numcodecs.PackBits",
-    )
-    yield Case(
-        "unpack_bits bool, as a codec",
-        n,
-        lambda: kernels.unpack_bits(packed, bool, n, out=back, bitorder="big"),
-        lambda: theirs.decode(encoded),
-        "numcodecs.PackBits",
-    )
     nibbles = rng.integers(0, 16, n // 8).astype("u1")
     yield Case(
         "pack_bits 4 of 8",
         nibbles.nbytes,
         lambda: kernels.pack_bits(nibbles, last_bit=3),
-        lambda: np.packbits(np.unpackbits(nibbles[:, None], axis=1)[:, 4:]),
-        "packbits(unpackbits(x)[:, 4:])",
+        lambda: np.packbits(
+            np.unpackbits(nibbles[:, None], axis=1, bitorder="little")[:, :4], bitorder="little"
+        ),
+        "packbits(unpackbits(x)[:, :4])",
     )
 
 
@@ -247,7 +229,7 @@ def checksum_cases(n: int) -> Iterator[Case]:
         "crc32c, blocks of 1 KiB",
         n,
         lambda: kernels.crc32c(blocks, axis=1, threads=1),
-        lambda: [package.crc32c(row) for row in rows],
+        lambda: np.array([package.crc32c(row) for row in rows], np.uint32),
         "[crc32c.crc32c(b) for b in blocks]",
     )
 
@@ -256,6 +238,7 @@ def codec_cases(n: int) -> Iterator[Case]:
     numcodecs = optional("numcodecs")
     if numcodecs is None:
         return
+    numcodecs.blosc.use_threads = False
     x = np.cumsum(np.random.default_rng(6).integers(-5, 6, n // 4)).astype("<i4")
     out = np.empty_like(x)
     pairs = {
@@ -284,6 +267,8 @@ def cases(n: int) -> Iterator[Case]:
     yield from checksum_cases(n)
     yield from codec_cases(n)
     yield from filters.filter_cases(n)
+    yield from filters.item_cases(n)
+    yield from small_calls.small_cases()
 
 
 def parse_size(text: str) -> int:
@@ -295,12 +280,39 @@ def parse_size(text: str) -> int:
 def main() -> None:
     """Run and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--nbytes", type=parse_size, default=1 << 24, help="size of the data")
+    parser.add_argument("--nbytes", type=parse_size, default=1 << 22, help="size of the data")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--only", default="", help="cases whose name contains this")
+    parser.add_argument("--page", type=Path, help="put the table into this page, between its markers")
     options = parser.parse_args()
-    for _ in run(cases(options.nbytes), rounds=options.rounds, only=options.only):
-        pass
+    if options.page is not None and options.only:
+        parser.error("--page takes all cases")
+    results = list(run(cases(options.nbytes), rounds=options.rounds, only=options.only))
+    if options.page is not None:
+        fill_page(options.page, results, about(options, results))
+
+
+def about(options: argparse.Namespace, results: list[Result]) -> str:
+    """Where and how the table was measured."""
+    filters_alone = [r for r in results if r.case.moved]
+    good = sum(r.is_good for r in filters_alone)
+    slower = [r.case.name for r in results if r.ratio < 1]
+    text = (
+        f"{platform.system()} {platform.machine()}, {cpu_name()}; CPython {platform.python_version()}, "
+        f"numpy {np.__version__}; data of {options.nbytes >> 10} KiB, {options.rounds} rounds, "
+        f"{date.today().isoformat()}.  Of {len(filters_alone)} filter cases {good} are three times as fast "
+        f"as numcodecs or take at most 1.25 times as long as copying the bytes.  "
+    )
+    return text + (f"Not faster: {', '.join(slower)}." if slower else "All are faster.")
+
+
+def cpu_name() -> str:
+    """As Linux calls it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
 
 
 if __name__ == "__main__":

@@ -46,8 +46,10 @@ def views(draw: st.DrawFn, shape: tuple[int, ...], dtype: np.dtype, *, writeable
     return view
 
 
-shapes = st.lists(st.sampled_from([0, 1, 2, 3, 5, 8, 17, 33]), max_size=4).map(tuple).filter(
-    lambda shape: np.prod(shape, dtype=int) <= 6000
+shapes = (
+    st.lists(st.sampled_from([0, 1, 2, 3, 5, 8, 17, 33]), max_size=4)
+    .map(tuple)
+    .filter(lambda shape: np.prod(shape, dtype=int) <= 6000)
 )
 
 

@@ -332,8 +332,8 @@ def shard_index_unpack(const uint8_t[::1] data, bint big_endian, uint64_t shard_
     cdef Py_ssize_t n = data.shape[0] // 16
     cdef zc_status status
     cdef zc_error error
-    out = np.empty((n, 2), dtype=np.uint64)
-    cdef uint64_t[:, ::1] entries = out
+    cdef cnp.ndarray out = np.empty((n, 2), dtype=np.uint64)
+    cdef zc_extent *entries = <zc_extent *>cnp.PyArray_DATA(out)
     if data.shape[0] != 16 * n:
         raise ValueError(f"expected 16 bytes for each entry, got {data.shape[0]} bytes")
     if n == 0:
@@ -341,7 +341,7 @@ def shard_index_unpack(const uint8_t[::1] data, bint big_endian, uint64_t shard_
     zc_error_clear(&error)
     with nogil:
         status = zc_shard_index_unpack(&data[0], <size_t>n, big_endian, shard_nbytes,
-                                       <zc_extent *>&entries[0, 0], &error)
+                                       entries, &error)
     if status != ZC_OK:
         raise ValueError(error.message.decode())
     return out

@@ -138,7 +138,7 @@ def shard_index_unpack(
     size = operator.index(shard_nbytes)
     if not 0 <= size < 2**64:
         raise ValueError(f"shard_nbytes: expected an integer 0..2**64 - 1, got {shard_nbytes}")
-    data = buffer_of(buf, "buf")
+    data = buf if type(buf) is bytes else buffer_of(buf, "buf")
     if len(data) % 16:
         raise ValueError(f"buf: expected 16 bytes for each inner chunk, got {len(data)} bytes")
     entries = _flat.shard_index_unpack(data, big, size)
