@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from zarrcore import node_documents as documents
+from zarrcore._locks import forkable
 from zarrcore.errors import (
     ContainsArrayError,
     ContainsGroupError,
@@ -143,7 +144,7 @@ def read_children(place: StorePath, zarr_format: int) -> Iterator[tuple[str, Met
 # --- writing ---
 
 
-CHANGES = RLock()
+CHANGES = forkable(RLock())
 """Held by changes of metadata that depend on what they find, so that no thread undoes another one's."""
 
 

@@ -12,6 +12,7 @@ the package that brings it:
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from zarrcore.config import config
@@ -97,9 +98,7 @@ class Registry(Generic[T]):
         found = self._classes.get(name)
         if found is None:
             raise self._error(f"unknown {self.what} {name!r}; known are {_listed(self._classes)}")
-        if isinstance(found, str):
-            found = self._classes[name] = _import(found)
-        return found
+        return _import(found) if isinstance(found, str) else found
 
     def names(self) -> tuple[str, ...]:
         """The names that are known, those of entry points included."""
@@ -118,25 +117,25 @@ class Registry(Generic[T]):
         """Add the entry points of all installed packages, once; they never hide what was registered."""
         if self._searched:
             return
-        self._searched = True
         from importlib.metadata import entry_points
 
         for point in entry_points(group=self.group):
             self._classes.setdefault(point.name, point.value)
+        self._searched = True  # now: another thread may search at the same time, but not miss what is there
 
 
-_registrations = 0
+_state = object()
 
 
-def registrations() -> int:
-    """How often a class has been registered, in any registry: what names stand for may have changed."""
-    return _registrations
+def registrations() -> object:
+    """Another object after each registration, in any registry: what names stand for may have changed."""
+    return _state
 
 
 def note_registration() -> None:
-    """Count the registration of a class."""
-    global _registrations
-    _registrations += 1
+    """Say that a class has been registered."""
+    global _state
+    _state = object()  # of two threads one wins, but no state comes twice, as that of a counter might
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -147,6 +146,7 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(shown))
 
 
+@cache
 def _import(place: str) -> Any:
     from importlib import import_module
 

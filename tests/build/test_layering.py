@@ -17,7 +17,7 @@ CORE = ROOT / "csrc"
 # From the bottom to the top; a file or sub-package of zarrcore may import from its own layer and from
 # those above it in this list.  A new one needs a place here.
 LAYERS = [
-    {"_version", "_lazy", "errors", "_validate", "include_dir"},
+    {"_version", "_lazy", "_locks", "errors", "_validate", "include_dir"},
     {"config", "_core", "buffer"},
     {"registry", "show"},
     {"dtypes", "codecs", "grids", "keys", "kernels", "transformers"},

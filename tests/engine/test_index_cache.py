@@ -18,9 +18,8 @@ INDEX = 16 * 16 + 4
 
 def _shard(tmp_path: Path) -> tuple[zarrcore.Array, Path]:
     """An array of one uncompressed shard of 4 x 4 inner chunks in its corner, written long ago."""
-    array = zarrcore.create_array(
-        tmp_path / "a", shape=(64, 64), shards=(32, 32), chunks=(8, 8), dtype="u2", compressors=None, filters=None
-    )
+    layout = {"shape": (64, 64), "shards": (32, 32), "chunks": (8, 8)}
+    array = zarrcore.create_array(tmp_path / "a", dtype="u2", compressors=None, filters=None, **layout)
     array[...] = VALUES
     file = tmp_path / "a" / "c" / "0" / "0"
     _date(file, 1_000_000_000)

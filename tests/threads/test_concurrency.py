@@ -16,6 +16,9 @@ import zarrcore
 from zarrcore.storage import LocalStore, MemoryStore, WrapperStore
 
 pytestmark = pytest.mark.threads
+with_gil = pytest.mark.skipif(
+    not getattr(sys, "_is_gil_enabled", lambda: True)(), reason="this Python has no GIL to let go of"
+)
 
 LAYOUTS = {
     "chunks": {"chunks": (16, 16)},
@@ -188,6 +191,7 @@ def big() -> tuple[zarrcore.Array, np.ndarray]:
     return array, values
 
 
+@with_gil
 @pytest.mark.parametrize("threads", [1, 2])
 def test_reading_lets_others_run(threads: int, big: tuple[zarrcore.Array, np.ndarray]) -> None:
     array, values = big
@@ -197,6 +201,7 @@ def test_reading_lets_others_run(threads: int, big: tuple[zarrcore.Array, np.nda
     assert np.array_equal(out, values)
 
 
+@with_gil
 def test_writing_lets_others_run(big: tuple[zarrcore.Array, np.ndarray]) -> None:
     array, values = big
     target = zarrcore.create_array(MemoryStore(), shape=values.shape, chunks=(1000, 1000), dtype="i4")
@@ -208,6 +213,7 @@ def test_writing_lets_others_run(big: tuple[zarrcore.Array, np.ndarray]) -> None
     assert np.array_equal(target[::7, ::7], array[::7, ::7])
 
 
+@with_gil
 def test_control_of_the_method() -> None:
     """A call that keeps the GIL gives no turns."""
     assert turns_of_another_thread(lambda: sum(range(2_000_000))) <= 1

@@ -24,6 +24,10 @@ from zarrcore import errors
 cnp.import_array()
 
 cdef extern from "Python.h":
+    ctypedef struct PyInterpreterState:
+        pass
+    PyInterpreterState *PyInterpreterState_Get()
+    PyInterpreterState *PyInterpreterState_Main()
     int PyIndex_Check(object)
     int PySlice_Check(object)
     int PyLong_CheckExact(object)
@@ -34,6 +38,12 @@ cdef extern from "Python.h":
 cdef extern from "numpy/arrayobject.h":
     object PyArray_NewFromDescr(type subtype, cnp.dtype descr, int nd, const cnp.npy_intp *dims,
                                 const cnp.npy_intp *strides, void *data, int flags, object obj)
+
+
+# Threads of the pool call stores by way of PyGILState_Ensure, which knows the main interpreter alone: objects of
+# another one would get mixed up with its own.
+if PyInterpreterState_Get() != PyInterpreterState_Main():
+    raise ImportError("zarrcore works in the main interpreter only, not in a subinterpreter")
 
 
 # ---- threads -----------------------------------------------------------------------------------------------------

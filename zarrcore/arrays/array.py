@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zarrcore import indexing
+from zarrcore._locks import forkable
 from zarrcore.arrays import layout
 from zarrcore.arrays.config import ArrayConfig, parse_array_config
 from zarrcore.arrays.description import ArrayDescription
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from zarrcore.storage import StorePath
 
 __all__ = ["Array"]
+
+_BINDING = forkable(Lock())  # held while an array takes over an engine that fits its metadata
 
 
 class Array(ArrayDescription):
@@ -80,28 +84,34 @@ class Array(ArrayDescription):
         self._store_path = store_path
         self._config = parse_array_config(config)
         self._cache: ChunkCache | None = None
+        self._dtype: np.dtype[Any] = None  # type: ignore[assignment]  # as long as there is no engine
         self._bind(metadata)
 
     def _bind(self, metadata: ArrayMetadata) -> None:
         """Take over (new) metadata; the engine is compiled on the first access to the data."""
-        self._metadata = metadata
-        self._dtype: np.dtype[Any] = None  # type: ignore[assignment]  # as long as there is no engine
-        self._engine: Any = None
-        self._native_get: Any = None
+        with _BINDING:
+            self._metadata = metadata
+            self._engine: Any = None
+            self._native_get: Any = None
 
     def _compiled(self) -> Any:
-        if self._engine is None:
+        engine = self._engine
+        if engine is None:
             from zarrcore.arrays.engine import build_engine
 
-            self._dtype = self._metadata.np_dtype
-            self._engine = build_engine(self._metadata, self._store_path, self._config, self._cache)
-        return self._engine
+            metadata = self._metadata
+            engine = build_engine(metadata, self._store_path, self._config, self._cache)
+            with _BINDING:
+                self._dtype = metadata.np_dtype
+                if self._metadata is metadata:  # else another thread has given the array a new shape
+                    self._engine = engine
+                    self._native_get = getattr(engine, "get", None) if self.order == "C" else None
+        return engine
 
     def _first_get(self, selection: Any) -> Any:
         """Compile the engine, and read by its fast path if it has one, as `_native_get` does from then on."""
-        get: Any = getattr(self._compiled(), "get", None)
-        self._native_get = get if self.order == "C" else None
-        return NotImplemented if self._native_get is None else get(selection)
+        get: Any = getattr(self._compiled(), "get", None) if self.order == "C" else None
+        return NotImplemented if get is None else get(selection)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._metadata, self._store_path, self._config)

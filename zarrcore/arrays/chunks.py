@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import operator
 from itertools import product
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zarrcore._locks import forkable
 from zarrcore.arrays import layout
 from zarrcore.arrays.engine import chunk_store, key_prefix
 from zarrcore.arrays.values import as_values
@@ -31,6 +33,9 @@ __all__ = [
     "resize",
     "stored_chunks",
 ]
+
+# Held while an array is appended to, chosen by the object, so that others need not wait.
+_APPENDS = tuple(forkable(RLock()) for _ in range(64))
 
 
 def parse_shape(shape: Any) -> tuple[int, ...]:
@@ -184,9 +189,11 @@ def _clear_beyond(array: Array, coords: Sequence[int], axes: Sequence[Axis], sha
 
 def append(array: Array, data: Any, axis: int = 0) -> tuple[int, ...]:
     """Append along one dimension; see :meth:`zarrcore.Array.append`."""
-    values, region = extend(array, data, axis)
-    array[region] = values
-    return array.shape
+    # A write up to the end of the array counts as one of a whole chunk, and would undo what others append.
+    with _APPENDS[id(array) // 64 % len(_APPENDS)]:
+        values, region = extend(array, data, axis)
+        array[region] = values
+    return tuple(part.stop for part in region)
 
 
 def extend(array: Array, data: Any, axis: int = 0) -> tuple[np.ndarray, tuple[slice, ...]]:

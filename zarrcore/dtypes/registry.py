@@ -58,9 +58,9 @@ class DataTypeRegistry:
         """Remove what is registered under the name `key`; :class:`KeyError` if nothing is."""
         if key not in self.contents and key not in self._modules:
             raise KeyError(f"no data type is registered as {key!r}")
-        note_registration()
         self.contents.pop(key, None)
         self._modules.pop(key, None)
+        note_registration()
 
     def get(self, key: str) -> type[ZDType[Any, Any]]:
         """The class registered under the name `key`; :class:`KeyError` if none is."""
@@ -117,7 +117,7 @@ class DataTypeRegistry:
     def _matches(self, dtype: np.dtype[Any]) -> tuple[list[ZDType[Any, Any]], list[DataTypeValidationError]]:
         """The data types that stand for `dtype`, and why classes for its kind refused it."""
         matched, refusals = [], []
-        for cls in self.contents.values():
+        for cls in tuple(self.contents.values()):
             if cls._check_native_dtype(dtype):
                 try:
                     matched.append(cls.from_native_dtype(dtype))
@@ -147,7 +147,7 @@ class DataTypeRegistry:
             self._search_entry_points()
         if name in self.contents:
             return self.contents[name].from_json(data, zarr_format=3)
-        for cls in self.contents.values():  # a class may read other names than the one it is registered under
+        for cls in tuple(self.contents.values()):  # a class may read other names than its own
             try:
                 return cls.from_json(data, zarr_format=3)
             except DataTypeValidationError:
@@ -189,18 +189,18 @@ class DataTypeRegistry:
         """Add the entry points of all installed packages, once; whether there were any."""
         if self._searched:
             return False
-        self._searched = True
         from importlib.metadata import entry_points
 
         found = entry_points(group=ENTRY_POINT_GROUP)
         for point in found:
             if point.name not in self.contents:
                 self.contents[point.name] = point.load()
+        self._searched = True  # now: another thread may search at the same time, but not miss what is there
         return bool(found)
 
 
 @lru_cache(maxsize=64)
-def _match_builtin(registry: DataTypeRegistry, dtype: np.dtype[Any], registrations: int) -> ZDType[Any, Any]:
+def _match_builtin(registry: DataTypeRegistry, dtype: np.dtype[Any], state: object) -> ZDType[Any, Any]:
     """The data type of one of NumPy's own numbers; good as long as nothing more is registered."""
     return registry._match_dtype(dtype)
 

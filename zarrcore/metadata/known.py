@@ -24,11 +24,11 @@ __all__ = ["chain_of", "find", "keep", "key_of"]
 
 _MOST_KEPT, _LONGEST_KEY = 256, 4096
 
-_kept: dict[tuple[int, bytes], dict[str, Any]] = {}
+_kept: dict[tuple[object, bytes], dict[str, Any]] = {}
 _chains: dict[Any, CodecChain] = {}
 
 
-def key_of(document: Mapping[str, Any], names: Iterable[str]) -> tuple[int, bytes] | None:
+def key_of(document: Mapping[str, Any], names: Iterable[str]) -> tuple[object, bytes] | None:
     """A key that is the same for the same members, and different where 1 is ``1.0`` or ``true``.
 
     None if the members are too long to be common.  The document is one that a JSON parser made.  Another
@@ -42,12 +42,12 @@ def key_of(document: Mapping[str, Any], names: Iterable[str]) -> tuple[int, byte
     return (registrations(), members) if len(members) <= _LONGEST_KEY else None
 
 
-def find(key: tuple[int, bytes] | None) -> dict[str, Any] | None:
+def find(key: tuple[object, bytes] | None) -> dict[str, Any] | None:
     """What was kept under a key: the attributes of array metadata that have to do with storage."""
     return None if key is None else _kept.get(key)
 
 
-def keep(key: tuple[int, bytes] | None, metadata: Any, names: Iterable[str]) -> None:
+def keep(key: tuple[object, bytes] | None, metadata: Any, names: Iterable[str]) -> None:
     """Remember the named attributes, if nothing in them can be changed, is large, or depends on the shape."""
     if key is None or 0 in metadata.shape or not metadata.chunk_grid.is_regular:
         return

@@ -6,6 +6,7 @@ import threading
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from zarrcore._locks import forkable
 from zarrcore.errors import StoreError
 from zarrcore.storage.base import Store, as_view, overrides
 from zarrcore.storage.byte_range import ByteRange, resolve_range
@@ -136,7 +137,7 @@ class _ManagedDict(dict[str, bytes]):
 
 
 _managed: weakref.WeakValueDictionary[str, _ManagedDict] = weakref.WeakValueDictionary()
-_managed_lock = threading.Lock()
+_managed_lock = forkable(threading.Lock())
 _managed_count = 0
 
 
