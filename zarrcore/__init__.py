@@ -11,8 +11,8 @@ from zarrcore._version import __version__
 from zarrcore.config import config
 
 if TYPE_CHECKING:
-    from zarrcore._core.engine import ChunkCache
     from zarrcore import abc, api, codecs, dtype, errors, kernels, registry, storage, testing  # noqa: F401
+    from zarrcore._core.engine import ChunkCache
     from zarrcore.api import (
         array,
         check_consolidated,

@@ -145,7 +145,7 @@ def _gathered(indices: np.ndarray, axis: Axis) -> Iterator[Piece]:
 
 
 def pieces_of(dim: Dim, axis: Axis) -> Iterable[Piece]:
-    """The pieces of one dimension of a selection, in the order of the chunks (backwards for a negative step)."""
+    """The pieces of one dimension of a selection, in the order of the chunks (backwards for a step < 0)."""
     if isinstance(dim, np.ndarray):
         return _gathered(dim, axis)
     start, step, count = dim

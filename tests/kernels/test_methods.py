@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Options and methods that every ufunc has, on those of zarrcore; what has no meaning is refused as in NumPy."""
+"""Options and methods that every ufunc has, on those of zarrcore; what has no meaning NumPy refuses."""
 
 from __future__ import annotations
 

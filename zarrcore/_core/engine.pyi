@@ -37,7 +37,7 @@ class ChunkCache:
 
 def prefetch(
     array: NativeArray,
-    dims: Sequence[Slice | NDArray[np.integer[Any]]],
+    dims: Sequence[_Slice | NDArray[np.integer[Any]]],
     shape: Sequence[int],
     points: bool,
     threads: int = 0,
