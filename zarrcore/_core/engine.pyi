@@ -1,6 +1,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import Any, final
+from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ def call_parallel(function: Callable[[int], object], n: int, threads: int = 0) -
 
 @final
 class ChunkCache:
-    def __init__(self, max_bytes: int) -> None: ...
+    def __new__(cls, max_bytes: int) -> Self: ...
     def clear(self) -> None: ...
     @property
     def max_bytes(self) -> int: ...
