@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         zeros_like,
     )
     from zarrcore.arrays.array import Array
+    from zarrcore.arrays.batches import read_many
     from zarrcore.asynchronous import AsyncArray, AsyncGroup
     from zarrcore.groups.group import Group
     from zarrcore.include_dir import get_include
@@ -88,6 +89,7 @@ __all__ = [
     "open_group",
     "open_like",
     "print_debug_info",
+    "read_many",
     "save",
     "save_array",
     "save_group",
@@ -106,6 +108,7 @@ _HOMES = {
     "Group": "zarrcore.groups.group",
     "get_include": "zarrcore.include_dir",
     "migrate": "zarrcore.migration",
+    "read_many": "zarrcore.arrays.batches",
     "show_config": "zarrcore.show",
 }
 _MODULES = frozenset(("abc", "api", "codecs", "dtype", "errors", "kernels", "registry", "storage", "testing"))

@@ -77,6 +77,16 @@ zc_status zc_read(const zc_call *call, zc_fault *fault, zc_error *err);
 /* array <- part's memory. */
 zc_status zc_write(const zc_call *call, zc_fault *fault, zc_error *err);
 
+/*
+ * n reads as one job, on that many threads (0: the default); threads and poll of the calls mean nothing.  Calls on one
+ * array share its zc_array and its store.  *failed_call is the number of the one that failed, SIZE_MAX if it is none.
+ */
+zc_status zc_read_many(const zc_call *calls, size_t n, int threads, zc_poll poll, void *poll_arg,
+                       size_t *failed_call, zc_fault *fault, zc_error *err);
+
+/* Read the part of a chunk that is absent: the fill value, or a failure where the array wants that. */
+zc_status zc_read_absent(const zc_array *array, const zc_part *part, zc_workspace *ws, zc_error *err);
+
 /* ---- the plan of a call: its work, chunk by chunk ---- */
 
 typedef struct zc_plan {

@@ -142,6 +142,15 @@ static zc_status fill_part(const zc_array *array, const zc_part *part, zc_worksp
     return status;
 }
 
+zc_status zc_read_absent(const zc_array *array, const zc_part *part, zc_workspace *ws, zc_error *err)
+{
+    if (array->missing_is_error) {
+        return zc_fail(err, ZC_ERR_MISSING, "the chunk is missing from the store");
+    }
+    zc_error_clear(err);             /* absent, and only that, means the fill value */
+    return fill_part(array, part, ws, err);
+}
+
 static zc_status read_item(void *arg, size_t item, zc_workspace *ws, zc_error *err)
 {
     const read_job *job = arg;
@@ -159,14 +168,7 @@ static zc_status read_item(void *arg, size_t item, zc_workspace *ws, zc_error *e
     } else {
         status = read_fetched_item(job, chunk, shape, &part, item, ws, err);
     }
-    if (status == ZC_ERR_MISSING && array->missing_is_error) {
-        return zc_fail(err, status, "the chunk is missing from the store");
-    }
-    if (status == ZC_ERR_MISSING) {  /* absent, and only that, means the fill value */
-        zc_error_clear(err);
-        status = fill_part(array, &part, ws, err);
-    }
-    return status;
+    return status == ZC_ERR_MISSING ? zc_read_absent(array, &part, ws, err) : status;
 }
 
 /* Of a compressed chunk at least about this much is decoded for a single element. */

@@ -240,6 +240,43 @@ static void gathered_blocks(void)
     CHECK(memcmp(all, f.model, sizeof all) == 0);
 }
 
+/* Boxes that overlap, read together. */
+static void many_reads(void)
+{
+    enum { N = 20, SIDE = 9 };
+    fixture f;
+    uint16_t boxes[N][SIDE * SIDE];
+    zc_part parts[N];
+    zc_call calls[N];
+    size_t failed;
+    zc_fault fault;
+    zc_error err;
+
+    open_fixture(&f, "many/", 16, 12);
+    make_sharded(&f, 4, 3, true);
+    for (int i = 0; i < ROWS * COLUMNS; i++) {
+        f.model[i] = (uint16_t)i;
+    }
+    CHECK(transfer(&f, true, 0, ROWS, 0, COLUMNS, f.model, 1, &fault, &err) == ZC_OK);
+    for (int n = 0; n < N; n++) {
+        parts[n] = (zc_part){.ndim = NDIM, .memory = (char *)boxes[n]};
+        parts[n].axis[0] = (zc_axis){.count = SIDE, .start = n, .step = 1, .stride = SIDE * 2};
+        parts[n].axis[1] = (zc_axis){.count = SIDE, .start = N - n, .step = 1, .stride = 2};
+        calls[n] = (zc_call){.array = &f.array, .store = &f.store, .part = &parts[n]};
+    }
+    CHECK(zc_read_many(calls, N, 2, NULL, NULL, &failed, &fault, &err) == ZC_OK);
+    for (int n = 0; n < N; n++) {
+        for (int i = 0; i < SIDE * SIDE; i++) {
+            CHECK(boxes[n][i] == f.model[(n + i / SIDE) * COLUMNS + N - n + i % SIDE]);
+        }
+    }
+    f.array.missing_is_error = true;
+    f.array.prefix = "nowhere/";
+    f.array.prefix_len = strlen(f.array.prefix);
+    CHECK(zc_read_many(calls, N, 1, NULL, NULL, &failed, &fault, &err) == ZC_ERR_MISSING);
+    CHECK(failed < N && fault.in_chunk);
+}
+
 static void keys(void)
 {
     fixture f;
@@ -276,6 +313,7 @@ int main(void)
     RUN(swapped_and_transposed);
     RUN(shards);
     RUN(gathered_blocks);
+    RUN(many_reads);
     RUN(faults_are_named);
     RUN(a_lying_shard_index_is_refused);
     RUN(chunks_of_nothing_but_the_fill_value_are_removed);

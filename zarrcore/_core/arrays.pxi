@@ -202,8 +202,8 @@ cdef class NativeArray:
         return 0
 
     cdef int _raise(self, zc_status status, const zc_fault *fault, const zc_error *err, object cause,
-                    bint write) except -1:
-        """Turn a failure into the exception that names its place."""
+                    bint write, str prefix="") except -1:
+        """Turn a failure into the exception that names its place; `prefix` goes before the reason."""
         if cause is not None and not isinstance(cause, Exception):
             raise cause                       # KeyboardInterrupt and its like, in a callback
         place = {"array": self.path or "/"}
@@ -216,11 +216,11 @@ cdef class NativeArray:
                 place["byte_range"] = (err.offset, err.nbytes)
         if err.codec[0]:
             place["codec"] = (<bytes>err.codec).decode("utf-8", "replace")
-        reason = (<bytes>err.message).decode("utf-8", "replace")
+        reason = prefix + (<bytes>err.message).decode("utf-8", "replace")
         if status == ZC_ERR_MISSING:
             raise errors.ChunkNotFoundError(str(errors.ChunkError(reason, **place)))
         if cause is not None:
-            raise errors.ChunkIOError(f"{type(cause).__name__}: {cause}", **place) from cause
+            raise errors.ChunkIOError(f"{prefix}{type(cause).__name__}: {cause}", **place) from cause
         if status == ZC_ERR_IO:
             error = errors.ChunkIOError(reason, **place)
             error.errno = err.sys_errno

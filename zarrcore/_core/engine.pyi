@@ -43,6 +43,11 @@ def prefetch(
     threads: int = 0,
     token: object = None,
 ) -> None: ...
+def read_many(
+    requests: list[tuple[NativeArray, Any, bool, NDArray[Any]]],
+    threads: int = 0,
+    numbers: Sequence[int] | None = None,
+) -> None: ...
 def write_gathered(
     array: NativeArray,
     chunk: Sequence[int],

@@ -6,7 +6,7 @@ from cpython.exc cimport PyErr_CheckSignals
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from cpython.slice cimport PySlice_AdjustIndices, PySlice_Unpack
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 cimport cython
@@ -74,4 +74,5 @@ include "cache.pxi"
 include "arrays.pxi"
 include "gathered.pxi"
 include "prefetch.pxi"
+include "many.pxi"
 include "capi.pxi"

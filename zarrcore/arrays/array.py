@@ -17,7 +17,7 @@ from zarrcore.arrays.views import BlockIndex, OIndex, VIndex
 from zarrcore.errors import ArrayNotFoundError, ReadOnlyError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Self
 
     from zarrcore._core.engine import ChunkCache
@@ -319,6 +319,28 @@ class Array(ArrayDescription):
         """
         fields, selection = indexing.pop_fields(selection)
         return self._get(indexing.plain_selection(selection, self.shape), out, fields, threads)
+
+    def read_many(
+        self,
+        selections: Iterable[Any],
+        *,
+        out: Sequence[np.ndarray] | np.ndarray | None = None,
+        stack: bool = False,
+        threads: int = 0,
+    ) -> list[np.ndarray] | np.ndarray:
+        """Read many selections in one call; see :func:`zarrcore.read_many`.
+
+        Parameters
+        ----------
+        selections : iterable
+            Each as in ``array[selection]``.
+        out, stack, threads
+            As of :func:`zarrcore.read_many`.
+        """
+        from zarrcore.arrays.batches import read_many
+
+        requests = [(self, selection) for selection in selections]
+        return read_many(requests, out=out, stack=stack, threads=threads)
 
     def get_basic_selection(
         self,

@@ -1,0 +1,94 @@
+# Many reads in one call.
+
+@cython.final
+cdef class _Batch:
+    """The calls of one job, and what they point to."""
+
+    cdef list kept
+    cdef list sessions
+    cdef zc_call *calls
+    cdef zc_part *parts
+    cdef zc_store *stores
+    cdef zc_local *locals_
+
+    def __cinit__(self, size_t n, size_t n_arrays):
+        self.kept = []
+        self.sessions = []
+        self.calls = <zc_call *>calloc(n + 1, sizeof(zc_call))
+        self.parts = <zc_part *>calloc(n + 1, sizeof(zc_part))
+        self.stores = <zc_store *>calloc(n_arrays + 1, sizeof(zc_store))
+        self.locals_ = <zc_local *>calloc(n_arrays + 1, sizeof(zc_local))
+        if self.calls == NULL or self.parts == NULL or self.stores == NULL or self.locals_ == NULL:
+            raise MemoryError("no memory for the calls")
+
+    def __dealloc__(self):
+        free(self.calls)
+        free(self.parts)
+        free(self.stores)
+        free(self.locals_)
+
+
+def read_many(list requests not None, threads=0, numbers=None) -> None:
+    """Read many selections as one job.
+
+    Parameters
+    ----------
+    requests : list of tuple
+        ``(array, dims, points, out)``: a NativeArray, and as of :meth:`NativeArray.read`, or, if `points` is true,
+        of :meth:`NativeArray.read_points`, what is to be read and where to.
+    threads : int
+        Most threads to use; 0: the default.
+    numbers : sequence of int, optional
+        What to call each of them in the message of a failure, if not by its number.
+    """
+    cdef size_t n = len(requests), i, failed = 0
+    cdef int limit
+    cdef NativeArray array
+    cdef cnp.ndarray out
+    cdef _Batch batch
+    cdef _Session session
+    cdef zc_fault fault
+    cdef zc_error err
+    cdef zc_status status
+    if n == 0:
+        return
+    places = {}
+    for request in requests:
+        places.setdefault(id(request[0]), len(places))
+    batch = _Batch(n, len(places))
+    for i in range(n):
+        array, dims, points, out = requests[i]
+        limit = array._threads(threads)
+        array._check_memory(out, "out", 1 if points else array.c.ndim)
+        if not cnp.PyArray_ISWRITEABLE(out):
+            raise ValueError("out: is read-only")
+        batch.kept.append(array._set_points(&batch.parts[i], dims, out) if points
+                          else array._set_region(&batch.parts[i], dims, out))
+        place = places[id(array)]
+        if place == len(batch.sessions):
+            session = _Session.__new__(_Session)
+            session.source = array.source
+            _open_store(session, &batch.locals_[<size_t>place], &batch.stores[<size_t>place])
+            batch.sessions.append(session)
+        batch.calls[i].array = &array.c
+        batch.calls[i].store = &batch.stores[<size_t>place]
+        batch.calls[i].part = &batch.parts[i]
+        batch.calls[i].threads = limit
+        batch.calls[i].poll = NULL
+    session = batch.sessions[0]
+    zc_error_clear(&err)
+    with nogil:
+        status = zc_read_many(batch.calls, n, limit, _poll, <void *>session, &failed, &fault, &err)
+    if session.interrupted:
+        raise session.error
+    if status == ZC_OK:
+        return
+    if failed >= n:
+        fault.in_chunk = False
+        failed = 0
+        prefix = ""
+    else:
+        prefix = f"selection {failed if numbers is None else numbers[failed]}: "
+    array = requests[failed][0]
+    session = batch.sessions[places[id(array)]]
+    array._raise(status, &fault, &err, session.error, False, prefix)

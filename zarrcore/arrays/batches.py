@@ -1,0 +1,136 @@
+"""Many selections in one call: what a mini-batch is made of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zarrcore import indexing
+from zarrcore._core import engine
+from zarrcore.arrays.values import check_out
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from zarrcore.arrays.array import Array
+    from zarrcore.indexing import Selection
+
+__all__ = ["read_many"]
+
+
+def read_many(
+    requests: Iterable[tuple[Array, Any]],
+    *,
+    out: Sequence[np.ndarray] | np.ndarray | None = None,
+    stack: bool = False,
+    threads: int = 0,
+) -> list[np.ndarray] | np.ndarray:
+    """Read selections of one or several arrays in one call without the GIL.
+
+    The chunks of all of them are shared among the threads; a chunk that several selections want is opened
+    once, and decoded once where each would have had to decode most of it.
+
+    Parameters
+    ----------
+    requests : iterable of tuple
+        Pairs of an array and a selection, as in ``array[selection]``; field names are not supported.
+    out : ndarray or sequence of ndarray, optional
+        Where to read to: one array for each selection, of its shape and the array's data type, or one array
+        with a first dimension for the selections, which must agree in shape and data type.
+    stack : bool
+        Return one array with a first dimension for the selections instead of a list.
+    threads : int
+        Number of threads; 0 for the configured number.
+
+    Returns
+    -------
+    list of ndarray, or ndarray
+        In the order of the requests; `out` if it was given.  A selection of a single element gives an array
+        without dimensions.
+
+    Raises
+    ------
+    ChunkError
+        If a chunk cannot be read; the message names the number of the selection, the array and the chunk.
+        What `out` holds then is undefined.
+    ValueError
+        If the selections do not agree in shape and data type but have to, or `out` does not fit.
+
+    Examples
+    --------
+    >>> import zarrcore
+    >>> array = zarrcore.create_array({}, shape=(4, 6), chunks=(2, 3), dtype="i4")
+    >>> array[...] = np.arange(24).reshape(4, 6)
+    >>> zarrcore.read_many([(array, (1, slice(0, 2))), (array, (3, slice(2, 4)))], stack=True)
+    array([[ 6,  7],
+           [20, 21]], dtype=int32)
+    """
+    arrays: list[Array] = []
+    selections: list[Selection] = []
+    for number, (array, wanted) in enumerate(requests):
+        try:
+            selections.append(indexing.plain_selection(wanted, array.shape))
+        except IndexError as error:
+            raise type(error)(f"selection {number} of array {array.path!r}: {error}") from None
+        arrays.append(array)
+    results = _results(arrays, selections, out, stack)
+    _read(arrays, selections, results, threads)
+    return results if out is None else out  # type: ignore[return-value]
+
+
+def _results(
+    arrays: Sequence[Array], selections: Sequence[Selection], out: Any, stack: bool
+) -> Sequence[np.ndarray] | np.ndarray:
+    """Where to read to: given, or made."""
+    if out is None and not stack:
+        return [
+            np.empty(selection.shape, array.dtype)
+            for array, selection in zip(arrays, selections, strict=True)
+        ]
+    if out is None or isinstance(out, np.ndarray):
+        shape, dtype = _common(arrays, selections)
+        shape = (len(selections), *shape)
+        return np.empty(shape, dtype) if out is None else check_out(out, shape, dtype)
+    out = list(out)
+    if len(out) != len(selections):
+        raise ValueError(f"out: expected {len(selections)} arrays, one for each selection, got {len(out)}")
+    return [
+        check_out(each, selection.shape, array.dtype)
+        for each, array, selection in zip(out, arrays, selections, strict=True)
+    ]
+
+
+def _common(arrays: Sequence[Array], selections: Sequence[Selection]) -> tuple[tuple[int, ...], np.dtype]:
+    """The shape and the data type that all selections have."""
+    if not selections:
+        raise ValueError("read_many: no selections to stack")
+    first = selections[0].shape, arrays[0].dtype
+    for number, (array, selection) in enumerate(zip(arrays, selections, strict=True)):
+        if (selection.shape, array.dtype) != first:
+            raise ValueError(
+                f"read_many: selection {number} has shape {selection.shape} and data type {array.dtype}, "
+                f"selection 0 {first[0]} and {first[1]}"
+            )
+    return first
+
+
+def _read(
+    arrays: Sequence[Array], selections: Sequence[Selection], results: Sequence[np.ndarray], threads: int
+) -> None:
+    """Read natively what can be, in one call, and all else one by one."""
+    requests, later, positions = [], [], []
+    for number, (array, selection) in enumerate(zip(arrays, selections, strict=True)):
+        result = results[number, ...] if isinstance(results, np.ndarray) else results[number]
+        compiled = array._compiled()
+        if result.size == 0:
+            continue
+        if not hasattr(compiled, "get") or (selection.points and not result.flags.c_contiguous):
+            later.append((array, selection, result))
+        else:
+            block = (-1,) if selection.points else selection.block
+            requests.append((compiled, selection.dims, selection.points, result.reshape(block)))
+            positions.append(number)
+    engine.read_many(requests, threads, positions)
+    for array, selection, result in later:
+        array._fill(selection, result, threads)
