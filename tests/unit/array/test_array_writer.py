@@ -243,7 +243,8 @@ def test_stores(tmp_path: Any) -> None:
         store.close()
 
 
-def test_inner_chunks_beside_those_given_are_moved_undecoded(tmp_path: Any) -> None:
+@pytest.mark.parametrize("gathered", [True, False])
+def test_inner_chunks_beside_those_given_are_moved_undecoded(gathered: bool, tmp_path: Any) -> None:
     array = new(tmp_path, compressors={"name": "zstd", "configuration": {"level": 1, "checksum": True}})
     array[...] = np.arange(23 * 17).reshape(23, 17)
     path = tmp_path / "c" / "0" / "0"
@@ -252,8 +253,9 @@ def test_inner_chunks_beside_those_given_are_moved_undecoded(tmp_path: Any) -> N
     damaged = bytes(data[:12])
     path.write_bytes(data)
     with array.writer() as w:
-        w[4, 4] = 1000
-        w[2:4, 0:3] = 7
+        target = w if gathered else array
+        target[4, 4] = 1000
+        target[2:4, 0:3] = 7
     assert path.read_bytes().startswith(damaged)
     assert array[4, 4] == 1000
     assert (array[2:4, 0:3] == 7).all()
