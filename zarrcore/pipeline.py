@@ -184,6 +184,8 @@ class PythonEngine:
         _put(out, part.outside, chunk[part.inside] if points else _take(chunk, part.inside))
 
     def _put_missing(self, part: ChunkPart, key: str, out: np.ndarray) -> None:
+        if self._store._has_lost(self._prefix):
+            raise ChunkIOError("the directory of the array is gone", array=self._path)
         if self._missing_is_error:
             raise ChunkNotFoundError(
                 f"array {self._path!r}: chunk {part.coords} (key {key!r}) is not stored, and the "

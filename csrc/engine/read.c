@@ -2,6 +2,8 @@
  *
  * Reading a region: the chunks of the plan, on all threads.
  */
+#include <stdatomic.h>
+
 #include "base/arith.h"
 #include "engine/engine.h"
 
@@ -17,6 +19,7 @@ typedef struct read_job {
     uint64_t epoch;                  /* before they were fetched */
     zc_cached **pinned;              /* for each of them the chunk from the cache, or NULL; NULL: not looked for */
     const char **names;              /* of those to be fetched */
+    atomic_bool *absent;             /* a chunk was */
 } read_job;
 
 /* Will most of a shard be wanted?  Then a remote store should send all of it at once. */
@@ -168,7 +171,11 @@ static zc_status read_item(void *arg, size_t item, zc_workspace *ws, zc_error *e
     } else {
         status = read_fetched_item(job, chunk, shape, &part, item, ws, err);
     }
-    return status == ZC_ERR_MISSING ? zc_read_absent(array, &part, ws, err) : status;
+    if (status == ZC_ERR_MISSING) {
+        atomic_store_explicit(job->absent, true, memory_order_relaxed);
+        status = zc_read_absent(array, &part, ws, err);
+    }
+    return status;
 }
 
 /* Of a compressed chunk at least about this much is decoded for a single element. */
@@ -337,7 +344,8 @@ static zc_status read_opened(read_job *job, size_t *failed, zc_error *err)
 
 zc_status zc_read(const zc_call *call, zc_fault *fault, zc_error *err)
 {
-    read_job job = {.fetched = NULL};
+    atomic_bool absent = false;
+    read_job job = {.absent = &absent};
     size_t failed = SIZE_MAX;
     zc_status status = zc_plan_open(call, &job.plan, err);
 
@@ -352,6 +360,9 @@ zc_status zc_read(const zc_call *call, zc_fault *fault, zc_error *err)
         status = read_fetched(&job, &failed, err);
     } else {
         status = read_opened(&job, &failed, err);
+    }
+    if (status == ZC_OK && absent && call->store->check != NULL) {
+        status = call->store->check(call->store, call->array->prefix, call->array->prefix_len, err);
     }
     if (status != ZC_OK) {
         zc_plan_blame(&job.plan, failed, fault);

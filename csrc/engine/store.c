@@ -191,13 +191,13 @@ static zc_status local_remove(const zc_store *store, const char *key, zc_error *
     return status;
 }
 
-/* Hold the directory of the prefix open, so that the files below it open faster.  If there is none, whole paths
- * do: its files are missing, or about to be made. */
-static zc_status local_begin(const zc_store *store, const char *prefix, size_t prefix_len, zc_error *err)
+/* Open the directory of a prefix. */
+static zc_status local_open_dir(const zc_local *local, const char *prefix, size_t prefix_len, zc_dir **out,
+                                zc_error *err)
 {
-    zc_local *local = store->self;
     char *path = malloc(local->root_len + prefix_len + 2);
 
+    *out = NULL;
     if (path == NULL) {
         return zc_fail(err, ZC_ERR_MEMORY, "no memory for a path");
     }
@@ -205,15 +205,40 @@ static zc_status local_begin(const zc_store *store, const char *prefix, size_t p
     path[local->root_len] = '/';
     memcpy(path + local->root_len + 1, prefix, prefix_len);
     path[local->root_len + 1 + prefix_len] = '\0';
-    zc_status status = zc_dir_open(path, &local->dir, err);
+    const zc_status status = zc_dir_open(path, out, err);
     free(path);
+    return status;
+}
+
+/* Hold the directory of the prefix open, so that the files below it open faster.  If there is none, whole paths
+ * do: its files are missing, or about to be made. */
+static zc_status local_begin(const zc_store *store, const char *prefix, size_t prefix_len, zc_error *err)
+{
+    zc_local *local = store->self;
+    const zc_status status = local_open_dir(local, prefix, prefix_len, &local->dir, err);
+
     local->dir_prefix = prefix_len;
-    if (status != ZC_OK) {
-        local->dir = NULL;
-    }
     if (status == ZC_ERR_MISSING) {
         zc_error_clear(err);
-        status = ZC_OK;
+        return ZC_OK;
+    }
+    return status;
+}
+
+/* If a directory with metadata in it is gone, nobody knows what the chunks held. */
+static zc_status local_check(const zc_store *store, const char *prefix, size_t prefix_len, zc_error *err)
+{
+    const zc_local *local = store->self;
+    zc_dir *dir;
+
+    if (!local->documents || local->dir != NULL) {
+        return ZC_OK;
+    }
+    const zc_status status = local_open_dir(local, prefix, prefix_len, &dir, err);
+    zc_dir_close(dir);
+    if (status == ZC_ERR_MISSING) {
+        zc_error_clear(err);
+        return zc_fail(err, ZC_ERR_IO, "the directory of the array is gone");
     }
     return status;
 }
@@ -242,6 +267,7 @@ void zc_store_local(zc_local *local, zc_store *out)
         .remove = local_remove,
         .begin = local_begin,
         .end = local_end,
+        .check = local_check,
         .is_local = true,
         .gap = 4096,
         .most = 1 << 20,

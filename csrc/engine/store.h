@@ -62,6 +62,9 @@ struct zc_store {
     zc_status (*begin)(const zc_store *store, const char *prefix, size_t prefix_len, zc_error *err);
     void (*end)(const zc_store *store);
 
+    /* Keys below a prefix were absent: fail if that is because the place of the prefix is gone.  May be NULL. */
+    zc_status (*check)(const zc_store *store, const char *prefix, size_t prefix_len, zc_error *err);
+
     /*
      * For stores that serve one thread at a time, else NULL: open the whole values of n keys at once on the calling
      * thread.  A key that is absent gives a value with data NULL.  release closes them again, on the same
@@ -100,6 +103,7 @@ typedef struct zc_local {
     const char *root;        /* path of the store's root, terminated */
     size_t root_len;
     bool sync;               /* fsync what is written */
+    bool documents;          /* an array's directory holds its metadata too, so that it cannot be missing */
     zc_dir *dir;             /* held open for one call, or NULL */
     size_t dir_prefix;       /* length of the part of all keys that dir stands for */
 } zc_local;

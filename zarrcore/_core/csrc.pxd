@@ -199,6 +199,7 @@ cdef extern from "engine/store.h" nogil:
         const char *root
         size_t root_len
         bint sync
+        bint documents
 
     void zc_store_local(zc_local *local, zc_store *out)
 

@@ -86,7 +86,7 @@ class Chain:
 
 @final
 class LocalSource:
-    def __init__(self, root: str | PathLike[str], fsync: bool = False) -> None: ...
+    def __init__(self, root: str | PathLike[str], fsync: bool = False, documents: bool = False) -> None: ...
 
 @final
 class MemorySource:

@@ -10,14 +10,18 @@ cdef class LocalSource:
         An absolute path, so that a change of the working directory does no harm.
     fsync : bool
         Flush what is written to the disk.
+    documents : bool
+        The directory of an array holds its metadata too: if it is gone when chunks are absent, that is an error.
     """
 
     cdef bytes root
     cdef bint sync
+    cdef bint documents
 
-    def __init__(self, root, fsync=False):
+    def __init__(self, root, fsync=False, documents=False):
         self.root = os.fsencode(os.path.abspath(root))
         self.sync = fsync
+        self.documents = documents
 
 
 @cython.final
@@ -332,6 +336,7 @@ cdef int _open_store(_Session session, zc_local *local, zc_store *out) except -1
         local.root = (<LocalSource>source).root
         local.root_len = len((<LocalSource>source).root)
         local.sync = (<LocalSource>source).sync
+        local.documents = (<LocalSource>source).documents
         zc_store_local(local, out)
         return 0
     out.self = <void *>session

@@ -336,6 +336,13 @@ class Store(ABC):
         """Where a path really is, as text: the same for all stores over the same data."""
         return join_path(str(self), path)
 
+    def _has_lost(self, prefix: str) -> bool:
+        """Whether it is certain, and costs next to nothing to know, that the place of a prefix is gone.
+
+        Asked where chunks below it were absent, which otherwise reads as the fill value.
+        """
+        return False
+
     def _lock_scope(self) -> str:
         """What tells keys of this store from equal keys of others, where chunks are locked to be patched.
 

@@ -300,6 +300,9 @@ class LocalStore(Store):
     def _address(self, path: str) -> str:
         return os.path.realpath(f"{self._root}/{path}")
 
+    def _has_lost(self, prefix: str) -> bool:
+        return not os.path.exists(f"{self._root}/{prefix}")
+
     def _lock_scope(self) -> str:
         return f"{self._root}/"
 
@@ -310,7 +313,7 @@ class LocalStore(Store):
             from zarrcore._core.engine import LocalSource
         except ModuleNotFoundError:
             return None
-        return LocalSource(self._root, fsync=self.fsync)
+        return LocalSource(self._root, fsync=self.fsync, documents=True)
 
 
 def _configured_fsync() -> bool:

@@ -1,0 +1,69 @@
+"""An array whose directory is removed while it is open: what is not there is not taken for the fill value."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import numpy as np
+import pytest
+
+import zarrcore
+from zarrcore.errors import ChunkIOError
+
+KINDS = {
+    "v3": {"dtype": "i4"},
+    "v2": {"dtype": "i4", "zarr_format": 2},
+    "shards": {"dtype": "i4", "shards": (4, 4)},
+    "strings": {"dtype": "string"},
+    "python codec": {"dtype": "f4", "filters": {"name": "bitround", "configuration": {"keepbits": 20}}},
+}
+READS = {
+    "one": lambda array: array[1, 2],
+    "slice": lambda array: array[1:3, ::-1],
+    "all": lambda array: array[...],
+    "points": lambda array: array.vindex[[0, 3], [1, 7]],
+    "many": lambda array: array.oindex[[0, 3, 7], [1, 7]],
+}
+
+
+@pytest.fixture(params=KINDS)
+def array(request, tmp_path):
+    array = zarrcore.create_array(tmp_path, name="g/a", shape=(8, 8), chunks=(2, 2), **KINDS[request.param])
+    array[:4] = np.ones((4, 8), "i4").astype(str if request.param == "strings" else "i4")
+    return array
+
+
+@pytest.mark.parametrize("read", READS)
+@pytest.mark.parametrize("how", ["removed", "dangling"])
+def test_reads_of_what_is_gone(array, tmp_path, read, how):
+    expected = READS[read](array)
+    shutil.move(tmp_path / "g" / "a", tmp_path / "elsewhere")
+    if how == "dangling":
+        if os.name == "nt":
+            pytest.skip("links need a privilege there")
+        os.symlink(tmp_path / "nowhere", tmp_path / "g" / "a")
+    with pytest.raises(ChunkIOError, match="array 'g/a'.*the directory of the array is gone"):
+        READS[read](array)
+    if how == "dangling":
+        os.unlink(tmp_path / "g" / "a")
+    shutil.move(tmp_path / "elsewhere", tmp_path / "g" / "a")
+    assert np.array_equal(READS[read](array), expected)
+
+
+def test_chunks_that_are_absent_still_read_as_the_fill_value(array, tmp_path):
+    assert len(set(np.ravel(array[4:]).tolist())) == 1
+    shutil.rmtree(tmp_path / "g" / "a" / "c", ignore_errors=True)
+    for name in os.listdir(tmp_path / "g" / "a"):
+        if name[0].isdigit():
+            os.unlink(tmp_path / "g" / "a" / name)
+    assert len(set(np.ravel(array[...]).tolist())) == 1
+
+
+def test_an_array_at_the_root_of_its_store(tmp_path):
+    array = zarrcore.create_array(tmp_path / "a", shape=8, chunks=2, dtype="i4", fill_value=3)
+    assert array[...].tolist() == [3] * 8
+    shutil.rmtree(tmp_path / "a")
+    for read in (lambda: array[...], lambda: array[5]):
+        with pytest.raises(ChunkIOError, match="gone"):
+            read()
