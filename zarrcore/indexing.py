@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from zarrcore._core.engine import mask_points
 from zarrcore.errors import BoundsCheckError, VindexInvalidSelectionError
 
 if TYPE_CHECKING:
@@ -292,7 +293,7 @@ def mask_selection(mask: Any, shape: Sequence[int]) -> Selection:
         )
     if array.ndim == 0:
         return Selection((), (), (int(array),))  # the only element, as a block, or none
-    return _points([axis.astype(np.int64, copy=False) for axis in np.nonzero(array)])
+    return _points(mask_points(array))
 
 
 def vindex_selection(selection: Any, shape: Sequence[int]) -> Selection:

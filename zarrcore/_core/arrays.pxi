@@ -8,6 +8,31 @@ cdef cnp.ndarray _int64(object values):
     return np.ascontiguousarray(values, dtype=np.int64)
 
 
+def mask_points(mask) -> tuple:
+    """Where a Boolean array of one dimension or more is true: one array of int64 indices for each dimension, in C order,
+    as `numpy.nonzero` gives them, without the GIL."""
+    cdef cnp.ndarray plain = np.ascontiguousarray(mask, dtype=np.bool_)
+    cdef cnp.ndarray indices
+    cdef int64_t shape[64]
+    cdef int64_t *out[64]
+    cdef int d, ndim = cnp.PyArray_NDIM(plain)
+    cdef size_t n, found
+    if ndim < 1 or ndim > ZC_MAX_DIMS:
+        raise ValueError(f"mask: expected 1 to {ZC_MAX_DIMS} dimensions, got {ndim}")
+    result = []
+    n = np.count_nonzero(plain)
+    for d in range(ndim):
+        indices = np.empty(n, dtype=np.int64)
+        result.append(indices)
+        out[d] = <int64_t *>cnp.PyArray_DATA(indices)
+        shape[d] = cnp.PyArray_DIM(plain, d)
+    with nogil:
+        found = zc_mask_points(<const uint8_t *>cnp.PyArray_DATA(plain), ndim, shape, out, n)
+    if found != n:
+        raise RuntimeError("the mask was changed by another thread while it was read")
+    return tuple(result)
+
+
 cdef tuple _field(cnp.dtype record, str name):
     """Data type and offset of a field; memory for one that is an array itself is of void items."""
     dtype, offset = record.fields[name][:2]

@@ -230,6 +230,9 @@ cdef extern from "engine/cache.h" nogil:
     void zc_cache_stats_get(zc_cache *cache, zc_cache_stats *out)
     uint64_t zc_cache_array()
 
+cdef extern from "kernels/mask.h" nogil:
+    size_t zc_mask_points(const uint8_t *mask, int ndim, const int64_t *shape, int64_t *const *out, size_t room)
+
 cdef extern from "engine/index_cache.h" nogil:
     ctypedef struct zc_index_cache:
         pass

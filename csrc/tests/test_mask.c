@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#include "kernels/mask.h"
+
+#include <stdlib.h>
+
+#include "check.h"
+#include "codec_cases.h"
+
+/* All elements in turn, by counting indices. */
+static void check_mask(int ndim, const int64_t *shape, unsigned one_in)
+{
+    int64_t size = 1, index[4] = {0}, *out[4];
+    uint64_t state = one_in;
+    size_t n = 0, at = 0;
+
+    for (int d = 0; d < ndim; d++) {
+        size *= shape[d];
+    }
+    uint8_t *mask = case_exact(NULL, (size_t)size);
+    for (int64_t i = 0; i < size; i++) {
+        mask[i] = case_random(&state) % one_in == 0 ? (uint8_t)(1 + i % 255) : 0;
+        n += mask[i] != 0;
+    }
+    for (int d = 0; d < ndim; d++) {
+        out[d] = (int64_t *)(void *)case_exact(NULL, n * sizeof **out);
+    }
+    CHECK(zc_mask_points(mask, ndim, shape, out, n) == n);
+    for (int64_t i = 0; i < size; i++) {
+        for (int d = 0; d < ndim && mask[i]; d++) {
+            CHECK(out[d][at] == index[d]);
+        }
+        at += mask[i] != 0;
+        for (int d = ndim - 1; d >= 0 && ++index[d] == shape[d]; d--) {
+            index[d] = 0;
+        }
+    }
+    if (n > 0) {
+        CHECK(zc_mask_points(mask, ndim, shape, out, n - 1) == n - 1);
+    }
+    for (int d = 0; d < ndim; d++) {
+        free(out[d]);
+    }
+    free(mask);
+}
+
+static void masks(void)
+{
+    static const int64_t shapes[][4] = {{1000}, {31}, {7, 100}, {100, 7}, {3, 5, 67}, {2, 3, 4, 33}, {5, 0, 3}, {0}};
+    static const int ndim[] = {1, 1, 2, 2, 3, 4, 3, 1};
+
+    for (size_t i = 0; i < sizeof ndim / sizeof *ndim; i++) {
+        check_mask(ndim[i], shapes[i], 1);
+        check_mask(ndim[i], shapes[i], 2);
+        check_mask(ndim[i], shapes[i], 100);
+    }
+}
+
+int main(void)
+{
+    RUN(masks);
+    return check_report("mask");
+}
