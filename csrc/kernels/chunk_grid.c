@@ -67,8 +67,8 @@ ZC_INLINE uint64_t divide_u64(uint64_t x, divisor by)
 
 #else
 
-#define divisor_i64(d) ((divisor){.d = (d)})
-#define divisor_u64(d) ((divisor){.d = (d)})
+#define divisor_i64(length) ((divisor){.d = (length)})
+#define divisor_u64(length) ((divisor){.d = (length)})
 #define divide_i64(x, by) ((x) / (by).d)
 #define divide_u64(x, by) ((x) / (by).d)
 

@@ -510,6 +510,41 @@ static void equals_float(void)
     }
 }
 
+/* Two fields of records of 12 bytes as records of 7, one of them swapped: regions, index tables and points alike. */
+static void pieces(void)
+{
+    enum { N = 50, IN = 12, OUT = 7 };
+    const zc_piece some[] = {
+        {.from = 8, .to = 0, .item = {.size = 4, .word = 4}},
+        {.from = 1, .to = 4, .item = {.size = 3}},
+    };
+    const zc_item item = {.size = OUT, .n_pieces = 2, .pieces = some};
+    char source[N * IN], want[N * OUT], got[N * OUT];
+    int64_t from[N], to[N], shape = N, in = IN, out = OUT;
+    const int64_t *const in_table = from, *const out_table = to;
+
+    for (int i = 0; i < N * IN; i++) {
+        source[i] = (char)(i * 7 + i / 5);
+    }
+    for (int k = 0; k < N; k++) {
+        from[k] = k * IN;
+        to[k] = k * OUT;
+        for (int b = 0; b < 4; b++) {
+            want[k * OUT + b] = source[k * IN + 8 + 3 - b];
+        }
+        memcpy(want + k * OUT + 4, source + k * IN + 1, 3);
+    }
+    memset(got, 0, sizeof got);
+    zc_region_copy(1, &shape, got, &out, source, &in, &item);
+    CHECK(memcmp(got, want, sizeof got) == 0);
+    memset(got, 0, sizeof got);
+    zc_region_gather(1, &shape, got, &out, &out_table, source, &in, &in_table, &item);
+    CHECK(memcmp(got, want, sizeof got) == 0);
+    memset(got, 0, sizeof got);
+    zc_points_copy(N, got, to, source, from, &item);
+    CHECK(memcmp(got, want, sizeof got) == 0);
+}
+
 int main(void)
 {
     RUN_ON_EVERY_CPU(copy_random);
@@ -517,6 +552,7 @@ int main(void)
     RUN(copy_many_dims);
     RUN(gather_random);
     RUN(points_random);
+    RUN(pieces);
     RUN_ON_EVERY_CPU(items_copy);
     RUN(swap_variants);
     RUN_ON_EVERY_CPU(fill_and_compare);
