@@ -19,7 +19,8 @@ SECONDS = 1.0  # in which an interrupt must be answered
 
 # 8000 chunks of 1 MB: writing them at a high level takes minutes, reading them many seconds.  For the read,
 # all are links to one file, and all rows of the output are the same memory, which the engine takes and
-# ``array.read`` does not; rows are not read whole, for then they would be decoded in place, by several threads.
+# ``array.read`` does not; rows are not read whole, for then they would be decoded in place, by several
+# threads.
 PROGRAM = textwrap.dedent(
     """
     import os, signal, sys, time

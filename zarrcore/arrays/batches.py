@@ -116,7 +116,10 @@ def _common(arrays: Sequence[Array], selections: Sequence[Selection]) -> tuple[t
 
 
 def _read(
-    arrays: Sequence[Array], selections: Sequence[Selection], results: Sequence[np.ndarray], threads: int
+    arrays: Sequence[Array],
+    selections: Sequence[Selection],
+    results: Sequence[np.ndarray] | np.ndarray,
+    threads: int,
 ) -> None:
     """Read natively what can be, in one call, and all else one by one."""
     requests, later, positions = [], [], []
