@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from zarrcore import hierarchy
+from zarrcore.arrays.array import Array
 from zarrcore.errors import CopyError
 from zarrcore.groups.moving import is_document, stored_value
 from zarrcore.storage.path import StorePath
@@ -198,9 +199,10 @@ def _copy_one(
     arguments.setdefault("overwrite", step.replace)
     if "compressor" in arguments:  # as zarr 2 has it
         arguments["compressors"] = arguments.pop("compressor")
-    fill_value = getattr(step.source, "fill_value", getattr(step.source, "fillvalue", None))
-    if fill_value is not None:
-        arguments.setdefault("fill_value", fill_value)
+    if not isinstance(step.source, Array):
+        fill_value = getattr(step.source, "fill_value", getattr(step.source, "fillvalue", None))
+        if fill_value is not None:
+            arguments.setdefault("fill_value", fill_value)
     dest._look_in_store()
     from_array_at(
         dest.store_path / step.path,

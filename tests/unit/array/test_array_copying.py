@@ -15,12 +15,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import zarrcore
 from zarrcore.arrays.copying import REGION_BYTES, same_bytes
 from zarrcore.arrays.regions import RegionGrid
 from zarrcore.projection import axes_of
 from zarrcore.storage import LocalStore, MemoryStore, StorePath, WrapperStore, ZipStore
+from zarrcore.testing import strategies as zst
 
 VALUES = np.arange(7 * 10, dtype="i4").reshape(7, 10)
 BLOSC = {"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1}
@@ -437,3 +440,37 @@ def test_overwriting_the_source_through_another_store(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="removed first"):
             zarrcore.from_array(target, data=array, overwrite=True)
     np.testing.assert_array_equal(source[...], VALUES)
+
+
+# ---- any arrays
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_any_array_into_any_other(data: st.DataObject) -> None:
+    """Formats, grids, shards, data types, fill values, memory and threads, with parts that are absent."""
+    shape = data.draw(zst.array_shapes(max_dims=3))
+    source_format, dest_format = (data.draw(st.sampled_from([2, 3])) for _ in range(2))
+    dtype = data.draw(zst.dtypes(zarr_format=2, flexible=False))
+    source = zarrcore.create_array(
+        {}, shape=shape, chunks=data.draw(zst.chunk_shapes(shape)), dtype=dtype, zarr_format=source_format,
+        order=data.draw(st.sampled_from("CF")),
+    )  # fmt: skip
+    region = data.draw(zst.basic_indices(shape, integers=False))
+    source[region] = data.draw(zst.numpy_arrays(source[region].shape, dtype))
+    chunks = data.draw(zst.chunk_shapes(shape))
+    options: dict[str, Any] = {"chunks": chunks} if data.draw(st.booleans()) else {}
+    if options and dest_format == 3 and data.draw(st.booleans()):
+        options["shards"] = tuple(length * data.draw(st.integers(1, 3)) for length in chunks)
+    calls: list[int] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("zarrcore.arrays.copying.REGION_BYTES", data.draw(st.sampled_from([1, 100, 1 << 24])))
+        copy = zarrcore.from_array(
+            {}, data=source, zarr_format=dest_format, threads=data.draw(st.sampled_from([1, 3])),
+            progress=lambda done, total: calls.append(done), **options,
+        )  # fmt: skip
+    native = source.dtype.newbyteorder("=")
+    assert copy.dtype.newbyteorder("=") == native
+    assert np.asarray(copy).astype(native).tobytes() == np.asarray(source).astype(native).tobytes()
+    assert calls == sorted(calls)
+    assert not calls or calls[-1] == source.nbytes
