@@ -281,7 +281,8 @@ static zc_status read_group(many_job *job, size_t group, zc_workspace *ws, zc_er
     const bool absent = status == ZC_ERR_MISSING;
     if (absent) {
         zc_error_clear(err);
-        status = ZC_OK;
+        status = call->store->check != NULL
+                     ? call->store->check(call->store, array->prefix, array->prefix_len, err) : ZC_OK;
     } else if (status == ZC_OK) {
         value.base = 0;
         value.origin = set_origin(job, wants, n, &origin, &value);

@@ -24,6 +24,7 @@ READS = {
     "all": lambda array: array[...],
     "points": lambda array: array.vindex[[0, 3], [1, 7]],
     "many": lambda array: array.oindex[[0, 3, 7], [1, 7]],
+    "batch": lambda array: array.read_many([np.s_[0:2], np.s_[3, 1:5]])[0],
 }
 
 
