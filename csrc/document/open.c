@@ -22,7 +22,8 @@ static zc_status begin(zc_session *session, zc_error *err)
     const owner *const o = session->owner;
 
     (void)err;
-    session->local = (zc_local){.root = o->root, .root_len = strlen(o->root), .sync = o->sync};
+    session->local = (zc_local){
+        .root = o->root, .root_len = strlen(o->root), .sync = o->sync, .documents = true};
     zc_store_local(&session->local, &session->store);
     return ZC_OK;
 }
