@@ -182,6 +182,7 @@ cdef int _set_local(LocalSource source, zc_local *out) except -1:
     out.root = source.root
     out.root_len = len(source.root)
     out.sync = source.sync
+    out.documents = source.documents
     return 0
 
 
