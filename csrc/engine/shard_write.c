@@ -95,30 +95,86 @@ static bool block_part(const shard *s, size_t number, const int64_t *bounds, zc_
     return true;
 }
 
-static zc_status keep_old(const shard *s, size_t number, uint8_t *dst, size_t cap, size_t *written,
-                          zc_error *err)
+/* The part of inner chunk `number` that is written to; false if nothing of it is.  window is its own. */
+static bool given_part(const shard *s, size_t number, int64_t *bounds, zc_part *out, zc_window *window)
 {
-    *written = 0;
-    if (s->old == NULL || zc_extent_empty(s->old_extents[number])) {
-        return ZC_OK;
-    }
-    const zc_extent e = s->old_extents[number];
-    if (e.nbytes == 0) {             /* no codec makes nothing of something; kept, it would turn into fill values */
-        return zc_fail(err, ZC_ERR_CORRUPT, "an inner chunk of 0 bytes");
-    }
-    if (e.nbytes > cap) {
-        return zc_fail(err, ZC_ERR_SIZE, "%llu bytes are more than an encoding of the inner chunk can have",
-                       (unsigned long long)e.nbytes);
-    }
-    *written = (size_t)e.nbytes;
-    return zc_value_read(s->old, e.offset, dst, *written, err);
+    int64_t lo[ZC_MAX_DIMS], hi[ZC_MAX_DIMS];
+
+    inner_box(s, number, lo, hi, bounds);
+    return s->scope->blocks != NULL  ? block_part(s, number, bounds, out, window)
+           : s->part->points != NULL ? points_part(s, number, lo, out)
+                                     : zc_part_clip(s->part, lo, hi, out);
 }
 
-/* Make inner chunk `number` at dst.  *written is 0 for one that need not be stored. */
+static bool is_given(const shard *s, size_t number)
+{
+    int64_t bounds[ZC_MAX_DIMS];
+    zc_window window;
+    zc_part part;
+
+    return given_part(s, number, bounds, &part, &window);
+}
+
+static zc_status blame(size_t number, zc_status status, zc_error *err)
+{
+    if (status != ZC_OK && err != NULL) {
+        err->in_shard = true;
+        err->inner_chunk = number;
+    }
+    return status;
+}
+
+/* May the bytes of an old inner chunk be carried over? */
+static zc_status check_kept(const shard *s, size_t number, zc_error *err)
+{
+    const uint64_t nbytes = s->old_extents[number].nbytes;
+
+    if (nbytes == 0) {               /* no codec makes nothing of something; kept, it would turn into fill values */
+        return zc_fail(err, ZC_ERR_CORRUPT, "an inner chunk of 0 bytes");
+    }
+    if (nbytes > s->slot) {
+        return zc_fail(err, ZC_ERR_SIZE, "%llu bytes are more than an encoding of the inner chunk can have",
+                       (unsigned long long)nbytes);
+    }
+    return ZC_OK;
+}
+
+/*
+ * Carry over inner chunks that nothing is written to, from `first` on as long as their bytes follow each other in
+ * the old shard, by one read.  *next is the inner chunk behind them; they take *written bytes at `at`.
+ */
+static zc_status keep_run(const shard *s, size_t first, size_t at, size_t *next, size_t *written, zc_error *err)
+{
+    uint64_t begin = 0, n = 0;
+    size_t i = first;
+
+    for (; i < s->n_inner && (i == first || !is_given(s, i)); i++) {
+        if (s->old == NULL || zc_extent_empty(s->old_extents[i])) {
+            s->extents[i] = (zc_extent){ZC_SHARD_EMPTY, ZC_SHARD_EMPTY};
+            continue;
+        }
+        const zc_extent e = s->old_extents[i];
+        if (n > 0 && e.offset != begin + n) {
+            break;
+        }
+        const zc_status status = blame(i, check_kept(s, i, err), err);
+        if (status != ZC_OK) {
+            return status;
+        }
+        begin = n == 0 ? e.offset : begin;
+        s->extents[i] = (zc_extent){at + n, e.nbytes};
+        n += e.nbytes;
+    }
+    *next = i;
+    *written = (size_t)n;
+    return n > 0 ? blame(first, zc_value_read(s->old, begin, s->data + at, (size_t)n, err), err) : ZC_OK;
+}
+
+/* Make an inner chunk that is written to at dst.  *written is 0 for one that need not be stored. */
 static zc_status make_inner(const shard *s, size_t number, uint8_t *dst, size_t cap, size_t *written,
                             zc_workspace *ws, zc_error *err)
 {
-    int64_t lo[ZC_MAX_DIMS], hi[ZC_MAX_DIMS], bounds[ZC_MAX_DIMS];
+    int64_t bounds[ZC_MAX_DIMS];
     const uint8_t *data;
     zc_value old;
     zc_part part;
@@ -128,12 +184,9 @@ static zc_status make_inner(const shard *s, size_t number, uint8_t *dst, size_t 
     zc_status status = ZC_OK;
 
     scope.blocks = NULL;             /* an inner chunk that is a shard itself has one block */
-    inner_box(s, number, lo, hi, bounds);
-    const bool touched = s->scope->blocks != NULL  ? block_part(s, number, bounds, &part, &window)
-                         : s->part->points != NULL ? points_part(s, number, lo, &part)
-                                                   : zc_part_clip(s->part, lo, hi, &part);
-    if (!touched) {
-        return keep_old(s, number, dst, cap, written, err);
+    if (!given_part(s, number, bounds, &part, &window)) {
+        *written = 0;
+        return ZC_OK;
     }
     const bool patch = !zc_part_covers(&part, bounds) && s->old != NULL &&
                        !zc_extent_empty(s->old_extents[number]);
@@ -159,13 +212,9 @@ static zc_status make_and_note(const shard *s, size_t number, size_t at, zc_work
     size_t written = 0;
     const zc_status status = make_inner(s, number, s->data + at, s->slot, &written, ws, err);
 
-    if (status != ZC_OK && err != NULL) {
-        err->in_shard = true;
-        err->inner_chunk = number;
-    }
     s->extents[number] = written > 0 ? (zc_extent){at, written}
                                      : (zc_extent){ZC_SHARD_EMPTY, ZC_SHARD_EMPTY};
-    return status;
+    return blame(number, status, err);
 }
 
 /* ---- all inner chunks ----------------------------------------------------------------------------- */
@@ -176,11 +225,16 @@ static zc_status make_in_turn(const shard *s, size_t *end, zc_workspace *ws, zc_
     zc_status status = ZC_OK;
 
     *end = 0;
-    for (size_t i = 0; i < s->n_inner && status == ZC_OK; i++) {
-        status = make_and_note(s, i, *end, ws, err);
-        if (!zc_extent_empty(s->extents[i])) {
-            *end += (size_t)s->extents[i].nbytes;
+    for (size_t i = 0, next; i < s->n_inner && status == ZC_OK; i = next) {
+        size_t written = 0;
+        next = i + 1;
+        if (is_given(s, i)) {
+            status = make_and_note(s, i, *end, ws, err);
+            written = zc_extent_empty(s->extents[i]) ? 0 : (size_t)s->extents[i].nbytes;
+        } else {
+            status = keep_run(s, i, *end, &next, &written, err);
         }
+        *end += written;
         if (zc_workspace_cancelled(ws)) {
             return ZC_ERR_CANCELLED;
         }
@@ -196,27 +250,38 @@ static zc_status make_range(void *job, size_t task, zc_workspace *ws, zc_error *
     zc_status status = ZC_OK;
 
     for (size_t i = begin; i < end && status == ZC_OK && !zc_workspace_cancelled(ws); i++) {
-        status = make_and_note(s, i, i * s->slot, ws, err);
+        if (is_given(s, i)) {
+            status = make_and_note(s, i, i * s->slot, ws, err);
+        }
     }
     return status;
 }
 
-/* In parallel, each into its slot; then closed up.  Memory between the values is never touched. */
+/*
+ * What is written to in parallel, each inner chunk into its slot; then all closed up, with what is kept in between.
+ * No value is longer than a slot, so that nothing reaches a slot whose turn has not come.  Memory between the values
+ * is never touched.
+ */
 static zc_status make_in_parallel(shard *s, size_t *end, zc_error *err)
 {
     const zc_call *call = s->scope->call;
     const zc_run run = {.task = make_range, .job = s, .n_items = s->n_tasks, .threads = call->threads,
                         .poll = call->poll, .poll_arg = call->poll_arg};
-    const zc_status status = zc_pool_run(&run, NULL, err);
+    zc_status status = zc_pool_run(&run, NULL, err);
 
     *end = 0;
-    for (size_t i = 0; i < s->n_inner && status == ZC_OK; i++) {
+    for (size_t i = 0, next; i < s->n_inner && status == ZC_OK; i = next) {
         zc_extent *e = &s->extents[i];
-        if (!zc_extent_empty(*e)) {
+        size_t written = 0;
+        next = i + 1;
+        if (!is_given(s, i)) {
+            status = keep_run(s, i, *end, &next, &written, err);
+        } else if (!zc_extent_empty(*e)) {
             memmove(s->data + *end, s->data + e->offset, (size_t)e->nbytes);
             e->offset = *end;
-            *end += (size_t)e->nbytes;
+            written = (size_t)e->nbytes;
         }
+        *end += written;
     }
     return status;
 }
