@@ -9,7 +9,7 @@ cdef cnp.ndarray _int64(object values):
 
 
 def mask_points(mask) -> tuple:
-    """Where a Boolean array of one dimension or more is true: one array of int64 indices for each dimension, in C order,
+    """Where a Boolean array of one dimension or more is true: an array of int64 indices for each dimension, in C order,
     as `numpy.nonzero` gives them, without the GIL."""
     cdef cnp.ndarray plain = np.ascontiguousarray(mask, dtype=np.bool_)
     cdef cnp.ndarray indices
