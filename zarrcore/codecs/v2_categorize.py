@@ -68,11 +68,10 @@ class Categorize(Filter):
 
     def decode(self, data: Any, spec: ArraySpec | None = None) -> np.ndarray:
         numbers = items_of(data, np.dtype(self.astype))
-        wrong = (numbers < 0) | (numbers > len(self.labels))
-        if wrong.any():
+        wrong = np.flatnonzero((numbers < 0) | (numbers > len(self.labels)))
+        if wrong.size:
             raise ChunkDecodeError(
-                f"there are {len(self.labels)} labels, item {int(wrong.argmax())} has the label "
-                f"{numbers[wrong][0]}",
+                f"there are {len(self.labels)} labels, item {wrong[0]} has the label {numbers[wrong[0]]}",
                 codec=self.name,
             )
         kind = np.dtype(self.dtype)
