@@ -87,3 +87,22 @@ def test_codecs_that_format_3_has_not():
         zarrcore.create_array({}, shape=4, dtype="i4", filters=[numcodecs.JSON()])
     with pytest.raises((MetadataValidationError, UnknownCodecError)):
         zarrcore.create_array({}, shape=4, dtype="i4", filters=[numcodecs.Pickle()])
+
+
+@pytest.mark.parametrize("dtype", [">i4", ">f8", ">M8[s]", ">U3"])
+def test_the_byte_order_of_a_dtype_is_not_that_of_the_chunks(dtype):
+    """In format 3 the serializer has it: as with zarr-python, little-endian unless it says otherwise."""
+    zarr = pytest.importorskip("zarr")
+    for serializer, expected in (
+        ("auto", "little"),
+        ({"name": "bytes", "configuration": {"endian": "big"}}, "big"),
+    ):
+        documents = []
+        for module in (zarrcore, zarr):
+            array = module.create_array(
+                {}, shape=4, chunks=2, dtype=dtype, compressors=None, serializer=serializer
+            )
+            documents.append((array.metadata.to_dict()["codecs"], array.metadata.to_dict()["data_type"]))
+        assert [list(codecs) for codecs, _ in documents][0] == [*documents[1][0]]
+        assert documents[0][0][0]["configuration"] == {"endian": expected}
+        assert np.dtype(dtype).newbyteorder("=") == zarrcore.create(shape=4, dtype=dtype).dtype
