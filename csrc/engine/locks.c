@@ -13,6 +13,7 @@ typedef struct key_lock {
     zc_mutex guard;          /* of the rest; never held for long */
     zc_cond opened;
     const void *owner;       /* NULL: open */
+    _Atomic uint64_t taken, given_back;      /* how often */
 } key_lock;
 
 static key_lock locks[N_LOCKS];
@@ -28,6 +29,7 @@ static void open_all(void)
         zc_mutex_init(&locks[i].guard);
         zc_cond_init(&locks[i].opened);
         locks[i].owner = NULL;
+        atomic_store(&locks[i].given_back, atomic_load(&locks[i].taken));
     }
 }
 
@@ -85,6 +87,7 @@ zc_status zc_key_lock(const zc_store *store, const char *key, zc_workspace *ws, 
         zc_mutex_lock(&lock->guard);
     }
     lock->owner = &this_thread;
+    atomic_fetch_add(&lock->taken, 1);
     zc_mutex_unlock(&lock->guard);
     return ZC_OK;
 }
@@ -95,6 +98,50 @@ void zc_key_unlock(const zc_store *store, const char *key)
 
     zc_mutex_lock(&lock->guard);
     lock->owner = NULL;
+    atomic_fetch_add(&lock->given_back, 1);
     zc_cond_signal(&lock->opened);
     zc_mutex_unlock(&lock->guard);
+}
+
+/* What a read can find if the value changes under it. */
+static bool may_be_torn(zc_status status)
+{
+    switch (status) {
+    case ZC_OK:
+    case ZC_ERR_MISSING:
+    case ZC_ERR_CORRUPT:
+    case ZC_ERR_CHECKSUM:
+    case ZC_ERR_SIZE:
+    case ZC_ERR_RANGE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+zc_status zc_key_read(const zc_store *store, const char *key, zc_status (*read)(void *arg), void *arg,
+                      zc_workspace *ws, zc_error *err)
+{
+    key_lock *lock = lock_of(store, key);
+    const uint64_t given_back = atomic_load(&lock->given_back);
+    const uint64_t taken = atomic_load(&lock->taken);
+    zc_status status;
+
+    if (taken == given_back) {
+        status = read(arg);
+        if (atomic_load(&lock->taken) == taken || !may_be_torn(status)) {
+            return status;
+        }
+        zc_error_clear(err);
+    }
+    status = zc_key_lock(store, key, ws, err);
+    if (status == ZC_ERR_UNSUPPORTED) {          /* this thread writes: a store's callback reads what it is given */
+        zc_error_clear(err);
+        return read(arg);
+    }
+    if (status == ZC_OK) {
+        status = read(arg);
+        zc_key_unlock(store, key);
+    }
+    return status;
 }

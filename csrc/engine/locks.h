@@ -22,4 +22,13 @@ uint64_t zc_key_hash(uint64_t hash, const char *text);
 zc_status zc_key_lock(const zc_store *store, const char *key, zc_workspace *ws, zc_error *err);
 void zc_key_unlock(const zc_store *store, const char *key);
 
+/*
+ * Run a read that asks the store more than once for parts of one value, so that all of them are of the same version as
+ * far as this process writes it: without the lock if nobody has it meanwhile, else once more with it.  (Values
+ * that stay what they were when they were opened, as files do, need none of this.)  Other processes are not kept
+ * away.
+ */
+zc_status zc_key_read(const zc_store *store, const char *key, zc_status (*read)(void *arg), void *arg,
+                      zc_workspace *ws, zc_error *err);
+
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/arith.h"
 #include "engine/engine.h"
+#include "engine/locks.h"
 
 /* Below this much output, waking another thread costs more than it brings. */
 #define SHARED_MIN ((size_t)128 << 10)
@@ -50,35 +51,59 @@ static size_t load_size(const zc_call *call, const int64_t *shape, const zc_part
     return size + size / 8 + 256;
 }
 
-/* Open the value of a chunk by its key and read it. */
-static zc_status open_and_read(const read_job *job, const int64_t *chunk, const int64_t *shape,
-                               const zc_part *part, zc_workspace *ws, zc_error *err)
+/* A chunk that is to be opened and read. */
+typedef struct opening {
+    const read_job *job;
+    const char *key;
+    const int64_t *shape;
+    const zc_part *part;
+    uint8_t *room;                   /* cap bytes for a small one */
+    size_t cap;
+    bool whole;
+    zc_workspace *ws;
+    zc_error *err;
+} opening;
+
+static zc_status open_and_read(void *arg)
 {
-    const zc_call *call = job->plan.call;
+    const opening *o = arg;
+    const zc_call *call = o->job->plan.call;
     const zc_array *array = call->array;
-    const zc_chain *chain = array->chain;
     const zc_store *store = call->store;
-    const size_t cap = load_size(call, shape, part);
     zc_origin origin;
     zc_value value;
-    uint8_t *room = zc_scratch_push(ws, cap + job->plan.key_size, err);
 
-    if (room == NULL) {
-        return ZC_ERR_MEMORY;
-    }
-    char *const key = (char *)room + cap;
-    zc_chunk_key(array, chunk, key);
     if (array->cache != NULL) {
-        zc_origin_of_key(array->cache, array->number, store, key, zc_cache_epoch(), &origin);
+        zc_origin_of_key(array->cache, array->number, store, o->key, zc_cache_epoch(), &origin);
     }
-    zc_status status = cap > 0 ? store->load(store, key, room, cap, &value, err)
-                               : store->open(store, key, wants_whole(chain, shape, part), &value, err);
+    zc_status status = o->cap > 0 ? store->load(store, o->key, o->room, o->cap, &value, o->err)
+                                  : store->open(store, o->key, o->whole, &value, o->err);
     if (status == ZC_OK) {
         value.origin = array->cache != NULL && zc_origin_stamp(&origin, &value) ? &origin : NULL;
         value.base = 0;
-        status = zc_chunk_read(&job->scope, chain, shape, part, &value, 0, value.size, ws, err);
+        status = zc_chunk_read(&o->job->scope, array->chain, o->shape, o->part, &value, 0, value.size, o->ws, o->err);
         zc_value_close(&value);
     }
+    return status;
+}
+
+/* Open the value of a chunk by its key and read it. */
+static zc_status read_by_key(const read_job *job, const int64_t *chunk, const int64_t *shape, const zc_part *part,
+                             zc_workspace *ws, zc_error *err)
+{
+    const zc_call *call = job->plan.call;
+    opening o = {.job = job, .shape = shape, .part = part, .cap = load_size(call, shape, part),
+                 .whole = wants_whole(call->array->chain, shape, part), .ws = ws, .err = err};
+
+    o.room = zc_scratch_push(ws, o.cap + job->plan.key_size, err);
+    if (o.room == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    char *const key = (char *)o.room + o.cap;
+    zc_chunk_key(call->array, chunk, key);
+    o.key = key;
+    const zc_status status = o.whole || call->store->is_local ? open_and_read(&o)
+                                                              : zc_key_read(call->store, key, open_and_read, &o, ws, err);
     zc_scratch_pop(ws);
     return status;
 }
@@ -167,7 +192,7 @@ static zc_status read_item(void *arg, size_t item, zc_workspace *ws, zc_error *e
         return ZC_OK;
     }
     if (job->fetched == NULL) {
-        status = open_and_read(job, chunk, shape, &part, ws, err);
+        status = read_by_key(job, chunk, shape, &part, ws, err);
     } else {
         status = read_fetched_item(job, chunk, shape, &part, item, ws, err);
     }

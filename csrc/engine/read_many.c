@@ -8,6 +8,7 @@
 
 #include "base/arith.h"
 #include "engine/engine.h"
+#include "engine/locks.h"
 
 /* Memory for chunks that several reads share, beside what the decoders need anyway. */
 #define SHARED_BYTES ((size_t)64 << 20)
@@ -260,42 +261,68 @@ static const zc_origin *set_origin(const many_job *job, const want *wants, size_
     return origin;
 }
 
-static zc_status read_group(many_job *job, size_t group, zc_workspace *ws, zc_error *err)
+/* A chunk and all that wants something of it. */
+typedef struct opening {
+    many_job *job;
+    size_t group, n;
+    const want *wants;
+    const char *key;
+    bool whole;
+    bool again;                      /* what the first try decoded may be torn: nothing of it is used */
+    zc_workspace *ws;
+    zc_error *err;
+} opening;
+
+static zc_status open_and_read(void *arg)
 {
-    const want *wants = &job->wants[job->groups[group]];
-    const size_t n = job->groups[group + 1] - job->groups[group];
-    const zc_call *call = &job->calls[wants[0].call];
+    opening *o = arg;
+    const zc_call *call = &o->job->calls[o->wants[0].call];
     const zc_array *array = call->array;
+    const zc_store *store = call->store;
     zc_origin origin;
     zc_value value;
-    char *key = zc_scratch_push(ws, zc_chunk_key_size(array), err);
 
-    job->failed_call[group] = wants[0].call;
-    if (key == NULL) {
-        return ZC_ERR_MEMORY;
-    }
-    zc_chunk_key(array, wants[0].chunk, key);
     const uint64_t number = array->cache != NULL ? array->number : (uint64_t)(uintptr_t)array;
-    zc_origin_of_key(array->cache, number, call->store, key, zc_cache_epoch(), &origin);
-    zc_status status = call->store->open(call->store, key, wants_whole(job, wants, n), &value, err);
+    zc_origin_of_key(array->cache, number, store, o->key, zc_cache_epoch(), &origin);
+    zc_status status = store->open(store, o->key, o->whole, &value, o->err);
     const bool absent = status == ZC_ERR_MISSING;
     if (absent) {
-        zc_error_clear(err);
-        status = call->store->check != NULL
-                     ? call->store->check(call->store, array->prefix, array->prefix_len, err) : ZC_OK;
+        zc_error_clear(o->err);
+        status = store->check != NULL ? store->check(store, array->prefix, array->prefix_len, o->err) : ZC_OK;
     } else if (status == ZC_OK) {
         value.base = 0;
-        value.origin = set_origin(job, wants, n, &origin, &value);
+        value.origin = o->again ? NULL : set_origin(o->job, o->wants, o->n, &origin, &value);
     }
+    o->again = true;
     const bool opened = !absent && status == ZC_OK;
-    for (size_t i = 0; i < n && status == ZC_OK; i++) {
-        status = zc_workspace_cancelled(ws) ? ZC_ERR_CANCELLED
-                                            : read_want(job, &wants[i], absent ? NULL : &value, ws, err);
-        job->failed_call[group] = wants[i].call;
+    for (size_t i = 0; i < o->n && status == ZC_OK; i++) {
+        status = zc_workspace_cancelled(o->ws) ? ZC_ERR_CANCELLED
+                                               : read_want(o->job, &o->wants[i], absent ? NULL : &value, o->ws, o->err);
+        o->job->failed_call[o->group] = o->wants[i].call;
     }
     if (opened) {
         zc_value_close(&value);
     }
+    return status;
+}
+
+static zc_status read_group(many_job *job, size_t group, zc_workspace *ws, zc_error *err)
+{
+    opening o = {.job = job, .group = group, .wants = &job->wants[job->groups[group]],
+                 .n = job->groups[group + 1] - job->groups[group], .ws = ws, .err = err};
+    const zc_call *call = &job->calls[o.wants[0].call];
+    const zc_store *store = call->store;
+    char *key = zc_scratch_push(ws, zc_chunk_key_size(call->array), err);
+
+    job->failed_call[group] = o.wants[0].call;
+    if (key == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    zc_chunk_key(call->array, o.wants[0].chunk, key);
+    o.key = key;
+    o.whole = wants_whole(job, o.wants, o.n);
+    const bool one_version = o.whole || store->is_local || store->values_in_memory;
+    const zc_status status = one_version ? open_and_read(&o) : zc_key_read(store, key, open_and_read, &o, ws, err);
     zc_scratch_pop(ws);
     return status;
 }
