@@ -34,6 +34,8 @@ _WINDOWS = os.name == "nt"
 _READ_FLAGS = (
     os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 )
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_LINK_REFUSED = (errno.ELOOP, errno.EMLINK)  # EMLINK: FreeBSD
 _CREATE_FLAGS = (
     os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 )
@@ -114,18 +116,26 @@ def read_span(file: FileIO, start: int, stop: int) -> bytes:
 
 
 def _open(path: str) -> tuple[int, int] | None:
-    """Descriptor and size of a regular file; None if nothing is there."""
+    """Descriptor and size of a regular file; None if nothing is there.
+
+    Links are followed at a second try, so that a link to nothing and an absent file differ at no cost.
+    """
     try:
-        fd = os.open(path, _READ_FLAGS)
+        fd = os.open(path, _READ_FLAGS | _NO_FOLLOW)
     except FileNotFoundError:
-        if os.path.islink(path) and not os.path.exists(path):
-            raise StoreError(f"{path}: the symbolic link points to nothing") from None
+        if not _NO_FOLLOW:
+            _require_no_dangling_link(path)
         return None
     except NotADirectoryError:
         raise
-    except OSError:
-        _require_regular(path, os.stat(path))
-        raise
+    except OSError as error:
+        if not (_NO_FOLLOW and error.errno in _LINK_REFUSED):
+            _require_regular(path, os.stat(path))
+            raise
+        linked = _open_linked(path)
+        if linked is None:
+            return None
+        fd = linked
     try:
         status = os.fstat(fd)
         _require_regular(path, status)
@@ -133,6 +143,22 @@ def _open(path: str) -> tuple[int, int] | None:
     except BaseException:
         os.close(fd)
         raise
+
+
+def _open_linked(path: str) -> int | None:
+    try:
+        return os.open(path, _READ_FLAGS)
+    except FileNotFoundError:
+        _require_no_dangling_link(path)
+        return None
+    except OSError:
+        _require_regular(path, os.stat(path))
+        raise
+
+
+def _require_no_dangling_link(path: str) -> None:
+    if os.path.islink(path) and not os.path.exists(path):
+        raise StoreError(f"{path}: the symbolic link points to nothing") from None
 
 
 def _require_regular(path: str, status: os.stat_result) -> None:
