@@ -330,8 +330,8 @@ def page() -> str:
             "## Compressors and filters of format 2\n",
             table(*v2_codec_rows()),
             "Every other id is looked up in the registry of numcodecs, if that package is installed"
-            " (the extra `numcodecs`).\nThe codec `pickle` is always refused, because unpickling can run"
-            " any code.\n",
+            " (the extra `numcodecs`).\nThe codec `pickle` is refused, because unpickling can run"
+            " any code, unless the setting `array.allow_unsafe_pickle_decode` is true.\n",
             "## Chunk grids\n",
             table(*extension_rows(grid_registry, "chunk grid")),
             "## Chunk key encodings\n",

@@ -358,6 +358,23 @@ def _decompress(
     return b"".join(parts)
 
 
+_ALLOW_PICKLE = "array.allow_unsafe_pickle_decode"
+
+
+def _pickle(data: dict[str, Any]) -> Codec:
+    from zarrcore.config import config
+
+    if config.get(_ALLOW_PICKLE) is not True:
+        raise PickleCodecDisabledError(
+            f"the pickle codec is refused, because unpickling can run any code; got {describe(data)}.  "
+            f"The setting {_ALLOW_PICKLE} allows it, for data that you trust"
+        )
+    from zarrcore.codecs.v2_pickle import Pickle
+
+    with at(None, codec="pickle"):
+        return Pickle.from_config(data)
+
+
 def parse_v2_codec(data: object) -> Codec:
     """A codec of format 2 from its JSON object, a numcodecs codec or an instance.
 
@@ -366,7 +383,8 @@ def parse_v2_codec(data: object) -> Codec:
     UnknownCodecError
         If no codec has the id.
     PickleCodecDisabledError
-        For the ``pickle`` codec: decoding it can run any code.
+        For the ``pickle`` codec, unless the setting ``array.allow_unsafe_pickle_decode`` is true: decoding it can
+        run any code.
     MetadataValidationError
         If the configuration is not valid.
     """
@@ -382,9 +400,7 @@ def parse_v2_codec(data: object) -> Codec:
         fail(None, "an object with an id", data)
     name = data["id"]
     if name == "pickle":
-        raise PickleCodecDisabledError(
-            f"the pickle codec is not supported, because unpickling can run any code; got {describe(data)}"
-        )
+        return _pickle(data)
     if name in compressor_registry:
         cls = compressor_registry.get(name)
         with at(None, codec=name):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import zarrcore
 from zarrcore.codecs import ArraySpec, CodecChain, GzipCodec, v2, v2_filters
 from zarrcore.codecs import numcodecs as in_v3
 from zarrcore.codecs.v2 import parse_v2_codec
@@ -81,6 +83,36 @@ def test_bad_configurations_are_refused(config: Any, reason: str) -> None:
 def test_pickle_is_refused() -> None:
     with pytest.raises(PickleCodecDisabledError, match="any code"):
         parse_v2_codec({"id": "pickle", "protocol": 5})
+
+
+PICKLED = np.array([[1, "two"], [{"three": 3}, None]], dtype=object)
+
+
+def test_pickle_for_who_asks_by_name(tmp_path: Path) -> None:
+    with zarrcore.config.set({"array.allow_unsafe_pickle_decode": True}):
+        assert parse_v2_codec({"id": "pickle", "protocol": 4}).get_config() == {"id": "pickle", "protocol": 4}
+        array = zarrcore.create_array(
+            tmp_path, shape=(2, 2), chunks=(1, 2), dtype=object, zarr_format=2, filters=[{"id": "pickle"}],
+            compressors={"id": "zlib", "level": 1}, fill_value=None,
+        )
+        array[...] = PICKLED
+        assert (zarrcore.open_array(tmp_path)[...] == PICKLED).all()
+        with pytest.raises(MetadataValidationError, match="protocol"):
+            parse_v2_codec({"id": "pickle", "protocol": 99})
+    with pytest.raises(PickleCodecDisabledError, match="allow_unsafe_pickle_decode"):
+        zarrcore.open_array(tmp_path)
+
+
+def test_pickle_and_numcodecs_exchange() -> None:
+    numcodecs = pytest.importorskip("numcodecs")
+    with zarrcore.config.set({"array.allow_unsafe_pickle_decode": True}):
+        codec: Any = parse_v2_codec({"id": "pickle"})
+    assert (codec.decode(numcodecs.Pickle().encode(PICKLED)) == PICKLED).all()
+    assert codec.encode(PICKLED) == numcodecs.Pickle().encode(PICKLED)
+    with pytest.raises(ChunkDecodeError, match="not a pickle"):
+        codec.decode(b"damaged")
+    with pytest.raises(ChunkDecodeError, match="expected a pickled array, found int"):
+        codec.decode(b"\x80\x04K\x05.")
 
 
 def test_unknown_codec_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
