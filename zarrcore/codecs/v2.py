@@ -383,8 +383,8 @@ def parse_v2_codec(data: object) -> Codec:
     UnknownCodecError
         If no codec has the id.
     PickleCodecDisabledError
-        For the ``pickle`` codec, unless the setting ``array.allow_unsafe_pickle_decode`` is true: decoding it can
-        run any code.
+        For the ``pickle`` codec, since decoding it can run any code, unless the setting
+        ``array.allow_unsafe_pickle_decode`` is true.
     MetadataValidationError
         If the configuration is not valid.
     """

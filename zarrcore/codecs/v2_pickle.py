@@ -1,4 +1,4 @@
-"""Pickled Python objects, for data whose writer is trusted; nothing leads here unless the caller asks for it."""
+"""Pickled Python objects, for data whose writer is trusted; nothing leads here unless the caller asks."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ class Pickle(Filter):
         try:
             found = pickle.loads(bytes(as_bytes(data)))
         except Exception as error:  # whatever the pickled code raises
-            raise ChunkDecodeError(f"not a pickle: {type(error).__name__}: {error}", codec=self.name) from error
+            reason = f"not a pickle: {type(error).__name__}: {error}"
+            raise ChunkDecodeError(reason, codec=self.name) from error
         if not isinstance(found, np.ndarray):
             raise ChunkDecodeError(f"expected a pickled array, found {type(found).__name__}", codec=self.name)
         return found
