@@ -11,10 +11,6 @@
 #define MIN_BUCKETS 256
 #define N_STRIPES 4096
 
-/* Within the clock tick of its last change, a file may change once more without its time telling so: longer than any
- * file system's. */
-#define SETTLED_NS INT64_C(3000000000)
-
 struct zc_cached {
     zc_cache *cache;
     zc_cached *next;                 /* of the bucket; of a list of entries to be freed */
@@ -92,7 +88,7 @@ bool zc_origin_stamp(zc_origin *origin, const zc_value *value)
         origin->stamp[1] = (uint64_t)file->mtime_ns;
         origin->stamp[2] = file->inode;
         origin->stamp[3] = file->device;
-        return file->inode != 0 && zc_file_age_ns(file) >= SETTLED_NS;
+        return file->inode != 0 && zc_file_is_settled(file);
     }
     if (origin->store->values_in_memory) {
         origin->token = value->token;

@@ -13,7 +13,6 @@
 
 #define PLACES 256
 #define PATIENCE 200                 /* turns to wait for the lock */
-#define SETTLED_NS INT64_C(3000000000)       /* longer than any file system's clock tick */
 
 typedef struct entry {
     _Atomic int pins;
@@ -144,7 +143,7 @@ void zc_index_cache_put(zc_index_cache *cache, const zc_index_key *key, const zc
     const zc_file *file = key->file;
     const size_t bytes = bytes_of(n);
 
-    if (cache == NULL || bytes > cache->max_bytes / 2 || file->inode == 0 || zc_file_age_ns(file) < SETTLED_NS) {
+    if (cache == NULL || bytes > cache->max_bytes / 2 || file->inode == 0 || !zc_file_is_settled(file)) {
         return;
     }
     entry *e = malloc(bytes);

@@ -3,9 +3,8 @@
  * The decoded indexes of an array's shards, kept from call to call, so that reading an inner chunk out of a
  * large shard does not read, check and decode the whole index each time.
  *
- * An index belongs to one version of one file, known by device, inode, size and time of modification.  Within
- * the clock tick of its last modification a file could change again without showing: indexes are kept of
- * files only that have not changed for some seconds.
+ * An index belongs to one version of one file, known by device, inode, size and time of modification.  Indexes are
+ * kept only of files that have not changed for some seconds (zc_file_is_settled).
  */
 #ifndef ZC_ENGINE_INDEX_CACHE_H
 #define ZC_ENGINE_INDEX_CACHE_H

@@ -47,6 +47,13 @@ zc_status zc_file_load(const zc_dir *dir, const char *name, void *dst, size_t ca
 /* How long before now the file was last modified, by the clocks of both; may be negative. */
 int64_t zc_file_age_ns(const zc_file *file);
 
+/* Within the clock tick of its last change a file may change once more without its time telling so.  Is it older than any
+ * file system's tick, so that its time and size tell its versions apart? */
+static inline bool zc_file_is_settled(const zc_file *file)
+{
+    return zc_file_age_ns(file) >= INT64_C(3000000000);
+}
+
 /* Read exactly n bytes at offset; ZC_ERR_CORRUPT if the file ends before that. */
 zc_status zc_file_read(const zc_file *file, uint64_t offset, void *dst, size_t n, zc_error *err);
 
