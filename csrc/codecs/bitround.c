@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Floats rounded to some bits of their mantissa (numcodecs "bitround").  They are seen as the unsigned integers of
- * their width; as in numcodecs nothing is special about NaN and infinity.
+ * Floats rounded to some bits of their mantissa ("bitround").  They are seen as the unsigned integers of their width.
+ * To numcodecs nothing is special about NaN and infinity; the codec of the Zarr extensions keeps them.
  */
 #include <string.h>
 
@@ -19,16 +19,19 @@ static int mantissa_bits(const zc_codec *codec)
     }
 }
 
-/* Ties go to the even neighbour; the carry may go into the exponent. */
+/* Ties go to the even neighbour; the carry may go into the exponent.  Words with all bits of `special` set stay. */
 #define STAMP_LOOP(NAME, BITS, TARGET)                                                           \
-    TARGET static void NAME##_##BITS(char *restrict dst, const char *restrict src, size_t n, int drop) \
+    TARGET static void NAME##_##BITS(char *restrict dst, const char *restrict src, size_t n, int drop, \
+                                     uint64_t special)                                           \
     {                                                                                            \
         const uint##BITS##_t half = (uint##BITS##_t)((UINT64_C(1) << (drop - 1)) - 1);           \
         const uint##BITS##_t mask = (uint##BITS##_t)(UINT64_MAX << drop);                        \
+        const uint##BITS##_t kept = (uint##BITS##_t)special;                                     \
         for (size_t i = 0; i < n; i++) {                                                         \
             uint##BITS##_t x;                                                                    \
             memcpy(&x, src + i * sizeof x, sizeof x);                                            \
-            x = (uint##BITS##_t)(x + (x >> drop & 1) + half) & mask;                             \
+            const uint##BITS##_t rounded = (uint##BITS##_t)(x + (x >> drop & 1) + half) & mask;  \
+            x = kept != 0 && (x & kept) == kept ? x : rounded;                                   \
             memcpy(dst + i * sizeof x, &x, sizeof x);                                            \
         }                                                                                        \
     }
@@ -47,7 +50,8 @@ static int mantissa_bits(const zc_codec *codec)
     STAMP_WIDE(BITS)                                                                             \
     static void round_##BITS(const zc_codec *codec, void *restrict dst, const void *restrict src, size_t n) \
     {                                                                                            \
-        ROUND(BITS, dst, src, n, mantissa_bits(codec) - codec->level);                           \
+        const uint64_t exponent = (UINT64_C(1) << (BITS - 1)) - (UINT64_C(1) << mantissa_bits(codec)); \
+        ROUND(BITS, dst, src, n, mantissa_bits(codec) - codec->level, codec->keep_special ? exponent : 0); \
     }
 
 STAMP_MAP(16)

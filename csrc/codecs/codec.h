@@ -44,6 +44,7 @@ typedef struct zc_codec {
     size_t element;          /* shuffle: bytes of an item */
     zc_number decoded, encoded;      /* filters on numbers */
     double offset, scale;    /* fixedscaleoffset, quantize */
+    bool keep_special;       /* bitround: NaN and infinities stay as they are */
 } zc_codec;
 
 /* Encoded bytes: in memory, or to be read by ranges. */

@@ -45,6 +45,8 @@ cdef int _configure(zc_codec *codec, str name, dict config) except -1:
             codec.offset = value
         elif key == "scale":
             codec.scale = value
+        elif key == "keep_special":
+            codec.keep_special = value
         else:
             raise TypeError(f"codec {name!r} of the chunk engine has no option {key!r}")
     return 0

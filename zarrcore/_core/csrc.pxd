@@ -108,6 +108,7 @@ cdef extern from "codecs/codec.h" nogil:
         zc_number encoded
         double offset
         double scale
+        bint keep_special
 
     bint zc_codec_init(zc_codec *codec, const char *name)
     zc_status zc_codec_check(const zc_codec *codec, zc_error *err)

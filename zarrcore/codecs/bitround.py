@@ -81,6 +81,14 @@ class BitRoundCodec(ArrayArrayCodec):
     def decode(self, chunk: np.ndarray, spec: ArraySpec) -> np.ndarray:
         return chunk
 
+    def stage(self, spec: ArraySpec) -> tuple[str, dict[str, Any]] | None:
+        layout = _float_layout(spec)
+        if layout is None or spec.np_dtype.kind not in "fc":
+            return None  # the engine has the floats of IEEE 754, and no integers
+        bits, mantissa = layout
+        word = f"{spec.np_dtype.str[0]}u{bits // 8}"  # each part of a complex number is one
+        return self.name, {"keepbits": min(self.keepbits, mantissa), "dtype": word, "keep_special": True}
+
 
 def _float_layout(spec: ArraySpec) -> tuple[int, int] | None:
     """Bits of a floating-point number, or a part of a complex one, and of its mantissa; None for others."""

@@ -287,9 +287,12 @@ class CodecChain:
             return None
         order, filters, inner = lowered
         native = self.array_bytes.native(inner)
-        if native is None or (filters and ("shard" in native or native.get("swap"))):
-            return None  # filters see items in the order of memory, and come before all else
+        if native is None or (filters and "shard" in native):
+            return None  # shards are of items as they are in memory
         native = dict(native)
+        if filters and native.get("swap"):
+            filters.append(_swap_stage(native["swap"]))
+            native["swap"] = 0
         stages = (*filters, *native.pop("stages", ()), *(codec.stage() for codec in self.bytes_bytes))
         if None in stages or len(stages) > _native.MAX_STAGES:
             return None
@@ -309,6 +312,13 @@ class CodecChain:
                 order = step if order is None else tuple(order[axis] for axis in step)
             spec = codec.output_spec(spec)
         return None if order == tuple(range(spec.ndim)) else order, stages, spec
+
+
+def _swap_stage(swap: Any) -> tuple[str, dict[str, str]] | None:
+    """The byte order of what filters make as a stage of its own: they see items in the order of memory."""
+    if swap not in (2, 4, 8):
+        return None
+    return "astype", {"dtype": f"<u{swap}", "astype": f">u{swap}"}
 
 
 def _check_order(codecs: tuple[Codec, ...]) -> None:

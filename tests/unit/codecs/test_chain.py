@@ -255,7 +255,7 @@ class TestLowering:
             (["vlen-utf8"], "str"),
             (["packbits"], "bool"),
             ([sharding((2, 3), ["vlen-utf8"])], "str"),
-            ([{"name": "bitround", "configuration": {"keepbits": 3}}, BYTES], "f4"),
+            ([{"name": "bitround", "configuration": {"keepbits": 3}}, BYTES], "i4"),
         ],
     )
     def test_what_only_python_can_do(self, codecs: list, dtype: str) -> None:

@@ -1,0 +1,115 @@
+"""Array -> array codecs of format 3 in the engine: the same bytes, items and errors as in Python."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import zarrcore
+from zarrcore.codecs import CodecChain
+from zarrcore.storage import MemoryStore
+
+engine = pytest.importorskip("zarrcore._core.engine")
+
+FLOATS = ["f2", "f4", "f8", "c8", "c16"]
+ORDERS = ["<", ">"]
+SHAPE, CHUNKS = (13, 9), (5, 4)
+
+
+def bits(dtype: np.dtype, shape: tuple[int, ...] = SHAPE) -> np.ndarray:
+    """Items of all bit patterns, the special ones among them."""
+    octets = np.random.default_rng(11).integers(0, 256, int(np.prod(shape)) * dtype.itemsize, np.uint8)
+    items = octets.view(dtype)
+    if dtype.kind == "f":
+        limits = np.finfo(dtype)
+        special = [np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, limits.max, limits.min]
+        items[: len(special)] = special
+        # NaN whose rounding would carry into the sign, and one whose payload would vanish.
+        words = items.view(dtype.str.replace("f", "u"))
+        words[len(special)] = np.iinfo(words.dtype).max
+        words[len(special) + 1] = np.array(np.inf, dtype).view(words.dtype) + words.dtype.type(1)
+    return items.reshape(shape)
+
+
+def extension(name: str, **configuration: Any) -> dict[str, Any]:
+    return {"name": name, "configuration": configuration}
+
+
+def created(
+    values: np.ndarray, filters: list[Any], serializer: Any, store: dict[str, Any] | None = None, **more: Any
+) -> zarrcore.Array:
+    more = {"chunks": CHUNKS, "compressors": None, "config": {"write_empty_chunks": True}} | more
+    shape, dtype = values.shape, values.dtype
+    return zarrcore.create_array(
+        MemoryStore(store), shape=shape, dtype=dtype, filters=filters, serializer=serializer, **more
+    )
+
+
+def is_native(array: zarrcore.Array) -> bool:
+    return type(array._compiled()).__name__ == "NativeArray"
+
+
+def check(
+    monkeypatch: pytest.MonkeyPatch, values: np.ndarray, filters: list[Any], serializer: Any, **more: Any
+) -> None:
+    """Both engines store the same bytes of `values`, and read the same items from them."""
+    stores: tuple[dict[str, Any], dict[str, Any]] = {}, {}
+    native = created(values, filters, serializer, stores[0], **more)
+    assert is_native(native)
+    native[...] = values
+    native[2:7, 1:6] = values[2:7, 1:6]  # parts of chunks are read, decoded and written again
+    found, part = native[...], native[3:11, 2:5]
+    with monkeypatch.context() as patch:
+        patch.setattr(CodecChain, "lower", lambda self, spec: None)
+        python = created(values, filters, serializer, stores[1], **more)
+        assert not is_native(python)
+        python[...] = values
+        python[2:7, 1:6] = values[2:7, 1:6]
+        assert len(stores[0]) > 1
+        assert {key: bytes(value) for key, value in stores[0].items()} == {
+            key: bytes(value) for key, value in stores[1].items()
+        }
+        assert python[...].tobytes() == found.tobytes()
+        assert python[3:11, 2:5].tobytes() == part.tobytes()
+
+
+class TestBitRound:
+    @pytest.mark.parametrize("endian", ["little", "big"])
+    @pytest.mark.parametrize("order", ORDERS)
+    @pytest.mark.parametrize("dtype", FLOATS)
+    @pytest.mark.parametrize("keepbits", [0, 1, 7, 10, 23, 64])
+    def test_as_in_python(
+        self, monkeypatch: pytest.MonkeyPatch, keepbits: int, dtype: str, order: str, endian: str
+    ) -> None:
+        values = bits(np.dtype(order + dtype))
+        filters = [extension("bitround", keepbits=keepbits)]
+        check(monkeypatch, values, filters, extension("bytes", endian=endian))
+
+    def test_behind_a_transposition_and_in_shards(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        values = bits(np.dtype("<f4"), (20, 8))
+        filters = [extension("transpose", order=[1, 0]), extension("bitround", keepbits=4)]
+        check(monkeypatch, values, filters, extension("bytes", endian="big"), shards=(10, 8))
+
+    @pytest.mark.parametrize("dtype", ["i4", "u1", "M8[s]"])
+    def test_integers_are_rounded_in_python(self, dtype: str) -> None:
+        values = np.zeros(SHAPE, dtype)
+        assert not is_native(created(values, [extension("bitround", keepbits=3)], "auto"))
+
+
+def test_filters_of_numcodecs_before_another_byte_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.arange(117, dtype="f8").reshape(SHAPE)
+    filters = [extension("numcodecs.fixedscaleoffset", scale=10, offset=3, dtype="<f8", astype="<i2")]
+    check(monkeypatch, values, filters, extension("bytes", endian="big"))
+
+
+def test_wrong_sizes_are_told() -> None:
+    values = np.ones(SHAPE, "f4")
+    store: dict[str, Any] = {}
+    array = created(values, [extension("bitround", keepbits=3)], extension("bytes", endian="big"), store)
+    array[...] = values
+    for size in (0, 79, 81, 160):
+        store["c/0/0"] = bytes(size)
+        with pytest.raises(zarrcore.errors.ChunkDecodeError, match="c/0/0"):
+            array[0, 0]
