@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Row by row: the indices of the true elements along the last dimension come from the mask, eight bytes at a time;
+ * Row by row: the indices of the true elements along the last dimension come from the mask, 64 bytes at a time;
  * those along the others are the same for the whole row.
  */
 #include "kernels/mask.h"
@@ -11,15 +11,34 @@
 #include "kernels/region.h"
 #include "kernels/words.h"
 
-/* The highest bit of each byte that is not 0, the first byte lowest. */
-ZC_INLINE uint64_t true_bytes(const uint8_t *eight)
+ZC_INLINE uint64_t load_8(const uint8_t *p)
 {
-    const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f);
     uint64_t w;
 
-    memcpy(&w, eight, 8);
-    w = (((w & low) + low) | w) & ~low;
+    memcpy(&w, p, 8);
     return ZC_BIG_ENDIAN ? ZC_BSWAP64(w) : w;
+}
+
+/* Bit i: is byte i true? */
+ZC_INLINE uint64_t true_of_8(uint64_t w)
+{
+    const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f);
+
+    w = (((w & low) + low) | w) >> 7 & UINT64_C(0x0101010101010101);
+    return w * UINT64_C(0x0102040810204080) >> 56;
+}
+
+ZC_INLINE uint64_t true_of_64(const uint8_t *row)
+{
+    uint64_t bits = 0;
+
+    for (int i = 0; i < 64; i += 8) {
+        const uint64_t w = load_8(row + i);
+        if (w != 0) {
+            bits |= true_of_8(w) << i;
+        }
+    }
+    return bits;
 }
 
 ZC_INLINE int lowest_bit(uint64_t w)
@@ -35,26 +54,15 @@ ZC_INLINE int lowest_bit(uint64_t w)
 #endif
 }
 
-ZC_INLINE bool all_false(const uint8_t *row)
-{
-    uint64_t w[4];
-
-    memcpy(w, row, sizeof w);
-    return (w[0] | w[1] | w[2] | w[3]) == 0;
-}
-
 /* Indices of the true elements of a row, at most `room`, to out; returns how many. */
 static size_t row_points(const uint8_t *row, int64_t n, int64_t *out, size_t room)
 {
     size_t found = 0;
     int64_t i = 0;
 
-    for (; i + 8 <= n; i += 8) {
-        while (i + 40 <= n && all_false(row + i)) {
-            i += 32;
-        }
-        for (uint64_t w = true_bytes(row + i); w != 0 && found < room; w &= w - 1) {
-            out[found++] = i + lowest_bit(w) / 8;
+    for (; i + 64 <= n; i += 64) {
+        for (uint64_t bits = true_of_64(row + i); bits != 0 && found < room; bits &= bits - 1) {
+            out[found++] = i + lowest_bit(bits);
         }
     }
     for (; i < n && found < room; i++) {

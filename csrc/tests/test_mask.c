@@ -45,7 +45,7 @@ static void check_mask(int ndim, const int64_t *shape, unsigned one_in)
 
 static void masks(void)
 {
-    static const int64_t shapes[][4] = {{1000}, {31}, {7, 100}, {100, 7}, {3, 5, 67}, {2, 3, 4, 33}, {5, 0, 3}, {0}};
+    static const int64_t shapes[][4] = {{1000}, {31}, {7, 100}, {100, 7}, {3, 5, 67}, {2, 3, 4, 133}, {5, 0, 3}, {0}};
     static const int ndim[] = {1, 1, 2, 2, 3, 4, 3, 1};
 
     for (size_t i = 0; i < sizeof ndim / sizeof *ndim; i++) {
