@@ -155,6 +155,8 @@ class ArrayArrayCodec(Codec):
     """Base class of codecs that turn an array into an array."""
 
     kind = "array->array"
+    keeps_items: ClassVar[bool] = False
+    """Whether the items stay as they are, in the same (C) order, so that there is nothing to do in C."""
 
     def output_spec(self, spec: ArraySpec) -> ArraySpec:
         """What the codec makes of chunks of `spec`."""

@@ -287,8 +287,8 @@ class CodecChain:
             return None
         order, filters, inner = lowered
         native = self.array_bytes.native(inner)
-        if native is None or (filters and "shard" in native):
-            return None  # shards are of items as they are in memory
+        if native is None:
+            return None
         native = dict(native)
         if filters and native.get("swap"):
             filters.append(_swap_stage(native["swap"]))
@@ -299,19 +299,26 @@ class CodecChain:
         return _native.engine().Chain(spec.item_size, order=order, stages=stages, **native)
 
     def _lower_arrays(self, spec: ArraySpec) -> _LoweredArrays | None:
-        """The array -> array codecs as one transposition and stages behind it, or None."""
+        """The array -> array codecs as one transposition and stages behind it, or None.
+
+        Shards are cut out of the chunk in memory: nothing but a transposition may come before them.
+        """
         order: tuple[int, ...] | None = None
         stages: list[Any] = []
+        flat = False  # whether only the order of the items is left of the chunk's dimensions
         for codec in self.array_array:
             step = codec.permutation(spec)
-            if step is None:
-                stages.append(codec.stage(spec))
-            elif stages:
-                return None
-            else:
+            if step is not None:
+                if flat:
+                    return None
                 order = step if order is None else tuple(order[axis] for axis in step)
+            elif not codec.keeps_items:
+                stages.append(codec.stage(spec))
+            flat = flat or step is None
             spec = codec.output_spec(spec)
-        return None if order == tuple(range(spec.ndim)) else order, stages, spec
+        if flat and self.array_bytes.name == "sharding_indexed":
+            return None
+        return None if order is None or order == tuple(range(len(order))) else order, stages, spec
 
 
 def _swap_stage(swap: Any) -> tuple[str, dict[str, str]] | None:

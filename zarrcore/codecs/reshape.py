@@ -40,6 +40,7 @@ class ReshapeCodec(ArrayArrayCodec):
 
     name: ClassVar[str] = "reshape"
     is_fixed_size: ClassVar[bool] = True
+    keeps_items: ClassVar[bool] = True
     shape: tuple[int | tuple[int, ...], ...]
 
     def __post_init__(self) -> None:

@@ -98,6 +98,60 @@ class TestBitRound:
         assert not is_native(created(values, [extension("bitround", keepbits=3)], "auto"))
 
 
+class TestReshape:
+    @pytest.mark.parametrize("shape", [[-1], [[0, 1]], [[0], 2, -1], [5, 1, [1]], [[0], [1]]])
+    @pytest.mark.parametrize("endian", ["little", "big"])
+    def test_as_in_python(self, monkeypatch: pytest.MonkeyPatch, shape: list[Any], endian: str) -> None:
+        values = np.arange(117, dtype="i4").reshape(SHAPE)
+        filters = [extension("reshape", shape=shape)]
+        check(monkeypatch, values, filters, extension("bytes", endian=endian), compressors=["zstd"])
+        check(monkeypatch, values, filters, extension("bytes", endian=endian), fill_value=7)
+
+    def test_between_other_codecs(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        values = bits(np.dtype("f4"))
+        filters = [
+            extension("transpose", order=[1, 0]),
+            extension("reshape", shape=[-1]),
+            extension("bitround", keepbits=3),
+            extension("reshape", shape=[2, -1]),
+        ]
+        check(monkeypatch, values, filters, "auto")
+
+    def test_in_shards(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        values = np.arange(160, dtype="i4").reshape(20, 8)
+        filters = [extension("reshape", shape=[-1])]
+        check(monkeypatch, values, filters, "auto", shards=(10, 8))
+
+    def test_of_chunks_of_many_lengths(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        values = np.arange(117, dtype="i4").reshape(SHAPE)
+        filters = [extension("reshape", shape=[[0, 1]])]
+        check(monkeypatch, values, filters, "auto", chunks=((3, 8, 2), (4, 5)))
+
+    @pytest.mark.parametrize(
+        "behind",
+        [
+            extension("transpose", order=[1, 0]),
+            extension(
+                "sharding_indexed",
+                chunk_shape=[2, 2],
+                codecs=["bytes"],
+                index_codecs=[extension("bytes", endian="little")],
+            ),
+        ],
+    )
+    def test_nothing_behind_it_may_see_dimensions(self, behind: dict[str, Any]) -> None:
+        filters, serializer = [extension("reshape", shape=[10, -1])], "auto"
+        if behind["name"] == "transpose":
+            filters.append(behind)
+        else:
+            serializer = behind
+        values = np.arange(117, dtype="u1").reshape(SHAPE)
+        array = created(values, filters, serializer)
+        assert not is_native(array)
+        array[...] = values
+        assert (array[...] == values).all()
+
+
 def test_filters_of_numcodecs_before_another_byte_order(monkeypatch: pytest.MonkeyPatch) -> None:
     values = np.arange(117, dtype="f8").reshape(SHAPE)
     filters = [extension("numcodecs.fixedscaleoffset", scale=10, offset=3, dtype="<f8", astype="<i2")]
