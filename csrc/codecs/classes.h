@@ -21,6 +21,7 @@ extern const zc_codec_class zc_codec_delta;
 extern const zc_codec_class zc_codec_astype;
 extern const zc_codec_class zc_codec_fixedscaleoffset;
 extern const zc_codec_class zc_codec_quantize;
+extern const zc_codec_class zc_codec_scale_offset;
 extern const zc_codec_class zc_codec_bitround;
 extern const zc_codec_class zc_codec_packbits;
 

@@ -20,6 +20,7 @@ const zc_codec_class *const zc_codec_classes[] = {
     &zc_codec_astype,
     &zc_codec_fixedscaleoffset,
     &zc_codec_quantize,
+    &zc_codec_scale_offset,
     &zc_codec_bitround,
     &zc_codec_packbits,
     NULL,

@@ -43,7 +43,10 @@ typedef struct zc_codec {
     } blosc;
     size_t element;          /* shuffle: bytes of an item */
     zc_number decoded, encoded;      /* filters on numbers */
-    double offset, scale;    /* fixedscaleoffset, quantize */
+    double offset, scale;    /* fixedscaleoffset, quantize, scale_offset */
+    struct {
+        int64_t offset, scale;       /* scale_offset of integers: of uint64 the bits */
+    } whole;
     bool keep_special;       /* bitround: NaN and infinities stay as they are */
 } zc_codec;
 

@@ -55,6 +55,7 @@ static void lossless_filters_come_back(void)
                     filter("delta", integers[k], integers[k], swapped),
                     filter("delta", integers[k], ZC_NUMBER_I64, swapped),
                     filter("astype", integers[k], ZC_NUMBER_U64, swapped),
+                    filter("scale_offset", integers[k], integers[k], swapped),
                 };
                 case_fill(data, n, DATA_MIXED);
                 for (size_t c = 0; c < sizeof codecs / sizeof *codecs; c++) {

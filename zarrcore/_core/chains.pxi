@@ -45,6 +45,10 @@ cdef int _configure(zc_codec *codec, str name, dict config) except -1:
             codec.offset = value
         elif key == "scale":
             codec.scale = value
+        elif key == "whole_offset":
+            codec.whole.offset = <int64_t><uint64_t>(value & 0xFFFFFFFFFFFFFFFF)
+        elif key == "whole_scale":
+            codec.whole.scale = <int64_t><uint64_t>(value & 0xFFFFFFFFFFFFFFFF)
         elif key == "keep_special":
             codec.keep_special = value
         else:

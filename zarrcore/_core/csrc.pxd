@@ -97,6 +97,10 @@ cdef extern from "codecs/codec.h" nogil:
         zc_status (*decode)(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
                             uint8_t *dst, size_t cap, size_t *written, zc_error *err) noexcept nogil
 
+    ctypedef struct zc_whole_options:            # an anonymous member of zc_codec
+        int64_t offset
+        int64_t scale
+
     ctypedef struct zc_codec:
         const zc_codec_class *cls
         int level
@@ -108,6 +112,7 @@ cdef extern from "codecs/codec.h" nogil:
         zc_number encoded
         double offset
         double scale
+        zc_whole_options whole
         bint keep_special
 
     bint zc_codec_init(zc_codec *codec, const char *name)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from zarrcore._validate import at, fail
 from zarrcore.codecs.base import ArrayArrayCodec
+from zarrcore.codecs.v2_filters import number
 from zarrcore.errors import MetadataValidationError
 
 if TYPE_CHECKING:
@@ -82,6 +84,20 @@ class ScaleOffset(ArrayArrayCodec):
         if chunk.size and np.any(exact % int(scale)):
             raise ValueError(f"an item is no multiple of the scale {self.scale}")
         return _fitting(exact // int(scale) + int(offset), chunk)
+
+    def stage(self, spec: ArraySpec) -> tuple[str, dict[str, Any]] | None:
+        offset, scale = self._scalars(spec)
+        kind = number(spec.np_dtype)
+        if kind is None:
+            return None  # float16
+        options: dict[str, Any] = {"dtype": kind, "astype": kind}
+        if spec.np_dtype.kind == "f":
+            if not (isfinite(offset) and isfinite(scale)):
+                return None
+            options |= {"offset": float(offset), "scale": float(scale)}
+        else:
+            options |= {"whole_offset": int(offset), "whole_scale": int(scale)}
+        return self.name, options
 
     def _scalars(self, spec: ArraySpec) -> tuple[Any, Any]:
         found = []

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 
 import zarrcore
-from zarrcore.codecs import CodecChain
+from zarrcore.codecs import ArraySpec, CodecChain
+from zarrcore.codecs.scale_offset import ScaleOffset
+from zarrcore.dtypes import parse_dtype
+from zarrcore.errors import ChunkDecodeError, ChunkEncodeError
 from zarrcore.storage import MemoryStore
 
 engine = pytest.importorskip("zarrcore._core.engine")
@@ -152,6 +157,78 @@ class TestReshape:
         assert (array[...] == values).all()
 
 
+WHOLE = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"]
+
+
+class TestScaleOffset:
+    @pytest.mark.parametrize("endian", ["little", "big"])
+    @pytest.mark.parametrize("order", ORDERS)
+    @pytest.mark.parametrize("dtype", ["f4", "f8"])
+    @pytest.mark.parametrize(("offset", "scale"), [(0, 1), (0.1, 0.3), (-1e30, -7), (5, 1e-40)])
+    def test_floats_as_in_python(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        dtype: str,
+        order: str,
+        endian: str,
+        offset: float,
+        scale: float,
+    ) -> None:
+        values = bits(np.dtype(order + dtype))
+        filters = [extension("scale_offset", offset=offset, scale=scale)]
+        with np.errstate(all="ignore"):
+            check(monkeypatch, values, filters, extension("bytes", endian=endian), fill_value=0)
+
+    @pytest.mark.parametrize("order", ORDERS)
+    @pytest.mark.parametrize("dtype", WHOLE)
+    def test_integers_as_in_python(self, monkeypatch: pytest.MonkeyPatch, dtype: str, order: str) -> None:
+        values = (np.arange(117) % 40).astype(order + dtype).reshape(SHAPE)
+        for offset, scale in [(0, 1), (0, 3)] if dtype[0] == "u" else [(-3, 2), (5, -3), (100, -1)]:
+            filters = [extension("scale_offset", offset=offset, scale=scale)]
+            check(monkeypatch, values, filters, "auto", fill_value=0)
+
+    @pytest.mark.parametrize("dtype", WHOLE)
+    def test_exact_up_to_the_limits(self, dtype: str) -> None:
+        """Every result and every error is that of Python's integers."""
+        limits = np.iinfo(dtype)
+        some = {limits.min, limits.min + 1, limits.max // 3, limits.max - 1, limits.max, 0, 1, 2, 3, 100}
+        some |= {-1, -2, -3, limits.min // 2} if limits.min else set()
+        items = np.array(sorted(some), dtype)
+        spec = ArraySpec((1,), parse_dtype(items.dtype, zarr_format=3))
+        for offset, scale, item in product(some, some - {0}, items):
+            codec = ScaleOffset(offset=int(offset), scale=int(scale))
+            name, options = codec.stage(spec)
+            for ours, theirs, error in (
+                (engine.encode_bytes, codec.encode, ChunkEncodeError),
+                (partial(engine.decode_bytes, max_size=item.nbytes), codec.decode, ChunkDecodeError),
+            ):
+                try:
+                    expected = theirs(item.reshape(1), spec).tobytes()
+                except ValueError as reason:
+                    match = str(reason).removesuffix(f" {scale}")
+                    with pytest.raises(error, match=match):
+                        ours(name, options, item.tobytes())
+                else:
+                    assert ours(name, options, item.tobytes()) == expected
+
+    def test_errors_name_chunk_and_codec(self) -> None:
+        values = np.full(SHAPE, 100, "i1")
+        store: dict[str, Any] = {}
+        array = created(values, [extension("scale_offset", scale=3)], "auto", store)
+        assert is_native(array)
+        with pytest.raises(ChunkEncodeError, match="does not fit into int8") as caught:
+            array[...] = values
+        assert caught.value.codec == "scale_offset"
+        array[...] = values // 4
+        store["c/0/1"] = bytes([1] * 20)
+        with pytest.raises(ChunkDecodeError, match=r"c/0/1.*no multiple of the scale") as caught:
+            array[...]
+        assert caught.value.codec == "scale_offset"
+
+    def test_half_precision_is_left_to_python(self) -> None:
+        assert not is_native(created(np.zeros(SHAPE, "f2"), [extension("scale_offset", scale=2)], "auto"))
+
+
 def test_filters_of_numcodecs_before_another_byte_order(monkeypatch: pytest.MonkeyPatch) -> None:
     values = np.arange(117, dtype="f8").reshape(SHAPE)
     filters = [extension("numcodecs.fixedscaleoffset", scale=10, offset=3, dtype="<f8", astype="<i2")]
@@ -165,5 +242,5 @@ def test_wrong_sizes_are_told() -> None:
     array[...] = values
     for size in (0, 79, 81, 160):
         store["c/0/0"] = bytes(size)
-        with pytest.raises(zarrcore.errors.ChunkDecodeError, match="c/0/0"):
+        with pytest.raises(ChunkDecodeError, match="c/0/0"):
             array[0, 0]

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Numbers less an offset, times a scale, in their own type ("scale_offset" of the Zarr extensions).
+ *
+ * Floats are worked on as numpy does, one operation after the other.  Integers are exact: what does not fit is an
+ * error, and so is a stored integer that the scale does not divide.
+ */
+#include <string.h>
+
+#include "codecs/numbers.h"
+#include "kernels/words.h"
+
+/* ---- floats ----------------------------------------------------------------------------------- */
+
+#define STAMP_LOOP(NAME, TYPE, TARGET, EXPRESSION)                                               \
+    TARGET static void NAME(char *restrict dst, const char *restrict src, size_t n, TYPE offset, TYPE scale) \
+    {                                                                                            \
+        for (size_t i = 0; i < n; i++) {                                                         \
+            TYPE x;                                                                              \
+            memcpy(&x, src + i * sizeof x, sizeof x);                                            \
+            x = EXPRESSION;                                                                      \
+            memcpy(dst + i * sizeof x, &x, sizeof x);                                            \
+        }                                                                                        \
+    }
+
+/* For the machine that the program was built for, and for AVX2 (without FMA, which rounds once). */
+#ifdef ZC_HAVE_AVX
+#define STAMP_WIDE(NAME, TYPE, EXPRESSION) STAMP_LOOP(NAME##_avx2, TYPE, ZC_AVX2, EXPRESSION)
+#define CHOOSE(NAME, ...) (zc_cpu_features() & ZC_CPU_AVX2 ? NAME##_avx2(__VA_ARGS__) : NAME##_any(__VA_ARGS__))
+#else
+#define STAMP_WIDE(NAME, TYPE, EXPRESSION)
+#define CHOOSE(NAME, ...) NAME##_any(__VA_ARGS__)
+#endif
+
+#define STAMP_MAP(NAME, TYPE, EXPRESSION)                                                        \
+    STAMP_LOOP(NAME##_any, TYPE, , EXPRESSION)                                                   \
+    STAMP_WIDE(NAME, TYPE, EXPRESSION)                                                           \
+    static void NAME(const zc_codec *codec, void *restrict dst, const void *restrict src, size_t n) \
+    {                                                                                            \
+        CHOOSE(NAME, dst, src, n, (TYPE)codec->offset, (TYPE)codec->scale);                      \
+    }
+
+STAMP_MAP(encode_f32, float, (x - offset) * scale)
+STAMP_MAP(encode_f64, double, (x - offset) * scale)
+STAMP_MAP(decode_f32, float, x / scale + offset)
+STAMP_MAP(decode_f64, double, x / scale + offset)
+
+/* ---- integers --------------------------------------------------------------------------------- */
+
+/* Numbers are a sign and a size, which 64 bits have room for whatever two numbers are subtracted. */
+typedef struct whole_map {
+    uint64_t offset;
+    uint64_t size;           /* of the scale */
+    bool negative;           /* is the scale */
+    uint64_t most[2];        /* largest size that can be encoded further: of positive and of negative numbers */
+    uint64_t room[2];        /* from the offset to the largest and to the lowest number of the type */
+} whole_map;
+
+typedef enum whole_fault { FITS = 0, TOO_LARGE = 1, NO_MULTIPLE = 2 } whole_fault;
+
+static whole_map map_of(const zc_codec *codec)
+{
+    const int bits = 8 * (int)zc_number_size(codec->decoded.kind);
+    const bool is_signed = codec->decoded.kind < ZC_NUMBER_U8;
+    const uint64_t high = (is_signed ? UINT64_C(1) << (bits - 1) : UINT64_MAX >> (64 - bits)) - (is_signed ? 1 : 0);
+    const uint64_t low = is_signed ? high + 1 : 0;      /* the size of the lowest number */
+    whole_map map = {(uint64_t)codec->whole.offset, (uint64_t)codec->whole.scale, false, {0, 0}, {0, 0}};
+
+    if (is_signed && codec->whole.scale < 0) {
+        map.negative = true;
+        map.size = 0 - map.size;
+    }
+    map.most[0] = high / map.size;
+    map.most[1] = low / map.size;
+    map.room[0] = high - map.offset;
+    map.room[1] = low + map.offset;
+    return map;
+}
+
+#define STAMP_WHOLE(NAME, TYPE)                                                                  \
+    static int encode_##NAME(void *restrict dst, const void *restrict src, size_t n, const whole_map *map) \
+    {                                                                                            \
+        const TYPE offset = (TYPE)map->offset;                                                   \
+        bool bad = false;                                                                        \
+        for (size_t i = 0; i < n; i++) {                                                         \
+            TYPE x;                                                                              \
+            memcpy(&x, (const char *)src + i * sizeof x, sizeof x);                              \
+            const bool below = x < offset, negative = below != map->negative;                    \
+            const uint64_t apart = (uint64_t)x - map->offset, size = below ? 0 - apart : apart;  \
+            const uint64_t product = size * map->size;                                           \
+            bad |= size > map->most[negative];                                                   \
+            x = (TYPE)(negative ? 0 - product : product);                                        \
+            memcpy((char *)dst + i * sizeof x, &x, sizeof x);                                    \
+        }                                                                                        \
+        return bad ? TOO_LARGE : FITS;                                                           \
+    }                                                                                            \
+                                                                                                 \
+    static int decode_##NAME(void *restrict dst, const void *restrict src, size_t n, const whole_map *map) \
+    {                                                                                            \
+        const TYPE zero = 0;                                                                     \
+        bool bad = false, rest = false;                                                          \
+        for (size_t i = 0; i < n; i++) {                                                         \
+            TYPE x;                                                                              \
+            memcpy(&x, (const char *)src + i * sizeof x, sizeof x);                              \
+            const bool below = x < zero, negative = below != map->negative;                      \
+            const uint64_t size = below ? 0 - (uint64_t)x : (uint64_t)x;                         \
+            const uint64_t quotient = map->size == 1 ? size : size / map->size;                  \
+            rest |= quotient * map->size != size;                                                \
+            bad |= quotient > map->room[negative];                                               \
+            x = (TYPE)(map->offset + (negative ? 0 - quotient : quotient));                      \
+            memcpy((char *)dst + i * sizeof x, &x, sizeof x);                                    \
+        }                                                                                        \
+        return (bad ? TOO_LARGE : FITS) | (rest ? NO_MULTIPLE : FITS);                           \
+    }
+
+STAMP_WHOLE(i8, int8_t)
+STAMP_WHOLE(i16, int16_t)
+STAMP_WHOLE(i32, int32_t)
+STAMP_WHOLE(i64, int64_t)
+STAMP_WHOLE(u8, uint8_t)
+STAMP_WHOLE(u16, uint16_t)
+STAMP_WHOLE(u32, uint32_t)
+STAMP_WHOLE(u64, uint64_t)
+
+typedef int (*whole_fn)(void *restrict dst, const void *restrict src, size_t n, const whole_map *map);
+
+/* As zc_number_kind counts. */
+static const whole_fn encoders[] = {encode_i8, encode_i16, encode_i32, encode_i64,
+                                    encode_u8, encode_u16, encode_u32, encode_u64};
+static const whole_fn decoders[] = {decode_i8, decode_i16, decode_i32, decode_i64,
+                                    decode_u8, decode_u16, decode_u32, decode_u64};
+
+/* All of src; *faults is what was wrong with any of the numbers. */
+static zc_status run_whole(const zc_codec *codec, whole_fn run, zc_workspace *ws, const uint8_t *src, size_t n,
+                           uint8_t *dst, size_t cap, size_t *written, int *faults, zc_error *err)
+{
+    const whole_map map = map_of(codec);
+    const size_t size = zc_number_size(codec->decoded.kind);
+    uint64_t before[ZC_TILE], after[ZC_TILE];
+    size_t count = 0;
+    zc_status status = zc_numbers_count(&codec->decoded, &codec->decoded, n, cap, &count, err);
+
+    *written = count * size;
+    for (size_t at = 0; at < count && status == ZC_OK; at += ZC_TILE) {
+        const size_t length = count - at < ZC_TILE ? count - at : ZC_TILE;
+        zc_numbers_swap(before, src + at * size, &codec->decoded, length);
+        *faults |= run(after, before, length, &map);
+        zc_numbers_swap(dst + at * size, after, &codec->decoded, length);
+        if (at * size % ZC_CODEC_PIECE == 0) {
+            status = zc_codec_poll(ws, err);
+        }
+    }
+    return status;
+}
+
+static zc_status too_large(const zc_codec *codec, zc_status status, zc_error *err)
+{
+    return zc_fail(err, status, "an item does not fit into %s%d", codec->decoded.kind < ZC_NUMBER_U8 ? "int" : "uint",
+                   8 * (int)zc_number_size(codec->decoded.kind));
+}
+
+/* ---- the codec -------------------------------------------------------------------------------- */
+
+static zc_status scale_offset_check(const zc_codec *codec, zc_error *err)
+{
+    if (!zc_number_is_float(codec->decoded) && codec->whole.scale == 0) {
+        return zc_fail(err, ZC_ERR_ARGUMENT, "scale: expected an integer that is not 0");
+    }
+    return ZC_OK;
+}
+
+static zc_status scale_offset_encode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
+                                     uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+{
+    const zc_number_kind kind = codec->decoded.kind;
+    const zc_number_map map = {codec->decoded, kind, kind == ZC_NUMBER_F32 ? encode_f32 : encode_f64, kind,
+                               codec->decoded};
+    int faults = FITS;
+    zc_status status = scale_offset_check(codec, err);
+
+    if (status == ZC_OK && zc_number_is_float(codec->decoded)) {
+        return zc_numbers_run(codec, &map, ws, src, n, dst, cap, written, err);
+    }
+    if (status == ZC_OK) {
+        status = run_whole(codec, encoders[kind], ws, src, n, dst, cap, written, &faults, err);
+    }
+    return status == ZC_OK && faults != FITS ? too_large(codec, ZC_ERR_ENCODE, err) : status;
+}
+
+static zc_status scale_offset_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
+                                     uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+{
+    const zc_number_kind kind = codec->decoded.kind;
+    const zc_number_map map = {codec->decoded, kind, kind == ZC_NUMBER_F32 ? decode_f32 : decode_f64, kind,
+                               codec->decoded};
+    int faults = FITS;
+    zc_status status = scale_offset_check(codec, err);
+
+    if (status == ZC_OK && zc_number_is_float(codec->decoded)) {
+        return zc_numbers_run(codec, &map, ws, src, n, dst, cap, written, err);
+    }
+    if (status == ZC_OK) {
+        status = run_whole(codec, decoders[kind], ws, src, n, dst, cap, written, &faults, err);
+    }
+    if (status == ZC_OK && faults & NO_MULTIPLE) {
+        return zc_fail(err, ZC_ERR_CORRUPT, "an item is no multiple of the scale");
+    }
+    return status == ZC_OK && faults != FITS ? too_large(codec, ZC_ERR_CORRUPT, err) : status;
+}
+
+const zc_codec_class zc_codec_scale_offset = {
+    .name = "scale_offset",
+    .max_decoded = ZC_NUMBERS_MAX_DECODED,
+    .fixed_size = true,
+    .bound = zc_numbers_bound,
+    .encode = scale_offset_encode,
+    .decode = scale_offset_decode,
+    .check = scale_offset_check,
+    .defaults = {.decoded = {.kind = ZC_NUMBER_F64}, .encoded = {.kind = ZC_NUMBER_F64}, .scale = 1,
+                 .whole = {.scale = 1}},
+};
