@@ -21,6 +21,12 @@ typedef enum zc_blosc_shuffle {
     ZC_BLOSC_NOSHUFFLE, ZC_BLOSC_BYTESHUFFLE, ZC_BLOSC_BITSHUFFLE
 } zc_blosc_shuffle;
 
+/* Where packbits says how many bits of the last byte are unused. */
+typedef enum zc_padding {
+    ZC_PADDING_NUMCODECS,    /* in front, of booleans that are packed from the highest bit on: as in format 2 */
+    ZC_PADDING_NONE, ZC_PADDING_FIRST, ZC_PADDING_LAST
+} zc_padding;
+
 typedef struct zc_codec_class zc_codec_class;
 
 /* The type of the numbers that a filter takes or makes. */
@@ -47,6 +53,10 @@ typedef struct zc_codec {
     struct {
         int64_t offset, scale;       /* scale_offset of integers: of uint64 the bits */
     } whole;
+    struct {
+        zc_padding padding;
+        uint32_t first, width;       /* the bits of each number that are kept; width 0: numbers are flags */
+    } bits;                  /* packbits */
     bool keep_special;       /* bitround: NaN and infinities stay as they are */
 } zc_codec;
 

@@ -100,6 +100,34 @@ static void packbits_of_any_length(void)
     }
 }
 
+static void some_bits_of_numbers(void)
+{
+    static const zc_number_kind kinds[] = {ZC_NUMBER_I8, ZC_NUMBER_U16, ZC_NUMBER_I32, ZC_NUMBER_U64};
+
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        const size_t size = zc_number_size(kinds[k]);
+        zc_codec codec = filter("packbits", kinds[k], kinds[k], false);
+
+        for (size_t count = 0; count < 70; count++) {
+            uint8_t *data = case_exact(NULL, count * size), *back = case_exact(NULL, count * size);
+            case_fill(data, count * size, DATA_NOISE);
+            for (int padding = ZC_PADDING_NONE; padding <= ZC_PADDING_LAST; padding++) {
+                codec.bits.padding = (zc_padding)padding;
+                codec.bits.width = (uint32_t)(8 * size);
+                CHECK(round_trip(&codec, data, count * size, back) == ZC_OK);
+                CHECK(count == 0 || memcmp(data, back, count * size) == 0);
+                codec.bits.width = 3;
+                CHECK(round_trip(&codec, data, count * size, back) == ZC_OK);
+                CHECK(count == 0 || (data[0] & 3) == (back[0] & 3));
+            }
+            free(data);
+            free(back);
+        }
+        codec.bits.first = (uint32_t)(8 * size - 2);
+        CHECK(zc_codec_check(&codec, NULL) == ZC_ERR_ARGUMENT);
+    }
+}
+
 static void scaled_numbers_come_back_rounded(void)
 {
     double data[N], back[N];
@@ -172,6 +200,7 @@ int main(void)
     RUN_ON_EVERY_CPU(lossless_filters_come_back);
     RUN_ON_EVERY_CPU(shuffle_keeps_the_rest_in_place);
     RUN_ON_EVERY_CPU(packbits_of_any_length);
+    RUN_ON_EVERY_CPU(some_bits_of_numbers);
     RUN_ON_EVERY_CPU(scaled_numbers_come_back_rounded);
     RUN_ON_EVERY_CPU(rounded_floats);
     RUN_ON_EVERY_CPU(refuses_what_does_not_fit);

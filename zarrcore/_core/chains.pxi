@@ -2,6 +2,8 @@
 
 _BLOSC_COMPRESSORS = ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd")
 
+_PADDINGS = ("none", "first_byte", "last_byte")
+
 _NUMBERS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")      # as zc_number_kind counts
 
 
@@ -49,6 +51,12 @@ cdef int _configure(zc_codec *codec, str name, dict config) except -1:
             codec.whole.offset = <int64_t><uint64_t>(value & 0xFFFFFFFFFFFFFFFF)
         elif key == "whole_scale":
             codec.whole.scale = <int64_t><uint64_t>(value & 0xFFFFFFFFFFFFFFFF)
+        elif key == "padding":
+            codec.bits.padding = <zc_padding><int>(1 + _PADDINGS.index(value))
+        elif key == "first_bit":
+            codec.bits.first = value
+        elif key == "width":
+            codec.bits.width = value
         elif key == "keep_special":
             codec.keep_special = value
         else:

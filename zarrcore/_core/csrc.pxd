@@ -97,6 +97,14 @@ cdef extern from "codecs/codec.h" nogil:
         zc_status (*decode)(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
                             uint8_t *dst, size_t cap, size_t *written, zc_error *err) noexcept nogil
 
+    ctypedef enum zc_padding:
+        pass
+
+    ctypedef struct zc_bits_options:             # an anonymous member of zc_codec
+        zc_padding padding
+        uint32_t first
+        uint32_t width
+
     ctypedef struct zc_whole_options:            # an anonymous member of zc_codec
         int64_t offset
         int64_t scale
@@ -113,6 +121,7 @@ cdef extern from "codecs/codec.h" nogil:
         double offset
         double scale
         zc_whole_options whole
+        zc_bits_options bits
         bint keep_special
 
     bint zc_codec_init(zc_codec *codec, const char *name)

@@ -103,6 +103,18 @@ class PackBitsCodec(ArrayBytesCodec):
                 )
         return self._items(np.unpackbits(packed, count=count, bitorder="little"), spec).reshape(spec.shape)
 
+    def native(self, spec: ArraySpec) -> dict[str, Any] | None:
+        layout = _layout(spec)
+        if spec.np_dtype.kind not in "biufc":
+            return None  # the engine has no numbers of less than a byte
+        first, last = self._bits(layout)
+        options: dict[str, Any] = {"padding": self.padding_encoding}
+        if layout.bits > 1:
+            word = f"{'i' if layout.signed else 'u'}{layout.bits // 8}"
+            options |= {"dtype": np.dtype(word).str[0] + word, "first_bit": first, "width": last - first + 1}
+        swap = 0 if spec.np_dtype.isnative else layout.bits // 8
+        return {"swap": swap, "stages": ((self.name, options),)}
+
     def _items(self, bits: np.ndarray, spec: ArraySpec) -> np.ndarray:
         layout = _layout(spec)
         if layout.bits == 1:

@@ -253,7 +253,6 @@ class TestLowering:
         ("codecs", "dtype"),
         [
             (["vlen-utf8"], "str"),
-            (["packbits"], "bool"),
             ([sharding((2, 3), ["vlen-utf8"])], "str"),
             ([{"name": "bitround", "configuration": {"keepbits": 3}}, BYTES], "i4"),
         ],

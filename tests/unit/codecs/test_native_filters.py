@@ -229,6 +229,54 @@ class TestScaleOffset:
         assert not is_native(created(np.zeros(SHAPE, "f2"), [extension("scale_offset", scale=2)], "auto"))
 
 
+class TestPackBits:
+    @pytest.mark.parametrize("padding", ["none", "first_byte", "last_byte"])
+    @pytest.mark.parametrize("chunks", [(5, 4), (3, 3), (13, 9)])
+    def test_booleans_as_in_python(
+        self, monkeypatch: pytest.MonkeyPatch, padding: str, chunks: tuple[int, int]
+    ) -> None:
+        values = np.random.default_rng(3).integers(0, 2, SHAPE).astype(bool)
+        serializer = extension("packbits", padding_encoding=padding)
+        check(monkeypatch, values, [], serializer, chunks=chunks)
+        check(monkeypatch, values, [extension("transpose", order=[1, 0])], serializer, chunks=chunks)
+
+    @pytest.mark.parametrize("padding", ["none", "first_byte", "last_byte"])
+    @pytest.mark.parametrize("order", ORDERS)
+    @pytest.mark.parametrize("dtype", [*WHOLE, "f2", "f4", "f8", "c8", "c16"])
+    def test_numbers_as_in_python(
+        self, monkeypatch: pytest.MonkeyPatch, dtype: str, order: str, padding: str
+    ) -> None:
+        values = bits(np.dtype(order + dtype))
+        size = 8 * values.itemsize // (2 if dtype[0] == "c" else 1)
+        for first, last in [(0, size - 1), (0, 0), (0, 4), (3, 7), (1, size - 2)]:
+            serializer = extension("packbits", padding_encoding=padding, first_bit=first, last_bit=last)
+            check(monkeypatch, values, [], serializer, chunks=(3, 3))
+
+    def test_behind_filters_before_compressors_and_in_shards(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        values = (np.arange(160) % 100).astype(">i4").reshape(20, 8)
+        filters = [extension("scale_offset", offset=50), extension("reshape", shape=[-1])]
+        serializer = extension("packbits", first_bit=0, last_bit=6, padding_encoding="last_byte")
+        for more in ({"compressors": ["crc32c"]}, {"shards": (10, 8)}):
+            check(monkeypatch, values, filters, serializer, fill_value=0, **more)
+
+    @pytest.mark.parametrize("padding", ["none", "first_byte", "last_byte"])
+    def test_wrong_bytes_are_refused(self, padding: str) -> None:
+        values = np.ones((3, 3), bool)
+        store: dict[str, Any] = {}
+        array = created(values, [], extension("packbits", padding_encoding=padding), store, chunks=(3, 3))
+        array[...] = values
+        good = bytes(store["c/0/0"])
+        wrong = [good[:-1], good + b"\0", b""]
+        wrong += (
+            [] if padding == "none" else [b"\6" + good[1:] if padding == "first_byte" else good[:-1] + b"\6"]
+        )
+        for data in wrong:
+            store["c/0/0"] = data
+            with pytest.raises(ChunkDecodeError, match=r"c/0/0.*expected") as caught:
+                array[...]
+            assert caught.value.codec == "packbits"
+
+
 def test_filters_of_numcodecs_before_another_byte_order(monkeypatch: pytest.MonkeyPatch) -> None:
     values = np.arange(117, dtype="f8").reshape(SHAPE)
     filters = [extension("numcodecs.fixedscaleoffset", scale=10, offset=3, dtype="<f8", astype="<i2")]
