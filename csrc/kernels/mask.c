@@ -5,7 +5,6 @@
  */
 #include "kernels/mask.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "kernels/region.h"
@@ -73,38 +72,40 @@ static size_t row_points(const uint8_t *row, int64_t n, int64_t *out, size_t roo
     return found;
 }
 
-/* The next row; false after the last one. */
-static bool next_row(int ndim, const int64_t *shape, int64_t *row)
+/* The indices of row number n along all dimensions but the last. */
+static void row_indices(int ndim, const int64_t *shape, int64_t n, int64_t *row)
 {
     for (int d = ndim - 2; d >= 0; d--) {
-        if (++row[d] < shape[d]) {
-            return true;
-        }
-        row[d] = 0;
+        row[d] = n % shape[d];
+        n /= shape[d];
     }
-    return false;
 }
 
-size_t zc_mask_points(const uint8_t *mask, int ndim, const int64_t *shape, int64_t *const *out, size_t room)
+static void next_row(int ndim, const int64_t *shape, int64_t *row)
+{
+    for (int d = ndim - 2; d >= 0 && ++row[d] == shape[d]; d--) {
+        row[d] = 0;
+    }
+}
+
+size_t zc_mask_points(const uint8_t *mask, int ndim, const int64_t *shape, int64_t first, int64_t n,
+                      int64_t *const *out, size_t room)
 {
     const int last = ndim - 1;
-    int64_t row[ZC_MAX_DIMS] = {0};
+    int64_t row[ZC_MAX_DIMS];
     size_t at = 0;
 
-    for (int d = 0; d < ndim; d++) {
-        if (shape[d] == 0) {
-            return 0;
-        }
+    if (n > 0) {
+        row_indices(ndim, shape, first, row);
     }
-    do {
-        const size_t found = row_points(mask, shape[last], out[last] + at, room - at);
+    for (int64_t i = first; i < first + n; i++, next_row(ndim, shape, row)) {
+        const size_t found = row_points(mask + i * shape[last], shape[last], out[last] + at, room - at);
         for (int d = 0; d < last; d++) {
-            for (size_t i = 0; i < found; i++) {
-                out[d][at + i] = row[d];
+            for (size_t k = 0; k < found; k++) {
+                out[d][at + k] = row[d];
             }
         }
         at += found;
-        mask += shape[last];
-    } while (next_row(ndim, shape, row));
+    }
     return at;
 }

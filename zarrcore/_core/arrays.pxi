@@ -8,29 +8,45 @@ cdef cnp.ndarray _int64(object values):
     return np.ascontiguousarray(values, dtype=np.int64)
 
 
-def mask_points(mask) -> tuple:
-    """Where a Boolean array of one dimension or more is true: an array of int64 indices for each dimension, in C order,
-    as `numpy.nonzero` gives them, without the GIL."""
-    cdef cnp.ndarray plain = np.ascontiguousarray(mask, dtype=np.bool_)
-    cdef cnp.ndarray indices
+_MASK_STRIPE = 1 << 21      # elements of a mask that are worth a turn of another thread
+
+
+cdef size_t _mask_stripe(cnp.ndarray mask, tuple indices, int64_t first, int64_t n, size_t at, size_t room) except? 0:
+    """The points of n rows, to the indices from `at` on; returns how many were found, at most `room`."""
     cdef int64_t shape[64]
     cdef int64_t *out[64]
-    cdef int d, ndim = cnp.PyArray_NDIM(plain)
-    cdef size_t n, found
-    if ndim < 1 or ndim > ZC_MAX_DIMS:
-        raise ValueError(f"mask: expected 1 to {ZC_MAX_DIMS} dimensions, got {ndim}")
-    result = []
-    n = np.count_nonzero(plain)
+    cdef int d, ndim = cnp.PyArray_NDIM(mask)
+    cdef size_t found
     for d in range(ndim):
-        indices = np.empty(n, dtype=np.int64)
-        result.append(indices)
-        out[d] = <int64_t *>cnp.PyArray_DATA(indices)
-        shape[d] = cnp.PyArray_DIM(plain, d)
+        shape[d] = cnp.PyArray_DIM(mask, d)
+        out[d] = <int64_t *>cnp.PyArray_DATA(indices[d]) + at
     with nogil:
-        found = zc_mask_points(<const uint8_t *>cnp.PyArray_DATA(plain), ndim, shape, out, n)
-    if found != n:
-        raise RuntimeError("the mask was changed by another thread while it was read")
-    return tuple(result)
+        found = zc_mask_points(<const uint8_t *>cnp.PyArray_DATA(mask), ndim, shape, first, n, out, room)
+    return found
+
+
+def mask_points(mask) -> tuple:
+    """Where a Boolean array of one dimension or more is true: one array of int64 indices for each dimension, in C order,
+    as `numpy.nonzero` gives them.  The GIL is free meanwhile, and large masks are divided among threads."""
+    plain = np.ascontiguousarray(mask, dtype=np.bool_)
+    if not 1 <= plain.ndim <= ZC_MAX_DIMS:
+        raise ValueError(f"mask: expected 1 to {ZC_MAX_DIMS} dimensions, got {plain.ndim}")
+    rows = plain.size // plain.shape[-1] if plain.size else 0
+    n = min(plain.size // _MASK_STRIPE + 1, max(rows, 1))
+    begin = [rows * i // n for i in range(n + 1)]
+    counts = [np.count_nonzero(plain.reshape(rows, -1)[begin[i]:begin[i + 1]]) if rows else 0 for i in range(n)]
+    at = [sum(counts[:i]) for i in range(n + 1)]
+    indices = tuple(np.empty(at[n], dtype=np.int64) for _ in range(plain.ndim))
+
+    def stripe(i):
+        if _mask_stripe(plain, indices, begin[i], begin[i + 1] - begin[i], at[i], counts[i]) != counts[i]:
+            raise RuntimeError("the mask was changed by another thread while it was read")
+
+    if n == 1:
+        stripe(0)
+    else:
+        call_parallel(stripe, n)
+    return indices
 
 
 cdef tuple _field(cnp.dtype record, str name):

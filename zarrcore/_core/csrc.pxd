@@ -246,7 +246,8 @@ cdef extern from "engine/cache.h" nogil:
     uint64_t zc_cache_array()
 
 cdef extern from "kernels/mask.h" nogil:
-    size_t zc_mask_points(const uint8_t *mask, int ndim, const int64_t *shape, int64_t *const *out, size_t room)
+    size_t zc_mask_points(const uint8_t *mask, int ndim, const int64_t *shape, int64_t first, int64_t n,
+                          int64_t *const *out, size_t room)
 
 cdef extern from "engine/index_cache.h" nogil:
     ctypedef struct zc_index_cache:
