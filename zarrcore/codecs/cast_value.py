@@ -9,6 +9,7 @@ import numpy as np
 
 from zarrcore._validate import at, choice, fail, known_keys, mapping, sequence
 from zarrcore.codecs.base import ArrayArrayCodec
+from zarrcore.codecs.v2_filters import number
 from zarrcore.errors import MetadataValidationError
 
 if TYPE_CHECKING:
@@ -97,6 +98,13 @@ class CastValue(ArrayArrayCodec):
 
     def decode(self, chunk: np.ndarray, spec: ArraySpec) -> np.ndarray:
         return self._cast(chunk, spec.np_dtype, self._pairs("decode", spec))
+
+    def stage(self, spec: ArraySpec) -> tuple[str, dict[str, Any]] | None:
+        kinds = number(spec.np_dtype), number(self.data_type.to_native_dtype())
+        whole = spec.np_dtype.kind != "f"  # and what wraps around is stored as integers
+        if None in kinds or not whole or self.out_of_range != "wrap" or self.scalar_map:
+            return None  # the engine's conversion tells nobody of items that do not fit
+        return "astype", {"dtype": kinds[0], "astype": kinds[1]}
 
     def _pairs(self, direction: str, spec: ArraySpec) -> list[tuple[Any, Any]]:
         """What the scalar map says for one direction, as scalars of the two data types."""

@@ -16,7 +16,7 @@ KINDS = {
     "v2": {"dtype": "i4", "zarr_format": 2},
     "shards": {"dtype": "i4", "shards": (4, 4)},
     "strings": {"dtype": "string"},
-    "python codec": {"dtype": "f4", "filters": {"name": "bitround", "configuration": {"keepbits": 20}}},
+    "python codec": {"dtype": "i4", "filters": {"name": "bitround", "configuration": {"keepbits": 20}}},
 }
 READS = {
     "one": lambda array: array[1, 2],

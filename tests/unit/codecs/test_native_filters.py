@@ -229,6 +229,36 @@ class TestScaleOffset:
         assert not is_native(created(np.zeros(SHAPE, "f2"), [extension("scale_offset", scale=2)], "auto"))
 
 
+class TestCastValue:
+    @pytest.mark.parametrize("endian", ["little", "big"])
+    @pytest.mark.parametrize("order", ORDERS)
+    @pytest.mark.parametrize("stored", ["int8", "uint16", "int32", "uint64"])
+    @pytest.mark.parametrize("dtype", WHOLE)
+    def test_integers_that_wrap_around(
+        self, monkeypatch: pytest.MonkeyPatch, dtype: str, stored: str, order: str, endian: str
+    ) -> None:
+        values = bits(np.dtype(order + dtype))
+        filters = [extension("cast_value", data_type=stored, out_of_range="wrap")]
+        check(monkeypatch, values, filters, extension("bytes", endian=endian), fill_value=0)
+
+    @pytest.mark.parametrize(
+        "configuration",
+        [
+            {"data_type": "int16"},
+            {"data_type": "int16", "out_of_range": "clamp"},
+            {"data_type": "int16", "out_of_range": "wrap", "scalar_map": {"encode": [[1, 2]]}},
+            {"data_type": "float64"},
+        ],
+    )
+    def test_the_rest_is_left_to_python(self, configuration: dict[str, Any]) -> None:
+        values = np.zeros(SHAPE, "i4")
+        assert not is_native(created(values, [extension("cast_value", **configuration)], "auto"))
+
+    def test_floats_are_left_to_python(self) -> None:
+        filters = [extension("cast_value", data_type="int16", out_of_range="wrap")]
+        assert not is_native(created(np.zeros(SHAPE, "f4"), filters, "auto"))
+
+
 class TestPackBits:
     @pytest.mark.parametrize("padding", ["none", "first_byte", "last_byte"])
     @pytest.mark.parametrize("chunks", [(5, 4), (3, 3), (13, 9)])
