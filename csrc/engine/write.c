@@ -155,11 +155,16 @@ static zc_status write_item(void *arg, size_t item, zc_workspace *ws, zc_error *
     return status;
 }
 
+/* Below this much for each chunk, threads wait longer for a store that serves one at a time than they copy. */
+#define COPIED_MIN ((size_t)64 << 10)
+
 static int worthwhile_threads(const zc_call *call, size_t n_items)
 {
-    const size_t bytes = zc_part_count(call->part) * call->array->chain->item.size;
+    const zc_chain *chain = call->array->chain;
+    const size_t bytes = zc_part_count(call->part) * chain->item.size;
+    const bool copies = chain->n_stages == 0 && !chain->sharded && call->store->fetch != NULL;
 
-    if (bytes < SHARED_MIN && n_items < 16) {
+    if ((bytes < SHARED_MIN && n_items < 16) || (copies && bytes / COPIED_MIN < n_items)) {
         return 1;
     }
     return call->threads > 0 ? call->threads : zc_pool_threads();
