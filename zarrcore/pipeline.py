@@ -226,12 +226,27 @@ class PythonEngine:
             self._encode_partial(part, key, values, points)
             return
         with chunk_lock(key):
-            chunk = self._chunk_to_patch(part.coords, key, complete=part.complete)
-            if points:
-                chunk[part.inside] = values
+            if not points and self._is_chunk(part, values):
+                chunk = values if values.flags.c_contiguous else values.copy()
             else:
-                _put(chunk, part.inside, values)
+                chunk = self._chunk_to_patch(part.coords, key, complete=part.complete)
+                if points:
+                    chunk[part.inside] = values
+                else:
+                    _put(chunk, part.inside, values)
             self._store_chunk(part.coords, key, chunk, write_empty)
+
+    def _is_chunk(self, part: ChunkPart, values: np.ndarray) -> bool:
+        """Whether the values are all elements of the chunk, in their order, so that none need be put together."""
+        shape = self._chunk_shape(part.coords)
+        return (
+            values.shape == shape
+            and values.dtype == self._dtype
+            and all(
+                isinstance(selector, slice) and selector.indices(length) == (0, length, 1)
+                for selector, length in zip(part.inside, shape, strict=True)
+            )
+        )
 
     def _encode_partial(self, part: ChunkPart, key: str, values: np.ndarray, points: bool) -> None:
         codec: Any = self._chain.array_bytes
@@ -401,7 +416,7 @@ def is_all_fill(chunk: np.ndarray, fill: np.ndarray) -> bool:
             type(item) is type(wanted) and item is wanted or _same(item, wanted) for item in chunk.flat
         )
     if chunk.dtype.kind == "T":
-        return bool(np.all(chunk == fill))
+        return bool(chunk.reshape(-1)[0] == fill and np.all(chunk == fill))
     items = np.ascontiguousarray(chunk).reshape(-1)
     width = chunk.dtype.itemsize
     if width == 0:

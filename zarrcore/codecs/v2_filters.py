@@ -266,7 +266,8 @@ class FilterChain(ArrayBytesCodec):
         return None if spec.nbytes is None else 16 * spec.nbytes + (1 << 16)
 
     def encode(self, chunk: np.ndarray, spec: ArraySpec) -> bytes:
-        data: Any = np.ascontiguousarray(chunk, spec.np_dtype).reshape(-1)
+        same = chunk.dtype == spec.np_dtype  # strings would be copied all the same
+        data: Any = np.ascontiguousarray(chunk, None if same else spec.np_dtype).reshape(-1)
         for codec in self.filters:
             if isinstance(codec, BytesBytesCodec):
                 data = as_bytes(data)
@@ -319,7 +320,8 @@ def _chunk(found: Any, spec: ArraySpec) -> np.ndarray:
     if isinstance(found, np.ndarray) and (found.dtype.hasobject or found.dtype.kind == "T"):
         if found.size != spec.size:
             raise ChunkDecodeError(f"expected {spec.size} items, got {found.size}", codec="filters")
-        return found.reshape(spec.shape).astype(dtype, copy=False)
+        chunk = found.reshape(spec.shape)
+        return chunk if chunk.dtype == dtype else chunk.astype(dtype)  # copy=False copies strings all the same
     if dtype.hasobject or dtype.kind == "T":
         raise ChunkDecodeError("no filter turns the bytes into objects", codec="filters")
     return from_bytes(as_bytes(found), dtype, spec)
