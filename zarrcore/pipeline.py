@@ -237,10 +237,11 @@ class PythonEngine:
             self._store_chunk(part.coords, key, chunk, write_empty)
 
     def _is_chunk(self, part: ChunkPart, values: np.ndarray) -> bool:
-        """Whether the values are all elements of the chunk, in their order, so that none need be put together."""
+        """Whether the values are all elements of the chunk in their order: nothing needs to be put together."""
         shape = self._chunk_shape(part.coords)
         return (
-            values.shape == shape
+            isinstance(values, np.ndarray)  # and not the only string of an array without dimensions
+            and values.shape == shape
             and values.dtype == self._dtype
             and all(
                 isinstance(selector, slice) and selector.indices(length) == (0, length, 1)

@@ -321,7 +321,8 @@ def _chunk(found: Any, spec: ArraySpec) -> np.ndarray:
         if found.size != spec.size:
             raise ChunkDecodeError(f"expected {spec.size} items, got {found.size}", codec="filters")
         chunk = found.reshape(spec.shape)
-        return chunk if chunk.dtype == dtype else chunk.astype(dtype)  # copy=False copies strings all the same
+        # astype would copy strings even with copy=False.
+        return chunk if chunk.dtype == dtype else chunk.astype(dtype)
     if dtype.hasobject or dtype.kind == "T":
         raise ChunkDecodeError("no filter turns the bytes into objects", codec="filters")
     return from_bytes(as_bytes(found), dtype, spec)
