@@ -237,7 +237,7 @@ class PythonEngine:
             self._store_chunk(part.coords, key, chunk, write_empty)
 
     def _is_chunk(self, part: ChunkPart, values: np.ndarray) -> bool:
-        """Whether the values are all elements of the chunk in their order: nothing needs to be put together."""
+        """Whether the values are the whole chunk in its order, so that nothing is put together."""
         shape = self._chunk_shape(part.coords)
         return (
             isinstance(values, np.ndarray)  # and not the only string of an array without dimensions
