@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import zarrcore
-from zarrcore.storage import LocalStore, MemoryStore, WrapperStore
+from zarrcore.storage import MemoryStore
+from zarrcore.testing.threads import in_threads
 
 pytestmark = pytest.mark.threads
 with_gil = pytest.mark.skipif(
@@ -26,42 +26,6 @@ LAYOUTS = {
     "one-chunk": {"chunks": (64, 64)},
     "format-2": {"chunks": (16, 16), "zarr_format": 2},
 }
-
-
-@pytest.fixture(params=["memory", "local", "python"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    """The engine's own two stores, and one that it knows through Python alone."""
-    if request.param == "local":
-        return LocalStore(tmp_path)
-    return MemoryStore() if request.param == "memory" else WrapperStore(MemoryStore())
-
-
-def in_threads(*calls: Callable[[], object]) -> None:
-    """Start all calls at once; the first exception of any of them comes out."""
-    barrier, errors = threading.Barrier(len(calls)), []
-
-    def run(call: Callable[[], object]) -> None:
-        try:
-            barrier.wait(30)
-            call()
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=run, args=(call,)) for call in calls]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
-
-
-@pytest.fixture
-def hasty_switching() -> Iterator[None]:
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    yield
-    sys.setswitchinterval(before)
 
 
 @pytest.mark.usefixtures("hasty_switching")

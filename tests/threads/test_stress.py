@@ -13,7 +13,7 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,52 +24,17 @@ import zarrcore
 from zarrcore.codecs import BytesBytesCodec
 from zarrcore.errors import BoundsCheckError, ChunkIOError
 from zarrcore.registry import Registry, get_codec_class, register_codec
-from zarrcore.storage import LocalStore, MemoryStore, Store, WrapperStore
+from zarrcore.storage import MemoryStore, Store, WrapperStore
 from zarrcore.testing.process import in_child
+from zarrcore.testing.threads import in_threads
 
-pytestmark = pytest.mark.threads
+pytestmark = [pytest.mark.threads, pytest.mark.usefixtures("hasty_switching")]
 
 THREADS = 6
 
 
-@pytest.fixture(autouse=True)
-def hasty_switching() -> Iterator[None]:
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    yield
-    sys.setswitchinterval(before)
-
-
-@pytest.fixture(params=["memory", "local", "python"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    """The engine's own two stores, and one that it knows through Python alone."""
-    if request.param == "local":
-        return LocalStore(tmp_path)
-    return MemoryStore() if request.param == "memory" else WrapperStore(MemoryStore())
-
-
-def together(*calls: Callable[[], object]) -> None:
-    """Start all calls at once; the first exception of any of them comes out."""
-    barrier, errors = threading.Barrier(len(calls)), []
-
-    def run(call: Callable[[], object]) -> None:
-        try:
-            barrier.wait(30)
-            call()
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=run, args=(call,)) for call in calls]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
-
-
 def for_each_thread(call: Callable[[int], object], *others: Callable[[], object]) -> None:
-    together(*(lambda number=number: call(number) for number in range(THREADS)), *others)
+    in_threads(*(lambda number=number: call(number) for number in range(THREADS)), *others)
 
 
 def test_one_object_is_used_for_the_first_time_by_all(store: Store) -> None:
@@ -108,7 +73,7 @@ def test_reads_while_the_array_changes_its_shape(store: Store) -> None:
             assert found.shape in {(8, 16), (16, 16), (24, 16), (2, 16)}
             assert (found == 7).all()
 
-    together(change, *[read] * (THREADS - 1))
+    in_threads(change, *[read] * (THREADS - 1))
     assert array[...].shape == array.shape == zarrcore.open_array(store).shape == (24, 16)
 
 
@@ -176,7 +141,7 @@ def test_values_of_a_dictionary_come_and_go() -> None:
             assert (found == found[:, :1]).all()
             assert 0 <= found.min() <= found.max() < 5
 
-    together(write, *[read] * (THREADS - 1))
+    in_threads(write, *[read] * (THREADS - 1))
 
 
 def test_failures_on_many_threads() -> None:

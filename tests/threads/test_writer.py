@@ -9,7 +9,6 @@ import subprocess
 import sys
 import textwrap
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ import pytest
 
 import zarrcore
 from zarrcore.storage import LocalStore, MemoryStore, WrapperStore
+from zarrcore.testing.threads import in_threads
 
 pytestmark = pytest.mark.threads
 
@@ -26,26 +26,6 @@ LAYOUTS = {
     "shards": {"chunks": (4, 4), "shards": (16, 16)},
     "format-2": {"chunks": (16, 16), "zarr_format": 2},
 }
-
-
-def in_threads(*calls: Callable[[], object]) -> None:
-    """Start all calls at once; the first exception of any of them comes out."""
-    barrier, errors = threading.Barrier(len(calls)), []
-
-    def run(call: Callable[[], object]) -> None:
-        try:
-            barrier.wait(30)
-            call()
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=run, args=(call,)) for call in calls]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
 
 
 @pytest.mark.parametrize("max_bytes", [None, 4000])
