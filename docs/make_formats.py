@@ -16,12 +16,12 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import numpy as np
+from generated import write_or_check  # beside this file
 
 import zarrcore
 from zarrcore import dtype as zdtype
@@ -344,22 +344,5 @@ def page() -> str:
     return "\n".join(parts)
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Write the page, or compare it with the one that is there."""
-    if list(arguments) not in ([], ["--check"]):
-        print(__doc__, file=sys.stderr)
-        return 2
-    made = page()
-    if not arguments:
-        PAGE.write_text(made, encoding="utf-8")
-        return 0
-    found = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
-    if found == made:
-        return 0
-    print(f"{PAGE.name} is out of date: run python docs/{Path(__file__).name}", file=sys.stderr)
-    sys.stderr.writelines(unified_diff(found.splitlines(True), made.splitlines(True), "is", "should be", n=0))
-    return 1
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(write_or_check(__file__, __doc__, PAGE, page, sys.argv[1:]))

@@ -13,9 +13,10 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator, Sequence
-from difflib import unified_diff
 from itertools import groupby
 from pathlib import Path
+
+from generated import write_or_check  # beside this file
 
 PAGE = Path(__file__).with_name("interop.md")
 ROOT = PAGE.parents[1]
@@ -81,22 +82,5 @@ def _note(row: Row) -> str:
     return "; ".join(note for note in odd if "has no such" not in note)
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Write the page, or compare it with the one that is there."""
-    if list(arguments) not in ([], ["--check"]):
-        print(__doc__, file=sys.stderr)
-        return 2
-    made = page()
-    if not arguments:
-        PAGE.write_text(made, encoding="utf-8")
-        return 0
-    found = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
-    if found == made:
-        return 0
-    print(f"{PAGE.name} is out of date: run python docs/{Path(__file__).name}", file=sys.stderr)
-    sys.stderr.writelines(unified_diff(found.splitlines(True), made.splitlines(True), "is", "should be", n=0))
-    return 1
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(write_or_check(__file__, __doc__, PAGE, page, sys.argv[1:]))
