@@ -169,39 +169,41 @@ static zc_status scale_offset_check(const zc_codec *codec, zc_error *err)
     return ZC_OK;
 }
 
+typedef void (*float_fn)(const zc_codec *codec, void *restrict dst, const void *restrict src, size_t n);
+
+/* All of src, in one of the two directions; *faults is what was wrong with any of the integers. */
+static zc_status convert(const zc_codec *codec, float_fn floats, const whole_fn *wholes, zc_workspace *ws,
+                         const uint8_t *src, size_t n, uint8_t *dst, size_t cap, size_t *written, int *faults,
+                         zc_error *err)
+{
+    const zc_number_kind kind = codec->decoded.kind;
+    const zc_status status = scale_offset_check(codec, err);
+
+    *faults = FITS;
+    if (status == ZC_OK && zc_number_is_float(codec->decoded)) {
+        const zc_number_map map = {codec->decoded, kind, floats, kind, codec->decoded};
+        return zc_numbers_run(codec, &map, ws, src, n, dst, cap, written, err);
+    }
+    return status == ZC_OK ? run_whole(codec, wholes[kind], ws, src, n, dst, cap, written, faults, err) : status;
+}
+
 static zc_status scale_offset_encode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
                                      uint8_t *dst, size_t cap, size_t *written, zc_error *err)
 {
-    const zc_number_kind kind = codec->decoded.kind;
-    const zc_number_map map = {codec->decoded, kind, kind == ZC_NUMBER_F32 ? encode_f32 : encode_f64, kind,
-                               codec->decoded};
-    int faults = FITS;
-    zc_status status = scale_offset_check(codec, err);
+    const float_fn floats = codec->decoded.kind == ZC_NUMBER_F32 ? encode_f32 : encode_f64;
+    int faults;
+    const zc_status status = convert(codec, floats, encoders, ws, src, n, dst, cap, written, &faults, err);
 
-    if (status == ZC_OK && zc_number_is_float(codec->decoded)) {
-        return zc_numbers_run(codec, &map, ws, src, n, dst, cap, written, err);
-    }
-    if (status == ZC_OK) {
-        status = run_whole(codec, encoders[kind], ws, src, n, dst, cap, written, &faults, err);
-    }
     return status == ZC_OK && faults != FITS ? too_large(codec, ZC_ERR_ENCODE, err) : status;
 }
 
 static zc_status scale_offset_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
                                      uint8_t *dst, size_t cap, size_t *written, zc_error *err)
 {
-    const zc_number_kind kind = codec->decoded.kind;
-    const zc_number_map map = {codec->decoded, kind, kind == ZC_NUMBER_F32 ? decode_f32 : decode_f64, kind,
-                               codec->decoded};
-    int faults = FITS;
-    zc_status status = scale_offset_check(codec, err);
+    const float_fn floats = codec->decoded.kind == ZC_NUMBER_F32 ? decode_f32 : decode_f64;
+    int faults;
+    const zc_status status = convert(codec, floats, decoders, ws, src, n, dst, cap, written, &faults, err);
 
-    if (status == ZC_OK && zc_number_is_float(codec->decoded)) {
-        return zc_numbers_run(codec, &map, ws, src, n, dst, cap, written, err);
-    }
-    if (status == ZC_OK) {
-        status = run_whole(codec, decoders[kind], ws, src, n, dst, cap, written, &faults, err);
-    }
     if (status == ZC_OK && faults & NO_MULTIPLE) {
         return zc_fail(err, ZC_ERR_CORRUPT, "an item is no multiple of the scale");
     }
