@@ -45,8 +45,11 @@ __all__ = [
     "new_node",
     "note_move",
     "overlap",
+    "parse_node",
     "read_children",
+    "read_documents",
     "read_node",
+    "store_documents",
     "write_documents",
 ]
 
@@ -89,12 +92,20 @@ def read_node(place: StorePath, zarr_format: int | None = None) -> Metadata | No
     """The metadata at a place, or None if there is no node; format 3 is looked for first, then 2, then 1."""
     formats = (3, 2, 1) if zarr_format is None else (zarr_format,)
     for number in formats:
-        names = documents.NAMES[number]
-        values = _read(place.store, place.path, names)
-        metadata = documents.parse(number, values, path=place.path) if values else None
+        metadata = parse_node(place, number, read_documents(place, number))
         if metadata is not None:
             return metadata
     return None
+
+
+def read_documents(place: StorePath, zarr_format: int) -> dict[str, Any]:
+    """Those documents that a node of a format can have and that exist, by name."""
+    return _read(place.store, place.path, documents.NAMES[zarr_format])
+
+
+def parse_node(place: StorePath, zarr_format: int, values: dict[str, Any]) -> Metadata | None:
+    """The metadata in documents that were read at a place, or None if they make no node."""
+    return documents.parse(zarr_format, values, path=place.path) if values else None
 
 
 def find_node(place: StorePath, zarr_format: int | None = None) -> tuple[StorePath, Metadata | None]:
@@ -121,7 +132,8 @@ def _read(store: Store, path: str, names: Sequence[str]) -> dict[str, Any]:
     if names is documents.NAMES[1]:
         # These names are plain words: where no array of format 1 is, they may well be directories.
         names = [name for name in names if store.exists(join_path(path, name))]
-    values = store.get_many([join_path(path, name) for name in names])
+    keys = [join_path(path, name) for name in names]
+    values = [store.get(keys[0])] if len(keys) == 1 else store.get_many(keys)
     return {name: value for name, value in zip(names, values, strict=True) if value is not None}
 
 
@@ -199,10 +211,11 @@ def note_move(source: StorePath, dest: StorePath) -> None:
 
 def write_documents(place: StorePath, metadata: Metadata) -> None:
     """Store the metadata documents of a node, replacing those that are there."""
-    _store_documents(place, metadata.to_documents())
+    store_documents(place, metadata.to_documents())
 
 
-def _store_documents(place: StorePath, documents: dict[str, bytes]) -> None:
+def store_documents(place: StorePath, documents: dict[str, bytes]) -> None:
+    """The same for documents that have been serialised already."""
     _note_change(place)
     for name, data in documents.items():
         place.store.set(join_path(place.path, name), data)
@@ -227,7 +240,7 @@ def create_node(
     """
     documents = metadata.to_documents()  # first: nothing is removed for metadata that cannot be stored
     _clear_the_way(place, metadata.zarr_format, overwrite=overwrite, group=group)
-    _store_documents(place, documents)
+    store_documents(place, documents)
 
 
 @contextmanager
@@ -244,7 +257,7 @@ def new_node(place: StorePath, metadata: Metadata, *, overwrite: bool = False) -
     is_new = store.supports_listing and store.is_empty(place.path)
     try:
         yield is_new
-        _store_documents(place, documents)
+        store_documents(place, documents)
     except BaseException:
         if is_new and store.supports_deletes:
             store.erase_prefix(place.path)

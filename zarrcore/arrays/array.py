@@ -65,6 +65,7 @@ class Array(ArrayDescription):
         "_metadata",
         "_native_get",
         "_store_path",
+        "_stored",
     )
 
     _metadata: ArrayMetadata
@@ -84,6 +85,7 @@ class Array(ArrayDescription):
         self._store_path = store_path
         self._config = parse_array_config(config)
         self._cache: ChunkCache | None = None
+        self._stored: tuple[ArrayMetadata | None, dict[str, bytes]] = (None, {})
         self._dtype: np.dtype[Any] = None  # type: ignore[assignment]  # as long as there is no engine
         self._bind(metadata)
 
@@ -674,11 +676,21 @@ class Array(ArrayDescription):
             metadata: Any = self._metadata
             self._save(metadata.update_attributes(change(dict(metadata.attributes))))
 
-    def _reread(self) -> None:
-        """Take over what others have changed in the metadata document since it was read."""
-        from zarrcore.hierarchy import is_array_metadata, read_node
+    def _reread(self, known: dict[str, bytes] | None = None) -> None:
+        """Take over what others have changed in the metadata documents since they were read.
 
-        found = read_node(self._store_path, self._metadata.zarr_format)
+        Parameters
+        ----------
+        known
+            If these are the documents in the store, nothing needs to be taken over.
+        """
+        from zarrcore.hierarchy import is_array_metadata, parse_node, read_documents
+
+        place, zarr_format = self._store_path, self._metadata.zarr_format
+        values = read_documents(place, zarr_format)
+        if known is not None and {name: bytes(value) for name, value in values.items()} == known:
+            return
+        found = parse_node(place, zarr_format, values)
         if found is None or not is_array_metadata(found):
             raise ArrayNotFoundError(
                 f"array {self.path!r} is no longer in {self.store}: "
@@ -689,10 +701,17 @@ class Array(ArrayDescription):
         else:
             self._bind(found)
 
-    def _save(self, metadata: ArrayMetadata) -> None:
-        """Store changed metadata and continue with it."""
-        from zarrcore.hierarchy import write_documents
+    def _save(self, metadata: ArrayMetadata, documents: dict[str, bytes] | None = None) -> None:
+        """Store changed metadata and continue with it; `documents` are what it is serialised to."""
+        from zarrcore.hierarchy import store_documents
 
         self._check_writable()
-        write_documents(self._store_path, metadata)
+        documents = documents or metadata.to_documents()
+        store_documents(self._store_path, documents)
         self._metadata = metadata
+        self._stored = (metadata, documents)
+
+    def _documents(self) -> dict[str, bytes] | None:
+        """The documents that this object stored last, as long as its metadata say the same."""
+        metadata, documents = self._stored
+        return documents if metadata is self._metadata else None

@@ -135,7 +135,7 @@ def resize(array: Array, new_shape: Any, *, cut: bool = True) -> None:
     shape = parse_shape(new_shape)
     array._check_writable()
     with CHANGES:
-        array._reread()
+        array._reread(array._documents())
         _resize(array, shape, cut=cut)
 
 
@@ -145,11 +145,14 @@ def _resize(array: Array, shape: tuple[int, ...], *, cut: bool) -> None:
         raise ValueError(
             f"resize: the array has {len(old)} dimensions, the new shape {shape} has {len(shape)}"
         )
-    metadata = array.metadata.update_shape(shape)
-    metadata.to_documents()  # nothing may be cut off if the new metadata could not be stored
+    metadata, known = array.metadata.update_shape(shape), array._documents()
+    # First: nothing may be cut off if the new metadata could not be stored.
+    documents = (
+        metadata.to_documents() if known is None else array.metadata.resized_documents(metadata, known)
+    )
     if cut and any(new < was for new, was in zip(shape, old, strict=True)):
         _cut(array, shape)
-    array._save(metadata)
+    array._save(metadata, documents)
     array._bind(metadata)
 
 
@@ -200,7 +203,7 @@ def extend(array: Array, data: Any, axis: int = 0) -> tuple[np.ndarray, tuple[sl
     """Make room for `data` along one dimension; returns its values and the region that they belong to."""
     array._check_writable()
     with CHANGES:
-        array._reread()
+        array._reread(array._documents())
         values = as_values(data, array.dtype)
         ndim, axis = array.ndim, operator.index(axis)
         if not -ndim <= axis < ndim:

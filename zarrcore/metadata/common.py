@@ -6,8 +6,9 @@ import json
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from zarrcore._validate import shape as parse_shape
 from zarrcore.codecs.base import ArraySpec
-from zarrcore.metadata.documents import dump_document
+from zarrcore.metadata.documents import dump_document, parse_attributes, with_shape
 
 if TYPE_CHECKING:
     from typing import Self
@@ -38,6 +39,7 @@ class ArrayMetadata:
 
     zarr_format: ClassVar[int]
     node_type: ClassVar[str]
+    _shape_document: ClassVar[str]  # the name of the one that holds the shape
     shape: tuple[int, ...]
     fill_value: Any
     attributes: dict[str, Any]
@@ -154,6 +156,21 @@ class ArrayMetadata:
     def to_documents(self) -> dict[str, bytes]:
         """The metadata as it is stored: name of each document -> its bytes."""
         raise NotImplementedError
+
+    def resized_documents(self, resized: Self, documents: dict[str, bytes]) -> dict[str, bytes]:
+        """The documents of `resized`, which :meth:`update_shape` gave, from those of :meth:`to_documents`."""
+        name, text = self._shape_document, None
+        if resized.grid == self.grid:
+            text = with_shape(documents[name], self.shape, resized.shape)
+        return resized.to_documents() if text is None else {**documents, name: text}
+
+    def _with_shape(self, shape: tuple[int, ...]) -> Self:
+        """A copy with another shape, for a grid that fits all: nothing else needs to be checked."""
+        own = {**vars(self), "shape": parse_shape(shape, "shape")}
+        own["attributes"] = parse_attributes(self.attributes)
+        resized = object.__new__(type(self))
+        vars(resized).update(own)
+        return resized
 
 
 def _canonical(metadata: ArrayMetadata) -> str:

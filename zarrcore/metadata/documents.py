@@ -28,6 +28,7 @@ __all__ = [
     "load_document",
     "parse_attributes",
     "refuse_nan",
+    "with_shape",
 ]
 
 ZARR_JSON = "zarr.json"
@@ -94,6 +95,20 @@ def dump_document(document: Mapping[str, Any], *, where: str) -> bytes:
         refuse_nan(document, where)
         # What is left are numbers that stood in a document already.
         return json.dumps(document, indent=config.get("json_indent", 2)).encode()
+
+
+def with_shape(document: bytes, old: tuple[int, ...], new: tuple[int, ...]) -> bytes | None:
+    """What :func:`dump_document` gave for an array of shape `old`, with the shape `new` in it.
+
+    Those who append write a document each time, of which nothing else changes.  None where the text does not
+    tell the shape from other members, or was indented in another way than the configuration says now.
+    """
+    before = _shape_member(old)
+    return document.replace(before, _shape_member(new)) if document.count(before) == 1 else None
+
+
+def _shape_member(shape: tuple[int, ...]) -> bytes:
+    return _text({"shape": list(shape)}, config.get("json_indent", 2))[1:-1].rstrip("\n").encode()
 
 
 def _text(document: Mapping[str, Any], indent: int | str | None) -> str:

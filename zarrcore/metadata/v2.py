@@ -66,6 +66,7 @@ class ArrayV2Metadata(ArrayMetadata):
 
     zarr_format: ClassVar[int] = 2
     node_type: ClassVar[str] = "array"
+    _shape_document: ClassVar[str] = ZARRAY_JSON
 
     shape: tuple[int, ...]
     chunks: tuple[int, ...]
@@ -243,7 +244,7 @@ class ArrayV2Metadata(ArrayMetadata):
 
     def update_shape(self, shape: tuple[int, ...]) -> Self:
         """The metadata of the same array, resized."""
-        return replace(self, shape=shape)
+        return self._with_shape(shape) if len(shape) == self.ndim else replace(self, shape=shape)
 
     def update_attributes(self, attributes: dict[str, Any]) -> Self:
         """The metadata of the same array with other attributes."""

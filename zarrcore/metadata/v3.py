@@ -66,6 +66,7 @@ class ArrayV3Metadata(ArrayMetadata):
 
     zarr_format: ClassVar[int] = 3
     node_type: ClassVar[str] = "array"
+    _shape_document: ClassVar[str] = ZARR_JSON
 
     shape: tuple[int, ...]
     data_type: ZDType
@@ -236,7 +237,12 @@ class ArrayV3Metadata(ArrayMetadata):
 
     def update_shape(self, shape: tuple[int, ...]) -> Self:
         """The metadata of the same array, resized."""
-        return replace(self, shape=shape, chunk_grid=self.chunk_grid.update_shape(tuple(shape)))
+        grid = self.chunk_grid.update_shape(tuple(shape))
+        return (
+            self._with_shape(shape)
+            if grid is self.chunk_grid
+            else replace(self, shape=shape, chunk_grid=grid)
+        )
 
     def update_attributes(self, attributes: dict[str, Any]) -> Self:
         """The metadata of the same array with other attributes."""
