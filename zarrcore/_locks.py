@@ -1,16 +1,23 @@
-"""Locks that a fork does not break."""
+"""Locks, and what keeps a fork from breaking them.
+
+Reading an array needs locks, but nothing else of :mod:`threading`, which is therefore left out.
+"""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from threading import Lock, RLock
+    from typing import TypeVar
 
     AnyLock = TypeVar("AnyLock", Lock, RLock)  # type: ignore[valid-type]
+else:
+    from _thread import RLock
+    from _thread import allocate_lock as Lock
 
-__all__ = ["forkable"]
+__all__ = ["Lock", "RLock", "forkable"]
 
 
 def forkable(lock: AnyLock) -> AnyLock:

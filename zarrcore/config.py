@@ -14,9 +14,9 @@ underscore separates levels) and ``ZARRCORE_NUM_THREADS=8`` sets ``threading.max
 from __future__ import annotations
 
 import os
-import threading
 from typing import TYPE_CHECKING, Any
 
+from zarrcore._locks import Lock
 from zarrcore.errors import BadConfigError, ZarrUserWarning
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Config:
 
     def __init__(self, defaults: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> None:
         self._defaults = _flatten(defaults)
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._watchers: dict[str, Callable[[Any], object]] = {}
         # Flat, so that a lookup on a hot path is one dictionary access; replaced as a whole, never changed in
         # place, so that readers need no lock.

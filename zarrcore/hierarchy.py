@@ -7,19 +7,18 @@ This is where metadata, which knows no stores, and stores, which know no metadat
 from __future__ import annotations
 
 from contextlib import contextmanager
-from threading import RLock
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from zarrcore import node_documents as documents
-from zarrcore._locks import forkable
+from zarrcore._locks import RLock, forkable
 from zarrcore.errors import (
     ContainsArrayError,
     ContainsGroupError,
     InvalidKeyError,
     NodeTypeValidationError,
 )
-from zarrcore.metadata import ZARR_JSON, ZGROUP_JSON, GroupMetadata
+from zarrcore.metadata import ZARR_JSON, ZGROUP_JSON
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path
 
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import TypeIs
 
-    from zarrcore.metadata import ArrayMetadata
+    from zarrcore.metadata import ArrayMetadata, GroupMetadata
     from zarrcore.storage import Store
 
     Metadata = ArrayMetadata | GroupMetadata
@@ -58,7 +57,7 @@ _BATCH = 256  # documents asked from the store in one call when a group is liste
 
 def is_array_metadata(metadata: Metadata) -> TypeIs[ArrayMetadata]:
     """True for the metadata of an array, False for that of a group."""
-    return not isinstance(metadata, GroupMetadata)
+    return metadata.node_type == "array"
 
 
 def array_metadata_from_dict(data: dict[str, Any], path: str) -> ArrayMetadata:
@@ -277,6 +276,8 @@ def _clear_the_way(
         store.erase_prefix(place.path)
     else:
         _refuse_existing(place)
+    if missing:
+        from zarrcore.metadata import GroupMetadata
     for parent in missing:
         write_documents(parent, GroupMetadata(attributes={}, zarr_format=zarr_format))
 
@@ -296,9 +297,7 @@ def _refuse_existing(place: StorePath) -> None:
     raise ContainsGroupError(f"a group exists in store {place.store} at path {place.path!r}")
 
 
-def missing_parents(
-    place: StorePath, zarr_format: int, group: StorePath | None = None
-) -> list[StorePath]:
+def missing_parents(place: StorePath, zarr_format: int, group: StorePath | None = None) -> list[StorePath]:
     """The places above that have no node yet, from the root down; see :func:`create_node`."""
     missing: list[StorePath] = []
     while place.path:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from itertools import islice
-from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zarrcore._locks import Lock, RLock
 from zarrcore.errors import (
     BaseZarrError,
     ChunkDecodeError,

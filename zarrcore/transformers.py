@@ -107,8 +107,6 @@ def parse_storage_transformers(data: object) -> tuple[StorageTransformer, ...]:
     MetadataValidationError
         If one is not known and has to be understood, or its configuration is not valid.
     """
-    if data == ():
-        return ()
     return tuple(
         _parse_one(item, f"storage_transformers[{i}]")
         for i, item in enumerate(sequence(data or (), "storage_transformers"))

@@ -56,7 +56,9 @@ def _over_numpy(turn: dict[str, tuple[float, float]], name: str) -> float:
 
 def _process(python: Path, program: str) -> tuple[float, float]:
     started = time.perf_counter()
-    child = subprocess.Popen([python, "-c", program], cwd=ROOT, stdout=subprocess.DEVNULL)
+    # What pip installed has its bytecode beside it; a checkout has it once that may be written.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    child = subprocess.Popen([python, "-c", program], cwd=ROOT, stdout=subprocess.DEVNULL, env=environment)
     _, status, usage = os.wait4(child.pid, 0)
     elapsed = time.perf_counter() - started
     child.returncode = os.waitstatus_to_exitcode(status)

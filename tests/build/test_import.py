@@ -98,12 +98,23 @@ NOT_FOR_OPENING = {
     "zarrcore.codecs.v2",
     "zarrcore.codecs.v2_filters",
     "zarrcore.codecs.vlen",
+    "zarrcore.dtypes.binary",
+    "zarrcore.dtypes.floating",
+    "zarrcore.dtypes.mlfloat",
+    "zarrcore.dtypes.strings",
+    "zarrcore.dtypes.structured",
+    "zarrcore.dtypes.time",
     "zarrcore.grids.rectilinear",
     "zarrcore.groups.group",
+    "zarrcore.keys.suffix",
     "zarrcore.metadata.consolidated",
+    "zarrcore.metadata.group",
     "zarrcore.metadata.v2",
     "zarrcore.pipeline",
+    "zarrcore.storage.byte_range",
+    "zarrcore.storage.memory",
     "zarrcore.storage.wrapper",
+    "zarrcore.transformers",
 }
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zarrcore import indexing
-from zarrcore._locks import forkable
+from zarrcore._locks import Lock, forkable
 from zarrcore.arrays import layout
 from zarrcore.arrays.config import ArrayConfig, parse_array_config
 from zarrcore.arrays.description import ArrayDescription

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 import operator
 from itertools import product
-from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zarrcore._locks import forkable
+from zarrcore._locks import RLock, forkable
 from zarrcore.arrays import layout
 from zarrcore.arrays.engine import chunk_store, key_prefix
 from zarrcore.arrays.values import as_values

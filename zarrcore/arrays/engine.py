@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from zarrcore._core import engine
 from zarrcore.arrays.layout import fill_array, grid_edges
 from zarrcore.config import config
-from zarrcore.storage import SuffixByteRequest
 
 if TYPE_CHECKING:
     from zarrcore._core.engine import ChunkCache
@@ -74,7 +73,7 @@ def _native_engine(
     if chain is None:
         return None
     store = chunk_store(metadata, store_path)
-    source = store._native_source() or engine.StoreSource(store, SuffixByteRequest, store._lock_scope())
+    source = store._native_source() or _store_source(store)
     return engine.NativeArray(
         source,
         key_prefix(store_path.path),
@@ -88,6 +87,13 @@ def _native_engine(
         missing_is_error=missing_is_error,
         cache=cache,
     )
+
+
+def _store_source(store: Store) -> Any:
+    """The store as one that the engine asks through Python."""
+    from zarrcore.storage import SuffixByteRequest
+
+    return engine.StoreSource(store, SuffixByteRequest, store._lock_scope())
 
 
 def _python_engine(metadata: ArrayMetadata, store_path: StorePath, *, missing_is_error: bool) -> Any:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from itertools import product
-from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from zarrcore._locks import Lock
 from zarrcore.pipeline import outer_index
 from zarrcore.projection import Axis, axes_of, pieces_of
 

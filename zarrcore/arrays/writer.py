@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from itertools import product
-from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zarrcore import indexing
 from zarrcore._core import engine as native
+from zarrcore._locks import Lock, RLock
 from zarrcore.arrays import layout
 from zarrcore.arrays.pending import BlockGrid, PendingChunk, interior
 from zarrcore.arrays.values import as_values, broadcast_values, check_out

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal
 
 import numpy as np
@@ -35,6 +35,7 @@ __all__ = [
     "DTypeJSON",
     "DataTypeRangeError",
     "DataTypeTypeError",
+    "DataTypeValidationError",
     "EndiannessStr",
     "HasEndianness",
     "HasItemSize",
@@ -220,6 +221,12 @@ class ZDType(ABC, Generic[DType, Scalar]):
         """Bytes of one item in memory; None for items of variable length."""
         dtype = self.to_native_dtype()
         return None if dtype.kind in "OT" else dtype.itemsize
+
+    def _in_native_order(self) -> Self:
+        """The data type of the same items with the byte order of this machine."""
+        if isinstance(self, HasEndianness) and self.endianness != sys.byteorder:
+            return replace(self, endianness=sys.byteorder)
+        return self
 
     @classmethod
     def _reject_native(cls, dtype: object) -> DataTypeValidationError:

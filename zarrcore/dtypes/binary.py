@@ -24,12 +24,13 @@ if TYPE_CHECKING:
     from zarrcore.dtypes.base import JSON, DTypeJSON, ZarrFormat
 
 __all__ = [
+    "TYPES",
     "NullTerminatedBytes",
     "RawBytes",
     "VariableLengthBytes",
 ]
 
-_RAW_BITS = re.compile(r"r([1-9]\d{0,10})", re.ASCII)
+_RAW_BITS = r"r([1-9]\d{0,10})"
 
 
 def _as_bytes(data: object) -> bytes | None:
@@ -147,7 +148,7 @@ class RawBytes(ZDType[Any, np.void], HasLength, HasItemSize):
     @classmethod
     def _from_json_v3(cls, data: DTypeJSON) -> Self:
         if isinstance(data, str):
-            bits = _RAW_BITS.fullmatch(data)
+            bits = re.fullmatch(_RAW_BITS, data, re.ASCII)
             if bits is None or int(bits[1]) % 8:
                 raise cls._reject_json(
                     data, "'r<N>' where N is a multiple of 8, or 'raw_bytes' with length_bytes"
@@ -256,3 +257,6 @@ class VariableLengthBytes(ZDType[Any, bytes], HasObjectCodec):
 
     def to_json_scalar(self, data: object, *, zarr_format: ZarrFormat) -> str:
         return bytes_to_json(self.cast_scalar(data))
+
+
+TYPES = (NullTerminatedBytes, RawBytes, VariableLengthBytes)

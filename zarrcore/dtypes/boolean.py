@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from zarrcore.dtypes.base import JSON, DTypeJSON, ZarrFormat
 
-__all__ = ["Bool"]
+__all__ = ["TYPES", "Bool"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,3 +77,6 @@ class Bool(ZDType[np.dtypes.BoolDType, np.bool_], HasItemSize):
 
     def to_json_scalar(self, data: object, *, zarr_format: ZarrFormat) -> bool:
         return bool(self.cast_scalar(data))
+
+
+TYPES = (Bool,)

@@ -49,8 +49,7 @@ def _ml_dtypes(name: str) -> Any:
         import ml_dtypes
     except ImportError:
         raise DataTypeValidationError(
-            f"the data type {name!r} needs the package ml_dtypes: "
-            'python -m pip install "zarrcore[ml_dtypes]"'
+            f'the data type {name!r} needs the package ml_dtypes: python -m pip install "zarrcore[ml_dtypes]"'
         ) from None
     return ml_dtypes
 

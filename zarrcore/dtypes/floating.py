@@ -16,7 +16,7 @@ from zarrcore.dtypes.scalars import float_from_json, float_from_user, float_to_j
 if TYPE_CHECKING:
     from zarrcore.dtypes.base import JSON, ZarrFormat, ZDType
 
-__all__ = ["Complex64", "Complex128", "Float16", "Float32", "Float64", "parse_complex"]
+__all__ = ["TYPES", "Complex64", "Complex128", "Float16", "Float32", "Float64", "parse_complex"]
 
 _REAL = (bool, int, float, np.bool_, np.integer, np.floating)
 
@@ -146,3 +146,6 @@ class Complex128(ComplexBase):
     _zarr_v3_name: ClassVar[str] = "complex128"
     _other_v3_names = ("complex_float64",)
     _v2_kinds: ClassVar[tuple[str, ...] | None] = ("c16",)
+
+
+TYPES = (Float16, Float32, Float64, Complex64, Complex128)

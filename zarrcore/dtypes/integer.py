@@ -15,7 +15,7 @@ from zarrcore.dtypes.scalars import integer_from_json, is_integer
 if TYPE_CHECKING:
     from zarrcore.dtypes.base import JSON, ZarrFormat
 
-__all__ = ["Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64"]
+__all__ = ["TYPES", "Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64"]
 
 
 _limits = cache(np.iinfo)
@@ -121,3 +121,6 @@ class UInt64(WideInteger):
     dtype_cls = np.dtypes.UInt64DType
     _zarr_v3_name: ClassVar[str] = "uint64"
     _v2_kinds: ClassVar[tuple[str, ...] | None] = ("u8",)
+
+
+TYPES = (Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64)

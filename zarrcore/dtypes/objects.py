@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from zarrcore.dtypes.base import JSON, DTypeJSON, ZarrFormat
 
-__all__ = ["OBJECT_CODEC_IDS", "PythonObject"]
+__all__ = ["TYPES", "OBJECT_CODEC_IDS", "PythonObject"]
 
 OBJECT_CODEC_IDS = (
     "vlen-utf8",
@@ -91,3 +91,6 @@ class PythonObject(ZDType[Any, Any]):
         if isinstance(data, (np.generic, np.ndarray)):
             return data.tolist()
         return data
+
+
+TYPES = (PythonObject,)

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zarrcore.dtypes.base import DataTypeTypeError, HasEndianness, ZDType, shown
-from zarrcore.dtypes.binary import VariableLengthBytes
+from zarrcore.dtypes.base import DataTypeTypeError, ZDType, shown
 from zarrcore.dtypes.registry import data_type_registry
-from zarrcore.dtypes.strings import VariableLengthUTF8
-from zarrcore.dtypes.structured import Structured, SubArray
 from zarrcore.errors import DataTypeValidationError
 from zarrcore.registry import registrations
 
 if TYPE_CHECKING:
-    from zarrcore.dtypes.base import DTypeJSON, EndiannessStr, ZarrFormat
+    from zarrcore.dtypes.base import DTypeJSON, ZarrFormat
 
 __all__ = [
     "dtype_from_v2",
@@ -31,8 +27,6 @@ __all__ = [
     "parse_data_type",
     "parse_dtype",
 ]
-
-_MACHINE_ORDER: EndiannessStr = HasEndianness().endianness
 
 
 def dtype_from_v2(dtype: Any, object_codec_id: str | None = None) -> ZDType[Any, Any]:
@@ -82,15 +76,7 @@ def get_data_type_from_native_dtype(dtype: Any) -> ZDType[Any, Any]:
 
 def native_order(zdtype: ZDType[Any, Any]) -> ZDType[Any, Any]:
     """`zdtype` with the byte order of this machine, which Zarr v3 arrays have in memory."""
-    if isinstance(zdtype, Structured):
-        fields = tuple((name, native_order(dtype)) for name, dtype in zdtype.fields)
-        return zdtype if fields == zdtype.fields else replace(zdtype, fields=fields)
-    if isinstance(zdtype, SubArray):
-        return replace(zdtype, item=native_order(zdtype.item))
-    if isinstance(zdtype, HasEndianness) and zdtype.endianness != _MACHINE_ORDER:
-        swapped: Any = zdtype
-        return replace(swapped, endianness=_MACHINE_ORDER)
-    return zdtype
+    return zdtype._in_native_order()
 
 
 def parse_dtype(dtype_spec: Any, *, zarr_format: ZarrFormat) -> ZDType[Any, Any]:
@@ -137,8 +123,12 @@ def _parse(spec: Any, zarr_format: ZarrFormat) -> ZDType[Any, Any]:
     if isinstance(spec, np.dtype):
         return data_type_registry.match_dtype(spec)
     if spec is str or spec is np.dtypes.StringDType or (isinstance(spec, str) and spec in ("str", "string")):
+        from zarrcore.dtypes.strings import VariableLengthUTF8
+
         return VariableLengthUTF8()
     if spec is bytes or (isinstance(spec, str) and spec == "bytes"):
+        from zarrcore.dtypes.binary import VariableLengthBytes
+
         return VariableLengthBytes()
     if isinstance(spec, Mapping) and "name" in spec:
         is_v2 = "object_codec_id" in spec

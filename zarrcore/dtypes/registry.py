@@ -22,6 +22,8 @@ __all__ = ["DataTypeRegistry", "data_type_registry"]
 
 ENTRY_POINT_GROUP = "zarrcore.dtypes"
 
+_FOREIGN = "*"  # in place of a kind: the dtypes of other packages
+
 _ALIASES = {
     "bytes": "variable_length_bytes",
     "complex_float32": "complex64",
@@ -32,52 +34,76 @@ _ALIASES = {
 class DataTypeRegistry:
     """Data types by their Zarr v3 name.
 
-    Attributes
-    ----------
-    contents : dict
-        Name -> class.  Entry points of the group ``zarrcore.dtypes`` are added when a search finds nothing.
+    Classes of the library are imported when one of their module is needed.  Entry points of the group
+    ``zarrcore.dtypes`` are added when a search finds nothing.
     """
 
     def __init__(self) -> None:
-        self.contents: dict[str, type[ZDType[Any, Any]]] = {}
+        self._classes: dict[str, type[ZDType[Any, Any]]] = {}
         self._modules: dict[str, str] = {}
+        self._kinds: dict[str, tuple[str, ...]] = {}
         self._searched = False
+
+    @property
+    def contents(self) -> dict[str, type[ZDType[Any, Any]]]:
+        """Name -> class, of all data types (a copy); of entry points once a search has found nothing else."""
+        for module in dict.fromkeys(self._modules.values()):
+            self._load(module)
+        known = self._classes.copy()
+        return {name: known[name] for name in dict.fromkeys((*self._modules, *known)) if name in known}
 
     def register(self, key: str, cls: type[ZDType[Any, Any]]) -> None:
         """Add `cls` under the name `key`, in place of what had that name."""
         if not isinstance(key, str) or not key:
             raise TypeError(f"a data type is registered under its name, got {key!r}")
-        self.contents[key] = cls
+        self._classes[key] = cls
         note_registration()
 
-    def register_module(self, module: str, *keys: str) -> None:
-        """Add the classes named `keys` in ``TYPES`` of `module`, which is imported when one is needed."""
+    def register_module(self, module: str, kinds: str, *keys: str) -> None:
+        """Add the classes named `keys` in ``TYPES`` of `module`, which is imported when one is needed.
+
+        Parameters
+        ----------
+        module : str
+            Name of the module.
+        kinds : str
+            The NumPy kinds of the dtypes that the classes may stand for; empty for dtypes of other packages.
+        *keys : str
+            Zarr v3 names of the classes.
+        """
         self._modules.update(dict.fromkeys(keys, module))
+        for kind in kinds or _FOREIGN:
+            self._kinds[kind] = (*self._kinds.get(kind, ()), module)
 
     def unregister(self, key: str) -> None:
         """Remove what is registered under the name `key`; :class:`KeyError` if nothing is."""
-        if key not in self.contents and key not in self._modules:
+        if key not in self._classes and key not in self._modules:
             raise KeyError(f"no data type is registered as {key!r}")
-        self.contents.pop(key, None)
         self._modules.pop(key, None)
+        self._classes.pop(key, None)
         note_registration()
 
     def get(self, key: str) -> type[ZDType[Any, Any]]:
         """The class registered under the name `key`; :class:`KeyError` if none is."""
         if not self._has(key):
             self._search_entry_points()
-        return self.contents[key]
+        return self._classes[key]
 
     def _has(self, key: str) -> bool:
-        """Whether `key` is registered; its class is in ``contents`` then."""
-        if key not in self.contents and key in self._modules:
+        """Whether `key` is registered; its class is loaded then."""
+        if key not in self._classes and key in self._modules:
             self._load(self._modules[key])
-        return key in self.contents
+        return key in self._classes
 
     def _load(self, module: str) -> None:
         for cls in import_module(module).TYPES:
             if self._modules.get(cls._zarr_v3_name) == module:
-                self.contents.setdefault(cls._zarr_v3_name, cls)
+                self._classes.setdefault(cls._zarr_v3_name, cls)
+
+    def _load_kind(self, kind: str) -> None:
+        """Load the classes that may stand for dtypes of a kind, and be named by its type strings."""
+        for module in self._kinds.get(kind, ()):
+            self._load(module)
 
     def match_dtype(self, dtype: np.dtype[Any]) -> ZDType[Any, Any]:
         """The data type of arrays with NumPy dtype `dtype`.
@@ -97,14 +123,12 @@ class DataTypeRegistry:
                 f"{dtype!r} has items of no bytes; give a length, for example '{dtype.kind}8', or a data "
                 "type of variable length"
             )
-        if dtype.isbuiltin == 2:  # from outside NumPy
-            for module in set(self._modules.values()):
-                self._load(module)
         if dtype.isbuiltin == 1:
             return _match_builtin(self, dtype, registrations())
         return self._match_dtype(dtype)
 
     def _match_dtype(self, dtype: np.dtype[Any]) -> ZDType[Any, Any]:
+        self._load_kind(_FOREIGN if dtype.isbuiltin == 2 else dtype.kind)
         matched, refusals = self._matches(dtype)
         if not matched and self._search_entry_points():
             matched, refusals = self._matches(dtype)
@@ -117,7 +141,7 @@ class DataTypeRegistry:
     def _matches(self, dtype: np.dtype[Any]) -> tuple[list[ZDType[Any, Any]], list[DataTypeValidationError]]:
         """The data types that stand for `dtype`, and why classes for its kind refused it."""
         matched, refusals = [], []
-        for cls in tuple(self.contents.values()):
+        for cls in tuple(self._classes.values()):
             if cls._check_native_dtype(dtype):
                 try:
                     matched.append(cls.from_native_dtype(dtype))
@@ -145,14 +169,14 @@ class DataTypeRegistry:
         name = "raw_bytes" if _is_raw_bits(name) else _ALIASES.get(name, name)
         if not self._has(name):
             self._search_entry_points()
-        if name in self.contents:
-            return self.contents[name].from_json(data, zarr_format=3)
+        if name in self._classes:
+            return self._classes[name].from_json(data, zarr_format=3)
         for cls in tuple(self.contents.values()):  # a class may read other names than its own
             try:
                 return cls.from_json(data, zarr_format=3)
             except DataTypeValidationError:
                 continue
-        known = ", ".join(sorted({*self.contents, *self._modules}))
+        known = ", ".join(sorted(self.contents))
         raise DataTypeValidationError(f"unknown data type {shown(name)}; known are {known}, r<N>")
 
     def _match_v2(self, data: DTypeJSON) -> ZDType[Any, Any]:
@@ -179,9 +203,13 @@ class DataTypeRegistry:
     def _candidates_v2(self, name: str) -> Iterator[type[ZDType[Any, Any]]]:
         """The classes that may read a type string: its own, then those of users, which do not say."""
         parts = type_string(name)
-        self._has(name)
-        kinds = {name} if parts is None else {parts.kind, f"{parts.kind}{parts.size}"}
-        classes = tuple(self.contents.values())
+        if parts is None:
+            self._has(name)
+            kinds = {name}
+        else:
+            self._load_kind(parts.kind)
+            kinds = {parts.kind, f"{parts.kind}{parts.size}"}
+        classes = tuple(self._classes.values())
         yield from (cls for cls in classes if not kinds.isdisjoint(cls._v2_kinds or ()))
         yield from (cls for cls in classes if cls._v2_kinds is None)
 
@@ -193,8 +221,8 @@ class DataTypeRegistry:
 
         found = entry_points(group=ENTRY_POINT_GROUP)
         for point in found:
-            if point.name not in self.contents:
-                self.contents[point.name] = point.load()
+            if point.name not in self._classes and point.name not in self._modules:
+                self._classes[point.name] = point.load()
         self._searched = True  # now: another thread may search at the same time, but not miss what is there
         return bool(found)
 
@@ -231,3 +259,55 @@ def _hint(dtype: np.dtype[Any]) -> str:
 
 
 data_type_registry = DataTypeRegistry()
+
+# Module, the kinds of NumPy's own dtypes that it has classes for, and their names.
+_BUILT_IN: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("boolean", "b", ("bool",)),
+    ("integer", "iu", ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")),
+    ("floating", "fc", ("float16", "float32", "float64", "complex64", "complex128")),
+    ("strings", "UTO", ("fixed_length_utf32", "string")),
+    ("binary", "SVO", ("null_terminated_bytes", "raw_bytes", "variable_length_bytes")),
+    ("time", "mM", ("numpy.datetime64", "numpy.timedelta64")),
+    ("structured", "V", ("structured", "struct")),
+    ("objects", "O", ("python_object",)),
+    (
+        "mlfloat",
+        "",
+        (
+            "bfloat16",
+            "float4_e2m1fn",
+            "float6_e2m3fn",
+            "float6_e3m2fn",
+            "float8_e3m4",
+            "float8_e4m3",
+            "float8_e4m3b11fnuz",
+            "float8_e4m3fn",
+            "float8_e4m3fnuz",
+            "float8_e5m2",
+            "float8_e5m2fnuz",
+            "float8_e8m0fnu",
+        ),
+    ),
+    ("subbyte", "", ("int2", "int4", "uint2", "uint4")),
+    (
+        "mlcomplex",
+        "",
+        (
+            "complex_bfloat16",
+            "complex_float16",
+            "complex_float4_e2m1fn",
+            "complex_float6_e2m3fn",
+            "complex_float6_e3m2fn",
+            "complex_float8_e3m4",
+            "complex_float8_e4m3",
+            "complex_float8_e4m3b11fnuz",
+            "complex_float8_e4m3fnuz",
+            "complex_float8_e5m2",
+            "complex_float8_e5m2fnuz",
+            "complex_float8_e8m0fnu",
+        ),
+    ),
+)
+
+for _module, _kinds, _names in _BUILT_IN:
+    data_type_registry.register_module(f"zarrcore.dtypes.{_module}", _kinds, *_names)

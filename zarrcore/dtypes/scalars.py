@@ -6,8 +6,6 @@ the way (a conversion between sizes makes every NaN quiet).
 
 from __future__ import annotations
 
-import base64
-import binascii
 import math
 import re
 from typing import TYPE_CHECKING, Any
@@ -35,11 +33,10 @@ __all__ = [
 ]
 
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-_HEX = re.compile(r"0x([0-9a-fA-F]+)", re.ASCII)
-_INTEGER = re.compile(r"-?\d{1,20}", re.ASCII)
-_NUMBER = re.compile(
-    r"[+-]?(\d+(\.\d*)?([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|nan|inf|infinity)", re.ASCII | re.IGNORECASE
-)
+# Texts are rare: the patterns are compiled for the first one.
+_HEX = r"0x([0-9a-fA-F]+)"
+_INTEGER = r"-?\d{1,20}"
+_NUMBER = r"[+-]?(\d+(\.\d*)?([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|nan|inf|infinity)"
 
 
 def is_integer(data: object) -> bool:
@@ -62,7 +59,7 @@ def integer_from_json(zdtype: ZDType[Any, Any], data: object, *, zarr_format: Za
     if zarr_format == 2:
         if isinstance(data, float) and data.is_integer():
             return int(data)
-        if isinstance(data, str) and _INTEGER.fullmatch(data):
+        if isinstance(data, str) and re.fullmatch(_INTEGER, data, re.ASCII):
             return int(data)
     raise zdtype._reject_scalar(data, "an integer")
 
@@ -130,10 +127,10 @@ def _parse_float_text(zdtype: ZDType[Any, Any], text: str, size: int, zarr_forma
     """The bits (an int) or the value (a float) that `text` stands for."""
     if text in _SPECIAL:
         return _SPECIAL[text]
-    digits = _HEX.fullmatch(text)
+    digits = re.fullmatch(_HEX, text, re.ASCII)
     if zarr_format == 3 and digits is not None and len(digits[1]) == 2 * size:
         return int(digits[1], 16)
-    if zarr_format == 2 and _NUMBER.fullmatch(text):
+    if zarr_format == 2 and re.fullmatch(_NUMBER, text, re.ASCII | re.IGNORECASE):
         return float(text)
     bits = "a number" if zarr_format == 2 else f"'0x' and {2 * size} hexadecimal digits"
     raise zdtype._reject_scalar(text, f"'NaN', 'Infinity', '-Infinity' or {bits}")
@@ -158,6 +155,9 @@ def float_to_json(scalar: Any, *, zarr_format: ZarrFormat) -> float | str:
 def bytes_from_json(zdtype: ZDType[Any, Any], data: object) -> bytes:
     """Bytes from base64, or from a list of integers 0..255 (v3 core, "Raw data types")."""
     if isinstance(data, str):
+        import base64
+        import binascii
+
         try:
             return base64.b64decode(data, validate=True)
         except (binascii.Error, ValueError):
@@ -169,4 +169,6 @@ def bytes_from_json(zdtype: ZDType[Any, Any], data: object) -> bytes:
 
 def bytes_to_json(data: bytes) -> str:
     """`data` as base64."""
+    import base64
+
     return base64.b64encode(data).decode("ascii")

@@ -35,7 +35,7 @@ __all__ = [
 MAX_NESTING = 128
 """Deepest nesting of lists and objects in a data type, far below the depth at which Python's stack ends."""
 
-_TYPE_STRING = re.compile(r"([<>|])([A-Za-z])(\d{0,10})(?:\[(\d{0,10})([A-Za-zμµ]+)\])?", re.ASCII)
+_TYPE_STRING = r"([<>|])([A-Za-z])(\d{0,10})(?:\[(\d{0,10})([A-Za-zμµ]+)\])?"
 
 
 class TypeString(NamedTuple):
@@ -50,7 +50,7 @@ class TypeString(NamedTuple):
 
 def type_string(name: object) -> TypeString | None:
     """The parts of `name`, or None if it is no type string."""
-    match = _TYPE_STRING.fullmatch(name) if isinstance(name, str) else None
+    match = re.fullmatch(_TYPE_STRING, name, re.ASCII) if isinstance(name, str) else None
     if match is None:
         return None
     order, kind, size, scale, unit = match.groups()

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from zarrcore.dtypes.base import JSON, DTypeJSON, ZarrFormat
 
 __all__ = [
+    "TYPES",
     "FixedLengthUTF32",
     "VariableLengthUTF8",
 ]
@@ -160,3 +161,6 @@ class VariableLengthUTF8(ZDType[Any, str], HasObjectCodec):
 
     def to_json_scalar(self, data: object, *, zarr_format: ZarrFormat) -> str:
         return self.cast_scalar(data)
+
+
+TYPES = (FixedLengthUTF32, VariableLengthUTF8)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from zarrcore.dtypes.base import JSON, DTypeJSON, ZarrFormat
 
-__all__ = ["Struct", "Structured", "SubArray"]
+__all__ = ["TYPES", "Struct", "Structured", "SubArray"]
 
 Field = tuple[str, ZDType[Any, Any]]
 
@@ -114,6 +114,9 @@ class SubArray(ZDType[Any, Any], HasItemSize):
     @property
     def item_size(self) -> int:
         return math.prod(self.shape) * _size_of(self.item)
+
+    def _in_native_order(self) -> Self:
+        return replace(self, item=self.item._in_native_order())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -288,6 +291,10 @@ class Structured(ZDType[Any, np.void], HasItemSize):
     def item_size(self) -> int:
         return sum(_size_of(dtype) for _, dtype in self.fields)
 
+    def _in_native_order(self) -> Self:
+        fields = tuple((name, dtype._in_native_order()) for name, dtype in self.fields)
+        return self if fields == self.fields else replace(self, fields=fields)
+
     def has_multi_byte_fields(self) -> bool:
         """Whether any field has more than one byte."""
         return any(_size_of(dtype) > 1 for _, dtype in self.fields)
@@ -373,3 +380,6 @@ def _field_from_json_v3(field: object) -> Field:
         )
     with _field(name):
         return name, data_type_registry.match_json(dtype, zarr_format=3)
+
+
+TYPES = (Structured, Struct)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from zarrcore.dtypes.json_types import DateTimeUnit
 
 __all__ = [
+    "TYPES",
     "DateTime64",
     "TimeDelta64",
 ]
@@ -193,3 +194,6 @@ class TimeDelta64(TimeBase):
     @classmethod
     def _python_types(cls) -> tuple[type, ...]:
         return (np.timedelta64, datetime.timedelta)
+
+
+TYPES = (DateTime64, TimeDelta64)

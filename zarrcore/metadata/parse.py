@@ -12,13 +12,13 @@ from zarrcore.metadata.documents import (
     ZMETADATA_V2_JSON,
     load_document,
 )
-from zarrcore.metadata.group import GroupMetadata
-from zarrcore.metadata.v3 import ArrayV3Metadata
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+    from zarrcore.metadata.group import GroupMetadata
     from zarrcore.metadata.v2 import ArrayV2Metadata
+    from zarrcore.metadata.v3 import ArrayV3Metadata
 
 __all__ = ["parse_v2_array", "parse_v2_group", "parse_v3_node"]
 
@@ -35,7 +35,11 @@ def parse_v3_node(data: Buffer, *, where: str = ZARR_JSON) -> ArrayV3Metadata | 
     """
     document = load_document(data, where=where)
     if document.get("node_type") == "group":
+        from zarrcore.metadata.group import GroupMetadata
+
         return GroupMetadata.from_dict(document, where=where)
+    from zarrcore.metadata.v3 import ArrayV3Metadata
+
     return ArrayV3Metadata.from_document(document, where=where)
 
 
@@ -68,6 +72,8 @@ def parse_v2_group(
     prefix : str
         Key prefix of the group, for messages: ``"foo/bar/"``.
     """
+    from zarrcore.metadata.group import GroupMetadata
+
     document = _with_attributes(load_document(zgroup, where=prefix + ZGROUP_JSON), zattrs, prefix)
     group = GroupMetadata.from_dict(
         {**document, "zarr_format": _format_2(document)}, where=prefix + ZGROUP_JSON

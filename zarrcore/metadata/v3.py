@@ -15,7 +15,6 @@ from zarrcore.keys import ChunkKeyEncoding, parse_chunk_key_encoding
 from zarrcore.metadata import known
 from zarrcore.metadata.common import ArrayMetadata, dump
 from zarrcore.metadata.documents import ZARR_JSON, parse_attributes, refuse_nan
-from zarrcore.transformers import StorageTransformer, parse_storage_transformers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from zarrcore.codecs.base import Codec
     from zarrcore.codecs.chain import CodecChain
     from zarrcore.dtypes import ZDType
+    from zarrcore.transformers import StorageTransformer
 
 __all__ = ["ARRAY_METADATA_KEYS", "ZARR_JSON", "ArrayV3Metadata", "parse_extra_fields"]
 
@@ -107,7 +107,7 @@ class ArrayV3Metadata(ArrayMetadata):
             self.chunk_grid.validate(self.shape)
         own["attributes"] = parse_attributes(self.attributes)
         own["dimension_names"] = _parse_dimension_names(self.dimension_names, self.ndim)
-        own["storage_transformers"] = parse_storage_transformers(self.storage_transformers)
+        own["storage_transformers"] = _parse_transformers(self.storage_transformers)
         own["extra_fields"] = parse_extra_fields(self.extra_fields or {}, ARRAY_METADATA_KEYS)
 
     def _resolved(self, codecs: tuple[Codec, ...]) -> CodecChain:
@@ -315,6 +315,14 @@ def _parse_dimension_names(names: object, ndim: int) -> tuple[str | None, ...] |
         if name is not None and not isinstance(name, str):
             fail(f"dimension_names[{i}]", "a string or null", name)
     return found
+
+
+def _parse_transformers(data: object) -> tuple[StorageTransformer, ...]:
+    if data == ():
+        return ()
+    from zarrcore.transformers import parse_storage_transformers
+
+    return parse_storage_transformers(data)
 
 
 def _with_lengths_of_empty_dimensions(grid: Any, array_shape: Any) -> Any:

@@ -8,7 +8,6 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from zarrcore.errors import ReadOnlyError, StoreError
-from zarrcore.storage.byte_range import ByteRange
 from zarrcore.storage.validation import join_path, validate_key, validate_prefix
 
 if TYPE_CHECKING:
@@ -16,6 +15,8 @@ if TYPE_CHECKING:
     from typing import Self
 
     from typing_extensions import Buffer
+
+    from zarrcore.storage.byte_range import ByteRange
 
 __all__ = ["Store", "as_view", "overrides"]
 

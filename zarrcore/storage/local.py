@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from zarrcore.errors import InvalidKeyError, StoreError
 from zarrcore.storage import files
 from zarrcore.storage.base import Store, as_view, overrides
-from zarrcore.storage.byte_range import ByteRange, resolve_range
 from zarrcore.storage.validation import validate_key, validate_prefix, windows_problem
 
 if TYPE_CHECKING:
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
     from typing import Self
 
     from typing_extensions import Buffer
+
+    from zarrcore.storage.byte_range import ByteRange
 
 __all__ = ["LocalStore"]
 
@@ -327,6 +328,8 @@ def _read_parts(path: str, byte_ranges: Sequence[ByteRange | None]) -> Sequence[
     if byte_ranges == (None,):
         value = files.read_file(path)
         return None if value is None else (value,)
+    from zarrcore.storage.byte_range import resolve_range
+
     with files.open_file(path) as file:
         if file is None:
             return None

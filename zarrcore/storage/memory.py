@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from zarrcore._locks import forkable
+from zarrcore._locks import Lock, forkable
 from zarrcore.errors import StoreError
 from zarrcore.storage.base import Store, as_view, overrides
-from zarrcore.storage.byte_range import ByteRange, resolve_range
 from zarrcore.storage.validation import join_path, normalize_path, validate_key, validate_prefix
 
 if TYPE_CHECKING:
@@ -17,6 +15,8 @@ if TYPE_CHECKING:
     from typing import Self
 
     from typing_extensions import Buffer
+
+    from zarrcore.storage.byte_range import ByteRange
 
 __all__ = ["ManagedMemoryStore", "MemoryStore"]
 
@@ -73,6 +73,8 @@ class MemoryStore(Store):
         view = self._view(key, value)
         if byte_range is None:
             return bytes(view)  # the same object if it is bytes already
+        from zarrcore.storage.byte_range import resolve_range
+
         start, stop = resolve_range(byte_range, len(view))
         return bytes(view[start:stop])
 
@@ -137,7 +139,7 @@ class _ManagedDict(dict[str, bytes]):
 
 
 _managed: weakref.WeakValueDictionary[str, _ManagedDict] = weakref.WeakValueDictionary()
-_managed_lock = forkable(threading.Lock())
+_managed_lock = forkable(Lock())
 _managed_count = 0
 
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from zarrcore.errors import ReadOnlyError, StoreError
 from zarrcore.storage.base import Store
-from zarrcore.storage.byte_range import ByteRange
 from zarrcore.storage.local import LocalStore
-from zarrcore.storage.memory import ManagedMemoryStore, MemoryStore
 from zarrcore.storage.validation import join_path, normalize_path
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
+
+    from zarrcore.storage.byte_range import ByteRange
 
 __all__ = ["AccessMode", "StoreLike", "StorePath", "make_store", "make_store_path"]
 
@@ -37,6 +37,7 @@ class StorePath:
 
     Examples
     --------
+    >>> from zarrcore.storage import MemoryStore
     >>> place = StorePath(MemoryStore(), "foo") / "bar"
     >>> place.path, place.name, place.parent.path
     ('foo/bar', 'bar', 'foo')
@@ -209,7 +210,7 @@ def _as_store(store_like: StoreLike, storage_options: dict[str, Any] | None) -> 
         case StorePath():
             return store_like.store
         case None:
-            return MemoryStore()
+            return _memory_store({})
     store = _of_other_packages(store_like)
     if store is not None:
         return store
@@ -217,7 +218,7 @@ def _as_store(store_like: StoreLike, storage_options: dict[str, Any] | None) -> 
         case os.PathLike():
             return LocalStore(store_like)
         case MutableMapping():
-            return MemoryStore(store_like)
+            return _memory_store(store_like)
     raise TypeError(f"expected a store, a path, a URL or a dictionary, got {type(store_like).__name__}")
 
 
@@ -231,8 +232,16 @@ def _from_string(text: str, storage_options: dict[str, Any] | None) -> Store:
         return LocalStore(text)
     if scheme == "file":
         return LocalStore(_path_of_file_url(text))
+    from zarrcore.storage.memory import ManagedMemoryStore
+
     name, _, path = text.partition("://")[2].partition("/")
     return ManagedMemoryStore(name or None, path=path)
+
+
+def _memory_store(values: MutableMapping[str, bytes]) -> Store:
+    from zarrcore.storage.memory import MemoryStore
+
+    return MemoryStore(values)
 
 
 def _scheme(text: str) -> str | None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from zarrcore._locks import Lock
 from zarrcore.config import config
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from zarrcore.storage.base import Store
-from zarrcore.storage.byte_range import ByteRange
 
 if TYPE_CHECKING:
     import logging
@@ -14,6 +13,8 @@ if TYPE_CHECKING:
     from typing import ParamSpec, Self, TypeVar
 
     from typing_extensions import Buffer
+
+    from zarrcore.storage.byte_range import ByteRange
 
     P = ParamSpec("P")
     T = TypeVar("T")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import threading
 import zipfile
 import zlib
 from typing import IO, TYPE_CHECKING, Any, Literal
 
+from zarrcore._locks import RLock
 from zarrcore.errors import InvalidKeyError, StoreError
 from zarrcore.storage.base import Store, as_view
 from zarrcore.storage.byte_range import ByteRange, resolve_range
@@ -184,7 +184,7 @@ class _Archive:
 
     def _reset(self) -> None:
         self._file: zipfile.ZipFile | None = None
-        self._lock = threading.RLock()
+        self._lock = RLock()
         self._pid = os.getpid()
 
     def __getstate__(self) -> dict[str, Any]:

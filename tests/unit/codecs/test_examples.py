@@ -9,7 +9,10 @@ import pytest
 
 MODULES = [
     "zarrcore._validate",
-    "zarrcore.keys",
+    "zarrcore.keys.fanout",
+    "zarrcore.keys.n5",
+    "zarrcore.keys.standard",
+    "zarrcore.keys.suffix",
     "zarrcore.codecs.blosc",
     "zarrcore.codecs.bytes",
     "zarrcore.codecs.sharding",

@@ -96,12 +96,14 @@ class BFloat16(Int2):
 
 @pytest.fixture
 def registered() -> Iterator[None]:
-    before = dict(data_type_registry.contents)
+    before = data_type_registry.contents
     data_type_registry.register(Int2._zarr_v3_name, Int2)
     data_type_registry.register("example.bfloat16", BFloat16)
     yield
-    data_type_registry.contents.clear()
-    data_type_registry.contents.update(before)
+    for name in data_type_registry.contents:
+        data_type_registry.unregister(name)
+    for name, cls in before.items():
+        data_type_registry.register(name, cls)
 
 
 @pytest.mark.usefixtures("registered")

@@ -1,0 +1,110 @@
+"""Chunk key encodings that put something behind the keys of another one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from zarrcore._validate import at, choice, describe, fail
+from zarrcore.errors import MetadataValidationError
+from zarrcore.keys.standard import ChunkKeyEncoding, DefaultChunkKeyEncoding, parse_chunk_key_encoding
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Self
+
+__all__ = ["DefaultSuffixChunkKeyEncoding", "SuffixChunkKeyEncoding"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuffixChunkKeyEncoding(ChunkKeyEncoding):
+    """The keys of another encoding, with something behind them (proposed chunk key encoding ``suffix``).
+
+    Parameters
+    ----------
+    suffix : str
+        What stands behind each key, such as ``".tiff"``.
+    base_encoding : ChunkKeyEncoding, str or dict
+        The other encoding.
+
+    Examples
+    --------
+    >>> SuffixChunkKeyEncoding(suffix=".tiff", base_encoding="v2").encode((1, 2))
+    '1.2.tiff'
+    """
+
+    name: ClassVar[str] = "suffix"
+    suffix: str
+    base_encoding: ChunkKeyEncoding
+
+    def __post_init__(self) -> None:
+        _check_suffix(self.suffix)
+        with at("base_encoding"):
+            object.__setattr__(self, "base_encoding", parse_chunk_key_encoding(self.base_encoding))
+
+    @classmethod
+    def from_json(cls, configuration: Mapping[str, Any]) -> Self:
+        _require(configuration, "suffix", "base_encoding")
+        return super().from_json(configuration)
+
+    def to_json(self) -> dict[str, Any]:
+        configuration = {"suffix": self.suffix, "base_encoding": self.base_encoding.to_json()}
+        return {"name": self.name, "configuration": configuration}
+
+    def encode(self, coords: tuple[int, ...]) -> str:
+        return self.base_encoding.encode(coords) + self.suffix
+
+    def decode(self, key: str) -> tuple[int, ...]:
+        return self.base_encoding.decode(_without_suffix(key, self.suffix))
+
+
+@dataclass(frozen=True, kw_only=True)
+class DefaultSuffixChunkKeyEncoding(ChunkKeyEncoding):
+    """The keys of ``default`` with something behind them, as the library zarrs has them.
+
+    Parameters
+    ----------
+    suffix : str
+        What stands behind each key, such as ``".tiff"``.
+    separator : {"/", "."}
+        What stands between the parts of a key.
+    """
+
+    name: ClassVar[str] = "zarrs.default_suffix"
+    suffix: str
+    separator: str = "/"
+
+    def __post_init__(self) -> None:
+        _check_suffix(self.suffix)
+        object.__setattr__(self, "separator", choice(self.separator, "separator", "/."))
+
+    @classmethod
+    def from_json(cls, configuration: Mapping[str, Any]) -> Self:
+        _require(configuration, "suffix")
+        return super().from_json(configuration)
+
+    def encode(self, coords: tuple[int, ...]) -> str:
+        return self.separator.join(("c", *map(str, coords))) + self.suffix
+
+    def decode(self, key: str) -> tuple[int, ...]:
+        return DefaultChunkKeyEncoding(self.separator).decode(_without_suffix(key, self.suffix))
+
+
+def _require(configuration: Mapping[str, Any], *names: str) -> None:
+    for name in names:
+        if name not in configuration:
+            raise MetadataValidationError("is required and missing", where=name)
+
+
+def _check_suffix(suffix: object) -> None:
+    """Refuse what would lead out of the array's directory, or to no key at all."""
+    if not isinstance(suffix, str):
+        fail("suffix", "a string", suffix)
+    if any(bad in suffix for bad in ("/", "\\", "\0")):
+        fail("suffix", "no path", suffix)
+
+
+def _without_suffix(key: str, suffix: str) -> str:
+    if not key.endswith(suffix):
+        raise ValueError(f"expected a chunk key that ends with {describe(suffix)}, got {key!r}")
+    return key[: len(key) - len(suffix)]
