@@ -106,6 +106,13 @@ class ConsolidatedMetadata:
         if not isinstance(self.metadata, _Nodes):
             object.__setattr__(self, "metadata", dict(_in_order(self.metadata)))
 
+    def says_the_same(self, other: ConsolidatedMetadata) -> bool:
+        """Whether the nodes are the same; what has not been parsed is compared as it was read."""
+        ours, theirs = self.metadata, other.metadata
+        if isinstance(ours, _Nodes) and isinstance(theirs, _Nodes):
+            return ours._documents == theirs._documents
+        return ours == theirs
+
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], *, where: str | None = None) -> Self:
         """Parse the ``consolidated_metadata`` member of a format 3 group.
