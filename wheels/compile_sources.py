@@ -11,6 +11,7 @@ import hashlib
 import os
 import platform
 import shutil
+import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,6 +33,8 @@ class Tree:
     include_dir: Path
     arguments: tuple[str, ...] = ()
     """For compilers with cc's command line."""
+    private: tuple[Path, ...] = ()
+    """Sources whose names stay inside, since another library brings its own; see `can_hide_names`."""
 
 
 def build_archive(tree: Tree, build_dir: Path) -> Path:
@@ -61,8 +64,12 @@ def build_archive(tree: Tree, build_dir: Path) -> Path:
             include_dirs=[str(tree.include_dir)],
             extra_postargs=arguments,
         )
+        if tree.private:
+            of_source = dict(zip(tree.sources, objects, strict=True))
+            hidden = [of_source[path] for path in tree.private]
+            objects = [_without_names(compiler.compiler_so, objects, hidden, partial)]
         compiler.create_static_lib(objects, tree.name, output_dir=str(partial))
-    except (CCompilerError, DistutilsError, OSError) as error:
+    except (CCompilerError, DistutilsError, OSError, subprocess.CalledProcessError) as error:
         shutil.rmtree(partial, ignore_errors=True)
         raise SourceError(str(error)) from error
     if directory.exists():  # another process was faster
@@ -72,9 +79,28 @@ def build_archive(tree: Tree, build_dir: Path) -> Path:
     return archive.resolve()
 
 
+def can_hide_names() -> bool:
+    """Whether the tools for `Tree.private` are here: those of binutils, or others of the same names."""
+    return sys.platform == "linux" and all(shutil.which(tool) for tool in ("nm", "objcopy"))
+
+
+def _without_names(cc: Sequence[str], objects: Sequence[str], hidden: Sequence[str], directory: Path) -> str:
+    """All objects as one, inside of which what ``hidden`` defines has been bound."""
+    listed = subprocess.run(
+        ["nm", "-P", "-g", "--defined-only", *hidden], capture_output=True, text=True, check=True
+    ).stdout
+    names = directory / "hidden-names"
+    names.write_text("".join(f"{line.split()[0]}\n" for line in listed.splitlines() if " " in line))
+    joined, sealed = directory / "joined.o", directory / "sealed.o"
+    subprocess.run([*cc, "-r", "-nostdlib", "-o", joined, *objects], check=True)
+    subprocess.run(["objcopy", f"--localize-symbols={names}", joined, sealed], check=True)
+    return str(sealed)
+
+
 def _fingerprint(tree: Tree, compiler: Sequence[str]) -> str:
     """Names what the archive depends on."""
-    digest = hashlib.sha256(repr((sys.platform, platform.machine(), list(compiler))).encode())
+    private = [path.name for path in tree.private]
+    digest = hashlib.sha256(repr((sys.platform, platform.machine(), list(compiler), private)).encode())
     for path in (*tree.sources, *tree.headers):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]

@@ -21,7 +21,8 @@ libdeflate, which doubles the speed of gzip and zlib chunks, is optional and cho
 zstd may be taken apart too, where the four are archives ("wheel", "source"): what is linked before an archive
 takes the place of the copy in it.  ``ZARRCORE_ZSTD=source`` compiles what ``fetch_sources.py`` has brought,
 ``=DIR`` the source tree in that directory, ``=off`` keeps the archive's own.  ``auto``, the default, is
-source if it has been brought, else off.
+source if it has been brought, else off.  Beside the archive of a wheel, made by a newer compiler than is
+likely to be here, only the encoder is taken: decoders gain from the compiler, encoders from the release.
 
 As a program it prints what a Makefile needs: ``native_libs.py --cflags | --libs | --describe``.
 """
@@ -109,6 +110,8 @@ class NativeLibs:
     """Where libdeflate comes from, one line for people; None: built without."""
     zstd: str | None = None
     """Where zstd comes from, if not from the same place."""
+    zstd_encoder: str | None = None
+    """The version of an encoder for zstd that stands beside the bundle's decoder."""
 
     def __str__(self) -> str:
         zstd = f"; zstd: {self.zstd}" if self.zstd else ""
@@ -122,6 +125,8 @@ class NativeLibs:
             macros.append(("ZC_SYSTEM_LIBS", "1"))
         if self.deflate:
             macros.append(("ZC_HAVE_LIBDEFLATE", "1"))
+        if self.zstd_encoder:
+            macros.append(("ZC_ZSTD_ENCODER", self.zstd_encoder))
         return tuple(macros)
 
     def cflags(self) -> list[str]:
@@ -382,14 +387,18 @@ def with_zstd(
     where = ZSTD_SOURCE if mode in ("auto", "source") else Path(ROOT, mode)
     try:
         tree = zstd_source.find_tree(where)
-        archive = compile_sources.build_archive(tree, Path(build_dir) / "zstd-source")
+        beside = libs.origin == "wheel" and compile_sources.can_hide_names()
+        encoder = zstd_source.version_of(tree) if beside else None
+        compiled = zstd_source.encoder_of(tree) if beside else tree
+        archive = compile_sources.build_archive(compiled, Path(build_dir) / "zstd-source")
     except compile_sources.SourceError as error:
         raise ResolveError(f"ZARRCORE_ZSTD={where}: {error}", ZSTD_ADVICE) from error
     return replace(
         libs,
         include_dirs=_joined((str(tree.include_dir),), libs.include_dirs),
         archives=(str(archive), *libs.archives),
-        zstd=f"compiled from {where}",
+        zstd=f"{'encoder ' if beside else ''}compiled from {where}",
+        zstd_encoder=encoder,
     )
 
 

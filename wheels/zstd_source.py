@@ -7,7 +7,9 @@ CPU variants are chosen inside of zstd.  Its loops are written for -O3.
 from __future__ import annotations
 
 import platform
+import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from compile_sources import SourceError, Tree
@@ -35,3 +37,28 @@ def _tree(root: Path) -> Tree:
         include_dir=root,
         arguments=("-O3",) if assembly else ("-O3", "-DZSTD_DISABLE_ASM=1"),
     )
+
+
+def encoder_of(tree: Tree) -> Tree:
+    """The encoder alone, to stand beside the decoder of another release.
+
+    The two share the functions of ``common/``, whose meaning may change from one release to the next, so
+    each keeps its own: those of the encoder are private.
+    """
+    sources = tuple(path for path in tree.sources if path.parent.name != "decompress")
+    return replace(
+        tree,
+        name="zstd_encoder",
+        sources=sources,
+        private=tuple(path for path in sources if path.parent.name == "common"),
+    )
+
+
+def version_of(tree: Tree) -> str:
+    """For example "1.5.7"."""
+    text = (tree.include_dir / "zstd.h").read_text(encoding="utf-8")
+    numbers = dict(re.findall(r"^#define ZSTD_VERSION_(MAJOR|MINOR|RELEASE)\s+(\d+)", text, re.MULTILINE))
+    try:
+        return ".".join(numbers[part] for part in ("MAJOR", "MINOR", "RELEASE"))
+    except KeyError:
+        raise SourceError("zstd.h does not say its version") from None

@@ -39,13 +39,14 @@ def show_config(*, mode: Literal["stdout", "dicts"] = "stdout") -> BuildConfig |
     Notes
     -----
     The versions are those of the libraries that run, which for shared libraries may be newer than those of
-    the build.  Without libdeflate, gzip and zlib chunks are the work of zlib, at about half the speed.
+    the build.  zstd's encoder may be of a later release than its decoder.  Without libdeflate, gzip and zlib
+    chunks are the work of zlib, at about half the speed.
 
     Examples
     --------
     >>> import zarrcore
     >>> sorted(zarrcore.show_config(mode="dicts")["libraries"])
-    ['blosc', 'libdeflate', 'lz4', 'zlib', 'zstd']
+    ['blosc', 'libdeflate', 'lz4', 'zlib', 'zstd', 'zstd encoder']
     """
     if mode not in ("stdout", "dicts"):
         raise ValueError(f"mode: expected 'stdout' or 'dicts', got {mode!r}")
@@ -54,7 +55,7 @@ def show_config(*, mode: Literal["stdout", "dicts"] = "stdout") -> BuildConfig |
         return found
     print(f"zarrcore {found['version']}, libraries from: {found['origin']}")
     for name, version in found["libraries"].items():
-        print(f"  {name:<11} {version or 'not built in'}")
+        print(f"  {name:<12} {version or 'not built in'}")
     return None
 
 

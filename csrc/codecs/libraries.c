@@ -23,6 +23,16 @@ static const char *libdeflate_version(void)
 #endif
 }
 
+/* A build may take the encoder from a later release than the decoder. */
+static const char *zstd_encoder_version(void)
+{
+#ifdef ZC_ZSTD_ENCODER
+    return TEXT(ZC_ZSTD_ENCODER);
+#else
+    return ZSTD_versionString();
+#endif
+}
+
 typedef struct entry {
     const char *name;
     const char *(*version)(void);
@@ -31,6 +41,7 @@ typedef struct entry {
 static const entry entries[] = {
     {"blosc", blosc_get_version_string},
     {"zstd", ZSTD_versionString},
+    {"zstd encoder", zstd_encoder_version},
     {"lz4", LZ4_versionString},
     {"zlib", zlibVersion},
     {"libdeflate", libdeflate_version},

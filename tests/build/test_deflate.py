@@ -179,13 +179,13 @@ def test_relative_directory_is_that_of_the_project(tmp_path: Path, monkeypatch: 
 
 def test_show_config_names_the_libraries(capsys: pytest.CaptureFixture[str]) -> None:
     found = zarrcore.show_config(mode="dicts")
-    assert list(found["libraries"]) == ["blosc", "zstd", "lz4", "zlib", "libdeflate"]
+    assert list(found["libraries"]) == ["blosc", "zstd", "zstd encoder", "lz4", "zlib", "libdeflate"]
     assert all(found["libraries"][name] for name in ("blosc", "zstd", "lz4", "zlib"))
     assert found["origin"] in ("system", "wheel", "source", "prefix")
     zarrcore.show_config()
     text = capsys.readouterr().out
     for name, version in found["libraries"].items():
-        assert f"{name:<11} {version or 'not built in'}" in text
+        assert f"{name:<12} {version or 'not built in'}" in text
     with pytest.raises(ValueError, match="mode: expected 'stdout' or 'dicts', got 'json'"):
         zarrcore.show_config(mode="json")  # type: ignore[call-overload]
 

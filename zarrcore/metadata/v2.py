@@ -233,6 +233,11 @@ class ArrayV2Metadata(ArrayMetadata):
         return self.dtype
 
     @property
+    def dimension_names(self) -> None:
+        """Format 2 has no dimension names."""
+        return None
+
+    @property
     def shards(self) -> None:
         """Format 2 has no shards."""
         return None
