@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from zarrcore._core import engine
 from zarrcore._locks import Lock, RLock
 from zarrcore.errors import (
     BaseZarrError,
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 __all__ = ["ChunkPlace", "PythonEngine", "chunk_lock", "field_lock", "is_all_fill", "outer_index"]
 
 _BATCH = 64  # chunks asked from the store in one call
+_SHARE = 1 << 20  # bytes that a thread gets before the next step, where there are as many
+_WORTH_SHARING = 1 << 16  # fewer bytes are done with before another thread wakes
 
 # For what is read, patched and written back: one such update at a time per place.
 _CHUNK_LOCKS: tuple[Lock, ...]
@@ -67,6 +70,18 @@ def chunk_lock(key: str) -> Lock:
 def field_lock() -> Any:
     """The lock under which records and single fields of them are written; one for the process."""
     return _FIELD_LOCK
+
+
+class _Held(NamedTuple):
+    """A chunk on its way: as it is stored, or as the array -> bytes codec made it; None for nothing."""
+
+    part: ChunkPart
+    key: str
+    data: Any
+
+    @property
+    def nbytes(self) -> int:
+        return 0 if self.data is None else memoryview(self.data).nbytes
 
 
 class PythonEngine:
@@ -125,18 +140,27 @@ class PythonEngine:
 
     def read(self, dims: Sequence[Dim], out: np.ndarray, threads: int = 0) -> None:
         """Fill `out` (every dimension kept) with the selected elements."""
-        self._read(project(dims, self._axes), out)
+        self._read(project(dims, self._axes), out, threads)
 
     def read_points(self, coords: Sequence[np.ndarray], out: np.ndarray, threads: int = 0) -> None:
         """Fill the flat `out` with the elements at `coords`."""
-        self._read(project_points(coords, self._axes), out, points=True)
+        self._read(project_points(coords, self._axes), out, threads, points=True)
 
     def write(
         self, dims: Sequence[Dim], value: np.ndarray, threads: int = 0, write_empty: bool = False
     ) -> None:
-        """Store `value`, of the shape of the selection, in the selected elements."""
-        for part in project(dims, self._axes):
-            self._write_part(part, _take(value, part.outside), write_empty)
+        """Store `value`, of the shape of the selection, in the selected elements.
+
+        Its data type is that of the array; values of an array of strings may be objects, each a ``str``.
+        """
+        if value.dtype != self._dtype and not self._chain.takes_objects:
+            value = value.astype(self._dtype)
+        threads = self._sharing(threads)
+        for group in _grouped(self._whole_chunks(dims, value, write_empty), threads):
+            encoded = self._through_bytes(group, ChunkEncodeError, self._chain.encode_bytes, threads)
+            for one, data in zip(group, encoded, strict=True):
+                with chunk_lock(one.key):
+                    self._put_value(one.part.coords, one.key, data)
 
     def write_points(
         self, coords: Sequence[np.ndarray], value: np.ndarray, threads: int = 0, write_empty: bool = False
@@ -145,15 +169,46 @@ class PythonEngine:
         for part in project_points(coords, self._axes):
             self._write_part(part, value[part.outside], write_empty, points=True)
 
+    # --- the bytes -> bytes codecs, on several threads ---
+
+    def _sharing(self, threads: int) -> int:
+        """How many threads these codecs may use, of `threads` (0: as configured)."""
+        return (threads or engine.num_threads()) if self._chain.is_native_behind else 1
+
+    def _through_bytes(
+        self, group: Sequence[_Held], kind: type[ChunkError], convert: Callable[[Any, Any], Any], threads: int
+    ) -> list[Any]:
+        """The data of each chunk after `convert`, a half of the chain."""
+        made: list[Any] = [None] * len(group)
+
+        def run(i: int) -> None:
+            part, key, data = group[i]
+            if data is not None:
+                with self._located(kind, part.coords, key):
+                    made[i] = convert(data, self._spec(part.coords))
+
+        if len(group) > 1 and sum(one.nbytes for one in group) >= _WORTH_SHARING:
+            engine.call_parallel(run, len(group), threads)
+        else:
+            for i in range(len(group)):
+                run(i)
+        return made
+
     # --- reading ---
 
-    def _read(self, parts: Iterable[ChunkPart], out: np.ndarray, *, points: bool = False) -> None:
+    def _read(
+        self, parts: Iterable[ChunkPart], out: np.ndarray, threads: int, *, points: bool = False
+    ) -> None:
+        threads = self._sharing(threads)
         if self._chain.supports_partial_decode:
             parts = self._all_but_partial(parts, out, points)
         for batch in _batches(parts, _BATCH):
             keys = [self._key(part.coords) for part in batch]
-            for part, key, data in zip(batch, keys, self._fetch(batch, keys), strict=True):
-                self._place(part, key, data, out, points)
+            found = map(_Held, batch, keys, self._fetch(batch, keys))
+            for group in _grouped(found, threads):
+                decoded = self._through_bytes(group, ChunkDecodeError, self._chain.decode_bytes, threads)
+                for one, data in zip(group, decoded, strict=True):
+                    self._place(one.part, one.key, data, out, points)
 
     def _all_but_partial(
         self, parts: Iterable[ChunkPart], out: np.ndarray, points: bool
@@ -180,7 +235,13 @@ class PythonEngine:
         if data is None:
             self._put_missing(part, key, out)
             return
-        chunk = self._decode(part.coords, key, data)
+        spec = self._spec(part.coords)
+        with self._located(ChunkDecodeError, part.coords, key):
+            if not points and _is_whole(part, spec.shape):
+                place = out[(*part.outside, ...)]  # a view, also of an array without dimensions
+                if self._chain.decode_array_into(data, spec, place):
+                    return
+            chunk = self._chain.decode_array(data, spec)
         _put(out, part.outside, chunk[part.inside] if points else _take(chunk, part.inside))
 
     def _put_missing(self, part: ChunkPart, key: str, out: np.ndarray) -> None:
@@ -226,15 +287,26 @@ class PythonEngine:
             self._encode_partial(part, key, values, points)
             return
         with chunk_lock(key):
-            if not points and self._is_chunk(part, values):
-                chunk = values if values.flags.c_contiguous else values.copy()
+            chunk = self._chunk_to_patch(part.coords, key, complete=part.complete)
+            if points:
+                chunk[part.inside] = values
             else:
-                chunk = self._chunk_to_patch(part.coords, key, complete=part.complete)
-                if points:
-                    chunk[part.inside] = values
-                else:
-                    _put(chunk, part.inside, values)
+                _put(chunk, part.inside, values)
             self._store_chunk(part.coords, key, chunk, write_empty)
+
+    def _whole_chunks(self, dims: Sequence[Dim], value: np.ndarray, write_empty: bool) -> Iterator[_Held]:
+        """The chunks that are given as a whole, as bytes (None: to be removed); others are written here."""
+        for part in project(dims, self._axes):
+            values = _take(value, part.outside)
+            if not self._is_chunk(part, values):
+                self._write_part(part, values, write_empty)
+                continue
+            key, data = self._key(part.coords), None
+            if write_empty or not is_all_fill(values, self._fill):
+                chunk = values if values.flags.c_contiguous else values.copy()
+                with self._located(ChunkEncodeError, part.coords, key):
+                    data = self._chain.encode_array(chunk, self._spec(part.coords), write_empty=write_empty)
+            yield _Held(part, key, data)
 
     def _is_chunk(self, part: ChunkPart, values: np.ndarray) -> bool:
         """Whether the values are the whole chunk in its order, so that nothing is put together."""
@@ -242,11 +314,7 @@ class PythonEngine:
         return (
             isinstance(values, np.ndarray)  # and not the only string of an array without dimensions
             and values.shape == shape
-            and values.dtype == self._dtype
-            and all(
-                isinstance(selector, slice) and selector.indices(length) == (0, length, 1)
-                for selector, length in zip(part.inside, shape, strict=True)
-            )
+            and _is_whole(part, shape)
         )
 
     def _encode_partial(self, part: ChunkPart, key: str, values: np.ndarray, points: bool) -> None:
@@ -282,6 +350,10 @@ class PythonEngine:
         data = None
         if write_empty or not is_all_fill(chunk, self._fill):
             data = self._encode(coords, key, chunk, write_empty)
+        self._put_value(coords, key, data)
+
+    def _put_value(self, coords: tuple[int, ...], key: str, data: Any) -> None:
+        """Store a chunk's bytes, or remove the chunk if there are none."""
         try:
             if data is None:
                 self._store.delete(key)
@@ -378,6 +450,28 @@ def _check_part(values: Any, index: Any, spec: Any) -> None:
 
 def _reason(error: Exception) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+def _is_whole(part: ChunkPart, shape: tuple[int, ...]) -> bool:
+    """Whether a chunk of `shape` is selected from its first to its last element in order, by slices alone."""
+    return all(
+        isinstance(inside, slice) and isinstance(outside, slice) and inside.indices(length) == (0, length, 1)
+        for inside, outside, length in zip(part.inside, part.outside, shape, strict=True)
+    )
+
+
+def _grouped(chunks: Iterable[_Held], threads: int) -> Iterator[list[_Held]]:
+    """Chunks that so many threads take together: as many as keep them busy, for all lie in memory at once."""
+    group: list[_Held] = []
+    size = 0
+    for one in chunks:
+        group.append(one)
+        size += one.nbytes
+        if threads == 1 or (len(group) >= threads and size >= threads * _SHARE):
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
 
 
 def _batches(parts: Iterable[ChunkPart], size: int) -> Iterator[list[ChunkPart]]:

@@ -187,6 +187,24 @@ STAMP(8)
 STAMP(16)
 STAMP(32)
 
+#define STAMP_SURROGATE(BITS)                                                                    \
+    static bool surrogate_##BITS(const uint##BITS##_t *src, size_t n)                            \
+    {                                                                                            \
+        unsigned found = 0;                                                                      \
+        for (size_t i = 0; i < n; i++) {                                                         \
+            found |= (src[i] & UINT32_C(0xfffff800)) == 0xd800;                                  \
+        }                                                                                        \
+        return found != 0;                                                                       \
+    }
+
+STAMP_SURROGATE(16)
+STAMP_SURROGATE(32)
+
+bool zc_has_surrogate(const void *src, int width, size_t n)
+{
+    return width == 1 ? false : width == 2 ? surrogate_16(src, n) : surrogate_32(src, n);
+}
+
 void zc_utf8_decode(void *dst, int width, const uint8_t *src, size_t n)
 {
     switch (width) {

@@ -52,6 +52,14 @@ static void every_code_point(void)
         int kind = 0;
 
         points[x % 9] = x;
+        CHECK(zc_has_surrogate(points, 4, 9) == surrogate);
+        if (x <= 0xffff) {
+            uint16_t narrow[9];
+            for (size_t i = 0; i < 9; i++) {
+                narrow[i] = (uint16_t)points[i];
+            }
+            CHECK(zc_has_surrogate(narrow, 2, 9) == surrogate);
+        }
         CHECK(zc_utf8_encode(encoded, points, 4, 9, &size) == !surrogate);
         CHECK(zc_utf8_measure(encoded, size, &text) == !surrogate);
         if (surrogate) {

@@ -10,7 +10,7 @@ from cpython.ref cimport Py_XDECREF
 from cpython.unicode cimport PyUnicode_AsUTF8String
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcmp
+from libc.string cimport memcmp, memcpy
 
 import numpy as np
 
@@ -36,6 +36,7 @@ cdef extern from "Python.h":
 
 cdef extern from "base/arith.h" nogil:
     uint32_t zc_load_le32(const void *p)
+    uint64_t zc_load_le64(const void *p)
     void zc_store_le32(void *p, uint32_t v)
 
 cdef extern from "base/cpu.h" nogil:
@@ -53,6 +54,7 @@ cdef extern from "kernels/utf8.h" nogil:
     bint zc_utf8_measure(const uint8_t *src, size_t n, zc_utf8_text *text)
     void zc_utf8_decode(void *dst, int width, const uint8_t *src, size_t n)
     size_t ZC_UTF8_MOST(int width)
+    bint zc_has_surrogate(const void *src, int width, size_t n)
     bint zc_utf8_encode(uint8_t *dst, const void *src, int width, size_t n, size_t *size)
 
 cdef extern from "numpy/arrayobject.h" nogil:
@@ -68,6 +70,8 @@ cdef extern from "numpy/arrayobject.h" nogil:
     npy_string_allocator *NpyString_acquire_allocator(const PyArray_StringDTypeObject *dtype)
     void NpyString_release_allocator(npy_string_allocator *allocator)
     int NpyString_pack(npy_string_allocator *allocator, npy_packed_static_string *packed, const char *text, size_t n)
+    void NextRow "PyArray_ITER_NEXT"(PyObject *rows)
+    char *RowData "PyArray_ITER_DATA"(PyObject *rows)
     int NpyString_load(npy_string_allocator *allocator, const npy_packed_static_string *packed,
                        npy_static_string *text)
 
@@ -90,7 +94,29 @@ cdef struct Reader:
     size_t item        # its number
     const char *text
     size_t length
+    bint ascii         # no byte is 0x80 or more, lengths included: no item needs a look of its own
     Trouble trouble
+
+# Where the items go: along the last axis of an array, row after row.
+cdef struct Places:
+    PyObject *rows     # numpy's iterator
+    char *next
+    size_t left        # in this row
+    size_t length      # of a row
+    Py_ssize_t step
+
+
+cdef inline char *_place(Places *places) noexcept nogil:
+    """The place of the next item; there must be one."""
+    cdef char *place
+    if places.left == 0:
+        NextRow(places.rows)
+        places.next = RowData(places.rows)
+        places.left = places.length
+    place = places.next
+    places.next += places.step
+    places.left -= 1
+    return place
 
 
 cdef inline bint _next(Reader *reader, bint utf8) noexcept nogil:
@@ -104,7 +130,7 @@ cdef inline bint _next(Reader *reader, bint utf8) noexcept nogil:
         reader.trouble = REACHES_BEYOND
         return False
     reader.text = <const char *>reader.data + reader.at + 4
-    if utf8 and zc_utf8_valid(<const uint8_t *>reader.text, reader.length) != reader.length:
+    if utf8 and not reader.ascii and zc_utf8_valid(<const uint8_t *>reader.text, reader.length) != reader.length:
         reader.trouble = NOT_UTF8
         return False
     reader.at += 4 + reader.length
@@ -128,32 +154,31 @@ cdef object _decode_error(const Reader *reader, size_t count, str codec):
     return errors.ChunkDecodeError(reason, codec=codec)
 
 
-cdef int _read_strings(Reader *reader, size_t count, cnp.ndarray out) except -1:
+cdef int _read_strings(Reader *reader, size_t count, Places *places, cnp.ndarray out) except -1:
     """Items into an array of numpy's StringDType."""
     cdef npy_string_allocator *allocator
-    cdef char *packed = <char *>cnp.PyArray_DATA(out)
-    cdef size_t width = cnp.PyArray_ITEMSIZE(out)
+    cdef npy_packed_static_string *packed
     cdef const PyArray_StringDTypeObject *dtype = <const PyArray_StringDTypeObject *>cnp.PyArray_DESCR(out)
     with nogil:
         allocator = NpyString_acquire_allocator(dtype)
         for reader.item in range(count):
             if not _next(reader, True):
                 break
-            if NpyString_pack(allocator, <npy_packed_static_string *>(packed + reader.item * width), reader.text,
-                              reader.length) < 0:
+            packed = <npy_packed_static_string *>_place(places)
+            if NpyString_pack(allocator, packed, reader.text, reader.length) < 0:
                 reader.trouble = NO_MEMORY
                 break
         NpyString_release_allocator(allocator)
     return 0
 
 
-cdef PyObject *_new_text(const uint8_t *src, size_t n) noexcept:
+cdef PyObject *_new_text(const uint8_t *src, size_t n, bint ascii) noexcept:
     """A new str; NULL where it is not UTF-8, and with an exception where there is no memory."""
     cdef zc_utf8_text text
     cdef PyObject *item
     if n < 2:                     # strings of which Python keeps one each
         return PyUnicode_FromUTF8(<const char *>src, n, NULL) if zc_is_ascii(src, n) else NULL
-    if zc_is_ascii(src, n):
+    if ascii or zc_is_ascii(src, n):
         item = PyUnicode_New(n, 0x7f)
         if item != NULL:
             zc_short_copy(PyUnicode_DATA(item), src, n)
@@ -177,68 +202,150 @@ cdef enum:
     _AHEAD = 12               # items between asking for one and using it
 
 cdef struct Recent:
-    const uint8_t *text
+    uint64_t first            # its first eight bytes, or fewer
+    uint64_t last
     size_t length
-    PyObject *item            # the array holds it
+    const uint8_t *text
+    PyObject *item            # a reference of its own: what an array holds is the user's to replace
+
+cdef struct Memory:
+    Recent *recent            # NULL: nothing is looked up
+    size_t looked_up
+    size_t found
+    size_t resume             # the next item to look up
 
 
-cdef inline size_t _mark(const uint8_t *text, size_t n) noexcept:
-    """Where to look for these bytes: mixes the length, the first and the last ones."""
-    cdef uint64_t first = 0, last = 0
-    zc_short_copy(&first, text, n if n < 8 else 8)
-    zc_short_copy(&last, text + n - 8 if n > 8 else text, n if n < 8 else 8)
-    first = (first ^ n) * <uint64_t>0x9e3779b97f4a7c15
-    return <size_t>(((first ^ (first >> 32) ^ last) * <uint64_t>0xd6e8feb86659fd93) >> 52)
+cdef inline Recent _described(const Reader *reader) noexcept:
+    """What the item read last is known by."""
+    cdef Recent item
+    cdef const uint8_t *text = <const uint8_t *>reader.text
+    cdef const uint8_t *tail = text + (reader.length - 8 if reader.length > 8 else 0)
+    cdef uint64_t mask = (<uint64_t>1 << 8 * reader.length) - 1 if reader.length < 8 else ~<uint64_t>0
+    item.text = text
+    item.length = reader.length
+    item.item = NULL
+    item.first = item.last = 0
+    if <size_t>(text - reader.data) + 8 <= reader.size:
+        item.first = zc_load_le64(text) & mask
+        item.last = zc_load_le64(tail) & mask
+    else:
+        memcpy(&item.first, text, min(reader.length, 7))      # at the very end
+        item.last = item.first
+    return item
 
 
-cdef inline bint _holds(const Recent *entry, const Reader *reader) noexcept:
-    return (entry.item != NULL and entry.length == reader.length
-            and memcmp(entry.text, reader.text, reader.length) == 0)
+cdef inline size_t _mark(const Recent *item) noexcept:
+    """Where to look for it."""
+    cdef uint64_t mixed = (item.first ^ item.length) * <uint64_t>0x9e3779b97f4a7c15
+    return <size_t>(((mixed ^ (mixed >> 32) ^ item.last) * <uint64_t>0xd6e8feb86659fd93) >> 52)
 
 
-cdef int _read_objects(Reader *reader, size_t count, cnp.ndarray out, bint utf8) except -1:
+cdef inline bint _is_same(const Recent *entry, const Recent *item) noexcept:
+    return (entry.item != NULL and entry.first == item.first and entry.last == item.last
+            and entry.length == item.length
+            and (item.length <= 16 or memcmp(entry.text + 8, item.text + 8, item.length - 16) == 0))
+
+
+cdef PyObject *_new_item(const Reader *reader, bint utf8) noexcept:
+    """A new str or bytes; NULL where it is not UTF-8, and with an exception where there is no memory."""
+    if utf8:
+        return _new_text(<const uint8_t *>reader.text, reader.length, reader.ascii)
+    return NewBytes(reader.text, reader.length)
+
+
+cdef PyObject *_remembered_item(const Reader *reader, Memory *memory, bint utf8) noexcept:
+    """The same, taken from the items made lately if it is there."""
+    cdef Recent item = _described(reader)
+    cdef Recent *entry = &memory.recent[_mark(&item)]
+    memory.looked_up += 1
+    if not _is_same(entry, &item):
+        entry = &memory.recent[(entry - memory.recent) ^ 1]
+    if _is_same(entry, &item):
+        memory.found += 1
+    else:
+        item.item = _new_item(reader, utf8)
+        if item.item == NULL:
+            return NULL
+        Py_XDECREF(entry.item)
+        entry[0] = item
+    if memory.looked_up == _SAMPLE:
+        if memory.found < _SAMPLE // 8:
+            memory.resume = reader.item + _PAUSE
+        memory.looked_up = memory.found = 0
+    Py_INCREF(entry.item)
+    return entry.item
+
+
+cdef int _read_objects(Reader *reader, size_t count, Places *places, bint utf8) except -1:
     """Items into an array of str or bytes."""
-    cdef PyObject **slot = <PyObject **>cnp.PyArray_DATA(out)
+    cdef PyObject **slot
     cdef PyObject *item
-    cdef Recent *recent = NULL
-    cdef Recent *entry = NULL
-    cdef size_t looked_up = 0, found = 0, resume = 0
+    cdef PyObject *old
+    cdef size_t i
+    cdef Memory memory = Memory(NULL, 0, 0, 0)
     if count >= _SAMPLE:
-        recent = <Recent *>calloc(_RECENT, sizeof(Recent))     # NULL: nothing is looked up
+        memory.recent = <Recent *>calloc(_RECENT, sizeof(Recent))
     for reader.item in range(count):
         if not _next(reader, False):
             break
-        entry = NULL
-        item = NULL
-        if recent != NULL and reader.item >= resume:
-            entry = &recent[_mark(<const uint8_t *>reader.text, reader.length)]
-            looked_up += 1
-            if not _holds(entry, reader):
-                entry = &recent[(entry - recent) ^ 1]
-            if _holds(entry, reader):
-                found += 1
-                item = entry.item
-                Py_INCREF(item)
-            if looked_up == _SAMPLE:
-                if found < _SAMPLE // 8:
-                    resume = reader.item + _PAUSE
-                looked_up = found = 0
+        if memory.recent != NULL and reader.item >= memory.resume:
+            item = _remembered_item(reader, &memory, utf8)
+        else:
+            item = _new_item(reader, utf8)
         if item == NULL:
-            if utf8:
-                item = _new_text(<const uint8_t *>reader.text, reader.length)
-            else:
-                item = NewBytes(reader.text, reader.length)
-            if item == NULL:
-                reader.trouble = NO_MEMORY if PyErr_Occurred() else NOT_UTF8
-                PyErr_Clear()
-                break
-            if entry != NULL:
-                entry.text = <const uint8_t *>reader.text
-                entry.length = reader.length
-                entry.item = item
-        Py_XDECREF(slot[reader.item])
-        slot[reader.item] = item
-    free(recent)
+            reader.trouble = NO_MEMORY if PyErr_Occurred() else NOT_UTF8
+            PyErr_Clear()
+            break
+        slot = <PyObject **>_place(places)
+        old = slot[0]
+        slot[0] = item
+        Py_XDECREF(old)
+    if memory.recent != NULL:
+        for i in range(_RECENT):
+            Py_XDECREF(memory.recent[i].item)
+        free(memory.recent)
+    return 0
+
+
+cdef int _start(Reader *reader, const uint8_t[::1] view, size_t count, str codec) except -1:
+    """A reader of a value, which may hold as many items as it should; before anything is made for them."""
+    reader.size = view.shape[0]
+    reader.at = 4
+    reader.trouble = NOTHING
+    if reader.size < 4:
+        raise errors.ChunkDecodeError(f"expected the number of items, got {reader.size} bytes", codec=codec)
+    reader.data = &view[0]
+    found = zc_load_le32(reader.data)
+    if found != count:
+        raise errors.ChunkDecodeError(f"expected {count} items, the chunk says {found}", codec=codec)
+    if reader.size - 4 < 4 * count:
+        raise errors.ChunkDecodeError(f"{reader.size} bytes cannot hold {count} items", codec=codec)
+    return 0
+
+
+cdef int _read(Reader *reader, cnp.ndarray out, str codec, bint utf8) except -1:
+    """All items of a value that was started."""
+    cdef Places places
+    cdef size_t count = cnp.PyArray_SIZE(out)
+    cdef int axis
+    if count > 0:
+        if cnp.PyArray_IS_C_CONTIGUOUS(out):
+            out = out.reshape(-1)
+        axis = cnp.PyArray_NDIM(out) - 1
+        rows = cnp.PyArray_IterAllButAxis(out, &axis)
+        places.rows = <PyObject *>rows
+        places.next = RowData(places.rows)
+        places.left = places.length = cnp.PyArray_DIM(out, axis)
+        places.step = cnp.PyArray_STRIDE(out, axis)
+        reader.ascii = utf8 and zc_is_ascii(reader.data, reader.size)
+        if out.dtype.kind == "T":
+            _read_strings(reader, count, &places, out)
+        else:
+            _read_objects(reader, count, &places, utf8)
+    if reader.trouble != NOTHING:
+        raise _decode_error(reader, count, codec)
+    if reader.at != reader.size:
+        raise errors.ChunkDecodeError(f"{reader.size - reader.at} bytes follow the last item", codec=codec)
     return 0
 
 
@@ -270,28 +377,23 @@ def decode(data not None, Py_ssize_t count, dtype not None, str codec not None, 
     """
     cdef const uint8_t[::1] view = memoryview(data).cast("B")
     cdef Reader reader
-    cdef cnp.ndarray out
-    reader.size = view.shape[0]
-    reader.trouble = NOTHING
-    if reader.size < 4:
-        raise errors.ChunkDecodeError(f"expected the number of items, got {reader.size} bytes", codec=codec)
-    reader.data = &view[0]
-    reader.at = 4
-    found = zc_load_le32(reader.data)
-    if found != count:
-        raise errors.ChunkDecodeError(f"expected {count} items, the chunk says {found}", codec=codec)
-    if reader.size - 4 < 4 * <size_t>count:
-        raise errors.ChunkDecodeError(f"{reader.size} bytes cannot hold {count} items", codec=codec)
+    _start(&reader, view, count, codec)
     out = np.empty(count, dtype)
-    if out.dtype.kind == "T":
-        _read_strings(&reader, count, out)
-    else:
-        _read_objects(&reader, count, out, utf8)
-    if reader.trouble != NOTHING:
-        raise _decode_error(&reader, count, codec)
-    if reader.at != reader.size:
-        raise errors.ChunkDecodeError(f"{reader.size - reader.at} bytes follow the last item", codec=codec)
+    _read(&reader, out, codec, utf8)
     return out
+
+
+def decode_into(data not None, cnp.ndarray out not None, str codec not None, *, bint utf8):
+    """As :func:`decode`, in C order into an array that has a place for each item, whatever its strides.
+
+    After a failure some of the places may hold new items.
+    """
+    cdef const uint8_t[::1] view = memoryview(data).cast("B")
+    cdef Reader reader
+    if not cnp.PyArray_ISALIGNED(out):
+        raise ValueError("out: the items are not aligned")
+    _start(&reader, view, cnp.PyArray_SIZE(out), codec)
+    _read(&reader, out, codec, utf8)
 
 
 cdef object _encode_error(Trouble trouble, size_t item, size_t length, str codec):
@@ -344,6 +446,27 @@ cdef bytes _encode_strings(cnp.ndarray items, str codec):
     if dst != end:
         raise errors.ChunkEncodeError("the items were changed while they were encoded", codec=codec)
     return out
+
+
+def first_missing(cnp.ndarray items not None):
+    """The number, in C order, of the first missing string of an array of ``StringDType``; -1 without one."""
+    if items.dtype.kind != "T":
+        raise TypeError(f"expected an array of StringDType, got one of {items.dtype}")
+    items = np.ascontiguousarray(items)
+    cdef const PyArray_StringDTypeObject *dtype = <const PyArray_StringDTypeObject *>cnp.PyArray_DESCR(items)
+    cdef const char *packed = <const char *>cnp.PyArray_DATA(items)
+    cdef size_t width = cnp.PyArray_ITEMSIZE(items), count = cnp.PyArray_SIZE(items), i
+    cdef npy_string_allocator *allocator
+    cdef npy_static_string text
+    cdef Py_ssize_t missing = -1
+    with nogil:
+        allocator = NpyString_acquire_allocator(dtype)
+        for i in range(count):
+            if NpyString_load(allocator, <const npy_packed_static_string *>(packed + i * width), &text) > 0:
+                missing = i
+                break
+        NpyString_release_allocator(allocator)
+    return missing
 
 
 cdef class _Growing:
@@ -418,6 +541,27 @@ cdef inline void _fetch(PyObject **slots, size_t i, size_t count) noexcept:
     if i + _AHEAD < count:
         ZC_PREFETCH(slots[i + _AHEAD])
         ZC_PREFETCH(<const char *>slots[i + _AHEAD] + 64)
+
+
+cdef inline bint _is_text(PyObject *item) noexcept:
+    """A str itself, of no derived class, that has UTF-8?"""
+    if item == NULL or not PyUnicode_CheckExact(item) or not PyUnicode_IS_COMPACT(item):
+        return False
+    return PyUnicode_IS_COMPACT_ASCII(item) or not zc_has_surrogate(
+        PyUnicode_DATA(item), PyUnicode_KIND(item), PyUnicode_GET_LENGTH(item))
+
+
+def all_text(cnp.ndarray items not None):
+    """Whether each object of an array is a str itself and has UTF-8, so that :func:`encode` takes it."""
+    if items.dtype.kind != "O" or not cnp.PyArray_IS_C_CONTIGUOUS(items) or not cnp.PyArray_ISALIGNED(items):
+        return False
+    cdef PyObject **slots = <PyObject **>cnp.PyArray_DATA(items)
+    cdef size_t count = cnp.PyArray_SIZE(items), i
+    for i in range(count):
+        _fetch(slots, i, count)
+        if not _is_text(slots[i]):
+            return False
+    return True
 
 
 cdef bytes _encoded(object item, size_t i, str codec, object to_item, bint utf8):

@@ -539,7 +539,8 @@ class Array(ArrayDescription):
             self._set_fields(selection, value, fields, threads)
             return
         self._compiled()
-        values = broadcast_values(as_values(value, self._dtype, ndim=len(selection.shape)), selection.shape)
+        values = as_values(value, self._dtype, ndim=len(selection.shape), text_objects=True)
+        values = broadcast_values(values, selection.shape)
         if values.dtype.names is None:
             self._store(selection, values, threads)
             return

@@ -10,7 +10,7 @@ import numpy as np
 __all__ = ["as_values", "broadcast_values", "check_out"]
 
 
-def as_values(value: Any, dtype: np.dtype, *, ndim: int = 0) -> np.ndarray:
+def as_values(value: Any, dtype: np.dtype, *, ndim: int = 0, text_objects: bool = False) -> np.ndarray:
     """`value` as an array of type `dtype`.
 
     Casting follows numpy's ``same_kind`` rule, and what that rule refuses is still allowed when no value
@@ -20,6 +20,8 @@ def as_values(value: Any, dtype: np.dtype, *, ndim: int = 0) -> np.ndarray:
     ----------
     ndim
         Most dimensions that nested sequences of objects have; what is nested deeper are the objects.
+    text_objects
+        Where `dtype` has strings, leave an array of objects as it is if each is a ``str`` that has UTF-8.
 
     Raises
     ------
@@ -34,6 +36,11 @@ def as_values(value: Any, dtype: np.dtype, *, ndim: int = 0) -> np.ndarray:
         return value
     if dtype.kind == "O":
         return _objects(value, dtype, ndim)
+    if text_objects and dtype.kind == "T" and isinstance(value, np.ndarray) and value.dtype.kind == "O":
+        from zarrcore._core import vlen
+
+        if vlen.all_text(value):
+            return value
     if _is_custom(dtype) or dtype.names == ("real", "imag"):
         from zarrcore.dtypes.mlcast import cast_values, is_extension
 
@@ -140,11 +147,23 @@ def _boxed(dtype: np.dtype) -> np.dtype:
 
 
 def _require_text(value: Any, dtype: np.dtype) -> None:
-    """Refuse numbers where strings belong, which numpy would write out as text."""
+    """Refuse numbers and missing values where strings belong, which numpy would write out as text."""
     array = value if isinstance(value, (np.ndarray, np.generic)) else np.asarray(value)
+    if array.dtype.kind == "T" and not isinstance(getattr(array.dtype, "na_object", ""), str):
+        _refuse_missing(np.asarray(array), dtype)
     allowed = "SUO" if dtype.kind == "S" else "SUTO" if dtype.kind == "U" else "UTO"
     if array.size and array.dtype.kind not in allowed:
         raise TypeError(f"cannot store {array.dtype} values as {dtype}")
+
+
+def _refuse_missing(array: np.ndarray, dtype: np.dtype) -> None:
+    from zarrcore._core import vlen
+
+    missing = vlen.first_missing(array)
+    if missing >= 0:
+        raise ValueError(
+            f"item {missing} of the strings is missing ({array.dtype}), which {dtype} has no value for"
+        )
 
 
 def _check_integers(array: np.ndarray, dtype: np.dtype) -> None:

@@ -198,6 +198,8 @@ class ArrayBytesCodec(Codec):
     """Base class of codecs that turn an array into bytes."""
 
     kind = "array->bytes"
+    takes_objects: ClassVar[bool] = False
+    """Whether `encode` takes chunks of strings as arrays of Python's ``str`` too."""
 
     def encoded_size(self, spec: ArraySpec) -> int | None:
         """Bytes that every encoded chunk has, or None if they vary."""
@@ -214,6 +216,16 @@ class ArrayBytesCodec(Codec):
     def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
         """Decode to a chunk of the shape and data type of `spec`; the result may be read-only."""
         raise NotImplementedError(f"codec {self.name!r} cannot decode")
+
+    def decode_into(self, data: Buffer, spec: ArraySpec, out: np.ndarray) -> bool:
+        """Decode into memory that the caller has: an array of the shape of `spec`, with any strides.
+
+        Returns
+        -------
+        bool
+            False, with nothing done, if the codec cannot do that.
+        """
+        return False
 
     def native(self, spec: ArraySpec) -> dict[str, Any] | None:
         """The ``swap`` or ``shard`` argument of the chunk engine; None if only Python can run this codec."""

@@ -155,6 +155,16 @@ class CodecChain:
         return self._is_alone and isinstance(self.array_bytes, ArrayBytesCodecPartialEncodeMixin)
 
     @property
+    def takes_objects(self) -> bool:
+        """Whether chunks of strings may be encoded from arrays of Python's ``str``."""
+        return not self.array_array and self.array_bytes.takes_objects
+
+    @property
+    def is_native_behind(self) -> bool:
+        """Whether there are bytes -> bytes codecs, all run by the engine: without the GIL, on any thread."""
+        return bool(self.bytes_bytes) and all(codec.stage() is not None for codec in self.bytes_bytes)
+
+    @property
     def _is_alone(self) -> bool:
         return not self.array_array and not self.bytes_bytes
 
@@ -215,6 +225,10 @@ class CodecChain:
         ChunkEncodeError
             If a codec fails.
         """
+        return self.encode_bytes(self.encode_array(chunk, spec, write_empty=write_empty), spec)
+
+    def encode_array(self, chunk: np.ndarray, spec: ArraySpec, *, write_empty: bool = False) -> Buffer:
+        """The first half of :meth:`encode`: what the array -> bytes codec makes."""
         if chunk.shape != spec.shape:
             raise ValueError(f"expected a chunk of shape {spec.shape}, got {chunk.shape}")
         specs = self.array_specs(spec)
@@ -228,8 +242,13 @@ class CodecChain:
         data: Buffer = _run(
             self.array_bytes, ChunkEncodeError, self.array_bytes.encode, chunk, specs[-1], **options
         )
+        return data
+
+    def encode_bytes(self, data: Buffer, spec: ArraySpec) -> bytes:
+        """The second half of :meth:`encode`: through the bytes -> bytes codecs."""
+        last = self.array_specs(spec)[-1]
         for bytes_codec in self.bytes_bytes:
-            data = _run(bytes_codec, ChunkEncodeError, bytes_codec.encode, data, specs[-1])
+            data = _run(bytes_codec, ChunkEncodeError, bytes_codec.encode, data, last)
         return data if isinstance(data, bytes) else bytes(data)
 
     def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
@@ -240,14 +259,30 @@ class CodecChain:
         ChunkDecodeError
             If a codec fails, or the bytes between two codecs are not as many as they must be.
         """
-        specs = self.array_specs(spec)
-        sizes = self._sizes(specs[-1])
+        return self.decode_array(self.decode_bytes(data, spec), spec)
+
+    def decode_bytes(self, data: Buffer, spec: ArraySpec) -> Buffer:
+        """The first half of :meth:`decode`: backwards through the bytes -> bytes codecs."""
+        last = self.array_specs(spec)[-1]
+        sizes = self._sizes(last)
         _check_size(
             data, (sizes[-1][0], None), (self.bytes_bytes[-1] if self.bytes_bytes else self.array_bytes).name
         )
         for bytes_codec, size in zip(reversed(self.bytes_bytes), reversed(sizes[:-1]), strict=True):
-            data = _run(bytes_codec, ChunkDecodeError, bytes_codec.decode, data, specs[-1], size[1])
+            data = _run(bytes_codec, ChunkDecodeError, bytes_codec.decode, data, last, size[1])
             _check_size(data, size, bytes_codec.name)
+        return data
+
+    def decode_array_into(self, data: Buffer, spec: ArraySpec, out: np.ndarray) -> bool:
+        """As :meth:`decode_array`, into an array of the chunk's shape; False if nothing was done."""
+        if self.array_array:
+            return False
+        done: bool = _run(self.array_bytes, ChunkDecodeError, self.array_bytes.decode_into, data, spec, out)
+        return done
+
+    def decode_array(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
+        """The second half of :meth:`decode`: from what the array -> bytes codec has made."""
+        specs = self.array_specs(spec)
         chunk = _run(self.array_bytes, ChunkDecodeError, self.array_bytes.decode, data, specs[-1])
         for codec, its_spec in zip(reversed(self.array_array), reversed(specs[:-1]), strict=True):
             chunk = _run(codec, ChunkDecodeError, codec.decode, chunk, its_spec)

@@ -16,7 +16,14 @@ from zarrcore._validate import fail, integer, known_keys
 from zarrcore.codecs.base import ArrayBytesCodec, BytesBytesCodec, Codec
 from zarrcore.codecs.bytes import contiguous_bytes, from_bytes
 from zarrcore.codecs.v2 import V2Config
-from zarrcore.codecs.vlen import decode_binary, decode_strings, encode_binary, encode_strings
+from zarrcore.codecs.vlen import (
+    decode_binary,
+    decode_binary_into,
+    decode_strings,
+    decode_strings_into,
+    encode_binary,
+    encode_strings,
+)
 from zarrcore.errors import ChunkDecodeError, MetadataValidationError
 
 if TYPE_CHECKING:
@@ -56,6 +63,10 @@ class Filter(V2Config, Codec):
         """Decode to a flat array or bytes; `spec` is the chunk that all filters together decode to."""
         raise NotImplementedError(f"filter {self.name!r} cannot decode")
 
+    def decode_into(self, data: Any, out: np.ndarray) -> bool:
+        """Decode into an array of the chunk's shape; False if nothing was done."""
+        return False
+
     def check_items(self, spec: ArraySpec) -> None:
         """Refuse the items of a chunk that no filter has changed yet, if the filter cannot take them.
 
@@ -87,6 +98,9 @@ class VLenUTF8(Filter):
         chunk = _known(spec, self.name)
         return decode_strings(as_bytes(data), chunk.size, chunk.np_dtype, self.name)
 
+    def decode_into(self, data: Any, out: np.ndarray) -> bool:
+        return decode_strings_into(as_bytes(data), out, self.name)
+
 
 @dataclass(frozen=True)
 class VLenBytes(Filter):
@@ -103,6 +117,9 @@ class VLenBytes(Filter):
 
     def decode(self, data: Any, spec: ArraySpec | None = None) -> np.ndarray:
         return decode_binary(as_bytes(data), _known(spec, self.name).size, self.name)
+
+    def decode_into(self, data: Any, out: np.ndarray) -> bool:
+        return decode_binary_into(as_bytes(data), out, self.name)
 
 
 @dataclass(frozen=True)
@@ -265,8 +282,13 @@ class FilterChain(ArrayBytesCodec):
         # What the filters make of the items is not known; none makes more than 16 bytes of one byte.
         return None if spec.nbytes is None else 16 * spec.nbytes + (1 << 16)
 
+    @property
+    def takes_objects(self) -> bool:  # type: ignore[override]
+        return isinstance(self.filters[0], VLenUTF8)
+
     def encode(self, chunk: np.ndarray, spec: ArraySpec) -> bytes:
-        same = chunk.dtype == spec.np_dtype  # strings would be copied all the same
+        # Strings of an equal data type would be copied all the same.
+        same = chunk.dtype == spec.np_dtype or (chunk.dtype.kind == "O" and self.takes_objects)
         data: Any = np.ascontiguousarray(chunk, None if same else spec.np_dtype).reshape(-1)
         for codec in self.filters:
             if isinstance(codec, BytesBytesCodec):
@@ -284,6 +306,10 @@ class FilterChain(ArrayBytesCodec):
             else:
                 found = codec.decode(found, spec)  # type: ignore[attr-defined]
         return _chunk(found, spec)
+
+    def decode_into(self, data: Buffer, spec: ArraySpec, out: np.ndarray) -> bool:
+        only = self.filters[0] if len(self.filters) == 1 else None
+        return isinstance(only, Filter) and only.decode_into(data, out)
 
     def native(self, spec: ArraySpec) -> dict[str, Any] | None:
         stages = []

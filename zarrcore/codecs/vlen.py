@@ -23,7 +23,9 @@ __all__ = [
     "VLenBytesCodec",
     "VLenUTF8Codec",
     "decode_binary",
+    "decode_binary_into",
     "decode_strings",
+    "decode_strings_into",
     "encode_binary",
     "encode_strings",
 ]
@@ -54,12 +56,16 @@ class VLenUTF8Codec(_VLenCodec):
     """Strings of any length as UTF-8 (codec ``vlen-utf8`` of the Zarr extensions)."""
 
     name: ClassVar[str] = "vlen-utf8"
+    takes_objects: ClassVar[bool] = True
 
     def encode(self, chunk: np.ndarray, spec: ArraySpec) -> bytes:
         return encode_strings(chunk, self.name)
 
     def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
         return decode_strings(data, spec.size, spec.np_dtype, self.name).reshape(spec.shape)
+
+    def decode_into(self, data: Buffer, spec: ArraySpec, out: np.ndarray) -> bool:
+        return decode_strings_into(data, out, self.name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +80,9 @@ class VLenBytesCodec(_VLenCodec):
     def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
         items = decode_binary(data, spec.size, self.name)
         return items.reshape(spec.shape).astype(spec.np_dtype, copy=False)
+
+    def decode_into(self, data: Buffer, spec: ArraySpec, out: np.ndarray) -> bool:
+        return decode_binary_into(data, out, self.name)
 
 
 def encode_strings(items: np.ndarray, codec: str) -> bytes:
@@ -96,6 +105,16 @@ def decode_strings(data: Buffer, count: int, dtype: np.dtype[Any], codec: str) -
     return vlen.decode(data, count, dtype if dtype.kind == "T" else np.dtype(object), codec, utf8=True)
 
 
+def decode_strings_into(data: Buffer, out: np.ndarray, codec: str) -> bool:
+    """Put the strings that `data` holds into `out` in C order; False if its data type cannot have them."""
+    from zarrcore._core import vlen
+
+    if out.dtype.kind not in "TO" or not out.flags.aligned:
+        return False
+    vlen.decode_into(data, out, codec, utf8=True)
+    return True
+
+
 def encode_binary(items: np.ndarray, codec: str) -> bytes:
     """The encoding of bytes-like items, in C order."""
     from zarrcore._core import vlen
@@ -108,6 +127,16 @@ def decode_binary(data: Buffer, count: int, codec: str) -> np.ndarray:
     from zarrcore._core import vlen
 
     return vlen.decode(data, count, np.dtype(object), codec, utf8=False)
+
+
+def decode_binary_into(data: Buffer, out: np.ndarray, codec: str) -> bool:
+    """Put the byte strings that `data` holds into `out` in C order; False if it takes no objects."""
+    from zarrcore._core import vlen
+
+    if out.dtype.kind != "O" or not out.flags.aligned:
+        return False
+    vlen.decode_into(data, out, codec, utf8=False)
+    return True
 
 
 def _to_utf8(item: Any) -> bytes:

@@ -11,7 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zarrcore.codecs.vlen import decode_binary, decode_strings, encode_binary, encode_strings
+from zarrcore._core import vlen
+from zarrcore.codecs.vlen import (
+    decode_binary,
+    decode_binary_into,
+    decode_strings,
+    decode_strings_into,
+    encode_binary,
+    encode_strings,
+)
 from zarrcore.errors import ChunkDecodeError, ChunkEncodeError
 
 STRINGS = np.dtypes.StringDType()
@@ -210,3 +218,107 @@ def test_on_several_threads() -> None:
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def places(dtype: np.dtype) -> list[np.ndarray]:
+    """Arrays with 24 places of every kind of order, whose items belong to others before."""
+    whole = np.empty((10, 4, 6), dtype)
+    whole[...] = "old one, of more than 15 bytes"
+    return [
+        whole[0],
+        whole[1].T,
+        whole[2:8, ::-1, 3],
+        whole[8:, 1:3, :].transpose(1, 2, 0),
+        np.asfortranarray(whole[9]),
+        whole.reshape(-1)[::-10],
+    ]
+
+
+@pytest.mark.parametrize("dtype", [STRINGS, OBJECTS])
+def test_items_go_where_they_shall(dtype: np.dtype) -> None:
+    texts = [f"{'é' * (i % 3)}text {i}" + "x" * i for i in range(24)]
+    data = packed([text.encode() for text in texts])
+    for out in places(dtype):
+        untouched = out.base.copy() if out.base is not None else None
+        assert decode_strings_into(data, out, "v")
+        assert out.ravel().tolist() == texts
+        if untouched is not None:
+            assert np.count_nonzero(out.base != untouched) <= 24
+
+
+def test_bytes_go_where_they_shall() -> None:
+    raw = [b"%d" % i * (i % 9) for i in range(24)]
+    for out in places(OBJECTS):
+        assert decode_binary_into(packed(raw), out, "v")
+        assert out.ravel().tolist() == raw
+
+
+@pytest.mark.parametrize("dtype", [STRINGS, OBJECTS])
+def test_one_place_and_none(dtype: np.dtype) -> None:
+    one = np.empty((), dtype)
+    assert decode_strings_into(packed([b"a"]), one, "v")
+    assert one[()] == "a"
+    for shape in ((0,), (3, 0), (0, 3)):
+        assert decode_strings_into(packed([]), np.empty(shape, dtype), "v")
+        with pytest.raises(ChunkDecodeError, match="1 bytes follow"):
+            decode_strings_into(packed([]) + b"x", np.empty(shape, dtype), "v")
+    with pytest.raises(ChunkDecodeError, match="expected 4 items, the chunk says 5"):
+        decode_strings_into(packed([b""] * 5), np.empty((2, 2), dtype), "v")
+
+
+def test_places_that_cannot_have_the_items() -> None:
+    data = packed([b"a"])
+    odd = np.zeros(1, [("x", "u1"), ("y", "O")])["y"]
+    assert not odd.flags.aligned
+    for out in (np.empty(1, "U4"), np.empty(1, "S4"), odd):
+        assert not decode_strings_into(data, out, "v")
+        assert not decode_binary_into(data, out, "v")
+    assert not decode_binary_into(data, np.empty(1, STRINGS), "v")
+    assert odd[0] == 0
+
+
+def test_each_item_is_counted_once() -> None:
+    raw = [b"a text that is there %d times" % (i % 50) for i in range(5000)]
+    data = packed(raw)
+    out = decode_binary(data, len(raw), "v")
+    several = {id(item): item for item in out}
+    assert len(several) == 50
+    for item in several.values():
+        held = sum(item is other for other in out)
+        assert sys.getrefcount(item) == held + 3  # in the dictionary, by its name, as an argument
+    old = object()
+    before = sys.getrefcount(old)
+    again = np.full(len(raw), old, object)
+    assert decode_binary_into(data, again, "v")
+    assert sys.getrefcount(old) == before
+
+
+def test_an_old_item_that_takes_new_ones_with_it() -> None:
+    """What runs when an item of the caller's array goes may change that array."""
+
+    class Vandal:
+        def __del__(self) -> None:
+            out[:1000] = None
+
+    raw = [b"%d, which is repeated" % (i % 20) for i in range(3000)]
+    out = np.empty(3000, object)
+    out[1500] = Vandal()
+    assert decode_binary_into(packed(raw), out, "v")
+    assert out[1000:].tolist() == raw[1000:]
+    assert out[:1000].tolist() == [None] * 1000
+
+
+def test_what_is_text() -> None:
+    class Name(str):
+        pass
+
+    for texts in ([], ["a"], ["", "é", "漢" * 50, "🎉", "\0"], [["a", "b"], ["c", "d"]]):
+        assert vlen.all_text(np.array(texts, object))
+    for other in (None, 0, b"a", Name("a"), np.str_("a"), "\ud800", "a" * 40 + "\udfff", "🎉\udc00"):
+        items = np.empty(30, object)
+        items[:] = "text"
+        items[29] = other
+        assert not vlen.all_text(items)
+    assert vlen.all_text(np.array(["\ud7ff\ue000", "\U0010ffff"], object))
+    assert not vlen.all_text(np.array(["a", "b"], object)[::-1])  # the way through numpy takes any memory
+    assert not vlen.all_text(np.array(["a"], STRINGS))
