@@ -80,9 +80,7 @@ def test_without_it_the_archive_keeps_its_own(tmp_path: Path, mode: str | None) 
 
 @needs_cc
 @pytest.mark.parametrize("mode", ["auto", "source", None])
-def test_source_that_was_brought_comes_first(
-    tmp_path: Path, nothing_brought: Path, mode: str | None
-) -> None:
+def test_source_that_was_brought_comes_first(tmp_path: Path, nothing_brought: Path, mode: str | None) -> None:
     make_tree(nothing_brought)
     libs = resolve(tmp_path, mode, COMPILED)
     assert len(libs.archives) == 2 and libs.archives[1] == "/bundle/libblosc.a"
