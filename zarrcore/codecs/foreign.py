@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["ForeignFilter", "numcodecs_codec"]
 
 
-_NEEDED = {"zfpy": "zfpy", "pcodec": "pcodec"}
+_EXTRAS = {"jenkins_lookup3": "numcodecs", "pcodec": "numcodecs,pcodec", "zfpy": "numcodecs,zfp"}
+"""The extras that bring codecs of numcodecs which other implementations are known to write."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,8 @@ def numcodecs_codec(config: Mapping[str, Any]) -> Any:
     try:
         from numcodecs.registry import codec_registry, get_codec
     except ImportError as error:
+        if name in _EXTRAS:
+            raise UnknownCodecError(_lacking(name)) from error
         known = ", ".join(sorted(compressor_registry))
         raise UnknownCodecError(
             f"unknown codec {name!r}; known are {known}; "
@@ -83,7 +86,10 @@ def numcodecs_codec(config: Mapping[str, Any]) -> Any:
         return get_codec(dict(config))
     except Exception as error:
         if name not in codec_registry:
-            package = _NEEDED.get(name)
-            hint = f"; numcodecs has it where the package {package} is installed" if package else ""
-            raise UnknownCodecError(f"unknown codec {name!r}, neither here nor in numcodecs{hint}") from error
+            reason = f"unknown codec {name!r}, neither here nor in numcodecs"
+            raise UnknownCodecError(_lacking(name) if name in _EXTRAS else reason) from error
         raise MetadataValidationError(f"codec {name!r}: {error}") from error
+
+
+def _lacking(name: str) -> str:
+    return f"the codec {name!r} of numcodecs is not installed: pip install zarrcore[{_EXTRAS[name]}]"

@@ -41,6 +41,9 @@ __all__ = [
 ]
 
 _LZMA_MEMORY_LIMIT = 1 << 30  # 16 times what the highest preset needs
+_LZMA_CHECKS = (-1, 0, 1, 4, 10)  # by the format, none, CRC32, CRC64, SHA-256
+_LZMA_EXTREME = 1 << 31  # may be added to a preset
+_LZMA_FILTERS = (0x4000000000000001, 0x21, *range(3, 10))  # LZMA1, LZMA2, delta, machine code of processors
 
 
 class V2Config:
@@ -260,15 +263,24 @@ class LZMA(V2Config, BytesBytesCodec):
 
     def __post_init__(self) -> None:
         integer(self.format, "format", 0, 3)
-        integer(self.check, "check", -1, 16)
-        if self.preset is not None:
-            integer(self.preset, "preset", 0, 2**32 - 1)
+        if integer(self.check, "check") not in _LZMA_CHECKS:
+            fail("check", "-1, 0, 1, 4 or 10", self.check)
+        if self.preset is not None and integer(self.preset, "preset") & ~_LZMA_EXTREME not in range(10):
+            fail("preset", f"an integer 0..9, to which {_LZMA_EXTREME} may be added", self.preset)
         if self.filters is not None:
-            if not isinstance(self.filters, (list, tuple)) or not all(
-                isinstance(f, dict) for f in self.filters
-            ):
-                fail("filters", "an array of objects", self.filters)
-            object.__setattr__(self, "filters", [dict(item) for item in self.filters])
+            self._check_filters()
+        elif self.format == 3:
+            fail("filters", "filters, as the format 3 (raw) needs", None)
+
+    def _check_filters(self) -> None:
+        if not isinstance(self.filters, (list, tuple)) or not all(isinstance(f, dict) for f in self.filters):
+            fail("filters", "an array of objects", self.filters)
+        if self.preset is not None:
+            fail("preset", "none beside filters", self.preset)
+        for index, item in enumerate(self.filters):
+            if integer(item.get("id"), f"filters[{index}].id") not in _LZMA_FILTERS:
+                fail(f"filters[{index}].id", "the number of a filter of the lzma module", item["id"])
+        object.__setattr__(self, "filters", [dict(item) for item in self.filters])
 
     def __hash__(self) -> int:
         return hash((self.name, self.format, self.check, self.preset))

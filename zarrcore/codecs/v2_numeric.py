@@ -50,6 +50,8 @@ class FixedScaleOffset(Filter):
     def __post_init__(self) -> None:
         _real(self.offset, "offset")
         _real(self.scale, "scale")
+        if self.scale == 0:
+            fail("scale", "a number other than 0", self.scale)
         _set_dtypes(self)
 
     def encode(self, data: Any, spec: ArraySpec | None = None) -> np.ndarray:

@@ -94,10 +94,10 @@ V2 = {
     "lzma": (
         {},
         {
-            "format": (9, True, "x"),
-            "check": (99, True, "x"),
-            "preset": (-1, True, "x"),
-            "filters": (3, ["x"], "x"),
+            "format": (9, True, "x", 3),
+            "check": (99, True, "x", 7),
+            "preset": (-1, True, "x", 10, 1 << 31 | 10, 1 << 32),
+            "filters": (3, ["x"], "x", [{}], [{"id": 77}], [{"id": "lzma2"}]),
         },
     ),
     "lz4": ({}, {"acceleration": (True, "x", 1.5, None)}),
@@ -118,7 +118,7 @@ V2 = {
         {"offset": 0, "scale": 1, "dtype": "<f8"},
         {
             "offset": ("x", None, [1]),
-            "scale": ("x", None, [1]),
+            "scale": ("x", None, [1], 0),
             "dtype": ("<x4", None, "|O"),
             "astype": ("<x4", "|O"),
         },

@@ -45,6 +45,7 @@ PYTHON = [
     v2.BZ2(),
     v2.LZMA(),
     v2.LZMA(format=lzma.FORMAT_ALONE, preset=1),
+    v2.LZMA(preset=0 | lzma.PRESET_EXTREME, check=lzma.CHECK_SHA256),
     v2.LZMA(format=lzma.FORMAT_RAW, filters=[{"id": lzma.FILTER_LZMA2, "preset": 1}]),
     v2.Crc32(),
     v2.Crc32(location="end"),

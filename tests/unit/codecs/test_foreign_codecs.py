@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import sys
+
 import numcodecs
 import numpy as np
 import pytest
@@ -106,3 +109,22 @@ def test_the_byte_order_of_a_dtype_is_not_that_of_the_chunks(dtype):
         assert [list(codecs) for codecs, _ in documents][0] == [*documents[1][0]]
         assert documents[0][0][0]["configuration"] == {"endian": expected}
         assert np.dtype(dtype).newbyteorder("=") == zarrcore.create(shape=4, dtype=dtype).dtype
+
+
+@pytest.mark.parametrize(
+    ("name", "extras"),
+    [("jenkins_lookup3", "numcodecs"), ("pcodec", "numcodecs,pcodec"), ("zfpy", "numcodecs,zfp")],
+)
+def test_a_missing_package_is_named_by_its_extra(
+    name: str, extras: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    message = re.escape(f"the codec '{name}' of numcodecs is not installed: pip install zarrcore[{extras}]")
+    for registry in ({}, None):  # numcodecs without the codec, and no numcodecs
+        with monkeypatch.context() as patch:
+            if registry is None:
+                patch.setitem(sys.modules, "numcodecs.registry", None)
+            else:
+                patch.setattr(numcodecs.registry, "codec_registry", registry)
+                patch.setattr(numcodecs.registry, "entries", {})
+            with pytest.raises(UnknownCodecError, match=message):
+                parse_v2_codec({"id": name})
