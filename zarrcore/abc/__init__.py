@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from zarrcore.abc import codec, store  # noqa: F401
+    from zarrcore.abc import buffer, codec, store  # noqa: F401
 
-_MODULES = ("codec", "store")
+_MODULES = ("buffer", "codec", "store")
 
 
 def _load(name: str) -> ModuleType:

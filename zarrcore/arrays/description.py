@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -21,6 +22,8 @@ class ArrayDescription(Node):
     """The properties that arrays, synchronous or not, have from their metadata and settings."""
 
     __slots__ = ()
+
+    __class_getitem__: Any = classmethod(GenericAlias)  # annotations: Array[ArrayV3Metadata]
 
     if TYPE_CHECKING:
 

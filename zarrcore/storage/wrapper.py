@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from types import GenericAlias
+from typing import TYPE_CHECKING, Any
 
 from zarrcore.storage.base import Store
 
@@ -32,6 +33,8 @@ class WrapperStore(Store):
     store : Store
         The store to wrap.
     """
+
+    __class_getitem__: Any = classmethod(GenericAlias)  # classes for one kind: WrapperStore[LocalStore]
 
     def __init__(self, store: Store) -> None:
         self._store = store
