@@ -135,11 +135,11 @@ class Config:
         """The default settings as nested dictionaries (a copy)."""
         return [_nest(self._defaults)]
 
-    def pprint(self) -> None:
-        """Print all settings."""
+    def pprint(self, **options: Any) -> None:
+        """Print all settings; the options are those of :func:`pprint.pprint`, such as ``stream``."""
         from pprint import pprint
 
-        pprint(self.to_dict())
+        pprint(self.to_dict(), **options)
 
     def __repr__(self) -> str:
         return f"Config({self.to_dict()!r})"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import TypeIs
 
-    from zarrcore.metadata import ArrayMetadata, GroupMetadata
+    from zarrcore.metadata import ArrayMetadata, ConsolidatedMetadata, GroupMetadata
     from zarrcore.storage import Store
 
     Metadata = ArrayMetadata | GroupMetadata
@@ -166,6 +166,8 @@ class KeptCopy:
     ----------
     place : StorePath
         The group whose document has the copy.
+    copy : ConsolidatedMetadata
+        The copy.
 
     Attributes
     ----------
@@ -175,11 +177,12 @@ class KeptCopy:
         Whether this process has changed one of those nodes since.
     """
 
-    __slots__ = ("__weakref__", "_address", "is_stale", "path")
+    __slots__ = ("__weakref__", "_address", "_copy", "is_stale", "path")
 
-    def __init__(self, place: StorePath) -> None:
+    def __init__(self, place: StorePath, copy: ConsolidatedMetadata) -> None:
         self.path = place.path
         self.is_stale = False
+        self._copy = copy
         self._address = address(place)
         with CHANGES:
             _copies.add(self)
@@ -189,9 +192,32 @@ class KeptCopy:
         below = changed != self._address and changed.startswith(self._address)
         if below or (removed and self._address.startswith(changed)):
             self.is_stale = True
+            _stale[self._address] = self._copy
+
+    def is_in_store(self) -> None:
+        """Take notice that the group's document has this copy, and that what it says is true."""
+        with CHANGES:
+            _stale.pop(self._address, None)
 
 
 _copies: WeakSet[KeptCopy] = WeakSet()
+_stale: dict[str, ConsolidatedMetadata] = {}
+"""Address of a group -> its copy, of which this process has changed nodes since it was stored."""
+
+
+def note_stale(place: StorePath, copy: ConsolidatedMetadata) -> None:
+    """Take notice that a group's document has a copy that is not true."""
+    with CHANGES:
+        _stale[address(place)] = copy
+
+
+def is_known_stale(place: StorePath, copy: ConsolidatedMetadata) -> bool:
+    """Whether this process has changed nodes of the copy that was found with a group."""
+    if not _stale:
+        return False
+    with CHANGES:
+        known = _stale.get(address(place))
+        return known is not None and known.says_the_same(copy)
 
 
 def _note_change(place: StorePath, *, removed: bool = False) -> None:

@@ -97,7 +97,7 @@ class Registry(Generic[T]):
             self._search_entry_points()
         found = self._classes.get(name)
         if found is None:
-            raise self._error(f"unknown {self.what} {name!r}; known are {_listed(self._classes)}")
+            raise self._error(f"unknown {self.what} {name!r}; known are {_listed(self._classes) or 'none'}")
         return _import(found) if isinstance(found, str) else found
 
     def names(self) -> tuple[str, ...]:

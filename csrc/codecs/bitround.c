@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "codecs/numbers.h"
+#include "kernels/long_copy.h"
 #include "kernels/words.h"
 
 /* The bits of the mantissa, or -1 for a type that is no float's word. */
@@ -97,9 +98,7 @@ static zc_status bitround_decode(const zc_codec *codec, zc_workspace *ws, const 
     if (n > cap) {
         return zc_fail(err, ZC_ERR_SIZE, "decodes to %zu bytes, at most %zu expected", n, cap);
     }
-    if (n > 0) {
-        memcpy(dst, src, n);
-    }
+    zc_long_copy(dst, src, n);
     *written = n;
     return ZC_OK;
 }

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "codecs/numbers.h"
-#include "kernels/words.h"
 
 static zc_delta_kind delta_kind(zc_number_kind kind)
 {
@@ -25,79 +24,11 @@ static bool plain(const zc_codec *codec)
     return codec->decoded.kind == codec->encoded.kind && !codec->decoded.swapped && !codec->encoded.swapped;
 }
 
-/*
- * Differences stored as smaller integers in one pass, for the machine that the program was built for, for AVX2 and for
- * AVX-512; but for the first tile a number lies before src.
- */
-#define STAMP_NARROW(SET, TARGET, BITS, TO)                                                      \
-    TARGET static void SET##_##BITS##_##TO(void *restrict dst, const void *restrict src, size_t n, bool first) \
-    {                                                                                            \
-        const char *const from = src;                                                            \
-        char *const to = dst;                                                                    \
-        uint##BITS##_t x, before = 0;                                                            \
-        uint##TO##_t y;                                                                          \
-        memcpy(&x, from, sizeof x);                                                              \
-        if (!first) {                                                                            \
-            memcpy(&before, from - sizeof x, sizeof x);                                          \
-        }                                                                                        \
-        y = (uint##TO##_t)(x - before);                                                          \
-        memcpy(to, &y, sizeof y);                                                                \
-        for (size_t i = 1; i < n; i++) {                                                         \
-            memcpy(&x, from + i * sizeof x, sizeof x);                                           \
-            memcpy(&before, from + (i - 1) * sizeof x, sizeof x);                                \
-            y = (uint##TO##_t)(x - before);                                                      \
-            memcpy(to + i * sizeof y, &y, sizeof y);                                             \
-        }                                                                                        \
-    }
-
-typedef void (*narrow_fn)(void *restrict dst, const void *restrict src, size_t n, bool first);
-
-#define STAMP_NARROWS(SET, TARGET)                                                               \
-    STAMP_NARROW(SET, TARGET, 16, 8)                                                             \
-    STAMP_NARROW(SET, TARGET, 32, 8)                                                             \
-    STAMP_NARROW(SET, TARGET, 32, 16)                                                            \
-    STAMP_NARROW(SET, TARGET, 64, 8)                                                             \
-    STAMP_NARROW(SET, TARGET, 64, 16)                                                            \
-    STAMP_NARROW(SET, TARGET, 64, 32)                                                            \
-    /* [log2 of the size][log2 of the smaller size] */                                           \
-    static const narrow_fn SET[4][3] = {                                                         \
-        {NULL, NULL, NULL},                                                                      \
-        {SET##_16_8, NULL, NULL},                                                                \
-        {SET##_32_8, SET##_32_16, NULL},                                                         \
-        {SET##_64_8, SET##_64_16, SET##_64_32},                                                  \
-    };
-
-STAMP_NARROWS(narrow, )
-#ifdef ZC_HAVE_AVX
-STAMP_NARROWS(narrow_avx2, ZC_AVX2)
-STAMP_NARROWS(narrow_avx512, ZC_AVX512)
-#endif
-
-static int log_size(zc_number_kind kind)
+/* Integers are stored as smaller ones: one pass makes the differences and cuts them, or widens and adds them up. */
+static bool narrows(const zc_codec *codec)
 {
-    const size_t size = zc_number_size(kind);
-
-    return size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3;
-}
-
-/* The one pass, or NULL where the numbers are of another kind. */
-static narrow_fn narrow_for(const zc_codec *codec)
-{
-    const int from = log_size(codec->decoded.kind), to = log_size(codec->encoded.kind);
-
-    if (zc_number_is_float(codec->decoded) || zc_number_is_float(codec->encoded) || codec->decoded.swapped ||
-        codec->encoded.swapped || to >= from) {
-        return NULL;
-    }
-#ifdef ZC_HAVE_AVX
-    if (zc_cpu_features() & ZC_CPU_AVX512) {
-        return narrow_avx512[from][to];
-    }
-    if (zc_cpu_features() & ZC_CPU_AVX2) {
-        return narrow_avx2[from][to];
-    }
-#endif
-    return narrow[from][to];
+    return !zc_number_is_float(codec->decoded) && !zc_number_is_float(codec->encoded) && !codec->decoded.swapped &&
+           !codec->encoded.swapped && zc_number_size(codec->encoded.kind) < zc_number_size(codec->decoded.kind);
 }
 
 /* A tile of differences; but for the first tile a number lies before src. */
@@ -186,6 +117,11 @@ static zc_status check_first(const zc_codec *codec, const uint8_t *src, size_t n
     return ZC_OK;
 }
 
+static size_t piece(size_t left)
+{
+    return left < ZC_CODEC_PIECE ? left : ZC_CODEC_PIECE;
+}
+
 static zc_status delta_encode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
                               uint8_t *dst, size_t cap, size_t *written, zc_error *err)
 {
@@ -196,13 +132,11 @@ static zc_status delta_encode(const zc_codec *codec, zc_workspace *ws, const uin
     if (status == ZC_OK) {
         status = check_first(codec, src, count, err);
     }
-    const narrow_fn narrow_tile = narrow_for(codec);
     if (status == ZC_OK && plain(codec)) {
         zc_delta_encode(dst, src, count, delta_kind(codec->decoded.kind));
-    } else if (narrow_tile != NULL) {
+    } else if (narrows(codec)) {
         for (size_t at = 0; at < count && status == ZC_OK; at += ZC_CODEC_PIECE) {
-            narrow_tile(dst + at * out, src + at * in, count - at < ZC_CODEC_PIECE ? count - at : ZC_CODEC_PIECE,
-                        at == 0);
+            zc_delta_encode_narrow(dst + at * out, out, src + at * in, in, piece(count - at), at == 0);
             status = zc_codec_poll(ws, err);
         }
     } else {
@@ -226,6 +160,12 @@ static zc_status delta_decode(const zc_codec *codec, zc_workspace *ws, const uin
 
     if (status == ZC_OK && plain(codec)) {
         zc_delta_decode(dst, src, count, delta_kind(codec->decoded.kind));
+    } else if (narrows(codec)) {
+        for (size_t at = 0; at < count && status == ZC_OK; at += ZC_CODEC_PIECE) {
+            zc_delta_decode_narrow(dst + at * out, out, src + at * in, in, codec->encoded.kind < ZC_NUMBER_U8,
+                                   piece(count - at), at == 0);
+            status = zc_codec_poll(ws, err);
+        }
     } else {
         for (size_t at = 0; at < count && status == ZC_OK; at += ZC_TILE) {
             decode_tile(codec, &sum, src + at * in, dst + at * out, count - at < ZC_TILE ? count - at : ZC_TILE,

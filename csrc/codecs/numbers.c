@@ -3,7 +3,11 @@
 
 #include <string.h>
 
+#include "kernels/long_copy.h"
 #include "kernels/region.h"
+
+/* Numbers at once where no step waits for another one: as many as make starting the loops not count. */
+#define STRAIGHT_TILE ((size_t)64 << 10)
 
 void zc_numbers_swap(void *dst, const void *src, const zc_number *number, size_t n)
 {
@@ -79,6 +83,20 @@ static void run_tile(const zc_codec *codec, const zc_number_map *map, const uint
     }
 }
 
+/* No step needs room for a tile: the map, or the conversion, reads from src and writes to dst. */
+static bool is_straight(const zc_number_map *map)
+{
+    const bool native = !map->in.swapped && !map->out.swapped;
+
+    return native && (map->map == NULL || (map->in.kind == map->from && map->out.kind == map->to));
+}
+
+/* Numbers up to the first one at a multiple of a vector's size: most reads, or writes, then touch one cache line each. */
+static size_t until_aligned(const void *p, size_t size)
+{
+    return (32 - (uintptr_t)p % 32) % 32 / size;
+}
+
 /* Nothing is to be done to the numbers. */
 static bool copies(const zc_number_map *map)
 {
@@ -89,19 +107,22 @@ zc_status zc_numbers_run(const zc_codec *codec, const zc_number_map *map, zc_wor
                          size_t n, uint8_t *dst, size_t cap, size_t *written, zc_error *err)
 {
     const size_t in = zc_number_size(map->in.kind), out = zc_number_size(map->out.kind);
+    const size_t tile = is_straight(map) ? STRAIGHT_TILE : ZC_TILE;
     size_t count = 0;
     zc_status status = zc_numbers_count(&map->in, &map->out, n, cap, &count, err);
 
     *written = count * out;
-    if (status == ZC_OK && count > 0 && copies(map)) {
-        memcpy(dst, src, count * out);
+    if (status == ZC_OK && copies(map)) {
+        zc_long_copy(dst, src, count * out);
         return ZC_OK;
     }
-    for (size_t at = 0; at < count && status == ZC_OK; at += ZC_TILE) {
-        const size_t length = count - at < ZC_TILE ? count - at : ZC_TILE;
+    size_t length = until_aligned(in < out ? dst : src, in < out ? out : in);
+    for (size_t at = 0, asked = 0; at < count && status == ZC_OK; at += length, length = tile) {
+        length = count - at < length ? count - at : length;
         run_tile(codec, map, src + at * in, dst + at * out, length);
-        if (at * in % ZC_CODEC_PIECE == 0) {
+        if ((at - asked) * in >= ZC_CODEC_PIECE) {
             status = zc_codec_poll(ws, err);
+            asked = at;
         }
     }
     return status;

@@ -3,15 +3,23 @@
  * Encoding: the conversion to int32 rounds to the nearest even integer by itself, and has the lowest int32 for what is
  * out of range, as a conversion of the rounded number has.
  *
- * Decoding divides without a division, which takes several times as long.  With r the float nearest to 1 / s, q = x * r
- * is off by less than two units in its last place, q + (x - q * s) * r by less than one, and the same step once more
- * gives the quotient as division rounds it (Markstein, "Computation of elementary functions on the IBM RISC
- * System/6000 processor", 1990), provided that nothing overflows or underflows: |x| < 2^32 and the range of s see to
- * that.
+ * Decoding divides without a division, which takes several times as long.  Let r be the float nearest to 1 / s and t the
+ * one nearest to 1 / s - r.  Then x * r + x * t, the second product rounded and the rest fused, is what one gets by
+ * rounding a number that is x / s but for 2^-105 of it, provided that nothing overflows or underflows: |x| < 2^32 and the
+ * range of s see to that.
+ *
+ * If s has at most 50 significant bits (hundredths and the like), that is the quotient as division rounds it.  Where
+ * x / s is a float, it is the nearest one.  Else rounding could only go wrong if a number m of 54 bits, half-way between
+ * two floats, lay as near to x / s; but x differs from m * s by at least one unit in the last place of that product, of
+ * 104 bits at most, and m * s = x would take an x of 54 bits.
+ *
+ * Any other s needs one step more: a q that is off by less than a unit in its last place becomes the rounded quotient as
+ * q + (x - q * s) * r (Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor", 1990).
  */
 #include "codecs/scale_integers.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "kernels/words.h"
 
@@ -70,53 +78,149 @@ ZC_AVX2 static inline void round_f32(char *to, const char *from, float offset, f
 STAMP_ENCODE(f64, double, 4)
 STAMP_ENCODE(f32, float, 8)
 
-FUSED static inline __m256d next_quotient(__m256d q, __m256d x, __m256d s, __m256d r)
+/* ---- decode ------------------------------------------------------------------------------------- */
+
+typedef struct divisor {
+    double s, r, t;          /* 1 / s is r + t */
+    double offset;           /* added to the quotient */
+} divisor;
+
+/* t without the functions of the mathematical library: 1 - s * r is a float, and the fused step gives it. */
+FUSED static divisor divisor_of(const zc_codec *codec)
 {
-    return _mm256_fmadd_pd(_mm256_fnmadd_pd(q, s, x), r, q);
+    const double s = codec->scale, r = 1 / s;
+    const __m128d left = _mm_fnmadd_sd(_mm_set_sd(s), _mm_set_sd(r), _mm_set_sd(1));
+
+    return (divisor){s, r, _mm_cvtsd_f64(left) / s, codec->offset};
 }
 
-/* Four integers divided, and the offset added. */
-FUSED static inline __m256d unscale(const void *from, __m256d s, __m256d r, __m256d offset)
+static bool has_50_bits(double s)
 {
-    const __m256d x = _mm256_cvtepi32_pd(_mm_loadu_si128((const __m128i *)from));
-    const __m256d q = next_quotient(_mm256_mul_pd(x, r), x, s, r);
+    uint64_t bits;
 
-    return _mm256_add_pd(next_quotient(q, x, s, r), offset);
+    memcpy(&bits, &s, sizeof bits);
+    return (bits & 7) == 0;
 }
 
-FUSED static inline void store_f64(void *to, __m256d x)
+/* Sizes of integers in bytes, negative for signed ones. */
+enum { U1 = 1, U2 = 2, I1 = -1, I2 = -2, I4 = -4 };
+
+FUSED ZC_INLINE __m128i read_4(const char *p, const int kind)
 {
-    _mm256_storeu_pd(to, x);
+    int32_t four;
+
+    switch (kind) {
+    case I4: return _mm_loadu_si128((const __m128i *)(const void *)p);
+    case I2: return _mm_cvtepi16_epi32(_mm_loadl_epi64((const __m128i *)(const void *)p));
+    case U2: return _mm_cvtepu16_epi32(_mm_loadl_epi64((const __m128i *)(const void *)p));
+    default: memcpy(&four, p, sizeof four);
+    }
+    return kind == I1 ? _mm_cvtepi8_epi32(_mm_cvtsi32_si128(four)) : _mm_cvtepu8_epi32(_mm_cvtsi32_si128(four));
 }
 
-FUSED static inline void store_f32(void *to, __m256d x)
+FUSED ZC_INLINE void unscale_4(char *to, const char *from, const divisor *d, int kind, bool single,
+                                               bool exact)
 {
-    _mm_storeu_ps(to, _mm256_cvtpd_ps(x));
+    const __m256d x = _mm256_cvtepi32_pd(read_4(from, kind)), r = _mm256_set1_pd(d->r);
+    __m256d q = _mm256_fmadd_pd(x, r, _mm256_mul_pd(x, _mm256_set1_pd(d->t)));
+
+    if (!exact) {
+        q = _mm256_fmadd_pd(_mm256_fnmadd_pd(q, _mm256_set1_pd(d->s), x), r, q);
+    }
+    q = _mm256_add_pd(q, _mm256_set1_pd(d->offset));
+    if (single) {
+        _mm_storeu_ps((float *)(void *)to, _mm256_cvtpd_ps(q));
+    } else {
+        _mm256_storeu_pd((double *)(void *)to, q);
+    }
 }
 
-#define STAMP_DECODE(NAME, TYPE)                                                                 \
-    FUSED static void from_integers_##NAME(const zc_codec *codec, void *restrict dst, const void *restrict src, \
-                                           size_t n)                                             \
+#define AVX512 ZC_TARGET("avx512f,avx512bw,avx512dq,avx512vl")
+
+AVX512 ZC_INLINE __m256i read_8(const char *p, const int kind)
+{
+    switch (kind) {
+    case I4: return _mm256_loadu_si256((const __m256i *)(const void *)p);
+    case I2: return _mm256_cvtepi16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
+    case U2: return _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
+    case I1: return _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)p));
+    default: return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)p));
+    }
+}
+
+AVX512 ZC_INLINE void unscale_8(char *to, const char *from, const divisor *d, int kind, bool single, bool exact)
+{
+    const __m512d x = _mm512_cvtepi32_pd(read_8(from, kind)), r = _mm512_set1_pd(d->r);
+    __m512d q = _mm512_fmadd_pd(x, r, _mm512_mul_pd(x, _mm512_set1_pd(d->t)));
+
+    if (!exact) {
+        q = _mm512_fmadd_pd(_mm512_fnmadd_pd(q, _mm512_set1_pd(d->s), x), r, q);
+    }
+    q = _mm512_add_pd(q, _mm512_set1_pd(d->offset));
+    if (single) {
+        _mm256_storeu_ps((float *)(void *)to, _mm512_cvtpd_ps(q));
+    } else {
+        _mm512_storeu_pd((void *)to, q);
+    }
+}
+
+/* The last few numbers go through a vector that is filled up. */
+#define STAMP_LOOP(LANES, TARGET)                                                                \
+    TARGET ZC_INLINE void unscale_all_##LANES(char *to, const char *from, size_t n, const divisor *d, int kind, \
+                                              bool single, bool exact)                           \
     {                                                                                            \
-        const __m256d s = _mm256_set1_pd(codec->scale), r = _mm256_set1_pd(1 / codec->scale);    \
-        const __m256d offset = _mm256_set1_pd(codec->offset);                                    \
-        const char *const from = src;                                                            \
-        char *const to = dst;                                                                    \
-        const size_t whole = n - n % 4;                                                          \
-        for (size_t i = 0; i < whole; i += 4) {                                                  \
-            store_##NAME(to + i * sizeof(TYPE), unscale(from + i * 4, s, r, offset));            \
+        const size_t in = (size_t)(kind < 0 ? -kind : kind), out = single ? 4 : 8;               \
+        const size_t whole = n - n % LANES;                                                      \
+        char rest[LANES * 4] = {0}, made[LANES * 8];                                             \
+        for (size_t i = 0; i < whole; i += LANES) {                                              \
+            unscale_##LANES(to + i * out, from + i * in, d, kind, single, exact);                \
         }                                                                                        \
         if (whole < n) {                                                                         \
-            int32_t rest[4] = {0};                                                               \
-            TYPE made[4];                                                                        \
-            memcpy(rest, from + whole * 4, (n - whole) * 4);                                     \
-            store_##NAME(made, unscale(rest, s, r, offset));                                     \
-            memcpy(to + whole * sizeof(TYPE), made, (n - whole) * sizeof(TYPE));                 \
+            memcpy(rest, from + whole * in, (n - whole) * in);                                   \
+            unscale_##LANES(made, rest, d, kind, single, exact);                                 \
+            memcpy(to + whole * out, made, (n - whole) * out);                                   \
         }                                                                                        \
     }
 
-STAMP_DECODE(f64, double)
-STAMP_DECODE(f32, float)
+STAMP_LOOP(4, FUSED)
+STAMP_LOOP(8, AVX512)
+
+#define STAMP_DECODE(KIND, NAME, SINGLE, LANES, TARGET)                                          \
+    TARGET static void decode_##KIND##_##NAME##_##LANES(const zc_codec *codec, void *restrict dst, \
+                                                        const void *restrict src, size_t n)      \
+    {                                                                                            \
+        const divisor d = divisor_of(codec);                                                     \
+        if (has_50_bits(d.s)) {                                                                  \
+            unscale_all_##LANES(dst, src, n, &d, KIND, SINGLE, true);                            \
+        } else {                                                                                 \
+            unscale_all_##LANES(dst, src, n, &d, KIND, SINGLE, false);                           \
+        }                                                                                        \
+    }
+
+#define STAMP_DECODES(LANES, TARGET)                                                             \
+    STAMP_KIND(I1, LANES, TARGET)                                                                \
+    STAMP_KIND(I2, LANES, TARGET)                                                                \
+    STAMP_KIND(I4, LANES, TARGET)                                                                \
+    STAMP_KIND(U1, LANES, TARGET)                                                                \
+    STAMP_KIND(U2, LANES, TARGET)                                                                \
+    static const map_fn decoders_##LANES[ZC_NUMBER_KINDS][2] = {                                 \
+        [ZC_NUMBER_I8] = BOTH(I1, LANES),                                                        \
+        [ZC_NUMBER_I16] = BOTH(I2, LANES),                                                       \
+        [ZC_NUMBER_I32] = BOTH(I4, LANES),                                                       \
+        [ZC_NUMBER_U8] = BOTH(U1, LANES),                                                        \
+        [ZC_NUMBER_U16] = BOTH(U2, LANES),                                                       \
+    };
+
+#define STAMP_KIND(KIND, LANES, TARGET)                                                          \
+    STAMP_DECODE(KIND, f64, false, LANES, TARGET)                                                \
+    STAMP_DECODE(KIND, f32, true, LANES, TARGET)
+
+#define BOTH(KIND, LANES) {decode_##KIND##_f64_##LANES, decode_##KIND##_f32_##LANES}
+
+typedef void (*map_fn)(const zc_codec *codec, void *restrict dst, const void *restrict src, size_t n);
+
+STAMP_DECODES(4, FUSED)
+STAMP_DECODES(8, AVX512)
 
 void zc_scale_to_integers(const zc_codec *codec, zc_number_map *map)
 {
@@ -129,11 +233,14 @@ void zc_scale_to_integers(const zc_codec *codec, zc_number_map *map)
 void zc_scale_from_integers(const zc_codec *codec, zc_number_map *map)
 {
     const double size = fabs(codec->scale);
+    const bool keeps_zero = codec->scale > 0 || codec->offset != 0;     /* else 0 / s may be -0 */
+    const bool single = codec->decoded.kind == ZC_NUMBER_F32;
 
-    if (have(ZC_CPU_AVX2 | ZC_CPU_FMA) && is_small_integer(codec->encoded) && size > 0x1p-100 && size < 0x1p100) {
-        map->from = ZC_NUMBER_I32;
-        map->map = codec->decoded.kind == ZC_NUMBER_F32 ? from_integers_f32 : from_integers_f64;
-        map->to = codec->decoded.kind == ZC_NUMBER_F32 ? ZC_NUMBER_F32 : ZC_NUMBER_F64;
+    if (have(ZC_CPU_AVX2 | ZC_CPU_FMA) && is_small_integer(codec->encoded) && keeps_zero && size > 0x1p-100 &&
+        size < 0x1p100) {
+        map->from = codec->encoded.kind;
+        map->map = (have(ZC_CPU_AVX512) ? decoders_8 : decoders_4)[codec->encoded.kind][single];
+        map->to = single ? ZC_NUMBER_F32 : ZC_NUMBER_F64;
     }
 }
 

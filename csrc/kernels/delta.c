@@ -1,47 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * Encoding is a loop that compilers vectorise.  Decoding is a chain of additions; for small integers it is
- * shortened by sums within a vector of 16 bytes, after which only one addition for each vector is left in
- * the chain.
+ * Encoding is a loop that compilers vectorise.  Decoding is a chain of additions; for integers it is shortened by sums
+ * within vectors, after which only one addition for each vector is left in the chain.  What delta_vectors.c does not do,
+ * because the CPU has no such vectors or the numbers do not fill one, is done here.
  */
 #include "kernels/delta.h"
 
 #include <string.h>
 
+#include "kernels/delta_vectors.h"
 #include "kernels/words.h"
 
 /* ---- any stride ------------------------------------------------------------------------------ */
-
-#define ENCODE(NAME, TYPE)                                                                       \
-    ZC_INLINE void encode_##NAME(char *restrict dst, int64_t ds, const char *restrict src, int64_t ss, \
-                                 int64_t n)                                                      \
-    {                                                                                            \
-        store_##NAME(dst, load_##NAME(src));                                                     \
-        for (int64_t i = 1; i < n; i++) {                                                        \
-            const char *const p = src + i * ss;                                                  \
-            store_##NAME(dst + i * ds, (TYPE)(load_##NAME(p) - load_##NAME(p - ss)));            \
-        }                                                                                        \
-    }
-
-/* Neighbours, for AVX2 where the CPU has it. */
-#ifdef ZC_HAVE_AVX
-#define ENCODE_WIDE(NAME, TYPE)                                                                  \
-    ZC_AVX2 static void encode_avx2_##NAME(char *restrict dst, const char *restrict src, int64_t n) \
-    {                                                                                            \
-        store_##NAME(dst, load_##NAME(src));                                                     \
-        for (int64_t i = 1; i < n; i++) {                                                        \
-            const char *const p = src + i * (int64_t)sizeof(TYPE);                               \
-            const TYPE x = (TYPE)(load_##NAME(p) - load_##NAME(p - sizeof(TYPE)));               \
-            store_##NAME(dst + i * (int64_t)sizeof(TYPE), x);                                    \
-        }                                                                                        \
-    }
-#define ENCODE_DENSE(NAME, dst, src, n, size)                                                    \
-    (zc_cpu_features() & ZC_CPU_AVX2 ? encode_avx2_##NAME(dst, src, n)                           \
-                                     : encode_##NAME(dst, size, src, size, n))
-#else
-#define ENCODE_WIDE(NAME, TYPE)
-#define ENCODE_DENSE(NAME, dst, src, n, size) encode_##NAME(dst, size, src, size, n)
-#endif
 
 #define STAMP(NAME, TYPE)                                                                        \
     ZC_INLINE TYPE load_##NAME(const char *p)                                                    \
@@ -56,8 +26,15 @@
         memcpy(p, &x, sizeof x);                                                                 \
     }                                                                                            \
                                                                                                  \
-    ENCODE(NAME, TYPE)                                                                           \
-    ENCODE_WIDE(NAME, TYPE)                                                                      \
+    /* A number lies before src. */                                                              \
+    ZC_INLINE void differences_##NAME(char *restrict dst, int64_t ds, const char *restrict src, int64_t ss, \
+                                      int64_t n)                                                 \
+    {                                                                                            \
+        for (int64_t i = 0; i < n; i++) {                                                        \
+            const char *const p = src + i * ss;                                                  \
+            store_##NAME(dst + i * ds, (TYPE)(load_##NAME(p) - load_##NAME(p - ss)));            \
+        }                                                                                        \
+    }                                                                                            \
                                                                                                  \
     ZC_INLINE void decode_##NAME(char *dst, int64_t ds, const char *src, int64_t ss, int64_t n,  \
                                  TYPE sum)                                                       \
@@ -65,16 +42,6 @@
         for (int64_t i = 0; i < n; i++) {                                                        \
             sum = (TYPE)(sum + load_##NAME(src + i * ss));                                       \
             store_##NAME(dst + i * ds, sum);                                                     \
-        }                                                                                        \
-    }                                                                                            \
-                                                                                                 \
-    static void encode_strided_##NAME(char *dst, int64_t ds, const char *src, int64_t ss,        \
-                                      int64_t n)                                                 \
-    {                                                                                            \
-        if (ds == (int64_t)sizeof(TYPE) && ss == (int64_t)sizeof(TYPE)) {                        \
-            ENCODE_DENSE(NAME, dst, src, n, sizeof(TYPE));                                       \
-        } else {                                                                                 \
-            encode_##NAME(dst, ds, src, ss, n);                                                  \
         }                                                                                        \
     }
 
@@ -84,6 +51,37 @@ STAMP(32, uint32_t)
 STAMP(64, uint64_t)
 STAMP(f32, float)
 STAMP(f64, double)
+
+/* Numbers up to the first one at a multiple of a vector's size, at most n; vectors are best stored there. */
+static int64_t until_aligned(const void *p, int64_t size, int64_t n)
+{
+    const int64_t count = (int64_t)((32 - (uintptr_t)p % 32) % 32) / size;
+
+    return count < n ? count : n;
+}
+
+#define STAMP_ENCODE(NAME, TYPE, KIND)                                                           \
+    static void encode_strided_##NAME(char *dst, int64_t ds, const char *src, int64_t ss,        \
+                                      int64_t n)                                                 \
+    {                                                                                            \
+        const int64_t size = sizeof(TYPE);                                                       \
+        store_##NAME(dst, load_##NAME(src));                                                     \
+        if (ds != size || ss != size) {                                                          \
+            differences_##NAME(dst + ds, ds, src + ss, ss, n - 1);                               \
+            return;                                                                              \
+        }                                                                                        \
+        int64_t done = 1 + until_aligned(dst + size, size, n - 1);                               \
+        differences_##NAME(dst + size, size, src + size, size, done - 1);                        \
+        done += (int64_t)zc_delta_encode_vectors(dst + done * size, src + done * size, (size_t)(n - done), KIND); \
+        differences_##NAME(dst + done * size, size, src + done * size, size, n - done);          \
+    }
+
+STAMP_ENCODE(8, uint8_t, ZC_DELTA_INT8)
+STAMP_ENCODE(16, uint16_t, ZC_DELTA_INT16)
+STAMP_ENCODE(32, uint32_t, ZC_DELTA_INT32)
+STAMP_ENCODE(64, uint64_t, ZC_DELTA_INT64)
+STAMP_ENCODE(f32, float, ZC_DELTA_FLOAT32)
+STAMP_ENCODE(f64, double, ZC_DELTA_FLOAT64)
 
 /* Floats start from the first one itself: 0.0 + -0.0 would be 0.0. */
 #define STAMP_FLOAT_DECODE(NAME, TYPE)                                                           \
@@ -156,44 +154,14 @@ STAMP_VECTORS(32, 4)
 
 #endif
 
-/* The same in vectors of 64 bytes, for large numbers: what lies `by` numbers before is added, for 1, 2, 4 ... */
-#ifdef ZC_HAVE_AVX
-
-#define SHIFT_AND_ADD(BITS, x, by)                                                               \
-    _mm512_add_epi##BITS(x, _mm512_alignr_epi##BITS(x, _mm512_setzero_si512(), 512 / BITS - (by)))
-
-#define STAMP_WIDE_VECTORS(BITS)                                                                 \
-    ZC_AVX512 static size_t decode_avx512_##BITS(char *dst, const char *src, size_t n)           \
-    {                                                                                            \
-        const size_t whole = n - n % (512 / BITS);                                               \
-        const __m512i last = _mm512_set1_epi##BITS(512 / BITS - 1);                              \
-        __m512i sum = _mm512_setzero_si512();                                                    \
-        for (size_t i = 0; i < whole * BITS / 8; i += 64) {                                      \
-            __m512i x = _mm512_loadu_si512((const void *)(src + i));                             \
-            x = SHIFT_AND_ADD(BITS, x, 1);                                                       \
-            x = SHIFT_AND_ADD(BITS, x, 2);                                                       \
-            x = SHIFT_AND_ADD(BITS, x, 4);                                                       \
-            if (BITS == 32) {                                                                    \
-                x = SHIFT_AND_ADD(BITS, x, 256 / BITS);                                          \
-            }                                                                                    \
-            _mm512_storeu_si512((void *)(dst + i), _mm512_add_epi##BITS(x, sum));                \
-            sum = _mm512_add_epi##BITS(sum, _mm512_permutexvar_epi##BITS(last, x));              \
-        }                                                                                        \
-        return whole;                                                                            \
-    }
-
-STAMP_WIDE_VECTORS(32)
-STAMP_WIDE_VECTORS(64)
-
-#endif
-
 static size_t decode_vectors(char *dst, const char *src, size_t n, int bits)
 {
-#ifdef ZC_HAVE_AVX
-    if (bits >= 32 && (zc_cpu_features() & ZC_CPU_AVX512)) {
-        return bits == 32 ? decode_avx512_32(dst, src, n) : decode_avx512_64(dst, src, n);
+    const size_t size = (size_t)bits / 8;
+    const size_t done = zc_delta_decode_vectors(dst, size, src, size, false, n, 0);
+
+    if (done > 0) {
+        return done;
     }
-#endif
 #ifdef ZC_HAVE_V16
     if (!ZC_BIG_ENDIAN && (zc_cpu_features() & ZC_V16_CPU)) {
         switch (bits) {
@@ -204,7 +172,6 @@ static size_t decode_vectors(char *dst, const char *src, size_t n, int bits)
         }
     }
 #endif
-    (void)dst, (void)src, (void)n, (void)bits;
     return 0;
 }
 
@@ -225,6 +192,99 @@ STAMP_INT_DECODE(8, uint8_t)
 STAMP_INT_DECODE(16, uint16_t)
 STAMP_INT_DECODE(32, uint32_t)
 STAMP_INT_DECODE(64, uint64_t)
+
+/* ---- integers stored as smaller ones --------------------------------------------------------- */
+
+#define STAMP_NARROW(BITS, TO)                                                                   \
+    static void narrow_##BITS##_##TO(char *restrict dst, const char *restrict src, size_t n)     \
+    {                                                                                            \
+        const size_t from = BITS / 8, to = TO / 8;                                               \
+        for (size_t i = 0; i < n; i++) {                                                         \
+            const char *const p = src + i * from;                                                \
+            store_##TO(dst + i * to, (uint##TO##_t)(load_##BITS(p) - load_##BITS(p - from)));    \
+        }                                                                                        \
+    }
+
+#define STAMP_WIDEN(BITS, TO)                                                                    \
+    static void widen_##BITS##_##TO(char *restrict dst, const char *restrict src, size_t n, bool is_signed, \
+                                    uint64_t sum)                                                \
+    {                                                                                            \
+        for (size_t i = 0; i < n; i++) {                                                         \
+            const uint##BITS##_t x = load_##BITS(src + i * (BITS / 8));                          \
+            sum += is_signed ? (uint64_t)(int##BITS##_t)x : x;                                   \
+            store_##TO(dst + i * (TO / 8), (uint##TO##_t)sum);                                   \
+        }                                                                                        \
+    }
+
+#define STAMP_PAIR(BITS, TO)                                                                     \
+    STAMP_NARROW(TO, BITS)                                                                       \
+    STAMP_WIDEN(BITS, TO)
+
+STAMP_PAIR(8, 16)
+STAMP_PAIR(8, 32)
+STAMP_PAIR(8, 64)
+STAMP_PAIR(16, 32)
+STAMP_PAIR(16, 64)
+STAMP_PAIR(32, 64)
+
+typedef void (*narrow_fn)(char *restrict dst, const char *restrict src, size_t n);
+typedef void (*widen_fn)(char *restrict dst, const char *restrict src, size_t n, bool is_signed, uint64_t sum);
+
+static size_t log_of(size_t size)
+{
+    return size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3;
+}
+
+/* A number in the machine's byte order, cut or filled up with zeros. */
+static uint64_t load_any(const char *p, size_t size)
+{
+    return size == 1 ? load_8(p) : size == 2 ? load_16(p) : size == 4 ? load_32(p) : load_64(p);
+}
+
+void zc_delta_encode_narrow(void *dst, size_t to, const void *src, size_t from, size_t n, bool first)
+{
+    static const narrow_fn loops[4][4] = {           /* [log2 of from][log2 of to] */
+        {NULL},
+        {narrow_16_8},
+        {narrow_32_8, narrow_32_16},
+        {narrow_64_8, narrow_64_16, narrow_64_32},
+    };
+    const narrow_fn narrow = loops[log_of(from)][log_of(to)];
+    const char *const numbers = src;
+    char *const made = dst;
+    size_t done = 0;
+
+    if (n == 0) {
+        return;
+    }
+    if (first) {
+        char pair[16] = {0};
+        memcpy(pair + from, numbers, from);
+        narrow(made, pair + from, 1);
+        done = 1;
+    }
+    const size_t unaligned = (size_t)until_aligned(numbers + done * from, (int64_t)from, (int64_t)(n - done));
+    narrow(made + done * to, numbers + done * from, unaligned);
+    done += unaligned;
+    done += zc_delta_narrow_vectors(made + done * to, to, numbers + done * from, from, n - done);
+    narrow(made + done * to, numbers + done * from, n - done);
+}
+
+void zc_delta_decode_narrow(void *dst, size_t to, const void *src, size_t from, bool is_signed, size_t n, bool first)
+{
+    static const widen_fn loops[4][4] = {
+        {NULL, widen_8_16, widen_8_32, widen_8_64},
+        {NULL, NULL, widen_16_32, widen_16_64},
+        {NULL, NULL, NULL, widen_32_64},
+        {NULL},
+    };
+    const uint64_t sum = first ? 0 : load_any((const char *)dst - to, to);
+    const size_t done = zc_delta_decode_vectors(dst, to, src, from, is_signed, n, sum);
+    char *const rest = (char *)dst + done * to;
+
+    loops[log_of(from)][log_of(to)](rest, (const char *)src + done * from, n - done, is_signed,
+                                    done > 0 ? load_any(rest - to, to) : sum);
+}
 
 /* ---- by kind --------------------------------------------------------------------------------- */
 

@@ -109,6 +109,73 @@ static void integer_deltas(void)
     }
 }
 
+/* The number of `size` bytes, with its sign if it has one. */
+static uint64_t extended(const uint8_t *p, size_t size, bool is_signed)
+{
+    const uint64_t sign = UINT64_C(1) << (8 * size - 1);
+
+    return is_signed ? (load(p, size) ^ sign) - sign : load(p, size);
+}
+
+/* n differences of `to` bytes of numbers of `from` bytes, `skipped` of them done before, and back. */
+static void narrow_delta(size_t from, size_t to, size_t n, size_t skipped, bool is_signed)
+{
+    const uint64_t mask = UINT64_MAX >> (64 - 8 * from), narrow = UINT64_MAX >> (64 - 8 * to);
+    const uint8_t *const numbers = data + 5;
+    uint8_t encoded[N], sums[N];
+    uint64_t sum = 0;
+    int right = 1;
+
+    memset(encoded, GUARD, N);
+    memset(sums, GUARD, N);
+    zc_delta_encode_narrow(encoded, to, numbers, from, skipped, true);
+    zc_delta_encode_narrow(encoded + skipped * to, to, numbers + skipped * from, from, n - skipped, skipped == 0);
+    zc_delta_decode_narrow(sums, from, encoded, to, is_signed, skipped, true);
+    zc_delta_decode_narrow(sums + skipped * from, from, encoded + skipped * to, to, is_signed, n - skipped,
+                           skipped == 0);
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t before = i > 0 ? load(numbers + (i - 1) * from, from) : 0;
+        right = right && load(encoded + i * to, to) == ((load(numbers + i * from, from) - before) & narrow);
+        sum += extended(encoded + i * to, to, is_signed);
+        right = right && load(sums + i * from, from) == (sum & mask);
+    }
+    CHECK(right);
+    CHECK(guarded(encoded, n * to) && guarded(sums, n * from));
+}
+
+static void narrow_deltas(void)
+{
+    for (size_t from = 2; from <= 8; from *= 2) {
+        for (size_t to = 1; to < from; to *= 2) {
+            for (size_t n = 0; n < 150; n++) {
+                narrow_delta(from, to, n, 0, n % 2 == 0);
+                narrow_delta(from, to, n, n / 3, n % 2 == 1);
+            }
+        }
+    }
+}
+
+/* Differences and sums as a plain loop makes them, wherever vectors begin and end. */
+static void long_float_deltas(void)
+{
+    float x[201], encoded[201], back[201];
+    int right = 1;
+
+    for (int i = 0; i < 201; i++) {
+        x[i] = (float)data[i] / 7;
+    }
+    for (size_t n = 1; n <= 200; n++) {
+        zc_delta_encode(encoded + 1, x + 1, n, ZC_DELTA_FLOAT32);
+        zc_delta_decode(back, encoded + 1, n, ZC_DELTA_FLOAT32);
+        float sum = x[1];
+        for (size_t i = 1; i < n; i++) {
+            sum += encoded[1 + i];
+            right = right && encoded[1 + i] == x[1 + i] - x[i] && back[i] == sum;
+        }
+    }
+    CHECK(right);
+}
+
 static void float_deltas(void)
 {
     const double x[4] = {1.5, 4.0, 3.0, -2.0};
@@ -218,7 +285,9 @@ int main(void)
     prepare();
     RUN_ON_EVERY_CPU(shuffles);
     RUN_ON_EVERY_CPU(integer_deltas);
+    RUN_ON_EVERY_CPU(narrow_deltas);
     RUN_ON_EVERY_CPU(float_deltas);
+    RUN_ON_EVERY_CPU(long_float_deltas);
     RUN_ON_EVERY_CPU(strided_deltas);
     RUN_ON_EVERY_CPU(flags);
     RUN_ON_EVERY_CPU(integer_bits);

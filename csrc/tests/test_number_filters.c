@@ -144,6 +144,59 @@ static void scaled_numbers_come_back_rounded(void)
     }
 }
 
+/* Scales with few bits and with all, of either sign, whatever the number of items: the bits that division has. */
+static void integers_are_divided_as_by_division(void)
+{
+    static const double scales[] = {100, 2, 0.1, 1.0 / 3, -7, 1e-5, 12345.678, 0x1.fffffffffffffp0};
+    static const zc_number_kind kinds[] = {ZC_NUMBER_I8, ZC_NUMBER_U8, ZC_NUMBER_I16, ZC_NUMBER_U16, ZC_NUMBER_I32};
+    uint8_t data[4 * N];
+    double numbers[N], back[N];
+    float singles[N];
+    zc_workspace *ws = zc_workspace_new();
+    size_t written;
+    zc_error err;
+    int right = 1;
+
+    zc_error_clear(&err);
+    case_fill(data, sizeof data, DATA_NOISE);
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        zc_codec codec = filter("fixedscaleoffset", ZC_NUMBER_F64, kinds[k], false);
+        zc_cast(numbers, ZC_NUMBER_F64, data, kinds[k], N);
+        for (size_t s = 0; s < sizeof scales / sizeof *scales; s++) {
+            const size_t n = N - s, nbytes = n * zc_number_size(kinds[k]);
+            codec.scale = scales[s];
+            codec.offset = s % 2 == 0 ? 0.1 : 0;
+            codec.decoded.kind = ZC_NUMBER_F64;
+            CHECK(codec.cls->decode(&codec, ws, data, nbytes, (uint8_t *)back, 8 * n, &written, &err) == ZC_OK);
+            codec.decoded.kind = ZC_NUMBER_F32;
+            CHECK(codec.cls->decode(&codec, ws, data, nbytes, (uint8_t *)singles, 4 * n, &written, &err) == ZC_OK);
+            for (size_t i = 0; i < n; i++) {
+                const double expected = numbers[i] / codec.scale + codec.offset;
+                right = right && back[i] == expected && singles[i] == (float)expected;
+            }
+        }
+    }
+    CHECK(right);
+    zc_workspace_free(ws);
+}
+
+/* Zero divided by a negative scale is negative, and stays so with an offset of -0. */
+static void the_sign_of_zero(void)
+{
+    const int16_t zeros[9] = {0};
+    double back[9];
+    zc_workspace *ws = zc_workspace_new();
+    size_t written;
+    zc_codec codec = filter("fixedscaleoffset", ZC_NUMBER_F64, ZC_NUMBER_I16, false);
+
+    codec.scale = -3;
+    codec.offset = -0.0;
+    CHECK(codec.cls->decode(&codec, ws, (const uint8_t *)zeros, sizeof zeros, (uint8_t *)back, sizeof back, &written,
+                            NULL) == ZC_OK);
+    CHECK(signbit(back[0]) && signbit(back[8]));
+    zc_workspace_free(ws);
+}
+
 static void rounded_floats(void)
 {
     const float data[4] = {1.0f, 1.25f, 1.75f, -3.0f};
@@ -202,6 +255,8 @@ int main(void)
     RUN_ON_EVERY_CPU(packbits_of_any_length);
     RUN_ON_EVERY_CPU(some_bits_of_numbers);
     RUN_ON_EVERY_CPU(scaled_numbers_come_back_rounded);
+    RUN_ON_EVERY_CPU(integers_are_divided_as_by_division);
+    RUN_ON_EVERY_CPU(the_sign_of_zero);
     RUN_ON_EVERY_CPU(rounded_floats);
     RUN_ON_EVERY_CPU(refuses_what_does_not_fit);
     RUN_ON_EVERY_CPU(casts_out_of_range);

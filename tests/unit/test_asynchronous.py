@@ -12,6 +12,11 @@ from zarrcore.api import asynchronous
 from zarrcore.storage import MemoryStore
 
 
+def test_the_name_by_which_xarray_asks():
+    array = zarrcore.create_array({}, shape=3, dtype="i4", fill_value=7)
+    assert asyncio.run(array._async_array.getitem(slice(1))).tolist() == [7]
+
+
 def test_arrays():
     async def main():
         store = MemoryStore()

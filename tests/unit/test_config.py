@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
@@ -133,6 +134,9 @@ def test_printing(own, capsys):
     own.pprint()
     assert "write_empty_chunks" in capsys.readouterr().out
     assert "'order': 'C'" in repr(own)
+    stream = io.StringIO()
+    own.pprint(stream=stream, depth=1)
+    assert "'array': {...}" in stream.getvalue()
 
 
 def test_environment():

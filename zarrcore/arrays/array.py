@@ -141,6 +141,8 @@ class Array(ArrayDescription):
 
         return AsyncArray._wrap(self)
 
+    _async_array = async_array  # the name that xarray uses
+
     @property
     def shape(self) -> tuple[int, ...]:
         """Length of each dimension."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DataTypeRegistry", "data_type_registry"]
 
+_LONG_DOUBLE = ": its bits differ between platforms"
 ENTRY_POINT_GROUP = "zarrcore.dtypes"
 
 _FOREIGN = "*"  # in place of a kind: the dtypes of other packages
@@ -188,7 +189,7 @@ class DataTypeRegistry:
             raise DataTypeValidationError("the data type '|O' needs an object codec among the filters")
         if not isinstance(data["name"], str):
             return self.get("struct").from_json(data, zarr_format=2)
-        reason = DataTypeValidationError(f"unknown data type {shown(data['name'])}")
+        reason = _unknown_v2(data["name"])
         for cls in self._candidates_v2(data["name"]):
             try:
                 return cls.from_json(data, zarr_format=2)
@@ -237,6 +238,17 @@ def _is_raw_bits(name: str) -> bool:
     return name[:1] == "r" and name[1:].isdecimal() and name.isascii()
 
 
+def _unknown_v2(name: str) -> DataTypeValidationError:
+    """Why no class reads a type string."""
+    parts = type_string(name)
+    is_long = parts is not None and _is_long_double(parts.kind, parts.size)
+    return DataTypeValidationError(f"unknown data type {shown(name)}{_LONG_DOUBLE if is_long else ''}")
+
+
+def _is_long_double(kind: str, size: int) -> bool:
+    return kind in "fc" and size > {"f": 8, "c": 16}[kind]
+
+
 def _most_derived(dtype: np.dtype[Any], matched: list[ZDType[Any, Any]]) -> ZDType[Any, Any]:
     """The match whose class refines those of all others."""
     best = matched[0]
@@ -251,8 +263,8 @@ def _most_derived(dtype: np.dtype[Any], matched: list[ZDType[Any, Any]]) -> ZDTy
 
 
 def _hint(dtype: np.dtype[Any]) -> str:
-    if dtype.kind in "fc" and dtype.itemsize > (8 if dtype.kind == "f" else 16):
-        return ": its bits differ between platforms; use float64 or complex128"
+    if _is_long_double(dtype.kind, dtype.itemsize):
+        return f"{_LONG_DOUBLE}; use float64 or complex128"
     if dtype.subdtype is not None:
         return ": make its shape dimensions of the array"
     return ""

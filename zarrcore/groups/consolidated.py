@@ -26,6 +26,7 @@ __all__ = [
     "checked_lookup",
     "children",
     "consolidate",
+    "drop",
     "lookup",
     "with_consolidated",
     "without",
@@ -49,20 +50,22 @@ def with_consolidated(
         raise ValueError(f"{type(place.store).__name__} does not support consolidated metadata")
     if use_consolidated is False or not supported:
         return replace(metadata, consolidated_metadata=None)
-    if metadata.zarr_format == 3:
-        if isinstance(use_consolidated, str):
-            raise TypeError("use_consolidated: a key is for format 2 groups only; give True, False or None")
-        found = metadata
-    else:
-        name = use_consolidated if isinstance(use_consolidated, str) else ZMETADATA_V2_JSON
-        found = _read_v2(place, name)
-    if use_consolidated and found.consolidated_metadata is None:
+    if metadata.zarr_format == 3 and isinstance(use_consolidated, str):
+        raise TypeError("use_consolidated: a key is for format 2 groups only; give True, False or None")
+    found = _as_stored(place, metadata, use_consolidated if isinstance(use_consolidated, str) else None)
+    copy = found.consolidated_metadata
+    if use_consolidated and copy is None:
         raise ValueError(f"no consolidated metadata found in {place.store} at path {place.path!r}")
+    if use_consolidated is None and copy is not None and hierarchy.is_known_stale(place, copy):
+        return replace(found, consolidated_metadata=None)
     return found
 
 
-def _read_v2(place: StorePath, name: str) -> GroupMetadata:
-    names = (ZGROUP_JSON, ZATTRS_JSON, name)
+def _as_stored(place: StorePath, metadata: GroupMetadata, name: str | None = None) -> GroupMetadata:
+    """A group's metadata with the consolidated metadata that the store has, true or not."""
+    if metadata.zarr_format == 3:
+        return metadata
+    names = (ZGROUP_JSON, ZATTRS_JSON, name or ZMETADATA_V2_JSON)
     zgroup, zattrs, zmetadata = place.store.get_many([join_path(place.path, item) for item in names])
     prefix = f"{place.path}/" if place.path else ""
     return parse_v2_group(zgroup, zattrs, zmetadata, prefix=prefix)  # type: ignore[arg-type]  # it is there
@@ -97,11 +100,11 @@ def checked_lookup(consolidated: ConsolidatedMetadata, place: StorePath, path: s
     if action == "off":
         return found
     stored = hierarchy.read_node(place, zarr_format)
-    if stored is None or found is None or _bare(stored) == _bare(found):
+    if stored is None or (found is not None and _bare(stored) == _bare(found)):
         return found  # without documents of its own, the copy is all there is
+    difference = "it was added later" if found is None else _difference(found, stored)
     message = (
-        f"consolidated metadata of {place} is stale ({_difference(found, stored)}): "
-        "consolidate_metadata makes it anew"
+        f"consolidated metadata of {place} is stale ({difference}): consolidate_metadata makes it anew"
     )
     if action == "raise":
         raise StaleMetadataError(message)
@@ -173,11 +176,34 @@ def without(metadata: GroupMetadata, path: str) -> GroupMetadata:
     rest = {
         name: node
         for name, node in consolidated.flattened_metadata.items()
-        if name != path and not name.startswith(f"{path}/")
+        if not _is_at_or_below(name, path)
     }
     return replace(
         metadata, consolidated_metadata=ConsolidatedMetadata(rest, extra_fields=consolidated.extra_fields)
     )
+
+
+def drop(place: StorePath, zarr_format: int, path: str) -> None:
+    """Take a node that is gone, and all below it, out of the consolidated metadata stored with a group."""
+    if not place.store.supports_consolidated_metadata:
+        return
+    with hierarchy.CHANGES:
+        found = hierarchy.read_node(place, zarr_format)
+        if not isinstance(found, GroupMetadata):
+            return
+        found = _as_stored(place, found)
+        copy = found.consolidated_metadata
+        if copy is None or not any(_is_at_or_below(name, path) for name in copy.metadata):
+            return
+        is_stale = hierarchy.is_known_stale(place, copy)
+        rest = without(found, path)
+        hierarchy.write_documents(place, rest)
+        if is_stale and rest.consolidated_metadata is not None:
+            hierarchy.note_stale(place, rest.consolidated_metadata)
+
+
+def _is_at_or_below(name: str, path: str) -> bool:
+    return name == path or name.startswith(f"{path}/")
 
 
 def consolidate(place: StorePath, zarr_format: int | None = None) -> Group:
@@ -189,10 +215,10 @@ def consolidate(place: StorePath, zarr_format: int | None = None) -> Group:
     group = open_group_at(place, zarr_format, use_consolidated=False)
     place.store._check_writable()
     nodes = _all_nodes(place, group.metadata.zarr_format)
-    metadata = replace(
-        group.metadata.without_consolidated(), consolidated_metadata=ConsolidatedMetadata(nodes)
-    )
+    copy = ConsolidatedMetadata(nodes)
+    metadata = replace(group.metadata.without_consolidated(), consolidated_metadata=copy)
     hierarchy.write_documents(group.store_path, metadata)
+    hierarchy.KeptCopy(group.store_path, copy).is_in_store()
     return Group(metadata, group.store_path)
 
 

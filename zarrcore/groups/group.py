@@ -6,7 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from zarrcore import hierarchy
-from zarrcore.errors import ContainsArrayError, ContainsGroupError, GroupNotFoundError, InvalidKeyError
+from zarrcore.errors import (
+    ArrayNotFoundError,
+    ContainsArrayError,
+    ContainsGroupError,
+    GroupNotFoundError,
+    InvalidKeyError,
+)
 from zarrcore.groups.nodes import create_nodes, node_of, open_group_at
 from zarrcore.metadata import GroupMetadata
 from zarrcore.node import Node
@@ -54,7 +60,7 @@ class Group(Node):
         self._metadata = metadata
         self._store_path = store_path
         if _copy is None and metadata.consolidated_metadata is not None:
-            _copy = hierarchy.KeptCopy(store_path)
+            _copy = hierarchy.KeptCopy(store_path, metadata.consolidated_metadata)
         self._copy = _copy
 
     # --- opening ---
@@ -166,29 +172,33 @@ class Group(Node):
 
         Raises
         ------
-        KeyError
+        ArrayNotFoundError
             If there is nothing.
-        TypeError
+        ContainsGroupError
             If there is a group.
         """
-        return self._get_kind(path, "Array")
+        node = self.get(path)
+        if node is None:
+            raise ArrayNotFoundError(f"no array found in {self!r} at path {path!r}")
+        if isinstance(node, Group):
+            raise ContainsGroupError(f"expected an array at path {path!r} in {self!r}, found {node!r}")
+        return node
 
     def get_group(self, path: str) -> Group:
         """The group at a path.
 
         Raises
         ------
-        KeyError
+        GroupNotFoundError
             If there is nothing.
-        TypeError
+        ContainsArrayError
             If there is an array.
         """
-        return self._get_kind(path, "Group")
-
-    def _get_kind(self, path: str, kind: str) -> Any:
-        node = self[path]
-        if type(node).__name__ != kind:
-            raise TypeError(f"{path!r} in {self!r}: expected an {kind}, found {node!r}")
+        node = self.get(path)
+        if node is None:
+            raise GroupNotFoundError(f"no group found in {self!r} at path {path!r}")
+        if not isinstance(node, Group):
+            raise ContainsArrayError(f"expected a group at path {path!r} in {self!r}, found {node!r}")
         return node
 
     def __contains__(self, member: object) -> bool:
@@ -515,21 +525,26 @@ class Group(Node):
     def _look_in_store(self) -> None:
         """From now on this object does without consolidated metadata, which do not know of what it changes.
 
-        Those in the store stay as they are until :func:`zarrcore.consolidate_metadata` makes them anew.
+        Those in the store stay as they are until :func:`zarrcore.consolidate_metadata` makes them anew, and
+        the change that follows makes them known as stale.
         """
-        self._copy = None
+        if self._copy is not None and self._copy.is_stale:
+            self._copy = None
         if self._metadata.consolidated_metadata is not None:
             self._metadata = replace(self._metadata, consolidated_metadata=None)
 
     def _save_without(self, before: GroupMetadata, name: str) -> None:
-        """Drop a removed member from consolidated metadata as well, if this group's document has them."""
+        """Drop a removed member from the consolidated metadata of this group as well."""
+        from zarrcore.groups.consolidated import drop, without
+
         owner = self._copy is not None and self._copy.path == self.path
         self._look_in_store()
-        if owner and before.consolidated_metadata is not None:
-            from zarrcore.groups.consolidated import without
-
-            self._save(without(before, name))
-            self._copy = hierarchy.KeptCopy(self._store_path)
+        drop(self._store_path, self._metadata.zarr_format, name)
+        after = without(before, name)
+        if owner and after.consolidated_metadata is not None:
+            self._metadata = after
+            self._copy = hierarchy.KeptCopy(self._store_path, after.consolidated_metadata)
+            self._copy.is_in_store()
 
     def move(self, source: str, dest: str) -> None:
         """Move a member, with everything below it, to another path in this group.
@@ -541,15 +556,15 @@ class Group(Node):
         ContainsArrayError, ContainsGroupError
             If there is one at `dest`.
         """
+        from zarrcore.groups.consolidated import drop
         from zarrcore.groups.moving import move_node
 
         name = _member_path(source)
         if self.get(name) is None:
             raise KeyError(source)
-        before = self.metadata
         move_node(self._store_path / name, self._store_path / _member_path(dest))
-        self._save_without(before, name)
         self._look_in_store()
+        drop(self._store_path, self._metadata.zarr_format, name)
 
     def update_attributes(self, new_attributes: Mapping[str, Any]) -> Group:
         """Set attributes, keeping those that are not named; returns the group itself."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from copy import deepcopy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -164,12 +165,19 @@ class ArrayMetadata:
             text = with_shape(documents[name], self.shape, resized.shape)
         return resized.to_documents() if text is None else {**documents, name: text}
 
+    def twin(self) -> Self:
+        """The metadata of another array that is described in the same words; attributes are its own."""
+        twin = object.__new__(type(self))
+        own = vars(twin)
+        own.update(vars(self))
+        own["attributes"] = parse_attributes(self.attributes)
+        own["extra_fields"] = deepcopy(own["extra_fields"]) if own["extra_fields"] else {}
+        return twin
+
     def _with_shape(self, shape: tuple[int, ...]) -> Self:
         """A copy with another shape, for a grid that fits all: nothing else needs to be checked."""
-        own = {**vars(self), "shape": parse_shape(shape, "shape")}
-        own["attributes"] = parse_attributes(self.attributes)
-        resized = object.__new__(type(self))
-        vars(resized).update(own)
+        resized = self.twin()
+        vars(resized)["shape"] = parse_shape(shape, "shape")
         return resized
 
 

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from zarrcore._validate import at, choice, describe, integer, mapping
 from zarrcore.errors import MetadataValidationError
+from zarrcore.metadata.sections import Section
 
 if TYPE_CHECKING:
     from typing import Self
 
     from zarrcore.metadata.group import GroupMetadata
+    from zarrcore.metadata.v3 import ArrayV3Metadata
 
 __all__ = ["ConsolidatedMetadata"]
 
@@ -29,24 +31,43 @@ _NO_PATH = re.compile(r"(?:^|/)\.*(?:/|$)|[\0\\]")  # a part without a name, or 
 class _Nodes(Mapping[str, Any]):
     """Path -> metadata of a node, each parsed when it is first asked for.
 
-    A store of thousands of arrays opens in the time that the few take which are used.
+    A store of thousands of arrays opens in the time that the few take which are used, and arrays that are
+    described in the same words are parsed once.
     """
 
     def __init__(self, documents: Mapping[str, Mapping[str, Any]], where: str | None) -> None:
         self._documents = documents
         self._where = where
         self._parsed: dict[str, Any] = {}
+        self._twins: dict[str, ArrayV3Metadata] = {}
 
     def __getitem__(self, path: str) -> Any:
-        if path not in self._parsed:
-            document = self._documents[path]
+        found = self._parsed.get(path)
+        if found is None:
+            if path not in self._documents:
+                raise KeyError(path)
             with at(f"consolidated_metadata.metadata.{path}", key=self._where):
-                self._parsed[path] = _parse_node(document)
-        return self._parsed[path]
+                found = self._parsed[path] = self._parse(path)
+        return found
+
+    def _parse(self, path: str) -> Any:
+        if not isinstance(self._documents, Section):
+            return _parse_node(self._documents[path])
+        text = self._documents.text_of(path)
+        twin = self._twins.get(text)
+        if twin is not None:
+            return twin.twin()
+        node = _parse_node(self._documents[path])
+        if node.node_type == "array" and node.zarr_format == 3:
+            self._twins[text] = node
+        return node
 
     def renamed(self, paths: list[tuple[str, str]]) -> _Nodes:
         """The nodes at the second of each pair of paths, under the first."""
-        return _Nodes({new: self._documents[old] for new, old in paths}, self._where)
+        documents = self._documents
+        if isinstance(documents, Section):
+            return _Nodes(documents.renamed(paths), self._where)
+        return _Nodes({new: documents[old] for new, old in paths}, self._where)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._documents)
@@ -85,6 +106,13 @@ class ConsolidatedMetadata:
         if not isinstance(self.metadata, _Nodes):
             object.__setattr__(self, "metadata", dict(_in_order(self.metadata)))
 
+    def says_the_same(self, other: ConsolidatedMetadata) -> bool:
+        """Whether the nodes are the same; what has not been parsed is compared as it was read."""
+        ours, theirs = self.metadata, other.metadata
+        if isinstance(ours, _Nodes) and isinstance(theirs, _Nodes):
+            return ours._documents == theirs._documents
+        return ours == theirs
+
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], *, where: str | None = None) -> Self:
         """Parse the ``consolidated_metadata`` member of a format 3 group.
@@ -104,8 +132,13 @@ class ConsolidatedMetadata:
             If the form is not known, or a path leads out of the group.
         """
         choice(data.get("kind"), "kind", ("inline",))
-        members = mapping(data.get("metadata"), "metadata")
-        nodes = {path: mapping(item, f"metadata.{path}") for path, item in _in_order(members)}
+        members = data.get("metadata")
+        nodes: Mapping[str, Any]
+        if isinstance(members, Section):
+            nodes = members.renamed((path, path) for path in sorted(members, key=_path_order))
+        else:
+            members = mapping(members, "metadata")
+            nodes = {path: mapping(item, f"metadata.{path}") for path, item in _in_order(members)}
         return cls(_Nodes(nodes, where), _others(data, "kind", "must_understand", "metadata"))
 
     @classmethod

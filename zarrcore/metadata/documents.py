@@ -23,10 +23,12 @@ __all__ = [
     "ZATTRS_JSON",
     "ZGROUP_JSON",
     "ZMETADATA_V2_JSON",
+    "decode_document",
     "dump_document",
     "json_value",
     "load_document",
     "parse_attributes",
+    "parse_document",
     "refuse_nan",
     "with_shape",
 ]
@@ -63,11 +65,22 @@ def load_document(data: Buffer, *, where: str) -> dict[str, Any]:
         If the value is not UTF-8, not JSON, no object, has a name twice in one object, or is nested too
         deeply.
     """
+    return parse_document(decode_document(data, where=where), where=where)
+
+
+def decode_document(data: Buffer, *, where: str) -> str:
+    """The text of a document."""
     raw = bytes(data).removeprefix(_BYTE_ORDER_MARK)  # RFC 8259, 8.1: a parser may ignore it
     try:
-        document = _DECODER.decode(raw.decode("utf-8"))
+        return raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise MetadataValidationError(f"not UTF-8: {error}", key=where) from error
+
+
+def parse_document(text: str, *, where: str) -> dict[str, Any]:
+    """:func:`load_document` for what has been decoded."""
+    try:
+        document = _DECODER.decode(text)
     except RecursionError as error:
         raise MetadataValidationError("nested too deeply", key=where) from error
     except MetadataValidationError as error:

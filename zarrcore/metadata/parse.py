@@ -12,6 +12,7 @@ from zarrcore.metadata.documents import (
     ZMETADATA_V2_JSON,
     load_document,
 )
+from zarrcore.metadata.sections import load_group_document
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -33,7 +34,7 @@ def parse_v3_node(data: Buffer, *, where: str = ZARR_JSON) -> ArrayV3Metadata | 
     where : str
         Its store key, for messages.
     """
-    document = load_document(data, where=where)
+    document = load_group_document(data, where=where)
     if document.get("node_type") == "group":
         from zarrcore.metadata.group import GroupMetadata
 

@@ -233,11 +233,6 @@ class ArrayV2Metadata(ArrayMetadata):
         return self.dtype
 
     @property
-    def dimension_names(self) -> None:
-        """Format 2 has no dimension names."""
-        return None
-
-    @property
     def shards(self) -> None:
         """Format 2 has no shards."""
         return None

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from zarrcore._validate import at, describe, document, fail, integer, sequence, shape
+from zarrcore._validate import at, describe, document, fail, integer, mapping, sequence, shape
 from zarrcore.codecs.base import ArraySpec
 from zarrcore.codecs.chain import parse_codecs
 from zarrcore.errors import MetadataValidationError, NodeTypeValidationError
@@ -29,8 +29,8 @@ __all__ = ["ARRAY_METADATA_KEYS", "ZARR_JSON", "ArrayV3Metadata", "parse_extra_f
 
 _REQUIRED = ("shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs")
 _STORAGE = tuple(name for name in _REQUIRED if name != "shape")
+_SHARED = ("zarr_format", "node_type", *_STORAGE)
 _OPTIONAL = {"attributes": dict, "dimension_names": list, "storage_transformers": list}
-_DEFAULTS: dict[str, Any] = {"attributes": None, "dimension_names": None, "storage_transformers": ()}
 
 ARRAY_METADATA_KEYS = frozenset({"zarr_format", "node_type", *_REQUIRED, *_OPTIONAL})
 """The members of an array document that the specification defines."""
@@ -156,19 +156,24 @@ class ArrayV3Metadata(ArrayMetadata):
     @classmethod
     def from_document(cls, data: Mapping[str, Any], *, where: str | None = ZARR_JSON) -> Self:
         """:meth:`from_dict` for what a JSON parser made, quicker if an array was stored like this before."""
-        key = known.key_of(data, _STORAGE)
+        key = known.key_of(data, _SHARED)
         storage = known.find(key)
         if storage is None:
             metadata = cls.from_dict(data, where=where)
             known.keep(key, metadata, _STORAGE)
             return metadata
         with document(where):
-            check_node(data, "array")
             if "shape" not in data:
                 raise MetadataValidationError("is required and missing", where="shape")
             metadata = object.__new__(cls)
-            vars(metadata).update(_DEFAULTS, **storage, **_own_members(data))
-            metadata._parse_own()
+            own = vars(metadata)
+            own.update(storage, shape=shape(data["shape"], "shape"))
+            with at("chunk_grid"):
+                metadata.chunk_grid.validate(metadata.shape)
+            own["extra_fields"] = parse_extra_fields(_unknown_members(data), ARRAY_METADATA_KEYS)
+            own["attributes"] = parse_attributes(mapping(data.get("attributes", {}), "attributes"))
+            own["dimension_names"] = _parse_dimension_names(data.get("dimension_names"), metadata.ndim)
+            own["storage_transformers"] = _parse_transformers(data.get("storage_transformers"))
             return metadata
 
     def to_dict(self) -> dict[str, Any]:
@@ -285,9 +290,13 @@ def _own_members(data: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(found, kind) and not (kind is list and found is None):
             fail(name, "an object" if kind is dict else "an array", found)
     own["shape"] = sequence(data["shape"], "shape")
-    unknown = data.keys() - ARRAY_METADATA_KEYS
-    own["extra_fields"] = {name: value for name, value in data.items() if name in unknown}
+    own["extra_fields"] = _unknown_members(data)
     return own
+
+
+def _unknown_members(data: Mapping[str, Any]) -> dict[str, Any]:
+    unknown = data.keys() - ARRAY_METADATA_KEYS
+    return {name: value for name, value in data.items() if name in unknown} if unknown else {}
 
 
 def _parse_data_type(data: object) -> ZDType:
@@ -318,7 +327,7 @@ def _parse_dimension_names(names: object, ndim: int) -> tuple[str | None, ...] |
 
 
 def _parse_transformers(data: object) -> tuple[StorageTransformer, ...]:
-    if data == ():
+    if data is None or data in ((), []):
         return ()
     from zarrcore.transformers import parse_storage_transformers
 

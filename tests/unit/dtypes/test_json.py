@@ -199,6 +199,12 @@ def test_v2_refuses(name: object) -> None:
         zd.dtype_from_v2(name)
 
 
+@pytest.mark.parametrize("name", ["<f16", ">c32", "<f12"])
+def test_v2_says_why_there_is_no_long_double(name: str) -> None:
+    with pytest.raises(DataTypeValidationError, match=f"'{name}': its bits differ between platforms"):
+        zd.dtype_from_v2(name)
+
+
 BAD_V3 = [
     *(
         [

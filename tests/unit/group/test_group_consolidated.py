@@ -324,3 +324,77 @@ def test_use_consolidated(use: bool | None, zarr_format: int) -> None:
     else:
         with pytest.raises(TypeError, match="format 2"):
             zarrcore.open_group(values, use_consolidated="other")
+
+
+# ---- what is opened anew after a change
+
+
+@pytest.mark.parametrize("how", ["create", "delete", "create, delete", "resize", "attributes", "move"])
+def test_a_group_opened_anew_shows_what_this_process_changed(
+    root: zarrcore.Group, store: Any, zarr_format: int, how: str
+) -> None:
+    if "create" in how:
+        root.create_array("new", shape=(2,), dtype="i1")
+    if "delete" in how:
+        del root["g"]
+    elif how == "resize":
+        root["a"].resize((7,))
+    elif how == "attributes":
+        root["g"].attrs["n"] = 1
+    elif how == "move":
+        root.move("g/b", "g/moved")
+    again, truth = (zarrcore.open_group(store, use_consolidated=use) for use in (None, False))
+    assert paths(again) == paths(truth) == paths(root)
+    assert again["a"].shape == truth["a"].shape
+    assert {path: dict(node.attrs) for path, node in again.members(max_depth=None)} == {
+        path: dict(node.attrs) for path, node in truth.members(max_depth=None)
+    }
+    zarrcore.consolidate_metadata(store)
+    again = zarrcore.open_group(store)
+    assert again.metadata.consolidated_metadata is not None
+    assert paths(again) == paths(truth)
+
+
+@pytest.mark.parametrize("use_consolidated", [None, False])
+def test_what_is_deleted_does_not_stay_in_the_stored_copy(
+    root: zarrcore.Group, store: Any, use_consolidated: bool | None
+) -> None:
+    root.create_array("new", shape=(2,), dtype="i1")
+    del zarrcore.open_group(store, use_consolidated=use_consolidated)["g"]
+    stored = zarrcore.open_consolidated(store).metadata.consolidated_metadata
+    assert set(stored.metadata) == {"a"}
+
+
+def test_what_others_consolidated_since_is_used(root: zarrcore.Group, store: Any, zarr_format: int) -> None:
+    root.create_array("new", shape=(2,), dtype="i1")
+    assert zarrcore.open_group(store).metadata.consolidated_metadata is None
+    key = ".zmetadata" if zarr_format == 2 else "zarr.json"
+    document = json.loads(bytes(store.get(key)))
+    if zarr_format == 2:
+        document["metadata"]["new/.zarray"] = json.loads(bytes(store.get("new/.zarray")))
+    else:
+        document["consolidated_metadata"]["metadata"]["new"] = json.loads(bytes(store.get("new/zarr.json")))
+    store.set(key, json.dumps(document).encode())
+    again = zarrcore.open_group(store)
+    assert again.metadata.consolidated_metadata is not None
+    assert paths(again) == [*ALL, "new"]
+
+
+def test_a_member_that_others_added_is_found_where_looking_costs_little(
+    root: zarrcore.Group, store: Any, zarr_format: int
+) -> None:
+    suffixes = {2: (".zarray", ".zattrs"), 3: ("zarr.json",)}[zarr_format]
+    for suffix in suffixes:
+        store.set(f"late/{suffix}", bytes(store.get(f"a/{suffix}")))
+    if not store._is_near:
+        assert root.get("late") is None
+        return
+    with pytest.warns(ZarrUserWarning, match=r"late is stale \(it was added later\)"):
+        assert root["late"].shape == (3,)
+    with (
+        zarrcore.config.set({"metadata.check_consolidated": "raise"}),
+        pytest.raises(StaleMetadataError, match="added later"),
+    ):
+        root["late"]
+    with zarrcore.config.set({"metadata.check_consolidated": "off"}):
+        assert root.get("late") is None

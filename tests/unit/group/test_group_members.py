@@ -10,6 +10,7 @@ import pytest
 
 import zarrcore
 from zarrcore.errors import (
+    ArrayNotFoundError,
     ContainsArrayError,
     ContainsGroupError,
     GroupNotFoundError,
@@ -80,11 +81,13 @@ def test_kinds(root):
     assert [array.basename for array in root.array_values()] == ["a"]
     assert root.get_array("a").dtype == np.dtype("i4")
     assert root.get_group("g").attrs["n"] == 1
-    with pytest.raises(TypeError):
+    with pytest.raises(ContainsGroupError, match="'g'"):
         root.get_array("g")
-    with pytest.raises(TypeError):
+    with pytest.raises(ContainsArrayError, match="'a'"):
         root.get_group("a")
-    with pytest.raises(KeyError):
+    with pytest.raises(ArrayNotFoundError, match="'x'"):
+        root.get_array("x")
+    with pytest.raises(GroupNotFoundError, match="'x'"):
         root.get_group("x")
 
 

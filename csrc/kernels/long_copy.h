@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A chunk's worth of bytes.
+ */
+#ifndef ZC_KERNELS_LONG_COPY_H
+#define ZC_KERNELS_LONG_COPY_H
+
+#include <stddef.h>
+
+/* memcpy(dst, src, n), made for what lies in the caches behind the nearest one.  No shared state. */
+void zc_long_copy(void *dst, const void *src, size_t n);
+
+#endif

@@ -1,0 +1,136 @@
+"""Consolidated metadata as text: a group of thousands of nodes opens without parsing what it says of each.
+
+Writers indent their documents, so that the lines tell where the document of a node begins and ends: no string
+in JSON holds a line break.  What is left when numbers replace those documents has to be valid JSON with
+these numbers in the places of the nodes, and each document has to be valid by itself before it is used.  Then
+the whole is valid, and means the same.  A text that is not laid out like that is parsed at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from zarrcore.errors import MetadataValidationError
+from zarrcore.metadata.documents import decode_document, load_document, parse_document
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from typing_extensions import Buffer
+
+__all__ = ["Section", "load_group_document"]
+
+_MARK = b'"consolidated_metadata": {'
+_INDENT = r'\{\n([ \t]+)"'
+
+Span = tuple[int, int]
+
+
+class Section(Mapping[str, Any]):
+    """Name -> document of the nodes in a group's document, each parsed when it is asked for.
+
+    Parameters
+    ----------
+    text : str
+        The group's document.
+    spans : dict
+        Name -> where in the text the document of the node is.
+    where : str
+        Store key of the group's document, for messages.
+    """
+
+    __slots__ = ("_spans", "_text", "_where")
+
+    def __init__(self, text: str, spans: dict[str, Span], where: str) -> None:
+        self._text = text
+        self._spans = spans
+        self._where = where
+
+    def text_of(self, name: str) -> str:
+        """The document of one node as it is written."""
+        start, stop = self._spans[name]
+        return self._text[start:stop]
+
+    def __getitem__(self, name: str) -> Any:
+        text = self.text_of(name)
+        try:
+            return parse_document(text, where=self._where)
+        except MetadataValidationError:
+            # Parsing the whole finds what is wrong and where, if it was not cut in the wrong places.
+            whole = parse_document(self._text, where=self._where)
+            return whole["consolidated_metadata"]["metadata"][name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._spans)
+
+    def __len__(self) -> int:
+        return len(self._spans)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._spans
+
+    def renamed(self, pairs: Iterable[tuple[str, str]]) -> Section:
+        """The documents that have the second name of each pair, under the first, in that order."""
+        return Section(self._text, {new: self._spans[old] for new, old in pairs}, self._where)
+
+
+def load_group_document(data: Buffer, *, where: str) -> dict[str, Any]:
+    """:func:`load_document`, with a :class:`Section` in the place of ``consolidated_metadata.metadata``.
+
+    Documents in another layout, of another kind or without consolidated metadata are parsed as a whole.
+    """
+    raw = bytes(data)
+    if _MARK not in raw:
+        return load_document(raw, where=where)
+    text = decode_document(raw, where=where)
+    return _in_sections(text, where) or parse_document(text, where=where)
+
+
+def _in_sections(text: str, where: str) -> dict[str, Any] | None:
+    """The document with a section, or None if it cannot be told from the lines where the nodes are."""
+    cut = _cut(text)
+    if cut is None:
+        return None
+    skeleton, spans = cut
+    try:
+        document = parse_document(skeleton, where=where)
+    except MetadataValidationError:
+        return None
+    consolidated = document.get("consolidated_metadata")
+    if not isinstance(consolidated, dict) or consolidated.get("kind") != "inline":
+        return None
+    numbers = consolidated.get("metadata")
+    if document.get("node_type") != "group" or not isinstance(numbers, dict):
+        return None
+    if list(numbers.values()) != list(range(len(spans))):
+        return None
+    consolidated["metadata"] = Section(text, dict(zip(numbers, spans, strict=True)), where)
+    return document
+
+
+def _cut(text: str) -> tuple[str, list[Span]] | None:
+    """The text with a number for the document of each node, and where these documents are."""
+    indent = re.match(_INDENT, text)
+    if indent is None:
+        return None
+    two, three = ("\n" + depth * indent[1] for depth in (2, 3))
+    opening, closing = f'{two}"metadata": {{', three + "}"
+    start = text.find(f'{opening}{three}"')
+    position = start + len(opening)
+    end = text.find(two + "}", position)
+    if start < 0 or end < 0:
+        return None
+    parts = [text[:position]]
+    spans: list[Span] = []
+    while position < end:
+        begin = text.find(": {\n", position, end)
+        stop = text.find(closing, begin, end)
+        if begin < 0 or stop < 0:
+            return None
+        stop += len(closing)
+        parts.append(f"{text[position:begin]}: {len(spans)}")
+        spans.append((begin + 2, stop))
+        position = stop
+    return "".join(parts) + text[end:], spans
