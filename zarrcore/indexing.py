@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from zarrcore._core.engine import mask_points
+from zarrcore._core.engine import MaskPoints
 from zarrcore.errors import BoundsCheckError, VindexInvalidSelectionError
 
 if TYPE_CHECKING:
@@ -293,7 +293,8 @@ def mask_selection(mask: Any, shape: Sequence[int]) -> Selection:
         )
     if array.ndim == 0:
         return Selection((), (), (int(array),))  # the only element, as a block, or none
-    return _points(mask_points(array))
+    points = MaskPoints(array)
+    return Selection(points, (points.count,), (points.count,), points=True)
 
 
 def vindex_selection(selection: Any, shape: Sequence[int]) -> Selection:

@@ -93,6 +93,7 @@ typedef struct zc_plan {
     const zc_call *call;
     zc_span span[ZC_MAX_DIMS];
     zc_point_groups groups;          /* for points */
+    const size_t *list;              /* where a mask leaves chunks out: the numbers of the others; NULL: all */
     size_t n_items;
     size_t key_size;                 /* bytes that any key needs, with its terminator */
     bool held;                       /* the store has begun a call, which zc_plan_close ends */

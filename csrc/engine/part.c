@@ -103,6 +103,9 @@ size_t zc_part_count(const zc_part *part)
     if (part->points != NULL) {
         return part->n_points;
     }
+    if (zc_part_is_picked(part)) {
+        return zc_part_picks(part);
+    }
     for (int d = 0; d < part->ndim; d++) {
         count *= (size_t)part->axis[d].count;
     }
@@ -111,7 +114,7 @@ size_t zc_part_count(const zc_part *part)
 
 bool zc_part_covers(const zc_part *part, const int64_t *shape)
 {
-    if (part->points != NULL || zc_part_is_masked(part)) {
+    if (part->points != NULL || zc_part_is_masked(part) || zc_part_is_picked(part)) {
         return false;
     }
     for (int d = 0; d < part->ndim; d++) {
@@ -284,6 +287,13 @@ static zc_status move_region(const zc_part *part, char *chunk, const int64_t *st
     tables t;
 
     chunk += zc_part_offset(part);
+    if (zc_part_is_picked(part)) {
+        for (int d = 0; d < part->ndim; d++) {
+            chunk_stride[d] = stride[d] * (int64_t)item->size;
+        }
+        zc_part_place_picked(part, chunk, chunk_stride, &part->window->item);
+        return ZC_OK;
+    }
     for (int d = 0; d < part->ndim; d++) {
         const zc_axis *axis = &part->axis[d];
         const int64_t bytes = stride[d] * (int64_t)item->size;
@@ -440,7 +450,8 @@ static bool touch_box(box_walk *walk)
     touch *t = walk->context;
     zc_part inside;
 
-    t->found = zc_part_clip(t->part, walk->lo, walk->hi, &inside);
+    t->found = zc_part_clip(t->part, walk->lo, walk->hi, &inside) &&
+               (!zc_part_is_picked(&inside) || zc_part_picks_any(&inside));
     return !t->found;
 }
 
@@ -509,6 +520,10 @@ zc_status zc_part_fill(const zc_part *part, size_t itemsize, const void *fill, z
     fill = (const char *)fill + zc_part_offset(part);
     for (int d = 0; d < part->ndim; d++) {
         stride[d] = 0;
+    }
+    if (zc_part_is_picked(part)) {
+        zc_part_place_picked(part, fill, stride, &item);         /* every element comes from the one at `fill` */
+        return ZC_OK;
     }
     if (part->points != NULL) {
         for (size_t p = 0; p < part->n_points; p++) {

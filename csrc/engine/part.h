@@ -32,6 +32,19 @@ typedef struct zc_axis {
     const int64_t *place;    /* NULL exactly where index is NULL */
 } zc_axis;
 
+/*
+ * For reading: a mask of the array, packed.  A part with one is a region whose memory stands for the mask, one byte an
+ * element, C-contiguous, from `base` on, and is not looked at.  Where bits are set, elements go to `memory`, in C order
+ * of the mask: before[i] of them come before those of bits[i].
+ */
+typedef struct zc_picked {
+    const char *base;
+    const uint64_t *bits;    /* 64 elements each, the first one lowest */
+    const int64_t *before;
+    size_t count;            /* bits that are set */
+    char *memory;
+} zc_picked;
+
 /* For reading: the bytes of every element that the memory holds (one field of a record; several are pieces of `item`),
  * and what to swap in them.
  * For writing: which elements of the memory are given. */
@@ -40,6 +53,7 @@ typedef struct zc_window {
     zc_item item;
     const uint8_t *mask;     /* writing: the element i places behind the one at `first` is given where mask[i] is not 0 */
     const char *first;
+    const zc_picked *picked; /* reading: where to, of which elements; NULL: part->memory, all of them */
 } zc_window;
 
 typedef struct zc_part {
@@ -94,6 +108,19 @@ zc_status zc_part_scatter(const zc_part *part, const int64_t *shape, const void 
 /* memory -> chunk.  chunk holds the flat elements first .. first + n, as above. */
 zc_status zc_part_gather(const zc_part *part, const int64_t *shape, void *chunk, int64_t first, int64_t n,
                          const zc_item *item, zc_workspace *ws, zc_error *err);
+
+/* Is it a part for reading of which some elements are not wanted? */
+static inline bool zc_part_is_picked(const zc_part *part)
+{
+    return part->window != NULL && part->window->picked != NULL;
+}
+
+/* How many of such a part's elements are wanted; whether any is. */
+size_t zc_part_picks(const zc_part *part);
+bool zc_part_picks_any(const zc_part *part);
+
+/* Copy the wanted ones.  chunk points to the element (0, 0, ...) of the chunk, strides are in bytes. */
+void zc_part_place_picked(const zc_part *part, const char *chunk, const int64_t *chunk_stride, const zc_item *item);
 
 /* Is it a part for writing of which some elements may not be given? */
 static inline bool zc_part_is_masked(const zc_part *part)

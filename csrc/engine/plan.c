@@ -51,6 +51,29 @@ size_t zc_chunk_key_size(const zc_array *array)
 
 /* ---- plans ----------------------------------------------------------------------------------- */
 
+/* Leave out the chunks in which the mask is true nowhere. */
+static zc_status list_picked(zc_plan *plan, zc_error *err)
+{
+    int64_t chunk[ZC_MAX_DIMS], shape[ZC_MAX_DIMS];
+    size_t n = 0;
+    zc_part part;
+    size_t *list = zc_scratch_push(plan->ws, plan->n_items * sizeof *list, err);
+
+    if (list == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    plan->pushed++;
+    for (size_t item = 0; item < plan->n_items; item++) {
+        zc_plan_chunk(plan, item, chunk);
+        if (zc_plan_part(plan, item, chunk, shape, &part) && zc_part_picks_any(&part)) {
+            list[n++] = item;
+        }
+    }
+    plan->list = list;
+    plan->n_items = n;
+    return ZC_OK;
+}
+
 static zc_status plan_region(zc_plan *plan, zc_error *err)
 {
     const zc_array *array = plan->call->array;
@@ -63,7 +86,8 @@ static zc_status plan_region(zc_plan *plan, zc_error *err)
             return status;
         }
     }
-    return zc_span_count(array->ndim, plan->span, &plan->n_items, err);
+    const zc_status status = zc_span_count(array->ndim, plan->span, &plan->n_items, err);
+    return status == ZC_OK && zc_part_is_picked(part) ? list_picked(plan, err) : status;
 }
 
 zc_status zc_plan_open(const zc_call *call, zc_plan *plan, zc_error *err)
@@ -73,6 +97,7 @@ zc_status zc_plan_open(const zc_call *call, zc_plan *plan, zc_error *err)
     plan->call = call;
     plan->pushed = 0;
     plan->held = false;
+    plan->list = NULL;
     plan->n_items = 0;
     plan->key_size = zc_chunk_key_size(call->array);
     plan->ws = zc_pool_borrow(err);
@@ -128,7 +153,7 @@ void zc_plan_chunk(const zc_plan *plan, size_t item, int64_t *chunk)
     const zc_part *part = plan->call->part;
 
     if (part->points == NULL) {
-        zc_span_item(array->ndim, plan->span, item, chunk);
+        zc_span_item(array->ndim, plan->span, plan->list != NULL ? plan->list[item] : item, chunk);
         return;
     }
     const int64_t point = plan->groups.order[plan->groups.begin[item]];

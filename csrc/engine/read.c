@@ -93,7 +93,7 @@ static zc_status read_by_key(const read_job *job, const int64_t *chunk, const in
 {
     const zc_call *call = job->plan.call;
     opening o = {.job = job, .shape = shape, .part = part, .cap = load_size(call, shape, part),
-                 .whole = wants_whole(call->array->chain, shape, part), .ws = ws, .err = err};
+                 .whole = call->store->is_local || wants_whole(call->array->chain, shape, part), .ws = ws, .err = err};
 
     o.room = zc_scratch_push(ws, o.cap + job->plan.key_size, err);
     if (o.room == NULL) {
@@ -102,8 +102,8 @@ static zc_status read_by_key(const read_job *job, const int64_t *chunk, const in
     char *const key = (char *)o.room + o.cap;
     zc_chunk_key(call->array, chunk, key);
     o.key = key;
-    const zc_status status = o.whole || call->store->is_local ? open_and_read(&o)
-                                                              : zc_key_read(call->store, key, open_and_read, &o, ws, err);
+    const zc_status status = o.whole ? open_and_read(&o)
+                                     : zc_key_read(call->store, key, open_and_read, &o, ws, err);
     zc_scratch_pop(ws);
     return status;
 }
@@ -152,7 +152,7 @@ static zc_status fill_part(const zc_array *array, const zc_part *part, zc_worksp
     while (axis < part->ndim && part->axis[axis].count == 1) {
         axis++;
     }
-    if (part->points != NULL || axis == part->ndim || part->axis[axis].index != NULL) {
+    if (part->points != NULL || zc_part_is_picked(part) || axis == part->ndim || part->axis[axis].index != NULL) {
         return zc_part_fill(part, itemsize, array->fill, ws, err);
     }
     const int64_t count = part->axis[axis].count;
@@ -213,7 +213,9 @@ static size_t work_of(const zc_call *call, size_t n_items)
     const zc_chain *chain = array->chain;
     size_t chunk = chain->item.size, wanted, decoded;
 
-    if (!zc_mul_size(zc_part_count(call->part), chain->item.size, &wanted)) {
+    const zc_part *part = call->part;
+    const size_t count = zc_part_is_picked(part) ? part->window->picked->count : zc_part_count(part);
+    if (!zc_mul_size(count, chain->item.size, &wanted)) {
         return ZC_SIZE_MAX;
     }
     if (chain->n_stages == 0 && !chain->sharded) {

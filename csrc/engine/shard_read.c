@@ -170,7 +170,15 @@ static bool run_part(const run *r, zc_part *out)
         lo[d] = r->chunk[d] * s->chain->inner_shape[d];
         hi[d] = lo[d] + s->chain->inner_shape[d];
     }
-    return zc_part_clip(s->part, lo, hi, out);
+    return zc_part_clip(s->part, lo, hi, out) && (!zc_part_is_picked(out) || zc_part_picks_any(out));
+}
+
+/* Is inner chunk j of the run one whose bytes are not needed: absent, or without an element that is wanted? */
+static bool is_skipped(run *r, int64_t j)
+{
+    zc_part part;
+
+    return zc_extent_empty(r->s->extents[run_at(r, j)]) || (zc_part_is_picked(r->s->part) && !run_part(r, &part));
 }
 
 /* Say in which inner chunk a fault lies; the outermost level of nested shards has the last word. */
@@ -210,8 +218,8 @@ static bool fits_slab(run *r, int64_t j, int64_t n)
     const shard *s = r->s;
     const int last = s->ndim - 1;
 
-    if (n < 2 || s->value->origin != NULL || s->ndim == ZC_MAX_DIMS || s->part->points != NULL || s->chain->inner->sharded ||
-        s->chain->inner->order_ndim > 0) {
+    if (n < 2 || s->value->origin != NULL || s->ndim == ZC_MAX_DIMS || s->part->points != NULL ||
+        zc_part_is_picked(s->part) || s->chain->inner->sharded || s->chain->inner->order_ndim > 0) {
         return false;
     }
     for (int d = 0; d < s->ndim; d++) {
@@ -314,7 +322,7 @@ static int64_t neighbours(run *r, int64_t j, zc_extent *range)
     for (; j + n < r->n; n++) {
         const zc_extent next = r->s->extents[run_at(r, j + n)];
         const uint64_t end = range->offset + range->nbytes;
-        if (zc_extent_empty(next) || next.offset < end || next.offset - end > store->gap ||
+        if (is_skipped(r, j + n) || next.offset < end || next.offset - end > store->gap ||
             next.offset + next.nbytes - range->offset > store->most) {
             break;
         }
@@ -351,7 +359,7 @@ static zc_status fetched_size(run *r, size_t *total)
         }
     }
     for (int64_t j = 0; j < r->n && status == ZC_OK;) {
-        if (zc_extent_empty(r->s->extents[run_at(r, j)])) {
+        if (is_skipped(r, j)) {
             j++;
             continue;
         }
@@ -384,7 +392,7 @@ static zc_status fetch(run *r, int *pushed)
     }
     ++*pushed;
     for (int64_t j = 0; j < r->n && status == ZC_OK;) {
-        if (zc_extent_empty(s->extents[run_at(r, j)])) {
+        if (is_skipped(r, j)) {
             j++;
             continue;
         }
@@ -458,7 +466,6 @@ static zc_status read_one_by_one(const run *r)
 
 static zc_status read_run(run *r)
 {
-    const shard *s = r->s;
     int pushed = 0;
     zc_status status;
 
@@ -470,11 +477,11 @@ static zc_status read_run(run *r)
     }
     status = fetch(r, &pushed);
     for (int64_t j = 0, n = 1; j < r->n && status == ZC_OK; j += n, n = 1) {
-        if (zc_extent_empty(s->extents[run_at(r, j)])) {
+        if (is_skipped(r, j)) {
             status = fill_inner(r);
             continue;
         }
-        while (j + n < r->n && !zc_extent_empty(s->extents[run_at(r, j + n)])) {
+        while (j + n < r->n && !is_skipped(r, j + n)) {
             n++;
         }
         status = read_group(r, j, n);

@@ -27,6 +27,23 @@ ZC_INLINE uint64_t true_of_8(uint64_t w)
     return w * UINT64_C(0x0102040810204080) >> 56;
 }
 
+#if defined(ZC_HAVE_AVX) && (defined(__SSE2__) || defined(_M_X64))
+
+ZC_INLINE uint64_t false_of_16(const uint8_t *row)
+{
+    const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)row);
+
+    return (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_setzero_si128()));
+}
+
+ZC_INLINE uint64_t true_of_64(const uint8_t *row)
+{
+    return ~(false_of_16(row) | false_of_16(row + 16) << 16 | false_of_16(row + 32) << 32 |
+             false_of_16(row + 48) << 48);
+}
+
+#else
+
 ZC_INLINE uint64_t true_of_64(const uint8_t *row)
 {
     uint64_t bits = 0;
@@ -40,18 +57,7 @@ ZC_INLINE uint64_t true_of_64(const uint8_t *row)
     return bits;
 }
 
-ZC_INLINE int lowest_bit(uint64_t w)
-{
-#if defined(__GNUC__) || defined(__clang__)
-    return __builtin_ctzll(w);
-#else
-    int bit = 0;
-    while (!(w >> bit & 1)) {
-        bit++;
-    }
-    return bit;
 #endif
-}
 
 /* Indices of the true elements of a row, at most `room`, to out; returns how many. */
 static size_t row_points(const uint8_t *row, int64_t n, int64_t *out, size_t room)
@@ -61,7 +67,7 @@ static size_t row_points(const uint8_t *row, int64_t n, int64_t *out, size_t roo
 
     for (; i + 64 <= n; i += 64) {
         for (uint64_t bits = true_of_64(row + i); bits != 0 && found < room; bits &= bits - 1) {
-            out[found++] = i + lowest_bit(bits);
+            out[found++] = i + zc_lowest_bit(bits);
         }
     }
     for (; i < n && found < room; i++) {
@@ -108,4 +114,54 @@ size_t zc_mask_points(const uint8_t *mask, int ndim, const int64_t *shape, int64
         at += found;
     }
     return at;
+}
+
+ZC_INLINE size_t pack_words(const uint8_t *mask, size_t n, uint64_t *bits, int64_t *before,
+                            uint64_t (*word)(const uint8_t *))
+{
+    size_t found = 0, i = 0;
+
+    for (; i + 64 <= n; i += 64) {
+        const uint64_t w = word(mask + i);
+        bits[i / 64] = w;
+        before[i / 64] = (int64_t)found;
+        found += (size_t)zc_count_bits(w);
+    }
+    if (i < n) {
+        uint8_t rest[64] = {0};
+        memcpy(rest, mask + i, n - i);
+        bits[i / 64] = word(rest);
+        before[i / 64] = (int64_t)found;
+        found += (size_t)zc_count_bits(bits[i / 64]);
+    }
+    return found;
+}
+
+#ifdef ZC_HAVE_AVX
+
+ZC_AVX2 static inline uint64_t true_of_64_avx2(const uint8_t *row)
+{
+    const __m256i *const p = (const __m256i *)(const void *)row;
+    const __m256i zero = _mm256_setzero_si256();
+    const uint32_t low = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_loadu_si256(p), zero));
+    const uint32_t high = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_loadu_si256(p + 1), zero));
+
+    return ~(low | (uint64_t)high << 32);
+}
+
+ZC_AVX2 static size_t pack_avx2(const uint8_t *mask, size_t n, uint64_t *bits, int64_t *before)
+{
+    return pack_words(mask, n, bits, before, true_of_64_avx2);
+}
+
+#endif
+
+size_t zc_mask_pack(const uint8_t *mask, size_t n, uint64_t *bits, int64_t *before)
+{
+#ifdef ZC_HAVE_AVX
+    if (zc_cpu_features() & ZC_CPU_AVX2) {
+        return pack_avx2(mask, n, bits, before);
+    }
+#endif
+    return pack_words(mask, n, bits, before, true_of_64);
 }

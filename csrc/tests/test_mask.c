@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "codec_cases.h"
+#include "tests/every_cpu.h"
 
 /* Two calls for parts of the rows find what one finds. */
 static void check_halves(const uint8_t *mask, int ndim, const int64_t *shape, int64_t rows, int64_t *const *all, size_t n)
@@ -23,6 +24,23 @@ static void check_halves(const uint8_t *mask, int ndim, const int64_t *shape, in
         CHECK(n == 0 || memcmp(out[d], all[d], n * sizeof **out) == 0);
         free(out[d]);
     }
+}
+
+/* Bit by bit. */
+static void check_packed(const uint8_t *mask, size_t size, size_t n)
+{
+    const size_t words = (size + 63) / 64;
+    uint64_t *bits = (uint64_t *)(void *)case_exact(NULL, words * sizeof *bits);
+    int64_t *before = (int64_t *)(void *)case_exact(NULL, words * sizeof *before), found = 0;
+
+    CHECK(zc_mask_pack(mask, size, bits, before) == n);
+    for (size_t i = 0; i < words * 64; i++) {
+        CHECK(i % 64 != 0 || before[i / 64] == found);
+        CHECK((bits[i / 64] >> i % 64 & 1) == (i < size && mask[i] != 0));
+        found += i < size && mask[i] != 0;
+    }
+    free(bits);
+    free(before);
 }
 
 /* All elements in turn, by counting indices. */
@@ -46,6 +64,7 @@ static void check_mask(int ndim, const int64_t *shape, unsigned one_in)
     const int64_t rows = size > 0 ? size / shape[ndim - 1] : 0;
     CHECK(zc_mask_points(mask, ndim, shape, 0, rows, out, n) == n);
     check_halves(mask, ndim, shape, rows, out, n);
+    check_packed(mask, (size_t)size, n);
     for (int64_t i = 0; i < size; i++) {
         for (int d = 0; d < ndim && mask[i]; d++) {
             CHECK(out[d][at] == index[d]);
@@ -78,6 +97,6 @@ static void masks(void)
 
 int main(void)
 {
-    RUN(masks);
+    RUN_ON_EVERY_CPU(masks);
     return check_report("mask");
 }

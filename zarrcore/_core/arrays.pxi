@@ -8,47 +8,6 @@ cdef cnp.ndarray _int64(object values):
     return np.ascontiguousarray(values, dtype=np.int64)
 
 
-_MASK_STRIPE = 1 << 21      # elements of a mask that are worth a turn of another thread
-
-
-cdef size_t _mask_stripe(cnp.ndarray mask, tuple indices, int64_t first, int64_t n, size_t at, size_t room) except? 0:
-    """The points of n rows, to the indices from `at` on; returns how many were found, at most `room`."""
-    cdef int64_t shape[64]
-    cdef int64_t *out[64]
-    cdef int d, ndim = cnp.PyArray_NDIM(mask)
-    cdef size_t found
-    for d in range(ndim):
-        shape[d] = cnp.PyArray_DIM(mask, d)
-        out[d] = <int64_t *>cnp.PyArray_DATA(indices[d]) + at
-    with nogil:
-        found = zc_mask_points(<const uint8_t *>cnp.PyArray_DATA(mask), ndim, shape, first, n, out, room)
-    return found
-
-
-def mask_points(mask) -> tuple:
-    """Where a Boolean array of one dimension or more is true: one array of int64 indices for each dimension, in
-    C order, as `numpy.nonzero` gives them.  The GIL is free meanwhile, and large masks are divided among threads."""
-    plain = np.ascontiguousarray(mask, dtype=np.bool_)
-    if not 1 <= plain.ndim <= ZC_MAX_DIMS:
-        raise ValueError(f"mask: expected 1 to {ZC_MAX_DIMS} dimensions, got {plain.ndim}")
-    rows = plain.size // plain.shape[-1] if plain.size else 0
-    n = min(plain.size // _MASK_STRIPE + 1, max(rows, 1))
-    begin = [rows * i // n for i in range(n + 1)]
-    counts = [np.count_nonzero(plain.reshape(rows, -1)[begin[i]:begin[i + 1]]) if rows else 0 for i in range(n)]
-    at = [sum(counts[:i]) for i in range(n + 1)]
-    indices = tuple(np.empty(at[n], dtype=np.int64) for _ in range(plain.ndim))
-
-    def stripe(i):
-        if _mask_stripe(plain, indices, begin[i], begin[i + 1] - begin[i], at[i], counts[i]) != counts[i]:
-            raise RuntimeError("the mask was changed by another thread while it was read")
-
-    if n == 1:
-        stripe(0)
-    else:
-        call_parallel(stripe, n)
-    return indices
-
-
 cdef tuple _field(cnp.dtype record, str name):
     """Data type and offset of a field; memory for one that is an array itself is of void items."""
     dtype, offset = record.fields[name][:2]
@@ -315,6 +274,7 @@ cdef class NativeArray:
         while chain.sharded:                  # the innermost chain is the one that swaps
             chain = chain.inner
         window.mask = NULL
+        window.picked = NULL
         window.offset = offset
         window.item.size = size
         window.item.word = chain.item.word
@@ -511,10 +471,33 @@ cdef class NativeArray:
         self._check_memory(out, "out", 1, self._expected(field, out))
         if not cnp.PyArray_ISWRITEABLE(out):
             raise ValueError("out: is read-only")
+        if type(coords) is MaskPoints and self._picks(coords, out, field):
+            self._read_picked(coords, out, self._threads(threads), field)
+            return
         kept = self._set_points(&part, coords, out)
         described = self._set_fields(&part, &window, field, out)
         if part.n_points:
             self._run(&part, self._threads(threads), False, False)
+
+    cdef bint _picks(self, MaskPoints points, cnp.ndarray out, field) except -1:
+        """Can chunks be read by the mask itself, and does that pay?"""
+        return (self.c.ndim > 0 and not isinstance(field, tuple) and cnp.PyArray_ISCONTIGUOUS(out)
+                and cnp.PyArray_DIM(out, 0) == points.count
+                and points.suits(self.shape, self.c.grid[self.c.ndim - 1].chunk, self.chain))
+
+    cdef int _read_picked(self, MaskPoints points, cnp.ndarray out, int threads, field) except -1:
+        """The same where a mask of the array is true."""
+        cdef zc_part part
+        cdef zc_window window
+        cdef zc_picked picked
+        if field is None:
+            described = self._set_window(&window, 0, self.dtype.itemsize)
+        else:
+            described = self._set_fields(&part, &window, field, out)
+        points.set_part(&part, &window, &picked, out)
+        if points.count:
+            self._run(&part, threads, False, False)
+        return 0
 
     def write_points(self, coords, cnp.ndarray value not None, threads=0, write_empty=False) -> None:
         """Write single elements; of several values for one element the last one stays."""

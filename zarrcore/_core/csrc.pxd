@@ -144,11 +144,19 @@ cdef extern from "engine/part.h" nogil:
         const int64_t *index
         const int64_t *place
 
+    ctypedef struct zc_picked:
+        const char *base
+        const uint64_t *bits
+        const int64_t *before
+        size_t count
+        char *memory
+
     ctypedef struct zc_window:
         size_t offset
         zc_item item
         const uint8_t *mask
         const char *first
+        const zc_picked *picked
 
     ctypedef struct zc_part:
         int ndim
@@ -248,6 +256,7 @@ cdef extern from "engine/cache.h" nogil:
 cdef extern from "kernels/mask.h" nogil:
     size_t zc_mask_points(const uint8_t *mask, int ndim, const int64_t *shape, int64_t first, int64_t n,
                           int64_t *const *out, size_t room)
+    size_t zc_mask_pack(const uint8_t *mask, size_t n, uint64_t *bits, int64_t *before)
 
 cdef extern from "engine/index_cache.h" nogil:
     ctypedef struct zc_index_cache:

@@ -30,7 +30,8 @@ class Prefetch:
         if array.cache is None:
             raise ValueError(f"array {array.path!r}: prefetching needs a cache, see Array.with_cache")
         self._array = array
-        self._selection = selection
+        # The indices of a mask are made when they are asked for, and the caller may change it by then.
+        self._selection = selection._replace(dims=tuple(selection.dims))
         self._threads = threads
         self._stopped = False
         self._error: BaseException | None = None

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Elements where a mask is true: walked in the order of the mask, whatever the order of the chunk, so that those of
+ * one row lie behind each other in the memory.
+ */
+#include <string.h>
+
+#include "engine/part.h"
+#include "kernels/mask.h"
+
+/* A part in the order of its mask. */
+typedef struct walk {
+    int ndim;
+    int64_t count[ZC_MAX_DIMS];
+    int64_t step[ZC_MAX_DIMS];       /* elements of the mask; 1 in the last dimension */
+    int64_t stride[ZC_MAX_DIMS];     /* bytes of the chunk */
+    int64_t at[ZC_MAX_DIMS];
+    int64_t element;                 /* of the mask: the first of a row ... */
+    int64_t offset;                  /* ... and where that lies in the chunk */
+} walk;
+
+/* chunk_stride is in bytes; NULL: nothing is moved. */
+static void walk_begin(const zc_part *part, const int64_t *chunk_stride, walk *w)
+{
+    w->ndim = part->ndim;
+    w->element = part->memory - part->window->picked->base;
+    w->offset = 0;
+    for (int d = 0; d < part->ndim; d++) {
+        const zc_axis *axis = &part->axis[d];
+        const int64_t stride = chunk_stride != NULL ? chunk_stride[d] : 0;
+        int to = d;
+        for (; to > 0 && w->step[to - 1] < axis->stride; to--) {     /* few dimensions: sorted by insertion */
+            w->count[to] = w->count[to - 1];
+            w->step[to] = w->step[to - 1];
+            w->stride[to] = w->stride[to - 1];
+        }
+        w->count[to] = axis->count;
+        w->step[to] = axis->stride;
+        w->stride[to] = stride;
+        w->at[d] = 0;
+        w->offset += axis->start * stride;
+    }
+}
+
+/* To the next row but those of the last two dimensions, through which callers go themselves. */
+static bool walk_next(walk *w)
+{
+    for (int d = w->ndim - 3; d >= 0; d--) {
+        w->element += w->step[d];
+        w->offset += w->stride[d];
+        if (++w->at[d] < w->count[d]) {
+            return true;
+        }
+        w->element -= w->step[d] * w->count[d];
+        w->offset -= w->stride[d] * w->count[d];
+        w->at[d] = 0;
+    }
+    return false;
+}
+
+static int64_t rows_of(const walk *w)
+{
+    return w->ndim > 1 ? w->count[w->ndim - 2] : 1;
+}
+
+/* The bits of n elements, 1 to 64, from `first` on; the lowest is that of the first. */
+ZC_INLINE uint64_t bits_at(const zc_picked *picked, int64_t first, int64_t n)
+{
+    const uint64_t *word = &picked->bits[first >> 6];
+    const int shift = (int)(first & 63);
+    uint64_t bits = word[0] >> shift;
+
+    if (shift + n > 64) {
+        bits |= word[1] << (64 - shift);
+    }
+    return n < 64 ? bits & ~(UINT64_MAX << n) : bits;
+}
+
+/* How many elements before that one are wanted. */
+ZC_INLINE int64_t rank_of(const zc_picked *picked, int64_t element)
+{
+    const int64_t word = element >> 6;
+    const uint64_t below = ~(UINT64_MAX << (element & 63));
+
+    return picked->before[word] + zc_count_bits(picked->bits[word] & below);
+}
+
+ZC_INLINE int64_t at_most_64(int64_t n)
+{
+    return n < 64 ? n : 64;
+}
+
+bool zc_part_picks_any(const zc_part *part)
+{
+    const zc_picked *picked = part->window->picked;
+    walk w;
+
+    walk_begin(part, NULL, &w);
+    const int64_t n = w.count[w.ndim - 1], rows = rows_of(&w), step = w.ndim > 1 ? w.step[w.ndim - 2] : 0;
+    do {
+        for (int64_t row = 0, first = w.element; row < rows; row++, first += step) {
+            for (int64_t i = 0; i < n; i += 64) {
+                if (bits_at(picked, first + i, at_most_64(n - i)) != 0) {
+                    return true;
+                }
+            }
+        }
+    } while (walk_next(&w));
+    return false;
+}
+
+size_t zc_part_picks(const zc_part *part)
+{
+    const zc_picked *picked = part->window->picked;
+    size_t found = 0;
+    walk w;
+
+    walk_begin(part, NULL, &w);
+    const int64_t n = w.count[w.ndim - 1], rows = rows_of(&w), step = w.ndim > 1 ? w.step[w.ndim - 2] : 0;
+    do {
+        for (int64_t row = 0, first = w.element; row < rows; row++, first += step) {
+            for (int64_t i = 0; i < n; i += 64) {
+                found += (size_t)zc_count_bits(bits_at(picked, first + i, at_most_64(n - i)));
+            }
+        }
+    } while (walk_next(&w));
+    return found;
+}
+
+/* Copy the elements of some bits from the chunk to the memory in turn; size is that of the item, or 0 for any. */
+ZC_INLINE void place_bits(uint64_t bits, char *memory, const char *chunk, int64_t stride, size_t size,
+                          const zc_item *item)
+{
+    const int64_t nowhere = 0;
+
+    for (; bits != 0; bits &= bits - 1) {
+        const char *const from = chunk + zc_lowest_bit(bits) * stride;
+        if (size > 0) {
+            memcpy(memory, from, size);
+            memory += size;
+        } else {
+            zc_points_copy(1, memory, &nowhere, from, &nowhere, item);
+            memory += item->size;
+        }
+    }
+}
+
+ZC_INLINE void place_rows(const walk *w, const zc_picked *picked, const char *chunk, size_t size,
+                          const zc_item *item)
+{
+    const int last = w->ndim - 1;
+    const int64_t n = w->count[last], stride = w->stride[last], rows = rows_of(w);
+    const int64_t step = last > 0 ? w->step[last - 1] : 0, row_stride = last > 0 ? w->stride[last - 1] : 0;
+
+    chunk += w->offset;
+    for (int64_t row = 0, first = w->element; row < rows; row++, first += step, chunk += row_stride) {
+        for (int64_t i = 0; i < n; i += 64) {
+            const uint64_t bits = bits_at(picked, first + i, at_most_64(n - i));
+            if (bits != 0) {
+                place_bits(bits, picked->memory + rank_of(picked, first + i) * (int64_t)item->size,
+                           chunk + i * stride, stride, size, item);
+            }
+        }
+    }
+}
+
+void zc_part_place_picked(const zc_part *part, const char *chunk, const int64_t *chunk_stride, const zc_item *item)
+{
+    const zc_picked *picked = part->window->picked;
+    const size_t plain = zc_item_swaps(item) ? 0 : item->size;
+    walk w;
+
+    walk_begin(part, chunk_stride, &w);
+    do {
+        switch (plain) {
+        case 1:
+            place_rows(&w, picked, chunk, 1, item);
+            break;
+        case 2:
+            place_rows(&w, picked, chunk, 2, item);
+            break;
+        case 4:
+            place_rows(&w, picked, chunk, 4, item);
+            break;
+        case 8:
+            place_rows(&w, picked, chunk, 8, item);
+            break;
+        default:
+            place_rows(&w, picked, chunk, 0, item);
+        }
+    } while (walk_next(&w));
+}
