@@ -154,14 +154,9 @@ STAMP_VECTORS(32, 4)
 
 #endif
 
-static size_t decode_vectors(char *dst, const char *src, size_t n, int bits)
+/* Whole vectors of a CPU that has no larger ones; how many numbers these were. */
+static size_t decode_short_vectors(char *dst, const char *src, size_t n, int bits)
 {
-    const size_t size = (size_t)bits / 8;
-    const size_t done = zc_delta_decode_vectors(dst, size, src, size, false, n, 0);
-
-    if (done > 0) {
-        return done;
-    }
 #ifdef ZC_HAVE_V16
     if (!ZC_BIG_ENDIAN && (zc_cpu_features() & ZC_V16_CPU)) {
         switch (bits) {
@@ -172,20 +167,36 @@ static size_t decode_vectors(char *dst, const char *src, size_t n, int bits)
         }
     }
 #endif
+    (void)dst, (void)src, (void)n, (void)bits;
     return 0;
 }
 
+/* The last of the sums that end before p, if any have been made. */
+#define LAST(BITS, p, done) ((done) > 0 ? load_##BITS((p) - BITS / 8) : 0)
+
 #define STAMP_INT_DECODE(BITS, TYPE)                                                             \
+    static void decode_dense_##BITS(char *dst, const char *src, int64_t n)                       \
+    {                                                                                            \
+        const int64_t size = sizeof(TYPE);                                                       \
+        int64_t done = until_aligned(dst, size, n);                                              \
+        decode_##BITS(dst, size, src, size, done, 0);                                            \
+        done += (int64_t)zc_delta_decode_vectors(dst + done * size, size, src + done * size, size, false, \
+                                                 (size_t)(n - done), LAST(BITS, dst + done * size, done)); \
+        decode_##BITS(dst + done * size, size, src + done * size, size, n - done,                \
+                      LAST(BITS, dst + done * size, done));                                      \
+    }                                                                                            \
+                                                                                                 \
     static void decode_strided_##BITS(char *dst, int64_t ds, const char *src, int64_t ss,        \
                                       int64_t n)                                                 \
     {                                                                                            \
         const int64_t size = sizeof(TYPE);                                                       \
-        int64_t done = 0;                                                                        \
-        if (ds == size && ss == size) {                                                          \
-            done = (int64_t)decode_vectors(dst, src, (size_t)n, BITS);                           \
+        const bool dense = ds == size && ss == size;                                             \
+        if (dense && (zc_cpu_features() & ZC_CPU_AVX2)) {                                        \
+            decode_dense_##BITS(dst, src, n);                                                    \
+            return;                                                                              \
         }                                                                                        \
-        const TYPE sum = done > 0 ? load_##BITS(dst + (done - 1) * size) : (TYPE)0;              \
-        decode_##BITS(dst + done * ds, ds, src + done * ss, ss, n - done, sum);                  \
+        const int64_t done = dense ? (int64_t)decode_short_vectors(dst, src, (size_t)n, BITS) : 0; \
+        decode_##BITS(dst + done * ds, ds, src + done * ss, ss, n - done, LAST(BITS, dst + done * ds, done)); \
     }
 
 STAMP_INT_DECODE(8, uint8_t)
@@ -278,12 +289,17 @@ void zc_delta_decode_narrow(void *dst, size_t to, const void *src, size_t from, 
         {NULL, NULL, NULL, widen_32_64},
         {NULL},
     };
-    const uint64_t sum = first ? 0 : load_any((const char *)dst - to, to);
-    const size_t done = zc_delta_decode_vectors(dst, to, src, from, is_signed, n, sum);
-    char *const rest = (char *)dst + done * to;
+    const widen_fn widen = loops[log_of(from)][log_of(to)];
+    const char *const differences = src;
+    char *const sums = dst;
+    uint64_t sum = first ? 0 : load_any(sums - to, to);
+    size_t done = (size_t)until_aligned(sums, (int64_t)to, (int64_t)n);
 
-    loops[log_of(from)][log_of(to)](rest, (const char *)src + done * from, n - done, is_signed,
-                                    done > 0 ? load_any(rest - to, to) : sum);
+    widen(sums, differences, done, is_signed, sum);
+    sum = done > 0 ? load_any(sums + (done - 1) * to, to) : sum;
+    done += zc_delta_decode_vectors(sums + done * to, to, differences + done * from, from, is_signed, n - done, sum);
+    sum = done > 0 ? load_any(sums + (done - 1) * to, to) : sum;
+    widen(sums + done * to, differences + done * from, n - done, is_signed, sum);
 }
 
 /* ---- by kind --------------------------------------------------------------------------------- */

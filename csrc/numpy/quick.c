@@ -6,7 +6,9 @@
 #include <numpy/arrayobject.h>
 #include <numpy/arrayscalars.h>
 
+#include "base/arith.h"
 #include "kernels/bits.h"
+#include "kernels/chunk_grid.h"
 #include "kernels/region.h"
 #include "kernels/shuffle.h"
 
@@ -222,6 +224,74 @@ PyObject *zc_quick_transpose(PyObject *x, PyObject *order, PyObject *out)
         copy_region(dst, src, strides);
     }
     return result_or_none(dst);
+}
+
+/* ---- chunks ---------------------------------------------------------------------------------- */
+
+PyObject *zc_quick_chunk_index(PyObject *index, PyObject *length)
+{
+    PyArrayObject *const src = plain_dense(index);
+    int overflow = 0;
+
+    if (src == NULL || PyArray_TYPE(src) != NPY_INT64 || !PyArray_ISBEHAVED_RO(src) || PyArray_NDIM(src) == 0 ||
+        !PyLong_CheckExact(length)) {
+        Py_RETURN_NONE;
+    }
+    int64_t step = PyLong_AsLongLongAndOverflow(length, &overflow);
+    if (overflow != 0 || step < 1) {
+        Py_RETURN_NONE;
+    }
+    PyObject *const chunk = PyArray_SimpleNew(PyArray_NDIM(src), PyArray_DIMS(src), NPY_INT64);
+    PyObject *const offset = PyArray_SimpleNew(PyArray_NDIM(src), PyArray_DIMS(src), NPY_INT64);
+    PyObject *const both = chunk != NULL && offset != NULL ? PyTuple_Pack(2, chunk, offset) : NULL;
+    if (both != NULL) {
+        const zc_column columns[] = {{PyArray_BYTES(src), 8},
+                                     {(char *)&step, 0},
+                                     {PyArray_BYTES((PyArrayObject *)chunk), 8},
+                                     {PyArray_BYTES((PyArrayObject *)offset), 8}};
+        const size_t n = (size_t)PyArray_SIZE(src);
+        RUN(PyArray_NBYTES(src), zc_chunk_index_i64(n, columns[0], columns[1], columns[2], columns[3]));
+    }
+    Py_XDECREF(chunk);
+    Py_XDECREF(offset);
+    return both;
+}
+
+/* A row of lengths or offsets in the machine's byte order; NULL for anything else. */
+static PyArrayObject *plain_words(PyObject *x)
+{
+    PyArrayObject *const array = plain_dense(x);
+    const bool fits = array != NULL && PyArray_NDIM(array) == 1 && PyArray_ISUNSIGNED(array) &&
+                      PyArray_ITEMSIZE(array) == 8 && PyArray_ISNOTSWAPPED(array);
+
+    return fits ? array : NULL;
+}
+
+static void pack_index(char *dst, const char *offsets, const char *nbytes, size_t n)
+{
+    uint64_t pair[2];
+
+    for (size_t i = 0; i < n; i++) {
+        memcpy(&pair[0], offsets + 8 * i, 8);
+        memcpy(&pair[1], nbytes + 8 * i, 8);
+        zc_store_le64((uint8_t *)dst + 16 * i, pair[0]);
+        zc_store_le64((uint8_t *)dst + 16 * i + 8, pair[1]);
+    }
+}
+
+PyObject *zc_quick_shard_index_pack(PyObject *offsets, PyObject *nbytes)
+{
+    PyArrayObject *const first = plain_words(offsets), *const second = plain_words(nbytes);
+
+    if (first == NULL || second == NULL || PyArray_SIZE(first) != PyArray_SIZE(second)) {
+        Py_RETURN_NONE;
+    }
+    const npy_intp n = PyArray_SIZE(first), size = 16 * n;
+    PyArrayObject *const out = (PyArrayObject *)PyArray_SimpleNew(1, &size, NPY_UBYTE);
+    if (out != NULL) {
+        RUN(size, pack_index(PyArray_BYTES(out), PyArray_BYTES(first), PyArray_BYTES(second), (size_t)n));
+    }
+    return (PyObject *)out;
 }
 
 /* ---- filters --------------------------------------------------------------------------------- */

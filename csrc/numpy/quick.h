@@ -22,6 +22,12 @@ PyObject *zc_quick_shuffle(PyObject *x, PyObject *itemsize, PyObject *out, bool 
 PyObject *zc_quick_pack_flags(PyObject *x, PyObject *out, bool high_first);
 PyObject *zc_quick_unpack_flags(PyObject *packed, PyObject *count, PyObject *out, bool high_first);
 
+/* Offsets and lengths, interleaved, in little-endian order. */
+PyObject *zc_quick_shard_index_pack(PyObject *offsets, PyObject *nbytes);
+
+/* A pair of arrays, chunks and offsets, for any array of int64 and a chunk length that is an int. */
+PyObject *zc_quick_chunk_index(PyObject *index, PyObject *length);
+
 /* True when it is done, or None. */
 PyObject *zc_quick_copy(PyObject *dst, PyObject *src);
 PyObject *zc_quick_fill(PyObject *out, PyObject *value);

@@ -16,6 +16,7 @@
 
 #include "numpy/docs.h"
 #include "numpy/loops.h"
+#include "numpy/quick.h"
 
 enum { GIL_MIN_NBYTES = 4096, MAX_OPERANDS = 3, MAX_DTYPES = 24 };
 
@@ -456,6 +457,30 @@ static int register_morton(PyObject *names, const type_lists *t)
            add_promoter(decode, &PyArray_IntAbstractDType, promote_integers) < 0 ? -1 : 0;
 }
 
+/* What NumPy calls for ufuncs; the same for all, and set before the first call. */
+static vectorcallfunc general_call;
+
+/* A ufunc of two outputs goes through an iterator, which takes longer than the work on a few numbers. */
+static PyObject *call_chunk_index(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    if (PyVectorcall_NARGS(nargsf) == 2 && names == NULL) {
+        PyObject *const found = zc_quick_chunk_index(args[0], args[1]);
+        if (found != Py_None) {
+            return found;
+        }
+        Py_DECREF(found);
+    }
+    return general_call(self, args, nargsf, names);
+}
+
+static void call_quick_first(PyObject *ufunc, vectorcallfunc quick)
+{
+    PyUFuncObject *const self = (PyUFuncObject *)ufunc;
+
+    general_call = (vectorcallfunc)self->vectorcall;
+    self->vectorcall = quick;
+}
+
 /* Two loops, for int64 and uint64, with NumPy's usual conversion of arguments. */
 static int register_grid(PyObject *names)
 {
@@ -475,6 +500,9 @@ static int register_grid(PyObject *names)
                         PyDict_SetItemString(names, "chunk_index", index) < 0 ||
                         PyDict_SetItemString(names, "chunk_count", count) < 0;
 
+    if (!failed) {
+        call_quick_first(index, call_chunk_index);
+    }
     Py_XDECREF(index);
     Py_XDECREF(count);
     return failed ? -1 : 0;

@@ -14,6 +14,7 @@ from zarrcore import kernels
 from zarrcore._core import kernels as flat
 
 QUICK = [name for name in dir(flat) if name.startswith("quick_")]
+QUICK_FIRST = ["byteswap", "copy_region", "fill", "transpose"]
 TYPES = [
     "?",
     "i1",
@@ -43,6 +44,8 @@ def the_long_way() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name in QUICK:
             patch.setattr(flat, name, lambda *args: None)
+        for name in QUICK_FIRST:
+            patch.setattr(kernels, name, getattr(kernels, name).__wrapped__)
         yield
 
 
@@ -211,5 +214,34 @@ def test_fill_values(dtype):
 
 def test_large_arrays_go_the_long_way():
     large = np.zeros(32 << 20, "u1")
-    assert flat.quick_byteswap(large, None) is None
-    assert flat.quick_byteswap(large[1:], None) is not None
+    assert flat.quick_shuffle(large, 1, None) is None
+    assert flat.quick_shuffle(large[1:], 1, None) is not None
+
+
+@pytest.mark.parametrize("length", [1, 7, 2**40, 0, -3, True, 2.0, np.int64(7), np.array([1, 2, 3, 4, 5, 6])], ids=repr)
+def test_chunk_index_of_any_arrays(length):
+    general = kernels.chunk_index.types  # a ufunc it stays
+    assert general == ["ll->ll", "LL->LL"]
+    for dtype in ("<i8", ">i8", "i4", "u8", "f4"):
+        for x in arrays(dtype):
+            x = x[..., :6] if isinstance(length, np.ndarray) and x.ndim else x
+
+            def quick(x=x):
+                return kernels.chunk_index(x, length)
+
+            def whole(x=x):
+                return kernels.chunk_index(x, length, out=(None, None))
+
+            with np.errstate(divide="ignore"):
+                assert [outcome(lambda k=k: quick()[k]) for k in (0, 1)] == [
+                    outcome(lambda k=k: whole()[k]) for k in (0, 1)
+                ]
+
+
+def test_shard_indexes():
+    words = np.array([0, 5, 2**64 - 1, 7], "u8")
+    for other in (words, words[::-1], words.reshape(2, 2), words[:3], words.astype(">u8"), words[:0], [1, 2, 3, 4]):
+        for pair in ((words, other), (other, words), (other, other)):
+            same(lambda pair=pair: kernels.shard_index_pack(*pair))
+    packed = kernels.shard_index_pack(words, words)
+    assert packed.tobytes() == np.stack((words, words), axis=1).astype("<u8").tobytes()

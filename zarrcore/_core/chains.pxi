@@ -263,6 +263,8 @@ cdef bytes _run_codec_to_bytes(zc_codec *codec, str name, const uint8_t[::1] dat
 
 cdef object _flat_bytes(object data):
     """Any contiguous buffer as one of bytes."""
+    if isinstance(data, cnp.ndarray) and cnp.PyArray_NDIM(data) == 1 and cnp.PyArray_TYPE(data) == cnp.NPY_UINT8:
+        return data
     view = memoryview(data)
     return view if view.ndim == 1 and view.format == "B" else view.cast("B") if view.nbytes else memoryview(b"")
 

@@ -95,6 +95,7 @@ cdef extern from "numpy/quick.h":
     object zc_quick_copy(object dst, object src)
     object zc_quick_fill(object out, object value)
     object zc_quick_equals_fill(object x, object value, bint by_value)
+    object zc_quick_shard_index_pack(object offsets, object nbytes)
 
 zc_register_ufuncs(globals())
 zc_quick_init()
@@ -408,15 +409,43 @@ def unpack_bits(const uint8_t[::1] src, uint8_t[::1] dst, uint32_t size, uint32_
 
 # ---- plain cases -----------------------------------------------------------------------------------
 
-# See csrc/numpy/quick.h: None where a call is not plain.
+# See csrc/numpy/quick.h: None where a call is not plain.  X_quick_first(function) stands in for `function`, the whole of
+# kernel X: plain calls do not go through it, which would cost as much as the work on a few bytes.
 
 
-def quick_byteswap(x, out):
-    return zc_quick_byteswap(x, out)
+def byteswap_quick_first(function):
+    def byteswap(x, /, out=None, *, where=True, threads=None):
+        if where is True and threads is None:
+            swapped = zc_quick_byteswap(x, out)
+            if swapped is not None:
+                return swapped
+        return function(x, out, where=where, threads=threads)
+    return update_wrapper(byteswap, function)
 
 
-def quick_transpose(x, order, out):
-    return zc_quick_transpose(x, order, out)
+def transpose_quick_first(function):
+    def transpose(x, /, order, out=None, *, threads=None):
+        if threads is None:
+            turned = zc_quick_transpose(x, order, out)
+            if turned is not None:
+                return turned
+        return function(x, order, out, threads=threads)
+    return update_wrapper(transpose, function)
+
+
+def copy_region_quick_first(function):
+    def copy_region(dst, src, /, *, threads=None):
+        if threads is None and zc_quick_copy(dst, src) is not None:
+            return
+        function(dst, src, threads=threads)
+    return update_wrapper(copy_region, function)
+
+
+def fill_quick_first(function):
+    def fill(out, /, value):
+        if zc_quick_fill(out, value) is None:
+            function(out, value)
+    return update_wrapper(fill, function)
 
 
 def quick_shuffle(x, itemsize, out):
@@ -435,13 +464,9 @@ def quick_unpack_flags(packed, count, out, bint high_first):
     return zc_quick_unpack_flags(packed, count, out, high_first)
 
 
-def quick_copy(dst, src):
-    return zc_quick_copy(dst, src)
-
-
-def quick_fill(out, value):
-    return zc_quick_fill(out, value)
-
-
 def quick_equals_fill(x, value, bint by_value):
     return zc_quick_equals_fill(x, value, by_value)
+
+
+def quick_shard_index_pack(offsets, nbytes):
+    return zc_quick_shard_index_pack(offsets, nbytes)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _FLOAT_BLOCK = 1 << 16  # floats compared at a time where they do not lie ready in memory
 
 
+@_flat.fill_quick_first
 def fill(out: np.ndarray, /, value: Any) -> None:
     """Set every item of ``out`` to ``value``.
 
@@ -39,8 +40,6 @@ def fill(out: np.ndarray, /, value: Any) -> None:
     -----
     The GIL is released from 4 KiB on.
     """
-    if _flat.quick_fill(out, value):
-        return
     ndarray_of(out, "out")
     if not out.flags.writeable:
         raise ValueError("out: the array is read-only")

@@ -22,6 +22,7 @@ _FIRST_USER_TYPE = 256  # type numbers from here on belong to types that other p
 
 
 @around(_flat.byteswap)
+@_flat.byteswap_quick_first
 def byteswap(
     x: ArrayLike,
     /,
@@ -68,10 +69,6 @@ def byteswap(
     >>> byteswap(np.array([1, 256], dtype="<u2"))
     array([256,   1], dtype=uint16)
     """
-    if where is True and threads is None:
-        swapped = _flat.quick_byteswap(x, out)
-        if swapped is not None:
-            return swapped
     if not hasattr(x, "__array_ufunc__"):
         x = np.asanyarray(x)
     target = out[0] if isinstance(out, tuple) and len(out) == 1 else out
@@ -107,6 +104,7 @@ def _swap_words(
     return out
 
 
+@_flat.copy_region_quick_first
 def copy_region(dst: np.ndarray, src: np.ndarray, /, *, threads: int | None = None) -> None:
     """``dst[...] = src`` where the two differ in strides and byte order only.
 
@@ -140,8 +138,6 @@ def copy_region(dst: np.ndarray, src: np.ndarray, /, *, threads: int | None = No
     array([[0, 2, 4],
            [1, 3, 5]], dtype=uint16)
     """
-    if threads is None and _flat.quick_copy(dst, src):
-        return
     ndarray_of(dst, "dst")
     ndarray_of(src, "src")
     words = _differing_words(dst.dtype, src.dtype)
@@ -165,6 +161,7 @@ def _differing_words(dst: np.dtype, src: np.dtype) -> tuple[tuple[int, int, int,
     return tuple(to for to, source in pairs if to[3] != source[3])
 
 
+@_flat.transpose_quick_first
 def transpose(
     x: ArrayLike,
     /,
@@ -208,10 +205,6 @@ def transpose(
     >>> transpose(np.zeros((2, 3, 4)), (2, 0, 1)).shape
     (4, 2, 3)
     """
-    if threads is None:
-        turned = _flat.quick_transpose(x, order, out)
-        if turned is not None:
-            return turned
     x = np.asarray(x)
     axes = tuple(operator.index(axis) for axis in order)
     if sorted(axes) != list(range(x.ndim)):

@@ -77,6 +77,10 @@ def shard_index_pack(
     >>> shard_index_pack([0], [258]).tobytes().hex()
     '00000000000000000201000000000000'
     """
+    if out is None and byteorder == "little":
+        packed = _flat.quick_shard_index_pack(offsets, nbytes)
+        if packed is not None:
+            return packed
     big = _big_endian(byteorder)
     first, second = _unsigned(offsets, "offsets"), _unsigned(nbytes, "nbytes")
     if first.size != second.size:
