@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from zarrcore.api.nodes import create_group_at, drop_unused, open, warn_unused
+from zarrcore.api.nodes import create_group_at, drop_unused, open
 from zarrcore.arrays.array import Array
 from zarrcore.arrays.creation import (
     create_array_at,
@@ -13,10 +13,11 @@ from zarrcore.arrays.creation import (
 )
 from zarrcore.arrays.derived import from_array_at, like_arguments
 from zarrcore.arrays.legacy import array_at, create_at
+from zarrcore.arrays.options import ArrayOptions, CreateOptions, FromArrayOptions, takes
 from zarrcore.storage import make_store_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from typing import Unpack
 
 __all__ = [
     "array",
@@ -38,28 +39,14 @@ __all__ = [
 ]
 
 
+@takes(ArrayOptions)
 def create_array(
     store: Any,
     *,
     name: str | None = None,
-    shape: Any = None,
-    dtype: Any = None,
-    data: Any = None,
-    chunks: Any = "auto",
-    shards: Any = None,
-    filters: Any = "auto",
-    compressors: Any = "auto",
-    serializer: Any = "auto",
-    fill_value: Any = ...,
-    order: str | None = None,
     zarr_format: int | None = 3,
-    attributes: Mapping[str, Any] | None = None,
-    chunk_key_encoding: Any = None,
-    dimension_names: Any = None,
     storage_options: dict[str, Any] | None = None,
-    overwrite: bool = False,
-    config: Any = None,
-    write_data: bool = True,
+    **options: Unpack[ArrayOptions],
 ) -> Array:
     """Create an array.
 
@@ -110,50 +97,18 @@ def create_array(
         If there is something at the path already.
     """
     place = make_store_path(store, path=name, mode="a", storage_options=storage_options)
-    return create_array_at(
-        place,
-        shape=shape,
-        dtype=dtype,
-        data=data,
-        chunks=chunks,
-        shards=shards,
-        filters=filters,
-        compressors=compressors,
-        serializer=serializer,
-        fill_value=fill_value,
-        order=order,
-        zarr_format=zarr_format,
-        attributes=attributes,
-        chunk_key_encoding=chunk_key_encoding,
-        dimension_names=dimension_names,
-        overwrite=overwrite,
-        config=config,
-        write_data=write_data,
-    )
+    return create_array_at(place, options, zarr_format=zarr_format)
 
 
+@takes(FromArrayOptions)
 def from_array(
     store: Any,
     *,
     data: Any,
-    write_data: bool = True,
     name: str | None = None,
-    chunks: Any = "keep",
-    shards: Any = "keep",
-    filters: Any = "keep",
-    compressors: Any = "keep",
-    serializer: Any = "keep",
-    fill_value: Any = ...,
-    order: str | None = None,
     zarr_format: int | None = None,
-    attributes: Mapping[str, Any] | None = None,
-    chunk_key_encoding: Any = None,
-    dimension_names: Any = None,
     storage_options: dict[str, Any] | None = None,
-    overwrite: bool = False,
-    config: Any = None,
-    threads: int = 0,
-    progress: Callable[[int, int], object] | None = None,
+    **options: Unpack[FromArrayOptions],
 ) -> Array:
     """Create an array from another one, or from anything like an array.
 
@@ -190,59 +145,21 @@ def from_array(
     (3, 1)
     """
     place = make_store_path(store, path=name, mode="a", storage_options=storage_options)
-    return from_array_at(
-        place,
-        data=data,
-        write_data=write_data,
-        chunks=chunks,
-        shards=shards,
-        filters=filters,
-        compressors=compressors,
-        serializer=serializer,
-        fill_value=fill_value,
-        order=order,
-        zarr_format=zarr_format,
-        attributes=attributes,
-        chunk_key_encoding=chunk_key_encoding,
-        dimension_names=dimension_names,
-        overwrite=overwrite,
-        config=config,
-        threads=threads,
-        progress=progress,
-    )
+    return from_array_at(place, data=data, zarr_format=zarr_format, **options)
 
 
+@takes(CreateOptions)
 def create(
     shape: Any,
     *,
-    chunks: Any = None,
-    dtype: Any = None,
-    compressor: Any = "auto",
-    fill_value: Any = ...,
-    order: str | None = None,
     store: Any = None,
-    synchronizer: Any = None,
-    overwrite: bool = False,
     path: str | None = None,
-    chunk_store: Any = None,
-    filters: Any = None,
-    cache_metadata: bool | None = None,
-    cache_attrs: bool | None = None,
-    read_only: bool | None = None,
-    object_codec: Any = None,
-    dimension_separator: str | None = None,
-    write_empty_chunks: bool | None = None,
-    zarr_format: int | None = None,
-    meta_array: Any = None,
-    attributes: Mapping[str, Any] | None = None,
-    chunk_shape: Any = None,
-    chunk_key_encoding: Any = None,
-    codecs: Any = None,
-    dimension_names: Any = None,
-    storage_options: dict[str, Any] | None = None,
-    config: Any = None,
     mode: str | None = None,
+    zarr_format: int | None = None,
+    storage_options: dict[str, Any] | None = None,
+    overwrite: bool = False,
     data: Any = None,
+    **options: Unpack[CreateOptions],
 ) -> Array:
     """Create an array; :func:`create_array` is the newer way.
 
@@ -267,37 +184,11 @@ def create(
     synchronizer, chunk_store, cache_metadata, cache_attrs, read_only, meta_array
         Accepted for compatibility, without effect.
     """
-    warn_unused(
-        synchronizer=synchronizer,
-        chunk_store=chunk_store,
-        cache_metadata=cache_metadata,
-        cache_attrs=cache_attrs,
-        read_only=read_only,
-        meta_array=meta_array,
-    )
+    arguments: dict[str, Any] = {**options}
+    drop_unused(arguments)
     place = make_store_path(store, path=path, mode=mode or "a", storage_options=storage_options)
-    return create_at(
-        place,
-        shape,
-        chunks=chunks,
-        chunk_shape=chunk_shape,
-        dtype=dtype,
-        compressor=compressor,
-        filters=filters,
-        object_codec=object_codec,
-        dimension_separator=dimension_separator,
-        chunk_key_encoding=chunk_key_encoding,
-        codecs=codecs,
-        fill_value=fill_value,
-        order=order,
-        zarr_format=zarr_format,
-        attributes=attributes,
-        dimension_names=dimension_names,
-        config=config,
-        write_empty_chunks=write_empty_chunks,
-        overwrite=overwrite or mode == "w",
-        data=data,
-    )
+    overwrite = overwrite or mode == "w"
+    return create_at(place, shape, zarr_format=zarr_format, overwrite=overwrite, data=data, **arguments)
 
 
 def array(data: Any, **kwargs: Any) -> Array:

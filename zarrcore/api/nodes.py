@@ -38,19 +38,22 @@ _CREATE_MODES = ("a", "w", "w-")
 
 def warn_unused(**arguments: Any) -> None:
     """Warn of arguments that are accepted for compatibility and were given."""
-    import warnings
-
-    for name, value in arguments.items():
-        if value is not None:
-            warnings.warn(f"the argument {name} has no effect", ZarrRuntimeWarning, stacklevel=3)
-
-
-_UNUSED = ("synchronizer", "chunk_store", "cache_metadata", "cache_attrs", "read_only", "meta_array")
+    _warn(arguments)
 
 
 def drop_unused(arguments: dict[str, Any]) -> None:
     """Take arguments that have no effect out of `arguments`, with a warning for each that was given."""
-    warn_unused(**{name: arguments.pop(name) for name in _UNUSED if name in arguments})
+    from zarrcore.arrays.options import IgnoredOptions
+
+    _warn({name: arguments.pop(name) for name in IgnoredOptions.__annotations__ if name in arguments})
+
+
+def _warn(unused: dict[str, Any]) -> None:
+    import warnings
+
+    for name, value in unused.items():
+        if value is not None:
+            warnings.warn(f"the argument {name} has no effect", ZarrRuntimeWarning, stacklevel=4)
 
 
 def open(

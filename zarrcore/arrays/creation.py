@@ -14,6 +14,7 @@ from zarrcore.arrays.chunking import resolve_layout
 from zarrcore.arrays.chunks import can_list, parse_shape, stored_chunks
 from zarrcore.arrays.config import ArrayConfig, parse_array_config
 from zarrcore.arrays.copying import copy_values
+from zarrcore.arrays.options import ArrayOptions, complete
 from zarrcore.arrays.trial import refuse_unusable_codecs
 from zarrcore.codecs.chain import parse_codec
 from zarrcore.config import config as settings
@@ -255,78 +256,87 @@ def _described(data: Any, shape: Any, dtype: Any) -> tuple[Any, tuple[int, ...],
 
 def create_array_at(
     place: StorePath,
+    options: ArrayOptions,
     *,
-    shape: Any = None,
-    dtype: Any = None,
-    data: Any = None,
-    chunks: Any = "auto",
-    shards: Any = None,
-    filters: Any = "auto",
-    compressors: Any = "auto",
+    zarr_format: int | None,
     compressor: Any = "auto",
-    serializer: Any = "auto",
-    fill_value: Any = ...,
-    order: Any = None,
-    zarr_format: int | None = 3,
-    attributes: Mapping[str, Any] | None = None,
-    chunk_key_encoding: Any = None,
-    dimension_names: Any = None,
-    overwrite: bool = False,
-    config: Any = None,
-    write_data: bool = True,
     values: Any = None,
     threads: int = 0,
     progress: Progress | None = None,
     group: StorePath | None = None,
 ) -> Array:
-    """Create an array; the parameters are those of :func:`zarrcore.create_array`.
+    """Create an array; the options are those of :func:`zarrcore.create_array`.
 
     `values` is for those who give shape and data type as well, unlike `data`; `group` is a group above the
-    place that has been read.
+    place that has been read; `compressor` is another way to give one of the `compressors`.
     """
     zarr_format = default_format(zarr_format)
+    options = complete(ArrayOptions, options)
     if not is_auto(compressor):
-        if not is_auto(compressors):
+        if not is_auto(options["compressors"]):
             raise ValueError("give either compressor or compressors, not both")
-        compressors = () if compressor is None else (compressor,)
-    data, shape, dtype = _described(data, shape, dtype)
-    zdtype = data_type(dtype, zarr_format, filters)
-    grid, inner = resolve_layout(
-        shape,
-        zdtype.item_size or 1,
-        chunks,
-        shards,
-        target_shard_bytes=settings.get("array.target_shard_size_bytes", None),
-    )
-    config = with_order(parse_array_config(config), order)
-    if zarr_format == 2:
-        metadata = _metadata_v2(
-            shape, zdtype, grid, inner, filters, compressors, serializer, fill_value, config.order,
-            chunk_key_encoding, dimension_names, attributes,
-        )  # fmt: skip
-    else:
-        codecs = codecs_v3(zdtype, filters, serializer, compressors)
-        if inner is not None:
-            codecs = [_sharded(inner, codecs, shards)]
-        metadata = make_metadata(
-            zarr_format=3,
-            shape=shape,
-            zdtype=zdtype,
-            chunks=grid,
-            codecs=codecs,
-            fill_value=fill_value,
-            chunk_key_encoding=chunk_key_encoding,
-            attributes=attributes,
-            dimension_names=dimension_names,
-        )
+        options["compressors"] = () if compressor is None else (compressor,)
+    data, options["shape"], options["dtype"] = _described(options["data"], options["shape"], options["dtype"])
+    config = with_order(parse_array_config(options["config"]), options["order"])
+    metadata = _metadata(zarr_format, config.order, options)
+    overwrite = options["overwrite"]
     if overwrite:
         refuse_own_source(place, data)
-    values = data if write_data and values is None else values
+    values = data if options["write_data"] and values is None else values
     if values is None:
         return store_array(place, metadata, overwrite=overwrite, config=config, group=group)
     return store_with_values(
         place, metadata, values, overwrite=overwrite, config=config, threads=threads, progress=progress
     )
+
+
+def _metadata(zarr_format: int, order: str, options: ArrayOptions) -> ArrayMetadata:
+    """Array metadata from options that are complete."""
+    zdtype = data_type(options["dtype"], zarr_format, options["filters"])
+    grid, inner = resolve_layout(
+        options["shape"],
+        zdtype.item_size or 1,
+        options["chunks"],
+        options["shards"],
+        target_shard_bytes=settings.get("array.target_shard_size_bytes", None),
+    )
+    common = {
+        "shape": options["shape"],
+        "zdtype": zdtype,
+        "chunks": grid,
+        "fill_value": options["fill_value"],
+        "attributes": options["attributes"],
+    }
+    if zarr_format == 2:
+        _refuse_in_format_2(grid, inner, options)
+        return make_metadata(
+            zarr_format=2,
+            filters=filters_v2(zdtype, options["filters"]),
+            compressor=compressor_v2(options["compressors"]),
+            order=order,
+            separator=_separator(options["chunk_key_encoding"]),
+            **common,
+        )
+    codecs = codecs_v3(zdtype, options["filters"], options["serializer"], options["compressors"])
+    return make_metadata(
+        zarr_format=3,
+        codecs=codecs if inner is None else [_sharded(inner, codecs, options["shards"])],
+        chunk_key_encoding=options["chunk_key_encoding"],
+        dimension_names=options["dimension_names"],
+        **common,
+    )
+
+
+def _refuse_in_format_2(grid: Sequence[Any], inner: Any, options: ArrayOptions) -> None:
+    for name, value, absent in (
+        ("shards", inner, None),
+        ("dimension_names", options["dimension_names"], None),
+        ("serializer", options["serializer"], "auto"),
+    ):
+        if value is not absent and value != absent:
+            raise ValueError(f"{name}: format 2 arrays have none, got {value!r}")
+    if not all(isinstance(length, int) for length in grid):
+        raise ValueError("chunks: format 2 arrays have chunks of one shape only")
 
 
 def store_with_values(
@@ -357,43 +367,6 @@ def with_order(config: ArrayConfig, order: Any) -> ArrayConfig:
     from dataclasses import replace
 
     return config if order is None else replace(config, order=order)
-
-
-def _metadata_v2(
-    shape: tuple[int, ...],
-    zdtype: ZDType,
-    grid: Sequence[Any],
-    inner: Any,
-    filters: Any,
-    compressors: Any,
-    serializer: Any,
-    fill_value: Any,
-    order: str,
-    chunk_key_encoding: Any,
-    dimension_names: Any,
-    attributes: Mapping[str, Any] | None,
-) -> ArrayMetadata:
-    for name, value, absent in (
-        ("shards", inner, None),
-        ("dimension_names", dimension_names, None),
-        ("serializer", serializer, "auto"),
-    ):
-        if value is not absent and value != absent:
-            raise ValueError(f"{name}: format 2 arrays have none, got {value!r}")
-    if not all(isinstance(length, int) for length in grid):
-        raise ValueError("chunks: format 2 arrays have chunks of one shape only")
-    return make_metadata(
-        zarr_format=2,
-        shape=shape,
-        zdtype=zdtype,
-        chunks=grid,
-        filters=filters_v2(zdtype, filters),
-        compressor=compressor_v2(compressors),
-        fill_value=fill_value,
-        order=order,
-        separator=_separator(chunk_key_encoding),
-        attributes=attributes,
-    )
 
 
 def _sharded(inner: tuple[int, ...], codecs: list[Any], shards: Any) -> Any:

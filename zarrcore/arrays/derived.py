@@ -9,16 +9,25 @@ import numpy as np
 from zarrcore.arrays.array import Array
 from zarrcore.arrays.creation import create_array_at, default_format, refuse_own_source
 from zarrcore.arrays.layout import codecs_of, grid_edges, inner_chunks
+from zarrcore.arrays.options import FromArrayOptions, complete
 from zarrcore.errors import BaseZarrError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from typing import Unpack
 
-    from zarrcore.arrays.copying import Progress
     from zarrcore.metadata import ArrayMetadata
     from zarrcore.storage import StorePath
 
 __all__ = ["from_array_at", "like_arguments"]
+
+# What stands for "keep" where there is nothing to keep.
+_NOTHING_KEPT = {
+    "chunks": "auto",
+    "shards": None,
+    "filters": "auto",
+    "compressors": "auto",
+    "serializer": "auto",
+}
 
 
 def like_arguments(data: Any, zarr_format: int | None) -> dict[str, Any]:
@@ -60,67 +69,47 @@ def _like_array(array: Array, zarr_format: int | None, arguments: dict[str, Any]
 
 
 def from_array_at(
-    place: StorePath,
-    *,
-    data: Any,
-    write_data: bool = True,
-    chunks: Any = "keep",
-    shards: Any = "keep",
-    filters: Any = "keep",
-    compressors: Any = "keep",
-    serializer: Any = "keep",
-    fill_value: Any = ...,
-    order: Any = None,
-    zarr_format: int | None = None,
-    attributes: Mapping[str, Any] | None = None,
-    chunk_key_encoding: Any = None,
-    dimension_names: Any = None,
-    overwrite: bool = False,
-    config: Any = None,
-    threads: int = 0,
-    progress: Progress | None = None,
+    place: StorePath, *, data: Any, zarr_format: int | None = None, **given: Unpack[FromArrayOptions]
 ) -> Array:
-    """Create an array from another; the parameters are those of :func:`zarrcore.from_array`."""
-    if overwrite:
+    """Create an array from another; the options are those of :func:`zarrcore.from_array`."""
+    options: Any = complete(FromArrayOptions, given)
+    if options["overwrite"]:
         refuse_own_source(place, data)
-    if not isinstance(data, Array):
+    if isinstance(data, Array):
+        zarr_format = _keep(data, zarr_format, options)
+    else:
         data = data if hasattr(data, "shape") and hasattr(data, "dtype") else np.asarray(data)
         zarr_format = default_format(zarr_format)
-        arguments = _unkept(chunks, shards, filters, compressors, serializer)
-        if _keeps(chunks):
-            arguments["chunks"] = like_arguments(data, None).get("chunks", "auto")
-        dtype = data.dtype
-    else:
-        metadata = _kept_metadata(data, zarr_format)
-        zarr_format = max(2, metadata.zarr_format) if zarr_format is None else default_format(zarr_format)
-        arguments = _kept(metadata, zarr_format, chunks, shards, filters, compressors, serializer)
-        dtype = metadata.zdtype if zarr_format == metadata.zarr_format else _portable(data)
-        fill_value = metadata.fill_value if fill_value is ... else fill_value
-        attributes = dict(data.attrs) if attributes is None else attributes
-        if zarr_format == metadata.zarr_format:
-            if zarr_format == 3 and dimension_names is None:
-                dimension_names = metadata.dimension_names
-            if chunk_key_encoding is None and data.metadata is metadata:
-                chunk_key_encoding = metadata.key_encoding
-            if zarr_format == 2 and order is None:
-                order = data.order
-    return create_array_at(
-        place,
-        shape=tuple(data.shape),
-        dtype=dtype,
-        fill_value=fill_value,
-        order=order,
-        zarr_format=zarr_format,
-        attributes=attributes,
-        chunk_key_encoding=chunk_key_encoding,
-        dimension_names=dimension_names,
-        overwrite=overwrite,
-        config=config,
-        values=data if write_data else None,
-        threads=threads,
-        progress=progress,
-        **arguments,
-    )
+        if _keeps(options["chunks"]):
+            options["chunks"] = like_arguments(data, None).get("chunks", "auto")
+        options["dtype"] = data.dtype
+    for name, nothing in _NOTHING_KEPT.items():
+        if _keeps(options[name]):
+            options[name] = nothing
+    options["shape"] = tuple(data.shape)
+    values = data if options.pop("write_data") else None
+    how = {name: options.pop(name) for name in ("threads", "progress")}
+    return create_array_at(place, options, zarr_format=zarr_format, values=values, **how)
+
+
+def _keep(array: Array, zarr_format: int | None, options: dict[str, Any]) -> int:
+    """Put what a new array keeps of another one in place of the options; returns the new one's format."""
+    metadata = _kept_metadata(array, zarr_format)
+    zarr_format = max(2, metadata.zarr_format) if zarr_format is None else default_format(zarr_format)
+    same = zarr_format == metadata.zarr_format
+    _keep_layout(metadata, zarr_format, options)
+    options["dtype"] = metadata.zdtype if same else _portable(array)
+    if options["fill_value"] is ...:
+        options["fill_value"] = metadata.fill_value
+    if options["attributes"] is None:
+        options["attributes"] = dict(array.attrs)
+    if same and zarr_format == 3 and options["dimension_names"] is None:
+        options["dimension_names"] = metadata.dimension_names
+    if same and options["chunk_key_encoding"] is None and array.metadata is metadata:
+        options["chunk_key_encoding"] = metadata.key_encoding
+    if same and zarr_format == 2 and options["order"] is None:
+        options["order"] = array.order
+    return zarr_format
 
 
 def _kept_metadata(array: Array, zarr_format: int | None) -> ArrayMetadata:
@@ -153,37 +142,15 @@ def _keeps(value: Any) -> bool:
     return isinstance(value, str) and value == "keep"
 
 
-def _unkept(chunks: Any, shards: Any, filters: Any, compressors: Any, serializer: Any) -> dict[str, Any]:
-    """Arguments where there is nothing to keep."""
-    return {
-        "chunks": "auto" if _keeps(chunks) else chunks,
-        "shards": None if _keeps(shards) else shards,
-        "filters": "auto" if _keeps(filters) else filters,
-        "compressors": "auto" if _keeps(compressors) else compressors,
-        "serializer": "auto" if _keeps(serializer) else serializer,
-    }
-
-
-def _kept(
-    metadata: ArrayMetadata,
-    zarr_format: int,
-    chunks: Any,
-    shards: Any,
-    filters: Any,
-    compressors: Any,
-    serializer: Any,
-) -> dict[str, Any]:
-    """Arguments with what is kept of another array."""
-    arguments = _unkept(chunks, shards, filters, compressors, serializer)
+def _keep_layout(metadata: ArrayMetadata, zarr_format: int, options: dict[str, Any]) -> None:
+    """Put chunks, shards and codecs of another array in place of the options, where these keep them."""
     inner = inner_chunks(metadata)
-    if _keeps(chunks):
-        arguments["chunks"] = inner or grid_edges(metadata)
-    if _keeps(shards) and inner is not None and zarr_format == 3:
-        arguments["shards"] = grid_edges(metadata)
+    if _keeps(options["chunks"]):
+        options["chunks"] = inner or grid_edges(metadata)
+    if _keeps(options["shards"]) and inner is not None and zarr_format == 3:
+        options["shards"] = grid_edges(metadata)
     if zarr_format == metadata.zarr_format:
-        kept = dict(zip(("filters", "serializer", "compressors"), codecs_of(metadata), strict=True))
-        given = {"filters": filters, "serializer": serializer, "compressors": compressors}
-        for name, value in given.items():
-            if _keeps(value) and kept[name] is not None:
-                arguments[name] = kept[name]
-    return arguments
+        names = ("filters", "serializer", "compressors")
+        for name, kept in zip(names, codecs_of(metadata), strict=True):
+            if _keeps(options[name]) and kept is not None:
+                options[name] = kept

@@ -24,59 +24,32 @@ from zarrcore.arrays.creation import (
     with_order,
 )
 from zarrcore.arrays.derived import from_array_at, like_arguments
+from zarrcore.arrays.options import LegacyOptions, complete
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from typing import Unpack
 
+    from zarrcore.dtypes import ZDType
     from zarrcore.metadata import ArrayMetadata
     from zarrcore.storage import StorePath
 
-__all__ = ["array_at", "create_at", "legacy_arguments"]
+__all__ = ["array_at", "create_at"]
+
+_FORMAT_2_ONLY = ("dimension_separator", "filters", "object_codec")
+_FORMAT_3_ONLY = ("codecs", "chunk_key_encoding", "dimension_names")
 
 
 def create_at(
     place: StorePath,
     shape: Any,
     *,
-    chunks: Any = None,
-    chunk_shape: Any = None,
-    dtype: Any = None,
-    compressor: Any = "auto",
-    filters: Any = None,
-    object_codec: Any = None,
-    dimension_separator: str | None = None,
-    chunk_key_encoding: Any = None,
-    codecs: Any = None,
-    fill_value: Any = ...,
-    order: str | None = None,
     zarr_format: int | None = None,
-    attributes: Mapping[str, Any] | None = None,
-    dimension_names: Any = None,
-    config: Any = None,
-    write_empty_chunks: bool | None = None,
     overwrite: bool = False,
     data: Any = None,
+    **given: Unpack[LegacyOptions],
 ) -> Array:
-    """Create an array; the parameters are those of :func:`zarrcore.create`."""
-    metadata, settings = legacy_arguments(
-        default_format(zarr_format),
-        shape=shape,
-        chunks=chunks,
-        chunk_shape=chunk_shape,
-        dtype="float64" if dtype is None else dtype,
-        compressor=compressor,
-        filters=filters,
-        object_codec=object_codec,
-        dimension_separator=dimension_separator,
-        chunk_key_encoding=chunk_key_encoding,
-        codecs=codecs,
-        fill_value=fill_value,
-        order=order,
-        attributes=attributes,
-        dimension_names=dimension_names,
-        config=config,
-        write_empty_chunks=write_empty_chunks,
-    )
+    """Create an array; the options are those of :func:`zarrcore.create`."""
+    metadata, settings = _described(default_format(zarr_format), shape, complete(LegacyOptions, given))
     if data is None:
         return store_array(place, metadata, overwrite=overwrite, config=settings)
     return store_with_values(place, metadata, data, overwrite=overwrite, config=settings)
@@ -95,72 +68,62 @@ def array_at(place: StorePath, data: Any, **kwargs: Any) -> Array:
     return create_at(place, tuple(data.shape), data=data, **kwargs)
 
 
-def legacy_arguments(
-    zarr_format: int,
-    *,
-    shape: Any,
-    chunks: Any,
-    chunk_shape: Any,
-    dtype: Any,
-    compressor: Any,
-    filters: Any,
-    object_codec: Any,
-    dimension_separator: str | None,
-    chunk_key_encoding: Any,
-    codecs: Any,
-    fill_value: Any,
-    order: str | None,
-    attributes: Mapping[str, Any] | None,
-    dimension_names: Any,
-    config: Any,
-    write_empty_chunks: bool | None,
-) -> tuple[ArrayMetadata, ArrayConfig]:
-    """Metadata and run-time settings from the arguments of :func:`zarrcore.create`."""
+def _described(zarr_format: int, shape: Any, options: LegacyOptions) -> tuple[ArrayMetadata, ArrayConfig]:
+    """Metadata and run-time settings from options that are complete."""
     from dataclasses import replace
 
-    if chunks is not None and chunk_shape is not None:
+    if options["chunks"] is not None and options["chunk_shape"] is not None:
         raise ValueError("give either chunks or chunk_shape, not both")
-    foreign = (
-        {"dimension_separator": dimension_separator, "filters": filters, "object_codec": object_codec}
-        if zarr_format == 3
-        else {"codecs": codecs, "chunk_key_encoding": chunk_key_encoding, "dimension_names": dimension_names}
-    )
-    if zarr_format == 3 and not is_auto(compressor):
-        foreign["compressor"] = "None" if compressor is None else compressor
-    for name, value in foreign.items():
-        if value is not None:
-            raise ValueError(f"{name} cannot be used for format {zarr_format} arrays, got {value!r}")
-    settings = with_order(parse_array_config(config), order)
-    if write_empty_chunks is not None:
-        settings = replace(settings, write_empty_chunks=write_empty_chunks)
+    _refuse_foreign(zarr_format, options)
+    settings = with_order(parse_array_config(options["config"]), options["order"])
+    if options["write_empty_chunks"] is not None:
+        settings = replace(settings, write_empty_chunks=options["write_empty_chunks"])
     shape = parse_shape(shape)
-    zdtype = data_type(dtype, zarr_format, filters, object_codec)
-    given = chunk_shape if chunks is None else chunks
+    dtype = "float64" if options["dtype"] is None else options["dtype"]
+    zdtype = data_type(dtype, zarr_format, options["filters"], options["object_codec"])
+    given = options["chunk_shape"] if options["chunks"] is None else options["chunks"]
     grid, _ = resolve_layout(shape, zdtype.item_size or 1, given, None)
     common = {
         "shape": shape,
         "zdtype": zdtype,
         "chunks": grid,
-        "fill_value": fill_value,
-        "attributes": attributes,
+        "fill_value": options["fill_value"],
+        "attributes": options["attributes"],
     }
     if zarr_format == 2:
-        filter_list = filters_v2(zdtype, filters)
-        if object_codec is not None:
-            wanted = v2_config(object_codec)
-            filter_list = [wanted, *(config for config in filter_list if config["id"] != wanted["id"])]
         return make_metadata(
             zarr_format=2,
-            filters=filter_list,
-            compressor=compressor_v2(compressor),
+            filters=_filters(zdtype, options["filters"], options["object_codec"]),
+            compressor=compressor_v2(options["compressor"]),
             order=settings.order,
-            separator=dimension_separator or ".",
+            separator=options["dimension_separator"] or ".",
             **common,
         ), settings
+    codecs = options["codecs"]
     return make_metadata(
         zarr_format=3,
         codecs=codecs_v3(zdtype, "auto", "auto", "auto") if codecs is None else list(codecs),
-        chunk_key_encoding=chunk_key_encoding,
-        dimension_names=dimension_names,
+        chunk_key_encoding=options["chunk_key_encoding"],
+        dimension_names=options["dimension_names"],
         **common,
     ), settings
+
+
+def _refuse_foreign(zarr_format: int, options: LegacyOptions) -> None:
+    """Refuse options that the other format alone has."""
+    names = _FORMAT_2_ONLY if zarr_format == 3 else _FORMAT_3_ONLY
+    foreign: dict[str, Any] = {name: options[name] for name in names}  # type: ignore[literal-required]
+    if zarr_format == 3 and not is_auto(options["compressor"]):
+        foreign["compressor"] = "None" if options["compressor"] is None else options["compressor"]
+    for name, value in foreign.items():
+        if value is not None:
+            raise ValueError(f"{name} cannot be used for format {zarr_format} arrays, got {value!r}")
+
+
+def _filters(zdtype: ZDType, filters: Any, object_codec: Any) -> list[Any]:
+    """The filters of a format 2 array, of which the object codec is the first."""
+    given = filters_v2(zdtype, filters)
+    if object_codec is None:
+        return given
+    wanted = v2_config(object_codec)
+    return [wanted, *(config for config in given if config["id"] != wanted["id"])]

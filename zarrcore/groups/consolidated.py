@@ -103,9 +103,7 @@ def checked_lookup(consolidated: ConsolidatedMetadata, place: StorePath, path: s
     if stored is None or (found is not None and _bare(stored) == _bare(found)):
         return found  # without documents of its own, the copy is all there is
     difference = "it was added later" if found is None else _difference(found, stored)
-    message = (
-        f"consolidated metadata of {place} is stale ({difference}): consolidate_metadata makes it anew"
-    )
+    message = f"consolidated metadata of {place} is stale ({difference}): consolidate_metadata makes it anew"
     if action == "raise":
         raise StaleMetadataError(message)
     import warnings

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from zarrcore import hierarchy
+from zarrcore.arrays.options import ArrayOptions, takes
 from zarrcore.errors import (
     ArrayNotFoundError,
     ContainsArrayError,
@@ -21,6 +22,7 @@ from zarrcore.storage.validation import join_path, normalize_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from typing import Unpack
 
     from zarrcore.arrays.array import Array
     from zarrcore.attributes import Attributes
@@ -348,28 +350,14 @@ class Group(Node):
         """Several groups, created if need be."""
         return tuple(self.require_group(name) for name in names)
 
+    @takes(ArrayOptions)
     def create_array(
         self,
         name: str,
         *,
-        shape: Any = None,
-        dtype: Any = None,
-        data: Any = None,
-        chunks: Any = "auto",
-        shards: Any = None,
-        filters: Any = "auto",
-        compressors: Any = "auto",
         compressor: Any = "auto",
-        serializer: Any = "auto",
-        fill_value: Any = ...,
-        order: Any = None,
-        attributes: Mapping[str, Any] | None = None,
-        chunk_key_encoding: Any = None,
-        dimension_names: Any = None,
         storage_options: dict[str, Any] | None = None,
-        overwrite: bool = False,
-        config: Any = None,
-        write_data: bool = True,
+        **options: Unpack[ArrayOptions],
     ) -> Array:
         """Create an array below this group; the parameters are those of :func:`zarrcore.create_array`."""
         self._look_in_store()
@@ -377,24 +365,9 @@ class Group(Node):
 
         return create_array_at(
             self._store_path / _member_path(name),
-            shape=shape,
-            dtype=dtype,
-            data=data,
-            chunks=chunks,
-            shards=shards,
-            filters=filters,
-            compressors=compressors,
-            compressor=compressor,
-            serializer=serializer,
-            fill_value=fill_value,
-            order=order,
+            options,
             zarr_format=self._metadata.zarr_format,
-            attributes=attributes,
-            chunk_key_encoding=chunk_key_encoding,
-            dimension_names=dimension_names,
-            overwrite=overwrite,
-            config=config,
-            write_data=write_data,
+            compressor=compressor,
             group=self._store_path,
         )
 

@@ -71,6 +71,13 @@ class Section(Mapping[str, Any]):
     def __contains__(self, name: object) -> bool:
         return name in self._spans
 
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Section) and (self._spans, self._text) == (other._spans, other._text):
+            return True
+        return super().__eq__(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
     def renamed(self, pairs: Iterable[tuple[str, str]]) -> Section:
         """The documents that have the second name of each pair, under the first, in that order."""
         return Section(self._text, {new: self._spans[old] for new, old in pairs}, self._where)
