@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from zarrcore.arrays.array import Array
-    from zarrcore.groups.group import Group
+    from zarrcore.node import SynchronousNode
 
 __all__ = ["Attributes"]
 
@@ -23,7 +22,7 @@ class Attributes(MutableMapping[str, Any]):
 
     __slots__ = ("_node",)
 
-    def __init__(self, node: Array | Group) -> None:
+    def __init__(self, node: SynchronousNode) -> None:
         self._node = node
 
     def __getitem__(self, key: str) -> Any:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from zarrcore.arrays.array import Array
     from zarrcore.groups.group import Group
+    from zarrcore.node import SynchronousNode
 
-__all__ = ["NodeInfo", "array_info", "format_bytes", "group_info"]
+__all__ = ["NodeInfo", "array_info", "format_bytes", "group_info", "node_info"]
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,13 @@ def format_bytes(size: int) -> str:
         return str(size)
     power = min((size.bit_length() - 1) // 10, 5)
     return f"{size} ({size / 1024**power:.1f}{' KMGTP'[power]})"
+
+
+def node_info(node: SynchronousNode, *, complete: bool = False) -> NodeInfo:
+    """What is known about an array or a group; `complete` asks the store as well."""
+    describe: Any = array_info if node.metadata.node_type == "array" else group_info
+    info: NodeInfo = describe(node, complete=complete)
+    return info
 
 
 def array_info(array: Array, *, complete: bool = False) -> NodeInfo:

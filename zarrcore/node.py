@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Self
+
+    from zarrcore.attributes import Attributes
+    from zarrcore.info import NodeInfo
     from zarrcore.storage import Store, StorePath
 
-__all__ = ["Node"]
+__all__ = ["Node", "SynchronousNode"]
 
 
 class Node:
@@ -49,3 +54,43 @@ class Node:
     def read_only(self) -> bool:
         """True if the store refuses writes."""
         return self.store.read_only
+
+
+class SynchronousNode(Node):
+    """What arrays and groups have in common whose methods are not awaited."""
+
+    __slots__ = ()
+
+    @property
+    def metadata(self) -> Any:
+        """The metadata document."""
+        raise NotImplementedError
+
+    def _change_attributes(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+        """Store what `change` makes of the attributes that are stored now."""
+        raise NotImplementedError
+
+    @property
+    def attrs(self) -> Attributes:
+        """User attributes; changes are stored at once."""
+        from zarrcore.attributes import Attributes
+
+        return Attributes(self)
+
+    def update_attributes(self, new_attributes: Mapping[str, Any]) -> Self:
+        """Set attributes, keeping those that are not named; returns the node itself."""
+        self._change_attributes(lambda attributes: {**attributes, **new_attributes})
+        return self
+
+    @property
+    def info(self) -> NodeInfo:
+        """What the metadata says, as an object that prints as a table."""
+        from zarrcore.info import node_info
+
+        return node_info(self)
+
+    def info_complete(self) -> NodeInfo:
+        """The same as `info`, with what only a look into the store tells."""
+        from zarrcore.info import node_info
+
+        return node_info(self, complete=True)

@@ -8,12 +8,11 @@ import numpy as np
 
 from zarrcore import indexing
 from zarrcore._locks import Lock, forkable
-from zarrcore.arrays import layout
+from zarrcore.arrays import access, layout
 from zarrcore.arrays.config import ArrayConfig, parse_array_config
-from zarrcore.arrays.description import ArrayDescription
-from zarrcore.arrays.values import as_values, broadcast_values, check_out
-from zarrcore.arrays.views import BlockIndex, OIndex, VIndex
-from zarrcore.errors import ArrayNotFoundError, ReadOnlyError
+from zarrcore.arrays.selections import SelectableArray
+from zarrcore.errors import ReadOnlyError
+from zarrcore.node import SynchronousNode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from zarrcore._core.engine import ChunkCache
     from zarrcore.arrays.prefetching import Prefetch
     from zarrcore.arrays.writer import ArrayWriter
-    from zarrcore.attributes import Attributes
     from zarrcore.indexing import Fields, Selection
     from zarrcore.metadata.common import ArrayMetadata
     from zarrcore.storage import StorePath
@@ -32,7 +30,7 @@ __all__ = ["Array"]
 _BINDING = forkable(Lock())  # held while an array takes over an engine that fits its metadata
 
 
-class Array(ArrayDescription):
+class Array(SelectableArray, SynchronousNode):
     """An N-dimensional array stored as chunks.
 
     Arrays are made by :func:`zarrcore.create_array` and opened by :func:`zarrcore.open_array`.
@@ -153,13 +151,6 @@ class Array(ArrayDescription):
         self.resize(value)
 
     @property
-    def attrs(self) -> Attributes:
-        """User attributes; changes are stored at once."""
-        from zarrcore.attributes import Attributes
-
-        return Attributes(self)
-
-    @property
     def nchunks_initialized(self) -> int:
         """Number of chunks that are stored; the inner chunks of a stored shard count as stored.
 
@@ -172,19 +163,6 @@ class Array(ArrayDescription):
     def nbytes_stored(self) -> int:
         """Number of bytes in the store, metadata included."""
         return self.store.getsize_prefix(self.path)
-
-    @property
-    def info(self) -> Any:
-        """What the metadata says, as an object that prints as a table."""
-        from zarrcore.info import array_info
-
-        return array_info(self)
-
-    def info_complete(self) -> Any:
-        """The same as `info`, with what only a look into the store tells."""
-        from zarrcore.info import array_info
-
-        return array_info(self, complete=True)
 
     def with_config(self, config: ArrayConfig | Mapping[str, Any]) -> Self:
         """The same array with other run-time settings; what a mapping leaves out stays as it is."""
@@ -260,8 +238,6 @@ class Array(ArrayDescription):
             return NotImplemented
         return (self._store_path, self._metadata) == (other._store_path, other._metadata)
 
-    __hash__ = None  # type: ignore[assignment]
-
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of an array without dimensions")
@@ -284,7 +260,7 @@ class Array(ArrayDescription):
             raise ValueError("the data of a stored array can only be had as a copy")
         selection = indexing.basic_selection((), self.shape)
         array = np.empty(self.shape, dtype=self.dtype, order=self.order)
-        self._fill(selection, array, 0)
+        access.fill(self, selection, array, 0)
         return array if dtype is None else array.astype(dtype, copy=False)
 
     # --- reading ---
@@ -345,144 +321,10 @@ class Array(ArrayDescription):
         requests = [(self, selection) for selection in selections]
         return read_many(requests, out=out, stack=stack, threads=threads)
 
-    def get_basic_selection(
-        self,
-        selection: Any = ...,
-        *,
-        out: np.ndarray | None = None,
-        prototype: Any = None,
-        fields: Fields | None = None,
-    ) -> Any:
-        """Read integers and slices.
-
-        Parameters
-        ----------
-        selection : int, slice, Ellipsis, None or a tuple of them
-            Semantics of numpy, negative steps and newaxis included.
-        out : ndarray, optional
-            Array of the result's shape and data type to read into.
-        prototype
-            Accepted for compatibility; results are numpy arrays.
-        fields : str or list of str, optional
-            Fields to take out of structured data.
-        """
-        return self._get(indexing.basic_selection(selection, self.shape), out, fields)
-
-    def get_orthogonal_selection(
-        self,
-        selection: Any,
-        *,
-        out: np.ndarray | None = None,
-        fields: Fields | None = None,
-        prototype: Any = None,
-    ) -> Any:
-        """Read the outer product of integers, slices and integer or boolean arrays, one per dimension."""
-        return self._get(indexing.orthogonal_selection(selection, self.shape), out, fields)
-
-    def get_coordinate_selection(
-        self,
-        selection: Any,
-        *,
-        out: np.ndarray | None = None,
-        fields: Fields | None = None,
-        prototype: Any = None,
-    ) -> Any:
-        """Read single elements, given by one integer array for each dimension."""
-        return self._get(indexing.coordinate_selection(selection, self.shape), out, fields)
-
-    def get_mask_selection(
-        self, mask: Any, *, out: np.ndarray | None = None, fields: Fields | None = None, prototype: Any = None
-    ) -> Any:
-        """Read the elements where a boolean array of the array's shape is true."""
-        return self._get(indexing.mask_selection(mask, self.shape), out, fields)
-
-    def get_block_selection(
-        self,
-        selection: Any,
-        *,
-        out: np.ndarray | None = None,
-        fields: Fields | None = None,
-        prototype: Any = None,
-    ) -> Any:
-        """Read whole chunks, given by their position in the chunk grid."""
-        return self._get(self._blocks(selection), out, fields)
-
-    def _blocks(self, selection: Any) -> Selection:
-        return indexing.block_selection(selection, self.shape, layout.grid_edges(self._metadata))
-
     def _get(
         self, selection: Selection, out: Any = None, fields: Fields | None = None, threads: int = 0
     ) -> Any:
-        if fields:
-            return self._get_fields(selection, out, fields, threads)
-        self._compiled()
-        if out is not None:
-            self._fill(selection, check_out(out, selection.shape, self._dtype), threads)
-            return out
-        order = "C" if selection.points else self.order
-        result = np.empty(selection.shape, dtype=self._dtype, order=order)
-        self._fill(selection, result, threads)
-        return result[()] if selection.shape == () else result
-
-    def _get_fields(self, selection: Selection, out: Any, fields: Fields, threads: int) -> Any:
-        dtype = indexing.field_dtype(fields, self.dtype)
-        if isinstance(fields, str):
-            result = self._get_field(selection, fields, threads)
-        elif len(fields) == 1:
-            result = np.empty(selection.shape, dtype=dtype)
-            result[fields[0]] = self._get_field(selection, fields[0], threads)
-        else:
-            result = self._get_several(selection, tuple(fields), dtype, threads)
-        if out is not None:
-            check_out(out, result.shape, result.dtype)[...] = result
-            return out
-        return result[()] if result.shape == () else result
-
-    def _get_several(
-        self, selection: Selection, fields: tuple[str, ...], dtype: np.dtype, threads: int
-    ) -> np.ndarray:
-        """Some fields of the selected records as records of `dtype`."""
-        result = np.empty(selection.shape, dtype=dtype)
-        if hasattr(self._compiled(), "get") and dtype.itemsize > 0:
-            self._fill(selection, result, threads, field=fields)
-            return result
-        records = np.empty(selection.shape, dtype=self.dtype)
-        self._fill(selection, records, threads)
-        for name in fields:
-            result[name] = records[name]
-        return result
-
-    def _get_field(self, selection: Selection, field: str, threads: int) -> np.ndarray:
-        """One field of the selected records; the native engine takes no other bytes out of decoded chunks."""
-        dtype = self.dtype[field]
-        if not hasattr(self._compiled(), "get") or dtype.itemsize == 0:
-            records = np.empty(selection.shape, dtype=self.dtype)
-            self._fill(selection, records, threads)
-            only: np.ndarray = records[field].copy()
-            return only
-        if dtype.subdtype is None:
-            result = np.empty(selection.shape, dtype)
-            self._fill(selection, result, threads, field=field)
-            return result
-        raw = np.empty(selection.shape, (np.void, dtype.itemsize))
-        self._fill(selection, raw, threads, field=field)
-        return raw.reshape(-1).view(dtype.base).reshape(selection.shape + dtype.shape)
-
-    def _fill(
-        self, selection: Selection, result: np.ndarray, threads: int, **options: str | tuple[str, ...]
-    ) -> None:
-        """Read into `result`, which has the shape that the user sees; `options` go to the engine."""
-        engine = self._compiled()
-        if result.size == 0:
-            return
-        if not selection.points:
-            engine.read(selection.dims, result.reshape(selection.block), threads, **options)
-        elif result.flags.c_contiguous:
-            engine.read_points(selection.dims, result.reshape(-1), threads, **options)
-        else:
-            flat = np.empty(selection.block, dtype=result.dtype)
-            engine.read_points(selection.dims, flat, threads, **options)
-            result[...] = flat.reshape(selection.shape)
+        return access.get(self, selection, out, fields, threads)
 
     # --- writing ---
 
@@ -505,80 +347,8 @@ class Array(ArrayDescription):
         fields, selection = indexing.pop_fields(selection)
         self._set(indexing.plain_selection(selection, self._metadata.shape), value, fields, threads)
 
-    def set_basic_selection(
-        self, selection: Any, value: Any, *, fields: Fields | None = None, prototype: Any = None
-    ) -> None:
-        """Write into integers and slices, as :meth:`get_basic_selection` reads them."""
-        self._set(indexing.basic_selection(selection, self.shape), value, fields)
-
-    def set_orthogonal_selection(
-        self, selection: Any, value: Any, *, fields: Fields | None = None, prototype: Any = None
-    ) -> None:
-        """Write into an outer product, as :meth:`get_orthogonal_selection` reads it."""
-        self._set(indexing.orthogonal_selection(selection, self.shape), value, fields)
-
-    def set_coordinate_selection(
-        self, selection: Any, value: Any, *, fields: Fields | None = None, prototype: Any = None
-    ) -> None:
-        """Write single elements; of elements that are given several times the last one stays."""
-        self._set(indexing.coordinate_selection(selection, self.shape), value, fields)
-
-    def set_mask_selection(
-        self, mask: Any, value: Any, *, fields: Fields | None = None, prototype: Any = None
-    ) -> None:
-        """Write where a boolean array of the array's shape is true."""
-        self._set(indexing.mask_selection(mask, self.shape), value, fields)
-
-    def set_block_selection(
-        self, selection: Any, value: Any, *, fields: Fields | None = None, prototype: Any = None
-    ) -> None:
-        """Write whole chunks, given by their position in the chunk grid."""
-        self._set(self._blocks(selection), value, fields)
-
     def _set(self, selection: Selection, value: Any, fields: Fields | None = None, threads: int = 0) -> None:
-        self._check_writable()
-        if fields:
-            self._set_fields(selection, value, fields, threads)
-            return
-        self._compiled()
-        values = as_values(value, self._dtype, ndim=len(selection.shape), text_objects=True)
-        values = broadcast_values(values, selection.shape)
-        if values.dtype.names is None:
-            self._store(selection, values, threads)
-            return
-        from zarrcore.pipeline import field_lock
-
-        with field_lock():  # or a thread that patches one field would write the others back as they were
-            self._store(selection, values, threads)
-
-    def _set_fields(self, selection: Selection, value: Any, fields: Fields, threads: int) -> None:
-        from zarrcore.pipeline import field_lock
-
-        dtype = indexing.field_dtype(fields, self.dtype)
-        shape = selection.shape + dtype.shape
-        values = broadcast_values(as_values(value, dtype.base), shape)
-        with field_lock():
-            records = np.empty(selection.shape, dtype=self.dtype)
-            self._fill(selection, records, threads)
-            if isinstance(fields, str):
-                records[fields] = values
-            else:
-                for name in fields:
-                    records[name] = values[name]
-            self._store(selection, records, threads)
-
-    def _store(self, selection: Selection, values: np.ndarray, threads: int) -> None:
-        """Write `values`, of the shape that the user sees and of the array's data type."""
-        if values.size == 0:
-            return
-        engine = self._compiled()
-        write_empty = self._writes_empty_chunks()
-        if selection.points:
-            engine.write_points(
-                selection.dims, np.ascontiguousarray(values).reshape(-1), threads, write_empty
-            )
-        else:
-            engine.write(selection.dims, values.reshape(selection.block), threads, write_empty)
+        access.put(self, selection, value, fields, threads)
 
     def writer(self, *, max_bytes: int | None = None, threads: int = 0) -> ArrayWriter:
         """A writer that gathers many small writes in memory and writes every chunk (or shard) once.
@@ -609,35 +379,10 @@ class Array(ArrayDescription):
 
         return ArrayWriter(self, max_bytes=max_bytes, threads=threads)
 
-    def _writes_empty_chunks(self) -> bool:
-        """Whether chunks of fill values must be stored like others.
-
-        Without a fill value nobody could tell what a missing chunk holds, and some stores cannot delete.
-        """
-        config, store = self._config, self._store_path.store
-        return config.write_empty_chunks or self._metadata.fill_value is None or not store.supports_deletes
-
     def _check_writable(self) -> None:
         self._store_path.store._check_writable()
         if self._metadata.zarr_format == 1:
             raise ReadOnlyError(f"array {self.path!r}: arrays of format 1 can be read only")
-
-    # --- indexing views ---
-
-    @property
-    def oindex(self) -> OIndex:
-        """Orthogonal (outer) indexing: ``array.oindex[[0, 2], :]``."""
-        return OIndex(self)
-
-    @property
-    def vindex(self) -> VIndex:
-        """Vectorised (pointwise) indexing: ``array.vindex[[0, 2], [1, 3]]`` or with a mask."""
-        return VIndex(self)
-
-    @property
-    def blocks(self) -> BlockIndex:
-        """Indexing by chunks: ``array.blocks[0, 1:3]``."""
-        return BlockIndex(self)
 
     # --- changing ---
 
@@ -663,57 +408,8 @@ class Array(ArrayDescription):
 
         return append(self, data, axis)
 
-    def update_attributes(self, new_attributes: Mapping[str, Any]) -> Self:
-        """Set attributes, keeping those that are not named; returns the array itself."""
-        self._change_attributes(lambda attributes: {**attributes, **new_attributes})
-        return self
-
     def _change_attributes(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
         """Store what `change` makes of the attributes that are stored now."""
-        from zarrcore.hierarchy import CHANGES
+        from zarrcore.arrays.documents import change_attributes
 
-        self._check_writable()
-        with CHANGES:
-            self._reread()
-            metadata: Any = self._metadata
-            self._save(metadata.update_attributes(change(dict(metadata.attributes))))
-
-    def _reread(self, known: dict[str, bytes] | None = None) -> None:
-        """Take over what others have changed in the metadata documents since they were read.
-
-        Parameters
-        ----------
-        known
-            If these are the documents in the store, nothing needs to be taken over.
-        """
-        from zarrcore.hierarchy import is_array_metadata, parse_node, read_documents
-
-        place, zarr_format = self._store_path, self._metadata.zarr_format
-        values = read_documents(place, zarr_format)
-        if known is not None and {name: bytes(value) for name, value in values.items()} == known:
-            return
-        found = parse_node(place, zarr_format, values)
-        if found is None or not is_array_metadata(found):
-            raise ArrayNotFoundError(
-                f"array {self.path!r} is no longer in {self.store}: "
-                f"{'there is nothing' if found is None else 'there is a group'} in its place"
-            )
-        if layout.is_stored_alike(found, self._metadata):
-            self._metadata = found
-        else:
-            self._bind(found)
-
-    def _save(self, metadata: ArrayMetadata, documents: dict[str, bytes] | None = None) -> None:
-        """Store changed metadata and continue with it; `documents` are what it is serialised to."""
-        from zarrcore.hierarchy import store_documents
-
-        self._check_writable()
-        documents = documents or metadata.to_documents()
-        store_documents(self._store_path, documents)
-        self._metadata = metadata
-        self._stored = (metadata, documents)
-
-    def _documents(self) -> dict[str, bytes] | None:
-        """The documents that this object stored last, as long as its metadata say the same."""
-        metadata, documents = self._stored
-        return documents if metadata is self._metadata else None
+        change_attributes(self, change)

@@ -8,6 +8,7 @@ import numpy as np
 
 from zarrcore import indexing
 from zarrcore._core import engine
+from zarrcore.arrays.access import fill
 from zarrcore.arrays.values import check_out
 
 if TYPE_CHECKING:
@@ -136,4 +137,4 @@ def _read(
             positions.append(number)
     engine.read_many(requests, threads, positions)
     for array, selection, result in later:
-        array._fill(selection, result, threads)
+        fill(array, selection, result, threads)

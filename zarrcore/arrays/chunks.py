@@ -11,6 +11,8 @@ import numpy as np
 
 from zarrcore._locks import RLock, forkable
 from zarrcore.arrays import layout
+from zarrcore.arrays.access import writes_empty_chunks
+from zarrcore.arrays.documents import documents_of, reread, save
 from zarrcore.arrays.engine import chunk_store, key_prefix
 from zarrcore.arrays.values import as_values
 from zarrcore.hierarchy import CHANGES
@@ -134,7 +136,7 @@ def resize(array: Array, new_shape: Any, *, cut: bool = True) -> None:
     shape = parse_shape(new_shape)
     array._check_writable()
     with CHANGES:
-        array._reread(array._documents())
+        reread(array, documents_of(array))
         _resize(array, shape, cut=cut)
 
 
@@ -144,14 +146,14 @@ def _resize(array: Array, shape: tuple[int, ...], *, cut: bool) -> None:
         raise ValueError(
             f"resize: the array has {len(old)} dimensions, the new shape {shape} has {len(shape)}"
         )
-    metadata, known = array.metadata.update_shape(shape), array._documents()
+    metadata, known = array.metadata.update_shape(shape), documents_of(array)
     # First: nothing may be cut off if the new metadata could not be stored.
     documents = (
         metadata.to_documents() if known is None else array.metadata.resized_documents(metadata, known)
     )
     if cut and any(new < was for new, was in zip(shape, old, strict=True)):
         _cut(array, shape)
-    array._save(metadata, documents)
+    save(array, metadata, documents)
     array._bind(metadata)
 
 
@@ -185,7 +187,7 @@ def _clear_beyond(array: Array, coords: Sequence[int], axes: Sequence[Axis], sha
         lost = [*box[:dim], (new, stop), *box[dim + 1 :]]
         dims = tuple((first, 1, last - first) for first, last in lost)
         value = np.broadcast_to(fill, tuple(count for _, _, count in dims))
-        array._compiled().write(dims, value, 0, array._writes_empty_chunks())
+        array._compiled().write(dims, value, 0, writes_empty_chunks(array))
         box[dim] = (start, new)
 
 
@@ -202,7 +204,7 @@ def extend(array: Array, data: Any, axis: int = 0) -> tuple[np.ndarray, tuple[sl
     """Make room for `data` along one dimension; returns its values and the region that they belong to."""
     array._check_writable()
     with CHANGES:
-        array._reread(array._documents())
+        reread(array, documents_of(array))
         values = as_values(data, array.dtype)
         ndim, axis = array.ndim, operator.index(axis)
         if not -ndim <= axis < ndim:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from zarrcore import indexing
 
 if TYPE_CHECKING:
-    from zarrcore.arrays.array import Array
+    from zarrcore.arrays.selections import SelectableArray
     from zarrcore.arrays.writer import ArrayWriter
     from zarrcore.indexing import Selection
 
@@ -19,7 +19,7 @@ class _IndexView:
 
     __slots__ = ("array",)
 
-    def __init__(self, array: Array | ArrayWriter) -> None:
+    def __init__(self, array: SelectableArray | ArrayWriter) -> None:
         self.array = array
 
     def _selection(self, selection: Any) -> Selection:

@@ -13,6 +13,7 @@ from zarrcore import indexing
 from zarrcore._core import engine as native
 from zarrcore._locks import Lock, RLock
 from zarrcore.arrays import layout
+from zarrcore.arrays.access import fill, put_fields, writes_empty_chunks
 from zarrcore.arrays.pending import BlockGrid, PendingChunk, interior
 from zarrcore.arrays.values import as_values, broadcast_values, check_out
 from zarrcore.arrays.views import BlockIndex, OIndex, VIndex
@@ -208,22 +209,17 @@ class ArrayWriter:
     def _set(self, selection: Selection, value: Any, fields: Fields | None = None) -> None:
         self._check()
         if fields:
-            self._set_fields(selection, value, fields)
+            put_fields(
+                selection,
+                value,
+                fields,
+                self._dtype,
+                lambda records: self._read(selection, records),
+                lambda records: self._store(selection, records),
+            )
             return
         values = as_values(value, self._dtype, ndim=len(selection.shape))
         self._store(selection, broadcast_values(values, selection.shape))
-
-    def _set_fields(self, selection: Selection, value: Any, fields: Fields) -> None:
-        dtype = indexing.field_dtype(fields, self._dtype)
-        values = broadcast_values(as_values(value, dtype.base), selection.shape + dtype.shape)
-        with field_lock():
-            records = self._read(selection)
-            if isinstance(fields, str):
-                records[fields] = values
-            else:
-                for name in fields:
-                    records[name] = values[name]
-            self._store(selection, records)
 
     def _store(self, selection: Selection, values: np.ndarray) -> None:
         if values.size == 0:
@@ -260,7 +256,7 @@ class ArrayWriter:
         array = self._array
         with _Held(stale), _record_lock(self._dtype):
             array._compiled().write(
-                tuple(whole), values[(*taken, ...)], self._threads, array._writes_empty_chunks()
+                tuple(whole), values[(*taken, ...)], self._threads, writes_empty_chunks(array)
             )
             for pending in stale:
                 self._drop(pending)
@@ -380,7 +376,7 @@ class ArrayWriter:
 
     def _write_pending(self, pending: PendingChunk, threads: int) -> None:
         array = self._array
-        engine, write_empty = array._compiled(), array._writes_empty_chunks()
+        engine, write_empty = array._compiled(), writes_empty_chunks(array)
         with _record_lock(self._dtype):
             if self._native:
                 blocks = {place: (block.values, block.mask) for place, block in pending.blocks.items()}
@@ -455,7 +451,7 @@ class ArrayWriter:
                 if all(k in along for k, along in zip(chunk.coords, cuts, strict=True))
             ]
         with _Held(chunks):  # or one of them might be written between reading and laying it over
-            array._fill(selection, result, self._threads)
+            fill(array, selection, result, self._threads)
             chunks = [chunk for chunk in chunks if not chunk.done]
             if selection.points:
                 self._overlay_points(selection, chunks, result)

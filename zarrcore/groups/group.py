@@ -14,24 +14,23 @@ from zarrcore.errors import (
     GroupNotFoundError,
     InvalidKeyError,
 )
-from zarrcore.groups.nodes import create_nodes, node_of, open_group_at
+from zarrcore.groups.members import children, of_kind, walk
+from zarrcore.groups.nodes import create_nodes, member_path, node_of, open_group_at
 from zarrcore.metadata import GroupMetadata
-from zarrcore.node import Node
+from zarrcore.node import SynchronousNode
 from zarrcore.storage.path import StorePath, make_store_path
-from zarrcore.storage.validation import join_path, normalize_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Unpack
 
     from zarrcore.arrays.array import Array
-    from zarrcore.attributes import Attributes
     from zarrcore.hierarchy import Metadata
 
 __all__ = ["Group"]
 
 
-class Group(Node):
+class Group(SynchronousNode):
     """A group of arrays and groups.
 
     Groups are made by :func:`zarrcore.create_group` and opened by :func:`zarrcore.open_group`.
@@ -104,26 +103,6 @@ class Group(Node):
         return None
 
     @property
-    def attrs(self) -> Attributes:
-        """User attributes; changes are stored at once."""
-        from zarrcore.attributes import Attributes
-
-        return Attributes(self)
-
-    @property
-    def info(self) -> Any:
-        """What the metadata says, as an object that prints as a table."""
-        from zarrcore.info import group_info
-
-        return group_info(self)
-
-    def info_complete(self) -> Any:
-        """The same as `info`, with the number of members."""
-        from zarrcore.info import group_info
-
-        return group_info(self, complete=True)
-
-    @property
     def _async_group(self) -> Any:
         from zarrcore.asynchronous import AsyncGroup
 
@@ -136,8 +115,6 @@ class Group(Node):
         if not isinstance(other, Group):
             return NotImplemented
         return (self._store_path, self.metadata) == (other._store_path, other.metadata)
-
-    __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.metadata, self._store_path)
@@ -153,7 +130,7 @@ class Group(Node):
     def get(self, path: str, default: Any = None) -> Any:
         """The array or group at a path below this group, or `default`."""
         try:
-            name = _member_path(path)
+            name = member_path(path)
         except (KeyError, InvalidKeyError):
             return default
         place = self._store_path / name
@@ -212,31 +189,6 @@ class Group(Node):
     def __len__(self) -> int:
         return self.nmembers()
 
-    def _children(self) -> Iterator[tuple[str, Metadata]]:
-        consolidated = self.metadata.consolidated_metadata
-        if consolidated is not None:
-            from zarrcore.groups.consolidated import children
-
-            return children(consolidated, self._metadata.zarr_format)
-        return hierarchy.read_children(self._store_path, self._metadata.zarr_format)
-
-    def _walk(self, max_depth: int | None, use_consolidated: bool) -> Iterator[tuple[str, Array | Group]]:
-        """Members with their paths, each group directly before its own members."""
-        for name, metadata in self._children():
-            node = node_of(self._store_path._child(name), metadata, copy=self._copy)
-            yield name, node
-            if isinstance(node, Group) and max_depth != 0:
-                inside = node if use_consolidated else node._unconsolidated()
-                deeper = None if max_depth is None else max_depth - 1
-                for path, member in inside._walk(deeper, use_consolidated):
-                    yield f"{name}/{path}", member
-
-    def _unconsolidated(self) -> Group:
-        """The same group, reading every member's own metadata."""
-        if self.metadata.consolidated_metadata is None:
-            return self
-        return Group(replace(self._metadata, consolidated_metadata=None), self._store_path)
-
     def members(
         self, max_depth: int | None = 0, *, use_consolidated_for_children: bool = True
     ) -> tuple[tuple[str, Array | Group], ...]:
@@ -251,7 +203,7 @@ class Group(Node):
         """
         if max_depth is not None and max_depth < 0:
             raise ValueError(f"max_depth must be None or at least 0, got {max_depth}")
-        return tuple(self._walk(max_depth, use_consolidated_for_children))
+        return tuple(walk(self, max_depth, use_consolidated_for_children))
 
     def nmembers(self, max_depth: int | None = 0) -> int:
         """Number of members."""
@@ -262,20 +214,15 @@ class Group(Node):
         consolidated = self.metadata.consolidated_metadata
         if consolidated is not None:
             return iter(sorted(consolidated.children()))
-        return (name for name, _ in self._children())
-
-    def _of_kind(self, arrays: bool) -> Iterator[tuple[str, Any]]:
-        for name, metadata in self._children():
-            if hierarchy.is_array_metadata(metadata) == arrays:
-                yield name, node_of(self._store_path._child(name), metadata, copy=self._copy)
+        return (name for name, _ in children(self))
 
     def arrays(self) -> Iterator[tuple[str, Array]]:
         """Names and arrays among the direct members."""
-        return self._of_kind(arrays=True)
+        return of_kind(self, arrays=True)
 
     def groups(self) -> Iterator[tuple[str, Group]]:
         """Names and groups among the direct members."""
-        return self._of_kind(arrays=False)
+        return of_kind(self, arrays=False)
 
     def array_keys(self) -> Iterator[str]:
         """Names of the arrays among the direct members."""
@@ -325,7 +272,7 @@ class Group(Node):
     ) -> Group:
         """Create a group below this one, and the groups between them."""
         self._look_in_store()
-        place = self._store_path / _member_path(name)
+        place = self._store_path / member_path(name)
         metadata = GroupMetadata(attributes=dict(attributes or {}), zarr_format=self._metadata.zarr_format)
         hierarchy.create_node(place, metadata, overwrite=overwrite, group=self._store_path)
         return Group(metadata, place)
@@ -338,13 +285,9 @@ class Group(Node):
         ContainsArrayError
             If there is an array.
         """
-        self._look_in_store()
-        found = None if overwrite else self.get(name)
-        if found is None:
-            return self.create_group(name, overwrite=overwrite, **kwargs)
-        if not isinstance(found, Group):
-            raise ContainsArrayError(f"an array exists in store {self.store} at path {found.path!r}")
-        return found
+        from zarrcore.groups.creating import require_group
+
+        return require_group(self, name, overwrite=overwrite, options=kwargs)
 
     def require_groups(self, *names: str) -> tuple[Group, ...]:
         """Several groups, created if need be."""
@@ -364,7 +307,7 @@ class Group(Node):
         from zarrcore.arrays.creation import create_array_at
 
         return create_array_at(
-            self._store_path / _member_path(name),
+            self._store_path / member_path(name),
             options,
             zarr_format=self._metadata.zarr_format,
             compressor=compressor,
@@ -401,17 +344,9 @@ class Group(Node):
         TypeError
             If the shape or the data type of an existing array does not fit.
         """
-        from zarrcore.arrays.creation import check_required
+        from zarrcore.groups.creating import require_array
 
-        self._look_in_store()
-        found = self.get(name)
-        dtype = "float64" if dtype is None else dtype
-        if found is None:
-            return self.create_array(name, shape=shape, dtype=dtype, config=config, **kwargs)
-        if isinstance(found, Group):
-            raise ContainsGroupError(f"a group exists in store {self.store} at path {found.path!r}")
-        check_required(found, shape, dtype, exact=exact)
-        return found if config is None else found.with_config(config)
+        return require_array(self, name, shape, dtype, exact=exact, config=config, options=kwargs)
 
     def create_hierarchy(
         self, nodes: Mapping[str, Metadata], *, overwrite: bool = False
@@ -420,54 +355,53 @@ class Group(Node):
         self._look_in_store()
         return create_nodes(self._store_path, nodes, overwrite=overwrite)
 
-    def _filled(self, name: str, shape: Any, fill_value: Any, kwargs: dict[str, Any]) -> Array:
-        from zarrcore.arrays.legacy import create_at
-
-        self._look_in_store()
-        kwargs.setdefault("zarr_format", self._metadata.zarr_format)
-        if fill_value is not ...:
-            kwargs["fill_value"] = fill_value
-        return create_at(self._store_path / _member_path(name), shape, **kwargs)
-
     def empty(self, *, name: str, shape: Any, **kwargs: Any) -> Array:
         """Create an array whose values do not matter yet; see :func:`zarrcore.create`."""
-        return self._filled(name, shape, ..., kwargs)
+        from zarrcore.groups.creating import filled
+
+        return filled(self, name, shape, ..., kwargs)
 
     def zeros(self, *, name: str, shape: Any, **kwargs: Any) -> Array:
         """Create an array of zeros; see :func:`zarrcore.create`."""
-        return self._filled(name, shape, 0, kwargs)
+        from zarrcore.groups.creating import filled
+
+        return filled(self, name, shape, 0, kwargs)
 
     def ones(self, *, name: str, shape: Any, **kwargs: Any) -> Array:
         """Create an array of ones; see :func:`zarrcore.create`."""
-        return self._filled(name, shape, 1, kwargs)
+        from zarrcore.groups.creating import filled
+
+        return filled(self, name, shape, 1, kwargs)
 
     def full(self, *, name: str, shape: Any, fill_value: Any, **kwargs: Any) -> Array:
         """Create an array of `fill_value`; see :func:`zarrcore.create`."""
-        return self._filled(name, shape, fill_value, kwargs)
+        from zarrcore.groups.creating import filled
 
-    def _like(self, name: str, data: Any, fill_value: Any, kwargs: dict[str, Any]) -> Array:
-        from zarrcore.arrays.derived import like_arguments
-
-        arguments = {**like_arguments(data, self._metadata.zarr_format), **kwargs}
-        if fill_value is not ...:
-            arguments["fill_value"] = fill_value
-        return self._filled(name, arguments.pop("shape"), ..., arguments)
+        return filled(self, name, shape, fill_value, kwargs)
 
     def empty_like(self, *, name: str, data: Any, **kwargs: Any) -> Array:
         """Create an array like `data`, whose values do not matter yet."""
-        return self._like(name, data, ..., kwargs)
+        from zarrcore.groups.creating import like
+
+        return like(self, name, data, ..., kwargs)
 
     def zeros_like(self, *, name: str, data: Any, **kwargs: Any) -> Array:
         """Create an array of zeros like `data`."""
-        return self._like(name, data, 0, kwargs)
+        from zarrcore.groups.creating import like
+
+        return like(self, name, data, 0, kwargs)
 
     def ones_like(self, *, name: str, data: Any, **kwargs: Any) -> Array:
         """Create an array of ones like `data`."""
-        return self._like(name, data, 1, kwargs)
+        from zarrcore.groups.creating import like
+
+        return like(self, name, data, 1, kwargs)
 
     def full_like(self, *, name: str, data: Any, **kwargs: Any) -> Array:
         """Create an array like `data`, filled with the keyword argument `fill_value`."""
-        return self._like(name, data, ..., kwargs)
+        from zarrcore.groups.creating import like
+
+        return like(self, name, data, ..., kwargs)
 
     # --- changing ---
 
@@ -482,18 +416,15 @@ class Group(Node):
         from zarrcore.arrays.legacy import array_at
 
         self._look_in_store()
-        name = _member_path(key)
+        name = member_path(key)
         found = self.get(name)
         overwrite = found is not None and not isinstance(found, Group)
         array_at(self._store_path / name, value, zarr_format=self._metadata.zarr_format, overwrite=overwrite)
 
     def __delitem__(self, key: str) -> None:
-        name = _member_path(key)
-        if self.get(name) is None:
-            raise KeyError(key)
-        before = self.metadata
-        hierarchy.delete_node(self._store_path / name)
-        self._save_without(before, name)
+        from zarrcore.groups.changing import remove
+
+        remove(self, key)
 
     def _look_in_store(self) -> None:
         """From now on this object does without consolidated metadata, which do not know of what it changes.
@@ -506,19 +437,6 @@ class Group(Node):
         if self._metadata.consolidated_metadata is not None:
             self._metadata = replace(self._metadata, consolidated_metadata=None)
 
-    def _save_without(self, before: GroupMetadata, name: str) -> None:
-        """Drop a removed member from the consolidated metadata of this group as well."""
-        from zarrcore.groups.consolidated import drop, without
-
-        owner = self._copy is not None and self._copy.path == self.path
-        self._look_in_store()
-        drop(self._store_path, self._metadata.zarr_format, name)
-        after = without(before, name)
-        if owner and after.consolidated_metadata is not None:
-            self._metadata = after
-            self._copy = hierarchy.KeptCopy(self._store_path, after.consolidated_metadata)
-            self._copy.is_in_store()
-
     def move(self, source: str, dest: str) -> None:
         """Move a member, with everything below it, to another path in this group.
 
@@ -529,20 +447,9 @@ class Group(Node):
         ContainsArrayError, ContainsGroupError
             If there is one at `dest`.
         """
-        from zarrcore.groups.consolidated import drop
-        from zarrcore.groups.moving import move_node
+        from zarrcore.groups.changing import move
 
-        name = _member_path(source)
-        if self.get(name) is None:
-            raise KeyError(source)
-        move_node(self._store_path / name, self._store_path / _member_path(dest))
-        self._look_in_store()
-        drop(self._store_path, self._metadata.zarr_format, name)
-
-    def update_attributes(self, new_attributes: Mapping[str, Any]) -> Group:
-        """Set attributes, keeping those that are not named; returns the group itself."""
-        self._change_attributes(lambda attributes: {**attributes, **new_attributes})
-        return self
+        move(self, source, dest)
 
     async def update_attributes_async(self, new_attributes: Mapping[str, Any]) -> Group:
         """The same as :meth:`update_attributes`, to be awaited."""
@@ -552,30 +459,6 @@ class Group(Node):
 
     def _change_attributes(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
         """Store what `change` makes of the attributes that are stored now."""
-        self.store._check_writable()
-        with hierarchy.CHANGES:
-            copy = self.metadata.consolidated_metadata  # none that is out of date
-            found = hierarchy.read_node(self._store_path, self._metadata.zarr_format)
-            if found is None or hierarchy.is_array_metadata(found):
-                raise GroupNotFoundError(
-                    f"group {self.path!r} is no longer in {self.store}: "
-                    f"{'there is nothing' if found is None else 'there is an array'} in its place"
-                )
-            attributes = change(dict(found.attributes))
-            self._save(replace(found, attributes=attributes, consolidated_metadata=copy))
+        from zarrcore.groups.changing import change_attributes
 
-    def _save(self, metadata: GroupMetadata) -> None:
-        """Store changed metadata and continue with it."""
-        self.store._check_writable()
-        is_owner = self._copy is None or self._copy.path == self.path
-        own = metadata if is_owner else replace(metadata, consolidated_metadata=None)
-        hierarchy.write_documents(self._store_path, own)
-        self._metadata = metadata
-
-
-def _member_path(path: str) -> str:
-    """The path of a member, which is not the group itself."""
-    name = normalize_path(path)
-    if not name:
-        raise KeyError(path)
-    return join_path(name)
+        change_attributes(self, change)

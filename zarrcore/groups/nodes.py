@@ -8,6 +8,7 @@ from zarrcore import hierarchy
 from zarrcore.arrays.array import Array
 from zarrcore.errors import GroupNotFoundError, NodeTypeValidationError
 from zarrcore.storage.path import StorePath
+from zarrcore.storage.validation import join_path, normalize_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from zarrcore.groups.group import Group
     from zarrcore.hierarchy import KeptCopy, Metadata
 
-__all__ = ["create_nodes", "node_of", "open_group_at"]
+__all__ = ["create_nodes", "member_path", "node_of", "open_group_at"]
 
 
 def node_of(
@@ -76,3 +77,11 @@ def create_nodes(
         target = place / path if path else place
         hierarchy.create_node(target, checked[path], overwrite=overwrite)
         yield path, node_of(target, checked[path])
+
+
+def member_path(path: str) -> str:
+    """The path of a member, which is not the group itself."""
+    name = normalize_path(path)
+    if not name:
+        raise KeyError(path)
+    return join_path(name)

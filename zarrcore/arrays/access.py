@@ -1,0 +1,171 @@
+"""Values between a selection of an array and its engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zarrcore import indexing
+from zarrcore.arrays.values import as_values, broadcast_values, check_out
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from zarrcore.arrays.array import Array
+    from zarrcore.indexing import Fields, Selection
+
+__all__ = ["fill", "get", "put", "put_fields", "writes_empty_chunks"]
+
+# --- reading ---
+
+
+def get(array: Array, selection: Selection, out: Any, fields: Fields | None, threads: int) -> Any:
+    """Read a selection, or fields of it, into `out` or a new array."""
+    if fields:
+        return _get_fields(array, selection, out, fields, threads)
+    array._compiled()
+    if out is not None:
+        fill(array, selection, check_out(out, selection.shape, array._dtype), threads)
+        return out
+    order = "C" if selection.points else array.order
+    result = np.empty(selection.shape, dtype=array._dtype, order=order)
+    fill(array, selection, result, threads)
+    return result[()] if selection.shape == () else result
+
+
+def _get_fields(array: Array, selection: Selection, out: Any, fields: Fields, threads: int) -> Any:
+    dtype = indexing.field_dtype(fields, array.dtype)
+    if isinstance(fields, str):
+        result = _get_field(array, selection, fields, threads)
+    elif len(fields) == 1:
+        result = np.empty(selection.shape, dtype=dtype)
+        result[fields[0]] = _get_field(array, selection, fields[0], threads)
+    else:
+        result = _get_several(array, selection, tuple(fields), dtype, threads)
+    if out is not None:
+        check_out(out, result.shape, result.dtype)[...] = result
+        return out
+    return result[()] if result.shape == () else result
+
+
+def _get_several(
+    array: Array, selection: Selection, fields: tuple[str, ...], dtype: np.dtype, threads: int
+) -> np.ndarray:
+    """Some fields of the selected records as records of `dtype`."""
+    result = np.empty(selection.shape, dtype=dtype)
+    if hasattr(array._compiled(), "get") and dtype.itemsize > 0:
+        fill(array, selection, result, threads, field=fields)
+        return result
+    records = np.empty(selection.shape, dtype=array.dtype)
+    fill(array, selection, records, threads)
+    for name in fields:
+        result[name] = records[name]
+    return result
+
+
+def _get_field(array: Array, selection: Selection, field: str, threads: int) -> np.ndarray:
+    """One field of the selected records; the native engine takes no other bytes out of decoded chunks."""
+    dtype = array.dtype[field]
+    if not hasattr(array._compiled(), "get") or dtype.itemsize == 0:
+        records = np.empty(selection.shape, dtype=array.dtype)
+        fill(array, selection, records, threads)
+        only: np.ndarray = records[field].copy()
+        return only
+    if dtype.subdtype is None:
+        result = np.empty(selection.shape, dtype)
+        fill(array, selection, result, threads, field=field)
+        return result
+    raw = np.empty(selection.shape, (np.void, dtype.itemsize))
+    fill(array, selection, raw, threads, field=field)
+    return raw.reshape(-1).view(dtype.base).reshape(selection.shape + dtype.shape)
+
+
+def fill(
+    array: Array, selection: Selection, result: np.ndarray, threads: int, **options: str | tuple[str, ...]
+) -> None:
+    """Read into `result`, which has the shape that the user sees; `options` go to the engine."""
+    engine = array._compiled()
+    if result.size == 0:
+        return
+    if not selection.points:
+        engine.read(selection.dims, result.reshape(selection.block), threads, **options)
+    elif result.flags.c_contiguous:
+        engine.read_points(selection.dims, result.reshape(-1), threads, **options)
+    else:
+        flat = np.empty(selection.block, dtype=result.dtype)
+        engine.read_points(selection.dims, flat, threads, **options)
+        result[...] = flat.reshape(selection.shape)
+
+
+# --- writing ---
+
+
+def put(array: Array, selection: Selection, value: Any, fields: Fields | None, threads: int) -> None:
+    """Write values, or fields of them, into a selection."""
+    array._check_writable()
+    if fields:
+        put_fields(
+            selection,
+            value,
+            fields,
+            array.dtype,
+            lambda records: fill(array, selection, records, threads),
+            lambda records: _store(array, selection, records, threads),
+        )
+        return
+    array._compiled()
+    values = as_values(value, array._dtype, ndim=len(selection.shape), text_objects=True)
+    values = broadcast_values(values, selection.shape)
+    if values.dtype.names is None:
+        _store(array, selection, values, threads)
+        return
+    from zarrcore.pipeline import field_lock
+
+    with field_lock():  # or a thread that patches one field would write the others back as they were
+        _store(array, selection, values, threads)
+
+
+def put_fields(
+    selection: Selection,
+    value: Any,
+    fields: Fields,
+    dtype: np.dtype,
+    read: Callable[[np.ndarray], object],
+    store: Callable[[np.ndarray], object],
+) -> None:
+    """Write fields of records of `dtype`: these are read, patched and stored by one thread at a time."""
+    from zarrcore.pipeline import field_lock
+
+    given = indexing.field_dtype(fields, dtype)
+    values = broadcast_values(as_values(value, given.base), selection.shape + given.shape)
+    with field_lock():
+        records = np.empty(selection.shape, dtype=dtype)
+        read(records)
+        if isinstance(fields, str):
+            records[fields] = values
+        else:
+            for name in fields:
+                records[name] = values[name]
+        store(records)
+
+
+def _store(array: Array, selection: Selection, values: np.ndarray, threads: int) -> None:
+    """Write `values`, of the shape that the user sees and of the array's data type."""
+    if values.size == 0:
+        return
+    engine = array._compiled()
+    write_empty = writes_empty_chunks(array)
+    if selection.points:
+        engine.write_points(selection.dims, np.ascontiguousarray(values).reshape(-1), threads, write_empty)
+    else:
+        engine.write(selection.dims, values.reshape(selection.block), threads, write_empty)
+
+
+def writes_empty_chunks(array: Array) -> bool:
+    """Whether chunks of fill values must be stored like others.
+
+    Without a fill value nobody could tell what a missing chunk holds, and some stores cannot delete.
+    """
+    config, store = array._config, array._store_path.store
+    return config.write_empty_chunks or array._metadata.fill_value is None or not store.supports_deletes

@@ -1,0 +1,65 @@
+"""The metadata documents of an array that is open: changed in the store, and taken over from there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from zarrcore.arrays import layout
+from zarrcore.errors import ArrayNotFoundError
+from zarrcore.hierarchy import CHANGES, is_array_metadata, parse_node, read_documents, store_documents
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from zarrcore.arrays.array import Array
+    from zarrcore.metadata.common import ArrayMetadata
+
+__all__ = ["change_attributes", "documents_of", "reread", "save"]
+
+
+def change_attributes(array: Array, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """Store what `change` makes of the attributes that are stored now."""
+    array._check_writable()
+    with CHANGES:
+        reread(array)
+        metadata: Any = array._metadata
+        save(array, metadata.update_attributes(change(dict(metadata.attributes))))
+
+
+def reread(array: Array, known: dict[str, bytes] | None = None) -> None:
+    """Take over what others have changed in the metadata documents since they were read.
+
+    Parameters
+    ----------
+    known
+        If these are the documents in the store, nothing needs to be taken over.
+    """
+    place, zarr_format = array._store_path, array._metadata.zarr_format
+    values = read_documents(place, zarr_format)
+    if known is not None and {name: bytes(value) for name, value in values.items()} == known:
+        return
+    found = parse_node(place, zarr_format, values)
+    if found is None or not is_array_metadata(found):
+        raise ArrayNotFoundError(
+            f"array {array.path!r} is no longer in {array.store}: "
+            f"{'there is nothing' if found is None else 'there is a group'} in its place"
+        )
+    if layout.is_stored_alike(found, array._metadata):
+        array._metadata = found
+    else:
+        array._bind(found)
+
+
+def save(array: Array, metadata: ArrayMetadata, documents: dict[str, bytes] | None = None) -> None:
+    """Store changed metadata and continue with it; `documents` are what it is serialised to."""
+    array._check_writable()
+    documents = documents or metadata.to_documents()
+    store_documents(array._store_path, documents)
+    array._metadata = metadata
+    array._stored = (metadata, documents)
+
+
+def documents_of(array: Array) -> dict[str, bytes] | None:
+    """The documents that this object stored last, as long as its metadata say the same."""
+    metadata, documents = array._stored
+    return documents if metadata is array._metadata else None

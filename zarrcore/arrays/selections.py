@@ -1,0 +1,149 @@
+"""Reading and writing an array by each kind of selection, under the names that zarr-python gives them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zarrcore import indexing
+from zarrcore.arrays import layout
+from zarrcore.arrays.description import ArrayDescription
+from zarrcore.arrays.views import BlockIndex, OIndex, VIndex
+
+if TYPE_CHECKING:
+    from zarrcore.indexing import Fields, Selection
+
+__all__ = ["SelectableArray"]
+
+
+class SelectableArray(ArrayDescription):
+    """An array whose values can be read and written by selections of all kinds."""
+
+    __slots__ = ()
+
+    def _get(
+        self, selection: Selection, out: Any = None, fields: Fields | None = None, threads: int = 0
+    ) -> Any:
+        """Read a selection into `out` or a new array."""
+        raise NotImplementedError
+
+    def _set(self, selection: Selection, value: Any, fields: Fields | None = None, threads: int = 0) -> None:
+        """Write values into a selection."""
+        raise NotImplementedError
+
+    def _blocks(self, selection: Any) -> Selection:
+        return indexing.block_selection(selection, self.shape, layout.grid_edges(self._metadata))
+
+    # --- views ---
+
+    @property
+    def oindex(self) -> OIndex:
+        """Orthogonal (outer) indexing: ``array.oindex[[0, 2], :]``."""
+        return OIndex(self)
+
+    @property
+    def vindex(self) -> VIndex:
+        """Vectorised (pointwise) indexing: ``array.vindex[[0, 2], [1, 3]]`` or with a mask."""
+        return VIndex(self)
+
+    @property
+    def blocks(self) -> BlockIndex:
+        """Indexing by chunks: ``array.blocks[0, 1:3]``."""
+        return BlockIndex(self)
+
+    # --- reading ---
+
+    def get_basic_selection(
+        self,
+        selection: Any = ...,
+        *,
+        out: np.ndarray | None = None,
+        prototype: Any = None,
+        fields: Fields | None = None,
+    ) -> Any:
+        """Read integers and slices.
+
+        Parameters
+        ----------
+        selection : int, slice, Ellipsis, None or a tuple of them
+            Semantics of numpy, negative steps and newaxis included.
+        out : ndarray, optional
+            Array of the result's shape and data type to read into.
+        prototype
+            Accepted for compatibility; results are numpy arrays.
+        fields : str or list of str, optional
+            Fields to take out of structured data.
+        """
+        return self._get(indexing.basic_selection(selection, self.shape), out, fields)
+
+    def get_orthogonal_selection(
+        self,
+        selection: Any,
+        *,
+        out: np.ndarray | None = None,
+        fields: Fields | None = None,
+        prototype: Any = None,
+    ) -> Any:
+        """Read the outer product of integers, slices and integer or boolean arrays, one per dimension."""
+        return self._get(indexing.orthogonal_selection(selection, self.shape), out, fields)
+
+    def get_coordinate_selection(
+        self,
+        selection: Any,
+        *,
+        out: np.ndarray | None = None,
+        fields: Fields | None = None,
+        prototype: Any = None,
+    ) -> Any:
+        """Read single elements, given by one integer array for each dimension."""
+        return self._get(indexing.coordinate_selection(selection, self.shape), out, fields)
+
+    def get_mask_selection(
+        self, mask: Any, *, out: np.ndarray | None = None, fields: Fields | None = None, prototype: Any = None
+    ) -> Any:
+        """Read the elements where a boolean array of the array's shape is true."""
+        return self._get(indexing.mask_selection(mask, self.shape), out, fields)
+
+    def get_block_selection(
+        self,
+        selection: Any,
+        *,
+        out: np.ndarray | None = None,
+        fields: Fields | None = None,
+        prototype: Any = None,
+    ) -> Any:
+        """Read whole chunks, given by their position in the chunk grid."""
+        return self._get(self._blocks(selection), out, fields)
+
+    # --- writing ---
+
+    def set_basic_selection(
+        self, selection: Any, value: Any, *, fields: Fields | None = None, prototype: Any = None
+    ) -> None:
+        """Write into integers and slices, as :meth:`get_basic_selection` reads them."""
+        self._set(indexing.basic_selection(selection, self.shape), value, fields)
+
+    def set_orthogonal_selection(
+        self, selection: Any, value: Any, *, fields: Fields | None = None, prototype: Any = None
+    ) -> None:
+        """Write into an outer product, as :meth:`get_orthogonal_selection` reads it."""
+        self._set(indexing.orthogonal_selection(selection, self.shape), value, fields)
+
+    def set_coordinate_selection(
+        self, selection: Any, value: Any, *, fields: Fields | None = None, prototype: Any = None
+    ) -> None:
+        """Write single elements; of elements that are given several times the last one stays."""
+        self._set(indexing.coordinate_selection(selection, self.shape), value, fields)
+
+    def set_mask_selection(
+        self, mask: Any, value: Any, *, fields: Fields | None = None, prototype: Any = None
+    ) -> None:
+        """Write where a boolean array of the array's shape is true."""
+        self._set(indexing.mask_selection(mask, self.shape), value, fields)
+
+    def set_block_selection(
+        self, selection: Any, value: Any, *, fields: Fields | None = None, prototype: Any = None
+    ) -> None:
+        """Write whole chunks, given by their position in the chunk grid."""
+        self._set(self._blocks(selection), value, fields)

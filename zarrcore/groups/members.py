@@ -1,0 +1,54 @@
+"""The members of a group, found by its consolidated metadata or in the store."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from zarrcore import hierarchy
+from zarrcore.arrays.array import Array
+from zarrcore.groups.nodes import node_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from zarrcore.groups.group import Group
+    from zarrcore.hierarchy import Metadata
+
+__all__ = ["children", "of_kind", "walk"]
+
+
+def children(group: Group) -> Iterator[tuple[str, Metadata]]:
+    """Names and metadata of the direct members."""
+    consolidated = group.metadata.consolidated_metadata
+    if consolidated is not None:
+        from zarrcore.groups import consolidated as copies
+
+        return copies.children(consolidated, group._metadata.zarr_format)
+    return hierarchy.read_children(group._store_path, group._metadata.zarr_format)
+
+
+def walk(group: Group, max_depth: int | None, use_consolidated: bool) -> Iterator[tuple[str, Array | Group]]:
+    """Members with their paths, each group directly before its own members."""
+    for name, metadata in children(group):
+        node = node_of(group._store_path._child(name), metadata, copy=group._copy)
+        yield name, node
+        if not isinstance(node, Array) and max_depth != 0:
+            inside = node if use_consolidated else _unconsolidated(node)
+            deeper = None if max_depth is None else max_depth - 1
+            for path, member in walk(inside, deeper, use_consolidated):
+                yield f"{name}/{path}", member
+
+
+def _unconsolidated(group: Group) -> Group:
+    """The same group, reading every member's own metadata."""
+    if group.metadata.consolidated_metadata is None:
+        return group
+    return type(group)(replace(group._metadata, consolidated_metadata=None), group._store_path)
+
+
+def of_kind(group: Group, arrays: bool) -> Iterator[tuple[str, Any]]:
+    """Names and nodes of the arrays, or of the groups, among the direct members."""
+    for name, metadata in children(group):
+        if hierarchy.is_array_metadata(metadata) == arrays:
+            yield name, node_of(group._store_path._child(name), metadata, copy=group._copy)
