@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from zarrcore.keys import ChunkKeyEncoding
 
 __all__ = [
+    "NUMCODECS",
     "Registry",
     "chunk_key_encoding_registry",
     "codec_registry",
@@ -286,6 +287,31 @@ def get_pipeline_class(reload_config: bool = False) -> Any:
     return _pipelines.get()
 
 
+NUMCODECS = {
+    "adler32": "Adler32",
+    "astype": "AsType",
+    "bitround": "BitRound",
+    "blosc": "Blosc",
+    "bz2": "BZ2",
+    "crc32": "CRC32",
+    "crc32c": "CRC32C",
+    "delta": "Delta",
+    "fixedscaleoffset": "FixedScaleOffset",
+    "fletcher32": "Fletcher32",
+    "gzip": "GZip",
+    "jenkins_lookup3": "JenkinsLookup3",
+    "lz4": "LZ4",
+    "lzma": "LZMA",
+    "packbits": "PackBits",
+    "pcodec": "PCodec",
+    "quantize": "Quantize",
+    "shuffle": "Shuffle",
+    "zfpy": "ZFPY",
+    "zlib": "Zlib",
+    "zstd": "Zstd",
+}
+"""Ids of numcodecs -> classes of :mod:`zarrcore.codecs.numcodecs`, the codecs ``numcodecs.*`` of format 3."""
+
 _BUILT_IN: tuple[tuple[Registry[Any], str, dict[str, str]], ...] = (
     (
         codec_registry,
@@ -302,27 +328,7 @@ _BUILT_IN: tuple[tuple[Registry[Any], str, dict[str, str]], ...] = (
             "vlen-utf8": "vlen:VLenUTF8Codec",
             "vlen-bytes": "vlen:VLenBytesCodec",
             "packbits": "packbits:PackBitsCodec",
-            "numcodecs.adler32": "numcodecs:Adler32",
-            "numcodecs.astype": "numcodecs:AsType",
-            "numcodecs.bitround": "numcodecs:BitRound",
-            "numcodecs.blosc": "numcodecs:Blosc",
-            "numcodecs.bz2": "numcodecs:BZ2",
-            "numcodecs.crc32": "numcodecs:CRC32",
-            "numcodecs.crc32c": "numcodecs:CRC32C",
-            "numcodecs.delta": "numcodecs:Delta",
-            "numcodecs.fixedscaleoffset": "numcodecs:FixedScaleOffset",
-            "numcodecs.fletcher32": "numcodecs:Fletcher32",
-            "numcodecs.gzip": "numcodecs:GZip",
-            "numcodecs.jenkins_lookup3": "numcodecs:JenkinsLookup3",
-            "numcodecs.lz4": "numcodecs:LZ4",
-            "numcodecs.lzma": "numcodecs:LZMA",
-            "numcodecs.packbits": "numcodecs:PackBits",
-            "numcodecs.pcodec": "numcodecs:PCodec",
-            "numcodecs.quantize": "numcodecs:Quantize",
-            "numcodecs.shuffle": "numcodecs:Shuffle",
-            "numcodecs.zfpy": "numcodecs:ZFPY",
-            "numcodecs.zlib": "numcodecs:Zlib",
-            "numcodecs.zstd": "numcodecs:Zstd",
+            **{f"numcodecs.{key}": f"numcodecs:{name}" for key, name in NUMCODECS.items()},
             "bitround": "bitround:BitRoundCodec",
             "cast_value": "cast_value:CastValue",
             "conditional": "conditional:ConditionalCodec",

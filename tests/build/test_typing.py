@@ -16,7 +16,7 @@ import zarrcore
 HERE = Path(__file__).parent
 COMPILED = ("zarrcore._core.engine", "zarrcore._core.kernels", "zarrcore._core.vlen")
 # Packages that load names from their modules when asked: each name stands in several lists.
-PACKAGES = ("", ".api", ".codecs", ".dtypes", ".grids", ".metadata", ".storage")
+PACKAGES = ("", ".api", ".codecs", ".dtypes", ".grids", ".keys", ".metadata", ".storage")
 
 
 def check(*arguments: str, cwd: Path) -> None:

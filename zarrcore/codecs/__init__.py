@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from zarrcore._lazy import attach
+from zarrcore.registry import NUMCODECS
 
 if TYPE_CHECKING:
     from zarrcore.codecs.base import ArrayArrayCodec, ArrayBytesCodec, ArraySpec, BytesBytesCodec, Codec
@@ -14,29 +15,7 @@ if TYPE_CHECKING:
     from zarrcore.codecs.chain import CodecChain
     from zarrcore.codecs.crc32c import Crc32cCodec
     from zarrcore.codecs.gzip import GzipCodec
-    from zarrcore.codecs.numcodecs import (
-        BZ2,
-        CRC32,
-        CRC32C,
-        LZ4,
-        LZMA,
-        ZFPY,
-        Adler32,
-        AsType,
-        BitRound,
-        Blosc,
-        Delta,
-        FixedScaleOffset,
-        Fletcher32,
-        GZip,
-        JenkinsLookup3,
-        PackBits,
-        PCodec,
-        Quantize,
-        Shuffle,
-        Zlib,
-        Zstd,
-    )
+    from zarrcore.codecs.numcodecs import *  # noqa: F403
     from zarrcore.codecs.packbits import PackBitsCodec
     from zarrcore.codecs.scale_offset import ScaleOffset
     from zarrcore.codecs.sharding import ShardingCodec, ShardingCodecIndexLocation, SubchunkWriteOrder
@@ -45,19 +24,9 @@ if TYPE_CHECKING:
     from zarrcore.codecs.zstd import ZstdCodec
 
 __all__ = [
-    "BZ2",
-    "CRC32",
-    "CRC32C",
-    "LZ4",
-    "LZMA",
-    "ZFPY",
-    "Adler32",
     "ArrayArrayCodec",
     "ArrayBytesCodec",
     "ArraySpec",
-    "AsType",
-    "BitRound",
-    "Blosc",
     "BloscCname",
     "BloscCodec",
     "BloscShuffle",
@@ -67,28 +36,18 @@ __all__ = [
     "Codec",
     "CodecChain",
     "Crc32cCodec",
-    "Delta",
     "Endian",
-    "FixedScaleOffset",
-    "Fletcher32",
-    "GZip",
     "GzipCodec",
-    "JenkinsLookup3",
-    "PCodec",
-    "PackBits",
     "PackBitsCodec",
-    "Quantize",
     "ScaleOffset",
     "ShardingCodec",
     "ShardingCodecIndexLocation",
-    "Shuffle",
     "SubchunkWriteOrder",
     "TransposeCodec",
     "VLenBytesCodec",
     "VLenUTF8Codec",
-    "Zlib",
-    "Zstd",
     "ZstdCodec",
+    *NUMCODECS.values(),
 ]
 
 _load, __dir__ = attach(
@@ -101,29 +60,7 @@ _load, __dir__ = attach(
         "chain": ("CodecChain",),
         "crc32c": ("Crc32cCodec",),
         "gzip": ("GzipCodec",),
-        "numcodecs": (
-            "BZ2",
-            "CRC32",
-            "CRC32C",
-            "LZ4",
-            "LZMA",
-            "ZFPY",
-            "Adler32",
-            "AsType",
-            "BitRound",
-            "Blosc",
-            "Delta",
-            "FixedScaleOffset",
-            "Fletcher32",
-            "GZip",
-            "JenkinsLookup3",
-            "PCodec",
-            "PackBits",
-            "Quantize",
-            "Shuffle",
-            "Zlib",
-            "Zstd",
-        ),
+        "numcodecs": tuple(NUMCODECS.values()),
         "packbits": ("PackBitsCodec",),
         "scale_offset": ("ScaleOffset",),
         "sharding": ("ShardingCodec", "ShardingCodecIndexLocation", "SubchunkWriteOrder"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import product
@@ -19,7 +20,7 @@ from zarrcore.codecs.crc32c import Crc32cCodec
 from zarrcore.errors import ChunkDecodeError, MetadataValidationError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Self
 
     from zarrcore.codecs.base import Buffer, Codec
@@ -48,9 +49,9 @@ class ShardingCodec(ArrayBytesCodec):
     ----------
     chunk_shape : sequence of int
         Shape of the inner chunks; it divides the shape of the shard.
-    codecs : sequence of Codec
+    codecs : iterable of (Codec or dict or str)
         The codecs of the inner chunks.
-    index_codecs : sequence of Codec
+    index_codecs : iterable of (Codec or dict or str)
         The codecs of the index, all of fixed encoded size.
     index_location : {"end", "start"}
         Where the index is.
@@ -69,6 +70,18 @@ class ShardingCodec(ArrayBytesCodec):
     index_codecs: tuple[Codec, ...] = (BytesCodec(endian="little"), Crc32cCodec())
     index_location: str = "end"
     subchunk_write_order: str = field(default="morton", metadata={"runtime": True}, compare=False)
+
+    if TYPE_CHECKING:  # what is given may be of other types than what it becomes
+
+        def __init__(
+            self,
+            *,
+            chunk_shape: int | Sequence[int],
+            codecs: Iterable[Codec | Mapping[str, Any] | str] = ...,
+            index_codecs: Iterable[Codec | Mapping[str, Any] | str] = ...,
+            index_location: str = ...,
+            subchunk_write_order: str = ...,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         set_field = object.__setattr__
@@ -265,7 +278,7 @@ def _check_extents(index: np.ndarray, shard_nbytes: int) -> None:
 
 
 def _parse_codecs(codecs: Iterable[Any], where: str) -> tuple[Codec, ...]:
-    if not isinstance(codecs, (list, tuple)):
+    if isinstance(codecs, (str, dict)) or not isinstance(codecs, Iterable):
         raise MetadataValidationError(f"expected an array of codecs, got {describe(codecs)}", where=where)
     with at(where):
-        return parse_codecs(codecs)
+        return parse_codecs(tuple(codecs))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 import zarrcore as zarr
 from zarrcore import kernels
 from zarrcore.codecs import BytesCodec, GzipCodec, ShardingCodec
+from zarrcore.codecs import Zlib as numcodecs_zlib
 from zarrcore.errors import ArrayNotFoundError, ChunkError
 from zarrcore.storage import LocalStore, MemoryStore, Store, ZipStore
 
@@ -76,6 +77,9 @@ def stores() -> None:
     with zarr.config.set({"threading.max_workers": 4}):
         assert_type(zarr.open_array({}), zarr.Array)
     ShardingCodec(chunk_shape=(4,), codecs=(BytesCodec(),))
+    ShardingCodec(chunk_shape=[4], codecs=[{"name": "bytes"}, "crc32c"], index_codecs=(BytesCodec(),))
+    ShardingCodec(chunk_shape=4, codecs=iter([numcodecs_zlib(level=1)]), index_location="start")
+    zarr.create_array({}, shape=4, dtype="i4", chunk=2)  # type: ignore[call-arg]
 
 
 def numbers(x: NDArray[np.uint32]) -> None:
