@@ -90,7 +90,7 @@ class ArrayV2Metadata(ArrayMetadata):
         put("compressor", _parse_compressor(self.compressor))
         if self.fill_value is not None:
             with at("fill_value"):
-                put("fill_value", self.dtype.cast_scalar(self.fill_value))
+                put("fill_value", _storable(self.dtype, self.dtype.cast_scalar(self.fill_value)))
         put("_chain", self._resolved())
 
     def _parse_own(self) -> None:
@@ -298,6 +298,13 @@ def _parse_dtype(data: object, codec_id: str | None) -> ZDType:
 
     with at("dtype"):
         return dtype_from_v2(data, codec_id)
+
+
+def _storable(dtype: ZDType, fill_value: Any) -> Any:
+    """A fill value as it will be read back: format 2 spells all NaNs alike, whatever their bits."""
+    spelt = dtype.to_json_scalar(fill_value, zarr_format=2)
+    has_nan = spelt == "NaN" or (isinstance(spelt, (list, tuple)) and "NaN" in spelt)
+    return dtype.from_json_scalar(spelt, zarr_format=2) if has_nan else fill_value
 
 
 def _parse_fill_value(data: Any, dtype: ZDType) -> Any:
