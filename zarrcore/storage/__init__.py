@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         SuffixByteRequest,
         resolve_range,
     )
+    from zarrcore.storage.caching import CacheStore
     from zarrcore.storage.fsspec import FsspecStore
     from zarrcore.storage.gpu import GpuMemoryStore
     from zarrcore.storage.local import LocalStore
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ByteRequest",
+    "CacheStore",
     "FsspecStore",
     "GpuMemoryStore",
     "LocalStore",
@@ -62,6 +64,7 @@ _load, __dir__ = attach(
             "SuffixByteRequest",
             "resolve_range",
         ),
+        "caching": ("CacheStore",),
         "fsspec": ("FsspecStore",),
         "gpu": ("GpuMemoryStore",),
         "local": ("LocalStore",),

@@ -22,6 +22,7 @@ Row = tuple[str, str]
 FOREIGN = ("jenkins_lookup3", "pcodec", "zfpy")
 # Keep nothing that another library could open, or stand before another store.
 OWN_STORES = (
+    "CacheStore",
     "GpuMemoryStore",
     "LoggingStore",
     "ManagedMemoryStore",

@@ -1,0 +1,210 @@
+"""The store that keeps what was read: what it asks for, what it forgets, and when."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import zarrcore
+from zarrcore.experimental.cache_store import CacheStore
+from zarrcore.storage import (
+    LocalStore,
+    LoggingStore,
+    MemoryStore,
+    OffsetByteRequest,
+    RangeByteRequest,
+    SuffixByteRequest,
+    WrapperStore,
+    caching,
+)
+from zarrcore.testing.store import StoreTests
+
+
+class TestCacheStore(StoreTests):
+    def make_store(self, tmp_path: Any) -> CacheStore:
+        return CacheStore(LocalStore(tmp_path / "far"), cache_store=MemoryStore(), max_size=1000)
+
+
+class TestCacheOfNothing(StoreTests):
+    def make_store(self, tmp_path: Any) -> CacheStore:
+        return CacheStore(MemoryStore(), cache_store=MemoryStore(), max_size=0, max_age_seconds=0)
+
+
+@pytest.fixture
+def far() -> MemoryStore:
+    return MemoryStore({"a": b"0123456789", "b": b"xyz", "g/c": b"c"})
+
+
+def counted(far: MemoryStore, **options: Any) -> tuple[CacheStore, Any]:
+    source = LoggingStore(far, "ERROR")
+    cache = options.pop("cache_store", MemoryStore())
+    return CacheStore(source, cache_store=cache, **options), source.counter
+
+
+def test_a_value_is_fetched_once(far: MemoryStore) -> None:
+    store, calls = counted(far)
+    for _ in range(3):
+        assert bytes(store.get("a")) == b"0123456789"
+        assert [bytes(value) for value in store.get_many(["a", "b"])] == [b"0123456789", b"xyz"]
+    assert sum(calls.values()) == 2
+    assert store.cache_stats() == {
+        "hits": 7, "misses": 2, "evictions": 0, "total_requests": 9, "hit_rate": 7 / 9
+    }  # fmt: skip
+    assert store.cache_info()["current_size"] == 13
+
+
+@pytest.mark.parametrize(
+    "part", [(2, 3), (4, None), RangeByteRequest(2, 5), OffsetByteRequest(4), SuffixByteRequest(2)]
+)
+def test_parts(far: MemoryStore, part: Any) -> None:
+    store, calls = counted(far)
+    expected = bytes(far.get("a", part))
+    for _ in range(2):
+        assert bytes(store.get("a", part)) == expected
+    assert sum(calls.values()) == 1
+    assert store.cache_info()["current_size"] == len(expected)
+    assert bytes(store.get("a")) == b"0123456789"
+    assert bytes(store.get("a", (1, 1))) == b"1"  # of the whole value
+    assert sum(calls.values()) == 2
+    store.set("a", b"new value!")
+    assert bytes(store.get("a", part)) == bytes(far.get("a", part)) != expected
+
+
+def test_absent_values_are_asked_for_again(far: MemoryStore) -> None:
+    store, _ = counted(far)
+    assert store.get("late") is None
+    far.set("late", b"1")
+    assert bytes(store.get("late")) == b"1"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda store: store.set("a", b"new"),
+        lambda store: store.set_partial_values([("a", 0, b"new")]),
+        lambda store: store.delete("a"),
+        lambda store: store.erase_values(["a", "b"]),
+        lambda store: store.erase_prefix(""),
+        lambda store: store.clear(),
+        lambda store: store.with_read_only(False).set("a", b"new"),
+    ],
+    ids=["set", "set_partial_values", "delete", "erase_values", "erase_prefix", "clear", "another handle"],
+)
+@pytest.mark.parametrize("cache_set_data", [True, False])
+def test_changes_are_seen(far: MemoryStore, change: Any, cache_set_data: bool) -> None:
+    store, _ = counted(far, cache_set_data=cache_set_data)
+    for key in ("a", "b", "g/c"):
+        store.get(key)
+        store.get(key, (0, 1))
+    change(store)
+    for key in ("a", "b", "g/c"):
+        for part in (None, (0, 1)):
+            found, true = store.get(key, part), far.get(key, part)
+            assert (found is None) == (true is None)
+            assert found is None or bytes(found) == bytes(true)
+
+
+def test_what_is_written_is_kept_if_wanted(far: MemoryStore) -> None:
+    for cache_set_data in (True, False):
+        store, calls = counted(far, cache_set_data=cache_set_data)
+        store.set("a", b"new")
+        before = sum(calls.values())
+        assert bytes(store.get("a")) == b"new"
+        assert (sum(calls.values()) == before) is cache_set_data
+
+
+def test_the_limit(far: MemoryStore) -> None:
+    cache = MemoryStore()
+    store, _ = counted(far, cache_store=cache, max_size=12)
+    store.get("a")  # 10 bytes
+    store.get("g/c")  # 11
+    store.get("a")
+    store.get("b")  # 14: what was used longest ago goes, until it fits
+    assert sorted(cache.list()) == ["b"]
+    assert store.cache_info()["current_size"] == 3
+    assert store.cache_stats()["evictions"] == 2
+    store.set("a", b"far too much to keep")
+    assert sorted(cache.list()) == ["b"]
+
+
+def test_old_values(far: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr(caching.time, "monotonic", lambda: now)
+    store, _ = counted(far, max_age_seconds=5)
+    store.get("a")
+    far.set("a", b"new")
+    now += 5
+    assert bytes(store.get("a")) == b"0123456789"
+    now += 1
+    assert bytes(store.get("a")) == b"new"
+
+
+def test_an_earlier_cache_counts_unless_values_can_become_old(far: MemoryStore) -> None:
+    cache = MemoryStore({"a": b"earlier"})
+    assert bytes(CacheStore(far, cache_store=cache, max_age_seconds=60).get("a")) == b"0123456789"
+    cache = MemoryStore({"a": b"earlier"})
+    store = CacheStore(far, cache_store=cache)
+    assert bytes(store.get("a")) == b"earlier"
+    assert store.cache_info()["current_size"] == 7
+    store.delete("a")
+    assert store.get("a") is None
+    assert not cache.exists("a")
+
+
+def test_a_value_that_changes_while_it_is_read_is_not_kept(far: MemoryStore) -> None:
+    class Slow(WrapperStore):
+        def get_partial_values(self, key_ranges: Any) -> Any:
+            found = super().get_partial_values(key_ranges)
+            store.set("a", b"new")
+            return found
+
+    store = CacheStore(Slow(far), cache_store=MemoryStore(), cache_set_data=False)
+    assert bytes(store.get("a")) == b"0123456789"
+    assert not store._cache.exists("a")
+
+
+def test_forgetting(far: MemoryStore) -> None:
+    cache = MemoryStore()
+    store, _ = counted(far, cache_store=cache)
+    store.get("a")
+    store.get("b", (0, 2))
+    assert store.cache_info()["cached_keys"] == 2
+    store.clear_cache()
+    assert [*cache.list()] == []
+    assert store.cache_info()["current_size"] == store.cache_info()["cached_keys"] == 0
+
+
+@pytest.mark.parametrize("shards", [None, (4, 4)])
+def test_arrays(tmp_path: Any, shards: Any) -> None:
+    values = np.arange(64).reshape(8, 8)
+    source = LoggingStore(LocalStore(tmp_path / "far"), "ERROR")
+    zarrcore.create_array(source, data=values, chunks=(2, 2), shards=shards)
+    store = CacheStore(source, cache_store=LocalStore(tmp_path / "near"))
+    array = zarrcore.open_array(store, mode="r+")
+    assert np.array_equal(array[:5, 1:], values[:5, 1:])
+    before = sum(source.counter.values())
+    assert np.array_equal(array[:5, 1:], values[:5, 1:])
+    assert sum(source.counter.values()) == before
+    array[3] = -1
+    values[3] = -1
+    assert np.array_equal(array[...], values)
+    assert np.array_equal(zarrcore.open_array(tmp_path / "far")[...], values)
+    again = pickle.loads(pickle.dumps(array))
+    assert isinstance(again.store, CacheStore)
+    assert np.array_equal(again[...], values)
+
+
+def test_refused(far: MemoryStore) -> None:
+    class Keeping(MemoryStore):
+        supports_deletes = False
+
+    with pytest.raises(ValueError, match="can remove values"):
+        CacheStore(far, cache_store=Keeping())
+    for age in ("forever", -1):
+        with pytest.raises(ValueError, match="max_age_seconds"):
+            CacheStore(far, cache_store=MemoryStore(), max_age_seconds=age)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="max_size"):
+        CacheStore(far, cache_store=MemoryStore(), max_size=-1)

@@ -1,0 +1,7 @@
+"""The cache of :mod:`zarrcore.storage`, under the name of ``zarr.experimental.cache_store``."""
+
+from __future__ import annotations
+
+from zarrcore.storage.caching import CacheStore
+
+__all__ = ["CacheStore"]

@@ -1,0 +1,300 @@
+"""A store in front of a slower one, that keeps the values which have been read in a third."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from copy import copy
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from zarrcore._locks import Lock
+from zarrcore.storage.byte_range import as_request
+from zarrcore.storage.validation import validate_prefix
+from zarrcore.storage.wrapper import WrapperStore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Self
+
+    from typing_extensions import Buffer
+
+    from zarrcore.storage.base import Store
+    from zarrcore.storage.byte_range import ByteRange, ByteRequest
+
+    Request = tuple[str, ByteRequest | None]
+
+__all__ = ["CacheStore"]
+
+
+class CacheStore(WrapperStore):
+    """A store that keeps the values that are read from another one in a third, such as a local directory.
+
+    Whole values are kept in `cache_store`, under their own keys; parts of values (of shards) in memory.  What
+    is written or removed through this store is seen at once, what others do to the wrapped store once the
+    values that are kept are too old.
+
+    Parameters
+    ----------
+    store : Store
+        The store to read from and to write to.
+    cache_store : Store
+        Where values are kept.  What it holds already counts as kept, unless it can become too old.
+    max_age_seconds : float or "infinity"
+        For how long a value is good.
+    max_size : int, optional
+        The most bytes that are kept; those that have not been used for longest go first.  A value that is
+        larger is not kept.  Default: no limit.
+    cache_set_data : bool
+        Keep values that are written, too.
+
+    Raises
+    ------
+    ValueError
+        If the cache store cannot remove values, or a limit is negative.
+
+    Examples
+    --------
+    >>> import zarrcore
+    >>> from zarrcore.storage import CacheStore, MemoryStore
+    >>> store = CacheStore(MemoryStore(), cache_store=MemoryStore(), max_size=1 << 20)
+    >>> array = zarrcore.create_array(store, shape=4, dtype="i4")
+    >>> array[:] = 7
+    >>> array[:].tolist(), store.cache_stats()["misses"]
+    ([7, 7, 7, 7], 1)
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        cache_store: Store,
+        max_age_seconds: float | Literal["infinity"] = "infinity",
+        max_size: int | None = None,
+        cache_set_data: bool = True,
+    ) -> None:
+        super().__init__(store)
+        if not cache_store.supports_deletes:
+            raise ValueError(f"cache_store: expected a store that can remove values, got {cache_store!r}")
+        if max_age_seconds != "infinity" and (isinstance(max_age_seconds, str) or max_age_seconds < 0):
+            raise ValueError(f'max_age_seconds: expected "infinity" or at least 0, got {max_age_seconds!r}')
+        if max_size is not None and max_size < 0:
+            raise ValueError(f"max_size: expected None or at least 0, got {max_size}")
+        self._cache = cache_store
+        self.max_age_seconds = max_age_seconds
+        self.max_size = max_size
+        self.cache_set_data = cache_set_data
+        self._kept = _Kept(cache_store, max_size)
+
+    def _with_store(self, store: Store) -> Self:
+        clone = copy(self)
+        clone._store = store
+        return clone
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        options: dict[str, Any] = {
+            "cache_store": self._cache,
+            "max_age_seconds": self.max_age_seconds,
+            "max_size": self.max_size,
+            "cache_set_data": self.cache_set_data,
+        }
+        return partial(type(self), **options), (self._store,)
+
+    def __copy__(self) -> Self:
+        clone = type(self).__new__(type(self))
+        vars(clone).update(vars(self))  # what is kept is shared
+        return clone
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._store!r}, cache_store={self._cache!r})"
+
+    # --- reading ---
+
+    def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
+        return self.get_partial_values([(key, byte_range)])[0]
+
+    def get_many(self, keys: Iterable[str]) -> Sequence[Buffer | None]:
+        return self.get_partial_values([(key, None) for key in keys])
+
+    def get_partial_values(
+        self, key_ranges: Iterable[tuple[str, ByteRange | None]]
+    ) -> Sequence[Buffer | None]:
+        requests = [(key, as_request(byte_range)) for key, byte_range in key_ranges]
+        changes = self._kept.changes
+        values = [self._find(request) for request in requests]
+        absent = [number for number, value in enumerate(values) if value is None]
+        if absent:
+            found = self._store.get_partial_values([requests[number] for number in absent])
+            for number, value in zip(absent, found, strict=True):
+                values[number] = value
+                if value is not None:
+                    self._kept.put(requests[number], value, unless_changed_since=changes)
+        self._kept.count(hits=len(requests) - len(absent), misses=len(absent))
+        return values
+
+    def _find(self, request: Request) -> Buffer | None:
+        """What is kept for a request and still good: the part itself, or the value that it is a part of."""
+        key, part = request
+        for kept in dict.fromkeys([request, (key, None)]):
+            age = self._kept.age(kept)
+            if self.max_age_seconds != "infinity" and (age is None or age > self.max_age_seconds):
+                continue
+            value = self._kept.get(kept) if kept == request else self._cache.get(key, part)
+            if value is not None:
+                self._kept.use(kept, value if kept == (key, None) and part is None else None)
+                return value
+        return None
+
+    # --- writing ---
+
+    def set(self, key: str, value: Buffer) -> None:
+        self._kept.drop([key])
+        super().set(key, value)
+        self._kept.drop([key])  # what a reader kept meanwhile
+        if self.cache_set_data:
+            self._kept.put((key, None), value)
+
+    def set_if_not_exists(self, key: str, value: Buffer) -> None:
+        super().set_if_not_exists(key, value)
+        self._kept.drop([key])
+
+    def set_partial_values(self, key_start_values: Iterable[tuple[str, int, Buffer]]) -> None:
+        parts = list(key_start_values)
+        super().set_partial_values(parts)
+        self._kept.drop([key for key, _, _ in parts])
+
+    def delete(self, key: str) -> None:
+        super().delete(key)
+        self._kept.drop([key])
+
+    def erase_values(self, keys: Iterable[str]) -> None:
+        names = list(keys)
+        super().erase_values(names)
+        self._kept.drop(names)
+
+    def erase_prefix(self, prefix: str) -> None:
+        super().erase_prefix(prefix)
+        self._kept.drop_prefix(prefix)
+
+    def clear(self) -> None:
+        super().clear()
+        self._kept.drop_prefix("")
+
+    # --- the cache ---
+
+    def cache_info(self) -> dict[str, Any]:
+        """What is kept, and the limits."""
+        return {
+            "cache_store_type": type(self._cache).__name__,
+            "max_age_seconds": self.max_age_seconds,
+            "max_size": self.max_size,
+            "current_size": self._kept.size,
+            "cache_set_data": self.cache_set_data,
+            "tracked_keys": len(self._kept.entries),
+            "cached_keys": len(self._kept.entries),
+        }
+
+    def cache_stats(self) -> dict[str, Any]:
+        """How many values were found, how many were not, and how many had to go."""
+        kept = self._kept
+        total = kept.hits + kept.misses
+        return {
+            "hits": kept.hits,
+            "misses": kept.misses,
+            "evictions": kept.evictions,
+            "total_requests": total,
+            "hit_rate": kept.hits / total if total else 0.0,
+        }
+
+    def clear_cache(self) -> None:
+        """Forget and remove all that is kept."""
+        self._kept.drop_prefix("")
+
+
+class _Kept:
+    """The values that are kept, the one used last at the end; several stores may share them."""
+
+    def __init__(self, store: Store, max_size: int | None) -> None:
+        self.entries: OrderedDict[Request, tuple[int, float]] = OrderedDict()  # size, time
+        self.size = self.changes = self.hits = self.misses = self.evictions = 0
+        self._store = store
+        self._max_size = max_size
+        self._parts: dict[str, dict[ByteRequest, bytes]] = {}
+        self._lock = Lock()
+
+    def count(self, *, hits: int, misses: int) -> None:
+        with self._lock:
+            self.hits += hits
+            self.misses += misses
+
+    def age(self, request: Request) -> float | None:
+        """How many seconds ago a value was kept; None if nobody knows."""
+        entry = self.entries.get(request)
+        return None if entry is None else time.monotonic() - entry[1]
+
+    def get(self, request: Request) -> Buffer | None:
+        key, part = request
+        return self._store.get(key) if part is None else self._parts.get(key, {}).get(part)
+
+    def use(self, request: Request, value: Buffer | None) -> None:
+        """Take notice that what is kept was used; what an earlier process kept is known from now on."""
+        with self._lock:
+            if request in self.entries:
+                self.entries.move_to_end(request)
+            elif value is not None:
+                self._enter(request, memoryview(value).nbytes)
+
+    def put(self, request: Request, value: Buffer, *, unless_changed_since: int | None = None) -> None:
+        """Keep a value, unless it is too large, or something was written since it was read."""
+        size = memoryview(value).nbytes
+        if self._max_size is not None and size > self._max_size:
+            return
+        with self._lock:
+            if unless_changed_since not in (None, self.changes):
+                return
+            key, part = request
+            if part is None:
+                self._store.set(key, value)
+            else:
+                self._parts.setdefault(key, {})[part] = bytes(value)
+            self._enter(request, size)
+
+    def _enter(self, request: Request, size: int) -> None:
+        self.size += size - self.entries.pop(request, (0, 0.0))[0]
+        self.entries[request] = (size, time.monotonic())
+        while self._max_size is not None and self.size > self._max_size:
+            self._remove(next(iter(self.entries)))
+            self.evictions += 1
+
+    def _remove(self, request: Request) -> None:
+        key, part = request
+        if part is None:
+            self._store.delete(key)
+        else:
+            parts = self._parts[key]
+            del parts[part]
+            if not parts:
+                del self._parts[key]
+        self.size -= self.entries.pop(request)[0]
+
+    def drop(self, keys: Iterable[str]) -> None:
+        """Remove what is kept of values that have changed."""
+        names = set(keys)
+        with self._lock:
+            self.changes += 1
+            for key in names:
+                for part in [*self._parts.get(key, ())]:
+                    self._remove((key, part))
+                if (key, None) in self.entries:
+                    self._remove((key, None))
+                else:
+                    self._store.delete(key)  # an earlier process may have kept it
+
+    def drop_prefix(self, prefix: str) -> None:
+        """Remove all that is kept below a prefix."""
+        start = validate_prefix(prefix)
+        with self._lock:
+            self.changes += 1
+            self._store.erase_prefix(prefix)
+            for request in [request for request in self.entries if request[0].startswith(start)]:
+                self._remove(request)
