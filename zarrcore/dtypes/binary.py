@@ -11,12 +11,12 @@ import numpy as np
 from zarrcore.dtypes.base import (
     HasItemSize,
     HasLength,
-    HasObjectCodec,
     ZDType,
     check_item_size,
 )
 from zarrcore.dtypes.scalars import bytes_from_json, bytes_to_json, is_integer, is_zero
-from zarrcore.dtypes.spelling import check_dtype_spec_v2, config_v3, plain_v3, type_string_v2
+from zarrcore.dtypes.spelling import config_v3, type_string_v2
+from zarrcore.dtypes.variable import VariableLength
 
 if TYPE_CHECKING:
     from typing import Self
@@ -44,16 +44,16 @@ def _as_bytes(data: object) -> bytes | None:
     return bytes(data) if isinstance(data, (bytearray, memoryview)) else None
 
 
-@dataclass(frozen=True, kw_only=True)
-class NullTerminatedBytes(ZDType[Any, np.bytes_], HasLength, HasItemSize):
-    """Byte strings of at most `length` bytes; zero bytes at the end do not count (``"|S4"``)."""
-
-    dtype_cls = np.dtypes.BytesDType
-    _zarr_v3_name: ClassVar[str] = "null_terminated_bytes"
-    _v2_kinds: ClassVar[tuple[str, ...] | None] = ("S",)
+class _FixedBytes(ZDType[Any, Any], HasLength, HasItemSize):
+    """What items of `length` bytes share: of the NumPy kind that is the only entry of ``_v2_kinds``."""
 
     def __post_init__(self) -> None:
         check_item_size(self.length)
+
+    @classmethod
+    def _kind(cls) -> str:
+        assert cls._v2_kinds is not None
+        return cls._v2_kinds[0]
 
     @classmethod
     def from_native_dtype(cls, dtype: np.dtype[Any]) -> Self:
@@ -62,11 +62,12 @@ class NullTerminatedBytes(ZDType[Any, np.bytes_], HasLength, HasItemSize):
         return cls(length=dtype.itemsize)
 
     def to_native_dtype(self) -> Any:
-        return np.dtype(f"S{self.length}")
+        return np.dtype(f"{self._kind()}{self.length}")
 
     @classmethod
     def _from_json_v2(cls, data: DTypeJSON) -> Self:
-        return cls(length=type_string_v2(cls, data, "S", "a string such as '|S4'").size)
+        kind = cls._kind()
+        return cls(length=type_string_v2(cls, data, kind, f"a string such as '|{kind}4'").size)
 
     @classmethod
     def _from_json_v3(cls, data: DTypeJSON) -> Self:
@@ -75,8 +76,21 @@ class NullTerminatedBytes(ZDType[Any, np.bytes_], HasLength, HasItemSize):
 
     def to_json(self, zarr_format: ZarrFormat) -> Any:
         if zarr_format == 2:
-            return {"name": f"|S{self.length}", "object_codec_id": None}
+            return {"name": f"|{self._kind()}{self.length}", "object_codec_id": None}
         return {"name": self._zarr_v3_name, "configuration": {"length_bytes": self.length}}
+
+    @property
+    def item_size(self) -> int:
+        return self.length
+
+
+@dataclass(frozen=True, kw_only=True)
+class NullTerminatedBytes(_FixedBytes):
+    """Byte strings of at most `length` bytes; zero bytes at the end do not count (``"|S4"``)."""
+
+    dtype_cls = np.dtypes.BytesDType
+    _zarr_v3_name: ClassVar[str] = "null_terminated_bytes"
+    _v2_kinds: ClassVar[tuple[str, ...] | None] = ("S",)
 
     def cast_scalar(self, data: object) -> np.bytes_:
         """`data`, bytes or ASCII text, as a byte string of at most `length` bytes."""
@@ -101,13 +115,9 @@ class NullTerminatedBytes(ZDType[Any, np.bytes_], HasLength, HasItemSize):
     def to_json_scalar(self, data: object, *, zarr_format: ZarrFormat) -> str:
         return bytes_to_json(self.cast_scalar(data))
 
-    @property
-    def item_size(self) -> int:
-        return self.length
-
 
 @dataclass(frozen=True, kw_only=True)
-class RawBytes(ZDType[Any, np.void], HasLength, HasItemSize):
+class RawBytes(_FixedBytes):
     """Items of `length` bytes without a meaning (``raw_bytes``, ``r<N>``, ``"|V4"``).
 
     Parameters
@@ -125,25 +135,9 @@ class RawBytes(ZDType[Any, np.void], HasLength, HasItemSize):
     _zarr_v3_name: ClassVar[str] = "raw_bytes"
     _v2_kinds: ClassVar[tuple[str, ...] | None] = ("V",)
 
-    def __post_init__(self) -> None:
-        check_item_size(self.length)
-
     @classmethod
     def _check_native_dtype(cls, dtype: np.dtype[Any]) -> bool:
         return dtype.type is np.void and dtype.fields is None and dtype.subdtype is None
-
-    @classmethod
-    def from_native_dtype(cls, dtype: np.dtype[Any]) -> Self:
-        if not cls._check_native_dtype(dtype):
-            raise cls._reject_native(dtype)
-        return cls(length=dtype.itemsize)
-
-    def to_native_dtype(self) -> Any:
-        return np.dtype(f"V{self.length}")
-
-    @classmethod
-    def _from_json_v2(cls, data: DTypeJSON) -> Self:
-        return cls(length=type_string_v2(cls, data, "V", "a string such as '|V4'").size)
 
     @classmethod
     def _from_json_v3(cls, data: DTypeJSON) -> Self:
@@ -154,15 +148,12 @@ class RawBytes(ZDType[Any, np.void], HasLength, HasItemSize):
                     data, "'r<N>' where N is a multiple of 8, or 'raw_bytes' with length_bytes"
                 )
             return cls(length=int(bits[1]) // 8, spelling="r")
-        (length,) = config_v3(cls, data, "length_bytes")
-        return cls(length=length)
+        return super()._from_json_v3(data)
 
     def to_json(self, zarr_format: ZarrFormat) -> Any:
-        if zarr_format == 2:
-            return {"name": f"|V{self.length}", "object_codec_id": None}
-        if self.spelling == "r":
+        if zarr_format == 3 and self.spelling == "r":
             return f"r{8 * self.length}"
-        return {"name": self._zarr_v3_name, "configuration": {"length_bytes": self.length}}
+        return super().to_json(zarr_format)
 
     def _item(self, value: bytes) -> np.void:
         item: np.void = np.frombuffer(value.ljust(self.length, b"\0"), dtype=self.to_native_dtype())[0]
@@ -198,45 +189,18 @@ class RawBytes(ZDType[Any, np.void], HasLength, HasItemSize):
         value = self.cast_scalar(data).tobytes()
         return list(value) if zarr_format == 3 and self.spelling == "r" else bytes_to_json(value)
 
-    @property
-    def item_size(self) -> int:
-        return self.length
-
 
 @dataclass(frozen=True, kw_only=True)
-class VariableLengthBytes(ZDType[Any, bytes], HasObjectCodec):
+class VariableLengthBytes(VariableLength):
     """Byte strings of any length (``bytes``; format 2: ``"|O"`` with the object codec ``vlen-bytes``)."""
 
     dtype_cls = np.dtypes.ObjectDType
     _zarr_v3_name: ClassVar[str] = "variable_length_bytes"
-    _v2_kinds: ClassVar[tuple[str, ...] | None] = ("O",)
+    _other_v3_names: ClassVar[tuple[str, ...]] = ("bytes",)
     object_codec_id: ClassVar[str] = "vlen-bytes"
-
-    @classmethod
-    def from_native_dtype(cls, dtype: np.dtype[Any]) -> Self:
-        if not cls._check_native_dtype(dtype):
-            raise cls._reject_native(dtype)
-        return cls()
 
     def to_native_dtype(self) -> Any:
         return np.dtype("O")
-
-    @classmethod
-    def _from_json_v2(cls, data: DTypeJSON) -> Self:
-        expected = {"name": "|O", "object_codec_id": cls.object_codec_id}
-        if not check_dtype_spec_v2(data) or dict(data) != expected:
-            raise cls._reject_json(data, repr(expected))
-        return cls()
-
-    @classmethod
-    def _from_json_v3(cls, data: DTypeJSON) -> Self:
-        plain_v3(cls, data, cls._zarr_v3_name, "bytes")
-        return cls()
-
-    def to_json(self, zarr_format: ZarrFormat) -> Any:
-        if zarr_format == 2:
-            return {"name": "|O", "object_codec_id": self.object_codec_id}
-        return self._zarr_v3_name
 
     def cast_scalar(self, data: object) -> bytes:
         """`data`, bytes or text to be encoded as UTF-8, as a byte string."""

@@ -11,14 +11,14 @@ from zarrcore.dtypes.base import (
     HasEndianness,
     HasItemSize,
     HasLength,
-    HasObjectCodec,
     ZDType,
     check_item_size,
     endianness_of,
     order_char,
 )
 from zarrcore.dtypes.scalars import is_zero
-from zarrcore.dtypes.spelling import check_dtype_spec_v2, config_v3, plain_v3, type_string_v2
+from zarrcore.dtypes.spelling import config_v3, type_string_v2
+from zarrcore.dtypes.variable import VariableLength
 
 if TYPE_CHECKING:
     from typing import Self
@@ -103,39 +103,21 @@ class FixedLengthUTF32(ZDType[Any, np.str_], HasEndianness, HasLength, HasItemSi
 
 
 @dataclass(frozen=True, kw_only=True)
-class VariableLengthUTF8(ZDType[Any, str], HasObjectCodec):
+class VariableLengthUTF8(VariableLength):
     """Strings of any length (``string``; format 2: ``"|O"`` with the object codec ``vlen-utf8``)."""
 
     dtype_cls = np.dtypes.StringDType
     _zarr_v3_name: ClassVar[str] = "string"
-    _v2_kinds: ClassVar[tuple[str, ...] | None] = ("O",)
     object_codec_id: ClassVar[str] = "vlen-utf8"
 
     @classmethod
     def from_native_dtype(cls, dtype: np.dtype[Any]) -> Self:
-        if not cls._check_native_dtype(dtype) or hasattr(dtype, "na_object"):
+        if hasattr(dtype, "na_object"):
             raise cls._reject_native(dtype)
-        return cls()
+        return super().from_native_dtype(dtype)
 
     def to_native_dtype(self) -> Any:
         return np.dtypes.StringDType()
-
-    @classmethod
-    def _from_json_v2(cls, data: DTypeJSON) -> Self:
-        expected = {"name": "|O", "object_codec_id": cls.object_codec_id}
-        if not check_dtype_spec_v2(data) or dict(data) != expected:
-            raise cls._reject_json(data, repr(expected))
-        return cls()
-
-    @classmethod
-    def _from_json_v3(cls, data: DTypeJSON) -> Self:
-        plain_v3(cls, data)
-        return cls()
-
-    def to_json(self, zarr_format: ZarrFormat) -> Any:
-        if zarr_format == 2:
-            return {"name": "|O", "object_codec_id": self.object_codec_id}
-        return self._zarr_v3_name
 
     def cast_scalar(self, data: object) -> str:
         """`data` as a string that UTF-8 can encode."""
