@@ -293,7 +293,7 @@ def mask_selection(mask: Any, shape: Sequence[int]) -> Selection:
         )
     if array.ndim == 0:
         return Selection((), (), (int(array),))  # the only element, as a block, or none
-    points = MaskPoints(array)
+    points: Any = MaskPoints(array)  # a tuple of indices that are made when asked for
     return Selection(points, (points.count,), (points.count,), points=True)
 
 
