@@ -128,6 +128,29 @@ def test_values_stay_the_same(name: str) -> None:
     assert names == chunks, "a chunk was touched, or an old document is left"
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["bfloat16", "float4_e2m1fn", "float6_e3m2fn", "float8_e4m3", "float8_e8m0fnu", "int2", "int4", "uint2",
+     "uint4", "complex_float16", "complex_bfloat16", "complex_float4_e2m1fn", "complex_float8_e5m2"],
+)  # fmt: skip
+def test_numbers_that_numpy_has_not(name: str) -> None:
+    pytest.importorskip("ml_dtypes")
+    store = MemoryStore()
+    array = zarrcore.create_array(
+        store, shape=(3, 4), chunks=(2, 2), dtype=name, zarr_format=2, order="F",
+        fill_value=complex(1, 1) if "complex" in name else 1,
+    )  # fmt: skip
+    items = (np.arange(8 * array.dtype.itemsize) % 2).astype("u1").view(array.dtype).reshape(2, 4)
+    array[:2] = items
+    copied = zarrcore.from_array({}, data=array, zarr_format=3)
+    migrate(store, remove_old=True)
+    migrated = zarrcore.open_array(store)
+    for found in (copied, migrated):
+        assert (found.metadata.zarr_format, found.metadata.data_type.to_json(3)) == (3, name)
+        assert found[:2].tobytes() == items.tobytes()
+        assert found[2].tobytes() == array[2].tobytes() != items[0].tobytes()
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_has_no_form_in_format_3_is_refused(name: str) -> None:
     dtype, options, reason = REFUSED[name]

@@ -243,6 +243,10 @@ class Array(SelectableArray, SynchronousNode):
             raise TypeError("len() of an array without dimensions")
         return self.shape[0]
 
+    def __bool__(self) -> bool:
+        """Always true: an array is there, whatever its length and its values."""
+        return True
+
     def __iter__(self) -> Iterator[Any]:
         if not self.shape:
             raise TypeError("iteration over an array without dimensions")

@@ -238,3 +238,8 @@ def test_integers_around_the_largest_float_stay_exact():
     array = zarrcore.create_array({}, shape=2, dtype="u8")
     array[:] = [2**64 - 1, 0]
     assert array[:].tolist() == [2**64 - 1, 0]
+
+
+@pytest.mark.parametrize("shape", [(), (0, 3), (1,), (2, 3)])
+def test_an_array_is_true_whatever_it_holds(shape):
+    assert bool(make(shape=shape))
