@@ -11,12 +11,12 @@
  * this; here every number is checked first.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/arith.h"
 #include "codecs/abi.h"
 #include "codecs/blosc_block.h"
 #include "codecs/classes.h"
+#include "kernels/long_copy.h"
 
 #define MAX_DECODED ((size_t)INT32_MAX - ZC_BLOSC_HEADER)        /* BLOSC_MAX_BUFFERSIZE */
 
@@ -142,41 +142,35 @@ static zc_status block_bytes(zc_blocks *blocks, size_t index, const uint8_t **ou
     return encoded_bytes(blocks->encoded, start, state->fetched, *n, out, err);
 }
 
-static zc_status decompress(zc_blocks *blocks, size_t index, uint8_t *dst, zc_error *err)
-{
-    blosc_state *state = blocks->state;
-    const uint8_t *src;
-    size_t n;
-    zc_status status = zc_codec_poll(blocks->ws, err);
-
-    if (status == ZC_OK) {
-        status = block_bytes(blocks, index, &src, &n, err);
-    }
-    return status != ZC_OK ? status
-                           : zc_blosc_decompress(&state->h, blocks->ws, src, n, index, dst, &state->shuffle, err);
-}
-
-/* Bytes [from, to) of a block.  One that needs no unshuffling is decompressed straight to dst if it is whole. */
+/* Bytes [from, to) of a block.  A whole one is not kept. */
 static zc_status decode_in_block(zc_blocks *blocks, size_t index, size_t from, size_t to, uint8_t *dst,
                                  zc_error *err)
 {
     blosc_state *state = blocks->state;
-    const size_t nbytes = zc_blosc_block_nbytes(&state->h, index);
-    zc_status status = ZC_OK;
+    const zc_blosc_header *h = &state->h;
+    const size_t nbytes = zc_blosc_block_nbytes(h, index);
+    const uint8_t *src;
+    size_t n;
 
     if (state->held != index) {
         state->held = NO_BLOCK;
-        if (state->h.shuffle == ZC_BLOSC_NOSHUFFLE && from == 0 && to == nbytes) {
-            return decompress(blocks, index, dst, err);
+        zc_status status = zc_codec_poll(blocks->ws, err);
+        if (status == ZC_OK) {
+            status = block_bytes(blocks, index, &src, &n, err);
         }
-        status = decompress(blocks, index, state->plain, err);
+        if (status == ZC_OK && from == 0 && to == nbytes) {
+            return zc_blosc_decode_block(h, blocks->ws, src, n, index, state->plain, dst, err);
+        }
+        if (status == ZC_OK) {
+            status = zc_blosc_decompress(h, blocks->ws, src, n, index, state->plain, &state->shuffle, err);
+        }
         if (status != ZC_OK) {
             return status;
         }
         state->held = index;
     }
-    zc_blosc_unshuffle(&state->h, state->shuffle, state->plain, nbytes, from, to, dst);
-    return status;
+    zc_blosc_unshuffle(h, state->shuffle, state->plain, nbytes, from, to, dst);
+    return ZC_OK;
 }
 
 static zc_status blosc_decode_range(zc_blocks *blocks, size_t offset, size_t nbytes, uint8_t *dst, zc_error *err)
@@ -189,7 +183,7 @@ static zc_status blosc_decode_range(zc_blocks *blocks, size_t offset, size_t nby
     if (state->h.stored) {
         status = encoded_bytes(blocks->encoded, ZC_BLOSC_HEADER + offset, dst, nbytes, &src, err);
         if (status == ZC_OK && src != dst) {
-            memcpy(dst, src, nbytes);
+            zc_long_copy(dst, src, nbytes);
         }
         return status;
     }

@@ -212,3 +212,69 @@ void zc_blosc_unshuffle(const zc_blosc_header *h, zc_blosc_shuffle shuffle, cons
     }
     memcpy(dst, src + from, to - from);
 }
+
+/* ---- whole blocks ------------------------------------------------------------------------------------ */
+
+enum { MOST_PLANES = 16 };
+
+/* Is each stream of the block one plane of the shuffled items? */
+static bool streams_are_planes(const zc_blosc_header *h, size_t index)
+{
+    const size_t streams = zc_blosc_block_streams(h, index);
+
+    return h->shuffle == ZC_BLOSC_BYTESHUFFLE && stream_is_callable(h) && streams == h->typesize && streams > 1 &&
+           streams <= MOST_PLANES && zc_blosc_block_nbytes(h, index) % streams == 0;
+}
+
+/* Planes that did not get smaller are stored as they are, and need not be copied before they are joined with the others. */
+static zc_status decode_planes(const zc_blosc_header *h, zc_workspace *ws, const uint8_t *src, size_t n, size_t index,
+                               uint8_t *plain, uint8_t *dst, zc_error *err)
+{
+    const size_t count = h->typesize, each = zc_blosc_block_nbytes(h, index) / count;
+    const void *planes[MOST_PLANES];
+    size_t length, pos = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        zc_status status = zc_blosc_stream(h, src, n, index, pos, &length, err);
+        if (status != ZC_OK) {
+            return status;
+        }
+        planes[i] = src + pos + 4;
+        if (length != each) {
+            status = decode_stream(h, ws, src + pos + 4, length, plain + i * each, each, err);
+            planes[i] = plain + i * each;
+        }
+        if (status != ZC_OK) {
+            return status;
+        }
+        pos += 4 + length;
+    }
+    if (!zc_unshuffle_planes(dst, planes, each, count)) {
+        for (size_t i = 0; i < count; i++) {
+            if (planes[i] != plain + i * each) {
+                memcpy(plain + i * each, planes[i], each);
+            }
+        }
+        zc_unshuffle(dst, plain, each, count);
+    }
+    return ZC_OK;
+}
+
+zc_status zc_blosc_decode_block(const zc_blosc_header *h, zc_workspace *ws, const uint8_t *src, size_t n,
+                                size_t index, uint8_t *plain, uint8_t *dst, zc_error *err)
+{
+    const size_t nbytes = zc_blosc_block_nbytes(h, index);
+    zc_blosc_shuffle shuffle;
+
+    if (h->shuffle == ZC_BLOSC_NOSHUFFLE) {
+        return zc_blosc_decompress(h, ws, src, n, index, dst, &shuffle, err);
+    }
+    if (streams_are_planes(h, index)) {
+        return decode_planes(h, ws, src, n, index, plain, dst, err);
+    }
+    const zc_status status = zc_blosc_decompress(h, ws, src, n, index, plain, &shuffle, err);
+    if (status == ZC_OK) {
+        zc_blosc_unshuffle(h, shuffle, plain, nbytes, 0, nbytes, dst);
+    }
+    return status;
+}

@@ -190,9 +190,182 @@ static size_t unshuffle_tiles(char *dst, const char *src, size_t n, size_t size)
 
 #endif
 
+/* ---- two tiles at once ------------------------------------------------------------------------- */
+
+#ifdef ZC_HAVE_AVX
+
+enum { WIDEST = 16 };       /* bytes of the largest item that is done so */
+
+/* Instructions on 32 bytes work on both halves alike: one tile in the lower half, the next one in the upper half. */
+ZC_AVX2 static inline __m256i load_two(const char *low, const char *high)
+{
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(zc_v16_load(low)), zc_v16_load(high), 1);
+}
+
+ZC_AVX2 static inline __m256i load_wide(const char *src)
+{
+    return _mm256_loadu_si256((const __m256i *)(const void *)src);
+}
+
+ZC_AVX2 static inline void store_wide(char *dst, __m256i x)
+{
+    _mm256_storeu_si256((__m256i *)(void *)dst, x);
+}
+
+#define STAMP_TWO_TILES(SIZE, ROUNDS)                                                            \
+    ZC_AVX2 static inline void zip_##SIZE(__m256i row[2][SIZE], const int rounds)                \
+    {                                                                                            \
+        for (int round = 0; round < rounds; round++) {                                           \
+            const __m256i *const from = row[round % 2];                                          \
+            __m256i *const to = row[1 - round % 2];                                              \
+            for (int i = 0; i < SIZE / 2; i++) {                                                 \
+                to[2 * i] = _mm256_unpacklo_epi8(from[i], from[i + SIZE / 2]);                   \
+                to[2 * i + 1] = _mm256_unpackhi_epi8(from[i], from[i + SIZE / 2]);               \
+            }                                                                                    \
+        }                                                                                        \
+    }                                                                                            \
+                                                                                                 \
+    ZC_AVX2 static inline void shuffle_two_##SIZE(char *dst, size_t out_row, const char *src)    \
+    {                                                                                            \
+        __m256i row[2][SIZE];                                                                    \
+        for (int i = 0; i < SIZE; i++) {                                                         \
+            row[0][i] = load_two(src + 16 * i, src + 16 * (SIZE + i));                           \
+        }                                                                                        \
+        zip_##SIZE(row, 4);                                                                      \
+        for (int i = 0; i < SIZE; i++) {                                                         \
+            store_wide(dst + (size_t)i * out_row, row[0][i]);                                    \
+        }                                                                                        \
+    }                                                                                            \
+                                                                                                 \
+    ZC_AVX2 static size_t shuffle_wide_##SIZE(char *dst, const char *src, size_t n)              \
+    {                                                                                            \
+        size_t i = 0;                                                                            \
+        for (; SIZE >= 8 && i + LINE <= n; i += LINE) {                                          \
+            char lines[SIZE * LINE];                                                             \
+            shuffle_two_##SIZE(lines, LINE, src + i * SIZE);                                     \
+            shuffle_two_##SIZE(lines + 32, LINE, src + (i + 32) * SIZE);                         \
+            for (size_t b = 0; b < SIZE; b++) {                                                  \
+                memcpy(dst + b * n + i, lines + b * LINE, LINE);                                 \
+            }                                                                                    \
+        }                                                                                        \
+        for (; i + 32 <= n; i += 32) {                                                           \
+            shuffle_two_##SIZE(dst + i, n, src + i * SIZE);                                      \
+        }                                                                                        \
+        return i;                                                                                \
+    }                                                                                            \
+                                                                                                 \
+    ZC_AVX2 static size_t unshuffle_wide_##SIZE(char *dst, const char *const *planes, size_t n)  \
+    {                                                                                            \
+        size_t i = 0;                                                                            \
+        for (; i + 32 <= n; i += 32) {                                                           \
+            __m256i row[2][SIZE];                                                                \
+            char *const to = dst + i * SIZE;                                                     \
+            for (int b = 0; b < SIZE; b++) {                                                     \
+                row[0][b] = load_wide(planes[b] + i);                                            \
+            }                                                                                    \
+            zip_##SIZE(row, ROUNDS);                                                             \
+            const __m256i *const made = row[ROUNDS % 2];                                         \
+            for (int k = 0; k < SIZE; k += 2) {                                                  \
+                store_wide(to + 16 * k, _mm256_permute2x128_si256(made[k], made[k + 1], 0x20));  \
+            }                                                                                    \
+            for (int k = 0; k < SIZE; k += 2) {                                                  \
+                store_wide(to + 16 * (SIZE + k), _mm256_permute2x128_si256(made[k], made[k + 1], 0x31)); \
+            }                                                                                    \
+        }                                                                                        \
+        return i;                                                                                \
+    }
+
+STAMP_TWO_TILES(2, 1)
+STAMP_TWO_TILES(4, 2)
+STAMP_TWO_TILES(8, 3)
+STAMP_TWO_TILES(16, 4)
+
+static bool is_wide(size_t size)
+{
+    return (size == 2 || size == 4 || size == 8 || size == WIDEST) && (zc_cpu_features() & ZC_CPU_AVX2);
+}
+
+/* Whole pairs of tiles; how many items these were. */
+static size_t shuffle_wide(char *dst, const char *src, size_t n, size_t size)
+{
+    if (!is_wide(size)) {
+        return 0;
+    }
+    switch (size) {
+    case 2: return shuffle_wide_2(dst, src, n);
+    case 4: return shuffle_wide_4(dst, src, n);
+    case 8: return shuffle_wide_8(dst, src, n);
+    default: return shuffle_wide_16(dst, src, n);
+    }
+}
+
+static size_t unshuffle_wide_planes(char *dst, const char *const *planes, size_t n, size_t size)
+{
+    switch (size) {
+    case 2: return unshuffle_wide_2(dst, planes, n);
+    case 4: return unshuffle_wide_4(dst, planes, n);
+    case 8: return unshuffle_wide_8(dst, planes, n);
+    default: return unshuffle_wide_16(dst, planes, n);
+    }
+}
+
+static size_t unshuffle_wide(char *dst, const char *src, size_t n, size_t size)
+{
+    const char *planes[WIDEST];
+
+    if (!is_wide(size)) {
+        return 0;
+    }
+    for (size_t b = 0; b < size; b++) {
+        planes[b] = src + b * n;
+    }
+    return unshuffle_wide_planes(dst, planes, n, size);
+}
+
+bool zc_unshuffle_planes(void *dst, const void *const *planes, size_t n, size_t size)
+{
+    const char *from[WIDEST];
+    char *const to = dst;
+
+    if (!is_wide(size)) {
+        return false;
+    }
+    for (size_t b = 0; b < size; b++) {
+        from[b] = planes[b];
+    }
+    for (size_t i = unshuffle_wide_planes(to, from, n, size); i < n; i++) {
+        for (size_t b = 0; b < size; b++) {
+            to[i * size + b] = from[b][i];
+        }
+    }
+    return true;
+}
+
+#else
+
+static size_t shuffle_wide(char *dst, const char *src, size_t n, size_t size)
+{
+    (void)dst, (void)src, (void)n, (void)size;
+    return 0;
+}
+
+static size_t unshuffle_wide(char *dst, const char *src, size_t n, size_t size)
+{
+    return shuffle_wide(dst, src, n, size);
+}
+
+bool zc_unshuffle_planes(void *dst, const void *const *planes, size_t n, size_t size)
+{
+    (void)dst, (void)planes, (void)n, (void)size;
+    return false;
+}
+
+#endif
+
 void zc_shuffle(void *dst, const void *src, size_t n, size_t size)
 {
-    const size_t done = shuffle_tiles(dst, src, n, size);
+    const size_t wide = shuffle_wide(dst, src, n, size);
+    const size_t done = wide > 0 ? wide : shuffle_tiles(dst, src, n, size);
 
     if (done < n) {
         shuffle_rest(dst, src, done, n, size);
@@ -201,7 +374,8 @@ void zc_shuffle(void *dst, const void *src, size_t n, size_t size)
 
 void zc_unshuffle(void *dst, const void *src, size_t n, size_t size)
 {
-    const size_t done = unshuffle_tiles(dst, src, n, size);
+    const size_t wide = unshuffle_wide(dst, src, n, size);
+    const size_t done = wide > 0 ? wide : unshuffle_tiles(dst, src, n, size);
 
     if (done < n) {
         unshuffle_rest(dst, src, done, n, size);
