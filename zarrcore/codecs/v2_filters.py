@@ -14,7 +14,7 @@ import numpy as np
 
 from zarrcore._validate import fail, integer, known_keys
 from zarrcore.codecs.base import ArrayBytesCodec, BytesBytesCodec, Codec
-from zarrcore.codecs.bytes import contiguous_bytes, from_bytes
+from zarrcore.codecs.bytes import from_bytes
 from zarrcore.codecs.v2 import V2Config
 from zarrcore.codecs.vlen import (
     decode_binary,
@@ -36,7 +36,6 @@ __all__ = [
     "Delta",
     "Filter",
     "FilterChain",
-    "RawItems",
     "Shuffle",
     "VLenBytes",
     "VLenUTF8",
@@ -148,8 +147,11 @@ class Shuffle(V2Config, BytesBytesCodec):
     def get_config(self) -> dict[str, Any]:
         return {"id": self.name, "elementsize": self.elementsize}
 
+    def sized(self, nbytes: int, item_size: int | None) -> Self:
+        return replace(self, itemsize=self.elementsize or item_size or 1)
+
     def resolve(self, spec: ArraySpec) -> Self:
-        return replace(self, itemsize=self.elementsize or spec.item_size or 1)
+        return self.sized(1, spec.item_size)
 
     def encoded_size(self, nbytes: int) -> int:
         return nbytes
@@ -226,34 +228,7 @@ class Delta(Filter):
         return (self.name, {"dtype": kinds[0], "astype": kinds[1]}), np.dtype(self.astype)
 
 
-# --- the array -> bytes codecs of format 2 ----------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class RawItems(ArrayBytesCodec):
-    """Items exactly as they are in memory, which in format 2 keeps the stored byte order."""
-
-    name: ClassVar[str] = "bytes"
-    is_fixed_size: ClassVar[bool] = True
-
-    def resolve(self, spec: ArraySpec) -> Self:
-        if spec.item_size is None:
-            raise MetadataValidationError(
-                f"the data type {spec.dtype!r} needs an object codec among the filters"
-            )
-        return self
-
-    def encoded_size(self, spec: ArraySpec) -> int | None:
-        return spec.nbytes
-
-    def encode(self, chunk: np.ndarray, spec: ArraySpec) -> bytes:
-        return contiguous_bytes(chunk, spec.np_dtype)
-
-    def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
-        return from_bytes(data, spec.np_dtype, spec)
-
-    def native(self, spec: ArraySpec) -> dict[str, Any] | None:
-        return None if spec.item_size is None else {"swap": 0}
+# --- the array -> bytes codec that filters make up ---
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from zarrcore._validate import at, choice, document, fail, integer, mapping, sequence, shape
 from zarrcore.codecs.base import ArraySpec, BytesBytesCodec
 from zarrcore.codecs.chain import CodecChain
-from zarrcore.codecs.transpose import TransposeCodec
-from zarrcore.codecs.v2 import Blosc, parse_v2_codec
-from zarrcore.codecs.v2_filters import FilterChain, RawItems, Shuffle, item_size_after
+from zarrcore.codecs.v2 import V2Config, parse_v2_codec
+from zarrcore.codecs.v2_items import RawItems
 from zarrcore.errors import MetadataValidationError
 from zarrcore.grids import RegularGrid
 from zarrcore.keys import V2ChunkKeyEncoding
@@ -106,12 +105,19 @@ class ArrayV2Metadata(ArrayMetadata):
         spec = ArraySpec(self.chunks, self.dtype, self.fill_scalar)
         arrays: tuple[Codec, ...] = ()
         if self.order == "F" and self.ndim > 1:
+            from zarrcore.codecs.transpose import TransposeCodec
+
             arrays = (TransposeCodec(order=tuple(reversed(range(self.ndim)))),)
         codecs = (*(self.filters or ()), *((self.compressor,) if self.compressor else ()))
         first = _first_plain(codecs)
         filters, plain = codecs[:first], codecs[first:]
-        serializer: Codec = FilterChain(filters) if filters else RawItems()
-        item_size = item_size_after(filters, self.dtype.item_size)
+        serializer: Codec = RawItems()
+        item_size = self.dtype.item_size or 1
+        if filters:
+            from zarrcore.codecs.v2_filters import FilterChain, item_size_after
+
+            serializer = FilterChain(filters)
+            item_size = item_size_after(filters, self.dtype.item_size)
         chain = (*arrays, serializer, *_sized(plain, item_size, self.dtype.item_size))
         try:
             return CodecChain.from_codecs(chain, spec)
@@ -331,11 +337,7 @@ def _sized(codecs: tuple[Codec, ...], made: int, item_size: int | None) -> tuple
     """`codecs` that shuffle, with the size of the items they get: `made` bytes for the first of them."""
     sized = []
     for codec in codecs:
-        if isinstance(codec, Blosc) and codec.typesize is None:
-            codec = replace(codec, typesize=made)
-        elif isinstance(codec, Shuffle):
-            codec = replace(codec, itemsize=codec.elementsize or item_size or 1)
-        sized.append(codec)
+        sized.append(codec.sized(made, item_size) if isinstance(codec, V2Config) else codec)
         made = 1
     return tuple(sized)
 

@@ -18,9 +18,12 @@ from zarrcore.codecs import (
     Crc32cCodec,
     GzipCodec,
     ZstdCodec,
-    v2,
+    v2_checksums,
+    v2_compressors,
+    v2_standard,
 )
 from zarrcore.codecs.base import BytesBytesCodec
+from zarrcore.codecs.v2 import parse_v2_codec
 from zarrcore.codecs.v2_filters import Shuffle
 from zarrcore.dtypes import parse_dtype
 from zarrcore.errors import ChecksumError, ChunkDecodeError, MetadataValidationError
@@ -34,22 +37,22 @@ NATIVE = [
     GzipCodec(level=1),
     ZstdCodec(level=3, checksum=True),
     Crc32cCodec(),
-    v2.Blosc(shuffle=-1),
-    v2.Zlib(level=-1),
-    v2.GZip(),
-    v2.Zstd(),
-    v2.LZ4(),
-    v2.Crc32c(location="start"),
+    v2_compressors.Blosc(shuffle=-1),
+    v2_compressors.Zlib(level=-1),
+    v2_compressors.GZip(),
+    v2_compressors.Zstd(),
+    v2_compressors.LZ4(),
+    v2_checksums.Crc32c(location="start"),
 ]
 PYTHON = [
-    v2.BZ2(),
-    v2.LZMA(),
-    v2.LZMA(format=lzma.FORMAT_ALONE, preset=1),
-    v2.LZMA(preset=0 | lzma.PRESET_EXTREME, check=lzma.CHECK_SHA256),
-    v2.LZMA(format=lzma.FORMAT_RAW, filters=[{"id": lzma.FILTER_LZMA2, "preset": 1}]),
-    v2.Crc32(),
-    v2.Crc32(location="end"),
-    v2.Adler32(),
+    v2_standard.BZ2(),
+    v2_standard.LZMA(),
+    v2_standard.LZMA(format=lzma.FORMAT_ALONE, preset=1),
+    v2_standard.LZMA(preset=0 | lzma.PRESET_EXTREME, check=lzma.CHECK_SHA256),
+    v2_standard.LZMA(format=lzma.FORMAT_RAW, filters=[{"id": lzma.FILTER_LZMA2, "preset": 1}]),
+    v2_checksums.Crc32(),
+    v2_checksums.Crc32(location="end"),
+    v2_checksums.Adler32(),
     Shuffle(4),
     Shuffle(0),
     Shuffle(3),
@@ -91,7 +94,9 @@ def test_truncated_input_is_refused(codec: BytesBytesCodec) -> None:
         codec.decode(encoded[:-1], SPEC, len(DATA))
 
 
-@pytest.mark.parametrize("codec", [v2.Crc32(), v2.Adler32(location="end"), Crc32cCodec()], ids=repr)
+@pytest.mark.parametrize(
+    "codec", [v2_checksums.Crc32(), v2_checksums.Adler32(location="end"), Crc32cCodec()], ids=repr
+)
 def test_wrong_checksums_are_refused(codec: BytesBytesCodec) -> None:
     needs_engine(codec)
     encoded = bytearray(codec.encode(DATA))
@@ -105,20 +110,20 @@ def test_wrong_checksums_are_refused(codec: BytesBytesCodec) -> None:
 def test_a_bomb_costs_no_more_than_its_bound() -> None:
     bomb = bz2.compress(bytes(1 << 24))
     with pytest.raises(ChunkDecodeError, match="more than the 4000 bytes"):
-        v2.BZ2().decode(bomb, SPEC, 4000)
+        v2_standard.BZ2().decode(bomb, SPEC, 4000)
 
 
 def test_concatenated_streams() -> None:
-    assert v2.BZ2().decode(bz2.compress(b"ab") + bz2.compress(b"cd"), None, 4) == b"abcd"
-    assert v2.LZMA().decode(lzma.compress(b"ab") + lzma.compress(b"cd"), None, 4) == b"abcd"
+    assert v2_standard.BZ2().decode(bz2.compress(b"ab") + bz2.compress(b"cd"), None, 4) == b"abcd"
+    assert v2_standard.LZMA().decode(lzma.compress(b"ab") + lzma.compress(b"cd"), None, 4) == b"abcd"
 
 
 def test_streams_of_the_standard_library() -> None:
     pytest.importorskip("zarrcore._core.engine")
     assert GzipCodec().decode(gzip.compress(DATA), SPEC, len(DATA)) == DATA
     assert gzip.decompress(GzipCodec().encode(DATA)) == DATA
-    assert v2.Zlib().decode(zlib.compress(DATA), SPEC, len(DATA)) == DATA
-    assert zlib.decompress(v2.Zlib().encode(DATA)) == DATA
+    assert v2_compressors.Zlib().decode(zlib.compress(DATA), SPEC, len(DATA)) == DATA
+    assert zlib.decompress(v2_compressors.Zlib().encode(DATA)) == DATA
 
 
 @pytest.mark.interop
@@ -134,7 +139,7 @@ def test_numcodecs_reads_and_writes_the_same(codec: BytesBytesCodec) -> None:
     theirs = numcodecs.get_codec(config)
     assert bytes(theirs.decode(bytes(codec.encode(DATA)))) == DATA
     assert bytes(codec.decode(bytes(theirs.encode(DATA)), SPEC, len(DATA))) == DATA
-    assert v2.parse_v2_codec(theirs).get_config() == codec.get_config()
+    assert parse_v2_codec(theirs).get_config() == codec.get_config()
 
 
 class TestBlosc:

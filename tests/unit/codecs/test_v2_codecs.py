@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import zarrcore
-from zarrcore.codecs import ArraySpec, CodecChain, GzipCodec, v2, v2_filters
+from zarrcore.codecs import ArraySpec, CodecChain, GzipCodec, v2_checksums, v2_filters, v2_standard
 from zarrcore.codecs import numcodecs as in_v3
 from zarrcore.codecs.v2 import parse_v2_codec
-from zarrcore.codecs.v2_filters import Delta, FilterChain, RawItems, Shuffle, item_size_after
+from zarrcore.codecs.v2_filters import Delta, FilterChain, Shuffle, item_size_after
+from zarrcore.codecs.v2_items import RawItems
 from zarrcore.codecs.v2_objects import JSON2, MsgPack2
 from zarrcore.dtypes import dtype_from_v2, parse_dtype
 from zarrcore.errors import (
@@ -92,8 +93,14 @@ def test_pickle_for_who_asks_by_name(tmp_path: Path) -> None:
     with zarrcore.config.set({"array.allow_unsafe_pickle_decode": True}):
         assert parse_v2_codec({"id": "pickle", "protocol": 4}).get_config() == {"id": "pickle", "protocol": 4}
         array = zarrcore.create_array(
-            tmp_path, shape=(2, 2), chunks=(1, 2), dtype=object, zarr_format=2, filters=[{"id": "pickle"}],
-            compressors={"id": "zlib", "level": 1}, fill_value=None,
+            tmp_path,
+            shape=(2, 2),
+            chunks=(1, 2),
+            dtype=object,
+            zarr_format=2,
+            filters=[{"id": "pickle"}],
+            compressors={"id": "zlib", "level": 1},
+            fill_value=None,
         )
         array[...] = PICKLED
         assert (zarrcore.open_array(tmp_path)[...] == PICKLED).all()
@@ -149,7 +156,7 @@ class TestFilters:
             (Delta("<i4"),),
             (Delta("<i4", "<i2"), Shuffle(2)),
             (Shuffle(0), Delta("|u1")),
-            (Delta("<i4"), v2.Crc32(), v2.BZ2()),
+            (Delta("<i4"), v2_checksums.Crc32(), v2_standard.BZ2()),
         ],
     )
     def test_chains_of_filters(self, filters: tuple) -> None:
@@ -173,7 +180,7 @@ class TestFilters:
         spec = ArraySpec((2,), dtype_from_v2("|O", "vlen-utf8"), "")
         with pytest.raises(MetadataValidationError, match="needs an object codec"):
             RawItems().resolve(spec)
-        codec = FilterChain((v2_filters.VLenUTF8(), v2.Crc32()))
+        codec = FilterChain((v2_filters.VLenUTF8(), v2_checksums.Crc32()))
         chunk = np.array(["a", "é"], spec.np_dtype)
         assert codec.decode(codec.encode(chunk, spec), spec).tolist() == ["a", "é"]
 

@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 from zarrcore.codecs import TransposeCodec
-from zarrcore.codecs.v2 import BZ2, Blosc, Zlib
-from zarrcore.codecs.v2_filters import Delta, FilterChain, RawItems, Shuffle
+from zarrcore.codecs.v2_compressors import Blosc, Zlib
+from zarrcore.codecs.v2_filters import Delta, FilterChain, Shuffle
+from zarrcore.codecs.v2_items import RawItems
+from zarrcore.codecs.v2_standard import BZ2
 from zarrcore.errors import MetadataValidationError, PickleCodecDisabledError, UnknownCodecError
 from zarrcore.grids import RegularGrid
 from zarrcore.keys import V2ChunkKeyEncoding

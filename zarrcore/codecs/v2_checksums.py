@@ -1,0 +1,80 @@
+"""The checksums of format 2, bytes -> bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from zarrcore._validate import choice
+from zarrcore.codecs._native import NativeBytesCodec
+from zarrcore.codecs.v2 import V2Config
+
+__all__ = ["Adler32", "Crc32", "Crc32c", "Fletcher32"]
+
+
+@dataclass(frozen=True)
+class Crc32c(V2Config, NativeBytesCodec):
+    """The bytes with their CRC-32C, little-endian, at one end."""
+
+    name: ClassVar[str] = "crc32c"
+    is_fixed_size: ClassVar[bool] = True
+    location: str = "end"
+
+    def __post_init__(self) -> None:
+        choice(self.location, "location", ("start", "end"))
+
+    def encoded_size(self, nbytes: int) -> int:
+        return nbytes + 4
+
+    def get_config(self) -> dict[str, Any]:
+        return _without_default_location(self)
+
+    def stage(self) -> tuple[str, dict[str, Any]] | None:
+        return "crc32c", {"location": self.location}
+
+
+@dataclass(frozen=True)
+class Crc32(V2Config, NativeBytesCodec):
+    """The bytes with their CRC-32, little-endian, at one end."""
+
+    name: ClassVar[str] = "crc32"
+    is_fixed_size: ClassVar[bool] = True
+    location: str = "start"
+
+    def __post_init__(self) -> None:
+        choice(self.location, "location", ("start", "end"))
+
+    def get_config(self) -> dict[str, Any]:
+        return _without_default_location(self)
+
+    def encoded_size(self, nbytes: int) -> int:
+        return nbytes + 4
+
+    def stage(self) -> tuple[str, dict[str, Any]] | None:
+        return self.name, {"location": self.location}
+
+
+class Adler32(Crc32):
+    """The bytes with their Adler-32, little-endian, at one end."""
+
+    name: ClassVar[str] = "adler32"
+
+
+@dataclass(frozen=True)
+class Fletcher32(V2Config, NativeBytesCodec):
+    """The bytes and behind them their Fletcher-32, as HDF5 computes it, little-endian."""
+
+    name: ClassVar[str] = "fletcher32"
+    is_fixed_size: ClassVar[bool] = True
+
+    def encoded_size(self, nbytes: int) -> int:
+        return nbytes + 4
+
+    def stage(self) -> tuple[str, dict[str, Any]] | None:
+        return self.name, {}
+
+
+def _without_default_location(codec: Crc32 | Crc32c) -> dict[str, Any]:
+    """The configuration of a checksum; readers older than the option know no ``location``."""
+    default = type(codec).location
+    return {"id": codec.name} | ({} if codec.location == default else {"location": codec.location})
