@@ -96,12 +96,20 @@ STAMP_TILE(16)
 ZC_V16 static inline void square(char *dst, size_t out_row, size_t n_out, const char *src, size_t in_row,
                                  size_t n_in)
 {
-    char rows[256] = {0};
+    char rows[256];
 
-    for (size_t i = 0; i < n_in; i++) {
-        zc_v16_store(rows + 16 * i, zc_v16_load(src + i * in_row));
+    if (n_in < 16) {
+        for (size_t i = 0; i < 16; i++) {
+            zc_v16_store(rows + 16 * i, i < n_in ? zc_v16_load(src + i * in_row) : zc_v16_zero());
+        }
+        src = rows;
+        in_row = 16;
     }
-    tile_16(rows, 16, rows, 16, 4);
+    if (n_out == 16) {
+        tile_16(dst, out_row, src, in_row, 4);
+        return;
+    }
+    tile_16(rows, 16, src, in_row, 4);
     for (size_t i = 0; i < n_out; i++) {
         zc_v16_store(dst + i * out_row, zc_v16_load(rows + 16 * i));
     }
