@@ -217,26 +217,48 @@ ZC_AVX2 static inline vector sums_1(vector x)
 #define ends_2(x) _mm256_shuffle_epi8(x, _mm256_set1_epi16(0x0f0e))
 #define ends_1(x) _mm256_shuffle_epi8(x, _mm256_set1_epi8(0x0f))
 
-#define DECODE(NAME, FROM, READ, TO, ADD, BROADCAST)                                             \
-    ZC_AVX2 static size_t decode_##NAME(char *dst, const char *src, size_t n, uint64_t start)    \
+/* The sums of a vector behind `sum`, all of whose places hold the last one before it, and then the last one of these. */
+#define STAMP_NEXT(SIZE, ADD)                                                                    \
+    ZC_AVX2 static inline vector next_##SIZE(vector numbers, vector *sum)                        \
     {                                                                                            \
         const vector upper = _mm256_setr_epi32(0, 0, 0, 0, -1, -1, -1, -1);                      \
+        const vector x = sums_##SIZE(numbers), ends = ends_##SIZE(x);                            \
+        const vector other = _mm256_permute2x128_si256(ends, ends, 0x01);                        \
+        const vector made = ADD(ADD(x, _mm256_and_si256(other, upper)), *sum);                   \
+        *sum = ADD(*sum, ADD(ends, other));                                                      \
+        return made;                                                                             \
+    }
+
+STAMP_NEXT(1, _mm256_add_epi8)
+STAMP_NEXT(2, _mm256_add_epi16)
+STAMP_NEXT(4, _mm256_add_epi32)
+STAMP_NEXT(8, _mm256_add_epi64)
+
+/* Two vectors are read before the first is written: reads that lie just behind a write, but for a multiple of the size of
+ * a page, wait for it. */
+#define DECODE(NAME, FROM, READ, TO, BROADCAST)                                                  \
+    ZC_AVX2 static size_t decode_##NAME(char *dst, const char *src, size_t n, uint64_t start)    \
+    {                                                                                            \
+        enum { EACH = VECTOR / TO };                                                             \
         vector sum = BROADCAST;                                                                  \
         size_t i = 0;                                                                            \
-        for (; i + VECTOR / TO <= n; i += VECTOR / TO) {                                         \
-            const vector x = sums_##TO(READ(src + i * FROM));                                    \
-            const vector ends = ends_##TO(x), other = _mm256_permute2x128_si256(ends, ends, 0x01); \
-            store(dst + i * TO, ADD(ADD(x, _mm256_and_si256(other, upper)), sum));               \
-            sum = ADD(sum, ADD(ends, other));                                                    \
+        for (; i + 2 * EACH <= n; i += 2 * EACH) {                                               \
+            const vector a = READ(src + i * FROM), b = READ(src + (i + EACH) * FROM);            \
+            const vector first = next_##TO(a, &sum), second = next_##TO(b, &sum);                \
+            store(dst + i * TO, first);                                                          \
+            store(dst + (i + EACH) * TO, second);                                                \
+        }                                                                                        \
+        if (i + EACH <= n) {                                                                     \
+            store(dst + i * TO, next_##TO(READ(src + i * FROM), &sum));                          \
+            i += EACH;                                                                           \
         }                                                                                        \
         return i;                                                                                \
     }
 
-#define DECODE_TO_1(NAME, FROM, READ) DECODE(NAME, FROM, READ, 1, _mm256_add_epi8, _mm256_set1_epi8((char)start))
-#define DECODE_TO_2(NAME, FROM, READ) DECODE(NAME, FROM, READ, 2, _mm256_add_epi16, _mm256_set1_epi16((short)start))
-#define DECODE_TO_4(NAME, FROM, READ) DECODE(NAME, FROM, READ, 4, _mm256_add_epi32, _mm256_set1_epi32((int)start))
-#define DECODE_TO_8(NAME, FROM, READ) \
-    DECODE(NAME, FROM, READ, 8, _mm256_add_epi64, _mm256_set1_epi64x((long long)start))
+#define DECODE_TO_1(NAME, FROM, READ) DECODE(NAME, FROM, READ, 1, _mm256_set1_epi8((char)start))
+#define DECODE_TO_2(NAME, FROM, READ) DECODE(NAME, FROM, READ, 2, _mm256_set1_epi16((short)start))
+#define DECODE_TO_4(NAME, FROM, READ) DECODE(NAME, FROM, READ, 4, _mm256_set1_epi32((int)start))
+#define DECODE_TO_8(NAME, FROM, READ) DECODE(NAME, FROM, READ, 8, _mm256_set1_epi64x((long long)start))
 
 DECODE_TO_1(1, 1, load)
 DECODE_TO_2(2, 2, load)
