@@ -239,21 +239,26 @@ def codec_cases(n: int) -> Iterator[Case]:
     if numcodecs is None:
         return
     numcodecs.blosc.use_threads = False
-    x = np.cumsum(np.random.default_rng(6).integers(-5, 6, n // 4)).astype("<i4")
-    out = np.empty_like(x)
-    pairs = {
-        "zstd": (numcodecs.Zstd(3), kernels.zstd_decode),
-        "lz4": (numcodecs.LZ4(), kernels.lz4_decode),
-        "gzip": (numcodecs.GZip(1), kernels.gzip_decode),
-        "blosc": (numcodecs.Blosc("lz4"), kernels.blosc_decode),
-    }
-    for name, (theirs, decode) in pairs.items():
-        encoded = theirs.encode(x)
+    walk = np.cumsum(np.random.default_rng(6).integers(-5, 6, n // 2))
+    blosc = numcodecs.Blosc
+    for name, theirs, decode, dtype in (
+        ("zstd_decode", numcodecs.Zstd(3), kernels.zstd_decode, "<i4"),
+        ("lz4_decode", numcodecs.LZ4(), kernels.lz4_decode, "<i4"),
+        ("gzip_decode", numcodecs.GZip(1), kernels.gzip_decode, "<i4"),
+        ("blosc_decode", blosc("lz4"), kernels.blosc_decode, "<i4"),
+        ("blosc_decode <i2", blosc("lz4"), kernels.blosc_decode, "<i2"),
+        ("blosc_decode, bits", blosc("lz4", shuffle=blosc.BITSHUFFLE), kernels.blosc_decode, "<i4"),
+        ("blosc_decode, zstd", blosc("zstd"), kernels.blosc_decode, "<i4"),
+        ("blosc_decode, zstd, bits", blosc("zstd", shuffle=blosc.BITSHUFFLE), kernels.blosc_decode, "<i4"),
+        ("blosc_decode, plain", blosc("lz4", shuffle=blosc.NOSHUFFLE), kernels.blosc_decode, "<i4"),
+    ):
+        x = walk[: n // np.dtype(dtype).itemsize].astype(dtype)
+        encoded, out = theirs.encode(x), np.empty_like(x)
         yield Case(
-            f"{name}_decode",
+            name,
             n,
-            lambda decode=decode, encoded=encoded: decode(encoded, out=out),
-            lambda theirs=theirs, encoded=encoded: theirs.decode(encoded, out=out),
+            lambda decode=decode, encoded=encoded, out=out: decode(encoded, out=out),
+            lambda theirs=theirs, encoded=encoded, out=out: theirs.decode(encoded, out=out),
             type(theirs).__name__ + " of numcodecs",
         )
 
