@@ -26,7 +26,7 @@ LAYERS = [
     {"arrays", "attributes", "info", "node"},
     {"groups"},
     {"asynchronous"},
-    {"api", "abc", "dtype", "experimental", "types"},
+    {"api", "abc", "core", "dtype", "experimental", "types"},
     {"__init__", "__main__", "cli", "integrations", "testing"},
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any, get_args, get_origin
 
 import numpy as np
@@ -39,3 +40,11 @@ def test_wrappers_of_one_kind_of_store() -> None:
     assert issubclass(Local, WrapperStore)
     array = zarrcore.create_array(Local(MemoryStore()), shape=2, dtype="i1", fill_value=3)
     assert array[...].tolist() == [3, 3]
+
+
+@pytest.mark.parametrize("name", ["buffer", "group"])
+def test_what_the_user_guide_of_zarr_python_imports_from_its_core(name: str) -> None:
+    pytest.importorskip("zarr")
+    ours, theirs = (import_module(f"{package}.core.{name}") for package in ("zarrcore", "zarr"))
+    assert all(hasattr(theirs, member) for member in ours.__all__)
+    assert all(hasattr(ours, member) for member in ours.__all__)
