@@ -67,6 +67,7 @@ static uint32_t detect(void)
     found |= (ecx >> 12 & 1) ? ZC_CPU_FMA : 0u;
     found |= (regs[2] >> 8 & 1) ? ZC_CPU_GFNI : 0u;
     found |= (regs[2] >> 10 & 1) ? ZC_CPU_VPCLMUL : 0u;
+    found |= (regs[2] >> 6 & 1) ? ZC_CPU_VBMI2 : 0u;
     if ((saved & WIDEST) == WIDEST && (regs[1] & AVX512_BITS) == AVX512_BITS) {
         found |= ZC_CPU_AVX512;
     }

@@ -9,7 +9,7 @@
 /* Uncompressed chunks are gathered and written in pieces of this size, which stay in the L2 cache meanwhile. */
 #define PIECE ((size_t)256 << 10)
 
-/* The stored elements of a chunk, in a scratch buffer: old value or fill value, patched with the part. */
+/* The stored elements of a chunk, to out: old value or fill value, patched with the part. */
 static zc_status compose(const zc_chain *chain, const int64_t *stored, const int64_t *bounds,
                          const zc_part *part, const zc_value *old, const void *stored_fill, size_t size,
                          uint8_t *out, zc_workspace *ws, zc_error *err)
@@ -17,7 +17,9 @@ static zc_status compose(const zc_chain *chain, const int64_t *stored, const int
     const size_t itemsize = chain->item.size;
     zc_status status = ZC_OK;
 
-    if (!zc_part_covers(part, bounds) && old != NULL) {
+    if (!zc_part_covers(part, bounds) && old != NULL && chain->n_stages == 0 && old->size == size) {
+        status = zc_value_read(old, 0, out, size, err);
+    } else if (!zc_part_covers(part, bounds) && old != NULL) {
         const uint8_t *data;
         int viewed = 0;
         if (old->size > zc_chain_plausible_size(chain, size)) {
@@ -61,16 +63,20 @@ static zc_status write_plain(const zc_scope *scope, const zc_chain *chain, const
     if (image) {
         return zc_chain_stage_into(chain, (const uint8_t *)part->memory, size, dst, cap, written, ws, err);
     }
-    uint8_t *elements = zc_scratch_push(ws, size + itemsize, err);
-    if (elements == NULL) {
+    const bool in_place = chain->n_stages == 0 && cap >= size;       /* the elements are what is stored */
+    uint8_t *const room = zc_scratch_push(ws, in_place ? itemsize : size + itemsize, err);
+    if (room == NULL) {
         return ZC_ERR_MEMORY;
     }
-    uint8_t *const stored_fill = elements + size;
+    uint8_t *const elements = in_place ? dst : room;
+    uint8_t *const stored_fill = in_place ? room : room + size;
     zc_items_copy(1, stored_fill, scope->fill, &chain->item);
     status = compose(chain, stored, bounds, part, old, stored_fill, size, elements, ws, err);
     if (status == ZC_OK && !scope->call->write_empty && !zc_part_covers(part, bounds) &&
         zc_equals_fill(elements, size / itemsize, itemsize, stored_fill)) {
         *written = 0;
+    } else if (status == ZC_OK && in_place) {
+        *written = size;
     } else if (status == ZC_OK) {
         status = zc_chain_stage_into(chain, elements, size, dst, cap, written, ws, err);
     }

@@ -63,28 +63,6 @@ static int64_t rows_of(const walk *w)
     return w->ndim > 1 ? w->count[w->ndim - 2] : 1;
 }
 
-/* The bits of n elements, 1 to 64, from `first` on; the lowest is that of the first. */
-ZC_INLINE uint64_t bits_at(const zc_picked *picked, int64_t first, int64_t n)
-{
-    const uint64_t *word = &picked->bits[first >> 6];
-    const int shift = (int)(first & 63);
-    uint64_t bits = word[0] >> shift;
-
-    if (shift + n > 64) {
-        bits |= word[1] << (64 - shift);
-    }
-    return n < 64 ? bits & ~(UINT64_MAX << n) : bits;
-}
-
-/* How many elements before that one are wanted. */
-ZC_INLINE int64_t rank_of(const zc_picked *picked, int64_t element)
-{
-    const int64_t word = element >> 6;
-    const uint64_t below = ~(UINT64_MAX << (element & 63));
-
-    return picked->before[word] + zc_count_bits(picked->bits[word] & below);
-}
-
 ZC_INLINE int64_t at_most_64(int64_t n)
 {
     return n < 64 ? n : 64;
@@ -100,7 +78,7 @@ bool zc_part_picks_any(const zc_part *part)
     do {
         for (int64_t row = 0, first = w.element; row < rows; row++, first += step) {
             for (int64_t i = 0; i < n; i += 64) {
-                if (bits_at(picked, first + i, at_most_64(n - i)) != 0) {
+                if (zc_mask_bits(picked->bits, first + i, at_most_64(n - i)) != 0) {
                     return true;
                 }
             }
@@ -120,7 +98,7 @@ size_t zc_part_picks(const zc_part *part)
     do {
         for (int64_t row = 0, first = w.element; row < rows; row++, first += step) {
             for (int64_t i = 0; i < n; i += 64) {
-                found += (size_t)zc_count_bits(bits_at(picked, first + i, at_most_64(n - i)));
+                found += (size_t)zc_count_bits(zc_mask_bits(picked->bits, first + i, at_most_64(n - i)));
             }
         }
     } while (walk_next(&w));
@@ -155,23 +133,40 @@ ZC_INLINE void place_rows(const walk *w, const zc_picked *picked, const char *ch
     chunk += w->offset;
     for (int64_t row = 0, first = w->element; row < rows; row++, first += step, chunk += row_stride) {
         for (int64_t i = 0; i < n; i += 64) {
-            const uint64_t bits = bits_at(picked, first + i, at_most_64(n - i));
+            const uint64_t bits = zc_mask_bits(picked->bits, first + i, at_most_64(n - i));
             if (bits != 0) {
-                place_bits(bits, picked->memory + rank_of(picked, first + i) * (int64_t)item->size,
+                place_bits(bits, picked->memory + zc_mask_rank(picked->bits, picked->before, first + i) * (int64_t)item->size,
                            chunk + i * stride, stride, size, item);
             }
         }
     }
 }
 
+/* By vectors; false where there are none for items of that size. */
+static bool copy_rows(const walk *w, const zc_picked *picked, const char *chunk, size_t size)
+{
+    const int last = w->ndim - 1;
+    const zc_mask_rows rows = {
+        .bits = picked->bits, .before = picked->before, .first = w->element, .n = w->count[last], .rows = rows_of(w),
+        .step = last > 0 ? w->step[last - 1] : 0, .src = chunk + w->offset,
+        .stride = last > 0 ? w->stride[last - 1] : 0, .dst = picked->memory,
+    };
+
+    return zc_mask_copy_rows(&rows, size);
+}
+
 void zc_part_place_picked(const zc_part *part, const char *chunk, const int64_t *chunk_stride, const zc_item *item)
 {
     const zc_picked *picked = part->window->picked;
     const size_t plain = zc_item_swaps(item) ? 0 : item->size;
+    const int last = part->ndim - 1;
     walk w;
 
     walk_begin(part, chunk_stride, &w);
     do {
+        if (plain > 0 && w.stride[last] == (int64_t)plain && copy_rows(&w, picked, chunk, plain)) {
+            continue;
+        }
         switch (plain) {
         case 1:
             place_rows(&w, picked, chunk, 1, item);

@@ -8,6 +8,7 @@
 
 /* Below this much input, waking another thread costs more than it brings. */
 #define SHARED_MIN ((size_t)64 << 10)
+#define PLAIN_SHARED_MIN ((size_t)256 << 10)     /* without codecs: threads wait for each other at the directory */
 
 typedef struct write_job {
     zc_plan plan;
@@ -162,9 +163,10 @@ static int worthwhile_threads(const zc_call *call, size_t n_items)
 {
     const zc_chain *chain = call->array->chain;
     const size_t bytes = zc_part_count(call->part) * chain->item.size;
-    const bool copies = chain->n_stages == 0 && !chain->sharded && call->store->fetch != NULL;
+    const bool plain = chain->n_stages == 0 && !chain->sharded;
+    const bool copies = plain && call->store->fetch != NULL;
 
-    if ((bytes < SHARED_MIN && n_items < 16) || (copies && bytes / COPIED_MIN < n_items)) {
+    if ((bytes < (plain ? PLAIN_SHARED_MIN : SHARED_MIN) && n_items < 16) || (copies && bytes / COPIED_MIN < n_items)) {
         return 1;
     }
     return call->threads > 0 ? call->threads : zc_pool_threads();

@@ -5,6 +5,7 @@
 #ifndef ZC_KERNELS_MASK_H
 #define ZC_KERNELS_MASK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -47,5 +48,40 @@ ZC_INLINE int zc_count_bits(uint64_t w)
     w = (w + (w >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
     return (int)(w * UINT64_C(0x0101010101010101) >> 56);
 }
+
+/* The bits of n elements of a packed mask, 1 to 64, from `first` on; the lowest is that of the first. */
+ZC_INLINE uint64_t zc_mask_bits(const uint64_t *bits, int64_t first, int64_t n)
+{
+    const uint64_t *word = &bits[first >> 6];
+    const int shift = (int)(first & 63);
+    uint64_t found = word[0] >> shift;
+
+    if (shift + n > 64) {
+        found |= word[1] << (64 - shift);
+    }
+    return n < 64 ? found & ~(UINT64_MAX << n) : found;
+}
+
+/* How many elements of a packed mask before that one are true. */
+ZC_INLINE int64_t zc_mask_rank(const uint64_t *bits, const int64_t *before, int64_t element)
+{
+    const int64_t word = element >> 6;
+
+    return before[word] + zc_count_bits(bits[word] & ~(UINT64_MAX << (element & 63)));
+}
+
+/* Rows of items behind each other, of which those are wanted where a packed mask is true. */
+typedef struct zc_mask_rows {
+    const uint64_t *bits;
+    const int64_t *before;
+    int64_t first, n;        /* elements of the mask: those of the first row */
+    int64_t rows, step;      /* how many rows, and from one to the next in the mask ... */
+    const char *src;         /* ... and, in bytes, in the items */
+    int64_t stride;
+    char *dst;               /* where element 0 of all wanted ones goes */
+} zc_mask_rows;
+
+/* Copy them.  False, and nothing is copied, where the CPU has no instructions for items of that size. */
+bool zc_mask_copy_rows(const zc_mask_rows *rows, size_t size);
 
 #endif

@@ -11,6 +11,7 @@
 #include "check.h"
 #include "codec_cases.h"
 #include "kernels/mask.h"
+#include "tests/every_cpu.h"
 
 #define MOST_DIMS 4
 
@@ -140,6 +141,6 @@ static void boxes(void)
 
 int main(void)
 {
-    RUN(boxes);
+    RUN_ON_EVERY_CPU(boxes);
     return check_report("picked");
 }
