@@ -20,7 +20,7 @@ class Dataset:
     Attributes
     ----------
     values : str
-        Name in `VALUES`.
+        Name in `VALUES`, and behind a colon one of `FORMS`.
     chunks : int or tuple of int
         Shape of a chunk, or of an inner chunk when there are shards; one number stands for all dimensions.
     codecs : tuple of (str, dict)
@@ -48,10 +48,28 @@ class Home:
         return self.root / name
 
     def values(self, name: str) -> np.ndarray:
-        return np.load(self.root / f"{name}.npy")
+        name, _, form = name.partition(":")
+        loaded: np.ndarray = np.load(self.root / f"{name}.npy")
+        return FORMS[form](loaded)
 
 
 # ---- values ----
+
+
+def _encoded(texts: np.ndarray) -> np.ndarray:
+    """Python's bytes."""
+    items = np.empty(texts.shape, object)
+    items[:] = [text.encode() for text in texts.tolist()]
+    return items
+
+
+#: What may stand behind the name of values, after a colon; numpy keeps no strings of any length in files.
+FORMS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "": lambda stored: stored,
+    "strings": lambda stored: stored.astype(np.dtypes.StringDType()),
+    "objects": lambda stored: stored.astype(object),
+    "bytes": _encoded,
+}
 
 
 def _waves(shape: tuple[int, ...], periods: tuple[float, ...]) -> list[np.ndarray]:
@@ -85,6 +103,21 @@ def series(n: int) -> np.ndarray:
     return np.cumsum(np.random.default_rng(11).integers(-8, 9, n), dtype="i4")
 
 
+def words(n: int) -> np.ndarray:
+    """Words of 3 to 19 letters out of a thousand, as columns of categories have them."""
+    rng = np.random.default_rng(13)
+    known = ["".join(map(chr, rng.integers(97, 123, length))) for length in rng.integers(3, 20, 1000)]
+    return np.array(known)[rng.integers(0, len(known), n)]
+
+
+def titles(n: int) -> np.ndarray:
+    """Strings of 10 to 30 characters that are all different, one in four not ASCII."""
+    rng = np.random.default_rng(17)
+    ends = np.array(["", " of it", " and so on", " für später"])[rng.integers(0, 4, n)]
+    numbers = rng.permutation(n).astype(str)
+    return np.strings.add(np.strings.add(words(n), numbers), ends)
+
+
 VALUES: dict[str, Callable[[bool], np.ndarray]] = {
     "volume": lambda full: volume((512, 512, 1024) if full else (256, 256, 512)),
     "floats": lambda full: floats((256, 256, 256)),
@@ -93,6 +126,8 @@ VALUES: dict[str, Callable[[bool], np.ndarray]] = {
     "four-kibibytes": lambda full: series(4000 * 1024),
     "number": lambda full: np.array(7.5),
     "rows": lambda full: floats((16, 64, 1024)).reshape(1024, 1024),
+    "words": lambda full: words(400_000),
+    "titles": lambda full: titles(400_000),
 }
 
 
@@ -107,6 +142,7 @@ _BIG = ("bytes", {"endian": "big"})
 _TRANSPOSE = ("transpose", {"order": [2, 1, 0]})
 _CRC: tuple[str, dict[str, Any]] = ("crc32c", {})
 _V2_BLOSC = {"id": "blosc", "cname": "blosclz", "clevel": 9, "shuffle": 2}
+_V2_ZSTD = {"id": "zstd", "level": 0}
 _V2_LZ4 = {"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1}
 #: Groups of 2,000 arrays, with consolidated metadata or not.
 GROUPS = {"group-plain": False, "group-consolidated": True}
@@ -143,6 +179,14 @@ def datasets(*, full: bool) -> dict[str, Dataset]:
         "rows-raw": Dataset("rows", (64, 256)),
         "rows-zstd": Dataset("rows", (64, 256), (_ZSTD,)),
         "rows-zstd-shards": Dataset("rows", (16, 256), (_ZSTD,), shards=(64, 1024)),
+        "words-raw": Dataset("words:strings", 25_000),
+        "words-zstd": Dataset("words:strings", 25_000, (_ZSTD_DEFAULT,)),
+        "words-v2-zstd": Dataset("words:strings", 25_000, v2={"order": "C", "compressor": _V2_ZSTD}),
+        "titles-raw": Dataset("titles:strings", 25_000),
+        "titles-zstd": Dataset("titles:strings", 25_000, (_ZSTD_DEFAULT,)),
+        "word-bytes-raw": Dataset("words:bytes", 25_000),
+        "title-bytes-raw": Dataset("titles:bytes", 25_000),
+        "title-bytes-zstd": Dataset("titles:bytes", 25_000, (_ZSTD_DEFAULT,)),
     }
 
 
@@ -172,10 +216,11 @@ def _write_group(consolidated: bool, path: Path) -> None:
 
 
 def _write(home: Home, dataset: Dataset, full: bool, path: Path) -> None:
-    stored = home.root / f"{dataset.values}.npy"
+    name = dataset.values.partition(":")[0]
+    stored = home.root / f"{name}.npy"
     if not stored.exists():
         unfinished = stored.with_suffix(".partial.npy")
-        np.save(unfinished, VALUES[dataset.values](full))
+        np.save(unfinished, VALUES[name](full))
         unfinished.rename(stored)
     values = home.values(dataset.values)
     create(path, dataset, values)[...] = values
@@ -194,7 +239,7 @@ def create(path: Path, dataset: Dataset, values: np.ndarray) -> Any:
     common: dict[str, Any] = {
         "store": str(path),
         "shape": values.shape,
-        "dtype": values.dtype,
+        "dtype": "variable_length_bytes" if values.dtype.kind == "O" else values.dtype,
         "chunks": _each(dataset.chunks, values.ndim),
     }
     if dataset.v2 is not None:

@@ -76,5 +76,10 @@ MASKS = Family("masks", 2)
 UPDATES = Family("update boxes, inner chunks, half-shard rows", 1.2)
 APPENDS = Family("append rows", 2)
 
+READ_TEXT = Family("strings of any length: read", 3)
+WRITE_TEXT = Family("strings of any length: write", 3)
+READ_BYTES = Family("byte strings of any length: read", 3)
+WRITE_BYTES = Family("byte strings of any length: write", 3)
+
 #: In the order above.
 FAMILIES = tuple(value for value in globals().values() if isinstance(value, Family))

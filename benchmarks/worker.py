@@ -33,9 +33,20 @@ def digest(result: Any) -> str:
     if isinstance(result, list):
         return hashlib.sha256("".join(digest(item) for item in result).encode()).hexdigest()
     array = np.asarray(result)
+    if array.dtype.kind in "TO":
+        return _digest_of_items(array)
     native = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
     head = f"{array.shape} {native.dtype.str}".encode()
     return hashlib.sha256(head + hashlib.sha256(native.reshape(-1).view("u1")).digest()).hexdigest()
+
+
+def _digest_of_items(array: np.ndarray) -> str:
+    """The same of strings and bytes of any length."""
+    items = [
+        item.encode() if isinstance(item, str) else bytes(item) for item in array.astype(object).reshape(-1)
+    ]
+    head = f"{array.shape} {array.dtype.kind} {[len(item) for item in items]}".encode()
+    return hashlib.sha256(head + b"".join(items)).hexdigest()
 
 
 class Worker:

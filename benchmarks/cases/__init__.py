@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks.cases import codecs, dense, hierarchy, partial, small_chunks, tiny, updates
+from benchmarks.cases import codecs, dense, hierarchy, partial, small_chunks, text, tiny, updates
 from benchmarks.cases.base import Case
 
-_MODULES = (dense, codecs, tiny, small_chunks, partial, updates, hierarchy)
+_MODULES = (dense, codecs, tiny, small_chunks, partial, updates, hierarchy, text)
 CASES: dict[str, Case] = {case.name: case for module in _MODULES for case in module.cases()}
