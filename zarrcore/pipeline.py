@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["ChunkPlace", "PythonEngine", "chunk_lock", "field_lock", "is_all_fill", "outer_index"]
 
 _BATCH = 64  # chunks asked from the store in one call
-_SHARE = 1 << 20  # bytes that a thread gets before the next step, where there are as many
+_SHARE = 1 << 16  # bytes that a thread gets before the next step, where there are as many
 _WORTH_SHARING = 1 << 16  # fewer bytes are done with before another thread wakes
 
 # For what is read, patched and written back: one such update at a time per place.
@@ -151,9 +151,9 @@ class PythonEngine:
     ) -> None:
         """Store `value`, of the shape of the selection, in the selected elements.
 
-        Its data type is that of the array; values of an array of strings may be objects, each a ``str``.
+        Its data type is that of the array; strings may also be ``str`` objects or of fixed length.
         """
-        if value.dtype != self._dtype and not self._chain.takes_objects:
+        if value.dtype != self._dtype and not self._chain.takes_text:
             value = value.astype(self._dtype)
         threads = self._sharing(threads)
         for group in _grouped(self._whole_chunks(dims, value, write_empty), threads):
@@ -202,13 +202,13 @@ class PythonEngine:
         threads = self._sharing(threads)
         if self._chain.supports_partial_decode:
             parts = self._all_but_partial(parts, out, points)
-        for batch in _batches(parts, _BATCH):
-            keys = [self._key(part.coords) for part in batch]
-            found = map(_Held, batch, keys, self._fetch(batch, keys))
-            for group in _grouped(found, threads):
-                decoded = self._through_bytes(group, ChunkDecodeError, self._chain.decode_bytes, threads)
-                for one, data in zip(group, decoded, strict=True):
-                    self._place(one.part, one.key, data, out, points)
+        # One after the other from where that costs nothing: the memory of the last chunk is then there for the next.
+        batches = _batches(parts, 1 if self._store._is_near else _BATCH)
+        found = (held for batch in batches for held in self._fetch(batch))
+        for group in _grouped(found, threads):
+            decoded = self._through_bytes(group, ChunkDecodeError, self._chain.decode_bytes, threads)
+            for one, data in zip(group, decoded, strict=True):
+                self._place(one.part, one.key, data, out, points)
 
     def _all_but_partial(
         self, parts: Iterable[ChunkPart], out: np.ndarray, points: bool
@@ -254,16 +254,20 @@ class PythonEngine:
             )
         _put(out, part.outside, self._fill)
 
-    def _fetch(self, batch: Sequence[ChunkPart], keys: Sequence[str]) -> Sequence[Any]:
+    def _fetch(self, batch: Sequence[ChunkPart]) -> list[_Held]:
+        """What is stored of some chunks."""
+        keys = [self._key(part.coords) for part in batch]
         if len(keys) == 1:
-            return [self._get(batch[0].coords, keys[0])]
+            return [_Held(batch[0], keys[0], self._get(batch[0].coords, keys[0]))]
         try:
-            return list(self._store.get_many(keys))
+            return list(map(_Held, batch, keys, self._store.get_many(keys)))
         except (BaseZarrError, MemoryError):
             raise
         except Exception:
             # One chunk of the batch failed; asking for each alone tells which, and what was wrong.
-            return [self._get(part.coords, key) for part, key in zip(batch, keys, strict=True)]
+            return [
+                _Held(part, key, self._get(part.coords, key)) for part, key in zip(batch, keys, strict=True)
+            ]
 
     def _get(self, coords: tuple[int, ...], key: str) -> Any:
         try:
@@ -467,7 +471,7 @@ def _grouped(chunks: Iterable[_Held], threads: int) -> Iterator[list[_Held]]:
     for one in chunks:
         group.append(one)
         size += one.nbytes
-        if threads == 1 or (len(group) >= threads and size >= threads * _SHARE):
+        if threads == 1 or (len(group) >= 2 * threads and size >= threads * _SHARE):
             yield group
             group, size = [], 0
     if group:
@@ -510,6 +514,9 @@ def is_all_fill(chunk: np.ndarray, fill: np.ndarray) -> bool:
         return all(
             type(item) is type(wanted) and item is wanted or _same(item, wanted) for item in chunk.flat
         )
+    if chunk.dtype.kind == "U":  # on the way into an array of strings of any length
+        wanted = fill[()]
+        return bool(chunk.flat[0] == wanted and np.all(chunk == wanted))
     if chunk.dtype.kind == "T":
         return bool(chunk.reshape(-1)[0] == fill and np.all(chunk == fill))
     items = np.ascontiguousarray(chunk).reshape(-1)

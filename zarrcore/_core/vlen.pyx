@@ -172,7 +172,7 @@ cdef int _read_strings(Reader *reader, size_t count, Places *places, cnp.ndarray
     return 0
 
 
-cdef PyObject *_new_text(const uint8_t *src, size_t n, bint ascii) noexcept:
+cdef inline PyObject *_new_text(const uint8_t *src, size_t n, bint ascii) noexcept:
     """A new str; NULL where it is not UTF-8, and with an exception where there is no memory."""
     cdef zc_utf8_text text
     cdef PyObject *item
@@ -202,11 +202,11 @@ cdef enum:
     _AHEAD = 12               # items between asking for one and using it
 
 cdef struct Recent:
+    PyObject *item            # a reference of its own: what an array holds is the user's to replace
     uint64_t first            # its first eight bytes, or fewer
     uint64_t last
-    size_t length
-    const uint8_t *text
-    PyObject *item            # a reference of its own: what an array holds is the user's to replace
+    uint32_t length
+    uint32_t at               # where in the value it was read
 
 cdef struct Memory:
     Recent *recent            # NULL: nothing is looked up
@@ -217,36 +217,40 @@ cdef struct Memory:
 
 cdef inline Recent _described(const Reader *reader) noexcept:
     """What the item read last is known by."""
-    cdef Recent item
+    cdef Recent seen
     cdef const uint8_t *text = <const uint8_t *>reader.text
-    cdef const uint8_t *tail = text + (reader.length - 8 if reader.length > 8 else 0)
-    cdef uint64_t mask = (<uint64_t>1 << 8 * reader.length) - 1 if reader.length < 8 else ~<uint64_t>0
-    item.text = text
-    item.length = reader.length
-    item.item = NULL
-    item.first = item.last = 0
-    if <size_t>(text - reader.data) + 8 <= reader.size:
-        item.first = zc_load_le64(text) & mask
-        item.last = zc_load_le64(tail) & mask
+    cdef uint64_t mask = ~<uint64_t>0
+    cdef size_t tail = 0
+    if reader.length >= 8:
+        tail = reader.length - 8
     else:
-        memcpy(&item.first, text, min(reader.length, 7))      # at the very end
-        item.last = item.first
-    return item
+        mask = (<uint64_t>1 << 8 * reader.length) - 1
+    seen.item = NULL
+    seen.length = <uint32_t>reader.length
+    seen.at = <uint32_t>(text - reader.data)
+    seen.first = 0
+    if seen.at + <size_t>8 <= reader.size:
+        seen.first = zc_load_le64(text) & mask
+        seen.last = zc_load_le64(text + tail) & mask
+    else:
+        memcpy(&seen.first, text, min(reader.length, 7))      # at the very end
+        seen.last = seen.first
+    return seen
 
 
-cdef inline size_t _mark(const Recent *item) noexcept:
-    """Where to look for it."""
-    cdef uint64_t mixed = (item.first ^ item.length) * <uint64_t>0x9e3779b97f4a7c15
-    return <size_t>(((mixed ^ (mixed >> 32) ^ item.last) * <uint64_t>0xd6e8feb86659fd93) >> 52)
+cdef inline size_t _mark(const Recent *seen) noexcept:
+    """The first of the two places where it may be."""
+    cdef uint64_t mixed = (seen.first ^ seen.length) * <uint64_t>0x9e3779b97f4a7c15
+    return <size_t>(((mixed ^ (mixed >> 32) ^ seen.last) * <uint64_t>0xd6e8feb86659fd93) >> 53) << 1
 
 
-cdef inline bint _is_same(const Recent *entry, const Recent *item) noexcept:
-    return (entry.item != NULL and entry.first == item.first and entry.last == item.last
-            and entry.length == item.length
-            and (item.length <= 16 or memcmp(entry.text + 8, item.text + 8, item.length - 16) == 0))
+cdef inline bint _is_same(const Recent *entry, const Recent *seen, const uint8_t *data) noexcept:
+    return (entry.first == seen.first and entry.last == seen.last and entry.length == seen.length
+            and entry.item != NULL
+            and (seen.length <= 16 or memcmp(data + entry.at + 8, data + seen.at + 8, seen.length - 16) == 0))
 
 
-cdef PyObject *_new_item(const Reader *reader, bint utf8) noexcept:
+cdef inline PyObject *_new_item(const Reader *reader, bint utf8) noexcept:
     """A new str or bytes; NULL where it is not UTF-8, and with an exception where there is no memory."""
     if utf8:
         return _new_text(<const uint8_t *>reader.text, reader.length, reader.ascii)
@@ -254,20 +258,23 @@ cdef PyObject *_new_item(const Reader *reader, bint utf8) noexcept:
 
 
 cdef PyObject *_remembered_item(const Reader *reader, Memory *memory, bint utf8) noexcept:
-    """The same, taken from the items made lately if it is there."""
-    cdef Recent item = _described(reader)
-    cdef Recent *entry = &memory.recent[_mark(&item)]
+    """The same, taken from the items made lately if it is there; of two places the newer one first."""
+    cdef Recent seen = _described(reader)
+    cdef Recent *entry = &memory.recent[_mark(&seen)]
+    cdef Recent *older = entry + 1
     memory.looked_up += 1
-    if not _is_same(entry, &item):
-        entry = &memory.recent[(entry - memory.recent) ^ 1]
-    if _is_same(entry, &item):
+    if _is_same(entry, &seen, reader.data):
         memory.found += 1
+    elif _is_same(older, &seen, reader.data):
+        memory.found += 1
+        entry = older
     else:
-        item.item = _new_item(reader, utf8)
-        if item.item == NULL:
+        seen.item = _new_item(reader, utf8)
+        if seen.item == NULL:
             return NULL
-        Py_XDECREF(entry.item)
-        entry[0] = item
+        Py_XDECREF(older.item)
+        older[0] = entry[0]
+        entry[0] = seen
     if memory.looked_up == _SAMPLE:
         if memory.found < _SAMPLE // 8:
             memory.resume = reader.item + _PAUSE
@@ -283,7 +290,7 @@ cdef int _read_objects(Reader *reader, size_t count, Places *places, bint utf8) 
     cdef PyObject *old
     cdef size_t i
     cdef Memory memory = Memory(NULL, 0, 0, 0)
-    if count >= _SAMPLE:
+    if count >= _SAMPLE and reader.size <= _MAX_LENGTH:
         memory.recent = <Recent *>calloc(_RECENT, sizeof(Recent))
     for reader.item in range(count):
         if not _next(reader, False):
@@ -552,9 +559,14 @@ cdef inline bint _is_text(PyObject *item) noexcept:
 
 
 def all_text(cnp.ndarray items not None):
-    """Whether each object of an array is a str itself and has UTF-8, so that :func:`encode` takes it."""
-    if items.dtype.kind != "O" or not cnp.PyArray_IS_C_CONTIGUOUS(items) or not cnp.PyArray_ISALIGNED(items):
+    """Whether all strings of an array have UTF-8, so that :func:`encode` takes them as they are.
+
+    They are objects, each a str itself, or of fixed length; in C order and in the machine's byte order.
+    """
+    if items.dtype.kind not in "OU" or not cnp.PyArray_ISCARRAY_RO(items):
         return False
+    if items.dtype.kind == "U":
+        return not zc_has_surrogate(cnp.PyArray_DATA(items), 4, cnp.PyArray_NBYTES(items) // 4)
     cdef PyObject **slots = <PyObject **>cnp.PyArray_DATA(items)
     cdef size_t count = cnp.PyArray_SIZE(items), i
     for i in range(count):
@@ -593,13 +605,36 @@ cdef bytes _encode_objects(cnp.ndarray items, str codec, object to_item, bint ut
     return out.finish()
 
 
+cdef bytes _encode_fixed(cnp.ndarray items, str codec):
+    """Items of fixed length, four bytes for each code point and zeros behind the last."""
+    cdef const uint32_t *points = <const uint32_t *>cnp.PyArray_DATA(items)
+    cdef size_t width = cnp.PyArray_ITEMSIZE(items) // 4, count = cnp.PyArray_SIZE(items), i, n, length = 0
+    cdef _Growing out = _Growing(4 + (4 + width) * count)
+    zc_store_le32(out.at, <uint32_t>count)
+    out.at += 4
+    for i in range(count):
+        n = width
+        while n > 0 and points[n - 1] == 0:
+            n -= 1
+        if n > _MAX_LENGTH // 4:
+            raise _encode_error(TOO_LONG, i, n, codec)
+        if <size_t>(out.end - out.at) < 4 + 4 * n:
+            out.grow(4 + 4 * n)
+        if not zc_utf8_encode(out.at + 4, points, 4, n, &length):
+            raise errors.ChunkEncodeError(f"item {i}: surrogates have no UTF-8", codec=codec)
+        zc_store_le32(out.at, <uint32_t>length)
+        out.at += 4 + length
+        points += width
+    return out.finish()
+
+
 def encode(cnp.ndarray items not None, str codec not None, to_item not None, *, bint utf8) -> bytes:
     """Encode the items of a chunk.
 
     Parameters
     ----------
     items : numpy.ndarray
-        Of ``StringDType`` (for UTF-8 only) or ``object``; in C order.
+        Of ``StringDType`` or of fixed length (``U``, both for UTF-8 only), or ``object``; in C order.
     codec : str
         Its name, for messages.
     to_item : callable
@@ -617,4 +652,6 @@ def encode(cnp.ndarray items not None, str codec not None, to_item not None, *, 
         raise errors.ChunkEncodeError(f"{items.size} items, at most 2**32-1 fit", codec=codec)
     if items.dtype.kind == "T" and utf8 and not hasattr(items.dtype, "na_object"):
         return _encode_strings(items, codec)
+    if items.dtype.kind == "U" and utf8 and cnp.PyArray_ISCARRAY_RO(items):
+        return _encode_fixed(items, codec)
     return _encode_objects(items.astype(object, copy=False), codec, to_item, utf8)

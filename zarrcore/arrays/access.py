@@ -115,7 +115,7 @@ def put(array: Array, selection: Selection, value: Any, fields: Fields | None, t
         )
         return
     array._compiled()
-    values = as_values(value, array._dtype, ndim=len(selection.shape), text_objects=True)
+    values = as_values(value, array._dtype, ndim=len(selection.shape), any_text=True)
     values = broadcast_values(values, selection.shape)
     if values.dtype.names is None:
         _store(array, selection, values, threads)

@@ -10,7 +10,7 @@ import numpy as np
 __all__ = ["as_values", "broadcast_values", "check_out"]
 
 
-def as_values(value: Any, dtype: np.dtype, *, ndim: int = 0, text_objects: bool = False) -> np.ndarray:
+def as_values(value: Any, dtype: np.dtype, *, ndim: int = 0, any_text: bool = False) -> np.ndarray:
     """`value` as an array of type `dtype`.
 
     Casting follows numpy's ``same_kind`` rule, and what that rule refuses is still allowed when no value
@@ -20,8 +20,9 @@ def as_values(value: Any, dtype: np.dtype, *, ndim: int = 0, text_objects: bool 
     ----------
     ndim
         Most dimensions that nested sequences of objects have; what is nested deeper are the objects.
-    text_objects
-        Where `dtype` has strings, leave an array of objects as it is if each is a ``str`` that has UTF-8.
+    any_text
+        Where `dtype` has strings of any length, leave strings of fixed length and ``str`` objects as they are
+        if all have UTF-8.
 
     Raises
     ------
@@ -36,11 +37,12 @@ def as_values(value: Any, dtype: np.dtype, *, ndim: int = 0, text_objects: bool 
         return value
     if dtype.kind == "O":
         return _objects(value, dtype, ndim)
-    if text_objects and dtype.kind == "T" and isinstance(value, np.ndarray) and value.dtype.kind == "O":
+    if any_text and dtype.kind == "T" and isinstance(value, np.ndarray | list | tuple):
         from zarrcore._core import vlen
 
-        if vlen.all_text(value):
-            return value
+        given = np.asarray(value, dtype=None if isinstance(value, np.ndarray) else object)
+        if vlen.all_text(given):
+            return given
     if _is_custom(dtype) or dtype.names == ("real", "imag"):
         from zarrcore.dtypes.mlcast import cast_values, is_extension
 

@@ -198,8 +198,8 @@ class ArrayBytesCodec(Codec):
     """Base class of codecs that turn an array into bytes."""
 
     kind = "array->bytes"
-    takes_objects: ClassVar[bool] = False
-    """Whether `encode` takes chunks of strings as arrays of Python's ``str`` too."""
+    takes_text: ClassVar[bool] = False
+    """Whether `encode` takes chunks of strings as arrays of ``str`` objects and of fixed length (``U``) too."""
 
     def encoded_size(self, spec: ArraySpec) -> int | None:
         """Bytes that every encoded chunk has, or None if they vary."""

@@ -155,9 +155,9 @@ class CodecChain:
         return self._is_alone and isinstance(self.array_bytes, ArrayBytesCodecPartialEncodeMixin)
 
     @property
-    def takes_objects(self) -> bool:
-        """Whether chunks of strings may be encoded from arrays of Python's ``str``."""
-        return not self.array_array and self.array_bytes.takes_objects
+    def takes_text(self) -> bool:
+        """Whether chunks of strings may be encoded from ``str`` objects and strings of fixed length."""
+        return not self.array_array and self.array_bytes.takes_text
 
     @property
     def is_native_behind(self) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 
 from zarrcore._validate import at, choice, describe, fail, shape
 from zarrcore.codecs import _native
-from zarrcore.codecs.base import ArrayBytesCodec, ArraySpec, roomy
+from zarrcore.codecs.base import ArrayBytesCodec, ArraySpec, BytesBytesCodec, roomy
 from zarrcore.codecs.bytes import BytesCodec
 from zarrcore.codecs.chain import CodecChain, parse_codecs
 from zarrcore.codecs.crc32c import Crc32cCodec
@@ -180,6 +180,12 @@ class ShardingCodec(ArrayBytesCodec):
 
     # --- whole shards in Python ---------------------------------------------------------------------------
 
+    @property
+    def takes_text(self) -> bool:  # type: ignore[override]
+        return all(
+            isinstance(codec, BytesBytesCodec) or getattr(codec, "takes_text", False) for codec in self.codecs
+        )
+
     def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
         view = memoryview(data).cast("B")
         index_nbytes = self.index_nbytes(spec)
@@ -198,7 +204,9 @@ class ShardingCodec(ArrayBytesCodec):
             if offset == EMPTY and length == EMPTY:
                 continue
             try:
-                out[region] = chain.decode(view[offset : offset + length], inner_spec)
+                decoded = chain.decode_bytes(view[offset : offset + length], inner_spec)
+                if not chain.decode_array_into(decoded, inner_spec, out[region]):
+                    out[region] = chain.decode_array(decoded, inner_spec)
             except ChunkDecodeError as error:
                 raise error.located(inner_chunk=coords, byte_range=(offset, length)) from error.__cause__
         return out
@@ -251,7 +259,7 @@ class ShardingCodec(ArrayBytesCodec):
 
 def is_filled(chunk: np.ndarray, fill: Any) -> bool:
     """Whether every item of `chunk` is `fill`, bit for bit where items have a fixed size."""
-    if chunk.dtype.hasobject or chunk.dtype.kind == "T":
+    if chunk.dtype.hasobject or chunk.dtype.kind in "TU":
         return bool(np.all(chunk == fill))
     if chunk.dtype.itemsize == 0:
         return True

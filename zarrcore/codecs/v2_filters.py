@@ -258,12 +258,12 @@ class FilterChain(ArrayBytesCodec):
         return None if spec.nbytes is None else 16 * spec.nbytes + (1 << 16)
 
     @property
-    def takes_objects(self) -> bool:  # type: ignore[override]
+    def takes_text(self) -> bool:  # type: ignore[override]
         return isinstance(self.filters[0], VLenUTF8)
 
     def encode(self, chunk: np.ndarray, spec: ArraySpec) -> bytes:
         # Strings of an equal data type would be copied all the same.
-        same = chunk.dtype == spec.np_dtype or (chunk.dtype.kind == "O" and self.takes_objects)
+        same = chunk.dtype == spec.np_dtype or (chunk.dtype.kind in "OU" and self.takes_text)
         data: Any = np.ascontiguousarray(chunk, None if same else spec.np_dtype).reshape(-1)
         for codec in self.filters:
             if isinstance(codec, BytesBytesCodec):

@@ -56,7 +56,7 @@ class VLenUTF8Codec(_VLenCodec):
     """Strings of any length as UTF-8 (codec ``vlen-utf8`` of the Zarr extensions)."""
 
     name: ClassVar[str] = "vlen-utf8"
-    takes_objects: ClassVar[bool] = True
+    takes_text: ClassVar[bool] = True
 
     def encode(self, chunk: np.ndarray, spec: ArraySpec) -> bytes:
         return encode_strings(chunk, self.name)

@@ -43,7 +43,16 @@ def create(shape, chunks, *, dtype="string", zarr_format=3, store=None, **option
 )
 def test_strings_of_every_shape(shape, chunks, zarr_format, compressors) -> None:
     objects = texts(*shape)
-    for values in (objects, objects.astype(STRINGS), np.asfortranarray(objects), objects.tolist()):
+    fixed = objects.astype(str)
+    for values in (
+        objects,
+        objects.astype(STRINGS),
+        np.asfortranarray(objects),
+        objects.tolist(),
+        fixed,
+        fixed.astype(">U310"),
+        np.asfortranarray(fixed),
+    ):
         array = create(shape, chunks, zarr_format=zarr_format, compressors=compressors)
         array[...] = values
         found = array[...]
@@ -63,14 +72,15 @@ def test_strings_of_every_shape(shape, chunks, zarr_format, compressors) -> None
 def test_objects_are_stored_as_strings_are(zarr_format) -> None:
     objects = texts(500)
     stored = []
-    for values in (objects, objects.astype(STRINGS)):
+    for values in (objects, objects.astype(STRINGS), objects.astype(str), objects.tolist()):
+        given = np.asarray(values, object)
         store = MemoryStore()
         array = create((500,), (64,), zarr_format=zarr_format, store=store)
         array[...] = values
-        array[3:400:7] = values[3:400:7]
-        array.vindex[[5, 499]] = values[[5, 499]]
+        array[3:400:7] = given[3:400:7]
+        array.vindex[[5, 499]] = given[[5, 499]]
         stored.append({key: bytes(store.get(key)) for key in store.list()})
-    assert stored[0] == stored[1]
+    assert stored[0] == stored[1] == stored[2] == stored[3]
 
 
 @pytest.mark.parametrize("dtype", ["string", "bytes"])
@@ -87,10 +97,21 @@ def test_many_chunks_on_several_threads(dtype, threads) -> None:
 
 def test_objects_in_shards() -> None:
     objects = texts(12, 10)
-    array = create((12, 10), (3, 5), shards=(6, 10))
-    array[...] = objects
-    assert array[...].tolist() == objects.tolist()
-    assert array[4:8, ::3].tolist() == objects[4:8, ::3].tolist()
+    for values in (objects, objects.astype(str)):
+        array = create((12, 10), (3, 5), shards=(6, 10))
+        array[...] = values
+        assert array[...].tolist() == objects.tolist()
+        assert array[4:8, ::3].tolist() == objects[4:8, ::3].tolist()
+
+
+@pytest.mark.parametrize("shards", [None, (6,)])
+def test_shorter_strings_are_not_taken_for_the_fill_value(shards) -> None:
+    for values in (np.array(["no", "n"] * 3), np.array(["no", "n"] * 3, object)):
+        array = create((6,), (2,), shards=shards, fill_value="none")
+        array[...] = values
+        assert array[...].tolist() == ["no", "n"] * 3
+        array[...] = np.array(["none"] * 6)
+        assert array.nchunks_initialized == 0
 
 
 def test_objects_that_are_no_strings_are_taken_as_numpy_takes_them() -> None:
@@ -104,8 +125,9 @@ def test_nothing_is_written_before_all_is_checked() -> None:
     objects = texts(1000)
     objects[999] = "half of a pair: \ud83d"
     array = create((1000,), (100,))
-    with pytest.raises(UnicodeEncodeError, match="surrogates not allowed"):
-        array[...] = objects
+    for values in (objects, objects.tolist()):
+        with pytest.raises(UnicodeEncodeError, match="surrogates not allowed"):
+            array[...] = values
     assert array.nchunks_initialized == 0
 
 

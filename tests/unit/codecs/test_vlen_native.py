@@ -322,3 +322,17 @@ def test_what_is_text() -> None:
     assert vlen.all_text(np.array(["\ud7ff\ue000", "\U0010ffff"], object))
     assert not vlen.all_text(np.array(["a", "b"], object)[::-1])  # the way through numpy takes any memory
     assert not vlen.all_text(np.array(["a"], STRINGS))
+    fixed = np.array(["", "abc", "é\0", "🎉"])
+    assert vlen.all_text(fixed)
+    assert not vlen.all_text(fixed.astype(">U3"))
+    assert not vlen.all_text(np.array(["a", "b\udc80"]))
+
+
+def test_strings_of_fixed_length() -> None:
+    texts = ["", "nul\0inside", "é漢🎉", "x" * 40, "\uffff\U0010ffff"]
+    for items in (np.array(texts), np.array(texts).astype(">U40"), np.array([texts, texts])[:, ::-1]):
+        expected = packed([text.encode() for text in items.ravel().tolist()])
+        assert encode_strings(items, "v") == expected
+    assert encode_strings(np.zeros(3, "U0"), "v") == packed([b""] * 3)
+    with pytest.raises(ChunkEncodeError, match="item 1: .*surrogates"):
+        encode_strings(np.array(["a", "b\udc80"]), "v")
