@@ -202,7 +202,7 @@ class PythonEngine:
         threads = self._sharing(threads)
         if self._chain.supports_partial_decode:
             parts = self._all_but_partial(parts, out, points)
-        # One after the other from where that costs nothing: the memory of the last chunk is then there for the next.
+        # Singly where that costs nothing: each chunk then finds the memory of the one before.
         batches = _batches(parts, 1 if self._store._is_near else _BATCH)
         found = (held for batch in batches for held in self._fetch(batch))
         for group in _grouped(found, threads):

@@ -181,7 +181,7 @@ cdef inline PyObject *_new_text(const uint8_t *src, size_t n, bint ascii) noexce
     if ascii or zc_is_ascii(src, n):
         item = PyUnicode_New(n, 0x7f)
         if item != NULL:
-            zc_short_copy(PyUnicode_DATA(item), src, n)
+            memcpy(PyUnicode_DATA(item), src, n)
         return item
     if not zc_utf8_measure(src, n, &text):
         return NULL
@@ -198,7 +198,7 @@ cdef inline PyObject *_new_text(const uint8_t *src, size_t n, bint ascii) noexce
 cdef enum:
     _RECENT = 4096            # a power of two
     _SAMPLE = 1024            # items after which looking up must have paid
-    _PAUSE = 16384            # items that are then not looked up
+    _PAUSE = 32768            # items that are then not looked up, the next time twice as many
     _AHEAD = 12               # items between asking for one and using it
 
 cdef struct Recent:
@@ -213,6 +213,7 @@ cdef struct Memory:
     size_t looked_up
     size_t found
     size_t resume             # the next item to look up
+    size_t pause
 
 
 cdef inline Recent _described(const Reader *reader) noexcept:
@@ -277,7 +278,8 @@ cdef PyObject *_remembered_item(const Reader *reader, Memory *memory, bint utf8)
         entry[0] = seen
     if memory.looked_up == _SAMPLE:
         if memory.found < _SAMPLE // 8:
-            memory.resume = reader.item + _PAUSE
+            memory.resume = reader.item + memory.pause
+            memory.pause *= 2
         memory.looked_up = memory.found = 0
     Py_INCREF(entry.item)
     return entry.item
@@ -289,7 +291,7 @@ cdef int _read_objects(Reader *reader, size_t count, Places *places, bint utf8) 
     cdef PyObject *item
     cdef PyObject *old
     cdef size_t i
-    cdef Memory memory = Memory(NULL, 0, 0, 0)
+    cdef Memory memory = Memory(NULL, 0, 0, 0, _PAUSE)
     if count >= _SAMPLE and reader.size <= _MAX_LENGTH:
         memory.recent = <Recent *>calloc(_RECENT, sizeof(Recent))
     for reader.item in range(count):
