@@ -199,7 +199,7 @@ class ArrayBytesCodec(Codec):
 
     kind = "array->bytes"
     takes_text: ClassVar[bool] = False
-    """Whether `encode` takes chunks of strings as arrays of ``str`` objects and of fixed length (``U``) too."""
+    """Whether `encode` takes strings as arrays of ``str`` objects and of fixed length (``U``) too."""
 
     def encoded_size(self, spec: ArraySpec) -> int | None:
         """Bytes that every encoded chunk has, or None if they vary."""
