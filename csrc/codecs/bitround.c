@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Floats rounded to some bits of their mantissa ("bitround").  They are seen as the unsigned integers of their width.
- * To numcodecs nothing is special about NaN and infinity; the codec of the Zarr extensions keeps them.
+ * Numbers rounded to some bits ("bitround"): floats to those of the mantissa, seen as the unsigned integers of their
+ * width, integers to those from the highest that is set.  To numcodecs nothing is special about NaN and infinity, and
+ * integers are no numbers; the codec of the Zarr extensions keeps NaN, infinity and, of times, NaT.
  */
 #include <string.h>
 
@@ -9,16 +10,18 @@
 #include "kernels/long_copy.h"
 #include "kernels/words.h"
 
-/* The bits of the mantissa, or -1 for a type that is no float's word. */
-static int mantissa_bits(const zc_codec *codec)
+/* Most bits that may be kept; -1 for types that are not rounded. */
+static int most_bits(const zc_codec *codec)
 {
-    switch (codec->decoded.kind) {
-    case ZC_NUMBER_U16: return 10;
-    case ZC_NUMBER_U32: return 23;
-    case ZC_NUMBER_U64: return 52;
-    default: return -1;
+    const zc_real_type *const type = zc_real_type_of(codec->decoded.kind);
+
+    if (type->is_float) {
+        return type->bits >= 16 ? type->mantissa : -1;
     }
+    return codec->decoded.kind < ZC_NUMBER_KINDS ? 64 : -1;
 }
+
+/* ---- floats ----------------------------------------------------------------------------------- */
 
 /* Ties go to the even neighbour; the carry may go into the exponent.  Words with all bits of `special` set stay. */
 #define STAMP_LOOP(NAME, BITS, TARGET)                                                           \
@@ -51,20 +54,86 @@ static int mantissa_bits(const zc_codec *codec)
     STAMP_WIDE(BITS)                                                                             \
     static void round_##BITS(const zc_codec *codec, void *restrict dst, const void *restrict src, size_t n) \
     {                                                                                            \
-        const uint64_t exponent = (UINT64_C(1) << (BITS - 1)) - (UINT64_C(1) << mantissa_bits(codec)); \
-        ROUND(BITS, dst, src, n, mantissa_bits(codec) - codec->level, codec->keep_special ? exponent : 0); \
+        const uint64_t exponent = (UINT64_C(1) << (BITS - 1)) - (UINT64_C(1) << most_bits(codec)); \
+        ROUND(BITS, dst, src, n, most_bits(codec) - codec->level, codec->keep_special ? exponent : 0); \
     }
 
 STAMP_MAP(16)
 STAMP_MAP(32)
 STAMP_MAP(64)
 
+/* ---- integers --------------------------------------------------------------------------------- */
+
+static int bit_length(uint64_t x)
+{
+    int n = 0;
+
+    for (int step = 32; step > 0; step /= 2) {
+        if (x >> step != 0) {
+            x >>= step;
+            n += step;
+        }
+    }
+    return n + (x != 0);
+}
+
+/* A size rounded to `kept` bits; to fewer where the larger neighbour is more than `most`. */
+static uint64_t round_size(uint64_t size, int kept, uint64_t most)
+{
+    const int drop = bit_length(size) - kept;
+
+    if (drop <= 0) {
+        return size;
+    }
+    if (drop == 64) {
+        return 0;            /* kept is 0, and the neighbour 2 ** 64 */
+    }
+    const uint64_t down = size >> drop << drop, rest = size - down, half = UINT64_C(1) << (drop - 1);
+    const bool up = rest > half || (rest == half && (size >> drop & 1));
+    const uint64_t step = UINT64_C(1) << drop;
+
+    return up && most >= step && down <= most - step ? down + step : down;
+}
+
+#define STAMP_INTEGERS(NAME, TYPE, LOWEST, HIGHEST)                                              \
+    static void round_##NAME(const zc_codec *codec, void *restrict dst, const void *restrict src, size_t n) \
+    {                                                                                            \
+        const TYPE zero = 0;                                                                     \
+        for (size_t i = 0; i < n; i++) {                                                         \
+            TYPE x;                                                                              \
+            memcpy(&x, (const char *)src + i * sizeof x, sizeof x);                              \
+            const bool negative = x < zero, keep = codec->keep_special && negative && x == LOWEST; \
+            const uint64_t size = negative ? 0 - (uint64_t)x : (uint64_t)x;                      \
+            const uint64_t most = (uint64_t)HIGHEST + (negative ? 1 : 0);                        \
+            const uint64_t rounded = keep ? size : round_size(size, codec->level, most);         \
+            x = (TYPE)(negative ? 0 - rounded : rounded);                                        \
+            memcpy((char *)dst + i * sizeof x, &x, sizeof x);                                    \
+        }                                                                                        \
+    }
+
+STAMP_INTEGERS(i8, int8_t, INT8_MIN, INT8_MAX)
+STAMP_INTEGERS(i16, int16_t, INT16_MIN, INT16_MAX)
+STAMP_INTEGERS(i32, int32_t, INT32_MIN, INT32_MAX)
+STAMP_INTEGERS(i64, int64_t, INT64_MIN, INT64_MAX)
+STAMP_INTEGERS(u8, uint8_t, 0, UINT8_MAX)
+STAMP_INTEGERS(u16, uint16_t, 0, UINT16_MAX)
+STAMP_INTEGERS(u32, uint32_t, 0, UINT32_MAX)
+STAMP_INTEGERS(u64, uint64_t, 0, UINT64_MAX)
+
+/* ---- the codec -------------------------------------------------------------------------------- */
+
+typedef void (*round_fn)(const zc_codec *codec, void *restrict dst, const void *restrict src, size_t n);
+
+/* As zc_number_kind counts, up to the last type that is rounded. */
+static const round_fn loops[] = {round_i8,  round_i16, round_i32, round_i64, round_u8, round_u16,
+                                 round_u32, round_u64, round_32,  round_64,  round_16, round_16};
+
 static zc_status bitround_check(const zc_codec *codec, zc_error *err)
 {
-    const int most = mantissa_bits(codec);
+    const int most = most_bits(codec);
 
     if (most < 0) {
-        return zc_fail(err, ZC_ERR_UNSUPPORTED, "dtype: expected the word of a float of 2, 4 or 8 bytes");
+        return zc_fail(err, ZC_ERR_UNSUPPORTED, "dtype: expected integers or floats of 8 to 64 bits");
     }
     if (codec->level < 0 || codec->level > most) {
         return zc_fail(err, ZC_ERR_ARGUMENT, "keepbits: expected 0 to %d, got %d", most, codec->level);
@@ -81,15 +150,13 @@ static zc_status bitround_encode(const zc_codec *codec, zc_workspace *ws, const 
     if (status != ZC_OK) {
         return status;
     }
-    if (codec->level < mantissa_bits(codec)) {
-        map.map = codec->decoded.kind == ZC_NUMBER_U16   ? round_16
-                  : codec->decoded.kind == ZC_NUMBER_U32 ? round_32
-                                                         : round_64;
+    if (codec->level < most_bits(codec)) {
+        map.map = loops[codec->decoded.kind];
     }
     return zc_numbers_run(codec, &map, ws, src, n, dst, cap, written, err);
 }
 
-/* What was rounded away is lost: the stored floats are the floats. */
+/* What was rounded away is lost: the stored numbers are the numbers. */
 static zc_status bitround_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
                                  uint8_t *dst, size_t cap, size_t *written, zc_error *err)
 {
@@ -114,9 +181,10 @@ const zc_codec_class zc_codec_bitround = {
     .name = "bitround",
     .max_decoded = ZC_SIZE_MAX,
     .fixed_size = true,
+    .any_number = true,
     .bound = bitround_bound,
     .encode = bitround_encode,
     .decode = bitround_decode,
     .check = bitround_check,
-    .defaults = {.decoded = {.kind = ZC_NUMBER_U32}, .encoded = {.kind = ZC_NUMBER_U32}, .level = 23},
+    .defaults = {.decoded = {.kind = ZC_NUMBER_F32}, .encoded = {.kind = ZC_NUMBER_F32}, .level = 23},
 };

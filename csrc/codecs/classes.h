@@ -24,6 +24,7 @@ extern const zc_codec_class zc_codec_quantize;
 extern const zc_codec_class zc_codec_scale_offset;
 extern const zc_codec_class zc_codec_bitround;
 extern const zc_codec_class zc_codec_packbits;
+extern const zc_codec_class zc_codec_cast_value;
 
 /* Did the caller ask to stop?  Long codecs ask between pieces of this size. */
 #define ZC_CODEC_PIECE ((size_t)1 << 20)

@@ -11,7 +11,7 @@
 
 #include "base/status.h"
 #include "base/workspace.h"
-#include "kernels/cast.h"
+#include "kernels/reals.h"
 
 typedef enum zc_blosc_compressor {
     ZC_BLOSC_BLOSCLZ, ZC_BLOSC_LZ4, ZC_BLOSC_LZ4HC, ZC_BLOSC_SNAPPY, ZC_BLOSC_ZLIB, ZC_BLOSC_ZSTD
@@ -26,6 +26,20 @@ typedef enum zc_padding {
     ZC_PADDING_NUMCODECS,    /* in front, of booleans that are packed from the highest bit on: as in format 2 */
     ZC_PADDING_NONE, ZC_PADDING_FIRST, ZC_PADDING_LAST
 } zc_padding;
+
+/* What cast_value does with numbers that are out of range. */
+typedef enum zc_out_of_range { ZC_RANGE_ERROR, ZC_RANGE_CLAMP, ZC_RANGE_WRAP } zc_out_of_range;
+
+/* A number and the one that stands for it, as bits of their types in the low bits of a word. */
+typedef struct zc_number_pair {
+    uint64_t from, to;
+} zc_number_pair;
+
+/* Numbers that cast_value exchanges; the first of two that are equal counts. */
+typedef struct zc_number_pairs {
+    const zc_number_pair *pairs;     /* live as long as the codec */
+    size_t n;
+} zc_number_pairs;
 
 typedef struct zc_codec_class zc_codec_class;
 
@@ -58,6 +72,11 @@ typedef struct zc_codec {
         uint32_t first, width;       /* the bits of each number that are kept; width 0: numbers are flags */
     } bits;                  /* packbits */
     bool keep_special;       /* bitround: NaN and infinities stay as they are */
+    struct {
+        zc_rounding rounding;
+        zc_out_of_range out_of_range;
+        zc_number_pairs encode, decode;
+    } cast;                  /* cast_value */
 } zc_codec;
 
 /* Encoded bytes: in memory, or to be read by ranges. */
@@ -87,6 +106,9 @@ struct zc_codec_class {
 
     /* Size of the encoding where it depends on n alone (checksums, filters), else false. */
     bool fixed_size;
+
+    /* Whether decoded and encoded may be of any kind of numbers, not only of those that C has. */
+    bool any_number;
 
     /* Most bytes that the encoding of n bytes can take; false if n is beyond the codec's limit. */
     bool (*bound)(const zc_codec *codec, size_t n, size_t *out);

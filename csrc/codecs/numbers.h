@@ -40,9 +40,10 @@ bool zc_numbers_bound(const zc_codec *codec, size_t n, size_t *out);
 /* No encoding is more than this many times as long or as short as what it stands for. */
 #define ZC_NUMBERS_MAX_DECODED (ZC_SIZE_MAX / 8)
 
+/* Is it one of C's own floats? */
 static inline bool zc_number_is_float(zc_number number)
 {
-    return number.kind >= ZC_NUMBER_F32;
+    return number.kind == ZC_NUMBER_F32 || number.kind == ZC_NUMBER_F64;
 }
 
 #endif

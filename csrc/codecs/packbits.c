@@ -33,13 +33,15 @@ static bool count_bits(const zc_codec *codec, size_t n, size_t *out)
 
 static zc_bit_field field_of(const zc_codec *codec)
 {
+    const zc_real_type *const type = zc_real_type_of(codec->decoded.kind);
+
     return (zc_bit_field){(uint32_t)zc_number_size(codec->decoded.kind), codec->bits.first, codec->bits.width,
-                          codec->decoded.kind < ZC_NUMBER_U8};
+                          type->bits, type->is_signed && !type->is_float};
 }
 
 static zc_status packbits_check(const zc_codec *codec, zc_error *err)
 {
-    const size_t bits = 8 * zc_number_size(codec->decoded.kind);
+    const size_t bits = zc_real_type_of(codec->decoded.kind)->bits;
 
     if (codec->bits.width > bits || codec->bits.first > bits - codec->bits.width) {
         return zc_fail(err, ZC_ERR_ARGUMENT, "expected some of %zu bits, got %u from bit %u on", bits,
@@ -145,6 +147,7 @@ const zc_codec_class zc_codec_packbits = {
     .name = "packbits",
     .max_decoded = ZC_SIZE_MAX,
     .fixed_size = true,
+    .any_number = true,
     .bound = packbits_bound,
     .encode = packbits_encode,
     .decode = packbits_decode,

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "codecs/numbers.h"
+#include "codecs/scale_table.h"
+#include "kernels/halves.h"
 #include "kernels/words.h"
 
 /* ---- floats ----------------------------------------------------------------------------------- */
@@ -56,8 +58,6 @@ typedef struct whole_map {
     uint64_t room[2];        /* from the offset to the largest and to the lowest number of the type */
 } whole_map;
 
-typedef enum whole_fault { FITS = 0, TOO_LARGE = 1, NO_MULTIPLE = 2 } whole_fault;
-
 static whole_map map_of(const zc_codec *codec)
 {
     const int bits = 8 * (int)zc_number_size(codec->decoded.kind);
@@ -92,7 +92,7 @@ static whole_map map_of(const zc_codec *codec)
             x = (TYPE)(negative ? 0 - product : product);                                        \
             memcpy((char *)dst + i * sizeof x, &x, sizeof x);                                    \
         }                                                                                        \
-        return bad ? TOO_LARGE : FITS;                                                           \
+        return bad ? ZC_SCALE_TOO_LARGE : ZC_SCALE_FITS;                                         \
     }                                                                                            \
                                                                                                  \
     static int decode_##NAME(void *restrict dst, const void *restrict src, size_t n, const whole_map *map) \
@@ -110,7 +110,7 @@ static whole_map map_of(const zc_codec *codec)
             x = (TYPE)(map->offset + (negative ? 0 - quotient : quotient));                      \
             memcpy((char *)dst + i * sizeof x, &x, sizeof x);                                    \
         }                                                                                        \
-        return (bad ? TOO_LARGE : FITS) | (rest ? NO_MULTIPLE : FITS);                           \
+        return (bad ? ZC_SCALE_TOO_LARGE : ZC_SCALE_FITS) | (rest ? ZC_SCALE_NO_MULTIPLE : ZC_SCALE_FITS); \
     }
 
 STAMP_WHOLE(i8, int8_t)
@@ -130,22 +130,105 @@ static const whole_fn encoders[] = {encode_i8, encode_i16, encode_i32, encode_i6
 static const whole_fn decoders[] = {decode_i8, decode_i16, decode_i32, decode_i64,
                                     decode_u8, decode_u16, decode_u32, decode_u64};
 
-/* All of src; *faults is what was wrong with any of the numbers. */
-static zc_status run_whole(const zc_codec *codec, whole_fn run, zc_workspace *ws, const uint8_t *src, size_t n,
-                           uint8_t *dst, size_t cap, size_t *written, int *faults, zc_error *err)
+/* ---- floats of 16 bits ------------------------------------------------------------------------ */
+
+/* One operation as numpy and ml_dtypes do it: in single precision, and back. */
+static void scale_halves(const zc_codec *codec, bool decode, void *dst, const void *src, size_t n)
 {
-    const whole_map map = map_of(codec);
-    const size_t size = zc_number_size(codec->decoded.kind);
+    const zc_number_kind kind = codec->decoded.kind;
+    const float offset = (float)codec->offset, scale = (float)codec->scale;
+    float floats[ZC_TILE];
+
+    zc_halves_to_floats(floats, src, kind, n);
+    for (size_t i = 0; i < n; i++) {
+        floats[i] = decode ? floats[i] / scale : floats[i] - offset;
+    }
+    zc_floats_to_halves(dst, kind, floats, n);
+    zc_halves_to_floats(floats, dst, kind, n);
+    for (size_t i = 0; i < n; i++) {
+        floats[i] = decode ? floats[i] + offset : floats[i] * scale;
+    }
+    zc_floats_to_halves(dst, kind, floats, n);
+}
+
+/* ---- all types -------------------------------------------------------------------------------- */
+
+/* One of the two directions. */
+typedef struct scaler {
+    const zc_codec *codec;
+    bool decode;
+    whole_map whole;         /* integers of C */
+    zc_scale_table table;    /* types of less than 16 bits that C has not */
+} scaler;
+
+static bool is_whole(zc_number_kind kind)
+{
+    return kind < ZC_NUMBER_F32;
+}
+
+static void set_up(scaler *s, const zc_codec *codec, bool decode)
+{
+    s->codec = codec;
+    s->decode = decode;
+    if (is_whole(codec->decoded.kind)) {
+        s->whole = map_of(codec);
+    } else if (zc_number_size(codec->decoded.kind) == 1) {
+        zc_scale_table_fill(&s->table, codec, decode);
+    }
+}
+
+/* What was wrong with any of the numbers. */
+static int scale_tile(const scaler *s, void *dst, const void *src, size_t n)
+{
+    const zc_number_kind kind = s->codec->decoded.kind;
+
+    if (is_whole(kind)) {
+        return (s->decode ? decoders : encoders)[kind](dst, src, n, &s->whole);
+    }
+    if (zc_number_size(kind) == 1) {
+        return zc_scale_table_run(&s->table, dst, src, n);
+    }
+    scale_halves(s->codec, s->decode, dst, src, n);
+    return ZC_SCALE_FITS;
+}
+
+static zc_status complain(const scaler *s, const void *src, size_t n, zc_error *err)
+{
+    const zc_number_kind kind = s->codec->decoded.kind;
+    const size_t size = zc_number_size(kind);
+    const char *item = src;
+    int faults = ZC_SCALE_FITS;
+    uint64_t made;
+    char text[64];
+
+    for (; n > 0 && (faults = scale_tile(s, &made, item, 1)) == ZC_SCALE_FITS; n--) {
+        item += size;
+    }
+    zc_real_print(kind, zc_real_fetch(item, kind), text, sizeof text);
+    if (faults & ZC_SCALE_NO_MULTIPLE) {
+        return zc_fail(err, ZC_ERR_CORRUPT, "the item %s is no multiple of the scale", text);
+    }
+    return zc_fail(err, s->decode ? ZC_ERR_CORRUPT : ZC_ERR_ENCODE, "the item %s does not fit into %s", text,
+                   zc_real_type_of(kind)->name);
+}
+
+static zc_status scale_tiles(const scaler *s, zc_workspace *ws, const uint8_t *src, size_t n, uint8_t *dst, size_t cap,
+                             size_t *written, zc_error *err)
+{
+    const zc_number *const number = &s->codec->decoded;
+    const size_t size = zc_number_size(number->kind);
     uint64_t before[ZC_TILE], after[ZC_TILE];
     size_t count = 0;
-    zc_status status = zc_numbers_count(&codec->decoded, &codec->decoded, n, cap, &count, err);
+    zc_status status = zc_numbers_count(number, number, n, cap, &count, err);
 
     *written = count * size;
     for (size_t at = 0; at < count && status == ZC_OK; at += ZC_TILE) {
         const size_t length = count - at < ZC_TILE ? count - at : ZC_TILE;
-        zc_numbers_swap(before, src + at * size, &codec->decoded, length);
-        *faults |= run(after, before, length, &map);
-        zc_numbers_swap(dst + at * size, after, &codec->decoded, length);
+        zc_numbers_swap(before, src + at * size, number, length);
+        if (scale_tile(s, after, before, length) != ZC_SCALE_FITS) {
+            return complain(s, before, length, err);
+        }
+        zc_numbers_swap(dst + at * size, after, number, length);
         if (at * size % ZC_CODEC_PIECE == 0) {
             status = zc_codec_poll(ws, err);
         }
@@ -153,67 +236,60 @@ static zc_status run_whole(const zc_codec *codec, whole_fn run, zc_workspace *ws
     return status;
 }
 
-static zc_status too_large(const zc_codec *codec, zc_status status, zc_error *err)
-{
-    return zc_fail(err, status, "an item does not fit into %s%d", codec->decoded.kind < ZC_NUMBER_U8 ? "int" : "uint",
-                   8 * (int)zc_number_size(codec->decoded.kind));
-}
-
 /* ---- the codec -------------------------------------------------------------------------------- */
 
 static zc_status scale_offset_check(const zc_codec *codec, zc_error *err)
 {
-    if (!zc_number_is_float(codec->decoded) && codec->whole.scale == 0) {
+    const zc_real_type *const type = zc_real_type_of(codec->decoded.kind);
+    const int64_t offset = codec->whole.offset, scale = codec->whole.scale;
+
+    if (!type->is_float && scale == 0) {
         return zc_fail(err, ZC_ERR_ARGUMENT, "scale: expected an integer that is not 0");
+    }
+    if (!type->is_float && type->bits < 8 && (offset != (int8_t)offset || scale != (int8_t)scale)) {
+        return zc_fail(err, ZC_ERR_ARGUMENT, "offset, scale: expected integers of type %s", type->name);
     }
     return ZC_OK;
 }
 
 typedef void (*float_fn)(const zc_codec *codec, void *restrict dst, const void *restrict src, size_t n);
 
-/* All of src, in one of the two directions; *faults is what was wrong with any of the integers. */
-static zc_status convert(const zc_codec *codec, float_fn floats, const whole_fn *wholes, zc_workspace *ws,
-                         const uint8_t *src, size_t n, uint8_t *dst, size_t cap, size_t *written, int *faults,
-                         zc_error *err)
+static zc_status convert(const zc_codec *codec, bool decode, zc_workspace *ws, const uint8_t *src, size_t n,
+                         uint8_t *dst, size_t cap, size_t *written, zc_error *err)
 {
+    static const float_fn floats[2][2] = {{encode_f32, encode_f64}, {decode_f32, decode_f64}};
     const zc_number_kind kind = codec->decoded.kind;
     const zc_status status = scale_offset_check(codec, err);
+    scaler s;
 
-    *faults = FITS;
-    if (status == ZC_OK && zc_number_is_float(codec->decoded)) {
-        const zc_number_map map = {codec->decoded, kind, floats, kind, codec->decoded};
+    if (status != ZC_OK) {
+        return status;
+    }
+    if (zc_number_is_float(codec->decoded)) {
+        const zc_number_map map = {codec->decoded, kind, floats[decode][kind == ZC_NUMBER_F64], kind, codec->decoded};
         return zc_numbers_run(codec, &map, ws, src, n, dst, cap, written, err);
     }
-    return status == ZC_OK ? run_whole(codec, wholes[kind], ws, src, n, dst, cap, written, faults, err) : status;
+    set_up(&s, codec, decode);
+    return scale_tiles(&s, ws, src, n, dst, cap, written, err);
 }
 
 static zc_status scale_offset_encode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
                                      uint8_t *dst, size_t cap, size_t *written, zc_error *err)
 {
-    const float_fn floats = codec->decoded.kind == ZC_NUMBER_F32 ? encode_f32 : encode_f64;
-    int faults;
-    const zc_status status = convert(codec, floats, encoders, ws, src, n, dst, cap, written, &faults, err);
-
-    return status == ZC_OK && faults != FITS ? too_large(codec, ZC_ERR_ENCODE, err) : status;
+    return convert(codec, false, ws, src, n, dst, cap, written, err);
 }
 
 static zc_status scale_offset_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
                                      uint8_t *dst, size_t cap, size_t *written, zc_error *err)
 {
-    const float_fn floats = codec->decoded.kind == ZC_NUMBER_F32 ? decode_f32 : decode_f64;
-    int faults;
-    const zc_status status = convert(codec, floats, decoders, ws, src, n, dst, cap, written, &faults, err);
-
-    if (status == ZC_OK && faults & NO_MULTIPLE) {
-        return zc_fail(err, ZC_ERR_CORRUPT, "an item is no multiple of the scale");
-    }
-    return status == ZC_OK && faults != FITS ? too_large(codec, ZC_ERR_CORRUPT, err) : status;
+    return convert(codec, true, ws, src, n, dst, cap, written, err);
 }
 
 const zc_codec_class zc_codec_scale_offset = {
     .name = "scale_offset",
     .max_decoded = ZC_NUMBERS_MAX_DECODED,
     .fixed_size = true,
+    .any_number = true,
     .bound = zc_numbers_bound,
     .encode = scale_offset_encode,
     .decode = scale_offset_decode,

@@ -254,9 +254,11 @@ static zc_status bitround(const source *from, zc_codec *out)
     int64_t keepbits = 0;
     const zc_status status = zc_node_int(&node, 0, 52, &keepbits);
 
-    if (status == ZC_OK && (flow->kind != 'f' || !number_of('u', flow->size, flow->swapped, &out->decoded))) {
+    if (status == ZC_OK && flow->kind != 'f') {
         return zc_node_fail(from->codec, "bitround needs floating-point numbers");
     }
+    out->decoded = (zc_number){ZC_NUMBER_F16, flow->swapped};
+    number_of('f', flow->size, flow->swapped, &out->decoded);
     out->encoded = out->decoded;
     out->level = (int)keepbits;
     return status;

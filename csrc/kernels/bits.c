@@ -263,6 +263,7 @@ static uint64_t next_word(const uint8_t **src, size_t *left)
         const uint32_t first = field->first;                                                     \
         const uint64_t kept = low_bits(width);                                                   \
         const uint64_t sign = field->is_signed ? UINT64_C(1) << (width - 1) : 0;                 \
+        const uint64_t own = low_bits(field->bits);                                              \
         uint64_t word = 0;                                                                       \
         uint32_t have = 0;                                                                       \
         for (size_t i = 0; i < n; i++) {                                                         \
@@ -278,7 +279,7 @@ static uint64_t next_word(const uint8_t **src, size_t *left)
                 have = 64 - taken;                                                               \
             }                                                                                    \
             value = ((value & kept) ^ sign) - sign;                                              \
-            const uint##BITS##_t x = (uint##BITS##_t)(value << first);                           \
+            const uint##BITS##_t x = (uint##BITS##_t)(value << first & own);                     \
             memcpy(dst + i * sizeof x, &x, sizeof x);                                            \
         }                                                                                        \
     }

@@ -21,8 +21,9 @@ void zc_unpack_flags(uint8_t *dst, const uint8_t *src, size_t n, bool high_first
 typedef struct zc_bit_field {
     uint32_t size;               /* bytes of one integer: 1, 2, 4 or 8 */
     uint32_t first;
-    uint32_t width;              /* first + width <= 8 * size */
-    bool is_signed;              /* unpacking repeats the highest kept bit above it */
+    uint32_t width;
+    uint32_t bits;               /* that an integer has in all: first + width <= bits <= 8 * size */
+    bool is_signed;              /* unpacking repeats the highest kept bit above it, in the bits of the integer */
 } zc_bit_field;
 
 /*

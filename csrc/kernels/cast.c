@@ -141,9 +141,9 @@ static bool cuts(zc_number_kind to, zc_number_kind from)
 
 size_t zc_number_size(zc_number_kind kind)
 {
-    static const size_t sizes[ZC_NUMBER_KINDS] = {1, 2, 4, 8, 1, 2, 4, 8, 4, 8};
+    static const size_t sizes[] = {1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 2, 2};
 
-    return sizes[kind];
+    return kind < ZC_NUMBER_I2 ? sizes[kind] : 1;
 }
 
 void zc_cast(void *dst, zc_number_kind to, const void *src, zc_number_kind from, size_t n)

@@ -295,12 +295,12 @@ static void integer_bits(void)
     for (uint32_t size = 1; size <= 8; size *= 2) {
         for (uint32_t first = 0; first < 8 * size; first += 3) {
             for (uint32_t width = 1; first + width <= 8 * size; width += width < 4 ? 1 : 5) {
-                const zc_bit_field field = {size, first, width, (first & 1) != 0};
+                const zc_bit_field field = {size, first, width, 8 * size, (first & 1) != 0};
                 check_bits(&field, 1);
                 check_bits(&field, 67);
             }
         }
-        const zc_bit_field whole = {size, 0, 8 * size, false};
+        const zc_bit_field whole = {size, 0, 8 * size, 8 * size, false};
         check_bits(&whole, 0);
         check_bits(&whole, 50);
     }

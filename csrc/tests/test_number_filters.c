@@ -201,7 +201,7 @@ static void rounded_floats(void)
 {
     const float data[4] = {1.0f, 1.25f, 1.75f, -3.0f};
     float back[4];
-    zc_codec codec = filter("bitround", ZC_NUMBER_U32, ZC_NUMBER_U32, false);
+    zc_codec codec = filter("bitround", ZC_NUMBER_F32, ZC_NUMBER_F32, false);
 
     codec.level = 1;
     CHECK(round_trip(&codec, (const uint8_t *)data, sizeof data, (uint8_t *)back) == ZC_OK);

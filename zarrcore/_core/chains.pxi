@@ -4,20 +4,39 @@ _BLOSC_COMPRESSORS = ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd")
 
 _PADDINGS = ("none", "first_byte", "last_byte")
 
-_NUMBERS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")      # as zc_number_kind counts
+_NUMBERS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "f2")    # as zc_number_kind counts
+
+_ROUNDINGS = ("nearest-even", "nearest-away", "towards-zero", "towards-positive", "towards-negative")
+
+_OUT_OF_RANGE = (None, "clamp", "wrap")
 
 
-cdef int _set_number(zc_number *number, str dtype) except -1:
-    """The type of a filter's numbers from its name in numpy, such as ``"<f4"``."""
-    if dtype[1:] not in _NUMBERS:
+cdef int _set_number(zc_number *number, const zc_codec_class *cls, str dtype) except -1:
+    """The type of a filter's numbers: its name in numpy, such as ``"<f4"``, or a byte order and its name in Zarr."""
+    cdef zc_number_kind kind
+    cdef bytes name = dtype[1:].encode()
+    if dtype[1:] in _NUMBERS:
+        kind = <zc_number_kind><int>_NUMBERS.index(dtype[1:])
+    elif not zc_number_named(name, &kind):
         raise TypeError(f"the chunk engine has no numbers of type {dtype!r}")
-    number.kind = <zc_number_kind><int>_NUMBERS.index(dtype[1:])
-    number.swapped = not np.dtype(dtype).isnative
+    if kind >= ZC_NUMBER_KINDS and not cls.any_number:
+        raise TypeError(f"codec {cls.name.decode()!r} of the chunk engine takes no numbers of type {dtype!r}")
+    number.kind = kind
+    number.swapped = dtype[0] == (">" if sys.byteorder == "little" else "<") and zc_number_size(kind) > 1
+    return 0
+
+
+cdef int _set_pairs(zc_number_pairs *pairs, bytes words) except -1:
+    """Numbers that are exchanged, as words of 8 bytes; `words` has to outlive the codec."""
+    if len(words) % sizeof(zc_number_pair):
+        raise ValueError(f"expected pairs of words, got {len(words)} bytes")
+    pairs.pairs = <const zc_number_pair *>PyBytes_AS_STRING(words)
+    pairs.n = len(words) // sizeof(zc_number_pair)
     return 0
 
 
 cdef int _configure(zc_codec *codec, str name, dict config) except -1:
-    """Set up one bytes -> bytes codec."""
+    """Set up one codec.  It points into values of `config`, which have to outlive it."""
     cdef bytes encoded = name.encode()
     cdef object key
     if not zc_codec_init(codec, encoded):
@@ -40,9 +59,9 @@ cdef int _configure(zc_codec *codec, str name, dict config) except -1:
         elif key == "elementsize":
             codec.element = value
         elif key == "dtype":
-            _set_number(&codec.decoded, value)
+            _set_number(&codec.decoded, codec.cls, value)
         elif key == "astype":
-            _set_number(&codec.encoded, value)
+            _set_number(&codec.encoded, codec.cls, value)
         elif key == "offset":
             codec.offset = value
         elif key == "scale":
@@ -59,6 +78,14 @@ cdef int _configure(zc_codec *codec, str name, dict config) except -1:
             codec.bits.width = value
         elif key == "keep_special":
             codec.keep_special = value
+        elif key == "rounding":
+            codec.cast.rounding = <zc_rounding><int>_ROUNDINGS.index(value)
+        elif key == "out_of_range":
+            codec.cast.out_of_range = <zc_out_of_range><int>_OUT_OF_RANGE.index(value)
+        elif key == "encode_pairs":
+            _set_pairs(&codec.cast.encode, value)
+        elif key == "decode_pairs":
+            _set_pairs(&codec.cast.decode, value)
         else:
             raise TypeError(f"codec {name!r} of the chunk engine has no option {key!r}")
     return 0
@@ -118,6 +145,7 @@ cdef class Chain:
     cdef readonly Shard shard
     cdef readonly tuple order
     cdef readonly tuple stages
+    cdef tuple _options                  # of the stages, which point into them
 
     def __cinit__(self):
         memset(&self.c, 0, sizeof(self.c))
@@ -136,10 +164,11 @@ cdef class Chain:
         if order is not None:
             self._set_order(tuple(int(axis) for axis in order))
         self.stages = tuple(stages)
+        self._options = tuple([dict(config) for _, config in self.stages])
         if len(self.stages) > ZC_MAX_STAGES:
             raise ValueError(f"more than {ZC_MAX_STAGES} bytes -> bytes codecs in one chain")
-        for i, (name, config) in enumerate(self.stages):
-            _configure(&self.c.stages[i], name, dict(config))
+        for i, (name, _) in enumerate(self.stages):
+            _configure(&self.c.stages[i], name, self._options[i])
         self.c.n_stages = <int>len(self.stages)
         if shard is not None:
             self._set_shard(shard)
@@ -292,7 +321,8 @@ def encode_bytes(str name not None, config, data) -> bytes:
     cdef zc_codec codec
     cdef size_t bound = 0
     cdef const uint8_t[::1] view = _flat_bytes(data)
-    _configure(&codec, name, dict(config))
+    cdef dict options = dict(config)
+    _configure(&codec, name, options)
     _encoded_bound(&codec, name, view.shape[0], &bound)
     return _run_codec_to_bytes(&codec, name, view, bound, False)
 
@@ -312,7 +342,8 @@ def decode_bytes(str name not None, config, data, max_size) -> bytes:
     if max_size < 0:
         raise ValueError(f"max_size: expected 0 or more, got {max_size}")
     cdef zc_codec codec
-    _configure(&codec, name, dict(config))
+    cdef dict options = dict(config)
+    _configure(&codec, name, options)
     return _run_codec_to_bytes(&codec, name, _flat_bytes(data), max_size, True)
 
 
@@ -333,8 +364,9 @@ def encode_into(str name not None, config, data, uint8_t[::1] out not None) -> i
     cdef size_t bound = 0
     cdef size_t cap = out.shape[0]
     cdef const uint8_t[::1] view = _flat_bytes(data)
+    cdef dict options = dict(config)
     cdef bytes encoded
-    _configure(&codec, name, dict(config))
+    _configure(&codec, name, options)
     _encoded_bound(&codec, name, view.shape[0], &bound)
     if cap >= bound and cap > 0:
         return _run_codec(&codec, name, view, &out[0], cap, False)
@@ -357,7 +389,8 @@ def decode_into(str name not None, config, data, uint8_t[::1] out not None) -> i
     cdef zc_codec codec
     cdef uint8_t spare
     cdef size_t cap = out.shape[0]
-    _configure(&codec, name, dict(config))
+    cdef dict options = dict(config)
+    _configure(&codec, name, options)
     return _run_codec(&codec, name, _flat_bytes(data), &out[0] if cap else &spare, cap, True)
 
 

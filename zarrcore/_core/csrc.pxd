@@ -81,7 +81,31 @@ cdef extern from "codecs/codec.h" nogil:
         size_t blocksize
 
     ctypedef enum zc_number_kind:
+        ZC_NUMBER_KINDS
+
+    size_t zc_number_size(zc_number_kind kind)
+
+    ctypedef enum zc_rounding:
         pass
+
+    cbool zc_number_named(const char *name, zc_number_kind *out)
+
+    ctypedef enum zc_out_of_range:
+        pass
+
+    ctypedef struct zc_number_pair:
+        uint64_t from_ "from"
+        uint64_t to
+
+    ctypedef struct zc_number_pairs:
+        const zc_number_pair *pairs
+        size_t n
+
+    ctypedef struct zc_cast_options:             # an anonymous member of zc_codec
+        zc_rounding rounding
+        zc_out_of_range out_of_range
+        zc_number_pairs encode
+        zc_number_pairs decode
 
     ctypedef struct zc_number:
         zc_number_kind kind
@@ -91,6 +115,7 @@ cdef extern from "codecs/codec.h" nogil:
         const char *name
         size_t max_decoded
         bint fixed_size
+        bint any_number
         bint (*bound)(const zc_codec *codec, size_t n, size_t *out) noexcept nogil
         zc_status (*encode)(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
                             uint8_t *dst, size_t cap, size_t *written, zc_error *err) noexcept nogil
@@ -123,6 +148,7 @@ cdef extern from "codecs/codec.h" nogil:
         zc_whole_options whole
         zc_bits_options bits
         bint keep_special
+        zc_cast_options cast
 
     bint zc_codec_init(zc_codec *codec, const char *name)
     zc_status zc_codec_check(const zc_codec *codec, zc_error *err)

@@ -15,6 +15,7 @@ cimport numpy as cnp
 from zarrcore._core.csrc cimport *
 
 import os
+import sys
 from operator import index as as_index
 
 import numpy as np

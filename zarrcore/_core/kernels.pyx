@@ -76,6 +76,7 @@ cdef extern from "kernels/bits.h" nogil:
         uint32_t size
         uint32_t first
         uint32_t width
+        uint32_t bits
         bint is_signed
     void zc_pack_flags(uint8_t *dst, const uint8_t *src, size_t n, bint high_first)
     void zc_unpack_flags(uint8_t *dst, const uint8_t *src, size_t n, bint high_first)
@@ -388,7 +389,7 @@ cdef size_t packed_integers(const zc_bit_field *field, size_t integers, size_t p
 
 def pack_bits(const uint8_t[::1] src, uint8_t[::1] dst, uint32_t size, uint32_t first, uint32_t width):
     """Bits first to first + width - 1 of the integers in src, of `size` bytes each, without gaps."""
-    cdef zc_bit_field field = zc_bit_field(size=size, first=first, width=width, is_signed=False)
+    cdef zc_bit_field field = zc_bit_field(size=size, first=first, width=width, bits=8 * size, is_signed=False)
     cdef size_t n = packed_integers(&field, <size_t>src.shape[0], <size_t>dst.shape[0])
     if n == 0:
         return
@@ -399,7 +400,7 @@ def pack_bits(const uint8_t[::1] src, uint8_t[::1] dst, uint32_t size, uint32_t 
 def unpack_bits(const uint8_t[::1] src, uint8_t[::1] dst, uint32_t size, uint32_t first, uint32_t width,
                 bint is_signed):
     """The inverse; the other bits are 0, or above repeat the highest one where is_signed."""
-    cdef zc_bit_field field = zc_bit_field(size=size, first=first, width=width, is_signed=is_signed)
+    cdef zc_bit_field field = zc_bit_field(size=size, first=first, width=width, bits=8 * size, is_signed=is_signed)
     cdef size_t n = packed_integers(&field, <size_t>dst.shape[0], <size_t>src.shape[0])
     if n == 0:
         return

@@ -4,15 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from zarrcore.codecs.base import BytesBytesCodec
+import numpy as np
+
+from zarrcore.codecs.base import ArrayArrayCodec, BytesBytesCodec
 from zarrcore.errors import ChunkDecodeError
 
 if TYPE_CHECKING:
     from types import ModuleType
 
     from zarrcore.codecs.base import ArraySpec, Buffer
+    from zarrcore.dtypes import ZDType
 
-__all__ = ["MAX_STAGES", "NativeBytesCodec", "decode", "encode", "engine", "unbounded_room"]
+__all__ = [
+    "MAX_STAGES",
+    "NativeArrayCodec",
+    "NativeBytesCodec",
+    "decode",
+    "encode",
+    "engine",
+    "is_integer",
+    "octets",
+    "real_number",
+    "unbounded_room",
+    "words_of",
+]
 
 MAX_STAGES = 16
 """Most bytes -> bytes codecs that the engine takes in one chain."""
@@ -58,6 +73,63 @@ def unbounded_room(data: Buffer, spec: ArraySpec | None) -> int:
     """
     items = 0 if spec is None else spec.size
     return min(2048 * memoryview(data).nbytes + 64 * items + (1 << 24), _MOST)
+
+
+def octets(chunk: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    """The items of a chunk as bytes, in C order."""
+    return np.ascontiguousarray(chunk, dtype).reshape(-1).view(np.uint8)
+
+
+def real_number(zdtype: ZDType[Any, Any]) -> str | None:
+    """What the engine calls `zdtype` if it is a type of real numbers: byte order and name; else None."""
+    from zarrcore.dtypes.extension import ExtensionType
+
+    if not isinstance(zdtype, ExtensionType):
+        dtype = zdtype.to_native_dtype()
+        return str(dtype.str) if dtype.kind in "iuf" else None
+    order = ">" if getattr(zdtype, "endianness", None) == "big" else "<"
+    return None if zdtype.components > 1 else f"{order}{zdtype._zarr_v3_name}"
+
+
+def is_integer(zdtype: ZDType[Any, Any]) -> bool:
+    """Whether `zdtype`, a type of real numbers, is one of integers."""
+    return bool(getattr(zdtype, "is_integer", zdtype.to_native_dtype().kind in "iu"))
+
+
+def words_of(zdtype: ZDType[Any, Any]) -> str | None:
+    """What the engine calls the numbers of an item: parts of a complex one, the integer that a time is."""
+    from zarrcore.dtypes.mlcomplex import ComplexPair
+
+    if isinstance(zdtype, ComplexPair):
+        return real_number(zdtype.part)
+    dtype = zdtype.to_native_dtype()
+    if dtype.kind == "c":
+        return f"{dtype.str[0]}f{dtype.itemsize // 2}"
+    return f"{dtype.str[0]}i{dtype.itemsize}" if dtype.kind in "mM" else real_number(zdtype)
+
+
+class NativeArrayCodec(ArrayArrayCodec):
+    """Base class of array -> array codecs that the engine has: a subclass gives its :meth:`stage`."""
+
+    def stored_dtype(self, spec: ArraySpec) -> np.dtype[Any]:
+        """The data type in memory of what the codec makes, in the shape of the chunk."""
+        return spec.np_dtype
+
+    def encode(self, chunk: np.ndarray, spec: ArraySpec) -> np.ndarray:
+        name, options = self._stage(spec)
+        data = engine().encode_bytes(name, options, octets(chunk, spec.np_dtype))
+        return np.frombuffer(data, self.stored_dtype(spec)).reshape(chunk.shape)
+
+    def decode(self, chunk: np.ndarray, spec: ArraySpec) -> np.ndarray:
+        name, options = self._stage(spec)
+        size = chunk.size * spec.np_dtype.itemsize
+        data = engine().decode_bytes(name, options, octets(chunk, self.stored_dtype(spec)), size)
+        return np.frombuffer(data, spec.np_dtype).reshape(chunk.shape)
+
+    def _stage(self, spec: ArraySpec) -> tuple[str, dict[str, Any]]:
+        stage = self.stage(spec)
+        assert stage is not None, "checked by resolve"
+        return stage
 
 
 class NativeBytesCodec(BytesBytesCodec):

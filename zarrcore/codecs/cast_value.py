@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from zarrcore._validate import at, choice, fail, known_keys, mapping, sequence
-from zarrcore.codecs.base import ArrayArrayCodec
-from zarrcore.codecs.v2_filters import number
-from zarrcore.errors import MetadataValidationError
+from zarrcore.codecs._native import NativeArrayCodec, is_integer, real_number
+from zarrcore.dtypes import scalar_to_bytes
+from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, MetadataValidationError
 
 if TYPE_CHECKING:
     from typing import Self
@@ -25,7 +25,7 @@ _DIRECTIONS = ("encode", "decode")
 
 
 @dataclass(frozen=True, kw_only=True)
-class CastValue(ArrayArrayCodec):
+class CastValue(NativeArrayCodec):
     """Numbers stored in another data type (codec ``cast_value`` of the Zarr extensions).
 
     Parameters
@@ -36,10 +36,15 @@ class CastValue(ArrayArrayCodec):
         How numbers that the stored data type has not are rounded: ``"nearest-even"``, ``"nearest-away"``,
         ``"towards-zero"``, ``"towards-positive"`` or ``"towards-negative"``.
     out_of_range : {None, "clamp", "wrap"}
-        What becomes of numbers that do not fit: an error, the nearest that fits, or (integers) the low bits.
+        What becomes of numbers that do not fit: an error, the last number or infinity, or (integers) the low
+        bits.
     scalar_map : dict, optional
         ``{"encode": [[from, to], ...], "decode": [[from, to], ...]}``: numbers that are stored as certain
         others.
+
+    Notes
+    -----
+    NaN and infinities that the other data type has not are errors, unless the scalar map has them.
     """
 
     name: ClassVar[str] = "cast_value"
@@ -59,7 +64,7 @@ class CastValue(ArrayArrayCodec):
         choice(self.rounding, "rounding", _ROUNDING)
         if self.out_of_range is not None:
             choice(self.out_of_range, "out_of_range", ("clamp", "wrap"))
-        if self.out_of_range == "wrap" and self.data_type.to_native_dtype().kind == "f":
+        if self.out_of_range == "wrap" and not is_integer(self.data_type):
             fail("out_of_range", '"clamp" or nothing, floating-point numbers do not wrap around', "wrap")
         object.__setattr__(self, "scalar_map", _parse_scalar_map(self.scalar_map))
 
@@ -90,138 +95,50 @@ class CastValue(ArrayArrayCodec):
     def output_spec(self, spec: ArraySpec) -> ArraySpec:
         fill = self.data_type.default_scalar()
         if spec.fill is not None:
-            fill = self.encode(np.full(1, spec.fill, spec.np_dtype), spec)[0]
+            try:
+                stored = self.encode(np.full(1, spec.fill, spec.np_dtype), spec)
+                self.decode(stored, spec)
+            except (ChunkEncodeError, ChunkDecodeError) as error:
+                raise MetadataValidationError(f"the fill value cannot be cast: {error}") from error
+            fill = stored[0]
         return replace(spec, dtype=self.data_type, fill=fill)
 
-    def encode(self, chunk: np.ndarray, spec: ArraySpec) -> np.ndarray:
-        return self._cast(chunk, self.data_type.to_native_dtype(), self._pairs("encode", spec))
-
-    def decode(self, chunk: np.ndarray, spec: ArraySpec) -> np.ndarray:
-        return self._cast(chunk, spec.np_dtype, self._pairs("decode", spec))
+    def stored_dtype(self, spec: ArraySpec) -> np.dtype[Any]:
+        return self.data_type.to_native_dtype()  # type: ignore[no-any-return]
 
     def stage(self, spec: ArraySpec) -> tuple[str, dict[str, Any]] | None:
-        kinds = number(spec.np_dtype), number(self.data_type.to_native_dtype())
-        whole = spec.np_dtype.kind != "f"  # and what wraps around is stored as integers
-        if None in kinds or not whole or self.out_of_range != "wrap" or self.scalar_map:
-            return None  # the engine's conversion tells nobody of items that do not fit
-        return "astype", {"dtype": kinds[0], "astype": kinds[1]}
+        options = {
+            "dtype": real_number(spec.dtype),
+            "astype": real_number(self.data_type),
+            "rounding": self.rounding,
+            "out_of_range": self.out_of_range,
+        }
+        if self.scalar_map is not None:
+            options |= {f"{direction}_pairs": self._words(direction, spec) for direction in _DIRECTIONS}
+        return self.name, options
+
+    def _words(self, direction: str, spec: ArraySpec) -> bytes:
+        """The scalar map for one direction as the engine takes it: the bits of two scalars, and so on."""
+        source, target = self._types(direction, spec)
+        words = [
+            _bits(zdtype, scalar)
+            for pair in self._pairs(direction, spec)
+            for zdtype, scalar in zip((source, target), pair, strict=True)
+        ]
+        return np.array(words, np.uint64).tobytes()
 
     def _pairs(self, direction: str, spec: ArraySpec) -> list[tuple[Any, Any]]:
         """What the scalar map says for one direction, as scalars of the two data types."""
-        source, target = (
-            (spec.dtype, self.data_type) if direction == "encode" else (self.data_type, spec.dtype)
-        )
+        source, target = self._types(direction, spec)
         found = dict(self.scalar_map or ()).get(direction, ())
         return [
             (source.from_json_scalar(old, zarr_format=3), target.from_json_scalar(new, zarr_format=3))
             for old, new in found
         ]
 
-    def _cast(self, values: np.ndarray, target: np.dtype[Any], pairs: list[tuple[Any, Any]]) -> np.ndarray:
-        mapped = np.zeros(values.shape, bool)
-        for old, _ in pairs:
-            mapped |= np.isnan(values) if _is_nan(old) else values == old
-        plain = np.where(mapped, values.dtype.type(0), values)
-        if target.kind == "f":
-            out = _to_float(plain, target, self.rounding, self.out_of_range)
-        else:
-            out = _to_integer(plain, target, self.rounding, self.out_of_range)
-        for old, new in reversed(pairs):
-            out[np.isnan(values) if _is_nan(old) else values == old] = new
-        return out
-
-
-def _to_integer(
-    values: np.ndarray, target: np.dtype[Any], rounding: str, out_of_range: str | None
-) -> np.ndarray:
-    info = np.iinfo(target)
-    if values.dtype.kind == "f":
-        if not np.all(np.isfinite(values)) and not (out_of_range == "clamp" and not np.isnan(values).any()):
-            raise ValueError(f"NaN or infinite items have no value in {target}")
-        values = _rounded(values, rounding)
-        if out_of_range is None and values.size and _within(values, info):
-            return values.astype(target)
-        values = _exact(values)
-    low, high = int(info.min), int(info.max)
-    if out_of_range == "wrap":
-        exact = values.astype(object)
-        return np.asarray((exact - low) % (high - low + 1) + low, dtype=object).astype(target)
-    if out_of_range == "clamp":
-        return np.asarray(np.clip(values.astype(object), low, high), dtype=object).astype(target)
-    if values.size and (int(values.min()) < low or int(values.max()) > high):
-        raise ValueError(f"an item does not fit into {target}")
-    return values.astype(target)
-
-
-def _within(values: np.ndarray, info: np.iinfo[Any]) -> bool:
-    """Whether whole floating-point numbers fit; Python compares them with integers exactly."""
-    return float(values.min()) >= int(info.min) and float(values.max()) <= int(info.max)
-
-
-def _exact(values: np.ndarray) -> np.ndarray:
-    """Whole floating-point numbers as Python integers; an infinity as a number beyond every data type."""
-    beyond = 1 << 80
-    out = np.empty(values.shape, object)
-    flat = [int(v) if np.isfinite(v) else (beyond if v > 0 else -beyond) for v in values.ravel()]
-    out.reshape(-1)[:] = flat
-    return out
-
-
-def _to_float(
-    values: np.ndarray, target: np.dtype[Any], rounding: str, out_of_range: str | None
-) -> np.ndarray:
-    with np.errstate(over="ignore", invalid="ignore"):
-        nearest = values.astype(target)
-    if rounding != "nearest-even":
-        nearest = _nudged(values, nearest, rounding)
-    overflown = np.isinf(nearest) & (np.isfinite(values) if values.dtype.kind == "f" else True)
-    if np.any(overflown):
-        if out_of_range != "clamp":
-            raise ValueError(f"an item does not fit into {target}")
-        nearest[overflown] = np.copysign(np.finfo(target).max, nearest[overflown])
-    return nearest
-
-
-def _nudged(values: np.ndarray, nearest: np.ndarray, rounding: str) -> np.ndarray:
-    """The neighbour of the nearest number that `rounding` asks for; all comparisons are exact."""
-    from fractions import Fraction
-
-    out = nearest.copy()
-    for index in np.ndindex(values.shape):
-        if not np.isfinite(nearest[index]):
-            continue
-        exact, found = Fraction(values[index].item()), Fraction(out[index].item())
-        if exact == found:
-            continue
-        up = {
-            "towards-positive": True,
-            "towards-negative": False,
-            "towards-zero": exact < 0,
-        }.get(rounding)
-        if up is None:  # nearest, and away from zero where two are equally near
-            other = np.nextafter(out[index], out.dtype.type(np.inf if exact > found else -np.inf))
-            if abs(Fraction(other.item()) - exact) == abs(found - exact) and abs(
-                Fraction(other.item())
-            ) > abs(found):
-                out[index] = other
-        elif (found < exact) if up else (found > exact):
-            out[index] = np.nextafter(out[index], out.dtype.type(np.inf if up else -np.inf))
-    return out
-
-
-def _rounded(values: np.ndarray, rounding: str) -> np.ndarray:
-    if rounding == "nearest-away":
-        # Not floor(x + 0.5): that sum may be rounded itself.
-        whole = np.trunc(values)
-        away: np.ndarray = whole + np.copysign(np.abs(values - whole) >= 0.5, values)
-        return away
-    functions = {
-        "nearest-even": np.rint,
-        "towards-zero": np.trunc,
-        "towards-positive": np.ceil,
-        "towards-negative": np.floor,
-    }
-    return functions[rounding](values)  # type: ignore[no-any-return]
+    def _types(self, direction: str, spec: ArraySpec) -> tuple[ZDType, ZDType]:
+        types = (spec.dtype, self.data_type)
+        return types if direction == "encode" else types[::-1]
 
 
 def _parse_scalar_map(data: Any) -> tuple[tuple[str, tuple[tuple[Any, Any], ...]], ...] | None:
@@ -244,11 +161,15 @@ def _parse_scalar_map(data: Any) -> tuple[tuple[str, tuple[tuple[Any, Any], ...]
 
 
 def _check_number(zdtype: ZDType, where: str | None) -> None:
-    if zdtype.item_size is None or zdtype.to_native_dtype().kind not in "iuf":
+    if real_number(zdtype) is None:
         raise MetadataValidationError(
             f"expected a data type of integers or floating-point numbers, got {zdtype!r}", where=where
         )
 
 
-def _is_nan(value: Any) -> bool:
-    return bool(value != value)
+def _bits(zdtype: ZDType, scalar: Any) -> int:
+    """The bits of a scalar as a number."""
+    dtype = zdtype.to_native_dtype()
+    word = np.dtype(f"u{dtype.itemsize}")
+    data = scalar_to_bytes(zdtype, scalar)
+    return int(np.frombuffer(data, word if dtype.isnative else word.newbyteorder())[0])

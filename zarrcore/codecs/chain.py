@@ -356,10 +356,10 @@ class CodecChain:
         return None if order is None or order == tuple(range(len(order))) else order, stages, spec
 
 
-def _swap_stage(swap: Any) -> tuple[str, dict[str, str]] | None:
+def _swap_stage(swap: int | tuple[tuple[int, int, int], ...]) -> tuple[str, dict[str, str]]:
     """The byte order of what filters make as a stage of its own: they see items in the order of memory."""
-    if swap not in (2, 4, 8):
-        return None
+    if isinstance(swap, tuple):  # the parts of complex items: what filters take has words of one size
+        swap = swap[0][1]
     return "astype", {"dtype": f"<u{swap}", "astype": f">u{swap}"}
 
 

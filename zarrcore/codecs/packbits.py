@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from zarrcore._validate import choice, integer
+from zarrcore.codecs import _native
 from zarrcore.codecs.base import ArrayBytesCodec
 from zarrcore.dtypes import bit_layout
-from zarrcore.errors import ChunkDecodeError, MetadataValidationError
+from zarrcore.errors import MetadataValidationError
 
 if TYPE_CHECKING:
     from typing import Self
@@ -75,58 +76,28 @@ class PackBitsCodec(ArrayBytesCodec):
         return -(-self._bit_count(spec) // 8) + (self.padding_encoding != "none")
 
     def encode(self, chunk: np.ndarray, spec: ArraySpec) -> Buffer:
-        layout = _layout(spec)
-        first, last = self._bits(layout)
-        items = np.ascontiguousarray(chunk, _little_endian(spec)).reshape(-1)
-        width = spec.np_dtype.itemsize // layout.components
-        raw = items.view(np.uint8).reshape(items.size * layout.components, width)
-        bits = raw if layout.bits == 1 else np.unpackbits(raw, axis=1, bitorder="little")[:, first : last + 1]
-        packed = np.packbits(bits.reshape(-1), bitorder="little").tobytes()
-        padding = bytes([-bits.size % 8])
-        if self.padding_encoding == "first_byte":
-            return padding + packed
-        return packed + padding if self.padding_encoding == "last_byte" else packed
+        items = _native.octets(chunk, spec.np_dtype.newbyteorder("="))
+        return _native.encode(self._stage(spec), items)
 
     def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
-        packed = np.frombuffer(data, np.uint8)
-        if packed.size != self.encoded_size(spec):
-            raise ChunkDecodeError(
-                f"expected {self.encoded_size(spec)} bytes, got {packed.size}", codec=self.name
-            )
-        count = self._bit_count(spec)
-        if self.padding_encoding != "none":
-            at_start = self.padding_encoding == "first_byte"
-            padding, packed = (packed[0], packed[1:]) if at_start else (packed[-1], packed[:-1])
-            if padding != -count % 8:
-                raise ChunkDecodeError(
-                    f"expected {-count % 8} bits of padding, got {padding}", codec=self.name
-                )
-        return self._items(np.unpackbits(packed, count=count, bitorder="little"), spec).reshape(spec.shape)
+        name, options = self._stage(spec)
+        items = _native.engine().decode_bytes(name, options, data, spec.nbytes)
+        chunk = np.frombuffer(items, spec.np_dtype.newbyteorder("=")).reshape(spec.shape)
+        return chunk.astype(spec.np_dtype, copy=False)
 
     def native(self, spec: ArraySpec) -> dict[str, Any] | None:
-        layout = _layout(spec)
-        if spec.np_dtype.kind not in "biufc":
-            return None  # the engine has no numbers of less than a byte
-        first, last = self._bits(layout)
-        options: dict[str, Any] = {"padding": self.padding_encoding}
-        if layout.bits > 1:
-            word = f"{'i' if layout.signed else 'u'}{layout.bits // 8}"
-            options |= {"dtype": np.dtype(word).str[0] + word, "first_bit": first, "width": last - first + 1}
-        swap = 0 if spec.np_dtype.isnative else layout.bits // 8
-        return {"swap": swap, "stages": ((self.name, options),)}
+        swap = 0 if spec.np_dtype.isnative else -(-_layout(spec).bits // 8)
+        return {"swap": swap, "stages": (self._stage(spec),)}
 
-    def _items(self, bits: np.ndarray, spec: ArraySpec) -> np.ndarray:
+    def _stage(self, spec: ArraySpec) -> tuple[str, dict[str, Any]]:
+        """The engine takes the items in the byte order of the machine."""
         layout = _layout(spec)
-        if layout.bits == 1:
-            return bits.view(np.bool_)
-        first, last = self._bits(layout)
-        numbers = spec.size * layout.components
-        full = np.zeros((numbers, 8 * spec.np_dtype.itemsize // layout.components), np.uint8)
-        full[:, first : last + 1] = bits.reshape(numbers, last - first + 1)
-        if layout.signed:  # the sign is the highest bit that was kept
-            full[:, last + 1 : layout.bits] = full[:, last : last + 1]
-        packed = np.packbits(full, axis=1, bitorder="little").reshape(-1)
-        return packed.view(_little_endian(spec)).astype(spec.np_dtype, copy=False)
+        options: dict[str, Any] = {"padding": self.padding_encoding}
+        words = _native.words_of(spec.dtype)
+        if words is not None:  # else each item is a flag
+            first, last = self._bits(layout)
+            options |= {"dtype": f"={words[1:]}", "first_bit": first, "width": last - first + 1}
+        return self.name, options
 
     def _bit_count(self, spec: ArraySpec) -> int:
         layout = _layout(spec)
@@ -141,7 +112,3 @@ def _layout(spec: ArraySpec) -> BitLayout:
     layout = bit_layout(spec.dtype)
     assert layout is not None, "checked by resolve"
     return layout
-
-
-def _little_endian(spec: ArraySpec) -> np.dtype[Any]:
-    return spec.np_dtype.newbyteorder("<")

@@ -165,7 +165,7 @@ class BitRound(Filter):
         mantissa = _MANTISSA_BITS.get(dtype.itemsize)
         if dtype.kind != "f" or mantissa is None or self.keepbits > mantissa:
             return None
-        return (self.name, {"keepbits": self.keepbits, "dtype": dtype.str.replace("f", "u")}), dtype
+        return (self.name, {"keepbits": self.keepbits, "dtype": dtype.str}), dtype
 
 
 # Bits of the mantissa of a floating-point number, by its bytes.

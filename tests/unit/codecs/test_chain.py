@@ -254,7 +254,7 @@ class TestLowering:
         [
             (["vlen-utf8"], "str"),
             ([sharding((2, 3), ["vlen-utf8"])], "str"),
-            ([{"name": "bitround", "configuration": {"keepbits": 3}}, BYTES], "i4"),
+            ([BYTES, {"name": "conditional", "configuration": {"codecs": ["crc32c"]}}], "i4"),
         ],
     )
     def test_what_only_python_can_do(self, codecs: list, dtype: str) -> None:

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One pass that looks whether all numbers are plain, and one that converts them: each a loop that compilers vectorise,
+ * for the machine that the program was built for and for AVX2.  Conversions that round do so in the default state of the
+ * floating-point unit; where that is not the case they are left to zc_real_store.
+ */
+#include "kernels/cast_checked.h"
+
+#include <fenv.h>
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "kernels/halves.h"
+#include "kernels/words.h"
+
+#ifdef ZC_HAVE_AVX
+#define STAMP_BOTH(STAMP, ...) STAMP(any, , __VA_ARGS__) STAMP(avx2, ZC_AVX2, __VA_ARGS__)
+#define RUN(WHAT, ...) (zc_cpu_features() & ZC_CPU_AVX2 ? WHAT##_avx2(__VA_ARGS__) : WHAT##_any(__VA_ARGS__))
+#else
+#define STAMP_BOTH(STAMP, ...) STAMP(any, , __VA_ARGS__)
+#define RUN(WHAT, ...) WHAT##_any(__VA_ARGS__)
+#endif
+
+/* ---- integers --------------------------------------------------------------------------------- */
+
+/* Are all integers in low..high? */
+#define STAMP_WITHIN(SET, TARGET, NAME, TYPE)                                                    \
+    TARGET static bool within_##NAME##_##SET(const char *src, size_t n, TYPE low, TYPE high)     \
+    {                                                                                            \
+        TYPE bad = 0;                                                                            \
+        for (size_t i = 0; i < n; i++) {                                                         \
+            TYPE x;                                                                              \
+            memcpy(&x, src + i * sizeof x, sizeof x);                                            \
+            bad |= (TYPE)(x < low ? 1 : 0) | (TYPE)(x > high ? 1 : 0);                           \
+        }                                                                                        \
+        return bad == 0;                                                                         \
+    }
+
+STAMP_BOTH(STAMP_WITHIN, i8, int8_t)
+STAMP_BOTH(STAMP_WITHIN, i16, int16_t)
+STAMP_BOTH(STAMP_WITHIN, i32, int32_t)
+STAMP_BOTH(STAMP_WITHIN, i64, int64_t)
+STAMP_BOTH(STAMP_WITHIN, u8, uint8_t)
+STAMP_BOTH(STAMP_WITHIN, u16, uint16_t)
+STAMP_BOTH(STAMP_WITHIN, u32, uint32_t)
+STAMP_BOTH(STAMP_WITHIN, u64, uint64_t)
+
+/* The integers from low to high, what a type can say exactly. */
+typedef struct limits {
+    int64_t low;
+    uint64_t high;
+} limits;
+
+static limits limits_of(zc_number_kind kind)
+{
+    const zc_real_type *const type = zc_real_type_of(kind);
+    const int bits = type->is_float ? type->mantissa + 1 : type->bits - (type->is_signed ? 1 : 0);
+
+    if (type->is_float) {
+        return (limits){-(INT64_C(1) << bits), UINT64_C(1) << bits};
+    }
+    return (limits){type->is_signed ? -(int64_t)(UINT64_MAX >> (64 - bits)) - 1 : 0, UINT64_MAX >> (64 - bits)};
+}
+
+static bool within(zc_number_kind kind, const void *src, size_t n, limits most)
+{
+    const limits own = limits_of(kind);
+    const int64_t low = own.low > most.low ? own.low : most.low;
+    const uint64_t high = own.high < most.high ? own.high : most.high;
+
+    if (low == own.low && high == own.high) {
+        return true;
+    }
+    switch (kind) {
+    case ZC_NUMBER_I8: return RUN(within_i8, src, n, (int8_t)low, (int8_t)high);
+    case ZC_NUMBER_I16: return RUN(within_i16, src, n, (int16_t)low, (int16_t)high);
+    case ZC_NUMBER_I32: return RUN(within_i32, src, n, (int32_t)low, (int32_t)high);
+    case ZC_NUMBER_I64: return RUN(within_i64, src, n, low, (int64_t)high);
+    case ZC_NUMBER_U8: return RUN(within_u8, src, n, (uint8_t)low, (uint8_t)high);
+    case ZC_NUMBER_U16: return RUN(within_u16, src, n, (uint16_t)low, (uint16_t)high);
+    case ZC_NUMBER_U32: return RUN(within_u32, src, n, (uint32_t)low, (uint32_t)high);
+    default: return RUN(within_u64, src, n, (uint64_t)low, high);
+    }
+}
+
+/* ---- floats to whole numbers ------------------------------------------------------------------ */
+
+ZC_INLINE double away_f64(double x)
+{
+    const double whole = trunc(x);           /* not floor(x + 0.5), which may round itself */
+
+    return fabs(x - whole) >= 0.5 ? whole + copysign(1.0, x) : whole;
+}
+
+ZC_INLINE float away_f32(float x)
+{
+    const float whole = truncf(x);
+
+    return fabsf(x - whole) >= 0.5f ? whole + copysignf(1.0f, x) : whole;
+}
+
+/* Round, and say whether all whole numbers are in low..high, which NaN never is. */
+#define STAMP_ROUND(SET, TARGET, NAME, TYPE, WORD, ROUND)                                        \
+    TARGET static bool NAME##_##SET(char *restrict dst, const char *restrict src, size_t n, TYPE low, TYPE high) \
+    {                                                                                            \
+        WORD bad = 0;                                                                            \
+        for (size_t i = 0; i < n; i++) {                                                         \
+            TYPE x;                                                                              \
+            memcpy(&x, src + i * sizeof x, sizeof x);                                            \
+            const TYPE whole = ROUND(x);                                                         \
+            bad |= (WORD)(whole >= low ? 0 : 1) | (WORD)(whole <= high ? 0 : 1);                 \
+            memcpy(dst + i * sizeof x, &whole, sizeof whole);                                    \
+        }                                                                                        \
+        return bad == 0;                                                                         \
+    }
+
+STAMP_BOTH(STAMP_ROUND, even64, double, int64_t, rint)
+STAMP_BOTH(STAMP_ROUND, away64, double, int64_t, away_f64)
+STAMP_BOTH(STAMP_ROUND, zero64, double, int64_t, trunc)
+STAMP_BOTH(STAMP_ROUND, up64, double, int64_t, ceil)
+STAMP_BOTH(STAMP_ROUND, down64, double, int64_t, floor)
+STAMP_BOTH(STAMP_ROUND, even32, float, int32_t, rintf)
+STAMP_BOTH(STAMP_ROUND, away32, float, int32_t, away_f32)
+STAMP_BOTH(STAMP_ROUND, zero32, float, int32_t, truncf)
+STAMP_BOTH(STAMP_ROUND, up32, float, int32_t, ceilf)
+STAMP_BOTH(STAMP_ROUND, down32, float, int32_t, floorf)
+
+static bool round_f64(void *dst, const void *src, size_t n, zc_rounding rounding, double low, double high)
+{
+    switch (rounding) {
+    case ZC_ROUND_NEAREST_EVEN: return RUN(even64, dst, src, n, low, high);
+    case ZC_ROUND_NEAREST_AWAY: return RUN(away64, dst, src, n, low, high);
+    case ZC_ROUND_TOWARDS_ZERO: return RUN(zero64, dst, src, n, low, high);
+    case ZC_ROUND_TOWARDS_POSITIVE: return RUN(up64, dst, src, n, low, high);
+    default: return RUN(down64, dst, src, n, low, high);
+    }
+}
+
+static bool round_f32(void *dst, const void *src, size_t n, zc_rounding rounding, float low, float high)
+{
+    switch (rounding) {
+    case ZC_ROUND_NEAREST_EVEN: return RUN(even32, dst, src, n, low, high);
+    case ZC_ROUND_NEAREST_AWAY: return RUN(away32, dst, src, n, low, high);
+    case ZC_ROUND_TOWARDS_ZERO: return RUN(zero32, dst, src, n, low, high);
+    case ZC_ROUND_TOWARDS_POSITIVE: return RUN(up32, dst, src, n, low, high);
+    default: return RUN(down32, dst, src, n, low, high);
+    }
+}
+
+/* The largest number of `digits` bits that is no more than an integer of that many bits. */
+static double last_below(int bits, int digits)
+{
+    return ldexp(1, bits) - ldexp(1, bits > digits ? bits - digits : 0);
+}
+
+static bool floats_to_integers(void *dst, zc_number_kind to, const void *src, zc_number_kind from, size_t n,
+                               zc_rounding rounding)
+{
+    const zc_real_type *const type = zc_real_type_of(to);
+    const int bits = type->bits - (type->is_signed ? 1 : 0);
+    const double low = type->is_signed ? -ldexp(1, bits) : 0;
+    uint64_t whole[ZC_CAST_MAX];
+    bool plain;
+
+    if (from == ZC_NUMBER_F64) {
+        plain = round_f64(whole, src, n, rounding, low, last_below(bits, DBL_MANT_DIG));
+    } else {
+        plain = round_f32(whole, src, n, rounding, (float)low, (float)last_below(bits, FLT_MANT_DIG));
+    }
+    if (plain) {
+        zc_cast(dst, to, whole, from, n);
+    }
+    return plain;
+}
+
+/* ---- floats to floats ------------------------------------------------------------------------- */
+
+/* Has none of the words of `size` bytes this size of number: infinity, made by what is too large? */
+#define STAMP_LACKS(SET, TARGET, NAME, WORD, MASK)                                               \
+    TARGET static bool NAME##_##SET(const char *src, size_t n, WORD code)                        \
+    {                                                                                            \
+        WORD bad = 0;                                                                            \
+        for (size_t i = 0; i < n; i++) {                                                         \
+            WORD x;                                                                              \
+            memcpy(&x, src + i * sizeof x, sizeof x);                                            \
+            bad |= (WORD)((x & MASK) == code ? 1 : 0);                                           \
+        }                                                                                        \
+        return bad == 0;                                                                         \
+    }
+
+STAMP_BOTH(STAMP_LACKS, lacks16, uint16_t, 0x7fff)
+STAMP_BOTH(STAMP_LACKS, lacks32, uint32_t, UINT32_C(0x7fffffff))
+
+/*
+ * Doubles to floats with the last bit set where that is not exact, which makes the second rounding, to fewer bits, as
+ * good as a single one.
+ */
+ZC_INLINE float to_odd(double x)
+{
+    const float near = (float)x;
+    uint32_t bits;
+    float odd;
+
+    memcpy(&bits, &near, sizeof bits);
+    bits -= fabs((double)near) > fabs(x) ? 1 : 0;
+    bits |= (double)near < x || (double)near > x ? 1 : 0;
+    memcpy(&odd, &bits, sizeof odd);
+    return odd;
+}
+
+#define STAMP_ODD(SET, TARGET, NAME)                                                             \
+    TARGET static void NAME##_##SET(float *restrict dst, const char *restrict src, size_t n)     \
+    {                                                                                            \
+        for (size_t i = 0; i < n; i++) {                                                         \
+            double x;                                                                            \
+            memcpy(&x, src + i * sizeof x, sizeof x);                                            \
+            dst[i] = to_odd(x);                                                                  \
+        }                                                                                        \
+    }
+
+STAMP_BOTH(STAMP_ODD, odd)
+
+static bool to_halves(void *dst, zc_number_kind to, const void *src, zc_number_kind from, size_t n)
+{
+    const uint16_t infinity = (uint16_t)zc_real_type_of(to)->infinity;
+    float floats[ZC_CAST_MAX];
+
+    if (from == ZC_NUMBER_F64) {
+        RUN(odd, floats, src, n);
+    } else if (from != ZC_NUMBER_F32 && !within(from, src, n, limits_of(ZC_NUMBER_F32))) {
+        return false;        /* it would be rounded twice */
+    } else {
+        zc_cast(floats, ZC_NUMBER_F32, src, from, n);
+    }
+    zc_floats_to_halves(dst, to, floats, n);
+    return RUN(lacks16, dst, n, infinity);
+}
+
+/* ---- all of them ------------------------------------------------------------------------------ */
+
+static bool is_half(zc_number_kind kind)
+{
+    return kind == ZC_NUMBER_F16 || kind == ZC_NUMBER_BF16;
+}
+
+static bool has_loop(zc_number_kind kind)
+{
+    return kind < ZC_NUMBER_KINDS || is_half(kind);
+}
+
+/* From a kind that C has. */
+static bool cast_plain(void *dst, zc_number_kind to, const void *src, zc_number_kind from, size_t n,
+                       zc_rounding rounding, bool wraps)
+{
+    const bool from_float = zc_real_type_of(from)->is_float, to_float = zc_real_type_of(to)->is_float;
+
+    if (from_float && !to_float) {
+        return floats_to_integers(dst, to, src, from, n, rounding);
+    }
+    if (!from_float && to < ZC_NUMBER_KINDS) {
+        const bool plain = (wraps && !to_float) || within(from, src, n, limits_of(to));
+        if (plain) {
+            zc_cast(dst, to, src, from, n);
+        }
+        return plain;
+    }
+    if (from == ZC_NUMBER_F32 && to == ZC_NUMBER_F64) {
+        zc_cast(dst, to, src, from, n);
+        return true;
+    }
+    if (rounding != ZC_ROUND_NEAREST_EVEN) {
+        return false;
+    }
+    if (is_half(to)) {
+        return to_halves(dst, to, src, from, n);
+    }
+    zc_cast(dst, to, src, from, n);
+    return RUN(lacks32, dst, n, UINT32_C(0x7f800000));
+}
+
+bool zc_cast_checked(void *dst, zc_number_kind to, const void *src, zc_number_kind from, size_t n, zc_rounding rounding,
+                     bool wraps)
+{
+    float floats[ZC_CAST_MAX];
+
+    if (from == to) {
+        memcpy(dst, src, n * zc_number_size(to));
+        return true;
+    }
+    if (!has_loop(from) || !has_loop(to) || fegetround() != FE_TONEAREST) {
+        return false;
+    }
+    if (is_half(from)) {
+        zc_halves_to_floats(floats, src, from, n);
+        from = ZC_NUMBER_F32;
+        src = floats;
+        if (to == ZC_NUMBER_F32) {
+            memcpy(dst, floats, n * sizeof floats[0]);
+            return true;
+        }
+    }
+    return cast_plain(dst, to, src, from, n, rounding, wraps);
+}
+
+/* ---- numbers to leave out --------------------------------------------------------------------- */
+
+/* NaN alone does not equal itself. */
+#define STAMP_BLANK(SET, TARGET, NAME, TYPE)                                                     \
+    TARGET static void blank_##NAME##_##SET(char *numbers, size_t n, const void *key, uint8_t mark, uint8_t *marks) \
+    {                                                                                            \
+        TYPE sought;                                                                             \
+        memcpy(&sought, key, sizeof sought);                                                     \
+        const bool nan = sought != sought;                                                       \
+        for (size_t i = 0; i < n; i++) {                                                         \
+            TYPE x;                                                                              \
+            memcpy(&x, numbers + i * sizeof x, sizeof x);                                        \
+            const bool found = (marks[i] == 0) & ((x == sought) | (nan & (x != x)));             \
+            x = found ? 0 : x;                                                                   \
+            memcpy(numbers + i * sizeof x, &x, sizeof x);                                        \
+            marks[i] = found ? mark : marks[i];                                                  \
+        }                                                                                        \
+    }
+
+STAMP_BOTH(STAMP_BLANK, i8, int8_t)
+STAMP_BOTH(STAMP_BLANK, i16, int16_t)
+STAMP_BOTH(STAMP_BLANK, i32, int32_t)
+STAMP_BOTH(STAMP_BLANK, i64, int64_t)
+STAMP_BOTH(STAMP_BLANK, f32, float)
+STAMP_BOTH(STAMP_BLANK, f64, double)
+
+void zc_numbers_blank(void *numbers, zc_number_kind kind, size_t n, const void *key, uint8_t mark, uint8_t *marks)
+{
+    switch (kind) {
+    case ZC_NUMBER_I8: case ZC_NUMBER_U8: RUN(blank_i8, numbers, n, key, mark, marks); break;
+    case ZC_NUMBER_I16: case ZC_NUMBER_U16: RUN(blank_i16, numbers, n, key, mark, marks); break;
+    case ZC_NUMBER_I32: case ZC_NUMBER_U32: RUN(blank_i32, numbers, n, key, mark, marks); break;
+    case ZC_NUMBER_F32: RUN(blank_f32, numbers, n, key, mark, marks); break;
+    case ZC_NUMBER_F64: RUN(blank_f64, numbers, n, key, mark, marks); break;
+    default: RUN(blank_i64, numbers, n, key, mark, marks);
+    }
+}

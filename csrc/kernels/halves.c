@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Bits of 32-bit words, in loops that compilers vectorise: once for the machine that the program was built for, once
+ * for AVX2.  Subnormal halves are made by one addition or subtraction of floats, whose last place is theirs.
+ */
+#include "kernels/halves.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "kernels/words.h"
+
+#define INFINITE32 UINT32_C(0x7f800000)
+#define QUIET32 UINT32_C(0x00400000)
+
+ZC_INLINE float as_float(uint32_t bits)
+{
+    float x;
+
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+ZC_INLINE uint32_t as_bits(float x)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+ZC_INLINE uint32_t widen_f16(uint16_t half)
+{
+    const uint32_t shifted = (uint32_t)(half & 0x7fff) << 13, exponent = shifted & UINT32_C(0x0f800000);
+    const uint32_t normal = shifted + (UINT32_C(112) << 23);
+    const uint32_t special = shifted | INFINITE32 | (shifted > UINT32_C(0x0f800000) ? QUIET32 : 0);
+    const uint32_t small = as_bits(as_float(shifted + (UINT32_C(113) << 23)) - as_float(UINT32_C(113) << 23));
+    const uint32_t size = exponent == UINT32_C(0x0f800000) ? special : exponent == 0 ? small : normal;
+
+    return size | (uint32_t)(half & 0x8000) << 16;
+}
+
+ZC_INLINE uint16_t narrow_f16(uint32_t x)
+{
+    const uint32_t size = x & UINT32_C(0x7fffffff);
+    const uint32_t rounded = (size + 0xfff + (size >> 13 & 1) - (UINT32_C(112) << 23)) >> 13;
+    const uint32_t normal = size >= UINT32_C(0x47800000) ? 0x7c00 : rounded;
+    const uint32_t small = as_bits(as_float(size) + 0.5f) - as_bits(0.5f);
+    const uint32_t nan = 0x7e00 | (size >> 13 & 0x1ff);
+    const uint32_t half = size > INFINITE32 ? nan : size < UINT32_C(0x38800000) ? small : normal;
+
+    return (uint16_t)(half | (x >> 16 & 0x8000));
+}
+
+ZC_INLINE uint32_t widen_bf16(uint16_t half)
+{
+    const uint32_t x = (uint32_t)half << 16;
+
+    return (x & UINT32_C(0x7fffffff)) > INFINITE32 ? x | QUIET32 : x;
+}
+
+ZC_INLINE uint16_t narrow_bf16(uint32_t x)
+{
+    const bool is_nan = (x & UINT32_C(0x7fffffff)) > INFINITE32;
+
+    return (uint16_t)((is_nan ? x | QUIET32 : x + 0x7fff + (x >> 16 & 1)) >> 16);
+}
+
+#define STAMP(NAME, TARGET, FROM, TO, CONVERT)                                                   \
+    TARGET static void NAME(char *restrict dst, const char *restrict src, size_t n)              \
+    {                                                                                            \
+        for (size_t i = 0; i < n; i++) {                                                         \
+            FROM x;                                                                              \
+            memcpy(&x, src + i * sizeof x, sizeof x);                                            \
+            const TO y = CONVERT(x);                                                             \
+            memcpy(dst + i * sizeof y, &y, sizeof y);                                            \
+        }                                                                                        \
+    }
+
+#ifdef ZC_HAVE_AVX
+#define STAMP_BOTH(WHAT, FROM, TO)                                                               \
+    STAMP(WHAT##_any, , FROM, TO, WHAT)                                                          \
+    STAMP(WHAT##_avx2, ZC_AVX2, FROM, TO, WHAT)
+#define RUN(WHAT, ...) (zc_cpu_features() & ZC_CPU_AVX2 ? WHAT##_avx2(__VA_ARGS__) : WHAT##_any(__VA_ARGS__))
+#else
+#define STAMP_BOTH(WHAT, FROM, TO) STAMP(WHAT##_any, , FROM, TO, WHAT)
+#define RUN(WHAT, ...) WHAT##_any(__VA_ARGS__)
+#endif
+
+STAMP_BOTH(widen_f16, uint16_t, uint32_t)
+STAMP_BOTH(widen_bf16, uint16_t, uint32_t)
+STAMP_BOTH(narrow_f16, uint32_t, uint16_t)
+STAMP_BOTH(narrow_bf16, uint32_t, uint16_t)
+
+void zc_halves_to_floats(float *dst, const void *src, zc_number_kind kind, size_t n)
+{
+    if (kind == ZC_NUMBER_F16) {
+        RUN(widen_f16, (char *)dst, src, n);
+    } else {
+        RUN(widen_bf16, (char *)dst, src, n);
+    }
+}
+
+void zc_floats_to_halves(void *dst, zc_number_kind kind, const float *src, size_t n)
+{
+    if (kind == ZC_NUMBER_F16) {
+        RUN(narrow_f16, dst, (const char *)src, n);
+    } else {
+        RUN(narrow_bf16, dst, (const char *)src, n);
+    }
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cast_value: the loops over tiles against kernels/reals.c number by number, and what must be refused.
+ */
+#include <fenv.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "codec_cases.h"
+#include "kernels/halves.h"
+#include "kernels/reals.h"
+#include "tests/every_cpu.h"
+
+enum { N = 1500 };
+
+static uint64_t state = 88172645463325252u;
+
+static uint64_t any_bits(void)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state;
+}
+
+static zc_codec caster(zc_number_kind decoded, zc_number_kind encoded, bool swapped)
+{
+    zc_codec codec;
+
+    CHECK(zc_codec_init(&codec, "cast_value"));
+    codec.decoded = (zc_number){decoded, swapped && zc_number_size(decoded) > 1};
+    codec.encoded = (zc_number){encoded, swapped && zc_number_size(encoded) > 1};
+    return codec;
+}
+
+static uint64_t to_order(uint64_t bits, const zc_number *number)
+{
+    uint64_t out = 0;
+
+    if (!number->swapped) {
+        return bits;
+    }
+    for (size_t i = 0; i < zc_number_size(number->kind); i++) {
+        out = out << 8 | (bits >> 8 * i & 0xff);
+    }
+    return out;
+}
+
+/* What the rules make of one number; false if they refuse it. */
+static bool expected(const zc_codec *codec, uint64_t bits, uint64_t *out)
+{
+    const zc_real_type *const from = zc_real_type_of(codec->decoded.kind), *const to = zc_real_type_of(codec->encoded.kind);
+    const zc_real real = zc_real_load(from, bits);
+
+    *out = bits;
+    const zc_real_fit fit = from == to ? ZC_REAL_FITS : zc_real_store(to, &real, codec->cast.rounding, out);
+    if (fit == ZC_REAL_OUT_OF_RANGE && codec->cast.out_of_range == ZC_RANGE_CLAMP) {
+        *out = zc_real_limit(to, &real);
+        return true;
+    }
+    return fit == ZC_REAL_FITS || (fit == ZC_REAL_OUT_OF_RANGE && codec->cast.out_of_range == ZC_RANGE_WRAP);
+}
+
+/* A number that the rules take: of those that are usual, or of all. */
+static uint64_t some_number(const zc_codec *codec, bool usual)
+{
+    const zc_real_type *const from = zc_real_type_of(codec->decoded.kind);
+    uint64_t made, bits;
+    int tries = 0;
+
+    do {
+        bits = any_bits();
+        usual |= tries++ > 20;       /* few integers of 64 bits fit into 2 */
+        if (usual && from->is_float && from->bits > 8) {
+            const zc_real small = {ZC_REAL_FINITE, bits >> 63, bits >> 40, -20};
+            zc_real_store(from, &small, ZC_ROUND_TOWARDS_ZERO, &bits);
+        } else if (usual) {
+            bits &= 1;
+        }
+        bits &= UINT64_MAX >> (64 - from->bits);
+    } while (!expected(codec, bits, &made));
+    return bits;
+}
+
+static void check_numbers(const zc_codec *codec, bool usual, size_t n)
+{
+    const size_t in = zc_number_size(codec->decoded.kind), out = zc_number_size(codec->encoded.kind);
+    uint8_t *src = case_exact(NULL, n * in), *dst;
+    zc_workspace *ws = zc_workspace_new();
+    zc_error err;
+    size_t size = 0;
+
+    zc_error_clear(&err);
+    for (size_t i = 0; i < n; i++) {
+        zc_real_put(src + i * in, codec->decoded.kind, to_order(some_number(codec, usual), &codec->decoded));
+    }
+    dst = case_encode(codec, ws, src, n * in, &size, &err);
+    CHECK(dst != NULL && size == n * out);
+    for (size_t i = 0; i < n && dst != NULL; i++) {
+        const uint64_t word = to_order(zc_real_fetch(src + i * in, codec->decoded.kind), &codec->decoded);
+        uint64_t right = 0;
+        CHECK(expected(codec, word, &right));
+        CHECK(to_order(zc_real_fetch(dst + i * out, codec->encoded.kind), &codec->encoded) == right);
+    }
+    free(src);
+    free(dst);
+    zc_workspace_free(ws);
+}
+
+/* Is there no number that the rules take? */
+static bool hopeless(zc_number_kind from, zc_number_kind to)
+{
+    return from == ZC_NUMBER_F8_E8M0FNU && !zc_real_type_of(to)->is_float;
+}
+
+static void check_pair(zc_number_kind from, zc_number_kind to)
+{
+    for (int rule = 0; rule < ZC_ROUNDINGS * 3; rule++) {
+        zc_codec codec = caster(from, to, rule & 1);
+        codec.cast.rounding = (zc_rounding)(rule / 3);
+        codec.cast.out_of_range = (zc_out_of_range)(rule % 3);
+        if (codec.cast.out_of_range == ZC_RANGE_WRAP && zc_real_type_of(to)->is_float) {
+            continue;
+        }
+        check_numbers(&codec, true, rule == 0 ? N : 70);
+        check_numbers(&codec, false, 70);
+    }
+}
+
+static void tiles_are_as_single_numbers(void)
+{
+    for (int from = 0; from < ZC_REAL_KINDS; from++) {
+        for (int to = 0; to < ZC_REAL_KINDS; to++) {
+            if (!hopeless((zc_number_kind)from, (zc_number_kind)to)) {
+                check_pair((zc_number_kind)from, (zc_number_kind)to);
+            }
+        }
+    }
+}
+
+/* The state of the floating-point unit changes nothing. */
+static void in_other_states(void)
+{
+    static const int states[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+
+    for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
+        CHECK(fesetround(states[i]) == 0);
+        check_pair(ZC_NUMBER_F64, ZC_NUMBER_F32);
+        check_pair(ZC_NUMBER_F32, ZC_NUMBER_F16);
+        check_pair(ZC_NUMBER_F64, ZC_NUMBER_I16);
+        check_pair(ZC_NUMBER_I64, ZC_NUMBER_F64);
+        CHECK(fesetround(FE_TONEAREST) == 0);
+    }
+}
+
+/* Every half is itself again, and every float becomes the half that exact arithmetic says. */
+static void halves_come_back(void)
+{
+    for (int bf16 = 0; bf16 < 2; bf16++) {
+        const zc_number_kind kind = bf16 ? ZC_NUMBER_BF16 : ZC_NUMBER_F16;
+        const zc_real_type *const type = zc_real_type_of(kind);
+        for (uint32_t code = 0; code < 65536; code++) {
+            const uint16_t half = (uint16_t)code;
+            uint16_t back;
+            float wide;
+            zc_halves_to_floats(&wide, &half, kind, 1);
+            zc_floats_to_halves(&back, kind, &wide, 1);
+            const zc_real real = zc_real_load(type, code);
+            CHECK(real.cls == ZC_REAL_NAN ? isnan(wide) : (double)wide == zc_real_to_double(&real));
+            CHECK(real.cls == ZC_REAL_NAN ? (back | type->nan) == back : back == half);
+        }
+    }
+}
+
+static zc_status attempt(const zc_codec *codec, bool decode, const void *src, size_t n, void *dst, size_t cap, zc_error *err)
+{
+    zc_workspace *ws = zc_workspace_new();
+    size_t written;
+
+    zc_error_clear(err);
+    const zc_status status = decode ? codec->cls->decode(codec, ws, src, n, dst, cap, &written, err)
+                                    : codec->cls->encode(codec, ws, src, n, dst, cap, &written, err);
+    zc_workspace_free(ws);
+    return status;
+}
+
+static void exchanged_numbers(void)
+{
+    const zc_number_pair encode[] = {{UINT64_C(0x7ff8000000000000), 200}, {0, 7}, {UINT64_C(0x8000000000000000), 8}};
+    const zc_number_pair decode[] = {{200, UINT64_C(0x7ff8000000000001)}};
+    double numbers[N], back[N];
+    uint8_t made[N];
+    zc_error err;
+    zc_codec codec = caster(ZC_NUMBER_F64, ZC_NUMBER_U8, false);
+
+    codec.cast.encode = (zc_number_pairs){encode, 3};
+    codec.cast.decode = (zc_number_pairs){decode, 1};
+    for (int i = 0; i < N; i++) {
+        numbers[i] = i % 3 == 0 ? NAN : i % 5 == 0 ? -0.0 : i % 100 + 1;
+    }
+    CHECK(attempt(&codec, false, numbers, sizeof numbers, made, sizeof made, &err) == ZC_OK);
+    CHECK(attempt(&codec, true, made, sizeof made, back, sizeof back, &err) == ZC_OK);
+    for (int i = 0; i < N; i++) {
+        CHECK(made[i] == (i % 3 == 0 ? 200 : i % 5 == 0 ? 7 : i % 100 + 1));
+        CHECK(isnan(back[i]) == (i % 3 == 0));
+    }
+    numbers[N - 1] = 1e300;
+    CHECK(attempt(&codec, false, numbers, sizeof numbers, made, sizeof made, &err) == ZC_ERR_ENCODE);
+    CHECK(strstr(err.message, "1e+300") != NULL && strstr(err.message, "uint8") != NULL);
+}
+
+static void refusals(void)
+{
+    const float numbers[3] = {1.5f, 70000.1f, -INFINITY};
+    uint8_t dst[64];
+    zc_error err;
+    zc_codec codec = caster(ZC_NUMBER_F32, ZC_NUMBER_F16, false);
+
+    CHECK(attempt(&codec, false, numbers, 4, dst, 2, &err) == ZC_OK);
+    CHECK(attempt(&codec, false, numbers, 8, dst, 4, &err) == ZC_ERR_ENCODE);
+    CHECK(strcmp(err.message, "the item 70000.1 does not fit into float16") == 0);
+    CHECK(attempt(&codec, false, numbers, 7, dst, sizeof dst, &err) == ZC_ERR_SIZE);
+    CHECK(attempt(&codec, false, numbers, 8, dst, 3, &err) == ZC_ERR_SIZE);
+    CHECK(attempt(&codec, true, numbers, 3, dst, sizeof dst, &err) == ZC_ERR_SIZE);
+    CHECK(attempt(&codec, true, numbers, 12, dst, 23, &err) == ZC_ERR_SIZE);
+    CHECK(attempt(&codec, true, numbers, 0, dst, 0, &err) == ZC_OK);
+    codec = caster(ZC_NUMBER_I8, ZC_NUMBER_F32, false);
+    CHECK(attempt(&codec, true, numbers, 12, dst, sizeof dst, &err) == ZC_ERR_CORRUPT);
+    codec = caster(ZC_NUMBER_F32, ZC_NUMBER_I4, false);
+    CHECK(attempt(&codec, false, numbers + 2, 4, dst, sizeof dst, &err) == ZC_ERR_ENCODE);
+    CHECK(strcmp(err.message, "the item -inf has no value in int4") == 0);
+    codec = caster(ZC_NUMBER_I8, ZC_NUMBER_F32, false);
+    codec.cast.out_of_range = ZC_RANGE_WRAP;
+    CHECK(zc_codec_check(&codec, &err) == ZC_ERR_ARGUMENT);
+}
+
+int main(void)
+{
+    RUN_ON_EVERY_CPU(tiles_are_as_single_numbers);
+    RUN_ON_EVERY_CPU(in_other_states);
+    RUN_ON_EVERY_CPU(halves_come_back);
+    RUN_ON_EVERY_CPU(exchanged_numbers);
+    RUN(refusals);
+    return check_report("cast_value");
+}
