@@ -180,6 +180,32 @@ static void integers_are_divided_as_by_division(void)
     zc_workspace_free(ws);
 }
 
+/* Wherever vectors begin and end. */
+static void doubles_become_floats(void)
+{
+    static double numbers[200];
+    float made[200];
+    zc_workspace *ws = zc_workspace_new();
+    size_t written;
+
+    for (int i = 0; i < 200; i++) {
+        numbers[i] = i % 50 == 7 ? 1e300 : (i - 100) / 7.0;
+    }
+    for (size_t n = 0; n < 190; n++) {
+        const size_t at = n % 9;
+        const zc_codec codec = filter("astype", ZC_NUMBER_F64, ZC_NUMBER_F32, false);
+        int right = 1;
+        memset(made, 0, sizeof made);
+        CHECK(codec.cls->encode(&codec, ws, (const uint8_t *)(numbers + 1), 8 * n, (uint8_t *)(made + at), 4 * n, &written,
+                                NULL) == ZC_OK && written == 4 * n);
+        for (size_t i = 0; i < n; i++) {
+            right = right && made[at + i] == (float)numbers[1 + i];
+        }
+        CHECK(right && made[at + n] == 0);
+    }
+    zc_workspace_free(ws);
+}
+
 /* Zero divided by a negative scale is negative, and stays so with an offset of -0. */
 static void the_sign_of_zero(void)
 {
@@ -256,6 +282,7 @@ int main(void)
     RUN_ON_EVERY_CPU(some_bits_of_numbers);
     RUN_ON_EVERY_CPU(scaled_numbers_come_back_rounded);
     RUN_ON_EVERY_CPU(integers_are_divided_as_by_division);
+    RUN_ON_EVERY_CPU(doubles_become_floats);
     RUN_ON_EVERY_CPU(the_sign_of_zero);
     RUN_ON_EVERY_CPU(rounded_floats);
     RUN_ON_EVERY_CPU(refuses_what_does_not_fit);
