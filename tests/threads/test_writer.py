@@ -62,6 +62,19 @@ def test_threads_give_different_parts_of_all_chunks(
     assert np.array_equal(array[...], np.add.outer(np.arange(64) * 100, np.arange(64) % 4))
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_flush_between_the_entry_of_a_chunk_and_what_is_given_for_it(layout: str) -> None:
+    array = zarrcore.create_array({}, shape=(64, 64), dtype="i4", **LAYOUTS[layout])
+    with array.writer() as w:
+        entered = w._enter((0, 0))
+        entered.lock.release()
+        w.flush()
+        assert entered.done and not w._pending
+        assert array.nchunks_initialized == 0
+        w[0, 0] = 1
+    assert array[0, 0] == 1
+
+
 def test_covered_chunks_and_parts_of_them_in_turn() -> None:
     """Of what one thread gives for a chunk, the last stays, also while others flush."""
     array = zarrcore.create_array({}, shape=(64, 64), dtype="i4", **LAYOUTS["shards"])

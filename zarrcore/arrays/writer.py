@@ -360,7 +360,8 @@ class ArrayWriter:
                 if pending.done:
                     return
                 try:
-                    self._write_pending(pending, inside)
+                    if pending.blocks:  # else it was entered this moment, and nothing has been given for it yet
+                        self._write_pending(pending, inside)
                 except Exception as error:
                     failures.append((pending.coords, error))
                     return
