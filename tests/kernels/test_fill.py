@@ -169,10 +169,11 @@ def test_broadcast_input():
 )
 def test_refuses_other_values(type_, value, error):
     array = np.zeros(3, dtype=type_)
-    with pytest.raises(error):
+    with pytest.raises(error, match="^out: items" if type_ == "O" else "^value: "):
         kernels.fill(array, value)
-    with pytest.raises(error):
-        kernels.equals_fill(array, value)
+    for axis in (None, 0):
+        with pytest.raises(error, match="^x: items" if type_ == "O" else "^fill: "):
+            kernels.equals_fill(array, value, axis=axis)
 
 
 def test_fill_refuses_targets():

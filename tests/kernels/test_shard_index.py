@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zarrcore import kernels
@@ -24,6 +24,7 @@ def columns(pairs: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("byteorder", ["little", "big"])
+@settings(deadline=None)
 @given(pairs=st.lists(entries, max_size=50))
 def test_round_trip(byteorder, pairs):
     offsets, nbytes = columns(pairs)

@@ -150,7 +150,11 @@ cdef uint32_t checksum(value) except? 0:
     if type(value) is int:
         integer = PyLong_AsLongLongAndOverflow(value, &overflow)
     else:
-        integer = PyLong_AsLongLongAndOverflow(PyNumber_Index(value), &overflow)
+        try:
+            value = PyNumber_Index(value)
+        except TypeError:
+            raise TypeError(f"value: expected an integer, got {value!r}") from None
+        integer = PyLong_AsLongLongAndOverflow(value, &overflow)
     if overflow or not 0 <= integer <= 0xFFFFFFFF:
         raise ValueError(f"value: expected an integer 0..2**32 - 1, got {value}")
     return <uint32_t>integer

@@ -360,7 +360,7 @@ class ArrayWriter:
                 if pending.done:
                     return
                 try:
-                    if pending.blocks:  # else it was entered this moment, and nothing has been given for it yet
+                    if pending.blocks:  # else it was entered this moment, nothing has been given yet
                         self._write_pending(pending, inside)
                 except Exception as error:
                     failures.append((pending.coords, error))

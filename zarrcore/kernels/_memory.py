@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -52,11 +53,16 @@ def buffer_of(data: Any, name: str) -> NDArray[np.uint8]:
 
 def bytes_of(array: np.ndarray, name: str) -> NDArray[np.uint8]:
     """The memory of a C-contiguous array, whatever its type."""
-    if array.dtype.hasobject or array.dtype.kind == "T":
-        raise TypeError(f"{name}: items of {array.dtype} are references, not bytes")
+    refuse_references(array.dtype, name)
     if not array.flags.c_contiguous:
         raise ValueError(f"{name}: expected C-contiguous memory")
     return array.reshape(-1).view(np.uint8) if array.size and array.itemsize else np.empty(0, np.uint8)
+
+
+def refuse_references(dtype: np.dtype, name: str) -> None:
+    """Items of Python objects and of strings of any length are not where the array is."""
+    if dtype.hasobject or dtype.kind == "T":
+        raise TypeError(f"{name}: items of {dtype} are references, not bytes")
 
 
 @lru_cache(maxsize=256)
@@ -99,6 +105,14 @@ def copy(dst: np.ndarray, src: np.ndarray, words: Sequence[tuple[int, int, int, 
         _flat.copy(dst, src, words[0][1])
     else:
         _flat.copy(dst, src, 0, np.array([word[:3] for word in words], dtype=np.uint32))
+
+
+def index_of(value: Any, name: str) -> int:
+    """An integer argument."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name}: expected an integer, got {value!r}") from None
 
 
 def ndarray_of(x: Any, name: str) -> np.ndarray:

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from zarrcore.kernels._memory import index_of
 
 SHARE_NBYTES = 32 << 20
 """From here on arrays are shared unasked: smaller ones lie in the caches of the CPU that made them."""
@@ -22,7 +23,7 @@ def thread_count(threads: int | None) -> int:
         from zarrcore._core import engine
 
         return engine.num_threads()
-    count = operator.index(threads)
+    count = index_of(threads, "threads")
     if count < 1:
         raise ValueError(f"threads: expected 1 or more, got {count}")
     return count

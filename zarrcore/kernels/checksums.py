@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from zarrcore._core import kernels as _flat
-from zarrcore.kernels._memory import around
+from zarrcore.kernels._memory import around, refuse_references
 from zarrcore.kernels._sharing import call_ufunc
 
 
@@ -68,6 +68,8 @@ def crc32c(
         raise ValueError("out: only for checksums along an axis")
     if not hasattr(data, "__array_ufunc__"):
         data = np.asanyarray(data)
+    if isinstance(data, np.ndarray):
+        refuse_references(data.dtype, "data")
     initial = _initial(value)
     ndim = np.ndim(data)
     if ndim < 2 or axis % ndim != ndim - 1 or not -ndim <= axis < ndim:

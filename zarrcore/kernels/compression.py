@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any, Literal
 
 import numpy as np
 
 from zarrcore import errors
-from zarrcore.kernels._memory import buffer_of
+from zarrcore.kernels._memory import buffer_of, index_of
 
 _SHUFFLES = ("noshuffle", "shuffle", "bitshuffle")
 _COMPRESSORS = ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd")
@@ -207,10 +206,7 @@ def _writable(out: Any) -> np.ndarray:
 def _within(value: Any, name: str, low: int, high: int) -> int:
     if isinstance(value, bool):
         raise TypeError(f"{name}: expected an integer, got {value}")
-    try:
-        integer = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name}: expected an integer, got {value!r}") from None
+    integer = index_of(value, name)
     if not low <= integer <= high:
         raise ValueError(f"{name}: expected {low} to {high}, got {integer}")
     return integer

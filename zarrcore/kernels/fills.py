@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zarrcore._core import kernels as _flat
-from zarrcore.kernels._memory import around, bytes_of, ndarray_of, word_size
+from zarrcore.kernels._memory import around, bytes_of, index_of, ndarray_of, refuse_references, word_size
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -43,7 +42,8 @@ def fill(out: np.ndarray, /, value: Any) -> None:
     ndarray_of(out, "out")
     if not out.flags.writeable:
         raise ValueError("out: the array is read-only")
-    _flat.fill(out, _item(value, out.dtype))
+    refuse_references(out.dtype, "out")
+    _flat.fill(out, _item(value, out.dtype, "value"))
 
 
 @around(_flat.equals_fill_blocks)
@@ -97,16 +97,18 @@ def equals_fill(
     """
     if axis is not None:
         operand: Any = x if hasattr(x, "__array_ufunc__") else np.asanyarray(x)
+        refuse_references(operand.dtype, "x")
         by_value = nan_equal and operand.dtype.kind in "fc"
         ufunc = _flat.equals_fill_blocks_nan_equal if by_value else _flat.equals_fill_blocks
-        return ufunc(operand, _item(fill, operand.dtype), axis=axis, out=out, casting="equiv")
+        return ufunc(operand, _item(fill, operand.dtype, "fill"), axis=axis, out=out, casting="equiv")
     if out is not None:
         raise ValueError("out: only for answers along an axis")
     equal = _flat.quick_equals_fill(x, fill, nan_equal)
     if equal is not None:
         return equal
     x = np.asarray(x)
-    value = _item(fill, x.dtype)
+    refuse_references(x.dtype, "x")
+    value = _item(fill, x.dtype, "fill")
     if not nan_equal or x.dtype.kind not in "fc":
         return _flat.equals_fill(x, value)
     return _equals_by_value(x, value)
@@ -117,7 +119,7 @@ def _equals_by_value(x: np.ndarray, value: np.ndarray) -> bool:
     native = x.dtype.newbyteorder("=")
     size = word_size(native)
     if size not in (2, 4, 8):
-        raise TypeError(f"{x.dtype} has words of {size} bytes; expected 2, 4 or 8")
+        raise TypeError(f"x: {x.dtype} has words of {size} bytes; expected 2, 4 or 8")
     if x.size == 0:
         return True
     fill_bytes = value.astype(native, casting="equiv").reshape(-1).view(np.uint8)
@@ -142,41 +144,36 @@ _ACCEPTED = {"b": "b", "f": "biuf", "c": "biufc", "U": "U", "S": "S", "M": "MUiu
 """Kinds of value that an item of each kind can be made from (integers are handled apart)."""
 
 
-def _item(value: Any, dtype: np.dtype) -> np.ndarray:
+def _item(value: Any, dtype: np.dtype, name: str) -> np.ndarray:
     """``value`` as a 0-d array of exactly that type, or the reason why not."""
-    if dtype.hasobject or dtype.kind == "T":
-        raise TypeError(f"items of {dtype} are references, not bytes")
     if isinstance(value, np.generic | np.ndarray) and value.dtype == dtype:
         item = np.asarray(value)
     elif dtype.kind in "iu":
-        item = _integer_item(value, dtype)
+        item = _integer_item(value, dtype, name)
     else:
-        item = _converted_item(value, dtype)
+        item = _converted_item(value, dtype, name)
     if item.ndim != 0:
-        raise ValueError(f"expected a scalar, got an array of shape {item.shape}")
+        raise ValueError(f"{name}: expected a scalar, got an array of shape {item.shape}")
     return item
 
 
-def _integer_item(value: Any, dtype: np.dtype) -> np.ndarray:
-    try:
-        integer = operator.index(value)
-    except TypeError:
-        raise TypeError(f"expected an integer for {dtype}, got {value!r}") from None
+def _integer_item(value: Any, dtype: np.dtype, name: str) -> np.ndarray:
+    integer = index_of(value, name)
     try:
         return np.array(integer, dtype=dtype)
     except OverflowError:
-        raise ValueError(f"{integer} does not fit into {dtype}") from None
+        raise ValueError(f"{name}: {integer} does not fit into {dtype}") from None
 
 
-def _converted_item(value: Any, dtype: np.dtype) -> np.ndarray:
+def _converted_item(value: Any, dtype: np.dtype, name: str) -> np.ndarray:
     found = np.asarray(value) if dtype.kind != "V" or not isinstance(value, tuple) else None
     # Types that NumPy does not know itself (bfloat16, ...) have kind V and a scalar class of their own.
     kinds = "biufV" if dtype.kind == "V" and dtype.type is not np.void else _ACCEPTED[dtype.kind]
     if found is not None and found.dtype.kind not in kinds:
-        raise TypeError(f"expected a value for {dtype}, got {value!r}")
+        raise TypeError(f"{name}: expected a value for {dtype}, got {value!r}")
     if found is not None and dtype.kind in "USV" and found.dtype.itemsize > dtype.itemsize:
-        raise ValueError(f"{value!r} is too long for {dtype}")
+        raise ValueError(f"{name}: {value!r} is too long for {dtype}")
     try:
         return np.array(value, dtype=dtype)
     except OverflowError as error:
-        raise ValueError(f"{value!r} does not fit into {dtype}: {error}") from None
+        raise ValueError(f"{name}: {value!r} does not fit into {dtype}: {error}") from None

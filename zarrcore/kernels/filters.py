@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from zarrcore._core import kernels as _flat
-from zarrcore.kernels._memory import around, buffer_of, bytes_of, check_out
+from zarrcore.kernels._memory import around, buffer_of, bytes_of, check_out, index_of, refuse_references
 from zarrcore.kernels._sharing import call_ufunc
 
 if TYPE_CHECKING:
@@ -145,7 +144,7 @@ def shuffle(
         if shuffled is not None:
             return shuffled
     rows, size = _rows_of_bytes(x)
-    chosen = np.intp(operator.index(size if itemsize is None else itemsize))
+    chosen = _divisor(size if itemsize is None else itemsize)
     return call_ufunc(_flat.shuffle, rows, chosen, out=out, threads=threads, core=1, casting="no")
 
 
@@ -172,8 +171,16 @@ def unshuffle(
         if items is not None:
             return items
     rows, _ = _rows_of_bytes(x)
-    chosen = np.intp(operator.index(itemsize))
+    chosen = _divisor(itemsize)
     return call_ufunc(_flat.unshuffle, rows, chosen, out=out, threads=threads, core=1, casting="no")
+
+
+def _divisor(itemsize: Any) -> np.intp:
+    """As the loops take it; they say which numbers divide a row."""
+    size = index_of(itemsize, "itemsize")
+    if size > np.iinfo(np.intp).max:
+        raise ValueError(f"itemsize: expected the bytes of one item, got {size}")
+    return np.intp(max(size, 0))
 
 
 def _rows_of_bytes(x: Any) -> tuple[Any, int]:
@@ -182,8 +189,7 @@ def _rows_of_bytes(x: Any) -> tuple[Any, int]:
         x = np.asarray(x) if isinstance(x, list | tuple | int | float) else buffer_of(x, "x")
     if x.dtype == np.uint8 and x.ndim:
         return x, 1
-    if x.dtype.hasobject or x.dtype.kind == "T":
-        raise TypeError(f"x: items of {x.dtype} are references, not bytes")
+    refuse_references(x.dtype, "x")
     if not x.ndim or not x.itemsize or (x.size and x.strides[-1] != x.itemsize):
         x = np.ascontiguousarray(x)
     if not x.size or not x.itemsize:
@@ -247,7 +253,7 @@ def pack_bits(
         if flags is not None:
             return flags
     items = np.asarray(x)
-    width = _kept_bits(items.dtype, first_bit, last_bit, bitorder)
+    width = _kept_bits(items.dtype, "x", first_bit, last_bit, bitorder)
     items = np.ascontiguousarray(items, items.dtype.newbyteorder("="))
     nbytes = _packed_size(items.size, width)
     packed = _flat_out(out, (nbytes,), np.dtype(np.uint8))
@@ -313,8 +319,8 @@ def unpack_bits(
         if flags is not None:
             return flags
     native = np.dtype(dtype).newbyteorder("=")
-    width = _kept_bits(native, first_bit, last_bit, bitorder)
-    n = operator.index(count)
+    width = _kept_bits(native, "dtype", first_bit, last_bit, bitorder)
+    n = index_of(count, "count")
     if n < 0:
         raise ValueError(f"count: expected 0 or more, got {n}")
     packed = buffer_of(buf, "buf")
@@ -332,17 +338,19 @@ def unpack_bits(
     return items
 
 
-def _kept_bits(dtype: np.dtype[Any], first_bit: int, last_bit: int | None, bitorder: str) -> int:
-    """How many bits of each item are kept."""
+def _kept_bits(
+    dtype: np.dtype[Any], name: str, first_bit: int, last_bit: int | None, bitorder: str
+) -> int:
+    """How many bits of each item are kept; `name` is the argument that says what the items are."""
     if dtype.kind not in "biu":
-        raise TypeError(f"expected booleans or integers, got {dtype}")
+        raise TypeError(f"{name}: expected booleans or integers, got {dtype}")
     if bitorder not in _BIT_ORDERS:
         raise ValueError(f'bitorder: expected "little" or "big", got {bitorder!r}')
     if bitorder == "big" and dtype.kind != "b":
         raise ValueError(f'bitorder: "big" is for booleans, the items are {dtype}')
     bits = 1 if dtype.kind == "b" else 8 * dtype.itemsize
-    first = operator.index(first_bit)
-    last = bits - 1 if last_bit is None else operator.index(last_bit)
+    first = index_of(first_bit, "first_bit")
+    last = bits - 1 if last_bit is None else index_of(last_bit, "last_bit")
     if not 0 <= first <= last < bits:
         raise ValueError(f"expected 0 <= first_bit <= last_bit < {bits}, got {first} and {last}")
     return last - first + 1

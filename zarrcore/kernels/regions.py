@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zarrcore._core import kernels as _flat
-from zarrcore.kernels._memory import apart, around, check_out, copy, ndarray_of, same_memory, words_of
+from zarrcore.kernels._memory import (
+    apart,
+    around,
+    check_out,
+    copy,
+    index_of,
+    ndarray_of,
+    same_memory,
+    words_of,
+)
 from zarrcore.kernels._sharing import by_rows, call_ufunc
 
 if TYPE_CHECKING:
@@ -76,7 +84,7 @@ def byteswap(
         return _flat.byteswap(x, out=target, where=where, casting="no")
     if target is not None and ndarray_of(target, "out").dtype != x.dtype:
         raise TypeError(f"out: expected data type {x.dtype}, got {target.dtype}")
-    words = words_of(x.dtype)
+    words = _words(x.dtype, "x")
     if target is None and x.ndim == 0:
         target = np.empty_like(x)  # a scalar would not keep the bits of every boolean
     if x.dtype.fields is not None or x.dtype.num >= _FIRST_USER_TYPE:
@@ -84,6 +92,13 @@ def byteswap(
     if where is True:
         return call_ufunc(_flat.byteswap, x, out=target, threads=threads, casting="no")
     return _flat.byteswap(x, out=target, where=where, casting="no")
+
+
+def _words(dtype: np.dtype, name: str) -> tuple[tuple[int, int, int, bool], ...]:
+    try:
+        return words_of(dtype)
+    except TypeError as error:
+        raise TypeError(f"{name}: {error}") from None
 
 
 def _swap_words(
@@ -140,11 +155,19 @@ def copy_region(dst: np.ndarray, src: np.ndarray, /, *, threads: int | None = No
     """
     ndarray_of(dst, "dst")
     ndarray_of(src, "src")
-    words = _differing_words(dst.dtype, src.dtype)
+    if dst.dtype.newbyteorder("=") != src.dtype.newbyteorder("="):
+        raise TypeError(f"src: expected data type {dst.dtype} (in either byte order), got {src.dtype}")
     if dst.shape != src.shape:
         raise ValueError(f"src: expected shape {dst.shape}, got {src.shape}")
     if not dst.flags.writeable:
         raise ValueError("dst: the array is read-only")
+    _words(src.dtype, "src")
+    _copy(dst, src, threads)
+
+
+def _copy(dst: np.ndarray, src: np.ndarray, threads: int | None) -> None:
+    """The same of arrays that fit."""
+    words = _differing_words(dst.dtype, src.dtype)
     src = apart(src, dst)
     if dst.ndim == 0:
         copy(dst, src, words)
@@ -155,8 +178,6 @@ def copy_region(dst: np.ndarray, src: np.ndarray, /, *, threads: int | None = No
 @lru_cache(maxsize=256)
 def _differing_words(dst: np.dtype, src: np.dtype) -> tuple[tuple[int, int, int, bool], ...]:
     """The words that have another byte order in dst than in src."""
-    if dst.newbyteorder("=") != src.newbyteorder("="):
-        raise TypeError(f"src: expected data type {dst} (in either byte order), got {src}")
     pairs = zip(words_of(dst), words_of(src), strict=True)
     return tuple(to for to, source in pairs if to[3] != source[3])
 
@@ -206,13 +227,23 @@ def transpose(
     (4, 2, 3)
     """
     x = np.asarray(x)
-    axes = tuple(operator.index(axis) for axis in order)
+    axes = _axes(order)
     if sorted(axes) != list(range(x.ndim)):
         raise ValueError(f"order: expected a permutation of 0..{x.ndim - 1}, got {axes}")
+    _words(x.dtype, "x")
     permuted = x.transpose(axes)
     if out is None:
         out = np.empty(permuted.shape, dtype=x.dtype)
-    elif not isinstance(out, np.ndarray) or out.shape != permuted.shape:
-        check_out(out, permuted.shape, out.dtype if isinstance(out, np.ndarray) else x.dtype)
-    copy_region(out, permuted, threads=threads)
+    else:
+        same = ndarray_of(out, "out").dtype.newbyteorder("=") == x.dtype.newbyteorder("=")
+        check_out(out, permuted.shape, out.dtype if same else x.dtype)
+    _copy(out, permuted, threads)
     return out
+
+
+def _axes(order: Any) -> tuple[int, ...]:
+    try:
+        axes = tuple(order)
+    except TypeError:
+        raise TypeError(f"order: expected a sequence of integers, got {order!r}") from None
+    return tuple(index_of(axis, "order") for axis in axes)

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from zarrcore._core import kernels as _flat
-from zarrcore.kernels._memory import buffer_of, check_out
+from zarrcore.kernels._memory import buffer_of, check_out, index_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -139,7 +138,7 @@ def shard_index_unpack(
     (array([ 0, 10], dtype=uint64), array([10,  5], dtype=uint64))
     """
     big = _big_endian(byteorder)
-    size = operator.index(shard_nbytes)
+    size = index_of(shard_nbytes, "shard_nbytes")
     if not 0 <= size < 2**64:
         raise ValueError(f"shard_nbytes: expected an integer 0..2**64 - 1, got {shard_nbytes}")
     data = buf if type(buf) is bytes else buffer_of(buf, "buf")

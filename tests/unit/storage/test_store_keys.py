@@ -34,6 +34,7 @@ def is_key(text):
     return "\0" not in text and all(part not in ("", ".", "..") for part in text.split("/"))
 
 
+@settings(deadline=None)
 @given(tricky | st.text(max_size=20))
 def test_validate_key_is_the_definition(text):
     if is_key(text):
@@ -45,6 +46,7 @@ def test_validate_key_is_the_definition(text):
         assert repr(text) in str(caught.value)
 
 
+@settings(deadline=None)
 @given(tricky)
 def test_normalised_paths_are_keys_or_the_root(text):
     try:
@@ -57,7 +59,7 @@ def test_normalised_paths_are_keys_or_the_root(text):
         assert normalize_path(path) == path
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(key=tricky)
 def test_no_key_leaves_the_root(key, tmp_path_factory):
     outside = tmp_path_factory.getbasetemp()
@@ -82,6 +84,7 @@ def parents(key):
     return ["/".join(parts[: i + 1]) for i in range(len(parts))]
 
 
+@settings(deadline=None)
 @given(
     st.dictionaries(st.sampled_from(["a", "a/b", "a/b/c", "ab/c", "b/a", "zarr.json"]), st.binary(max_size=4))
 )
@@ -174,6 +177,7 @@ def test_windows_allows(key):
 counts = st.integers(0, 40) | st.integers(0, 2**70)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 30), counts, counts)
 def test_ranges_are_slices(size, first, second):
     data = bytes(range(size))
