@@ -10,11 +10,11 @@ ZARR2 := .venvs/zarr2
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help env sources zarr2 build test pytest demo smoke csrc-test csrc-asan csrc-tsan asan tsan bench \
+.PHONY: help env sources zarr2 build test pytest demo smoke csrc-test csrc-asan csrc-tsan csrc-foreign asan tsan bench \
         style lint lib wheel portable contents clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # ---- environment and build ----
 
@@ -66,20 +66,23 @@ csrc-asan: $(ENV)/.complete ## the same under AddressSanitizer and UBSan
 csrc-tsan: $(ENV)/.complete ## the same under ThreadSanitizer
 	$(MAKE) --no-print-directory -s -C csrc check SANITIZE=thread $(NATIVE)
 
+csrc-foreign: $(ENV)/.wheels ## the same on emulated CPUs: aarch64, s390x (big-endian), 32-bit arm; needs qemu-user
+	$(PY) wheels/check_foreign.py
+
 # An instrumented copy of the package; PYTHONSAFEPATH keeps the one in this directory out of the way.
 INSTRUMENTED = ZARRCORE_SANITIZE=$(1) $(PY) setup.py --quiet build --build-base build/$(2) --build-lib build/$(2)/lib
 PRELOAD = LD_PRELOAD="$(foreach lib,$(1),$(shell $(or $(CC),cc) -print-file-name=lib$(lib).so))"
-IN_COPY = PYTHONSAFEPATH=1 PYTHONMALLOC=malloc PYTHONPATH=$(CURDIR)/build/$(1)/lib
+IN_COPY = PYTHONSAFEPATH=1 PYTHONMALLOC=malloc PYTHONPATH=$(CURDIR)/build/$(1)/lib ZARRCORE_SANITIZE=$(2)
 
 asan: $(ENV)/.complete ## the Python tests under AddressSanitizer and UBSan
 	$(call INSTRUMENTED,address$(comma)undefined,asan)
-	$(call PRELOAD,asan ubsan) $(call IN_COPY,asan) \
+	$(call PRELOAD,asan ubsan) $(call IN_COPY,asan,address$(comma)undefined) \
 	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	    $(PYTEST) -s -p no:cacheprovider --timeout=600 $(PYTEST_ARGS)
 
 tsan: $(ENV)/.complete ## the Python tests of concurrency under ThreadSanitizer
 	$(call INSTRUMENTED,thread,tsan)
-	$(call PRELOAD,tsan) $(call IN_COPY,tsan) TSAN_OPTIONS=exitcode=66 \
+	$(call PRELOAD,tsan) $(call IN_COPY,tsan,thread) TSAN_OPTIONS=exitcode=66 \
 	    $(PYTEST) -s -p no:cacheprovider --timeout=600 -m threads $(PYTEST_ARGS)
 
 comma := ,

@@ -13,7 +13,7 @@ import os
 import platform
 import shlex
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,12 +97,21 @@ def build_archive(tree: Tree, build_dir: Path, environ: Mapping[str, str] = os.e
         return str(target)
 
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-        objects = list(pool.map(compile_one, sources(tree, platform.machine()).items()))
+        objects = list(pool.map(compile_one, sources(tree, machine_of(compiler)).items()))
     partial = archive.with_suffix(".partial")
     partial.unlink(missing_ok=True)
     _run([*shlex.split(environ.get("AR") or "ar"), "rcs", str(partial), *objects])
     partial.replace(archive)  # so that a build that was stopped leaves no half of one
     return archive
+
+
+def machine_of(compiler: Sequence[str]) -> str:
+    """The CPU that a compiler compiles for, which need not be this machine's."""
+    try:
+        done = subprocess.run([*compiler, "-dumpmachine"], capture_output=True, text=True)
+    except OSError as error:
+        raise SourceError(f"{compiler[0]}: {error}") from error
+    return done.stdout.partition("-")[0].strip() or platform.machine()
 
 
 def _run(command: list[str]) -> None:

@@ -4,7 +4,8 @@
 libdeflate (in the package `deflate`) makes gzip and zlib chunks fast; zstd (in `backports.zstd`) is newer
 than the one that blosc's archive contains and writes small chunks faster; yyjson reads the metadata
 documents of libzarrcore, the library for programs without Python.  They come to ``wheels/sources/``, where
-builds look for them and sdists take them along.  What is there already is kept.
+builds look for them and sdists take them along.  What is there already is kept.  blosc, which everyday builds
+have from its wheel, is brought only where it is asked for by name.
 
 ``fetch_sources.py [NAME...]`` is a step of its own, which `make` takes once: a build loads nothing.  Needs
 pip and its index.  ``--optional``: without them a warning says what will be missing, and that is all.
@@ -43,6 +44,7 @@ class Library:
     """Paths that are taken, relative to the sdist's own directory; a directory stands for all in it."""
     without: str
     """What is missing without the library, for people."""
+    only_by_name: bool = False
 
 
 LIBRARIES = {
@@ -81,6 +83,20 @@ LIBRARIES = {
         root="yyjson",
         files=("LICENSE", "yyjson/yyjson.c", "yyjson/yyjson.h"),
         without="`make lib` needs yyjson from the system, and its tests are skipped",
+    ),
+    "blosc": Library(
+        package="blosc",
+        version="1.11.4",
+        sha256="e0b312d9554d3aea93c75af4ad70dfa8b815ef4fe2b658c313b2f27ed0f41d37",
+        root="blosc/c-blosc",
+        files=(
+            "blosc/c-blosc/LICENSE.txt",
+            "blosc/c-blosc/LICENSES/",
+            "blosc/c-blosc/blosc/",
+            "blosc/c-blosc/internal-complibs/",
+        ),
+        without="`make csrc-foreign` has nothing to link",
+        only_by_name=True,
     ),
 }
 
@@ -145,7 +161,7 @@ def main(argv: Sequence[str]) -> int:
     if unknown:
         parser.error(f"unknown: {', '.join(unknown)}")
     status = 0
-    for name in options.names or LIBRARIES:
+    for name in options.names or (name for name in LIBRARIES if not LIBRARIES[name].only_by_name):
         library = LIBRARIES[name]
         try:
             print(fetch(name))

@@ -54,7 +54,7 @@ static void finds_what_is_true(void)
 {
     zc_cache *cache = zc_cache_new(100 * SIZE);
     zc_cache_stats stats;
-    int first, second;
+    int first = 1, second = 2;
     const zc_origin a = origin_of(cache, &in_memory, "c/0", &first);
     zc_origin unknown = a;
     const zc_value copy = {.token = &first, .copied = true};

@@ -182,7 +182,9 @@ static void read_is_exact(void)
     CHECK(zc_file_read(&file, 99, buffer, 1, &err) == ZC_ERR_CORRUPT);
     CHECK(zc_file_read(&file, UINT64_MAX, buffer, 1, &err) == ZC_ERR_CORRUPT);
     CHECK(zc_file_read(&file, INT64_MAX, buffer, 16, &err) == ZC_ERR_CORRUPT);
-    CHECK(zc_file_read(&file, 1, buffer, SIZE_MAX, &err) == ZC_ERR_CORRUPT);
+    if (SIZE_MAX > UINT32_MAX) {       /* else it is no more than a file could have */
+        CHECK(zc_file_read(&file, 1, buffer, SIZE_MAX, &err) == ZC_ERR_CORRUPT);
+    }
     CHECK(truncate("ten", 5) == 0);
     CHECK(zc_file_read(&file, 0, buffer, 10, &err) == ZC_ERR_CORRUPT);
     zc_file_close(&file);

@@ -100,12 +100,17 @@ static void packbits_of_any_length(void)
     }
 }
 
+static bool is_big_endian(void)
+{
+    return *(const uint8_t *)&(uint16_t){1} == 0;
+}
+
 static void some_bits_of_numbers(void)
 {
     static const zc_number_kind kinds[] = {ZC_NUMBER_I8, ZC_NUMBER_U16, ZC_NUMBER_I32, ZC_NUMBER_U64};
 
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-        const size_t size = zc_number_size(kinds[k]);
+        const size_t size = zc_number_size(kinds[k]), lowest = is_big_endian() ? size - 1 : 0;
         zc_codec codec = filter("packbits", kinds[k], kinds[k], false);
 
         for (size_t count = 0; count < 70; count++) {
@@ -118,7 +123,7 @@ static void some_bits_of_numbers(void)
                 CHECK(count == 0 || memcmp(data, back, count * size) == 0);
                 codec.bits.width = 3;
                 CHECK(round_trip(&codec, data, count * size, back) == ZC_OK);
-                CHECK(count == 0 || (data[0] & 3) == (back[0] & 3));
+                CHECK(count == 0 || (data[lowest] & 3) == (back[lowest] & 3));
             }
             free(data);
             free(back);
