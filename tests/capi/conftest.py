@@ -20,6 +20,7 @@ import zarrcore
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADER = ROOT / "csrc" / "include" / "zarrcore.h"
+SANITIZE = os.environ.get("ZARRCORE_SANITIZE", "")  # as `make asan` and `make tsan` say
 
 INTS = ctypes.POINTER(ctypes.c_int64)
 SIZE = ctypes.POINTER(ctypes.c_size_t)
@@ -196,13 +197,15 @@ def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
     brought = (ROOT / "wheels" / "sources" / "yyjson").is_dir()
     if not brought and subprocess.run(["pkg-config", "--exists", "yyjson"]).returncode != 0:
         pytest.skip("libzarrcore needs yyjson (`make sources` brings it)")
+    environ = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
     native = [
-        run(sys.executable, ROOT / "wheels" / "native_libs.py", what).stdout.strip()
+        run(sys.executable, ROOT / "wheels" / "native_libs.py", what, env=environ).stdout.strip()
         for what in ("--cflags", "--libs")
     ]
     prefix = tmp_path_factory.mktemp("prefix")
-    build = ROOT / "build" / "csrc" / "library"
+    build = ROOT / "build" / "csrc" / "-".join(["library", *filter(None, SANITIZE.split(","))])
     variables = [
+        f"SANITIZE={SANITIZE}",
         f"PREFIX={prefix}",
         f"BUILD={build}",
         f"NATIVE_CFLAGS={native[0]}",

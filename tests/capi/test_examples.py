@@ -40,7 +40,8 @@ def flags(prefix: Path, *options: str) -> list[str]:
 
 
 def compile_program(compiler: str, source: Path, target: Path, *more: str) -> Path:
-    command = [compiler, str(source), "-o", str(target), *more]
+    sanitize = os.environ.get("ZARRCORE_SANITIZE")
+    command = [compiler, str(source), "-o", str(target), *more, *([f"-fsanitize={sanitize}"] if sanitize else [])]
     done = subprocess.run(command, capture_output=True, text=True, cwd=target.parent)
     assert done.returncode == 0, done.stderr
     return target
