@@ -13,23 +13,24 @@
 /* No object may be larger: pointer differences must fit ptrdiff_t. */
 #define ZC_SIZE_MAX ((size_t)PTRDIFF_MAX)
 
-/* *out = a * b; false (and *out untouched) if that exceeds ZC_SIZE_MAX. */
-static inline bool zc_mul_size(size_t a, size_t b, size_t *out)
+/* *out = a * b; false (and *out untouched) if that exceeds ZC_SIZE_MAX.  b has 64 bits in this and the next, since
+ * lengths from documents and files do: on a CPU of 32 bits they must not be cut off on their way here. */
+static inline bool zc_mul_size(size_t a, uint64_t b, size_t *out)
 {
     if (b != 0 && a > ZC_SIZE_MAX / b) {
         return false;
     }
-    *out = a * b;
+    *out = a * (size_t)b;
     return true;
 }
 
 /* *out = a + b; false (and *out untouched) if that exceeds ZC_SIZE_MAX. */
-static inline bool zc_add_size(size_t a, size_t b, size_t *out)
+static inline bool zc_add_size(size_t a, uint64_t b, size_t *out)
 {
     if (a > ZC_SIZE_MAX || b > ZC_SIZE_MAX - a) {
         return false;
     }
-    *out = a + b;
+    *out = a + (size_t)b;
     return true;
 }
 

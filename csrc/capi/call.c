@@ -109,7 +109,7 @@ bool zc_c_strides(int ndim, const int64_t *shape, size_t itemsize, int64_t *out)
 
     for (int d = ndim - 1; d >= 0; d--) {
         out[d] = (int64_t)stride;
-        if (!zc_mul_size(stride, (size_t)shape[d], &stride)) {
+        if (!zc_mul_size(stride, (uint64_t)shape[d], &stride)) {
             return false;
         }
     }

@@ -38,7 +38,8 @@ static zc_status set_axis(zc_part *part, int d, int64_t start, int64_t step, int
     size_t span;
 
     if (stride == INT64_MIN ||
-        !zc_mul_size((size_t)(stride < 0 ? -stride : stride), count > 0 ? (size_t)(count - 1) : 0, &span)) {
+        !zc_mul_size(1, (uint64_t)(stride < 0 ? -stride : stride), &span) ||
+        !zc_mul_size(span, count > 0 ? (uint64_t)(count - 1) : 0, &span)) {
         return zc_fail(err, ZC_ERR_OVERFLOW, "dimension %d: strides of %lld bytes leave the address space", d,
                        (long long)stride);
     }
@@ -96,7 +97,7 @@ static zc_status check_size(const zc_part *part, size_t itemsize, zc_error *err)
     size_t n = itemsize;
 
     for (int d = 0; d < part->ndim; d++) {
-        if (!zc_mul_size(n, (size_t)part->axis[d].count, &n)) {
+        if (!zc_mul_size(n, (uint64_t)part->axis[d].count, &n)) {
             return zc_fail(err, ZC_ERR_OVERFLOW, "the region has more elements than can be counted");
         }
     }

@@ -50,7 +50,7 @@ static zc_status count_of(const zc_node *shape, size_t *out)
         status = zc_node_ints(shape, n, 1, (int64_t)ZC_ITEM_MAX, lengths);
     }
     for (size_t d = 0; d < n && status == ZC_OK; d++) {
-        if (!zc_mul_size(*out, (size_t)lengths[d], out) || *out > ZC_ITEM_MAX) {
+        if (!zc_mul_size(*out, (uint64_t)lengths[d], out) || *out > ZC_ITEM_MAX) {
             status = zc_node_fail(shape, "a sub-array is too large");
         }
     }

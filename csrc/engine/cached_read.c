@@ -24,7 +24,7 @@ static zc_status decode(const zc_chain *chain, size_t decoded, const zc_value *v
     if (entry == NULL) {
         return zc_fail(err, ZC_ERR_MEMORY, "no memory for a chunk of %zu bytes", decoded);
     }
-    zc_status status = zc_value_view(value, offset, (size_t)nbytes, ws, &data, &viewed, err);
+    zc_status status = zc_value_view(value, offset, nbytes, ws, &data, &viewed, err);
     if (status == ZC_OK) {
         status = zc_chain_unstage_into(chain, data, (size_t)nbytes, zc_cached_data(entry), decoded, ws, err);
     }

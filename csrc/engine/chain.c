@@ -10,7 +10,7 @@ bool zc_chain_decoded_size(const zc_chain *chain, int ndim, const int64_t *shape
     size_t size = chain->item.size;
 
     for (int d = 0; d < ndim; d++) {
-        if (!zc_mul_size(size, (size_t)shape[d], &size)) {
+        if (!zc_mul_size(size, (uint64_t)shape[d], &size)) {
             return false;
         }
     }
@@ -67,7 +67,7 @@ bool zc_chain_inner_grid(const zc_chain *chain, int ndim, const int64_t *stored_
             return false;
         }
         grid[d] = stored_shape[d] / chain->inner_shape[d];
-        if (!zc_mul_size(count, (size_t)grid[d], &count)) {
+        if (!zc_mul_size(count, (uint64_t)grid[d], &count)) {
             return false;
         }
     }
@@ -218,12 +218,12 @@ zc_status zc_chain_unstage_into(const zc_chain *chain, const uint8_t *src, size_
     return status;
 }
 
-zc_status zc_chain_check_size(size_t n, size_t decoded, zc_error *err)
+zc_status zc_chain_check_size(uint64_t n, size_t decoded, zc_error *err)
 {
     if (n != decoded) {
         zc_error_set_codec(err, "bytes");
-        return zc_fail(err, ZC_ERR_SIZE, "%zu bytes, but the chunk's shape and data type demand %zu", n,
-                       decoded);
+        return zc_fail(err, ZC_ERR_SIZE, "%llu bytes, but the chunk's shape and data type demand %zu",
+                       (unsigned long long)n, decoded);
     }
     return ZC_OK;
 }

@@ -71,7 +71,7 @@ zc_status zc_chain_unstage_into(const zc_chain *chain, const uint8_t *src, size_
                                 size_t decoded, zc_workspace *ws, zc_error *err);
 
 /* ZC_ERR_SIZE unless n is the size that the chunk must have. */
-zc_status zc_chain_check_size(size_t n, size_t decoded, zc_error *err);
+zc_status zc_chain_check_size(uint64_t n, size_t decoded, zc_error *err);
 
 /* Apply all stages to src[0..n) and put the result at dst[0..cap); cap >= the chain's bound. */
 zc_status zc_chain_stage_into(const zc_chain *chain, const uint8_t *src, size_t n, uint8_t *dst, size_t cap,

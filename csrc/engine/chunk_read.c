@@ -317,7 +317,7 @@ static zc_status read_raw(const chunk_job *job, const zc_value *value, uint64_t 
     const source from = {.value = value, .offset = offset};
 
     if (nbytes != ZC_SIZE_UNKNOWN || value->data != NULL) {
-        const zc_status status = zc_chain_check_size((size_t)nbytes, job->decoded, job->err);
+        const zc_status status = zc_chain_check_size(nbytes, job->decoded, job->err);
         if (status != ZC_OK) {
             return status;
         }
@@ -398,7 +398,7 @@ static zc_status read_staged(const chunk_job *job, const zc_value *value, uint64
         const zc_encoded encoded = {.n = (size_t)nbytes, .source = &from, .read = read_ranged};
         return read_innermost(job, &encoded);
     }
-    zc_status status = zc_value_view(value, offset, (size_t)nbytes, job->ws, &data, &viewed, job->err);
+    zc_status status = zc_value_view(value, offset, nbytes, job->ws, &data, &viewed, job->err);
     if (status != ZC_OK) {
         return status;
     }

@@ -26,7 +26,7 @@ static zc_status compose(const zc_chain *chain, const int64_t *stored, const int
             return zc_fail(err, ZC_ERR_SIZE, "%llu bytes are more than an encoding of %zu bytes can have",
                            (unsigned long long)old->size, size);
         }
-        status = zc_value_view(old, 0, (size_t)old->size, ws, &data, &viewed, err);
+        status = zc_value_view(old, 0, old->size, ws, &data, &viewed, err);
         if (status == ZC_OK) {
             status = zc_chain_unstage_into(chain, data, (size_t)old->size, out, size, ws, err);
         }

@@ -97,7 +97,7 @@ zc_status zc_span_count(int ndim, const zc_span *spans, size_t *out, zc_error *e
     size_t n = 1;
 
     for (int d = 0; d < ndim; d++) {
-        if (!zc_mul_size(n, (size_t)spans[d].n, &n)) {
+        if (!zc_mul_size(n, (uint64_t)spans[d].n, &n)) {
             return zc_fail(err, ZC_ERR_OVERFLOW, "the selection touches more chunks than can be counted");
         }
     }
@@ -155,7 +155,7 @@ static zc_status chunk_weights(const zc_grid_axis *grid, int ndim, size_t *weigh
     for (int d = ndim - 1; d >= 0; d--) {
         const int64_t chunks = grid[d].length > 0 ? zc_grid_find(&grid[d], grid[d].length - 1) + 1 : 1;
         weight[d] = *total;
-        if (!zc_mul_size(*total, (size_t)chunks, total)) {
+        if (!zc_mul_size(*total, (uint64_t)chunks, total)) {
             return zc_fail(err, ZC_ERR_OVERFLOW, "the array has too many chunks to number them");
         }
     }

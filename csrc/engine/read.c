@@ -319,7 +319,7 @@ static size_t batch_size(const read_job *job)
 
     for (int d = 0; d < array->ndim; d++) {
         const int64_t length = array->grid[d].edges == NULL ? array->grid[d].chunk : array->grid[d].length;
-        if (!zc_mul_size(bytes, (size_t)length, &bytes)) {
+        if (!zc_mul_size(bytes, (uint64_t)length, &bytes)) {
             return 1;
         }
     }

@@ -364,7 +364,7 @@ static zc_status fetched_size(run *r, size_t *total)
             continue;
         }
         j += neighbours(r, j, &range);
-        if (!zc_add_size(*total, (size_t)range.nbytes, total)) {
+        if (!zc_add_size(*total, range.nbytes, total)) {
             status = zc_fail(r->err, ZC_ERR_OVERFLOW, "the inner chunks do not fit into memory");
         }
     }
@@ -604,7 +604,7 @@ static zc_status read_wrapped(const zc_scope *scope, const zc_chain *chain, cons
                          (unsigned long long)nbytes);
     }
     if (status == ZC_OK) {
-        status = zc_value_view(value, offset, (size_t)nbytes, ws, &data, &viewed, err);
+        status = zc_value_view(value, offset, nbytes, ws, &data, &viewed, err);
     }
     if (status == ZC_OK) {
         status = zc_chain_unstage(chain, 0, data, (size_t)nbytes, bound, ws, &data, &n, &pushed, err);

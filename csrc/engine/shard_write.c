@@ -196,7 +196,7 @@ static zc_status make_inner(const shard *s, size_t number, uint8_t *dst, size_t 
             return zc_fail(err, ZC_ERR_SIZE, "%llu bytes are more than an encoding of the inner chunk can have",
                            (unsigned long long)e.nbytes);
         }
-        status = zc_value_view(s->old, e.offset, (size_t)e.nbytes, ws, &data, &viewed, err);
+        status = zc_value_view(s->old, e.offset, e.nbytes, ws, &data, &viewed, err);
         old = zc_value_of_memory(data, (size_t)e.nbytes);
     }
     if (status == ZC_OK) {
@@ -359,7 +359,7 @@ static zc_status write_wrapped(const zc_scope *scope, const zc_chain *chain, con
             return zc_fail(err, ZC_ERR_SIZE, "%llu bytes are more than the encoding of a shard can have",
                            (unsigned long long)old->size);
         }
-        status = zc_value_view(old, 0, (size_t)old->size, ws, &data, &viewed, err);
+        status = zc_value_view(old, 0, old->size, ws, &data, &viewed, err);
         if (status == ZC_OK) {
             status = zc_chain_unstage(chain, 0, data, (size_t)old->size, bound, ws, &data, &n, &pushed, err);
         }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arith.h"
 #include "engine/locks.h"
 
 /* ---- values --------------------------------------------------------------------------------- */
@@ -23,7 +24,7 @@ void zc_value_close(zc_value *value)
     value->data = NULL;
 }
 
-static zc_status check_range(const zc_value *value, uint64_t offset, size_t n, zc_error *err)
+static zc_status check_range(const zc_value *value, uint64_t offset, uint64_t n, zc_error *err)
 {
     if (value->size != ZC_SIZE_UNKNOWN && (offset > value->size || n > value->size - offset)) {
         return zc_fail(err, ZC_ERR_CORRUPT, "the value ends at byte %llu, %llu were wanted",
@@ -46,7 +47,7 @@ zc_status zc_value_read(const zc_value *value, uint64_t offset, void *dst, size_
     return value->store->read(value, offset, dst, n, err);
 }
 
-zc_status zc_value_view(const zc_value *value, uint64_t offset, size_t n, zc_workspace *ws,
+zc_status zc_value_view(const zc_value *value, uint64_t offset, uint64_t n, zc_workspace *ws,
                         const uint8_t **out, int *pushed, zc_error *err)
 {
     zc_status status = check_range(value, offset, n, err);
@@ -58,11 +59,14 @@ zc_status zc_value_view(const zc_value *value, uint64_t offset, size_t n, zc_wor
         *out = value->data + offset;
         return ZC_OK;
     }
-    uint8_t *dst = zc_scratch_push(ws, n, err);
+    if (n > ZC_SIZE_MAX) {
+        return zc_fail(err, ZC_ERR_OVERFLOW, "%llu bytes do not fit into memory", (unsigned long long)n);
+    }
+    uint8_t *dst = zc_scratch_push(ws, (size_t)n, err);
     if (dst == NULL) {
         return ZC_ERR_MEMORY;
     }
-    status = value->store->read(value, offset, dst, n, err);
+    status = value->store->read(value, offset, dst, (size_t)n, err);
     if (status != ZC_OK) {
         zc_scratch_pop(ws);
         return status;

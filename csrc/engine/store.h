@@ -91,7 +91,7 @@ zc_value zc_value_of_memory(const void *data, size_t n);
 void zc_value_close(zc_value *value);
 
 /* A pointer to n bytes at offset: into the value where it lies in memory, else a scratch buffer (*pushed += 1). */
-zc_status zc_value_view(const zc_value *value, uint64_t offset, size_t n, zc_workspace *ws,
+zc_status zc_value_view(const zc_value *value, uint64_t offset, uint64_t n, zc_workspace *ws,
                         const uint8_t **out, int *pushed, zc_error *err);
 
 /* Copy n bytes at offset. */
