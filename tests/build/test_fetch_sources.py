@@ -120,6 +120,15 @@ def test_without_network_it_is_said(
     assert "error: yyjson cannot be brought" in capsys.readouterr().err
 
 
+def test_what_only_few_need_comes_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    brought: list[str] = []
+    monkeypatch.setattr(fetch_sources, "fetch", lambda name: brought.append(name))
+    assert fetch_sources.main([]) == 0
+    assert brought == ["libdeflate", "zstd", "yyjson"]
+    assert fetch_sources.main(["blosc"]) == 0
+    assert brought[3:] == ["blosc"]
+
+
 def test_unknown_names(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         fetch_sources.main(["zlib"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""wheels/check_platforms.py, which compiles the C core for platforms that this machine is not."""
+"""The C core on platforms that this machine is not: check_platforms.py compiles, check_foreign.py runs."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "wheels"))
 try:
+    import check_foreign
     import check_platforms
     import native_libs
 finally:
@@ -37,3 +38,31 @@ def test_warnings_are_faults(target: str, tmp_path: Path, monkeypatch: pytest.Mo
     libs = native_libs.NativeLibs(origin="wheel", detail="")
     (said,) = check_platforms.faults(target, check_platforms.flags(libs))
     assert "unused parameter 'unused'" in said and "bad.c" in said
+
+
+# ---- other CPUs ----
+
+
+def test_a_cpu_without_emulator_is_left_out_and_said_so(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert check_foreign.main([]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert len(said) == len(check_foreign.TARGETS)
+    assert all("skipped" in line and "apt-get install qemu-user" in line for line in said)
+
+
+def test_unknown_targets(capsys: pytest.CaptureFixture[str]) -> None:
+    assert check_foreign.main(["vax-linux-musl"]) == 2
+    assert "s390x-linux-musl" in capsys.readouterr().err
+
+
+def test_failures_make_the_status(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check_foreign, "emulator", lambda cpu: f"/bin/{cpu}")
+    monkeypatch.setattr(check_foreign, "check", lambda target, qemu: int(qemu == "/bin/s390x"))
+    assert check_foreign.main(["aarch64-linux-musl"]) == 0
+    assert check_foreign.main([]) == 1
+    assert "s390x-linux-musl: FAILED" in capsys.readouterr().out

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
+import platform
 import stat
 import sys
 from pathlib import Path
@@ -286,6 +287,15 @@ def test_source_files_follow_the_machine(tmp_path: Path, machine: str, has_avx2:
     files = {path.name: args for path, args in blosc_source.sources(tree, machine).items()}
     assert ("shuffle-avx2.c" in files) == has_avx2
     assert ("-DSHUFFLE_AVX2_ENABLED" in files["shuffle.c"]) == has_avx2
+
+
+@needs_cc
+def test_the_machine_is_the_compilers() -> None:
+    assert blosc_source.machine_of(["cc"]) == platform.machine()
+    assert blosc_source.machine_of(["echo", "s390x-unknown-linux-musl"]) == "s390x"
+    assert blosc_source.machine_of(["true"]) == platform.machine()
+    with pytest.raises(blosc_source.SourceError, match="no-such-compiler"):
+        blosc_source.machine_of(["no-such-compiler"])
 
 
 # ---- failures ----

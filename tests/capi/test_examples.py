@@ -41,7 +41,8 @@ def flags(prefix: Path, *options: str) -> list[str]:
 
 def compile_program(compiler: str, source: Path, target: Path, *more: str) -> Path:
     sanitize = os.environ.get("ZARRCORE_SANITIZE")
-    command = [compiler, str(source), "-o", str(target), *more, *([f"-fsanitize={sanitize}"] if sanitize else [])]
+    instrumented = [f"-fsanitize={sanitize}"] if sanitize else []
+    command = [compiler, str(source), "-o", str(target), *more, *instrumented]
     done = subprocess.run(command, capture_output=True, text=True, cwd=target.parent)
     assert done.returncode == 0, done.stderr
     return target
