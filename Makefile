@@ -10,8 +10,8 @@ ZARR2 := .venvs/zarr2
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help env sources zarr2 build test pytest demo smoke csrc-test csrc-asan csrc-tsan csrc-foreign asan tsan bench \
-        style lint lib wheel portable contents clean
+.PHONY: help env sources zarr2 build test pytest demo smoke csrc-test csrc-asan csrc-tsan csrc-foreign \
+        asan tsan bench style lint lib wheel portable contents clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -7,7 +7,9 @@ examples/cython_region is installed too.
 
 from __future__ import annotations
 
+import os
 import sys
+import sysconfig
 import tempfile
 from pathlib import Path
 
@@ -26,6 +28,7 @@ def main(*, release: bool, example: bool) -> None:
     check_codecs(data)
     check_kernels(data)
     check_files()
+    check_free_threading()
     if release:
         check_libraries()
     if example:
@@ -77,6 +80,12 @@ def check_files() -> None:
     for name in ("py.typed", "__init__.pxd", "_core/engine.pyi", "_core/kernels.pyi"):
         assert (package / name).is_file(), name
     assert Path(zarrcore.get_include(), "zarrcore.h").is_file()
+
+
+def check_free_threading() -> None:
+    """The import of a module that does not declare its support would have brought the GIL back."""
+    if sysconfig.get_config_var("Py_GIL_DISABLED") and os.environ.get("PYTHON_GIL") != "1":
+        assert not sys._is_gil_enabled()
 
 
 def check_libraries() -> None:

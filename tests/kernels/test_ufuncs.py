@@ -358,6 +358,16 @@ def test_threads_give_the_same(threads):
     np.testing.assert_array_equal(kernels.delta_decode(encoded, threads=threads), words)
     mixed = kernels.shuffle(words, threads=threads)
     np.testing.assert_array_equal(kernels.unshuffle(mixed, 4, threads=threads), x)
+    filled = np.zeros((1300, 1024), "<f4")
+    kernels.fill(filled[:, 1:], np.nan, threads=threads)
+    for nan_equal in (False, True):
+        assert kernels.equals_fill(filled[:, 1:], np.nan, nan_equal=nan_equal, threads=threads)
+        assert not kernels.equals_fill(filled, np.nan, nan_equal=nan_equal, threads=threads)
+        filled[1299, 5] = 0
+        assert not kernels.equals_fill(filled[:, 1:], np.nan, nan_equal=nan_equal, threads=threads)
+        rows = kernels.equals_fill(filled[:, 1:], np.nan, nan_equal=nan_equal, axis=1, threads=threads)
+        assert rows.tolist() == [True] * 1299 + [False]
+        filled[1299, 5] = np.nan
     copy = words.copy()
     kernels.byteswap(copy, out=copy, threads=threads)
     np.testing.assert_array_equal(copy, expected)
@@ -371,6 +381,10 @@ def test_threads_refused(threads):
     for n in (10, 3_000_000):
         with pytest.raises(ValueError, match="threads"):
             kernels.byteswap(np.zeros(n, "u4"), threads=threads)
+        with pytest.raises(ValueError, match="threads"):
+            kernels.fill(np.zeros(n, "u4"), 1, threads=threads)
+        with pytest.raises(ValueError, match="threads"):
+            kernels.equals_fill(np.zeros(n, "u4"), 1, threads=threads)
 
 
 def test_call_parallel():

@@ -447,9 +447,9 @@ def copy_region_quick_first(function):
 
 
 def fill_quick_first(function):
-    def fill(out, /, value):
-        if zc_quick_fill(out, value) is None:
-            function(out, value)
+    def fill(out, /, value, *, threads=None):
+        if threads is not None or zc_quick_fill(out, value) is None:
+            function(out, value, threads=threads)
     return update_wrapper(fill, function)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from zarrcore._core import kernels as _flat
 from zarrcore.kernels._memory import around, bytes_of, index_of, ndarray_of, refuse_references, word_size
+from zarrcore.kernels._sharing import by_rows, call_ufunc
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -17,7 +18,7 @@ _FLOAT_BLOCK = 1 << 16  # floats compared at a time where they do not lie ready 
 
 
 @_flat.fill_quick_first
-def fill(out: np.ndarray, /, value: Any) -> None:
+def fill(out: np.ndarray, /, value: Any, *, threads: int | None = None) -> None:
     """Set every item of ``out`` to ``value``.
 
     Parameters
@@ -27,6 +28,8 @@ def fill(out: np.ndarray, /, value: Any) -> None:
     value : scalar
         Must be representable: an integer that does not fit, a fraction for an integer type or a string that
         is too long is refused.  A NumPy scalar of the type of ``out`` keeps all its bits.
+    threads : int, optional
+        The most threads to use; default: those of the engine from 32 MiB on, below that one.
 
     Raises
     ------
@@ -43,7 +46,11 @@ def fill(out: np.ndarray, /, value: Any) -> None:
     if not out.flags.writeable:
         raise ValueError("out: the array is read-only")
     refuse_references(out.dtype, "out")
-    _flat.fill(out, _item(value, out.dtype, "value"))
+    item = _item(value, out.dtype, "value")
+    if out.ndim == 0:
+        _flat.fill(out, item)
+    else:
+        by_rows(lambda rows: _flat.fill(out[rows], item), out.shape[0], out.nbytes, threads)
 
 
 @around(_flat.equals_fill_blocks)
@@ -55,6 +62,7 @@ def equals_fill(
     nan_equal: bool = False,
     axis: int | None = None,
     out: np.ndarray | None = None,
+    threads: int | None = None,
 ) -> Any:
     """Is every item of ``x`` equal to ``fill``?
 
@@ -71,6 +79,8 @@ def equals_fill(
         Ask for each block along that axis; default: for the whole array.
     out : ndarray of bool, optional
         For the answers along an axis.
+    threads : int, optional
+        The most threads to use; default: those of the engine from 32 MiB on, below that one.
 
     Returns
     -------
@@ -100,18 +110,35 @@ def equals_fill(
         refuse_references(operand.dtype, "x")
         by_value = nan_equal and operand.dtype.kind in "fc"
         ufunc = _flat.equals_fill_blocks_nan_equal if by_value else _flat.equals_fill_blocks
-        return ufunc(operand, _item(fill, operand.dtype, "fill"), axis=axis, out=out, casting="equiv")
+        item = _item(fill, operand.dtype, "fill")
+        if operand.ndim > 1 and axis in (-1, operand.ndim - 1):
+            return call_ufunc(
+                ufunc, operand, item, out=out, threads=threads, core=1, result=_answers, casting="equiv"
+            )
+        return ufunc(operand, item, axis=axis, out=out, casting="equiv")
     if out is not None:
         raise ValueError("out: only for answers along an axis")
-    equal = _flat.quick_equals_fill(x, fill, nan_equal)
+    equal = _flat.quick_equals_fill(x, fill, nan_equal) if threads is None else None
     if equal is not None:
         return equal
     x = np.asarray(x)
     refuse_references(x.dtype, "x")
     value = _item(fill, x.dtype, "fill")
-    if not nan_equal or x.dtype.kind not in "fc":
-        return _flat.equals_fill(x, value)
-    return _equals_by_value(x, value)
+    compare = _equals_by_value if nan_equal and x.dtype.kind in "fc" else _flat.equals_fill
+    if x.ndim == 0:
+        return compare(x, value)
+    answers: list[bool] = []
+
+    def ask(rows: slice) -> None:
+        if all(answers):  # else it is known already
+            answers.append(compare(x[rows], value))
+
+    by_rows(ask, x.shape[0], x.nbytes, threads)
+    return all(answers)
+
+
+def _answers(blocks: np.ndarray) -> np.ndarray:
+    return np.empty(blocks.shape[:-1], np.bool_)
 
 
 def _equals_by_value(x: np.ndarray, value: np.ndarray) -> bool:

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+"""A Python without GIL stays so: every compiled module declares its support."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+import zarrcore
+
+PROGRAM = """
+import sys
+import numpy
+before = sys._is_gil_enabled()
+import zarrcore, zarrcore.kernels, zarrcore._core.{name}
+assert sys._is_gil_enabled() == before, "{name} brought the GIL back"
+print(before)
+"""
+
+MODULES = sorted(path.stem for path in Path(zarrcore.__file__).parent.glob("_core/*.pyi"))
+
+
+@pytest.mark.skipif(
+    not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this Python was not built without GIL"
+)
+@pytest.mark.parametrize("name", MODULES)
+def test_the_gil_stays_off(name: str) -> None:
+    command = [sys.executable, "-W", "error", "-c", PROGRAM.format(name=name)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "False\n"
+
+
+def test_every_module_is_asked() -> None:
+    assert {"engine", "kernels", "vlen"} <= set(MODULES)
