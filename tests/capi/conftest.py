@@ -197,7 +197,9 @@ def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
     brought = (ROOT / "wheels" / "sources" / "yyjson").is_dir()
     if not brought and subprocess.run(["pkg-config", "--exists", "yyjson"]).returncode != 0:
         pytest.skip("libzarrcore needs yyjson (`make sources` brings it)")
-    environ = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
+    # Compilers need no sanitizer in them, and scripts look for their neighbours.
+    unwanted = ("LD_PRELOAD", "PYTHONSAFEPATH")
+    environ = {name: value for name, value in os.environ.items() if name not in unwanted}
     native = [
         run(sys.executable, ROOT / "wheels" / "native_libs.py", what, env=environ).stdout.strip()
         for what in ("--cflags", "--libs")
@@ -211,7 +213,7 @@ def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
         f"NATIVE_CFLAGS={native[0]}",
         f"NATIVE_LIBS={native[1]}",
     ]
-    run("make", "-s", "-j2", "-C", ROOT / "csrc", "lib", "CC=cc", *variables)
+    run("make", "-s", "-j2", "-C", ROOT / "csrc", "lib", "CC=cc", *variables, env=environ)
     return prefix
 
 
