@@ -14,7 +14,7 @@ import pytest
 import zarrcore
 
 HERE = Path(__file__).parent
-COMPILED = ("zarrcore._core.engine", "zarrcore._core.kernels", "zarrcore._core.vlen")
+COMPILED = ("zarrcore._core.engine", "zarrcore._core.kernels", "zarrcore._core.ragged", "zarrcore._core.vlen")
 # Packages that load names from their modules when asked: each name stands in several lists.
 PACKAGES = ("", ".api", ".codecs", ".dtypes", ".grids", ".keys", ".metadata", ".storage")
 

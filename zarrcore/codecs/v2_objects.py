@@ -15,7 +15,6 @@ import numpy as np
 from zarrcore._validate import boolean, fail, integer, sequence
 from zarrcore.codecs.messagepack import pack, unpack
 from zarrcore.codecs.v2_filters import Filter, as_bytes, dtype_name, require_kind
-from zarrcore.codecs.vlen import decode_binary, encode_binary
 from zarrcore.errors import ChunkDecodeError
 
 if TYPE_CHECKING:
@@ -128,31 +127,35 @@ class VLenArray(Filter):
         require_kind(spec, "O", self.name, "arrays")
 
     def encode(self, data: Any, spec: ArraySpec | None = None) -> bytes:
-        items = np.empty(np.size(data), object)
-        for i, item in enumerate(np.asarray(data).reshape(-1)):
-            items[i] = b"" if item is None else self._bytes(i, item)
-        return encode_binary(items, self.name)
+        from zarrcore._core import ragged
 
-    def _bytes(self, i: int, item: Any) -> bytes:
+        return ragged.encode(_items_of(data), np.dtype(self.dtype), self.name, self._array)
+
+    def _array(self, item: Any) -> np.ndarray:
+        """An item as an array to be written as it is; None and 0 stand for items never set and are empty."""
         values = np.asarray(item)
-        if values.size == 0 or (np.ndim(item) == 0 and values.dtype.kind in "biuf" and values == 0):
-            return b""  # 0 stands for items that were never set
+        if (
+            item is None
+            or values.size == 0
+            or (np.ndim(item) == 0 and values.dtype.kind in "biuf" and values == 0)
+        ):
+            return np.empty(0, self.dtype)
         if values.ndim != 1 or not np.can_cast(values.dtype, self.dtype, "same_kind"):
-            raise TypeError(f"item {i}: expected one dimension of {self.dtype}, got {item!r:.60}")
-        return values.astype(self.dtype).tobytes()
+            raise TypeError(f"expected one dimension of {self.dtype}, got {item!r:.60}")
+        return values.astype(self.dtype)
 
     def decode(self, data: Any, spec: ArraySpec | None = None) -> np.ndarray:
+        from zarrcore._core import ragged
+
         if spec is None:
             raise TypeError(f"the {self.name} filter needs to know the chunk")
-        items = decode_binary(as_bytes(data), spec.size, self.name)
-        dtype = np.dtype(self.dtype)
-        for i, item in enumerate(items):
-            if len(item) % dtype.itemsize:
-                raise ChunkDecodeError(
-                    f"item {i}: {len(item)} bytes are no whole number of items of {dtype}", codec=self.name
-                )
-            items[i] = np.frombuffer(item, dtype)
-        return items
+        return ragged.decode(as_bytes(data), spec.size, np.dtype(self.dtype), self.name)
+
+
+def _items_of(data: Any) -> list[Any]:
+    """The items in C order; what they are is left as it is."""
+    flat = np.asarray(data).reshape(-1)
+    return flat.tolist() if flat.dtype.kind == "O" else list(flat)
 
 
 def _listed(data: Any) -> list[Any]:

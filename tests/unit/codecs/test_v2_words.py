@@ -78,6 +78,40 @@ def test_arrays_as_numcodecs_does(dtype):
         assert {item.dtype for item in decoded} == {np.dtype(dtype)}
 
 
+def test_arrays_of_other_memory_and_types():
+    codec = parse_v2_codec({"id": "vlen-array", "dtype": "<i4"})
+    table = np.arange(24, dtype="<i4").reshape(4, 6)
+    given = [
+        table[1],
+        table[:, 2],
+        table[2, ::-2],
+        table[0].astype(">i4"),
+        table[0].astype("i2"),
+        [7, 8],
+        None,
+        0,
+        [],
+    ]
+    items = np.empty(len(given), object)
+    for i, item in enumerate(given):
+        items[i] = item
+    expected = [
+        np.array([] if item is None or np.ndim(item) == 0 else item, "<i4").tolist() for item in given
+    ]
+    value = codec.encode(items)
+    decoded = codec.decode(value, spec_of(len(given)))
+    assert [item.tolist() for item in decoded] == expected
+    assert bytes(numcodecs.VLenArray("<i4").encode(decoded)) == value
+    decoded[0][0] = -1  # memory of its own
+    assert codec.decode(value, spec_of(len(given)))[0].tolist() == expected[0]
+    assert codec.encode(np.empty(0, object)) == bytes(4)
+    assert codec.decode(bytes(4), spec_of(0)).tolist() == []
+    for bad in ("text", np.array([1.5]), np.zeros((2, 2), "i4"), np.array(3)):
+        items[5] = bad
+        with pytest.raises(ChunkEncodeError, match="item 5: expected one dimension of <i4"):
+            codec.encode(items)
+
+
 def test_an_array_of_arrays():
     filters = [{"id": "vlen-array", "dtype": "<i4"}]
     array = zarrcore.create_array({}, shape=5, chunks=2, dtype=object, zarr_format=2, filters=filters)
