@@ -101,6 +101,7 @@ __all__ = [
 
 _HOMES = {
     **dict.fromkeys(("open", "open_array", "open_group", "create_group", "group"), "zarrcore.api.nodes"),
+    **dict.fromkeys(("array", "create", "create_array", "from_array", "save"), "zarrcore.api.creating"),
     "Array": "zarrcore.arrays.array",
     "ChunkCache": "zarrcore._core.engine",
     "AsyncArray": "zarrcore.asynchronous",

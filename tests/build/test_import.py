@@ -126,3 +126,22 @@ def test_opening_an_array_loads_what_it_needs(tmp_path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert (LAZY | NOT_FOR_OPENING) & set(json.loads(done.stdout)) == set()
+
+
+CREATE = textwrap.dedent(
+    """
+    import json, sys
+    import numpy
+    modules = set(sys.modules)
+    import zarrcore
+    zarrcore.create_array({}, shape=3, dtype="f4")[:] = 1
+    print(json.dumps(sorted(set(sys.modules) - modules)))
+    """
+)
+
+
+def test_creating_an_array_asks_no_other_packages() -> None:
+    done = subprocess.run([sys.executable, "-c", CREATE], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    needless = {"zarrcore.api.copying", "zarrcore.dtypes.strings", "zarrcore.metadata.v2"}
+    assert (LAZY | needless) & set(json.loads(done.stdout)) == set()

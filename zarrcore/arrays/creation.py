@@ -82,11 +82,11 @@ def make_metadata(
     dimension_names: Iterable[str | None] | None = None,
 ) -> ArrayMetadata:
     """Array metadata of either format."""
-    from zarrcore.metadata import ArrayV2Metadata, ArrayV3Metadata
-
     if fill_value is ... or (fill_value is None and zarr_format == 3):
         fill_value = zdtype.default_scalar()
     if zarr_format == 2:
+        from zarrcore.metadata import ArrayV2Metadata
+
         return ArrayV2Metadata(
             shape=shape,
             chunks=tuple(chunks),
@@ -98,6 +98,8 @@ def make_metadata(
             dimension_separator=separator,
             attributes=attributes,  # type: ignore[arg-type]  # the class takes None too
         )
+    from zarrcore.metadata import ArrayV3Metadata
+
     return ArrayV3Metadata(
         shape=shape,
         data_type=zdtype,

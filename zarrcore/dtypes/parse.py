@@ -142,15 +142,21 @@ def _parse(spec: Any, zarr_format: ZarrFormat) -> ZDType[Any, Any]:
 def _parse_text(text: str, zarr_format: ZarrFormat, registrations: int) -> ZDType[Any, Any]:
     """A data type by its Zarr v3 name, or else by what NumPy makes of the text.
 
-    In format 2 NumPy comes first: names that it does not know are taken all the same.  The answer is good as
-    long as nothing more is registered.
+    In format 2 NumPy comes first: names that it does not know are taken all the same.  In format 3 it comes
+    before the names that other packages may bring, since looking for these takes longer than all the rest.
+    The answer is good as long as nothing more is registered.
     """
     try:
-        dtype = None if zarr_format == 3 else _numpy_dtype(text)
+        known = zarr_format == 3 and data_type_registry.knows(text)
+        dtype = None if known else _numpy_dtype(text)
     except DataTypeTypeError:
         dtype = None
     if dtype is not None:
-        return data_type_registry.match_dtype(dtype)
+        try:
+            return data_type_registry.match_dtype(dtype)
+        except DataTypeValidationError:
+            if zarr_format == 2:
+                raise
     try:
         return dtype_from_v3(text)
     except DataTypeValidationError as unknown:

@@ -90,6 +90,11 @@ class DataTypeRegistry:
             self._search_entry_points()
         return self._classes[key]
 
+    def knows(self, name: str) -> bool:
+        """Whether a data type has a name in format 3, but for those that other packages may bring."""
+        key = _registered_name(name)
+        return key in self._classes or key in self._modules
+
     def _has(self, key: str) -> bool:
         """Whether `key` is registered; its class is loaded then."""
         if key not in self._classes and key in self._modules:
@@ -166,8 +171,7 @@ class DataTypeRegistry:
 
     def _match_v3(self, data: DTypeJSON) -> ZDType[Any, Any]:
         data = canonical_v3(data)
-        name = data if isinstance(data, str) else data["name"]
-        name = "raw_bytes" if _is_raw_bits(name) else _ALIASES.get(name, name)
+        name = _registered_name(data if isinstance(data, str) else data["name"])
         if not self._has(name):
             self._search_entry_points()
         if name in self._classes:
@@ -177,7 +181,7 @@ class DataTypeRegistry:
                 return cls.from_json(data, zarr_format=3)
             except DataTypeValidationError:
                 continue
-        known = ", ".join(sorted(self.contents))
+        known = ", ".join(sorted({*self._classes, *self._modules}))
         raise DataTypeValidationError(f"unknown data type {shown(name)}; known are {known}, r<N>")
 
     def _match_v2(self, data: DTypeJSON) -> ZDType[Any, Any]:
@@ -232,6 +236,11 @@ class DataTypeRegistry:
 def _match_builtin(registry: DataTypeRegistry, dtype: np.dtype[Any], state: object) -> ZDType[Any, Any]:
     """The data type of one of NumPy's own numbers; good as long as nothing more is registered."""
     return registry._match_dtype(dtype)
+
+
+def _registered_name(name: str) -> str:
+    """The name under which the class of a data type is registered that has a name in format 3."""
+    return "raw_bytes" if _is_raw_bits(name) else _ALIASES.get(name, name)
 
 
 def _is_raw_bits(name: str) -> bool:
