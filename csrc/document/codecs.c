@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/arith.h"
 #include "document/document.h"
 
 #define DEPTH_MAX 8          /* shards inside of shards */
@@ -19,6 +20,7 @@ typedef struct codecs {
     zc_chain *chain;
     zc_flow flow;                    /* after the codecs so far */
     bool has_array_bytes;
+    bool is_flat;                    /* only the order of the items is left of the chunk's dimensions */
 } codecs;
 
 static zc_status parse(codecs *c, const zc_node *node, const int64_t *shape);
@@ -35,7 +37,7 @@ static zc_status add_transpose(codecs *c, const zc_node *codec, const zc_node *c
     if (status == ZC_OK && c->has_array_bytes) {
         status = zc_node_fail(codec, "\"transpose\" cannot follow a codec that makes bytes");
     }
-    if (status == ZC_OK && c->chain->n_stages > 0) {
+    if (status == ZC_OK && (c->chain->n_stages > 0 || c->is_flat)) {
         status = zc_node_fail(codec, "\"transpose\" behind a filter is not supported");
     }
     if (status == ZC_OK) {
@@ -58,10 +60,41 @@ static zc_status add_transpose(codecs *c, const zc_node *codec, const zc_node *c
     return ZC_OK;
 }
 
+/* Have filters made other items of those of the data type, or looked into them? */
+static bool is_filtered(const codecs *c)
+{
+    return c->chain->n_stages > 0;
+}
+
+/* Bytes of the words in what comes out of filters. */
+static size_t filtered_word(const codecs *c)
+{
+    return c->flow.kind == 'c' ? c->flow.size / 2 : c->flow.size;
+}
+
 /* Has an item words with a byte order? */
 static bool has_words(const codecs *c)
 {
-    return c->is_index || c->doc->dtype.n_words > 0;
+    return c->is_index || (is_filtered(c) ? filtered_word(c) > 1 : c->doc->dtype.n_words > 0);
+}
+
+/* The byte order of what filters make, as a stage of its own. */
+static zc_status add_swap(codecs *c, const zc_node *codec)
+{
+    const size_t word = filtered_word(c);
+    const zc_number_kind kind = word == 2 ? ZC_NUMBER_U16 : word == 4 ? ZC_NUMBER_U32 : ZC_NUMBER_U64;
+
+    if (c->chain->n_stages == ZC_MAX_STAGES) {
+        return zc_node_fail(codec, "more than %d codecs of bytes", ZC_MAX_STAGES);
+    }
+    if (word != zc_number_size(kind)) {
+        return zc_node_fail(codec, "filters and another byte order than the machine's are not supported here");
+    }
+    zc_codec *const stage = &c->chain->stages[c->chain->n_stages++];
+    zc_codec_init(stage, "astype");
+    stage->decoded = (zc_number){kind, false};
+    stage->encoded = (zc_number){kind, true};
+    return ZC_OK;
 }
 
 static zc_status set_item(codecs *c, const zc_node *codec, bool big_endian)
@@ -72,11 +105,11 @@ static zc_status set_item(codecs *c, const zc_node *codec, bool big_endian)
         chain->item = (zc_item){.size = 8, .word = big_endian != zc_big_endian() ? 8 : 0};
         return ZC_OK;
     }
-    const zc_status status = zc_dtype_item_as(c->doc, codec, big_endian, &chain->item);
-    if (status == ZC_OK && chain->n_stages > 0 && zc_item_swaps(&chain->item)) {
-        return zc_node_fail(codec, "filters and another byte order than the machine's are not supported");
+    if (is_filtered(c)) {
+        chain->item = (zc_item){.size = c->doc->dtype.size};
+        return has_words(c) && big_endian != zc_big_endian() ? add_swap(c, codec) : ZC_OK;
     }
-    return status;
+    return zc_dtype_item_as(c->doc, codec, big_endian, &chain->item);
 }
 
 static zc_status add_bytes(codecs *c, const zc_node *codec, const zc_node *configuration)
@@ -168,7 +201,7 @@ static zc_status add_shards(codecs *c, const zc_node *codec, const zc_node *conf
     if (status == ZC_OK && c->depth >= DEPTH_MAX) {
         status = zc_node_fail(codec, "shards cannot be here");
     }
-    if (status == ZC_OK && chain->n_stages > 0) {
+    if (status == ZC_OK && (chain->n_stages > 0 || c->is_flat)) {
         status = zc_node_fail(codec, "filters before shards are not supported");
     }
     if (status == ZC_OK) {
@@ -190,6 +223,135 @@ static zc_status add_shards(codecs *c, const zc_node *codec, const zc_node *conf
     return parse_inner(c, configuration);
 }
 
+/* ---- extensions ------------------------------------------------------------------------------- */
+
+static bool multiply(int64_t *product, int64_t by)
+{
+    size_t made;
+
+    if (!zc_mul_size((size_t)*product, (size_t)by, &made) || made > INT64_MAX) {
+        return false;
+    }
+    *product = (int64_t)made;
+    return true;
+}
+
+static bool count_items(int ndim, const int64_t *shape, int64_t *out)
+{
+    *out = 1;
+    for (int d = 0; d < ndim; d++) {
+        if (!multiply(out, shape[d])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* One length of a reshaped array: a number, -1 for what is left over, or of the product of dimensions in order. */
+static zc_status reshaped_length(const codecs *c, const zc_node *part, int64_t *next, int64_t *out)
+{
+    zc_status status = ZC_OK;
+
+    if (!zc_node_is_array(part)) {
+        status = zc_node_int(part, -1, INT64_MAX, out);
+        return status == ZC_OK && *out == 0 ? zc_node_expected(part, "a positive length, or -1") : status;
+    }
+    *out = 1;
+    ZC_EACH(axis, part, status) {
+        int64_t d = 0;
+        status = zc_node_int(&axis, *next, c->ndim - 1, &d);
+        *next = d + 1;
+        if (status == ZC_OK && !multiply(out, c->stored[d])) {
+            status = zc_node_fail(&axis, "a chunk has too many items");
+        }
+    }
+    return status;
+}
+
+/* What is left over for the length -1, of which there is at most one. */
+static bool fill_in(int ndim, int64_t *lengths, int64_t items)
+{
+    int64_t given = 1, *open = NULL;
+
+    for (int d = 0; d < ndim; d++) {
+        if (lengths[d] < 0 ? open != NULL : !multiply(&given, lengths[d])) {
+            return false;
+        }
+        open = lengths[d] < 0 ? &lengths[d] : open;
+    }
+    if (open != NULL) {
+        *open = given > 0 ? items / given : 0;
+        return multiply(&given, *open) && given == items;
+    }
+    return given == items;
+}
+
+/* A length that is made of dimensions has as many items before it as these. */
+static zc_status check_aligned(const codecs *c, const zc_node *shape, const int64_t *lengths)
+{
+    zc_status status = ZC_OK;
+
+    ZC_EACH(part, shape, status) {
+        const zc_node first = zc_node_first(&part);
+        int64_t axis = 0, before = 1, found = 1;
+        if (first.value == NULL) {
+            continue;
+        }
+        status = zc_node_int(&first, 0, c->ndim - 1, &axis);
+        count_items((int)axis, c->stored, &before);
+        count_items((int)part.index, lengths, &found);
+        if (status == ZC_OK && before != found) {
+            status = zc_node_fail(&part, "expected %lld items before it, got %lld", (long long)before, (long long)found);
+        }
+    }
+    return status;
+}
+
+/* To the engine only the order of the items counts, which stays. */
+static zc_status add_reshape(codecs *c, const zc_node *codec, const zc_node *configuration)
+{
+    static const char *const members[] = {"shape", NULL};
+    const zc_node shape = zc_node_member(configuration, "shape");
+    int64_t lengths[ZC_MAX_DIMS], items, next = 0;
+    size_t n = 0;
+    zc_status status = zc_node_members(configuration, members, false);
+
+    if (status == ZC_OK && (c->has_array_bytes || c->is_index)) {
+        status = zc_node_fail(codec, "\"reshape\" cannot follow a codec that makes bytes");
+    }
+    status = status == ZC_OK ? zc_node_array(&shape, &n) : status;
+    if (status == ZC_OK && n > ZC_MAX_DIMS) {
+        status = zc_node_fail(&shape, "more than %d dimensions", ZC_MAX_DIMS);
+    }
+    ZC_EACH(part, &shape, status) {
+        status = reshaped_length(c, &part, &next, &lengths[part.index]);
+    }
+    if (status == ZC_OK && (!count_items(c->ndim, c->stored, &items) || !fill_in((int)n, lengths, items))) {
+        status = zc_node_fail(&shape, "expected lengths for the items of a chunk");
+    }
+    status = status == ZC_OK ? check_aligned(c, &shape, lengths) : status;
+    if (status == ZC_OK) {
+        memcpy(c->stored, lengths, n * sizeof lengths[0]);
+        c->ndim = (int)n;
+        c->is_flat = true;
+    }
+    return status;
+}
+
+/* A filter of the extensions; packbits makes bytes at once. */
+static zc_status add_filter(codecs *c, const zc_node *codec, const char *name, const zc_node *configuration)
+{
+    if (c->has_array_bytes || c->is_index) {
+        return zc_node_fail(codec, "\"%.60s\" cannot follow a codec that makes bytes", name);
+    }
+    if (c->chain->n_stages == ZC_MAX_STAGES) {
+        return zc_node_fail(codec, "more than %d codecs of bytes", ZC_MAX_STAGES);
+    }
+    c->has_array_bytes = strcmp(name, "packbits") == 0;
+    c->chain->item = (zc_item){.size = c->doc->dtype.size};
+    return zc_filter_v3(codec, name, configuration, c->doc, &c->flow, &c->chain->stages[c->chain->n_stages++]);
+}
+
 /* A codec that is one stage of the engine. */
 static zc_status add_stage(codecs *c, const zc_node *codec, const char *name, const zc_node *configuration,
                            bool optional)
@@ -204,7 +366,7 @@ static zc_status add_stage(codecs *c, const zc_node *codec, const char *name, co
         return zc_node_fail(codec, "more than %d codecs of bytes", ZC_MAX_STAGES);
     }
     zc_codec *const stage = &c->chain->stages[c->chain->n_stages];
-    const size_t item_size = c->is_index ? 8 : c->doc->dtype.size;
+    const size_t item_size = c->is_index ? 8 : is_filtered(c) ? c->flow.size : c->doc->dtype.size;
     const zc_status status =
         foreign ? zc_stage_numcodecs(codec, id, configuration, item_size, &c->flow, stage, &known)
                 : zc_stage_v3(codec, name, configuration, item_size, stage, &known);
@@ -234,6 +396,12 @@ static zc_status add_codec(codecs *c, const zc_node *codec)
     const bool is_bytes = strcmp(name, "bytes") == 0, is_shards = strcmp(name, "sharding_indexed") == 0;
     if (strcmp(name, "transpose") == 0) {
         return add_transpose(c, codec, &configuration);
+    }
+    if (strcmp(name, "reshape") == 0) {
+        return add_reshape(c, codec, &configuration);
+    }
+    if (zc_filter_known(name)) {
+        return add_filter(c, codec, name, &configuration);
     }
     if ((is_bytes || is_shards) && c->has_array_bytes) {
         return zc_node_fail(codec, "a second codec that makes bytes of an array");

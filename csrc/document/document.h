@@ -26,6 +26,8 @@ typedef struct zc_dtype {
     char kind;               /* b, i, u, f, c, S, U, V, M, m as numpy has them */
     size_t size;
     char typestr[ZC_TYPESTR_SIZE];
+    bool has_number;         /* of kind V: number is a small one of the extension registry */
+    zc_number_kind number;
     zc_words *words;         /* ascending, n_words of them; NULL for those made by hand */
     size_t n_words, room;
 } zc_dtype;
@@ -155,6 +157,8 @@ typedef struct zc_flow {
     char kind;               /* as of a data type; 0: bytes of whatever meaning */
     size_t size;
     bool swapped;
+    bool has_number;         /* as of a data type */
+    zc_number_kind number;
 } zc_flow;
 
 /* The flow that elements of the data type are: as they are stored (format 2), or in memory. */
@@ -164,6 +168,11 @@ zc_flow zc_flow_of(const zc_dtype *dtype, const zc_item *item);
  * *known is false if the engine has none of that id.  *flow becomes what it makes. */
 zc_status zc_stage_numcodecs(const zc_node *codec, const char *id, const zc_node *configuration,
                              size_t item_size, zc_flow *flow, zc_codec *out, bool *known);
+
+/* A codec of format 3 that sees numbers in the items, one of the names that zc_filter_known knows. */
+bool zc_filter_known(const char *name);
+zc_status zc_filter_v3(const zc_node *codec, const char *name, const zc_node *configuration, zc_document *doc,
+                       zc_flow *flow, zc_codec *out);
 
 /* Is it one that has to know the numbers (in format 3: array -> array)? */
 bool zc_numcodecs_is_filter(const char *id);

@@ -202,7 +202,7 @@ static zc_status plain_v3(const zc_node *node, zc_dtype *out)
     const char *name;
     zc_node configuration;
     bool optional;
-    size_t size;
+    size_t size = 0;
     zc_status status = zc_extension(node, &name, &configuration, &optional);
 
     if (status != ZC_OK) {
@@ -219,6 +219,7 @@ static zc_status plain_v3(const zc_node *node, zc_dtype *out)
     if (status != ZC_OK) {
         return status;
     }
+    out->has_number = zc_number_named(name, &out->number);
     return found != NULL ? set_named(node, found, false, out)
                          : set_plain(node, out, 'V', raw ? size : 1, 0, false, "");
 }

@@ -42,9 +42,10 @@ static bool parse_number(const char *text, zc_flow *out)
 {
     static const char *const names[] = {"int8",   "int16",  "int32",   "int64",   "uint8",  "uint16",
                                         "uint32", "uint64", "float16", "float32", "float64"};
-    static const zc_flow flows[] = {{'i', 1, false}, {'i', 2, false}, {'i', 4, false}, {'i', 8, false},
-                                    {'u', 1, false}, {'u', 2, false}, {'u', 4, false}, {'u', 8, false},
-                                    {'f', 2, false}, {'f', 4, false}, {'f', 8, false}};
+    static const zc_flow flows[] = {{.kind = 'i', .size = 1}, {.kind = 'i', .size = 2}, {.kind = 'i', .size = 4},
+                                    {.kind = 'i', .size = 8}, {.kind = 'u', .size = 1}, {.kind = 'u', .size = 2},
+                                    {.kind = 'u', .size = 4}, {.kind = 'u', .size = 8}, {.kind = 'f', .size = 2},
+                                    {.kind = 'f', .size = 4}, {.kind = 'f', .size = 8}};
     char ordered[16] = "=";
     zc_typestr type;
 
@@ -62,7 +63,8 @@ static bool parse_number(const char *text, zc_flow *out)
         return false;
     }
     const bool big = type.order == '>', little = type.order == '<';
-    *out = (zc_flow){type.kind, type.size, type.size > 1 && (zc_big_endian() ? little : big)};
+    *out = (zc_flow){.kind = type.kind, .size = type.size,
+                     .swapped = type.size > 1 && (zc_big_endian() ? little : big)};
     return true;
 }
 
@@ -270,7 +272,7 @@ static zc_status packbits(const source *from, zc_codec *out)
     if (from->flow->kind != 0 && from->flow->size != 1) {
         return zc_node_fail(from->codec, "packbits needs items of one byte");
     }
-    *from->flow = (zc_flow){'u', 1, false};
+    *from->flow = (zc_flow){.kind = 'u', .size = 1};
     return ZC_OK;
 }
 
@@ -321,7 +323,7 @@ bool zc_numcodecs_is_filter(const char *id)
 
 zc_flow zc_flow_of(const zc_dtype *dtype, const zc_item *item)
 {
-    return (zc_flow){dtype->kind, dtype->size, item->word != 0};
+    return (zc_flow){dtype->kind, dtype->size, item->word != 0, dtype->has_number, dtype->number};
 }
 
 zc_status zc_stage_numcodecs(const zc_node *codec, const char *id, const zc_node *configuration,
@@ -345,7 +347,7 @@ zc_status zc_stage_numcodecs(const zc_node *codec, const char *id, const zc_node
     zc_codec_init(out, id);
     status = found->configure(&from, out);
     if (!found->is_filter) {
-        *flow = (zc_flow){0, 1, false};
+        *flow = (zc_flow){.size = 1};
     }
     return status == ZC_OK ? zc_stage_check(codec, out) : status;
 }

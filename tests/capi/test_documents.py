@@ -421,7 +421,43 @@ def without_id(configuration: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in configuration.items() if name != "id"}
 
 
+BIG = {"name": "bytes", "configuration": {"endian": "big"}}
+
+
+def extension(name: str, **configuration: Any) -> dict[str, Any]:
+    return {"name": name, "configuration": configuration}
+
+
+CAST = extension("cast_value", data_type="int16", rounding="towards-zero", out_of_range="clamp")
+MAPS = {"encode": [["NaN", -1], [3, 300]], "decode": [[-1, "NaN"], [300, 3]]}
+
+EXTENSIONS: list[list[Any]] = [
+    [extension("bitround", keepbits=10), LITTLE],
+    [extension("bitround", keepbits=64), BIG, "crc32c"],
+    [extension("scale_offset", offset=-3, scale=2), BIG],
+    [
+        extension("scale_offset"),
+        extension("cast_value", data_type="uint8"),
+        "bytes",
+        extension("zstd", level=1),
+    ],
+    [CAST, BIG],
+    [extension("cast_value", data_type="float64", scalar_map={}), extension("packbits")],
+    [extension("cast_value", data_type="int16", scalar_map=MAPS), extension("bitround", keepbits=9), LITTLE],
+    [extension("cast_value", data_type="bfloat16"), BIG],
+    [extension("transpose", order=[1, 0]), extension("reshape", shape=[[0], -1]), CAST, BIG],
+    [extension("reshape", shape=[[0, 1]]), extension("reshape", shape=[2, -1]), BIG],
+    [
+        extension("cast_value", data_type="uint8"),
+        extension("packbits", last_bit=6, padding_encoding="last_byte"),
+    ],
+    [extension("packbits", padding_encoding="first_byte", first_bit=None), "crc32c"],
+    [extension("numcodecs.fixedscaleoffset", offset=0, scale=2, dtype="<f4", astype="<i2"), BIG],
+]
+
 LEGAL: list[dict[str, Any]] = [
+    *(v3("codecs", chain) for chain in EXTENSIONS),
+    v3("data_type", "bool") | {"codecs": [extension("packbits")], "fill_value": False},
     v3("data_type", {"name": "float32"}),
     v3("dimension_names", ["x", None]),
     v3("dimension_names", None),
@@ -479,6 +515,50 @@ LEGAL: list[dict[str, Any]] = [
     *(v2("dtype", dtype) for dtype in ("|S3", "<U2", ">U2", "<M8[25s]", ">m8[us]", "<M8", "<c8", "<f2")),
     v3("data_type", datetime("us", 10)) | {"fill_value": "NaT"},
 ]
+
+
+@pytest.mark.parametrize(
+    ("chain", "message"),
+    [
+        ([extension("bitround"), LITTLE], "keepbits"),
+        ([extension("bitround", keepbits=65), LITTLE], "keepbits"),
+        ([extension("bitround", keepbits=3, more=1), LITTLE], "more"),
+        ([LITTLE, extension("bitround", keepbits=3)], "cannot follow"),
+        ([extension("scale_offset", scale=0), LITTLE], "scale"),
+        ([extension("scale_offset", scale="x"), LITTLE], "scale"),
+        ([extension("scale_offset", offset=True), LITTLE], "offset"),
+        ([extension("cast_value"), LITTLE], "data_type"),
+        ([extension("cast_value", data_type="float65"), LITTLE], "float65"),
+        ([extension("cast_value", data_type="complex64"), LITTLE], "real numbers"),
+        ([extension("cast_value", data_type="float64", out_of_range="wrap"), LITTLE], "wrap around"),
+        ([extension("cast_value", data_type="int8", out_of_range="ignore"), LITTLE], "out_of_range"),
+        ([extension("cast_value", data_type="int8", rounding="up"), LITTLE], "rounding"),
+        ([extension("cast_value", data_type="int8", scalar_map={"both": []}), LITTLE], "both"),
+        ([extension("cast_value", data_type="int8", scalar_map={"encode": [[1]]}), LITTLE], "pair"),
+        ([extension("cast_value", data_type="int8", scalar_map={"encode": [[1, 300]]}), LITTLE], "encode"),
+        ([extension("cast_value", data_type="int8", scalar_map={"decode": [["NaN", 3]]}), LITTLE], "decode"),
+        ([CAST, "bytes"], "endian"),
+        ([CAST], "makes bytes"),
+        ([extension("packbits", first_bit=3, last_bit=2)], "first_bit"),
+        ([extension("packbits", last_bit=32)], "last_bit"),
+        ([extension("packbits", padding_encoding="middle")], "padding_encoding"),
+        ([extension("packbits"), LITTLE], "second codec"),
+        ([extension("reshape", shape=[3, -1]), LITTLE], "lengths"),
+        ([extension("reshape", shape=[-1, -1]), LITTLE], "lengths"),
+        ([extension("reshape", shape=[0, -1]), LITTLE], "positive"),
+        ([extension("reshape", shape=[[1, 0]]), LITTLE], "shape"),
+        ([extension("reshape", shape=[2, [0]]), LITTLE], "before it"),
+        ([extension("reshape", shape=[2**62, 2**62]), LITTLE], "lengths"),
+        ([extension("reshape", shape=[-1]), SHARDS], "before shards"),
+    ],
+)
+def test_extensions_that_are_wrong(library: Any, chain: list[Any], message: str, tmp_path: Path) -> None:
+    (tmp_path / "zarr.json").write_text(json.dumps(v3("codecs", chain)))
+    with pytest.raises(Exception, match=message) as caught:
+        library.handle(tmp_path)
+    assert caught.value.args[0] == METADATA
+    with pytest.raises((ValueError, TypeError)):
+        zarrcore.open_array(tmp_path)[...]
 
 
 @pytest.mark.parametrize("document", LEGAL, ids=[str(number) for number in range(len(LEGAL))])
