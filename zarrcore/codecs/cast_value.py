@@ -107,7 +107,7 @@ class CastValue(NativeArrayCodec):
         return self.data_type.to_native_dtype()  # type: ignore[no-any-return]
 
     def stage(self, spec: ArraySpec) -> tuple[str, dict[str, Any]] | None:
-        options = {
+        options: dict[str, Any] = {
             "dtype": real_number(spec.dtype),
             "astype": real_number(self.data_type),
             "rounding": self.rounding,

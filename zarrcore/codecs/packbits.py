@@ -76,7 +76,7 @@ class PackBitsCodec(ArrayBytesCodec):
         return -(-self._bit_count(spec) // 8) + (self.padding_encoding != "none")
 
     def encode(self, chunk: np.ndarray, spec: ArraySpec) -> Buffer:
-        items = _native.octets(chunk, spec.np_dtype.newbyteorder("="))
+        items: Any = _native.octets(chunk, spec.np_dtype.newbyteorder("="))
         return _native.encode(self._stage(spec), items)
 
     def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
