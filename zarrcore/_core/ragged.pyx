@@ -29,10 +29,10 @@ cdef size_t _MAX_LENGTH = 0xffffffff
 
 cdef bint _is_sound(const uint8_t[::1] value, size_t count, size_t item_size) noexcept:
     """Does a value hold so many arrays, each of whole items, and nothing else?"""
-    cdef size_t size = value.shape[0], at = 4, length, i
+    cdef size_t size = value.shape[0], at = 4, length, _i
     if size < 4 or zc_load_le32(&value[0]) != count:
         return False
-    for i in range(count):
+    for _i in range(count):
         if size - at < 4:
             return False
         length = zc_load_le32(&value[at])
