@@ -18,7 +18,7 @@ from zarrcore.errors import (
     InvalidKeyError,
     NodeTypeValidationError,
 )
-from zarrcore.metadata import ZARR_JSON, ZGROUP_JSON
+from zarrcore.metadata import ZARR_JSON, ZARRAY_JSON, ZATTRS_JSON, ZGROUP_JSON
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path
 
@@ -33,12 +33,15 @@ if TYPE_CHECKING:
     Metadata = ArrayMetadata | GroupMetadata
 
 __all__ = [
+    "IMPLIED_ZGROUP",
     "KeptCopy",
     "address",
     "array_metadata_from_dict",
     "create_node",
     "delete_node",
+    "find_member",
     "find_node",
+    "implied_group",
     "is_array_metadata",
     "missing_parents",
     "new_node",
@@ -51,6 +54,9 @@ __all__ = [
     "store_documents",
     "write_documents",
 ]
+
+IMPLIED_ZGROUP = b'{"zarr_format": 2}'
+"""The document that a group of format 2 lacks if only the nodes below it say that it is there."""
 
 _BATCH = 256  # documents asked from the store in one call when a group is listed
 
@@ -118,12 +124,41 @@ def find_node(place: StorePath, zarr_format: int | None = None) -> tuple[StorePa
         None if there is no node.
     """
     metadata = read_node(place, zarr_format)
-    if metadata is not None or zarr_format is not None:
+    if metadata is not None:
         return place, metadata
-    from zarrcore.n5 import n5_place
+    if zarr_format is None:
+        from zarrcore.n5 import n5_place
 
-    in_n5 = n5_place(place)
-    return (place, None) if in_n5 is None else (in_n5, read_node(in_n5, 3))
+        in_n5 = n5_place(place)
+        if in_n5 is not None:
+            return in_n5, read_node(in_n5, 3)
+    return place, implied_group(place, zarr_format or 2)
+
+
+def implied_group(place: StorePath, zarr_format: int) -> GroupMetadata | None:
+    """The group that a place without documents is because nodes of format 2 lie below it; None if it is none.
+
+    Other formats know no such groups.  The store has to list what lies below, until a node is found.
+    """
+    if zarr_format != 2 or not place.store.supports_listing:
+        return None
+    try:
+        keys = place.store.list_prefix(place.path)
+    except InvalidKeyError:  # no name that the store can have
+        return None
+    marks = tuple(f"/{name}" for name in (ZARRAY_JSON, ZGROUP_JSON))
+    if not any(f"/{key}".endswith(marks) for key in keys):
+        return None
+    from zarrcore.metadata import parse_v2_group
+
+    attributes = place.store.get(join_path(place.path, ZATTRS_JSON))
+    return parse_v2_group(IMPLIED_ZGROUP, attributes, prefix=f"{place.path}/" if place.path else "")
+
+
+def find_member(place: StorePath, zarr_format: int) -> Metadata | None:
+    """The metadata of a node in a group of that format, which may be a group that only deeper paths imply."""
+    found = read_node(place, zarr_format)
+    return implied_group(place, zarr_format) if found is None else found
 
 
 def _read(store: Store, path: str, names: Sequence[str]) -> dict[str, Any]:
@@ -148,6 +183,8 @@ def read_children(place: StorePath, zarr_format: int) -> Iterator[tuple[str, Met
             found = {name: value for name in names if (value := next(values)) is not None}
             path = join_path(place.path, child)
             metadata = documents.parse(zarr_format, found, path=path) if found else None
+            if metadata is None:
+                metadata = implied_group(place._child(child), zarr_format)
             if metadata is not None:
                 yield child, metadata
 

@@ -57,7 +57,7 @@ def change_attributes(group: Group, change: Callable[[dict[str, Any]], dict[str,
     group.store._check_writable()
     with hierarchy.CHANGES:
         copy = group.metadata.consolidated_metadata  # none that is out of date
-        found = hierarchy.read_node(group._store_path, group._metadata.zarr_format)
+        found = hierarchy.find_member(group._store_path, group._metadata.zarr_format)
         if found is None or hierarchy.is_array_metadata(found):
             raise GroupNotFoundError(
                 f"group {group.path!r} is no longer in {group.store}: "

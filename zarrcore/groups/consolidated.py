@@ -11,7 +11,6 @@ from zarrcore.errors import StaleMetadataError, ZarrUserWarning
 from zarrcore.groups.nodes import open_group_at
 from zarrcore.metadata import ConsolidatedMetadata, GroupMetadata, parse_v2_group
 from zarrcore.metadata.documents import ZATTRS_JSON, ZGROUP_JSON, ZMETADATA_V2_JSON
-from zarrcore.node_documents import ALL_NAMES
 from zarrcore.storage.validation import join_path
 
 if TYPE_CHECKING:
@@ -68,7 +67,9 @@ def _as_stored(place: StorePath, metadata: GroupMetadata, name: str | None = Non
     names = (ZGROUP_JSON, ZATTRS_JSON, name or ZMETADATA_V2_JSON)
     zgroup, zattrs, zmetadata = place.store.get_many([join_path(place.path, item) for item in names])
     prefix = f"{place.path}/" if place.path else ""
-    return parse_v2_group(zgroup, zattrs, zmetadata, prefix=prefix)  # type: ignore[arg-type]  # it is there
+    return parse_v2_group(
+        hierarchy.IMPLIED_ZGROUP if zgroup is None else zgroup, zattrs, zmetadata, prefix=prefix
+    )
 
 
 def lookup(consolidated: ConsolidatedMetadata, path: str, zarr_format: int) -> Any | None:
@@ -222,28 +223,15 @@ def consolidate(place: StorePath, zarr_format: int | None = None) -> Group:
 
 def _all_nodes(place: StorePath, zarr_format: int) -> dict[str, Any]:
     """Paths and metadata of all nodes below a group, groups included that only the paths of others imply."""
-    nodes = {path: _bare(metadata) for path, metadata in _stored_nodes(place, zarr_format)}
-    for path in list(nodes):
-        while path := path.rpartition("/")[0]:
-            nodes.setdefault(path, GroupMetadata({}, zarr_format))
-    return nodes
+    return {path: _bare(metadata) for path, metadata in _stored_nodes(place, zarr_format)}
 
 
 def _stored_nodes(place: StorePath, zarr_format: int, above: str = "") -> Iterator[tuple[str, Any]]:
-    """Paths and metadata of all nodes below a group, by their own documents.
-
-    In format 2 a group on the way need not have any; consolidated metadata are to have what is below it.
-    """
-    known = set()
+    """Paths and metadata of all nodes below a group, by their own documents."""
     for name, metadata in hierarchy.read_children(place, zarr_format):
-        known.add(name)
         yield above + name, metadata
         if isinstance(metadata, GroupMetadata):
             yield from _stored_nodes(place._child(name), zarr_format, f"{above}{name}/")
-    if zarr_format == 2:
-        for name in place.store.list_dir(place.path):
-            if name not in known and name not in ALL_NAMES:
-                yield from _stored_nodes(place._child(name), zarr_format, f"{above}{name}/")
 
 
 def _bare(metadata: Any) -> Any:

@@ -141,7 +141,7 @@ class Group(SynchronousNode):
             metadata = checked_lookup(consolidated, place, name, self._metadata.zarr_format)
         else:
             try:
-                metadata = hierarchy.read_node(place, self._metadata.zarr_format)
+                metadata = hierarchy.find_member(place, self._metadata.zarr_format)
             except InvalidKeyError:  # no name that the store can have
                 return default
         return default if metadata is None else node_of(place, metadata, copy=self._copy)
