@@ -16,6 +16,7 @@ import numpy as np
 
 from zarrcore._core import engine
 from zarrcore._locks import Lock, RLock
+from zarrcore.codecs.base import Patch
 from zarrcore.errors import (
     BaseZarrError,
     ChunkDecodeError,
@@ -126,6 +127,7 @@ class PythonEngine:
     ) -> None:
         self._store = store
         self._prefix = prefix
+        self._shape = tuple(shape)
         self._axes = axes_of(shape, chunks)
         self._key_encoding = key_encoding
         self._chain = chain
@@ -290,13 +292,15 @@ class PythonEngine:
         if self._chain.supports_partial_encode and not part.complete:
             self._encode_partial(part, key, values, points)
             return
-        with chunk_lock(key):
-            chunk = self._chunk_to_patch(part.coords, key, complete=part.complete)
+
+        def put(array: np.ndarray, items: Any) -> None:
             if points:
-                chunk[part.inside] = values
+                array[part.inside] = items
             else:
-                _put(chunk, part.inside, values)
-            self._store_chunk(part.coords, key, chunk, write_empty)
+                _put(array, part.inside, items)
+
+        with chunk_lock(key):
+            self._patch(part.coords, key, put, values, write_empty, complete=part.complete)
 
     def _whole_chunks(self, dims: Sequence[Dim], value: np.ndarray, write_empty: bool) -> Iterator[_Held]:
         """The chunks that are given as a whole, as bytes (None: to be removed); others are written here."""
@@ -334,26 +338,65 @@ class PythonEngine:
         """Write those elements of a chunk that `mask` says (None: all); `values` has the chunk's shape."""
         inside = tuple(slice(0, axis.valid_length(k)) for axis, k in zip(self._axes, coords, strict=True))
         key = self._key(coords)
-        with chunk_lock(key):
-            chunk = self._chunk_to_patch(coords, key, complete=mask is None)
-            given: Any = True if mask is None else mask[inside]
-            np.copyto(chunk[inside], values[inside], where=given)
-            self._store_chunk(coords, key, chunk, write_empty)
+        given: Any = True if mask is None else mask[inside]
 
-    def _chunk_to_patch(self, coords: tuple[int, ...], key: str, *, complete: bool) -> np.ndarray:
-        """A writable chunk: what is stored, or fill values if nothing is stored or nothing will be left."""
-        data = None if complete else self._get(coords, key)
-        if data is not None:
-            return np.array(self._decode(coords, key, data), dtype=self._dtype)
+        def put(array: np.ndarray, items: Any) -> None:
+            np.copyto(array[inside], items, where=given)
+
+        with chunk_lock(key):
+            self._patch(coords, key, put, values[inside], write_empty, complete=mask is None)
+
+    def _patch(
+        self,
+        coords: tuple[int, ...],
+        key: str,
+        put: Callable[[np.ndarray, Any], None],
+        values: np.ndarray,
+        write_empty: bool,
+        *,
+        complete: bool,
+    ) -> None:
+        """Replace a chunk, whose lock is held, by itself with `values` put into it.
+
+        If they are all that the chunk has of the array (`complete`), it need not be read.
+        """
+        old = None if complete and not self._reaches_beyond(coords) else self._get(coords, key)
+        chunk = self._chunk_to_patch(coords, key, old)
+        put(chunk, values)
+        patch = None
+        if self._chain.is_sharded:
+            patch = Patch(np.zeros(chunk.shape, bool), old)
+            put(patch.given, True)
+        self._store_chunk(coords, key, chunk, write_empty, patch)
+
+    def _reaches_beyond(self, coords: tuple[int, ...]) -> bool:
+        """Whether another handle may have made the array grow into what is beyond its end here."""
+        at_end = any(
+            axis.valid_length(k) < axis.chunk_length(k) for axis, k in zip(self._axes, coords, strict=True)
+        )
+        return at_end and engine.shape_is_stale(self._store._lock_scope(), self._prefix, self._shape)
+
+    def _chunk_to_patch(self, coords: tuple[int, ...], key: str, old: Any) -> np.ndarray:
+        """A writable chunk: what is stored, or fill values."""
+        if old is not None:
+            return np.array(self._decode(coords, key, old), dtype=self._dtype)
         shape = self._chunk_shape(coords)
         chunk = np.empty(shape, dtype=self._dtype)
         chunk[...] = self._fill
         return chunk
 
-    def _store_chunk(self, coords: tuple[int, ...], key: str, chunk: np.ndarray, write_empty: bool) -> None:
+    def _store_chunk(
+        self,
+        coords: tuple[int, ...],
+        key: str,
+        chunk: np.ndarray,
+        write_empty: bool,
+        patch: Patch | None = None,
+    ) -> None:
         data = None
         if write_empty or not is_all_fill(chunk, self._fill):
-            data = self._encode(coords, key, chunk, write_empty)
+            with self._located(ChunkEncodeError, coords, key):
+                data = self._chain.encode(chunk, self._spec(coords), write_empty=write_empty, patch=patch)
         self._put_value(coords, key, data)
 
     def _put_value(self, coords: tuple[int, ...], key: str, data: Any) -> None:
@@ -367,10 +410,6 @@ class PythonEngine:
             raise
         except Exception as error:
             raise self._io_error(coords, key, error) from error
-
-    def _encode(self, coords: tuple[int, ...], key: str, chunk: np.ndarray, write_empty: bool) -> Any:
-        with self._located(ChunkEncodeError, coords, key):
-            return self._chain.encode(chunk, self._spec(coords), write_empty=write_empty)
 
     # --- chunks ---
 

@@ -9,17 +9,16 @@
 /* Uncompressed chunks are gathered and written in pieces of this size, which stay in the L2 cache meanwhile. */
 #define PIECE ((size_t)256 << 10)
 
-/* The stored elements of a chunk, to out: old value or fill value, patched with the part. */
-static zc_status compose(const zc_chain *chain, const int64_t *stored, const int64_t *bounds,
-                         const zc_part *part, const zc_value *old, const void *stored_fill, size_t size,
-                         uint8_t *out, zc_workspace *ws, zc_error *err)
+/* The stored elements of a chunk, to out: old value (NULL: fill value), patched with the part. */
+static zc_status compose(const zc_chain *chain, const int64_t *stored, const zc_part *part, const zc_value *old,
+                         const void *stored_fill, size_t size, uint8_t *out, zc_workspace *ws, zc_error *err)
 {
     const size_t itemsize = chain->item.size;
     zc_status status = ZC_OK;
 
-    if (!zc_part_covers(part, bounds) && old != NULL && chain->n_stages == 0 && old->size == size) {
+    if (old != NULL && chain->n_stages == 0 && old->size == size) {
         status = zc_value_read(old, 0, out, size, err);
-    } else if (!zc_part_covers(part, bounds) && old != NULL) {
+    } else if (old != NULL) {
         const uint8_t *data;
         int viewed = 0;
         if (old->size > zc_chain_plausible_size(chain, size)) {
@@ -55,7 +54,8 @@ static zc_status write_plain(const zc_scope *scope, const zc_chain *chain, const
         return zc_fail(err, ZC_ERR_OVERFLOW, "the chunk does not fit into memory");
     }
     const bool image = !zc_item_swaps(&chain->item) && zc_part_is_chunk_image(part, stored, itemsize);
-    if (!scope->call->write_empty && zc_part_covers(part, bounds) &&
+    const bool all = zc_scope_covers(scope, part, stored, bounds);
+    if (!scope->call->write_empty && all &&
         zc_part_equals_fill(part, itemsize, scope->fill)) {
         *written = 0;
         return ZC_OK;
@@ -71,8 +71,8 @@ static zc_status write_plain(const zc_scope *scope, const zc_chain *chain, const
     uint8_t *const elements = in_place ? dst : room;
     uint8_t *const stored_fill = in_place ? room : room + size;
     zc_items_copy(1, stored_fill, scope->fill, &chain->item);
-    status = compose(chain, stored, bounds, part, old, stored_fill, size, elements, ws, err);
-    if (status == ZC_OK && !scope->call->write_empty && !zc_part_covers(part, bounds) &&
+    status = compose(chain, stored, part, all ? NULL : old, stored_fill, size, elements, ws, err);
+    if (status == ZC_OK && !scope->call->write_empty && !all &&
         zc_equals_fill(elements, size / itemsize, itemsize, stored_fill)) {
         *written = 0;
     } else if (status == ZC_OK && in_place) {

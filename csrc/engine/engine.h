@@ -126,7 +126,16 @@ typedef struct zc_scope {
     const void *fill;
     bool split;              /* too few chunks for the threads: work on inner chunks in parallel */
     const zc_given *blocks;  /* the call's, down to the level of shards that they are for */
+    bool collects;           /* dry run: nothing is decoded, what the value lacks is noted, see pieces.h */
+    bool keeps_beyond;       /* what lies beyond the array, as the call knows it, may have been written by others */
 } zc_scope;
+
+/* Is a part all that a chunk has to hold, so that nothing stays of an old one?  bounds: the extent of the array in it. */
+static inline bool zc_scope_covers(const zc_scope *scope, const zc_part *part, const int64_t *stored,
+                                   const int64_t *bounds)
+{
+    return zc_part_covers(part, scope->keeps_beyond ? stored : bounds);
+}
 
 /*
  * Decode the elements of `part` out of the encoded chunk at value[offset .. offset + nbytes).
@@ -158,7 +167,7 @@ zc_status zc_shard_read(const zc_scope *scope, const zc_chain *chain, const int6
 /*
  * Encode a chunk: the elements of `part` from the caller's memory, all others from the old chunk
  * (old[0 .. old->size), NULL: the fill value).  bounds: the extent of the array inside the chunk (what lies
- * beyond is the fill value).  dst has the chain's bound of room.  *written is 0 if nothing needs to be
+ * beyond is the fill value, unless the scope keeps it).  dst has the chain's bound of room.  *written is 0 if nothing needs to be
  * stored, because all elements equal the fill value and write_empty is off.
  */
 zc_status zc_chunk_write(const zc_scope *scope, const zc_chain *chain, const int64_t *shape,

@@ -103,8 +103,21 @@ void zc_key_unlock(const zc_store *store, const char *key)
     zc_mutex_unlock(&lock->guard);
 }
 
+uint64_t zc_key_version(const zc_store *store, const char *key)
+{
+    const key_lock *lock = lock_of(store, key);
+    const uint64_t given_back = atomic_load(&lock->given_back);
+
+    return atomic_load(&lock->taken) == given_back ? given_back : UINT64_MAX;
+}
+
+bool zc_key_is_version(const zc_store *store, const char *key, uint64_t version)
+{
+    return version != UINT64_MAX && atomic_load(&lock_of(store, key)->taken) == version;
+}
+
 /* What a read can find if the value changes under it. */
-static bool may_be_torn(zc_status status)
+bool zc_may_be_torn(zc_status status)
 {
     switch (status) {
     case ZC_OK:
@@ -129,7 +142,7 @@ zc_status zc_key_read(const zc_store *store, const char *key, zc_status (*read)(
 
     if (taken == given_back) {
         status = read(arg);
-        if (atomic_load(&lock->taken) == taken || !may_be_torn(status)) {
+        if (atomic_load(&lock->taken) == taken || !zc_may_be_torn(status)) {
             return status;
         }
         zc_error_clear(err);

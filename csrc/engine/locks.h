@@ -5,6 +5,7 @@
 #ifndef ZC_ENGINE_LOCKS_H
 #define ZC_ENGINE_LOCKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/workspace.h"
@@ -30,5 +31,12 @@ void zc_key_unlock(const zc_store *store, const char *key);
  */
 zc_status zc_key_read(const zc_store *store, const char *key, zc_status (*read)(void *arg), void *arg,
                       zc_workspace *ws, zc_error *err);
+
+/* Is this what a read can find if the value changes under it? */
+bool zc_may_be_torn(zc_status status);
+
+/* What changes whenever this process may have written to a key; zc_key_is_version: nobody has since, or is about to. */
+uint64_t zc_key_version(const zc_store *store, const char *key);
+bool zc_key_is_version(const zc_store *store, const char *key, uint64_t version);
 
 #endif

@@ -131,6 +131,9 @@ static inline bool zc_part_is_masked(const zc_part *part)
 /* The whole of the chunk, of a masked region without steps and index lists: only what is given is moved. */
 void zc_part_gather_masked(const zc_part *part, const int64_t *shape, char *chunk, const zc_item *item);
 
+/* Is nothing of such a region given? */
+bool zc_part_masks_all(const zc_part *part, size_t itemsize);
+
 /* Do rows of the chunk lie in rows of the memory?  If not, a piece of the chunk touches each of many cache lines of
  * the memory for a few bytes only, and it is better to move the whole chunk at once, block by block. */
 bool zc_part_keeps_rows(const zc_part *part);

@@ -7,6 +7,7 @@
 #include "base/arith.h"
 #include "engine/engine.h"
 #include "engine/locks.h"
+#include "engine/pieces.h"
 
 /* Below this much output, waking another thread costs more than it brings. */
 #define SHARED_MIN ((size_t)128 << 10)
@@ -16,6 +17,7 @@ typedef struct read_job {
     zc_scope scope;
     int threads;
     const zc_value *fetched;         /* values of the items from first_item on, or NULL: open each */
+    const zc_pieces *pieces;         /* the same, parts of values; or NULL */
     size_t first_item;
     uint64_t epoch;                  /* before they were fetched */
     zc_cached **pinned;              /* for each of them the chunk from the cache, or NULL; NULL: not looked for */
@@ -140,6 +142,41 @@ static zc_status read_fetched_item(const read_job *job, const int64_t *chunk, co
     return status;
 }
 
+/* What the value of an item is known by in the cache, in origin; NULL if it is not. */
+static const zc_origin *origin_of(const read_job *job, const char *key, const zc_value *value, zc_origin *origin)
+{
+    const zc_array *array = job->plan.call->array;
+
+    if (array->cache == NULL) {
+        return NULL;
+    }
+    zc_origin_of_key(array->cache, array->number, job->plan.call->store, key, job->epoch, origin);
+    return zc_origin_stamp(origin, value) ? origin : NULL;
+}
+
+/* Read a chunk of whose value parts have been fetched.  If they do not fit together, it was replaced meanwhile. */
+static zc_status read_item_of_pieces(const read_job *job, const int64_t *chunk, const int64_t *shape,
+                                     const zc_part *part, size_t item, zc_workspace *ws, zc_error *err)
+{
+    const zc_piece_item *found = &job->pieces->items[item];
+    zc_status status = ZC_ERR_MISSING;
+    zc_origin origin;
+
+    if (found->absent) {
+        return ZC_ERR_MISSING;
+    }
+    if (!found->alone) {
+        zc_value value = zc_pieces_value(job->pieces, item);
+        value.origin = origin_of(job, found->key, &value, &origin);
+        status = zc_chunk_read(&job->scope, job->plan.call->array->chain, shape, part, &value, 0, value.size, ws, err);
+        if (status == ZC_OK || found->whole || !zc_may_be_torn(status)) {
+            return status;
+        }
+        zc_error_clear(err);
+    }
+    return read_by_key(job, chunk, shape, part, ws, err);
+}
+
 #define FILL_AT_ONCE ((size_t)32 << 20)
 
 /* Set the memory of a chunk that is absent to the fill value, in pieces between which an interrupt is noticed. */
@@ -191,7 +228,9 @@ static zc_status read_item(void *arg, size_t item, zc_workspace *ws, zc_error *e
     if (!zc_plan_part(&job->plan, job->first_item + item, chunk, shape, &part)) {
         return ZC_OK;
     }
-    if (job->fetched == NULL) {
+    if (job->pieces != NULL) {
+        status = read_item_of_pieces(job, chunk, shape, &part, item, ws, err);
+    } else if (job->fetched == NULL) {
         status = read_by_key(job, chunk, shape, &part, ws, err);
     } else {
         status = read_fetched_item(job, chunk, shape, &part, item, ws, err);
@@ -362,6 +401,87 @@ static zc_status read_fetched(read_job *job, size_t *failed, zc_error *err)
     return status;
 }
 
+/* ---- parts of shards in a remote store: batch by batch, each in rounds ---- */
+
+static zc_status collect_item(void *arg, size_t item, const zc_value *value, zc_error *err)
+{
+    const read_job *job = arg;
+    zc_scope scope = job->scope;
+    int64_t chunk[ZC_MAX_DIMS], shape[ZC_MAX_DIMS];
+    zc_value known = *value;
+    zc_origin origin;
+    zc_part part;
+
+    zc_plan_chunk(&job->plan, job->first_item + item, chunk);
+    if (!zc_plan_part(&job->plan, job->first_item + item, chunk, shape, &part)) {
+        return ZC_OK;
+    }
+    scope.collects = true;
+    scope.split = false;
+    known.origin = origin_of(job, ((const zc_piece_item *)value->token)->key, value, &origin);
+    return zc_chunk_read(&scope, job->plan.call->array->chain, shape, &part, &known, 0, known.size, job->plan.ws, err);
+}
+
+/* Fetch what is wanted of items first_item .. + n and read them; keys and items have room for n. */
+static zc_status read_pieces(read_job *job, size_t n, char *keys, zc_piece_item *items, size_t *failed, zc_error *err)
+{
+    const zc_array *array = job->plan.call->array;
+    int64_t chunk[ZC_MAX_DIMS], shape[ZC_MAX_DIMS];
+    zc_pieces pieces;
+    zc_part part;
+
+    for (size_t i = 0; i < n; i++) {
+        char *const key = keys + i * job->plan.key_size;
+        zc_plan_chunk(&job->plan, job->first_item + i, chunk);
+        zc_chunk_key(array, chunk, key);
+        items[i] = (zc_piece_item){.key = key};
+        items[i].whole = zc_plan_part(&job->plan, job->first_item + i, chunk, shape, &part) &&
+                         wants_whole(array->chain, shape, &part);
+    }
+    job->epoch = zc_cache_epoch();
+    zc_pieces_open(&pieces, job->plan.call->store, items, n);
+    zc_status status = zc_pieces_fetch(&pieces, collect_item, job, err);
+    job->pieces = &pieces;
+    status = status == ZC_OK ? run_items(job, n, failed, err) : status;
+    zc_pieces_close(&pieces);
+    return status;
+}
+
+/* How many shards to ask for at once: what is wanted of them has to fit into memory, before it is decoded and after. */
+static size_t pieces_batch(const read_job *job)
+{
+    const zc_call *call = job->plan.call;
+    const zc_chain *chain = call->array->chain;
+    size_t inner = 0, wanted = zc_part_count(call->part) / job->plan.n_items + 1;
+
+    if (!zc_mul_size(wanted, chain->item.size, &wanted) ||
+        (chain->sharded && !zc_chain_decoded_size(chain->inner, call->array->ndim, chain->inner_shape, &inner))) {
+        return 1;
+    }
+    const size_t bytes = inner > wanted ? inner : wanted;
+    const size_t n = call->store->batch_bytes / bytes + (size_t)job->threads;
+    return n < BATCH_MAX ? n : BATCH_MAX;
+}
+
+static zc_status read_in_pieces(read_job *job, size_t *failed, zc_error *err)
+{
+    const size_t most = pieces_batch(job), batch = job->plan.n_items < most ? job->plan.n_items : most;
+    zc_piece_item *items = zc_scratch_push(job->plan.ws, batch * (sizeof *items + job->plan.key_size), err);
+    zc_status status = items != NULL ? ZC_OK : ZC_ERR_MEMORY;
+
+    job->plan.pushed += items != NULL;
+    while (job->first_item < job->plan.n_items && status == ZC_OK) {
+        const size_t rest = job->plan.n_items - job->first_item;
+        const size_t n = rest < batch ? rest : batch;
+        status = read_pieces(job, n, (char *)(items + batch), items, failed, err);
+        if (status != ZC_OK) {
+            *failed = *failed < n ? job->first_item + *failed : SIZE_MAX;
+        }
+        job->first_item += n;
+    }
+    return status;
+}
+
 static zc_status read_opened(read_job *job, size_t *failed, zc_error *err)
 {
     const zc_status status = zc_plan_hold(&job->plan, err);
@@ -385,6 +505,8 @@ zc_status zc_read(const zc_call *call, zc_fault *fault, zc_error *err)
     /* Of a shard in a remote store, ranges may be wanted instead of all of it. */
     if (call->store->fetch != NULL && (call->store->values_in_memory || !call->array->chain->sharded)) {
         status = read_fetched(&job, &failed, err);
+    } else if (call->store->fetch_parts != NULL) {
+        status = job.plan.n_items > 0 ? read_in_pieces(&job, &failed, err) : ZC_OK;
     } else {
         status = read_opened(&job, &failed, err);
     }

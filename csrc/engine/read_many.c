@@ -9,6 +9,7 @@
 #include "base/arith.h"
 #include "engine/engine.h"
 #include "engine/locks.h"
+#include "engine/pieces.h"
 
 /* Memory for chunks that several reads share, beside what the decoders need anyway. */
 #define SHARED_BYTES ((size_t)64 << 20)
@@ -33,17 +34,18 @@ typedef struct many_job {
     int64_t *chunks;                 /* coordinates of all chunks: a chain of lists, see list_chunks */
     size_t room;
     zc_cache *shared;
+    size_t first_group;              /* of those being read now */
+    const zc_pieces *pieces;         /* of their values, if the store sends parts of many at once; else NULL */
+    uint64_t epoch;                  /* before these were fetched */
+    zc_workspace *ws;                /* of the calling thread, for dry runs */
 } many_job;
 
 /* ---- what is wanted -------------------------------------------------------------------------------- */
 
-/* Points, and stores that hand out whole values many at a time, have a way of their own. */
+/* Points have a way of their own. */
 static bool is_alone(const zc_call *call)
 {
-    const zc_store *store = call->store;
-
-    return call->part->points != NULL ||
-           (store->fetch != NULL && !store->values_in_memory && !call->array->chain->sharded);
+    return call->part->points != NULL;
 }
 
 static zc_status make_room(many_job *job, size_t n, int ndim, zc_error *err)
@@ -115,6 +117,7 @@ static void free_chunks(many_job *job)
 
 /* qsort passes nothing on: what is compared stands in the elements. */
 typedef struct ordered {
+    const zc_store *store;
     const zc_array *array;
     want w;
 } ordered;
@@ -123,6 +126,9 @@ static int compare(const void *left, const void *right)
 {
     const ordered *a = left, *b = right;
 
+    if (a->store != b->store) {
+        return (uintptr_t)a->store < (uintptr_t)b->store ? -1 : 1;
+    }
     if (a->array != b->array) {
         return (uintptr_t)a->array < (uintptr_t)b->array ? -1 : 1;
     }
@@ -157,7 +163,8 @@ static zc_status sort_and_group(many_job *job, zc_error *err)
         return zc_fail(err, ZC_ERR_MEMORY, "no memory for a list of %zu chunks", job->n_wants);
     }
     for (size_t i = 0; i < job->n_wants; i++) {
-        list[i] = (ordered){job->calls[job->wants[i].call].array, job->wants[i]};
+        const zc_call *call = &job->calls[job->wants[i].call];
+        list[i] = (ordered){call->store, call->array, job->wants[i]};
     }
     qsort(list, job->n_wants, sizeof *list, compare);
     for (size_t i = 0; i < job->n_wants; i++) {
@@ -273,37 +280,81 @@ typedef struct opening {
     zc_error *err;
 } opening;
 
+/* Read what is wanted of a value, or of none, which is absent. */
+static zc_status read_wants(opening *o, const zc_value *value)
+{
+    const zc_call *call = &o->job->calls[o->wants[0].call];
+    const zc_store *store = call->store;
+    zc_status status = ZC_OK;
+
+    if (value == NULL && store->check != NULL) {
+        status = store->check(store, call->array->prefix, call->array->prefix_len, o->err);
+    }
+    for (size_t i = 0; i < o->n && status == ZC_OK; i++) {
+        status = zc_workspace_cancelled(o->ws) ? ZC_ERR_CANCELLED
+                                               : read_want(o->job, &o->wants[i], value, o->ws, o->err);
+        o->job->failed_call[o->group] = o->wants[i].call;
+    }
+    return status;
+}
+
+static void make_origin(const opening *o, uint64_t epoch, zc_origin *out)
+{
+    const zc_call *call = &o->job->calls[o->wants[0].call];
+    const zc_array *array = call->array;
+    const uint64_t number = array->cache != NULL ? array->number : (uint64_t)(uintptr_t)array;
+
+    zc_origin_of_key(array->cache, number, call->store, o->key, epoch, out);
+}
+
 static zc_status open_and_read(void *arg)
 {
     opening *o = arg;
-    const zc_call *call = &o->job->calls[o->wants[0].call];
-    const zc_array *array = call->array;
-    const zc_store *store = call->store;
+    const zc_store *store = o->job->calls[o->wants[0].call].store;
     zc_origin origin;
     zc_value value;
 
-    const uint64_t number = array->cache != NULL ? array->number : (uint64_t)(uintptr_t)array;
-    zc_origin_of_key(array->cache, number, store, o->key, zc_cache_epoch(), &origin);
+    make_origin(o, zc_cache_epoch(), &origin);
     zc_status status = store->open(store, o->key, o->whole, &value, o->err);
-    const bool absent = status == ZC_ERR_MISSING;
-    if (absent) {
-        zc_error_clear(o->err);
-        status = store->check != NULL ? store->check(store, array->prefix, array->prefix_len, o->err) : ZC_OK;
-    } else if (status == ZC_OK) {
-        value.base = 0;
-        value.origin = o->again ? NULL : set_origin(o->job, o->wants, o->n, &origin, &value);
-    }
+    const bool again = o->again;
     o->again = true;
-    const bool opened = !absent && status == ZC_OK;
-    for (size_t i = 0; i < o->n && status == ZC_OK; i++) {
-        status = zc_workspace_cancelled(o->ws) ? ZC_ERR_CANCELLED
-                                               : read_want(o->job, &o->wants[i], absent ? NULL : &value, o->ws, o->err);
-        o->job->failed_call[o->group] = o->wants[i].call;
+    if (status == ZC_ERR_MISSING) {
+        zc_error_clear(o->err);
+        return read_wants(o, NULL);
     }
-    if (opened) {
+    if (status == ZC_OK) {
+        value.base = 0;
+        value.origin = again ? NULL : set_origin(o->job, o->wants, o->n, &origin, &value);
+        status = read_wants(o, &value);
         zc_value_close(&value);
     }
     return status;
+}
+
+/* The same where parts of the value have been fetched; false if it has to be opened after all. */
+static bool read_fetched(opening *o, zc_status *status)
+{
+    const zc_pieces *pieces = o->job->pieces;
+    const size_t item = o->group - o->job->first_group;
+    zc_origin origin;
+
+    if (pieces == NULL || pieces->items[item].alone) {
+        return false;
+    }
+    if (pieces->items[item].absent) {
+        *status = read_wants(o, NULL);
+        return true;
+    }
+    zc_value value = zc_pieces_value(pieces, item);
+    make_origin(o, o->job->epoch, &origin);
+    value.origin = set_origin(o->job, o->wants, o->n, &origin, &value);
+    *status = read_wants(o, &value);
+    if (*status == ZC_OK || pieces->items[item].whole || !zc_may_be_torn(*status)) {
+        return true;
+    }
+    zc_error_clear(o->err);          /* parts that do not fit together: the value was replaced meanwhile */
+    o->again = true;
+    return false;
 }
 
 static zc_status read_group(many_job *job, size_t group, zc_workspace *ws, zc_error *err)
@@ -322,14 +373,18 @@ static zc_status read_group(many_job *job, size_t group, zc_workspace *ws, zc_er
     o.key = key;
     o.whole = wants_whole(job, o.wants, o.n);
     const bool one_version = o.whole || store->is_local || store->values_in_memory;
-    const zc_status status = one_version ? open_and_read(&o) : zc_key_read(store, key, open_and_read, &o, ws, err);
+    zc_status status;
+    if (!read_fetched(&o, &status)) {
+        status = one_version ? open_and_read(&o) : zc_key_read(store, key, open_and_read, &o, ws, err);
+    }
     zc_scratch_pop(ws);
     return status;
 }
 
-static zc_status many_task(void *arg, size_t group, zc_workspace *ws, zc_error *err)
+static zc_status many_task(void *arg, size_t item, zc_workspace *ws, zc_error *err)
 {
     many_job *job = arg;
+    const size_t group = job->first_group + item;
     const want *first = &job->wants[job->groups[group]];
 
     if (first->chunk != NULL) {
@@ -363,6 +418,141 @@ static void blame(const many_job *job, size_t group, size_t *failed_call, zc_fau
     memcpy(fault->chunk, first->chunk, (size_t)job->calls[first->call].array->ndim * sizeof *first->chunk);
 }
 
+/* ---- stores that send parts of many values at once -------------------------------------------------------- */
+
+/* What is wanted of the value of a group, in dry run. */
+static zc_status collect_group(void *arg, size_t item, const zc_value *value, zc_error *err)
+{
+    many_job *job = arg;
+    const size_t group = job->first_group + item;
+    opening o = {.job = job, .group = group, .wants = &job->wants[job->groups[group]],
+                 .n = job->groups[group + 1] - job->groups[group],
+                 .key = ((const zc_piece_item *)value->token)->key, .err = err};
+    zc_value known = *value;
+    zc_origin origin;
+    bool pending = false;
+    zc_status status = ZC_OK;
+
+    make_origin(&o, job->epoch, &origin);
+    known.origin = origin.cache != NULL && zc_origin_stamp(&origin, value) ? &origin : NULL;
+    for (size_t i = 0; i < o.n && status == ZC_OK; i++) {
+        const zc_call *call = &job->calls[o.wants[i].call];
+        const zc_scope scope = {.call = call, .fill = call->array->fill, .collects = true};
+        int64_t shape[ZC_MAX_DIMS];
+        zc_part part;
+        if (part_in(call, o.wants[i].chunk, shape, &part)) {
+            status = zc_chunk_read(&scope, call->array->chain, shape, &part, &known, 0, known.size, job->ws, err);
+            pending = pending || status == ZC_ERR_PENDING;
+            status = status == ZC_ERR_PENDING ? ZC_OK : status;
+        }
+    }
+    return status == ZC_OK && pending ? ZC_ERR_PENDING : status;
+}
+
+/* Bytes that fetching and decoding of what a group wants may take, roughly. */
+static size_t bytes_of(const many_job *job, const want *wants, size_t n)
+{
+    const zc_array *array = job->calls[wants[0].call].array;
+    int64_t shape[ZC_MAX_DIMS];
+    size_t bytes = 0;
+
+    for (int d = 0; d < array->ndim; d++) {
+        shape[d] = zc_grid_chunk_length(&array->grid[d], wants[0].chunk[d]);
+    }
+    const bool whole = wants_whole(job, wants, n);
+    const zc_chain *chain = whole ? array->chain : array->chain->inner;
+    return zc_chain_decoded_size(chain, array->ndim, whole ? shape : array->chain->inner_shape, &bytes) ? bytes
+                                                                                                      : ZC_SIZE_MAX;
+}
+
+#define BATCH_MAX ((size_t)4096)
+
+/* The end of the groups that are read together with group `first`. */
+static size_t batch_end(const many_job *job, size_t first)
+{
+    const zc_store *store = job->calls[job->wants[job->groups[first]].call].store;
+    const bool in_pieces = store->fetch_parts != NULL && job->wants[job->groups[first]].chunk != NULL;
+    size_t bytes = 0, group = first;
+
+    for (; group < job->n_groups; group++) {
+        const want *wants = &job->wants[job->groups[group]];
+        const zc_store *its = job->calls[wants->call].store;
+        if ((its->fetch_parts != NULL && wants->chunk != NULL) != in_pieces) {
+            break;
+        }
+        if (in_pieces) {
+            const size_t n = group - first;
+            if (its != store || n == BATCH_MAX || (bytes > store->batch_bytes && n >= (size_t)job->threads)) {
+                break;
+            }
+            const size_t own = bytes_of(job, wants, job->groups[group + 1] - job->groups[group]);
+            bytes = own > ZC_SIZE_MAX - bytes ? ZC_SIZE_MAX : bytes + own;
+        }
+    }
+    return group;
+}
+
+static zc_status run_groups(many_job *job, size_t n, zc_poll poll, void *poll_arg, size_t *failed, zc_error *err)
+{
+    const zc_run run = {.task = many_task, .job = job, .n_items = n, .threads = job->threads, .poll = poll,
+                        .poll_arg = poll_arg};
+
+    return zc_pool_run(&run, failed, err);
+}
+
+/* Fetch what n groups want, and read it. */
+static zc_status run_pieces(many_job *job, size_t n, zc_poll poll, void *poll_arg, size_t *failed, zc_error *err)
+{
+    const want *wants = &job->wants[job->groups[job->first_group]];
+    size_t key_size = 0;
+    zc_pieces pieces;
+
+    for (size_t i = 0; i < n; i++) {
+        const size_t size = zc_chunk_key_size(job->calls[job->wants[job->groups[job->first_group + i]].call].array);
+        key_size = size > key_size ? size : key_size;
+    }
+    zc_piece_item *items = calloc(n, sizeof *items + key_size);
+    job->ws = items != NULL ? zc_pool_borrow(err) : NULL;
+    if (job->ws == NULL) {
+        free(items);
+        return zc_fail(err, ZC_ERR_MEMORY, "no memory for the keys of %zu chunks", n);
+    }
+    char *keys = (char *)(items + n);
+    for (size_t i = 0; i < n; i++, keys += key_size) {
+        const size_t group = job->first_group + i;
+        const want *own = &job->wants[job->groups[group]];
+        zc_chunk_key(job->calls[own->call].array, own->chunk, keys);
+        items[i].key = keys;
+        items[i].whole = wants_whole(job, own, job->groups[group + 1] - job->groups[group]);
+    }
+    job->epoch = zc_cache_epoch();
+    zc_pieces_open(&pieces, job->calls[wants->call].store, items, n);
+    zc_status status = zc_pieces_fetch(&pieces, collect_group, job, err);
+    zc_pool_release(job->ws);
+    job->pieces = &pieces;
+    status = status == ZC_OK ? run_groups(job, n, poll, poll_arg, failed, err) : status;
+    job->pieces = NULL;
+    zc_pieces_close(&pieces);
+    free(items);
+    return status;
+}
+
+static zc_status run_all(many_job *job, zc_poll poll, void *poll_arg, size_t *failed, zc_error *err)
+{
+    zc_status status = ZC_OK;
+
+    for (size_t end; job->first_group < job->n_groups && status == ZC_OK; job->first_group = end) {
+        const want *first = &job->wants[job->groups[job->first_group]];
+        end = batch_end(job, job->first_group);
+        const bool in_pieces = first->chunk != NULL && job->calls[first->call].store->fetch_parts != NULL;
+        status = (in_pieces ? run_pieces : run_groups)(job, end - job->first_group, poll, poll_arg, failed, err);
+        if (status != ZC_OK && *failed != SIZE_MAX) {
+            *failed += job->first_group;
+        }
+    }
+    return status;
+}
+
 zc_status zc_read_many(const zc_call *calls, size_t n, int threads, zc_poll poll, void *poll_arg,
                        size_t *failed_call, zc_fault *fault, zc_error *err)
 {
@@ -382,11 +572,9 @@ zc_status zc_read_many(const zc_call *calls, size_t n, int threads, zc_poll poll
         status = sort_and_group(&job, err);
     }
     if (status == ZC_OK && job.n_groups > 0) {
-        const zc_run run = {.task = many_task, .job = &job, .n_items = job.n_groups, .threads = job.threads,
-                            .poll = poll, .poll_arg = poll_arg};
         job.split = job.n_groups < (size_t)job.threads;
         job.shared = job.n_groups < job.n_wants ? zc_cache_new(SHARED_BYTES) : NULL;
-        status = zc_pool_run(&run, &failed, err);
+        status = run_all(&job, poll, poll_arg, &failed, err);
         if (status != ZC_OK) {
             blame(&job, failed, failed_call, fault);
         }

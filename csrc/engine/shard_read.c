@@ -88,7 +88,7 @@ zc_status zc_shard_index_read(const zc_chain *chain, size_t n, const zc_value *v
         zc_pop(ws, viewed);
         *out = extents;
     }
-    if (status != ZC_OK && status != ZC_ERR_MISSING) {
+    if (status != ZC_OK && status != ZC_ERR_MISSING && status != ZC_ERR_PENDING) {
         zc_error_set_codec(err, "sharding_indexed");
     }
     return status;
@@ -410,6 +410,50 @@ static zc_status fetch(run *r, int *pushed)
     return status;
 }
 
+/* ---- dry run ------------------------------------------------------------------------------------- */
+
+/* Of an inner chunk without compression that is larger than this, no more is fetched than is used, when it is. */
+#define FETCHED_MAX ((uint64_t)256 << 10)
+
+/* Have all bytes of an inner chunk noted; of one that is a shard itself, what is wanted of it. */
+static zc_status collect_inner(run *r, const zc_part *part)
+{
+    const shard *s = r->s;
+    const zc_chain *inner = s->chain->inner;
+    const size_t number = run_at(r, 0);
+    const zc_extent e = s->extents[number];
+
+    if (zc_extent_empty(e) || (inner->n_stages == 0 && !inner->sharded && e.nbytes > FETCHED_MAX) ||
+        (s->value->origin != NULL && zc_cache_has(s->value->origin, s->value->base + s->offset + e.offset))) {
+        return ZC_OK;
+    }
+    if (inner->sharded && inner->n_stages == 0) {
+        return read_inner(r, number, part, s->value, s->offset + e.offset);
+    }
+    const zc_status status = check_plausible(r, number);
+    return status != ZC_OK ? status
+                           : s->value->store->read(s->value, s->offset + e.offset, NULL, (size_t)e.nbytes, r->err);
+}
+
+static zc_status collect_run(run *r)
+{
+    const int64_t first = r->first, n = r->n;
+    zc_status result = ZC_OK;
+
+    r->n = 1;
+    for (int64_t j = 0; j < n; j++) {
+        zc_part part;
+        r->first = first + j;
+        run_at(r, 0);
+        const zc_status status = run_part(r, &part) ? collect_inner(r, &part) : ZC_OK;
+        if (status != ZC_OK && status != ZC_ERR_PENDING) {
+            return status;
+        }
+        result = status != ZC_OK ? status : result;
+    }
+    return result;
+}
+
 /* ---- one run ------------------------------------------------------------------------------------ */
 
 static zc_status fill_inner(run *r)
@@ -469,6 +513,9 @@ static zc_status read_run(run *r)
     int pushed = 0;
     zc_status status;
 
+    if (r->s->scope->collects) {
+        return collect_run(r);
+    }
     if (r->n == 1) {
         return read_alone(r);
     }
@@ -513,6 +560,9 @@ static zc_status read_points_group(const shard *s, size_t item, run *r)
         part.axis[d].start -= r->chunk[d] * s->chain->inner_shape[d];
     }
     const size_t number = inner_number(s, r->chunk);
+    if (s->scope->collects) {
+        return collect_inner(r, &part);
+    }
     if (zc_extent_empty(s->extents[number])) {
         return zc_part_fill(&part, s->chain->inner->item.size, s->scope->fill, r->ws, r->err);
     }
@@ -579,10 +629,13 @@ static zc_status run_all(shard *s, size_t n_items, zc_workspace *ws, zc_error *e
                             .poll = call->poll, .poll_arg = call->poll_arg};
         return zc_pool_run(&job, NULL, err);
     }
+    bool pending = false;
     for (size_t item = 0; item < n_items && status == ZC_OK; item++) {
         status = shard_task(s, item, ws, err);
+        pending = pending || status == ZC_ERR_PENDING;
+        status = status == ZC_ERR_PENDING ? ZC_OK : status;
     }
-    return status;
+    return status == ZC_OK && pending ? ZC_ERR_PENDING : status;
 }
 
 /* The shard's bytes went through further codecs: undo them, then read the result from memory. */

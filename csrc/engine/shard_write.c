@@ -21,7 +21,8 @@ typedef struct shard {
     int ndim;
     int64_t grid[ZC_MAX_DIMS];
     size_t n_inner;
-    size_t slot;                     /* most bytes of one encoded inner chunk */
+    size_t slot;                     /* most bytes of one encoded inner chunk that is made here */
+    bool oversize;                   /* another writer has made larger ones, which are kept */
     uint8_t *data;                   /* where inner chunk number i may put its bytes: data + i * slot ... */
     zc_extent *extents;              /* ... and what it put there, offset from data */
     const zc_point_groups *groups;   /* for points: by inner chunk */
@@ -101,9 +102,14 @@ static bool given_part(const shard *s, size_t number, int64_t *bounds, zc_part *
     int64_t lo[ZC_MAX_DIMS], hi[ZC_MAX_DIMS];
 
     inner_box(s, number, lo, hi, bounds);
-    return s->scope->blocks != NULL  ? block_part(s, number, bounds, out, window)
-           : s->part->points != NULL ? points_part(s, number, lo, out)
-                                     : zc_part_clip(s->part, lo, hi, out);
+    if (s->scope->blocks != NULL) {
+        return block_part(s, number, bounds, out, window);
+    }
+    if (s->part->points != NULL) {
+        return points_part(s, number, lo, out);
+    }
+    return zc_part_clip(s->part, lo, hi, out) &&
+           !(zc_part_is_masked(out) && zc_part_masks_all(out, s->chain->item.size));
 }
 
 static bool is_given(const shard *s, size_t number)
@@ -132,9 +138,31 @@ static zc_status check_kept(const shard *s, size_t number, zc_error *err)
     if (nbytes == 0) {               /* no codec makes nothing of something; kept, it would turn into fill values */
         return zc_fail(err, ZC_ERR_CORRUPT, "an inner chunk of 0 bytes");
     }
-    if (nbytes > s->slot) {
+    if (nbytes > zc_chain_plausible_size(s->chain->inner, s->slot)) {
         return zc_fail(err, ZC_ERR_SIZE, "%llu bytes are more than an encoding of the inner chunk can have",
                        (unsigned long long)nbytes);
+    }
+    return ZC_OK;
+}
+
+/* Another writer's inner chunks may be larger than any that is made here: see whether those that stay fit into room
+ * bytes together with a slot for each of the others. */
+static zc_status check_oversize(shard *s, size_t room, zc_error *err)
+{
+    size_t need = 0;
+
+    for (size_t i = 0; i < s->n_inner && !s->oversize; i++) {
+        s->oversize = !zc_extent_empty(s->old_extents[i]) && s->old_extents[i].nbytes > s->slot;
+    }
+    for (size_t i = 0; i < s->n_inner && s->oversize; i++) {
+        const bool given = is_given(s, i), kept = !given && !zc_extent_empty(s->old_extents[i]);
+        const zc_status status = kept ? blame(i, check_kept(s, i, err), err) : ZC_OK;
+        if (status != ZC_OK) {
+            return status;
+        }
+        if (!zc_add_size(need, given ? s->slot : kept ? (size_t)s->old_extents[i].nbytes : 0, &need) || need > room) {
+            return zc_fail(err, ZC_ERR_SIZE, "its inner chunks take more bytes than it has");
+        }
     }
     return ZC_OK;
 }
@@ -188,7 +216,7 @@ static zc_status make_inner(const shard *s, size_t number, uint8_t *dst, size_t 
         *written = 0;
         return ZC_OK;
     }
-    const bool patch = !zc_part_covers(&part, bounds) && s->old != NULL &&
+    const bool patch = !zc_scope_covers(&scope, &part, s->chain->inner_shape, bounds) && s->old != NULL &&
                        !zc_extent_empty(s->old_extents[number]);
     if (patch) {
         const zc_extent e = s->old_extents[number];
@@ -321,7 +349,7 @@ static zc_status make_shard(shard *s, uint8_t *dst, size_t index_size, size_t *w
 
     s->data = s->chain->index_at_start ? dst + index_size : dst;
     s->n_tasks = (size_t)threads * 8 < s->n_inner ? (size_t)threads * 8 : s->n_inner;
-    if (s->scope->split && s->n_tasks > 1) {
+    if (s->scope->split && s->n_tasks > 1 && !s->oversize) {
         status = make_in_parallel(s, &end, err);
     } else {
         status = make_in_turn(s, &end, ws, err);
@@ -413,6 +441,9 @@ zc_status zc_shard_write(const zc_scope *scope, const zc_chain *chain, const int
         s.extents = zc_scratch_push(ws, s.n_inner * sizeof *s.extents, err);
         status = s.extents != NULL ? ZC_OK : ZC_ERR_MEMORY;
         pushed += s.extents != NULL;
+    }
+    if (status == ZC_OK && old != NULL) {
+        status = check_oversize(&s, cap - index_size, err);
     }
     if (status == ZC_OK) {
         status = make_shard(&s, dst, index_size, written, ws, err);

@@ -30,6 +30,14 @@ typedef struct zc_value {
     uint64_t base;           /* where it begins in the value of the origin */
 } zc_value;
 
+/* A part of the value of a key. */
+typedef struct zc_request {
+    const char *key;
+    uint64_t offset;         /* ZC_SIZE_UNKNOWN: the last n bytes */
+    size_t n;                /* ZC_SIZE_MAX: to the end */
+    size_t owner;            /* the caller's own */
+} zc_request;
+
 /* Keys are relative to the store's root, '/'-separated, terminated. */
 struct zc_store {
     void *self;
@@ -73,10 +81,17 @@ struct zc_store {
     zc_status (*fetch)(const zc_store *store, const char *const *keys, size_t n, zc_value *out,
                        zc_error *err);
     void (*release)(zc_value *values, size_t n);
+
+    /* The same for parts of values, which may be less than was asked for; NULL if nothing is gained by asking for many
+     * at once. */
+    zc_status (*fetch_parts)(const zc_store *store, const zc_request *requests, size_t n, zc_value *out,
+                             zc_error *err);
+
     /* Where values lie in memory: keep the object of a token alive, and let it go again.  Any thread; may be NULL. */
     void (*hold)(const void *token);
     void (*drop)(const void *token);
 
+    int waits;               /* threads that may wait for it at the same time, while chunks are written; 0: the usual */
     size_t batch_bytes;      /* decoded size of the chunks that one fetch may be for */
     bool is_local;           /* values are files, see zc_value.file */
     bool values_in_memory;   /* a fetch moves no bytes, so parts of values need no ranges */

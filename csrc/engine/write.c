@@ -3,8 +3,10 @@
  * Writing a region: the chunks of the plan, on all threads.  A chunk that is written in part is read,
  * patched and written back under a lock.
  */
+#include "base/arith.h"
 #include "engine/engine.h"
 #include "engine/locks.h"
+#include "engine/shapes.h"
 
 /* Below this much input, waking another thread costs more than it brings. */
 #define SHARED_MIN ((size_t)64 << 10)
@@ -23,22 +25,43 @@ typedef struct target {
     zc_part part;
 } target;
 
+/* May there be elements in the chunk that lie beyond the array as this call knows it?  To be asked under its lock. */
+static bool reaches_beyond(const write_job *job, const target *t)
+{
+    const zc_call *call = job->plan.call;
+    const zc_array *array = call->array;
+    int64_t lengths[ZC_MAX_DIMS];
+    bool at_end = false;
+
+    for (int d = 0; d < array->ndim; d++) {
+        lengths[d] = array->grid[d].length;
+        at_end = at_end || t->bounds[d] < t->shape[d];
+    }
+    return at_end && zc_shape_is_stale(call->store->seed, array->prefix, array->ndim, lengths);
+}
+
 /* Encode the chunk into dst, a scratch buffer that the caller pops.  old may be NULL. */
-static zc_status encode(const write_job *job, const target *t, const zc_value *old, uint8_t **dst,
+static zc_status encode(const zc_scope *scope, const target *t, const zc_value *old, uint8_t **dst,
                         size_t *written, zc_workspace *ws, zc_error *err)
 {
-    const zc_chain *chain = job->plan.call->array->chain;
+    const zc_chain *chain = scope->call->array->chain;
     size_t cap;
     zc_status status = zc_chain_bound(chain, t->part.ndim, t->shape, &cap, err);
 
+    if (status == ZC_OK && chain->sharded && chain->n_stages == 0 && old != NULL) {
+        /* What stays of it may be the work of an encoder that makes more of a chunk than this one does. */
+        const uint64_t most = zc_chain_plausible_size(chain, cap);
+        if (!zc_add_size(cap, (size_t)(old->size < most ? old->size : most), &cap)) {
+            status = zc_fail(err, ZC_ERR_OVERFLOW, "the shard does not fit into memory");
+        }
+    }
     if (status != ZC_OK) {
         return status;
     }
     if ((*dst = zc_scratch_push(ws, cap, err)) == NULL) {
         return ZC_ERR_MEMORY;
     }
-    status = zc_chunk_write(&job->scope, chain, t->shape, t->bounds, &t->part, old, *dst, cap, written, ws,
-                            err);
+    status = zc_chunk_write(scope, chain, t->shape, t->bounds, &t->part, old, *dst, cap, written, ws, err);
     if (status == ZC_OK && zc_workspace_cancelled(ws)) {
         status = ZC_ERR_CANCELLED;   /* nothing is stored once the caller has been told */
     }
@@ -52,6 +75,43 @@ static zc_status store_encoded(const zc_store *store, const char *key, const uin
                                zc_error *err)
 {
     return n > 0 ? store->replace(store, key, data, n, err) : store->remove(store, key, err);
+}
+
+/* Read, patch, write: the lock of the key keeps everybody else in this process from doing the same meanwhile. */
+static zc_status patch_locked(const write_job *job, const target *t, zc_workspace *ws, zc_error *err)
+{
+    const zc_store *store = job->plan.call->store;
+    zc_scope scope = job->scope;
+    zc_value old;
+    uint8_t *data;
+    size_t n;
+
+    scope.keeps_beyond = reaches_beyond(job, t);
+    zc_status status = store->open(store, t->key, true, &old, err);
+    if (status == ZC_OK) {
+        status = encode(&scope, t, &old, &data, &n, ws, err);
+        zc_value_close(&old);
+    } else if (status == ZC_ERR_MISSING) {
+        zc_error_clear(err);
+        status = encode(&scope, t, NULL, &data, &n, ws, err);
+    }
+    if (status == ZC_OK) {
+        status = store_encoded(store, t->key, data, n, err);
+        zc_scratch_pop(ws);
+    }
+    return status;
+}
+
+static zc_status patch(const write_job *job, const target *t, zc_workspace *ws, zc_error *err)
+{
+    const zc_store *store = job->plan.call->store;
+    zc_status status = zc_key_lock(store, t->key, ws, err);
+
+    if (status == ZC_OK) {
+        status = patch_locked(job, t, ws, err);
+        zc_key_unlock(store, t->key);
+    }
+    return status;
 }
 
 /* Store a chunk without codecs, without making all of it in memory first. */
@@ -68,7 +128,9 @@ static zc_status overwrite_plain(const write_job *job, const target *t, zc_plain
     }
     status = zc_key_lock(store, t->key, ws, err);
     if (status == ZC_OK) {
-        status = empty ? store->remove(store, t->key, err) : store->replace_from(store, t->key, &source, err);
+        status = reaches_beyond(job, t) ? patch_locked(job, t, ws, err)
+                 : empty                ? store->remove(store, t->key, err)
+                                        : store->replace_from(store, t->key, &source, err);
         zc_key_unlock(store, t->key);
     }
     zc_scratch_pop(ws);
@@ -87,43 +149,16 @@ static zc_status overwrite(const write_job *job, const target *t, zc_workspace *
     if (store->replace_from != NULL && zc_plain_open(&job->scope, chain, t->shape, t->bounds, &t->part, &plain)) {
         return overwrite_plain(job, t, &plain, ws, err);
     }
-    zc_status status = encode(job, t, NULL, &data, &n, ws, err);
+    zc_status status = encode(&job->scope, t, NULL, &data, &n, ws, err);
     if (status == ZC_OK) {
         status = zc_key_lock(store, t->key, ws, err);
         if (status == ZC_OK) {
-            status = store_encoded(store, t->key, data, n, err);
+            status = reaches_beyond(job, t) ? patch_locked(job, t, ws, err)
+                                            : store_encoded(store, t->key, data, n, err);
             zc_key_unlock(store, t->key);
         }
         zc_scratch_pop(ws);
     }
-    return status;
-}
-
-/* Read, patch, write: nobody else in this process may do the same to the key meanwhile. */
-static zc_status patch(const write_job *job, const target *t, zc_workspace *ws, zc_error *err)
-{
-    const zc_store *store = job->plan.call->store;
-    zc_value old;
-    uint8_t *data;
-    size_t n;
-
-    zc_status status = zc_key_lock(store, t->key, ws, err);
-    if (status != ZC_OK) {
-        return status;
-    }
-    status = store->open(store, t->key, true, &old, err);
-    if (status == ZC_OK) {
-        status = encode(job, t, &old, &data, &n, ws, err);
-        zc_value_close(&old);
-    } else if (status == ZC_ERR_MISSING) {
-        zc_error_clear(err);
-        status = encode(job, t, NULL, &data, &n, ws, err);
-    }
-    if (status == ZC_OK) {
-        status = store_encoded(store, t->key, data, n, err);
-        zc_scratch_pop(ws);
-    }
-    zc_key_unlock(store, t->key);
     return status;
 }
 
@@ -159,6 +194,23 @@ static zc_status write_item(void *arg, size_t item, zc_workspace *ws, zc_error *
 /* Below this much for each chunk, threads wait longer for a store that serves one at a time than they copy. */
 #define COPIED_MIN ((size_t)64 << 10)
 
+/* Threads for a store that is waited for: many, whatever the number of CPUs, if their chunks fit into memory. */
+static int waiting_threads(const zc_call *call, size_t n_items)
+{
+    const zc_array *array = call->array;
+    const size_t usual = (size_t)zc_pool_threads();
+    size_t bytes = array->chain->item.size;
+
+    for (int d = 0; d < array->ndim; d++) {
+        if (!zc_mul_size(bytes, (size_t)array->grid[d].chunk, &bytes)) {
+            return (int)usual;
+        }
+    }
+    const size_t fitting = call->store->batch_bytes / (bytes > 0 ? bytes : 1) + usual;
+    const size_t n = n_items < (size_t)call->store->waits ? n_items : (size_t)call->store->waits;
+    return (int)(n < fitting ? n : fitting);
+}
+
 static int worthwhile_threads(const zc_call *call, size_t n_items)
 {
     const zc_chain *chain = call->array->chain;
@@ -166,6 +218,10 @@ static int worthwhile_threads(const zc_call *call, size_t n_items)
     const bool plain = chain->n_stages == 0 && !chain->sharded;
     const bool copies = plain && call->store->fetch != NULL;
 
+    if (call->threads == 0 && call->store->waits > 0 && n_items > 1) {
+        const int waiting = waiting_threads(call, n_items), usual = zc_pool_threads();
+        return waiting > usual ? waiting : usual;
+    }
     if ((bytes < (plain ? PLAIN_SHARED_MIN : SHARED_MIN) && n_items < 16) || (copies && bytes / COPIED_MIN < n_items)) {
         return 1;
     }
@@ -190,7 +246,7 @@ zc_status zc_write(const zc_call *call, zc_fault *fault, zc_error *err)
         .job = &job,
         .n_items = job.plan.n_items,
         .threads = threads,
-        .grain = job.plan.n_items >= 1024 ? 8 : 1,
+        .grain = job.plan.n_items >= 1024 && call->store->waits == 0 ? 8 : 1,
         .poll = call->poll,
         .poll_arg = call->poll_arg,
     };

@@ -177,6 +177,8 @@ cdef class NativeArray:
         session.source = self.source
         session.token = token
         _open_store(session, &local, &store)
+        if write and type(self.source) is StoreSource and (<StoreSource>self.source).waits is not None:
+            store.waits = (<StoreSource>self.source).waits()
         call.array = &self.c
         call.store = &store
         call.part = part

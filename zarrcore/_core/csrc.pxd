@@ -21,6 +21,8 @@ cdef extern from "base/status.h" nogil:
         ZC_ERR_CALLBACK
         ZC_ERR_ENCODE
 
+    const size_t ZC_SIZE_MAX "((size_t)PTRDIFF_MAX)"
+
     ctypedef struct zc_error:
         zc_status status
         int sys_errno
@@ -223,6 +225,11 @@ cdef extern from "engine/store.h" nogil:
         const zc_store *store
         cbool copied
 
+    ctypedef struct zc_request:
+        const char *key
+        uint64_t offset
+        size_t n
+
     ctypedef struct zc_store:
         void *self
         uint64_t seed
@@ -237,9 +244,13 @@ cdef extern from "engine/store.h" nogil:
         zc_status (*fetch)(const zc_store *store, const char *const *keys, size_t n, zc_value *out,
                            zc_error *err) noexcept nogil
         void (*release)(zc_value *values, size_t n) noexcept nogil
+        zc_status (*fetch_parts)(const zc_store *store, const zc_request *requests, size_t n, zc_value *out,
+                                 zc_error *err) noexcept nogil
+        zc_status (*check)(const zc_store *store, const char *prefix, size_t prefix_len, zc_error *err) noexcept nogil
         void (*hold)(const void *token) noexcept nogil
         void (*drop)(const void *token) noexcept nogil
         size_t batch_bytes
+        int waits
         bint values_in_memory
         size_t gap
         size_t most
@@ -254,6 +265,11 @@ cdef extern from "engine/store.h" nogil:
 
 cdef extern from "engine/locks.h" nogil:
     uint64_t zc_key_hash(uint64_t hash, const char *text)
+
+cdef extern from "engine/shapes.h" nogil:
+    void zc_shape_note(uint64_t seed, const char *prefix, int ndim, const int64_t *lengths)
+    void zc_shape_renew(uint64_t seed, const char *prefix, int ndim, const int64_t *lengths)
+    cbool zc_shape_is_stale(uint64_t seed, const char *prefix, int ndim, const int64_t *lengths)
 
 cdef extern from "engine/grid.h" nogil:
     ctypedef struct zc_grid_axis:

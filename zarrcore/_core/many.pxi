@@ -28,6 +28,13 @@ cdef class _Batch:
         free(self.locals_)
 
 
+cdef tuple _place_of(NativeArray array):
+    """What calls on this array share: its store, so that a remote one is asked once for what several arrays want."""
+    if type(array.source) is StoreSource:
+        return True, id((<StoreSource>array.source).store), (<StoreSource>array.source).seed
+    return False, id(array), 0
+
+
 def read_many(list requests not None, threads=0, numbers=None) -> None:
     """Read many selections as one job.
 
@@ -54,7 +61,7 @@ def read_many(list requests not None, threads=0, numbers=None) -> None:
         return
     places = {}
     for request in requests:
-        places.setdefault(id(request[0]), len(places))
+        places.setdefault(_place_of(request[0]), len(places))
     batch = _Batch(n, len(places))
     for i in range(n):
         array, dims, points, out = requests[i]
@@ -64,7 +71,7 @@ def read_many(list requests not None, threads=0, numbers=None) -> None:
             raise ValueError("out: is read-only")
         batch.kept.append(array._set_points(&batch.parts[i], dims, out) if points
                           else array._set_region(&batch.parts[i], dims, out))
-        place = places[id(array)]
+        place = places[_place_of(array)]
         if place == len(batch.sessions):
             session = _Session.__new__(_Session)
             session.source = array.source
@@ -90,5 +97,5 @@ def read_many(list requests not None, threads=0, numbers=None) -> None:
     else:
         prefix = f"selection {failed if numbers is None else numbers[failed]}: "
     array = requests[failed][0]
-    session = batch.sessions[places[id(array)]]
+    session = batch.sessions[places[_place_of(array)]]
     array._raise(status, &fault, &err, session.error, False, prefix)

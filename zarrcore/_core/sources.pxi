@@ -34,14 +34,18 @@ cdef class MemorySource:
         The dict.
     scope : str
         As of :class:`StoreSource`.
+    is_gone : callable, optional
+        Whether there is nothing left of the array below a prefix; asked when chunks are absent.
     """
 
     cdef dict values
+    cdef object is_gone
     cdef uint64_t seed
 
-    def __init__(self, dict values not None, str scope=""):
+    def __init__(self, dict values not None, str scope="", is_gone=None):
         self.values = values
-        self.seed = zc_key_hash(0, scope.encode())
+        self.is_gone = is_gone
+        self.seed = zc_key_hash(0, os.fsencode(scope))
 
 
 @cython.final
@@ -52,22 +56,74 @@ cdef class StoreSource:
     ----------
     store : object
         With ``get(key, byte_range=None)``, ``get_many(keys)``, ``set(key, value)`` and ``delete(key)``; get takes a
-        byte range ``(start, length)``.
+        byte range ``(start, length)``.  If it has ``get_partial_values(key_ranges)``, parts of many values are asked for
+        by one call.
     suffix : callable
         Makes, of a number n, the byte range for the last n bytes.
     scope : str
         Tells keys of this store from equal keys of others, where chunks are locked; the same for stores over the
         same data.
+    is_gone : callable, optional
+        As of :class:`MemorySource`.
+    waits : callable, optional
+        How many threads may wait for the store at the same time while chunks are written.
     """
 
     cdef object store
     cdef object suffix
+    cdef object is_gone
+    cdef object waits
     cdef uint64_t seed
 
-    def __init__(self, store, suffix, str scope=""):
+    def __init__(self, store, suffix, str scope="", is_gone=None, waits=None):
         self.store = store
+        self.waits = waits
         self.suffix = suffix
-        self.seed = zc_key_hash(0, scope.encode())
+        self.is_gone = is_gone
+        self.seed = zc_key_hash(0, os.fsencode(scope))
+
+
+# -- shapes
+
+cdef int _lengths(shape, int64_t *out) except -1:
+    cdef int d
+    if len(shape) > ZC_MAX_DIMS:
+        return 0                              # no array of the engine
+    for d in range(len(shape)):
+        out[d] = shape[d]
+    return 1
+
+
+def note_shape(str scope, str prefix, shape, bint created=False) -> None:
+    """Say that an array is getting a new shape, before anything is written to it by that shape.
+
+    Parameters
+    ----------
+    scope : str
+        Of its store, as of :class:`StoreSource`.
+    prefix : str
+        What the keys of its chunks begin with.
+    shape : tuple of int
+        The new shape.
+    created : bool
+        The array is being created, perhaps in place of another one.
+    """
+    cdef int64_t lengths[64]
+    cdef uint64_t seed = zc_key_hash(0, os.fsencode(scope))
+    if not _lengths(shape, lengths):
+        return
+    if created:
+        zc_shape_renew(seed, prefix.encode(), <int>len(shape), lengths)
+    else:
+        zc_shape_note(seed, prefix.encode(), <int>len(shape), lengths)
+
+
+def shape_is_stale(str scope, str prefix, shape) -> bool:
+    """Whether an array may have another shape than this one, by what this process has done; only False is certain."""
+    cdef int64_t lengths[64]
+    if not _lengths(shape, lengths):
+        return True
+    return zc_shape_is_stale(zc_key_hash(0, os.fsencode(scope)), prefix.encode(), <int>len(shape), lengths)
 
 
 # What one call needs while it runs: its source, and the exception that a callback left behind.
@@ -321,6 +377,50 @@ cdef zc_status _store_remove(const zc_store *store, const char *key, zc_error *e
         return session.fail(error, err)
 
 
+cdef zc_status _store_fetch_parts(const zc_store *store, const zc_request *requests, size_t n, zc_value *out,
+                                  zc_error *err) noexcept with gil:
+    cdef _Session session = <_Session>store.self
+    cdef StoreSource source = <StoreSource>session.source
+    cdef list wanted = []
+    cdef size_t i
+    memset(out, 0, n * sizeof(zc_value))
+    try:
+        for i in range(n):
+            key = (<bytes>requests[i].key).decode()
+            if requests[i].offset == ZC_SIZE_UNKNOWN:
+                wanted.append((key, source.suffix(requests[i].n)))
+            elif requests[i].n == ZC_SIZE_MAX:
+                wanted.append((key, None))
+            else:
+                wanted.append((key, (requests[i].offset, requests[i].n)))
+        values = list(source.store.get_partial_values(wanted))
+        if len(values) != n:
+            raise errors.StoreError(f"get_partial_values returned {len(values)} values for {n} requests")
+        for i in range(n):
+            if values[i] is not None:
+                _lend_checked(wanted[i][0], values[i], store, &out[i])
+        return ZC_OK
+    except Exception as error:
+        _give_back_all(out, n)
+        return zc_fail(err, ZC_ERR_IO, b"%s", <const char *>b"the store failed")     # and is asked again, key by key
+    except BaseException as error:
+        _give_back_all(out, n)
+        return session.fail(error, err)
+
+
+cdef zc_status _check_place(const zc_store *store, const char *prefix, size_t prefix_len,
+                            zc_error *err) noexcept with gil:
+    cdef _Session session = <_Session>store.self
+    cdef object source = session.source
+    try:
+        is_gone = (<MemorySource>source).is_gone if type(source) is MemorySource else (<StoreSource>source).is_gone
+        if is_gone is not None and is_gone(prefix[:prefix_len].decode()):
+            return zc_fail(err, ZC_ERR_IO, b"%s", <const char *>b"the array is gone from the store")
+        return ZC_OK
+    except BaseException as error:
+        return session.fail(error, err)
+
+
 cdef enum:
     STORE_GAP = 1 << 18       # bytes that a remote store sends about as fast as it answers one more request
     STORE_MOST = 1 << 26
@@ -351,12 +451,16 @@ cdef int _open_store(_Session session, zc_local *local, zc_store *out) except -1
         out.values_in_memory = True
         out.hold = _hold
         out.drop = _drop
+        out.check = _check_place
         return 0
     out.seed = (<StoreSource?>source).seed
     out.open = _store_open
     out.read = _store_read
     out.read_tail = _store_read_tail
     out.fetch = _store_fetch
+    if hasattr((<StoreSource>source).store, "get_partial_values"):
+        out.fetch_parts = _store_fetch_parts
+    out.check = _check_place
     out.replace = _store_replace
     out.remove = _store_remove
     out.gap = STORE_GAP

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zarrcore._locks import RLock, forkable
 from zarrcore.arrays import layout
 from zarrcore.arrays.access import writes_empty_chunks
 from zarrcore.arrays.documents import documents_of, reread, save
-from zarrcore.arrays.engine import chunk_store, key_prefix
+from zarrcore.arrays.engine import chunk_store, key_prefix, note_shape
 from zarrcore.arrays.values import as_values
 from zarrcore.hierarchy import CHANGES
 from zarrcore.keys import ChunkKeyEncoding
@@ -34,9 +33,6 @@ __all__ = [
     "resize",
     "stored_chunks",
 ]
-
-# Held while an array is appended to, chosen by the object, so that others need not wait.
-_APPENDS = tuple(forkable(RLock()) for _ in range(64))
 
 
 def parse_shape(shape: Any) -> tuple[int, ...]:
@@ -151,6 +147,7 @@ def _resize(array: Array, shape: tuple[int, ...], *, cut: bool) -> None:
     documents = (
         metadata.to_documents() if known is None else array.metadata.resized_documents(metadata, known)
     )
+    note_shape(metadata, array.store_path)
     if cut and any(new < was for new, was in zip(shape, old, strict=True)):
         _cut(array, shape)
     save(array, metadata, documents)
@@ -193,10 +190,8 @@ def _clear_beyond(array: Array, coords: Sequence[int], axes: Sequence[Axis], sha
 
 def append(array: Array, data: Any, axis: int = 0) -> tuple[int, ...]:
     """Append along one dimension; see :meth:`zarrcore.Array.append`."""
-    # A write up to the end of the array counts as one of a whole chunk, and would undo what others append.
-    with _APPENDS[id(array) // 64 % len(_APPENDS)]:
-        values, region = extend(array, data, axis)
-        array[region] = values
+    values, region = extend(array, data, axis)
+    array[region] = values
     return tuple(part.stop for part in region)
 
 

@@ -14,6 +14,7 @@ from zarrcore.arrays.chunking import resolve_layout
 from zarrcore.arrays.chunks import can_list, parse_shape, stored_chunks
 from zarrcore.arrays.config import ArrayConfig, parse_array_config
 from zarrcore.arrays.copying import copy_values
+from zarrcore.arrays.engine import note_shape
 from zarrcore.arrays.options import ArrayOptions, complete
 from zarrcore.arrays.trial import refuse_unusable_codecs
 from zarrcore.codecs.chain import parse_codec
@@ -240,6 +241,7 @@ def store_array(
     parsed = parse_array_config(config)
     refuse_unusable_codecs(metadata)
     hierarchy.create_node(place, metadata, overwrite=overwrite, group=group)
+    note_shape(metadata, place, created=True)
     return Array(metadata, place, parsed)
 
 
@@ -353,6 +355,7 @@ def store_with_values(
 ) -> Array:
     """Store a new array with the values of `data`; it is there as soon as all of them are."""
     with hierarchy.new_node(place, metadata, overwrite=overwrite) as is_new:
+        note_shape(metadata, place, created=True)
         array = Array(metadata, place, config)
         if not is_new and can_list(array):  # what a killed writer left behind is not part of the new array
             for _, key in list(stored_chunks(array)):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from zarrcore.metadata.common import ArrayMetadata
     from zarrcore.storage import Store, StorePath
 
-__all__ = ["build_engine", "chunk_spec", "chunk_store", "key_prefix"]
+__all__ = ["build_engine", "chunk_spec", "chunk_store", "key_prefix", "note_shape"]
 
 config.watch("threading.max_workers", engine.set_num_threads)
 
@@ -39,6 +39,15 @@ def chunk_store(metadata: ArrayMetadata, store_path: StorePath) -> Store:
     from zarrcore.transformers import transformed
 
     return transformed(store_path.store, transformers, key_prefix(store_path.path))
+
+
+def note_shape(metadata: ArrayMetadata, store_path: StorePath, *, created: bool = False) -> None:
+    """Say that an array is getting the shape of `metadata`: by creation, or else by a change.
+
+    From a change on, handles with the old shape patch the chunks at its end: others may write beyond it.
+    """
+    scope = chunk_store(metadata, store_path)._lock_scope()
+    engine.note_shape(scope, key_prefix(store_path.path), metadata.shape, created)
 
 
 def build_engine(
@@ -93,7 +102,9 @@ def _store_source(store: Store) -> Any:
     """The store as one that the engine asks through Python."""
     from zarrcore.storage import SuffixByteRequest
 
-    return engine.StoreSource(store, SuffixByteRequest, store._lock_scope())
+    return engine.StoreSource(
+        store, SuffixByteRequest, store._lock_scope(), store._has_lost, store._waiting_writers
+    )
 
 
 def _python_engine(metadata: ArrayMetadata, store_path: StorePath, *, missing_is_error: bool) -> Any:

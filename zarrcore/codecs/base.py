@@ -151,6 +151,22 @@ class Codec:
         return self.resolve(array_spec)
 
 
+@dataclass(frozen=True)
+class Patch:
+    """What of a chunk was given and what stays, for codecs that can take over parts of an encoded chunk.
+
+    Attributes
+    ----------
+    given : ndarray of bool
+        Of the chunk's shape, true for the elements that were written to.
+    old : bytes-like, optional
+        The encoded chunk that is to be replaced; None if nothing is stored.
+    """
+
+    given: np.ndarray
+    old: Buffer | None = None
+
+
 class ArrayArrayCodec(Codec):
     """Base class of codecs that turn an array into an array."""
 
@@ -185,6 +201,14 @@ class ArrayArrayCodec(Codec):
     def permutation(self, spec: ArraySpec) -> tuple[int, ...] | None:
         """The transposition that this codec is, for the chunk engine; None if it is anything else."""
         return None
+
+    def moved(self, given: np.ndarray, spec: ArraySpec) -> np.ndarray | None:
+        """Where marked elements of a chunk of `spec` are in what the codec makes of it; None if unknown."""
+        order = self.permutation(spec)
+        if order is not None:
+            return given.transpose(order)
+        shape = self.output_spec(spec).shape
+        return given.reshape(shape) if self.keeps_items or shape == spec.shape else None
 
     def stage(self, spec: ArraySpec) -> tuple[str, dict[str, Any]] | None:
         """Name and configuration for the chunk engine of a codec that takes item after item in C order.

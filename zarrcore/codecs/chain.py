@@ -9,7 +9,7 @@ import numpy as np
 
 from zarrcore._validate import at, checked_nbytes, named_configuration, sequence
 from zarrcore.codecs import _native
-from zarrcore.codecs.base import ArrayArrayCodec, ArrayBytesCodec, BytesBytesCodec, Codec, roomy
+from zarrcore.codecs.base import ArrayArrayCodec, ArrayBytesCodec, BytesBytesCodec, Codec, Patch, roomy
 from zarrcore.codecs.partial import ArrayBytesCodecPartialDecodeMixin, ArrayBytesCodecPartialEncodeMixin
 from zarrcore.errors import (
     BaseZarrError,
@@ -208,7 +208,14 @@ class CodecChain:
 
     # --- the path in Python -------------------------------------------------------------------------------
 
-    def encode(self, chunk: np.ndarray, spec: ArraySpec, *, write_empty: bool = False) -> bytes:
+    @property
+    def is_sharded(self) -> bool:
+        """Whether chunks are cut into inner chunks."""
+        return self.array_bytes.name == "sharding_indexed"
+
+    def encode(
+        self, chunk: np.ndarray, spec: ArraySpec, *, write_empty: bool = False, patch: Patch | None = None
+    ) -> bytes:
         """Encode a chunk in Python.
 
         Parameters
@@ -219,26 +226,28 @@ class CodecChain:
             What the chunk is.
         write_empty : bool
             Whether a shard is to hold inner chunks of the fill value alone.
+        patch : Patch, optional
+            What of the chunk was given: inner chunks of a shard that nothing was written to stay as they are.
 
         Raises
         ------
         ChunkEncodeError
             If a codec fails.
         """
-        return self.encode_bytes(self.encode_array(chunk, spec, write_empty=write_empty), spec)
+        return self.encode_bytes(self.encode_array(chunk, spec, write_empty=write_empty, patch=patch), spec)
 
-    def encode_array(self, chunk: np.ndarray, spec: ArraySpec, *, write_empty: bool = False) -> Buffer:
+    def encode_array(
+        self, chunk: np.ndarray, spec: ArraySpec, *, write_empty: bool = False, patch: Patch | None = None
+    ) -> Buffer:
         """The first half of :meth:`encode`: what the array -> bytes codec makes."""
         if chunk.shape != spec.shape:
             raise ValueError(f"expected a chunk of shape {spec.shape}, got {chunk.shape}")
         specs = self.array_specs(spec)
         for codec, its_spec in zip(self.array_array, specs, strict=False):
             chunk = _run(codec, ChunkEncodeError, codec.encode, chunk, its_spec)
-        options = (
-            {"write_empty": write_empty}
-            if write_empty and self.array_bytes.name == "sharding_indexed"
-            else {}
-        )
+        options: dict[str, Any] = {}
+        if self.is_sharded:
+            options = {"write_empty": write_empty, "patch": self._inner_patch(patch, spec)}
         data: Buffer = _run(
             self.array_bytes, ChunkEncodeError, self.array_bytes.encode, chunk, specs[-1], **options
         )
@@ -250,6 +259,15 @@ class CodecChain:
         for bytes_codec in self.bytes_bytes:
             data = _run(bytes_codec, ChunkEncodeError, bytes_codec.encode, data, last)
         return data if isinstance(data, bytes) else bytes(data)
+
+    def _inner_patch(self, patch: Patch | None, spec: ArraySpec) -> Patch | None:
+        """The patch as the array -> bytes codec sees it; None if nobody knows where its elements are."""
+        given = None if patch is None else patch.given
+        for codec, its_spec in zip(self.array_array, self.array_specs(spec), strict=False):
+            given = None if given is None else codec.moved(given, its_spec)
+        if patch is None or given is None:
+            return None
+        return Patch(given, None if patch.old is None else self.decode_bytes(patch.old, spec))
 
     def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
         """Decode a chunk in Python; the result may be read-only.

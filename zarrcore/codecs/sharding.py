@@ -13,7 +13,7 @@ import numpy as np
 
 from zarrcore._validate import at, choice, describe, fail, shape
 from zarrcore.codecs import _native
-from zarrcore.codecs.base import ArrayBytesCodec, ArraySpec, BytesBytesCodec, roomy
+from zarrcore.codecs.base import ArrayBytesCodec, ArraySpec, BytesBytesCodec, Patch, roomy
 from zarrcore.codecs.bytes import BytesCodec
 from zarrcore.codecs.chain import CodecChain, parse_codecs
 from zarrcore.codecs.crc32c import Crc32cCodec
@@ -188,14 +188,7 @@ class ShardingCodec(ArrayBytesCodec):
 
     def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
         view = memoryview(data).cast("B")
-        index_nbytes = self.index_nbytes(spec)
-        if len(view) < index_nbytes:
-            raise ChunkDecodeError(
-                f"{len(view)} bytes cannot hold the index of {index_nbytes}", codec=self.name
-            )
-        at_start = self.index_location == "start"
-        encoded_index = view[:index_nbytes] if at_start else view[len(view) - index_nbytes :]
-        index = self.decode_index(encoded_index, spec, shard_nbytes=len(view))
+        index = self._read_index(view, spec)
         chain, inner_spec = self.inner_chain(spec), self.inner_spec(spec)
         fill = spec.dtype.default_scalar() if spec.fill is None else spec.fill
         out = np.full(spec.shape, fill, spec.np_dtype)
@@ -211,7 +204,20 @@ class ShardingCodec(ArrayBytesCodec):
                 raise error.located(inner_chunk=coords, byte_range=(offset, length)) from error.__cause__
         return out
 
-    def encode(self, chunk: np.ndarray, spec: ArraySpec, *, write_empty: bool = False) -> bytes:
+    def _read_index(self, shard: memoryview, spec: ArraySpec) -> np.ndarray:
+        """The index of a shard that is there as a whole."""
+        index_nbytes = self.index_nbytes(spec)
+        if len(shard) < index_nbytes:
+            raise ChunkDecodeError(
+                f"{len(shard)} bytes cannot hold the index of {index_nbytes}", codec=self.name
+            )
+        at_start = self.index_location == "start"
+        encoded_index = shard[:index_nbytes] if at_start else shard[len(shard) - index_nbytes :]
+        return self.decode_index(encoded_index, spec, shard_nbytes=len(shard))
+
+    def encode(
+        self, chunk: np.ndarray, spec: ArraySpec, *, write_empty: bool = False, patch: Patch | None = None
+    ) -> bytes:
         """Encode a shard, leaving out the inner chunks that hold nothing but the fill value.
 
         Parameters
@@ -222,16 +228,26 @@ class ShardingCodec(ArrayBytesCodec):
             What the shard is.
         write_empty : bool
             Whether inner chunks of the fill value alone are written as well.
+        patch : Patch, optional
+            What of the shard was given; all other inner chunks stay as they are in the old shard, or absent.
         """
         chain, inner_spec = self.inner_chain(spec), self.inner_spec(spec)
         index = np.full((*self.chunks_per_shard(spec), 2), EMPTY, np.uint64)
         position = self.index_nbytes(spec) if self.index_location == "start" else 0
         parts: list[Buffer] = []
+        before = self._old_parts(patch, spec)
         for coords, region in self._regions(spec):
             inner = chunk[region]
-            if not write_empty and is_filled(inner, spec.fill):
+            given = None if patch is None else patch.given[region]
+            if given is not None and not given.any():
+                encoded = before.get(coords, b"")
+            elif not write_empty and is_filled(inner, spec.fill):
+                encoded = b""
+            else:
+                inner_patch = None if given is None else Patch(given, before.get(coords))
+                encoded = chain.encode(inner, inner_spec, write_empty=write_empty, patch=inner_patch)
+            if len(encoded) == 0:
                 continue
-            encoded = chain.encode(inner, inner_spec, write_empty=write_empty)
             index[coords] = position, len(encoded)
             position += len(encoded)
             parts.append(encoded)
@@ -239,6 +255,19 @@ class ShardingCodec(ArrayBytesCodec):
         return b"".join(
             [encoded_index, *parts] if self.index_location == "start" else [*parts, encoded_index]
         )
+
+    def _old_parts(self, patch: Patch | None, spec: ArraySpec) -> dict[tuple[int, ...], memoryview]:
+        """The encoded inner chunks that a shard had before it was patched."""
+        if patch is None or patch.old is None:
+            return {}
+        shard = memoryview(patch.old).cast("B")
+        index = self._read_index(shard, spec)
+        parts = {}
+        for coords in np.ndindex(index.shape[:-1]):
+            offset, length = map(int, index[coords])
+            if (offset, length) != (EMPTY, EMPTY):
+                parts[coords] = shard[offset : offset + length]
+        return parts
 
     def native(self, spec: ArraySpec) -> dict[str, Any] | None:
         inner = self.inner_chain(spec).lower(self.inner_spec(spec))

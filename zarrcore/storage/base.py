@@ -338,11 +338,15 @@ class Store(ABC):
         return join_path(str(self), path)
 
     def _has_lost(self, prefix: str) -> bool:
-        """Whether it is certain, and costs next to nothing to know, that the place of a prefix is gone.
+        """Whether it is certain, and costs next to nothing to know, that nothing is left of the array there.
 
-        Asked where chunks below it were absent, which otherwise reads as the fill value.
+        Asked once by a read that found chunks absent, which otherwise means the fill value.
         """
         return False
+
+    def _waiting_writers(self) -> int:
+        """How many threads are to wait for the store at a time while chunks are written; 0: the usual."""
+        return 0
 
     def _lock_scope(self) -> str:
         """What tells keys of this store from equal keys of others, where chunks are locked to be patched.

@@ -17,6 +17,7 @@ from zarrcore.storage.byte_range import (
     SuffixByteRequest,
     as_request,
 )
+from zarrcore.storage.side_by_side import concurrency
 from zarrcore.storage.validation import validate_key, validate_prefix
 
 if TYPE_CHECKING:
@@ -318,6 +319,12 @@ class FsspecStore(Store):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_blocking": None}
+
+    def _has_lost(self, prefix: str) -> bool:
+        return self._is_local and not os.path.exists(self._below(prefix))
+
+    def _waiting_writers(self) -> int:
+        return concurrency() if self._files.async_impl else 0
 
     def _lock_scope(self) -> str:
         return f"{self}/"

@@ -119,6 +119,12 @@ class MemoryStore(Store):
         except TypeError as error:
             raise StoreError(f"{self}: {error}") from error
 
+    def _has_lost(self, prefix: str) -> bool:
+        values = self._store_dict
+        if f"{prefix}zarr.json" in values or f"{prefix}.zarray" in values:
+            return False
+        return not any(key.startswith(prefix) for key in [*values])
+
     def _lock_scope(self) -> str:
         return f"memory:{id(self._store_dict)}/"
 
@@ -129,7 +135,7 @@ class MemoryStore(Store):
             from zarrcore._core.engine import MemorySource
         except ModuleNotFoundError:
             return None
-        return MemorySource(self._store_dict, self._lock_scope())
+        return MemorySource(self._store_dict, self._lock_scope(), self._has_lost)
 
 
 class _ManagedDict(dict[str, bytes]):
@@ -235,6 +241,9 @@ class ManagedMemoryStore(MemoryStore):
 
     def list_dir(self, prefix: str) -> Iterator[str]:
         return super().list_dir(join_path(self.path, validate_prefix(prefix)))
+
+    def _has_lost(self, prefix: str) -> bool:
+        return super()._has_lost(f"{self.path}/{prefix}" if self.path else prefix)
 
     def _full(self, key: str) -> str:
         return join_path(self.path, validate_key(key))

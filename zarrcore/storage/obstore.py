@@ -15,7 +15,7 @@ from zarrcore.storage.byte_range import (
     as_request,
     resolve_range,
 )
-from zarrcore.storage.side_by_side import side_by_side
+from zarrcore.storage.side_by_side import concurrency, side_by_side
 from zarrcore.storage.validation import validate_key, validate_prefix
 
 if TYPE_CHECKING:
@@ -206,6 +206,9 @@ class ObjectStore(Store):
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+    def _waiting_writers(self) -> int:
+        return concurrency()
 
     @contextmanager
     def _failures(self, key: str) -> Iterator[None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from zarrcore._locks import Lock
 from zarrcore.config import config
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from concurrent.futures import ThreadPoolExecutor
 
-__all__ = ["side_by_side"]
+__all__ = ["concurrency", "side_by_side"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -20,6 +20,11 @@ R = TypeVar("R")
 _DEFAULT_CONCURRENCY = 64  # where ``async.concurrency`` sets no limit
 _pool: tuple[int, int, ThreadPoolExecutor] | None = None  # process, number of threads, and they
 _lock = Lock()
+
+
+def concurrency() -> int:
+    """How many requests to a store may be under way at the same time, by the configuration."""
+    return int(config.get("async.concurrency") or _DEFAULT_CONCURRENCY)
 
 
 def side_by_side(call: Callable[[T], R], items: Sequence[T]) -> list[R]:
@@ -50,7 +55,7 @@ def side_by_side(call: Callable[[T], R], items: Sequence[T]) -> list[R]:
 def _threads() -> ThreadPoolExecutor:
     """The threads of this process, kept for the next call; after a fork the child makes its own."""
     global _pool
-    count: Any = config.get("async.concurrency") or _DEFAULT_CONCURRENCY
+    count = concurrency()
     pool = _pool
     if pool is None or pool[:2] != (os.getpid(), count):
         from concurrent.futures import ThreadPoolExecutor

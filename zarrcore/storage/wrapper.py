@@ -26,7 +26,9 @@ __all__ = ["LoggingStore", "ReadOnlyStore", "WrapperStore"]
 class WrapperStore(Store):
     """A store that passes every call on to another one.
 
-    To see or change single calls, override their methods; to see all of them, override :meth:`_call`.
+    To see or change single calls, override their methods; to see all of them, override :meth:`_call`.  Where
+    :meth:`get` is overridden, everything that reads values goes through it, value by value, unless
+    :meth:`get_partial_values` and :meth:`get_many` are overridden as well.
 
     Parameters
     ----------
@@ -54,6 +56,12 @@ class WrapperStore(Store):
 
     def _address(self, path: str) -> str:
         return self._store._address(path)
+
+    def _has_lost(self, prefix: str) -> bool:
+        return self._store._has_lost(prefix)
+
+    def _waiting_writers(self) -> int:
+        return self._store._waiting_writers()
 
     @property
     def read_only(self) -> bool:
@@ -101,10 +109,19 @@ class WrapperStore(Store):
     def get_partial_values(
         self, key_ranges: Iterable[tuple[str, ByteRange | None]]
     ) -> Sequence[Buffer | None]:
+        if self._changes("get") and not self._changes("get_partial_values"):
+            return super().get_partial_values(key_ranges)
         return self._call(self._store.get_partial_values, key_ranges)
 
     def get_many(self, keys: Iterable[str]) -> Sequence[Buffer | None]:
+        passed_by = self._changes("get") or self._changes("get_partial_values")
+        if passed_by and not self._changes("get_many"):
+            return super().get_many(keys)
         return self._call(self._store.get_many, keys)
+
+    def _changes(self, method: str) -> bool:
+        """Whether a subclass has a method of its own, which what is built on it must not pass by."""
+        return getattr(type(self), method) is not getattr(WrapperStore, method)
 
     def exists(self, key: str) -> bool:
         return self._call(self._store.exists, key)

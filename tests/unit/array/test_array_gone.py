@@ -10,6 +10,7 @@ import pytest
 
 import zarrcore
 from zarrcore.errors import ChunkIOError
+from zarrcore.storage import FsspecStore, LocalStore, ManagedMemoryStore, MemoryStore, WrapperStore
 
 KINDS = {
     "v3": {"dtype": "i4"},
@@ -68,3 +69,40 @@ def test_an_array_at_the_root_of_its_store(tmp_path):
     for read in (lambda: array[...], lambda: array[5]):
         with pytest.raises(ChunkIOError, match="gone"):
             read()
+
+
+STORES = {
+    "memory": lambda tmp_path: MemoryStore(),
+    "managed": lambda tmp_path: ManagedMemoryStore(path="inside"),
+    "python": lambda tmp_path: WrapperStore(MemoryStore()),
+    "local": LocalStore,
+    "local in python": lambda tmp_path: WrapperStore(LocalStore(tmp_path)),
+    "fsspec": lambda tmp_path: FsspecStore.from_url(f"file://{tmp_path}"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", STORES)
+def test_an_array_that_another_handle_removed(tmp_path, name, kind):
+    if name == "fsspec":
+        pytest.importorskip("fsspec")
+    store = STORES[name](tmp_path)
+    array = zarrcore.create_array(store, name="g/a", shape=(8, 8), chunks=(2, 2), **KINDS[kind])
+    empty = array[...]
+    for read in READS.values():
+        read(array)  # fill values, as long as the array is there
+    del zarrcore.open_group(store, mode="r+")["g/a"]
+    for read in READS.values():
+        with pytest.raises(ChunkIOError, match="array 'g/a'.*gone"):
+            read(array)
+    zarrcore.create_array(store, name="g/a", shape=(8, 8), chunks=(2, 2), **KINDS[kind])
+    assert np.array_equal(array[...], empty)
+
+
+def test_what_is_known_from_consolidated_metadata_alone_is_not_gone():
+    store = MemoryStore()
+    root = zarrcore.create_group(store)
+    root.create_array("a", shape=4, chunks=2, dtype="i4", fill_value=3)[0] = 1
+    zarrcore.consolidate_metadata(store)
+    store.delete("a/zarr.json")
+    assert zarrcore.open_consolidated(store)["a"][...].tolist() == [1, 3, 3, 3]
