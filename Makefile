@@ -7,14 +7,15 @@ PY := $(ENV)/bin/python
 PYTHON ?= $(word 2,$(shell wheels/pythons.sh))
 PYTEST := $(PY) -m pytest
 ZARR2 := .venvs/zarr2
+S3 := .venvs/s3
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help env sources zarr2 build test pytest demo smoke csrc-test csrc-asan csrc-tsan csrc-foreign \
+.PHONY: help env sources zarr2 build test s3 pytest demo smoke csrc-test csrc-asan csrc-tsan csrc-foreign \
         asan tsan bench style lint lib wheel portable contents clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # ---- environment and build ----
 
@@ -48,12 +49,23 @@ $(ZARR2)/.complete: tests/interop/zarr2-requirements.txt
 build: $(ENV)/.complete ## compile what changed, in place
 	$(PY) setup.py --quiet build_ext --inplace
 
+# The server and its clients would change what the other tests find installed.
+$(S3)/.complete: tests/s3/requirements.txt $(ENV)/.complete
+	rm -rf $(S3) && $(PY) -m venv $(S3)
+	$(S3)/bin/python -m pip install -qq --only-binary :all: -r $<
+	@touch $@
+
 # ---- tests ----
 
-test: style csrc-test pytest smoke ## everything: style and types, C and Python tests, the other Pythons here
+test: style csrc-test pytest s3 smoke ## everything: style and types, C and Python tests, the other Pythons here
 
 pytest: build $(ZARR2)/.complete ## the Python tests (PYTEST_ARGS=...)
 	ZARRCORE_NEED_ZARR2=1 $(PYTEST) $(PYTEST_ARGS)
+
+# Sessions of aiohttp that zarr-python's stores leave open are not ours.
+s3: build $(S3)/.complete ## the tests of stores on S3, with a server of their own
+	ZARRCORE_NEED_S3=1 PYTHONPATH=$(CURDIR) $(S3)/bin/python -m pytest -p no:cacheprovider tests/s3 \
+	    -W "ignore:Unclosed:ResourceWarning" -W "ignore:Exception ignored:pytest.PytestUnraisableExceptionWarning"
 
 NATIVE = NATIVE_CFLAGS="$$($(PY) wheels/native_libs.py --cflags)" NATIVE_LIBS="$$($(PY) wheels/native_libs.py --libs)"
 
