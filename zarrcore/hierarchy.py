@@ -23,7 +23,7 @@ from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from typing_extensions import TypeIs
 
@@ -51,6 +51,7 @@ __all__ = [
     "read_children",
     "read_documents",
     "read_node",
+    "read_tree",
     "store_documents",
     "write_documents",
 ]
@@ -95,9 +96,25 @@ def overlap(one: StorePath, other: StorePath) -> bool:
 
 def read_node(place: StorePath, zarr_format: int | None = None) -> Metadata | None:
     """The metadata at a place, or None if there is no node; format 3 is looked for first, then 2, then 1."""
-    formats = (3, 2, 1) if zarr_format is None else (zarr_format,)
+    formats: tuple[int, ...] = (3, 2, 1) if zarr_format is None else (zarr_format,)
+    if zarr_format is None and place.store._concurrent_requests():
+        metadata = _read_newer(place)
+        if metadata is not None:
+            return metadata
+        formats = (1,)
     for number in formats:
         metadata = parse_node(place, number, read_documents(place, number))
+        if metadata is not None:
+            return metadata
+    return None
+
+
+def _read_newer(place: StorePath) -> Metadata | None:
+    """The node of format 3 or 2, all of whose documents are asked for at the same time."""
+    found = _read(place.store, place.path, documents.NAMES[3] + documents.NAMES[2])
+    for number in (3, 2):
+        values = {name: found[name] for name in documents.NAMES[number] if name in found}
+        metadata = parse_node(place, number, values)
         if metadata is not None:
             return metadata
     return None
@@ -173,20 +190,73 @@ def _read(store: Store, path: str, names: Sequence[str]) -> dict[str, Any]:
 
 def read_children(place: StorePath, zarr_format: int) -> Iterator[tuple[str, Metadata]]:
     """Names and metadata of the nodes directly below a place, sorted by name."""
-    store, names = place.store, documents.NAMES[zarr_format]
-    children = sorted(name for name in store.list_dir(place.path) if name not in documents.ALL_NAMES)
+    children = _names_below(place)
     for start in range(0, len(children), _BATCH):
         batch = children[start : start + _BATCH]
-        keys = [join_path(place.path, child, name) for child in batch for name in names]
-        values = iter(store.get_many(keys))
-        for child in batch:
-            found = {name: value for name in names if (value := next(values)) is not None}
-            path = join_path(place.path, child)
-            metadata = documents.parse(zarr_format, found, path=path) if found else None
-            if metadata is None:
-                metadata = implied_group(place._child(child), zarr_format)
-            if metadata is not None:
-                yield child, metadata
+        values = place.store.get_many(_document_keys(place, batch, zarr_format))
+        yield from _parse_children(place, batch, zarr_format, iter(values))
+
+
+def read_tree(
+    place: StorePath, zarr_format: int, max_depth: int | None, enters: Callable[[GroupMetadata], bool]
+) -> dict[str, list[tuple[str, Metadata]]]:
+    """:func:`read_children` of a place and of the groups below it that `enters` says, by path.
+
+    Level by level, so that a store that is waited for is asked side by side: each level takes two rounds.
+    """
+    found: dict[str, list[tuple[str, Metadata]]] = {}
+    level, depth = [place], 0
+    while level and (max_depth is None or depth <= max_depth):
+        below: list[StorePath] = []
+        for above, children in zip(level, _read_level(level, zarr_format), strict=True):
+            found[above.path] = children
+            below += (
+                above._child(name)
+                for name, metadata in children
+                if not is_array_metadata(metadata) and enters(metadata)
+            )
+        level, depth = below, depth + 1
+    return found
+
+
+def _read_level(places: Sequence[StorePath], zarr_format: int) -> list[list[tuple[str, Metadata]]]:
+    from zarrcore.storage.side_by_side import side_by_side
+
+    listings = side_by_side(_names_below, places)
+    keys = [
+        key
+        for place, children in zip(places, listings, strict=True)
+        for key in _document_keys(place, children, zarr_format)
+    ]
+    values = iter(places[0].store.get_many(keys))
+    return [
+        list(_parse_children(place, children, zarr_format, values))
+        for place, children in zip(places, listings, strict=True)
+    ]
+
+
+def _names_below(place: StorePath) -> list[str]:
+    return sorted(name for name in place.store.list_dir(place.path) if name not in documents.ALL_NAMES)
+
+
+def _document_keys(place: StorePath, children: Sequence[str], zarr_format: int) -> list[str]:
+    names = documents.NAMES[zarr_format]
+    return [join_path(place.path, child, name) for child in children for name in names]
+
+
+def _parse_children(
+    place: StorePath, children: Sequence[str], zarr_format: int, values: Iterator[Any]
+) -> Iterator[tuple[str, Metadata]]:
+    """The nodes among the children, whose documents are the next of the values."""
+    names = documents.NAMES[zarr_format]
+    for child in children:
+        found = {name: value for name in names if (value := next(values)) is not None}
+        path = join_path(place.path, child)
+        metadata = documents.parse(zarr_format, found, path=path) if found else None
+        if metadata is None:
+            metadata = implied_group(place._child(child), zarr_format)
+        if metadata is not None:
+            yield child, metadata
 
 
 # --- writing ---

@@ -103,7 +103,7 @@ def _store_source(store: Store) -> Any:
     from zarrcore.storage import SuffixByteRequest
 
     return engine.StoreSource(
-        store, SuffixByteRequest, store._lock_scope(), store._has_lost, store._waiting_writers
+        store, SuffixByteRequest, store._lock_scope(), store._has_lost, store._concurrent_requests
     )
 
 

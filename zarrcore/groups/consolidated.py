@@ -226,12 +226,20 @@ def _all_nodes(place: StorePath, zarr_format: int) -> dict[str, Any]:
     return {path: _bare(metadata) for path, metadata in _stored_nodes(place, zarr_format)}
 
 
-def _stored_nodes(place: StorePath, zarr_format: int, above: str = "") -> Iterator[tuple[str, Any]]:
+def _stored_nodes(place: StorePath, zarr_format: int) -> Iterator[tuple[str, Any]]:
     """Paths and metadata of all nodes below a group, by their own documents."""
-    for name, metadata in hierarchy.read_children(place, zarr_format):
-        yield above + name, metadata
-        if isinstance(metadata, GroupMetadata):
-            yield from _stored_nodes(place._child(name), zarr_format, f"{above}{name}/")
+    known = {}
+    if place.store._concurrent_requests():
+        known = hierarchy.read_tree(place, zarr_format, None, lambda metadata: True)
+
+    def below(group: StorePath, above: str) -> Iterator[tuple[str, Any]]:
+        found = known.get(group.path)
+        for name, metadata in hierarchy.read_children(group, zarr_format) if found is None else found:
+            yield above + name, metadata
+            if isinstance(metadata, GroupMetadata):
+                yield from below(group._child(name), f"{above}{name}/")
+
+    return below(place, "")
 
 
 def _bare(metadata: Any) -> Any:

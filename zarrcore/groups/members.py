@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from zarrcore.groups.group import Group
     from zarrcore.hierarchy import Metadata
 
+    _Known = dict[str, list[tuple[str, Metadata]]]
+
 __all__ = ["children", "of_kind", "walk"]
 
 
@@ -30,13 +32,30 @@ def children(group: Group) -> Iterator[tuple[str, Metadata]]:
 
 def walk(group: Group, max_depth: int | None, use_consolidated: bool) -> Iterator[tuple[str, Array | Group]]:
     """Members with their paths, each group directly before its own members."""
-    for name, metadata in children(group):
+    known = None
+    copied = group.metadata.consolidated_metadata is not None
+    if max_depth != 0 and not copied and group.store._concurrent_requests():
+        known = hierarchy.read_tree(
+            group._store_path,
+            group._metadata.zarr_format,
+            max_depth,
+            lambda metadata: not use_consolidated or metadata.consolidated_metadata is None,
+        )
+    return _walk(group, max_depth, use_consolidated, known)
+
+
+def _walk(
+    group: Group, max_depth: int | None, use_consolidated: bool, known: _Known | None
+) -> Iterator[tuple[str, Array | Group]]:
+    """:func:`walk`, where the direct members of some groups are known by path."""
+    found = None if known is None else known.get(group.path)
+    for name, metadata in children(group) if found is None else found:
         node = node_of(group._store_path._child(name), metadata, copy=group._copy)
         yield name, node
         if not isinstance(node, Array) and max_depth != 0:
             inside = node if use_consolidated else _unconsolidated(node)
             deeper = None if max_depth is None else max_depth - 1
-            for path, member in walk(inside, deeper, use_consolidated):
+            for path, member in _walk(inside, deeper, use_consolidated, known):
                 yield f"{name}/{path}", member
 
 

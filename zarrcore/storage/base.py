@@ -344,8 +344,8 @@ class Store(ABC):
         """
         return False
 
-    def _waiting_writers(self) -> int:
-        """How many threads are to wait for the store at a time while chunks are written; 0: the usual."""
+    def _concurrent_requests(self) -> int:
+        """How many requests are to wait for the store side by side; 0: nothing is gained by more than one."""
         return 0
 
     def _lock_scope(self) -> str:

@@ -323,7 +323,7 @@ class FsspecStore(Store):
     def _has_lost(self, prefix: str) -> bool:
         return self._is_local and not os.path.exists(self._below(prefix))
 
-    def _waiting_writers(self) -> int:
+    def _concurrent_requests(self) -> int:
         return concurrency() if self._files.async_impl else 0
 
     def _lock_scope(self) -> str:

@@ -207,7 +207,7 @@ class ObjectStore(Store):
 
     __hash__ = None  # type: ignore[assignment]
 
-    def _waiting_writers(self) -> int:
+    def _concurrent_requests(self) -> int:
         return concurrency()
 
     @contextmanager

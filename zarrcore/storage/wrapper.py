@@ -60,8 +60,8 @@ class WrapperStore(Store):
     def _has_lost(self, prefix: str) -> bool:
         return self._store._has_lost(prefix)
 
-    def _waiting_writers(self) -> int:
-        return self._store._waiting_writers()
+    def _concurrent_requests(self) -> int:
+        return self._store._concurrent_requests()
 
     @property
     def read_only(self) -> bool:

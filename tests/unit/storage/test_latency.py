@@ -14,7 +14,8 @@ import zarrcore
 from zarrcore.storage import MemoryStore, Store, WrapperStore
 from zarrcore.storage.side_by_side import concurrency, side_by_side
 
-LATENCY = 0.02
+LATENCY = 0.05
+SLACK = 2.5  # machines that have other things to do; one request after the other takes much longer still
 CONCURRENCY = 8
 N = 24  # chunks or shards: three turns of requests
 
@@ -24,14 +25,14 @@ class Remote(WrapperStore):
 
     def __init__(self, store: Store | None = None) -> None:
         super().__init__(MemoryStore() if store is None else store)
-        self.requests = 0
+        self.requests = self.calls = 0
         self.most = self._waiting = 0
         self._guard = threading.Lock()
 
     def _lock_scope(self) -> str:
         return f"remote:{id(self._store)}"
 
-    def _waiting_writers(self) -> int:
+    def _concurrent_requests(self) -> int:
         return concurrency()
 
     def _has_lost(self, prefix: str) -> bool:
@@ -50,6 +51,7 @@ class Remote(WrapperStore):
                 self._waiting -= 1
 
     def get_partial_values(self, key_ranges: Any) -> Any:
+        self.calls += 1
         return side_by_side(lambda request: self._call(self._store.get, *request), list(key_ranges))
 
     def get_many(self, keys: Any) -> Any:
@@ -98,7 +100,7 @@ def test_parts_of_shards_take_two_rounds() -> None:
         found = array[::8]
     assert np.array_equal(found, VALUES[::8])
     assert measured.requests == 2 * N
-    assert measured.round_trips < 2 * TURNS * 1.7
+    assert measured.round_trips < 2 * TURNS * SLACK
 
 
 def test_points_in_shards_take_two_rounds() -> None:
@@ -111,7 +113,7 @@ def test_points_in_shards_take_two_rounds() -> None:
         found = array.vindex[rows, rows % 16]
     assert np.array_equal(found, VALUES[rows, rows % 16])
     assert measured.requests == 2 * N
-    assert measured.round_trips < 2 * TURNS * 1.7
+    assert measured.round_trips < 2 * TURNS * SLACK
 
 
 def test_many_selections_take_two_rounds() -> None:
@@ -129,7 +131,7 @@ def test_many_selections_take_two_rounds() -> None:
     for (array, selection), values in zip(wanted, found, strict=True):
         assert np.array_equal(values, VALUES[selection] * (1 if array is arrays[0] else -1))
     assert measured.requests == 2 * N
-    assert measured.round_trips < 2 * TURNS * 1.7
+    assert measured.round_trips < 2 * TURNS * SLACK
 
 
 def test_many_selections_of_plain_chunks_take_one_round() -> None:
@@ -141,7 +143,7 @@ def test_many_selections_of_plain_chunks_take_one_round() -> None:
         found = array.read_many([np.s_[8 * k + i] for k in range(N) for i in range(2)], stack=True)
     assert np.array_equal(found.reshape(N, 2, 16), VALUES.reshape(N, 8, 16)[:, :2])
     assert measured.requests == N
-    assert measured.round_trips < TURNS * 1.7
+    assert measured.round_trips < TURNS * SLACK
 
 
 def test_shards_in_shards_take_one_round_for_each_level() -> None:
@@ -170,7 +172,7 @@ def test_shards_in_shards_take_one_round_for_each_level() -> None:
         found = array[::8]
     assert np.array_equal(found, VALUES[::8])
     assert measured.requests == 3 * N
-    assert measured.round_trips < 3 * TURNS * 1.7
+    assert measured.round_trips < 3 * TURNS * SLACK
 
 
 def test_a_cache_is_asked_first() -> None:
@@ -202,7 +204,7 @@ def test_chunks_are_written_side_by_side(layout: str, part: str) -> None:
     expected[selection] = -1
     assert np.array_equal(zarrcore.open_array(memory)[...], expected)
     assert measured.requests == rounds * N
-    assert measured.round_trips < rounds * TURNS * 1.8
+    assert measured.round_trips < rounds * TURNS * SLACK
 
 
 def test_a_number_of_threads_that_is_given_is_kept_to() -> None:
@@ -233,3 +235,45 @@ def test_a_shard_that_was_replaced_between_the_rounds_is_read_again() -> None:
     array = zarrcore.open_array(store)
     assert np.array_equal(array[7::8], -VALUES[7::8])
     assert store.rounds > 1
+
+
+@pytest.fixture(params=[2, 3])
+def tree(request: Any) -> MemoryStore:
+    """Eight groups with three arrays each."""
+    memory = MemoryStore()
+    root = zarrcore.create_group(memory, zarr_format=request.param)
+    for number in range(8):
+        for name in "abc":
+            root.create_array(f"g{number}/{name}", shape=2, dtype="i1")
+    return memory
+
+
+def test_a_node_is_opened_by_one_round(tree: MemoryStore) -> None:
+    remote = Remote(tree)
+    remote.calls = 0
+    array = zarrcore.open_array(remote, path="g1/b")
+    assert array.shape == (2,)
+    assert remote.calls == 1
+
+
+def test_members_take_two_rounds_for_each_level(tree: MemoryStore) -> None:
+    remote = Remote(tree)
+    root = zarrcore.open_group(remote, use_consolidated=False)
+    expected = [path for path, _ in zarrcore.open_group(tree, mode="r").members(max_depth=None)]
+    documents = 24 * (1 if root.metadata.zarr_format == 3 else 3)
+    with Measured(remote) as measured:
+        found = [path for path, _ in root.members(max_depth=None)]
+    assert found == expected
+    rounds = 2 + 8 / CONCURRENCY + documents / CONCURRENCY + documents / 3 / CONCURRENCY
+    assert measured.round_trips < rounds * SLACK
+    assert [path for path, _ in root.members(max_depth=0)] == [f"g{number}" for number in range(8)]
+    assert len(root.members(max_depth=1)) == len(found) == 32
+
+
+def test_consolidation_reads_level_by_level(tree: MemoryStore) -> None:
+    remote = Remote(tree)
+    with Measured(remote) as measured:
+        zarrcore.consolidate_metadata(remote)
+    assert zarrcore.check_consolidated(tree) == ()
+    assert len(zarrcore.open_consolidated(tree, mode="r").members(max_depth=None)) == 32
+    assert measured.round_trips < 32
