@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from zarrcore.metadata import ArrayMetadata
+    from zarrcore.storage import Store
 
     Item = TypeVar("Item")
     Result = TypeVar("Result")
@@ -68,7 +69,7 @@ def copy_values(source: Any, dest: Array, *, threads: int = 0, progress: Progres
 def _steps(source: Any, dest: Array, threads: int) -> Generator[int, None, None]:
     """Copy step by step; gives the number of bytes of values in each."""
     if isinstance(source, Array) and same_bytes(source.metadata, dest.metadata):
-        return _move_chunks(source, dest, threads or threads_to_move())
+        return _move_chunks(source, dest, threads or threads_to_move(source.store, dest.store))
     return _write_regions(source, dest, threads or _configured_threads())
 
 
@@ -78,12 +79,13 @@ def _configured_threads() -> int:
     return int(engine.num_threads())
 
 
-def threads_to_move() -> int:
+def threads_to_move(source: Store, dest: Store) -> int:
     """How many threads a call uses that does not say, to move bytes from store to store.
 
-    They wait for files and for each other, so more than a few bring nothing.
+    They wait for files and for each other, so more than a few bring nothing, unless they wait for a network.
     """
-    return min(_configured_threads(), 8)
+    few = min(_configured_threads(), 8)
+    return max(few, source._concurrent_requests(), dest._concurrent_requests())
 
 
 # --- chunks as they are
@@ -158,7 +160,8 @@ def _move_chunks(source: Array, dest: Array, threads: int) -> Generator[int, Non
             )
         return nbytes
 
-    return in_threads(move, _batches(present_chunks(source, axes), _BATCH), threads)
+    waits = read._concurrent_requests() or write._concurrent_requests()
+    return in_threads(move, _batches(present_chunks(source, axes), 1 if waits else _BATCH), threads)
 
 
 def _batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from zarrcore.groups.group import Group
+    from zarrcore.storage import Store
 
     Log = Callable[[str], object]
     Progress = Callable[[int, int], object]
@@ -237,7 +238,7 @@ def copy_keys(
     found = filter(wanted, source.store.list_prefix(source.path))
     keys = sorted(found, key=lambda key: (is_document(key), key))
     pairs = [(key, join_path(dest.path, key[start:])) for key in keys]
-    existing = set() if if_exists == "replace" else {new for _, new in pairs if dest.store.exists(new)}
+    existing = set() if if_exists == "replace" else _existing(dest.store, [new for _, new in pairs])
     if existing and if_exists == "raise":
         raise CopyError(f"key {min(existing)!r} exists in {dest.store} already (if_exists='raise')")
     chosen = [pair for pair in pairs if pair[1] not in existing]
@@ -245,6 +246,17 @@ def copy_keys(
         log(f"{'skip' if new in existing else 'copy'} {key}{f' -> {new}' if new != key else ''}")
     nbytes = 0 if dry_run else _copy_pairs(source, dest, chosen, threads, progress)
     return Counts(len(chosen), len(existing), nbytes)
+
+
+def _existing(store: Store, keys: list[str]) -> set[str]:
+    """Those of the keys that a store has."""
+    from zarrcore.storage.side_by_side import side_by_side
+
+    if store._concurrent_requests():
+        found = side_by_side(store.exists, keys)
+    else:
+        found = list(map(store.exists, keys))
+    return {key for key, is_there in zip(keys, found, strict=True) if is_there}
 
 
 def _copy_pairs(
@@ -265,7 +277,7 @@ def _copy_pairs(
     dest.store._check_writable()
     nbytes = done = 0
     try:
-        with closing(in_threads(copy, pairs, threads or threads_to_move())) as sizes:
+        with closing(in_threads(copy, pairs, threads or threads_to_move(source.store, dest.store))) as sizes:
             for size in sizes:
                 nbytes += size
                 done += 1

@@ -277,3 +277,24 @@ def test_consolidation_reads_level_by_level(tree: MemoryStore) -> None:
     assert zarrcore.check_consolidated(tree) == ()
     assert len(zarrcore.open_consolidated(tree, mode="r").members(max_depth=None)) == 32
     assert measured.round_trips < 32
+
+
+def test_a_copy_from_store_to_store_takes_three_rounds() -> None:
+    """Whether the keys exist, their values, and storing them; and the listing of the source."""
+    memory, target = MemoryStore(), MemoryStore()
+    sharded(memory)[...] = VALUES
+    source, dest = Remote(memory), Remote(target)
+    with Measured(source) as measured, Measured(dest):
+        zarrcore.copy_store(source, dest)
+    assert np.array_equal(zarrcore.open_array(target)[...], VALUES)
+    assert measured.round_trips < (3 * (TURNS + 1) + 1) * SLACK
+
+
+def test_a_copy_of_chunks_as_they_are_waits_side_by_side() -> None:
+    memory, target = MemoryStore(), MemoryStore()
+    zarrcore.create_array(memory, data=VALUES, chunks=(8, 16))
+    source, dest = Remote(memory), Remote(target)
+    with Measured(source) as measured, Measured(dest):
+        zarrcore.from_array(dest, data=zarrcore.open_array(source))
+    assert np.array_equal(zarrcore.open_array(target)[...], VALUES)
+    assert measured.round_trips < 2 * N

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""Hierarchies behind a web server that answers ranges and lists nothing."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from obstore.store import HTTPStore
+
+import zarrcore
+from zarrcore.errors import ArrayNotFoundError, ChunkIOError, ReadOnlyError
+from zarrcore.storage import ObjectStore
+
+VALUES = np.arange(40 * 30, dtype="i4").reshape(40, 30)
+
+
+class Files(BaseHTTPRequestHandler):
+    """The files below a directory, whole or in part."""
+
+    root: Path
+    asked: list[tuple[str, str | None]]
+    broken: set[str]
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        asked = self.headers.get("Range")
+        self.asked.append((self.path, asked))
+        path = self.root / self.path.lstrip("/")
+        if self.path in self.broken:
+            self._answer(503, b"")
+        elif not path.is_file():
+            self._answer(404, b"")
+        elif asked is None:
+            self._answer(200, path.read_bytes())
+        else:
+            self._answer_part(asked, path.read_bytes())
+
+    do_HEAD = do_GET
+
+    def _answer_part(self, asked: str, data: bytes) -> None:
+        first, _, last = asked.removeprefix("bytes=").partition("-")
+        start = int(first) if first else max(0, len(data) - int(last))
+        stop = min(int(last) + 1, len(data)) if first and last else len(data)
+        if start >= len(data):
+            self._answer(416, b"", {"Content-Range": f"bytes */{len(data)}"})
+            return
+        self._answer(206, data[start:stop], {"Content-Range": f"bytes {start}-{stop - 1}/{len(data)}"})
+
+    def _answer(self, status: int, data: bytes, headers: dict[str, str] | None = None) -> None:
+        self.send_response(status)
+        for name, value in {"Accept-Ranges": "bytes", **(headers or {})}.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(data)
+
+    def log_message(self, *args: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Iterator[tuple[type[Files], str]]:
+    handler = type("Handler", (Files,), {"root": tmp_path, "asked": [], "broken": set()})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield handler, f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture(params=["fsspec", "obstore"])
+def open_store(request: Any, files: Any) -> Any:
+    url = files[1]
+    if request.param == "fsspec":
+        return lambda: f"{url}/"
+    return lambda: ObjectStore(
+        HTTPStore.from_url(url, client_options={"allow_http": True}, retry_config={"max_retries": 0})
+    )
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> zarrcore.Group:
+    root = zarrcore.create_group(tmp_path, attributes={"title": "on the web"})
+    root.create_array("shards", data=VALUES, chunks=(5, 5), shards=(20, 10))
+    root.create_array("sparse", shape=(40, 30), chunks=(10, 10), dtype="i4", fill_value=-1)[:10, :10] = 4
+    zarrcore.consolidate_metadata(tmp_path)
+    return root
+
+
+@pytest.mark.usefixtures("root")
+def test_reading(files: Any, open_store: Any) -> None:
+    handler, _ = files
+    group = zarrcore.open_group(open_store(), mode="r")
+    assert group.attrs["title"] == "on the web"
+    assert list(group) == ["shards", "sparse"]
+    array = group["shards"]
+    assert np.array_equal(array[...], VALUES)
+    handler.asked.clear()
+    assert np.array_equal(array[3:5, ::11], VALUES[3:5, ::11])
+    assert all(asked is not None for _, asked in handler.asked), "parts of shards are asked for by ranges"
+    assert (group["sparse"][5:15, 5] == np.repeat([4, -1], 5)).all()
+    assert np.array_equal(zarrcore.open_array(open_store(), path="shards", mode="r")[7], VALUES[7])
+    with pytest.raises((ReadOnlyError, ValueError)):
+        group.create_group("new")
+
+
+@pytest.mark.usefixtures("root")
+def test_a_server_that_fails_is_not_taken_for_an_absent_chunk(files: Any, open_store: Any) -> None:
+    handler, _ = files
+    group = zarrcore.open_group(open_store(), mode="r")
+    handler.broken |= {"/sparse/c/3/2", "/shards/c/1/1"}
+    with pytest.raises(ChunkIOError, match=r"chunk \(3, 2\)"):
+        group["sparse"][...]
+    for selection in (np.s_[...], np.s_[25, 15]):
+        with pytest.raises(ChunkIOError, match=r"chunk \(1, 1\)"):
+            group["shards"][selection]
+    assert np.array_equal(group["shards"][:20], VALUES[:20])
+
+
+def test_nothing_there(open_store: Any) -> None:
+    with pytest.raises(ArrayNotFoundError):
+        zarrcore.open_array(open_store(), path="nothing", mode="r")
