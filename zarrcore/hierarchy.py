@@ -17,6 +17,7 @@ from zarrcore.errors import (
     ContainsGroupError,
     InvalidKeyError,
     NodeTypeValidationError,
+    StoreError,
 )
 from zarrcore.metadata import ZARR_JSON, ZARRAY_JSON, ZATTRS_JSON, ZGROUP_JSON
 from zarrcore.storage.path import StorePath
@@ -155,16 +156,16 @@ def find_node(place: StorePath, zarr_format: int | None = None) -> tuple[StorePa
 def implied_group(place: StorePath, zarr_format: int) -> GroupMetadata | None:
     """The group that a place without documents is because nodes of format 2 lie below it; None if it is none.
 
-    Other formats know no such groups.  The store has to list what lies below, until a node is found.
+    Other formats know no such groups.  The store has to list what lies below, until a node is found; a web
+    server that lists nothing has none.
     """
     if zarr_format != 2 or not place.store.supports_listing:
         return None
-    try:
-        keys = place.store.list_prefix(place.path)
-    except InvalidKeyError:  # no name that the store can have
-        return None
     marks = tuple(f"/{name}" for name in (ZARRAY_JSON, ZGROUP_JSON))
-    if not any(f"/{key}".endswith(marks) for key in keys):
+    try:
+        if not any(f"/{key}".endswith(marks) for key in place.store.list_prefix(place.path)):
+            return None
+    except (InvalidKeyError, StoreError):  # no name that the store can have, or it cannot list
         return None
     from zarrcore.metadata import parse_v2_group
 
