@@ -7,10 +7,11 @@ import inspect
 from typing import Any
 
 import pytest
-import zarr
 
 import zarrcore
 from zarrcore.arrays.options import ArrayOptions, FromArrayOptions, LegacyOptions, complete
+
+zarr = pytest.importorskip("zarr", reason="zarr-python is not installed")
 
 
 @pytest.mark.parametrize(
