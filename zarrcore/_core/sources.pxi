@@ -56,8 +56,8 @@ cdef class StoreSource:
     ----------
     store : object
         With ``get(key, byte_range=None)``, ``get_many(keys)``, ``set(key, value)`` and ``delete(key)``; get takes a
-        byte range ``(start, length)``.  If it has ``get_partial_values(key_ranges)``, parts of many values are asked for
-        by one call.
+        byte range ``(start, length)``.  If it has ``get_partial_values(key_ranges)``, parts of many values are asked
+        for by one call.
     suffix : callable
         Makes, of a number n, the byte range for the last n bytes.
     scope : str
