@@ -109,7 +109,9 @@ def words_of(zdtype: ZDType[Any, Any]) -> str | None:
 
 
 class NativeArrayCodec(ArrayArrayCodec):
-    """Base class of array -> array codecs that the engine has: a subclass gives its :meth:`stage`."""
+    """Base class of filters on single items that the engine has: a subclass gives its :meth:`stage`."""
+
+    is_elementwise = True
 
     def stored_dtype(self, spec: ArraySpec) -> np.dtype[Any]:
         """The data type in memory of what the codec makes, in the shape of the chunk."""

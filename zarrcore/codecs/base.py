@@ -173,6 +173,8 @@ class ArrayArrayCodec(Codec):
     kind = "array->array"
     keeps_items: ClassVar[bool] = False
     """Whether the items stay as they are, in the same (C) order, so that there is nothing to do in C."""
+    is_elementwise: ClassVar[bool] = False
+    """Whether each item becomes one item in its place, whatever the others are."""
 
     def output_spec(self, spec: ArraySpec) -> ArraySpec:
         """What the codec makes of chunks of `spec`."""

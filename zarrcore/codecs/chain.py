@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -24,9 +24,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from zarrcore.codecs.base import ArraySpec, Buffer
+    from zarrcore.codecs.sharding import ShardingCodec
 
 # The order of the dimensions (None: as they are), stages of the engine, and what they all together make.
 _LoweredArrays = tuple[tuple[int, ...] | None, list[Any], "ArraySpec"]
+
+# What comes before a chain inside of shards: bytes of an item of the array, and the stages of filters.
+_Before = tuple[int, tuple[Any, ...]]
 
 __all__ = ["CodecChain", "IgnoredCodec", "parse_codec", "parse_codecs"]
 
@@ -308,13 +312,16 @@ class CodecChain:
 
     # --- the path in C ------------------------------------------------------------------------------------
 
-    def lower(self, spec: ArraySpec) -> Any | None:
+    def lower(self, spec: ArraySpec, *, before: _Before | None = None) -> Any | None:
         """The chain compiled for the chunk engine.
 
         Parameters
         ----------
         spec : ArraySpec
             The chunks.  The byte order of ``spec.np_dtype`` is the one in memory.
+        before : tuple, optional
+            Of the inner chunks of a shard that filters come before: bytes of an item in front of these, and
+            their stages, which each inner chunk goes through by itself.
 
         Returns
         -------
@@ -323,10 +330,12 @@ class CodecChain:
         """
         if spec.item_size is None:
             return None
+        if before is not None:
+            return self._compile(spec, before)
         # Kept for the next array: those that are stored alike share their chain, see metadata.known.
         last, compiled = vars(self).get("_compiled", (None, None))
         if last is None or (last.shape, last.dtype) != (spec.shape, spec.dtype) or last.fill is not spec.fill:
-            compiled = self._compile(spec)
+            compiled = self._compile(spec, (spec.item_size, ()))
             vars(self)["_compiled"] = (spec, compiled)
         return compiled
 
@@ -334,27 +343,37 @@ class CodecChain:
         """Without what is compiled, which belongs to this process."""
         return {name: value for name, value in vars(self).items() if name != "_compiled"}
 
-    def _compile(self, spec: ArraySpec) -> Any | None:
+    def _compile(self, spec: ArraySpec, before: _Before) -> Any | None:
+        item_size, filters_before = before
         lowered = self._lower_arrays(spec)
         if lowered is None:
             return None
-        order, filters, inner = lowered
-        native = self.array_bytes.native(inner)
+        order, found, inner = lowered
+        filters = [*filters_before, *found]
+        native = self._native_bytes(inner, (item_size, tuple(filters)))
         if native is None:
             return None
         native = dict(native)
+        if self.is_sharded:
+            filters = []  # they are with the inner chunks
         if filters and native.get("swap"):
             filters.append(_swap_stage(native["swap"]))
             native["swap"] = 0
         stages = (*filters, *native.pop("stages", ()), *(codec.stage() for codec in self.bytes_bytes))
         if None in stages or len(stages) > _native.MAX_STAGES:
             return None
-        return _native.engine().Chain(spec.item_size, order=order, stages=stages, **native)
+        return _native.engine().Chain(item_size, order=order, stages=stages, **native)
+
+    def _native_bytes(self, spec: ArraySpec, before: _Before) -> dict[str, Any] | None:
+        if not self.is_sharded:
+            return self.array_bytes.native(spec)
+        return cast("ShardingCodec", self.array_bytes).native(spec, before=before)
 
     def _lower_arrays(self, spec: ArraySpec) -> _LoweredArrays | None:
         """The array -> array codecs as one transposition and stages behind it, or None.
 
-        Shards are cut out of the chunk in memory: nothing but a transposition may come before them.
+        Filters on single items do the same before and behind a transposition, and to a shard as to each of
+        its inner chunks.  Shards are cut out of the chunk in memory: no other filters may come before them.
         """
         order: tuple[int, ...] | None = None
         stages: list[Any] = []
@@ -367,11 +386,28 @@ class CodecChain:
                 order = step if order is None else tuple(order[axis] for axis in step)
             elif not codec.keeps_items:
                 stages.append(codec.stage(spec))
-            flat = flat or step is None
+            flat = flat or (step is None and not codec.is_elementwise)
+            if self.is_sharded and (flat or (step is None and not _keeps_fill(codec, spec))):
+                return None
             spec = codec.output_spec(spec)
-        if flat and self.array_bytes.name == "sharding_indexed":
-            return None
         return None if order is None or order == tuple(range(len(order))) else order, stages, spec
+
+
+def _keeps_fill(codec: ArrayArrayCodec, spec: ArraySpec) -> bool:
+    """Whether the fill value goes through the codec to that of what it makes, and back, bit for bit.
+
+    Then inner chunks that a shard does not hold are the same in front of the codec and behind it.
+    """
+    item = replace(spec, shape=(1,))
+    made = codec.output_spec(item)
+    before, behind = (
+        np.full(1, s.dtype.default_scalar() if s.fill is None else s.fill, s.np_dtype) for s in (item, made)
+    )
+    try:
+        there, back = codec.encode(before, item), codec.decode(behind, item)
+    except ChunkError:
+        return False
+    return there.tobytes() == behind.tobytes() and back.tobytes() == before.tobytes()
 
 
 def _swap_stage(swap: int | tuple[tuple[int, int, int], ...]) -> tuple[str, dict[str, str]]:

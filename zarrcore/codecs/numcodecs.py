@@ -290,12 +290,14 @@ class BitRound(_ArrayArray):
     """Floating-point items with fewer mantissa bits."""
 
     name = "numcodecs.bitround"
+    is_elementwise = True
 
 
 class FixedScaleOffset(_ArrayArray):
     """Items scaled, shifted and rounded."""
 
     name = "numcodecs.fixedscaleoffset"
+    is_elementwise = True
     from_items = ("dtype",)
 
     def output_spec(self, spec: ArraySpec) -> ArraySpec:
@@ -306,6 +308,7 @@ class Quantize(_ArrayArray):
     """Floating-point items with fewer decimal digits."""
 
     name = "numcodecs.quantize"
+    is_elementwise = True
     from_items = ("dtype",)
 
 
@@ -327,6 +330,7 @@ class AsType(_ArrayArray):
     """Items of another data type."""
 
     name = "numcodecs.astype"
+    is_elementwise = True
     from_items = ("decode_dtype",)
 
     def output_spec(self, spec: ArraySpec) -> ArraySpec:

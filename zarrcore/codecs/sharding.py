@@ -269,8 +269,11 @@ class ShardingCodec(ArrayBytesCodec):
                 parts[coords] = shard[offset : offset + length]
         return parts
 
-    def native(self, spec: ArraySpec) -> dict[str, Any] | None:
-        inner = self.inner_chain(spec).lower(self.inner_spec(spec))
+    def native(
+        self, spec: ArraySpec, *, before: tuple[int, tuple[Any, ...]] | None = None
+    ) -> dict[str, Any] | None:
+        """As for all codecs; `before` is that of :meth:`CodecChain.lower`."""
+        inner = self.inner_chain(spec).lower(self.inner_spec(spec), before=before)
         index = self.index_chain(spec).lower(self.index_spec(spec))
         if inner is None or index is None:
             return None
