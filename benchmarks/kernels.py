@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import filters, small_calls
+from benchmarks import compression, filters, small_calls
 from benchmarks.comparing import Case, Result, copied, fill_page, run
 from zarrcore import kernels
 
@@ -234,35 +234,6 @@ def checksum_cases(n: int) -> Iterator[Case]:
     )
 
 
-def codec_cases(n: int) -> Iterator[Case]:
-    numcodecs = optional("numcodecs")
-    if numcodecs is None:
-        return
-    numcodecs.blosc.use_threads = False
-    walk = np.cumsum(np.random.default_rng(6).integers(-5, 6, n // 2))
-    blosc = numcodecs.Blosc
-    for name, theirs, decode, dtype in (
-        ("zstd_decode", numcodecs.Zstd(3), kernels.zstd_decode, "<i4"),
-        ("lz4_decode", numcodecs.LZ4(), kernels.lz4_decode, "<i4"),
-        ("gzip_decode", numcodecs.GZip(1), kernels.gzip_decode, "<i4"),
-        ("blosc_decode", blosc("lz4"), kernels.blosc_decode, "<i4"),
-        ("blosc_decode <i2", blosc("lz4"), kernels.blosc_decode, "<i2"),
-        ("blosc_decode, bits", blosc("lz4", shuffle=blosc.BITSHUFFLE), kernels.blosc_decode, "<i4"),
-        ("blosc_decode, zstd", blosc("zstd"), kernels.blosc_decode, "<i4"),
-        ("blosc_decode, zstd, bits", blosc("zstd", shuffle=blosc.BITSHUFFLE), kernels.blosc_decode, "<i4"),
-        ("blosc_decode, plain", blosc("lz4", shuffle=blosc.NOSHUFFLE), kernels.blosc_decode, "<i4"),
-    ):
-        x = walk[: n // np.dtype(dtype).itemsize].astype(dtype)
-        encoded, out = theirs.encode(x), np.empty_like(x)
-        yield Case(
-            name,
-            n,
-            lambda decode=decode, encoded=encoded, out=out: decode(encoded, out=out),
-            lambda theirs=theirs, encoded=encoded, out=out: theirs.decode(encoded, out=out),
-            type(theirs).__name__ + " of numcodecs",
-        )
-
-
 def cases(n: int) -> Iterator[Case]:
     """All of them; data are made one case after the other."""
     yield from byte_cases(n)
@@ -270,7 +241,8 @@ def cases(n: int) -> Iterator[Case]:
     yield from fill_cases(n)
     yield from filter_cases(n)
     yield from checksum_cases(n)
-    yield from codec_cases(n)
+    if (numcodecs := optional("numcodecs")) is not None:
+        yield from compression.compression_cases(numcodecs, n)
     yield from filters.filter_cases(n)
     yield from filters.item_cases(n)
     yield from small_calls.small_cases()

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from zarrcore import errors
+from zarrcore._core import engine
 from zarrcore.kernels._memory import buffer_of, index_of
 
 _SHUFFLES = ("noshuffle", "shuffle", "bitshuffle")
@@ -159,8 +160,6 @@ def lz4_decode(data: Any, /, out: Any = None, *, nbytes: int | None = None) -> A
 
 
 def _encode(name: str, config: dict[str, Any], data: Any, out: Any) -> Any:
-    from zarrcore._core import engine
-
     source = buffer_of(data, "data")
     if out is None:
         return engine.encode_bytes(name, config, source)
@@ -170,8 +169,6 @@ def _encode(name: str, config: dict[str, Any], data: Any, out: Any) -> Any:
 
 
 def _decode(name: str, data: Any, out: Any, nbytes: int | None) -> Any:
-    from zarrcore._core import engine
-
     source = buffer_of(data, "data")
     if out is None:
         if nbytes is None:

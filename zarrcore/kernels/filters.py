@@ -338,9 +338,7 @@ def unpack_bits(
     return items
 
 
-def _kept_bits(
-    dtype: np.dtype[Any], name: str, first_bit: int, last_bit: int | None, bitorder: str
-) -> int:
+def _kept_bits(dtype: np.dtype[Any], name: str, first_bit: int, last_bit: int | None, bitorder: str) -> int:
     """How many bits of each item are kept; `name` is the argument that says what the items are."""
     if dtype.kind not in "biu":
         raise TypeError(f"{name}: expected booleans or integers, got {dtype}")
