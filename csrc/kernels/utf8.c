@@ -150,6 +150,12 @@ ZC_INLINE uint8_t *put_point(uint8_t *dst, uint32_t x)
     return dst + 4;
 }
 
+/* Is it a surrogate, or behind the last code point? */
+ZC_INLINE bool is_none(uint32_t x)
+{
+    return (x & UINT32_C(0xfffff800)) == 0xd800 || x > 0x10ffff;
+}
+
 #define STAMP(BITS)                                                                              \
     static void decode_##BITS(uint##BITS##_t *dst, const uint8_t *src, size_t n)                 \
     {                                                                                            \
@@ -164,7 +170,7 @@ ZC_INLINE uint8_t *put_point(uint8_t *dst, uint32_t x)
         const uint64_t not_ascii = UINT64_MAX / UINT##BITS##_MAX * (UINT##BITS##_MAX ^ 0x7f);    \
         const size_t step = 64 / BITS;                                                           \
         uint8_t *at = dst;                                                                       \
-        bool surrogate = false;                                                                  \
+        bool none = false;                                                                       \
         size_t i = 0;                                                                            \
         while (i < n) {                                                                          \
             if (n - i >= step && (load_word((const uint8_t *)(src + i)) & not_ascii) == 0) {     \
@@ -175,34 +181,34 @@ ZC_INLINE uint8_t *put_point(uint8_t *dst, uint32_t x)
                 i += step;                                                                       \
                 continue;                                                                        \
             }                                                                                    \
-            surrogate = surrogate || (src[i] & UINT32_C(0xfffff800)) == 0xd800;                  \
+            none = none || is_none(src[i]);                                                      \
             at = put_point(at, src[i]);                                                          \
             i++;                                                                                 \
         }                                                                                        \
         *size = (size_t)(at - dst);                                                              \
-        return !surrogate;                                                                       \
+        return !none;                                                                            \
     }
 
 STAMP(8)
 STAMP(16)
 STAMP(32)
 
-#define STAMP_SURROGATE(BITS)                                                                    \
-    static bool surrogate_##BITS(const uint##BITS##_t *src, size_t n)                            \
+#define STAMP_NONE(BITS)                                                                         \
+    static bool has_none_##BITS(const uint##BITS##_t *src, size_t n)                            \
     {                                                                                            \
         unsigned found = 0;                                                                      \
         for (size_t i = 0; i < n; i++) {                                                         \
-            found |= (src[i] & UINT32_C(0xfffff800)) == 0xd800;                                  \
+            found |= is_none(src[i]);                                                            \
         }                                                                                        \
         return found != 0;                                                                       \
     }
 
-STAMP_SURROGATE(16)
-STAMP_SURROGATE(32)
+STAMP_NONE(16)
+STAMP_NONE(32)
 
-bool zc_has_surrogate(const void *src, int width, size_t n)
+bool zc_has_no_utf8(const void *src, int width, size_t n)
 {
-    return width == 1 ? false : width == 2 ? surrogate_16(src, n) : surrogate_32(src, n);
+    return width == 1 ? false : width == 2 ? has_none_16(src, n) : has_none_32(src, n);
 }
 
 void zc_utf8_decode(void *dst, int width, const uint8_t *src, size_t n)

@@ -31,11 +31,11 @@ void zc_utf8_decode(void *dst, int width, const uint8_t *src, size_t n);
 /* Most bytes of UTF-8 for a code point that fits into `width` bytes. */
 #define ZC_UTF8_MOST(width) ((size_t)((width) < 4 ? (width) + 1 : 4))
 
-/* Is there a surrogate (U+D800 to U+DFFF), which has no UTF-8, among n integers of `width` bytes (1, 2, 4)? */
-bool zc_has_surrogate(const void *src, int width, size_t n);
+/* Is there one among n integers of `width` bytes (1, 2, 4) that has no UTF-8: a surrogate (U+D800 to U+DFFF), or what
+ * lies behind the last code point? */
+bool zc_has_no_utf8(const void *src, int width, size_t n);
 
-/* n code points in UTF-8, into room for n * ZC_UTF8_MOST(width) bytes; false if there is a surrogate among them, which
- * has no UTF-8. */
+/* n code points in UTF-8, into room for n * ZC_UTF8_MOST(width) bytes; false if one among them has none. */
 bool zc_utf8_encode(uint8_t *dst, const void *src, int width, size_t n, size_t *size);
 
 #endif

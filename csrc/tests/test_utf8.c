@@ -52,13 +52,13 @@ static void every_code_point(void)
         int kind = 0;
 
         points[x % 9] = x;
-        CHECK(zc_has_surrogate(points, 4, 9) == surrogate);
+        CHECK(zc_has_no_utf8(points, 4, 9) == surrogate);
         if (x <= 0xffff) {
             uint16_t narrow[9];
             for (size_t i = 0; i < 9; i++) {
                 narrow[i] = (uint16_t)points[i];
             }
-            CHECK(zc_has_surrogate(narrow, 2, 9) == surrogate);
+            CHECK(zc_has_no_utf8(narrow, 2, 9) == surrogate);
         }
         CHECK(zc_utf8_encode(encoded, points, 4, 9, &size) == !surrogate);
         CHECK(zc_utf8_measure(encoded, size, &text) == !surrogate);
@@ -78,9 +78,24 @@ static void every_code_point(void)
     }
 }
 
+/* What text of fixed length can hold behind the last code point. */
+static void no_code_points(void)
+{
+    static const uint32_t none[] = {0x110000, 0x1fffff, 0x7fffffff, UINT32_C(0xffffd800), UINT32_MAX};
+
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        const uint32_t points[] = {'a', none[i], 'b'};
+        uint8_t encoded[3 * 4];
+        size_t size;
+        CHECK(zc_has_no_utf8(points, 4, 3));
+        CHECK(!zc_utf8_encode(encoded, points, 4, 3, &size) && size <= sizeof encoded);
+    }
+}
+
 int main(void)
 {
     RUN(well_formed_beginnings);
     RUN(every_code_point);
+    RUN(no_code_points);
     return check_report("utf8");
 }

@@ -27,6 +27,13 @@ cdef extern from "numpy/arrayobject.h":
 cdef size_t _MAX_LENGTH = 0xffffffff
 
 
+cdef int _require_plain(cnp.dtype dtype) except -1:
+    """Refuse data types whose items are references: bytes from outside must not become some."""
+    if (<object>dtype).hasobject:
+        raise TypeError(f"dtype: expected one without references, got {dtype}")
+    return 0
+
+
 cdef bint _is_sound(const uint8_t[::1] value, size_t count, size_t item_size) noexcept:
     """Does a value hold so many arrays, each of whole items, and nothing else?"""
     cdef size_t size = value.shape[0], at = 4, length, _i
@@ -53,7 +60,7 @@ def decode(data not None, Py_ssize_t count, cnp.dtype dtype not None, str codec 
     count : int
         How many arrays the chunk has.
     dtype : numpy.dtype
-        Their data type.
+        Their data type, without objects.
     codec : str
         Its name, for messages.
 
@@ -72,6 +79,7 @@ def decode(data not None, Py_ssize_t count, cnp.dtype dtype not None, str codec 
     cdef Py_ssize_t i
     cdef cnp.npy_intp shape
     cdef cnp.ndarray made
+    _require_plain(dtype)
     if not _is_sound(value, count, item_size):
         for i, item in enumerate(vlen.decode(data, count, np.dtype(object), codec, utf8=False)):
             if len(item) % item_size if item_size else len(item):
@@ -125,6 +133,7 @@ def encode(items not None, cnp.dtype dtype not None, str codec not None, to_arra
     cdef bytes out
     cdef uint8_t *dst
     cdef uint8_t *end
+    _require_plain(dtype)
     for i, item in enumerate(items):
         if not _is_plain(item, dtype):
             try:

@@ -10,7 +10,7 @@ from cpython.ref cimport Py_XDECREF
 from cpython.unicode cimport PyUnicode_AsUTF8String
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcmp, memcpy, memset
 
 import numpy as np
 
@@ -54,7 +54,7 @@ cdef extern from "kernels/utf8.h" nogil:
     bint zc_utf8_measure(const uint8_t *src, size_t n, zc_utf8_text *text)
     void zc_utf8_decode(void *dst, int width, const uint8_t *src, size_t n)
     size_t ZC_UTF8_MOST(int width)
-    bint zc_has_surrogate(const void *src, int width, size_t n)
+    bint zc_has_no_utf8(const void *src, int width, size_t n)
     bint zc_utf8_encode(uint8_t *dst, const void *src, int width, size_t n, size_t *size)
 
 cdef extern from "numpy/arrayobject.h" nogil:
@@ -222,6 +222,7 @@ cdef inline Recent _described(const Reader *reader) noexcept:
     cdef const uint8_t *text = <const uint8_t *>reader.text
     cdef uint64_t mask = ~<uint64_t>0
     cdef size_t tail = 0
+    cdef uint8_t[8] rest
     if reader.length >= 8:
         tail = reader.length - 8
     else:
@@ -229,13 +230,13 @@ cdef inline Recent _described(const Reader *reader) noexcept:
     seen.item = NULL
     seen.length = <uint32_t>reader.length
     seen.at = <uint32_t>(text - reader.data)
-    seen.first = 0
     if seen.at + <size_t>8 <= reader.size:
         seen.first = zc_load_le64(text) & mask
         seen.last = zc_load_le64(text + tail) & mask
     else:
-        memcpy(&seen.first, text, min(reader.length, 7))      # at the very end
-        seen.last = seen.first
+        memset(rest, 0, 8)
+        memcpy(rest, text, min(reader.length, 7))      # at the very end
+        seen.first = seen.last = zc_load_le64(rest)
     return seen
 
 
@@ -556,7 +557,7 @@ cdef inline bint _is_text(PyObject *item) noexcept:
     """A str itself, of no derived class, that has UTF-8?"""
     if item == NULL or not PyUnicode_CheckExact(item) or not PyUnicode_IS_COMPACT(item):
         return False
-    return PyUnicode_IS_COMPACT_ASCII(item) or not zc_has_surrogate(
+    return PyUnicode_IS_COMPACT_ASCII(item) or not zc_has_no_utf8(
         PyUnicode_DATA(item), PyUnicode_KIND(item), PyUnicode_GET_LENGTH(item))
 
 
@@ -568,7 +569,7 @@ def all_text(cnp.ndarray items not None):
     if items.dtype.kind not in "OU" or not cnp.PyArray_ISCARRAY_RO(items):
         return False
     if items.dtype.kind == "U":
-        return not zc_has_surrogate(cnp.PyArray_DATA(items), 4, cnp.PyArray_NBYTES(items) // 4)
+        return not zc_has_no_utf8(cnp.PyArray_DATA(items), 4, cnp.PyArray_NBYTES(items) // 4)
     cdef PyObject **slots = <PyObject **>cnp.PyArray_DATA(items)
     cdef size_t count = cnp.PyArray_SIZE(items), i
     for i in range(count):
@@ -623,7 +624,8 @@ cdef bytes _encode_fixed(cnp.ndarray items, str codec):
         if <size_t>(out.end - out.at) < 4 + 4 * n:
             out.grow(4 + 4 * n)
         if not zc_utf8_encode(out.at + 4, points, 4, n, &length):
-            raise errors.ChunkEncodeError(f"item {i}: surrogates have no UTF-8", codec=codec)
+            bad = next(points[k] for k in range(n) if zc_has_no_utf8(&points[k], 4, 1))
+            raise errors.ChunkEncodeError(f"item {i}: U+{bad:04X} has no UTF-8", codec=codec)
         zc_store_le32(out.at, <uint32_t>length)
         out.at += 4 + length
         points += width

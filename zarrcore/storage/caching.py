@@ -148,11 +148,13 @@ class CacheStore(WrapperStore):
     # --- writing ---
 
     def set(self, key: str, value: Buffer) -> None:
-        self._kept.drop([key])
-        super().set(key, value)
-        self._kept.drop([key])  # what a reader kept meanwhile
-        if self.cache_set_data:
-            self._kept.put((key, None), value)
+        number = self._kept.begin(key)
+        try:
+            super().set(key, value)
+        except BaseException:
+            self._kept.drop([key])
+            raise
+        self._kept.end(key, number, value if self.cache_set_data else None)
 
     def set_if_not_exists(self, key: str, value: Buffer) -> None:
         super().set_if_not_exists(key, value)
@@ -220,6 +222,7 @@ class _Kept:
         self._store = store
         self._max_size = max_size
         self._parts: dict[str, dict[ByteRequest, bytes]] = {}
+        self._writing: dict[str, int] = {}  # keys to which a value is being written: number of the last such write
         self._lock = Lock()
 
     def count(self, *, hits: int, misses: int) -> None:
@@ -244,20 +247,41 @@ class _Kept:
             elif value is not None:
                 self._enter(request, memoryview(value).nbytes)
 
-    def put(self, request: Request, value: Buffer, *, unless_changed_since: int | None = None) -> None:
-        """Keep a value, unless it is too large, or something was written since it was read."""
+    def put(self, request: Request, value: Buffer, *, unless_changed_since: int) -> None:
+        """Keep a value that was read, unless something has been written since."""
+        with self._lock:
+            if unless_changed_since == self.changes:
+                self._keep(request, value)
+
+    def begin(self, key: str) -> int:
+        """Forget a value that is going to be replaced; returns the number of this write."""
+        with self._lock:
+            self._drop(key)
+            self._writing[key] = self.changes
+            return self.changes
+
+    def end(self, key: str, number: int, value: Buffer | None) -> None:
+        """Forget what a reader kept while `value` was written, and keep this instead.
+
+        It is not kept if another write or removal has begun since: nobody knows which of the two came last.
+        """
+        with self._lock:
+            was_last = self._writing.get(key) == number
+            self._drop(key)
+            if was_last and value is not None:
+                self._keep((key, None), value)
+
+    def _keep(self, request: Request, value: Buffer) -> None:
+        """Keep a value, unless it is too large."""
         size = memoryview(value).nbytes
         if self._max_size is not None and size > self._max_size:
             return
-        with self._lock:
-            if unless_changed_since not in (None, self.changes):
-                return
-            key, part = request
-            if part is None:
-                self._store.set(key, value)
-            else:
-                self._parts.setdefault(key, {})[part] = bytes(value)
-            self._enter(request, size)
+        key, part = request
+        if part is None:
+            self._store.set(key, value)
+        else:
+            self._parts.setdefault(key, {})[part] = bytes(value)
+        self._enter(request, size)
 
     def _enter(self, request: Request, size: int) -> None:
         self.size += size - self.entries.pop(request, (0, 0.0))[0]
@@ -279,22 +303,26 @@ class _Kept:
 
     def drop(self, keys: Iterable[str]) -> None:
         """Remove what is kept of values that have changed."""
-        names = set(keys)
         with self._lock:
-            self.changes += 1
-            for key in names:
-                for part in [*self._parts.get(key, ())]:
-                    self._remove((key, part))
-                if (key, None) in self.entries:
-                    self._remove((key, None))
-                else:
-                    self._store.delete(key)  # an earlier process may have kept it
+            for key in set(keys):
+                self._drop(key)
+
+    def _drop(self, key: str) -> None:
+        self.changes += 1
+        self._writing.pop(key, None)
+        for part in [*self._parts.get(key, ())]:
+            self._remove((key, part))
+        if (key, None) in self.entries:
+            self._remove((key, None))
+        else:
+            self._store.delete(key)  # an earlier process may have kept it
 
     def drop_prefix(self, prefix: str) -> None:
         """Remove all that is kept below a prefix."""
         start = validate_prefix(prefix)
         with self._lock:
             self.changes += 1
+            self._writing.clear()
             self._store.erase_prefix(prefix)
             for request in [request for request in self.entries if request[0].startswith(start)]:
                 self._remove(request)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zarrcore._core import vlen
+from zarrcore._core import ragged, vlen
 from zarrcore.codecs.vlen import (
     decode_binary,
     decode_binary_into,
@@ -334,5 +334,22 @@ def test_strings_of_fixed_length() -> None:
         expected = packed([text.encode() for text in items.ravel().tolist()])
         assert encode_strings(items, "v") == expected
     assert encode_strings(np.zeros(3, "U0"), "v") == packed([b""] * 3)
-    with pytest.raises(ChunkEncodeError, match="item 1: .*surrogates"):
+    with pytest.raises(ChunkEncodeError, match=r"item 1: U\+DC80 has no UTF-8"):
         encode_strings(np.array(["a", "b\udc80"]), "v")
+
+
+@pytest.mark.parametrize("point", [0xD800, 0x110000, 0x7FFFFFFF, 0xFFFFFFFF])
+def test_code_points_that_are_none(point: int) -> None:
+    texts = np.array([0x61, point], "u4").view("U1")
+    assert not vlen.all_text(texts)
+    with pytest.raises(ChunkEncodeError, match=rf"item 1: U\+{point:04X} has no UTF-8"):
+        vlen.encode(texts, "c", bytes, utf8=True)
+
+
+def test_bytes_do_not_become_references() -> None:
+    value = packed([b"12345678"])
+    for dtype in (OBJECTS, STRINGS, np.dtype([("a", "i4"), ("b", "O")])):
+        with pytest.raises(TypeError, match="without references"):
+            ragged.decode(value, 1, dtype, "c")
+        with pytest.raises(TypeError, match="without references"):
+            ragged.encode([np.empty(1, dtype)], dtype, "c", np.asarray)

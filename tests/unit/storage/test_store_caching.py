@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import threading
 from typing import Any
 
 import numpy as np
@@ -208,3 +209,55 @@ def test_refused(far: MemoryStore) -> None:
             CacheStore(far, cache_store=MemoryStore(), max_age_seconds=age)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="max_size"):
         CacheStore(far, cache_store=MemoryStore(), max_size=-1)
+
+
+class Lingering(MemoryStore):
+    """Stores the value ``b"first"`` at once, and returns when it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stored, self.go = threading.Event(), threading.Event()
+
+    def set(self, key: str, value: Any) -> None:
+        super().set(key, value)
+        if bytes(value) == b"first":
+            self.stored.set()
+            assert self.go.wait(30)
+
+
+@pytest.mark.parametrize(
+    ("change", "left"),
+    [
+        (lambda store: store.set("g/k", b"second"), b"second"),
+        (lambda store: store.set_if_not_exists("g/k", b"second"), b"first"),
+        (lambda store: store.delete("g/k"), None),
+        (lambda store: store.erase_values(["g/k"]), None),
+        (lambda store: store.erase_prefix("g"), None),
+        (lambda store: store.clear(), None),
+    ],
+)
+def test_a_change_while_a_value_is_written(change: Any, left: bytes | None) -> None:
+    far = Lingering()
+    store = CacheStore(far, cache_store=MemoryStore())
+    writer = threading.Thread(target=store.set, args=("g/k", b"first"))
+    writer.start()
+    assert far.stored.wait(30)
+    change(store)
+    far.go.set()
+    writer.join()
+    for kept in (store, far):
+        found = kept.get("g/k")
+        assert (None if found is None else bytes(found)) == left
+
+
+def test_what_a_failed_write_left_is_asked_for() -> None:
+    class Failing(MemoryStore):
+        def set(self, key: str, value: Any) -> None:
+            super().set(key, value)
+            raise OSError("the connection was lost")
+
+    store = CacheStore(Failing({"a": b"old"}), cache_store=MemoryStore())
+    assert bytes(store.get("a")) == b"old"
+    with pytest.raises(OSError, match="connection"):
+        store.set("a", b"new")
+    assert bytes(store.get("a")) == b"new"
