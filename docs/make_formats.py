@@ -326,9 +326,9 @@ def page() -> str:
             "Data types of ml_dtypes need that package (the extra `ml-dtypes`).\n",
             table(*data_type_rows()),
             "## Codecs of format 3\n",
-            "Before `sharding_indexed` the array -> array codecs run in C as far as they take items one by one and"
-            " bring\nthe fill value back bit for bit; `reshape`, `numcodecs.delta` and `numcodecs.packbits` do not"
-            " and run in Python there.\n",
+            "Before `sharding_indexed` the array -> array codecs run in C as far as they take items one by"
+            " one and bring the\nfill value back bit for bit; `reshape`, `numcodecs.delta` and"
+            " `numcodecs.packbits` do not and run in Python there.\n",
             table(*codec_rows()),
             "## Compressors and filters of format 2\n",
             table(*v2_codec_rows()),

@@ -23,6 +23,7 @@ extern const zc_codec_class zc_codec_fixedscaleoffset;
 extern const zc_codec_class zc_codec_quantize;
 extern const zc_codec_class zc_codec_scale_offset;
 extern const zc_codec_class zc_codec_bitround;
+extern const zc_codec_class zc_codec_low_bits;
 extern const zc_codec_class zc_codec_packbits;
 extern const zc_codec_class zc_codec_cast_value;
 

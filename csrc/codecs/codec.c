@@ -22,6 +22,7 @@ const zc_codec_class *const zc_codec_classes[] = {
     &zc_codec_quantize,
     &zc_codec_scale_offset,
     &zc_codec_bitround,
+    &zc_codec_low_bits,
     &zc_codec_packbits,
     &zc_codec_cast_value,
     NULL,

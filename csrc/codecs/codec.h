@@ -52,7 +52,7 @@ typedef struct zc_number {
 /* One configured codec: plain data, copied freely. */
 typedef struct zc_codec {
     const zc_codec_class *cls;
-    int level;               /* of those codecs that have one; lz4: acceleration; bitround: bits kept */
+    int level;               /* of those codecs that have one; lz4: acceleration; bitround, low_bits: bits kept */
     bool checksum;           /* zstd: frame checksum */
     bool at_start;           /* checksum codecs: before the data instead of behind them */
     struct {

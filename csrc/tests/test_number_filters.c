@@ -86,6 +86,36 @@ static void shuffle_keeps_the_rest_in_place(void)
     CHECK(round_trip(&codec, data, 8, back) == ZC_ERR_ARGUMENT);
 }
 
+static void low_bits_alone_are_read(void)
+{
+    zc_codec codec = filter("low_bits", ZC_NUMBER_I8, ZC_NUMBER_I8, false);
+
+    for (codec.level = 1; codec.level <= 8; codec.level++) {
+        for (size_t n = 0; n < 200; n += 7) {
+            uint8_t *data = case_exact(NULL, n), *back = case_exact(NULL, n);
+            case_fill(data, n, DATA_NOISE);
+            CHECK(round_trip(&codec, data, n, back) == ZC_OK);
+            for (size_t i = 0; i < n; i++) {
+                CHECK(back[i] == data[i] % (1 << codec.level));
+            }
+            free(data);
+            free(back);
+        }
+    }
+    uint8_t data[8] = {0}, back[8];
+    CHECK(codec.level == 9 && round_trip(&codec, data, 8, back) == ZC_ERR_ARGUMENT);
+    codec.level = 0;
+    CHECK(round_trip(&codec, data, 8, back) == ZC_ERR_ARGUMENT);
+    codec.level = 4;
+
+    zc_workspace *ws = zc_workspace_new();
+    zc_error err;
+    zc_error_clear(&err);
+    CHECK(zc_codec_decode_exact(&codec, ws, data, 8, back, 7, &err) == ZC_ERR_SIZE);
+    CHECK(zc_codec_decode_exact(&codec, ws, data, 7, back, 8, &err) == ZC_ERR_SIZE);
+    zc_workspace_free(ws);
+}
+
 static void packbits_of_any_length(void)
 {
     uint8_t data[100], back[100];
@@ -283,6 +313,7 @@ int main(void)
 {
     RUN_ON_EVERY_CPU(lossless_filters_come_back);
     RUN_ON_EVERY_CPU(shuffle_keeps_the_rest_in_place);
+    RUN_ON_EVERY_CPU(low_bits_alone_are_read);
     RUN_ON_EVERY_CPU(packbits_of_any_length);
     RUN_ON_EVERY_CPU(some_bits_of_numbers);
     RUN_ON_EVERY_CPU(scaled_numbers_come_back_rounded);

@@ -42,7 +42,7 @@ cdef int _configure(zc_codec *codec, str name, dict config) except -1:
     if not zc_codec_init(codec, encoded):
         raise errors.UnknownCodecError(f"the chunk engine has no codec {name!r}")
     for key, value in config.items():
-        if key in ("level", "acceleration", "clevel", "keepbits"):
+        if key in ("level", "acceleration", "clevel", "keepbits", "bits"):
             codec.level = value
         elif key == "checksum":
             codec.checksum = bool(value)

@@ -92,8 +92,10 @@ class BytesCodec(ArrayBytesCodec):
         return chunk.astype(spec.np_dtype, copy=False)
 
     def native(self, spec: ArraySpec) -> dict[str, Any] | None:
-        if spec.item_size is None or _has_unused_bits(spec):
+        if spec.item_size is None:
             return None
+        if _has_unused_bits(spec):
+            return {"swap": 0, "stages": (("low_bits", {"bits": spec.dtype.bits}),)}  # type: ignore[attr-defined]
         return {"swap": byte_swap(spec, self.endian)}
 
     def _stored_dtype(self, spec: ArraySpec) -> np.dtype[Any]:
