@@ -222,7 +222,7 @@ class _Kept:
         self._store = store
         self._max_size = max_size
         self._parts: dict[str, dict[ByteRequest, bytes]] = {}
-        self._writing: dict[str, int] = {}  # keys to which a value is being written: number of the last such write
+        self._writing: dict[str, int] = {}  # keys that are being written: number of the last such write
         self._lock = Lock()
 
     def count(self, *, hits: int, misses: int) -> None:

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import _thread
+import signal
 import subprocess
 import sys
 import threading
 import time
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -318,6 +319,14 @@ def test_a_copy_that_is_stopped_leaves_nothing(
     np.testing.assert_array_equal(source[...], np.arange(10_000).reshape(100, 100))
 
 
+@pytest.fixture
+def sigint_raises() -> Iterator[None]:
+    """As when started from a terminal: a shell that starts a job in the background ignores SIGINT for it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 class PressesCtrlC(WrapperStore):
     """A store that interrupts the main thread once, in the middle of a copy, and counts what is set later."""
 
@@ -336,6 +345,7 @@ class PressesCtrlC(WrapperStore):
 @pytest.mark.threads
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("changed", [{}, {"chunks": (7, 9)}], ids=["moved", "encoded"])
+@pytest.mark.usefixtures("sigint_raises")
 def test_ctrl_c(changed: dict[str, Any], threads: int) -> None:
     source = zarrcore.create_array({}, data=np.arange(250_000).reshape(500, 500), chunks=(5, 5))
     store = PressesCtrlC(MemoryStore(), 50)
