@@ -6,6 +6,8 @@
 #ifndef ZC_CODECS_NUMBERS_H
 #define ZC_CODECS_NUMBERS_H
 
+#include <string.h>
+
 #include "base/arith.h"
 #include "codecs/classes.h"
 
@@ -39,6 +41,19 @@ bool zc_numbers_bound(const zc_codec *codec, size_t n, size_t *out);
 
 /* No encoding is more than this many times as long or as short as what it stands for. */
 #define ZC_NUMBERS_MAX_DECODED (ZC_SIZE_MAX / 8)
+
+/* A function that puts what an expression makes of each x of n floats, an offset and a scale to dst. */
+#define ZC_STAMP_FLOATS(NAME, TYPE, TARGET, EXPRESSION)                                          \
+    TARGET static void NAME(char *restrict dst, const char *restrict src, size_t n, TYPE offset, TYPE scale) \
+    {                                                                                            \
+        (void)offset;                                                                            \
+        for (size_t i = 0; i < n; i++) {                                                         \
+            TYPE x;                                                                              \
+            memcpy(&x, src + i * sizeof x, sizeof x);                                            \
+            x = EXPRESSION;                                                                      \
+            memcpy(dst + i * sizeof x, &x, sizeof x);                                            \
+        }                                                                                        \
+    }
 
 /* Is it one of C's own floats? */
 static inline bool zc_number_is_float(zc_number number)

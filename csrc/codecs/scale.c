@@ -44,21 +44,8 @@ static bool divides_exactly(double scale, double *reciprocal)
 }
 
 /* Each map for the machine that the program was built for, and for AVX2 (without FMA, which rounds once). */
-#define STAMP_LOOP(NAME, TYPE, WHAT, TARGET, EXPRESSION)                                         \
-    TARGET static void WHAT##_##NAME(char *restrict dst, const char *restrict src, size_t n, TYPE offset, \
-                                     TYPE scale)                                                 \
-    {                                                                                            \
-        (void)offset;                                                                            \
-        for (size_t i = 0; i < n; i++) {                                                         \
-            TYPE x;                                                                              \
-            memcpy(&x, src + i * sizeof x, sizeof x);                                            \
-            x = EXPRESSION;                                                                      \
-            memcpy(dst + i * sizeof x, &x, sizeof x);                                            \
-        }                                                                                        \
-    }
-
 #ifdef ZC_HAVE_AVX
-#define STAMP_WIDE(NAME, TYPE, WHAT, EXPRESSION) STAMP_LOOP(NAME, TYPE, WHAT##_avx2, ZC_AVX2, EXPRESSION)
+#define STAMP_WIDE(NAME, TYPE, WHAT, EXPRESSION) ZC_STAMP_FLOATS(WHAT##_avx2_##NAME, TYPE, ZC_AVX2, EXPRESSION)
 #define CHOOSE(NAME, WHAT, ...)                                                                  \
     (zc_cpu_features() & ZC_CPU_AVX2 ? WHAT##_avx2_##NAME(__VA_ARGS__) : WHAT##_base_##NAME(__VA_ARGS__))
 #else
@@ -67,7 +54,7 @@ static bool divides_exactly(double scale, double *reciprocal)
 #endif
 
 #define STAMP_MAP(NAME, TYPE, WHAT, EXPRESSION, EXPRESSION_AVX2)                                 \
-    STAMP_LOOP(NAME, TYPE, WHAT##_base, , EXPRESSION)                                            \
+    ZC_STAMP_FLOATS(WHAT##_base_##NAME, TYPE, , EXPRESSION)                                      \
     STAMP_WIDE(NAME, TYPE, WHAT, EXPRESSION_AVX2)                                                \
     ZC_INLINE void WHAT##_loop_##NAME(void *restrict dst, const void *restrict src, size_t n, TYPE offset, \
                                       TYPE scale)                                                \

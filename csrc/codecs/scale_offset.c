@@ -14,20 +14,9 @@
 
 /* ---- floats ----------------------------------------------------------------------------------- */
 
-#define STAMP_LOOP(NAME, TYPE, TARGET, EXPRESSION)                                               \
-    TARGET static void NAME(char *restrict dst, const char *restrict src, size_t n, TYPE offset, TYPE scale) \
-    {                                                                                            \
-        for (size_t i = 0; i < n; i++) {                                                         \
-            TYPE x;                                                                              \
-            memcpy(&x, src + i * sizeof x, sizeof x);                                            \
-            x = EXPRESSION;                                                                      \
-            memcpy(dst + i * sizeof x, &x, sizeof x);                                            \
-        }                                                                                        \
-    }
-
 /* For the machine that the program was built for, and for AVX2 (without FMA, which rounds once). */
 #ifdef ZC_HAVE_AVX
-#define STAMP_WIDE(NAME, TYPE, EXPRESSION) STAMP_LOOP(NAME##_avx2, TYPE, ZC_AVX2, EXPRESSION)
+#define STAMP_WIDE(NAME, TYPE, EXPRESSION) ZC_STAMP_FLOATS(NAME##_avx2, TYPE, ZC_AVX2, EXPRESSION)
 #define CHOOSE(NAME, ...) (zc_cpu_features() & ZC_CPU_AVX2 ? NAME##_avx2(__VA_ARGS__) : NAME##_any(__VA_ARGS__))
 #else
 #define STAMP_WIDE(NAME, TYPE, EXPRESSION)
@@ -35,7 +24,7 @@
 #endif
 
 #define STAMP_MAP(NAME, TYPE, EXPRESSION)                                                        \
-    STAMP_LOOP(NAME##_any, TYPE, , EXPRESSION)                                                   \
+    ZC_STAMP_FLOATS(NAME##_any, TYPE, , EXPRESSION)                                              \
     STAMP_WIDE(NAME, TYPE, EXPRESSION)                                                           \
     static void NAME(const zc_codec *codec, void *restrict dst, const void *restrict src, size_t n) \
     {                                                                                            \

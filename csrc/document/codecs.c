@@ -229,7 +229,7 @@ static bool multiply(int64_t *product, int64_t by)
 {
     size_t made;
 
-    if (!zc_mul_size((size_t)*product, (size_t)by, &made) || made > INT64_MAX) {
+    if (!zc_mul_size((size_t)*product, (uint64_t)by, &made) || made > INT64_MAX) {
         return false;
     }
     *product = (int64_t)made;

@@ -118,7 +118,7 @@ bool zc_plan_part(const zc_plan *plan, size_t item, const int64_t *chunk, int64_
 void zc_chunk_key(const zc_array *array, const int64_t *chunk, char *dst);
 size_t zc_chunk_key_size(const zc_array *array);
 
-/* ---- chunks (chunk_read.c, chunk_write.c, shard_read.c, shard_write.c) ---- */
+/* ---- chunks (chunk_read.c, chunk_write.c, shard_read.c, index_read.c, shard_write.c) ---- */
 
 /* What stays the same from a chunk down to the inner chunks of its shards. */
 typedef struct zc_scope {
@@ -135,6 +135,18 @@ static inline bool zc_scope_covers(const zc_scope *scope, const zc_part *part, c
                                    const int64_t *bounds)
 {
     return zc_part_covers(part, scope->keeps_beyond ? stored : bounds);
+}
+
+/* Can ranges of an encoded chunk be asked for?  Only of a shard that no codec wraps. */
+static inline bool zc_has_ranges(const zc_chain *chain)
+{
+    return chain->sharded && chain->n_stages == 0;
+}
+
+/* Are so many of a shard's decoded bytes wanted that a remote store should send all of it at once? */
+static inline bool zc_is_most(size_t wanted, size_t size)
+{
+    return wanted >= size / 2;
 }
 
 /*
@@ -159,7 +171,7 @@ zc_status zc_chunk_read_cached(const zc_chain *chain, const int64_t *stored, con
 zc_status zc_cached_place(const zc_chain *chain, const int64_t *shape, const zc_part *part, zc_cached *entry,
                           zc_workspace *ws, zc_error *err);
 
-/* The same of a shard; stored is its shape and part its part in stored order. */
+/* zc_chunk_read of a shard; stored is its shape and part its part in stored order. */
 zc_status zc_shard_read(const zc_scope *scope, const zc_chain *chain, const int64_t *stored,
                         const zc_part *part, const zc_value *value, uint64_t offset, uint64_t nbytes,
                         zc_workspace *ws, zc_error *err);
@@ -167,8 +179,8 @@ zc_status zc_shard_read(const zc_scope *scope, const zc_chain *chain, const int6
 /*
  * Encode a chunk: the elements of `part` from the caller's memory, all others from the old chunk
  * (old[0 .. old->size), NULL: the fill value).  bounds: the extent of the array inside the chunk (what lies
- * beyond is the fill value, unless the scope keeps it).  dst has the chain's bound of room.  *written is 0 if nothing needs to be
- * stored, because all elements equal the fill value and write_empty is off.
+ * beyond is the fill value, unless the scope keeps it).  dst has the chain's bound of room.  *written is 0 if
+ * nothing needs to be stored, because all elements equal the fill value and write_empty is off.
  */
 zc_status zc_chunk_write(const zc_scope *scope, const zc_chain *chain, const int64_t *shape,
                          const int64_t *bounds, const zc_part *part, const zc_value *old, uint8_t *dst,
@@ -207,6 +219,11 @@ zc_status zc_shard_write(const zc_scope *scope, const zc_chain *chain, const int
 zc_status zc_shard_index_read(const zc_chain *chain, size_t n, const zc_value *value, uint64_t offset,
                               uint64_t nbytes, const zc_extent **out, zc_workspace *ws, int *pushed,
                               zc_error *err);
+
+/* The same from the array's cache, if it is there; *pin, where it is not NULL, is for zc_index_unpin then. */
+zc_status zc_shard_index_find(const zc_scope *scope, const zc_chain *chain, size_t n, const zc_value *value,
+                              uint64_t offset, uint64_t nbytes, const zc_extent **out, void **pin, zc_workspace *ws,
+                              int *pushed, zc_error *err);
 
 /* Grid of the inner chunks of a shard as grid axes. */
 void zc_inner_axes(const zc_chain *chain, int ndim, const int64_t *stored, zc_grid_axis *out);

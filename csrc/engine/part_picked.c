@@ -68,26 +68,8 @@ ZC_INLINE int64_t at_most_64(int64_t n)
     return n < 64 ? n : 64;
 }
 
-bool zc_part_picks_any(const zc_part *part)
-{
-    const zc_picked *picked = part->window->picked;
-    walk w;
-
-    walk_begin(part, NULL, &w);
-    const int64_t n = w.count[w.ndim - 1], rows = rows_of(&w), step = w.ndim > 1 ? w.step[w.ndim - 2] : 0;
-    do {
-        for (int64_t row = 0, first = w.element; row < rows; row++, first += step) {
-            for (int64_t i = 0; i < n; i += 64) {
-                if (zc_mask_bits(picked->bits, first + i, at_most_64(n - i)) != 0) {
-                    return true;
-                }
-            }
-        }
-    } while (walk_next(&w));
-    return false;
-}
-
-size_t zc_part_picks(const zc_part *part)
+/* How many elements are wanted; counting may end once there are `enough`. */
+ZC_INLINE size_t count_picks(const zc_part *part, size_t enough)
 {
     const zc_picked *picked = part->window->picked;
     size_t found = 0;
@@ -96,13 +78,23 @@ size_t zc_part_picks(const zc_part *part)
     walk_begin(part, NULL, &w);
     const int64_t n = w.count[w.ndim - 1], rows = rows_of(&w), step = w.ndim > 1 ? w.step[w.ndim - 2] : 0;
     do {
-        for (int64_t row = 0, first = w.element; row < rows; row++, first += step) {
-            for (int64_t i = 0; i < n; i += 64) {
+        for (int64_t row = 0, first = w.element; row < rows && found < enough; row++, first += step) {
+            for (int64_t i = 0; i < n && found < enough; i += 64) {
                 found += (size_t)zc_count_bits(zc_mask_bits(picked->bits, first + i, at_most_64(n - i)));
             }
         }
-    } while (walk_next(&w));
+    } while (found < enough && walk_next(&w));
     return found;
+}
+
+bool zc_part_picks_any(const zc_part *part)
+{
+    return count_picks(part, 1) > 0;
+}
+
+size_t zc_part_picks(const zc_part *part)
+{
+    return count_picks(part, SIZE_MAX);
 }
 
 /* Copy the elements of some bits from the chunk to the memory in turn; size is that of the item, or 0 for any. */
@@ -135,8 +127,8 @@ ZC_INLINE void place_rows(const walk *w, const zc_picked *picked, const char *ch
         for (int64_t i = 0; i < n; i += 64) {
             const uint64_t bits = zc_mask_bits(picked->bits, first + i, at_most_64(n - i));
             if (bits != 0) {
-                place_bits(bits, picked->memory + zc_mask_rank(picked->bits, picked->before, first + i) * (int64_t)item->size,
-                           chunk + i * stride, stride, size, item);
+                const int64_t rank = zc_mask_rank(picked->bits, picked->before, first + i);
+                place_bits(bits, picked->memory + rank * (int64_t)item->size, chunk + i * stride, stride, size, item);
             }
         }
     }

@@ -25,16 +25,16 @@ typedef struct read_job {
     atomic_bool *absent;             /* a chunk was */
 } read_job;
 
-/* Will most of a shard be wanted?  Then a remote store should send all of it at once. */
+/* Is all of a chunk to be asked for at once? */
 static bool wants_whole(const zc_chain *chain, const int64_t *shape, const zc_part *part)
 {
     size_t size, wanted;
 
-    if (!chain->sharded || chain->n_stages > 0) {
+    if (!zc_has_ranges(chain)) {
         return true;
     }
     return zc_chain_decoded_size(chain, part->ndim, shape, &size) &&
-           zc_mul_size(zc_part_count(part), chain->item.size, &wanted) && wanted >= size / 2;
+           zc_mul_size(zc_part_count(part), chain->item.size, &wanted) && zc_is_most(wanted, size);
 }
 
 #define SMALL_CHUNK ((size_t)64 << 10)

@@ -237,7 +237,7 @@ static zc_status read_want(const many_job *job, const want *w, const zc_value *v
     return status;
 }
 
-/* Is most of a shard wanted, so that a remote store should send all of it at once?  Other chunks always are. */
+/* Is all of the chunk that some parts lie in to be asked for at once? */
 static bool wants_whole(const many_job *job, const want *wants, size_t n)
 {
     const zc_chain *chain = job->calls[wants[0].call].array->chain;
@@ -245,13 +245,13 @@ static bool wants_whole(const many_job *job, const want *wants, size_t n)
     size_t size = 0, wanted = 0;
     zc_part part;
 
-    for (size_t i = 0; i < n && chain->sharded && chain->n_stages == 0; i++) {
+    for (size_t i = 0; i < n && zc_has_ranges(chain); i++) {
         if (part_in(&job->calls[wants[i].call], wants[i].chunk, shape, &part) &&
             zc_chain_decoded_size(chain, part.ndim, shape, &size)) {
             wanted += zc_part_count(&part) * chain->item.size;
         }
     }
-    return !chain->sharded || chain->n_stages > 0 || wanted >= size / 2;
+    return !zc_has_ranges(chain) || zc_is_most(wanted, size);
 }
 
 /* How the chunk's value is known: in the array's own cache, or in one of this job for what several reads share. */

@@ -75,8 +75,15 @@ static bool points_part(const shard *s, size_t number, const int64_t *lo, zc_par
     return false;
 }
 
+/* What is written to an inner chunk. */
+typedef struct given {
+    zc_part part;
+    zc_window window;                /* the part's, if it was gathered with a mask */
+    int64_t bounds[ZC_MAX_DIMS];     /* the extent of the array in the inner chunk */
+} given;
+
 /* The part of the inner chunk that has been gathered; false if none has. */
-static bool block_part(const shard *s, size_t number, const int64_t *bounds, zc_part *out, zc_window *window)
+static bool block_part(const shard *s, size_t number, given *out)
 {
     const zc_given *blocks = s->scope->blocks;
     const zc_given_block *block = &blocks->at[number];
@@ -84,41 +91,39 @@ static bool block_part(const shard *s, size_t number, const int64_t *bounds, zc_
     if (block->values == NULL) {
         return false;
     }
-    *out = *s->part;
-    out->memory = (char *)block->values;
+    out->part = *s->part;
+    out->part.memory = (char *)block->values;
     for (int d = 0; d < s->ndim; d++) {
-        out->axis[d] = (zc_axis){.count = bounds[d], .step = 1, .stride = blocks->stride[d]};
+        out->part.axis[d] = (zc_axis){.count = out->bounds[d], .step = 1, .stride = blocks->stride[d]};
     }
     if (block->mask != NULL) {
-        *window = (zc_window){.mask = block->mask, .first = block->values};
-        out->window = window;
+        out->window = (zc_window){.mask = block->mask, .first = block->values};
+        out->part.window = &out->window;
     }
     return true;
 }
 
-/* The part of inner chunk `number` that is written to; false if nothing of it is.  window is its own. */
-static bool given_part(const shard *s, size_t number, int64_t *bounds, zc_part *out, zc_window *window)
+/* What is written to inner chunk `number`; false if nothing is. */
+static bool find_given(const shard *s, size_t number, given *out)
 {
     int64_t lo[ZC_MAX_DIMS], hi[ZC_MAX_DIMS];
 
-    inner_box(s, number, lo, hi, bounds);
+    inner_box(s, number, lo, hi, out->bounds);
     if (s->scope->blocks != NULL) {
-        return block_part(s, number, bounds, out, window);
+        return block_part(s, number, out);
     }
     if (s->part->points != NULL) {
-        return points_part(s, number, lo, out);
+        return points_part(s, number, lo, &out->part);
     }
-    return zc_part_clip(s->part, lo, hi, out) &&
-           !(zc_part_is_masked(out) && zc_part_masks_all(out, s->chain->item.size));
+    return zc_part_clip(s->part, lo, hi, &out->part) &&
+           !(zc_part_is_masked(&out->part) && zc_part_masks_all(&out->part, s->chain->item.size));
 }
 
 static bool is_given(const shard *s, size_t number)
 {
-    int64_t bounds[ZC_MAX_DIMS];
-    zc_window window;
-    zc_part part;
+    given found;
 
-    return given_part(s, number, bounds, &part, &window);
+    return find_given(s, number, &found);
 }
 
 static zc_status blame(size_t number, zc_status status, zc_error *err)
@@ -155,12 +160,12 @@ static zc_status check_oversize(shard *s, size_t room, zc_error *err)
         s->oversize = !zc_extent_empty(s->old_extents[i]) && s->old_extents[i].nbytes > s->slot;
     }
     for (size_t i = 0; i < s->n_inner && s->oversize; i++) {
-        const bool given = is_given(s, i), kept = !given && !zc_extent_empty(s->old_extents[i]);
+        const bool written = is_given(s, i), kept = !written && !zc_extent_empty(s->old_extents[i]);
         const zc_status status = kept ? blame(i, check_kept(s, i, err), err) : ZC_OK;
         if (status != ZC_OK) {
             return status;
         }
-        if (!zc_add_size(need, given ? s->slot : kept ? (size_t)s->old_extents[i].nbytes : 0, &need) || need > room) {
+        if (!zc_add_size(need, written ? s->slot : kept ? (size_t)s->old_extents[i].nbytes : 0, &need) || need > room) {
             return zc_fail(err, ZC_ERR_SIZE, "its inner chunks take more bytes than it has");
         }
     }
@@ -199,25 +204,18 @@ static zc_status keep_run(const shard *s, size_t first, size_t at, size_t *next,
 }
 
 /* Make an inner chunk that is written to at dst.  *written is 0 for one that need not be stored. */
-static zc_status make_inner(const shard *s, size_t number, uint8_t *dst, size_t cap, size_t *written,
-                            zc_workspace *ws, zc_error *err)
+static zc_status make_inner(const shard *s, size_t number, const given *values, uint8_t *dst, size_t cap,
+                            size_t *written, zc_workspace *ws, zc_error *err)
 {
-    int64_t bounds[ZC_MAX_DIMS];
     const uint8_t *data;
     zc_value old;
-    zc_part part;
-    zc_window window;
     zc_scope scope = *s->scope;
     int viewed = 0;
     zc_status status = ZC_OK;
 
     scope.blocks = NULL;             /* an inner chunk that is a shard itself has one block */
-    if (!given_part(s, number, bounds, &part, &window)) {
-        *written = 0;
-        return ZC_OK;
-    }
-    const bool patch = !zc_scope_covers(&scope, &part, s->chain->inner_shape, bounds) && s->old != NULL &&
-                       !zc_extent_empty(s->old_extents[number]);
+    const bool patch = !zc_scope_covers(&scope, &values->part, s->chain->inner_shape, values->bounds) &&
+                       s->old != NULL && !zc_extent_empty(s->old_extents[number]);
     if (patch) {
         const zc_extent e = s->old_extents[number];
         if (e.nbytes > zc_chain_plausible_size(s->chain->inner, s->slot)) {
@@ -228,17 +226,18 @@ static zc_status make_inner(const shard *s, size_t number, uint8_t *dst, size_t 
         old = zc_value_of_memory(data, (size_t)e.nbytes);
     }
     if (status == ZC_OK) {
-        status = zc_chunk_write(&scope, s->chain->inner, s->chain->inner_shape, bounds, &part,
+        status = zc_chunk_write(&scope, s->chain->inner, s->chain->inner_shape, values->bounds, &values->part,
                                 patch ? &old : NULL, dst, cap, written, ws, err);
     }
     zc_pop(ws, viewed);
     return status;
 }
 
-static zc_status make_and_note(const shard *s, size_t number, size_t at, zc_workspace *ws, zc_error *err)
+static zc_status make_and_note(const shard *s, size_t number, const given *values, size_t at, zc_workspace *ws,
+                               zc_error *err)
 {
     size_t written = 0;
-    const zc_status status = make_inner(s, number, s->data + at, s->slot, &written, ws, err);
+    const zc_status status = make_inner(s, number, values, s->data + at, s->slot, &written, ws, err);
 
     s->extents[number] = written > 0 ? (zc_extent){at, written}
                                      : (zc_extent){ZC_SHARD_EMPTY, ZC_SHARD_EMPTY};
@@ -251,13 +250,14 @@ static zc_status make_and_note(const shard *s, size_t number, size_t at, zc_work
 static zc_status make_in_turn(const shard *s, size_t *end, zc_workspace *ws, zc_error *err)
 {
     zc_status status = ZC_OK;
+    given values;
 
     *end = 0;
     for (size_t i = 0, next; i < s->n_inner && status == ZC_OK; i = next) {
         size_t written = 0;
         next = i + 1;
-        if (is_given(s, i)) {
-            status = make_and_note(s, i, *end, ws, err);
+        if (find_given(s, i, &values)) {
+            status = make_and_note(s, i, &values, *end, ws, err);
             written = zc_extent_empty(s->extents[i]) ? 0 : (size_t)s->extents[i].nbytes;
         } else {
             status = keep_run(s, i, *end, &next, &written, err);
@@ -276,10 +276,11 @@ static zc_status make_range(void *job, size_t task, zc_workspace *ws, zc_error *
     const size_t begin = s->n_inner / s->n_tasks * task;
     const size_t end = task + 1 == s->n_tasks ? s->n_inner : begin + s->n_inner / s->n_tasks;
     zc_status status = ZC_OK;
+    given values;
 
     for (size_t i = begin; i < end && status == ZC_OK && !zc_workspace_cancelled(ws); i++) {
-        if (is_given(s, i)) {
-            status = make_and_note(s, i, i * s->slot, ws, err);
+        if (find_given(s, i, &values)) {
+            status = make_and_note(s, i, &values, i * s->slot, ws, err);
         }
     }
     return status;

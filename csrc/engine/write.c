@@ -202,7 +202,8 @@ static int waiting_threads(const zc_call *call, size_t n_items)
     size_t bytes = array->chain->item.size;
 
     for (int d = 0; d < array->ndim; d++) {
-        if (!zc_mul_size(bytes, (size_t)array->grid[d].chunk, &bytes)) {
+        const int64_t most = array->grid[d].edges == NULL ? array->grid[d].chunk : array->grid[d].length;
+        if (!zc_mul_size(bytes, (uint64_t)most, &bytes)) {
             return (int)usual;
         }
     }

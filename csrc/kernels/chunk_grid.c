@@ -268,6 +268,15 @@ static size_t next_four(size_t n, size_t done)
         return toward_zero - (x % d != 0 && !(x > 0) ? 1 : 0);                                   \
     }                                                                                            \
                                                                                                  \
+    /* Chunk and offset; both are 0, and *good is false, where the length is none. */             \
+    ZC_INLINE TYPE divided_##KIND(TYPE x, TYPE d, TYPE *rest, bool *good)                        \
+    {                                                                                            \
+        const TYPE number = d > 0 ? plain_floor_##KIND(x, d) : 0;                                \
+        *rest = d > 0 ? OFFSET(TYPE, x, number, d) : 0;                                          \
+        *good = *good && d > 0;                                                                  \
+        return number;                                                                           \
+    }                                                                                            \
+                                                                                                 \
     bool zc_chunk_index_##KIND(size_t n, zc_column x, zc_column length, zc_column chunk,         \
                                zc_column offset)                                                 \
     {                                                                                            \
@@ -282,12 +291,10 @@ static size_t next_four(size_t n, size_t done)
         }                                                                                        \
         bool good = true;                                                                        \
         for (size_t k = 0; k < n; k++) {                                                         \
-            const TYPE d = *AT(TYPE, length, k);                                                 \
-            const TYPE value = d > 0 ? *AT(TYPE, x, k) : 0;                                      \
-            const TYPE number = d > 0 ? plain_floor_##KIND(value, d) : 0;                        \
+            TYPE rest;                                                                           \
+            const TYPE number = divided_##KIND(*AT(TYPE, x, k), *AT(TYPE, length, k), &rest, &good); \
             *AT(TYPE, chunk, k) = number;                                                        \
-            *AT(TYPE, offset, k) = OFFSET(TYPE, value, number, d);                               \
-            good = good && d > 0;                                                                \
+            *AT(TYPE, offset, k) = rest;                                                         \
         }                                                                                        \
         return good;                                                                             \
     }                                                                                            \
@@ -305,11 +312,9 @@ static size_t next_four(size_t n, size_t done)
         }                                                                                        \
         bool good = true;                                                                        \
         for (size_t k = 0; k < n; k++) {                                                         \
-            const TYPE d = *AT(TYPE, length, k);                                                 \
-            const TYPE value = d > 0 ? *AT(TYPE, x, k) : 0;                                      \
-            const TYPE number = d > 0 ? plain_floor_##KIND(value, d) : 0;                        \
-            *AT(TYPE, count, k) = number + (OFFSET(TYPE, value, number, d) != 0);                \
-            good = good && d > 0;                                                                \
+            TYPE rest;                                                                           \
+            const TYPE number = divided_##KIND(*AT(TYPE, x, k), *AT(TYPE, length, k), &rest, &good); \
+            *AT(TYPE, count, k) = number + (rest != 0);                                          \
         }                                                                                        \
         return good;                                                                             \
     }
