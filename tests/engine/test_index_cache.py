@@ -102,9 +102,12 @@ def test_nested_shards(tmp_path: Path) -> None:
     """The inner shards of a file have indexes of their own; one of them may begin where the file does."""
     inner = zarrcore.codecs.ShardingCodec(chunk_shape=(4, 4))
     array = zarrcore.create_array(
-        tmp_path / "n", shape=(64, 64), chunks=(32, 32), serializer=zarrcore.codecs.ShardingCodec(
-            chunk_shape=(16, 16), codecs=[inner]
-        ), dtype="u2", compressors=None,
+        tmp_path / "n",
+        shape=(64, 64),
+        chunks=(32, 32),
+        serializer=zarrcore.codecs.ShardingCodec(chunk_shape=(16, 16), codecs=[inner]),
+        dtype="u2",
+        compressors=None,
     )
     array[...] = VALUES
     for file in (tmp_path / "n" / "c").rglob("*"):

@@ -41,9 +41,12 @@ def test_index_and_data_are_of_one_version(location: str, many: bool) -> None:
         shape=(64,),
         chunks=(64,),
         dtype="u1",
-        serializer=zarrcore.codecs.ShardingCodec(chunk_shape=(4,), codecs=[zarrcore.codecs.BytesCodec()],
-                                                 index_codecs=[zarrcore.codecs.BytesCodec()],
-                                                 index_location=location),
+        serializer=zarrcore.codecs.ShardingCodec(
+            chunk_shape=(4,),
+            codecs=[zarrcore.codecs.BytesCodec()],
+            index_codecs=[zarrcore.codecs.BytesCodec()],
+            index_location=location,
+        ),
         compressors=None,
     )
     old = np.arange(1, 65, dtype="u1")
