@@ -3,7 +3,7 @@
  * Numbers stored as another type, by stated rules (Zarr extensions, "cast_value").
  *
  * Tiles of plain numbers go through the loops of kernels/cast_checked.c.  A tile with a number that needs a rule (out of
- * range, infinite, a rounding that has no loop) is done again, number by number, by kernels/reals.c, and so is all of it
+ * range, or infinite) is done again, number by number, by kernels/reals.c, and so is all of it
  * where types have no loop; types of one byte have few enough numbers for a table.
  */
 #include <string.h>
@@ -92,7 +92,10 @@ static bool cast_each(const direction *way, void *dst, const void *src, size_t n
 
 static bool plain(const direction *way, void *dst, const void *src, zc_number_kind from, size_t n)
 {
-    return zc_cast_checked(dst, way->out.kind, src, from, n, way->rounding, way->out_of_range == ZC_RANGE_WRAP);
+    const zc_cast_rules rules = {way->rounding, .wraps = way->out_of_range == ZC_RANGE_WRAP,
+                                 .clamps = way->out_of_range == ZC_RANGE_CLAMP};
+
+    return zc_cast_checked(dst, way->out.kind, src, from, n, &rules);
 }
 
 /* With the numbers that are exchanged as zeros in between. */

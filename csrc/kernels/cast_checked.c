@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "kernels/halves.h"
+#include "kernels/narrow.h"
 #include "kernels/words.h"
 
 #ifdef ZC_HAVE_AVX
@@ -192,74 +193,56 @@ static bool floats_to_integers(void *dst, zc_number_kind to, const void *src, zc
 STAMP_BOTH(STAMP_LACKS, lacks16, uint16_t, 0x7fff)
 STAMP_BOTH(STAMP_LACKS, lacks32, uint32_t, UINT32_C(0x7fffffff))
 
-/*
- * Doubles to floats with the last bit set where that is not exact, which makes the second rounding, to fewer bits, as
- * good as a single one.
- */
-ZC_INLINE float to_odd(double x)
-{
-    const float near = (float)x;
-    uint32_t bits;
-    float odd;
-
-    memcpy(&bits, &near, sizeof bits);
-    bits -= fabs((double)near) > fabs(x) ? 1 : 0;
-    bits |= (double)near < x || (double)near > x ? 1 : 0;
-    memcpy(&odd, &bits, sizeof odd);
-    return odd;
-}
-
-#define STAMP_ODD(SET, TARGET, NAME)                                                             \
-    TARGET static void NAME##_##SET(float *restrict dst, const char *restrict src, size_t n)     \
-    {                                                                                            \
-        for (size_t i = 0; i < n; i++) {                                                         \
-            double x;                                                                            \
-            memcpy(&x, src + i * sizeof x, sizeof x);                                            \
-            dst[i] = to_odd(x);                                                                  \
-        }                                                                                        \
-    }
-
-STAMP_BOTH(STAMP_ODD, odd)
-
-static bool to_halves(void *dst, zc_number_kind to, const void *src, zc_number_kind from, size_t n)
-{
-    const uint16_t infinity = (uint16_t)zc_real_type_of(to)->infinity;
-    float floats[ZC_CAST_MAX];
-
-    if (from == ZC_NUMBER_F64) {
-        RUN(odd, floats, src, n);
-    } else if (from != ZC_NUMBER_F32 && !within(from, src, n, limits_of(ZC_NUMBER_F32))) {
-        return false;        /* it would be rounded twice */
-    } else {
-        zc_cast(floats, ZC_NUMBER_F32, src, from, n);
-    }
-    zc_floats_to_halves(dst, to, floats, n);
-    return RUN(lacks16, dst, n, infinity);
-}
-
-/* ---- all of them ------------------------------------------------------------------------------ */
-
 static bool is_half(zc_number_kind kind)
 {
     return kind == ZC_NUMBER_F16 || kind == ZC_NUMBER_BF16;
 }
 
-static bool has_loop(zc_number_kind kind)
+/* Floats of 16 and fewer bits. */
+static bool to_small(void *dst, zc_number_kind to, const void *src, zc_number_kind from, size_t n,
+                     const zc_cast_rules *rules)
 {
-    return kind < ZC_NUMBER_KINDS || is_half(kind);
+    float floats[ZC_CAST_MAX];
+
+    if (from == ZC_NUMBER_F64) {
+        if (!zc_doubles_to_odd(floats, src, to, n)) {
+            return false;
+        }
+    } else if (from != ZC_NUMBER_F32 && !within(from, src, n, limits_of(ZC_NUMBER_F32))) {
+        return false;        /* it would be rounded twice */
+    } else {
+        zc_cast(floats, ZC_NUMBER_F32, src, from, n);
+    }
+    if (to == ZC_NUMBER_BF16 && rules->rounding == ZC_ROUND_NEAREST_EVEN) {
+        zc_floats_to_halves(dst, to, floats, n);
+        if (RUN(lacks16, dst, n, (uint16_t)zc_real_type_of(to)->infinity)) {
+            return true;
+        }
+    }
+    return zc_narrow(dst, to, floats, n, rules->rounding, rules->clamps);
+}
+
+/* ---- all of them ------------------------------------------------------------------------------ */
+
+static bool has_loop(zc_number_kind from, zc_number_kind to)
+{
+    return (from < ZC_NUMBER_KINDS || is_half(from)) && (to < ZC_NUMBER_KINDS || zc_narrow_has(to));
 }
 
 /* From a kind that C has. */
 static bool cast_plain(void *dst, zc_number_kind to, const void *src, zc_number_kind from, size_t n,
-                       zc_rounding rounding, bool wraps)
+                       const zc_cast_rules *rules)
 {
     const bool from_float = zc_real_type_of(from)->is_float, to_float = zc_real_type_of(to)->is_float;
 
-    if (from_float && !to_float) {
-        return floats_to_integers(dst, to, src, from, n, rounding);
+    if (to >= ZC_NUMBER_KINDS) {
+        return to_small(dst, to, src, from, n, rules);
     }
-    if (!from_float && to < ZC_NUMBER_KINDS) {
-        const bool plain = (wraps && !to_float) || within(from, src, n, limits_of(to));
+    if (from_float && !to_float) {
+        return floats_to_integers(dst, to, src, from, n, rules->rounding);
+    }
+    if (!from_float) {
+        const bool plain = (rules->wraps && !to_float) || within(from, src, n, limits_of(to));
         if (plain) {
             zc_cast(dst, to, src, from, n);
         }
@@ -269,18 +252,15 @@ static bool cast_plain(void *dst, zc_number_kind to, const void *src, zc_number_
         zc_cast(dst, to, src, from, n);
         return true;
     }
-    if (rounding != ZC_ROUND_NEAREST_EVEN) {
-        return false;
-    }
-    if (is_half(to)) {
-        return to_halves(dst, to, src, from, n);
+    if (rules->rounding != ZC_ROUND_NEAREST_EVEN) {
+        return zc_doubles_to_floats(dst, src, n, rules->rounding);
     }
     zc_cast(dst, to, src, from, n);
     return RUN(lacks32, dst, n, UINT32_C(0x7f800000));
 }
 
-bool zc_cast_checked(void *dst, zc_number_kind to, const void *src, zc_number_kind from, size_t n, zc_rounding rounding,
-                     bool wraps)
+bool zc_cast_checked(void *dst, zc_number_kind to, const void *src, zc_number_kind from, size_t n,
+                     const zc_cast_rules *rules)
 {
     float floats[ZC_CAST_MAX];
 
@@ -288,7 +268,7 @@ bool zc_cast_checked(void *dst, zc_number_kind to, const void *src, zc_number_ki
         memcpy(dst, src, n * zc_number_size(to));
         return true;
     }
-    if (!has_loop(from) || !has_loop(to) || fegetround() != FE_TONEAREST) {
+    if (!has_loop(from, to) || fegetround() != FE_TONEAREST) {
         return false;
     }
     if (is_half(from)) {
@@ -300,7 +280,7 @@ bool zc_cast_checked(void *dst, zc_number_kind to, const void *src, zc_number_ki
             return true;
         }
     }
-    return cast_plain(dst, to, src, from, n, rounding, wraps);
+    return cast_plain(dst, to, src, from, n, rules);
 }
 
 /* ---- numbers to leave out --------------------------------------------------------------------- */

@@ -9,14 +9,20 @@
 
 enum { ZC_CAST_MAX = 512 };      /* numbers in one call */
 
+/* How numbers that the other type has not are treated. */
+typedef struct zc_cast_rules {
+    zc_rounding rounding;
+    bool wraps;              /* integers that are out of range become their low bits */
+    bool clamps;             /* floats that are out of range may become what zc_real_limit says */
+} zc_cast_rules;
+
 /*
- * The loops that compilers vectorise: dst[i] = the number of type `to` that zc_real_store makes of src[i], for n numbers in
- * the machine's byte order.  Integers that are out of range wrap if `wraps`, else they are no numbers for this function.
- * True if all were; false, with dst spoilt, if some are not (out of range, or to be rounded in a way that has no
- * loop), or if the types have no loop.
+ * The loops that compilers vectorise: dst[i] = the number of type `to` that zc_real_store makes of src[i], for n
+ * numbers in the machine's byte order.  True if all were done; false, with dst spoilt, if some were not (out of range,
+ * or rounded twice on the way), or if the types have no loop.
  */
-bool zc_cast_checked(void *dst, zc_number_kind to, const void *src, zc_number_kind from, size_t n, zc_rounding rounding,
-                     bool wraps);
+bool zc_cast_checked(void *dst, zc_number_kind to, const void *src, zc_number_kind from, size_t n,
+                     const zc_cast_rules *rules);
 
 /*
  * For numbers of the first ZC_NUMBER_KINDS kinds: those that have no mark yet and equal the one at key, where NaN equals

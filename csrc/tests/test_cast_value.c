@@ -154,6 +154,88 @@ static void in_other_states(void)
 }
 
 /* Every half is itself again, and every float becomes the half that exact arithmetic says. */
+/* ---- numbers beside those of small types --------------------------------------------------------- */
+
+enum { BESIDE = 8 };
+
+/* Words of a wide type at, beside and between two numbers that follow each other in a small one. */
+static void words_beside(zc_number_kind small, zc_number_kind wide, uint64_t code, uint64_t words[BESIDE])
+{
+    uint64_t two[2] = {0, 0};
+
+    for (int i = 0; i < 2; i++) {
+        const zc_real real = zc_real_load(zc_real_type_of(small), code + (uint64_t)i);
+        zc_real_store(zc_real_type_of(wide), &real, ZC_ROUND_NEAREST_EVEN, &two[i]);
+    }
+    const uint64_t middle = two[0] / 2 + two[1] / 2;
+    const uint64_t made[BESIDE] = {two[0], two[0] + 1, two[0] - (two[0] > 0), middle - (middle > 0),
+                                   middle, middle + 1, two[0] / 2 + middle / 2, two[1] / 2 + middle / 2};
+    memcpy(words, made, sizeof made);
+}
+
+/* As number by number: the same codes, or a refusal where one of them has no place. */
+static void check_beside(const zc_codec *codec, const uint64_t *words, size_t n)
+{
+    const size_t in = zc_number_size(codec->decoded.kind), out = zc_number_size(codec->encoded.kind);
+    uint8_t src[8 * BESIDE], dst[8 * BESIDE];
+    uint64_t right[BESIDE];
+    bool fits = true;
+    zc_workspace *ws = zc_workspace_new();
+    zc_error err;
+    size_t size = 0;
+
+    zc_error_clear(&err);
+    for (size_t i = 0; i < n; i++) {
+        fits &= expected(codec, words[i], &right[i]);
+        zc_real_put(src + i * in, codec->decoded.kind, words[i]);
+    }
+    const zc_status status = zc_codec_encode(codec, ws, src, n * in, dst, n * out, &size, &err);
+    CHECK(status == (fits ? ZC_OK : ZC_ERR_ENCODE));
+    for (size_t i = 0; i < n && fits; i++) {
+        CHECK(zc_real_fetch(dst + i * out, codec->encoded.kind) == right[i]);
+    }
+    zc_workspace_free(ws);
+}
+
+static void check_all_beside(zc_number_kind from, zc_number_kind to, zc_rounding rounding, zc_out_of_range out_of_range)
+{
+    const zc_real_type *const type = zc_real_type_of(to);
+    const uint64_t sign = UINT64_C(1) << (zc_real_type_of(from)->bits - 1);
+    const uint64_t step = type->bits > 16 ? 4194301 : type->bits > 8 ? 61 : 1;
+    zc_codec codec = caster(from, to, false);
+    uint64_t words[BESIDE];
+
+    codec.cast.rounding = rounding;
+    codec.cast.out_of_range = out_of_range;
+    for (uint64_t code = 0; code >> (type->bits - 1) == 0; code += step) {
+        words_beside(to, from, code, words);
+        check_beside(&codec, words, BESIDE);
+        for (int i = 0; i < BESIDE; i++) {
+            words[i] |= sign;
+            check_beside(&codec, words + i, 1);
+        }
+    }
+}
+
+static void numbers_beside_those_of_small_types(void)
+{
+    static const zc_number_kind kinds[] = {
+        ZC_NUMBER_F16,           ZC_NUMBER_BF16,        ZC_NUMBER_F32,           ZC_NUMBER_F8_E3M4,
+        ZC_NUMBER_F8_E4M3,       ZC_NUMBER_F8_E4M3FN,   ZC_NUMBER_F8_E4M3FNUZ,   ZC_NUMBER_F8_E4M3B11FNUZ,
+        ZC_NUMBER_F8_E5M2,       ZC_NUMBER_F8_E5M2FNUZ, ZC_NUMBER_F8_E8M0FNU,    ZC_NUMBER_F6_E2M3FN,
+        ZC_NUMBER_F6_E3M2FN,     ZC_NUMBER_F4_E2M1FN,
+    };
+
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        for (int rounding = 0; rounding < ZC_ROUNDINGS; rounding++) {
+            for (int range = ZC_RANGE_ERROR; range <= ZC_RANGE_CLAMP; range++) {
+                check_all_beside(ZC_NUMBER_F32, kinds[k], (zc_rounding)rounding, (zc_out_of_range)range);
+                check_all_beside(ZC_NUMBER_F64, kinds[k], (zc_rounding)rounding, (zc_out_of_range)range);
+            }
+        }
+    }
+}
+
 static void halves_come_back(void)
 {
     for (int bf16 = 0; bf16 < 2; bf16++) {
@@ -237,6 +319,7 @@ static void refusals(void)
 int main(void)
 {
     RUN_ON_EVERY_CPU(tiles_are_as_single_numbers);
+    RUN_ON_EVERY_CPU(numbers_beside_those_of_small_types);
     RUN_ON_EVERY_CPU(in_other_states);
     RUN_ON_EVERY_CPU(halves_come_back);
     RUN_ON_EVERY_CPU(exchanged_numbers);

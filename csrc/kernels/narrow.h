@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Floats as numbers of fewer bits, by any rule of rounding: loops of integer arithmetic that compilers vectorise.
+ */
+#ifndef ZC_KERNELS_NARROW_H
+#define ZC_KERNELS_NARROW_H
+
+#include "kernels/reals.h"
+
+/* Has zc_narrow a loop that makes this kind?  All floats of 16 and fewer bits but the one without a sign. */
+bool zc_narrow_has(zc_number_kind to);
+
+/*
+ * dst[i] = the number of type `to` that zc_real_store makes of src[i].  Numbers that are out of range become what
+ * zc_real_limit says if `clamps`.  False, with dst spoilt, if some number has no place.
+ */
+bool zc_narrow(void *dst, zc_number_kind to, const float *src, size_t n, zc_rounding rounding, bool clamps);
+
+/*
+ * Doubles as floats that zc_narrow rounds as it would round the doubles themselves: what is cut off sets the last bit,
+ * what is too large or too small becomes the largest or smallest normal float.  `to` is what they are for: false, with
+ * dst spoilt, if some are so large or small that its numbers differ from one to the other.
+ */
+bool zc_doubles_to_odd(float *dst, const void *src, zc_number_kind to, size_t n);
+
+/*
+ * Doubles as floats, rounded by a rule other than to the nearest even one.  False, with dst spoilt, if some are no
+ * normal floats, nor zero, infinite or NaN, or have become infinite.
+ */
+bool zc_doubles_to_floats(void *dst, const void *src, size_t n, zc_rounding rounding);
+
+#endif
