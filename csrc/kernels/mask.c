@@ -10,23 +10,6 @@
 #include "kernels/region.h"
 #include "kernels/words.h"
 
-ZC_INLINE uint64_t load_8(const uint8_t *p)
-{
-    uint64_t w;
-
-    memcpy(&w, p, 8);
-    return ZC_BIG_ENDIAN ? ZC_BSWAP64(w) : w;
-}
-
-/* Bit i: is byte i true? */
-ZC_INLINE uint64_t true_of_8(uint64_t w)
-{
-    const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f);
-
-    w = (((w & low) + low) | w) >> 7 & UINT64_C(0x0101010101010101);
-    return w * UINT64_C(0x0102040810204080) >> 56;
-}
-
 #if defined(ZC_HAVE_AVX) && (defined(__SSE2__) || defined(_M_X64))
 
 ZC_INLINE uint64_t false_of_16(const uint8_t *row)
@@ -43,6 +26,23 @@ ZC_INLINE uint64_t true_of_64(const uint8_t *row)
 }
 
 #else
+
+ZC_INLINE uint64_t load_8(const uint8_t *p)
+{
+    uint64_t w;
+
+    memcpy(&w, p, 8);
+    return ZC_BIG_ENDIAN ? ZC_BSWAP64(w) : w;
+}
+
+/* Bit i: is byte i true? */
+ZC_INLINE uint64_t true_of_8(uint64_t w)
+{
+    const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f);
+
+    w = (((w & low) + low) | w) >> 7 & UINT64_C(0x0101010101010101);
+    return w * UINT64_C(0x0102040810204080) >> 56;
+}
 
 ZC_INLINE uint64_t true_of_64(const uint8_t *row)
 {
