@@ -163,8 +163,8 @@ ZC_INLINE float float_of(int64_t bits)
             memcpy(&x, src + i * sizeof x, sizeof x);                                            \
             const int64_t size = x & SIZE64;                                                     \
             const int64_t odd = (size | ((size & CUT) + CUT)) & ~CUT;                            \
-            const int64_t high = (size < INFINITE64) & (odd > LARGEST32) ? LARGEST32 : odd;      \
-            const int64_t made = (size > 0) & (high < SMALLEST32) ? SMALLEST32 : high;           \
+            const int64_t high = ((size < INFINITE64) & (odd > LARGEST32)) ? LARGEST32 : odd;    \
+            const int64_t made = ((size > 0) & (high < SMALLEST32)) ? SMALLEST32 : high;         \
             bad |= too_small(size) | too_large(size);                                            \
             dst[i] = float_of(made | (x & ~SIZE64));                                             \
         }                                                                                        \
