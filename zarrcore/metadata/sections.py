@@ -1,9 +1,10 @@
 """Consolidated metadata as text: a group of thousands of nodes opens without parsing what it says of each.
 
 Writers indent their documents, so that the lines tell where the document of a node begins and ends: no string
-in JSON holds a line break.  What is left when numbers replace those documents has to be valid JSON with
-these numbers in the places of the nodes, and each document has to be valid by itself before it is used.  Then
-the whole is valid, and means the same.  A text that is not laid out like that is parsed at once.
+in JSON holds a line break.  What is left when numbers that the text does not hold replace those documents has
+to be valid JSON with these numbers in the places of the nodes, and each document has to be valid by itself
+before it is used.  Then the whole is valid, and means the same.  A text that is not laid out like that is
+parsed at once.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ __all__ = ["Section", "load_group_document"]
 
 _MARK = b'"consolidated_metadata": {'
 _INDENT = r'\{\n([ \t]+)"'
+_MOST_DIGITS = 40
 
 Span = tuple[int, int]
 
@@ -60,7 +62,12 @@ class Section(Mapping[str, Any]):
         except MetadataValidationError:
             # Parsing the whole finds what is wrong and where, if it was not cut in the wrong places.
             whole = parse_document(self._text, where=self._where)
-            return whole["consolidated_metadata"]["metadata"][name]
+            nodes = whole["consolidated_metadata"]["metadata"]
+            if name not in nodes:
+                raise MetadataValidationError(
+                    f"the lines do not tell where the node {name!r} begins and ends", key=self._where
+                ) from None
+            return nodes[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._spans)
@@ -100,7 +107,7 @@ def _in_sections(text: str, where: str) -> dict[str, Any] | None:
     cut = _cut(text)
     if cut is None:
         return None
-    skeleton, spans = cut
+    skeleton, marks, spans = cut
     try:
         document = parse_document(skeleton, where=where)
     except MetadataValidationError:
@@ -111,16 +118,26 @@ def _in_sections(text: str, where: str) -> dict[str, Any] | None:
     numbers = consolidated.get("metadata")
     if document.get("node_type") != "group" or not isinstance(numbers, dict):
         return None
-    if list(numbers.values()) != list(range(len(spans))):
+    if [repr(number) for number in numbers.values()] != marks:
         return None
     consolidated["metadata"] = Section(text, dict(zip(numbers, spans, strict=True)), where)
     return document
 
 
-def _cut(text: str) -> tuple[str, list[Span]] | None:
-    """The text with a number for the document of each node, and where these documents are."""
-    indent = re.match(_INDENT, text)
-    if indent is None:
+def _digits_for(text: str) -> str | None:
+    """Digits that the text does not hold: no number in it begins with them.  None if it takes many."""
+    digits = "9071538264"
+    while digits in text:
+        digits *= 2
+        if len(digits) > _MOST_DIGITS:
+            return None
+    return digits
+
+
+def _cut(text: str) -> tuple[str, list[str], list[Span]] | None:
+    """The text with a number for the document of each node, the numbers, and where these documents are."""
+    indent, digits = re.match(_INDENT, text), _digits_for(text)
+    if indent is None or digits is None:
         return None
     two, three = ("\n" + depth * indent[1] for depth in (2, 3))
     opening, closing = f'{two}"metadata": {{', three + "}"
@@ -130,6 +147,7 @@ def _cut(text: str) -> tuple[str, list[Span]] | None:
     if start < 0 or end < 0:
         return None
     parts = [text[:position]]
+    marks: list[str] = []
     spans: list[Span] = []
     while position < end:
         begin = text.find(": {\n", position, end)
@@ -137,7 +155,8 @@ def _cut(text: str) -> tuple[str, list[Span]] | None:
         if begin < 0 or stop < 0:
             return None
         stop += len(closing)
-        parts.append(f"{text[position:begin]}: {len(spans)}")
+        marks.append(f"{digits}{len(spans)}")
+        parts.append(f"{text[position:begin]}: {marks[-1]}")
         spans.append((begin + 2, stop))
         position = stop
-    return "".join(parts) + text[end:], spans
+    return "".join(parts) + text[end:], marks, spans

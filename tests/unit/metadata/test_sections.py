@@ -26,6 +26,12 @@ VALUES = st.recursive(
 )
 MEMBERS = st.dictionaries(NAMES, VALUES, max_size=3)
 INDENTS = st.sampled_from((2, 4, 1, "\t", 2, None))
+HEAD = """{
+  "zarr_format": 3,
+  "node_type": "group",
+  "consolidated_metadata": {
+    "kind": "inline",
+"""
 
 
 def array(**members: Any) -> dict[str, Any]:
@@ -136,3 +142,33 @@ def test_arrays_in_the_same_words_have_attributes_of_their_own() -> None:
     nodes["a"].extra_fields["more"]["x"].append(2)
     assert nodes["b"].attributes == {"units": ["K"]}
     assert nodes["b"].extra_fields == {"more": {"must_understand": False, "x": [1]}}
+
+
+@pytest.mark.parametrize("literal", ["1", "true", "1.0", "90715382641", "9071538264e1"])
+def test_what_is_no_node_is_not_taken_for_one(literal: str) -> None:
+    """A document where the second object in the layout of a node stands behind the nodes."""
+    nodes = '      "a": {\n        "x": 1\n      },\n      "b": ' + literal
+    other = '}, "other": {\n        "y": 2\n      }\n    }\n  , "attributes": {}\n}'
+    document = f'{HEAD}    "metadata": {{\n{nodes}{other}'.encode()
+    found = load_group_document(document, where="zarr.json")
+    assert plain(found) == json.loads(document)
+
+
+def test_digits_that_a_document_holds_are_not_used_for_it() -> None:
+    nodes = {"a": array(attributes={"n": 9071538264, "m": "9071538264" * 2}), "b": array()}
+    document = group(nodes)
+    found = load_group_document(text(document), where="zarr.json")
+    assert isinstance(found["consolidated_metadata"]["metadata"], Section)
+    assert plain(found) == document
+    nodes["b"]["attributes"] = {"n": "9071538264" * 4}
+    assert load_group_document(text(document), where="zarr.json") == document
+
+
+def test_nodes_that_the_lines_cut_in_two() -> None:
+    nodes = '      "n1": {\n        "q": {"z": {\n      }, "n2": {\n        "r": 1}}}, "n3": {\n      }\n'
+    document = f'{HEAD}    "metadata": {{\n{nodes}    }}\n  }}\n}}'.encode()
+    expected = json.loads(document)["consolidated_metadata"]["metadata"]
+    found = load_group_document(document, where="zarr.json")["consolidated_metadata"]["metadata"]
+    assert found["n1"] == expected["n1"]
+    with pytest.raises(MetadataValidationError, match="where the node 'n2' begins"):
+        found["n2"]
