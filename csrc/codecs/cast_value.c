@@ -106,6 +106,8 @@ static bool plain_but_pairs(const direction *way, void *dst, const void *src, si
     const size_t size = zc_number_size(way->out.kind);
     uint64_t numbers[ZC_TILE];
     uint8_t marks[ZC_TILE] = {0};
+    uint16_t marked[ZC_TILE];
+    size_t n_marked = 0;
 
     if (kind >= ZC_NUMBER_KINDS || way->pairs.n > MOST_MARKS) {
         return false;
@@ -130,10 +132,13 @@ static bool plain_but_pairs(const direction *way, void *dst, const void *src, si
     if (!plain(way, dst, numbers, kind, n)) {
         return false;
     }
-    for (size_t i = 0; i < n; i++) {
-        if (marks[i] != 0) {
-            zc_real_put((char *)dst + i * size, way->out.kind, way->pairs.pairs[marks[i] - 1].to);
-        }
+    for (size_t i = 0; i < n; i++) {         /* without a branch, which half of the numbers would mislead */
+        marked[n_marked] = (uint16_t)i;
+        n_marked += marks[i] != 0;
+    }
+    for (size_t i = 0; i < n_marked; i++) {
+        const size_t at = marked[i];
+        zc_real_put((char *)dst + at * size, way->out.kind, way->pairs.pairs[marks[at] - 1].to);
     }
     return true;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Items of fewer than 8 bits, each in the low bits of a byte of its own: what the bits above them hold means nothing, and
- * readers see zeros there.
+ * Items of fewer than 8 bits, each in the low bits of a byte of its own: what the bits above them hold means nothing,
+ * and readers see zeros there.
  */
 #include "base/arith.h"
 #include "codecs/classes.h"

@@ -85,6 +85,80 @@ static bool within(zc_number_kind kind, const void *src, size_t n, limits most)
     }
 }
 
+/* All integers, moved into low..high. */
+#define STAMP_CLAMP(SET, TARGET, NAME, TYPE)                                                     \
+    TARGET static void clamp_##NAME##_##SET(char *restrict dst, const char *restrict src, size_t n, TYPE low, \
+                                            TYPE high)                                           \
+    {                                                                                            \
+        for (size_t i = 0; i < n; i++) {                                                         \
+            TYPE x;                                                                              \
+            memcpy(&x, src + i * sizeof x, sizeof x);                                            \
+            x = x < low ? low : x;                                                               \
+            x = x > high ? high : x;                                                             \
+            memcpy(dst + i * sizeof x, &x, sizeof x);                                            \
+        }                                                                                        \
+    }
+
+STAMP_BOTH(STAMP_CLAMP, i8, int8_t)
+STAMP_BOTH(STAMP_CLAMP, i16, int16_t)
+STAMP_BOTH(STAMP_CLAMP, i32, int32_t)
+STAMP_BOTH(STAMP_CLAMP, i64, int64_t)
+STAMP_BOTH(STAMP_CLAMP, u8, uint8_t)
+STAMP_BOTH(STAMP_CLAMP, u16, uint16_t)
+STAMP_BOTH(STAMP_CLAMP, u32, uint32_t)
+STAMP_BOTH(STAMP_CLAMP, u64, uint64_t)
+
+static void clamp(zc_number_kind kind, void *dst, const void *src, size_t n, limits most)
+{
+    const limits own = limits_of(kind);
+    const int64_t low = own.low > most.low ? own.low : most.low;
+    const uint64_t high = own.high < most.high ? own.high : most.high;
+
+    switch (kind) {
+    case ZC_NUMBER_I8: RUN(clamp_i8, dst, src, n, (int8_t)low, (int8_t)high); break;
+    case ZC_NUMBER_I16: RUN(clamp_i16, dst, src, n, (int16_t)low, (int16_t)high); break;
+    case ZC_NUMBER_I32: RUN(clamp_i32, dst, src, n, (int32_t)low, (int32_t)high); break;
+    case ZC_NUMBER_I64: RUN(clamp_i64, dst, src, n, low, (int64_t)high); break;
+    case ZC_NUMBER_U8: RUN(clamp_u8, dst, src, n, (uint8_t)low, (uint8_t)high); break;
+    case ZC_NUMBER_U16: RUN(clamp_u16, dst, src, n, (uint16_t)low, (uint16_t)high); break;
+    case ZC_NUMBER_U32: RUN(clamp_u32, dst, src, n, (uint32_t)low, (uint32_t)high); break;
+    default: RUN(clamp_u64, dst, src, n, (uint64_t)low, high);
+    }
+}
+
+/* Integers of fewer than 8 bits are the low bits of a byte. */
+static void cast_to_integers(void *dst, zc_number_kind to, const void *src, zc_number_kind from, size_t n)
+{
+    const zc_real_type *const type = zc_real_type_of(to);
+    uint8_t *const bytes = dst;
+
+    if (type->bits >= 8) {
+        zc_cast(dst, to, src, from, n);
+        return;
+    }
+    zc_cast(dst, type->is_signed ? ZC_NUMBER_I8 : ZC_NUMBER_U8, src, from, n);
+    for (size_t i = 0; i < n; i++) {
+        bytes[i] &= (uint8_t)((1U << type->bits) - 1);
+    }
+}
+
+static bool integers_to_integers(void *dst, zc_number_kind to, const void *src, zc_number_kind from, size_t n,
+                                 const zc_cast_rules *rules)
+{
+    const limits most = limits_of(to);
+    uint64_t clamped[ZC_CAST_MAX];
+
+    if (!rules->wraps && !within(from, src, n, most)) {
+        if (!rules->clamps) {
+            return false;
+        }
+        clamp(from, clamped, src, n, most);
+        src = clamped;
+    }
+    cast_to_integers(dst, to, src, from, n);
+    return true;
+}
+
 /* ---- floats to whole numbers ------------------------------------------------------------------ */
 
 ZC_INLINE double away_f64(double x)
@@ -149,6 +223,25 @@ static bool round_f32(void *dst, const void *src, size_t n, zc_rounding rounding
     }
 }
 
+/* Whole numbers, moved into low..high; false for infinities and NaN. */
+#define STAMP_FINITE(SET, TARGET, NAME, TYPE, WORD, MOST)                                        \
+    TARGET static bool finite_##NAME##_##SET(char *numbers, size_t n, TYPE low, TYPE high)       \
+    {                                                                                            \
+        WORD bad = 0;                                                                            \
+        for (size_t i = 0; i < n; i++) {                                                         \
+            TYPE x;                                                                              \
+            memcpy(&x, numbers + i * sizeof x, sizeof x);                                        \
+            bad |= (WORD)(x >= -MOST ? 0 : 1) | (WORD)(x <= MOST ? 0 : 1);                       \
+            x = x < low ? low : x;                                                               \
+            x = x > high ? high : x;                                                             \
+            memcpy(numbers + i * sizeof x, &x, sizeof x);                                        \
+        }                                                                                        \
+        return bad == 0;                                                                         \
+    }
+
+STAMP_BOTH(STAMP_FINITE, f32, float, int32_t, FLT_MAX)
+STAMP_BOTH(STAMP_FINITE, f64, double, int64_t, DBL_MAX)
+
 /* The largest number of `digits` bits that is no more than an integer of that many bits. */
 static double last_below(int bits, int digits)
 {
@@ -156,21 +249,25 @@ static double last_below(int bits, int digits)
 }
 
 static bool floats_to_integers(void *dst, zc_number_kind to, const void *src, zc_number_kind from, size_t n,
-                               zc_rounding rounding)
+                               const zc_cast_rules *rules)
 {
     const zc_real_type *const type = zc_real_type_of(to);
     const int bits = type->bits - (type->is_signed ? 1 : 0);
-    const double low = type->is_signed ? -ldexp(1, bits) : 0;
+    const int digits = from == ZC_NUMBER_F64 ? DBL_MANT_DIG : FLT_MANT_DIG;
+    const bool clamps = rules->clamps && bits <= digits;     /* else the last integer is no float */
+    const double low = type->is_signed ? -ldexp(1, bits) : 0, high = last_below(bits, digits);
     uint64_t whole[ZC_CAST_MAX];
     bool plain;
 
     if (from == ZC_NUMBER_F64) {
-        plain = round_f64(whole, src, n, rounding, low, last_below(bits, DBL_MANT_DIG));
+        plain = round_f64(whole, src, n, rules->rounding, low, high) ||
+                (clamps && RUN(finite_f64, (char *)whole, n, low, high));
     } else {
-        plain = round_f32(whole, src, n, rounding, (float)low, (float)last_below(bits, FLT_MANT_DIG));
+        plain = round_f32(whole, src, n, rules->rounding, (float)low, (float)high) ||
+                (clamps && RUN(finite_f32, (char *)whole, n, (float)low, (float)high));
     }
     if (plain) {
-        zc_cast(dst, to, whole, from, n);
+        cast_to_integers(dst, to, whole, from, n);
     }
     return plain;
 }
@@ -197,6 +294,22 @@ static bool is_half(zc_number_kind kind)
 {
     return kind == ZC_NUMBER_F16 || kind == ZC_NUMBER_BF16;
 }
+
+/* Is no double so large that it becomes infinite, without being so? */
+#define STAMP_WITHIN_FLOATS(SET, TARGET, NAME)                                                   \
+    TARGET static bool NAME##_##SET(const char *src, size_t n)                                   \
+    {                                                                                            \
+        const double most = 0x1.ffffffp127;      /* between the largest float and the next power of two */ \
+        int64_t bad = 0;                                                                         \
+        for (size_t i = 0; i < n; i++) {                                                         \
+            double x;                                                                            \
+            memcpy(&x, src + i * sizeof x, sizeof x);                                            \
+            bad |= (int64_t)(fabs(x) >= most ? 1 : 0) & (int64_t)(fabs(x) <= DBL_MAX ? 1 : 0);   \
+        }                                                                                        \
+        return bad == 0;                                                                         \
+    }
+
+STAMP_BOTH(STAMP_WITHIN_FLOATS, within_floats)
 
 /* Floats of 16 and fewer bits. */
 static bool to_small(void *dst, zc_number_kind to, const void *src, zc_number_kind from, size_t n,
@@ -226,27 +339,29 @@ static bool to_small(void *dst, zc_number_kind to, const void *src, zc_number_ki
 
 static bool has_loop(zc_number_kind from, zc_number_kind to)
 {
-    return (from < ZC_NUMBER_KINDS || is_half(from)) && (to < ZC_NUMBER_KINDS || zc_narrow_has(to));
+    return (from < ZC_NUMBER_KINDS || is_half(from)) &&
+           (to < ZC_NUMBER_KINDS || !zc_real_type_of(to)->is_float || zc_narrow_has(to));
 }
 
 /* From a kind that C has. */
 static bool cast_plain(void *dst, zc_number_kind to, const void *src, zc_number_kind from, size_t n,
                        const zc_cast_rules *rules)
 {
-    const bool from_float = zc_real_type_of(from)->is_float, to_float = zc_real_type_of(to)->is_float;
+    const bool from_float = zc_real_type_of(from)->is_float;
 
+    if (!zc_real_type_of(to)->is_float) {
+        return from_float ? floats_to_integers(dst, to, src, from, n, rules)
+                          : integers_to_integers(dst, to, src, from, n, rules);
+    }
     if (to >= ZC_NUMBER_KINDS) {
         return to_small(dst, to, src, from, n, rules);
     }
-    if (from_float && !to_float) {
-        return floats_to_integers(dst, to, src, from, n, rules->rounding);
-    }
     if (!from_float) {
-        const bool plain = (rules->wraps && !to_float) || within(from, src, n, limits_of(to));
-        if (plain) {
+        const bool exact = within(from, src, n, limits_of(to));
+        if (exact) {
             zc_cast(dst, to, src, from, n);
         }
-        return plain;
+        return exact;
     }
     if (from == ZC_NUMBER_F32 && to == ZC_NUMBER_F64) {
         zc_cast(dst, to, src, from, n);
@@ -256,7 +371,7 @@ static bool cast_plain(void *dst, zc_number_kind to, const void *src, zc_number_
         return zc_doubles_to_floats(dst, src, n, rules->rounding);
     }
     zc_cast(dst, to, src, from, n);
-    return RUN(lacks32, dst, n, UINT32_C(0x7f800000));
+    return rules->clamps || RUN(lacks32, dst, n, UINT32_C(0x7f800000)) || RUN(within_floats, src, n);
 }
 
 bool zc_cast_checked(void *dst, zc_number_kind to, const void *src, zc_number_kind from, size_t n,

@@ -13,7 +13,7 @@ enum { ZC_CAST_MAX = 512 };      /* numbers in one call */
 typedef struct zc_cast_rules {
     zc_rounding rounding;
     bool wraps;              /* integers that are out of range become their low bits */
-    bool clamps;             /* floats that are out of range may become what zc_real_limit says */
+    bool clamps;             /* numbers that are out of range may become what zc_real_limit says */
 } zc_cast_rules;
 
 /*

@@ -170,17 +170,18 @@ static void words_beside(zc_number_kind small, zc_number_kind wide, uint64_t cod
     const uint64_t middle = two[0] / 2 + two[1] / 2;
     const uint64_t made[BESIDE] = {two[0], two[0] + 1, two[0] - (two[0] > 0), middle - (middle > 0),
                                    middle, middle + 1, two[0] / 2 + middle / 2, two[1] / 2 + middle / 2};
-    memcpy(words, made, sizeof made);
+    for (int i = 0; i < BESIDE; i++) {
+        words[i] = made[i] & UINT64_MAX >> (64 - zc_real_type_of(wide)->bits);
+    }
 }
 
 /* As number by number: the same codes, or a refusal where one of them has no place. */
-static void check_beside(const zc_codec *codec, const uint64_t *words, size_t n)
+static void check_beside(const zc_codec *codec, zc_workspace *ws, const uint64_t *words, size_t n)
 {
     const size_t in = zc_number_size(codec->decoded.kind), out = zc_number_size(codec->encoded.kind);
     uint8_t src[8 * BESIDE], dst[8 * BESIDE];
     uint64_t right[BESIDE];
     bool fits = true;
-    zc_workspace *ws = zc_workspace_new();
     zc_error err;
     size_t size = 0;
 
@@ -194,27 +195,28 @@ static void check_beside(const zc_codec *codec, const uint64_t *words, size_t n)
     for (size_t i = 0; i < n && fits; i++) {
         CHECK(zc_real_fetch(dst + i * out, codec->encoded.kind) == right[i]);
     }
-    zc_workspace_free(ws);
 }
 
 static void check_all_beside(zc_number_kind from, zc_number_kind to, zc_rounding rounding, zc_out_of_range out_of_range)
 {
     const zc_real_type *const type = zc_real_type_of(to);
     const uint64_t sign = UINT64_C(1) << (zc_real_type_of(from)->bits - 1);
-    const uint64_t step = type->bits > 16 ? 4194301 : type->bits > 8 ? 61 : 1;
+    const uint64_t step = type->bits > 16 ? 67108859 : type->bits > 8 ? 251 : 1;
     zc_codec codec = caster(from, to, false);
+    zc_workspace *ws = zc_workspace_new();
     uint64_t words[BESIDE];
 
     codec.cast.rounding = rounding;
     codec.cast.out_of_range = out_of_range;
-    for (uint64_t code = 0; code >> (type->bits - 1) == 0; code += step) {
+    for (uint64_t code = 0; code >> (type->bits - (type->is_float ? 1 : 0)) == 0; code += step) {
         words_beside(to, from, code, words);
-        check_beside(&codec, words, BESIDE);
+        check_beside(&codec, ws, words, BESIDE);
         for (int i = 0; i < BESIDE; i++) {
             words[i] |= sign;
-            check_beside(&codec, words + i, 1);
+            check_beside(&codec, ws, words + i, 1);
         }
     }
+    zc_workspace_free(ws);
 }
 
 static void numbers_beside_those_of_small_types(void)
@@ -231,6 +233,25 @@ static void numbers_beside_those_of_small_types(void)
             for (int range = ZC_RANGE_ERROR; range <= ZC_RANGE_CLAMP; range++) {
                 check_all_beside(ZC_NUMBER_F32, kinds[k], (zc_rounding)rounding, (zc_out_of_range)range);
                 check_all_beside(ZC_NUMBER_F64, kinds[k], (zc_rounding)rounding, (zc_out_of_range)range);
+            }
+        }
+    }
+}
+
+static void numbers_beside_integers(void)
+{
+    static const zc_number_kind kinds[] = {ZC_NUMBER_I2,  ZC_NUMBER_I4,  ZC_NUMBER_U2,  ZC_NUMBER_U4,  ZC_NUMBER_I8,
+                                           ZC_NUMBER_U8,  ZC_NUMBER_I16, ZC_NUMBER_U16, ZC_NUMBER_I32, ZC_NUMBER_U32};
+    static const zc_number_kind sources[] = {ZC_NUMBER_F16, ZC_NUMBER_F32, ZC_NUMBER_F64, ZC_NUMBER_I16,
+                                             ZC_NUMBER_U16, ZC_NUMBER_I32, ZC_NUMBER_U32, ZC_NUMBER_I64,
+                                             ZC_NUMBER_U64};
+
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        for (size_t s = 0; s < sizeof sources / sizeof *sources; s++) {
+            for (int range = ZC_RANGE_ERROR; range <= ZC_RANGE_WRAP; range++) {
+                for (int rounding = 0; rounding < ZC_ROUNDINGS; rounding++) {
+                    check_all_beside(sources[s], kinds[k], (zc_rounding)rounding, (zc_out_of_range)range);
+                }
             }
         }
     }
@@ -320,6 +341,7 @@ int main(void)
 {
     RUN_ON_EVERY_CPU(tiles_are_as_single_numbers);
     RUN_ON_EVERY_CPU(numbers_beside_those_of_small_types);
+    RUN_ON_EVERY_CPU(numbers_beside_integers);
     RUN_ON_EVERY_CPU(in_other_states);
     RUN_ON_EVERY_CPU(halves_come_back);
     RUN_ON_EVERY_CPU(exchanged_numbers);
