@@ -105,7 +105,6 @@ def morton_by_numpy(codes: np.ndarray, ndim: int, bits: int) -> np.ndarray:
 
 def fill_cases(n: int) -> Iterator[Case]:
     ours = np.zeros(n // 4, "f4")
-    nan = np.full(n // 4, np.nan, "f4")
     zero = np.float32(0)
     yield Case(
         "equals_fill, all equal",
@@ -114,13 +113,15 @@ def fill_cases(n: int) -> Iterator[Case]:
         lambda: bool((ours == zero).all()),
         "(x == fill).all()",
     )
-    yield Case(
-        "equals_fill, all NaN",
-        n,
-        lambda: kernels.equals_fill(nan, np.nan, nan_equal=True),
-        lambda: bool(np.isnan(nan).all()),
-        "isnan(x).all()",
-    )
+    for dtype, name in (("f4", ""), ("f8", " <f8"), ("c16", " <c16")):
+        x = np.full(n // np.dtype(dtype).itemsize, np.nan, dtype)
+        yield Case(
+            f"equals_fill, all NaN{name}",
+            n,
+            lambda x=x: kernels.equals_fill(x, np.nan, nan_equal=True),
+            lambda x=x: bool(np.isnan(x).all()),
+            "isnan(x).all()",
+        )
     blocks = ours.reshape(-1, 1024)
     yield Case(
         "equals_fill, blocks of 4 KiB",

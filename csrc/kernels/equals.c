@@ -11,7 +11,7 @@
 
 #define BLOCK 512                        /* bytes between two looks at the result */
 
-static bool equals_masked_plain(const char *src, size_t nbytes, uint64_t pattern, uint64_t mask)
+static bool equals_words_plain(const char *src, size_t nbytes, uint64_t pattern)
 {
     for (size_t at = 0; at < nbytes; at += BLOCK) {
         const size_t end = nbytes - at < BLOCK ? nbytes : at + BLOCK;
@@ -22,7 +22,7 @@ static bool equals_masked_plain(const char *src, size_t nbytes, uint64_t pattern
             memcpy(&word, src + i, 8);
             differ |= word ^ pattern;
         }
-        if ((differ & mask) != 0) {
+        if (differ != 0) {
             return false;
         }
     }
@@ -32,10 +32,9 @@ static bool equals_masked_plain(const char *src, size_t nbytes, uint64_t pattern
 #ifdef ZC_HAVE_AVX
 
 /* Four vectors between two looks. */
-ZC_AVX2 static bool equals_masked_avx2(const char *src, size_t nbytes, uint64_t pattern, uint64_t mask)
+ZC_AVX2 static bool equals_words_avx2(const char *src, size_t nbytes, uint64_t pattern)
 {
     const __m256i want = _mm256_set1_epi64x((long long)pattern);
-    const __m256i kept = _mm256_set1_epi64x((long long)mask);
     size_t i = 0;
 
     for (; i + 128 <= nbytes; i += 128) {
@@ -45,23 +44,24 @@ ZC_AVX2 static bool equals_masked_avx2(const char *src, size_t nbytes, uint64_t 
         const __m256i c = _mm256_xor_si256(_mm256_loadu_si256(p + 2), want);
         const __m256i d = _mm256_xor_si256(_mm256_loadu_si256(p + 3), want);
         const __m256i differ = _mm256_or_si256(_mm256_or_si256(a, b), _mm256_or_si256(c, d));
-        if (!_mm256_testz_si256(differ, kept)) {
+        if (!_mm256_testz_si256(differ, differ)) {
             return false;
         }
     }
-    return equals_masked_plain(src + i, nbytes - i, pattern, mask);
+    return equals_words_plain(src + i, nbytes - i, pattern);
 }
 
 #endif
 
-bool zc_equals_masked(const void *src, size_t nbytes, uint64_t pattern, uint64_t mask)
+/* Are all words of 8 bytes in src[0..nbytes), a multiple of 8, that pattern? */
+static bool equals_words(const char *src, size_t nbytes, uint64_t pattern)
 {
 #ifdef ZC_HAVE_AVX
     if (zc_cpu_features() & ZC_CPU_AVX2) {
-        return equals_masked_avx2(src, nbytes, pattern, mask);
+        return equals_words_avx2(src, nbytes, pattern);
     }
 #endif
-    return equals_masked_plain(src, nbytes, pattern, mask);
+    return equals_words_plain(src, nbytes, pattern);
 }
 
 bool zc_equals_fill(const void *src, size_t n, size_t itemsize, const void *fill)
@@ -82,7 +82,7 @@ bool zc_equals_fill(const void *src, size_t n, size_t itemsize, const void *fill
             memcpy((char *)&pattern + i, fill, itemsize);
         }
         done = n * itemsize - n * itemsize % 8;
-        if (!zc_equals_masked(p, done, pattern, UINT64_MAX)) {
+        if (!equals_words(p, done, pattern)) {
             return false;
         }
     }

@@ -38,9 +38,6 @@ typedef struct zc_swap_variant {
 
 const zc_swap_variant *zc_swap_variants(void);
 
-/* Have all words of 8 bytes in src[0..nbytes), a multiple of 8, the bits of `pattern` where `mask` has ones? */
-bool zc_equals_masked(const void *src, size_t nbytes, uint64_t pattern, uint64_t mask);
-
 /* dst[0..size) holds one item: repeat it up to n items. */
 void zc_replicate(char *dst, size_t size, size_t n);
 

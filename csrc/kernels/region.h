@@ -83,8 +83,8 @@ bool zc_region_equals_fill(int ndim, const int64_t *shape, const void *src, cons
 typedef enum zc_float_kind { ZC_FLOAT16 = 2, ZC_FLOAT32 = 4, ZC_FLOAT64 = 8 } zc_float_kind;
 
 /* As zc_equals_fill, but by value: any NaN equals any NaN and -0.0 equals 0.0.  n counts floats
- * (a complex number is two), fill points to n_fill >= 1 floats that repeat.  All are in
- * the machine's byte order. */
+ * (a complex number is two), fill points to n_fill floats, 1 or 2, that repeat; n is a multiple of
+ * n_fill.  All are in the machine's byte order. */
 bool zc_equals_fill_float(const void *src, size_t n, zc_float_kind kind, const void *fill, size_t n_fill);
 
 #endif

@@ -139,6 +139,26 @@ def test_every_float16():
         assert found == expected[::13].tolist()
 
 
+@pytest.mark.parametrize("type_", ["f2", "f4", "f8", "c8", "c16"])
+@pytest.mark.parametrize("fill", [np.nan, 0.0, 1.5, complex(np.nan, 1), complex(np.nan, np.nan), complex(-0.0, 2)])
+def test_one_other_number_anywhere(type_, fill):
+    if type_[0] == "f" and isinstance(fill, complex):
+        fill = fill.imag
+    value = np.array(fill, type_)[()]
+    floats = f"f{value.dtype.itemsize // (1 + (type_[0] == 'c'))}"
+    others = np.array([0.0, -0.0, 1.5, 2, np.inf, -np.inf, np.nan, -np.nan], floats)
+    for n in (1, 2, 3, 9, 40, 150):
+        array = np.full(n, value)
+        parts, wanted = array.view(floats), np.tile(np.array([value]).view(floats), n)
+        assert kernels.equals_fill(array, value, nan_equal=True)
+        for at in range(parts.size):
+            for other in others:
+                parts[at] = other
+                equal = other == wanted[at] or (np.isnan(other) and np.isnan(wanted[at]))
+                assert kernels.equals_fill(array, value, nan_equal=True) == equal
+            parts[at] = wanted[at]
+
+
 def test_broadcast_input():
     assert kernels.equals_fill(np.broadcast_to(np.float32(3), (1 << 40, 1 << 20)), 3)
     assert not kernels.equals_fill(np.broadcast_to(np.array([3, 3, 4], "i2"), (1 << 30, 3)), 3)

@@ -301,8 +301,8 @@ def equals_fill_float(const uint8_t[::1] x, int kind, const uint8_t[::1] value):
     cdef const uint8_t *data
     cdef const uint8_t *item
     cdef bint equal
-    if kind not in (2, 4, 8) or n_fill == 0:
-        raise ValueError(f"expected floats of 2, 4 or 8 bytes, got {kind}")
+    if kind not in (2, 4, 8) or n_fill not in (1, 2):
+        raise ValueError(f"expected one or two floats of 2, 4 or 8 bytes, got {n_fill} of {kind}")
     if n == 0:
         return True
     data = &x[0]
