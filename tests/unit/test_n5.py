@@ -41,6 +41,14 @@ COMPRESSIONS: dict[str, tuple[dict[str, Any] | None, Callable[[bytes], bytes]]] 
     "bzip2": ({"type": "bzip2", "blockSize": 5}, bz2.compress),
     "xz": ({"type": "xz", "preset": 3}, lzma.compress),
     "lz4": ({"type": "lz4", "blockSize": 65536}, LZ4BlockCodec(block_size=64).encode),
+    "lzma": (  # this and the next one as zarr-python 2 writes them
+        {"type": "lzma", "format": 2, "check": -1, "preset": 1, "filters": None},
+        lambda data: lzma.compress(data, lzma.FORMAT_ALONE, preset=1),
+    ),
+    "crc32": (
+        {"type": "crc32", "id": "crc32", "location": "end"},
+        lambda data: data + zlib.crc32(data).to_bytes(4, "little"),
+    ),
     "none": (None, bytes),
 }
 
@@ -174,6 +182,7 @@ class TestAttributes:
                 {"compression": {"type": "gzip", "level": 10}},
                 "compression.level: expected an integer 0..9, got 10",
             ),
+            ({"compression": {"type": "jpeg", "id": "other"}}, 'compression.type: .* got "jpeg"'),
             ({"compression": {"type": "gzip", "useZlib": 1}}, "compression.useZlib"),
             ({"compression": {"type": "lz4", "blockSize": 1}}, "compression.blockSize"),
             ({"compression": {"type": "lz4", "id": "lz4", "acceleration": "1"}}, "compression.acceleration"),

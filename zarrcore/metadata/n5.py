@@ -112,8 +112,17 @@ def _compression(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
         where = "compression"
         options = mapping(attributes["compression"], where)
     with at(where):
-        kind = choice(options.get("type"), "type", ("raw", *_COMPRESSIONS))
+        kind = options.get("type")
+        if kind not in _COMPRESSIONS and isinstance(kind, str) and options.get("id") == kind:
+            return [_numcodecs(options)]
+        kind = choice(kind, "type", ("raw", *_COMPRESSIONS))
         return [] if kind == "raw" else [_COMPRESSIONS[kind](options)]
+
+
+def _numcodecs(options: Mapping[str, Any]) -> dict[str, Any]:
+    """A compressor that N5 has no name for, as zarr-python 2 writes it: the configuration for numcodecs."""
+    configuration = {name: value for name, value in options.items() if name not in ("type", "id")}
+    return {"name": f"numcodecs.{options['id']}", "configuration": configuration}
 
 
 def _level(options: Mapping[str, Any], name: str, default: int, low: int, high: int) -> int:
@@ -137,6 +146,12 @@ def _xz(options: Mapping[str, Any]) -> dict[str, Any]:
         "name": "numcodecs.lzma",
         "configuration": {"format": 1, "preset": _level(options, "preset", 6, 0, 9)},
     }
+
+
+def _lzma(options: Mapping[str, Any]) -> dict[str, Any]:
+    """What zarr-python 2 writes for all of lzma that is not plain xz."""
+    known = {name: options[name] for name in ("format", "check", "preset", "filters") if name in options}
+    return {"name": "numcodecs.lzma", "configuration": known}
 
 
 def _lz4(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -164,6 +179,7 @@ _COMPRESSIONS = {
     "gzip": _gzip,
     "bzip2": _bzip2,
     "xz": _xz,
+    "lzma": _lzma,
     "lz4": _lz4,
     "blosc": _blosc,
     "zstd": _zstd,
