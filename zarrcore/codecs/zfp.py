@@ -44,11 +44,11 @@ class ZfpCodec(ArrayBytesCodec):
     mode : {"reversible", "expert", "fixed_accuracy", "fixed_rate", "fixed_precision"}
         How much is lost.
     tolerance : float, optional
-        Largest absolute error (``fixed_accuracy``).
+        Largest absolute error (``fixed_accuracy``); 0 is as near as zfp can get.
     rate : float, optional
         Bits that a number takes (``fixed_rate``).
     precision : int, optional
-        Bits of each number that are kept (``fixed_precision``).
+        Bits of each number that are kept (``fixed_precision``); 0 for all.
     minbits, maxbits, maxprec, minexp : int, optional
         The parameters of zfp's compressed stream (``expert``).
 
@@ -162,13 +162,14 @@ class ZfpCodec(ArrayBytesCodec):
         assert self.maxprec is not None
         assert self.minexp is not None
         mode = self.minexp + 16495
-        for number, bits in ((self.maxprec - 1, 7), (self.maxbits - 1, 15), (self.minbits - 1, 15)):
+        fewest = max(self.minbits, 1)  # every block has a bit, so that 0 means the same
+        for number, bits in ((self.maxprec - 1, 7), (self.maxbits - 1, 15), (fewest - 1, 15)):
             mode = mode << bits | number
         return mode << 12 | 0xFFF
 
     def _encode_expert(self, numbers: np.ndarray) -> Buffer:
         """Encode with the other mode that the parameters stand for, where there is one."""
-        plain = self.minbits == 1 and self.maxbits == _MAX_BITS
+        plain = self.minbits in (0, 1) and self.maxbits == _MAX_BITS
         zfpy = _zfpy()
         if plain and self.maxprec == 64 and self.minexp == -1075:
             return zfpy.compress_numpy(numbers, write_header=False)  # type: ignore[no-any-return]
@@ -176,6 +177,9 @@ class ZfpCodec(ArrayBytesCodec):
             return zfpy.compress_numpy(numbers, write_header=False, precision=self.maxprec)  # type: ignore[no-any-return]
         if plain and self.maxprec == 64 and self.minexp is not None and self.minexp > -1074:
             return zfpy.compress_numpy(numbers, write_header=False, tolerance=2.0**self.minexp)  # type: ignore[no-any-return]
+        if self.minbits == self.maxbits and self.maxprec == 64 and self.minexp == -1074:
+            rate = self.maxbits / 4**numbers.ndim  # type: ignore[operator]
+            return zfpy.compress_numpy(numbers, write_header=False, rate=rate)  # type: ignore[no-any-return]
         raise ChunkEncodeError(
             "the package zfpy cannot write the expert mode with these parameters, only read it",
             codec=self.name,
@@ -188,11 +192,16 @@ def _number(value: Any, where: str, most: float = math.inf) -> None:
         fail(where, "a positive number" + (f" of at most {most:g}" if math.isfinite(most) else ""), value)
 
 
+def _tolerance(value: Any, where: str) -> None:
+    if value != 0 or isinstance(value, bool):  # to zfp, 0 is as near as it can get
+        _number(value, where)
+
+
 _CHECKS: dict[str, Any] = {
-    "tolerance": _number,
+    "tolerance": _tolerance,
     "rate": lambda value, where: _number(value, where, 128),
-    "precision": lambda value, where: integer(value, where, 1, 64),
-    "minbits": lambda value, where: integer(value, where, 1, _MAX_BITS),
+    "precision": lambda value, where: integer(value, where, 0, 64),
+    "minbits": lambda value, where: integer(value, where, 0, _MAX_BITS),
     "maxbits": lambda value, where: integer(value, where, 1, _MAX_BITS),
     "maxprec": lambda value, where: integer(value, where, 1, 64),
     "minexp": lambda value, where: integer(value, where, -16494, 16272),

@@ -342,7 +342,9 @@ class TestPCodec:
 ZFP_MODES: list[tuple[dict[str, Any], float]] = [
     ({"mode": "reversible"}, 0),
     ({"mode": "fixed_accuracy", "tolerance": 0.05}, 0.05),
+    ({"mode": "fixed_accuracy", "tolerance": 0}, 1e-6),
     ({"mode": "fixed_precision", "precision": 28}, 0.05),
+    ({"mode": "fixed_precision", "precision": 0}, 1e-6),  # all of them
     ({"mode": "fixed_rate", "rate": 24.5}, 0.05),
 ]
 
@@ -389,7 +391,9 @@ class TestZfp:
             ({"mode": "fixed_precision", "precision": 20}, (1, 16658, 20, -1074), True),
             ({"mode": "fixed_accuracy", "tolerance": 2.0**-6}, (1, 16658, 64, -6), True),
             ({"mode": "reversible"}, (1, 16658, 64, -1075), True),
-            ({"mode": "fixed_rate", "rate": 8}, (128, 128, 64, -1074), False),
+            ({"mode": "reversible"}, (0, 16658, 64, -1075), True),
+            ({"mode": "fixed_rate", "rate": 8}, (128, 128, 64, -1074), True),
+            ({"mode": "fixed_rate", "rate": 8}, (128, 128, 63, -1074), False),
         ],
         ids=str,
     )
@@ -436,7 +440,8 @@ class TestZfp:
             ({"mode": "fixed_rate", "rate": "8"}, "rate"),
             ({"mode": "fixed_rate", "rate": 8, "tolerance": 1}, "tolerance: unknown key"),
             ({"mode": "fixed_accuracy", "tolerance": -1}, "tolerance"),
-            ({"mode": "fixed_precision", "precision": 0}, "precision: expected an integer 1..64, got 0"),
+            ({"mode": "fixed_accuracy", "tolerance": False}, "tolerance"),
+            ({"mode": "fixed_precision", "precision": -1}, "precision: expected an integer 0..64, got -1"),
             ({"mode": "fixed_precision", "precision": 19.5}, "precision"),
             ({"mode": "expert", "minbits": 1, "maxbits": 2, "maxprec": 3}, "minexp: is required"),
             (
