@@ -280,13 +280,11 @@ class ShardingCodec(ArrayBytesCodec):
         shard = _native.engine().Shard(self.chunk_shape, inner, index, self.index_location)
         return {"swap": 0, "shard": shard}
 
-    def _regions(self, spec: ArraySpec) -> Iterator[tuple[tuple[int, ...], tuple[slice, ...]]]:
+    def _regions(self, spec: ArraySpec) -> Iterator[tuple[tuple[int, ...], tuple[Any, ...]]]:
         """Coordinates and region of each inner chunk, in C order."""
         for coords in product(*map(range, self.chunks_per_shard(spec))):
-            yield (
-                coords,
-                tuple(slice(i * n, (i + 1) * n) for i, n in zip(coords, self.chunk_shape, strict=True)),
-            )
+            slices = (slice(i * n, (i + 1) * n) for i, n in zip(coords, self.chunk_shape, strict=True))
+            yield coords, (*slices, ...)  # the ellipsis makes a view also where there are no dimensions
 
 
 def is_filled(chunk: np.ndarray, fill: Any) -> bool:

@@ -104,6 +104,18 @@ def test_objects_in_shards() -> None:
         assert array[4:8, ::3].tolist() == objects[4:8, ::3].tolist()
 
 
+@pytest.mark.parametrize("shards", [None, ()])
+@pytest.mark.parametrize(("dtype", "item"), [("string", "añ\0b"), ("bytes", b"\0a")])
+def test_without_dimensions(dtype, item, shards) -> None:
+    array = create((), (), dtype=dtype, shards=shards, fill_value=item * 2)
+    assert (array[...], array[()]) == (item * 2, item * 2)
+    assert isinstance(array[...], type(item))
+    array[...] = item
+    assert zarrcore.open_array(array.store, path="words")[()] == item
+    array[()] = item * 2
+    assert array.nchunks_initialized == 0
+
+
 @pytest.mark.parametrize("shards", [None, (6,)])
 def test_shorter_strings_are_not_taken_for_the_fill_value(shards) -> None:
     for values in (np.array(["no", "n"] * 3), np.array(["no", "n"] * 3, object)):
