@@ -303,7 +303,19 @@ def _rebuild(cls: type[BaseZarrError], reason: str, place: dict[str, Any]) -> Ba
 
 
 class StoreError(BaseZarrError):
-    """A store cannot do what it was asked for."""
+    """A store cannot do what it was asked for.
+
+    Parameters
+    ----------
+    message : str
+        What it cannot do, and why.
+    key : str, optional
+        The key that it failed on.  Where many were asked for at once, this tells which.
+    """
+
+    def __init__(self, message: str = "", *, key: str | None = None) -> None:
+        self.key = key
+        super().__init__(message)
 
 
 class ReadOnlyError(StoreError):

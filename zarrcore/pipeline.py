@@ -18,7 +18,6 @@ from zarrcore._core import engine
 from zarrcore._locks import Lock, RLock
 from zarrcore.codecs.base import Patch
 from zarrcore.errors import (
-    BaseZarrError,
     ChunkDecodeError,
     ChunkEncodeError,
     ChunkError,
@@ -263,9 +262,12 @@ class PythonEngine:
             return [_Held(batch[0], keys[0], self._get(batch[0].coords, keys[0]))]
         try:
             return list(map(_Held, batch, keys, self._store.get_many(keys)))
-        except (BaseZarrError, MemoryError):
+        except MemoryError:
             raise
-        except Exception:
+        except Exception as error:
+            key = getattr(error, "key", None)
+            if key in keys:
+                raise self._io_error(batch[keys.index(key)].coords, key, error) from error
             # One chunk of the batch failed; asking for each alone tells which, and what was wrong.
             return [
                 _Held(part, key, self._get(part.coords, key)) for part, key in zip(batch, keys, strict=True)
@@ -274,7 +276,7 @@ class PythonEngine:
     def _get(self, coords: tuple[int, ...], key: str) -> Any:
         try:
             return self._store.get(key)
-        except (BaseZarrError, MemoryError):
+        except MemoryError:
             raise
         except Exception as error:
             raise self._io_error(coords, key, error) from error
@@ -406,7 +408,7 @@ class PythonEngine:
                 self._store.delete(key)
             else:
                 self._store.set(key, data)
-        except (BaseZarrError, MemoryError):
+        except MemoryError:
             raise
         except Exception as error:
             raise self._io_error(coords, key, error) from error

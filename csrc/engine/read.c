@@ -295,7 +295,8 @@ static zc_status run_items(const read_job *job, size_t n, size_t *failed, zc_err
 }
 
 /* Pin the chunks that are in the cache and fetch the values of all others. */
-static zc_status fetch_rest(read_job *job, size_t n, char *const *keys, zc_value *values, zc_error *err)
+static zc_status fetch_rest(read_job *job, size_t n, char *const *keys, zc_value *values, size_t *failed,
+                            zc_error *err)
 {
     const zc_call *call = job->plan.call;
     const zc_array *array = call->array;
@@ -309,9 +310,13 @@ static zc_status fetch_rest(read_job *job, size_t n, char *const *keys, zc_value
             job->names[rest++] = keys[i];
         }
     }
-    const zc_status status = call->store->fetch(call->store, job->names, rest, values, err);
+    size_t which = SIZE_MAX;
+    const zc_status status = call->store->fetch(call->store, job->names, rest, values, &which, err);
     for (size_t i = n; i-- > 0 && status == ZC_OK;) {
         values[i] = job->pinned[i] != NULL ? (zc_value){.data = NULL} : values[--rest];
+    }
+    for (size_t i = 0; i < n && which < rest; i++) {
+        *failed = job->names[which] == keys[i] ? i : *failed;
     }
     return status;
 }
@@ -325,7 +330,8 @@ static void unpin(read_job *job, size_t n)
     }
 }
 
-/* Fetch the values of items first_item .. + n and read them; keys and values have room for n. */
+/* Fetch the values of items first_item .. + n and read them; keys and values have room for n.  A failure names the
+ * item: where the store does not know which key it was, each is asked for by itself. */
 static zc_status read_batch(read_job *job, size_t n, char **keys, zc_value *values, size_t *failed,
                             zc_error *err)
 {
@@ -338,12 +344,15 @@ static zc_status read_batch(read_job *job, size_t n, char **keys, zc_value *valu
     }
     job->epoch = zc_cache_epoch();
     zc_status status = job->pinned != NULL
-                           ? fetch_rest(job, n, keys, values, err)
-                           : call->store->fetch(call->store, (const char *const *)keys, n, values, err);
+                           ? fetch_rest(job, n, keys, values, failed, err)
+                           : call->store->fetch(call->store, (const char *const *)keys, n, values, failed, err);
+    job->fetched = status == ZC_OK ? values : NULL;
     if (status == ZC_OK) {
-        job->fetched = values;
         status = run_items(job, n, failed, err);
         call->store->release(values, n);
+    } else if (status == ZC_ERR_IO) {
+        zc_error_clear(err);
+        status = run_items(job, n, failed, err);
     }
     unpin(job, n);
     return status;

@@ -201,10 +201,13 @@ class FailingStore(MemoryStore):
     def _native_source(self) -> None:
         return None
 
-    def get_many(self, keys: Any) -> list[Any]:
+    def get(self, key: str, byte_range: Any = None) -> Any:
         if self.failure is not None:
             raise self.failure
-        return super().get_many(keys)
+        return super().get(key, byte_range)
+
+    def get_many(self, keys: Any) -> list[Any]:
+        return [self.get(key) for key in keys]
 
 
 @pytest.mark.parametrize("shift", range(4))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from zarrcore._core.engine import Chain, LocalSource, MemorySource, NativeArray, Shard, StoreSource
+from zarrcore._core.engine import Chain, LocalSource, MemorySource, NativeArray, Shard
 from zarrcore.errors import (
     ChecksumError,
     ChunkDecodeError,
@@ -413,120 +413,6 @@ def test_what_is_left_after_a_failed_write(tmp_path: Path) -> None:
         local(tmp_path).write(WHOLE, VALUES, 2)
     names = {p.name for p in tmp_path.rglob("*") if p.is_file()}
     assert names <= {"0", "1"}
-
-
-# ---- stores written in Python --------------------------------------------------------------------
-
-
-class Store:
-    """A store of which single methods can be replaced."""
-
-    def __init__(self, **methods: Any) -> None:
-        self.values: dict[str, bytes] = {}
-        self.__dict__.update(methods)
-
-    def get(self, key: str, byte_range: Any = None) -> Any:
-        value = self.values.get(key)
-        if value is None or byte_range is None:
-            return value
-        return value[-byte_range:] if isinstance(byte_range, int) else value[byte_range[0] : sum(byte_range)]
-
-    def get_many(self, keys: list[str]) -> Any:
-        return [self.get(key) for key in keys]
-
-    def set(self, key: str, value: bytes) -> None:
-        self.values[key] = value
-
-    def delete(self, key: str) -> None:
-        self.values.pop(key, None)
-
-
-def python_array(store: Store, chain: Chain | None = None) -> NativeArray:
-    return NativeArray(
-        StoreSource(store, int),
-        "",
-        shape=SHAPE,
-        chunks=CHUNKS,
-        chain=chain or chain_of(),
-        dtype="i4",
-        path="foo/bar",
-    )
-
-
-def raising(error: BaseException) -> Any:
-    def method(*arguments: Any) -> None:
-        raise error
-
-    return method
-
-
-@pytest.mark.parametrize("chain", [chain_of(), sharded()], ids=["plain", "shard"])
-def test_store_that_fails_to_read(chain: Chain) -> None:
-    cause = ConnectionResetError("gone")
-    store = Store()
-    array = python_array(store, chain)
-    array.write(WHOLE, VALUES)
-    store.get = raising(cause)
-    for selection in (..., (0, 0)):
-        with pytest.raises(ChunkIOError, match="ConnectionResetError: gone") as caught:
-            array.get(selection)
-        assert caught.value.__cause__ is cause
-        assert caught.value.array == "foo/bar"
-
-
-def test_store_that_fails_to_write() -> None:
-    cause = TimeoutError("slow")
-    with pytest.raises(ChunkIOError, match="slow") as caught:
-        python_array(Store(set=raising(cause))).write(WHOLE, VALUES, 2)
-    assert caught.value.__cause__ is cause
-    assert caught.value.chunk is not None
-    with pytest.raises(ChunkIOError, match="slow"):
-        python_array(Store(delete=raising(cause))).write(WHOLE, np.zeros(SHAPE, "i4"))
-
-
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3)])
-def test_store_that_is_interrupted(error: BaseException) -> None:
-    """Not an error of the chunk: it comes out as it is."""
-    array = python_array(Store(get_many=raising(error), get=raising(error)))
-    with pytest.raises(type(error)) as caught:
-        array.get(...)
-    assert caught.value is error
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [["x"] * 4, [5] * 4, [b""] * 3, [None] * 5, None, [bytes(24), bytes(24), bytes(24), object()]],
-    ids=["text", "numbers", "too few", "too many", "nothing", "object"],
-)
-def test_store_that_answers_nonsense(answer: Any) -> None:
-    with pytest.raises(ChunkError):
-        python_array(Store(get_many=lambda keys: answer)).get(..., 1)
-
-
-@pytest.mark.parametrize("wrong", [b"", bytes(5), bytes(5000)])
-def test_store_that_returns_another_range(wrong: bytes) -> None:
-    store = Store()
-    array = python_array(store, sharded())
-    array.write(WHOLE, VALUES)
-    whole = store.get
-    store.get = lambda key, byte_range=None: whole(key) if byte_range is None else wrong
-    with pytest.raises(ChunkDecodeError):
-        array.get((0, 0))
-
-
-def test_any_buffer_will_do() -> None:
-    """What a store returns may be any contiguous buffer, or one that is not."""
-    store = Store()
-    array = python_array(store)
-    array.write(WHOLE, VALUES)
-    for make in (
-        bytearray,
-        memoryview,
-        lambda b: np.frombuffer(b, "i4"),
-        lambda b: np.frombuffer(b, "u1").repeat(2)[::2],
-    ):
-        store.get_many = lambda keys, make=make: [make(store.values[key]) for key in keys]
-        assert np.array_equal(array.get(...), VALUES)
 
 
 # ---- codecs --------------------------------------------------------------------------------------

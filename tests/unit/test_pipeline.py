@@ -11,7 +11,7 @@ import pytest
 
 import zarrcore
 from zarrcore.codecs import BytesBytesCodec
-from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, ChunkError, ChunkIOError
+from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, ChunkError, ChunkIOError, StoreError
 from zarrcore.keys import ChunkKeyEncoding
 from zarrcore.pipeline import PythonEngine, chunk_lock, field_lock, is_all_fill
 from zarrcore.registry import register_chunk_key_encoding, register_codec
@@ -144,6 +144,34 @@ def test_a_failing_store_is_told_from_a_missing_chunk():
         assert caught.value.key == "k0-1"
         assert isinstance(caught.value.__cause__, Failing.NoConnectionError)
     assert array[0, 0] == 0
+
+
+@pytest.mark.parametrize("key", [None, "g/a/c/1"])
+def test_an_error_of_a_store_says_which_chunk_it_was(key):
+    """Also where it is one of this package, and many chunks were asked for at once."""
+
+    class Remote(MemoryStore):
+        _is_near = False
+        asked = 0
+
+        def get(self, name, byte_range=None):
+            self.asked += name == "g/a/c/0"
+            if name == "g/a/c/1":
+                raise StoreError("no", key=key)
+            return super().get(name, byte_range)
+
+        def get_many(self, keys):
+            if "g/a/c/1" in keys:
+                raise StoreError("no", key=key)
+            return super().get_many(keys)
+
+    store = Remote()
+    array = zarrcore.create_array(store, name="g/a", shape=6, chunks=2, dtype=str)
+    array[...] = "text"
+    with pytest.raises(ChunkIOError, match="StoreError: no") as caught:
+        array[...]
+    assert (caught.value.array, caught.value.chunk, caught.value.key) == ("g/a", (1,), "g/a/c/1")
+    assert store.asked == (key is None)
 
 
 def test_errors_are_value_errors():

@@ -246,10 +246,10 @@ cdef zc_status _memory_open(const zc_store *store, const char *key, cbool whole,
 
 
 cdef zc_status _memory_fetch(const zc_store *store, const char *const *keys, size_t n, zc_value *out,
-                             zc_error *err) noexcept with gil:
+                             size_t *failed, zc_error *err) noexcept with gil:
     cdef _Session session = <_Session>store.self
     cdef dict values = (<MemorySource>session.source).values
-    cdef size_t i
+    cdef size_t i = 0
     memset(out, 0, n * sizeof(zc_value))
     try:
         for i in range(n):
@@ -260,6 +260,7 @@ cdef zc_status _memory_fetch(const zc_store *store, const char *const *keys, siz
         return ZC_OK
     except BaseException as error:
         _give_back_all(out, n)
+        failed[0] = i
         return session.fail(error, err)
 
 
@@ -340,13 +341,21 @@ cdef zc_status _store_read_tail(const zc_value *value, void *dst, size_t n, zc_e
 
 
 cdef zc_status _store_fetch(const zc_store *store, const char *const *keys, size_t n, zc_value *out,
-                            zc_error *err) noexcept with gil:
+                            size_t *failed, zc_error *err) noexcept with gil:
     cdef _Session session = <_Session>store.self
-    cdef size_t i
+    cdef size_t k, i = n      # the key that failed, if it is one of them
     memset(out, 0, n * sizeof(zc_value))
     try:
-        names = [(<bytes>keys[i]).decode() for i in range(n)]
-        values = list((<StoreSource>session.source).store.get_many(names))
+        names = [(<bytes>keys[k]).decode() for k in range(n)]
+        try:
+            answer = (<StoreSource>session.source).store.get_many(names)
+        except Exception as error:
+            key = getattr(error, "key", None)
+            if key not in names:
+                return zc_fail(err, ZC_ERR_IO, b"%s", <const char *>b"the store failed")     # and is asked key by key
+            i = names.index(key)
+            raise
+        values = list(answer)
         if len(values) != n:
             raise errors.StoreError(f"get_many returned {len(values)} values for {n} keys")
         for i in range(n):
@@ -355,6 +364,8 @@ cdef zc_status _store_fetch(const zc_store *store, const char *const *keys, size
         return ZC_OK
     except BaseException as error:
         _give_back_all(out, n)
+        if i < n:
+            failed[0] = i
         return session.fail(error, err)
 
 

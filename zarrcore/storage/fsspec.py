@@ -194,7 +194,7 @@ class FsspecStore(Store):
         start, stop = span
         most = None if start is None else -start if start < 0 else None if stop is None else stop - start
         if most is not None and len(answer) > most:
-            raise StoreError(f"{self}: key {key!r}: {most} bytes were asked for, {len(answer)} came")
+            raise StoreError(f"{self}: key {key!r}: {most} bytes were asked for, {len(answer)} came", key=key)
         return bytes(answer)
 
     def exists(self, key: str) -> bool:
@@ -375,7 +375,7 @@ class FsspecStore(Store):
         reason = f"{type(error).__name__}: {error}"
         if isinstance(error, NotImplementedError):
             reason = "not possible on this filesystem"
-        return StoreError(f"{self}: key {key!r}: {reason}")
+        return StoreError(f"{self}: key {key!r}: {reason}", key=key)
 
 
 _Span = tuple[int | None, int | None]

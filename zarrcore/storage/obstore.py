@@ -219,7 +219,7 @@ class ObjectStore(Store):
             raise
         except Exception as error:
             reason = str(error).partition("\n")[0]
-            raise StoreError(f"{self}: key {key!r}: {type(error).__name__}: {reason}") from error
+            raise StoreError(f"{self}: key {key!r}: {type(error).__name__}: {reason}", key=key) from error
 
 
 def is_object_store(value: object) -> bool:

@@ -106,7 +106,7 @@ class ZipStore(Store):
             try:
                 return _read(archive, info, byte_range)
             except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
-                raise StoreError(f"{self}: key {key!r}: {error}") from error
+                raise StoreError(f"{self}: key {key!r}: {error}", key=key) from error
 
     def exists(self, key: str) -> bool:
         validate_key(key)

@@ -139,8 +139,9 @@ def test_a_failure_is_no_absent_chunk():
     assert array[3].tolist() == [0] * 10
     for error in (PermissionError("no"), TimeoutError("late"), RuntimeError("of the client")):
         fs.fails = {"bucket/c/7/0": error}
-        with pytest.raises(ChunkIOError, match="c/7/0"):
+        with pytest.raises(ChunkIOError, match="c/7/0") as caught:
             array[...]
+        assert caught.value.chunk == (7, 0)
         assert array[8, 0] == 80
         with pytest.raises(StoreError, match=f"c/7/0.*{error}"):
             array.store.get("c/7/0")

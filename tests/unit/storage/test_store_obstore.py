@@ -65,8 +65,9 @@ def test_a_failure_is_no_absent_value(monkeypatch):
         raise obstore.exceptions.PermissionDeniedError("no")
 
     monkeypatch.setattr(obstore, "get", fail)
-    with pytest.raises(ChunkIOError, match="key 'c/./0'.*PermissionDenied"):
+    with pytest.raises(ChunkIOError, match="key 'c/./0'.*PermissionDenied") as caught:
         array[...]
+    assert caught.value.key == "c/{}/{}".format(*caught.value.chunk)
     with pytest.raises(StoreError, match="'k'.*PermissionDenied"):
         array.store.get("k")
 
