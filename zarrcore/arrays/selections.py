@@ -7,50 +7,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zarrcore import indexing
-from zarrcore.arrays import layout
 from zarrcore.arrays.description import ArrayDescription
-from zarrcore.arrays.views import BlockIndex, OIndex, VIndex
+from zarrcore.arrays.views import Indexable
 
 if TYPE_CHECKING:
-    from zarrcore.indexing import Fields, Selection
+    from zarrcore.indexing import Fields
 
 __all__ = ["SelectableArray"]
 
 
-class SelectableArray(ArrayDescription):
+class SelectableArray(ArrayDescription, Indexable):
     """An array whose values can be read and written by selections of all kinds."""
 
     __slots__ = ()
-
-    def _get(
-        self, selection: Selection, out: Any = None, fields: Fields | None = None, threads: int = 0
-    ) -> Any:
-        """Read a selection into `out` or a new array."""
-        raise NotImplementedError
-
-    def _set(self, selection: Selection, value: Any, fields: Fields | None = None, threads: int = 0) -> None:
-        """Write values into a selection."""
-        raise NotImplementedError
-
-    def _blocks(self, selection: Any) -> Selection:
-        return indexing.block_selection(selection, self.shape, layout.grid_edges(self._metadata))
-
-    # --- views ---
-
-    @property
-    def oindex(self) -> OIndex:
-        """Orthogonal (outer) indexing: ``array.oindex[[0, 2], :]``."""
-        return OIndex(self)
-
-    @property
-    def vindex(self) -> VIndex:
-        """Vectorised (pointwise) indexing: ``array.vindex[[0, 2], [1, 3]]`` or with a mask."""
-        return VIndex(self)
-
-    @property
-    def blocks(self) -> BlockIndex:
-        """Indexing by chunks: ``array.blocks[0, 1:3]``."""
-        return BlockIndex(self)
 
     # --- reading ---
 

@@ -5,13 +5,54 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from zarrcore import indexing
+from zarrcore.arrays import layout
 
 if TYPE_CHECKING:
-    from zarrcore.arrays.selections import SelectableArray
-    from zarrcore.arrays.writer import ArrayWriter
-    from zarrcore.indexing import Selection
+    from zarrcore.indexing import Fields, Selection
+    from zarrcore.metadata.common import ArrayMetadata
 
-__all__ = ["BlockIndex", "OIndex", "VIndex"]
+__all__ = ["BlockIndex", "Indexable", "OIndex", "VIndex"]
+
+
+class Indexable:
+    """What can be indexed in each of these ways: an array, or a writer to one."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        @property
+        def shape(self) -> tuple[int, ...]: ...
+
+        @property
+        def _metadata(self) -> ArrayMetadata: ...
+
+    def _get(self, selection: Selection, out: Any = None, fields: Fields | None = None) -> Any:
+        """Read a selection into `out` or a new array."""
+        raise NotImplementedError
+
+    def _set(self, selection: Selection, value: Any, fields: Fields | None = None) -> None:
+        """Write values into a selection."""
+        raise NotImplementedError
+
+    def _blocks(self, selection: Any) -> Selection:
+        """The selection of whole chunks, given by their position in the chunk grid."""
+        return indexing.block_selection(selection, self.shape, layout.grid_edges(self._metadata))
+
+    @property
+    def oindex(self) -> OIndex:
+        """Orthogonal (outer) indexing: ``array.oindex[[0, 2], :]``."""
+        return OIndex(self)
+
+    @property
+    def vindex(self) -> VIndex:
+        """Vectorised (pointwise) indexing: ``array.vindex[[0, 2], [1, 3]]`` or with a mask."""
+        return VIndex(self)
+
+    @property
+    def blocks(self) -> BlockIndex:
+        """Indexing by chunks: ``array.blocks[0, 1:3]``."""
+        return BlockIndex(self)
 
 
 class _IndexView:
@@ -19,7 +60,7 @@ class _IndexView:
 
     __slots__ = ("array",)
 
-    def __init__(self, array: SelectableArray | ArrayWriter) -> None:
+    def __init__(self, array: Indexable) -> None:
         self.array = array
 
     def _selection(self, selection: Any) -> Selection:

@@ -16,7 +16,7 @@ from zarrcore.arrays import layout
 from zarrcore.arrays.access import fill, put_fields, writes_empty_chunks
 from zarrcore.arrays.pending import BlockGrid, PendingChunk, interior
 from zarrcore.arrays.values import as_values, broadcast_values, check_out
-from zarrcore.arrays.views import BlockIndex, OIndex, VIndex
+from zarrcore.arrays.views import Indexable
 from zarrcore.errors import BaseZarrError, ChunkError, FlushError
 from zarrcore.pipeline import field_lock
 from zarrcore.projection import project_points
@@ -28,13 +28,14 @@ if TYPE_CHECKING:
     from zarrcore.arrays.array import Array
     from zarrcore.arrays.pending import Cut
     from zarrcore.indexing import Fields, Selection
+    from zarrcore.metadata.common import ArrayMetadata
 
 __all__ = ["ArrayWriter"]
 
 _DEFAULT_BYTES = 256 << 20
 
 
-class ArrayWriter:
+class ArrayWriter(Indexable):
     """Gathers writes to an array in memory and writes each chunk (or shard) once.
 
     Made by :meth:`zarrcore.Array.writer`, usually in a ``with`` statement.
@@ -76,7 +77,7 @@ class ArrayWriter:
     def _bind(self) -> None:
         """Take over the shape of the array."""
         array = self._array
-        edges = layout.grid_edges(array.metadata)
+        edges = layout.grid_edges(self._metadata)
         chain = getattr(array._compiled(), "chain", None)
         self._native = chain is not None
         block = None
@@ -89,7 +90,7 @@ class ArrayWriter:
 
     def _default_bytes(self) -> int:
         """256 MiB, but at least one chunk (or shard) for each thread."""
-        edges = layout.grid_edges(self._array.metadata)
+        edges = layout.grid_edges(self._metadata)
         lengths = (edge if isinstance(edge, int) else max(edge, default=1) for edge in edges)
         chunk = math.prod(lengths) * self._dtype.itemsize
         return max(_DEFAULT_BYTES, chunk * (self._threads or native.num_threads()))
@@ -105,6 +106,10 @@ class ArrayWriter:
     def shape(self) -> tuple[int, ...]:
         """Shape of the array."""
         return self._grid.shape
+
+    @property
+    def _metadata(self) -> ArrayMetadata:
+        return self._array.metadata
 
     @property
     def max_bytes(self) -> int:
@@ -152,24 +157,6 @@ class ArrayWriter:
         """Read a selection, with all that was given so far; parameters as of :meth:`zarrcore.Array.read`."""
         fields, selection = indexing.pop_fields(selection)
         return self._get(indexing.plain_selection(selection, self.shape), out, fields)
-
-    @property
-    def oindex(self) -> OIndex:
-        """Orthogonal (outer) indexing."""
-        return OIndex(self)
-
-    @property
-    def vindex(self) -> VIndex:
-        """Vectorised (pointwise) indexing."""
-        return VIndex(self)
-
-    @property
-    def blocks(self) -> BlockIndex:
-        """Indexing by chunks."""
-        return BlockIndex(self)
-
-    def _blocks(self, selection: Any) -> Selection:
-        return indexing.block_selection(selection, self.shape, layout.grid_edges(self._array.metadata))
 
     def append(self, data: Any, axis: int = 0) -> tuple[int, ...]:
         """Append along one dimension; the array grows at once, the values are gathered.
