@@ -1,8 +1,50 @@
 /* SPDX-License-Identifier: MIT */
 #include <fenv.h>
+#include <stdbool.h>
+#include <string.h>
 
 #include "kernels/chunk_grid.h"
 #include "numpy/loops.h"
+
+/* Might n items at a and n items at b have bytes in common? */
+static bool may_overlap(const char *a, int64_t a_stride, const char *b, int64_t b_stride, int64_t n, size_t size)
+{
+    const int64_t a_end = (n - 1) * a_stride;
+    const int64_t b_end = (n - 1) * b_stride;
+    const uintptr_t a_low = (uintptr_t)a + (uintptr_t)(a_end < 0 ? a_end : 0);
+    const uintptr_t b_low = (uintptr_t)b + (uintptr_t)(b_end < 0 ? b_end : 0);
+    const uintptr_t a_high = (uintptr_t)a + (uintptr_t)(a_end > 0 ? a_end : 0) + size;
+    const uintptr_t b_high = (uintptr_t)b + (uintptr_t)(b_end > 0 ? b_end : 0) + size;
+
+    return a_low < b_high && b_low < a_high;
+}
+
+static void reverse(char *bytes, size_t n)
+{
+    for (size_t i = 0; i < n / 2; i++) {
+        const char byte = bytes[i];
+        bytes[i] = bytes[n - 1 - i];
+        bytes[n - 1 - i] = byte;
+    }
+}
+
+/* NumPy lets operands overlap where no item is written before it has been read, first items first; it takes an item
+ * for something that is read as a whole. */
+static void swap_one_by_one(int64_t n, char *dst, int64_t to, const char *src, int64_t from, const zc_item *item)
+{
+    for (int64_t k = 0; k < n; k++) {
+        char *const here = dst + k * to;
+
+        memmove(here, src + k * from, item->size);
+        if (item->word <= 8) {
+            zc_items_copy(1, here, here, item);
+            continue;
+        }
+        for (size_t i = 0; i < item->size; i += item->word) {
+            reverse(here + i, item->word);
+        }
+    }
+}
 
 zc_status zc_loop_byteswap(char *const *data, const intptr_t *dims, const intptr_t *strides,
                            const zc_item *item, zc_error *err)
@@ -12,10 +54,14 @@ zc_status zc_loop_byteswap(char *const *data, const intptr_t *dims, const intptr
     const int64_t from = strides[0];
 
     (void)err;
-    if (item->word == 0 && data[0] == data[1] && to == from) {
-        return ZC_OK;                    /* in place, with nothing to swap */
+    const bool in_place = data[0] == data[1] && to == from;
+
+    if (n < 1 || (in_place && item->word == 0)) {
+        return ZC_OK;
     }
-    if (to == from && from == (int64_t)item->size) {
+    if (item->word > 8 || (!in_place && may_overlap(data[0], from, data[1], to, n, item->size))) {
+        swap_one_by_one(n, data[1], to, data[0], from, item);
+    } else if (to == from && from == (int64_t)item->size) {
         zc_items_copy((size_t)n, data[1], data[0], item);
     } else {
         zc_region_copy(1, &n, data[1], &to, data[0], &from, item);

@@ -18,7 +18,7 @@
 #include "numpy/loops.h"
 #include "numpy/quick.h"
 
-enum { GIL_MIN_NBYTES = 4096, MAX_OPERANDS = 3, MAX_DTYPES = 24 };
+enum { GIL_MIN_NBYTES = 4096, MAX_OPERANDS = 3, MAX_DTYPES = 26 };
 
 /* ---- running a loop -------------------------------------------------------------------------- */
 
@@ -197,6 +197,10 @@ static NPY_CASTING resolve_equals(struct PyArrayMethodObject_tag *method, PyArra
     if (holds_references(given[0])) {
         return (NPY_CASTING)-1;
     }
+    if (word_of(given[0]) > 8) {
+        PyErr_Format(PyExc_TypeError, "not all bits of %R mean something", (PyObject *)given[0]);
+        return (NPY_CASTING)-1;
+    }
     loop[0] = new_ref(given[0]);
     loop[1] = new_ref(given[0]);
     loop[2] = PyArray_DescrFromType(NPY_BOOL);
@@ -352,7 +356,7 @@ static void fill_type_lists(type_lists *t)
     };
     PyArray_DTypeMeta *const others[] = {
         &PyArray_BoolDType, &PyArray_DatetimeDType, &PyArray_TimedeltaDType, &PyArray_BytesDType,
-        &PyArray_UnicodeDType, &PyArray_VoidDType,
+        &PyArray_UnicodeDType, &PyArray_VoidDType, &PyArray_LongDoubleDType, &PyArray_CLongDoubleDType,
     };
     const size_t n_ints = sizeof ints / sizeof ints[0];
     const size_t n_floats = sizeof floats / sizeof floats[0];

@@ -209,6 +209,9 @@ def test_fill_values(dtype):
             done = same(lambda x=x, value=value: (kernels.fill(x, value), x)[1])
             for nan_equal in (False, True):
                 found = same(lambda x=x, v=value, n=nan_equal: kernels.equals_fill(x, v, nan_equal=n))
+                if dtype == "g":  # its items have bytes that mean nothing
+                    assert found[0] is TypeError
+                    continue
                 assert done[0] not in (np.ndarray, Derived) or nan_equal or found == (bool, True)
 
 

@@ -88,6 +88,17 @@ def words_of(dtype: np.dtype, offset: int = 0) -> tuple[tuple[int, int, int, boo
     return ((offset, size, dtype.itemsize // size, dtype.isnative),) if dtype.itemsize else ()
 
 
+def in_native_order(dtype: np.dtype) -> np.dtype:
+    """The type in the machine's byte order; strings of any length have none."""
+    return dtype if dtype.kind == "T" else dtype.newbyteorder("=")
+
+
+def refuse_padding(dtype: np.dtype, name: str) -> None:
+    """Bits are not compared where some of them mean nothing: extended precision lies in 12 or 16 bytes."""
+    if dtype.kind in "fc" and word_size(dtype) not in (2, 4, 8):
+        raise TypeError(f"{name}: {dtype} has words of {word_size(dtype)} bytes; expected 2, 4 or 8")
+
+
 def word_size(dtype: np.dtype) -> int:
     """Bytes that a change of byte order reverses together, in a type without fields."""
     if dtype.kind in "bS" or dtype.type is np.void:
@@ -132,6 +143,49 @@ def check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     if not array.flags.writeable:
         raise ValueError("out: the array is read-only")
     return array
+
+
+def only_out(out: Any) -> Any:
+    """``out`` as ufuncs take it, alone or in a tuple."""
+    if not isinstance(out, tuple):
+        return out
+    if len(out) != 1:
+        raise ValueError(f"out: expected one array, got {len(out)}")
+    return out[0]
+
+
+def check_ufunc_out(out: Any, shape: tuple[int, ...], dtype: np.dtype) -> None:
+    """May a ufunc write a result of that shape and type to ``out``?  As for ufuncs, ``out`` may repeat it."""
+    array = ndarray_of(out, "out")
+    if array.dtype != dtype:
+        raise TypeError(f"out: expected data type {dtype}, got {array.dtype}")
+    if array.shape != shape and broadcast_shape(array.shape, shape) != array.shape:
+        raise ValueError(f"out: expected shape {shape}, got {array.shape}")
+    if not array.flags.writeable:
+        raise ValueError("out: the array is read-only")
+
+
+def check_blocks(
+    x: np.ndarray, name: str, axis: Any, out: Any, dtype: np.dtype, others: tuple[int, ...] = ()
+) -> int:
+    """The axis, if `x` has it, and `out` has room for one answer for each block along it."""
+    at = index_of(axis, "axis")
+    if x.ndim == 0:
+        raise ValueError(f"{name}: expected one dimension or more, got a scalar")
+    if not -x.ndim <= at < x.ndim:
+        raise ValueError(f"axis: expected {-x.ndim} to {x.ndim - 1}, got {at}")
+    if out is not None:
+        blocks = x.shape[: at % x.ndim] + x.shape[at % x.ndim + 1 :]
+        check_ufunc_out(out, (others and broadcast_shape(blocks, others)) or blocks, dtype)
+    return at
+
+
+def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The shape that all can be broadcast to, or None."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        return None
 
 
 def same_memory(a: np.ndarray, b: np.ndarray) -> bool:

@@ -16,6 +16,8 @@ SHARE_NBYTES = 32 << 20
 PIECE_NBYTES = 1 << 20
 """A smaller piece would end before another thread has the GIL to begin with it."""
 
+_MOST_THREADS = 1 << 16
+
 
 def thread_count(threads: int | None) -> int:
     """The number that is meant; None is the engine's, which follows the configuration."""
@@ -23,10 +25,14 @@ def thread_count(threads: int | None) -> int:
         from zarrcore._core import engine
 
         return engine.num_threads()
-    count = index_of(threads, "threads")
-    if count < 1:
-        raise ValueError(f"threads: expected 1 or more, got {count}")
-    return count
+    check_threads(threads)
+    return min(int(threads), _MOST_THREADS)
+
+
+def check_threads(threads: int | None) -> None:
+    """Is it a number of threads?  Asked also where a single one does the work."""
+    if threads is not None and index_of(threads, "threads") < 1:
+        raise ValueError(f"threads: expected 1 or more, got {threads}")
 
 
 def by_rows(call: Callable[[slice], object], n: int, nbytes: int, threads: int | None) -> None:
@@ -56,11 +62,8 @@ def call_ufunc(
 
     ``core`` counts the last dimensions that belong together; ``result`` makes the output for ``x``.
     """
-    if isinstance(out, tuple):
-        (out,) = out
     if not _can_share(x, scalars, out, core):
-        if threads is not None:
-            thread_count(threads)
+        check_threads(threads)
         return ufunc(x, *scalars, out=out, **options)
     if out is None:
         out = result(x)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from zarrcore._core import kernels as _flat
-from zarrcore.kernels._memory import around, refuse_references
-from zarrcore.kernels._sharing import call_ufunc
+from zarrcore.kernels._memory import around, check_blocks, only_out, refuse_references
+from zarrcore.kernels._sharing import call_ufunc, check_threads
 
 
 @around(_flat.crc32c_blocks)
@@ -66,11 +66,15 @@ def crc32c(
     """
     if axis is None:
         raise ValueError("out: only for checksums along an axis")
+    out = only_out(out)
+    check_threads(threads)
     if not hasattr(data, "__array_ufunc__"):
         data = np.asanyarray(data)
     if isinstance(data, np.ndarray):
         refuse_references(data.dtype, "data")
     initial = _initial(value)
+    if isinstance(data, np.ndarray):
+        axis = check_blocks(data, "data", axis, out, np.dtype(np.uint32), initial.shape)
     ndim = np.ndim(data)
     if ndim < 2 or axis % ndim != ndim - 1 or not -ndim <= axis < ndim:
         return _flat.crc32c_blocks(data, initial, axis=axis, out=out, casting="no")

@@ -8,13 +8,27 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from zarrcore._core import kernels as _flat
-from zarrcore.kernels._memory import around, buffer_of, bytes_of, check_out, index_of, refuse_references
-from zarrcore.kernels._sharing import call_ufunc
+from zarrcore.kernels._memory import (
+    around,
+    buffer_of,
+    bytes_of,
+    check_out,
+    check_ufunc_out,
+    in_native_order,
+    index_of,
+    ndarray_of,
+    only_out,
+    refuse_references,
+)
+from zarrcore.kernels._sharing import call_ufunc, check_threads
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 # --- differences ----------------------------------------------------------------------------------
+
+_DIFFERENCES = "bBhHiIlLqQfd"
+"""Type characters of integers, float32 and float64."""
 
 
 @around(_flat.delta_encode)
@@ -81,14 +95,41 @@ def delta_decode(
 
 
 def _delta(ufunc: np.ufunc, x: Any, out: np.ndarray | None, axis: int, threads: int | None) -> Any:
+    if threads is None and axis == -1 and _is_plain(x, out):
+        return ufunc(x) if out is None else ufunc(x, out)
     if not hasattr(x, "__array_ufunc__"):
         x = np.asanyarray(x)
-    if isinstance(x, np.ndarray) and x.dtype.kind not in "iuf":
-        raise TypeError(f"x: expected integers, float32 or float64, got {x.dtype}")
+    out = only_out(out)
+    check_threads(threads)
+    if isinstance(x, np.ndarray):
+        axis = _check_differences(x, index_of(axis, "axis"), out)
     ndim = np.ndim(x)
     if ndim > 1 and axis in (-1, ndim - 1) and x.dtype.isnative:
         return call_ufunc(ufunc, x, out=out, threads=threads, core=1, casting="equiv")
     return ufunc(x, out=out, axis=axis, casting="equiv")
+
+
+def _is_plain(x: Any, out: Any) -> bool:
+    """A row, and another one to write to; further checks would take as long as the work on a few numbers."""
+    if type(x) is not np.ndarray or x.ndim != 1 or x.dtype.char not in _DIFFERENCES:
+        return False
+    return out is None or (
+        type(out) is np.ndarray and out.dtype == x.dtype and out.shape == x.shape and out.flags.writeable
+    )
+
+
+def _check_differences(x: np.ndarray, axis: int, out: Any) -> int:
+    """The axis, if x has one, and the types and shapes are such that differences can be formed."""
+    if x.dtype.char not in _DIFFERENCES:
+        raise TypeError(f"x: expected integers, float32 or float64, got {x.dtype}")
+    if x.ndim == 0:
+        raise ValueError("x: expected one dimension or more, got a scalar")
+    if not -x.ndim <= axis < x.ndim:
+        raise ValueError(f"axis: expected {-x.ndim} to {x.ndim - 1}, got {axis}")
+    if out is not None:
+        same = in_native_order(ndarray_of(out, "out").dtype) == x.dtype.newbyteorder("=")
+        check_ufunc_out(out, x.shape, out.dtype if same else x.dtype)
+    return axis
 
 
 # --- shuffle --------------------------------------------------------------------------------------
@@ -144,8 +185,7 @@ def shuffle(
         if shuffled is not None:
             return shuffled
     rows, size = _rows_of_bytes(x)
-    chosen = _divisor(size if itemsize is None else itemsize)
-    return call_ufunc(_flat.shuffle, rows, chosen, out=out, threads=threads, core=1, casting="no")
+    return _shuffled(_flat.shuffle, rows, size if itemsize is None else itemsize, out, threads)
 
 
 @around(_flat.unshuffle)
@@ -171,16 +211,23 @@ def unshuffle(
         if items is not None:
             return items
     rows, _ = _rows_of_bytes(x)
-    chosen = _divisor(itemsize)
-    return call_ufunc(_flat.unshuffle, rows, chosen, out=out, threads=threads, core=1, casting="no")
+    return _shuffled(_flat.unshuffle, rows, itemsize, out, threads)
+
+
+def _shuffled(ufunc: np.ufunc, rows: Any, itemsize: Any, out: Any, threads: int | None) -> Any:
+    size = _divisor(itemsize)
+    out = only_out(out)
+    if out is not None and isinstance(rows, np.ndarray):
+        check_ufunc_out(out, rows.shape, np.dtype(np.uint8))
+    return call_ufunc(ufunc, rows, size, out=out, threads=threads, core=1, casting="no")
 
 
 def _divisor(itemsize: Any) -> np.intp:
     """As the loops take it; they say which numbers divide a row."""
     size = index_of(itemsize, "itemsize")
-    if size > np.iinfo(np.intp).max:
+    if not 1 <= size <= np.iinfo(np.intp).max:
         raise ValueError(f"itemsize: expected the bytes of one item, got {size}")
-    return np.intp(max(size, 0))
+    return np.intp(size)
 
 
 def _rows_of_bytes(x: Any) -> tuple[Any, int]:
@@ -189,6 +236,8 @@ def _rows_of_bytes(x: Any) -> tuple[Any, int]:
         x = np.asarray(x) if isinstance(x, list | tuple | int | float) else buffer_of(x, "x")
     if x.dtype == np.uint8 and x.ndim:
         return x, 1
+    if not isinstance(x, np.ndarray):
+        raise TypeError(f"x: expected items of type uint8 in a {type(x).__name__}, got {x.dtype}")
     refuse_references(x.dtype, "x")
     if not x.ndim or not x.itemsize or (x.size and x.strides[-1] != x.itemsize):
         x = np.ascontiguousarray(x)
@@ -318,7 +367,7 @@ def unpack_bits(
         flags = _flat.quick_unpack_flags(buf, count, out, bitorder == "big")
         if flags is not None:
             return flags
-    native = np.dtype(dtype).newbyteorder("=")
+    native = _items_type(dtype)
     width = _kept_bits(native, "dtype", first_bit, last_bit, bitorder)
     n = index_of(count, "count")
     if n < 0:
@@ -336,6 +385,13 @@ def unpack_bits(
             packed, bytes_of(items, "out"), native.itemsize, first_bit, width, native.kind == "i"
         )
     return items
+
+
+def _items_type(dtype: DTypeLike) -> np.dtype[Any]:
+    try:
+        return in_native_order(np.dtype(dtype))
+    except TypeError as error:
+        raise TypeError(f"dtype: {error}") from None
 
 
 def _kept_bits(dtype: np.dtype[Any], name: str, first_bit: int, last_bit: int | None, bitorder: str) -> int:

@@ -13,14 +13,19 @@ from zarrcore._core import kernels as _flat
 from zarrcore.kernels._memory import (
     apart,
     around,
+    broadcast_shape,
     check_out,
+    check_ufunc_out,
     copy,
+    in_native_order,
     index_of,
     ndarray_of,
+    only_out,
+    refuse_references,
     same_memory,
     words_of,
 )
-from zarrcore.kernels._sharing import by_rows, call_ufunc
+from zarrcore.kernels._sharing import by_rows, call_ufunc, check_threads
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -62,9 +67,9 @@ def byteswap(
     Raises
     ------
     TypeError
-        If the items are references or have words of more than 8 bytes, or ``out`` has another type.
+        If the items are references, or ``out`` has another type.
     ValueError
-        If ``out`` has another shape or is read-only.
+        If ``out`` has another shape or is read-only, or ``where`` does not fit.
 
     Notes
     -----
@@ -79,19 +84,37 @@ def byteswap(
     """
     if not hasattr(x, "__array_ufunc__"):
         x = np.asanyarray(x)
-    target = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    target = only_out(out)
+    check_threads(threads)
     if not isinstance(x, np.ndarray):
-        return _flat.byteswap(x, out=target, where=where, casting="no")
-    if target is not None and ndarray_of(target, "out").dtype != x.dtype:
-        raise TypeError(f"out: expected data type {x.dtype}, got {target.dtype}")
-    words = _words(x.dtype, "x")
-    if target is None and x.ndim == 0:
+        return _swap_others(x, target, where)
+    refuse_references(x.dtype, "x")
+    shape = x.shape if where is True else _masked_shape(x.shape, where)
+    if target is not None:
+        check_ufunc_out(target, shape, x.dtype)
+    elif x.ndim == 0 and where is True:
         target = np.empty_like(x)  # a scalar would not keep the bits of every boolean
     if x.dtype.fields is not None or x.dtype.num >= _FIRST_USER_TYPE:
-        return _swap_words(x, target, where, words)
+        return _swap_words(x, target, where, shape)
     if where is True:
         return call_ufunc(_flat.byteswap, x, out=target, threads=threads, casting="no")
     return _flat.byteswap(x, out=target, where=where, casting="no")
+
+
+def _swap_others(x: Any, out: Any, where: ArrayLike) -> Any:
+    """What has an ``__array_ufunc__`` of its own; those of dask know no ``casting``."""
+    found, expected = getattr(out, "dtype", None), getattr(x, "dtype", None)
+    if out is not None and found != expected:
+        raise TypeError(f"out: expected data type {expected}, got {found}")
+    options = {} if where is True else {"where": where}
+    return _flat.byteswap(x, **options) if out is None else _flat.byteswap(x, out=out, **options)
+
+
+def _masked_shape(shape: tuple[int, ...], where: ArrayLike) -> tuple[int, ...]:
+    whole = broadcast_shape(shape, np.shape(where))
+    if whole is None:
+        raise ValueError(f"where: expected what fits to shape {shape}, got shape {np.shape(where)}")
+    return whole
 
 
 def _words(dtype: np.dtype, name: str) -> tuple[tuple[int, int, int, bool], ...]:
@@ -102,17 +125,17 @@ def _words(dtype: np.dtype, name: str) -> tuple[tuple[int, int, int, bool], ...]
 
 
 def _swap_words(
-    x: np.ndarray, out: np.ndarray | None, where: ArrayLike, words: Sequence[tuple[int, int, int, bool]]
+    x: np.ndarray, out: np.ndarray | None, where: ArrayLike, shape: tuple[int, ...]
 ) -> np.ndarray:
     """Types that the ufunc does not know: structured ones, and those that other packages registered."""
+    words = _words(x.dtype, "x")
     if out is None:
-        out = np.empty_like(x)
+        out = np.empty_like(x, shape=shape)
     if where is not True or out.shape != x.shape:
         swapped = np.empty_like(x)
         copy(swapped, x, words)
         np.copyto(out, swapped, where=where)
         return out
-    check_out(out, x.shape, x.dtype)
     in_place = same_memory(x, out)
     if words or not in_place:
         copy(out, x if in_place else apart(x, out), words)
@@ -155,24 +178,35 @@ def copy_region(dst: np.ndarray, src: np.ndarray, /, *, threads: int | None = No
     """
     ndarray_of(dst, "dst")
     ndarray_of(src, "src")
+    refuse_references(dst.dtype, "dst")
+    refuse_references(src.dtype, "src")
     if dst.dtype.newbyteorder("=") != src.dtype.newbyteorder("="):
         raise TypeError(f"src: expected data type {dst.dtype} (in either byte order), got {src.dtype}")
     if dst.shape != src.shape:
         raise ValueError(f"src: expected shape {dst.shape}, got {src.shape}")
     if not dst.flags.writeable:
         raise ValueError("dst: the array is read-only")
-    _words(src.dtype, "src")
-    _copy(dst, src, threads)
+    _copy(dst, src, threads, "src")
 
 
-def _copy(dst: np.ndarray, src: np.ndarray, threads: int | None) -> None:
-    """The same of arrays that fit."""
-    words = _differing_words(dst.dtype, src.dtype)
+def _copy(dst: np.ndarray, src: np.ndarray, threads: int | None, name: str) -> None:
+    """The same of arrays that fit; `name` is the argument that src comes from."""
+    check_threads(threads)
+    words = _words_to_swap(dst.dtype, src.dtype, name)
     src = apart(src, dst)
     if dst.ndim == 0:
         copy(dst, src, words)
     else:
         by_rows(lambda rows: copy(dst[rows], src[rows], words), dst.shape[0], dst.nbytes, threads)
+
+
+def _words_to_swap(dst: np.dtype, src: np.dtype, name: str) -> Sequence[tuple[int, int, int, bool]]:
+    if dst == src:
+        return ()
+    try:
+        return _differing_words(dst, src)
+    except TypeError as error:
+        raise TypeError(f"{name}: {error}") from None
 
 
 @lru_cache(maxsize=256)
@@ -230,14 +264,14 @@ def transpose(
     axes = _axes(order)
     if sorted(axes) != list(range(x.ndim)):
         raise ValueError(f"order: expected a permutation of 0..{x.ndim - 1}, got {axes}")
-    _words(x.dtype, "x")
+    refuse_references(x.dtype, "x")
     permuted = x.transpose(axes)
     if out is None:
         out = np.empty(permuted.shape, dtype=x.dtype)
     else:
-        same = ndarray_of(out, "out").dtype.newbyteorder("=") == x.dtype.newbyteorder("=")
+        same = in_native_order(ndarray_of(out, "out").dtype) == x.dtype.newbyteorder("=")
         check_out(out, permuted.shape, out.dtype if same else x.dtype)
-    _copy(out, permuted, threads)
+    _copy(out, permuted, threads, "x")
     return out
 
 

@@ -28,6 +28,8 @@ def _unsigned(values: ArrayLike, name: str) -> NDArray[np.uint64]:
     array = np.asarray(values)
     if array.dtype == np.uint64:
         return array.reshape(-1)
+    if array.dtype.kind in "fO" and not hasattr(values, "dtype"):
+        array = _unsigned_integers(values, name)  # NumPy makes floats of [SHARD_EMPTY, 0]
     if array.size == 0:
         return np.empty(0, dtype=np.uint64)
     if array.dtype.kind not in "iu":
@@ -35,6 +37,14 @@ def _unsigned(values: ArrayLike, name: str) -> NDArray[np.uint64]:
     if array.dtype.kind == "i" and array.min() < 0:
         raise ValueError(f"{name}: expected integers >= 0, got {array.min()}")
     return array.astype(np.uint64).reshape(-1)
+
+
+def _unsigned_integers(values: Any, name: str) -> NDArray[np.uint64]:
+    items = [index_of(item, name) for item in np.asarray(values, dtype=object).reshape(-1)]
+    for item in items:
+        if not 0 <= item <= SHARD_EMPTY:
+            raise ValueError(f"{name}: expected integers 0..2**64 - 1, got {item}")
+    return np.array(items, dtype=np.uint64)
 
 
 def shard_index_pack(
