@@ -12,7 +12,7 @@ PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help env sources zarr2 build test s3 pytest demo smoke csrc-test csrc-asan csrc-tsan csrc-foreign \
-        asan tsan bench style lint lib wheel portable contents clean
+        asan tsan bench style lint lib wheel portable contents stubs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -136,6 +136,9 @@ portable: $(ENV)/.wheels ## compile the C core for Windows, macOS and other Linu
 
 contents: $(ENV)/.complete ## write wheels/contents.txt, the list of a wheel's files, anew
 	$(PY) wheels/check_wheel.py --write
+
+stubs: $(ENV)/.complete ## write the stubs of packages that load names lazily anew
+	$(PY) wheels/make_stubs.py
 
 sources: $(ENV)/.complete ## bring the sources of libdeflate, zstd and yyjson, where `make env` could not
 	$(PY) wheels/fetch_sources.py

@@ -1,4 +1,8 @@
-"""Packages whose names are loaded from their modules when they are first asked for (PEP 562)."""
+"""Packages whose names are loaded from their modules when they are first asked for (PEP 562).
+
+Such a package says once which module each name comes from.  Type checkers read the stub beside it, which
+``make stubs`` writes from that table.
+"""
 
 from __future__ import annotations
 
@@ -12,29 +16,37 @@ __all__ = ["attach"]
 
 
 def attach(
-    package: str, homes: Mapping[str, tuple[str, ...]]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The functions ``__getattr__`` and ``__dir__`` of a package.
+    module: str, homes: Mapping[str, str], *, modules: str = "", package: str | None = None
+) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
+    """The names ``__all__``, ``__getattr__`` and ``__dir__`` of a module that loads what it offers lazily.
 
     Parameters
     ----------
-    package : str
-        The package, its ``__name__``.
-    homes : mapping of str to tuple of str
-        For each module of the package, the names that come from it.
+    module : str
+        Its ``__name__``.
+    homes : mapping of str to str
+        For each module of the package, the names that come from it, separated by blanks.
+    modules : str
+        Modules of the package that are found as attributes as well, though they are no part of ``__all__``.
+    package : str, optional
+        The package that `homes` and `modules` are in.  Default: the module, which is a package.
     """
-    modules = {name: f"{package}.{module}" for module, names in homes.items() for name in names}
+    package = package or module
+    home_of = {name: f"{package}.{home}" for home, names in homes.items() for name in names.split()}
+    submodules = frozenset(modules.split())
 
     def load(name: str) -> Any:
-        if name not in modules:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
         from importlib import import_module
 
-        value = getattr(import_module(modules[name]), name)
-        setattr(sys.modules[package], name, value)
+        if name in submodules:
+            return import_module(f"{package}.{name}")
+        if name not in home_of:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        value = getattr(import_module(home_of[name]), name)
+        setattr(sys.modules[module], name, value)
         return value
 
     def names() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *modules})
+        return sorted({*vars(sys.modules[module]), *home_of, *submodules})
 
-    return load, names
+    return sorted(home_of), load, names

@@ -2,23 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from zarrcore._lazy import attach
 
-if TYPE_CHECKING:
-    from types import ModuleType
+HOMES: dict[str, str] = {}
+MODULES = "buffer codec store"
 
-    from zarrcore.abc import buffer, codec, store  # noqa: F401
-
-_MODULES = ("buffer", "codec", "store")
-
-
-def _load(name: str) -> ModuleType:
-    if name not in _MODULES:
-        raise AttributeError(f"module 'zarrcore.abc' has no attribute {name!r}")
-    from importlib import import_module
-
-    return import_module(f"zarrcore.abc.{name}")
-
-
-if not TYPE_CHECKING:  # it would take any name for a good one
-    __getattr__ = _load
+__all__, __getattr__, __dir__ = attach(__name__, HOMES, modules=MODULES)

@@ -4,30 +4,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from zarrcore._lazy import attach
 
-if TYPE_CHECKING:
-    from zarrcore.api import asynchronous as asynchronous
-    from zarrcore.api import synchronous as synchronous
-    from zarrcore.api.synchronous import *  # noqa: F403
-    from zarrcore.api.synchronous import __all__ as __all__
+HOMES = {
+    "copying": "copy copy_all copy_store",
+    "creating": (
+        "array create create_array empty empty_like from_array full full_like load ones ones_like "
+        "save save_array save_group zeros zeros_like"
+    ),
+    "debug": "print_debug_info",
+    "nodes": (
+        "check_consolidated consolidate_metadata create_group create_hierarchy group open open_array "
+        "open_consolidated open_group open_like tree"
+    ),
+}
+MODULES = "asynchronous synchronous"
 
-
-def _load(name: str) -> Any:
-    """A name of :mod:`zarrcore.api.synchronous`, which is loaded when the first one is asked for."""
-    from importlib import import_module
-
-    synchronous = import_module("zarrcore.api.synchronous")
-    if name == "synchronous":
-        return synchronous
-    if name != "__all__" and name not in synchronous.__all__:
-        raise AttributeError(f"module 'zarrcore.api' has no attribute {name!r}")
-    return getattr(synchronous, name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_load("__all__")})
-
-
-if not TYPE_CHECKING:  # it would take any name for a good one
-    __getattr__ = _load
+__all__, __getattr__, __dir__ = attach(__name__, HOMES, modules=MODULES)

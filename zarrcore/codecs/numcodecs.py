@@ -16,6 +16,7 @@ from zarrcore.codecs.foreign import numcodecs_codec
 from zarrcore.codecs.v2 import parse_v2_codec
 from zarrcore.codecs.v2_filters import as_bytes
 from zarrcore.errors import ChunkDecodeError, MetadataValidationError
+from zarrcore.registry import NUMCODECS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,29 +24,7 @@ if TYPE_CHECKING:
 
     from zarrcore.codecs.base import ArraySpec, Buffer
 
-__all__ = [
-    "BZ2",
-    "CRC32",
-    "CRC32C",
-    "LZ4",
-    "LZMA",
-    "ZFPY",
-    "Adler32",
-    "AsType",
-    "BitRound",
-    "Blosc",
-    "Delta",
-    "FixedScaleOffset",
-    "Fletcher32",
-    "GZip",
-    "JenkinsLookup3",
-    "PCodec",
-    "PackBits",
-    "Quantize",
-    "Shuffle",
-    "Zlib",
-    "Zstd",
-]
+__all__ = [*NUMCODECS.values()]
 
 
 class _Configured:

@@ -2,296 +2,45 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from zarrcore._lazy import attach
 
-if TYPE_CHECKING:
-    from zarrcore.dtypes.base import (
-        JSON,
-        DataTypeRangeError,
-        DataTypeTypeError,
-        DataTypeValidationError,
-        DTypeJSON,
-        HasEndianness,
-        HasItemSize,
-        HasLength,
-        HasObjectCodec,
-        ZarrFormat,
-        ZDType,
-    )
-    from zarrcore.dtypes.binary import NullTerminatedBytes, RawBytes, VariableLengthBytes
-    from zarrcore.dtypes.boolean import Bool
-    from zarrcore.dtypes.floating import Complex64, Complex128, Float16, Float32, Float64
-    from zarrcore.dtypes.integer import Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64
-    from zarrcore.dtypes.json_types import (
-        DateTime64JSON_V2,
-        DateTime64JSON_V3,
-        DateTimeUnit,
-        DTypeConfig_V2,
-        DTypeSpec_V2,
-        DTypeSpec_V3,
-        FixedLengthUTF32JSON_V2,
-        FixedLengthUTF32JSON_V3,
-        NullterminatedBytesJSON_V2,
-        NullTerminatedBytesJSON_V3,
-        RawBytesJSON_V2,
-        RawBytesJSON_V3,
-        StructJSON_V3,
-        StructuredJSON_V2,
-        StructuredJSON_V3,
-        TimeDelta64JSON_V2,
-        TimeDelta64JSON_V3,
-        VariableLengthBytesJSON_V2,
-        VariableLengthUTF8JSON_V2,
-    )
-    from zarrcore.dtypes.layout import BitLayout, bit_layout, scalar_to_bytes, swap_fields
-    from zarrcore.dtypes.mlcomplex import (
-        ComplexBFloat16,
-        ComplexFloat4E2M1FN,
-        ComplexFloat6E2M3FN,
-        ComplexFloat6E3M2FN,
-        ComplexFloat8E3M4,
-        ComplexFloat8E4M3,
-        ComplexFloat8E4M3B11FNUZ,
-        ComplexFloat8E4M3FNUZ,
-        ComplexFloat8E5M2,
-        ComplexFloat8E5M2FNUZ,
-        ComplexFloat8E8M0FNU,
-        ComplexFloat16,
-    )
-    from zarrcore.dtypes.mlfloat import (
-        BFloat16,
-        Float4E2M1FN,
-        Float6E2M3FN,
-        Float6E3M2FN,
-        Float8E3M4,
-        Float8E4M3,
-        Float8E4M3B11FNUZ,
-        Float8E4M3FN,
-        Float8E4M3FNUZ,
-        Float8E5M2,
-        Float8E5M2FNUZ,
-        Float8E8M0FNU,
-    )
-    from zarrcore.dtypes.objects import OBJECT_CODEC_IDS, PythonObject
-    from zarrcore.dtypes.parse import (
-        dtype_from_v2,
-        dtype_from_v3,
-        dtype_to_v2,
-        dtype_to_v3,
-        get_data_type_from_json,
-        get_data_type_from_native_dtype,
-        native_order,
-        parse_data_type,
-        parse_dtype,
-    )
-    from zarrcore.dtypes.registry import DataTypeRegistry, data_type_registry
-    from zarrcore.dtypes.spelling import (
-        check_dtype_spec_no_object_codec_v2,
-        check_dtype_spec_v2,
-        check_dtype_spec_v3,
-    )
-    from zarrcore.dtypes.strings import FixedLengthUTF32, VariableLengthUTF8
-    from zarrcore.dtypes.structured import Struct, Structured, SubArray
-    from zarrcore.dtypes.subbyte import Int2, Int4, UInt2, UInt4
-    from zarrcore.dtypes.time import DateTime64, TimeDelta64
+HOMES = {
+    "base": (
+        "DTypeJSON DataTypeRangeError DataTypeTypeError DataTypeValidationError HasEndianness HasItemSize "
+        "HasLength HasObjectCodec JSON ZDType ZarrFormat"
+    ),
+    "binary": "NullTerminatedBytes RawBytes VariableLengthBytes",
+    "boolean": "Bool",
+    "floating": "Complex128 Complex64 Float16 Float32 Float64",
+    "integer": "Int16 Int32 Int64 Int8 UInt16 UInt32 UInt64 UInt8",
+    "json_types": (
+        "DTypeConfig_V2 DTypeSpec_V2 DTypeSpec_V3 DateTime64JSON_V2 DateTime64JSON_V3 DateTimeUnit "
+        "FixedLengthUTF32JSON_V2 FixedLengthUTF32JSON_V3 NullTerminatedBytesJSON_V3 "
+        "NullterminatedBytesJSON_V2 RawBytesJSON_V2 RawBytesJSON_V3 StructJSON_V3 StructuredJSON_V2 "
+        "StructuredJSON_V3 TimeDelta64JSON_V2 TimeDelta64JSON_V3 VariableLengthBytesJSON_V2 "
+        "VariableLengthUTF8JSON_V2"
+    ),
+    "layout": "BitLayout bit_layout scalar_to_bytes swap_fields",
+    "mlcomplex": (
+        "ComplexBFloat16 ComplexFloat16 ComplexFloat4E2M1FN ComplexFloat6E2M3FN ComplexFloat6E3M2FN "
+        "ComplexFloat8E3M4 ComplexFloat8E4M3 ComplexFloat8E4M3B11FNUZ ComplexFloat8E4M3FNUZ "
+        "ComplexFloat8E5M2 ComplexFloat8E5M2FNUZ ComplexFloat8E8M0FNU"
+    ),
+    "mlfloat": (
+        "BFloat16 Float4E2M1FN Float6E2M3FN Float6E3M2FN Float8E3M4 Float8E4M3 Float8E4M3B11FNUZ "
+        "Float8E4M3FN Float8E4M3FNUZ Float8E5M2 Float8E5M2FNUZ Float8E8M0FNU"
+    ),
+    "objects": "OBJECT_CODEC_IDS PythonObject",
+    "parse": (
+        "dtype_from_v2 dtype_from_v3 dtype_to_v2 dtype_to_v3 get_data_type_from_json "
+        "get_data_type_from_native_dtype native_order parse_data_type parse_dtype"
+    ),
+    "registry": "DataTypeRegistry data_type_registry",
+    "spelling": "check_dtype_spec_no_object_codec_v2 check_dtype_spec_v2 check_dtype_spec_v3",
+    "strings": "FixedLengthUTF32 VariableLengthUTF8",
+    "structured": "Struct Structured SubArray",
+    "subbyte": "Int2 Int4 UInt2 UInt4",
+    "time": "DateTime64 TimeDelta64",
+}
 
-__all__ = [
-    "BFloat16",
-    "BitLayout",
-    "Bool",
-    "Complex128",
-    "Complex64",
-    "ComplexBFloat16",
-    "ComplexFloat16",
-    "ComplexFloat4E2M1FN",
-    "ComplexFloat6E2M3FN",
-    "ComplexFloat6E3M2FN",
-    "ComplexFloat8E3M4",
-    "ComplexFloat8E4M3",
-    "ComplexFloat8E4M3B11FNUZ",
-    "ComplexFloat8E4M3FNUZ",
-    "ComplexFloat8E5M2",
-    "ComplexFloat8E5M2FNUZ",
-    "ComplexFloat8E8M0FNU",
-    "DTypeConfig_V2",
-    "DTypeJSON",
-    "DTypeSpec_V2",
-    "DTypeSpec_V3",
-    "DataTypeRangeError",
-    "DataTypeRegistry",
-    "DataTypeTypeError",
-    "DataTypeValidationError",
-    "DateTime64",
-    "DateTime64JSON_V2",
-    "DateTime64JSON_V3",
-    "DateTimeUnit",
-    "FixedLengthUTF32",
-    "FixedLengthUTF32JSON_V2",
-    "FixedLengthUTF32JSON_V3",
-    "Float16",
-    "Float32",
-    "Float4E2M1FN",
-    "Float64",
-    "Float6E2M3FN",
-    "Float6E3M2FN",
-    "Float8E3M4",
-    "Float8E4M3",
-    "Float8E4M3B11FNUZ",
-    "Float8E4M3FN",
-    "Float8E4M3FNUZ",
-    "Float8E5M2",
-    "Float8E5M2FNUZ",
-    "Float8E8M0FNU",
-    "HasEndianness",
-    "HasItemSize",
-    "HasLength",
-    "HasObjectCodec",
-    "Int16",
-    "Int2",
-    "Int32",
-    "Int4",
-    "Int64",
-    "Int8",
-    "JSON",
-    "NullTerminatedBytes",
-    "NullTerminatedBytesJSON_V3",
-    "NullterminatedBytesJSON_V2",
-    "OBJECT_CODEC_IDS",
-    "PythonObject",
-    "RawBytes",
-    "RawBytesJSON_V2",
-    "RawBytesJSON_V3",
-    "Struct",
-    "StructJSON_V3",
-    "Structured",
-    "StructuredJSON_V2",
-    "StructuredJSON_V3",
-    "SubArray",
-    "TimeDelta64",
-    "TimeDelta64JSON_V2",
-    "TimeDelta64JSON_V3",
-    "UInt16",
-    "UInt2",
-    "UInt32",
-    "UInt4",
-    "UInt64",
-    "UInt8",
-    "VariableLengthBytes",
-    "VariableLengthBytesJSON_V2",
-    "VariableLengthUTF8",
-    "VariableLengthUTF8JSON_V2",
-    "ZDType",
-    "ZarrFormat",
-    "bit_layout",
-    "check_dtype_spec_no_object_codec_v2",
-    "check_dtype_spec_v2",
-    "check_dtype_spec_v3",
-    "data_type_registry",
-    "dtype_from_v2",
-    "dtype_from_v3",
-    "dtype_to_v2",
-    "dtype_to_v3",
-    "get_data_type_from_json",
-    "get_data_type_from_native_dtype",
-    "native_order",
-    "parse_data_type",
-    "parse_dtype",
-    "scalar_to_bytes",
-    "swap_fields",
-]
-
-_load, __dir__ = attach(
-    __name__,
-    {
-        "base": (
-            "DTypeJSON",
-            "DataTypeRangeError",
-            "DataTypeTypeError",
-            "DataTypeValidationError",
-            "HasEndianness",
-            "HasItemSize",
-            "HasLength",
-            "HasObjectCodec",
-            "JSON",
-            "ZDType",
-            "ZarrFormat",
-        ),
-        "binary": ("NullTerminatedBytes", "RawBytes", "VariableLengthBytes"),
-        "boolean": ("Bool",),
-        "floating": ("Complex128", "Complex64", "Float16", "Float32", "Float64"),
-        "integer": ("Int16", "Int32", "Int64", "Int8", "UInt16", "UInt32", "UInt64", "UInt8"),
-        "json_types": (
-            "DTypeConfig_V2",
-            "DTypeSpec_V2",
-            "DTypeSpec_V3",
-            "DateTime64JSON_V2",
-            "DateTime64JSON_V3",
-            "DateTimeUnit",
-            "FixedLengthUTF32JSON_V2",
-            "FixedLengthUTF32JSON_V3",
-            "NullTerminatedBytesJSON_V3",
-            "NullterminatedBytesJSON_V2",
-            "RawBytesJSON_V2",
-            "RawBytesJSON_V3",
-            "StructJSON_V3",
-            "StructuredJSON_V2",
-            "StructuredJSON_V3",
-            "TimeDelta64JSON_V2",
-            "TimeDelta64JSON_V3",
-            "VariableLengthBytesJSON_V2",
-            "VariableLengthUTF8JSON_V2",
-        ),
-        "layout": ("BitLayout", "bit_layout", "scalar_to_bytes", "swap_fields"),
-        "mlcomplex": (
-            "ComplexBFloat16",
-            "ComplexFloat16",
-            "ComplexFloat4E2M1FN",
-            "ComplexFloat6E2M3FN",
-            "ComplexFloat6E3M2FN",
-            "ComplexFloat8E3M4",
-            "ComplexFloat8E4M3",
-            "ComplexFloat8E4M3B11FNUZ",
-            "ComplexFloat8E4M3FNUZ",
-            "ComplexFloat8E5M2",
-            "ComplexFloat8E5M2FNUZ",
-            "ComplexFloat8E8M0FNU",
-        ),
-        "mlfloat": (
-            "BFloat16",
-            "Float4E2M1FN",
-            "Float6E2M3FN",
-            "Float6E3M2FN",
-            "Float8E3M4",
-            "Float8E4M3",
-            "Float8E4M3B11FNUZ",
-            "Float8E4M3FN",
-            "Float8E4M3FNUZ",
-            "Float8E5M2",
-            "Float8E5M2FNUZ",
-            "Float8E8M0FNU",
-        ),
-        "objects": ("OBJECT_CODEC_IDS", "PythonObject"),
-        "parse": (
-            "dtype_from_v2",
-            "dtype_from_v3",
-            "dtype_to_v2",
-            "dtype_to_v3",
-            "get_data_type_from_json",
-            "get_data_type_from_native_dtype",
-            "native_order",
-            "parse_data_type",
-            "parse_dtype",
-        ),
-        "registry": ("DataTypeRegistry", "data_type_registry"),
-        "spelling": ("check_dtype_spec_no_object_codec_v2", "check_dtype_spec_v2", "check_dtype_spec_v3"),
-        "strings": ("FixedLengthUTF32", "VariableLengthUTF8"),
-        "structured": ("Struct", "Structured", "SubArray"),
-        "subbyte": ("Int2", "Int4", "UInt2", "UInt4"),
-        "time": ("DateTime64", "TimeDelta64"),
-    },
-)
-
-if not TYPE_CHECKING:  # it would take any name for a good one
-    __getattr__ = _load
+__all__, __getattr__, __dir__ = attach(__name__, HOMES)

@@ -13,23 +13,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from zarrcore.dtypes import mlfloat
 from zarrcore.dtypes.base import HasEndianness, ZDType, endianness_of
 from zarrcore.dtypes.extension import ExtensionType, is_ml
 from zarrcore.dtypes.floating import Float16, parse_complex
 from zarrcore.dtypes.layout import scalar_to_bytes
-from zarrcore.dtypes.mlfloat import (
-    BFloat16,
-    Float4E2M1FN,
-    Float6E2M3FN,
-    Float6E3M2FN,
-    Float8E3M4,
-    Float8E4M3,
-    Float8E4M3B11FNUZ,
-    Float8E4M3FNUZ,
-    Float8E5M2,
-    Float8E5M2FNUZ,
-    Float8E8M0FNU,
-)
 
 if TYPE_CHECKING:
     from typing import Self
@@ -150,7 +138,7 @@ class ComplexBFloat16(WidePair):
     """Complex numbers with parts of type bfloat16 (``complex_bfloat16``)."""
 
     bits = 16
-    part_cls = BFloat16
+    part_cls = mlfloat.BFloat16
     _ml_name = "bcomplex32"
     _zarr_v3_name = "complex_bfloat16"
 
@@ -159,7 +147,7 @@ class ComplexFloat8E3M4(ComplexPair):
     """Complex numbers with parts of type float8_e3m4 (``complex_float8_e3m4``)."""
 
     bits = 8
-    part_cls = Float8E3M4
+    part_cls = mlfloat.Float8E3M4
     _zarr_v3_name = "complex_float8_e3m4"
 
 
@@ -167,7 +155,7 @@ class ComplexFloat8E4M3(ComplexPair):
     """Complex numbers with parts of type float8_e4m3 (``complex_float8_e4m3``)."""
 
     bits = 8
-    part_cls = Float8E4M3
+    part_cls = mlfloat.Float8E4M3
     _zarr_v3_name = "complex_float8_e4m3"
 
 
@@ -175,7 +163,7 @@ class ComplexFloat8E4M3B11FNUZ(ComplexPair):
     """Complex numbers with parts of type float8_e4m3b11fnuz (``complex_float8_e4m3b11fnuz``)."""
 
     bits = 8
-    part_cls = Float8E4M3B11FNUZ
+    part_cls = mlfloat.Float8E4M3B11FNUZ
     _zarr_v3_name = "complex_float8_e4m3b11fnuz"
 
 
@@ -183,7 +171,7 @@ class ComplexFloat8E4M3FNUZ(ComplexPair):
     """Complex numbers with parts of type float8_e4m3fnuz (``complex_float8_e4m3fnuz``)."""
 
     bits = 8
-    part_cls = Float8E4M3FNUZ
+    part_cls = mlfloat.Float8E4M3FNUZ
     _zarr_v3_name = "complex_float8_e4m3fnuz"
 
 
@@ -191,7 +179,7 @@ class ComplexFloat8E5M2(ComplexPair):
     """Complex numbers with parts of type float8_e5m2 (``complex_float8_e5m2``)."""
 
     bits = 8
-    part_cls = Float8E5M2
+    part_cls = mlfloat.Float8E5M2
     _zarr_v3_name = "complex_float8_e5m2"
 
 
@@ -199,7 +187,7 @@ class ComplexFloat8E5M2FNUZ(ComplexPair):
     """Complex numbers with parts of type float8_e5m2fnuz (``complex_float8_e5m2fnuz``)."""
 
     bits = 8
-    part_cls = Float8E5M2FNUZ
+    part_cls = mlfloat.Float8E5M2FNUZ
     _zarr_v3_name = "complex_float8_e5m2fnuz"
 
 
@@ -207,7 +195,7 @@ class ComplexFloat8E8M0FNU(ComplexPair):
     """Complex numbers with parts of type float8_e8m0fnu (``complex_float8_e8m0fnu``)."""
 
     bits = 8
-    part_cls = Float8E8M0FNU
+    part_cls = mlfloat.Float8E8M0FNU
     _zarr_v3_name = "complex_float8_e8m0fnu"
 
 
@@ -215,7 +203,7 @@ class ComplexFloat6E2M3FN(ComplexPair):
     """Complex numbers with parts of type float6_e2m3fn (``complex_float6_e2m3fn``)."""
 
     bits = 6
-    part_cls = Float6E2M3FN
+    part_cls = mlfloat.Float6E2M3FN
     _zarr_v3_name = "complex_float6_e2m3fn"
 
 
@@ -223,7 +211,7 @@ class ComplexFloat6E3M2FN(ComplexPair):
     """Complex numbers with parts of type float6_e3m2fn (``complex_float6_e3m2fn``)."""
 
     bits = 6
-    part_cls = Float6E3M2FN
+    part_cls = mlfloat.Float6E3M2FN
     _zarr_v3_name = "complex_float6_e3m2fn"
 
 
@@ -231,7 +219,7 @@ class ComplexFloat4E2M1FN(ComplexPair):
     """Complex numbers with parts of type float4_e2m1fn (``complex_float4_e2m1fn``)."""
 
     bits = 4
-    part_cls = Float4E2M1FN
+    part_cls = mlfloat.Float4E2M1FN
     _zarr_v3_name = "complex_float4_e2m1fn"
 
 
