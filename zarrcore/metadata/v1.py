@@ -16,7 +16,7 @@ __all__ = ["META", "ArrayV1Metadata"]
 
 META, ATTRS = "meta", "attrs"
 
-_COMPRESSIONS = ("blosc", "zlib", "bz2", "lzma")
+_COMPRESSIONS = ("blosc", "zlib", "gzip", "bz2", "lzma", "none")
 _SAME_AS_V2 = ("shape", "chunks", "dtype", "fill_value", "order")
 
 
@@ -65,6 +65,12 @@ def _compressor(compression: Any, options: Any) -> dict[str, Any] | None:
     if compression is None:
         return None
     name = choice(compression, "compression", _COMPRESSIONS)
+    if name == "none":  # what zarr-python 1 wrote for null
+        if options is not None:
+            fail("compression_opts", "null", options)
+        return None
+    if name == "gzip":  # its other name of zlib: the bytes are those of zlib
+        name = "zlib"
     if options is None:
         options = {}
     elif name in ("zlib", "bz2") and not isinstance(options, dict):

@@ -255,7 +255,22 @@ class TestFormat1:
         assert (metadata.compressor and metadata.compressor.name) == compression
 
     @pytest.mark.parametrize(
-        "changes", [{"compression": "foo"}, {"compression_opts": "x"}, {"zarr_format": 2}, {"order": 1}]
+        ("compression", "options", "expected"), [("none", None, None), ("gzip", 3, Zlib(3))]
+    )
+    def test_other_names_of_compressions(self, compression: str, options: Any, expected: Any) -> None:
+        """The names that zarr-python 1 knew besides: ``none`` is what it wrote where nothing compresses."""
+        document = self.DOCUMENT | {"compression": compression, "compression_opts": options}
+        assert ArrayV1Metadata.from_dict(document).compressor == expected
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"compression": "foo"},
+            {"compression_opts": "x"},
+            {"compression": "none"},
+            {"zarr_format": 2},
+            {"order": 1},
+        ],
     )
     def test_bad_documents_are_refused(self, changes: dict) -> None:
         with pytest.raises(MetadataValidationError, match="^meta: "):
