@@ -28,16 +28,23 @@ class NodeInfo:
 
     def __repr__(self) -> str:
         width = max(18, *(len(label) for label, _ in self.rows))
-        return "\n".join(f"{label:<{width}} : {value}" for label, value in self.rows)
+        return "\n".join(f"{label:<{width}} : {_text(value)}" for label, value in self.rows)
 
     def _repr_html_(self) -> str:
         from html import escape
 
         rows = "".join(
-            f"<tr><th style='text-align:left'>{escape(label)}</th><td>{escape(str(value))}</td></tr>"
+            f"<tr><th style='text-align:left'>{escape(label)}</th><td>{escape(_text(value))}</td></tr>"
             for label, value in self.rows
         )
         return f"<table>{rows}</table>"
+
+
+def _text(value: Any) -> str:
+    try:
+        return str(value)
+    except OverflowError:  # a time of NumPy that no calendar has
+        return f"{value.view('i8')} in steps of {value.dtype}"
 
 
 def format_bytes(size: int) -> str:

@@ -90,6 +90,7 @@ class ArrayV3Metadata(ArrayMetadata):
             put("chunk_key_encoding", parse_chunk_key_encoding(self.chunk_key_encoding))
         with at("fill_value"):
             if self.fill_value is None:
+                self.data_type.to_json(zarr_format=3)  # fails first where format 3 has no such data type
                 raise MetadataValidationError(
                     f"expected a value of the data type {self.data_type!r}, got null"
                 )

@@ -243,3 +243,9 @@ def test_integers_around_the_largest_float_stay_exact():
 @pytest.mark.parametrize("shape", [(), (0, 3), (1,), (2, 3)])
 def test_an_array_is_true_whatever_it_holds(shape):
     assert bool(make(shape=shape))
+
+
+def test_python_objects_have_no_format_3():
+    array = zarrcore.create_array({}, shape=2, dtype=object, filters=[{"id": "json2"}], zarr_format=2)
+    with pytest.raises(zarrcore.errors.MetadataValidationError, match="objects cannot be stored in Zarr format 3"):
+        zarrcore.from_array({}, data=array, zarr_format=3)

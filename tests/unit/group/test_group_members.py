@@ -291,6 +291,12 @@ def test_info(root):
     assert "int32" in array.lower()
 
 
+def test_info_of_a_time_beyond_the_calendar():
+    array = zarrcore.create_array({}, shape=3, dtype="M8[10s]", fill_value=2**63 - 1)
+    assert "9223372036854775807 in steps of datetime64[10s]" in repr(array.info)
+    assert "9223372036854775807" in array.info._repr_html_()
+
+
 def test_pickle(tmp_path):
     root = zarrcore.create_group(tmp_path)
     root.create_array("a", data=np.arange(5))
