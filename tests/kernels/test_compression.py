@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import array
 import gzip
+import tracemalloc
 import zlib
 
 import numpy as np
@@ -115,6 +117,56 @@ def test_overlap():
     assert memory[: DATA.nbytes].tobytes() == DATA.tobytes()
 
 
+def test_encode_overlaps():
+    memory = np.zeros(2 * DATA.nbytes, "u1")
+    memory[: DATA.nbytes] = DATA.view("u1")
+    part = kernels.zstd_encode(memory[: DATA.nbytes], out=memory)
+    assert kernels.zstd_decode(part, nbytes=DATA.nbytes) == DATA.tobytes()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_encoded_bytes_hold_no_more_memory(name):
+    zeros = np.zeros(1 << 18, "u1")
+    encode(name, zeros)
+    tracemalloc.start()
+    try:
+        kept = [encode(name, zeros) for _ in range(10)]
+        traced, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert traced < sum(len(one) for one in kept) + 10_000
+
+
+class Sub(np.ndarray):
+    """A subclass of ndarray."""
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        np.arange(60, dtype="f2").reshape(3, 4, 5),
+        np.arange(6).astype("M8[s]"),
+        np.arange(6).astype("m8[h]").view(Sub),
+        np.array(["a", "bcd"]),
+        np.array([(1, 2.5)], "i2, f8"),
+        np.arange(5, dtype=">i4"),
+        np.arange(3, dtype=np.longdouble),
+        memoryview(np.arange(6.0).reshape(2, 3)),
+        array.array("h", [1, 2, 3]),
+        bytearray(b"abcdef"),
+        np.frombuffer(b"read-only", "u1"),
+    ],
+    ids=lambda data: f"{type(data).__name__}-{getattr(data, 'dtype', 'bytes')}",
+)
+def test_anything_with_bytes(data):
+    raw = bytes(np.asarray(data).tobytes())
+    packed = kernels.lz4_encode(data)
+    assert kernels.lz4_decode(memoryview(packed), nbytes=len(raw)) == raw
+    out = np.array(data) if isinstance(data, np.ndarray) else bytearray(len(raw))
+    assert kernels.lz4_decode(np.frombuffer(packed, "u1"), out=out) is out
+    assert bytes(out) == raw if isinstance(out, bytearray) else out.tobytes() == raw
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
@@ -133,6 +185,11 @@ def test_overlap():
         (lambda: kernels.blosc_encode(b"", blocksize=-1), ValueError, "blocksize"),
         (lambda: kernels.gzip_encode(b"abc", out=bytes(100)), ValueError, "out: .*read-only"),
         (lambda: kernels.gzip_encode(b"abc", out="x"), TypeError, "out"),
+        (lambda: kernels.gzip_encode(b"a", out=np.frombuffer(b"abc", "u1")), ValueError, "out: .*read-o"),
+        (lambda: kernels.gzip_encode(b"abc", out=memoryview(bytes(99))), ValueError, "out: .*read-only"),
+        (lambda: kernels.gzip_encode(memoryview(b"abcd")[::2]), ValueError, "data: expected C-contiguous"),
+        (lambda: kernels.gzip_encode(np.array(["a"], "T")), TypeError, "data: .*references"),
+        (lambda: kernels.gzip_encode(np.zeros(2, "O, i4")), TypeError, "data: .*references"),
         (lambda: kernels.gzip_decode(b"abc"), TypeError, "nbytes"),
         (lambda: kernels.gzip_decode(b"abc", nbytes=-1), ValueError, "nbytes"),
         (lambda: kernels.gzip_decode(b"abc", out=bytearray(5), nbytes=4), ValueError, "out: expected 4"),

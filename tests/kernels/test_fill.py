@@ -140,7 +140,9 @@ def test_every_float16():
 
 
 @pytest.mark.parametrize("type_", ["f2", "f4", "f8", "c8", "c16"])
-@pytest.mark.parametrize("fill", [np.nan, 0.0, 1.5, complex(np.nan, 1), complex(np.nan, np.nan), complex(-0.0, 2)])
+@pytest.mark.parametrize(
+    "fill", [np.nan, 0.0, 1.5, complex(np.nan, 1), complex(np.nan, np.nan), complex(-0.0, 2)]
+)
 def test_one_other_number_anywhere(type_, fill):
     if type_[0] == "f" and isinstance(fill, complex):
         fill = fill.imag

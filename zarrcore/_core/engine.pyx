@@ -1,5 +1,6 @@
 # The border between Python and the chunk engine (csrc/engine): it converts and checks arguments, releases the GIL,
 # calls C once and raises what went wrong.
+from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytearray cimport PyByteArray_AS_STRING
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.exc cimport PyErr_CheckSignals
@@ -70,6 +71,7 @@ def available_cpus() -> int:
 # One module, so that there is one thread pool; in parts, so that each can be read.
 include "parallel.pxi"
 include "chains.pxi"
+include "codec_calls.pxi"
 include "sources.pxi"
 include "cache.pxi"
 include "masks.pxi"

@@ -160,16 +160,16 @@ def lz4_decode(data: Any, /, out: Any = None, *, nbytes: int | None = None) -> A
 
 
 def _encode(name: str, config: dict[str, Any], data: Any, out: Any) -> Any:
-    source = buffer_of(data, "data")
+    source = data if engine.is_plain(data) else buffer_of(data, "data")
     if out is None:
         return engine.encode_bytes(name, config, source)
     target = _writable(out)
-    written = engine.encode_into(name, config, _apart(source, target), target)
-    return memoryview(target)[:written]
+    written = engine.encode_into(name, config, source, target)
+    return memoryview(buffer_of(target, "out"))[:written]
 
 
 def _decode(name: str, data: Any, out: Any, nbytes: int | None) -> Any:
-    source = buffer_of(data, "data")
+    source = data if engine.is_plain(data) else buffer_of(data, "data")
     if out is None:
         if nbytes is None:
             raise TypeError("nbytes: needed where there is no out")
@@ -178,14 +178,11 @@ def _decode(name: str, data: Any, out: Any, nbytes: int | None) -> Any:
         _check_size(name, len(decoded), size)
         return decoded
     target = _writable(out)
-    if nbytes is not None and nbytes != target.size:
-        raise ValueError(f"out: expected {nbytes} bytes, got {target.size}")
-    _check_size(name, engine.decode_into(name, {}, _apart(source, target), target), target.size)
+    size = target.nbytes if isinstance(target, np.ndarray) else len(target)
+    if nbytes is not None and nbytes != size:
+        raise ValueError(f"out: expected {nbytes} bytes, got {size}")
+    _check_size(name, engine.decode_into(name, {}, source, target), size)
     return out
-
-
-def _apart(source: np.ndarray, target: np.ndarray) -> np.ndarray:
-    return source.copy() if np.may_share_memory(source, target) else source
 
 
 def _check_size(name: str, found: int, expected: int) -> None:
@@ -193,7 +190,10 @@ def _check_size(name: str, found: int, expected: int) -> None:
         raise errors.ChunkDecodeError(f"expected {expected} bytes, the data decode to {found}", codec=name)
 
 
-def _writable(out: Any) -> np.ndarray:
+def _writable(out: Any) -> Any:
+    """``out`` itself if it is a plain one, else its bytes."""
+    if engine.is_plain(out, writable=True):
+        return out
     target = buffer_of(out, "out")
     if not target.flags.writeable:
         raise ValueError("out: the buffer is read-only")
