@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from zarrcore.storage import make_store_path
 
@@ -12,12 +13,15 @@ if TYPE_CHECKING:
     from os import PathLike
     from typing import TextIO
 
+    from zarrcore.groups.copying import CopyOptions, Counts
     from zarrcore.groups.group import Group
 
     Log = Callable[[str], object] | TextIO | str | PathLike[str] | None
     Progress = Callable[[int, int], object]
 
 __all__ = ["copy", "copy_all", "copy_store"]
+
+Options = TypeVar("Options", bound="CopyOptions")
 
 
 def copy(
@@ -90,14 +94,20 @@ def copy(
     all done: 2 copied, 0 skipped, 48 bytes copied
     (2, 0, 48)
     """
-    from zarrcore.groups.copying import copy_node
+    from zarrcore.groups.copying import NodeCopyOptions, copy_node
 
     name = name or str(source.name).rpartition("/")[2]
     if not name:
         raise TypeError("copy: the root has no name, so name must be given")
-    with _logging(log, dry_run=dry_run) as tell:
-        options = _options(shallow, without_attrs, if_exists, dry_run, tell, threads, progress)
-        return tell.summary(copy_node(source, dest, name, options, create_kws))
+    options = NodeCopyOptions(
+        shallow=shallow,
+        without_attrs=without_attrs,
+        if_exists=if_exists,
+        dry_run=dry_run,
+        threads=threads,
+        progress=progress,
+    )
+    return _told(log, options, lambda options: copy_node(source, dest, name, options, create_kws))
 
 
 def copy_all(
@@ -117,33 +127,17 @@ def copy_all(
 
     With `shallow` only the arrays among its direct members are copied.
     """
-    from zarrcore.groups.copying import copy_members
+    from zarrcore.groups.copying import NodeCopyOptions, copy_members
 
-    with _logging(log, dry_run=dry_run) as tell:
-        options = _options(shallow, without_attrs, if_exists, dry_run, tell, threads, progress)
-        return tell.summary(copy_members(source, dest, options, create_kws))
-
-
-def _options(
-    shallow: bool,
-    without_attrs: bool,
-    if_exists: str,
-    dry_run: bool,
-    log: Callable[[str], object],
-    threads: int,
-    progress: Progress | None,
-) -> Any:
-    from zarrcore.groups.copying import CopyOptions
-
-    return CopyOptions(
+    options = NodeCopyOptions(
         shallow=shallow,
         without_attrs=without_attrs,
         if_exists=if_exists,
         dry_run=dry_run,
-        log=log,
         threads=threads,
         progress=progress,
     )
+    return _told(log, options, lambda options: copy_members(source, dest, options, create_kws))
 
 
 def copy_store(
@@ -196,7 +190,7 @@ def copy_store(
     """
     import re
 
-    from zarrcore.groups.copying import copy_keys
+    from zarrcore.groups.copying import CopyOptions, copy_keys
 
     def patterns(value: Any) -> list[re.Pattern[str]]:
         return [re.compile(item, flags) for item in ((value,) if isinstance(value, str) else value or ())]
@@ -208,46 +202,28 @@ def copy_store(
         return not out or any(pattern.search(key) for pattern in included)
 
     start, end = make_store_path(source, path=source_path), make_store_path(dest, path=dest_path)
-    with _logging(log, dry_run=dry_run) as tell:
-        counts = copy_keys(
-            start,
-            end,
-            wanted=is_wanted,
-            if_exists=if_exists,
-            dry_run=dry_run,
-            log=tell,
-            threads=threads,
-            progress=progress,
-        )
-        return tell.summary(counts)
+    options = CopyOptions(if_exists=if_exists, dry_run=dry_run, threads=threads, progress=progress)
+    return _told(log, options, lambda options: copy_keys(start, end, options, is_wanted))
 
 
-class _Teller:
-    """Passes lines on to a log, and the summary in the end."""
-
-    def __init__(self, write: Callable[[str], object], dry_run: bool) -> None:
-        self._write = write
-        self._dry_run = dry_run
-
-    def __call__(self, line: str) -> None:
-        self._write(line)
-
-    def summary(self, counts: tuple[int, int, int]) -> tuple[int, int, int]:
-        copied, skipped, nbytes = counts
-        head, tail = ("dry run", "") if self._dry_run else ("all done", f", {nbytes:,} bytes copied")
-        self(f"{head}: {copied:,} copied, {skipped:,} skipped{tail}")
+def _told(log: Log, options: Options, act: Callable[[Options], Counts]) -> tuple[int, int, int]:
+    """What `act` did, of which the log is told line by line and in the end."""
+    with _lines(log) as tell:
+        copied, skipped, nbytes = act(replace(options, log=tell))
+        head, tail = ("dry run", "") if options.dry_run else ("all done", f", {nbytes:,} bytes copied")
+        tell(f"{head}: {copied:,} copied, {skipped:,} skipped{tail}")
         return copied, skipped, nbytes
 
 
 @contextmanager
-def _logging(log: Any, *, dry_run: bool) -> Iterator[_Teller]:
+def _lines(log: Any) -> Iterator[Callable[[str], object]]:
     """What takes lines, made of a function, a file, the path of a new file, or None."""
     if log is None:
-        yield _Teller(lambda line: None, dry_run)
+        yield lambda line: None
     elif callable(log):
-        yield _Teller(log, dry_run)
+        yield log
     elif hasattr(log, "write"):
-        yield _Teller(lambda line: print(line, file=log, flush=True), dry_run)
+        yield lambda line: print(line, file=log, flush=True)
     else:
         with open(log, "w", encoding="utf-8") as file:
-            yield _Teller(lambda line: print(line, file=file, flush=True), dry_run)
+            yield lambda line: print(line, file=file, flush=True)

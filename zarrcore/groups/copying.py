@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Log = Callable[[str], object]
     Progress = Callable[[int, int], object]
 
-__all__ = ["CopyOptions", "Counts", "copy_keys", "copy_members", "copy_node"]
+__all__ = ["CopyOptions", "Counts", "NodeCopyOptions", "copy_keys", "copy_members", "copy_node"]
 
 _NODE_CHOICES = ("raise", "replace", "skip", "skip_initialized")
 _KEY_CHOICES = ("raise", "replace", "skip")
@@ -44,15 +44,21 @@ class Counts(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class CopyOptions:
-    """How nodes are copied; see :func:`zarrcore.copy`."""
+    """How keys are copied; see :func:`zarrcore.copy_store`."""
 
-    shallow: bool = False
-    without_attrs: bool = False
     if_exists: str = "raise"
     dry_run: bool = False
     log: Log = lambda line: None
     threads: int = 0
     progress: Progress | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeCopyOptions(CopyOptions):
+    """How nodes are copied; see :func:`zarrcore.copy`."""
+
+    shallow: bool = False
+    without_attrs: bool = False
 
 
 class _Step(NamedTuple):
@@ -73,18 +79,23 @@ class _Step(NamedTuple):
         return f"{name} {self.source.shape} {self.source.dtype}" if self.is_array else str(name)
 
 
+def _check_choice(options: CopyOptions, choices: tuple[str, ...]) -> None:
+    if options.if_exists not in choices:
+        raise ValueError(f"if_exists: expected one of {', '.join(choices)}, got {options.if_exists!r}")
+
+
 # --- nodes
 
 
 def copy_node(
-    source: Any, dest: Group, name: str, options: CopyOptions, create_kws: dict[str, Any]
+    source: Any, dest: Group, name: str, options: NodeCopyOptions, create_kws: dict[str, Any]
 ) -> Counts:
     """Copy an array or a group into a group."""
     steps = list(_plan(source, dest, normalize_path(name), options, is_root=True))
     return _run(steps, dest, options, create_kws)
 
 
-def copy_members(source: Any, dest: Group, options: CopyOptions, create_kws: dict[str, Any]) -> Counts:
+def copy_members(source: Any, dest: Group, options: NodeCopyOptions, create_kws: dict[str, Any]) -> Counts:
     """Copy the members of a group, and its attributes, into another group."""
     _refuse_own_source(source, dest.store_path)
     steps = [
@@ -96,10 +107,9 @@ def copy_members(source: Any, dest: Group, options: CopyOptions, create_kws: dic
     return counts
 
 
-def _plan(source: Any, dest: Group, path: str, options: CopyOptions, *, is_root: bool) -> Iterator[_Step]:
+def _plan(source: Any, dest: Group, path: str, options: NodeCopyOptions, *, is_root: bool) -> Iterator[_Step]:
     """What is to be done for a node and all below it, groups before what is in them."""
-    if options.if_exists not in _NODE_CHOICES:
-        raise ValueError(f"if_exists: expected one of {', '.join(_NODE_CHOICES)}, got {options.if_exists!r}")
+    _check_choice(options, _NODE_CHOICES)
     is_array = hasattr(source, "shape")
     if not is_array and options.shallow and not is_root:
         return
@@ -145,7 +155,7 @@ def _attributes(node: Any) -> dict[str, Any]:
     return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in items}
 
 
-def _run(steps: list[_Step], dest: Group, options: CopyOptions, create_kws: dict[str, Any]) -> Counts:
+def _run(steps: list[_Step], dest: Group, options: NodeCopyOptions, create_kws: dict[str, Any]) -> Counts:
     """Do what is planned, array by array."""
     copied = skipped = nbytes = 0
     total = sum(step.nbytes for step in steps)
@@ -183,7 +193,7 @@ def _naming(done: list[str], current: str) -> Iterator[None]:
 
 
 def _copy_one(
-    step: _Step, dest: Group, options: CopyOptions, create_kws: dict[str, Any], progress: Progress | None
+    step: _Step, dest: Group, options: NodeCopyOptions, create_kws: dict[str, Any], progress: Progress | None
 ) -> None:
     attributes = {} if options.without_attrs else _attributes(step.source)
     if not step.is_array:
@@ -218,19 +228,10 @@ def _copy_one(
 
 
 def copy_keys(
-    source: StorePath,
-    dest: StorePath,
-    *,
-    wanted: Callable[[str], bool] = lambda key: True,
-    if_exists: str = "raise",
-    dry_run: bool = False,
-    log: Log = lambda line: None,
-    threads: int = 0,
-    progress: Progress | None = None,
+    source: StorePath, dest: StorePath, options: CopyOptions, wanted: Callable[[str], bool]
 ) -> Counts:
-    """Copy keys and values as they are; see :func:`zarrcore.copy_store`."""
-    if if_exists not in _KEY_CHOICES:
-        raise ValueError(f"if_exists: expected one of {', '.join(_KEY_CHOICES)}, got {if_exists!r}")
+    """Copy keys that are wanted, and their values, as they are."""
+    _check_choice(options, _KEY_CHOICES)
     ours, theirs = hierarchy.address(source), hierarchy.address(dest)
     if theirs.startswith(ours):
         raise CopyError(f"{source} cannot be copied to {dest}, which lies in it")
@@ -238,13 +239,14 @@ def copy_keys(
     found = filter(wanted, source.store.list_prefix(source.path))
     keys = sorted(found, key=lambda key: (is_document(key), key))
     pairs = [(key, join_path(dest.path, key[start:])) for key in keys]
-    existing = set() if if_exists == "replace" else _existing(dest.store, [new for _, new in pairs])
-    if existing and if_exists == "raise":
+    replaces = options.if_exists == "replace"
+    existing = set() if replaces else _existing(dest.store, [new for _, new in pairs])
+    if existing and options.if_exists == "raise":
         raise CopyError(f"key {min(existing)!r} exists in {dest.store} already (if_exists='raise')")
     chosen = [pair for pair in pairs if pair[1] not in existing]
     for key, new in pairs:
-        log(f"{'skip' if new in existing else 'copy'} {key}{f' -> {new}' if new != key else ''}")
-    nbytes = 0 if dry_run else _copy_pairs(source, dest, chosen, threads, progress)
+        options.log(f"{'skip' if new in existing else 'copy'} {key}{f' -> {new}' if new != key else ''}")
+    nbytes = 0 if options.dry_run else _copy_pairs(source, dest, chosen, options)
     return Counts(len(chosen), len(existing), nbytes)
 
 
@@ -260,11 +262,7 @@ def _existing(store: Store, keys: list[str]) -> set[str]:
 
 
 def _copy_pairs(
-    source: StorePath,
-    dest: StorePath,
-    pairs: list[tuple[str, str]],
-    threads: int,
-    progress: Progress | None,
+    source: StorePath, dest: StorePath, pairs: list[tuple[str, str]], options: CopyOptions
 ) -> int:
     """Copy values; gives their size."""
     from zarrcore.arrays.copying import in_threads, threads_to_move
@@ -275,14 +273,15 @@ def _copy_pairs(
         return memoryview(value).nbytes
 
     dest.store._check_writable()
+    threads = options.threads or threads_to_move(source.store, dest.store)
     nbytes = done = 0
     try:
-        with closing(in_threads(copy, pairs, threads or threads_to_move(source.store, dest.store))) as sizes:
+        with closing(in_threads(copy, pairs, threads)) as sizes:
             for size in sizes:
                 nbytes += size
                 done += 1
-                if progress is not None:
-                    progress(done, len(pairs))
+                if options.progress is not None:
+                    options.progress(done, len(pairs))
     except BaseException as error:
         last = ", ".join(repr(new) for _, new in islice(pairs, max(0, done - 3), done)) or "none"
         error.add_note(f"{done} of {len(pairs)} keys have been copied, the last ones: {last}")
