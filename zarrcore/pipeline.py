@@ -253,7 +253,8 @@ class PythonEngine:
                 f"array {self._path!r}: chunk {part.coords} (key {key!r}) is not stored, and the "
                 "configuration array.read_missing_chunks is False"
             )
-        _put(out, part.outside or (...,), self._fill)  # out[()] would get the array that holds the object
+        place: Any = part.outside or (...,)  # out[()] would get the array that holds the object
+        _put(out, place, self._fill)
 
     def _fetch(self, batch: Sequence[ChunkPart]) -> list[_Held]:
         """What is stored of some chunks."""
