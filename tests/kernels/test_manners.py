@@ -115,6 +115,16 @@ def test_more_threads_than_an_int_counts():
     assert kernels.byteswap(x, threads=10**20).size == x.size
 
 
+@pytest.mark.parametrize("name", ["blosc", "gzip", "zlib", "zstd", "lz4"])
+def test_encoded_bytes_are_named(name):
+    encode, decode = getattr(kernels, f"{name}_encode"), getattr(kernels, f"{name}_decode")
+    packed = encode(X)
+    for data, nbytes in [(packed[:-3], 48), (packed, 40), (packed, 56), (b"", 48), (b"\xff" * 40, 48)]:
+        for room in ({"nbytes": nbytes}, {"out": bytearray(nbytes)}):
+            with pytest.raises(ValueError, match=f"^codec '{name}': data: "):
+                decode(data, **room)
+
+
 # --- overlap --------------------------------------------------------------------------------------
 
 WIDE = ["V5", "S3", "<U3", ">U2", "<c8", ">c16", "V9", "g", [("a", ">u2"), ("b", "<u4")]]

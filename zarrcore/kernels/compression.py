@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -174,20 +175,29 @@ def _decode(name: str, data: Any, out: Any, nbytes: int | None) -> Any:
         if nbytes is None:
             raise TypeError("nbytes: needed where there is no out")
         size = _within(nbytes, "nbytes", 0, 2**63 - 1)
-        decoded = engine.decode_bytes(name, {}, source, size)
+        decoded: bytes = _name_data(engine.decode_bytes, name, source, size)
         _check_size(name, len(decoded), size)
         return decoded
     target = _writable(out)
     size = target.nbytes if isinstance(target, np.ndarray) else len(target)
     if nbytes is not None and nbytes != size:
         raise ValueError(f"out: expected {nbytes} bytes, got {size}")
-    _check_size(name, engine.decode_into(name, {}, source, target), size)
+    written: int = _name_data(engine.decode_into, name, source, target)
+    _check_size(name, written, size)
     return out
+
+
+def _name_data(decode: Callable[..., Any], name: str, source: Any, room: Any) -> Any:
+    """What is wrong with encoded bytes is said of the argument that they are."""
+    try:
+        return decode(name, {}, source, room)
+    except errors.ChunkDecodeError as error:
+        raise type(error)(f"data: {error.reason}", codec=name) from None
 
 
 def _check_size(name: str, found: int, expected: int) -> None:
     if found != expected:
-        raise errors.ChunkDecodeError(f"expected {expected} bytes, the data decode to {found}", codec=name)
+        raise errors.ChunkDecodeError(f"data: expected {expected} bytes, found {found}", codec=name)
 
 
 def _writable(out: Any) -> Any:
