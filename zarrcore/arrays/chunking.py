@@ -102,7 +102,7 @@ def _edge(chunk: Any, length: int, unit: int) -> int | tuple[int, ...]:
     edges = tuple(chunk)
     if not edges or not all(_is_int(edge) and edge > 0 for edge in edges):
         raise ValueError(f"chunks: expected lengths of at least 1, got {edges!r}")
-    if length > 0 and sum(edges) != length:
+    if sum(edges) < length:
         raise ValueError(f"chunks: lengths {edges!r} sum to {sum(edges)}, the dimension has {length}")
     return tuple(int(edge) for edge in edges)
 

@@ -243,7 +243,10 @@ class ArrayV3Metadata(ArrayMetadata):
 
     def update_shape(self, shape: tuple[int, ...]) -> Self:
         """The metadata of the same array, resized."""
-        grid = self.chunk_grid.update_shape(tuple(shape))
+        covered = tuple(shape)
+        if self.sharding_codec is not None:  # a shard that is added is made of whole inner chunks
+            covered = tuple(-(-length // unit) * unit for length, unit in zip(shape, self.chunks, strict=True))
+        grid = self.chunk_grid.update_shape(covered)
         return (
             self._with_shape(shape)
             if grid is self.chunk_grid

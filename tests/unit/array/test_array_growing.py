@@ -103,6 +103,25 @@ def test_a_grid_that_grows_with_the_array(store):
         np.testing.assert_array_equal(found[4:], 1)
 
 
+def test_a_grid_of_shards_grows_by_whole_inner_chunks(store):
+    array = _create(store, shape=(10, 3), chunks=(4, 2), shards=[[4, 8], 4])
+    array[...] = np.arange(30).reshape(10, 3)
+    array.append(np.arange(30, 45).reshape(5, 3))
+    array.append(np.arange(45, 48).reshape(1, 3))
+    found = zarrcore.open_array(store, path="a")
+    assert found.metadata.grid.chunk_shapes == ((4, 8, 4), 4)
+    np.testing.assert_array_equal(found[...], np.arange(48).reshape(16, 3))
+
+
+def test_a_grid_that_reaches_beyond_the_array_is_kept(store):
+    array = _create(store, shape=(10, 3), chunks=[[4, 6], [3]])
+    array[...] = 5
+    array.resize((7, 3))
+    for made in (zarrcore.from_array({}, data=array), zarrcore.full_like(array, fill_value=5)):
+        assert made.metadata.grid == array.metadata.grid
+        np.testing.assert_array_equal(made[...], np.full((7, 3), 5))
+
+
 def test_a_handle_with_attributes_changed_in_memory_only(store):
     array = _create(store, attributes={"x": [1]})
     array.append(np.ones((1, 3), "i4"))
