@@ -437,10 +437,28 @@ static void withdraw_locked(job *j)
     }
 }
 
-/* Ask for a worker in place of the caller, who is to watch.  False if the caller had better go on: nobody
- * else is at work, and the workers may be waiting for something that this very thread holds. */
-static bool relieve_caller(job *j)
+/* A workspace for the calling thread to work in.  If there is none, the job fails. */
+static zc_workspace *workspace_of_caller(job *j, zc_error *err)
 {
+    zc_workspace *ws = zc_pool_borrow(err);
+
+    if (ws == NULL) {
+        fail_job(j, ZC_ERR_MEMORY, SIZE_MAX, err);
+    } else {
+        watch_job(j, ws);
+    }
+    return ws;
+}
+
+/* Ask for a worker in place of the caller, who is to watch and leaves its workspace to that one.  False if the caller had
+ * better go on: nobody else is at work, and the workers may be waiting for something that this very thread holds. */
+static bool relieve_caller(job *j, zc_workspace **ws)
+{
+    if (atomic_load(&j->helpers) == 0) {
+        return false;
+    }
+    zc_pool_release(*ws);
+    *ws = NULL;
     zc_mutex_lock(&pool.lock);
     const bool others = j->helpers > 0;
     const bool ask = others && !j->relieved;
@@ -458,15 +476,17 @@ static bool relieve_caller(job *j)
     return others;
 }
 
-static void work_as_caller(job *j, zc_workspace *ws, zc_error *err)
+/* *ws may be NULL, before and afterwards: the caller has given it away. */
+static void work_as_caller(job *j, zc_workspace **ws, zc_error *err)
 {
     for (;;) {
         const int64_t start = j->poll != NULL ? zc_now_ns() : 0;
 
-        if (!run_unit(j, &j->shares[0], ws, err)) {
+        *ws = *ws != NULL ? *ws : workspace_of_caller(j, err);
+        if (*ws == NULL || !run_unit(j, &j->shares[0], *ws, err)) {
             return;
         }
-        if (j->poll != NULL && zc_now_ns() - start > SLOW_UNIT_NS && relieve_caller(j)) {
+        if (j->poll != NULL && zc_now_ns() - start > SLOW_UNIT_NS && relieve_caller(j, ws)) {
             return;
         }
     }
@@ -510,7 +530,7 @@ static void run_alone(job *j, zc_workspace *ws)
     run_items(j, 0, j->run->n_items, ws, &err);
 }
 
-static void run_shared(job *j, zc_workspace *ws)
+static void run_shared(job *j, zc_workspace **ws)
 {
     zc_share shares[MAX_THREADS];
     zc_error err;
@@ -571,7 +591,7 @@ zc_status zc_pool_run(const zc_run *run, size_t *failed_item, zc_error *err)
     if (j.n_shares == 1) {
         run_alone(&j, ws);
     } else {
-        run_shared(&j, ws);
+        run_shared(&j, &ws);
     }
     current_job = j.outer;
     zc_mutex_destroy(&j.lock);

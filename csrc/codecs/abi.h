@@ -99,6 +99,7 @@ unsigned long adler32(unsigned long adler, const unsigned char *buf, unsigned in
 unsigned long crc32(unsigned long crc, const unsigned char *buf, unsigned int len);
 
 const char *ZSTD_versionString(void);
+unsigned ZSTD_versionNumber(void);
 unsigned ZSTD_isError(size_t code);
 const char *ZSTD_getErrorName(size_t code);
 ZSTD_ErrorCode ZSTD_getErrorCode(size_t functionResult);
@@ -117,6 +118,7 @@ size_t ZSTD_compressStream2(ZSTD_CCtx *cctx, ZSTD_outBuffer *output, ZSTD_inBuff
 ZSTD_DCtx *ZSTD_createDCtx(void);
 size_t ZSTD_freeDCtx(ZSTD_DCtx *dctx);
 size_t ZSTD_DCtx_reset(ZSTD_DCtx *dctx, ZSTD_ResetDirective reset);
+unsigned long long ZSTD_getFrameContentSize(const void *src, size_t srcSize);
 size_t ZSTD_decompressDCtx(ZSTD_DCtx *dctx, void *dst, size_t dstCapacity, const void *src, size_t srcSize);
 size_t ZSTD_decompressStream(ZSTD_DCtx *zds, ZSTD_outBuffer *output, ZSTD_inBuffer *input);
 

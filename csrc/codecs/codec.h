@@ -127,6 +127,16 @@ struct zc_codec_class {
                         uint8_t *dst, size_t cap, size_t *written, zc_error *err);
 
     /*
+     * Decoding over the encoded bytes themselves, else both NULL: these lie at the end of the memory at dst, which is
+     * `slack` bytes longer than what they decode to (0: not of such a size).  decode_over is true if dst[0..decoded)
+     * has come out as decode would have made it.  If not, src is spoilt, and nothing more is known: what is odd, but
+     * right, may need more slack.
+     */
+    size_t (*slack)(const zc_codec *codec, size_t decoded);
+    bool (*decode_over)(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n, uint8_t *dst,
+                        size_t decoded);
+
+    /*
      * Decoding by blocks, where the format has them (blosc), else both NULL.  open_blocks checks the header
      * against the expected decoded size.  decode_range decodes any byte range; it is cheap where ranges
      * follow each other, since the block last touched is kept.  Neither sees faults in blocks that it does not

@@ -21,6 +21,12 @@ typedef enum zc_deflate_container { ZC_DEFLATE_ZLIB, ZC_DEFLATE_GZIP } zc_deflat
 bool zc_deflate_whole_decode(zc_deflate_container container, zc_workspace *ws, const uint8_t *src, size_t n,
                              uint8_t *dst, size_t cap, size_t *written);
 
+/*
+ * How much longer than `decoded` the memory at dst has to be for src to lie at its end; 0: src has to lie apart.  The sum
+ * behind each member is of the bytes that came out, so that src spoilt before it was read is never taken for right.
+ */
+size_t zc_deflate_whole_slack(size_t decoded);
+
 bool zc_deflate_whole_encode(zc_deflate_container container, int level, zc_workspace *ws, const uint8_t *src,
                              size_t n, uint8_t *dst, size_t cap, size_t *written);
 

@@ -129,6 +129,36 @@ static zc_status zstd_decode(const zc_codec *codec, zc_workspace *ws, const uint
     return status;
 }
 
+/*
+ * In one call zstd decodes to memory at whose end the frame lies, if there is room for one block more (zstd.h, "in-place
+ * decompression"), and from this release on fails before it would write over a block that it has not read.
+ */
+enum { OVERLAPS_FROM_VERSION = 10504 };
+#define BLOCK_MAX ((size_t)128 << 10)
+#define FRAME_OVERHEAD ((size_t)64)          /* header and checksum: 22 bytes at most */
+
+static size_t zstd_slack(const zc_codec *codec, size_t decoded)
+{
+    const size_t block_headers = 3 * (decoded / BLOCK_MAX + 1);
+
+    (void)codec;
+    return decoded < DECODE_STREAM_FROM && ZSTD_versionNumber() >= OVERLAPS_FROM_VERSION
+               ? BLOCK_MAX + block_headers + FRAME_OVERHEAD
+               : 0;
+}
+
+/* Only where the first frame says that it is all: not every decoder of the formats before 1.0 looks where src lies. */
+static bool zstd_decode_over(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n, uint8_t *dst,
+                             size_t decoded)
+{
+    (void)codec;
+    if (decoded == 0 || ZSTD_getFrameContentSize(src, n) != decoded) {
+        return false;
+    }
+    ZSTD_DCtx *context = zc_context_get(ws, ZC_CONTEXT_ZSTD_DECODE, decoder_new, decoder_delete, NULL);
+    return context != NULL && ZSTD_decompressDCtx(context, dst, decoded, src, n) == decoded;
+}
+
 /* ---- encode --------------------------------------------------------------------------------- */
 
 static void *encoder_new(void)
@@ -223,6 +253,8 @@ const zc_codec_class zc_codec_zstd = {
     .bound = zstd_bound,
     .encode = zstd_encode,
     .decode = zstd_decode,
+    .slack = zstd_slack,
+    .decode_over = zstd_decode_over,
     .check = zstd_check,
     .defaults = {.level = 0},
 };

@@ -18,6 +18,9 @@
 /* Encoded chunks from this size on are read block by block, where the codec has blocks. */
 #define RANGED_FROM ((uint64_t)256 << 10)
 
+/* Chunks from this size on are decoded over their encoded bytes, where the codec can; of smaller ones both fit the cache. */
+#define OVER_FROM ((size_t)256 << 10)
+
 #define SPLIT_MIN 8          /* pieces of a chunk that are worth sharing among threads */
 
 typedef struct chunk_job {
@@ -380,6 +383,55 @@ static bool suits_ranges(const chunk_job *job, const zc_value *value, uint64_t n
            nbytes != ZC_SIZE_UNKNOWN && value->data == NULL && value->store->fetch == NULL;
 }
 
+/* Do the stages but the innermost leave the bytes where they are? */
+static bool only_strips(const zc_chain *chain)
+{
+    for (int s = 1; s < chain->n_stages; s++) {
+        if (chain->stages[s].cls->strip == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* How long the memory has to be in which the value is decoded over itself; 0: it is to be decoded in another way. */
+static size_t room_over_itself(const chunk_job *job, const zc_value *value, uint64_t nbytes)
+{
+    const zc_chain *chain = job->chain;
+    const zc_codec *codec = &chain->stages[0];
+    size_t room;
+
+    if (job->decoded < OVER_FROM || value->data != NULL || value->store->fetch != NULL || codec->cls->slack == NULL ||
+        !only_strips(chain) || zc_part_is_chunk_image(job->part, job->stored, chain->item.size)) {
+        return 0;
+    }
+    const size_t slack = codec->cls->slack(codec, job->decoded);
+    return slack > 0 && zc_add_size(job->decoded, slack, &room) && nbytes <= room ? room : 0;
+}
+
+/* The value at the end of the memory for the chunk, which is decoded from the front.  Where that does not do, or anything
+ * is wrong, *done stays false. */
+static zc_status read_over_itself(const chunk_job *job, const zc_value *value, uint64_t offset, size_t n, size_t room,
+                                  bool *done)
+{
+    const zc_codec *codec = &job->chain->stages[0];
+    uint8_t *buffer = zc_scratch_push(job->ws, room, job->err);
+    int pushed = 0;
+
+    if (buffer == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    const uint8_t *data = buffer + room - n;
+    zc_status status = zc_value_read(value, offset, buffer + room - n, n, job->err);
+    if (status == ZC_OK) {
+        status = zc_chain_unstage(job->chain, 1, data, n, job->decoded, job->ws, &data, &n, &pushed, job->err);
+    }
+    *done = status == ZC_OK && codec->cls->decode_over(codec, job->ws, data, n, buffer, job->decoded);
+    status = *done ? scatter_all(job, buffer) : ZC_OK;
+    zc_scratch_pop(job->ws);
+    return status;
+}
+
 /* The value went through bytes -> bytes codecs. */
 static zc_status read_staged(const chunk_job *job, const zc_value *value, uint64_t offset, uint64_t nbytes)
 {
@@ -387,6 +439,7 @@ static zc_status read_staged(const chunk_job *job, const zc_value *value, uint64
     const uint8_t *data;
     size_t n;
     int viewed = 0, pushed = 0;
+    zc_status status;
 
     if (nbytes > zc_chain_plausible_size(chain, job->decoded)) {
         return zc_fail(job->err, ZC_ERR_SIZE,
@@ -398,7 +451,16 @@ static zc_status read_staged(const chunk_job *job, const zc_value *value, uint64
         const zc_encoded encoded = {.n = (size_t)nbytes, .source = &from, .read = read_ranged};
         return read_innermost(job, &encoded);
     }
-    zc_status status = zc_value_view(value, offset, nbytes, job->ws, &data, &viewed, job->err);
+    const size_t room = room_over_itself(job, value, nbytes);
+    if (room > 0) {
+        bool done = false;
+        status = read_over_itself(job, value, offset, (size_t)nbytes, room, &done);
+        if (done || status != ZC_OK) {
+            return status;
+        }
+        zc_error_clear(job->err);    /* read it once more: that either succeeds or finds what is wrong */
+    }
+    status = zc_value_view(value, offset, nbytes, job->ws, &data, &viewed, job->err);
     if (status != ZC_OK) {
         return status;
     }

@@ -114,6 +114,52 @@ static void swapped_and_transposed(void)
     exercise(&f);
 }
 
+enum { TALL = 1024, WIDE = 600, CHUNK_WIDE = 500 };
+
+/* Bytes of scratch in all workspaces that the pool has. */
+static size_t scratch_of_pool(zc_error *err)
+{
+    zc_workspace *held[16];
+    size_t total = 0;
+
+    for (int i = 0; i < 16; i++) {
+        held[i] = zc_pool_borrow(err);
+        for (int b = 0; b < ZC_SCRATCH_DEPTH; b++) {
+            total += held[i]->scratch[b].capacity;
+        }
+    }
+    for (int i = 0; i < 16; i++) {
+        zc_workspace_trim(held[i], 0);
+        zc_pool_release(held[i]);
+    }
+    return total;
+}
+
+/* Chunks of 1 MB, of which half that is stored: to read them takes little more than one of them. */
+static void large_chunks_are_decoded_over_themselves(void)
+{
+    static uint16_t values[TALL * WIDE], all[TALL * WIDE];
+    fixture f;
+    zc_fault fault;
+    zc_error err;
+
+    for (int i = 0; i < TALL * WIDE; i++) {
+        values[i] = (uint16_t)(rand() % 256);
+    }
+    open_fixture(&f, "large/", TALL, CHUNK_WIDE);
+    f.array.grid[0].length = TALL;
+    f.array.grid[1].length = WIDE;
+    add_stage(&f.chain, "zstd");
+    add_stage(&f.chain, "crc32c");
+    CHECK(transfer(&f, true, 0, TALL, 0, WIDE, values, 1, &fault, &err) == ZC_OK);
+    zc_error_clear(&err);
+    scratch_of_pool(&err);           /* what the write has left */
+    CHECK(transfer(&f, false, 0, TALL, 0, WIDE, all, 1, &fault, &err) == ZC_OK);
+    CHECK(memcmp(all, values, sizeof all) == 0);
+    const size_t chunk = (size_t)TALL * CHUNK_WIDE * 2;
+    CHECK(scratch_of_pool(&err) < chunk + chunk / 3);
+}
+
 static void shards(void)
 {
     fixture f;
@@ -311,6 +357,7 @@ int main(void)
     RUN(keys);
     RUN(plain_chunks);
     RUN(swapped_and_transposed);
+    RUN(large_chunks_are_decoded_over_themselves);
     RUN(shards);
     RUN(gathered_blocks);
     RUN(many_reads);
