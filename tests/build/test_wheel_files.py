@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from collections.abc import Iterable
 from importlib.util import find_spec
@@ -225,3 +226,15 @@ def test_cibuildwheel_builds(platform: str) -> None:
     assert done.returncode == 0, done.stderr
     wanted = {f"{python}-{target}" for python in PYTHONS for target in PLATFORMS[platform]}
     assert set(done.stdout.split()) == wanted
+
+
+def test_images_are_new_enough_for_wheels_of_numpy() -> None:
+    """Those for CPython 3.14 need glibc 2.27; pip would compile numpy in an older image."""
+    settings = tomllib.loads((WHEELS / "cibuildwheel.toml").read_text(encoding="utf-8"))
+    images = {
+        name: image for name, image in settings["tool"]["cibuildwheel"]["linux"].items() if "-image" in name
+    }
+    assert len(images) == 4
+    for name, image in images.items():
+        libc, major, minor = image.split("_")
+        assert (int(major), int(minor)) >= ((2, 27) if libc == "manylinux" else (1, 2)), name
