@@ -347,6 +347,12 @@ class Array(SelectableArray, SynchronousNode):
             Broadcast to the selection; checked as a whole before anything is written.
         threads : int
             Number of threads; 0 for the configured number.
+
+        Raises
+        ------
+        TypeError, OverflowError, ValueError
+            If a value would not be the same in the array: an integer that does not fit, 1.5 or NaN where
+            integers belong, None or NaN where strings belong.
         """
         fields, selection = indexing.pop_fields(selection)
         self._set(indexing.plain_selection(selection, self._metadata.shape), value, fields, threads)

@@ -27,7 +27,7 @@ def as_values(value: Any, dtype: np.dtype, *, ndim: int = 0, any_text: bool = Fa
     Raises
     ------
     TypeError
-        If values of this kind cannot be stored as `dtype`.
+        If values of this kind cannot be stored as `dtype`; of strings, if one is missing or no string.
     OverflowError
         If an integer is out of range.
     ValueError
@@ -140,22 +140,34 @@ def _records(value: Any, dtype: np.dtype) -> np.ndarray:
 
 
 def _boxed(dtype: np.dtype) -> np.dtype:
-    """The same data type with Python objects for its numbers, which takes any number as it is."""
+    """The same data type with Python objects for its numbers and strings, which takes any as they are."""
     if dtype.subdtype is not None:
         return np.dtype((_boxed(dtype.base), dtype.shape))
     if dtype.names is not None:
         return np.dtype([(name, _boxed(dtype[name])) for name in dtype.names])
-    return np.dtype(object) if dtype.kind in "biufc" else dtype
+    return np.dtype(object) if dtype.kind in "biufcSU" else dtype
 
 
 def _require_text(value: Any, dtype: np.dtype) -> None:
     """Refuse numbers and missing values where strings belong, which numpy would write out as text."""
-    array = value if isinstance(value, (np.ndarray, np.generic)) else np.asarray(value)
+    # Of a list that holds a string, numpy makes an array of strings, whatever else is in it.
+    array = np.asarray(value, dtype=object if isinstance(value, list | tuple) else None)
+    if array.dtype.kind == "O":
+        _refuse_other_objects(array, dtype)
+        return
     if array.dtype.kind == "T" and not isinstance(getattr(array.dtype, "na_object", ""), str):
-        _refuse_missing(np.asarray(array), dtype)
-    allowed = "SUO" if dtype.kind == "S" else "SUTO" if dtype.kind == "U" else "UTO"
+        _refuse_missing(array, dtype)
+    allowed = "SU" if dtype.kind == "S" else "SUT" if dtype.kind == "U" else "UT"
     if array.size and array.dtype.kind not in allowed:
         raise TypeError(f"cannot store {array.dtype} values as {dtype}")
+
+
+def _refuse_other_objects(array: np.ndarray, dtype: np.dtype) -> None:
+    text = str if dtype.kind == "T" else (str, bytes)
+    if all(issubclass(kind, text) for kind in set(map(type, array.flat))):
+        return
+    number, item = next((i, item) for i, item in enumerate(array.flat) if not isinstance(item, text))
+    raise TypeError(f"item {number} is {item!r}, which cannot be stored as {dtype}: expected a string")
 
 
 def _refuse_missing(array: np.ndarray, dtype: np.dtype) -> None:

@@ -126,11 +126,13 @@ def test_shorter_strings_are_not_taken_for_the_fill_value(shards) -> None:
         assert array.nchunks_initialized == 0
 
 
-def test_objects_that_are_no_strings_are_taken_as_numpy_takes_them() -> None:
-    given = np.array(["a", 1, None, 2.5, np.str_("é")], object)
-    array = create((5,), (2,))
-    array[...] = given
-    assert array[...].tolist() == given.astype(STRINGS).tolist()
+def test_strings_of_other_classes() -> None:
+    class Name(str):
+        pass
+
+    array = create((3,), (2,))
+    array[...] = np.array(["a", np.str_("é"), Name("b")], object)
+    assert array[...].tolist() == ["a", "é", "b"]
 
 
 def test_nothing_is_written_before_all_is_checked() -> None:
@@ -215,3 +217,41 @@ def test_bytes_that_are_none_among_many() -> None:
     with pytest.raises(ChunkEncodeError, match="item 333: expected bytes, got float 1.5") as caught:
         array.write(..., values, threads=4)
     assert (caught.value.chunk, caught.value.codec) == ((33,), "vlen-bytes")
+
+
+@pytest.mark.parametrize("other", [None, np.nan, 1, 1.5, True, object(), ["nested"]], ids=repr)
+@pytest.mark.parametrize("dtype", ["string", "U6", "S6"])
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_what_is_no_string_is_not_stored_as_its_name(dtype, other, zarr_format) -> None:
+    """NumPy would write "None", and "nan": nobody could tell them from such a string afterwards."""
+    objects = np.array(["a", None], object)
+    objects[1] = other
+    array = create((2,), (2,), dtype=dtype, zarr_format=zarr_format)
+    array[...] = "kept"
+    before = array[...].tolist()
+    for values in (objects, objects.tolist(), tuple(objects)):
+        with pytest.raises((TypeError, ValueError), match="item 1 is|inhomogeneous"):
+            array[...] = values
+        with array.writer() as writer, pytest.raises((TypeError, ValueError)):
+            writer[:] = values
+    with pytest.raises(TypeError, match=r"item 0 is|cannot store"):
+        array[1] = None if isinstance(other, list) else other
+    assert array[...].tolist() == before
+
+
+def test_what_is_no_string_in_a_record() -> None:
+    array = create((2,), (2,), dtype=[("name", "U4"), ("number", "i2")], zarr_format=2)
+    array[...] = [("some", 1), ("more", 2)]
+    with pytest.raises(TypeError, match="item 1 is None"):
+        array[...] = [("a", 1), (None, 2)]
+    assert array[...].tolist() == [("some", 1), ("more", 2)]
+
+
+def test_bytes_are_no_text_of_any_length() -> None:
+    """Those of fixed length are taken by NumPy's rule, as ASCII."""
+    for values in ([b"a", "b"], np.array([b"a", "b"], object), np.array([b"a", b"b"])):
+        fixed = create((2,), (2,), dtype="U6")
+        fixed[...] = values
+        assert fixed[...].tolist() == ["a", "b"]
+        with pytest.raises(TypeError, match=r"item 0 is b'a'|cannot store"):
+            create((2,), (2,))[...] = values
