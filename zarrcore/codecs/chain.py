@@ -32,7 +32,7 @@ _LoweredArrays = tuple[tuple[int, ...] | None, list[Any], "ArraySpec"]
 # What comes before a chain inside of shards: bytes of an item of the array, and the stages of filters.
 _Before = tuple[int, tuple[Any, ...]]
 
-__all__ = ["CodecChain", "IgnoredCodec", "parse_codec", "parse_codecs"]
+__all__ = ["CodecChain", "IgnoredCodec", "parse_codec", "parse_codecs", "run_codec"]
 
 _STAGE = {"array->array": 0, "array->bytes": 1, "bytes->bytes": 2}
 
@@ -248,11 +248,11 @@ class CodecChain:
             raise ValueError(f"expected a chunk of shape {spec.shape}, got {chunk.shape}")
         specs = self.array_specs(spec)
         for codec, its_spec in zip(self.array_array, specs, strict=False):
-            chunk = _run(codec, ChunkEncodeError, codec.encode, chunk, its_spec)
+            chunk = run_codec(codec, ChunkEncodeError, codec.encode, chunk, its_spec)
         options: dict[str, Any] = {}
         if self.is_sharded:
             options = {"write_empty": write_empty, "patch": self._inner_patch(patch, spec)}
-        data: Buffer = _run(
+        data: Buffer = run_codec(
             self.array_bytes, ChunkEncodeError, self.array_bytes.encode, chunk, specs[-1], **options
         )
         return data
@@ -261,7 +261,7 @@ class CodecChain:
         """The second half of :meth:`encode`: through the bytes -> bytes codecs."""
         last = self.array_specs(spec)[-1]
         for bytes_codec in self.bytes_bytes:
-            data = _run(bytes_codec, ChunkEncodeError, bytes_codec.encode, data, last)
+            data = run_codec(bytes_codec, ChunkEncodeError, bytes_codec.encode, data, last)
         return data if isinstance(data, bytes) else bytes(data)
 
     def _inner_patch(self, patch: Patch | None, spec: ArraySpec) -> Patch | None:
@@ -291,7 +291,7 @@ class CodecChain:
             data, (sizes[-1][0], None), (self.bytes_bytes[-1] if self.bytes_bytes else self.array_bytes).name
         )
         for bytes_codec, size in zip(reversed(self.bytes_bytes), reversed(sizes[:-1]), strict=True):
-            data = _run(bytes_codec, ChunkDecodeError, bytes_codec.decode, data, last, size[1])
+            data = run_codec(bytes_codec, ChunkDecodeError, bytes_codec.decode, data, last, size[1])
             _check_size(data, size, bytes_codec.name)
         return data
 
@@ -299,15 +299,16 @@ class CodecChain:
         """As :meth:`decode_array`, into an array of the chunk's shape; False if nothing was done."""
         if self.array_array:
             return False
-        done: bool = _run(self.array_bytes, ChunkDecodeError, self.array_bytes.decode_into, data, spec, out)
+        codec = self.array_bytes
+        done: bool = run_codec(codec, ChunkDecodeError, codec.decode_into, data, spec, out)
         return done
 
     def decode_array(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
         """The second half of :meth:`decode`: from what the array -> bytes codec has made."""
         specs = self.array_specs(spec)
-        chunk = _run(self.array_bytes, ChunkDecodeError, self.array_bytes.decode, data, specs[-1])
+        chunk = run_codec(self.array_bytes, ChunkDecodeError, self.array_bytes.decode, data, specs[-1])
         for codec, its_spec in zip(reversed(self.array_array), reversed(specs[:-1]), strict=True):
-            chunk = _run(codec, ChunkDecodeError, codec.decode, chunk, its_spec)
+            chunk = run_codec(codec, ChunkDecodeError, codec.decode, chunk, its_spec)
         return _checked_chunk(chunk, spec)
 
     # --- the path in C ------------------------------------------------------------------------------------
@@ -462,7 +463,7 @@ def _checked_chunk(chunk: np.ndarray, spec: ArraySpec) -> np.ndarray:
     return chunk if chunk.dtype == spec.np_dtype else chunk.astype(spec.np_dtype)
 
 
-def _run(
+def run_codec(
     codec: Codec, error_class: type[ChunkError], call: Callable[..., Any], *args: Any, **options: Any
 ) -> Any:
     """Call a codec; whatever it raises becomes one error that names it."""

@@ -53,11 +53,17 @@ class ForeignFilter(Filter):
         return hash((self.name, *sorted(self.config)))
 
     def encode(self, data: Any, spec: ArraySpec | None = None) -> Any:
+        if spec is not None and isinstance(data, np.ndarray) and data.size == spec.size:
+            data = data.reshape(spec.shape)  # compressors of images and volumes want their dimensions
         return numcodecs_codec(self.config).encode(data)
 
     def decode(self, data: Any, spec: ArraySpec | None = None) -> Any:
         if not isinstance(data, np.ndarray):
             data = bytes(data)  # some of these codecs take nothing else
+        if self.name == "zfpy" and spec is not None:
+            from zarrcore.codecs.zfp import guarded
+
+            data = guarded(data, spec.size, self.name)
         return numcodecs_codec(self.config).decode(data)
 
 

@@ -326,3 +326,8 @@ class ZFPY(_ArrayBytes):
     """The ZFP compressor for floating-point arrays."""
 
     name = "numcodecs.zfpy"
+
+    def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
+        from zarrcore.codecs.zfp import guarded
+
+        return super().decode(guarded(data, spec.size, self.name), spec)

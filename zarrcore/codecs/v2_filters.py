@@ -15,6 +15,7 @@ import numpy as np
 from zarrcore._validate import fail, integer, known_keys
 from zarrcore.codecs.base import ArrayBytesCodec, BytesBytesCodec, Codec
 from zarrcore.codecs.bytes import from_bytes
+from zarrcore.codecs.chain import run_codec
 from zarrcore.codecs.v2 import V2Config
 from zarrcore.codecs.vlen import (
     decode_binary,
@@ -24,7 +25,7 @@ from zarrcore.codecs.vlen import (
     encode_binary,
     encode_strings,
 )
-from zarrcore.errors import ChunkDecodeError, MetadataValidationError
+from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, MetadataValidationError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -268,7 +269,7 @@ class FilterChain(ArrayBytesCodec):
         for codec in self.filters:
             if isinstance(codec, BytesBytesCodec):
                 data = as_bytes(data)
-            data = codec.encode(data, spec)  # type: ignore[attr-defined]
+            data = run_codec(codec, ChunkEncodeError, codec.encode, data, spec)  # type: ignore[attr-defined]
         if isinstance(data, np.ndarray) and data.dtype.hasobject:
             raise TypeError("no filter turns the objects into bytes")
         return bytes(as_bytes(data))
@@ -276,11 +277,11 @@ class FilterChain(ArrayBytesCodec):
     def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
         found: Any = data
         for codec in reversed(self.filters):
+            limit: tuple[Any, ...] = ()
             if isinstance(codec, BytesBytesCodec):
-                found = codec.decode(as_bytes(found), spec, self.encoded_limit(spec))
-            else:
-                found = codec.decode(found, spec)  # type: ignore[attr-defined]
-        return _chunk(found, spec)
+                found, limit = as_bytes(found), (self.encoded_limit(spec),)
+            found = run_codec(codec, ChunkDecodeError, codec.decode, found, spec, *limit)  # type: ignore[attr-defined]
+        return run_codec(self.filters[0], ChunkDecodeError, _chunk, found, spec)  # type: ignore[no-any-return]
 
     def decode_into(self, data: Buffer, spec: ArraySpec, out: np.ndarray) -> bool:
         only = self.filters[0] if len(self.filters) == 1 else None
@@ -320,12 +321,12 @@ def _chunk(found: Any, spec: ArraySpec) -> np.ndarray:
     dtype = spec.np_dtype
     if isinstance(found, np.ndarray) and (found.dtype.hasobject or found.dtype.kind == "T"):
         if found.size != spec.size:
-            raise ChunkDecodeError(f"expected {spec.size} items, got {found.size}", codec="filters")
+            raise ChunkDecodeError(f"expected {spec.size} items, got {found.size}")
         chunk = found.reshape(spec.shape)
         # astype would copy strings even with copy=False.
         return chunk if chunk.dtype == dtype else chunk.astype(dtype)
     if dtype.hasobject or dtype.kind == "T":
-        raise ChunkDecodeError("no filter turns the bytes into objects", codec="filters")
+        raise ChunkDecodeError("no filter turns the bytes into objects")
     return from_bytes(as_bytes(found), dtype, spec)
 
 

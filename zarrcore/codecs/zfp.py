@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from zarrcore.codecs.base import ArraySpec, Buffer
 
-__all__ = ["ZfpCodec"]
+__all__ = ["ZfpCodec", "guarded"]
 
 # The parameters that each mode requires.
 _MODES = {
@@ -33,6 +33,12 @@ _CARRIERS = {"i1": "i4", "u1": "i4", "i2": "i4", "u2": "i4", "f2": "f4", "u4": "
 _ZFP_TYPES = {"i4": 1, "i8": 2, "f4": 3, "f8": 4}
 _MAX_BITS = 16658  # of a block, zfp's own limit
 _MAX_DIMENSIONS = 4
+
+# The header of a stream that describes itself: the magic number, type and shape, and the mode.
+_MAGIC = int.from_bytes(b"zfp\x05", "little")
+_LENGTH_BITS = {1: 48, 2: 24, 3: 16, 4: 12}  # of each length, by the number of dimensions
+_HEADER_BYTES = 12  # without the longer form of the mode
+_FIXED_RATES = 2048  # modes below are rates
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,7 +140,8 @@ class ZfpCodec(ArrayBytesCodec):
         assert carrier is not None, "checked by resolve"
         shape = spec.shape or (1,)
         # zfp reads where its stream sends it and knows no end, so the end is where no stream can send it.
-        room = bytes(data) + bytes(self._longest_stream(shape, np.dtype(carrier).itemsize))
+        longest = _longest_stream(shape, np.dtype(carrier).itemsize, self._fewest_bits(shape))
+        room = bytes(data) + bytes(longest)
         if self.mode == "expert":
             found = zfpy.decompress_numpy(_with_header(room, self._stream_mode(), shape, carrier))
         else:
@@ -144,16 +151,11 @@ class ZfpCodec(ArrayBytesCodec):
     def _parameters(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in _MODES[self.mode]}
 
-    def _longest_stream(self, shape: tuple[int, ...], item_size: int) -> int:
-        """More bytes than zfp can read for a chunk of `shape`, whatever they are."""
-        values = 4 ** len(shape)
-        blocks = math.prod(-(-length // 4) for length in shape)
-        bits: int = values * (8 * item_size + 3) + 8 * item_size + 128
+    def _fewest_bits(self, shape: tuple[int, ...]) -> int:
+        """Bits that each block has, whether it needs them or not."""
         if self.mode == "fixed_rate":
-            bits = max(bits, math.ceil(values * (self.rate or 0)))
-        elif self.mode == "expert":
-            bits = max(bits, self.minbits or 0)
-        return blocks * bits // 8 + 64
+            return math.ceil(float(4 ** len(shape)) * (self.rate or 0))
+        return self.minbits or 0
 
     def _stream_mode(self) -> int:
         """The parameters of the stream in the form that zfp's header has for them."""
@@ -184,6 +186,46 @@ class ZfpCodec(ArrayBytesCodec):
             "the package zfpy cannot write the expert mode with these parameters, only read it",
             codec=self.name,
         )
+
+
+def guarded(data: Buffer, size: int, codec: str) -> bytes:
+    """A stream behind zfp's header, with as many zeros behind it as keep zfp within them, whatever it reads.
+
+    Parameters
+    ----------
+    data : bytes-like
+        What ``zfpy.decompress_numpy`` is to be given, which allocates and reads as the header says.
+    size : int
+        Number of items that it must decode to.
+    codec : str
+        Name for messages.
+
+    Raises
+    ------
+    ChunkDecodeError
+        If the header is not that of so many items.
+    """
+    stream = bytes(data)
+    header = int.from_bytes(stream[:_HEADER_BYTES], "little")
+    if len(stream) < _HEADER_BYTES or header & 0xFFFFFFFF != _MAGIC:
+        raise ChunkDecodeError(f"not a stream of zfp: it begins with {stream[:4]!r}", codec=codec)
+    field, mode = header >> 32, header >> 84
+    item_size, ndim = 8 if field & 1 else 4, (field >> 2 & 3) + 1
+    bits = _LENGTH_BITS[ndim]
+    shape = tuple((field >> 4 + bits * axis & (1 << bits) - 1) + 1 for axis in range(ndim))
+    if math.prod(shape) != size:
+        raise ChunkDecodeError(f"expected {size} items, got a stream of shape {shape[::-1]}", codec=codec)
+    short = mode & 0xFFF
+    fewest = (mode >> 12 & 0x7FFF) + 1 if short == 0xFFF else short + 1 if short < _FIXED_RATES else 0
+    return stream + bytes(_longest_stream(shape, item_size, fewest))
+
+
+def _longest_stream(shape: tuple[int, ...], item_size: int, fewest_bits: int) -> int:
+    """More bytes than zfp can read for a chunk of `shape`, whatever they are."""
+    values: int = 4 ** len(shape)
+    blocks = math.prod(-(-length // 4) for length in shape)
+    bits = max(values * (8 * item_size + 3) + 8 * item_size + 128, fewest_bits)
+    return blocks * bits // 8 + 64
 
 
 def _number(value: Any, where: str, most: float = math.inf) -> None:
@@ -263,12 +305,12 @@ def _demoted(found: np.ndarray, spec: ArraySpec) -> np.ndarray:
 
 def _with_header(stream: bytes, mode: int, shape: tuple[int, ...], carrier: str) -> bytes:
     """The stream behind the header that zfp writes before streams which describe themselves."""
-    field, bits = 0, {1: 48, 2: 24, 3: 16, 4: 12}[len(shape)]
+    field, bits = 0, _LENGTH_BITS[len(shape)]
     for length in shape:
         if length > 1 << bits:
             raise ChunkDecodeError(f"a length of {length} is more than zfp can read", codec=ZfpCodec.name)
         field = field << bits | (length - 1)
     field = (field << 2 | (len(shape) - 1)) << 2 | (_ZFP_TYPES[carrier] - 1)
-    header = int.from_bytes(b"zfp\x05", "little") | field << 32 | mode << 84
+    header = _MAGIC | field << 32 | mode << 84
     whole = int.from_bytes(stream, "little") << 148 | header
     return whole.to_bytes(len(stream) + 19, "little")

@@ -245,7 +245,7 @@ class ArrayV3Metadata(ArrayMetadata):
         """The metadata of the same array, resized."""
         covered = tuple(shape)
         if self.sharding_codec is not None:  # a shard that is added is made of whole inner chunks
-            covered = tuple(-(-length // unit) * unit for length, unit in zip(shape, self.chunks, strict=True))
+            covered = tuple(-(-length // n) * n for length, n in zip(shape, self.chunks, strict=True))
         grid = self.chunk_grid.update_shape(covered)
         return (
             self._with_shape(shape)

@@ -11,7 +11,7 @@ import pytest
 
 import zarrcore
 from zarrcore.codecs.v2 import parse_v2_codec
-from zarrcore.errors import MetadataValidationError, UnknownCodecError
+from zarrcore.errors import ChunkDecodeError, MetadataValidationError, UnknownCodecError
 
 VALUES = np.arange(60.0).reshape(6, 10)
 
@@ -128,3 +128,65 @@ def test_a_missing_package_is_named_by_its_extra(
                 patch.setattr(numcodecs.registry, "entries", {})
             with pytest.raises(UnknownCodecError, match=message):
                 parse_v2_codec({"id": name})
+
+
+class Rows(numcodecs.abc.Codec):
+    """A compressor of images, as there are in packages besides numcodecs: it takes two dimensions only."""
+
+    codec_id = "zarrcore-test-rows"
+
+    def encode(self, buf):
+        height, width = np.asarray(buf).shape
+        return bytes([height, width]) + np.ascontiguousarray(buf).tobytes()
+
+    def decode(self, buf, out=None):
+        return np.frombuffer(buf[2:], "<f8").reshape(buf[0], buf[1])
+
+
+def test_compressors_see_the_dimensions_of_a_chunk(monkeypatch):
+    monkeypatch.setitem(numcodecs.registry.codec_registry, Rows.codec_id, Rows)
+    for order, shape in (("C", (3, 5)), ("F", (5, 3))):
+        array = written(compressors={"id": Rows.codec_id}, zarr_format=2, order=order)
+        assert tuple(array.store.get("0.1")[:2]) == shape
+
+
+ZFPY = {"id": "zfpy", "mode": 4, "tolerance": 0.001, "rate": -1, "precision": -1}
+
+
+class TestZfpy:
+    """The streams of zfp with a header; zfp itself reads on, and allocates what a header says."""
+
+    def test_the_same_bytes_as_zarr_python_makes(self):
+        zfpy = pytest.importorskip("zfpy")
+        array = zarrcore.create_array(
+            {}, shape=(6, 10), chunks=(3, 5), dtype="f8", compressors=ZFPY, zarr_format=2
+        )
+        array[...] = VALUES
+        expected = zfpy.compress_numpy(np.ascontiguousarray(VALUES[:3, 5:]), tolerance=0.001)
+        assert bytes(array.store.get("0.1")) == expected
+
+    @pytest.mark.parametrize("zarr_format", [2, 3])
+    def test_lying_streams(self, zarr_format):
+        zfpy = pytest.importorskip("zfpy")
+        codec = {"name": "numcodecs.zfpy", "configuration": {k: v for k, v in ZFPY.items() if k != "id"}}
+        codecs = {"compressors": ZFPY} if zarr_format == 2 else {"serializer": codec, "compressors": None}
+        array = zarrcore.create_array(
+            {}, shape=100, chunks=100, dtype="f8", zarr_format=zarr_format, **codecs
+        )
+        array[...] = values = np.cumsum(np.random.default_rng(0).normal(size=100))
+        key = "0" if zarr_format == 2 else "c/0"
+        sound = bytes(array.store.get(key))
+        larger = zfpy.compress_numpy(np.zeros(1 << 20), tolerance=0.001)
+        for bad in (b"", sound[:8], b"x" + sound[1:], larger):
+            array.store.set(key, bad)
+            with pytest.raises(ChunkDecodeError, match=r"zfpy': (not a stream of zfp|expected 100 items)"):
+                array[...]
+        rng = np.random.default_rng(1)
+        for _ in range(300):
+            bad = bytearray(sound)
+            bad[int(rng.integers(len(bad)))] ^= 1 << int(rng.integers(8))
+            array.store.set(key, bytes(bad[: int(rng.integers(12, len(bad) + 1))]))
+            try:
+                assert array[...].shape == values.shape
+            except ChunkDecodeError:
+                continue

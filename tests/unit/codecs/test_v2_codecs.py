@@ -18,6 +18,7 @@ from zarrcore.codecs.v2_objects import JSON2, MsgPack2
 from zarrcore.dtypes import dtype_from_v2, parse_dtype
 from zarrcore.errors import (
     ChunkDecodeError,
+    ChunkEncodeError,
     MetadataValidationError,
     PickleCodecDisabledError,
     UnknownCodecError,
@@ -173,8 +174,22 @@ class TestFilters:
         codec = FilterChain((Delta("<i4"),))
         with pytest.raises(ChunkDecodeError, match="expected 48 bytes, got 44"):
             codec.decode(codec.encode(chunk[:-1], spec), spec)
-        with pytest.raises(ValueError, match="no whole number"):
-            codec.decode(b"abc", spec)
+
+    def test_errors_name_the_filter(self) -> None:
+        chunk = np.arange(12, dtype="<i4")
+        codec = FilterChain((v2_checksums.Crc32(), Delta("<i4")))
+        with pytest.raises(ChunkDecodeError, match="codec 'delta': ValueError: .* no whole number"):
+            codec.decode(b"abc", spec_of(chunk))
+        with pytest.raises(ChunkDecodeError, match="codec 'crc32'"):
+            codec.decode(chunk.tobytes(), spec_of(chunk))
+        words = ArraySpec((2,), dtype_from_v2("|O", "vlen-utf8"), "")
+        labels = {"labels": ["a", "b"], "dtype": "|O", "astype": "|u1"}
+        codec = FilterChain((parse_v2_codec({"id": "categorize", **labels}),))
+        with pytest.raises(ChunkDecodeError, match="codec 'categorize': expected 2 items, got 3"):
+            codec.decode(b"\1\2\1", words)
+        with pytest.raises(ChunkEncodeError, match="codec 'json2': TypeError: .*not JSON serializable"):
+            items = ArraySpec((2,), dtype_from_v2("|O", "json2"))
+            FilterChain((JSON2(),)).encode(np.array([1j, 2], object), items)
 
     def test_objects_need_an_object_codec(self) -> None:
         spec = ArraySpec((2,), dtype_from_v2("|O", "vlen-utf8"), "")
