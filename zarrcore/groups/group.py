@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from zarrcore import hierarchy
 from zarrcore.arrays.options import ArrayOptions, takes
@@ -14,7 +15,7 @@ from zarrcore.errors import (
     GroupNotFoundError,
     InvalidKeyError,
 )
-from zarrcore.groups.members import children, of_kind, walk
+from zarrcore.groups.members import Names, names_of, of_kind, walk
 from zarrcore.groups.nodes import create_nodes, member_path, node_of, open_group_at
 from zarrcore.metadata import GroupMetadata
 from zarrcore.node import SynchronousNode
@@ -51,7 +52,7 @@ class Group(SynchronousNode):
     ['weather', 'weather/temperature']
     """
 
-    __slots__ = ("__weakref__", "_copy", "_metadata", "_store_path")
+    __slots__ = ("__weakref__", "_copy", "_listing", "_metadata", "_store_path")
 
     _store_path: StorePath
 
@@ -63,6 +64,7 @@ class Group(SynchronousNode):
         if _copy is None and metadata.consolidated_metadata is not None:
             _copy = hierarchy.KeptCopy(store_path, metadata.consolidated_metadata)
         self._copy = _copy
+        self._listing: ref[Names] | None = None  # the last iterator that was made, see `Names`
 
     # --- opening ---
 
@@ -184,10 +186,15 @@ class Group(SynchronousNode):
         return isinstance(member, str) and self.get(member) is not None
 
     def __iter__(self) -> Iterator[str]:
-        return self.keys()
+        names = Names(self)
+        self._listing = ref(names)
+        return names
 
     def __len__(self) -> int:
-        return self.nmembers()
+        listing, self._listing = self._listing, None  # good for one answer: the next one may be another
+        names = None if listing is None else listing()
+        count = None if names is None else names.count()
+        return self.nmembers() if count is None else count
 
     def members(
         self, max_depth: int | None = 0, *, use_consolidated_for_children: bool = True
@@ -207,14 +214,13 @@ class Group(SynchronousNode):
 
     def nmembers(self, max_depth: int | None = 0) -> int:
         """Number of members."""
+        if max_depth == 0:
+            return sum(1 for _ in names_of(self))
         return len(self.members(max_depth))
 
     def keys(self) -> Iterator[str]:
         """Names of the direct members."""
-        consolidated = self.metadata.consolidated_metadata
-        if consolidated is not None:
-            return iter(sorted(consolidated.children()))
-        return (name for name, _ in children(self))
+        return names_of(self)
 
     def arrays(self) -> Iterator[tuple[str, Array]]:
         """Names and arrays among the direct members."""

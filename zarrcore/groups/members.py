@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from _thread import get_ident
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,45 @@ if TYPE_CHECKING:
 
     _Known = dict[str, list[tuple[str, Metadata]]]
 
-__all__ = ["children", "of_kind", "walk"]
+__all__ = ["Names", "children", "names_of", "of_kind", "walk"]
+
+
+class Names:
+    """Iterator over the names of the direct members of a group, listed when the first of them is wanted.
+
+    ``list(group)`` asks for an iterator, then for the length, and then for the names: one listing does.
+    """
+
+    __slots__ = ("__weakref__", "_group", "_names", "_thread")
+
+    def __init__(self, group: Group) -> None:
+        self._group = group
+        self._thread = get_ident()
+        self._names: Iterator[str] | None = None
+
+    def __iter__(self) -> Names:
+        return self
+
+    def __next__(self) -> str:
+        if self._names is None:
+            self._names = names_of(self._group)
+        return next(self._names)
+
+    def count(self) -> int | None:
+        """How many names are going to come; None if some may have come already."""
+        if self._names is not None or self._thread != get_ident():
+            return None
+        names = list(names_of(self._group))
+        self._names = iter(names)
+        return len(names)
+
+
+def names_of(group: Group) -> Iterator[str]:
+    """Names of the direct members."""
+    consolidated = group.metadata.consolidated_metadata
+    if consolidated is not None:
+        return iter(sorted(consolidated.children()))
+    return (name for name, _ in children(group))
 
 
 def children(group: Group) -> Iterator[tuple[str, Metadata]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -379,3 +380,34 @@ def test_groups_without_a_document(store):
     assert zarrcore.check_consolidated(store) == ()
     root.create_array("g/h/b", shape=1, dtype="i1")
     assert [path for path, _ in root.members(None)] == ["g", "g/h", "g/h/a", "g/h/b"]
+
+
+def listings(store):
+    return store.counter["list_dir"]
+
+
+@pytest.mark.parametrize("collect", [list, tuple, sorted, set, lambda group: [*group]])
+def test_names_are_listed_once(collect, root):
+    store = LoggingStore(root.store, "ERROR")
+    group = zarrcore.open_group(store, use_consolidated=False)
+    before = listings(store)
+    assert sorted(collect(group)) == ["a", "g"]
+    assert listings(store) == before + 1
+
+
+def test_the_length_is_that_of_now(root):
+    names = iter(root)
+    root.create_group("new")
+    assert len(root) == 3  # also where an iterator waits, which then has these names
+    root.create_group("newer")
+    assert len(root) == 4
+    assert [*names] == ["a", "g", "new"]
+    names = iter(root)
+    assert next(names) == "a"
+    assert len(root) == 4
+    assert [*names] == ["g", "new", "newer"]
+
+
+def test_iterators_of_many_threads(root):
+    with ThreadPoolExecutor(4) as pool:
+        assert all(names == ["a", "g"] for names in pool.map(lambda _: list(root), range(200)))
