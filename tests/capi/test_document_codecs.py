@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+"""The codecs in metadata documents that libzarrcore reads: what it writes is read by zarrcore, and back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from capi_documents import CAST, LEGAL, LITTLE, METADATA, SHARDS, extension, v3
+
+import zarrcore
+
+pytestmark = pytest.mark.timeout(600)  # the first test builds the library
+
+
+@pytest.mark.parametrize(
+    ("chain", "message"),
+    [
+        ([extension("bitround"), LITTLE], "keepbits"),
+        ([extension("bitround", keepbits=65), LITTLE], "keepbits"),
+        ([extension("bitround", keepbits=3, more=1), LITTLE], "more"),
+        ([LITTLE, extension("bitround", keepbits=3)], "cannot follow"),
+        ([extension("scale_offset", scale=0), LITTLE], "scale"),
+        ([extension("scale_offset", scale="x"), LITTLE], "scale"),
+        ([extension("scale_offset", offset=True), LITTLE], "offset"),
+        ([extension("cast_value"), LITTLE], "data_type"),
+        ([extension("cast_value", data_type="float65"), LITTLE], "float65"),
+        ([extension("cast_value", data_type="complex64"), LITTLE], "real numbers"),
+        ([extension("cast_value", data_type="float64", out_of_range="wrap"), LITTLE], "wrap around"),
+        ([extension("cast_value", data_type="int8", out_of_range="ignore"), LITTLE], "out_of_range"),
+        ([extension("cast_value", data_type="int8", rounding="up"), LITTLE], "rounding"),
+        ([extension("cast_value", data_type="int8", scalar_map={"both": []}), LITTLE], "both"),
+        ([extension("cast_value", data_type="int8", scalar_map={"encode": [[1]]}), LITTLE], "pair"),
+        ([extension("cast_value", data_type="int8", scalar_map={"encode": [[1, 300]]}), LITTLE], "encode"),
+        ([extension("cast_value", data_type="int8", scalar_map={"decode": [["NaN", 3]]}), LITTLE], "decode"),
+        ([CAST, "bytes"], "endian"),
+        ([CAST], "makes bytes"),
+        ([extension("packbits", first_bit=3, last_bit=2)], "first_bit"),
+        ([extension("packbits", last_bit=32)], "last_bit"),
+        ([extension("packbits", padding_encoding="middle")], "padding_encoding"),
+        ([extension("packbits"), LITTLE], "second codec"),
+        ([extension("reshape", shape=[3, -1]), LITTLE], "lengths"),
+        ([extension("reshape", shape=[-1, -1]), LITTLE], "lengths"),
+        ([extension("reshape", shape=[0, -1]), LITTLE], "positive"),
+        ([extension("reshape", shape=[[1, 0]]), LITTLE], "shape"),
+        ([extension("reshape", shape=[2, [0]]), LITTLE], "before it"),
+        ([extension("reshape", shape=[2**62, 2**62]), LITTLE], "lengths"),
+        ([extension("reshape", shape=[-1]), SHARDS], "before shards"),
+    ],
+)
+def test_extensions_that_are_wrong(library: Any, chain: list[Any], message: str, tmp_path: Path) -> None:
+    (tmp_path / "zarr.json").write_text(json.dumps(v3("codecs", chain)))
+    with pytest.raises(Exception, match=message) as caught:
+        library.handle(tmp_path)
+    assert caught.value.args[0] == METADATA
+    with pytest.raises((ValueError, TypeError)):
+        zarrcore.open_array(tmp_path)[...]
+
+
+@pytest.mark.parametrize("document", LEGAL, ids=[str(number) for number in range(len(LEGAL))])
+def test_what_is_written_is_read(library: Any, document: dict[str, Any], tmp_path: Path) -> None:
+    """libzarrcore writes, zarrcore reads; and back."""
+    name = ".zarray" if document["zarr_format"] == 2 else "zarr.json"
+    (tmp_path / name).write_text(json.dumps(document))
+    handle = library.handle(tmp_path)
+    values = np.random.default_rng(0).integers(0, 100, (6, 4)).astype(library.typestr(handle).decode())
+    assert library.region(handle, values, write=True) == 0
+    array = zarrcore.open_array(tmp_path)
+    np.testing.assert_array_equal(array[...], values)
+    array[2:5] = values[1:4]
+    values[2:5] = values[1:4].copy()
+    out = np.zeros_like(values)
+    assert library.region(handle, out) == 0
+    np.testing.assert_array_equal(out, array[...])
+    library.release(handle)
