@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
+from weakref import ref
 
 from zarrcore import node_documents as documents
 from zarrcore._locks import RLock, forkable
@@ -293,7 +293,7 @@ class KeptCopy:
         self._copy = copy
         self._address = address(place)
         with CHANGES:
-            _copies.add(self)
+            _copies.add(ref(self, _copies.discard))
 
     def note(self, changed: str, *, removed: bool) -> None:
         """Take notice of a change at an address; the document of the group itself is not in the copy."""
@@ -308,7 +308,7 @@ class KeptCopy:
             _stale.pop(self._address, None)
 
 
-_copies: WeakSet[KeptCopy] = WeakSet()
+_copies: set[ref[KeptCopy]] = set()  # a WeakSet fails where one goes while another thread walks it
 _stale: dict[str, ConsolidatedMetadata] = {}
 """Address of a group -> its copy, of which this process has changed nodes since it was stored."""
 
@@ -332,8 +332,10 @@ def _note_change(place: StorePath, *, removed: bool = False) -> None:
     if _copies:
         changed = address(place)
         with CHANGES:
-            for copy in _copies:
-                copy.note(changed, removed=removed)
+            for kept in _copies.copy():
+                copy = kept()
+                if copy is not None:
+                    copy.note(changed, removed=removed)
 
 
 def note_move(source: StorePath, dest: StorePath) -> None:

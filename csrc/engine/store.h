@@ -25,7 +25,7 @@ typedef struct zc_value {
     zc_file file;            /* local stores */
     void *token;             /* the store's own */
     const zc_store *store;   /* NULL: borrowed memory */
-    bool copied;             /* data is a copy that was made for this call */
+    bool copied;             /* the token is an object that was made for this call */
     const zc_origin *origin; /* what it is known by in a cache, set by whoever opened it; NULL: it is not */
     uint64_t base;           /* where it begins in the value of the origin */
 } zc_value;

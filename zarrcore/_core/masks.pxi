@@ -90,9 +90,10 @@ cdef class MaskPoints:
         return self.mask.ndim
 
     def __getitem__(self, d):
-        if self.indices is None:
-            self.indices = mask_points(self.mask)
-        return self.indices[d]
+        with cython.critical_section(self):        # no thread gets what another one is replacing
+            if self.indices is None:
+                self.indices = mask_points(self.mask)
+            return self.indices[d]
 
     cdef bint suits(self, tuple shape, Py_ssize_t row, Chain chain) except -1:
         """Is walking all of the mask, row by row of chunks with rows of that length, less work than looking up where

@@ -162,14 +162,13 @@ cdef int _poll(void *arg) noexcept with gil:
 cdef int _lend(object value, const zc_store *store, zc_value *out) except -1:
     """Make a bytes-like object the content of `out`, which keeps a reference to it."""
     cdef Py_buffer *buffer
-    cdef bint copied = False
-    if type(value) is not bytes:
-        if not (type(value) is memoryview and type(value.obj) is bytes and value.c_contiguous):
-            # Somebody might change it while a decompressor, which checks lengths before it uses them, is at work.
-            value = bytes(memoryview(value))
-            copied = True
     out.store = store
-    out.copied = copied
+    out.copied = type(value) is not bytes
+    if out.copied:
+        value = memoryview(value)             # one of our own: the store may release its
+        if type(value.obj) is not bytes or not value.c_contiguous:
+            # Somebody might change it while a decompressor, which checks lengths before it uses them, is at work.
+            value = bytes(value)
     if type(value) is bytes:
         out.data = <const uint8_t *>PyBytes_AS_STRING(value)
         out.size = PyBytes_GET_SIZE(value)

@@ -34,6 +34,38 @@ cdef extern from "Python.h":
     PyObject *NewBytes "PyBytes_FromStringAndSize"(const char *, Py_ssize_t)
     void Py_INCREF(PyObject *)
 
+cdef extern from *:
+    """
+    /* Places of objects in an array, which without a GIL another thread may fill at the same time: what is looked at is
+     * held, what is replaced is let go of once.  The moment between finding an object and holding it remains, and NumPy
+     * has it too: whoever writes to an array takes no lock. */
+    #ifdef Py_GIL_DISABLED
+    #include <stdatomic.h>
+    typedef _Atomic(PyObject *) zc_place;
+
+    static inline PyObject *zc_take(PyObject **place)
+    {
+        return Py_XNewRef(atomic_load_explicit((zc_place *)place, memory_order_acquire));
+    }
+
+    static inline void zc_let_go(PyObject *item) { Py_XDECREF(item); }
+
+    static inline void zc_replace(PyObject **place, PyObject *item)
+    {
+        Py_XDECREF(atomic_exchange_explicit((zc_place *)place, item, memory_order_acq_rel));
+    }
+    #else
+    static inline PyObject *zc_take(PyObject **place) { return *place; }
+
+    static inline void zc_let_go(PyObject *item) { (void)item; }
+
+    static inline void zc_replace(PyObject **place, PyObject *item) { Py_XSETREF(*place, item); }
+    #endif
+    """
+    PyObject *zc_take(PyObject **place)
+    void zc_let_go(PyObject *item)
+    void zc_replace(PyObject **place, PyObject *item)
+
 cdef extern from "base/arith.h" nogil:
     uint32_t zc_load_le32(const void *p)
     uint64_t zc_load_le64(const void *p)

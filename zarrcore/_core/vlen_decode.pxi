@@ -200,9 +200,7 @@ cdef PyObject *_remembered_item(const Reader *reader, Memory *memory, bint utf8)
 
 cdef int _read_objects(Reader *reader, size_t count, Places *places, bint utf8) except -1:
     """Items into an array of str or bytes."""
-    cdef PyObject **slot
     cdef PyObject *item
-    cdef PyObject *old
     cdef size_t i
     cdef Memory memory = Memory(NULL, 0, 0, 0, _PAUSE)
     if count >= _SAMPLE and reader.size <= _MAX_LENGTH:
@@ -218,10 +216,7 @@ cdef int _read_objects(Reader *reader, size_t count, Places *places, bint utf8) 
             reader.trouble = NO_MEMORY if PyErr_Occurred() else NOT_UTF8
             PyErr_Clear()
             break
-        slot = <PyObject **>_place(places)
-        old = slot[0]
-        slot[0] = item
-        Py_XDECREF(old)
+        zc_replace(<PyObject **>_place(places), item)
     if memory.recent != NULL:
         for i in range(_RECENT):
             Py_XDECREF(memory.recent[i].item)

@@ -140,6 +140,14 @@ cdef bint _add_text(_Growing out, PyObject *item) except -1:
     return True
 
 
+cdef inline bint _add_bytes(_Growing out, PyObject *item) except -1:
+    """A bytes; False where it is none or is too long."""
+    if item == NULL or not IsBytes(item) or <size_t>BytesSize(item) > _MAX_LENGTH:
+        return False
+    _add_item(out, BytesData(item), BytesSize(item))
+    return True
+
+
 cdef enum:
     _AHEAD = 12               # items between asking for one and using it
 
@@ -170,9 +178,14 @@ def all_text(cnp.ndarray items not None):
         return not zc_has_no_utf8(cnp.PyArray_DATA(items), 4, cnp.PyArray_NBYTES(items) // 4)
     cdef PyObject **slots = <PyObject **>cnp.PyArray_DATA(items)
     cdef size_t count = cnp.PyArray_SIZE(items), i
+    cdef PyObject *item
+    cdef bint sound
     for i in range(count):
         _fetch(slots, i, count)
-        if not _is_text(slots[i]):
+        item = zc_take(slots + i)
+        sound = _is_text(item)
+        zc_let_go(item)
+        if not sound:
             return False
     return True
 
@@ -185,24 +198,28 @@ cdef bytes _encoded(object item, size_t i, str codec, object to_item, bint utf8)
         raise errors.ChunkEncodeError(f"item {i}: {error}", codec=codec) from error
 
 
+cdef int _add_encoded(_Growing out, bytes encoded, size_t i, str codec) except -1:
+    """The same behind its length."""
+    if <size_t>PyBytes_GET_SIZE(encoded) > _MAX_LENGTH:
+        raise _encode_error(TOO_LONG, i, PyBytes_GET_SIZE(encoded), codec)
+    return _add_item(out, PyBytes_AS_STRING(encoded), PyBytes_GET_SIZE(encoded))
+
+
 cdef bytes _encode_objects(cnp.ndarray items, str codec, object to_item, bint utf8):
     cdef PyObject **slots = <PyObject **>cnp.PyArray_DATA(items)
     cdef size_t count = cnp.PyArray_SIZE(items), i
     cdef _Growing out = _Growing(4 + 20 * count)
-    cdef bytes encoded
+    cdef PyObject *item
     zc_store_le32(out.at, <uint32_t>count)
     out.at += 4
     for i in range(count):
         _fetch(slots, i, count)
-        if utf8 and _add_text(out, slots[i]):
-            continue
-        if not utf8 and slots[i] != NULL and IsBytes(slots[i]) and <size_t>BytesSize(slots[i]) <= _MAX_LENGTH:
-            _add_item(out, BytesData(slots[i]), BytesSize(slots[i]))
-        else:
-            encoded = _encoded(<object>slots[i] if slots[i] != NULL else None, i, codec, to_item, utf8)
-            if <size_t>PyBytes_GET_SIZE(encoded) > _MAX_LENGTH:
-                raise _encode_error(TOO_LONG, i, PyBytes_GET_SIZE(encoded), codec)
-            _add_item(out, PyBytes_AS_STRING(encoded), PyBytes_GET_SIZE(encoded))
+        item = zc_take(slots + i)
+        try:
+            if not (_add_text(out, item) if utf8 else _add_bytes(out, item)):
+                _add_encoded(out, _encoded(<object>item if item != NULL else None, i, codec, to_item, utf8), i, codec)
+        finally:
+            zc_let_go(item)
     return out.finish()
 
 
