@@ -144,8 +144,9 @@ _CRC: tuple[str, dict[str, Any]] = ("crc32c", {})
 _V2_BLOSC = {"id": "blosc", "cname": "blosclz", "clevel": 9, "shuffle": 2}
 _V2_ZSTD = {"id": "zstd", "level": 0}
 _V2_LZ4 = {"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1}
-#: Groups of 2,000 arrays, with consolidated metadata or not.
+#: Groups of arrays with these names, with consolidated metadata or not.
 GROUPS = {"group-plain": False, "group-consolidated": True}
+NAMES = [f"array-{number:04}" for number in range(2000)]
 
 
 def datasets(*, full: bool) -> dict[str, Dataset]:
@@ -209,7 +210,6 @@ def ensure(root: Path, *, full: bool) -> None:
 
 
 def _write_group(consolidated: bool, path: Path) -> None:
-    from benchmarks.cases.hierarchy import NAMES
     from benchmarks.libraries import REFERENCE, load
 
     load(REFERENCE).create_members(path, NAMES, consolidated=consolidated)

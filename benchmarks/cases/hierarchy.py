@@ -10,10 +10,10 @@ from typing import Any
 
 from benchmarks import goals
 from benchmarks.cases.base import Case, Place, Prepare
+from benchmarks.datasets import NAMES
 from benchmarks.libraries.base import Library
 from benchmarks.measure import Operation
 
-NAMES = [f"array-{number:04}" for number in range(2000)]
 #: How chunks are coded makes no difference here, so each library takes part once.
 _LIBRARIES = ("zarrcore", "zarr", "tensorstore")
 

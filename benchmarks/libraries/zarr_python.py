@@ -13,11 +13,14 @@ from zarr.core.buffer import cpu
 from zarr.errors import ZarrUserWarning
 from zarr.storage import MemoryStore
 
-from benchmarks.libraries.base import MEMBER, files
+from benchmarks.libraries.base import files
+from benchmarks.libraries.zarr_interface import ZarrInterface
 
 
-class ZarrPython:
+class ZarrPython(ZarrInterface):
     """zarr-python; everything but the pipeline keeps its default."""
+
+    package = zarr
 
     def __init__(self, threads: int, pipeline: str) -> None:
         if pipeline.startswith("zarrs."):
@@ -33,43 +36,6 @@ class ZarrPython:
             return str(directory)
         return MemoryStore({key: cpu.Buffer.from_bytes(value) for key, value in files(directory).items()})
 
-    def open(self, location: Any, *, writable: bool = False) -> Any:
-        return zarr.open_array(location, mode="r+" if writable else "r")
-
-    def read(self, array: Any, selection: Any = ...) -> Any:
-        return array[selection]
-
     def read_into(self, array: Any, out: np.ndarray) -> np.ndarray:
         array.get_basic_selection(..., out=cpu.NDBuffer.from_ndarray_like(out))
         return out
-
-    def read_points(self, array: Any, coordinates: tuple[np.ndarray, ...]) -> np.ndarray:
-        return array.vindex[coordinates]
-
-    def read_orthogonal(self, array: Any, indices: tuple[np.ndarray, ...]) -> np.ndarray:
-        return array.oindex[indices]
-
-    def read_mask(self, array: Any, mask: np.ndarray) -> np.ndarray:
-        return array.vindex[mask]
-
-    def write(self, array: Any, value: Any, selection: Any = ...) -> None:
-        array[selection] = value
-
-    def append(self, array: Any, rows: np.ndarray) -> Any:
-        array.append(rows)
-        return array
-
-    def create_members(self, directory: Path, names: list[str], *, consolidated: bool) -> None:
-        group = zarr.create_group(str(directory))
-        for name in names:
-            group.create_array(name, **MEMBER, compressors=None)
-        if consolidated:
-            zarr.consolidate_metadata(str(directory))
-
-    def open_members(self, directory: Path, names: list[str], *, consolidated: bool) -> list[Any]:
-        group = zarr.open_group(str(directory), mode="r", use_consolidated=consolidated)
-        return [group[name] for name in names]
-
-    def list_members(self, directory: Path, *, consolidated: bool) -> list[tuple[str, tuple[int, ...]]]:
-        group = zarr.open_group(str(directory), mode="r", use_consolidated=consolidated)
-        return [(name, array.shape) for name, array in group.arrays()]
