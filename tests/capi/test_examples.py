@@ -85,6 +85,20 @@ def test_c(prefix: Path, values: np.ndarray, tmp_path: Path, linking: str) -> No
     assert run_program(program, tmp_path / "array", "1:2").returncode == 2
 
 
+def test_a_prefix_can_be_moved(prefix: Path, values: np.ndarray, tmp_path: Path) -> None:
+    """Nothing in it says where it, or what it was linked with, was built."""
+    moved = tmp_path / "elsewhere"
+    shutil.copytree(prefix, moved, symlinks=True)
+    libs = flags(moved, "--libs", "--static")
+    archives = [Path(flag) for flag in libs if flag.endswith(".a")]
+    assert all(moved in path.resolve().parents for path in archives), libs
+    source = EXAMPLES / "c" / "read_region.c"
+    private = [flag for flag in libs if flag != "-lzarrcore"]
+    archive = str(moved / "lib" / "libzarrcore.a")
+    program = compile_program("cc", source, tmp_path / "read", *flags(moved, "--cflags"), archive, *private)
+    assert len(numbers(run_program(program, tmp_path / "array").stdout)) == values.size
+
+
 def test_fortran(prefix: Path, values: np.ndarray, tmp_path: Path) -> None:
     if shutil.which("gfortran") is None:
         pytest.skip("no gfortran (apt-get install gfortran)")
