@@ -131,10 +131,7 @@ class CastValue(NativeArrayCodec):
         """What the scalar map says for one direction, as scalars of the two data types."""
         source, target = self._types(direction, spec)
         found = dict(self.scalar_map or ()).get(direction, ())
-        return [
-            (source.from_json_scalar(old, zarr_format=3), target.from_json_scalar(new, zarr_format=3))
-            for old, new in found
-        ]
+        return [(_scalar(source, old), _scalar(target, new)) for old, new in found]
 
     def _types(self, direction: str, spec: ArraySpec) -> tuple[ZDType, ZDType]:
         types = (spec.dtype, self.data_type)
@@ -158,6 +155,11 @@ def _parse_scalar_map(data: Any) -> tuple[tuple[str, tuple[tuple[Any, Any], ...]
                 fail(where, "pairs of numbers", pair)
         parsed.append((direction, tuple((old, new) for old, new in pairs)))
     return tuple(parsed)
+
+
+def _scalar(zdtype: ZDType, data: Any) -> Any:
+    """A number of the scalar map, in which the specification's example has another spelling of infinity."""
+    return zdtype.from_json_scalar("Infinity" if data == "+Infinity" else data, zarr_format=3)
 
 
 def _check_number(zdtype: ZDType, where: str | None) -> None:

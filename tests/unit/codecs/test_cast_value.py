@@ -13,7 +13,7 @@ from exact_cast import FLOATS, INTEGERS, ML_FLOATS, ROUNDINGS, Refused, cast, ki
 from zarrcore.codecs import ArraySpec
 from zarrcore.codecs.cast_value import CastValue
 from zarrcore.dtypes import get_data_type_from_json
-from zarrcore.errors import ChunkDecodeError, ChunkEncodeError
+from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, MetadataValidationError
 
 pytest.importorskip("ml_dtypes")
 
@@ -128,6 +128,16 @@ def test_scalar_maps_come_first(source: str, target: str, length: int) -> None:
     found = codec.resolve(spec).encode(items, spec)
     assert found.dtype == kind_of(target).dtype
     np.testing.assert_array_equal(found.astype("f8"), right)
+
+
+def test_the_infinity_of_the_example_in_the_specification() -> None:
+    pairs = [["NaN", 0], ["+Infinity", 1], ["-Infinity", 2]]
+    codec = CastValue(data_type="uint8", scalar_map={"encode": pairs})
+    spec = ArraySpec((4,), get_data_type_from_json("float64", zarr_format=3))
+    assert codec.resolve(spec).encode(np.array([np.nan, np.inf, -np.inf, 9]), spec).tolist() == [0, 1, 2, 9]
+    assert codec.to_json()["configuration"]["scalar_map"] == {"encode": pairs}
+    with pytest.raises(MetadataValidationError, match="Infinity"):
+        CastValue(data_type="uint8", scalar_map={"encode": [["Infinity+", 0]]}).resolve(spec)
 
 
 @pytest.mark.parametrize("payload", ["0x7fc00123", "0xffc00000", "0x7f800001", "0xff923456"])
