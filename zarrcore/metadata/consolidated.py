@@ -35,9 +35,12 @@ class _Nodes(Mapping[str, Any]):
     described in the same words are parsed once.
     """
 
-    def __init__(self, documents: Mapping[str, Mapping[str, Any]], where: str | None) -> None:
+    def __init__(
+        self, documents: Mapping[str, Mapping[str, Any]], where: str | None, above: str = ""
+    ) -> None:
         self._documents = documents
         self._where = where
+        self._above = above  # what the paths in the document have before those here
         self._parsed: dict[str, Any] = {}
         self._twins: dict[str, ArrayV3Metadata] = {}
 
@@ -46,7 +49,7 @@ class _Nodes(Mapping[str, Any]):
         if found is None:
             if path not in self._documents:
                 raise KeyError(path)
-            with at(f"consolidated_metadata.metadata.{path}", key=self._where):
+            with at(f"consolidated_metadata.metadata.{self._above}{path}", key=self._where):
                 found = self._parsed[path] = self._parse(path)
         return found
 
@@ -62,12 +65,13 @@ class _Nodes(Mapping[str, Any]):
             self._twins[text] = node
         return node
 
-    def renamed(self, paths: list[tuple[str, str]]) -> _Nodes:
-        """The nodes at the second of each pair of paths, under the first."""
-        documents = self._documents
+    def below(self, prefix: str) -> _Nodes:
+        """The nodes whose paths begin with `prefix`, without it."""
+        documents, above = self._documents, self._above + prefix
+        paths = [(path.removeprefix(prefix), path) for path in documents if path.startswith(prefix)]
         if isinstance(documents, Section):
-            return _Nodes(documents.renamed(paths), self._where)
-        return _Nodes({new: documents[old] for new, old in paths}, self._where)
+            return _Nodes(documents.renamed(paths), self._where, above)
+        return _Nodes({new: documents[old] for new, old in paths}, self._where, above)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._documents)
@@ -203,10 +207,11 @@ class ConsolidatedMetadata:
         """The consolidated metadata of the group at `path` below this group."""
         prefix = f"{path}/"
         nodes = self.metadata
-        kept = [(path.removeprefix(prefix), path) for path in nodes if path.startswith(prefix)]
         if isinstance(nodes, _Nodes):
-            return ConsolidatedMetadata(nodes.renamed(kept))
-        return ConsolidatedMetadata({new: nodes[old] for new, old in kept})
+            return ConsolidatedMetadata(nodes.below(prefix))
+        return ConsolidatedMetadata(
+            {path.removeprefix(prefix): node for path, node in nodes.items() if path.startswith(prefix)}
+        )
 
     def _paths(self) -> list[str]:
         return list(self.metadata)

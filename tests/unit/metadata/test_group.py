@@ -116,6 +116,12 @@ class TestConsolidated3:
         ):
             _ = group.consolidated_metadata.metadata["bad"]
 
+    def test_errors_name_the_whole_path(self) -> None:
+        group = GroupMetadata.from_dict(inline({"a": GROUP, "a/b": GROUP, "a/b/bad": ARRAY | {"shape": "x"}}))
+        below = group.consolidated_metadata.below("a").below("b")
+        with pytest.raises(MetadataValidationError, match=r"consolidated_metadata.metadata.a/b/bad.shape: "):
+            _ = below.metadata["bad"]
+
     def test_copies_within_child_groups_are_left_out(self) -> None:
         child = inline({"arr": ARRAY})
         group = GroupMetadata.from_dict(inline({"sub": child, "sub/arr": ARRAY}))
