@@ -2,9 +2,9 @@
  *
  * Numbers stored as another type, by stated rules (Zarr extensions, "cast_value").
  *
- * Tiles of plain numbers go through the loops of kernels/cast_checked.c.  A tile with a number that needs a rule (out of
- * range, or infinite) is done again, number by number, by kernels/reals.c, and so is all of it
- * where types have no loop; types of one byte have few enough numbers for a table.
+ * Tiles of numbers go through the loops of kernels/cast_checked.c.  A tile with a number that these cannot do (one that
+ * is to be refused, above all) is done again, number by number, by kernels/reals.c, which also says what is wrong with
+ * it; types of one byte have few enough numbers for a table.
  */
 #include <string.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * One pass that looks whether all numbers are plain, and one that converts them: each a loop that compilers vectorise,
- * for the machine that the program was built for and for AVX2.  Conversions that round do so in the default state of the
- * floating-point unit; where that is not the case they are left to zc_real_store.
+ * for the machine that the program was built for and for AVX2.  What is out of range or has no room goes through those
+ * of cast_rounded.c.  Conversions that round do so in the default state of the floating-point unit; where that is not
+ * the case they are left to zc_real_store.
  */
 #include "kernels/cast_checked.h"
 
@@ -11,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/cast_rounded.h"
 #include "kernels/halves.h"
 #include "kernels/narrow.h"
 #include "kernels/words.h"
@@ -223,29 +225,25 @@ static bool round_f32(void *dst, const void *src, size_t n, zc_rounding rounding
     }
 }
 
-/* Whole numbers, moved into low..high; false for infinities and NaN. */
-#define STAMP_FINITE(SET, TARGET, NAME, TYPE, WORD, MOST)                                        \
-    TARGET static bool finite_##NAME##_##SET(char *numbers, size_t n, TYPE low, TYPE high)       \
-    {                                                                                            \
-        WORD bad = 0;                                                                            \
-        for (size_t i = 0; i < n; i++) {                                                         \
-            TYPE x;                                                                              \
-            memcpy(&x, numbers + i * sizeof x, sizeof x);                                        \
-            bad |= (WORD)(x >= -MOST ? 0 : 1) | (WORD)(x <= MOST ? 0 : 1);                       \
-            x = x < low ? low : x;                                                               \
-            x = x > high ? high : x;                                                             \
-            memcpy(numbers + i * sizeof x, &x, sizeof x);                                        \
-        }                                                                                        \
-        return bad == 0;                                                                         \
-    }
-
-STAMP_BOTH(STAMP_FINITE, f32, float, int32_t, FLT_MAX)
-STAMP_BOTH(STAMP_FINITE, f64, double, int64_t, DBL_MAX)
-
 /* The largest number of `digits` bits that is no more than an integer of that many bits. */
 static double last_below(int bits, int digits)
 {
     return ldexp(1, bits) - ldexp(1, bits > digits ? bits - digits : 0);
+}
+
+/* Numbers that are out of range by their low bits, or as the last integer on their side. */
+static bool beyond_integers(void *dst, zc_number_kind to, const void *whole, zc_number_kind from, size_t n,
+                            const zc_whole_limits *limits)
+{
+    double doubles[ZC_CAST_MAX];
+    uint64_t words[ZC_CAST_MAX];
+
+    zc_cast(doubles, ZC_NUMBER_F64, whole, from, n);
+    if (!zc_whole_to_words(words, doubles, n, limits)) {
+        return false;
+    }
+    cast_to_integers(dst, to, words, ZC_NUMBER_U64, n);
+    return true;
 }
 
 static bool floats_to_integers(void *dst, zc_number_kind to, const void *src, zc_number_kind from, size_t n,
@@ -254,22 +252,23 @@ static bool floats_to_integers(void *dst, zc_number_kind to, const void *src, zc
     const zc_real_type *const type = zc_real_type_of(to);
     const int bits = type->bits - (type->is_signed ? 1 : 0);
     const int digits = from == ZC_NUMBER_F64 ? DBL_MANT_DIG : FLT_MANT_DIG;
-    const bool clamps = rules->clamps && bits <= digits;     /* else the last integer is no float */
     const double low = type->is_signed ? -ldexp(1, bits) : 0, high = last_below(bits, digits);
+    const limits last = limits_of(to);
+    const zc_whole_limits all = {-INFINITY, INFINITY, 0, 0}, some = {low, high, (uint64_t)last.low, last.high};
     uint64_t whole[ZC_CAST_MAX];
     bool plain;
 
     if (from == ZC_NUMBER_F64) {
-        plain = round_f64(whole, src, n, rules->rounding, low, high) ||
-                (clamps && RUN(finite_f64, (char *)whole, n, low, high));
+        plain = round_f64(whole, src, n, rules->rounding, low, high);
     } else {
-        plain = round_f32(whole, src, n, rules->rounding, (float)low, (float)high) ||
-                (clamps && RUN(finite_f32, (char *)whole, n, (float)low, (float)high));
+        plain = round_f32(whole, src, n, rules->rounding, (float)low, (float)high);
     }
-    if (plain) {
-        cast_to_integers(dst, to, whole, from, n);
+    if (!plain) {
+        return (rules->wraps || rules->clamps) &&
+               beyond_integers(dst, to, whole, from, n, rules->wraps ? &all : &some);
     }
-    return plain;
+    cast_to_integers(dst, to, whole, from, n);
+    return true;
 }
 
 /* ---- floats to floats ------------------------------------------------------------------------- */
@@ -311,18 +310,30 @@ static bool is_half(zc_number_kind kind)
 
 STAMP_BOTH(STAMP_WITHIN_FLOATS, within_floats)
 
-/* Floats of 16 and fewer bits. */
+/* Numbers as doubles that rounding them to fewer bits takes for the numbers themselves. */
+static const double *odd_doubles(double *room, const void *src, zc_number_kind from, size_t n)
+{
+    if (from == ZC_NUMBER_I64 || from == ZC_NUMBER_U64) {
+        zc_integers_to_odd(room, src, from, n);
+    } else {
+        zc_cast(room, ZC_NUMBER_F64, src, from, n);
+    }
+    return room;
+}
+
+/* Floats of 16 and fewer bits that have a sign. */
 static bool to_small(void *dst, zc_number_kind to, const void *src, zc_number_kind from, size_t n,
                      const zc_cast_rules *rules)
 {
     float floats[ZC_CAST_MAX];
+    double doubles[ZC_CAST_MAX];
 
     if (from == ZC_NUMBER_F64) {
         if (!zc_doubles_to_odd(floats, src, to, n)) {
             return false;
         }
     } else if (from != ZC_NUMBER_F32 && !within(from, src, n, limits_of(ZC_NUMBER_F32))) {
-        return false;        /* it would be rounded twice */
+        zc_doubles_to_odd(floats, odd_doubles(doubles, src, from, n), to, n);
     } else {
         zc_cast(floats, ZC_NUMBER_F32, src, from, n);
     }
@@ -337,10 +348,34 @@ static bool to_small(void *dst, zc_number_kind to, const void *src, zc_number_ki
 
 /* ---- all of them ------------------------------------------------------------------------------ */
 
-static bool has_loop(zc_number_kind from, zc_number_kind to)
+static bool has_loop(zc_number_kind from)
 {
-    return (from < ZC_NUMBER_KINDS || is_half(from)) &&
-           (to < ZC_NUMBER_KINDS || !zc_real_type_of(to)->is_float || zc_narrow_has(to));
+    return from < ZC_NUMBER_KINDS || is_half(from);
+}
+
+/* To floats of 32 and 64 bits. */
+static bool integers_to_floats(void *dst, zc_number_kind to, const void *src, zc_number_kind from, size_t n,
+                               zc_rounding rounding)
+{
+    double doubles[ZC_CAST_MAX];
+
+    if (rounding == ZC_ROUND_NEAREST_EVEN || within(from, src, n, limits_of(to))) {
+        zc_cast(dst, to, src, from, n);
+        return true;
+    }
+    if (to == ZC_NUMBER_F32) {
+        return zc_doubles_to_floats(dst, odd_doubles(doubles, src, from, n), n, rounding);
+    }
+    zc_integers_to_doubles(dst, src, from, n, rounding);
+    return true;
+}
+
+static bool to_powers(void *dst, const void *src, zc_number_kind from, size_t n, const zc_cast_rules *rules)
+{
+    double doubles[ZC_CAST_MAX];
+    const void *const numbers = from == ZC_NUMBER_F64 ? src : odd_doubles(doubles, src, from, n);
+
+    return zc_doubles_to_powers(dst, numbers, n, rules->rounding, rules->clamps);
 }
 
 /* From a kind that C has. */
@@ -353,15 +388,14 @@ static bool cast_plain(void *dst, zc_number_kind to, const void *src, zc_number_
         return from_float ? floats_to_integers(dst, to, src, from, n, rules)
                           : integers_to_integers(dst, to, src, from, n, rules);
     }
+    if (to == ZC_NUMBER_F8_E8M0FNU) {
+        return to_powers(dst, src, from, n, rules);
+    }
     if (to >= ZC_NUMBER_KINDS) {
         return to_small(dst, to, src, from, n, rules);
     }
     if (!from_float) {
-        const bool exact = within(from, src, n, limits_of(to));
-        if (exact) {
-            zc_cast(dst, to, src, from, n);
-        }
-        return exact;
+        return integers_to_floats(dst, to, src, from, n, rules->rounding);
     }
     if (from == ZC_NUMBER_F32 && to == ZC_NUMBER_F64) {
         zc_cast(dst, to, src, from, n);
@@ -383,7 +417,7 @@ bool zc_cast_checked(void *dst, zc_number_kind to, const void *src, zc_number_ki
         memcpy(dst, src, n * zc_number_size(to));
         return true;
     }
-    if (!has_loop(from, to) || fegetround() != FE_TONEAREST) {
+    if (!has_loop(from) || fegetround() != FE_TONEAREST) {
         return false;
     }
     if (is_half(from)) {

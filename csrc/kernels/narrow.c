@@ -103,13 +103,6 @@ STAMP_BOTH(STAMP_NARROW, even16, uint16_t, ADD_EVEN)
 STAMP_BOTH(STAMP_NARROW, away16, uint16_t, ADD_AWAY)
 STAMP_BOTH(STAMP_NARROW, directed16, uint16_t, ADD_DIRECTED)
 
-bool zc_narrow_has(zc_number_kind to)
-{
-    const zc_real_type *const type = zc_real_type_of(to);
-
-    return type->is_float && type->is_signed && type->bits <= 16;
-}
-
 bool zc_narrow(void *dst, zc_number_kind to, const float *src, size_t n, zc_rounding rounding, bool clamps)
 {
     const small given = small_of(to, rounding, clamps);

@@ -7,9 +7,6 @@
 
 #include "kernels/reals.h"
 
-/* Has zc_narrow a loop that makes this kind?  All floats of 16 and fewer bits but the one without a sign. */
-bool zc_narrow_has(zc_number_kind to);
-
 /*
  * dst[i] = the number of type `to` that zc_real_store makes of src[i].  Numbers that are out of range become what
  * zc_real_limit says if `clamps`.  False, with dst spoilt, if some number has no place.

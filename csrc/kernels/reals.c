@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/words.h"
+
 #define NONE ZC_REAL_NO_CODE
 #define INTEGER(NAME, BITS, SIGNED) {NAME, BITS, false, SIGNED, 0, 0, 0, 0, 0}
 #define FLOAT(NAME, BITS, MANTISSA, BIAS, LARGEST, INFINITE, NOTHING)                             \
@@ -173,19 +175,6 @@ static uint64_t shift_right(uint64_t size, int shift, bool negative, zc_rounding
     return kept + (up ? 1 : 0);
 }
 
-static int leading_zeros(uint64_t x)
-{
-#if defined(__GNUC__) || defined(__clang__)
-    return __builtin_clzll(x);
-#else
-    int n = 0;
-    for (; (x & UINT64_C(1) << 63) == 0; x <<= 1) {
-        n++;
-    }
-    return n;
-#endif
-}
-
 /* ---- to bits ---------------------------------------------------------------------------------- */
 
 static zc_real_fit store_integer(const zc_real_type *type, const zc_real *real, zc_rounding rounding, uint64_t *bits)
@@ -198,7 +187,7 @@ static zc_real_fit store_integer(const zc_real_type *type, const zc_real *real, 
     if (real->cls != ZC_REAL_FINITE) {
         return ZC_REAL_NO_VALUE;
     }
-    if (real->size != 0 && real->exponent > leading_zeros(real->size)) {
+    if (real->size != 0 && real->exponent > zc_leading_zeros(real->size)) {
         size = real->exponent < 64 ? real->size << real->exponent : 0;       /* the low bits */
         fits = false;
     } else if (real->size == 0) {
@@ -239,7 +228,7 @@ static zc_real_fit store_float(const zc_real_type *type, const zc_real *real, zc
         return store_special(type, real, bits);
     }
     if (real->size != 0) {
-        const int zeros = leading_zeros(real->size), top = real->exponent + 63 - zeros;
+        const int zeros = zc_leading_zeros(real->size), top = real->exponent + 63 - zeros;
         const int exponent = top > lowest ? top : lowest;
         /* With the hidden bit of a normal number one too much: the exponent stands for one less. */
         const int field = exponent + type->bias - 1;

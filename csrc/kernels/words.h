@@ -28,6 +28,20 @@ typedef struct zc_pair {
 #define ZC_BSWAP64 _byteswap_uint64
 #endif
 
+/* Bits above the highest one of x, which is not 0. */
+ZC_INLINE int zc_leading_zeros(uint64_t x)
+{
+#if defined(__GNUC__) || defined(__clang__)
+    return __builtin_clzll(x);
+#else
+    int n = 0;
+    for (; (x & UINT64_C(1) << 63) == 0; x <<= 1) {
+        n++;
+    }
+    return n;
+#endif
+}
+
 /* zc_swap<item bits>_<word bytes>: reverse every word of an item.  The same on hosts of either byte order. */
 ZC_INLINE uint8_t zc_swap8_0(uint8_t x) { return x; }
 ZC_INLINE uint16_t zc_swap16_0(uint16_t x) { return x; }

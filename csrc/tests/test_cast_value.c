@@ -153,7 +153,6 @@ static void in_other_states(void)
     }
 }
 
-/* Every half is itself again, and every float becomes the half that exact arithmetic says. */
 /* ---- numbers beside those of small types --------------------------------------------------------- */
 
 enum { BESIDE = 8 };
@@ -257,6 +256,77 @@ static void numbers_beside_integers(void)
     }
 }
 
+/* ---- integers that floats have no room for, and the other way round ---------------------------- */
+
+/* Each word and its opposite, by all rules. */
+static void check_words(zc_number_kind from, zc_number_kind to, const uint64_t *words, size_t n)
+{
+    const zc_real_type *const type = zc_real_type_of(from);
+    zc_codec codec = caster(from, to, false);
+    zc_workspace *ws = zc_workspace_new();
+
+    for (int rule = 0; rule < ZC_ROUNDINGS * 3; rule++) {
+        codec.cast.rounding = (zc_rounding)(rule / 3);
+        codec.cast.out_of_range = (zc_out_of_range)(rule % 3);
+        if (codec.cast.out_of_range == ZC_RANGE_WRAP && zc_real_type_of(to)->is_float) {
+            continue;
+        }
+        for (size_t i = 0; i < n; i++) {
+            const uint64_t negative = type->is_float ? words[i] | UINT64_C(1) << (type->bits - 1) : 0 - words[i];
+            const uint64_t both[2] = {words[i], negative & UINT64_MAX >> (64 - type->bits)};
+            check_beside(&codec, ws, both, 1);
+            check_beside(&codec, ws, both + 1, 1);
+        }
+        check_beside(&codec, ws, words, n);
+    }
+    zc_workspace_free(ws);
+}
+
+/* Integers of any size at, beside and between floats. */
+static void integers_between_floats(void)
+{
+    static const zc_number_kind kinds[] = {ZC_NUMBER_F32, ZC_NUMBER_F64, ZC_NUMBER_F16, ZC_NUMBER_BF16,
+                                           ZC_NUMBER_F8_E8M0FNU, ZC_NUMBER_F8_E5M2};
+    static const zc_number_kind sources[] = {ZC_NUMBER_I32, ZC_NUMBER_U32, ZC_NUMBER_I64, ZC_NUMBER_U64};
+
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        const int mantissa = zc_real_type_of(kinds[k])->mantissa;
+        for (size_t s = 0; s < sizeof sources / sizeof *sources; s++) {
+            const int bits = zc_real_type_of(sources[s])->bits;
+            for (int top = 0; top < bits; top++) {
+                const uint64_t one = UINT64_C(1) << top, half = one >> mantissa >> 1, all = 2 * one - 1;
+                const uint64_t bit = half > 0;
+                const uint64_t words[BESIDE] = {one, one | half, one + half - bit, one | half | 1,
+                                                all, all - half, all - half + bit, one | (3 * half & all)};
+                check_words(sources[s], kinds[k], words, BESIDE);
+            }
+        }
+    }
+}
+
+/* Floats of any size as integers: their low bits, or the last integer. */
+static void floats_beyond_integers(void)
+{
+    static const zc_number_kind kinds[] = {ZC_NUMBER_I64, ZC_NUMBER_U64, ZC_NUMBER_I32, ZC_NUMBER_U32,
+                                           ZC_NUMBER_I16, ZC_NUMBER_U8,  ZC_NUMBER_I4,  ZC_NUMBER_U2};
+    static const zc_number_kind sources[] = {ZC_NUMBER_F64, ZC_NUMBER_F32, ZC_NUMBER_F16, ZC_NUMBER_BF16};
+
+    for (size_t s = 0; s < sizeof sources / sizeof *sources; s++) {
+        const zc_real_type *const type = zc_real_type_of(sources[s]);
+        for (uint64_t field = 0; field << type->mantissa <= type->infinity; field++) {
+            const uint64_t power = field << type->mantissa, all = (UINT64_C(1) << type->mantissa) - 1;
+            const uint64_t half = all >> 1, any = any_bits() & all;
+            const uint64_t words[BESIDE] = {power,       power | 1,          power | all, power | half,
+                                            power | any, power | (half + 1), power | (any >> 1), power};
+            const int exponent = (int)field - type->bias;
+            for (size_t k = 0; k < sizeof kinds / sizeof *kinds && exponent > -3 && exponent < 130; k++) {
+                check_words(sources[s], kinds[k], words, field << type->mantissa < type->infinity ? BESIDE : 1);
+            }
+        }
+    }
+}
+
+/* Every half is itself again, and every float becomes the half that exact arithmetic says. */
 static void halves_come_back(void)
 {
     for (int bf16 = 0; bf16 < 2; bf16++) {
@@ -342,6 +412,8 @@ int main(void)
     RUN_ON_EVERY_CPU(tiles_are_as_single_numbers);
     RUN_ON_EVERY_CPU(numbers_beside_those_of_small_types);
     RUN_ON_EVERY_CPU(numbers_beside_integers);
+    RUN_ON_EVERY_CPU(integers_between_floats);
+    RUN_ON_EVERY_CPU(floats_beyond_integers);
     RUN_ON_EVERY_CPU(in_other_states);
     RUN_ON_EVERY_CPU(halves_come_back);
     RUN_ON_EVERY_CPU(exchanged_numbers);
