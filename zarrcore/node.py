@@ -78,7 +78,22 @@ class SynchronousNode(Node):
         return Attributes(self)
 
     def update_attributes(self, new_attributes: Mapping[str, Any]) -> Self:
-        """Set attributes, keeping those that are not named; returns the node itself."""
+        """Set attributes, keeping those that are not named; returns the node itself.
+
+        Parameters
+        ----------
+        new_attributes : mapping of str to JSON values
+            NumPy scalars become numbers, tuples become lists.
+
+        Raises
+        ------
+        TypeError
+            If JSON has no such value.
+        MetadataValidationError
+            If a value is NaN or infinite.
+        ReadOnlyError
+            If the store is read-only.
+        """
         self._change_attributes(lambda attributes: {**attributes, **new_attributes})
         return self
 

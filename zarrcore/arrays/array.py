@@ -119,7 +119,22 @@ class Array(SelectableArray, SynchronousNode):
 
     @classmethod
     def open(cls, store: Any, *, config: ArrayConfig | Mapping[str, Any] | None = None) -> Array:
-        """Open the array at the root of a store-like."""
+        """Open the array at the root of a store-like.
+
+        Parameters
+        ----------
+        store : store-like
+            A store, a place in one, a path, a URL or a dictionary.
+        config : ArrayConfig or mapping, optional
+            Run-time settings.
+
+        Raises
+        ------
+        ArrayNotFoundError
+            If there is none.
+        NodeTypeValidationError
+            If there is a group.
+        """
         from zarrcore.arrays.opening import open_array_at
         from zarrcore.storage import make_store_path
 
@@ -127,7 +142,20 @@ class Array(SelectableArray, SynchronousNode):
 
     @classmethod
     def from_dict(cls, store_path: StorePath, data: dict[str, Any]) -> Array:
-        """An array from its metadata as a dictionary; nothing is written."""
+        """An array from its metadata as a dictionary; nothing is written.
+
+        Parameters
+        ----------
+        store_path : StorePath
+            Where the array is.
+        data : dict
+            Its metadata document, of format 2 (attributes as a member) or 3.
+
+        Raises
+        ------
+        MetadataValidationError
+            If the document is not valid, or that of a group.
+        """
         return cls(data, store_path)
 
     # --- properties ---
@@ -299,6 +327,15 @@ class Array(SelectableArray, SynchronousNode):
         -------
         ndarray or scalar
             `out` if it was given.
+
+        Raises
+        ------
+        IndexError
+            If the selection is none of this array.
+        ValueError
+            If `out` has another shape or data type, cannot be written, or has items that share memory.
+        ChunkError
+            If a chunk cannot be read; only one that is absent is the fill value.
         """
         fields, selection = indexing.pop_fields(selection)
         return self._get(indexing.plain_selection(selection, self.shape), out, fields, threads)
@@ -353,6 +390,12 @@ class Array(SelectableArray, SynchronousNode):
         TypeError, OverflowError, ValueError
             If a value would not be the same in the array: an integer that does not fit, 1.5 or NaN where
             integers belong, None or NaN where strings belong.
+        IndexError
+            If the selection is none of this array.
+        ReadOnlyError
+            If the store is read-only.
+        ChunkError
+            If a chunk cannot be written; others may have been by then.
         """
         fields, selection = indexing.pop_fields(selection)
         self._set(indexing.plain_selection(selection, self._metadata.shape), value, fields, threads)
@@ -401,6 +444,18 @@ class Array(SelectableArray, SynchronousNode):
 
         Elements outside the new shape are gone, also if the array grows again later; new elements have the
         fill value.  The store is listed, the chunk grid is not walked.
+
+        Parameters
+        ----------
+        new_shape : int or tuple of int
+            A length for each dimension.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If these are not lengths, or not as many as there are dimensions.
+        ReadOnlyError
+            If the store is read-only.
         """
         from zarrcore.arrays.chunks import resize
 
@@ -409,10 +464,24 @@ class Array(SelectableArray, SynchronousNode):
     def append(self, data: Any, axis: int = 0) -> tuple[int, ...]:
         """Append `data` along `axis`; the other dimensions must agree.
 
+        Parameters
+        ----------
+        data : array_like
+            Values with as many dimensions as the array.
+        axis : int
+            The dimension that grows; negative ones count from the last.
+
         Returns
         -------
         tuple of int
             The new shape.
+
+        Raises
+        ------
+        ValueError
+            If the shape of `data` does not fit, or there is no such dimension.
+        TypeError, OverflowError, ReadOnlyError, ChunkError
+            As of :meth:`write`.
         """
         from zarrcore.arrays.chunks import append
 

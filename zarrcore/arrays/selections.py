@@ -17,7 +17,12 @@ __all__ = ["SelectableArray"]
 
 
 class SelectableArray(ArrayDescription, Indexable):
-    """An array whose values can be read and written by selections of all kinds."""
+    """An array whose values can be read and written by selections of all kinds.
+
+    Selections that do not fit the array raise an :class:`IndexError`.  The parameters `out`, `fields` and
+    `prototype` mean the same everywhere, see :meth:`get_basic_selection`, and so do the errors of reading and
+    writing, see :meth:`zarrcore.Array.read` and :meth:`zarrcore.Array.write`.
+    """
 
     __slots__ = ()
 

@@ -161,7 +161,8 @@ class ArrayWriter(Indexable):
     def append(self, data: Any, axis: int = 0) -> tuple[int, ...]:
         """Append along one dimension; the array grows at once, the values are gathered.
 
-        No other thread may use the writer meanwhile.
+        No other thread may use the writer meanwhile.  Parameters and errors are as of
+        :meth:`zarrcore.Array.append`.
 
         Returns
         -------
@@ -176,9 +177,9 @@ class ArrayWriter(Indexable):
             self._bind()
             for pending in self._pending.values():
                 with pending.lock:
-                    self._resized(pending, -pending.nbytes)
+                    self._grown(-pending.nbytes)
                     pending.regrid(self._grid)
-                    self._resized(pending, pending.nbytes)
+                    self._grown(pending.nbytes)
             self[region] = values
         return self.shape
 
@@ -258,7 +259,7 @@ class ArrayWriter(Indexable):
                 try:
                     pending.put(product(*chunk), values)
                 finally:
-                    self._resized(pending, pending.nbytes - before)
+                    self._grown(pending.nbytes - before)
                 if pending.complete:
                     ready.append(pending)
         self._flush(ready)
@@ -272,7 +273,7 @@ class ArrayWriter(Indexable):
                 try:
                     pending.put_points(place, part.inside, values[part.outside])  # type: ignore[arg-type]
                 finally:
-                    self._resized(pending, pending.nbytes - before)
+                    self._grown(pending.nbytes - before)
                 if pending.complete:
                     ready[coords] = pending
         self._flush(list(ready.values()))
@@ -297,7 +298,8 @@ class ArrayWriter(Indexable):
                 return pending
             pending.lock.release()  # it was written while this thread waited
 
-    def _resized(self, pending: PendingChunk, nbytes: int) -> None:
+    def _grown(self, nbytes: int) -> None:
+        """Take notice that pending chunks take so much more memory, or less."""
         with self._lock:
             self._nbytes += nbytes
 

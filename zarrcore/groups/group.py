@@ -77,7 +77,24 @@ class Group(SynchronousNode):
         zarr_format: int = 3,
         overwrite: bool = False,
     ) -> Group:
-        """Create a group at the root of a store-like."""
+        """Create a group at the root of a store-like.
+
+        Parameters
+        ----------
+        store : store-like
+            A store, a place in one, a path, a URL or a dictionary.
+        attributes : mapping, optional
+            User attributes.
+        zarr_format : {2, 3}
+            The format of the new group.
+        overwrite : bool
+            Remove what is there first.
+
+        Raises
+        ------
+        ContainsArrayError, ContainsGroupError
+            If there is a node already.
+        """
         place = make_store_path(store)
         metadata = GroupMetadata(attributes=dict(attributes or {}), zarr_format=zarr_format)
         hierarchy.create_node(place, metadata, overwrite=overwrite)
@@ -87,7 +104,15 @@ class Group(SynchronousNode):
     def open(
         cls, store: Any, zarr_format: int | None = 3, use_consolidated: bool | str | None = None
     ) -> Group:
-        """Open the group at the root of a store-like."""
+        """Open the group at the root of a store-like; see :func:`zarrcore.open_group`.
+
+        Raises
+        ------
+        GroupNotFoundError
+            If there is none.
+        NodeTypeValidationError
+            If there is an array.
+        """
         return open_group_at(make_store_path(store), zarr_format, use_consolidated=use_consolidated)
 
     # --- properties ---
@@ -130,7 +155,20 @@ class Group(SynchronousNode):
         return node
 
     def get(self, path: str, default: Any = None) -> Any:
-        """The array or group at a path below this group, or `default`."""
+        """The array or group at a path below this group.
+
+        Parameters
+        ----------
+        path : str
+            Names of nodes, with slashes between them.
+        default
+            What to return if there is no node, or the path is none that a node can have.
+
+        Raises
+        ------
+        MetadataValidationError
+            If there is a node whose metadata document is not valid.
+        """
         try:
             name = member_path(path)
         except (KeyError, InvalidKeyError):
@@ -213,7 +251,7 @@ class Group(SynchronousNode):
         return tuple(walk(self, max_depth, use_consolidated_for_children))
 
     def nmembers(self, max_depth: int | None = 0) -> int:
-        """Number of members."""
+        """Number of members; `max_depth` is as of :meth:`members`."""
         if max_depth == 0:
             return sum(1 for _ in names_of(self))
         return len(self.members(max_depth))
@@ -276,7 +314,22 @@ class Group(SynchronousNode):
     def create_group(
         self, name: str, *, overwrite: bool = False, attributes: Mapping[str, Any] | None = None
     ) -> Group:
-        """Create a group below this one, and the groups between them."""
+        """Create a group below this one, and the groups between them.
+
+        Parameters
+        ----------
+        name : str
+            Path below this group.
+        overwrite : bool
+            Remove what is there first.
+        attributes : mapping, optional
+            User attributes.
+
+        Raises
+        ------
+        ContainsArrayError, ContainsGroupError
+            If there is a node already, or an array above it.
+        """
         self._look_in_store()
         place = self._store_path / member_path(name)
         metadata = GroupMetadata(attributes=dict(attributes or {}), zarr_format=self._metadata.zarr_format)
@@ -285,6 +338,15 @@ class Group(SynchronousNode):
 
     def require_group(self, name: str, overwrite: bool = False, **kwargs: Any) -> Group:
         """The group of a name, created if need be.
+
+        Parameters
+        ----------
+        name : str
+            Path below this group.
+        overwrite : bool
+            Remove what is there first, and create the group anew.
+        **kwargs
+            As for :meth:`create_group`, for a group that is created.
 
         Raises
         ------
@@ -357,7 +419,7 @@ class Group(SynchronousNode):
     def create_hierarchy(
         self, nodes: Mapping[str, Metadata], *, overwrite: bool = False
     ) -> Iterator[tuple[str, Array | Group]]:
-        """Create many nodes below this group from their metadata by path."""
+        """Create many nodes below this group from their metadata by path; see :func:`zarrcore.create_hierarchy`."""
         self._look_in_store()
         return create_nodes(self._store_path, nodes, overwrite=overwrite)
 
@@ -445,6 +507,13 @@ class Group(SynchronousNode):
 
     def move(self, source: str, dest: str) -> None:
         """Move a member, with everything below it, to another path in this group.
+
+        A store that can rename does so, in one step; in others everything is copied and then removed.
+
+        Parameters
+        ----------
+        source, dest : str
+            Paths below this group.
 
         Raises
         ------

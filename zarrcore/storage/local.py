@@ -206,8 +206,9 @@ class LocalStore(Store):
 
         oldest = time.time() - min_age
         removed = 0
-        for path in self._walk(validate_prefix(prefix), temporary=True):
-            status = _status(path := os.path.join(self._root, path))
+        for name in self._walk(validate_prefix(prefix), temporary=True):
+            path = os.path.join(self._root, name)
+            status = _status(path)
             if status is not None and status.st_mtime <= oldest:
                 os.unlink(path)
                 removed += 1
@@ -352,9 +353,10 @@ def _told(error: OSError, key: str) -> Exception:
     if error.errno in _BAD_NAMES:
         return InvalidKeyError(f"invalid store key {key!r:.200}: {error.strerror}")
     if isinstance(error, NotADirectoryError):
-        return StoreError(f"key {key!r}: a file is in the place of a directory above it ({error.filename})")
+        reason = f"a file is in the place of a directory above it ({error.filename})"
+        return StoreError(f"key {key!r}: {reason}", key=key)
     if isinstance(error, IsADirectoryError):
-        return StoreError(f"key {key!r}: a directory is in its place ({error.filename})")
+        return StoreError(f"key {key!r}: a directory is in its place ({error.filename})", key=key)
     return error
 
 

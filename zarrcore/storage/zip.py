@@ -24,9 +24,8 @@ __all__ = ["ZipStore"]
 
 ZipMode = Literal["r", "w", "a", "x"]
 _MODES = ("r", "w", "a", "x")
-_LOCAL_HEADER = (
-    30  # bytes of a local file header before the name; lengths of name and extra field are its last words
-)
+# Bytes of a local file header before the name; the lengths of name and extra field are its last words.
+_LOCAL_HEADER = 30
 
 
 class ZipStore(Store):
