@@ -15,7 +15,7 @@ from zarrcore.dtypes.base import (
     check_item_size,
 )
 from zarrcore.dtypes.scalars import bytes_from_json, bytes_to_json, is_integer, is_zero
-from zarrcore.dtypes.spelling import config_v3, type_string_v2
+from zarrcore.dtypes.spelling import config_v3, plain_v3, type_string_v2
 from zarrcore.dtypes.variable import VariableLength
 
 if TYPE_CHECKING:
@@ -192,12 +192,31 @@ class RawBytes(_FixedBytes):
 
 @dataclass(frozen=True, kw_only=True)
 class VariableLengthBytes(VariableLength):
-    """Byte strings of any length (``bytes``; format 2: ``"|O"`` with the object codec ``vlen-bytes``)."""
+    """Byte strings of any length (``bytes``; format 2: ``"|O"`` with the object codec ``vlen-bytes``).
+
+    Parameters
+    ----------
+    spelling : {"variable_length_bytes", "bytes"}, optional
+        The name in format 3: that of zarr-python, or that of the registered extension.  A document that is
+        read keeps its own.
+    """
+
+    spelling: Literal["variable_length_bytes", "bytes"] = field(
+        default="variable_length_bytes", compare=False, repr=False
+    )
 
     dtype_cls = np.dtypes.ObjectDType
     _zarr_v3_name: ClassVar[str] = "variable_length_bytes"
     _other_v3_names: ClassVar[tuple[str, ...]] = ("bytes",)
     object_codec_id: ClassVar[str] = "vlen-bytes"
+
+    @classmethod
+    def _from_json_v3(cls, data: DTypeJSON) -> Self:
+        plain_v3(cls, data, cls._zarr_v3_name, *cls._other_v3_names)
+        return cls(spelling=data)
+
+    def to_json(self, zarr_format: ZarrFormat) -> Any:
+        return self.spelling if zarr_format == 3 else super().to_json(zarr_format)
 
     def to_native_dtype(self) -> Any:
         return np.dtype("O")

@@ -41,6 +41,7 @@ V3_FORMS = [
             "complex128",
             "string",
             "variable_length_bytes",
+            "bytes",
             "r16",
             "r24",
         ]
@@ -347,5 +348,5 @@ def test_v3_agrees_with_zarr_python(form: object) -> None:
     other = theirs.data_type_registry.match_json(form, zarr_format=3)
     ours = zd.dtype_from_v3(form)
     assert other.to_native_dtype() == ours.to_native_dtype()
-    if type(ours) is not zd.Structured:
+    if type(ours) is not zd.Structured and form != "bytes":  # neither name is kept there
         assert other.to_json(zarr_format=3) == ours.to_json(zarr_format=3) == form
