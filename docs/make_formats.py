@@ -322,7 +322,9 @@ def page() -> str:
         parts = [
             HEAD,
             "## Data types\n",
-            "Parameters are examples.  `r<N>` is read as `raw_bytes`, `bytes` as `variable_length_bytes`.\n"
+            "Parameters are examples.  Other names of the same, kept where a document has them: `r<N>` of\n"
+            "`raw_bytes`, `bytes` of `variable_length_bytes`; read only: `complex_float32` of `complex64`,\n"
+            "`complex_float64` of `complex128`.\n"
             "Data types of ml_dtypes need that package (the extra `ml-dtypes`).\n",
             table(*data_type_rows()),
             "## Codecs of format 3\n",
