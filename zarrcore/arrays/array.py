@@ -388,8 +388,8 @@ class Array(SelectableArray, SynchronousNode):
         Raises
         ------
         TypeError, OverflowError, ValueError
-            If a value would not be the same in the array: an integer that does not fit, 1.5 or NaN where
-            integers belong, None or NaN where strings belong.
+            If the data type has no such value: an integer out of range, 1.5 or NaN where integers belong,
+            None or NaN where strings belong.  Rounded floats and strings that are cut are no errors.
         IndexError
             If the selection is none of this array.
         ReadOnlyError

@@ -419,7 +419,7 @@ class Group(SynchronousNode):
     def create_hierarchy(
         self, nodes: Mapping[str, Metadata], *, overwrite: bool = False
     ) -> Iterator[tuple[str, Array | Group]]:
-        """Create many nodes below this group from their metadata by path; see :func:`zarrcore.create_hierarchy`."""
+        """Create many nodes below this group; see :func:`zarrcore.create_hierarchy`."""
         self._look_in_store()
         return create_nodes(self._store_path, nodes, overwrite=overwrite)
 
