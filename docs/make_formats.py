@@ -328,9 +328,9 @@ def page() -> str:
             "Data types of ml_dtypes need that package (the extra `ml-dtypes`).\n",
             table(*data_type_rows()),
             "## Codecs of format 3\n",
-            "Before `sharding_indexed` the array -> array codecs run in C as far as they take items one by"
-            " one and bring the\nfill value back bit for bit; `reshape`, `numcodecs.delta` and"
-            " `numcodecs.packbits` do not and run in Python there.\n",
+            "Before `sharding_indexed`, array -> array codecs that take items one by one and bring the fill"
+            " value back bit for bit\nleave inner chunks to be read one by one.  Behind any others, such as"
+            " `reshape`, `numcodecs.delta` and\n`numcodecs.packbits`, all of a shard is decoded at once.\n",
             table(*codec_rows()),
             "## Compressors and filters of format 2\n",
             table(*v2_codec_rows()),

@@ -9,24 +9,6 @@
 
 /* ---- memory to memory --------------------------------------------------------------------------- */
 
-/* A whole chunk in C order, as a part of itself. */
-static bool whole_part(int ndim, const int64_t *shape, size_t itemsize, void *memory, zc_part *out)
-{
-    int64_t strides[ZC_MAX_DIMS];
-
-    if (!zc_c_strides(ndim, shape, itemsize, strides)) {
-        return false;
-    }
-    out->ndim = ndim;
-    out->memory = memory;
-    out->points = NULL;
-    out->window = NULL;
-    for (int d = 0; d < ndim; d++) {
-        out->axis[d] = (zc_axis){.count = shape[d], .step = 1, .stride = strides[d]};
-    }
-    return true;
-}
-
 /* Work on one chunk of a chain, without any store. */
 typedef struct chunk_work {
     const zarrcore_array *array;
@@ -42,7 +24,7 @@ static zc_status prepare(const chunk_work *work, zc_part *part, zc_error *err)
     size_t size;
 
     if (!zc_chain_decoded_size(work->chain, ndim, work->shape, &size) ||
-        !whole_part(ndim, work->shape, work->chain->item.size, work->elements, part)) {
+        !zc_part_whole(ndim, work->shape, work->chain->item.size, work->elements, part)) {
         return zc_fail(err, ZC_ERR_OVERFLOW, "the chunk does not fit into memory");
     }
     if (size != work->elements_nbytes) {

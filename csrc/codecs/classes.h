@@ -26,6 +26,7 @@ extern const zc_codec_class zc_codec_bitround;
 extern const zc_codec_class zc_codec_low_bits;
 extern const zc_codec_class zc_codec_packbits;
 extern const zc_codec_class zc_codec_cast_value;
+extern const zc_codec_class zc_codec_conditional;
 
 /* Did the caller ask to stop?  Long codecs ask between pieces of this size. */
 #define ZC_CODEC_PIECE ((size_t)1 << 20)

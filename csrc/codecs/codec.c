@@ -25,6 +25,7 @@ const zc_codec_class *const zc_codec_classes[] = {
     &zc_codec_low_bits,
     &zc_codec_packbits,
     &zc_codec_cast_value,
+    &zc_codec_conditional,
     NULL,
 };
 

@@ -30,6 +30,9 @@ typedef enum zc_padding {
 /* What cast_value does with numbers that are out of range. */
 typedef enum zc_out_of_range { ZC_RANGE_ERROR, ZC_RANGE_CLAMP, ZC_RANGE_WRAP } zc_out_of_range;
 
+/* When a codec that holds others applies one of them to a value (conditional). */
+typedef enum zc_decision { ZC_DECIDE_SMALLER, ZC_DECIDE_ALWAYS, ZC_DECIDE_NEVER } zc_decision;
+
 /* A number and the one that stands for it, as bits of their types in the low bits of a word. */
 typedef struct zc_number_pair {
     uint64_t from, to;
@@ -50,7 +53,8 @@ typedef struct zc_number {
 } zc_number;
 
 /* One configured codec: plain data, copied freely. */
-typedef struct zc_codec {
+typedef struct zc_codec zc_codec;
+struct zc_codec {
     const zc_codec_class *cls;
     int level;               /* of those codecs that have one; lz4: acceleration; bitround, low_bits: bits kept */
     bool checksum;           /* zstd: frame checksum */
@@ -77,7 +81,13 @@ typedef struct zc_codec {
         zc_out_of_range out_of_range;
         zc_number_pairs encode, decode;
     } cast;                  /* cast_value */
-} zc_codec;
+    struct {
+        const zc_codec *codecs;      /* n of them, which live as long as this one */
+        int n;
+        size_t header;       /* bytes */
+        zc_decision decision;
+    } nested;                /* conditional */
+};
 
 /* Encoded bytes: in memory, or to be read by ranges. */
 typedef struct zc_encoded {

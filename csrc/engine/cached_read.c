@@ -10,25 +10,16 @@ bool zc_chunk_is_cached(const zc_value *value, size_t decoded)
 }
 
 /* Decode the chunk into memory that the cache keeps. */
-static zc_status decode(const zc_chain *chain, size_t decoded, const zc_value *value, uint64_t offset,
-                        uint64_t nbytes, zc_cached **out, zc_workspace *ws, zc_error *err)
+static zc_status decode(const zc_scope *scope, const zc_chain *chain, int ndim, const int64_t *stored, size_t decoded,
+                        const zc_value *value, uint64_t offset, uint64_t nbytes, zc_cached **out, zc_workspace *ws,
+                        zc_error *err)
 {
-    const uint8_t *data;
-    int viewed = 0;
-
-    if (nbytes > zc_chain_plausible_size(chain, decoded)) {
-        return zc_fail(err, ZC_ERR_SIZE, "%llu bytes are more than an encoding of %zu bytes can have",
-                       (unsigned long long)nbytes, decoded);
-    }
     zc_cached *entry = zc_cached_new(value->origin, value->base + offset, decoded);
     if (entry == NULL) {
         return zc_fail(err, ZC_ERR_MEMORY, "no memory for a chunk of %zu bytes", decoded);
     }
-    zc_status status = zc_value_view(value, offset, nbytes, ws, &data, &viewed, err);
-    if (status == ZC_OK) {
-        status = zc_chain_unstage_into(chain, data, (size_t)nbytes, zc_cached_data(entry), decoded, ws, err);
-    }
-    zc_pop(ws, viewed);
+    const zc_status status = zc_chunk_decode(scope, chain, ndim, stored, value, offset, nbytes, zc_cached_data(entry),
+                                             decoded, ws, err);
     if (status != ZC_OK) {
         zc_cached_let_go(entry);
         return status;
@@ -63,15 +54,15 @@ zc_status zc_cached_place(const zc_chain *chain, const int64_t *shape, const zc_
     return place(chain, stored, &permuted, entry, ws, err);
 }
 
-zc_status zc_chunk_read_cached(const zc_chain *chain, const int64_t *stored, const zc_part *part, size_t decoded,
-                               const zc_value *value, uint64_t offset, uint64_t nbytes, zc_workspace *ws,
-                               zc_error *err)
+zc_status zc_chunk_read_cached(const zc_scope *scope, const zc_chain *chain, const int64_t *stored, const zc_part *part,
+                               size_t decoded, const zc_value *value, uint64_t offset, uint64_t nbytes,
+                               zc_workspace *ws, zc_error *err)
 {
     zc_cached *entry = zc_cache_find(value->origin, value->base + offset);
     zc_status status = ZC_OK;
 
     if (entry == NULL) {
-        status = decode(chain, decoded, value, offset, nbytes, &entry, ws, err);
+        status = decode(scope, chain, part->ndim, stored, decoded, value, offset, nbytes, &entry, ws, err);
     }
     if (status == ZC_OK) {
         status = place(chain, stored, part, entry, ws, err);

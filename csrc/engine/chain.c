@@ -25,36 +25,17 @@ void zc_chain_stored_shape(const zc_chain *chain, int ndim, const int64_t *shape
     }
 }
 
-/* Twice the data plus room for headers is more than any compressor's stored form, with checksums, needs. */
-static size_t roomy(size_t n)
-{
-    return zc_mul_size(n, 2, &n) && zc_add_size(n, 65536, &n) ? n : ZC_SIZE_MAX;
-}
-
-/* Most bytes that the value between stage s-1 and stage s can have in an honest chunk. */
-static size_t stage_capacity(const zc_chain *chain, int s, size_t decoded)
-{
-    size_t n = decoded;
-
-    for (int i = 0; i < s; i++) {
-        const zc_codec *codec = &chain->stages[i];
-        if (!codec->cls->fixed_size) {
-            n = roomy(n);
-        } else if (!codec->cls->bound(codec, n, &n)) {
-            return ZC_SIZE_MAX;
-        }
-    }
-    return n;
-}
-
 size_t zc_chain_plausible_size(const zc_chain *chain, size_t decoded)
 {
     /* Without stages only the exact size is right; some filters make large numbers of small ones. */
-    if (chain->n_stages == 0 && !chain->sharded) {
+    if (zc_chain_is_plain(chain)) {
         return decoded;
     }
-    const size_t staged = stage_capacity(chain, chain->n_stages, decoded);
-    return staged > roomy(decoded) ? staged : roomy(decoded);
+    size_t staged = zc_stages_capacity(chain->stages, chain->n_stages, decoded);
+    if (chain->body != NULL) {
+        staged = zc_chain_plausible_size(chain->body->chain, staged);
+    }
+    return staged > zc_roomy(decoded) ? staged : zc_roomy(decoded);
 }
 
 bool zc_chain_inner_grid(const zc_chain *chain, int ndim, const int64_t *stored_shape, int64_t *grid,
@@ -75,20 +56,56 @@ bool zc_chain_inner_grid(const zc_chain *chain, int ndim, const int64_t *stored_
     return true;
 }
 
-/* ---- sizes of encoded values ---------------------------------------------------------------- */
-
-static zc_status stages_bound(const zc_chain *chain, size_t n, size_t *out, zc_error *err)
+/* Lengths of the body as far as they are known; *open is the dimension of the other one, or -1. */
+static bool known_lengths(const zc_body *body, const int64_t *stored, int64_t *out, size_t *known, int *open)
 {
-    for (int s = 0; s < chain->n_stages; s++) {
-        const zc_codec *codec = &chain->stages[s];
-        if (n > codec->cls->max_decoded || !codec->cls->bound(codec, n, &n)) {
-            zc_error_set_codec(err, codec->cls->name);
-            return zc_fail(err, ZC_ERR_OVERFLOW, "cannot encode %zu bytes at once", n);
+    *known = 1;
+    *open = -1;
+    for (int d = 0; d < body->ndim; d++) {
+        const zc_length *length = &body->lengths[d];
+        size_t n = length->fixed > 0 ? (size_t)length->fixed : 1;
+        for (int axis = 0; length->fixed == 0 && axis < ZC_MAX_DIMS; axis++) {
+            if ((length->axes >> axis & 1) && !zc_mul_size(n, (uint64_t)stored[axis], &n)) {
+                return false;
+            }
+        }
+        if (length->fixed < 0) {
+            *open = d;
+        }
+        out[d] = (int64_t)n;
+        if (!zc_mul_size(*known, n, known)) {
+            return false;
         }
     }
-    *out = n;
+    return *known > 0;
+}
+
+zc_status zc_body_shape(const zc_chain *chain, int ndim, const int64_t *stored, int64_t *out, zc_error *err)
+{
+    const size_t item = chain->body->chain->item.size;
+    size_t size = chain->item.size, known;
+    int open;
+
+    for (int d = 0; d < ndim; d++) {
+        if (!zc_mul_size(size, (uint64_t)stored[d], &size)) {
+            return zc_fail(err, ZC_ERR_OVERFLOW, "the chunk does not fit into memory");
+        }
+    }
+    const zc_status status = zc_stages_bound(chain->stages, chain->n_stages, size, &size, err);
+    if (status != ZC_OK) {
+        return status;
+    }
+    if (!known_lengths(chain->body, stored, out, &known, &open) || size % item != 0 || size / item % known != 0 ||
+        (open < 0 && size / item != known)) {
+        return zc_fail(err, ZC_ERR_ARGUMENT, "the %zu bytes that filters make are no array of the shape wanted", size);
+    }
+    if (open >= 0) {
+        out[open] = (int64_t)(size / item / known);
+    }
     return ZC_OK;
 }
+
+/* ---- sizes of encoded values ---------------------------------------------------------------- */
 
 zc_status zc_chain_index_size(const zc_chain *chain, size_t n, size_t *out, zc_error *err)
 {
@@ -104,7 +121,7 @@ zc_status zc_chain_index_size(const zc_chain *chain, size_t n, size_t *out, zc_e
     if (!zc_mul_size(n, 16, &size)) {
         return zc_fail(err, ZC_ERR_OVERFLOW, "a shard index of %zu entries does not fit into memory", n);
     }
-    return stages_bound(index, size, out, err);
+    return zc_stages_bound(index->stages, index->n_stages, size, out, err);
 }
 
 static zc_status shard_bound(const zc_chain *chain, int ndim, const int64_t *stored_shape, size_t *out,
@@ -132,89 +149,47 @@ static zc_status shard_bound(const zc_chain *chain, int ndim, const int64_t *sto
 zc_status zc_chain_bound(const zc_chain *chain, int ndim, const int64_t *shape, size_t *out, zc_error *err)
 {
     size_t size;
+    int64_t stored[ZC_MAX_DIMS], inside[ZC_MAX_DIMS];
+    zc_status status = ZC_OK;
 
     if (!zc_chain_decoded_size(chain, ndim, shape, &size)) {
         return zc_fail(err, ZC_ERR_OVERFLOW, "the chunk does not fit into memory");
     }
+    zc_chain_stored_shape(chain, ndim, shape, stored);
+    if (chain->body != NULL) {
+        status = zc_body_shape(chain, ndim, stored, inside, err);
+        return status == ZC_OK ? zc_chain_bound(chain->body->chain, chain->body->ndim, inside, out, err) : status;
+    }
     if (chain->sharded) {
-        int64_t stored[ZC_MAX_DIMS];
-        zc_chain_stored_shape(chain, ndim, shape, stored);
-        const zc_status status = shard_bound(chain, ndim, stored, &size, err);
-        if (status != ZC_OK) {
-            return status;
+        status = shard_bound(chain, ndim, stored, &size, err);
+    } else if (chain->block != NULL) {
+        status = zc_chain_bound(chain->block, ndim, stored, &size, err);
+        if (status == ZC_OK && !zc_add_size(size, zc_block_header_size(ndim), &size)) {
+            status = zc_fail(err, ZC_ERR_OVERFLOW, "the chunk does not fit into memory");
         }
     }
-    return stages_bound(chain, size, out, err);
+    return status != ZC_OK ? status : zc_stages_bound(chain->stages, chain->n_stages, size, out, err);
 }
 
 /* ---- decoding ------------------------------------------------------------------------------- */
 
-/* Undo one stage: in place where the codec can, else into a new scratch buffer. */
-static zc_status unstage_one(const zc_codec *codec, const uint8_t **data, size_t *n, size_t cap,
-                             zc_workspace *ws, int *pushed, zc_error *err)
-{
-    if (codec->cls->strip != NULL) {
-        return codec->cls->strip(codec, *data, *n, data, n, err);
-    }
-    uint8_t *dst = zc_scratch_push(ws, cap, err);
-    if (dst == NULL) {
-        return ZC_ERR_MEMORY;
-    }
-    ++*pushed;
-    const zc_status status = codec->cls->decode(codec, ws, *data, *n, dst, cap, n, err);
-    *data = dst;
-    return status;
-}
-
-zc_status zc_chain_unstage(const zc_chain *chain, int first_stage, const uint8_t *src, size_t n,
-                           size_t decoded, zc_workspace *ws, const uint8_t **out, size_t *out_n,
-                           int *pushed, zc_error *err)
-{
-    *pushed = 0;
-    for (int s = chain->n_stages - 1; s >= first_stage; s--) {
-        const zc_codec *codec = &chain->stages[s];
-        const zc_status status = unstage_one(codec, &src, &n, stage_capacity(chain, s, decoded), ws,
-                                             pushed, err);
-        if (status != ZC_OK) {
-            zc_error_set_codec(err, codec->cls->name);
-            zc_pop(ws, *pushed);
-            *pushed = 0;
-            return status;
-        }
-    }
-    *out = src;
-    *out_n = n;
-    return ZC_OK;
-}
-
 zc_status zc_chain_unstage_into(const zc_chain *chain, const uint8_t *src, size_t n, uint8_t *dst,
                                 size_t decoded, zc_workspace *ws, zc_error *err)
 {
-    int pushed;
-    zc_status status;
+    size_t written = 0;
 
-    /* Only the innermost stage that really decodes writes to dst. */
-    status = zc_chain_unstage(chain, chain->n_stages > 0 ? 1 : 0, src, n, decoded, ws, &src, &n, &pushed, err);
-    if (status != ZC_OK) {
-        return status;
-    }
-    if (chain->n_stages > 0 && chain->stages[0].cls->strip == NULL) {
-        status = zc_codec_decode_exact(&chain->stages[0], ws, src, n, dst, decoded, err);
-    } else {
-        if (chain->n_stages > 0) {
-            status = chain->stages[0].cls->strip(&chain->stages[0], src, n, &src, &n, err);
-            if (status != ZC_OK) {
-                zc_error_set_codec(err, chain->stages[0].cls->name);
-            }
-        }
-        if (status == ZC_OK) {
-            status = zc_chain_check_size(n, decoded, err);
-        }
+    if (chain->n_stages == 0) {
+        const zc_status status = zc_chain_check_size(n, decoded, err);
         if (status == ZC_OK) {
             memcpy(dst, src, decoded);
         }
+        return status;
     }
-    zc_pop(ws, pushed);
+    zc_status status = zc_stages_decode(chain->stages, chain->n_stages, src, n, dst, decoded, &written, ws, err);
+    if (status == ZC_OK && written != decoded) {
+        zc_error_set_codec(err, chain->stages[0].cls->name);
+        status = zc_fail(err, ZC_ERR_SIZE, "decoded to %zu bytes, the metadata demand %zu", written, decoded);
+    }
     return status;
 }
 
@@ -226,45 +201,4 @@ zc_status zc_chain_check_size(uint64_t n, size_t decoded, zc_error *err)
                        (unsigned long long)n, decoded);
     }
     return ZC_OK;
-}
-
-/* ---- encoding ------------------------------------------------------------------------------- */
-
-zc_status zc_chain_stage_into(const zc_chain *chain, const uint8_t *src, size_t n, uint8_t *dst, size_t cap,
-                              size_t *written, zc_workspace *ws, zc_error *err)
-{
-    int pushed = 0;
-    zc_status status = ZC_OK;
-
-    if (chain->n_stages == 0) {
-        memcpy(dst, src, n);
-        *written = n;
-        return ZC_OK;
-    }
-    for (int s = 0; s < chain->n_stages && status == ZC_OK; s++) {
-        const zc_codec *codec = &chain->stages[s];
-        const bool last = s + 1 == chain->n_stages;
-        uint8_t *target = dst;
-        size_t room = cap;
-
-        if (!last) {
-            if (!codec->cls->bound(codec, n, &room)) {
-                status = zc_fail(err, ZC_ERR_OVERFLOW, "cannot encode %zu bytes at once", n);
-            } else if ((target = zc_scratch_push(ws, room, err)) == NULL) {
-                status = ZC_ERR_MEMORY;
-            } else {
-                pushed++;
-            }
-        }
-        if (status == ZC_OK) {
-            status = codec->cls->encode(codec, ws, src, n, target, room, &n, err);
-            src = target;
-        }
-        if (status != ZC_OK) {
-            zc_error_set_codec(err, codec->cls->name);
-        }
-    }
-    *written = n;
-    zc_pop(ws, pushed);
-    return status;
 }

@@ -5,7 +5,12 @@
  *     memory --(transpose, byte swap: one fused pass)--> stored elements --stages--> stored bytes
  *
  * or, for a sharded array, the sharding codec in the place of the stored elements, with a chain of
- * its own for inner chunks and one for the index (zarr v3 spec, "sharding_indexed").
+ * its own for inner chunks and one for the index (zarr v3 spec, "sharding_indexed");
+ *
+ * or a block of N5 in their place: a header and the elements, with a chain of its own (extension "n5_default");
+ *
+ * or, where filters come before what is no longer of single items (shards, a transposition), the array
+ * that they make, with a chain of its own, its "body".
  */
 #ifndef ZC_ENGINE_CHAIN_H
 #define ZC_ENGINE_CHAIN_H
@@ -14,12 +19,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "codecs/codec.h"
+#include "codecs/stages.h"
 #include "kernels/region.h"
 
-#define ZC_MAX_STAGES 16
-
 typedef struct zc_chain zc_chain;
+
+/* A length of the array that filters make of a chunk. */
+typedef struct zc_length {
+    int64_t fixed;                   /* this; 0: the product of `axes`; -1: what is left over, once at most */
+    uint64_t axes;                   /* stored dimensions of the chunk, a bit for each */
+} zc_length;
+
+/* That array. */
+typedef struct zc_body {
+    const zc_chain *chain;
+    int ndim;
+    zc_length lengths[ZC_MAX_DIMS];
+    const void *fill;                /* one item, as it lies in memory: for inner chunks that its shards lack */
+} zc_body;
 
 struct zc_chain {
     zc_item item;                    /* fields point into swap_fields */
@@ -35,7 +52,28 @@ struct zc_chain {
     const zc_chain *inner;
     const zc_chain *index;
     bool index_at_start;
+
+    const zc_chain *block;           /* chunks are blocks of N5: of their elements, with the same item; else NULL */
+    const zc_body *body;             /* what the stages, all of them of fixed size, make; else NULL */
 };
+
+/* Do stages alone lead from the stored bytes to the elements? */
+static inline bool zc_chain_is_simple(const zc_chain *chain)
+{
+    return !chain->sharded && chain->block == NULL && chain->body == NULL;
+}
+
+/* Are the stored bytes the elements? */
+static inline bool zc_chain_is_plain(const zc_chain *chain)
+{
+    return chain->n_stages == 0 && zc_chain_is_simple(chain);
+}
+
+/* Bytes of the header of a block of N5 as they are written. */
+static inline size_t zc_block_header_size(int ndim)
+{
+    return 4 + 4 * (size_t)ndim;
+}
 
 /* Bytes of a chunk of that shape when decoded; false on overflow. */
 bool zc_chain_decoded_size(const zc_chain *chain, int ndim, const int64_t *shape, size_t *out);
@@ -50,6 +88,9 @@ size_t zc_chain_plausible_size(const zc_chain *chain, size_t decoded);
 /* Elements of a shape in stored order: out[i] = shape[order[i]]. */
 void zc_chain_stored_shape(const zc_chain *chain, int ndim, const int64_t *shape, int64_t *out);
 
+/* The shape of the body of a chunk of that stored shape. */
+zc_status zc_body_shape(const zc_chain *chain, int ndim, const int64_t *stored, int64_t *out, zc_error *err);
+
 /* Bytes of the encoded index of n inner chunks; ZC_ERR_ARGUMENT if the index chain's size is not fixed. */
 zc_status zc_chain_index_size(const zc_chain *chain, size_t n, size_t *out, zc_error *err);
 
@@ -57,14 +98,13 @@ zc_status zc_chain_index_size(const zc_chain *chain, size_t n, size_t *out, zc_e
 bool zc_chain_inner_grid(const zc_chain *chain, int ndim, const int64_t *stored_shape, int64_t *grid,
                          size_t *n);
 
-/*
- * Undo stages n_stages-1 down to first_stage of src.  *out is the result: inside of src where nothing had
- * to be decoded, else in one of *pushed scratch buffers that the caller pops (none after a failure).
- * `decoded` is the chunk's size.
- */
-zc_status zc_chain_unstage(const zc_chain *chain, int first_stage, const uint8_t *src, size_t n,
-                           size_t decoded, zc_workspace *ws, const uint8_t **out, size_t *out_n,
-                           int *pushed, zc_error *err);
+/* zc_stages_undo of a chain's stages. */
+static inline zc_status zc_chain_unstage(const zc_chain *chain, int first_stage, const uint8_t *src, size_t n,
+                                         size_t decoded, zc_workspace *ws, const uint8_t **out, size_t *out_n,
+                                         int *pushed, zc_error *err)
+{
+    return zc_stages_undo(chain->stages, chain->n_stages, first_stage, src, n, decoded, ws, out, out_n, pushed, err);
+}
 
 /* Undo all stages of src into dst[0..decoded), which must come out full. */
 zc_status zc_chain_unstage_into(const zc_chain *chain, const uint8_t *src, size_t n, uint8_t *dst,
@@ -73,8 +113,11 @@ zc_status zc_chain_unstage_into(const zc_chain *chain, const uint8_t *src, size_
 /* ZC_ERR_SIZE unless n is the size that the chunk must have. */
 zc_status zc_chain_check_size(uint64_t n, size_t decoded, zc_error *err);
 
-/* Apply all stages to src[0..n) and put the result at dst[0..cap); cap >= the chain's bound. */
-zc_status zc_chain_stage_into(const zc_chain *chain, const uint8_t *src, size_t n, uint8_t *dst, size_t cap,
-                              size_t *written, zc_workspace *ws, zc_error *err);
+/* zc_stages_encode of a chain's stages. */
+static inline zc_status zc_chain_stage_into(const zc_chain *chain, const uint8_t *src, size_t n, uint8_t *dst,
+                                            size_t cap, size_t *written, zc_workspace *ws, zc_error *err)
+{
+    return zc_stages_encode(chain->stages, chain->n_stages, src, n, dst, cap, written, ws, err);
+}
 
 #endif

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/arith.h"
-#include "engine/engine.h"
+#include "engine/body.h"
 
 /* Chunks are decoded and placed in pieces of about this size where the codec allows, so that the
  * piece is still in the L2 cache when it is placed. */
@@ -441,11 +441,6 @@ static zc_status read_staged(const chunk_job *job, const zc_value *value, uint64
     int viewed = 0, pushed = 0;
     zc_status status;
 
-    if (nbytes > zc_chain_plausible_size(chain, job->decoded)) {
-        return zc_fail(job->err, ZC_ERR_SIZE,
-                       "%llu bytes are more than an encoding of %zu bytes can have",
-                       (unsigned long long)nbytes, job->decoded);
-    }
     if (suits_ranges(job, value, nbytes)) {
         const ranged from = {value, offset};
         const zc_encoded encoded = {.n = (size_t)nbytes, .source = &from, .read = read_ranged};
@@ -474,6 +469,62 @@ static zc_status read_staged(const chunk_job *job, const zc_value *value, uint64
     return status;
 }
 
+static zc_status check_plausible(const zc_chain *chain, uint64_t nbytes, size_t decoded, zc_error *err)
+{
+    if (nbytes > zc_chain_plausible_size(chain, decoded)) {
+        return zc_fail(err, ZC_ERR_SIZE, "%llu bytes are more than an encoding of %zu bytes can have",
+                       (unsigned long long)nbytes, decoded);
+    }
+    return ZC_OK;
+}
+
+zc_status zc_chunk_decode(const zc_scope *scope, const zc_chain *chain, int ndim, const int64_t *stored,
+                          const zc_value *value, uint64_t offset, uint64_t nbytes, uint8_t *dst, size_t size,
+                          zc_workspace *ws, zc_error *err)
+{
+    const uint8_t *data;
+    int viewed = 0;
+
+    if (chain->body != NULL) {
+        return zc_body_decode(scope, chain, ndim, stored, value, offset, nbytes, dst, size, ws, err);
+    }
+    if (zc_chain_is_plain(chain) && nbytes == size) {
+        return zc_value_read(value, offset, dst, size, err);
+    }
+    zc_status status = check_plausible(chain, nbytes, size, err);
+    if (status != ZC_OK) {
+        return status;
+    }
+    if (chain->block != NULL) {
+        return zc_block_decode(scope, chain, ndim, stored, value, offset, nbytes, dst, size, ws, err);
+    }
+    status = zc_value_view(value, offset, nbytes, ws, &data, &viewed, err);
+    if (status == ZC_OK) {
+        status = zc_chain_unstage_into(chain, data, (size_t)nbytes, dst, size, ws, err);
+    }
+    zc_pop(ws, viewed);
+    return status;
+}
+
+/* Filters made an array of its own of the chunk: decode all of it. */
+static zc_status read_body(const chunk_job *job, const zc_value *value, uint64_t offset, uint64_t nbytes)
+{
+    const zc_part *part = job->part;
+    const bool image = zc_part_is_chunk_image(part, job->stored, job->chain->item.size);
+    uint8_t *const dst = image ? (uint8_t *)part->memory : zc_scratch_push(job->ws, job->decoded, job->err);
+
+    if (dst == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    zc_status status = zc_body_decode(job->scope, job->chain, part->ndim, job->stored, value, offset, nbytes, dst,
+                                      job->decoded, job->ws, job->err);
+    if (!image) {
+        status = status == ZC_OK ? scatter_all(job, dst) : status;
+        zc_scratch_pop(job->ws);
+    }
+    return status;
+}
+
 zc_status zc_chunk_read(const zc_scope *scope, const zc_chain *chain, const int64_t *shape,
                         const zc_part *part, const zc_value *value, uint64_t offset, uint64_t nbytes,
                         zc_workspace *ws, zc_error *err)
@@ -498,13 +549,23 @@ zc_status zc_chunk_read(const zc_scope *scope, const zc_chain *chain, const int6
         return zc_shard_read(scope, chain, stored, job.part, value, offset, nbytes, ws, err);
     }
     if (zc_chunk_is_cached(value, job.decoded)) {
-        return zc_chunk_read_cached(chain, stored, job.part, job.decoded, value, offset, nbytes, ws, err);
+        return zc_chunk_read_cached(scope, chain, stored, job.part, job.decoded, value, offset, nbytes, ws, err);
     }
     if (part->memory == NULL) {
         return ZC_OK;
     }
-    if (chain->n_stages == 0) {
+    if (chain->body != NULL) {
+        return read_body(&job, value, offset, nbytes);
+    }
+    if (zc_chain_is_plain(chain)) {
         return read_raw(&job, value, offset, nbytes);
+    }
+    const zc_status status = check_plausible(chain, nbytes, job.decoded, err);
+    if (status != ZC_OK) {
+        return status;
+    }
+    if (chain->block != NULL) {
+        return zc_block_read(scope, chain, stored, job.part, value, offset, nbytes, ws, err);
     }
     return read_staged(&job, value, offset, nbytes);
 }

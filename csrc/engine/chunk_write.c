@@ -4,32 +4,21 @@
  */
 #include <string.h>
 
-#include "engine/engine.h"
+#include "engine/body.h"
 
 /* Uncompressed chunks are gathered and written in pieces of this size, which stay in the L2 cache meanwhile. */
 #define PIECE ((size_t)256 << 10)
 
 /* The stored elements of a chunk, to out: old value (NULL: fill value), patched with the part. */
-static zc_status compose(const zc_chain *chain, const int64_t *stored, const zc_part *part, const zc_value *old,
-                         const void *stored_fill, size_t size, uint8_t *out, zc_workspace *ws, zc_error *err)
+static zc_status compose(const zc_scope *scope, const zc_chain *chain, const int64_t *stored, const zc_part *part,
+                         const zc_value *old, const void *stored_fill, size_t size, uint8_t *out, zc_workspace *ws,
+                         zc_error *err)
 {
     const size_t itemsize = chain->item.size;
     zc_status status = ZC_OK;
 
-    if (old != NULL && chain->n_stages == 0 && old->size == size) {
-        status = zc_value_read(old, 0, out, size, err);
-    } else if (old != NULL) {
-        const uint8_t *data;
-        int viewed = 0;
-        if (old->size > zc_chain_plausible_size(chain, size)) {
-            return zc_fail(err, ZC_ERR_SIZE, "%llu bytes are more than an encoding of %zu bytes can have",
-                           (unsigned long long)old->size, size);
-        }
-        status = zc_value_view(old, 0, old->size, ws, &data, &viewed, err);
-        if (status == ZC_OK) {
-            status = zc_chain_unstage_into(chain, data, (size_t)old->size, out, size, ws, err);
-        }
-        zc_pop(ws, viewed);
+    if (old != NULL) {
+        status = zc_chunk_decode(scope, chain, part->ndim, stored, old, 0, old->size, out, size, ws, err);
     } else if (!zc_part_covers(part, stored)) {
         const int64_t n = (int64_t)(size / itemsize), stride = (int64_t)itemsize;
         zc_region_fill(1, &n, out, &stride, itemsize, stored_fill);
@@ -42,7 +31,21 @@ static zc_status compose(const zc_chain *chain, const int64_t *stored, const zc_
     return status;
 }
 
-static zc_status write_plain(const zc_scope *scope, const zc_chain *chain, const int64_t *stored,
+/* Encode all elements of a chunk, in stored order and form. */
+static zc_status encode(const zc_scope *scope, const zc_chain *chain, int ndim, const int64_t *stored,
+                        const uint8_t *elements, size_t size, uint8_t *dst, size_t cap, size_t *written,
+                        zc_workspace *ws, zc_error *err)
+{
+    if (chain->body != NULL) {
+        return zc_body_encode(scope, chain, ndim, stored, elements, size, dst, cap, written, ws, err);
+    }
+    if (chain->block != NULL) {
+        return zc_block_encode(scope, chain, ndim, stored, elements, dst, cap, written, ws, err);
+    }
+    return zc_chain_stage_into(chain, elements, size, dst, cap, written, ws, err);
+}
+
+static zc_status write_elements(const zc_scope *scope, const zc_chain *chain, const int64_t *stored,
                              const int64_t *bounds, const zc_part *part, const zc_value *old, uint8_t *dst,
                              size_t cap, size_t *written, zc_workspace *ws, zc_error *err)
 {
@@ -60,10 +63,14 @@ static zc_status write_plain(const zc_scope *scope, const zc_chain *chain, const
         *written = 0;
         return ZC_OK;
     }
-    if (image) {
-        return zc_chain_stage_into(chain, (const uint8_t *)part->memory, size, dst, cap, written, ws, err);
+    if (chain->block != NULL && (all || old == NULL)) {
+        return zc_block_write(scope, chain, stored, bounds, part, dst, cap, written, ws, err);
     }
-    const bool in_place = chain->n_stages == 0 && cap >= size;       /* the elements are what is stored */
+    if (image) {
+        const uint8_t *const elements = (const uint8_t *)part->memory;
+        return encode(scope, chain, part->ndim, stored, elements, size, dst, cap, written, ws, err);
+    }
+    const bool in_place = zc_chain_is_plain(chain) && cap >= size;       /* the elements are what is stored */
     uint8_t *const room = zc_scratch_push(ws, in_place ? itemsize : size + itemsize, err);
     if (room == NULL) {
         return ZC_ERR_MEMORY;
@@ -71,14 +78,14 @@ static zc_status write_plain(const zc_scope *scope, const zc_chain *chain, const
     uint8_t *const elements = in_place ? dst : room;
     uint8_t *const stored_fill = in_place ? room : room + size;
     zc_items_copy(1, stored_fill, scope->fill, &chain->item);
-    status = compose(chain, stored, part, all ? NULL : old, stored_fill, size, elements, ws, err);
+    status = compose(scope, chain, stored, part, all ? NULL : old, stored_fill, size, elements, ws, err);
     if (status == ZC_OK && !scope->call->write_empty && !all &&
         zc_equals_fill(elements, size / itemsize, itemsize, stored_fill)) {
         *written = 0;
     } else if (status == ZC_OK && in_place) {
         *written = size;
     } else if (status == ZC_OK) {
-        status = zc_chain_stage_into(chain, elements, size, dst, cap, written, ws, err);
+        status = encode(scope, chain, part->ndim, stored, elements, size, dst, cap, written, ws, err);
     }
     zc_scratch_pop(ws);
     return status;
@@ -98,8 +105,8 @@ zc_status zc_chunk_write(const zc_scope *scope, const zc_chain *chain, const int
         zc_part_permute(&permuted, chain->order);
         part = &permuted;
     }
-    return (chain->sharded ? zc_shard_write : write_plain)(scope, chain, stored, stored_bounds, part, old, dst,
-                                                           cap, written, ws, err);
+    return (chain->sharded ? zc_shard_write : write_elements)(scope, chain, stored, stored_bounds, part, old, dst,
+                                                              cap, written, ws, err);
 }
 
 /* ---- without codecs ------------------------------------------------------------------------------ */
@@ -110,7 +117,7 @@ bool zc_plain_open(const zc_scope *scope, const zc_chain *chain, const int64_t *
     out->scope = scope;
     out->chain = chain;
     out->part = *part;
-    if (chain->sharded || chain->n_stages > 0 || !zc_part_covers(part, bounds) ||
+    if (!zc_chain_is_plain(chain) || !zc_part_covers(part, bounds) ||
         !zc_chain_decoded_size(chain, part->ndim, shape, &out->size)) {
         return false;
     }

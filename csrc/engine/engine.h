@@ -19,9 +19,10 @@
 #include "engine/store.h"
 #include "kernels/shard_index.h"
 
-/* How chunk coordinates become keys: "c/1/2" (default) or "1.2" (v2). */
+/* How chunk coordinates become keys: "c/1/2" (default), "1.2" (v2), or "2/1" (v2, reversed: that of N5). */
 typedef struct zc_key_encoding {
     bool v2;
+    bool reversed;
     char separator;
 } zc_key_encoding;
 
@@ -161,15 +162,30 @@ zc_status zc_chunk_read(const zc_scope *scope, const zc_chain *chain, const int6
 /* Is the chunk, decoded, to be looked for and kept in a cache? */
 bool zc_chunk_is_cached(const zc_value *value, size_t decoded);
 
+/*
+ * All elements of a chunk that is no shard to dst[0..size), as its chain stores them: in stored order, not swapped.
+ * stored is its shape.
+ */
+zc_status zc_chunk_decode(const zc_scope *scope, const zc_chain *chain, int ndim, const int64_t *stored,
+                          const zc_value *value, uint64_t offset, uint64_t nbytes, uint8_t *dst, size_t size,
+                          zc_workspace *ws, zc_error *err);
+
 /* zc_chunk_read of a chunk for which that is so and whose chain is not sharded; stored is its shape and part its part in
  * stored order. */
-zc_status zc_chunk_read_cached(const zc_chain *chain, const int64_t *stored, const zc_part *part, size_t decoded,
-                               const zc_value *value, uint64_t offset, uint64_t nbytes, zc_workspace *ws,
-                               zc_error *err);
+zc_status zc_chunk_read_cached(const zc_scope *scope, const zc_chain *chain, const int64_t *stored, const zc_part *part,
+                               size_t decoded, const zc_value *value, uint64_t offset, uint64_t nbytes,
+                               zc_workspace *ws, zc_error *err);
 
 /* Place the part of a chunk of that shape, whose chain is not sharded, that a cache has. */
 zc_status zc_cached_place(const zc_chain *chain, const int64_t *shape, const zc_part *part, zc_cached *entry,
                           zc_workspace *ws, zc_error *err);
+
+/*
+ * Undo the stages behind a shard or a block at value[offset .. offset + nbytes): *bare is the chain without them and
+ * its transposition, *out what it stands for, in memory.  *pushed scratch buffers more are open if that succeeds.
+ */
+zc_status zc_unwrap(const zc_chain *chain, int ndim, const int64_t *stored, const zc_value *value, uint64_t offset,
+                    uint64_t nbytes, zc_chain *bare, zc_value *out, int *pushed, zc_workspace *ws, zc_error *err);
 
 /* zc_chunk_read of a shard; stored is its shape and part its part in stored order. */
 zc_status zc_shard_read(const zc_scope *scope, const zc_chain *chain, const int64_t *stored,

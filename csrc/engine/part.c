@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/part.h"
 
+#include "base/arith.h"
+
 #include <string.h>
 
 /* ---- restricting a part ------------------------------------------------------------------- */
@@ -110,6 +112,23 @@ size_t zc_part_count(const zc_part *part)
         count *= (size_t)part->axis[d].count;
     }
     return count;
+}
+
+bool zc_part_whole(int ndim, const int64_t *shape, size_t itemsize, void *memory, zc_part *out)
+{
+    size_t stride = itemsize;
+
+    out->ndim = ndim;
+    out->memory = memory;
+    out->points = NULL;
+    out->window = NULL;
+    for (int d = ndim - 1; d >= 0; d--) {
+        out->axis[d] = (zc_axis){.count = shape[d], .step = 1, .stride = (int64_t)stride};
+        if (!zc_mul_size(stride, (uint64_t)shape[d], &stride)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 bool zc_part_covers(const zc_part *part, const int64_t *shape)

@@ -94,6 +94,9 @@ static inline const zc_item *zc_part_item(const zc_part *part, const zc_item *el
     return part->window != NULL ? &part->window->item : element;
 }
 
+/* All of a chunk of that shape, to or from C-contiguous memory; false if its size overflows. */
+bool zc_part_whole(int ndim, const int64_t *shape, size_t itemsize, void *memory, zc_part *out);
+
 /* How many elements. */
 size_t zc_part_count(const zc_part *part);
 

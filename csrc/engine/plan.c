@@ -39,7 +39,7 @@ void zc_chunk_key(const zc_array *array, const int64_t *chunk, char *dst)
         if (d > 0 || !array->keys.v2) {
             *dst++ = array->keys.separator;
         }
-        dst = put_number(dst, chunk[d]);
+        dst = put_number(dst, chunk[array->keys.reversed ? array->ndim - 1 - d : d]);
     }
     *dst = '\0';
 }

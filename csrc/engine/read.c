@@ -257,7 +257,7 @@ static size_t work_of(const zc_call *call, size_t n_items)
     if (!zc_mul_size(count, chain->item.size, &wanted)) {
         return ZC_SIZE_MAX;
     }
-    if (chain->n_stages == 0 && !chain->sharded) {
+    if (zc_chain_is_plain(chain)) {
         return wanted;
     }
     for (int d = 0; d < array->ndim && chunk < DECODED_MIN; d++) {

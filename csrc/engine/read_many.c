@@ -202,10 +202,10 @@ static bool pays_to_share(const many_job *job, const want *wants, size_t n)
     double share = 0;
     zc_part part;
 
-    if (n < 2 || (!chain->sharded && chain->n_stages == 0)) {
+    if (n < 2 || zc_chain_is_plain(chain)) {
         return false;
     }
-    if (chain->sharded || chain->stages[0].cls->open_blocks == NULL) {
+    if (!zc_chain_is_simple(chain) || chain->stages[0].cls->open_blocks == NULL) {
         return true;
     }
     const int first = chain->order_ndim > 0 ? chain->order[0] : 0;

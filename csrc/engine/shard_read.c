@@ -128,7 +128,7 @@ static bool fits_slab(run *r, int64_t j, int64_t n)
     const int last = s->ndim - 1;
 
     if (n < 2 || s->value->origin != NULL || s->ndim == ZC_MAX_DIMS || s->part->points != NULL ||
-        zc_part_is_picked(s->part) || s->chain->inner->sharded || s->chain->inner->order_ndim > 0) {
+        zc_part_is_picked(s->part) || !zc_chain_is_simple(s->chain->inner) || s->chain->inner->order_ndim > 0) {
         return false;
     }
     for (int d = 0; d < s->ndim; d++) {
@@ -333,7 +333,7 @@ static zc_status collect_inner(run *r, const zc_part *part)
     const size_t number = run_at(r, 0);
     const zc_extent e = s->extents[number];
 
-    if (zc_extent_empty(e) || (inner->n_stages == 0 && !inner->sharded && e.nbytes > FETCHED_MAX) ||
+    if (zc_extent_empty(e) || (zc_chain_is_plain(inner) && e.nbytes > FETCHED_MAX) ||
         (s->value->origin != NULL && zc_cache_has(s->value->origin, s->value->base + s->offset + e.offset))) {
         return ZC_OK;
     }
@@ -553,30 +553,15 @@ static zc_status read_wrapped(const zc_scope *scope, const zc_chain *chain, cons
                               const zc_part *part, const zc_value *value, uint64_t offset, uint64_t nbytes,
                               zc_workspace *ws, zc_error *err)
 {
-    zc_chain bare = *chain;
-    const uint8_t *data;
-    size_t n, bound;
-    int viewed = 0, pushed = 0;
-    zc_status status;
+    zc_chain bare;
+    zc_value inside;
+    int pushed = 0;
+    zc_status status = zc_unwrap(chain, part->ndim, stored, value, offset, nbytes, &bare, &inside, &pushed, ws, err);
 
-    bare.n_stages = 0;
-    bare.order_ndim = 0;
-    status = zc_chain_bound(&bare, part->ndim, stored, &bound, err);
-    if (status == ZC_OK && nbytes > zc_chain_plausible_size(chain, bound)) {
-        status = zc_fail(err, ZC_ERR_SIZE, "%llu bytes are more than the encoding of a shard can have",
-                         (unsigned long long)nbytes);
-    }
     if (status == ZC_OK) {
-        status = zc_value_view(value, offset, nbytes, ws, &data, &viewed, err);
+        status = zc_shard_read(scope, &bare, stored, part, &inside, 0, inside.size, ws, err);
     }
-    if (status == ZC_OK) {
-        status = zc_chain_unstage(chain, 0, data, (size_t)nbytes, bound, ws, &data, &n, &pushed, err);
-    }
-    if (status == ZC_OK) {
-        const zc_value inside = zc_value_of_memory(data, n);
-        status = zc_shard_read(scope, &bare, stored, part, &inside, 0, n, ws, err);
-    }
-    zc_pop(ws, pushed + viewed);
+    zc_pop(ws, pushed);
     return status;
 }
 

@@ -375,24 +375,18 @@ static zc_status write_wrapped(const zc_scope *scope, const zc_chain *chain, con
                                size_t cap, size_t *written, zc_workspace *ws, zc_error *err)
 {
     zc_chain bare = *chain;
-    const uint8_t *data = NULL;
     zc_value inside;
-    size_t bound, n = 0;
-    int viewed = 0, pushed = 0;
+    size_t bound;
+    int pushed = 0;
+    zc_status status = ZC_OK;
 
     bare.n_stages = 0;
     bare.order_ndim = 0;
-    zc_status status = zc_chain_bound(&bare, part->ndim, stored, &bound, err);
-    if (status == ZC_OK && old != NULL) {
-        if (old->size > zc_chain_plausible_size(chain, bound)) {
-            return zc_fail(err, ZC_ERR_SIZE, "%llu bytes are more than the encoding of a shard can have",
-                           (unsigned long long)old->size);
-        }
-        status = zc_value_view(old, 0, old->size, ws, &data, &viewed, err);
-        if (status == ZC_OK) {
-            status = zc_chain_unstage(chain, 0, data, (size_t)old->size, bound, ws, &data, &n, &pushed, err);
-        }
-        inside = zc_value_of_memory(data, n);
+    if (old != NULL) {
+        status = zc_unwrap(chain, part->ndim, stored, old, 0, old->size, &bare, &inside, &pushed, ws, err);
+    }
+    if (status == ZC_OK) {
+        status = zc_chain_bound(&bare, part->ndim, stored, &bound, err);
     }
     uint8_t *plain = status == ZC_OK ? zc_scratch_push(ws, bound, err) : NULL;
     if (status == ZC_OK && plain == NULL) {
@@ -406,7 +400,7 @@ static zc_status write_wrapped(const zc_scope *scope, const zc_chain *chain, con
         }
         zc_scratch_pop(ws);
     }
-    zc_pop(ws, pushed + viewed);
+    zc_pop(ws, pushed);
     return status;
 }
 

@@ -216,7 +216,7 @@ static int worthwhile_threads(const zc_call *call, size_t n_items)
 {
     const zc_chain *chain = call->array->chain;
     const size_t bytes = zc_part_count(call->part) * chain->item.size;
-    const bool plain = chain->n_stages == 0 && !chain->sharded;
+    const bool plain = zc_chain_is_plain(chain);
     const bool copies = plain && call->store->fetch != NULL;
 
     if (call->threads == 0 && call->store->waits > 0 && n_items > 1) {

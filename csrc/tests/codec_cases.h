@@ -74,7 +74,29 @@ static inline zc_codec case_codec(const char *name, int level, bool flag)
     return codec;
 }
 
-enum { CASE_CODECS = 34 };
+/* A conditional codec with three others in it, one of which holds another; what it points to stays. */
+static inline zc_codec case_conditional(zc_decision decision)
+{
+    static zc_codec inside[1], nested[3];
+    zc_codec codec;
+
+    inside[0] = case_codec("crc32c", 0, false);
+    nested[0] = case_codec("zstd", 3, false);
+    zc_codec_init(&nested[1], "conditional");
+    nested[1].nested.codecs = inside;
+    nested[1].nested.n = 1;
+    nested[1].nested.header = 2;
+    nested[1].nested.decision = ZC_DECIDE_ALWAYS;
+    nested[2] = case_codec("lz4", 1, false);
+    zc_codec_init(&codec, "conditional");
+    codec.nested.codecs = nested;
+    codec.nested.n = 3;
+    codec.nested.header = 1;
+    codec.nested.decision = decision;
+    return codec;
+}
+
+enum { CASE_CODECS = 36 };
 
 /* One of each family, every blosc compressor with every shuffle: `index` from 0 to CASE_CODECS - 1. */
 static inline zc_codec case_codec_at(int index)
@@ -99,6 +121,9 @@ static inline zc_codec case_codec_at(int index)
     }
     if (index == 16) {
         return case_blosc(ZC_BLOSC_BLOSCLZ, 5, ZC_BLOSC_BYTESHUFFLE, 4, 1 << 16);
+    }
+    if (index >= 34) {
+        return case_conditional(index == 34 ? ZC_DECIDE_SMALLER : ZC_DECIDE_ALWAYS);
     }
     return case_codec(others[index - 17].name, others[index - 17].level, others[index - 17].flag);
 }

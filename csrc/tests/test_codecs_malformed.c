@@ -6,6 +6,7 @@
 #include "base/arith.h"
 #include "check.h"
 #include "codec_cases.h"
+#include "codecs/stages.h"
 
 static zc_workspace *ws;
 static zc_error err;
@@ -474,6 +475,52 @@ static void lz4_headers(void)
     free(encoded);
 }
 
+/* ---- codecs in a codec ------------------------------------------------------------------------ */
+
+static void conditional_headers(void)
+{
+    const zc_codec always = case_conditional(ZC_DECIDE_ALWAYS), never = case_conditional(ZC_DECIDE_NEVER);
+    uint8_t plain[50], zeros[1000];
+    size_t n = 0;
+
+    for (int bit = 0; bit < 8; bit++) {              /* of codecs 0 to 2, to none of which this was encoded */
+        memset(plain, 7, sizeof plain);
+        plain[0] = (uint8_t)(1u << bit);
+        CHECK(is_data_fault(decode_checked(&always, plain, sizeof plain, 49)));
+        CHECK(strcmp(err.codec, "") == 0 || bit < 3);
+    }
+    plain[0] = 0;
+    CHECK(decode_checked(&always, plain, sizeof plain, 49) == ZC_OK);
+    CHECK(decode_checked(&always, plain, sizeof plain, 48) == ZC_ERR_SIZE);
+    CHECK(decode_checked(&always, plain, 1, 0) == ZC_OK);
+    CHECK(decode_checked(&always, plain, 0, 0) == ZC_ERR_CORRUPT);
+
+    memset(zeros, 0, sizeof zeros);
+    uint8_t *encoded = case_encode(&never, ws, zeros, sizeof zeros, &n, &err);
+    CHECK(n == sizeof zeros + 1 && encoded[0] == 0 && memcmp(encoded + 1, zeros, sizeof zeros) == 0);
+    free(encoded);
+    encoded = case_encode(&always, ws, zeros, sizeof zeros, &n, &err);
+    CHECK(encoded[0] == 7 && decode_checked(&never, encoded, n, sizeof zeros) == ZC_OK);
+    CHECK(is_data_fault(decode_checked(&always, encoded, n, 10)));      /* more than there is room for */
+    free(encoded);
+}
+
+/* More codecs than a chain has, or a header with fewer bits. */
+static void conditional_configurations(void)
+{
+    zc_codec codec = case_conditional(ZC_DECIDE_SMALLER);
+    uint8_t byte = 0, out[1];
+    size_t n;
+
+    codec.nested.header = 0;
+    CHECK(codec.cls->decode(&codec, ws, &byte, 1, out, 1, &n, &err) == ZC_ERR_ARGUMENT);
+    CHECK(codec.cls->encode(&codec, ws, &byte, 1, out, 1, &n, &err) == ZC_ERR_ARGUMENT);
+    codec.nested.header = 100;
+    codec.nested.n = ZC_MAX_STAGES + 1;
+    CHECK(codec.cls->decode(&codec, ws, &byte, 1, out, 1, &n, &err) == ZC_ERR_ARGUMENT);
+    CHECK(zc_codec_check(&codec, &err) == ZC_ERR_ARGUMENT);
+}
+
 int main(void)
 {
     ws = zc_workspace_new();
@@ -494,6 +541,8 @@ int main(void)
     RUN(deflate_checksums);
     RUN(deflate_containers);
     RUN(lz4_headers);
+    RUN(conditional_headers);
+    RUN(conditional_configurations);
     zc_workspace_free(ws);
     return check_report("codecs_malformed");
 }

@@ -2,95 +2,9 @@
  *
  * The engine without Python: arrays in a temporary directory, written and read back region by region.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "check.h"
-#include "engine/engine.h"
-
-enum { NDIM = 2, ROWS = 37, COLUMNS = 29 };
-
-static char root[64];
-
-/* An array of uint16 with everything that it needs. */
-typedef struct fixture {
-    zc_chain chain, inner, index;
-    zc_array array;
-    zc_local local;
-    zc_store store;
-    uint16_t fill;
-    uint16_t model[ROWS * COLUMNS];
-} fixture;
-
-static void open_fixture(fixture *f, const char *prefix, int64_t rows, int64_t columns)
-{
-    memset(f, 0, sizeof *f);
-    f->fill = 7;
-    for (int i = 0; i < ROWS * COLUMNS; i++) {
-        f->model[i] = f->fill;
-    }
-    f->chain.item.size = 2;
-    f->local = (zc_local){.root = root, .root_len = strlen(root)};
-    zc_store_local(&f->local, &f->store);
-    f->array = (zc_array){.ndim = NDIM, .chain = &f->chain, .fill = &f->fill, .prefix = prefix,
-                          .prefix_len = strlen(prefix), .keys = {.separator = '/'}};
-    f->array.grid[0] = (zc_grid_axis){.length = ROWS, .chunk = rows};
-    f->array.grid[1] = (zc_grid_axis){.length = COLUMNS, .chunk = columns};
-}
-
-static void add_stage(zc_chain *chain, const char *name)
-{
-    CHECK(zc_codec_init(&chain->stages[chain->n_stages++], name));
-}
-
-static void make_sharded(fixture *f, int64_t rows, int64_t columns, bool index_at_start)
-{
-    f->inner.item.size = 2;
-    f->index.item.size = 8;
-    add_stage(&f->inner, "zstd");
-    add_stage(&f->index, "crc32c");
-    f->chain.sharded = true;
-    f->chain.shard_ndim = NDIM;
-    f->chain.inner_shape[0] = rows;
-    f->chain.inner_shape[1] = columns;
-    f->chain.inner = &f->inner;
-    f->chain.index = &f->index;
-    f->chain.index_at_start = index_at_start;
-}
-
-static zc_status transfer(fixture *f, bool write, int64_t row, int64_t rows, int64_t column, int64_t columns,
-                          uint16_t *memory, int threads, zc_fault *fault, zc_error *err)
-{
-    zc_part part = {.ndim = NDIM, .memory = (char *)memory};
-    const zc_call call = {.array = &f->array, .store = &f->store, .part = &part, .threads = threads};
-
-    part.axis[0] = (zc_axis){.count = rows, .start = row, .step = 1, .stride = columns * 2};
-    part.axis[1] = (zc_axis){.count = columns, .start = column, .step = 1, .stride = 2};
-    zc_error_clear(err);
-    return (write ? zc_write : zc_read)(&call, fault, err);
-}
-
-/* Write random boxes, keep a model, and compare the whole array after each. */
-static void exercise(fixture *f)
-{
-    uint16_t box[ROWS * COLUMNS], all[ROWS * COLUMNS];
-    zc_fault fault;
-    zc_error err;
-
-    for (int i = 0; i < 12; i++) {
-        const int64_t row = rand() % ROWS, column = rand() % COLUMNS;
-        const int64_t rows = 1 + rand() % (ROWS - row), columns = 1 + rand() % (COLUMNS - column);
-        for (int64_t e = 0; e < rows * columns; e++) {
-            box[e] = (uint16_t)(i % 4 == 3 ? f->fill : rand() % 50);
-            f->model[(row + e / columns) * COLUMNS + column + e % columns] = box[e];
-        }
-        CHECK(transfer(f, true, row, rows, column, columns, box, 1 + i % 3, &fault, &err) == ZC_OK);
-        CHECK(transfer(f, false, 0, ROWS, 0, COLUMNS, all, 1 + i % 2, &fault, &err) == ZC_OK);
-        CHECK(memcmp(all, f->model, sizeof all) == 0);
-    }
-}
+#include "engine_fixture.h"
 
 static void plain_chunks(void)
 {
@@ -170,16 +84,6 @@ static void shards(void)
     open_fixture(&f, "start/", 40, 40);
     make_sharded(&f, 5, 8, true);
     exercise(&f);
-}
-
-static void write_text(const char *name, const char *text, size_t n)
-{
-    char path[160];
-
-    snprintf(path, sizeof path, "%s/%s", root, name);
-    FILE *file = fopen(path, "wb");
-    CHECK(file != NULL && fwrite(text, 1, n, file) == n);
-    fclose(file);
 }
 
 /* A fault is reported with its chunk; it never looks like absent data. */
@@ -336,6 +240,9 @@ static void keys(void)
     f.array.keys = (zc_key_encoding){.v2 = true, .separator = '.'};
     zc_chunk_key(&f.array, chunk, key);
     CHECK(strcmp(key, "a/0.1234567890123") == 0);
+    f.array.keys = (zc_key_encoding){.v2 = true, .reversed = true, .separator = '/'};
+    zc_chunk_key(&f.array, chunk, key);
+    CHECK(strcmp(key, "a/1234567890123/0") == 0);
     f.array.ndim = 0;
     zc_chunk_key(&f.array, chunk, key);
     CHECK(strcmp(key, "a/0") == 0);
@@ -346,14 +253,9 @@ static void keys(void)
 
 int main(void)
 {
-    char command[96];
-
-    snprintf(root, sizeof root, "%s/zc-engine-XXXXXX", access("/tmp", W_OK) == 0 ? "/tmp" : ".");
-    if (mkdtemp(root) == NULL) {
-        perror("mkdtemp");
+    if (!open_root()) {
         return 1;
     }
-    srand(3);
     RUN(keys);
     RUN(plain_chunks);
     RUN(swapped_and_transposed);
@@ -364,6 +266,5 @@ int main(void)
     RUN(faults_are_named);
     RUN(a_lying_shard_index_is_refused);
     RUN(chunks_of_nothing_but_the_fill_value_are_removed);
-    snprintf(command, sizeof command, "rm -rf '%s'", root);
-    return check_report("engine") | (system(command) != 0);
+    return check_report("engine") | !close_root();
 }

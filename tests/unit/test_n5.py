@@ -17,6 +17,8 @@ import numpy as np
 import pytest
 
 import zarrcore
+from tests.unit.array.conftest import use_python_engine
+from zarrcore._core.engine import NativeArray
 from zarrcore.codecs import ArraySpec
 from zarrcore.codecs.n5 import LZ4BlockCodec, N5DefaultCodec, xxhash32
 from zarrcore.dtypes import parse_dtype
@@ -29,6 +31,7 @@ from zarrcore.errors import (
 )
 from zarrcore.metadata.n5 import n5_document
 from zarrcore.n5 import N5Store
+from zarrcore.pipeline import PythonEngine
 from zarrcore.storage import MemoryStore
 
 VALUES = np.arange(-9, 26, dtype=">i2").reshape(5, 7)  # in the order of Zarr: N5's dimensions are 7, 5
@@ -101,6 +104,13 @@ class TestContainers:
         np.testing.assert_array_equal(array[3:, ::-2], VALUES[3:, ::-2])
         assert array.nchunks_initialized == 9
         assert dict(array.attrs) == {"unit": "m"}
+
+    @pytest.mark.parametrize("kind", sorted(COMPRESSIONS))
+    def test_who_decodes(self, kind: str) -> None:
+        array = zarrcore.open_array(MemoryStore(container(*COMPRESSIONS[kind])), path="group/data", mode="r")
+        array[...]
+        native = kind not in ("bzip2", "xz", "lzma", "lz4")
+        assert isinstance(array._engine, NativeArray if native else PythonEngine)
 
     def test_blocks_of_the_mode_varlength(self) -> None:
         store = MemoryStore(container({"type": "raw"}, bytes, mode=1))
@@ -230,13 +240,37 @@ class TestN5Default:
         assert raw[:12] == struct.pack(">HHII", 0, 2, 3, 2)
         assert gzip.decompress(raw[12:]) == values[:3, :2].astype(">f4").tobytes(order="F")
 
-    def test_smaller_blocks_are_filled(self) -> None:
-        data = struct.pack(">HHII3i", 0, 2, 3, 1, 1, 2, 3)
-        assert self.codec().decode(data, self.SPEC).tolist() == [[1, 5], [2, 5], [3, 5]]
+    def stored(self, data: bytes) -> Any:
+        """An array whose only chunk is stored as `data`."""
+        codec = {"name": "n5_default", "configuration": {"codecs": self.CODECS}}
+        store = MemoryStore()
+        array = zarrcore.create_array(
+            store, shape=(3, 2), chunks=(3, 2), dtype="i4", fill_value=5, serializer=codec, compressors=None
+        )
+        store.set("c/0/0", data)
+        return array
 
-    def test_larger_blocks_are_cut(self) -> None:
-        data = struct.pack(">HHII8i", 0, 2, 4, 2, *range(8))
-        assert self.codec().decode(data, self.SPEC).tolist() == [[0, 4], [1, 5], [2, 6]]
+    @pytest.mark.parametrize(
+        ("data", "expected"),
+        [
+            (struct.pack(">HHII3i", 0, 2, 3, 1, 1, 2, 3), [[1, 5], [2, 5], [3, 5]]),
+            (struct.pack(">HHIII2i", 1, 2, 1, 2, 2, 1, 2), [[1, 2], [5, 5], [5, 5]]),
+            (struct.pack(">HHII8i", 0, 2, 4, 2, *range(8)), [[0, 4], [1, 5], [2, 6]]),
+            (struct.pack(">HHII8i", 0, 2, 2, 4, *range(8)), [[0, 2], [1, 3], [5, 5]]),
+        ],
+        ids=["smaller", "varlength", "larger", "both"],
+    )
+    def test_blocks_of_other_shapes(self, data: bytes, expected: list[list[int]]) -> None:
+        assert self.codec().decode(data, self.SPEC).tolist() == expected
+        array = self.stored(data)
+        assert array[...].tolist() == expected
+        assert isinstance(array._engine, NativeArray)
+        assert array[1:, 1].tolist() == [row[1] for row in expected[1:]]
+        assert array.vindex[[0, 2], [1, 0]].tolist() == [expected[0][1], expected[2][0]]
+        assert array[np.array(expected) == 5].tolist() == [5] * sum(row.count(5) for row in expected)
+        array[1, 1] = expected[1][1] = -7  # what is written has the shape of the chunk
+        assert array[...].tolist() == expected
+        assert bytes(array.store.get("c/0/0"))[:12] == struct.pack(">HHII", 0, 2, 3, 2)
 
     @pytest.mark.parametrize(
         ("data", "message"),
@@ -254,6 +288,24 @@ class TestN5Default:
     def test_lying_headers(self, data: bytes, message: str) -> None:
         with pytest.raises(ChunkDecodeError, match=message):
             self.codec().decode(data, self.SPEC)
+        array = self.stored(data)
+        with pytest.raises(ChunkDecodeError, match=r"chunk \(0, 0\).*codec '(n5_default|bytes)'"):
+            array[...]
+        with pytest.raises(ChunkDecodeError, match=r"chunk \(0, 0\)"):
+            array[1, 1] = 1
+
+    def test_a_block_of_too_many_items(self) -> None:
+        """Not more than twice as long along any dimension, but eight times as large."""
+        data = struct.pack(">HHIII", 0, 3, 4, 4, 4) + bytes(64)
+        order = {"name": "transpose", "configuration": {"order": [2, 1, 0]}}
+        store = MemoryStore({"c/0/0/0": data})
+        codec = {"name": "n5_default", "configuration": {"codecs": [order, "bytes"]}}
+        array = zarrcore.create_array(
+            store, shape=(2,) * 3, chunks=(2,) * 3, dtype="u1", serializer=codec, compressors=None
+        )
+        for engine in (array, use_python_engine(zarrcore.open_array(store))):
+            with pytest.raises(ChunkDecodeError, match="does not belong to a chunk"):
+                engine[...]
 
     @pytest.mark.parametrize(
         ("codecs", "message"),

@@ -23,7 +23,8 @@ cdef class NativeArray:
     chunks : tuple
         For each dimension the length of its chunks, or a tuple of the lengths of all of them (rectilinear grid).
     key_encoding : tuple of str
-        ``("default", separator)`` or ``("v2", separator)``.
+        ``("default", separator)``, ``("v2", separator)`` or ``("n5", separator)``, which is v2 with the last
+        coordinate first.
     chain : Chain
         How chunks are encoded.
     dtype : numpy.dtype
@@ -71,7 +72,8 @@ cdef class NativeArray:
         self.c.prefix = PyBytes_AS_STRING(self.prefix)
         self.c.prefix_len = len(self.prefix)
         self.c.missing_is_error = missing_is_error
-        self.c.keys.v2 = key_encoding[0] == "v2"
+        self.c.keys.v2 = key_encoding[0] != "default"
+        self.c.keys.reversed = key_encoding[0] == "n5"
         self.c.keys.separator = <char>ord(key_encoding[1])
         self.cache = cache
         if cache is not None:
@@ -99,12 +101,9 @@ cdef class NativeArray:
                 f"dtype: {self.dtype} has items of {self.dtype.itemsize} bytes, the chain of {self.chain.itemsize}")
         if len(self.fill) != self.dtype.itemsize:
             raise ValueError(f"fill: expected {self.dtype.itemsize} bytes, got {len(self.fill)}")
-        if self.chain.order is not None and len(self.chain.order) != ndim:
-            raise ValueError(f"chain: its order {self.chain.order} is not one of {ndim} dimensions")
-        if self.chain.shard is not None and len(self.chain.shard.inner_shape) != ndim:
-            raise ValueError(f"chain: its inner chunks {self.chain.shard.inner_shape} have not {ndim} dimensions")
-        if key_encoding[0] not in ("default", "v2") or key_encoding[1] not in (".", "/"):
-            raise ValueError(f"key_encoding: expected 'default' or 'v2' with '.' or '/', got {key_encoding}")
+        self.chain.check_ndim(ndim)
+        if key_encoding[0] not in ("default", "v2", "n5") or key_encoding[1] not in (".", "/"):
+            raise ValueError(f"key_encoding: expected 'default', 'v2' or 'n5' with '.' or '/', got {key_encoding}")
         if type(self.source) not in (LocalSource, MemorySource, StoreSource):
             raise TypeError(f"source: expected a source of this module, got {type(self.source).__name__}")
         return 0

@@ -10,6 +10,8 @@ _ROUNDINGS = ("nearest-even", "nearest-away", "towards-zero", "towards-positive"
 
 _OUT_OF_RANGE = (None, "clamp", "wrap")
 
+_DECISIONS = ("compress_if_smaller", "always_apply", "never_apply")
+
 
 cdef int _set_number(zc_number *number, const zc_codec_class *cls, str dtype) except -1:
     """The type of a filter's numbers: its name in numpy, such as ``"<f4"``, or a byte order and its name in Zarr."""
@@ -36,7 +38,10 @@ cdef int _set_pairs(zc_number_pairs *pairs, bytes words) except -1:
 
 
 cdef int _configure(zc_codec *codec, str name, dict config) except -1:
-    """Set up one codec.  It points into values of `config`, which have to outlive it."""
+    """Set up one codec.  It points into values of `config`, which have to outlive it.
+
+    Codecs that it holds are replaced in `config` by what they are in memory.
+    """
     cdef bytes encoded = name.encode()
     cdef object key
     if not zc_codec_init(codec, encoded):
@@ -86,9 +91,40 @@ cdef int _configure(zc_codec *codec, str name, dict config) except -1:
             _set_pairs(&codec.cast.encode, value)
         elif key == "decode_pairs":
             _set_pairs(&codec.cast.decode, value)
+        elif key == "codecs":
+            config[key] = _Nested(value)
+            codec.nested.codecs = (<_Nested>config[key]).at
+            codec.nested.n = (<_Nested>config[key]).n
+        elif key == "header":
+            codec.nested.header = value
+        elif key == "decision":
+            codec.nested.decision = <zc_decision><int>_DECISIONS.index(value)
         else:
             raise TypeError(f"codec {name!r} of the chunk engine has no option {key!r}")
     return 0
+
+
+@cython.final
+cdef class _Nested:
+    """The codecs that another one holds."""
+
+    cdef zc_codec *at
+    cdef int n
+    cdef tuple options                   # which they point into
+
+    def __cinit__(self, stages):
+        self.at = <zc_codec *>malloc((len(stages) + 1) * sizeof(zc_codec))
+        if self.at == NULL:
+            raise MemoryError
+        self.options = tuple([dict(config) for _, config in stages])
+        for i, (name, _) in enumerate(stages):
+            _configure(&self.at[i], name, self.options[i])
+        self.n = <int>len(stages)
+        if zc_stages_count(self.at, self.n) > ZC_MAX_STAGES:
+            raise ValueError(f"more than {ZC_MAX_STAGES} codecs in one")
+
+    def __dealloc__(self):
+        free(self.at)
 
 
 @cython.final
@@ -122,6 +158,55 @@ cdef class Shard:
 
 
 @cython.final
+cdef class Body:
+    """The array that the stages of a chain make of a chunk, where it has a chain of its own.
+
+    Parameters
+    ----------
+    chain : Chain
+        That chain.
+    lengths : sequence of (int or tuple of int)
+        Its shape: a length, the stored dimensions of the chunk whose lengths are multiplied, or once -1 for what is
+        left over.
+    fill : bytes
+        One item of it, as it lies in memory.
+    """
+
+    cdef zc_body c
+    cdef readonly Chain chain
+    cdef readonly tuple lengths
+    cdef readonly bytes fill
+
+    def __init__(self, Chain chain not None, lengths, bytes fill not None):
+        cdef Py_ssize_t d
+        self.chain = chain
+        self.lengths = tuple(lengths)
+        self.fill = fill
+        if len(self.lengths) > ZC_MAX_DIMS:
+            raise ValueError(f"lengths: the engine handles up to {ZC_MAX_DIMS} dimensions, got {len(self.lengths)}")
+        if len(fill) != chain.itemsize:
+            raise ValueError(f"fill: expected {chain.itemsize} bytes, got {len(fill)}")
+        self.c.chain = &chain.c
+        self.c.ndim = <int>len(self.lengths)
+        self.c.fill = <const void *>PyBytes_AS_STRING(fill)
+        for d, length in enumerate(self.lengths):
+            self.c.lengths[d].fixed = 0
+            self.c.lengths[d].axes = 0
+            if isinstance(length, tuple):
+                for axis in length:
+                    if not 0 <= axis < ZC_MAX_DIMS:
+                        raise ValueError(f"lengths[{d}]: expected dimensions, got {length}")
+                    self.c.lengths[d].axes |= <uint64_t>1 << <int>axis
+            elif length == -1 or length > 0:
+                self.c.lengths[d].fixed = length
+            else:
+                raise ValueError(f"lengths[{d}]: expected 1 or more, -1 or dimensions, got {length}")
+        if self.lengths.count(-1) > 1:
+            raise ValueError(f"lengths: expected -1 once at most, got {self.lengths}")
+        chain.check_ndim(self.c.ndim)
+
+
+@cython.final
 cdef class Chain:
     """A codec chain, compiled for the engine.  Immutable.
 
@@ -135,16 +220,23 @@ cdef class Chain:
     order : tuple of int, optional
         Stored dimension ``i`` is dimension ``order[i]`` of the chunk (zarr v3 "transpose").  None: C order.
     stages : sequence of (name, configuration)
-        The bytes -> bytes codecs in the order of encoding.
+        Filters and bytes -> bytes codecs in the order of encoding.
     shard : Shard, optional
         Chunks are shards.
+    block : Chain, optional
+        Chunks are blocks of N5, whose elements that chain makes.
+    body : Body, optional
+        The stages are filters that make this array.
     """
 
     cdef zc_chain c
     cdef zc_swap_field *fields
     cdef readonly Shard shard
+    cdef readonly Chain block
+    cdef readonly Body body
     cdef readonly tuple order
     cdef readonly tuple stages
+    cdef readonly int bodies             # arrays inside of arrays, at most so many around one another
     cdef tuple _options                  # of the stages, which point into them
 
     def __cinit__(self):
@@ -154,7 +246,7 @@ cdef class Chain:
     def __dealloc__(self):
         free(self.fields)
 
-    def __init__(self, itemsize, *, swap=0, order=None, stages=(), shard=None):
+    def __init__(self, itemsize, *, swap=0, order=None, stages=(), shard=None, Chain block=None, Body body=None):
         if itemsize < 1:
             raise ValueError(f"itemsize: expected 1 or more, got {itemsize}")
         if self.c.item.size != 0:
@@ -170,8 +262,52 @@ cdef class Chain:
         for i, (name, _) in enumerate(self.stages):
             _configure(&self.c.stages[i], name, self._options[i])
         self.c.n_stages = <int>len(self.stages)
+        if zc_stages_count(self.c.stages, self.c.n_stages) > ZC_MAX_STAGES:
+            raise ValueError(f"more than {ZC_MAX_STAGES} codecs in one chain, with those that they hold")
+        if (shard is not None) + (block is not None) + (body is not None) > 1:
+            raise ValueError("a chain has a shard, a block or a body, not several of them")
         if shard is not None:
             self._set_shard(shard)
+        if block is not None:
+            self._set_block(block)
+        if body is not None:
+            self._set_body(body)
+
+    def check_ndim(self, ndim):
+        """Raise ValueError unless the chain is one for chunks of that many dimensions."""
+        if self.order is not None and len(self.order) != ndim:
+            raise ValueError(f"chain: its order {self.order} is not one of {ndim} dimensions")
+        if self.shard is not None:
+            if len(self.shard.inner_shape) != ndim:
+                raise ValueError(f"chain: its inner chunks {self.shard.inner_shape} have not {ndim} dimensions")
+            self.shard.inner.check_ndim(ndim)
+        if self.block is not None:
+            self.block.check_ndim(ndim)
+        if self.body is not None and any(axis >= ndim for axes in self.body.lengths if isinstance(axes, tuple)
+                                         for axis in axes):
+            raise ValueError(f"chain: the lengths {self.body.lengths} of its body need more than {ndim} dimensions")
+
+    cdef int _set_block(self, Chain block) except -1:
+        if self.c.item.word or self.c.item.n_fields:
+            raise ValueError("swap: a chain of blocks swaps bytes in the chain of their elements")
+        if block.c.item.size != self.c.item.size:
+            raise ValueError("block and chunk have elements of different sizes")
+        self.block = block
+        self.c.block = &block.c
+        self.c.item = block.c.item
+        return 0
+
+    cdef int _set_body(self, Body body) except -1:
+        cdef int i
+        if self.c.item.word or self.c.item.n_fields:
+            raise ValueError("swap: filters take items as they are in memory")
+        for i in range(self.c.n_stages):
+            if not self.c.stages[i].cls.fixed_size:
+                raise ValueError(f"stages[{i}]: filters in front of an array are of fixed size")
+        self.body = body
+        self.bodies = 1 + body.chain.bodies
+        self.c.body = &body.c
+        return 0
 
     cdef int _set_swap(self, swap) except -1:
         cdef size_t i
@@ -221,6 +357,7 @@ cdef class Chain:
         if shard.index.c.item.size != 8 or shard.index.c.sharded:
             raise ValueError("the index chain must have items of 8 bytes")
         self.shard = shard
+        self.bodies = shard.inner.bodies
         self.c.sharded = True
         self.c.shard_ndim = <int>len(shard.inner_shape)
         for i, n in enumerate(shard.inner_shape):

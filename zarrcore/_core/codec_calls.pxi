@@ -49,7 +49,9 @@ cdef object _flat_bytes(object data):
 # ---- calls -------------------------------------------------------------------------------------------------------
 
 cdef object _codec_error(zc_status status, const zc_error *err, str where):
-    """The exception for a failure outside of any array."""
+    """The exception for a failure outside of any array, of the codec `where` or of one that it holds."""
+    if err.codec[0] != 0:
+        where = (<bytes>err.codec).decode()
     reason = (<bytes>err.message).decode("utf-8", "replace")
     if status == ZC_ERR_MEMORY:
         return MemoryError(f"{where}: {reason}")

@@ -136,6 +136,15 @@ cdef extern from "codecs/codec.h" nogil:
         int64_t offset
         int64_t scale
 
+    ctypedef enum zc_decision:
+        pass
+
+    ctypedef struct zc_nested_options:           # an anonymous member of zc_codec
+        const zc_codec *codecs
+        int n
+        size_t header
+        zc_decision decision
+
     ctypedef struct zc_codec:
         const zc_codec_class *cls
         int level
@@ -151,6 +160,7 @@ cdef extern from "codecs/codec.h" nogil:
         zc_bits_options bits
         bint keep_special
         zc_cast_options cast
+        zc_nested_options nested
 
     bint zc_codec_init(zc_codec *codec, const char *name)
     zc_status zc_codec_check(const zc_codec *codec, zc_error *err)
@@ -195,8 +205,21 @@ cdef extern from "engine/part.h" nogil:
         size_t n_points
         int64_t point_stride
 
-cdef extern from "engine/chain.h" nogil:
+cdef extern from "codecs/stages.h" nogil:
     const int ZC_MAX_STAGES
+    int zc_stages_count(const zc_codec *stages, int n_stages)
+
+cdef extern from "engine/chain.h" nogil:
+
+    ctypedef struct zc_length:
+        int64_t fixed
+        uint64_t axes
+
+    ctypedef struct zc_body:
+        const zc_chain *chain
+        int ndim
+        zc_length lengths[64]
+        const void *fill
 
     ctypedef struct zc_chain:
         zc_item item
@@ -211,6 +234,8 @@ cdef extern from "engine/chain.h" nogil:
         const zc_chain *inner
         const zc_chain *index
         bint index_at_start
+        const zc_chain *block
+        const zc_body *body
 
     zc_status zc_chain_bound(const zc_chain *chain, int ndim, const int64_t *shape, size_t *out, zc_error *err)
     zc_status zc_chain_index_size(const zc_chain *chain, size_t n, size_t *out, zc_error *err)
@@ -312,6 +337,7 @@ cdef extern from "engine/index_cache.h" nogil:
 cdef extern from "engine/engine.h" nogil:
     ctypedef struct zc_key_encoding:
         bint v2
+        bint reversed
         char separator
 
     ctypedef struct zc_array:

@@ -81,10 +81,20 @@ class Shard:
     ) -> None: ...
 
 @final
+class Body:
+    chain: Chain
+    lengths: tuple[int | tuple[int, ...], ...]
+    fill: bytes
+    def __init__(self, chain: Chain, lengths: Sequence[int | tuple[int, ...]], fill: bytes) -> None: ...
+
+@final
 class Chain:
     shard: Shard | None
+    block: Chain | None
+    body: Body | None
     order: tuple[int, ...] | None
     stages: tuple[_Stage, ...]
+    bodies: int
     def __init__(
         self,
         itemsize: int,
@@ -93,7 +103,10 @@ class Chain:
         order: Sequence[int] | None = None,
         stages: Sequence[_Stage] = (),
         shard: Shard | None = None,
+        block: Chain | None = None,
+        body: Body | None = None,
     ) -> None: ...
+    def check_ndim(self, ndim: int) -> None: ...
     @property
     def itemsize(self) -> int: ...
 

@@ -10,6 +10,7 @@ from zarrcore.codecs.base import ArrayArrayCodec, BytesBytesCodec
 from zarrcore.errors import ChunkDecodeError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from types import ModuleType
 
     from zarrcore.codecs.base import ArraySpec, Buffer
@@ -19,6 +20,7 @@ __all__ = [
     "MAX_STAGES",
     "NativeArrayCodec",
     "NativeBytesCodec",
+    "count_stages",
     "decode",
     "encode",
     "engine",
@@ -30,7 +32,7 @@ __all__ = [
 ]
 
 MAX_STAGES = 16
-"""Most bytes -> bytes codecs that the engine takes in one chain."""
+"""Most bytes -> bytes codecs that the engine takes in one chain, with those that others hold."""
 
 _MOST = 2**31 - 1
 
@@ -40,6 +42,11 @@ def engine() -> ModuleType:
     from zarrcore._core import engine as compiled
 
     return compiled
+
+
+def count_stages(stages: Iterable[tuple[str, dict[str, Any]]]) -> int:
+    """How many codecs these are, with those that they hold."""
+    return sum(1 + count_stages(options.get("codecs", ())) for _, options in stages)
 
 
 def encode(stage: tuple[str, dict[str, Any]], data: Buffer) -> bytes:

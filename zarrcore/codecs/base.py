@@ -209,8 +209,18 @@ class ArrayArrayCodec(Codec):
         order = self.permutation(spec)
         if order is not None:
             return given.transpose(order)
+        if not (self.keeps_items or self.is_elementwise):
+            return None
+        return given.reshape(self.output_spec(spec).shape)
+
+    def lengths(self, spec: ArraySpec) -> tuple[int | tuple[int, ...], ...]:
+        """The shape that a codec which changes it makes, for the chunk engine.
+
+        For each dimension a length, the dimensions of the chunk whose lengths are multiplied, or once -1 for
+        what is left over.
+        """
         shape = self.output_spec(spec).shape
-        return given.reshape(shape) if self.keeps_items or shape == spec.shape else None
+        return shape if len(shape) != 1 else (-1,)
 
     def stage(self, spec: ArraySpec) -> tuple[str, dict[str, Any]] | None:
         """Name and configuration for the chunk engine of a codec that takes item after item in C order.
@@ -226,6 +236,8 @@ class ArrayBytesCodec(Codec):
     kind = "array->bytes"
     takes_text: ClassVar[bool] = False
     """Whether `encode` takes strings as arrays of ``str`` objects and of fixed length (``U``) too."""
+    stores_shape: ClassVar[bool] = False
+    """Whether encoded chunks tell their shape."""
 
     def encoded_size(self, spec: ArraySpec) -> int | None:
         """Bytes that every encoded chunk has, or None if they vary."""
@@ -254,7 +266,10 @@ class ArrayBytesCodec(Codec):
         return False
 
     def native(self, spec: ArraySpec) -> dict[str, Any] | None:
-        """The ``swap`` or ``shard`` argument of the chunk engine; None if only Python can run this codec."""
+        """Arguments for a chain of the chunk engine: ``swap``, ``shard`` or ``block``, and ``stages``.
+
+        None if only Python can run this codec.
+        """
         return None
 
 

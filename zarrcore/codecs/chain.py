@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zarrcore._validate import at, checked_nbytes, named_configuration, sequence
-from zarrcore.codecs import _native
 from zarrcore.codecs.base import ArrayArrayCodec, ArrayBytesCodec, BytesBytesCodec, Codec, Patch, roomy
 from zarrcore.codecs.partial import ArrayBytesCodecPartialDecodeMixin, ArrayBytesCodecPartialEncodeMixin
 from zarrcore.errors import (
@@ -24,13 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from zarrcore.codecs.base import ArraySpec, Buffer
-    from zarrcore.codecs.sharding import ShardingCodec
-
-# The order of the dimensions (None: as they are), stages of the engine, and what they all together make.
-_LoweredArrays = tuple[tuple[int, ...] | None, list[Any], "ArraySpec"]
-
-# What comes before a chain inside of shards: bytes of an item of the array, and the stages of filters.
-_Before = tuple[int, tuple[Any, ...]]
+    from zarrcore.codecs.lowering import Before
 
 __all__ = ["CodecChain", "IgnoredCodec", "parse_codec", "parse_codecs", "run_codec"]
 
@@ -265,13 +258,22 @@ class CodecChain:
         return data if isinstance(data, bytes) else bytes(data)
 
     def _inner_patch(self, patch: Patch | None, spec: ArraySpec) -> Patch | None:
-        """The patch as the array -> bytes codec sees it; None if nobody knows where its elements are."""
+        """The patch as the array -> bytes codec sees it; None if all of the chunk has to be encoded."""
         given = None if patch is None else patch.given
         for codec, its_spec in zip(self.array_array, self.array_specs(spec), strict=False):
             given = None if given is None else codec.moved(given, its_spec)
-        if patch is None or given is None:
+        if patch is None or given is None or (patch.old is None and not self._keeps_fill(spec)):
             return None
         return Patch(given, None if patch.old is None else self.decode_bytes(patch.old, spec))
+
+    def _keeps_fill(self, spec: ArraySpec) -> bool:
+        """Whether what a new shard leaves out has the fill value also behind the array -> array codecs."""
+        if not any(codec.is_elementwise for codec in self.array_array):
+            return True
+        from zarrcore.codecs.lowering import keeps_fill
+
+        pairs = zip(self.array_array, self.array_specs(spec), strict=False)
+        return all(keeps_fill(codec, its_spec) for codec, its_spec in pairs if codec.is_elementwise)
 
     def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
         """Decode a chunk in Python; the result may be read-only.
@@ -313,7 +315,7 @@ class CodecChain:
 
     # --- the path in C ------------------------------------------------------------------------------------
 
-    def lower(self, spec: ArraySpec, *, before: _Before | None = None) -> Any | None:
+    def lower(self, spec: ArraySpec, *, before: Before | None = None) -> Any | None:
         """The chain compiled for the chunk engine.
 
         Parameters
@@ -331,91 +333,20 @@ class CodecChain:
         """
         if spec.item_size is None:
             return None
+        from zarrcore.codecs.lowering import compile_chain
+
         if before is not None:
-            return self._compile(spec, before)
+            return compile_chain(self, spec, before)
         # Kept for the next array: those that are stored alike share their chain, see metadata.known.
         last, compiled = vars(self).get("_compiled", (None, None))
         if last is None or (last.shape, last.dtype) != (spec.shape, spec.dtype) or last.fill is not spec.fill:
-            compiled = self._compile(spec, (spec.item_size, ()))
+            compiled = compile_chain(self, spec, (spec.item_size, ()))
             vars(self)["_compiled"] = (spec, compiled)
         return compiled
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what is compiled, which belongs to this process."""
         return {name: value for name, value in vars(self).items() if name != "_compiled"}
-
-    def _compile(self, spec: ArraySpec, before: _Before) -> Any | None:
-        item_size, filters_before = before
-        lowered = self._lower_arrays(spec)
-        if lowered is None:
-            return None
-        order, found, inner = lowered
-        filters = [*filters_before, *found]
-        native = self._native_bytes(inner, (item_size, tuple(filters)))
-        if native is None:
-            return None
-        native = dict(native)
-        if self.is_sharded:
-            filters = []  # they are with the inner chunks
-        if filters and native.get("swap"):
-            filters.append(_swap_stage(native["swap"]))
-            native["swap"] = 0
-        stages = (*filters, *native.pop("stages", ()), *(codec.stage() for codec in self.bytes_bytes))
-        if None in stages or len(stages) > _native.MAX_STAGES:
-            return None
-        return _native.engine().Chain(item_size, order=order, stages=stages, **native)
-
-    def _native_bytes(self, spec: ArraySpec, before: _Before) -> dict[str, Any] | None:
-        if not self.is_sharded:
-            return self.array_bytes.native(spec)
-        return cast("ShardingCodec", self.array_bytes).native(spec, before=before)
-
-    def _lower_arrays(self, spec: ArraySpec) -> _LoweredArrays | None:
-        """The array -> array codecs as one transposition and stages behind it, or None.
-
-        Filters on single items do the same before and behind a transposition, and to a shard as to each of
-        its inner chunks.  Shards are cut out of the chunk in memory: no other filters may come before them.
-        """
-        order: tuple[int, ...] | None = None
-        stages: list[Any] = []
-        flat = False  # whether only the order of the items is left of the chunk's dimensions
-        for codec in self.array_array:
-            step = codec.permutation(spec)
-            if step is not None:
-                if flat:
-                    return None
-                order = step if order is None else tuple(order[axis] for axis in step)
-            elif not codec.keeps_items:
-                stages.append(codec.stage(spec))
-            flat = flat or (step is None and not codec.is_elementwise)
-            if self.is_sharded and (flat or (step is None and not _keeps_fill(codec, spec))):
-                return None
-            spec = codec.output_spec(spec)
-        return None if order is None or order == tuple(range(len(order))) else order, stages, spec
-
-
-def _keeps_fill(codec: ArrayArrayCodec, spec: ArraySpec) -> bool:
-    """Whether the fill value goes through the codec to that of what it makes, and back, bit for bit.
-
-    Then inner chunks that a shard does not hold are the same in front of the codec and behind it.
-    """
-    item = replace(spec, shape=(1,))
-    made = codec.output_spec(item)
-    before, behind = (
-        np.full(1, s.dtype.default_scalar() if s.fill is None else s.fill, s.np_dtype) for s in (item, made)
-    )
-    try:
-        there, back = codec.encode(before, item), codec.decode(behind, item)
-    except ChunkError:
-        return False
-    return there.tobytes() == behind.tobytes() and back.tobytes() == before.tobytes()
-
-
-def _swap_stage(swap: int | tuple[tuple[int, int, int], ...]) -> tuple[str, dict[str, str]]:
-    """The byte order of what filters make as a stage of its own: they see items in the order of memory."""
-    if isinstance(swap, tuple):  # the parts of complex items: what filters take has words of one size
-        swap = swap[0][1]
-    return "astype", {"dtype": f"<u{swap}", "astype": f">u{swap}"}
 
 
 def _check_order(codecs: tuple[Codec, ...]) -> None:

@@ -46,6 +46,7 @@ class N5DefaultCodec(ArrayBytesCodec):
     """
 
     name: ClassVar[str] = "n5_default"
+    stores_shape: ClassVar[bool] = True
     codecs: tuple[Codec, ...]
 
     def __post_init__(self) -> None:
@@ -93,6 +94,10 @@ class N5DefaultCodec(ArrayBytesCodec):
         chunk[common] = block[common]
         return chunk
 
+    def native(self, spec: ArraySpec) -> dict[str, Any] | None:
+        block = self._chain(spec).lower(spec)
+        return None if block is None else {"block": block}
+
     def _chain(self, spec: ArraySpec) -> CodecChain:
         return CodecChain.from_codecs(self.codecs, spec)
 
@@ -108,7 +113,8 @@ class N5DefaultCodec(ArrayBytesCodec):
             )
         lengths = _unpack(f">{ndim}I", view, 4)
         start = 4 + 4 * ndim
-        if any(length > 2 * whole for length, whole in zip(lengths, spec.shape, strict=True)):
+        longer = any(length > 2 * whole for length, whole in zip(lengths, spec.shape, strict=True))
+        if longer or prod(lengths) > 4 * spec.size:
             raise ChunkDecodeError(
                 f"a block of shape {lengths} does not belong to a chunk of shape {spec.shape}",
                 codec=self.name,

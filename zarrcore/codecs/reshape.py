@@ -65,6 +65,9 @@ class ReshapeCodec(ArrayArrayCodec):
     def output_spec(self, spec: ArraySpec) -> ArraySpec:
         return replace(spec, shape=self._output_shape(spec.shape))
 
+    def lengths(self, spec: ArraySpec) -> tuple[int | tuple[int, ...], ...]:
+        return self.shape
+
     def encode(self, chunk: np.ndarray, spec: ArraySpec) -> np.ndarray:
         return np.reshape(chunk, self._output_shape(spec.shape))
 

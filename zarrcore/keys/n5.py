@@ -25,5 +25,8 @@ class N5ChunkKeyEncoding(ChunkKeyEncoding):
     def encode(self, coords: tuple[int, ...]) -> str:
         return "/".join(map(str, reversed(coords))) or "0"
 
+    def native(self) -> tuple[str, str]:
+        return "n5", "/"
+
     def decode(self, key: str) -> tuple[int, ...]:
         return coordinates(key.split("/"), key)[::-1]

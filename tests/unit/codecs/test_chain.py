@@ -249,12 +249,29 @@ class TestLowering:
             8 if sys.byteorder == "little" else 0
         )
 
+    def test_blocks(self) -> None:
+        big = {"name": "bytes", "configuration": {"endian": "big"}}
+        block = {"name": "n5_default", "configuration": {"codecs": [TRANSPOSE, big, GZIP]}}
+        chain = self.lower([block, "crc32c"])
+        inside = chain["block"]
+        assert (chain["order"], chain["stages"]) == (None, (("crc32c", {"location": "end"}),))
+        assert (inside["order"], inside["stages"]) == ((1, 0), (("gzip", {"level": 1}),))
+        assert inside["swap"] == (4 if sys.byteorder == "little" else 0)
+
+    def test_codecs_in_a_codec(self) -> None:
+        configuration = {"codecs": ["crc32c", GZIP], "header_bits": 16}
+        (stage,) = self.lower([BYTES, {"name": "conditional", "configuration": configuration}])["stages"]
+        inside = (("crc32c", {"location": "end"}), ("gzip", {"level": 1}))
+        assert stage == ("conditional", {"codecs": inside, "header": 2, "decision": "compress_if_smaller"})
+
     @pytest.mark.parametrize(
         ("codecs", "dtype"),
         [
             (["vlen-utf8"], "str"),
             ([sharding((2, 3), ["vlen-utf8"])], "str"),
-            ([BYTES, {"name": "conditional", "configuration": {"codecs": ["crc32c"]}}], "i4"),
+            ([BYTES, {"name": "conditional", "configuration": {"codecs": ["numcodecs.bz2"]}}], "i4"),
+            ([BYTES, {"name": "conditional", "configuration": {"codecs": ["crc32c"] * 16}}], "i4"),
+            ([BYTES, {"name": "conditional", "configuration": {"codecs": ["crc32c"] * 15}}, "crc32c"], "i4"),
         ],
     )
     def test_what_only_python_can_do(self, codecs: list, dtype: str) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import zarrcore
-from zarrcore.codecs import ArraySpec, BytesBytesCodec
+from zarrcore.codecs import ArraySpec, BytesBytesCodec, _native
 from zarrcore.codecs.bitround import BitRoundCodec
 from zarrcore.codecs.chain import parse_codec
 from zarrcore.codecs.conditional import ConditionalCodec
@@ -196,6 +196,19 @@ class TestConditional:
         assert isinstance(plain, BytesBytesCodec)
         assert bytes(plain.decode(encoded)) == data, "how it was decided matters to the writer alone"
 
+    @pytest.mark.parametrize("data", [b"", b"x", bytes(1000), RNG.bytes(300)], ids=len)
+    @pytest.mark.parametrize("decision", ["compress_if_smaller", "always_apply", "never_apply"])
+    @pytest.mark.parametrize("bits", [None, 8, 24])
+    def test_the_engine_makes_the_same(self, decision: str, bits: int | None, data: bytes) -> None:
+        inside = ConditionalCodec(codecs=["crc32c"], decision="always_apply")
+        for codecs in (self.NESTED, (inside, *self.NESTED), ()):
+            codec = ConditionalCodec(codecs=codecs, header_bits=bits, decision=decision)
+            stage = codec.stage()
+            assert stage is not None
+            encoded = _native.encode(stage, data)
+            assert encoded == codec.encode(data)
+            assert _native.decode(stage, encoded, None, len(data)) == data
+
     def test_the_header_says_what_was_applied(self) -> None:
         noise = RNG.bytes(300)
         assert ConditionalCodec(codecs=self.NESTED).encode(noise) == b"\0" + noise
@@ -241,8 +254,11 @@ class TestConditional:
         ],
     )
     def test_lying_headers(self, data: bytes, message: str) -> None:
+        codec = ConditionalCodec(codecs=self.NESTED)
         with pytest.raises(ChunkDecodeError, match=message):
-            ConditionalCodec(codecs=self.NESTED).decode(data, None, 10)
+            codec.decode(data, None, 10)
+        with pytest.raises(ChunkDecodeError, match=message.replace("more than 3 codecs", "codec")):
+            _native.decode(codec.stage(), data, None, 10)
 
     def test_no_nested_codec_makes_more_than_there_may_be(self) -> None:
         bomb = ConditionalCodec(codecs=self.NESTED, decision="always_apply").encode(bytes(1 << 20))

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+#include "codecs/stages.h"
+
+#include <string.h>
+
+#include "base/arith.h"
+
+int zc_stages_count(const zc_codec *stages, int n_stages)
+{
+    int n = n_stages;
+
+    for (int s = 0; s < n_stages; s++) {
+        n += zc_stages_count(stages[s].nested.codecs, stages[s].nested.n);
+    }
+    return n;
+}
+
+/* ---- sizes ------------------------------------------------------------------------------------ */
+
+/* Twice the data plus room for headers is more than any compressor's stored form, with checksums, needs. */
+size_t zc_roomy(size_t n)
+{
+    return zc_mul_size(n, 2, &n) && zc_add_size(n, 65536, &n) ? n : ZC_SIZE_MAX;
+}
+
+size_t zc_stages_capacity(const zc_codec *stages, int n_stages, size_t n)
+{
+    for (int s = 0; s < n_stages; s++) {
+        const zc_codec *codec = &stages[s];
+        if (!codec->cls->fixed_size) {
+            n = zc_roomy(n);
+        } else if (!codec->cls->bound(codec, n, &n)) {
+            return ZC_SIZE_MAX;
+        }
+    }
+    return n;
+}
+
+zc_status zc_stages_bound(const zc_codec *stages, int n_stages, size_t n, size_t *out, zc_error *err)
+{
+    for (int s = 0; s < n_stages; s++) {
+        const zc_codec *codec = &stages[s];
+        if (n > codec->cls->max_decoded || !codec->cls->bound(codec, n, &n)) {
+            zc_error_set_codec(err, codec->cls->name);
+            return zc_fail(err, ZC_ERR_OVERFLOW, "cannot encode %zu bytes at once", n);
+        }
+    }
+    *out = n;
+    return ZC_OK;
+}
+
+/* ---- decoding --------------------------------------------------------------------------------- */
+
+/* Undo one stage: in place where the codec can, else into a new scratch buffer. */
+static zc_status undo_one(const zc_codec *codec, const uint8_t **data, size_t *n, size_t cap, zc_workspace *ws,
+                          int *pushed, zc_error *err)
+{
+    if (codec->cls->strip != NULL) {
+        return codec->cls->strip(codec, *data, *n, data, n, err);
+    }
+    uint8_t *dst = zc_scratch_push(ws, cap, err);
+    if (dst == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    ++*pushed;
+    const zc_status status = codec->cls->decode(codec, ws, *data, *n, dst, cap, n, err);
+    *data = dst;
+    return status;
+}
+
+zc_status zc_stages_undo(const zc_codec *stages, int n_stages, int first, const uint8_t *src, size_t n,
+                         size_t decoded, zc_workspace *ws, const uint8_t **out, size_t *out_n, int *pushed,
+                         zc_error *err)
+{
+    *pushed = 0;
+    for (int s = n_stages - 1; s >= first; s--) {
+        const size_t cap = zc_stages_capacity(stages, s, decoded);
+        const zc_status status = undo_one(&stages[s], &src, &n, cap, ws, pushed, err);
+        if (status != ZC_OK) {
+            zc_error_set_codec(err, stages[s].cls->name);
+            zc_pop(ws, *pushed);
+            *pushed = 0;
+            return status;
+        }
+    }
+    *out = src;
+    *out_n = n;
+    return ZC_OK;
+}
+
+/* Undo the innermost stage into dst. */
+static zc_status undo_last(const zc_codec *codec, const uint8_t *src, size_t n, uint8_t *dst, size_t cap,
+                           size_t *written, zc_workspace *ws, zc_error *err)
+{
+    if (codec->cls->strip == NULL) {
+        return codec->cls->decode(codec, ws, src, n, dst, cap, written, err);
+    }
+    const zc_status status = codec->cls->strip(codec, src, n, &src, &n, err);
+    if (status == ZC_OK && n > cap) {
+        return zc_fail(err, ZC_ERR_SIZE, "decodes to %zu bytes, at most %zu expected", n, cap);
+    }
+    if (status == ZC_OK && n > 0) {
+        memcpy(dst, src, n);
+    }
+    *written = n;
+    return status;
+}
+
+zc_status zc_stages_decode(const zc_codec *stages, int n_stages, const uint8_t *src, size_t n, uint8_t *dst,
+                           size_t cap, size_t *written, zc_workspace *ws, zc_error *err)
+{
+    int pushed;
+    zc_status status = zc_stages_undo(stages, n_stages, 1, src, n, cap, ws, &src, &n, &pushed, err);
+
+    if (status == ZC_OK) {
+        status = undo_last(&stages[0], src, n, dst, cap, written, ws, err);
+        if (status != ZC_OK) {
+            zc_error_set_codec(err, stages[0].cls->name);
+        }
+    }
+    zc_pop(ws, pushed);
+    return status;
+}
+
+/* ---- encoding --------------------------------------------------------------------------------- */
+
+zc_status zc_stages_encode(const zc_codec *stages, int n_stages, const uint8_t *src, size_t n, uint8_t *dst,
+                           size_t cap, size_t *written, zc_workspace *ws, zc_error *err)
+{
+    int pushed = 0;
+    zc_status status = ZC_OK;
+
+    if (n_stages == 0) {
+        memcpy(dst, src, n);
+        *written = n;
+        return ZC_OK;
+    }
+    for (int s = 0; s < n_stages && status == ZC_OK; s++) {
+        const zc_codec *codec = &stages[s];
+        const bool last = s + 1 == n_stages;
+        uint8_t *target = dst;
+        size_t room = cap;
+
+        if (!last) {
+            if (!codec->cls->bound(codec, n, &room)) {
+                status = zc_fail(err, ZC_ERR_OVERFLOW, "cannot encode %zu bytes at once", n);
+            } else if ((target = zc_scratch_push(ws, room, err)) == NULL) {
+                status = ZC_ERR_MEMORY;
+            } else {
+                pushed++;
+            }
+        }
+        if (status == ZC_OK) {
+            status = codec->cls->encode(codec, ws, src, n, target, room, &n, err);
+            src = target;
+        }
+        if (status != ZC_OK) {
+            zc_error_set_codec(err, codec->cls->name);
+        }
+    }
+    *written = n;
+    zc_pop(ws, pushed);
+    return status;
+}
