@@ -23,7 +23,7 @@
 /* ---- decode --------------------------------------------------------------------------------- */
 
 #define NO_BLOCK SIZE_MAX
-#define STEP ((size_t)64 << 10)
+#define STEP ((size_t)32 << 10)
 
 typedef struct blosc_state {
     zc_blosc_header h;
@@ -124,22 +124,52 @@ static zc_status blosc_open_blocks(zc_blocks *blocks, size_t decoded, zc_error *
     return status == ZC_OK ? open_table(blocks, state, err) : status;
 }
 
-/* The encoded bytes of a block: up to the next one, as far as they may belong to it. */
-static zc_status block_bytes(zc_blocks *blocks, size_t index, const uint8_t **out, size_t *n, zc_error *err)
+/* Where the encoded bytes of a block are: up to the next one, as far as they may belong to it. */
+static zc_status block_range(zc_blocks *blocks, size_t index, size_t *start, size_t *n, zc_error *err)
 {
-    blosc_state *state = blocks->state;
+    const blosc_state *state = blocks->state;
     const zc_blosc_header *h = &state->h;
-    size_t start;
-    const zc_status status = zc_blosc_block_start(h, state->starts, index, &start, err);
+    const zc_status status = zc_blosc_block_start(h, state->starts, index, start, err);
 
     if (status != ZC_OK) {
         return status;
     }
     const size_t most = zc_blosc_block_bound(h, index);
     const size_t next = index + 1 < h->nblocks ? zc_load_le32(state->starts + 4 * index + 4) : h->cbytes;
-    const size_t end = start < next && next < h->cbytes ? next : h->cbytes;      /* blocks may lie in any order */
-    *n = end - start < most ? end - start : most;
-    return encoded_bytes(blocks->encoded, start, state->fetched, *n, out, err);
+    const size_t end = *start < next && next < h->cbytes ? next : h->cbytes;     /* blocks may lie in any order */
+    *n = end - *start < most ? end - *start : most;
+    return ZC_OK;
+}
+
+/* Read the block into the end of the room for it, and decompress it over its own bytes. */
+static bool decompress_over(zc_blocks *blocks, size_t index, size_t start, size_t n)
+{
+    blosc_state *state = blocks->state;
+    const zc_encoded *encoded = blocks->encoded;
+    const size_t slack = encoded->data == NULL ? zc_blosc_slack(&state->h, index, n) : 0;
+
+    if (slack == 0) {
+        return false;
+    }
+    uint8_t *const at = state->plain + zc_blosc_block_nbytes(&state->h, index) + slack - n;
+    state->shuffle = state->h.shuffle;
+    return encoded->read(encoded->source, start, at, n, NULL) == ZC_OK &&
+           zc_blosc_decompress_over(&state->h, at, n, index, state->plain);
+}
+
+/* Have the block in state->plain. */
+static zc_status decompress(zc_blocks *blocks, size_t index, size_t start, size_t n, zc_error *err)
+{
+    blosc_state *state = blocks->state;
+    const uint8_t *src;
+
+    if (decompress_over(blocks, index, start, n)) {
+        return ZC_OK;
+    }
+    const zc_status status = encoded_bytes(blocks->encoded, start, state->fetched, n, &src, err);
+    return status != ZC_OK ? status
+                           : zc_blosc_decompress(&state->h, blocks->ws, src, n, index, state->plain, &state->shuffle,
+                                                 err);
 }
 
 /* Bytes [from, to) of a block.  A whole one is not kept. */
@@ -150,19 +180,22 @@ static zc_status decode_in_block(zc_blocks *blocks, size_t index, size_t from, s
     const zc_blosc_header *h = &state->h;
     const size_t nbytes = zc_blosc_block_nbytes(h, index);
     const uint8_t *src;
-    size_t n;
+    size_t start, n;
 
     if (state->held != index) {
         state->held = NO_BLOCK;
         zc_status status = zc_codec_poll(blocks->ws, err);
         if (status == ZC_OK) {
-            status = block_bytes(blocks, index, &src, &n, err);
+            status = block_range(blocks, index, &start, &n, err);
         }
         if (status == ZC_OK && from == 0 && to == nbytes) {
-            return zc_blosc_decode_block(h, blocks->ws, src, n, index, state->plain, dst, err);
+            status = encoded_bytes(blocks->encoded, start, state->fetched, n, &src, err);
+            return status != ZC_OK
+                       ? status
+                       : zc_blosc_decode_block(h, blocks->ws, src, n, index, state->plain, dst, err);
         }
         if (status == ZC_OK) {
-            status = zc_blosc_decompress(h, blocks->ws, src, n, index, state->plain, &state->shuffle, err);
+            status = decompress(blocks, index, start, n, err);
         }
         if (status != ZC_OK) {
             return status;

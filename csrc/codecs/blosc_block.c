@@ -2,7 +2,7 @@
  *
  * blosc's own decoder creates contexts and buffers for every call and undoes the shuffle of whole blocks.
  * Here the compressors that blosc wraps are called directly, with the contexts and buffers that the workspace
- * keeps.  What cannot be called so (snappy; blosclz where the library hides it) is left to blosc.
+ * keeps.  snappy, which cannot be called so, is left to blosc.
  */
 #include "codecs/blosc_block.h"
 
@@ -10,19 +10,10 @@
 #include <string.h>
 
 #include "codecs/abi.h"
+#include "codecs/blosclz.h"
 #include "codecs/classes.h"
 #include "kernels/bitshuffle.h"
 #include "kernels/shuffle.h"
-
-/* Not in blosc.h, but there for everyone who links the archive. */
-#if defined(__ELF__)
-__attribute__((weak)) int blosclz_decompress(const void *input, int length, void *output, int maxout);
-#define HAVE_BLOSCLZ (blosclz_decompress != NULL)
-#define BLOSCLZ_DECOMPRESS blosclz_decompress
-#else
-#define HAVE_BLOSCLZ false
-#define BLOSCLZ_DECOMPRESS(src, n, dst, nbytes) (-1)
-#endif
 
 /* ---- by the library ----------------------------------------------------------------------------- */
 
@@ -81,7 +72,7 @@ static zc_status decode_by_library(const zc_blosc_header *h, zc_workspace *ws, c
 
 static bool stream_is_callable(const zc_blosc_header *h)
 {
-    return h->compressor != ZC_BLOSC_IS_SNAPPY && (h->compressor != ZC_BLOSC_IS_BLOSCLZ || HAVE_BLOSCLZ);
+    return h->compressor != ZC_BLOSC_IS_SNAPPY;
 }
 
 static const zc_codec_class *codec_of_stream(const zc_blosc_header *h)
@@ -102,7 +93,7 @@ static zc_status decode_stream(const zc_blosc_header *h, zc_workspace *ws, const
     }
     switch (h->compressor) {
     case ZC_BLOSC_IS_BLOSCLZ:
-        made = BLOSCLZ_DECOMPRESS(src, (int)n, dst, (int)nbytes);
+        made = zc_blosclz_decode(src, n, dst, nbytes) ? (int)nbytes : -1;
         break;
     case ZC_BLOSC_IS_LZ4:
         made = LZ4_decompress_safe((const char *)src, (char *)dst, (int)n, (int)nbytes);
@@ -140,6 +131,44 @@ zc_status zc_blosc_decompress(const zc_blosc_header *h, zc_workspace *ws, const 
         }
     }
     return status;
+}
+
+/* ---- over the encoded bytes ------------------------------------------------------------------------------ */
+
+size_t zc_blosc_slack(const zc_blosc_header *h, size_t index, size_t n)
+{
+    /* Literals need a byte more for each 32, the quick copies of the decoder some bytes beyond them. */
+    const size_t slack = n / 32 + 1024;
+
+    return h->compressor == ZC_BLOSC_IS_BLOSCLZ && n <= zc_blosc_block_nbytes(h, index) + slack &&
+                   slack <= zc_blosc_block_bound(h, index)
+               ? slack
+               : 0;
+}
+
+bool zc_blosc_decompress_over(const zc_blosc_header *h, const uint8_t *src, size_t n, size_t index, uint8_t *dst)
+{
+    const size_t streams = zc_blosc_block_streams(h, index);
+    const size_t each = zc_blosc_block_nbytes(h, index) / streams;
+    size_t length, pos = 0;
+    bool done = true;
+
+    for (size_t i = 0; i < streams && done; i++) {
+        done = zc_blosc_stream(h, src, n, index, pos, &length, NULL) == ZC_OK;
+        if (!done) {
+            break;
+        }
+        const uint8_t *const from = src + pos + 4;
+        uint8_t *const to = dst + i * each;
+        if (length == each) {
+            done = to <= from;
+            memmove(to, from, done ? each : 0);
+        } else {
+            done = zc_blosclz_decode_over(from, length, to, each);
+        }
+        pos += 4 + length;
+    }
+    return done;
 }
 
 /* ---- items ------------------------------------------------------------------------------------------ */

@@ -15,6 +15,14 @@
 zc_status zc_blosc_decompress(const zc_blosc_header *h, zc_workspace *ws, const uint8_t *src, size_t n,
                               size_t index, uint8_t *dst, zc_blosc_shuffle *shuffle, zc_error *err);
 
+/*
+ * The same where the block's bytes lie at the end of the memory at dst, which is that many bytes longer than the block
+ * (zc_blosc_slack, 0: they have to lie apart; never more than zc_blosc_block_bound).  False, and src is spoilt, if
+ * anything is wrong or more slack is needed.  The shuffle is still to be undone.
+ */
+size_t zc_blosc_slack(const zc_blosc_header *h, size_t index, size_t n);
+bool zc_blosc_decompress_over(const zc_blosc_header *h, const uint8_t *src, size_t n, size_t index, uint8_t *dst);
+
 /* Of a decompressed block of nbytes, put bytes [from, to) of its items to dst. */
 void zc_blosc_unshuffle(const zc_blosc_header *h, zc_blosc_shuffle shuffle, const uint8_t *src, size_t nbytes,
                         size_t from, size_t to, uint8_t *dst);

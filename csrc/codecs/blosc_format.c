@@ -125,7 +125,7 @@ zc_status zc_blosc_check_compressor(const zc_blosc_header *h, zc_error *err)
         return zc_fail(err, ZC_ERR_CORRUPT, "version %d of blosc's %s streams is not %d",
                        h->compressor_version, names[h->compressor], (int)STREAM_VERSION);
     }
-    if (blosc_compname_to_compcode(names[h->compressor]) < 0) {
+    if (h->compressor != ZC_BLOSC_IS_BLOSCLZ && blosc_compname_to_compcode(names[h->compressor]) < 0) {
         return zc_fail(err, ZC_ERR_UNSUPPORTED, "this build of blosc lacks the compressor %s",
                        names[h->compressor]);
     }

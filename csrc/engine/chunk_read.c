@@ -11,6 +11,9 @@
  * piece is still in the L2 cache when it is placed. */
 #define PIECE ((size_t)256 << 10)
 
+/* Blocks that are smaller are decoded some at a time. */
+#define SMALL_BLOCK ((size_t)32 << 10)
+
 /* Of a chunk that is wanted in part, pieces of this size are read, or unshuffled, or skipped. */
 #define SMALL_PIECE ((size_t)16 << 10)
 #define RUN ((size_t)128 << 10)      /* as many neighbouring pieces as fit in here are read at once */
@@ -238,7 +241,7 @@ static size_t piece_size(const chunk_job *job, const reader *r)
 
     if (zc_part_covers(job->part, job->stored)) {
         const size_t step = r->from->blocks ? r->blocks.step : PIECE;
-        size = step < PIECE / 2 ? PIECE / 2 / step * step : step;
+        size = step < SMALL_BLOCK ? SMALL_BLOCK / step * step : step;
     }
     size = size < job->decoded ? size : job->decoded;
     return size > itemsize ? size - size % itemsize : itemsize;

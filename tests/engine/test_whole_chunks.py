@@ -27,6 +27,10 @@ CHAINS = {
     "zstd-crc32c": (("zstd", {"level": 1}), ("crc32c", {})),
     "gzip": (("gzip", {"level": 1}),),
     "zlib": (("zlib", {"level": 1}),),
+    "blosclz": (("blosc", {"cname": "blosclz", "clevel": 9, "shuffle": 2, "typesize": 4, "blocksize": 0}),),
+    "blosclz-small-blocks": (
+        ("blosc", {"cname": "blosclz", "clevel": 5, "shuffle": 1, "typesize": 4, "blocksize": 65536}),
+    ),
     "gzip-crc32c-twice": (("gzip", {"level": 1}), ("crc32c", {}), ("crc32c", {})),
 }
 
