@@ -115,10 +115,8 @@ zc_status zc_dtype_struct(const zc_node *node, const zc_node *fields, int format
 
 #define ZC_STRUCT_DEPTH_MAX 16       /* structures inside of structures */
 
-/* A number of at most 8 bits and its names for what is no number (small_floats.c); NULL: no such type. */
-typedef struct zc_small_float zc_small_float;
-const zc_small_float *zc_small_float_find(const char *name);
-bool zc_small_float_bits(const zc_small_float *type, double value, uint64_t *out);
+/* The number of the extension registry that has that name; numpy has no kind for these. */
+bool zc_extension_number(const char *name, zc_number_kind *out);
 
 /* ---- fill values -------------------------------------------------------------------------------- */
 

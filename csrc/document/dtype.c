@@ -16,18 +16,16 @@ typedef struct named_dtype {
     uint8_t word;
 } named_dtype;
 
-/* Zarr v3 specification, "Core data types"; then names of the extension registry. */
+/* Zarr v3 specification, "Core data types"; then names of the extension registry (its small numbers: reals.h). */
 static const named_dtype named[] = {
     {"bool", 'b', 1, 0},      {"int8", 'i', 1, 0},        {"int16", 'i', 2, 2},     {"int32", 'i', 4, 4},
     {"int64", 'i', 8, 8},     {"uint8", 'u', 1, 0},       {"uint16", 'u', 2, 2},    {"uint32", 'u', 4, 4},
     {"uint64", 'u', 8, 8},    {"float16", 'f', 2, 2},     {"float32", 'f', 4, 4},   {"float64", 'f', 8, 8},
     {"complex64", 'c', 8, 4}, {"complex128", 'c', 16, 8}, {"complex_float32", 'c', 8, 4},
     {"complex_float64", 'c', 16, 8},
-    {"bfloat16", 'V', 2, 2},  {"int2", 'V', 1, 0},        {"int4", 'V', 1, 0},      {"uint2", 'V', 1, 0},
-    {"uint4", 'V', 1, 0},
 };
 
-enum { N_NAMED = sizeof named / sizeof named[0], N_NUMPY = 14, FIRST_EXTENSION = 16 };
+enum { N_NAMED = sizeof named / sizeof named[0], N_NUMPY = 14 };
 
 void zc_dtype_free(zc_dtype *dtype)
 {
@@ -77,14 +75,26 @@ static zc_status set_named(const zc_node *node, const named_dtype *found, bool b
     return set_plain(node, out, found->kind, found->size, found->word, big_endian, "");
 }
 
-static const named_dtype *find_named(const char *name, int first)
+static const named_dtype *find_named(const char *name)
 {
-    for (int i = first; i < N_NAMED; i++) {
+    for (int i = 0; i < N_NAMED; i++) {
         if (strcmp(named[i].name, name) == 0) {
             return &named[i];
         }
     }
     return NULL;
+}
+
+bool zc_extension_number(const char *name, zc_number_kind *out)
+{
+    return zc_number_named(name, out) && *out >= ZC_NUMBER_BF16;
+}
+
+static zc_status set_number(const zc_node *node, zc_number_kind number, zc_dtype *out)
+{
+    const size_t size = zc_number_size(number);
+
+    return set_plain(node, out, 'V', size, size > 1 ? (uint32_t)size : 0, false, "");
 }
 
 static bool is_unit(const char *unit)
@@ -208,8 +218,8 @@ static zc_status plain_v3(const zc_node *node, zc_dtype *out)
     if (status != ZC_OK) {
         return status;
     }
-    const named_dtype *const found = find_named(name, 0);
-    const bool raw = raw_bits(name, &size), small = zc_small_float_find(name) != NULL;
+    const named_dtype *const found = find_named(name);
+    const bool raw = raw_bits(name, &size), small = zc_extension_number(name, &out->number);
     if (found == NULL && !raw && !small) {
         return configured_v3(node, name, &configuration, out);
     }
@@ -219,9 +229,11 @@ static zc_status plain_v3(const zc_node *node, zc_dtype *out)
     if (status != ZC_OK) {
         return status;
     }
-    out->has_number = zc_number_named(name, &out->number);
-    return found != NULL ? set_named(node, found, false, out)
-                         : set_plain(node, out, 'V', raw ? size : 1, 0, false, "");
+    out->has_number = small;
+    if (small) {
+        return set_number(node, out->number, out);
+    }
+    return found != NULL ? set_named(node, found, false, out) : set_plain(node, out, 'V', size, 0, false, "");
 }
 
 /* ---- format 2 ----------------------------------------------------------------------------------- */
@@ -301,6 +313,7 @@ static zc_status plain_v2(const zc_node *node, zc_dtype *out)
 {
     const char *text;
     zc_typestr type;
+    zc_number_kind number;
     const zc_status status = zc_node_string(node, &text);
 
     if (status != ZC_OK) {
@@ -310,12 +323,8 @@ static zc_status plain_v2(const zc_node *node, zc_dtype *out)
         return typestr_v2(node, text, &type, out);
     }
     /* Names of format 3 in the place of numpy's are what tensorstore writes; items are little-endian. */
-    const named_dtype *const found = find_named(text, FIRST_EXTENSION);
-    if (found != NULL) {
-        return set_named(node, found, false, out);
-    }
-    if (zc_small_float_find(text) != NULL) {
-        return set_plain(node, out, 'V', 1, 0, false, "");
+    if (zc_extension_number(text, &number)) {
+        return set_number(node, number, out);
     }
     return zc_node_fail(node, "the data type \"%.60s\" is not supported", text);
 }

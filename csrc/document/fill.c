@@ -269,19 +269,6 @@ static zc_status fill_struct(const zc_node *node, const zc_node *fields, int for
 
 /* ---- all of them -------------------------------------------------------------------------------- */
 
-/* Is it a number of the extension registry, which has no kind in numpy? */
-static bool is_extension(const char *name)
-{
-    static const char *const integers[] = {"bfloat16", "int2", "int4", "uint2", "uint4"};
-
-    for (size_t i = 0; i < sizeof integers / sizeof integers[0]; i++) {
-        if (strcmp(name, integers[i]) == 0) {
-            return true;
-        }
-    }
-    return zc_small_float_find(name) != NULL;
-}
-
 static const char *name_of(const zc_node *dtype)
 {
     const zc_node member = zc_node_member(dtype, "name");
@@ -294,8 +281,9 @@ static zc_status fill_plain(const zc_node *node, const zc_node *dtype_node, cons
                             uint8_t *out)
 {
     const char *const name = name_of(dtype_node);
+    zc_number_kind number;
 
-    if (strchr("SUV", dtype->kind) == NULL || is_extension(name)) {
+    if (strchr("SUV", dtype->kind) == NULL || zc_extension_number(name, &number)) {
         return zc_fill_number(node, name, dtype->kind, dtype->size, format, out);
     }
     if (format == 2 && is_zero(node)) {

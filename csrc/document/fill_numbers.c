@@ -101,54 +101,6 @@ static zc_status time_bits(const zc_node *node, int format, uint64_t *out)
 
 /* ---- floating-point numbers --------------------------------------------------------------------- */
 
-/* A finite double, rounded to the nearest binary16, ties to even; infinite where it is too large. */
-static uint16_t half_bits(double value)
-{
-    const uint16_t sign = signbit(value) ? 0x8000 : 0;
-    int exponent;
-    const double fraction = frexp(fabs(value), &exponent);   /* in [0.5, 1) */
-
-    if (fraction == 0.0) {
-        return sign;
-    }
-    if (exponent > 16) {
-        return (uint16_t)(sign | 0x7C00);
-    }
-    const bool subnormal = exponent < -13;
-    /* Units in the last place: 2**-24 of subnormal numbers, else 11 bits of the fraction. */
-    const double units = nearbyint(ldexp(fraction, subnormal ? exponent + 24 : 11));
-    const int bits = subnormal ? (int)units : ((exponent + 14) << 10) + (int)units - 1024;
-    return (uint16_t)(sign | bits);
-}
-
-static uint64_t float_bits(double value, size_t size)
-{
-    uint64_t bits = 0;
-    const float single = (float)value;
-    uint32_t single_bits;
-
-    if (size == 2) {
-        return half_bits(value);
-    }
-    if (size == 4) {
-        memcpy(&single_bits, &single, sizeof single_bits);
-        return single_bits;
-    }
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-/* Exponent field all ones, fraction zero. */
-static uint64_t infinity_bits(size_t size)
-{
-    return size == 2 ? 0x7C00 : size == 4 ? 0x7F800000 : 0x7FF0000000000000;
-}
-
-static uint64_t nan_bits(size_t size)
-{
-    return size == 2 ? 0x7E00 : size == 4 ? 0x7FC00000 : 0x7FF8000000000000;
-}
-
 /* "0x" and two digits for each byte. */
 static bool hex_bits(const char *text, size_t size, uint64_t *out)
 {
@@ -210,62 +162,49 @@ static zc_status any_real(const zc_node *node, size_t size, int format, double *
     return ZC_OK;
 }
 
-static zc_status real_bits(const zc_node *node, size_t size, int format, uint64_t *out)
+/* The nearest number of the type, ties to even; of powers of two, as in ml_dtypes, to the larger one. */
+static zc_real_fit store_real(const zc_real_type *type, double value, uint64_t *out)
 {
-    double value = 0;
-    bool is_bits;
-    const zc_status status = any_real(node, size, format, &value, out, &is_bits);
+    uint64_t bits;
 
-    if (status != ZC_OK || is_bits) {
-        return status;
+    memcpy(&bits, &value, sizeof bits);
+    const zc_real real = zc_real_load(zc_real_type_of(ZC_NUMBER_F64), bits);
+    const zc_real largest = zc_real_load(type, type->largest);
+    const zc_rounding rounding = type->is_signed ? ZC_ROUND_NEAREST_EVEN : ZC_ROUND_NEAREST_AWAY;
+    const zc_real_fit fit = zc_real_store(type, &real, rounding, out);
+
+    if (!type->is_signed && fit == ZC_REAL_OUT_OF_RANGE && value >= 0 && value < 1) {
+        *out = 0;            /* there is no zero: the smallest number stands in */
+        return ZC_REAL_FITS;
     }
-    if (isnan(value)) {
-        *out = nan_bits(size);
-    } else if (isinf(value)) {
-        *out = infinity_bits(size) | (value < 0 ? (uint64_t)1 << (8 * size - 1) : 0);
-    } else {
-        *out = float_bits(value, size);
-        if ((*out & infinity_bits(size)) == infinity_bits(size)) {
-            return zc_node_fail(node, "is too large for its data type");
-        }
-    }
-    return ZC_OK;
+    /* Types without NaN, which never say that a number was too large, have none beyond the largest one. */
+    const bool beyond = type->nan == ZC_REAL_NO_CODE && fabs(value) > zc_real_to_double(&largest);
+    return beyond && fit == ZC_REAL_FITS ? ZC_REAL_OUT_OF_RANGE : fit;
 }
 
-/* Half of a float32, rounded to the nearest, ties to even. */
-static zc_status bfloat16_bits(const zc_node *node, int format, uint64_t *out)
+static zc_status real_bits(const zc_node *node, zc_number_kind kind, int format, uint64_t *out)
 {
+    const zc_real_type *const type = zc_real_type_of(kind);
     double value = 0;
     bool is_bits;
-    const zc_status status = any_real(node, 2, format, &value, out, &is_bits);
+    const zc_status status = any_real(node, zc_number_size(kind), format, &value, out, &is_bits);
 
-    if (status != ZC_OK || is_bits) {
+    if (status != ZC_OK) {
         return status;
     }
-    if (isnan(value)) {
-        *out = 0x7FC0;
-        return ZC_OK;
+    if (is_bits) {
+        return *out >> (type->bits - 1) <= 1 ? ZC_OK : zc_node_fail(node, "has more than %d bits", type->bits);
     }
-    const uint64_t single = float_bits(value, 4);
-    *out = (single + 0x7FFF + (single >> 16 & 1)) >> 16;
-    if (isfinite(value) && (*out & 0x7F80) == 0x7F80) {
+    const zc_real_fit fit = store_real(type, value, out);
+    if (fit == ZC_REAL_OUT_OF_RANGE && type->is_signed) {
         return zc_node_fail(node, "is too large for its data type");
     }
-    return ZC_OK;
+    return fit == ZC_REAL_FITS ? ZC_OK : zc_node_fail(node, "its data type has no such number");
 }
 
-static zc_status small_float_bits(const zc_node *node, const zc_small_float *type, int format,
-                                  uint64_t *out)
+static zc_number_kind float_of(size_t size)
 {
-    double value = 0;
-    bool is_bits;
-    const zc_status status = any_real(node, 1, format, &value, out, &is_bits);
-
-    if (status != ZC_OK || is_bits) {
-        return status;
-    }
-    return zc_small_float_bits(type, value, out) ? ZC_OK
-                                                 : zc_node_fail(node, "its data type has no such number");
+    return size == 2 ? ZC_NUMBER_F16 : size == 4 ? ZC_NUMBER_F32 : ZC_NUMBER_F64;
 }
 
 /* ---- all of them -------------------------------------------------------------------------------- */
@@ -277,7 +216,7 @@ static zc_status fill_complex(const zc_node *node, size_t size, int format, uint
     zc_status status;
 
     if (format == 2 && zc_node_is_number(node)) {        /* writers that did not look at the data type */
-        status = real_bits(node, size / 2, format, &bits);
+        status = real_bits(node, float_of(size / 2), format, &bits);
         put_bits(bits, size / 2, out);
         return status;
     }
@@ -286,7 +225,7 @@ static zc_status fill_complex(const zc_node *node, size_t size, int format, uint
         status = zc_node_fail(node, "expected a real and an imaginary part");
     }
     ZC_EACH(part, node, status) {
-        status = real_bits(&part, size / 2, format, &bits);
+        status = real_bits(&part, float_of(size / 2), format, &bits);
         if (status == ZC_OK) {
             put_bits(bits, size / 2, out + part.index * (size / 2));
         }
@@ -313,19 +252,16 @@ static zc_status bool_bits(const zc_node *node, int format, uint64_t *out)
     return status;
 }
 
-/* Numbers of the extension registry, which have no kind in numpy. */
 static zc_status extension_bits(const zc_node *node, const char *name, int format, uint64_t *out)
 {
-    const zc_small_float *const small = zc_small_float_find(name);
-    const bool is_signed = name[0] != 'u';
+    zc_number_kind kind;
 
-    if (small != NULL) {
-        return small_float_bits(node, small, format, out);
+    if (!zc_extension_number(name, &kind)) {
+        return zc_node_expected(node, "a number");
     }
-    if (strcmp(name, "bfloat16") == 0) {
-        return bfloat16_bits(node, format, out);
-    }
-    return integer_bits(node, is_signed, name[strlen(name) - 1] == '2' ? 2 : 4, format, out);
+    const zc_real_type *const type = zc_real_type_of(kind);
+    return type->is_float ? real_bits(node, kind, format, out)
+                          : integer_bits(node, type->is_signed, type->bits, format, out);
 }
 
 zc_status zc_fill_number(const zc_node *node, const char *name, char kind, size_t size, int format,
@@ -337,7 +273,7 @@ zc_status zc_fill_number(const zc_node *node, const char *name, char kind, size_
     switch (kind) {
     case 'c': return fill_complex(node, size, format, out);
     case 'b': status = bool_bits(node, format, &bits); break;
-    case 'f': status = real_bits(node, size, format, &bits); break;
+    case 'f': status = real_bits(node, float_of(size), format, &bits); break;
     case 'M':
     case 'm': status = time_bits(node, format, &bits); break;
     case 'V': status = extension_bits(node, name, format, &bits); break;

@@ -96,7 +96,15 @@ RECORD = struct(
 )
 TEXT = {"name": "fixed_length_utf32", "configuration": {"length_bytes": 12}}
 STRING = {"name": "null_terminated_bytes", "configuration": {"length_bytes": 4}}
-SMALL_FLOATS = ("e3m4", "e4m3", "e4m3b11fnuz", "e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e8m0fnu")
+SMALL_FLOATS = [
+    f"float8_{name}"
+    for name in ("e3m4", "e4m3", "e4m3b11fnuz", "e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e8m0fnu")
+]
+SMALL_FLOATS += ["float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn"]
+SMALL_NUMBERS = [0, 1, -1, 0.3, -1.75, 15.4, 1e-3, 0.0009, 1e9, "NaN", "Infinity", -0.0]
+SMALL_NUMBERS += ["0x81", "0x181", "0x40", "0x3f", "0x0d", 6, 6.9, 7, 7.5, 7.6, 28, 28.1, 29, -29]
+SMALL_NUMBERS += [1e-60, -1e-60, 2.0**-127, 2.0**-128, 1.3 * 2.0**127, 1.5 * 2.0**127]
+SMALL_NUMBERS += [2.5, 3, 3.5, 448, 464, 465, 61440, 61441]
 
 TYPES_3: list[tuple[Any, list[Any]]] = [
     (RECORD, [{}, {"b": {"c": "NaN"}, "e": "AQID"}, [1, [2.5, 3], [4, 5, 6]], "AQAAAIA/AgMEBQ==", 0, "AQ=="]),
@@ -115,13 +123,7 @@ TYPES_3: list[tuple[Any, list[Any]]] = [
     ),
     ("int4", [-8, 7, 8, -9, 1.0]),
     ("uint2", [0, 3, 4, -1]),
-    *(
-        (
-            f"float8_{name}",
-            [0, 1, -1, 0.3, -1.75, 15.4, 1e-3, 0.0009, 1e9, "NaN", "Infinity", "0x81", "0x181", -0.0],
-        )
-        for name in SMALL_FLOATS
-    ),
+    *((name, SMALL_NUMBERS) for name in SMALL_FLOATS),
     ("complex_float32", [[1, "-Infinity"], ["0x7fc00001", 0], 0]),
 ]
 TYPES_2: list[tuple[Any, list[Any]]] = [

@@ -104,7 +104,7 @@ REFUSED: list[tuple[Any, str]] = [
     (v3("data_type", datetime("s", ...)), "data_type.configuration.scale_factor: is required and missing"),
     (v3("data_type", datetime("furlong", 1)), '"furlong" is no unit of time'),
     (v3("data_type", datetime("s", 2**31)), "scale_factor: expected 1 to 2147483647"),
-    (v3("data_type", "float4_e2m1fn"), 'the data type "float4_e2m1fn" is not supported'),
+    (v3("data_type", "float7_e3m3fn"), 'the data type "float7_e3m3fn" is not supported'),
     (
         v3("data_type", {"name": "raw_bytes", "configuration": {"length_bytes": 2**40}}),
         "length_bytes: expected 1 to",

@@ -88,7 +88,7 @@ class MLFloat(MLType):
             raise self._reject_range(data, f"a number: {self._zarr_v3_name} has no NaN")
         if math.isinf(number) and not self._has_infinity:
             raise self._reject_range(data, f"a number: {self._zarr_v3_name} has no infinity")
-        if not self._has_sign and number <= 0:
+        if not self._has_sign and number < float(ml_finfo(np.dtype(self._scalar_type())).smallest_normal):
             return self._nearest_to_zero(number)
         return self._finite(number)
 

@@ -229,6 +229,12 @@ def test_default_is_all_zeros(name: str) -> None:
     assert scalar_to_bytes(zdtype, zdtype.cast_scalar(0)) == bytes(zdtype.item_size)
 
 
+@pytest.mark.parametrize("number", [0, -0.0, 1e-300, 1e-60, 2.0**-128, 2.0**-127])
+def test_the_smallest_power_of_two_stands_in_for_zero(number: float) -> None:
+    zdtype = zdtype_of("float8_e8m0fnu")
+    assert scalar_to_bytes(zdtype, zdtype.cast_scalar(number)) == b"\0"
+
+
 def test_cast_scalar() -> None:
     assert zd.BFloat16().cast_scalar(1 / 3) == ml_dtypes.bfloat16(1 / 3)
     assert zd.BFloat16().cast_scalar("-Infinity") == -math.inf
