@@ -560,7 +560,8 @@ def is_all_fill(chunk: np.ndarray, fill: np.ndarray) -> bool:
         wanted = fill[()]
         return bool(chunk.flat[0] == wanted and np.all(chunk == wanted))
     if chunk.dtype.kind == "T":
-        return bool(chunk.reshape(-1)[0] == fill and np.all(chunk == fill))
+        # Two str, for a comparison with an array would make one of fixed length of the str first.
+        return bool(chunk.reshape(-1)[0] == fill[()] and np.all(chunk == fill))
     items = np.ascontiguousarray(chunk).reshape(-1)
     width = chunk.dtype.itemsize
     if width == 0:

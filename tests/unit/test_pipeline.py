@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tracemalloc
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -207,6 +208,8 @@ def test_a_child_process_has_its_own_locks():
         ([("a", "i4"), ("b", "f8")], (1, 2.0), (1, 2.5)),
         (object, "a", "b"),
         (object, b"", b"\0"),
+        (np.dtypes.StringDType(), "", "x"),
+        (np.dtypes.StringDType(), "é" * 5000, "é" * 4999),
     ],
 )
 def test_all_fill(dtype, fill, other):
@@ -219,6 +222,18 @@ def test_all_fill(dtype, fill, other):
     assert is_all_fill(chunk[:0], value)
     chunk[2, 1] = other
     assert not is_all_fill(chunk, value)
+
+
+def test_long_strings_are_not_copied_to_compare_them():
+    fill = np.array("", np.dtypes.StringDType())
+    chunk = np.array(["x" * 1_000_000] * 3, np.dtypes.StringDType())
+    tracemalloc.start()
+    try:
+        assert not is_all_fill(chunk, fill)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 3_000_000  # one str; as an array of fixed length it would take four times as much
 
 
 def test_all_fill_of_objects_of_different_types():

@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 __all__ = ["copy_values", "in_threads", "same_bytes", "same_fill", "threads_to_move"]
 
 REGION_BYTES = 16 << 20
-"""Memory for the values that are on their way, unless one chunk for each thread needs more."""
+"""Memory for the values that are on their way, unless one chunk for each thread needs more.
+
+Items of variable length have what one chunk for each thread needs.
+"""
 
 _BATCH = 32  # keys that a thread copies before it reports
 
@@ -204,8 +207,10 @@ def _write_regions(source: Any, dest: Array, threads: int) -> Generator[int, Non
     item_size = max(1, dest.dtype.itemsize)
     target = axes_of(dest.shape, layout.grid_edges(dest.metadata))
     origin = axes_of(dest.shape, _source_edges(source, dest))
-    largest = max(_chunk_size(axes) for axes in (target, origin))
-    regions = RegionGrid(target, origin, max(REGION_BYTES // item_size, threads * largest))
+    limit = threads * max(_chunk_size(axes) for axes in (target, origin))
+    if dest.dtype.kind not in "OT":  # of items of any length only the chunks say how many fit into memory
+        limit = max(REGION_BYTES // item_size, limit)
+    regions = RegionGrid(target, origin, limit)
     buffer = np.empty(0, source.dtype if isinstance(source, Array) else None)
     for region in _needed(source, dest, origin, regions):
         shape = tuple(part.stop - part.start for part in region)

@@ -253,6 +253,23 @@ def test_values_in_memory_are_bounded(tmp_path: Path) -> None:
     assert (copy[::1000, ::77] == 3).all()
 
 
+def test_items_of_any_length_are_bounded(tmp_path: Path) -> None:
+    """Only chunks tell how much strings take: two of the source, or three of the copy, of 1 MB each."""
+    source = zarrcore.create_array(tmp_path / "a", shape=400, chunks=10, dtype="bytes", compressors=None)
+    for start in range(0, 400, 10):
+        items = np.empty(10, object)
+        items[:] = [bytes([(start + i) % 256]) * 100_000 for i in range(10)]
+        source[start : start + 10] = items
+    tracemalloc.start()
+    try:
+        copy = zarrcore.from_array(tmp_path / "b", data=source, chunks=7, threads=2)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 << 20
+    assert [item[0] for item in copy[...]] == [i % 256 for i in range(400)]
+
+
 RSS = """
 import resource, sys, numpy as np, zarrcore
 source = zarrcore.open_array(sys.argv[1], mode="r")
