@@ -174,7 +174,8 @@ class PythonEngine:
 
     def _sharing(self, threads: int) -> int:
         """How many threads these codecs may use, of `threads` (0: as configured)."""
-        return (threads or engine.num_threads()) if self._chain.is_native_behind else 1
+        most = engine.thread_number(threads) or engine.num_threads()
+        return most if self._chain.is_native_behind else 1
 
     def _through_bytes(
         self, group: Sequence[_Held], kind: type[ChunkError], convert: Callable[[Any, Any], Any], threads: int

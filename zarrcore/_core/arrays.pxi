@@ -228,10 +228,7 @@ cdef class NativeArray:
         return tuple(coordinates)
 
     cdef int _threads(self, threads) except -1:
-        cdef int n = 0 if threads is None else as_index(threads)
-        if n < 0:
-            raise ValueError(f"threads: expected 1 or more (0: the default), got {threads}")
-        return n
+        return thread_number(threads)
 
     cdef int _check_memory(self, cnp.ndarray array, str name, Py_ssize_t ndim, expected=None) except -1:
         if cnp.PyArray_NDIM(array) != ndim:

@@ -1,5 +1,16 @@
 # Decoded chunks that are kept.
 
+def byte_limit(max_bytes) -> int:
+    """A limit of memory as a size that C counts; all beyond is no limit."""
+    try:
+        limit = as_index(max_bytes)
+    except TypeError:
+        raise TypeError(f"max_bytes: expected an integer, got {max_bytes!r}") from None
+    if limit < 1 or isinstance(max_bytes, bool):
+        raise ValueError(f"max_bytes: expected 1 or more, got {max_bytes!r}")
+    return min(limit, sys.maxsize)
+
+
 @cython.final
 cdef class ChunkCache:
     """Memory for decoded chunks, up to a limit in bytes, which any number of arrays may share.
@@ -27,10 +38,7 @@ cdef class ChunkCache:
     cdef zc_cache *c
 
     def __cinit__(self, max_bytes):
-        cdef Py_ssize_t limit = as_index(max_bytes)
-        if limit < 1 or isinstance(max_bytes, bool):
-            raise ValueError(f"max_bytes: expected 1 or more, got {max_bytes!r}")
-        self.c = zc_cache_new(limit)
+        self.c = zc_cache_new(byte_limit(max_bytes))
         if self.c == NULL:
             raise MemoryError("no memory for a cache")
 

@@ -55,6 +55,23 @@ def num_threads() -> int:
     return zc_pool_threads()
 
 
+cdef enum:
+    MOST_THREADS = 1 << 16
+
+
+cpdef int thread_number(threads) except -1:
+    """What a caller says of threads, as a number that C counts; 0 stands for the default."""
+    if threads is None:
+        return 0
+    try:
+        number = threads if type(threads) is int else as_index(threads)
+    except TypeError:
+        raise TypeError(f"threads: expected an integer, got {threads!r}") from None
+    if number < 0:
+        raise ValueError(f"threads: expected 1 or more (0: the default), got {threads}")
+    return min(number, MOST_THREADS)
+
+
 def set_num_threads(n) -> None:
     """Set the default number of threads; None or 0 for the CPUs that affinity mask and cgroup quota leave."""
     cdef int threads = 0 if n is None else as_index(n)

@@ -69,7 +69,8 @@ def read_many(
     """
     arrays: list[Array] = []
     selections: list[Selection] = []
-    for number, (array, wanted) in enumerate(requests):
+    for number, request in enumerate(requests):
+        array, wanted = _pair(number, request)
         try:
             selections.append(indexing.plain_selection(wanted, array.shape))
         except IndexError as error:
@@ -78,6 +79,15 @@ def read_many(
     results = _results(arrays, selections, out, stack)
     _read(arrays, selections, results, threads)
     return results if out is None else out  # type: ignore[return-value]
+
+
+def _pair(number: int, request: Any) -> tuple[Array, Any]:
+    pair = request if isinstance(request, tuple | list) and len(request) == 2 else (None, None)
+    if not hasattr(pair[0], "_compiled"):
+        raise TypeError(
+            f"requests: expected pairs of an array and a selection, number {number} is {request!r}"
+        )
+    return pair[0], pair[1]
 
 
 def _results(

@@ -32,7 +32,7 @@ class Prefetch:
         self._array = array
         # The indices of a mask are made when they are asked for, and the caller may change it by then.
         self._selection = selection._replace(dims=tuple(selection.dims))
-        self._threads = threads
+        self._threads = engine.thread_number(threads)
         self._stopped = False
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="zarrcore-prefetch")

@@ -62,17 +62,16 @@ class ArrayWriter(Indexable):
 
     def __init__(self, array: Array, *, max_bytes: int | None = None, threads: int = 0) -> None:
         array._check_writable()
-        if max_bytes is not None and (isinstance(max_bytes, bool) or max_bytes < 1):
-            raise ValueError(f"max_bytes: expected 1 or more, got {max_bytes!r}")
+        most = None if max_bytes is None else native.byte_limit(max_bytes)
         self._array = array
-        self._threads = threads
+        self._threads = native.thread_number(threads)
         self._lock = Lock()  # of the table, never held while chunks are written
         self._appending = RLock()
         self._pending: OrderedDict[tuple[int, ...], PendingChunk] = OrderedDict()
         self._nbytes = 0
         self._closed = False
         self._bind()
-        self._max_bytes = self._default_bytes() if max_bytes is None else int(max_bytes)
+        self._max_bytes = self._default_bytes() if most is None else most
 
     def _bind(self) -> None:
         """Take over the shape of the array."""
