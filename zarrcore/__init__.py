@@ -7,12 +7,20 @@ from __future__ import annotations
 
 from zarrcore._lazy import attach
 from zarrcore._version import __version__
-from zarrcore.api import HOMES as API_HOMES
 from zarrcore.config import config
 
 HOMES = {
-    **{f"api.{home}": names for home, names in API_HOMES.items()},
     "_core.engine": "ChunkCache",
+    "api.copying": "copy copy_all copy_store",
+    "api.creating": (
+        "array create create_array empty empty_like from_array full full_like load ones ones_like "
+        "save save_array save_group zeros zeros_like"
+    ),
+    "api.debug": "print_debug_info",
+    "api.nodes": (
+        "check_consolidated consolidate_metadata create_group create_hierarchy group open open_array "
+        "open_consolidated open_group open_like tree"
+    ),
     "arrays.array": "Array",
     "arrays.batches": "read_many",
     "asynchronous": "AsyncArray AsyncGroup",

@@ -4,19 +4,12 @@
 
 from __future__ import annotations
 
+import zarrcore
 from zarrcore._lazy import attach
 
+# All of them are offered at the top of the package too, where each has its place in the table.
 HOMES = {
-    "copying": "copy copy_all copy_store",
-    "creating": (
-        "array create create_array empty empty_like from_array full full_like load ones ones_like "
-        "save save_array save_group zeros zeros_like"
-    ),
-    "debug": "print_debug_info",
-    "nodes": (
-        "check_consolidated consolidate_metadata create_group create_hierarchy group open open_array "
-        "open_consolidated open_group open_like tree"
-    ),
+    home.removeprefix("api."): names for home, names in zarrcore.HOMES.items() if home.startswith("api.")
 }
 MODULES = "asynchronous synchronous"
 
