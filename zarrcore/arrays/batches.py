@@ -82,12 +82,9 @@ def read_many(
 
 
 def _pair(number: int, request: Any) -> tuple[Array, Any]:
-    pair = request if isinstance(request, tuple | list) and len(request) == 2 else (None, None)
-    if not hasattr(pair[0], "_compiled"):
-        raise TypeError(
-            f"requests: expected pairs of an array and a selection, number {number} is {request!r}"
-        )
-    return pair[0], pair[1]
+    if isinstance(request, tuple | list) and len(request) == 2 and hasattr(request[0], "_compiled"):
+        return request[0], request[1]
+    raise TypeError(f"requests: expected pairs of an array and a selection, number {number} is {request!r}")
 
 
 def _results(
