@@ -33,7 +33,7 @@ sys.path.insert(0, str(ROOT / "wheels"))
 
 import native_libs  # noqa: E402
 
-#: Callers before what they call: a linker that looks through the archive once finds all, and leaves it in this order.
+#: Callers before what they call: a linker that looks through the archive once then keeps this order.
 CORE_PARTS = ("capi", "engine", "io", "codecs", "kernels", "base")
 EXPORTS = "csrc/exports.map"
 NUMPY_MACROS = [
@@ -118,7 +118,7 @@ class Toolchain:
         return [*unused, "-Werror=incompatible-pointer-types"]
 
     def border_args(self) -> list[str]:
-        """The module that calls the engine has no loops of its own; the less code, the fewer pages a first read needs."""
+        """For the module that calls the engine: no loops, so less code, and fewer pages for a first read."""
         return [] if self.msvc or self.flavour != "release" else ["-O2"]
 
     def link_args(self) -> list[str]:

@@ -77,4 +77,6 @@ def _beside(probe: dict[str, Any]) -> Iterator[Finding]:
             text = (
                 f"{found:.2f} of the turns that a Python thread has beside plain C, goal {goals.BESIDE:.2f}"
             )
+            if "by_cpu" in seen[SUBJECT]:
+                text += f" ({seen[SUBJECT]['by_cpu']:.2f} of them for the same CPU time)"
             yield Finding(f"beside/{case}", text, found >= goals.BESIDE)

@@ -110,7 +110,7 @@ class Worker:
         return {"growth": growth, "result": result.nbytes}
 
     def beside(self, seconds: float) -> dict[str, float]:
-        """Turns per second of a counting Python thread beside repeated calls, and its longest pause."""
+        """Turns a second of a counting Python thread beside repeated calls, and what else there is to say."""
         call = self._prepared.call
         call()
         return _turns_beside(call, seconds)
@@ -125,23 +125,28 @@ class Worker:
 def _turns_beside(work: Callable[[], Any], seconds: float) -> dict[str, float]:
     """A loop in this thread while another one repeats the work."""
     stop = threading.Event()
+    calls = 0
 
     def repeat() -> None:
+        nonlocal calls
         while not stop.is_set():
             work()
+            calls += 1
 
     worker = threading.Thread(target=repeat)
     worker.start()
     turns, longest = 0, 0.0
+    cpu = time.thread_time()
     started = last = time.perf_counter()
     while last - started < seconds:
         now = time.perf_counter()
         longest = max(longest, now - last)
         last = now
         turns += 1
+    elapsed, cpu, made = last - started, time.thread_time() - cpu, calls
     stop.set()
     worker.join()
-    return {"turns": turns / (last - started), "wait": longest}
+    return {"turns": turns / elapsed, "wait": longest, "share": cpu / elapsed, "calls": made / elapsed}
 
 
 def serve(worker: Worker) -> None:

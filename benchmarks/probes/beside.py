@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import statistics
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 
 from benchmarks.driver import Client, Setup, WorkerError
@@ -12,12 +13,17 @@ from benchmarks.libraries import FLOOR
 PROBED = ("dense/volume-raw/read", "dense/volume-blosc/read", "dense/volume-shards/read", "codecs/zstd/read")
 _SECONDS = 0.5
 
+#: What a worker says of one round.
+Turn = dict[str, float]
+
 
 def run(setup: Setup, names: Iterable[str], rounds: int) -> dict[str, dict[str, dict[str, float]]]:
     """By case and library: turns of a counting thread over those beside plain C, and its longest wait.
 
     ``turns`` is the median over the rounds; 1 means that the read disturbs Python no more than C does that
-    never holds the GIL. ``wait`` is the median of each round's longest pause, in seconds.
+    never holds the GIL. ``wait`` is the median of each round's longest pause, in seconds. ``by_cpu`` is
+    ``turns`` for the CPU time that the scheduler gave to the thread, and ``calls`` the reads done meanwhile,
+    over those of plain C.
     """
     names = sorted(names, key=lambda name: name != FLOOR)
     if FLOOR not in names:
@@ -30,18 +36,26 @@ def _one(setup: Setup, names: list[str], case: str, rounds: int) -> dict[str, di
         clients = [stack.enter_context(Client(setup, name)) for name in names]
         for client in clients:
             client.ask("prepare", case=case)
-        seen: dict[str, list[dict[str, float]]] = {}
+        seen: dict[str, list[Turn]] = {}
         for _ in range(rounds):
             for client in clients:
                 try:
                     seen.setdefault(client.library, []).append(client.ask("beside", seconds=_SECONDS))
                 except WorkerError:
                     seen.pop(client.library, None)
-    base = [turn["turns"] for turn in seen[FLOOR]]
+    base = seen[FLOOR]
     return {
         name: {
-            "turns": statistics.median(t["turns"] / b for t, b in zip(turns, base, strict=False)),
+            "turns": _median_ratio(turns, base, lambda t: t["turns"]),
             "wait": statistics.median(t["wait"] for t in turns),
+            "by_cpu": _median_ratio(turns, base, lambda t: t["turns"] / t["share"]),
+            "calls": _median_ratio(turns, base, lambda t: t["calls"]),
         }
         for name, turns in seen.items()
     }
+
+
+def _median_ratio(turns: list[Turn], base: list[Turn], figure: Callable[[Turn], float]) -> float:
+    """Round by round; a round without a whole call has no ratio of calls."""
+    pairs = [(figure(t), figure(b)) for t, b in zip(turns, base, strict=False)]
+    return statistics.median(a / b for a, b in pairs if b) if any(b for _, b in pairs) else math.nan

@@ -251,7 +251,7 @@ static size_t piece_size(const chunk_job *job, const reader *r)
 static zc_status read_pieces(const chunk_job *job, reader *r)
 {
     const size_t size = piece_size(job, r);
-    const size_t at_once = size < RUN ? RUN / size : 1;
+    const size_t at_once = size < RUN && !zc_part_covers(job->part, job->stored) ? RUN / size : 1;
     const int64_t length = (int64_t)(size / job->chain->item.size);
     uint8_t *buffer = zc_scratch_push(job->ws, size * at_once, job->err);
 

@@ -144,7 +144,7 @@ def test_probes_have_goals() -> None:
             "threads": {"codecs/zstd/read": {"zarrcore": {"1": [4.0, 2.0], "2": [2.0, 1.25]}}},
             "imports": {"import zarrcore": {"over_numpy": 1.2}},
             "memory": {"x": {"allowed": 2.0, "zarrcore": 2.5, "zarr": 9.0}, "y": {"zarrcore": "failed"}},
-            "beside": {"x": {"zarrcore": {"turns": 0.97, "wait": 0.1}}},
+            "beside": {"x": {"zarrcore": {"turns": 0.97, "wait": 0.1, "by_cpu": 0.99, "calls": 1.5}}},
         }
     )
     assert {f.name: f.met for f in found} == {
@@ -154,6 +154,7 @@ def test_probes_have_goals() -> None:
         "beside/x": True,
     }
     assert found[0].text == "1.80 times faster with 2 threads than with 1, goal 1.85"
+    assert found[3].text.endswith("goal 0.95 (0.99 of them for the same CPU time)")
 
 
 # ---- the floor ----
