@@ -51,7 +51,8 @@ def build_archive(tree: Tree, build_dir: Path) -> Path:
     customize_compiler(compiler)
     compiler.src_extensions = [*compiler.src_extensions, ".S"]
     msvc = compiler.compiler_type == "msvc"
-    arguments = [] if msvc else ["-fvisibility=hidden", "-w", *tree.arguments]  # -w: not ours to mend
+    # No warnings, which are not ours to mend; no frame pointers, which some Pythons, and zig, ask for.
+    arguments = [] if msvc else ["-fvisibility=hidden", "-w", "-fomit-frame-pointer", *tree.arguments]
     directory = build_dir / _fingerprint(tree, arguments if msvc else [*compiler.compiler_so, *arguments])
     archive = directory / compiler.library_filename(tree.name)
     if archive.exists():
