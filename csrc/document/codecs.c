@@ -6,39 +6,22 @@
 #include <string.h>
 
 #include "base/arith.h"
-#include "document/document.h"
+#include "document/codecs.h"
 
-#define DEPTH_MAX 8          /* shards inside of shards */
-
-/* What is being parsed. */
-typedef struct codecs {
-    zc_document *doc;
-    int ndim;
-    int depth;
-    bool is_index;                   /* of a shard: items are unsigned integers of 8 bytes */
-    int64_t stored[ZC_MAX_DIMS];     /* shape after the transpositions so far */
-    zc_chain *chain;
-    zc_flow flow;                    /* after the codecs so far */
-    bool has_array_bytes;
-    bool is_flat;                    /* only the order of the items is left of the chunk's dimensions */
-} codecs;
-
-static zc_status parse(codecs *c, const zc_node *node, const int64_t *shape);
-
-static zc_status add_transpose(codecs *c, const zc_node *codec, const zc_node *configuration)
+static zc_status add_transpose(zc_codecs *c, const zc_node *codec, const zc_node *configuration)
 {
     static const char *const members[] = {"order", NULL};
     const zc_node order = zc_node_member(configuration, "order");
     int64_t step[ZC_MAX_DIMS], shape[ZC_MAX_DIMS];
-    int composed[ZC_MAX_DIMS];
+    int composed[ZC_MAX_DIMS], axes[ZC_MAX_DIMS];
     uint64_t seen = 0;
     zc_status status = zc_node_members(configuration, members, false);
 
     if (status == ZC_OK && c->has_array_bytes) {
         status = zc_node_fail(codec, "\"transpose\" cannot follow a codec that makes bytes");
     }
-    if (status == ZC_OK && (c->chain->n_stages > 0 || c->is_flat)) {
-        status = zc_node_fail(codec, "\"transpose\" behind a filter is not supported");
+    if (status == ZC_OK && c->is_flat) {
+        status = zc_codecs_start_body(c, codec);
     }
     if (status == ZC_OK) {
         status = zc_node_ints(&order, (size_t)c->ndim, 0, c->ndim - 1, step);
@@ -47,6 +30,7 @@ static zc_status add_transpose(codecs *c, const zc_node *codec, const zc_node *c
         return status;
     }
     memcpy(shape, c->stored, sizeof shape);
+    memcpy(axes, c->axes, sizeof axes);
     for (int d = 0; d < c->ndim; d++) {
         if (seen & (uint64_t)1 << step[d]) {
             return zc_node_fail(&order, "expected a permutation");
@@ -54,32 +38,27 @@ static zc_status add_transpose(codecs *c, const zc_node *codec, const zc_node *c
         seen |= (uint64_t)1 << step[d];
         composed[d] = c->chain->order_ndim > 0 ? c->chain->order[step[d]] : (int)step[d];
         c->stored[d] = shape[step[d]];
+        c->axes[d] = axes[step[d]];
     }
     memcpy(c->chain->order, composed, (size_t)c->ndim * sizeof composed[0]);
     c->chain->order_ndim = c->ndim;
     return ZC_OK;
 }
 
-/* Have filters made other items of those of the data type, or looked into them? */
-static bool is_filtered(const codecs *c)
-{
-    return c->chain->n_stages > 0;
-}
-
 /* Bytes of the words in what comes out of filters. */
-static size_t filtered_word(const codecs *c)
+static size_t filtered_word(const zc_codecs *c)
 {
     return c->flow.kind == 'c' ? c->flow.size / 2 : c->flow.size;
 }
 
 /* Has an item words with a byte order? */
-static bool has_words(const codecs *c)
+static bool has_words(const zc_codecs *c)
 {
-    return c->is_index || (is_filtered(c) ? filtered_word(c) > 1 : c->doc->dtype.n_words > 0);
+    return c->is_index || (c->is_filtered ? filtered_word(c) > 1 : c->doc->dtype.n_words > 0);
 }
 
 /* The byte order of what filters make, as a stage of its own. */
-static zc_status add_swap(codecs *c, const zc_node *codec)
+static zc_status add_swap(zc_codecs *c, const zc_node *codec)
 {
     const size_t word = filtered_word(c);
     const zc_number_kind kind = word == 2 ? ZC_NUMBER_U16 : word == 4 ? ZC_NUMBER_U32 : ZC_NUMBER_U64;
@@ -97,22 +76,54 @@ static zc_status add_swap(codecs *c, const zc_node *codec)
     return ZC_OK;
 }
 
-static zc_status set_item(codecs *c, const zc_node *codec, bool big_endian)
+/* Items that filters have made, in front of which there may be no stage any more. */
+static zc_status set_filtered_item(zc_codecs *c, const zc_node *codec, bool swapped)
 {
-    zc_chain *const chain = c->chain;
+    const size_t word = filtered_word(c);
 
-    if (c->is_index) {
-        chain->item = (zc_item){.size = 8, .word = big_endian != zc_big_endian() ? 8 : 0};
+    c->chain->item = (zc_item){.size = c->item_size};
+    if (!swapped || word < 2) {
         return ZC_OK;
     }
-    if (is_filtered(c)) {
-        chain->item = (zc_item){.size = c->doc->dtype.size};
-        return has_words(c) && big_endian != zc_big_endian() ? add_swap(c, codec) : ZC_OK;
+    if (c->chain->n_stages > 0) {
+        return add_swap(c, codec);
     }
-    return zc_dtype_item_as(c->doc, codec, big_endian, &chain->item);
+    c->chain->item.word = (uint32_t)word;
+    return ZC_OK;
 }
 
-static zc_status add_bytes(codecs *c, const zc_node *codec, const zc_node *configuration)
+static zc_status set_item(zc_codecs *c, const zc_node *codec, bool big_endian)
+{
+    const bool swapped = big_endian != zc_big_endian();
+
+    if (c->is_index) {
+        c->chain->item = (zc_item){.size = 8, .word = swapped ? 8 : 0};
+        return ZC_OK;
+    }
+    if (c->is_filtered) {
+        return set_filtered_item(c, codec, swapped);
+    }
+    return zc_dtype_item_as(c->doc, codec, big_endian, &c->chain->item);
+}
+
+/* Of floating-point numbers of fewer than 8 bits, those above are read as zeros. */
+static zc_status add_low_bits(zc_codecs *c, const zc_node *codec)
+{
+    const zc_real_type *const type = c->flow.has_number ? zc_real_type_of(c->flow.number) : NULL;
+
+    if (c->is_index || type == NULL || !type->is_float || type->bits >= 8) {
+        return ZC_OK;
+    }
+    if (c->chain->n_stages == ZC_MAX_STAGES) {
+        return zc_node_fail(codec, "more than %d codecs of bytes", ZC_MAX_STAGES);
+    }
+    zc_codec *const stage = &c->chain->stages[c->chain->n_stages++];
+    zc_codec_init(stage, "low_bits");
+    stage->level = type->bits;
+    return ZC_OK;
+}
+
+static zc_status add_bytes(zc_codecs *c, const zc_node *codec, const zc_node *configuration)
 {
     static const char *const members[] = {"endian", NULL};
     static const char *const orders[] = {"little", "big", NULL};
@@ -126,12 +137,13 @@ static zc_status add_bytes(codecs *c, const zc_node *codec, const zc_node *confi
     } else if (status == ZC_OK && has_words(c) && (c->is_index || !is_struct)) {
         status = zc_node_fail(codec, "configuration.endian is required for items of more than one byte");
     }
-    return status == ZC_OK ? set_item(c, codec, which == 1) : status;
+    status = status == ZC_OK ? set_item(c, codec, which == 1) : status;
+    return status == ZC_OK ? add_low_bits(c, codec) : status;
 }
 
-static zc_status parse_index(codecs *c, const zc_node *node)
+static zc_status parse_index(zc_codecs *c, const zc_node *node)
 {
-    codecs index = {.doc = c->doc, .ndim = 1, .depth = DEPTH_MAX, .is_index = true};
+    zc_codecs index = {.doc = c->doc, .ndim = 1, .depth = ZC_CODECS_DEPTH_MAX, .is_index = true, .item_size = 8};
     const int64_t shape[1] = {2};
     size_t size;
     zc_error err;
@@ -140,7 +152,7 @@ static zc_status parse_index(codecs *c, const zc_node *node)
     if (index.chain == NULL) {
         return zc_document_no_memory(node);
     }
-    zc_status status = parse(&index, node, shape);
+    zc_status status = zc_codecs_parse(&index, node, shape);
     if (status != ZC_OK) {
         return status;
     }
@@ -156,14 +168,14 @@ static zc_status parse_index(codecs *c, const zc_node *node)
 }
 
 /* Does the inner length divide that of every shard along a stored dimension? */
-static zc_status check_divides(const codecs *c, const zc_node *node, int d)
+static zc_status check_divides(const zc_codecs *c, const zc_node *node, int d)
 {
     const int64_t inner = c->chain->inner_shape[d];
-    const int axis_number = c->chain->order_ndim > 0 ? c->chain->order[d] : d;
-    const zc_grid_axis *const axis = &c->doc->array.grid[axis_number];
+    const zc_grid_axis *const axis = c->axes[d] >= 0 ? &c->doc->array.grid[c->axes[d]] : NULL;
+    const bool has_edges = c->depth == 0 && axis != NULL && axis->edges != NULL;
     int64_t bad = c->stored[d] % inner != 0 ? c->stored[d] : 0;
 
-    for (int64_t i = 0; c->depth == 0 && axis->edges != NULL && bad == 0 && i < axis->n_edges; i++) {
+    for (int64_t i = 0; has_edges && bad == 0 && i < axis->n_edges; i++) {
         const int64_t length = axis->edges[i + 1] - axis->edges[i];
         bad = length % inner != 0 ? length : 0;
     }
@@ -172,40 +184,65 @@ static zc_status check_divides(const codecs *c, const zc_node *node, int d)
                                    (long long)bad);
 }
 
+/* Filters go with each inner chunk, where that comes to the same. */
+static void hand_down(zc_codecs *c, zc_codecs *inner)
+{
+    zc_chain *const chain = c->chain;
+
+    memcpy(inner->chain->stages, chain->stages, sizeof chain->stages);
+    memcpy(inner->fills, c->fills, sizeof c->fills);
+    inner->chain->n_stages = chain->n_stages;
+    inner->item_size = c->item_size;
+    inner->fill = c->fill;
+    chain->n_stages = 0;
+}
+
 /* The chains inside of a shard. */
-static zc_status parse_inner(codecs *c, const zc_node *configuration)
+static zc_status parse_inner(zc_codecs *c, const zc_node *configuration)
 {
     const zc_node inner_codecs = zc_node_member(configuration, "codecs");
     const zc_node index_codecs = zc_node_member(configuration, "index_codecs");
-    codecs inner = {.doc = c->doc, .ndim = c->ndim, .depth = c->depth + 1, .flow = c->flow};
+    zc_codecs inner;
+    zc_status status = zc_codecs_inside(c, configuration, &inner);
 
-    inner.chain = zc_document_alloc(c->doc, sizeof *inner.chain);
-    if (inner.chain == NULL) {
-        return zc_document_no_memory(configuration);
+    if (status != ZC_OK) {
+        return status;
     }
+    hand_down(c, &inner);
     c->chain->inner = inner.chain;
-    const zc_status status = parse(&inner, &inner_codecs, c->chain->inner_shape);
+    status = zc_codecs_parse(&inner, &inner_codecs, c->chain->inner_shape);
     return status == ZC_OK ? parse_index(c, &index_codecs) : status;
 }
 
-static zc_status add_shards(codecs *c, const zc_node *codec, const zc_node *configuration)
+/* Filters that do not keep the fill value, or look at more than single items, are for all of a shard. */
+static zc_status begin_shards(zc_codecs *c, const zc_node *codec)
+{
+    bool keeps = true;
+    zc_status status = ZC_OK;
+
+    if (c->depth >= ZC_CODECS_DEPTH_MAX) {
+        return zc_node_fail(codec, "shards cannot be here");
+    }
+    if (!c->is_flat && c->chain->n_stages > 0) {
+        status = zc_codecs_keep_fill(c, codec, &keeps);
+    }
+    return status == ZC_OK && (c->is_flat || !keeps) ? zc_codecs_start_body(c, codec) : status;
+}
+
+static zc_status add_shards(zc_codecs *c, const zc_node *codec, const zc_node *configuration)
 {
     static const char *const members[] = {"chunk_shape", "codecs", "index_codecs", "index_location", NULL};
     static const char *const locations[] = {"end", "start", NULL};
     const zc_node chunk_shape = zc_node_member(configuration, "chunk_shape");
     const zc_node location = zc_node_member(configuration, "index_location");
-    zc_chain *const chain = c->chain;
     int where = 0;
     zc_status status = zc_node_members(configuration, members, false);
 
-    if (status == ZC_OK && c->depth >= DEPTH_MAX) {
-        status = zc_node_fail(codec, "shards cannot be here");
-    }
-    if (status == ZC_OK && (chain->n_stages > 0 || c->is_flat)) {
-        status = zc_node_fail(codec, "filters before shards are not supported");
+    if (status == ZC_OK) {
+        status = begin_shards(c, codec);
     }
     if (status == ZC_OK) {
-        status = zc_node_ints(&chunk_shape, (size_t)c->ndim, 1, INT64_MAX, chain->inner_shape);
+        status = zc_node_ints(&chunk_shape, (size_t)c->ndim, 1, INT64_MAX, c->chain->inner_shape);
     }
     for (int d = 0; d < c->ndim && status == ZC_OK; d++) {
         status = check_divides(c, &chunk_shape, d);
@@ -216,131 +253,20 @@ static zc_status add_shards(codecs *c, const zc_node *codec, const zc_node *conf
     if (status != ZC_OK) {
         return status;
     }
-    chain->item.size = c->doc->dtype.size;
-    chain->sharded = true;
-    chain->shard_ndim = c->ndim;
-    chain->index_at_start = where == 1;
+    c->chain->item.size = c->item_size;
+    c->chain->sharded = true;
+    c->chain->shard_ndim = c->ndim;
+    c->chain->index_at_start = where == 1;
     return parse_inner(c, configuration);
 }
 
 /* ---- extensions ------------------------------------------------------------------------------- */
 
-static bool multiply(int64_t *product, int64_t by)
-{
-    size_t made;
-
-    if (!zc_mul_size((size_t)*product, (uint64_t)by, &made) || made > INT64_MAX) {
-        return false;
-    }
-    *product = (int64_t)made;
-    return true;
-}
-
-static bool count_items(int ndim, const int64_t *shape, int64_t *out)
-{
-    *out = 1;
-    for (int d = 0; d < ndim; d++) {
-        if (!multiply(out, shape[d])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* One length of a reshaped array: a number, -1 for what is left over, or of the product of dimensions in order. */
-static zc_status reshaped_length(const codecs *c, const zc_node *part, int64_t *next, int64_t *out)
-{
-    zc_status status = ZC_OK;
-
-    if (!zc_node_is_array(part)) {
-        status = zc_node_int(part, -1, INT64_MAX, out);
-        return status == ZC_OK && *out == 0 ? zc_node_expected(part, "a positive length, or -1") : status;
-    }
-    *out = 1;
-    ZC_EACH(axis, part, status) {
-        int64_t d = 0;
-        status = zc_node_int(&axis, *next, c->ndim - 1, &d);
-        *next = d + 1;
-        if (status == ZC_OK && !multiply(out, c->stored[d])) {
-            status = zc_node_fail(&axis, "a chunk has too many items");
-        }
-    }
-    return status;
-}
-
-/* What is left over for the length -1, of which there is at most one. */
-static bool fill_in(int ndim, int64_t *lengths, int64_t items)
-{
-    int64_t given = 1, *open = NULL;
-
-    for (int d = 0; d < ndim; d++) {
-        if (lengths[d] < 0 ? open != NULL : !multiply(&given, lengths[d])) {
-            return false;
-        }
-        open = lengths[d] < 0 ? &lengths[d] : open;
-    }
-    if (open != NULL) {
-        *open = given > 0 ? items / given : 0;
-        return multiply(&given, *open) && given == items;
-    }
-    return given == items;
-}
-
-/* A length that is made of dimensions has as many items before it as these. */
-static zc_status check_aligned(const codecs *c, const zc_node *shape, const int64_t *lengths)
-{
-    zc_status status = ZC_OK;
-
-    ZC_EACH(part, shape, status) {
-        const zc_node first = zc_node_first(&part);
-        int64_t axis = 0, before = 1, found = 1;
-        if (first.value == NULL) {
-            continue;
-        }
-        status = zc_node_int(&first, 0, c->ndim - 1, &axis);
-        count_items((int)axis, c->stored, &before);
-        count_items((int)part.index, lengths, &found);
-        if (status == ZC_OK && before != found) {
-            status = zc_node_fail(&part, "expected %lld items before it, got %lld", (long long)before, (long long)found);
-        }
-    }
-    return status;
-}
-
-/* To the engine only the order of the items counts, which stays. */
-static zc_status add_reshape(codecs *c, const zc_node *codec, const zc_node *configuration)
-{
-    static const char *const members[] = {"shape", NULL};
-    const zc_node shape = zc_node_member(configuration, "shape");
-    int64_t lengths[ZC_MAX_DIMS], items, next = 0;
-    size_t n = 0;
-    zc_status status = zc_node_members(configuration, members, false);
-
-    if (status == ZC_OK && (c->has_array_bytes || c->is_index)) {
-        status = zc_node_fail(codec, "\"reshape\" cannot follow a codec that makes bytes");
-    }
-    status = status == ZC_OK ? zc_node_array(&shape, &n) : status;
-    if (status == ZC_OK && n > ZC_MAX_DIMS) {
-        status = zc_node_fail(&shape, "more than %d dimensions", ZC_MAX_DIMS);
-    }
-    ZC_EACH(part, &shape, status) {
-        status = reshaped_length(c, &part, &next, &lengths[part.index]);
-    }
-    if (status == ZC_OK && (!count_items(c->ndim, c->stored, &items) || !fill_in((int)n, lengths, items))) {
-        status = zc_node_fail(&shape, "expected lengths for the items of a chunk");
-    }
-    status = status == ZC_OK ? check_aligned(c, &shape, lengths) : status;
-    if (status == ZC_OK) {
-        memcpy(c->stored, lengths, n * sizeof lengths[0]);
-        c->ndim = (int)n;
-        c->is_flat = true;
-    }
-    return status;
-}
-
 /* A filter of the extensions; packbits makes bytes at once. */
-static zc_status add_filter(codecs *c, const zc_node *codec, const char *name, const zc_node *configuration)
+static zc_status add_filter(zc_codecs *c, const zc_node *codec, const char *name, const zc_node *configuration)
 {
+    const bool casts = strcmp(name, "cast_value") == 0 || strcmp(name, "scale_offset") == 0;
+
     if (c->has_array_bytes || c->is_index) {
         return zc_node_fail(codec, "\"%.60s\" cannot follow a codec that makes bytes", name);
     }
@@ -348,28 +274,58 @@ static zc_status add_filter(codecs *c, const zc_node *codec, const char *name, c
         return zc_node_fail(codec, "more than %d codecs of bytes", ZC_MAX_STAGES);
     }
     c->has_array_bytes = strcmp(name, "packbits") == 0;
-    c->chain->item = (zc_item){.size = c->doc->dtype.size};
+    c->is_filtered = true;
+    c->chain->item = (zc_item){.size = c->item_size};
+    c->fills[c->chain->n_stages] = casts ? ZC_FILL_ENCODED : ZC_FILL_STAYS;
     return zc_filter_v3(codec, name, configuration, c->doc, &c->flow, &c->chain->stages[c->chain->n_stages++]);
 }
 
+/* One of numcodecs' filters has been added: what becomes of shape and fill value. */
+static zc_status note_numcodecs(zc_codecs *c, const zc_node *codec, const char *id, const zc_node *configuration)
+{
+    const bool packs = strcmp(id, "packbits") == 0, delta = strcmp(id, "delta") == 0;
+    const zc_node astype = zc_node_member(configuration, strcmp(id, "astype") == 0 ? "encode_dtype" : "astype");
+    const bool casts = packs || (astype.value != NULL && !zc_node_is_null(&astype) && strcmp(id, "quantize") != 0);
+    size_t items = 1;
+
+    c->fills[c->chain->n_stages] = casts ? ZC_FILL_ZERO : ZC_FILL_STAYS;
+    c->is_filtered = true;
+    c->is_flat |= packs || delta;
+    if (!packs) {
+        return ZC_OK;
+    }
+    for (int d = 0; d < c->ndim; d++) {
+        if (!zc_mul_size(items, (uint64_t)c->stored[d], &items)) {
+            return zc_node_fail(codec, "a chunk has too many items");
+        }
+    }
+    c->stored[0] = 1 + (int64_t)(items / 8 + (items % 8 != 0));
+    c->axes[0] = -1;
+    c->lengths[0] = (zc_length){.fixed = -1};
+    c->ndim = 1;
+    c->is_reshaped = true;
+    return ZC_OK;
+}
+
 /* A codec that is one stage of the engine. */
-static zc_status add_stage(codecs *c, const zc_node *codec, const char *name, const zc_node *configuration,
+static zc_status add_stage(zc_codecs *c, const zc_node *codec, const char *name, const zc_node *configuration,
                            bool optional)
 {
-    static const char prefix[] = "numcodecs.";
-    const bool foreign = strncmp(name, prefix, sizeof prefix - 1) == 0;
-    const char *const id = foreign ? name + sizeof prefix - 1 : name;
-    const bool is_filter = foreign && zc_numcodecs_is_filter(id);
+    const char *const id = strncmp(name, "numcodecs.", 10) == 0 ? name + 10 : "";
+    const bool is_filter = zc_numcodecs_is_filter(id);
     bool known;
+    zc_status status = ZC_OK;
 
-    if (c->chain->n_stages == ZC_MAX_STAGES) {
-        return zc_node_fail(codec, "more than %d codecs of bytes", ZC_MAX_STAGES);
+    if (is_filter && c->is_reshaped && strcmp(id, "packbits") == 0) {
+        status = zc_codecs_start_body(c, codec);
     }
-    zc_codec *const stage = &c->chain->stages[c->chain->n_stages];
-    const size_t item_size = c->is_index ? 8 : is_filtered(c) ? c->flow.size : c->doc->dtype.size;
-    const zc_status status =
-        foreign ? zc_stage_numcodecs(codec, id, configuration, item_size, &c->flow, stage, &known)
-                : zc_stage_v3(codec, name, configuration, item_size, stage, &known);
+    if (status == ZC_OK && c->chain->n_stages == ZC_MAX_STAGES) {
+        status = zc_node_fail(codec, "more than %d codecs of bytes", ZC_MAX_STAGES);
+    }
+    if (status != ZC_OK) {
+        return status;
+    }
+    status = zc_codecs_stage(c, codec, name, configuration, &c->chain->stages[c->chain->n_stages], &known);
     if (status == ZC_OK && !known) {
         return optional ? ZC_OK : zc_node_fail(codec, "the codec \"%.60s\" is not supported", name);
     }
@@ -379,11 +335,17 @@ static zc_status add_stage(codecs *c, const zc_node *codec, const char *name, co
     if (status == ZC_OK && !is_filter && !c->has_array_bytes) {
         return zc_node_fail(codec, "\"%.60s\" needs a codec before it that makes bytes", name);
     }
+    if (status == ZC_OK && is_filter) {
+        status = note_numcodecs(c, codec, id, configuration);
+    }
     c->chain->n_stages++;
+    if (status == ZC_OK && zc_stages_count(c->chain->stages, c->chain->n_stages) > ZC_MAX_STAGES) {
+        status = zc_node_fail(codec, "more than %d codecs of bytes, with those that they hold", ZC_MAX_STAGES);
+    }
     return status;
 }
 
-static zc_status add_codec(codecs *c, const zc_node *codec)
+static zc_status add_codec(zc_codecs *c, const zc_node *codec)
 {
     const char *name;
     zc_node configuration;
@@ -394,27 +356,31 @@ static zc_status add_codec(codecs *c, const zc_node *codec)
         return status;
     }
     const bool is_bytes = strcmp(name, "bytes") == 0, is_shards = strcmp(name, "sharding_indexed") == 0;
+    const bool is_block = strcmp(name, "n5_default") == 0;
     if (strcmp(name, "transpose") == 0) {
         return add_transpose(c, codec, &configuration);
     }
     if (strcmp(name, "reshape") == 0) {
-        return add_reshape(c, codec, &configuration);
+        return zc_codecs_reshape(c, codec, &configuration);
     }
     if (zc_filter_known(name)) {
         return add_filter(c, codec, name, &configuration);
     }
-    if ((is_bytes || is_shards) && c->has_array_bytes) {
+    if ((is_bytes || is_shards || is_block) && c->has_array_bytes) {
         return zc_node_fail(codec, "a second codec that makes bytes of an array");
     }
-    c->has_array_bytes |= is_bytes || is_shards;
+    c->has_array_bytes |= is_bytes || is_shards || is_block;
     if (is_bytes) {
         return add_bytes(c, codec, &configuration);
+    }
+    if (is_block) {
+        return zc_codecs_block(c, codec, &configuration);
     }
     return is_shards ? add_shards(c, codec, &configuration)
                      : add_stage(c, codec, name, &configuration, optional);
 }
 
-static zc_status parse(codecs *c, const zc_node *node, const int64_t *shape)
+zc_status zc_codecs_parse(zc_codecs *c, const zc_node *node, const int64_t *shape)
 {
     size_t n = 0;
     zc_status status = zc_node_array(node, &n);
@@ -432,9 +398,14 @@ static zc_status parse(codecs *c, const zc_node *node, const int64_t *shape)
 zc_status zc_codecs_v3(zc_document *doc, const zc_node *node, zc_chain *out)
 {
     const zc_item native = {.size = doc->dtype.size};
-    codecs c = {.doc = doc, .ndim = doc->array.ndim, .chain = out, .flow = zc_flow_of(&doc->dtype, &native)};
+    zc_codecs c = {.doc = doc, .ndim = doc->array.ndim, .chain = out, .item_size = doc->dtype.size,
+                   .fill = doc->array.fill, .flow = zc_flow_of(&doc->dtype, &native)};
     int64_t shape[ZC_MAX_DIMS];
 
+    for (int d = 0; d < c.ndim; d++) {
+        c.axes[d] = d;
+        c.lengths[d].axes = (uint64_t)1 << d;
+    }
     zc_grid_longest(doc, shape);
-    return parse(&c, node, shape);
+    return zc_codecs_parse(&c, node, shape);
 }

@@ -9,9 +9,23 @@ from typing import Any
 
 import numpy as np
 import pytest
-from capi_documents import CAST, LEGAL, LITTLE, METADATA, SHARDS, extension, v3
+from capi_documents import (
+    BIG,
+    BLOCK,
+    CAST,
+    LEGAL,
+    LITTLE,
+    METADATA,
+    SHARDS,
+    TURN,
+    changed,
+    extension,
+    v3,
+)
 
 import zarrcore
+
+INNER = "configuration.codecs"
 
 pytestmark = pytest.mark.timeout(600)  # the first test builds the library
 
@@ -48,7 +62,22 @@ pytestmark = pytest.mark.timeout(600)  # the first test builds the library
         ([extension("reshape", shape=[[1, 0]]), LITTLE], "shape"),
         ([extension("reshape", shape=[2, [0]]), LITTLE], "before it"),
         ([extension("reshape", shape=[2**62, 2**62]), LITTLE], "lengths"),
-        ([extension("reshape", shape=[-1]), SHARDS], "before shards"),
+        ([extension("reshape", shape=[-1]), SHARDS], "chunk_shape"),
+        ([extension("cast_value", data_type="int16"), changed(SHARDS, f"{INNER}.0", "bytes")], "endian"),
+        ([LITTLE, extension("conditional")], "codecs"),
+        ([LITTLE, extension("conditional", codecs=["bytes"])], "bytes"),
+        ([LITTLE, extension("conditional", codecs=["crc32c"], header_bits=7)], "header_bits"),
+        ([LITTLE, extension("conditional", codecs=["crc32c"] * 9, header_bits=8)], "header_bits"),
+        ([LITTLE, extension("conditional", codecs=["crc32c"], decision="never_apply")], "decision"),
+        ([extension("n5_default", codecs=[LITTLE])], "transpose"),
+        ([extension("n5_default", codecs=[TURN, LITTLE])], "big byte order"),
+        (
+            [extension("n5_default", codecs=[changed(TURN, "configuration.order", [0, 1]), BIG])],
+            "revers|order",
+        ),
+        ([extension("n5_default", codecs=[TURN, BIG, "crc32c", "crc32c"])], "at most one"),
+        ([BLOCK, LITTLE], "second codec"),
+        ([extension("cast_value", data_type="float16"), BLOCK], "N5"),
     ],
 )
 def test_extensions_that_are_wrong(library: Any, chain: list[Any], message: str, tmp_path: Path) -> None:

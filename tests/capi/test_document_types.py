@@ -162,6 +162,26 @@ def fills_of_types() -> Iterator[Any]:
                 )
 
 
+@pytest.mark.parametrize("name", ["float4_e2m1fn", "float6_e3m2fn"])
+@pytest.mark.parametrize("cast", [False, True])
+def test_unused_bits_are_read_as_zeros(library: Any, name: str, cast: bool, tmp_path: Path) -> None:
+    """Above the bits of a small number there may be anything, also where another type is cast to it."""
+    stored = np.arange(24, dtype="u1") + 200
+    codecs = [{"name": "cast_value", "configuration": {"data_type": name}}, "bytes"] if cast else ["bytes"]
+    document = v3("data_type", "float32" if cast else name) | {"codecs": codecs}
+    document = changed(document, "chunk_grid.configuration.chunk_shape", [6, 4])
+    (tmp_path / "zarr.json").write_text(json.dumps(document))
+    (tmp_path / "c" / "0").mkdir(parents=True)
+    (tmp_path / "c" / "0" / "0").write_bytes(stored.tobytes())
+    handle = library.handle(tmp_path)
+    out = np.zeros((6, 4), library.typestr(handle).decode())
+    assert library.region(handle, out) == 0
+    assert out.tobytes() == zarrcore.open_array(tmp_path)[...].tobytes()
+    if not cast:
+        assert out.tobytes() == (stored & (15 if name[5] == "4" else 63)).tobytes()
+    library.release(handle)
+
+
 @pytest.mark.parametrize(("zarr_format", "dtype", "value"), list(fills_of_types()))
 def test_fill_values_are_those_of_python(
     library: Any, zarr_format: int, dtype: Any, value: Any, tmp_path: Path

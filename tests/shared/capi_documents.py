@@ -138,7 +138,59 @@ EXTENSIONS: list[list[Any]] = [
     [extension("numcodecs.fixedscaleoffset", offset=0, scale=2, dtype="<f4", astype="<i2"), BIG],
 ]
 
+TURN = extension("transpose", order=[1, 0])
+ZSTD = extension("zstd", level=1)
+DELTA = extension("numcodecs.delta", dtype="<f4")
+WIDER = extension("numcodecs.delta", dtype="<f4", astype="<f8")
+CONDITIONAL = extension("conditional", codecs=["crc32c", ZSTD, {"name": "numcodecs.shuffle"}])
+BLOCK = extension("n5_default", codecs=[TURN, BIG])
+
+
+def shards(*inner: Any, chunk_shape: tuple[int, ...] = (2, 1)) -> dict[str, Any]:
+    return changed(
+        changed(SHARDS, "configuration.codecs", list(inner)), "configuration.chunk_shape", list(chunk_shape)
+    )
+
+
+# Codecs that hold others, and filters in front of what is not of single items: fill value, codecs.
+NESTED: list[tuple[Any, list[Any]]] = [
+    (0, [LITTLE, CONDITIONAL]),
+    (0, [LITTLE, extension("conditional", codecs=[CONDITIONAL], header_bits=16), "crc32c"]),
+    (5, [BLOCK]),
+    (5, [extension("n5_default", codecs=[TURN, BIG, ZSTD]), "crc32c"]),
+    (5, [TURN, BLOCK]),
+    (5, [extension("cast_value", data_type="int16"), BLOCK]),
+    (5, [shards(BLOCK, CONDITIONAL)]),
+    (0, [extension("cast_value", data_type="int16"), shards(LITTLE, "crc32c")]),
+    (5, [extension("scale_offset", offset=5), TURN, shards(BIG, chunk_shape=(1, 2))]),
+    (0.1, [extension("bitround", keepbits=10), shards(BIG)]),
+    (5, [extension("numcodecs.astype", encode_dtype="<i2", decode_dtype="<f4"), shards(LITTLE)]),
+    (5, [extension("scale_offset", offset=5), shards(shards(CAST, BIG, chunk_shape=(1, 1)))]),
+    (5, [DELTA, shards(BIG, ZSTD)]),
+    (5, [TURN, DELTA, shards(LITTLE, chunk_shape=(1, 2)), "crc32c"]),
+    (5, [WIDER, TURN, LITTLE]),
+    (5, [shards(DELTA, TURN, BIG, chunk_shape=(2, 2))]),
+    (5, [extension("reshape", shape=[[0, 1]]), shards(LITTLE, chunk_shape=(4,))]),
+    (5, [extension("reshape", shape=[2, -1]), TURN, CAST, shards(LITTLE, chunk_shape=(2, 1))]),
+    (
+        5,
+        [
+            extension("cast_value", data_type="int32"),
+            extension("reshape", shape=[-1]),
+            extension("reshape", shape=[4, -1]),
+            extension("numcodecs.delta", dtype="<i4"),
+            shards(BIG, chunk_shape=(2, 2)),
+        ],
+    ),
+]
+
 LEGAL: list[dict[str, Any]] = [
+    *(v3("codecs", chain) | {"fill_value": fill} for fill, chain in NESTED),
+    *(v3("data_type", dtype) | {"codecs": [BLOCK]} for dtype in ("int8", "uint64", "float64")),
+    rectilinear([4, 2], [2, 1, 1]) | {"codecs": [BLOCK]},
+    rectilinear([4, 2], [2, 1, 1]) | {"codecs": [DELTA, TURN, shards(LITTLE, chunk_shape=(1, 2))]},
+    v3("data_type", "bool")
+    | {"codecs": [{"name": "numcodecs.packbits"}, shards("bytes", chunk_shape=(1,))], "fill_value": False},
     *(v3("codecs", chain) for chain in EXTENSIONS),
     v3("data_type", "bool") | {"codecs": [extension("packbits")], "fill_value": False},
     v3("data_type", {"name": "float32"}),
