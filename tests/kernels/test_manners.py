@@ -105,9 +105,26 @@ def test_threads_are_named_even_if_one_is_enough(threads):
         lambda: kernels.delta_encode(x, threads=threads),
         lambda: kernels.shuffle(x, 2, threads=threads),
         lambda: kernels.crc32c(x, axis=0, threads=threads),
+        lambda: kernels.pack_bits(x, threads=threads),
+        lambda: kernels.unpack_bits(b"a", bool, 5, threads=threads),
     ]:
         with pytest.raises(error, match="^threads: "):
             call()
+
+
+@pytest.mark.parametrize("dtype", ["?", "u1", "i4", "u8"])
+@pytest.mark.parametrize("n", [3_000_000, 3_000_005])
+def test_bits_by_threads(dtype, n):
+    x = np.random.default_rng(0).integers(0, 2 if dtype == "?" else 100, n).astype(dtype)
+    kept = {"bitorder": "big"} if dtype == "?" else {"first_bit": 1, "last_bit": 7}
+    alone = kernels.pack_bits(x, threads=1, **kept)
+    shared = kernels.pack_bits(x, threads=3, **kept)
+    np.testing.assert_array_equal(shared, alone)
+    expected = x if dtype == "?" else x & 254
+    for threads in (1, 4, None):
+        np.testing.assert_array_equal(
+            kernels.unpack_bits(shared, dtype, n, threads=threads, **kept), expected
+        )
 
 
 def test_more_threads_than_an_int_counts():

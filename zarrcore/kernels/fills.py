@@ -37,8 +37,9 @@ def fill(out: np.ndarray, /, value: Any, *, threads: int | None = None) -> None:
     out : ndarray
         Writeable, any strides.
     value : scalar
-        Must be representable: an integer that does not fit, a fraction for an integer type or a string that
-        is too long is refused.  A NumPy scalar of the type of ``out`` keeps all its bits.
+        Must be representable: a number that does not fit, a fraction for an integer type, a string that is
+        too long or a date finer than the unit is refused.  A NumPy scalar of the type of ``out`` keeps all its
+        bits.
     threads : int, optional
         The most threads to use; default: those of the engine from 32 MiB on, below that one.
 
@@ -102,7 +103,8 @@ def equals_fill(
     Raises
     ------
     TypeError, ValueError
-        If ``fill`` is no value of the type of ``x``, as for :func:`fill`.
+        If ``fill`` is no value of the type of ``x``, as for :func:`fill`, or ``x`` is of extended precision
+        (``longdouble``), whose items have bytes that mean nothing.
 
     Notes
     -----

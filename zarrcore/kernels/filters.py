@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -20,7 +21,7 @@ from zarrcore.kernels._memory import (
     only_out,
     refuse_references,
 )
-from zarrcore.kernels._sharing import call_ufunc, check_threads
+from zarrcore.kernels._sharing import by_rows, call_ufunc, check_threads
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -259,6 +260,7 @@ def pack_bits(
     first_bit: int = 0,
     last_bit: int | None = None,
     bitorder: Literal["little", "big"] = "little",
+    threads: int | None = None,
 ) -> NDArray[np.uint8]:
     """Bits of each item without gaps.
 
@@ -272,6 +274,8 @@ def pack_bits(
         The bits of an integer that are kept, counted from the lowest; default: all.
     bitorder : {"little", "big"}, optional
         Whether the first bit is the lowest or the highest of a byte; "big" is for booleans only.
+    threads : int, optional
+        The most threads to use; default: those of the engine from 32 MiB on, below that one.
 
     Returns
     -------
@@ -297,7 +301,7 @@ def pack_bits(
     >>> pack_bits(np.array([1, 2, 3], dtype="u1"), last_bit=3)
     array([33,  3], dtype=uint8)
     """
-    if first_bit == 0 and last_bit is None and bitorder in _BIT_ORDERS:
+    if threads is None and first_bit == 0 and last_bit is None and bitorder in _BIT_ORDERS:
         flags = _flat.quick_pack_flags(x, out, bitorder == "big")
         if flags is not None:
             return flags
@@ -306,11 +310,17 @@ def pack_bits(
     items = np.ascontiguousarray(items, items.dtype.newbyteorder("="))
     nbytes = _packed_size(items.size, width)
     packed = _flat_out(out, (nbytes,), np.dtype(np.uint8))
-    target = bytes_of(items, "x").copy() if np.may_share_memory(items, packed) else bytes_of(items, "x")
-    if items.dtype == np.bool_:
-        _flat.pack_flags(target, packed, bitorder == "big")
-    else:
-        _flat.pack_bits(target, packed, items.itemsize, first_bit, width)
+    source = bytes_of(items, "x").copy() if np.may_share_memory(items, packed) else bytes_of(items, "x")
+    size, one_bit = items.itemsize, items.dtype == np.bool_
+
+    def pack(start: int, stop: int) -> None:
+        part, room = source[start * size : stop * size], packed[_packed_place(start, stop, width)]
+        if one_bit:
+            _flat.pack_flags(part, room, bitorder == "big")
+        else:
+            _flat.pack_bits(part, room, size, first_bit, width)
+
+    _by_eights(pack, items.size, items.nbytes, threads)
     return packed
 
 
@@ -324,6 +334,7 @@ def unpack_bits(
     first_bit: int = 0,
     last_bit: int | None = None,
     bitorder: Literal["little", "big"] = "little",
+    threads: int | None = None,
 ) -> np.ndarray:
     """Items from their packed bits: the inverse of :func:`pack_bits`.
 
@@ -337,7 +348,7 @@ def unpack_bits(
         The number of items.
     out : ndarray, optional
         1-d and C-contiguous, of that type in the machine's byte order and that length.
-    first_bit, last_bit, bitorder
+    first_bit, last_bit, bitorder, threads
         As for :func:`pack_bits`.
 
     Returns
@@ -359,7 +370,8 @@ def unpack_bits(
     array([1, 2, 3], dtype=int8)
     """
     if (
-        (dtype is bool or dtype is np.bool_)
+        threads is None
+        and (dtype is bool or dtype is np.bool_)
         and first_bit == 0
         and last_bit is None
         and bitorder in _BIT_ORDERS
@@ -378,13 +390,28 @@ def unpack_bits(
     items = _flat_out(out, (n,), native)
     if np.may_share_memory(items, packed):
         packed = packed.copy()
-    if native == np.bool_:
-        _flat.unpack_flags(packed, bytes_of(items, "out"), bitorder == "big")
-    else:
-        _flat.unpack_bits(
-            packed, bytes_of(items, "out"), native.itemsize, first_bit, width, native.kind == "i"
-        )
+    room, size, one_bit = bytes_of(items, "out"), native.itemsize, native == np.bool_
+
+    def unpack(start: int, stop: int) -> None:
+        part, to = packed[_packed_place(start, stop, width)], room[start * size : stop * size]
+        if one_bit:
+            _flat.unpack_flags(part, to, bitorder == "big")
+        else:
+            _flat.unpack_bits(part, to, size, first_bit, width, native.kind == "i")
+
+    _by_eights(unpack, n, items.nbytes, threads)
     return items
+
+
+def _by_eights(call: Callable[[int, int], None], n: int, nbytes: int, threads: int | None) -> None:
+    """Call with pieces of n items; packed, each begins with a whole byte."""
+    check_threads(threads)
+    by_rows(lambda eights: call(8 * eights.start, min(8 * eights.stop, n)), -(-n // 8), nbytes, threads)
+
+
+def _packed_place(start: int, stop: int, width: int) -> slice:
+    """Where the packed items from start, a multiple of 8, up to stop lie."""
+    return slice(start * width // 8, _packed_size(stop, width))
 
 
 def _items_type(dtype: DTypeLike) -> np.dtype[Any]:
