@@ -38,8 +38,8 @@ def fill(out: np.ndarray, /, value: Any, *, threads: int | None = None) -> None:
         Writeable, any strides.
     value : scalar
         Must be representable: a number that does not fit, a fraction for an integer type, a string that is
-        too long or a date finer than the unit is refused.  A NumPy scalar of the type of ``out`` keeps all its
-        bits.
+        too long or a date finer than the unit is refused.  A NumPy scalar of the type of ``out`` keeps all
+        its bits.
     threads : int, optional
         The most threads to use; default: those of the engine from 32 MiB on, below that one.
 
