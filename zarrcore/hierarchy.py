@@ -21,7 +21,7 @@ from zarrcore.errors import (
 )
 from zarrcore.metadata import ZARR_JSON, ZARRAY_JSON, ZATTRS_JSON, ZGROUP_JSON
 from zarrcore.storage.path import StorePath
-from zarrcore.storage.validation import join_path
+from zarrcore.storage.validation import join_path, key_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -170,7 +170,7 @@ def implied_group(place: StorePath, zarr_format: int) -> GroupMetadata | None:
     from zarrcore.metadata import parse_v2_group
 
     attributes = place.store.get(join_path(place.path, ZATTRS_JSON))
-    return parse_v2_group(IMPLIED_ZGROUP, attributes, prefix=f"{place.path}/" if place.path else "")
+    return parse_v2_group(IMPLIED_ZGROUP, attributes, prefix=key_prefix(place.path))
 
 
 def find_member(place: StorePath, zarr_format: int) -> Metadata | None:

@@ -23,7 +23,7 @@ from zarrcore.metadata import (
 )
 from zarrcore.metadata.upgrade import upgraded
 from zarrcore.storage import make_store_path
-from zarrcore.storage.validation import join_path
+from zarrcore.storage.validation import join_path, key_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -320,7 +320,7 @@ def _with_consolidated(place: StorePath, nodes: list[MigratedNode]) -> Iterator[
     for node in nodes:
         key = join_path(node.path, ZMETADATA_V2_JSON)
         if node.node_type == "group" and node.metadata is not None and place.store.exists(key):
-            prefix = f"{node.path}/" if node.path else ""
+            prefix = key_prefix(node.path)
             below = {
                 other.path.removeprefix(prefix): other.metadata
                 for other in nodes

@@ -15,6 +15,7 @@ from zarrcore.metadata import (
     parse_v2_group,
     parse_v3_node,
 )
+from zarrcore.storage.validation import key_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,7 +45,7 @@ def parse(zarr_format: int, values: Mapping[str, Any], *, path: str) -> ArrayMet
     path
         Path of the node, for error messages.
     """
-    prefix = f"{path}/" if path else ""
+    prefix = key_prefix(path)
     if zarr_format == 3:
         return parse_v3_node(values[ZARR_JSON], where=prefix + ZARR_JSON) if ZARR_JSON in values else None
     if zarr_format == 2:

@@ -12,10 +12,11 @@ import numpy as np
 from zarrcore.arrays import layout
 from zarrcore.arrays.array import Array
 from zarrcore.arrays.chunks import can_list, present_chunks
-from zarrcore.arrays.engine import chunk_store, key_prefix
+from zarrcore.arrays.engine import chunk_store
 from zarrcore.arrays.regions import RegionGrid
 from zarrcore.errors import MetadataValidationError, UnknownCodecError
 from zarrcore.projection import Axis, axes_of
+from zarrcore.storage.validation import key_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Sequence

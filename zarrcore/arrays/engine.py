@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from zarrcore._core import engine
 from zarrcore.arrays.layout import fill_array, grid_edges
 from zarrcore.config import config
+from zarrcore.storage.validation import key_prefix
 
 if TYPE_CHECKING:
     from zarrcore._core.engine import ChunkCache
@@ -14,14 +15,9 @@ if TYPE_CHECKING:
     from zarrcore.metadata.common import ArrayMetadata
     from zarrcore.storage import Store, StorePath
 
-__all__ = ["build_engine", "chunk_spec", "chunk_store", "key_prefix", "note_shape"]
+__all__ = ["build_engine", "chunk_spec", "chunk_store", "note_shape"]
 
 config.watch("threading.max_workers", engine.set_num_threads)
-
-
-def key_prefix(path: str) -> str:
-    """What stands before the chunk keys of the array at `path`."""
-    return f"{path}/" if path else ""
 
 
 def chunk_spec(metadata: ArrayMetadata, shape: tuple[int, ...]) -> Any:

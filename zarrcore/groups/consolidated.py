@@ -11,7 +11,7 @@ from zarrcore.errors import StaleMetadataError, ZarrUserWarning
 from zarrcore.groups.nodes import open_group_at
 from zarrcore.metadata import ConsolidatedMetadata, GroupMetadata, parse_v2_group
 from zarrcore.metadata.documents import ZATTRS_JSON, ZGROUP_JSON, ZMETADATA_V2_JSON
-from zarrcore.storage.validation import join_path
+from zarrcore.storage.validation import join_path, key_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +66,7 @@ def _as_stored(place: StorePath, metadata: GroupMetadata, name: str | None = Non
         return metadata
     names = (ZGROUP_JSON, ZATTRS_JSON, name or ZMETADATA_V2_JSON)
     zgroup, zattrs, zmetadata = place.store.get_many([join_path(place.path, item) for item in names])
-    prefix = f"{place.path}/" if place.path else ""
+    prefix = key_prefix(place.path)
     return parse_v2_group(
         hierarchy.IMPLIED_ZGROUP if zgroup is None else zgroup, zattrs, zmetadata, prefix=prefix
     )

@@ -12,7 +12,15 @@ import re
 
 from zarrcore.errors import InvalidKeyError
 
-__all__ = ["is_text", "join_path", "normalize_path", "validate_key", "validate_prefix", "windows_problem"]
+__all__ = [
+    "is_text",
+    "join_path",
+    "key_prefix",
+    "normalize_path",
+    "validate_key",
+    "validate_prefix",
+    "windows_problem",
+]
 
 # Names of files that are not in UTF-8 hold U+DC80 to U+DCFF (PEP 383); no name holds other halves of pairs.
 # One search decides the common case; only a bad key pays for finding out why.
@@ -82,6 +90,11 @@ def normalize_path(path: str | bytes | os.PathLike[str] | None) -> str:
 def join_path(*parts: str) -> str:
     """The non-empty parts of a path, joined by slashes."""
     return "/".join(part for part in parts if part)
+
+
+def key_prefix(path: str) -> str:
+    """What the keys of the node at a path, which is in canonical form, begin with."""
+    return f"{path}/" if path else ""
 
 
 def is_text(name: str) -> bool:
