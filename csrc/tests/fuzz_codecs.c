@@ -58,6 +58,29 @@ static void decode_twice(const zc_codec *codec, const uint8_t *src, size_t n, si
     free(b);
 }
 
+/* The same bytes at the end of the memory that they are decoded to: nothing, or what comes out of bytes that lie apart. */
+static void decode_over(const zc_codec *codec, const uint8_t *src, size_t n, size_t decoded)
+{
+    const size_t room = decoded + codec->cls->slack(codec, decoded);
+
+    if (room == decoded || n > room) {
+        return;
+    }
+    uint8_t *memory = case_exact(NULL, room), *apart = case_exact(NULL, decoded);
+    size_t written = 0;
+    zc_error err;
+
+    zc_error_clear(&err);
+    memcpy(memory + room - n, src, n);
+    if (codec->cls->decode_over(codec, workspace(), memory + room - n, n, memory, decoded)) {
+        const zc_status status = codec->cls->decode(codec, workspace(), src, n, apart, decoded, &written, &err);
+        require(status == ZC_OK && written == decoded, "decoded over itself, but not apart");
+        require(memcmp(memory, apart, decoded) == 0, "decoded over itself to something else");
+    }
+    free(memory);
+    free(apart);
+}
+
 /* The same bytes through the partial decoder, in three unequal parts. */
 static void decode_parts(const zc_codec *codec, const uint8_t *src, size_t n)
 {
@@ -90,6 +113,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     uint8_t *src = case_exact(data + PREFIX, n - PREFIX);
 
     decode_twice(&codec, src, n - PREFIX, cap);
+    if (codec.cls->slack != NULL && cap > 0) {
+        decode_over(&codec, src, n - PREFIX, cap);
+    }
     if (codec.cls->open_blocks != NULL) {
         decode_parts(&codec, src, n - PREFIX);
     }
