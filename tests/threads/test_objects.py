@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Objects that threads share: items of arrays, views that stores lend, holders of copies.
 
-Without a GIL nothing keeps an object alive for whoever only looks at it.  NumPy itself takes no lock when items
-of an array of objects are replaced, so here none is freed at the very moment when another thread finds it.
+Without a GIL nothing keeps an object alive for whoever only looks at it.  NumPy itself takes no lock when
+items of an array of objects are replaced, so here none is freed at the moment when another thread finds it.
 """
 
 from __future__ import annotations
