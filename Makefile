@@ -78,7 +78,7 @@ csrc-asan: $(ENV)/.complete ## the same under AddressSanitizer and UBSan
 csrc-tsan: $(ENV)/.complete ## the same under ThreadSanitizer
 	$(MAKE) --no-print-directory -s -C csrc check SANITIZE=thread $(NATIVE)
 
-csrc-foreign: $(ENV)/.wheels ## the same on emulated CPUs: aarch64, s390x (big-endian), 32-bit arm; needs qemu-user
+csrc-foreign: $(ENV)/.wheels ## the same on emulated CPUs: aarch64, s390x, 32-bit arm; and Windows; needs qemu-user, wine64
 	$(PY) wheels/check_foreign.py
 
 # An instrumented copy of the package; PYTHONSAFEPATH keeps the one in this directory out of the way.

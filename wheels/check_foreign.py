@@ -3,13 +3,14 @@
 
 ``check_foreign.py [TARGET...]`` compiles csrc, its tests and the compression libraries with the `zig cc` of
 the PyPI package `ziglang`, statically, and runs the tests in the user-mode emulation of qemu.  By default: a
-64-bit CPU of another kind, a big-endian one, and one of 32 bits.  A target whose emulator is not on PATH is
-left out, with a message.
+64-bit CPU of another kind, a big-endian one, one of 32 bits; musl on this machine's own kind of CPU; and
+Windows, in Wine.  A target whose emulator is not on PATH is left out, with a message.
 """
 
 from __future__ import annotations
 
 import os
+import platform
 import shlex
 import shutil
 import subprocess
@@ -21,15 +22,24 @@ import fetch_sources  # this and the next beside this file
 import native_libs
 
 BUILD = native_libs.ROOT / "build" / "foreign"
-TARGETS = {"aarch64-linux-musl": "aarch64", "s390x-linux-musl": "s390x", "arm-linux-musleabihf": "arm"}
-"""Each target and what qemu calls its CPU."""
+TARGETS = {
+    "aarch64-linux-musl": ("qemu-aarch64", "qemu-aarch64-static"),
+    "s390x-linux-musl": ("qemu-s390x", "qemu-s390x-static"),
+    "arm-linux-musleabihf": ("qemu-arm", "qemu-arm-static"),
+    "x86_64-linux-musl": ("qemu-x86_64", "qemu-x86_64-static"),
+    "x86_64-windows-gnu": ("wine64", "wine", "/usr/lib/wine/wine64"),
+}
+"""Each target, and the programs that may run it, by the names that distributions use."""
+PACKAGES = {"qemu": "qemu-user", "wine": "wine64"}
 PATIENCE = "20"
 """Emulated programs on a busy machine answer late: times that tests demand are multiplied by this."""
 
 
-def emulator(cpu: str) -> str | None:
-    """The path of qemu for that CPU, in either of the names that distributions use."""
-    return shutil.which(f"qemu-{cpu}") or shutil.which(f"qemu-{cpu}-static")
+def emulator(target: str) -> str | None:
+    """What runs programs of a target here: nothing, an emulator, or None if there is none."""
+    if target == f"{platform.machine()}-linux-musl":
+        return ""
+    return next(filter(None, map(shutil.which, TARGETS[target])), None)
 
 
 def compiler(target: str) -> dict[str, str]:
@@ -54,15 +64,16 @@ def libraries(target: str, tools: Mapping[str, str]) -> native_libs.NativeLibs:
     return native_libs.resolve(environ, build_dir=BUILD / target)
 
 
-def check(target: str, qemu: str) -> int:
+def check(target: str, runner: str) -> int:
     """Compile and run; the exit status of make."""
     tools = compiler(target)
     libs = libraries(target, tools)
     command = ["make", "--no-print-directory", "-s", "-C", str(native_libs.ROOT / "csrc"), "check"]
     command += [f"{name}={value}" for name, value in tools.items()]
-    command += [f"BUILD={BUILD / target / 'csrc'}", f"RUN={qemu}", f"-j{os.cpu_count() or 1}"]
+    command += [f"BUILD={BUILD / target / 'csrc'}", f"RUN={runner}", f"-j{os.cpu_count() or 1}"]
     command += [f"NATIVE_CFLAGS={shlex.join(libs.cflags())}", f"NATIVE_LIBS={shlex.join(libs.ldflags())}"]
-    return subprocess.run(command, env={**os.environ, "ZC_TEST_PATIENCE": PATIENCE}).returncode
+    environ = {"ZC_TEST_PATIENCE": PATIENCE, "WINEPREFIX": str(BUILD / "wine"), "WINEDEBUG": "-all"}
+    return subprocess.run(command, env={**environ, **os.environ}).returncode
 
 
 def main(targets: Sequence[str]) -> int:
@@ -73,12 +84,13 @@ def main(targets: Sequence[str]) -> int:
         return 2
     failed = []
     for target in targets or TARGETS:
-        qemu = emulator(TARGETS[target])
-        if qemu is None:
-            print(f"{target}: skipped, there is no qemu-{TARGETS[target]} (apt-get install qemu-user)")
+        runner = emulator(target)
+        if runner is None:
+            name = TARGETS[target][0]
+            print(f"{target}: skipped, there is no {name} (apt-get install {PACKAGES[name[:4]]})")
             continue
         print(f"{target}: compiling, running", flush=True)
-        if check(target, qemu) != 0:
+        if check(target, runner) != 0:
             failed.append(target)
         print(f"{target}: {'FAILED' if target in failed else 'ok'}", flush=True)
     return 1 if failed else 0

@@ -62,6 +62,8 @@ zc_status zc_file_read(const zc_file *file, uint64_t offset, void *dst, size_t n
  * renamed.  Missing parent directories are created.  sync: fsync the file, rename, fsync the directory.
  * On any failure the old file stays and the temporary one is removed (only where the directory cannot be
  * synced afterwards, the new file is in place already).
+ * On Windows others may have the old file open only where a rename may take its name away (NTFS since Windows 10):
+ * elsewhere this waits a quarter of a second for them, then fails with EACCES.
  * The temporary name is ".zc-" + 16 hex digits + ".partial" (see zc_file_is_temporary): listings skip it.
  */
 zc_status zc_file_replace(const zc_dir *dir, const char *name, const void *src, size_t n, bool sync,

@@ -22,7 +22,9 @@
 #define TRANSFER_MAX ((size_t)0x7ffff000)
 #define NAME_TRIES 16
 #define SHARE_ALL (FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE)
-#define TICKS_PER_SECOND 10000000            /* FILETIME counts 100 ns */
+#define TICKS_PER_SECOND 10000000            /* FILETIME counts 100 ns, from 1601 on */
+#define TICKS_BEFORE_1970 UINT64_C(116444736000000000)
+#define RENAME_TRIES 8
 
 struct zc_dir {
     wchar_t *path;
@@ -47,6 +49,7 @@ static int errno_of(DWORD code)
     case ERROR_INVALID_NAME:
     case ERROR_INVALID_PARAMETER: return EINVAL;
     case ERROR_DIRECTORY: return ENOTDIR;
+    case ERROR_INVALID_HANDLE: return EBADF;
     default: return EIO;
     }
 }
@@ -54,6 +57,26 @@ static int errno_of(DWORD code)
 static uint64_t ticks_of(FILETIME time)
 {
     return (uint64_t)time.dwHighDateTime << 32 | time.dwLowDateTime;
+}
+
+/* Nanoseconds since 1970, as on POSIX. */
+static int64_t ns_of(FILETIME time)
+{
+    return (int64_t)((ticks_of(time) - TICKS_BEFORE_1970) * 100);    /* may wrap; only compared */
+}
+
+/* Backslashes, and one where there are several: paths that begin with \\?\ are taken as they are. */
+static void normalise(wchar_t *path)
+{
+    wchar_t *to = path;
+
+    for (const wchar_t *at = path; *at != 0; at++) {
+        const wchar_t c = *at == L'/' ? L'\\' : *at;
+        if (c != L'\\' || to == path || to == path + 1 || to[-1] != L'\\') {    /* two begin a network's name */
+            *to++ = c;
+        }
+    }
+    *to = 0;
 }
 
 /* dir/name in UTF-16 with backslashes; false if it is no UTF-8 or too long. */
@@ -72,9 +95,7 @@ static bool join(const zc_dir *dir, const char *name, wchar_t *out)
     if (MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, name, -1, out + n, (int)(PATH_CHARS - n)) == 0) {
         return false;
     }
-    for (wchar_t *at = out + n; *at != 0; at++) {
-        *at = *at == L'/' ? L'\\' : *at;
-    }
+    normalise(out);
     return true;
 }
 
@@ -85,12 +106,34 @@ static zc_status fail_name(zc_error *err, const char *name)
 
 /* ---- directories ---- */
 
+/* A path in full, in the form that has no limit of 260 characters and means the same after a change of directory. */
+static bool make_absolute(wchar_t *path)
+{
+    static const wchar_t plain[] = L"\\\\?\\", network[] = L"\\\\?\\UNC";
+    wchar_t full[PATH_CHARS];
+    const DWORD n = GetFullPathNameW(path, PATH_CHARS, full, NULL);
+
+    if (n == 0 || n + wcslen(network) >= PATH_CHARS) {
+        return false;
+    }
+    if (wcsncmp(full, plain, wcslen(plain)) == 0 || wcsncmp(full, L"\\\\.\\", 4) == 0) {
+        wcscpy(path, full);
+    } else if (full[0] == L'\\' && full[1] == L'\\') {
+        wcscpy(path, network);
+        wcscat(path, full + 1);
+    } else {
+        wcscpy(path, plain);
+        wcscat(path, full);
+    }
+    return true;
+}
+
 zc_status zc_dir_open(const char *path, zc_dir **out, zc_error *err)
 {
     wchar_t wide[PATH_CHARS];
 
     *out = NULL;
-    if (!join(NULL, path, wide)) {
+    if (!join(NULL, path, wide) || !make_absolute(wide)) {
         return fail_name(err, path);
     }
     const DWORD attributes = GetFileAttributesW(wide);
@@ -158,7 +201,7 @@ zc_status zc_file_open(const zc_dir *dir, const char *name, zc_file *out, zc_err
     }
     out->handle = (intptr_t)file;
     out->size = (uint64_t)info.nFileSizeHigh << 32 | info.nFileSizeLow;
-    out->mtime_ns = (int64_t)(ticks_of(info.ftLastWriteTime) * 100);    /* may wrap; only compared */
+    out->mtime_ns = ns_of(info.ftLastWriteTime);
     out->inode = (uint64_t)info.nFileIndexHigh << 32 | info.nFileIndexLow;
     out->device = info.dwVolumeSerialNumber;
     return ZC_OK;
@@ -185,7 +228,7 @@ int64_t zc_file_age_ns(const zc_file *file)
     FILETIME now;
 
     GetSystemTimeAsFileTime(&now);
-    return (int64_t)(ticks_of(now) * 100 - (uint64_t)file->mtime_ns);    /* both may have wrapped */
+    return (int64_t)((uint64_t)ns_of(now) - (uint64_t)file->mtime_ns);
 }
 
 void zc_file_close(zc_file *file)
@@ -324,8 +367,61 @@ static DWORD write_pieces(HANDLE file, const zc_file_source *source, bool sync, 
     return code != ERROR_SUCCESS || !sync || FlushFileBuffers(file) ? code : GetLastError();
 }
 
+/* FILE_RENAME_INFO, which older headers have in part; and one more FILE_INFO_BY_HANDLE_CLASS. */
+typedef struct rename_info {
+    DWORD flags;
+    HANDLE root;
+    DWORD nbytes;
+    wchar_t path[PATH_CHARS];
+} rename_info;
+
+enum { RENAME_INFO_EX = 22, RENAME_REPLACE = 1, RENAME_POSIX = 2 };
+
+/* As rename() on POSIX: who has the old file open keeps it.  False where that is unknown (file systems other than NTFS,
+ * before Windows 10), or refused. */
+static bool rename_over(const wchar_t *temporary, const wchar_t *path, bool sync)
+{
+    rename_info info = {.flags = RENAME_REPLACE | RENAME_POSIX, .nbytes = (DWORD)(wcslen(path) * sizeof *path)};
+    const HANDLE file = CreateFileW(temporary, DELETE | SYNCHRONIZE | (sync ? GENERIC_WRITE : 0), SHARE_ALL, NULL,
+                                    OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL, NULL);
+
+    if (file == INVALID_HANDLE_VALUE) {
+        return false;
+    }
+    wcscpy(info.path, path);
+    const bool done = SetFileInformationByHandle(file, (FILE_INFO_BY_HANDLE_CLASS)RENAME_INFO_EX, &info, sizeof info);
+    const bool good = done && (!sync || FlushFileBuffers(file));
+    CloseHandle(file);
+    return good;
+}
+
+static bool is_directory(const wchar_t *path)
+{
+    const DWORD attributes = GetFileAttributesW(path);
+
+    return attributes != INVALID_FILE_ATTRIBUTES && (attributes & FILE_ATTRIBUTE_DIRECTORY);
+}
+
+/* Give a file its name.  Somebody may have what is there open for a moment, be it a reader or a virus scanner. */
+static DWORD put_in_place(const wchar_t *temporary, const wchar_t *path, bool replace, bool sync)
+{
+    const DWORD flags = (replace ? MOVEFILE_REPLACE_EXISTING : 0) | (sync ? MOVEFILE_WRITE_THROUGH : 0);
+
+    for (int i = 0;; i++) {
+        if ((replace && rename_over(temporary, path, sync)) || MoveFileExW(temporary, path, flags)) {
+            return ERROR_SUCCESS;
+        }
+        const DWORD code = GetLastError();
+        const bool in_use = code == ERROR_ACCESS_DENIED || code == ERROR_SHARING_VIOLATION;
+        if (!replace || !in_use || i == RENAME_TRIES || is_directory(path)) {
+            return code;
+        }
+        Sleep(1u << i);
+    }
+}
+
 static zc_status write_file(const zc_dir *dir, const char *name, const zc_file_source *source, bool sync,
-                            DWORD move_flags, zc_error *err)
+                            bool replace, zc_error *err)
 {
     wchar_t path[PATH_CHARS], temporary[PATH_CHARS];
     zc_status failed = ZC_OK;
@@ -341,15 +437,17 @@ static zc_status write_file(const zc_dir *dir, const char *name, const zc_file_s
     if (!CloseHandle(file) && code == ERROR_SUCCESS) {
         code = GetLastError();
     }
-    move_flags |= sync ? MOVEFILE_WRITE_THROUGH : 0;
-    if (code == ERROR_SUCCESS && failed == ZC_OK && !MoveFileExW(temporary, path, move_flags)) {
-        code = GetLastError();
+    if (code == ERROR_SUCCESS && failed == ZC_OK) {
+        code = put_in_place(temporary, path, replace, sync);
     }
-    if (code != ERROR_SUCCESS || failed != ZC_OK) {
-        DeleteFileW(temporary);
-        return failed != ZC_OK ? failed : zc_fail_errno(err, errno_of(code), "cannot write %s", name);
+    if (code == ERROR_SUCCESS && failed == ZC_OK) {
+        return ZC_OK;
     }
-    return ZC_OK;
+    DeleteFileW(temporary);
+    if (failed != ZC_OK) {
+        return failed;
+    }
+    return zc_fail_errno(err, replace && is_directory(path) ? EISDIR : errno_of(code), "cannot write %s", name);
 }
 
 zc_status zc_file_replace(const zc_dir *dir, const char *name, const void *src, size_t n, bool sync,
@@ -358,13 +456,13 @@ zc_status zc_file_replace(const zc_dir *dir, const char *name, const void *src, 
     zc_file_bytes bytes;
     const zc_file_source source = zc_file_source_of(&bytes, src, n);
 
-    return write_file(dir, name, &source, sync, MOVEFILE_REPLACE_EXISTING, err);
+    return write_file(dir, name, &source, sync, true, err);
 }
 
 zc_status zc_file_replace_from(const zc_dir *dir, const char *name, const zc_file_source *source, bool sync,
                                zc_error *err)
 {
-    return write_file(dir, name, source, sync, MOVEFILE_REPLACE_EXISTING, err);
+    return write_file(dir, name, source, sync, true, err);
 }
 
 zc_status zc_file_create(const zc_dir *dir, const char *name, const void *src, size_t n, bool sync,
@@ -373,7 +471,7 @@ zc_status zc_file_create(const zc_dir *dir, const char *name, const void *src, s
     zc_file_bytes bytes;
     const zc_file_source source = zc_file_source_of(&bytes, src, n);
 
-    return write_file(dir, name, &source, sync, 0, err);
+    return write_file(dir, name, &source, sync, false, err);
 }
 
 zc_status zc_file_remove(const zc_dir *dir, const char *name, zc_error *err)

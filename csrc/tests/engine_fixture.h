@@ -7,14 +7,14 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "check.h"
 #include "engine/engine.h"
+#include "files.h"
 
 enum { NDIM = 2, ROWS = 37, COLUMNS = 29 };
 
-static char root[64];
+static char root[200];
 
 /* An array of uint16 with everything that it needs. */
 typedef struct fixture {
@@ -96,7 +96,7 @@ static inline void exercise(fixture *f)
 
 static inline void write_text(const char *name, const char *text, size_t n)
 {
-    char path[160];
+    char path[300];
 
     snprintf(path, sizeof path, "%s/%s", root, name);
     FILE *file = fopen(path, "wb");
@@ -106,9 +106,8 @@ static inline void write_text(const char *name, const char *text, size_t n)
 
 static inline bool open_root(void)
 {
-    snprintf(root, sizeof root, "%s/zc-engine-XXXXXX", access("/tmp", W_OK) == 0 ? "/tmp" : ".");
-    if (mkdtemp(root) == NULL) {
-        perror("mkdtemp");
+    if (!make_temporary(root, sizeof root)) {
+        perror("no directory for the tests");
         return false;
     }
     srand(3);
@@ -117,10 +116,7 @@ static inline bool open_root(void)
 
 static inline bool close_root(void)
 {
-    char command[96];
-
-    snprintf(command, sizeof command, "rm -rf '%s'", root);
-    return system(command) == 0;
+    return remove_tree(root, sizeof root);
 }
 
 #endif

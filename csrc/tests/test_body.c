@@ -2,8 +2,6 @@
  *
  * Chunks that hold an array with a chain of its own: behind filters, and as blocks of N5, sound and damaged.
  */
-#include <sys/stat.h>
-
 #include "engine_fixture.h"
 
 static zc_fault fault;
@@ -168,7 +166,7 @@ static void put_block(const char *name, uint32_t mode, uint32_t ndim, uint32_t r
 
 static void open_blocks(fixture *f, zc_chain *elements)
 {
-    char path[160];
+    char path[300];
 
     memset(elements, 0, sizeof *elements);
     open_fixture(f, "foreign/", 4, 3);
@@ -177,7 +175,7 @@ static void open_blocks(fixture *f, zc_chain *elements)
     make_blocks(&f->chain, elements, NULL);
     for (int i = 0; i < 3; i++) {
         snprintf(path, sizeof path, "%s/%s", root, i == 0 ? "foreign" : i == 1 ? "foreign/c" : "foreign/c/0");
-        (void)mkdir(path, 0777);
+        (void)make_directory(path);
     }
 }
 

@@ -2,13 +2,13 @@
  *
  * The cache of decoded chunks, over a store that is told what its values are.
  */
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "check.h"
 #include "engine/cache.h"
+#include "threads.h"
 
-enum { SIZE = 1000 };
+enum { NBYTES = 1000 };
 
 static int held;
 
@@ -30,9 +30,9 @@ static zc_origin origin_of(zc_cache *cache, const zc_store *store, const char *k
 
 static void add(const zc_origin *origin, uint64_t offset, char content)
 {
-    zc_cached *entry = zc_cached_new(origin, offset, SIZE);
+    zc_cached *entry = zc_cached_new(origin, offset, NBYTES);
 
-    memset(zc_cached_data(entry), content, SIZE);
+    memset(zc_cached_data(entry), content, NBYTES);
     zc_cache_add(entry);
     zc_cached_let_go(entry);
 }
@@ -52,7 +52,7 @@ static char look(const zc_origin *origin, uint64_t offset)
 
 static void finds_what_is_true(void)
 {
-    zc_cache *cache = zc_cache_new(100 * SIZE);
+    zc_cache *cache = zc_cache_new(100 * NBYTES);
     zc_cache_stats stats;
     int first = 1, second = 2;
     const zc_origin a = origin_of(cache, &in_memory, "c/0", &first);
@@ -85,7 +85,7 @@ static void finds_what_is_true(void)
 
 static void keeps_the_limit(void)
 {
-    zc_cache *cache = zc_cache_new(10 * SIZE);
+    zc_cache *cache = zc_cache_new(10 * NBYTES);
     zc_cache_stats stats;
     const zc_origin origin = origin_of(cache, &unproved, "c/0", NULL);
 
@@ -99,7 +99,7 @@ static void keeps_the_limit(void)
     CHECK(stats.n_chunks >= 7 && look(&origin, 1999) == 'y' && look(&origin, 1) == 0);
     CHECK(*(char *)zc_cached_data(pinned) == 'x');   /* in use, and so still there */
     zc_cached_let_go(pinned);
-    CHECK(zc_cache_takes(cache, 10 * SIZE) && !zc_cache_takes(cache, 10 * SIZE + 1));
+    CHECK(zc_cache_takes(cache, 10 * NBYTES) && !zc_cache_takes(cache, 10 * NBYTES + 1));
     zc_cache_clear(cache);
     zc_cache_stats_get(cache, &stats);
     CHECK(stats.n_chunks == 0 && stats.n_bytes == 0);
@@ -115,7 +115,8 @@ static void *hammer(void *arg)
     char key[16];
 
     for (int i = 0; i < 20000; i++) {
-        const int number = rand_r(&seed) % 50;
+        seed = seed * 1103515245 + 12345;
+        const int number = (int)(seed >> 16) % 50;
         snprintf(key, sizeof key, "c/%d", number % 5);
         const zc_origin origin = origin_of(shared, &in_memory, key, &held);
         const char found = look(&origin, (uint64_t)number);
@@ -134,15 +135,15 @@ static void *hammer(void *arg)
 
 static void serves_many_threads(void)
 {
-    pthread_t threads[4];
+    test_thread threads[4];
     unsigned seeds[4] = {1, 2, 3, 4};
 
-    shared = zc_cache_new(30 * SIZE);
+    shared = zc_cache_new(30 * NBYTES);
     for (int i = 0; i < 4; i++) {
-        CHECK(pthread_create(&threads[i], NULL, hammer, &seeds[i]) == 0);
+        CHECK(thread_start(&threads[i], hammer, &seeds[i]));
     }
     for (int i = 0; i < 4; i++) {
-        pthread_join(threads[i], NULL);
+        thread_join(&threads[i]);
     }
     zc_cache_free(shared);
     CHECK(held == 0 && wrong == 0);

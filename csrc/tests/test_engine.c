@@ -2,8 +2,6 @@
  *
  * The engine without Python: arrays in a temporary directory, written and read back region by region.
  */
-#include <sys/stat.h>
-
 #include "engine_fixture.h"
 
 static void plain_chunks(void)
@@ -93,7 +91,7 @@ static void faults_are_named(void)
     uint16_t all[ROWS * COLUMNS];
     zc_fault fault;
     zc_error err;
-    char path[160];
+    char path[300];
 
     open_fixture(&f, "faults/", 37, 10);
     for (int i = 0; i < ROWS * COLUMNS; i++) {
@@ -106,7 +104,7 @@ static void faults_are_named(void)
     CHECK(strcmp(err.codec, "bytes") == 0 && strstr(err.message, "5 bytes") != NULL);
 
     snprintf(path, sizeof path, "%s/faults/c/0/1", root);
-    CHECK(unlink(path) == 0 && mkdir(path, 0777) == 0);
+    CHECK(unlink(path) == 0 && make_directory(path));
     CHECK(transfer(&f, false, 0, ROWS, 0, COLUMNS, all, 2, &fault, &err) == ZC_ERR_IO);
     CHECK(fault.in_chunk && fault.chunk[1] == 1);
     CHECK(rmdir(path) == 0);
@@ -144,7 +142,7 @@ static void chunks_of_nothing_but_the_fill_value_are_removed(void)
     uint16_t all[ROWS * COLUMNS] = {1};
     zc_fault fault;
     zc_error err;
-    char path[160];
+    char path[300];
 
     open_fixture(&f, "empty/", ROWS, COLUMNS);
     snprintf(path, sizeof path, "%s/empty/c/0/0", root);

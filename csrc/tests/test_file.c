@@ -1,90 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * The file layer, in a directory of its own below the system's temporary one.
+ * The file layer, where POSIX and Windows are the same.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "check.h"
-
-#ifdef _WIN32
-
-int main(void)
-{
-    return check_report("file (POSIX only)");
-}
-
-#else
-
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <utime.h>
-#include <unistd.h>
 
-#include "io/file.h"
-#include "io/temporary.h"
-
-static zc_dir *dir;              /* the working directory of the tests, which is also the current one */
-static zc_error err;
-
-static zc_status open_status(const char *name)
-{
-    zc_file file;
-    const zc_status status = zc_file_open(dir, name, &file, &err);
-
-    CHECK((status == ZC_OK) == (file.handle >= 0));
-    zc_file_close(&file);
-    return status;
-}
-
-static void put(const char *name, const char *text)
-{
-    CHECK(zc_file_replace(dir, name, text, strlen(text), false, &err) == ZC_OK);
-}
-
-static bool holds(const char *name, const char *text)
-{
-    char buffer[256];
-    zc_file file;
-    const size_t n = strlen(text);
-
-    if (zc_file_open(dir, name, &file, &err) != ZC_OK) {
-        return false;
-    }
-    const bool good = file.size == n && zc_file_read(&file, 0, buffer, n, &err) == ZC_OK;
-    zc_file_close(&file);
-    return good && memcmp(buffer, text, n) == 0;
-}
-
-/* How many entries a directory has whose names say "temporary", or (all) of any kind. */
-static int entries(const char *path, bool all)
-{
-    int n = 0;
-    DIR *list = opendir(path);
-
-    for (struct dirent *e; list != NULL && (e = readdir(list)) != NULL;) {
-        n += all ? e->d_name[0] != '.' || e->d_name[1] == 'z' : zc_file_is_temporary(e->d_name);
-    }
-    if (list != NULL) {
-        closedir(list);
-    }
-    return n;
-}
-
-static bool failed_with(zc_status status, int code)
-{
-    return status == ZC_ERR_IO && err.sys_errno == code;
-}
+#include "file_cases.h"
+#include "threads.h"
 
 /* ---- reading ---- */
 
@@ -101,80 +26,15 @@ static void missing_is_missing(void)
     CHECK(zc_dir_open("plain/below", &none, &err) == ZC_ERR_MISSING);
 }
 
-static void nothing_else_is_missing(void)
-{
-    char longname[NAME_MAX + 10];
-    zc_dir *none;
-
-    CHECK(mkdir("directory", 0777) == 0);
-    CHECK(failed_with(open_status("directory"), EISDIR));
-    CHECK(strstr(err.message, "directory") != NULL);
-    CHECK(symlink("loop", "loop") == 0);
-    CHECK(failed_with(open_status("loop"), ELOOP));
-    CHECK(symlink("content kept elsewhere", "dangling") == 0);
-    CHECK(failed_with(open_status("dangling"), ENOENT));
-    memset(longname, 'a', sizeof longname - 1);
-    longname[sizeof longname - 1] = '\0';
-    CHECK(failed_with(open_status(longname), ENAMETOOLONG));
-    put("file", "x");
-    CHECK(failed_with(zc_dir_open("file", &none, &err), ENOTDIR));
-    if (geteuid() != 0) {
-        CHECK(chmod("file", 0) == 0);
-        CHECK(failed_with(open_status("file"), EACCES));
-        CHECK(strstr(err.message, strerror(EACCES)) != NULL);
-    }
-}
-
-static void no_descriptors_left_is_an_error(void)
-{
-    struct rlimit before, none;
-
-    put("file", "x");
-    CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
-    none = before;
-    none.rlim_cur = 0;
-    CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0);
-    const zc_status status = open_status("file");
-    const zc_status absent = open_status("absent");
-    CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
-    CHECK(failed_with(status, EMFILE));
-    CHECK(failed_with(absent, EMFILE));
-}
-
-static void links_to_files_are_files(void)
-{
-    put("target", "content");
-    CHECK(symlink("target", "link") == 0);
-    CHECK(holds("link", "content"));
-}
-
-static void special_files_do_not_hang(void)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "socket"};
-    const int s = socket(AF_UNIX, SOCK_STREAM, 0);
-
-    alarm(20);
-    CHECK(mkfifo("fifo", 0666) == 0);
-    CHECK(open_status("fifo") == ZC_ERR_IO);
-    CHECK(strstr(err.message, "FIFO") != NULL);
-    CHECK(bind(s, (struct sockaddr *)&address, sizeof address) == 0);
-    CHECK(open_status("socket") == ZC_ERR_IO);
-    close(s);
-    CHECK(zc_file_open(NULL, "/dev/null", &(zc_file){0}, &err) == ZC_ERR_IO);
-    CHECK(strstr(err.message, "device") != NULL);
-    alarm(0);
-}
-
 static void read_is_exact(void)
 {
     char buffer[17] = "................";
     zc_file file;
-    struct stat st;
 
     put("ten", "0123456789");
     CHECK(zc_file_open(dir, "ten", &file, &err) == ZC_OK);
-    CHECK(stat("ten", &st) == 0);
-    CHECK(file.size == 10 && file.inode == st.st_ino && file.mtime_ns / 1000000000 == st.st_mtime);
+    CHECK(file.size == 10 && zc_file_age_ns(&file) < INT64_C(3600000000000));
+    CHECK(file.mtime_ns / 1000000000 > 1577836800);                        /* seconds since 1970, so past 2020 */
     CHECK(zc_file_read(&file, 3, buffer, 4, &err) == ZC_OK && memcmp(buffer, "3456.", 5) == 0);
     CHECK(zc_file_read(&file, 10, buffer, 0, &err) == ZC_OK);
     CHECK(zc_file_read(&file, 8, buffer, 3, &err) == ZC_ERR_CORRUPT);
@@ -185,8 +45,6 @@ static void read_is_exact(void)
     if (SIZE_MAX > UINT32_MAX) {       /* else it is no more than a file could have */
         CHECK(zc_file_read(&file, 1, buffer, SIZE_MAX, &err) == ZC_ERR_CORRUPT);
     }
-    CHECK(truncate("ten", 5) == 0);
-    CHECK(zc_file_read(&file, 0, buffer, 10, &err) == ZC_ERR_CORRUPT);
     zc_file_close(&file);
     CHECK(file.handle == -1);
     CHECK(zc_file_read(&(zc_file){.handle = -1}, 0, buffer, 1, &err) == ZC_ERR_IO && err.sys_errno == EBADF);
@@ -196,19 +54,21 @@ static void read_is_exact(void)
 
 static void replace_makes_and_replaces(void)
 {
-    struct stat st;
-    const mode_t mask = umask(027);
-
     put("new", "first");
     CHECK(holds("new", "first"));
-    CHECK(stat("new", &st) == 0 && (st.st_mode & 0777) == 0640);
-    umask(mask);
     put("new", "2nd");
     CHECK(holds("new", "2nd"));
     put("new", "");
     CHECK(holds("new", ""));
     CHECK(entries(".", false) == 0);
 }
+
+/* Windows before 10, its file systems other than NTFS, and some that emulate it do not replace what somebody reads. */
+#ifdef _WIN32
+enum { MAY_BE_IN_USE = true };
+#else
+enum { MAY_BE_IN_USE = false };
+#endif
 
 static void open_file_keeps_its_version(void)
 {
@@ -217,14 +77,16 @@ static void open_file_keeps_its_version(void)
 
     put("version", "old");
     CHECK(zc_file_open(dir, "version", &file, &err) == ZC_OK);
-    put("version", "new version");
+    const zc_status status = zc_file_replace(dir, "version", "new version", 11, false, &err);
+    CHECK(status == ZC_OK || (MAY_BE_IN_USE && failed_with(status, EACCES)));
     CHECK(zc_file_read(&file, 0, buffer, 3, &err) == ZC_OK && strcmp(buffer, "old") == 0);
     zc_file_close(&file);
+    CHECK(holds("version", status == ZC_OK ? "new version" : "old") && entries(".", false) == 0);
 }
 
 static void parents_are_made(void)
 {
-    char absolute[PATH_MAX];
+    char absolute[PATH_ROOM];
 
     put("a/b/c/0/1/2", "deep");
     CHECK(holds("a/b/c/0/1/2", "deep"));
@@ -242,24 +104,12 @@ static void parents_are_made(void)
 
 static void failure_leaves_no_trace(void)
 {
-    static const char big[1 << 16];
-    struct rlimit before, small;
-
     put("plain", "kept");
-    CHECK(mkdir("occupied", 0777) == 0);
-    CHECK(failed_with(zc_file_replace(dir, "occupied", "x", 1, false, &err), EISDIR));
-    CHECK(failed_with(zc_file_replace(dir, "plain/below", "x", 1, false, &err), ENOTDIR));
-    CHECK(failed_with(zc_file_replace(dir, "plain/b/e/low", "x", 1, false, &err), ENOTDIR));
-
-    CHECK(getrlimit(RLIMIT_FSIZE, &before) == 0);
-    small = before;
-    small.rlim_cur = 4096;
-    signal(SIGXFSZ, SIG_IGN);
-    CHECK(setrlimit(RLIMIT_FSIZE, &small) == 0);
-    const zc_status status = zc_file_replace(dir, "plain", big, sizeof big, false, &err);
-    CHECK(setrlimit(RLIMIT_FSIZE, &before) == 0);
-    CHECK(failed_with(status, EFBIG));
-    CHECK(strstr(err.message, "plain") != NULL && strstr(err.message, strerror(EFBIG)) != NULL);
+    CHECK(make_directory("occupied"));
+    CHECK(zc_file_replace(dir, "occupied", "x", 1, false, &err) == ZC_ERR_IO);
+    CHECK(strstr(err.message, "occupied") != NULL);
+    CHECK(zc_file_replace(dir, "plain/below", "x", 1, false, &err) == ZC_ERR_IO);
+    CHECK(zc_file_replace(dir, "plain/b/e/low", "x", 1, false, &err) == ZC_ERR_IO);
     CHECK(holds("plain", "kept"));
     CHECK(entries(".", false) == 0);
 }
@@ -272,7 +122,7 @@ static void loads(void)
 
     put("seven", "letters");
     put("empty", "");
-    CHECK(mkdir("folder", 0777) == 0 && mkfifo("fifo", 0666) == 0 && symlink("/dev/zero", "device") == 0);
+    CHECK(make_directory("folder"));
     CHECK(zc_file_load(dir, "seven", text, sizeof text, &n, &file, &err) == ZC_OK);
     CHECK(n == 7 && memcmp(text, "letters", 7) == 0 && file.handle < 0);
     CHECK(zc_file_load(dir, "seven", text, 8, &n, &file, &err) == ZC_OK && n == 7 && file.handle < 0);
@@ -282,8 +132,6 @@ static void loads(void)
     zc_file_close(&file);
     CHECK(zc_file_load(dir, "absent", text, 7, &n, &file, &err) == ZC_ERR_MISSING);
     CHECK(failed_with(zc_file_load(dir, "folder", text, 7, &n, &file, &err), EISDIR) && file.handle < 0);
-    CHECK(failed_with(zc_file_load(dir, "fifo", text, 7, &n, &file, &err), EINVAL) && file.handle < 0);
-    CHECK(failed_with(zc_file_load(dir, "device", text, 7, &n, &file, &err), EINVAL) && file.handle < 0);
 }
 
 /* Pieces of two letters each; fails at fail_at. */
@@ -325,7 +173,7 @@ static void pieces(void)
 
 static void too_long_names_are_refused(void)
 {
-    static char name[3 * PATH_MAX];
+    static char name[3 * PATH_ROOM];
 
     for (size_t i = 0; i < sizeof name - 1; i++) {
         name[i] = i % 2 ? '/' : 'd';
@@ -335,21 +183,33 @@ static void too_long_names_are_refused(void)
     CHECK(failed_with(open_status(name), ENAMETOOLONG));
 }
 
+/* Longer than the 260 characters that Windows allows unless it is asked in another way. */
+static void long_paths(void)
+{
+    char name[300];
+
+    memset(name, 'p', sizeof name);
+    name[80] = '/';
+    name[sizeof name - 1] = '\0';
+    if (dir != NULL) {
+        put(name, "far below");
+        CHECK(holds(name, "far below"));
+        CHECK(zc_file_remove(dir, name, &err) == ZC_OK && open_status(name) == ZC_ERR_MISSING);
+    }
+}
+
 static void create_is_exclusive(void)
 {
     CHECK(zc_file_create(dir, "once", "first", 5, false, &err) == ZC_OK);
     CHECK(failed_with(zc_file_create(dir, "once", "2nd", 3, false, &err), EEXIST));
     CHECK(holds("once", "first"));
-    CHECK(symlink("nothing at all", "taken") == 0);
-    CHECK(failed_with(zc_file_create(dir, "taken", "x", 1, false, &err), EEXIST));
-    CHECK(failed_with(zc_file_create(dir, ".", "x", 1, false, &err), EEXIST) || err.sys_errno == EBUSY);
     CHECK(entries(".", false) == 0);
 }
 
 static void remove_tolerates_absence(void)
 {
     put("gone", "x");
-    CHECK(mkdir("full", 0777) == 0);
+    CHECK(make_directory("full"));
     CHECK(zc_file_remove(dir, "gone", &err) == ZC_OK);
     CHECK(open_status("gone") == ZC_ERR_MISSING);
     CHECK(zc_file_remove(dir, "gone", &err) == ZC_OK);
@@ -372,7 +232,9 @@ static void *write_versions(void *arg)
         const size_t n = (size_t)(i * 31 % LARGEST) + 1;
 
         memset(buffer, (int)(n % 251), n);
-        good = good && zc_file_replace(dir, "versions/file", buffer, n, false, NULL) == ZC_OK;
+        zc_error failed;
+        const zc_status status = zc_file_replace(dir, "versions/file", buffer, n, false, &failed);
+        good = good && (status == ZC_OK || (MAY_BE_IN_USE && failed.sys_errno == EACCES));
     }
     return good ? arg : NULL;
 }
@@ -395,22 +257,19 @@ static bool version_is_whole(void)
 
 static void readers_see_whole_versions(void)
 {
-    pthread_t writers[2];
+    test_thread writers[2];
     int ids[2] = {0, 1};
     int broken = 0;
 
     put("versions/file", "\x01");
     for (int i = 0; i < 2; i++) {
-        pthread_create(&writers[i], NULL, write_versions, &ids[i]);
+        CHECK(thread_start(&writers[i], write_versions, &ids[i]));
     }
     for (int i = 0; i < 2000; i++) {
         broken += !version_is_whole();
     }
     for (int i = 0; i < 2; i++) {
-        void *good = NULL;
-
-        pthread_join(writers[i], &good);
-        CHECK(good != NULL);
+        CHECK(thread_join(&writers[i]) != NULL);
     }
     CHECK(broken == 0);
     CHECK(entries("versions", true) == 1);
@@ -433,13 +292,14 @@ static void *create_all(void *arg)
 
 static void one_creator_wins(void)
 {
-    pthread_t callers[4];
+    test_thread callers[4];
 
+    atomic_store(&winners, 0);
     for (int i = 0; i < 4; i++) {
-        pthread_create(&callers[i], NULL, create_all, NULL);
+        CHECK(thread_start(&callers[i], create_all, NULL));
     }
     for (int i = 0; i < 4; i++) {
-        pthread_join(callers[i], NULL);
+        thread_join(&callers[i]);
     }
     CHECK(winners == 50);
     CHECK(entries("race/0", false) == 0);
@@ -470,14 +330,13 @@ static void left_overs_are_removed(void)
 {
     static const char *const old_ones[] = {"left/.zc-0000000000000001.partial",
                                            "left/c/0/.zc-00000000000000ff.partial"};
-    const struct utimbuf long_ago = {.actime = 1000, .modtime = 1000};
+    struct utimbuf long_ago = {.actime = 1000, .modtime = 1000};
     size_t removed = 7;
 
     put("left/c/0/1", "chunk");
     CHECK(utime("left/c/0/1", &long_ago) == 0);
     put("left/c/.zc-00000000000000aa.partial", "still being written");
-    CHECK(mkdir("left/.zc-0000000000000002.partial", 0777) == 0);
-    CHECK(symlink("..", "left/up") == 0);
+    CHECK(make_directory("left/.zc-0000000000000002.partial"));
     for (int i = 0; i < 2; i++) {
         put(old_ones[i], "dead");
         CHECK(utime(old_ones[i], &long_ago) == 0);
@@ -497,33 +356,10 @@ static void left_overs_are_removed(void)
     CHECK(failed_with(zc_dir_clean_temporaries("left/c/0/1", 0, &removed, &err), ENOTDIR));
 }
 
-/* Each case in an empty directory of its own, once through a held directory and once by plain paths. */
-static void in_fresh_directory(const char *root, void (*test)(void), bool held)
-{
-    char path[PATH_MAX], command[PATH_MAX + 20];
-
-    snprintf(path, sizeof path, "%s/XXXXXX", root);
-    CHECK(mkdtemp(path) != NULL && chdir(path) == 0);
-    dir = NULL;
-    if (held) {
-        CHECK(zc_dir_open(path, &dir, &err) == ZC_OK);
-    }
-    atomic_store(&winners, 0);
-    test();
-    zc_dir_close(dir);
-    CHECK(chdir("/") == 0);
-    snprintf(command, sizeof command, "rm -rf '%s'", path);
-    CHECK(system(command) == 0);
-}
-
 int main(void)
 {
-    static const struct { const char *name; void (*test)(void); } cases[] = {
+    static const file_case cases[] = {
         {"missing_is_missing", missing_is_missing},
-        {"nothing_else_is_missing", nothing_else_is_missing},
-        {"no_descriptors_left_is_an_error", no_descriptors_left_is_an_error},
-        {"links_to_files_are_files", links_to_files_are_files},
-        {"special_files_do_not_hang", special_files_do_not_hang},
         {"read_is_exact", read_is_exact},
         {"replace_makes_and_replaces", replace_makes_and_replaces},
         {"open_file_keeps_its_version", open_file_keeps_its_version},
@@ -532,6 +368,7 @@ int main(void)
         {"pieces", pieces},
         {"loads", loads},
         {"too_long_names_are_refused", too_long_names_are_refused},
+        {"long_paths", long_paths},
         {"create_is_exclusive", create_is_exclusive},
         {"remove_tolerates_absence", remove_tolerates_absence},
         {"readers_see_whole_versions", readers_see_whole_versions},
@@ -539,15 +376,7 @@ int main(void)
         {"temporary_names_are_known", temporary_names_are_known},
         {"left_overs_are_removed", left_overs_are_removed},
     };
-    const char *tmp = getenv("TMPDIR");
 
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        check_case = cases[i].name;
-        check_cases++;
-        in_fresh_directory(tmp != NULL ? tmp : "/tmp", cases[i].test, true);
-        in_fresh_directory(tmp != NULL ? tmp : "/tmp", cases[i].test, false);
-    }
+    run_cases(cases, sizeof cases / sizeof *cases);
     return check_report("file");
 }
-
-#endif

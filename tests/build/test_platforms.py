@@ -44,13 +44,24 @@ def test_warnings_are_faults(target: str, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_cpu_without_emulator_is_left_out_and_said_so(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(check_foreign.shutil, "which", lambda name: None)
+    monkeypatch.setattr(check_foreign.platform, "machine", lambda: "vax")
     assert check_foreign.main([]) == 0
     said = capsys.readouterr().out.splitlines()
     assert len(said) == len(check_foreign.TARGETS)
-    assert all("skipped" in line and "apt-get install qemu-user" in line for line in said)
+    assert all("skipped" in line for line in said)
+    assert sum("apt-get install qemu-user" in line for line in said) == len(said) - 1
+    assert "apt-get install wine64" in said[-1]
+
+
+def test_the_kind_of_cpu_that_is_there_needs_no_emulator(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check_foreign.shutil, "which", lambda name: f"/bin/{name}")
+    monkeypatch.setattr(check_foreign.platform, "machine", lambda: "aarch64")
+    assert check_foreign.emulator("aarch64-linux-musl") == ""
+    assert check_foreign.emulator("x86_64-linux-musl") == "/bin/qemu-x86_64"
+    assert check_foreign.emulator("x86_64-windows-gnu") == "/bin/wine64"
 
 
 def test_unknown_targets(capsys: pytest.CaptureFixture[str]) -> None:
@@ -61,8 +72,8 @@ def test_unknown_targets(capsys: pytest.CaptureFixture[str]) -> None:
 def test_failures_make_the_status(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(check_foreign, "emulator", lambda cpu: f"/bin/{cpu}")
-    monkeypatch.setattr(check_foreign, "check", lambda target, qemu: int(qemu == "/bin/s390x"))
+    monkeypatch.setattr(check_foreign, "emulator", lambda target: f"/bin/{target}")
+    monkeypatch.setattr(check_foreign, "check", lambda target, runner: int(runner == "/bin/s390x-linux-musl"))
     assert check_foreign.main(["aarch64-linux-musl"]) == 0
     assert check_foreign.main([]) == 1
     assert "s390x-linux-musl: FAILED" in capsys.readouterr().out

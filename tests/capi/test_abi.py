@@ -52,7 +52,14 @@ static struct PyModuleDef definition = {
 
 PyMODINIT_FUNC PyInit_user(void)
 {
-    return import_zarrcore() == 0 ? PyModule_Create(&definition) : NULL;
+    PyObject *const module = import_zarrcore() == 0 ? PyModule_Create(&definition) : NULL;
+#ifdef Py_GIL_DISABLED
+    if (module != NULL && PyUnstable_Module_SetGIL(module, Py_MOD_GIL_NOT_USED) < 0) {
+        Py_DECREF(module);
+        return NULL;
+    }
+#endif
+    return module;
 }
 """
 

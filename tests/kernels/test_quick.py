@@ -49,6 +49,11 @@ def the_long_way() -> Iterator[None]:
         yield
 
 
+def meaning(array: np.ndarray) -> object:
+    """Its bytes; of long doubles, some of whose bytes mean nothing, their digits."""
+    return repr(array.tolist()) if array.dtype.char == "g" else array.tobytes()
+
+
 def outcome(call: Callable[[], object]) -> tuple:
     """The type, shape and bytes of a result, or the exception."""
     try:
@@ -58,7 +63,7 @@ def outcome(call: Callable[[], object]) -> tuple:
     except Exception as error:
         return type(error), str(error)
     if isinstance(found, np.ndarray):
-        return type(found), found.dtype, found.shape, found.tobytes(), found.flags.c_contiguous
+        return type(found), found.dtype, found.shape, meaning(found), found.flags.c_contiguous
     return type(found), found
 
 

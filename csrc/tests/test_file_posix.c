@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The file layer: what only POSIX has, such as links, modes, limits and special files.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "check.h"
+
+#ifdef _WIN32
+
+int main(void)
+{
+    return check_report("file_posix (none)");
+}
+
+#else
+
+#include <limits.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "file_cases.h"
+
+static void nothing_else_is_missing(void)
+{
+    char longname[NAME_MAX + 10];
+    zc_dir *none;
+
+    CHECK(mkdir("directory", 0777) == 0);
+    CHECK(failed_with(open_status("directory"), EISDIR));
+    CHECK(strstr(err.message, "directory") != NULL);
+    CHECK(symlink("loop", "loop") == 0);
+    CHECK(failed_with(open_status("loop"), ELOOP));
+    CHECK(symlink("content kept elsewhere", "dangling") == 0);
+    CHECK(failed_with(open_status("dangling"), ENOENT));
+    memset(longname, 'a', sizeof longname - 1);
+    longname[sizeof longname - 1] = '\0';
+    CHECK(failed_with(open_status(longname), ENAMETOOLONG));
+    put("file", "x");
+    CHECK(failed_with(zc_dir_open("file", &none, &err), ENOTDIR));
+    if (geteuid() != 0) {
+        CHECK(chmod("file", 0) == 0);
+        CHECK(failed_with(open_status("file"), EACCES));
+        CHECK(strstr(err.message, strerror(EACCES)) != NULL);
+    }
+}
+
+static void no_descriptors_left_is_an_error(void)
+{
+    struct rlimit before, none;
+
+    put("file", "x");
+    CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
+    none = before;
+    none.rlim_cur = 0;
+    CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0);
+    const zc_status status = open_status("file");
+    const zc_status absent = open_status("absent");
+    CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
+    CHECK(failed_with(status, EMFILE));
+    CHECK(failed_with(absent, EMFILE));
+}
+
+static void links_to_files_are_files(void)
+{
+    put("target", "content");
+    CHECK(symlink("target", "link") == 0);
+    CHECK(holds("link", "content"));
+}
+
+static void special_files_do_not_hang(void)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "socket"};
+    const int s = socket(AF_UNIX, SOCK_STREAM, 0);
+
+    alarm(20);
+    CHECK(mkfifo("fifo", 0666) == 0);
+    CHECK(open_status("fifo") == ZC_ERR_IO);
+    CHECK(strstr(err.message, "FIFO") != NULL);
+    CHECK(bind(s, (struct sockaddr *)&address, sizeof address) == 0);
+    CHECK(open_status("socket") == ZC_ERR_IO);
+    close(s);
+    CHECK(zc_file_open(NULL, "/dev/null", &(zc_file){0}, &err) == ZC_ERR_IO);
+    CHECK(strstr(err.message, "device") != NULL);
+    alarm(0);
+}
+
+static void metadata_of_the_system(void)
+{
+    char buffer[16];
+    zc_file file;
+    struct stat st;
+
+    put("ten", "0123456789");
+    CHECK(zc_file_open(dir, "ten", &file, &err) == ZC_OK);
+    CHECK(stat("ten", &st) == 0);
+    CHECK(file.size == 10 && file.inode == st.st_ino && file.mtime_ns / 1000000000 == st.st_mtime);
+    CHECK(truncate("ten", 5) == 0);
+    CHECK(zc_file_read(&file, 0, buffer, 10, &err) == ZC_ERR_CORRUPT);
+    zc_file_close(&file);
+}
+
+static void modes_are_those_of_new_files(void)
+{
+    struct stat st;
+    const mode_t mask = umask(027);
+
+    put("new", "first");
+    CHECK(stat("new", &st) == 0 && (st.st_mode & 0777) == 0640);
+    umask(mask);
+}
+
+static void a_full_disk_leaves_no_trace(void)
+{
+    static const char big[1 << 16];
+    struct rlimit before, small;
+
+    put("plain", "kept");
+    CHECK(make_directory("occupied"));
+    CHECK(failed_with(zc_file_replace(dir, "occupied", "x", 1, false, &err), EISDIR));
+    CHECK(failed_with(zc_file_replace(dir, "plain/below", "x", 1, false, &err), ENOTDIR));
+    CHECK(failed_with(zc_file_replace(dir, "plain/b/e/low", "x", 1, false, &err), ENOTDIR));
+
+    CHECK(getrlimit(RLIMIT_FSIZE, &before) == 0);
+    small = before;
+    small.rlim_cur = 4096;
+    signal(SIGXFSZ, SIG_IGN);
+    CHECK(setrlimit(RLIMIT_FSIZE, &small) == 0);
+    const zc_status status = zc_file_replace(dir, "plain", big, sizeof big, false, &err);
+    CHECK(setrlimit(RLIMIT_FSIZE, &before) == 0);
+    CHECK(failed_with(status, EFBIG));
+    CHECK(strstr(err.message, "plain") != NULL && strstr(err.message, strerror(EFBIG)) != NULL);
+    CHECK(holds("plain", "kept"));
+    CHECK(entries(".", false) == 0);
+}
+
+static void special_files_are_not_loaded(void)
+{
+    char text[16];
+    zc_file file;
+    size_t n;
+
+    CHECK(mkfifo("fifo", 0666) == 0 && symlink("/dev/zero", "device") == 0);
+    CHECK(failed_with(zc_file_load(dir, "fifo", text, 7, &n, &file, &err), EINVAL) && file.handle < 0);
+    CHECK(failed_with(zc_file_load(dir, "device", text, 7, &n, &file, &err), EINVAL) && file.handle < 0);
+}
+
+static void a_link_is_not_created_over(void)
+{
+    CHECK(symlink("nothing at all", "taken") == 0);
+    CHECK(failed_with(zc_file_create(dir, "taken", "x", 1, false, &err), EEXIST));
+    CHECK(failed_with(zc_file_create(dir, ".", "x", 1, false, &err), EEXIST) || err.sys_errno == EBUSY);
+    CHECK(entries(".", false) == 0);
+}
+
+static void links_are_not_followed_by_cleaning(void)
+{
+    put("outside/.zc-0000000000000003.partial", "outside");
+    CHECK(make_directory("left") && symlink("../outside", "left/up") == 0);
+    CHECK(zc_dir_clean_temporaries("left", -10, NULL, &err) == ZC_OK);
+    CHECK(holds("outside/.zc-0000000000000003.partial", "outside"));
+}
+
+int main(void)
+{
+    static const file_case cases[] = {
+        {"nothing_else_is_missing", nothing_else_is_missing},
+        {"no_descriptors_left_is_an_error", no_descriptors_left_is_an_error},
+        {"links_to_files_are_files", links_to_files_are_files},
+        {"special_files_do_not_hang", special_files_do_not_hang},
+        {"metadata_of_the_system", metadata_of_the_system},
+        {"modes_are_those_of_new_files", modes_are_those_of_new_files},
+        {"a_full_disk_leaves_no_trace", a_full_disk_leaves_no_trace},
+        {"special_files_are_not_loaded", special_files_are_not_loaded},
+        {"a_link_is_not_created_over", a_link_is_not_created_over},
+        {"links_are_not_followed_by_cleaning", links_are_not_followed_by_cleaning},
+    };
+
+    run_cases(cases, sizeof cases / sizeof *cases);
+    return check_report("file_posix");
+}
+
+#endif
