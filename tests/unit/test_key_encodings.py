@@ -38,7 +38,7 @@ def test_keys_and_back(encoding: Any, coords: tuple[int, ...], key: str) -> None
     made = parse_chunk_key_encoding(encoding)
     assert made.encode(coords) == key
     assert made.decode(key) == coords
-    assert made.native() is None
+    assert made.native() == (("n5", "/") if encoding == "zarrcore.n5" else None)
     assert parse_chunk_key_encoding(made.to_json()) == made
     assert pickle.loads(pickle.dumps(made)) == made
 
