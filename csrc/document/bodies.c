@@ -81,7 +81,10 @@ static zc_status make_fill(const zc_codecs *c, const zc_node *codec, const uint8
     if (ws != NULL) {
         zc_pool_release(ws);
     }
-    if (status != ZC_OK || n != c->flow.size) {
+    if (status == ZC_OK && n != c->flow.size) {
+        return zc_node_fail(codec, "the filters before it do not take items of the data type");
+    }
+    if (status != ZC_OK) {
         return zc_node_fail(codec, "the fill value cannot be encoded: %s", err.message);
     }
     uint8_t *const kept = zc_document_alloc(c->doc, n);
