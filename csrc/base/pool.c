@@ -23,7 +23,7 @@
 #define MAX_THREADS 512                      /* per job, and workers in all */
 #define POLL_NS (INT64_C(50) * 1000000)
 #define SLOW_UNIT_NS (INT64_C(20) * 1000000)   /* a caller busy for longer leaves the work to others */
-#define KEEP_NBYTES ((size_t)8 << 20)         /* scratch that a workspace keeps between jobs */
+#define KEEP_NBYTES ((size_t)10 << 20)        /* scratch that a workspace keeps between jobs: a chunk of 8 MiB */
 #define WAKE_AT_ONCE 2                       /* each one woken wakes two more: a tree, not a queue */
 
 typedef struct job {

@@ -1,20 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-#if !defined(_WIN32) && !defined(_POSIX_C_SOURCE)
-#define _POSIX_C_SOURCE 200809L          /* posix_memalign */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE                      /* posix_memalign, MAP_ANONYMOUS */
 #endif
 
 #include "base/workspace.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #ifdef _WIN32
 #include <malloc.h>
+#else
+#include <sys/mman.h>
 #endif
 
 #include "base/arith.h"
 
 enum { ALIGNMENT = 64 };                 /* a cache line, and the widest vector register */
+
+/*
+ * Large buffers are pages of their own, which go back to the system at once.  An allocator keeps what was freed, and finds
+ * no use for it in the next request that is to be aligned: with glibc, reading chunks of 8 MiB in two threads held 200 MiB.
+ * AddressSanitizer watches the ends of what its own allocator gave.
+ */
+#if defined(_WIN32) || defined(__SANITIZE_ADDRESS__)
+#define PAGES_FROM SIZE_MAX
+#else
+#define PAGES_FROM ((size_t)1 << 20)
+#endif
 
 static void *aligned_new(size_t n)
 {
@@ -22,17 +36,34 @@ static void *aligned_new(size_t n)
     return _aligned_malloc(n, ALIGNMENT);
 #else
     void *data = NULL;
+
+    if (n >= PAGES_FROM) {
+        data = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        return data != MAP_FAILED ? data : NULL;
+    }
     return posix_memalign(&data, ALIGNMENT, n) == 0 ? data : NULL;
 #endif
 }
 
-static void aligned_delete(void *data)
+static void aligned_delete(void *data, size_t n)
 {
 #ifdef _WIN32
+    (void)n;
     _aligned_free(data);
 #else
-    free(data);
+    if (data != NULL && n >= PAGES_FROM) {
+        munmap(data, n);
+    } else {
+        free(data);
+    }
 #endif
+}
+
+static void scratch_delete(zc_scratch *scratch)
+{
+    aligned_delete(scratch->data, scratch->capacity);
+    scratch->data = NULL;
+    scratch->capacity = 0;
 }
 
 zc_workspace *zc_workspace_new(void)
@@ -46,7 +77,7 @@ void zc_workspace_free(zc_workspace *ws)
         return;
     }
     for (int i = 0; i < ZC_SCRATCH_DEPTH; i++) {
-        aligned_delete(ws->scratch[i].data);
+        scratch_delete(&ws->scratch[i]);
     }
     for (int i = 0; i < ZC_CONTEXT_SLOTS; i++) {
         if (ws->contexts[i].context != NULL) {
@@ -81,9 +112,7 @@ static void *reserve(zc_workspace *ws, int index, size_t used, size_t n, zc_erro
         return ws->scratch[index].data;
     }
     if (used == 0) {                     /* first give back, then take: the peak is lower */
-        aligned_delete(ws->scratch[index].data);
-        ws->scratch[index].data = NULL;
-        ws->scratch[index].capacity = 0;
+        scratch_delete(&ws->scratch[index]);
     }
     data = capacity_for(n, &capacity) ? aligned_new(capacity) : NULL;
     if (data == NULL) {
@@ -92,7 +121,7 @@ static void *reserve(zc_workspace *ws, int index, size_t used, size_t n, zc_erro
     }
     if (used > 0) {
         memcpy(data, ws->scratch[index].data, used);
-        aligned_delete(ws->scratch[index].data);
+        scratch_delete(&ws->scratch[index]);
     }
     ws->scratch[index].data = data;
     ws->scratch[index].capacity = capacity;
@@ -138,8 +167,6 @@ void zc_workspace_trim(zc_workspace *ws, size_t keep)
     }
     for (int i = ZC_SCRATCH_DEPTH - 1; i >= ws->depth && total > keep; i--) {
         total -= ws->scratch[i].capacity;
-        aligned_delete(ws->scratch[i].data);
-        ws->scratch[i].data = NULL;
-        ws->scratch[i].capacity = 0;
+        scratch_delete(&ws->scratch[i]);
     }
 }

@@ -14,8 +14,13 @@
 #define ZC_SCRATCH_DEPTH 32      /* buffers that may be open at once (nested shards need few) */
 #define ZC_CONTEXT_SLOTS 8       /* library contexts kept, see codecs/contexts.h */
 
+typedef struct zc_scratch {
+    void *data;
+    size_t capacity;
+} zc_scratch;
+
 typedef struct zc_workspace {
-    struct { void *data; size_t capacity; } scratch[ZC_SCRATCH_DEPTH];
+    zc_scratch scratch[ZC_SCRATCH_DEPTH];
     int depth;
     struct { void *context; void (*destroy)(void *); } contexts[ZC_CONTEXT_SLOTS];
     const _Atomic int *cancelled;     /* set while a job runs; see zc_workspace_cancelled */

@@ -182,3 +182,32 @@ def test_memory(layout: str, threads: int, call: str, tmp_path: Path) -> None:
     output = array.nbytes if call == "read" else 0
     grown = run(MEMORY_PROGRAM, str(tmp_path), call, str(threads))["grown"]
     assert grown < output + threads * CHUNK * 4 + (16 << 20)
+
+
+KEPT_PROGRAM = """
+    import json, sys
+    import numpy as np
+    import zarrcore
+
+    def held():
+        for line in open("/proc/self/status"):
+            if line.startswith("RssAnon"):
+                return int(line.split()[1]) << 10
+
+    array = zarrcore.open_array(sys.argv[1], mode="r")
+    out = np.ones((array.shape[0], 64), array.dtype)
+    start = held()
+    for column in range(0, array.shape[1], 64):
+        array.read(np.s_[:, column : column + 64], out=out, threads=2)
+    print(json.dumps({"kept": held() - start}))
+"""
+
+
+@linux
+@sanitized
+def test_memory_of_many_reads(tmp_path: Path) -> None:
+    """What reads of large chunks have held is there for the next one, or given back."""
+    array = zarrcore.create_array(tmp_path, shape=(4096, 2048), chunks=(1024, 2048), dtype="i4")
+    rng = np.random.default_rng(0)
+    array[...] = rng.integers(0, 100, array.shape)
+    assert run(KEPT_PROGRAM, str(tmp_path))["kept"] < 3 * (10 << 20) + (8 << 20)
