@@ -26,6 +26,7 @@
 #ifdef ZC_HAVE_AVX
 
 #define FUSED ZC_TARGET("avx2,fma")
+#define AVX512 ZC_TARGET("avx512f,avx512bw,avx512dq,avx512vl")
 
 /* Numbers that int32 stands for, apart from its own range perhaps: those that wrap like it. */
 static bool is_small_integer(zc_number number)
@@ -39,9 +40,9 @@ static bool have(uint32_t features)
 }
 
 /* Numbers behind the last whole vector go through one that is filled up. */
-#define STAMP_ENCODE(NAME, TYPE, LANES)                                                          \
-    ZC_AVX2 static void to_integers_##NAME(const zc_codec *codec, void *restrict dst, const void *restrict src, \
-                                           size_t n)                                             \
+#define STAMP_ENCODE(NAME, TYPE, LANES, TARGET)                                                  \
+    TARGET static void to_integers_##NAME(const zc_codec *codec, void *restrict dst, const void *restrict src, \
+                                          size_t n)                                              \
     {                                                                                            \
         const TYPE offset = (TYPE)codec->offset, scale = (TYPE)codec->scale;                     \
         const char *const from = src;                                                            \
@@ -75,8 +76,26 @@ ZC_AVX2 static inline void round_f32(char *to, const char *from, float offset, f
     _mm256_storeu_si256((__m256i *)(void *)to, _mm256_cvtps_epi32(scaled));
 }
 
-STAMP_ENCODE(f64, double, 4)
-STAMP_ENCODE(f32, float, 8)
+AVX512 static inline void round_f64_wide(char *to, const char *from, double offset, double scale)
+{
+    const __m512d x = _mm512_loadu_pd((const void *)from);
+    const __m512d scaled = _mm512_mul_pd(_mm512_sub_pd(x, _mm512_set1_pd(offset)), _mm512_set1_pd(scale));
+
+    _mm256_storeu_si256((__m256i *)(void *)to, _mm512_cvtpd_epi32(scaled));
+}
+
+AVX512 static inline void round_f32_wide(char *to, const char *from, float offset, float scale)
+{
+    const __m512 x = _mm512_loadu_ps((const void *)from);
+    const __m512 scaled = _mm512_mul_ps(_mm512_sub_ps(x, _mm512_set1_ps(offset)), _mm512_set1_ps(scale));
+
+    _mm512_storeu_si512((void *)to, _mm512_cvtps_epi32(scaled));
+}
+
+STAMP_ENCODE(f64, double, 4, ZC_AVX2)
+STAMP_ENCODE(f32, float, 8, ZC_AVX2)
+STAMP_ENCODE(f64_wide, double, 8, AVX512)
+STAMP_ENCODE(f32_wide, float, 16, AVX512)
 
 /* ---- decode ------------------------------------------------------------------------------------- */
 
@@ -134,8 +153,6 @@ FUSED ZC_INLINE void unscale_4(char *to, const char *from, const divisor *d, int
         _mm256_storeu_pd((double *)(void *)to, q);
     }
 }
-
-#define AVX512 ZC_TARGET("avx512f,avx512bw,avx512dq,avx512vl")
 
 AVX512 ZC_INLINE __m256i read_8(const char *p, const int kind)
 {
@@ -224,8 +241,11 @@ STAMP_DECODES(8, AVX512)
 
 void zc_scale_to_integers(const zc_codec *codec, zc_number_map *map)
 {
+    const bool single = codec->decoded.kind == ZC_NUMBER_F32;
+
     if (have(ZC_CPU_AVX2) && is_small_integer(codec->encoded)) {
-        map->map = codec->decoded.kind == ZC_NUMBER_F32 ? to_integers_f32 : to_integers_f64;
+        map->map = have(ZC_CPU_AVX512) ? (single ? to_integers_f32_wide : to_integers_f64_wide)
+                                       : (single ? to_integers_f32 : to_integers_f64);
         map->to = ZC_NUMBER_I32;
     }
 }
