@@ -51,7 +51,7 @@ static void aligned_delete(void *data, size_t n)
     (void)n;
     _aligned_free(data);
 #else
-    if (data != NULL && n >= PAGES_FROM) {
+    if (n >= PAGES_FROM) {
         munmap(data, n);
     } else {
         free(data);

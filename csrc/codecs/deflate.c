@@ -170,22 +170,26 @@ static size_t deflate_slack(const zc_codec *codec, size_t decoded)
     return zc_deflate_whole_slack(decoded);
 }
 
-static bool gzip_decode_over(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n, uint8_t *dst,
-                             size_t decoded)
+static bool deflate_decode_over(zc_deflate_container container, zc_workspace *ws, const uint8_t *src, size_t n,
+                                uint8_t *dst, size_t decoded)
 {
     size_t written = 0;
 
+    return zc_deflate_whole_decode(container, ws, src, n, dst, decoded, &written) && written == decoded;
+}
+
+static bool gzip_decode_over(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n, uint8_t *dst,
+                             size_t decoded)
+{
     (void)codec;
-    return zc_deflate_whole_decode(ZC_DEFLATE_GZIP, ws, src, n, dst, decoded, &written) && written == decoded;
+    return deflate_decode_over(ZC_DEFLATE_GZIP, ws, src, n, dst, decoded);
 }
 
 static bool zlib_decode_over(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n, uint8_t *dst,
                              size_t decoded)
 {
-    size_t written = 0;
-
     (void)codec;
-    return zc_deflate_whole_decode(ZC_DEFLATE_ZLIB, ws, src, n, dst, decoded, &written) && written == decoded;
+    return deflate_decode_over(ZC_DEFLATE_ZLIB, ws, src, n, dst, decoded);
 }
 
 /* ---- encode --------------------------------------------------------------------------------- */

@@ -6,15 +6,8 @@
 
 #include <string.h>
 
+#include "kernels/stamped.h"
 #include "kernels/words.h"
-
-#ifdef ZC_HAVE_AVX
-#define STAMP_BOTH(STAMP, ...) STAMP(any, , __VA_ARGS__) STAMP(avx2, ZC_AVX2, __VA_ARGS__)
-#define RUN(WHAT, ...) (zc_cpu_features() & ZC_CPU_AVX2 ? WHAT##_avx2(__VA_ARGS__) : WHAT##_any(__VA_ARGS__))
-#else
-#define STAMP_BOTH(STAMP, ...) STAMP(any, , __VA_ARGS__)
-#define RUN(WHAT, ...) WHAT##_any(__VA_ARGS__)
-#endif
 
 #define MANTISSA64 52
 #define HIDDEN64 (UINT64_C(1) << MANTISSA64)
