@@ -136,27 +136,29 @@ def test_threads_come_when_they_are_needed(tmp_path: Path) -> None:
     assert counts["three"] <= max(3, os.cpu_count() or 1)
 
 
-MEMORY_PROGRAM = """
+STATUS = """
     import json, os, sys
     import numpy as np
     import zarrcore
 
-    def high_water():
+    def status(field):
         for line in open("/proc/self/status"):
-            if line.startswith("VmHWM"):
+            if line.startswith(field):
                 return int(line.split()[1]) << 10
 
+"""
+MEMORY_PROGRAM = f"""{STATUS}
     array = zarrcore.open_array(sys.argv[1], mode="r+")
     threads = int(sys.argv[3])
     array[:1, :1]
-    start = high_water()
+    start = status("VmHWM")
     if sys.argv[2] == "read":
         out = array.read(..., threads=threads)
         assert out[-1, -1] == 1
     else:
-        zarrcore.config.set({"threading.max_workers": threads})
+        zarrcore.config.set({{"threading.max_workers": threads}})
         array[...] = 2
-    print(json.dumps({"grown": high_water() - start}))
+    print(json.dumps({{"grown": status("VmHWM") - start}}))
 """
 CHUNK = 2 << 20  # bytes of the chunks (of the shards) below
 LAYOUTS = {
@@ -184,22 +186,13 @@ def test_memory(layout: str, threads: int, call: str, tmp_path: Path) -> None:
     assert grown < output + threads * CHUNK * 4 + (16 << 20)
 
 
-KEPT_PROGRAM = """
-    import json, sys
-    import numpy as np
-    import zarrcore
-
-    def held():
-        for line in open("/proc/self/status"):
-            if line.startswith("RssAnon"):
-                return int(line.split()[1]) << 10
-
+KEPT_PROGRAM = f"""{STATUS}
     array = zarrcore.open_array(sys.argv[1], mode="r")
     out = np.ones((array.shape[0], 64), array.dtype)
-    start = held()
+    start = status("RssAnon")
     for column in range(0, array.shape[1], 64):
         array.read(np.s_[:, column : column + 64], out=out, threads=2)
-    print(json.dumps({"kept": held() - start}))
+    print(json.dumps({{"kept": status("RssAnon") - start}}))
 """
 
 
