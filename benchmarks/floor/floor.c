@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 
 enum { RAW, BLOSC, ZSTD, GZIP };
 enum { MAX_THREADS = 64, BLOCK = 256 << 10 }; /* blocks of raw chunks stay in the L2 cache */
+enum { BATCHES = 64 };                        /* in which a thread takes its range, or another's rest */
 
 typedef struct {
     int32_t codec, level, itemsize, swap; /* swap: stored in the other byte order */
@@ -54,13 +56,19 @@ typedef struct {             /* a thread's own, kept between calls */
 #endif
 } worker;
 
+typedef struct { /* pieces or files that no thread has taken yet */
+    _Alignas(64) _Atomic int64_t next;
+    int64_t end, step;
+} share;
+
 typedef struct {
     const layout *shape;
     const source *sources;
     const piece *pieces;
     uint8_t *array;
-    int64_t begin, end;
     worker *own;
+    share *shares; /* one for each thread */
+    int threads, index;
     int failed;
 } part;
 
@@ -197,6 +205,22 @@ static uint32_t crc32c(const uint8_t *data, size_t n) {
     return ~crc;
 }
 
+/* ---- dealing out ---- */
+
+/* The next of a thread's own range, then of what another has left: no core is idle before the end. */
+static int take(const part *p, int64_t *begin, int64_t *end) {
+    for (int t = 0; t < p->threads; t++) {
+        share *from = &p->shares[(p->index + t) % p->threads];
+        int64_t at = atomic_load_explicit(&from->next, memory_order_relaxed);
+        if (at < from->end && (at = atomic_fetch_add(&from->next, from->step)) < from->end) {
+            *begin = at;
+            *end = at + from->step < from->end ? at + from->step : from->end;
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* ---- reading ---- */
 
 /* The wanted bytes: in memory already, or read into the thread's first buffer. */
@@ -266,7 +290,7 @@ static void *read_part(void *argument) {
     part *p = argument;
     int64_t opened = -1;
     int fd = -1;
-    for (int64_t i = p->begin; i < p->end && !p->failed; i++) {
+    for (int64_t i, end = i = 0; !p->failed && (i < end || take(p, &i, &end)); i++) {
         const piece *x = &p->pieces[i];
         const source *s = &p->sources[x->file];
         if (x->file != opened && !s->data) {
@@ -354,7 +378,7 @@ static int write_coded(part *p, const source *s, int fd) {
 
 static void *write_part(void *argument) {
     part *p = argument;
-    for (int64_t f = p->begin; f < p->end && !p->failed; f++) {
+    for (int64_t f, end = f = 0; !p->failed && (f < end || take(p, &f, &end)); f++) {
         const source *s = &p->sources[f];
         int fd = open(s->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
         int plain = p->shape->codec == RAW && !p->shape->indexed;
@@ -367,15 +391,20 @@ static void *write_part(void *argument) {
 
 /* ---- threads ---- */
 
-/* `work` on equal ranges of 0..n, one per thread; the caller's thread takes the first. */
+/* `work` on 0..n, of which each thread begins with an equal range; the caller's is the first. */
 static int divide(void *(*work)(void *), const layout *l, const source *sources, const piece *pieces,
                   uint8_t *array, int64_t n) {
     int threads = l->threads > MAX_THREADS ? MAX_THREADS : l->threads > n ? (int)n : l->threads;
     part parts[MAX_THREADS];
+    share shares[MAX_THREADS];
     pthread_t started[MAX_THREADS];
     int failed = 0;
-    for (int t = 0; t < threads; t++)
-        parts[t] = (part){l, sources, pieces, array, n * t / threads, n * (t + 1) / threads, &workers[t], 0};
+    for (int t = 0; t < threads; t++) {
+        shares[t].end = n * (t + 1) / threads;
+        shares[t].step = n / threads / BATCHES + 1;
+        atomic_init(&shares[t].next, n * t / threads);
+        parts[t] = (part){l, sources, pieces, array, &workers[t], shares, threads, t, 0};
+    }
     for (int t = 1; t < threads; t++)
         if (pthread_create(&started[t], NULL, work, &parts[t]))
             abort(); /* a benchmark with fewer threads than it says would lie */
