@@ -25,11 +25,29 @@ void zc_chain_stored_shape(const zc_chain *chain, int ndim, const int64_t *shape
     }
 }
 
+/* Bytes of a shard of that many decoded ones, its index included: where inner chunks are small, that is most of them. */
+static size_t shard_capacity(const zc_chain *chain, size_t decoded)
+{
+    size_t one, each, index, total;
+
+    if (!zc_chain_decoded_size(chain->inner, chain->shard_ndim, chain->inner_shape, &one) || one == 0 ||
+        zc_chain_bound(chain->inner, chain->shard_ndim, chain->inner_shape, &each, NULL) != ZC_OK ||
+        zc_chain_index_size(chain, decoded / one, &index, NULL) != ZC_OK ||
+        !zc_mul_size(decoded / one, each, &total) || !zc_add_size(total, index, &total)) {
+        return ZC_SIZE_MAX;
+    }
+    return total;
+}
+
 size_t zc_chain_plausible_size(const zc_chain *chain, size_t decoded)
 {
     /* Without stages only the exact size is right; some filters make large numbers of small ones. */
     if (zc_chain_is_plain(chain)) {
         return decoded;
+    }
+    if (chain->sharded) {
+        const size_t capacity = shard_capacity(chain, decoded);
+        decoded = capacity > decoded ? capacity : decoded;
     }
     size_t staged = zc_stages_capacity(chain->stages, chain->n_stages, decoded);
     if (chain->body != NULL) {

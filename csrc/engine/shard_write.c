@@ -22,6 +22,7 @@ typedef struct shard {
     int64_t grid[ZC_MAX_DIMS];
     size_t n_inner;
     size_t slot;                     /* most bytes of one encoded inner chunk that is made here */
+    size_t plausible;                /* the same of any honest writer */
     bool oversize;                   /* another writer has made larger ones, which are kept */
     uint8_t *data;                   /* where inner chunk number i may put its bytes: data + i * slot ... */
     zc_extent *extents;              /* ... and what it put there, offset from data */
@@ -143,7 +144,7 @@ static zc_status check_kept(const shard *s, size_t number, zc_error *err)
     if (nbytes == 0) {               /* no codec makes nothing of something; kept, it would turn into fill values */
         return zc_fail(err, ZC_ERR_CORRUPT, "an inner chunk of 0 bytes");
     }
-    if (nbytes > zc_chain_plausible_size(s->chain->inner, s->slot)) {
+    if (nbytes > s->plausible) {
         return zc_fail(err, ZC_ERR_SIZE, "%llu bytes are more than an encoding of the inner chunk can have",
                        (unsigned long long)nbytes);
     }
@@ -218,7 +219,7 @@ static zc_status make_inner(const shard *s, size_t number, const given *values, 
                        s->old != NULL && !zc_extent_empty(s->old_extents[number]);
     if (patch) {
         const zc_extent e = s->old_extents[number];
-        if (e.nbytes > zc_chain_plausible_size(s->chain->inner, s->slot)) {
+        if (e.nbytes > s->plausible) {
             return zc_fail(err, ZC_ERR_SIZE, "%llu bytes are more than an encoding of the inner chunk can have",
                            (unsigned long long)e.nbytes);
         }
@@ -411,15 +412,17 @@ zc_status zc_shard_write(const zc_scope *scope, const zc_chain *chain, const int
     shard s = {.scope = scope, .chain = chain, .bounds = bounds, .part = part, .ndim = part->ndim};
     zc_grid_axis axes[ZC_MAX_DIMS];
     zc_point_groups groups;
-    size_t index_size;
+    size_t index_size, inner_size;
     int pushed = 0;
 
     if (chain->n_stages > 0) {
         return write_wrapped(scope, chain, stored, bounds, part, old, dst, cap, written, ws, err);
     }
-    if (!zc_chain_inner_grid(chain, s.ndim, stored, s.grid, &s.n_inner)) {
+    if (!zc_chain_inner_grid(chain, s.ndim, stored, s.grid, &s.n_inner) ||
+        !zc_chain_decoded_size(chain->inner, s.ndim, chain->inner_shape, &inner_size)) {
         return zc_fail(err, ZC_ERR_ARGUMENT, "the shard's shape is no multiple of the inner chunk's");
     }
+    s.plausible = zc_chain_plausible_size(chain->inner, inner_size);
     zc_status status = zc_chain_index_size(chain, s.n_inner, &index_size, err);
     if (status == ZC_OK) {
         status = zc_chain_bound(chain->inner, s.ndim, chain->inner_shape, &s.slot, err);

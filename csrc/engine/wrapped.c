@@ -8,14 +8,17 @@ zc_status zc_unwrap(const zc_chain *chain, int ndim, const int64_t *stored, cons
                     uint64_t nbytes, zc_chain *bare, zc_value *out, int *pushed, zc_workspace *ws, zc_error *err)
 {
     const uint8_t *data = NULL;
-    size_t n = 0, bound;
+    size_t n = 0, bound, decoded;
     int viewed = 0, undone = 0;
 
     *bare = *chain;
     bare->n_stages = 0;
     bare->order_ndim = 0;
     zc_status status = zc_chain_bound(bare, ndim, stored, &bound, err);
-    if (status == ZC_OK && nbytes > zc_chain_plausible_size(chain, bound)) {
+    if (status == ZC_OK && !zc_chain_decoded_size(bare, ndim, stored, &decoded)) {
+        status = zc_fail(err, ZC_ERR_OVERFLOW, "the chunk does not fit into memory");
+    }
+    if (status == ZC_OK && nbytes > zc_chain_plausible_size(chain, decoded)) {
         status = zc_fail(err, ZC_ERR_SIZE, "%llu bytes are more than its encoding can have",
                          (unsigned long long)nbytes);
     }

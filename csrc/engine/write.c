@@ -45,12 +45,13 @@ static zc_status encode(const zc_scope *scope, const target *t, const zc_value *
                         size_t *written, zc_workspace *ws, zc_error *err)
 {
     const zc_chain *chain = scope->call->array->chain;
-    size_t cap;
+    size_t cap, decoded;
     zc_status status = zc_chain_bound(chain, t->part.ndim, t->shape, &cap, err);
 
-    if (status == ZC_OK && chain->sharded && chain->n_stages == 0 && old != NULL) {
+    if (status == ZC_OK && chain->sharded && chain->n_stages == 0 && old != NULL &&
+        zc_chain_decoded_size(chain, t->part.ndim, t->shape, &decoded)) {
         /* What stays of it may be the work of an encoder that makes more of a chunk than this one does. */
-        const uint64_t most = zc_chain_plausible_size(chain, cap);
+        const uint64_t most = zc_chain_plausible_size(chain, decoded);
         if (!zc_add_size(cap, (size_t)(old->size < most ? old->size : most), &cap)) {
             status = zc_fail(err, ZC_ERR_OVERFLOW, "the shard does not fit into memory");
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 from typing import Any
 
 import numpy as np
@@ -102,3 +103,57 @@ def test_inner_chunks_that_share_their_bytes_do_not_make_room_for_themselves(
     assert np.array_equal(array[7 * N :], values[:N])
     with pytest.raises(ChunkError, match="take more bytes than it has"):
         array[:5] = 1
+
+
+def nested(codecs: list[dict[str, Any]]) -> dict[str, Any]:
+    """Metadata of two shards of two inner chunks each, of 5000 bytes that `codecs` encode."""
+    index = [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]
+    shard = {"chunk_shape": [5000], "codecs": codecs, "index_codecs": index}
+    return {
+        "zarr_format": 3,
+        "node_type": "array",
+        "shape": [20_000],
+        "data_type": "uint8",
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [10_000]}},
+        "chunk_key_encoding": {"name": "default"},
+        "fill_value": 0,
+        "codecs": [{"name": "sharding_indexed", "configuration": shard}],
+    }
+
+
+SINGLE_BYTES = {
+    "name": "sharding_indexed",
+    "configuration": {
+        "chunk_shape": [1],
+        "codecs": [{"name": "bytes"}],
+        "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+    },
+}
+DELTA = {"name": "numcodecs.delta", "configuration": {"dtype": "|u1"}}
+RESHAPE = {"name": "reshape", "configuration": {"shape": [5000]}}
+CRC = {"name": "crc32c"}
+
+
+@pytest.mark.parametrize(
+    "codecs",
+    [[SINGLE_BYTES], [SINGLE_BYTES, CRC], [DELTA, SINGLE_BYTES], [RESHAPE, SINGLE_BYTES, CRC]],
+    ids=["bare", "crc32c", "delta", "reshape-crc32c"],
+)
+def test_a_shard_in_a_shard_may_be_mostly_index(store: Store, codecs: list[dict[str, Any]]) -> None:
+    """17 bytes for each that is stored: more than other encoders ever make of one."""
+    store.set("zarr.json", json.dumps(nested(codecs)).encode())
+    array = zarrcore.open_array(store)
+    expected = np.random.default_rng(1).integers(1, 256, 20_000, dtype="u1")
+    array[...] = expected
+    assert len(bytes(store.get("c/0"))) > 17 * 10_000
+    for where in (slice(None), slice(3, None, 7), slice(4999, 5002), 17_000):
+        assert np.array_equal(array[where], expected[where])
+    array[6000:6002] = expected[6000:6002] = 5
+    assert np.array_equal(array[:], expected)
+
+
+def test_a_shard_in_a_shard_of_no_sound_size_is_refused(store: Store) -> None:
+    store.set("zarr.json", json.dumps(nested([SINGLE_BYTES, CRC])).encode())
+    store.set("c/0", shard_of([b"\xff" * 300_000] * 2))
+    with pytest.raises(ChunkDecodeError, match="are more than"):
+        zarrcore.open_array(store)[:]
