@@ -130,15 +130,19 @@ FLOATS static inline __m256i to_integers(__m256d x)
     return _mm256_sub_epi64(_mm256_castpd_si256(_mm256_add_pd(x, shifter)), _mm256_castpd_si256(shifter));
 }
 
-/* Load four numbers; false if one is out of range. */
+/* Load four numbers; false if one is out of range.  Such a one is not converted: its bits may be those of a
+ * signalling NaN, and NumPy would tell of the floating-point exception. */
 FLOATS static inline bool load_floats(const char *p, bool has_sign, __m256d *x)
 {
     const __m256i bias = _mm256_set1_epi64x(has_sign ? (long long)TOO_LONG : 0);
     const __m256i high = _mm256_set1_epi64x(-(long long)(has_sign ? 2 * TOO_LONG : TOO_LONG));
     const __m256i integers = _mm256_loadu_si256((const __m256i *)(const void *)p);
 
+    if (!_mm256_testz_si256(_mm256_add_epi64(integers, bias), high)) {
+        return false;
+    }
     *x = to_floats(integers);
-    return _mm256_testz_si256(_mm256_add_epi64(integers, bias), high);
+    return true;
 }
 
 /* The integer nearest to x / d (or one as near), and what x is more than it times d. */

@@ -196,6 +196,20 @@ def test_chunk_length_below_one(length):
         assert kernels.chunk_count(5, -1) == 0
 
 
+@pytest.mark.parametrize("dtype", ["i8", "u8"])
+def test_chunk_grid_raises_no_floating_point_exception(dtype):
+    """The bits of 2047 * 2**52 are those of an infinite float; with one more they are a signalling NaN."""
+    exponents = np.arange(2044, 2049, dtype="u8") << np.uint64(52)
+    x = (exponents[:, None] + np.arange(8, dtype="u8")).reshape(-1).view(dtype)
+    with np.errstate(all="raise"):
+        for length in (2, 7, 1000, 2**50, 2**51):
+            expected = [divmod(int(item), length) for item in x]
+            chunk, offset = kernels.chunk_index(x, np.array(length, dtype))
+            assert list(zip(chunk.tolist(), offset.tolist(), strict=True)) == expected
+            count = kernels.chunk_count(x, np.array(length, dtype))
+            assert count.tolist() == [number + (rest > 0) for number, rest in expected]
+
+
 # --- Morton codes ---------------------------------------------------------------------------------
 
 
