@@ -165,3 +165,47 @@ def test_wrong_arguments() -> None:
         array.read_many(crops, out=[np.empty((2, 17), "i4")] * 2)
     with pytest.raises(ValueError, match="out: expected data type"):
         array.read_many(crops[:1], out=np.empty((1, 2, 17), "f4"))
+
+
+def test_memory_of_the_caller_must_not_overlap() -> None:
+    array = new({})
+    crops = [np.s_[0:4, 0:6], np.s_[4:8, 0:6], np.s_[8:12, 3:9]]
+    x, y = np.empty((4, 6), "i4"), np.empty((4, 6), "i4")
+    block = np.empty((6, 12), "i4")
+    for outs, pair in [
+        ([x, y, x], "0 and 2"),
+        ([x, y, y[::-1, ::-1]], "1 and 2"),
+        ([block[:4, :6], block[1:5, 5:11], x], "0 and 1"),
+        ([x, block[:4, ::2], block[2:, :6]], "1 and 2"),
+    ]:
+        with pytest.raises(ValueError, match=f"^out: the arrays for selections {pair} overlap$"):
+            array.read_many(crops, out=outs)
+
+
+def test_memory_of_the_caller_may_alternate() -> None:
+    array = new({})
+    crops = [np.s_[n : n + 4, 3:9] for n in (0, 12, 3)]
+    wanted = [array[crop] for crop in crops]
+    between = np.empty((4, 6, 3), "i4")
+    rows = np.empty((12, 12), "i4")
+    for outs in (
+        [between[..., k] for k in range(3)],
+        [between[::-1, :, k] for k in (2, 0, 1)],
+        [rows[k::3, k % 2 :: 2] for k in range(3)],
+        [rows[:4, ::2], rows[:4, 1::2], rows[4:8, 3:9]],
+    ):
+        assert array.read_many(crops, out=outs) is outs
+        for out, each in zip(outs, wanted, strict=True):
+            assert np.array_equal(out, each)
+    nothing = np.empty((0, 17), "i4")
+    assert array.read_many([np.s_[3:3], np.s_[5:5]], out=[nothing, nothing]) == [nothing, nothing]
+
+
+def test_much_memory_that_alternates_is_compared_quickly() -> None:
+    array = new({}, shape=(3000,), chunks=3000)
+    between = np.empty((4, 5000), "i4")
+    array.read_many([slice(0, 4)] * 5000, out=[between[:, k] for k in range(5000)])
+    assert np.array_equal(between, np.repeat(array[:4], 5000).reshape(4, 5000))
+    twice = [between[:, k % 4999] for k in range(5000)]
+    with pytest.raises(ValueError, match="^out: the arrays for selections 0 and 4999 overlap"):
+        array.read_many([slice(0, 4)] * 5000, out=twice)

@@ -58,6 +58,7 @@ def prefetch(
     threads: int = 0,
     token: object = None,
 ) -> None: ...
+def entangled(arrays: list[NDArray[Any]], most: int) -> list[tuple[int, int]]: ...
 def read_many(
     requests: list[tuple[NativeArray, Any, bool, NDArray[Any]]],
     threads: int = 0,

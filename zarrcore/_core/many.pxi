@@ -1,5 +1,71 @@
 # Many reads in one call.
 
+from libc.stdlib cimport qsort
+
+# ---- where to read to ------------------------------------------------------------------------------------------------
+
+cdef struct _Stretch:
+    const char *low
+    const char *high                     # behind the last byte
+    Py_ssize_t number
+
+
+cdef _Stretch _stretch_of(cnp.ndarray array, Py_ssize_t number) noexcept:
+    """The memory from the first to the last byte of an array that is not empty."""
+    cdef const char *low = cnp.PyArray_BYTES(array)
+    cdef const char *high = low + cnp.PyArray_ITEMSIZE(array)
+    cdef Py_ssize_t length
+    cdef int d
+    for d in range(cnp.PyArray_NDIM(array)):
+        length = (cnp.PyArray_DIM(array, d) - 1) * cnp.PyArray_STRIDE(array, d)
+        if length < 0:
+            low += length
+        else:
+            high += length
+    return _Stretch(low, high, number)
+
+
+cdef int _by_place(const void *a, const void *b) noexcept nogil:
+    cdef const char *first = (<const _Stretch *>a).low
+    cdef const char *second = (<const _Stretch *>b).low
+    return (first > second) - (first < second)
+
+
+def entangled(list arrays not None, Py_ssize_t most) -> list:
+    """Pairs of arrays of which one begins before the other ends: (number, number), at most `most` of them.
+
+    These alone might have items in common.  Arrays that begin next to each other come first.
+    """
+    cdef Py_ssize_t n = 0, i, distance
+    cdef bint found = True
+    cdef list pairs = []
+    cdef _Stretch *stretches = <_Stretch *>malloc((len(arrays) + 1) * sizeof(_Stretch))
+    if stretches == NULL:
+        raise MemoryError("no memory to compare the arrays")
+    try:
+        for i in range(len(arrays)):
+            if cnp.PyArray_SIZE(arrays[i]) > 0:
+                stretches[n] = _stretch_of(arrays[i], i)
+                n += 1
+        qsort(stretches, n, sizeof(_Stretch), _by_place)
+        distance = 1
+        while found and distance < n:
+            found = False
+            for i in range(n - distance):
+                if stretches[i + distance].low >= stretches[i].high:
+                    continue
+                if len(pairs) == most:
+                    return pairs
+                found = True
+                pairs.append((stretches[i].number, stretches[i + distance].number))
+            distance += 1
+        return pairs
+    finally:
+        free(stretches)
+
+
+# ---- reading ---------------------------------------------------------------------------------------------------------
+
 @cython.final
 cdef class _Batch:
     """The calls of one job, and what they point to."""

@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 
 __all__ = ["read_many"]
 
+_MORE_PAIRS = 32
+"""Pairs that are looked at closely, beside one for each array, where one array begins before the other ends: views
+that alternate in memory."""
+
+_MOST_WORK = 10_000
+"""Of :func:`numpy.shares_memory`, for strides for which that question is a hard one."""
+
 
 def read_many(
     requests: Iterable[tuple[Array, Any]],
@@ -38,7 +45,8 @@ def read_many(
         Pairs of an array and a selection, as in ``array[selection]``; field names are not supported.
     out : ndarray or sequence of ndarray, optional
         Where to read to: one array for each selection, of its shape and the array's data type, or one array
-        with a first dimension for the selections, which must agree in shape and data type.
+        with a first dimension for the selections, which must agree in shape and data type.  Arrays that have
+        items in common are refused; if they lie among one another, as far as that is found out quickly.
     stack : bool
         Return one array with a first dimension for the selections instead of a list.
     threads : int
@@ -56,7 +64,8 @@ def read_many(
         If a chunk cannot be read; the message names the number of the selection, the array and the chunk.
         What `out` holds then is undefined.
     ValueError
-        If the selections do not agree in shape and data type but have to, or `out` does not fit.
+        If the selections do not agree in shape and data type but have to, or `out` does not fit or overlaps
+        itself.
 
     Examples
     --------
@@ -103,10 +112,24 @@ def _results(
     out = list(out)
     if len(out) != len(selections):
         raise ValueError(f"out: expected {len(selections)} arrays, one for each selection, got {len(out)}")
-    return [
+    results = [
         check_out(each, selection.shape, array.dtype)
         for each, array, selection in zip(out, arrays, selections, strict=True)
     ]
+    _refuse_overlap(results)
+    return results
+
+
+def _refuse_overlap(results: list[np.ndarray]) -> None:
+    """Threads would write to the same items in any order."""
+    for first, second in engine.entangled(results, len(results) + _MORE_PAIRS):
+        try:
+            shared = np.shares_memory(results[first], results[second], max_work=_MOST_WORK)
+        except np.exceptions.TooHardError:
+            continue
+        if shared:
+            first, second = sorted((first, second))
+            raise ValueError(f"out: the arrays for selections {first} and {second} overlap")
 
 
 def _common(arrays: Sequence[Array], selections: Sequence[Selection]) -> tuple[tuple[int, ...], np.dtype]:
