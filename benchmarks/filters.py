@@ -71,6 +71,9 @@ def filter_cases(n: int) -> Iterator[Case]:
         "<f4",
     )
     yield from both("packbits", "packbits", {}, numcodecs.PackBits(), flags, "|u1")
+    yield from both(
+        "jenkins_lookup3", "jenkins_lookup3", {}, numcodecs.JenkinsLookup3(), walk.view("|u1"), "|u1"
+    )
     for size in (2, 4, 8):
         items = walk.view(f"<i{size}")
         yield from both(

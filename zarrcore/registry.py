@@ -356,6 +356,7 @@ _BUILT_IN: tuple[tuple[Registry[Any], str, dict[str, str]], ...] = (
             "crc32c": "v2_checksums:Crc32c",
             "adler32": "v2_checksums:Adler32",
             "fletcher32": "v2_checksums:Fletcher32",
+            "jenkins_lookup3": "v2_checksums:JenkinsLookup3",
             "shuffle": "v2_filters:Shuffle",
             "delta": "v2_filters:Delta",
             "astype": "v2_numeric:AsType",

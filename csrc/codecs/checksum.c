@@ -2,8 +2,8 @@
  *
  * Checksum codecs: the data as they are and a 32-bit checksum, little-endian, behind or before them.
  *
- * crc32c: zarr v3 codec "crc32c", section "Codec algorithm".  crc32, adler32, fletcher32: as numcodecs
- * stores them for zarr v2.
+ * crc32c: zarr v3 codec "crc32c", section "Codec algorithm".  crc32, adler32, fletcher32, jenkins_lookup3: as
+ * numcodecs stores them for zarr v2.
  */
 #include <limits.h>
 #include <string.h>
@@ -12,13 +12,15 @@
 #include "codecs/abi.h"
 #include "codecs/classes.h"
 #include "kernels/crc32c.h"
+#include "kernels/lookup3.h"
 
 enum { CHECKSUM_NBYTES = 4 };
 
 /* ---- the sums ------------------------------------------------------------------------------ */
 
-static uint32_t crc32c_sum(const uint8_t *data, size_t n)
+static uint32_t crc32c_sum(const zc_codec *codec, const uint8_t *data, size_t n)
 {
+    (void)codec;
     return zc_crc32c(0, data, n);
 }
 
@@ -35,13 +37,15 @@ static uint32_t zlib_sum(unsigned long (*update)(unsigned long, const unsigned c
     return (uint32_t)seed;
 }
 
-static uint32_t crc32_sum(const uint8_t *data, size_t n)
+static uint32_t crc32_sum(const zc_codec *codec, const uint8_t *data, size_t n)
 {
+    (void)codec;
     return zlib_sum(crc32, 0, data, n);
 }
 
-static uint32_t adler32_sum(const uint8_t *data, size_t n)
+static uint32_t adler32_sum(const zc_codec *codec, const uint8_t *data, size_t n)
 {
+    (void)codec;
     return zlib_sum(adler32, 1, data, n);
 }
 
@@ -54,11 +58,12 @@ static uint32_t fold16(uint32_t sum)
  * HDF5's variant of Fletcher's checksum: sums modulo 65535 over big-endian 16-bit words, an odd last byte
  * being a word's upper half.  360 words are as many as can be added before the second sum may overflow.
  */
-static uint32_t fletcher32_sum(const uint8_t *data, size_t n)
+static uint32_t fletcher32_sum(const zc_codec *codec, const uint8_t *data, size_t n)
 {
     uint32_t low = 0;
     uint32_t high = 0;
 
+    (void)codec;
     for (size_t i = 0; i < n;) {
         const size_t stop = n - i > 720 ? i + 720 : n;
         for (; i < stop; i += 2) {
@@ -69,6 +74,11 @@ static uint32_t fletcher32_sum(const uint8_t *data, size_t n)
         high = fold16(high);
     }
     return fold16(high) << 16 | fold16(low);
+}
+
+static uint32_t jenkins_lookup3_sum(const zc_codec *codec, const uint8_t *data, size_t n)
+{
+    return zc_lookup3(codec->lookup3.initial, codec->lookup3.prefix, codec->lookup3.n_prefix, data, n);
 }
 
 /* ---- the codecs ---------------------------------------------------------------------------- */
@@ -93,7 +103,7 @@ static zc_status checksum_encode(const zc_codec *codec, zc_workspace *ws, const 
     if (n > 0) {
         memcpy(dst + data_at, src, n);
     }
-    zc_store_le32(dst + sum_at, codec->cls->checksum(src, n));
+    zc_store_le32(dst + sum_at, codec->cls->checksum(codec, src, n));
     *written = n + CHECKSUM_NBYTES;
     return ZC_OK;
 }
@@ -107,7 +117,7 @@ static zc_status checksum_strip(const zc_codec *codec, const uint8_t *src, size_
     const size_t nbytes = n - CHECKSUM_NBYTES;
     const uint8_t *data = codec->at_start ? src + CHECKSUM_NBYTES : src;
     const uint32_t stored = zc_load_le32(codec->at_start ? src : src + nbytes);
-    const uint32_t computed = codec->cls->checksum(data, nbytes);
+    const uint32_t computed = codec->cls->checksum(codec, data, nbytes);
 
     if (stored != computed) {
         return zc_fail(err, ZC_ERR_CHECKSUM,
@@ -157,3 +167,4 @@ CHECKSUM_CODEC(crc32c, false);
 CHECKSUM_CODEC(crc32, true);
 CHECKSUM_CODEC(adler32, true);
 CHECKSUM_CODEC(fletcher32, false);
+CHECKSUM_CODEC(jenkins_lookup3, false);

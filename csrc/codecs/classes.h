@@ -16,6 +16,7 @@ extern const zc_codec_class zc_codec_crc32c;
 extern const zc_codec_class zc_codec_crc32;
 extern const zc_codec_class zc_codec_adler32;
 extern const zc_codec_class zc_codec_fletcher32;
+extern const zc_codec_class zc_codec_jenkins_lookup3;
 extern const zc_codec_class zc_codec_shuffle;
 extern const zc_codec_class zc_codec_delta;
 extern const zc_codec_class zc_codec_astype;

@@ -15,6 +15,7 @@ const zc_codec_class *const zc_codec_classes[] = {
     &zc_codec_crc32,
     &zc_codec_adler32,
     &zc_codec_fletcher32,
+    &zc_codec_jenkins_lookup3,
     &zc_codec_shuffle,
     &zc_codec_delta,
     &zc_codec_astype,

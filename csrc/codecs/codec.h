@@ -75,6 +75,11 @@ struct zc_codec {
         zc_padding padding;
         uint32_t first, width;       /* the bits of each number that are kept; width 0: numbers are flags */
     } bits;                  /* packbits */
+    struct {
+        uint32_t initial;
+        const uint8_t *prefix;       /* n_prefix bytes, which live as long as the codec */
+        size_t n_prefix;
+    } lookup3;               /* jenkins_lookup3: what the sum begins from */
     bool keep_special;       /* bitround: NaN and infinities stay as they are */
     struct {
         zc_rounding rounding;
@@ -166,7 +171,7 @@ struct zc_codec_class {
     zc_status (*check)(const zc_codec *codec, zc_error *err);
 
     /* Of the checksum codecs: the four bytes, little-endian, that stand beside the data. */
-    uint32_t (*checksum)(const uint8_t *data, size_t n);
+    uint32_t (*checksum)(const zc_codec *codec, const uint8_t *data, size_t n);
 
     /* What zc_codec_init sets (its cls is not used). */
     zc_codec defaults;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The first bytes of all items, then the second bytes, and so on (numcodecs "shuffle"); bytes behind the last whole
- * item stay where they are.
+ * The first bytes of all items, then the second bytes, and so on (numcodecs "shuffle").  Bytes behind the last whole
+ * item are read from where they are, as HDF5 leaves them; they are not written, since numcodecs does not read them.
  */
 #include "kernels/shuffle.h"
 
@@ -48,6 +48,10 @@ static zc_status shuffle_encode(const zc_codec *codec, zc_workspace *ws, const u
                                 uint8_t *dst, size_t cap, size_t *written, zc_error *err)
 {
     (void)ws;
+    if (codec->element > 0 && n % codec->element != 0) {
+        return zc_fail(err, ZC_ERR_ENCODE, "elementsize: %zu bytes are no whole number of items of %zu bytes", n,
+                       codec->element);
+    }
     return run(codec, zc_shuffle, src, n, dst, cap, written, err);
 }
 

@@ -163,7 +163,8 @@ typedef struct zc_flow {
 zc_flow zc_flow_of(const zc_dtype *dtype, const zc_item *item);
 
 /* A codec of numcodecs by its id: the codecs of format 2, and those of format 3 called numcodecs.<id>.
- * *known is false if the engine has none of that id.  *flow becomes what it makes. */
+ * *known is false if the engine has none of that id.  *flow becomes what it makes.  In format 2, codec and configuration
+ * are the same node. */
 zc_status zc_stage_numcodecs(const zc_node *codec, const char *id, const zc_node *configuration,
                              size_t item_size, zc_flow *flow, zc_codec *out, bool *known);
 

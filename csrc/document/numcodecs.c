@@ -16,6 +16,7 @@ typedef struct source {
     const zc_node *configuration;
     size_t item_size;        /* of the data type */
     zc_flow *flow;           /* what comes in, and then what goes out */
+    bool says_all;           /* format 2: no member is taken from what comes in */
 } source;
 
 /* ---- types of numbers --------------------------------------------------------------------------- */
@@ -90,12 +91,12 @@ static zc_status read_number(const source *from, const char *member, const zc_fl
     return status;
 }
 
-/* dtype and astype; what goes out are numbers of the latter.  dtype is by default that of what comes in. */
+/* dtype and astype; what goes out are numbers of the latter.  In format 3, dtype is by default that of what comes in. */
 static zc_status set_numbers(const source *from, const char *decoded, const char *encoded,
                              bool encoded_required, zc_codec *out)
 {
     zc_flow in, made;
-    const zc_flow *const known = from->flow->kind != 0 ? from->flow : NULL;
+    const zc_flow *const known = from->flow->kind != 0 && !from->says_all ? from->flow : NULL;
     zc_status status = read_number(from, decoded, known, &in, &out->decoded);
 
     if (status == ZC_OK) {
@@ -186,6 +187,20 @@ static zc_status checksum(const source *from, zc_codec *out)
     return status;
 }
 
+/* The bytes that a prefix would be have no form in a document. */
+static zc_status jenkins_lookup3(const source *from, zc_codec *out)
+{
+    const zc_node prefix = zc_node_member(from->configuration, "prefix");
+    int64_t initial = 0;
+
+    if (prefix.value != NULL && !zc_node_is_null(&prefix)) {
+        return zc_node_expected(&prefix, "null");
+    }
+    const zc_status status = zc_node_optional_int(from->configuration, "initval", 0, UINT32_MAX, &initial);
+    out->lookup3.initial = (uint32_t)initial;
+    return status;
+}
+
 static zc_status shuffle(const source *from, zc_codec *out)
 {
     int64_t element = 4;
@@ -197,10 +212,7 @@ static zc_status shuffle(const source *from, zc_codec *out)
 
 static zc_status delta(const source *from, zc_codec *out)
 {
-    const zc_node dtype = zc_node_member(from->configuration, "dtype");
-
-    return dtype.value != NULL ? set_numbers(from, "dtype", "astype", false, out)
-                               : zc_node_expected(&dtype, "a type of numbers");
+    return set_numbers(from, "dtype", "astype", false, out);
 }
 
 static zc_status astype(const source *from, zc_codec *out)
@@ -295,6 +307,7 @@ static const known_codec codecs[] = {
     {"crc32", false, checksum, {"location"}},
     {"adler32", false, checksum, {"location"}},
     {"fletcher32", false, no_options, {NULL}},
+    {"jenkins_lookup3", false, jenkins_lookup3, {"initval", "prefix"}},
     {"shuffle", false, shuffle, {"elementsize"}},
     {"delta", true, delta, {"dtype", "astype"}},
     {"astype", true, astype, {"encode_dtype", "decode_dtype"}},
@@ -330,7 +343,7 @@ zc_status zc_stage_numcodecs(const zc_node *codec, const char *id, const zc_node
                              size_t item_size, zc_flow *flow, zc_codec *out, bool *known)
 {
     const known_codec *const found = find(id);
-    const source from = {codec, configuration, item_size, flow};
+    const source from = {codec, configuration, item_size, flow, codec == configuration};
     const char *members[8] = {"id"};
 
     *known = found != NULL;

@@ -96,7 +96,7 @@ static inline zc_codec case_conditional(zc_decision decision)
     return codec;
 }
 
-enum { CASE_CODECS = 36 };
+enum { CASE_CODECS = 37 };
 
 /* One of each family, every blosc compressor with every shuffle: `index` from 0 to CASE_CODECS - 1. */
 static inline zc_codec case_codec_at(int index)
@@ -108,7 +108,7 @@ static inline zc_codec case_codec_at(int index)
         {"gzip", 5, false}, {"gzip", 0, false}, {"zlib", 1, false}, {"zlib", 9, false}, {"zlib", -1, false},
         {"lz4", 1, false}, {"lz4", 50, false},
         {"crc32c", 0, false}, {"crc32c", 0, true}, {"crc32", 0, true}, {"crc32", 0, false},
-        {"adler32", 0, true}, {"fletcher32", 0, false},
+        {"adler32", 0, true}, {"fletcher32", 0, false}, {"jenkins_lookup3", 0, false},
     };
     static const size_t typesizes[] = {1, 2, 4, 8, 3, 16, 17, 255};
 
@@ -122,8 +122,8 @@ static inline zc_codec case_codec_at(int index)
     if (index == 16) {
         return case_blosc(ZC_BLOSC_BLOSCLZ, 5, ZC_BLOSC_BYTESHUFFLE, 4, 1 << 16);
     }
-    if (index >= 34) {
-        return case_conditional(index == 34 ? ZC_DECIDE_SMALLER : ZC_DECIDE_ALWAYS);
+    if (index >= 35) {
+        return case_conditional(index == 35 ? ZC_DECIDE_SMALLER : ZC_DECIDE_ALWAYS);
     }
     return case_codec(others[index - 17].name, others[index - 17].level, others[index - 17].flag);
 }

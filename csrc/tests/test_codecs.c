@@ -8,6 +8,7 @@
 #include "check.h"
 #include "codec_cases.h"
 #include "codecs/contexts.h"
+#include "kernels/lookup3.h"
 
 static zc_workspace *ws;
 static zc_error err;
@@ -304,7 +305,7 @@ static void known_checksums(void)
     size_t nbytes = 0;
 
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        CHECK(zc_codec_find(known[i].name)->checksum(digits, 9) == known[i].sum);
+        CHECK(zc_codec_find(known[i].name)->checksum(NULL, digits, 9) == known[i].sum);
     }
     zc_codec codec;
     uint8_t out[13];
@@ -327,16 +328,38 @@ static void fletcher32_sums(void)
     uint64_t low = 0;
     uint64_t high = 0;
 
-    CHECK(cls->checksum((const uint8_t *)"", 0) == 0);
-    CHECK(cls->checksum((const uint8_t *)"abcde", 5) == ((uint32_t)0x4ff0 << 16 | 0x29c7));
+    CHECK(cls->checksum(NULL, (const uint8_t *)"", 0) == 0);
+    CHECK(cls->checksum(NULL, (const uint8_t *)"abcde", 5) == ((uint32_t)0x4ff0 << 16 | 0x29c7));
     memset(ones, 0xff, 100001);
     for (size_t i = 0; i < 100001; i += 2) {
         low = (low + (i + 1 < 100001 ? 0xffff : 0xff00)) % 65535;
         high = (high + low) % 65535;
     }
-    const uint32_t sum = cls->checksum(ones, 100001);
+    const uint32_t sum = cls->checksum(NULL, ones, 100001);
     CHECK((sum & 0xffff) % 65535 == low && (sum >> 16) % 65535 == high);
     free(ones);
+}
+
+/* The sums that the author of lookup3 gives with it, and the same of a text cut in two anywhere. */
+static void lookup3_sums(void)
+{
+    const uint8_t *const text = (const uint8_t *)"Four score and seven years ago";
+    const zc_codec_class *cls = zc_codec_find("jenkins_lookup3");
+    zc_codec codec = cls->defaults;
+
+    CHECK(cls->checksum(&codec, text, 0) == 0xdeadbeefu);
+    CHECK(cls->checksum(&codec, text, 30) == 0x17770551u);
+    codec.lookup3.initial = 1;
+    CHECK(cls->checksum(&codec, text, 30) == 0xcd628161u);
+    for (size_t n = 0; n <= 30; n++) {
+        const uint32_t sum = zc_lookup3(1, NULL, 0, text, n);
+        for (size_t cut = 0; cut <= n; cut++) {
+            uint8_t *const prefix = case_exact(text, cut), *const rest = case_exact(text + cut, n - cut);
+            CHECK(zc_lookup3(1, prefix, cut, rest, n - cut) == sum);
+            free(prefix);
+            free(rest);
+        }
+    }
 }
 
 static void bounds_and_limits(void)
@@ -467,6 +490,7 @@ int main(void)
     RUN(encoding_is_deterministic);
     RUN(known_checksums);
     RUN(fletcher32_sums);
+    RUN(lookup3_sums);
     RUN(encode_refuses);
     RUN(cancelling);
     zc_workspace_free(ws);

@@ -238,6 +238,8 @@ LEGAL: list[dict[str, Any]] = [
     ),
     v2("filters", [{"id": "packbits"}]) | {"dtype": "|b1", "compressor": {"id": "zlib"}},
     *(v2("filters", [{"id": "zstd"}, {"id": name}]) for name in ("crc32", "crc32c", "adler32", "fletcher32")),
+    v2("filters", [{"id": "jenkins_lookup3", "initval": 7, "prefix": None}]),
+    v3("codecs", [extension("numcodecs.delta"), BIG, extension("numcodecs.jenkins_lookup3")]),
     *(
         v3("codecs", [{"name": f"numcodecs.{chosen['id']}", "configuration": without_id(chosen)}, LITTLE])
         for chosen in FILTERS

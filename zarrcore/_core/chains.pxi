@@ -53,6 +53,11 @@ cdef int _configure(zc_codec *codec, str name, dict config) except -1:
             codec.checksum = bool(value)
         elif key == "location":
             codec.at_start = value == "start"
+        elif key == "initval":
+            codec.lookup3.initial = value
+        elif key == "prefix":            # bytes
+            codec.lookup3.prefix = <const uint8_t *>PyBytes_AS_STRING(value)
+            codec.lookup3.n_prefix = PyBytes_GET_SIZE(value)
         elif key == "cname":
             codec.blosc.compressor = <zc_blosc_compressor><int>_BLOSC_COMPRESSORS.index(value)
         elif key == "shuffle":

@@ -132,6 +132,11 @@ cdef extern from "codecs/codec.h" nogil:
         uint32_t first
         uint32_t width
 
+    ctypedef struct zc_lookup3_options:          # an anonymous member of zc_codec
+        uint32_t initial
+        const uint8_t *prefix
+        size_t n_prefix
+
     ctypedef struct zc_whole_options:            # an anonymous member of zc_codec
         int64_t offset
         int64_t scale
@@ -157,6 +162,7 @@ cdef extern from "codecs/codec.h" nogil:
         double offset
         double scale
         zc_whole_options whole
+        zc_lookup3_options lookup3
         zc_bits_options bits
         bint keep_special
         zc_cast_options cast

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zarrcore._validate import at
 from zarrcore.codecs.chain import CodecChain, IgnoredCodec
+from zarrcore.codecs.sharding import ShardingCodec
 from zarrcore.errors import ChunkError, MetadataValidationError
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ __all__ = ["refuse_unusable_codecs"]
 
 _SURE = frozenset(
     ("bytes", "transpose", "blosc", "gzip", "zstd", "crc32c", "vlen-utf8", "vlen-bytes", "zlib", "lz4")
-    + ("bz2", "crc32", "adler32", "fletcher32", "shuffle")
+    + ("bz2", "crc32", "adler32", "fletcher32", "jenkins_lookup3", "shuffle")
 )
 """Codecs that encode whatever they have not refused when they met the data type."""
 
@@ -38,14 +40,16 @@ def refuse_unusable_codecs(metadata: ArrayMetadata) -> None:
     Raises
     ------
     MetadataValidationError
-        If the codecs fail on items of the data type, as opposed to single values.
+        If the codecs fail on items of the data type, as opposed to single values, or on chunks of that size.
     UnknownCodecError
         If a codec needs a package that is not installed.
     """
-    chain = metadata.chain()
+    chain, spec = metadata.chain(), metadata.chunk_spec()
+    where = "codecs" if metadata.zarr_format == 3 else "filters"
+    with at(where):
+        _check_inputs(chain, spec)
     if all(map(_is_sure, _all_codecs(chain.codecs))):
         return
-    spec = metadata.chunk_spec()
     tried = _small(chain, spec)
     if tried is None:
         return
@@ -59,7 +63,7 @@ def refuse_unusable_codecs(metadata: ArrayMetadata) -> None:
     except ChunkError as error:
         raise MetadataValidationError(
             f"the codec {error.codec!r} cannot be used for the data type {spec.dtype!r}: {error.reason}",
-            where="codecs" if metadata.zarr_format == 3 else "filters",
+            where=where,
         ) from error
 
 
@@ -72,6 +76,19 @@ def _try_values(chain: CodecChain, spec: ArraySpec, fill: np.ndarray) -> None:
     except ChunkError as error:
         if not isinstance(error.__cause__, (ValueError, OverflowError)):
             raise
+
+
+def _check_inputs(chain: CodecChain, spec: ArraySpec) -> None:
+    """Refuse codecs that cannot encode what they are given, where its size is known."""
+    spec = chain.array_specs(spec)[-1]
+    size = chain.array_bytes.encoded_size(spec)
+    for codec in chain.bytes_bytes:
+        if size is None:
+            break
+        codec.check_input(size)
+        size = codec.encoded_size(size) if codec.is_fixed_size else None
+    if isinstance(chain.array_bytes, ShardingCodec):
+        _check_inputs(chain.array_bytes.inner_chain(spec), chain.array_bytes.inner_spec(spec))
 
 
 def _is_sure(codec: Codec) -> bool:
@@ -92,10 +109,12 @@ def _all_codecs(codecs: Iterable[Any]) -> Iterator[Any]:
 def _small(chain: CodecChain, spec: ArraySpec) -> tuple[CodecChain, ArraySpec] | None:
     """A chunk to try, as small as the codecs allow, and the chain for it; None if all are large."""
     small = replace(spec, shape=tuple(min(length, 4) for length in spec.shape))
-    try:
-        return CodecChain.from_codecs(chain.codecs, small), small
-    except MetadataValidationError:  # their configuration is that of the real shape
-        return (chain, spec) if spec.size * (spec.item_size or 16) <= _LARGEST else None
+    if not any(codec.name.endswith("shuffle") for codec in _all_codecs(chain.codecs)):  # it needs whole items
+        try:
+            return CodecChain.from_codecs(chain.codecs, small), small
+        except MetadataValidationError:
+            pass  # their configuration is that of the real shape
+    return (chain, spec) if spec.size * (spec.item_size or 16) <= _LARGEST else None
 
 
 def _vary(items: np.ndarray) -> None:

@@ -312,6 +312,15 @@ class BytesBytesCodec(Codec):
         """Name and configuration for the chunk engine; None if only Python can run this codec."""
         return None
 
+    def check_input(self, nbytes: int) -> None:
+        """Refuse to encode `nbytes` bytes, if it can only be that they are decoded.
+
+        Raises
+        ------
+        MetadataValidationError
+            If new arrays must not have chunks of that size.
+        """
+
     def max_input(self) -> int | None:
         """Most bytes that the codec can encode at once, or None without a limit."""
         return None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["ForeignFilter", "numcodecs_codec"]
 
 
-_EXTRAS = {"jenkins_lookup3": "numcodecs", "pcodec": "numcodecs,pcodec", "zfpy": "numcodecs,zfp"}
+_EXTRAS = {"pcodec": "numcodecs,pcodec", "zfpy": "numcodecs,zfp"}
 """The extras that bring codecs of numcodecs which other implementations are known to write."""
 
 

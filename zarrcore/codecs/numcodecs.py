@@ -221,6 +221,9 @@ class Shuffle(_BytesBytes):
     def resolve(self, spec: ArraySpec) -> Self:
         return self._with(elementsize=spec.item_size or 1)
 
+    def check_input(self, nbytes: int) -> None:
+        self.twin().check_input(nbytes)
+
     def encoded_size(self, nbytes: int) -> int:
         return nbytes
 
@@ -253,6 +256,10 @@ class JenkinsLookup3(_Checksum):
     """Jenkins' lookup3, as HDF5 computes it."""
 
     name = "numcodecs.jenkins_lookup3"
+
+    def to_json(self) -> dict[str, Any]:
+        self.twin().get_config()  # complains of a prefix, which has no form in JSON
+        return super().to_json()
 
 
 class Delta(_ArrayArray):

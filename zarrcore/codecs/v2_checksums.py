@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from zarrcore._validate import choice
+from zarrcore._validate import choice, fail, integer
 from zarrcore.codecs._native import NativeBytesCodec
 from zarrcore.codecs.v2 import V2Config
 
-__all__ = ["Adler32", "Crc32", "Crc32c", "Fletcher32"]
+__all__ = ["Adler32", "Crc32", "Crc32c", "Fletcher32", "JenkinsLookup3"]
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,46 @@ class Fletcher32(V2Config, NativeBytesCodec):
 
     def stage(self) -> tuple[str, dict[str, Any]] | None:
         return self.name, {}
+
+
+@dataclass(frozen=True)
+class JenkinsLookup3(V2Config, NativeBytesCodec):
+    """The bytes and behind them Jenkins' lookup3 of them, as HDF5 computes it, little-endian.
+
+    Parameters
+    ----------
+    initval : int
+        What the sum begins from.
+    prefix : bytes, optional
+        Bytes that are summed up before the others, and not stored.  Metadata documents have no form for them: an
+        array with such a codec cannot be created.
+    """
+
+    name: ClassVar[str] = "jenkins_lookup3"
+    is_fixed_size: ClassVar[bool] = True
+    initval: int = 0
+    prefix: bytes | None = None
+
+    def __post_init__(self) -> None:
+        integer(self.initval, "initval", 0, 2**32 - 1)
+        if self.prefix is None:
+            return
+        try:
+            object.__setattr__(self, "prefix", bytes(memoryview(self.prefix)))
+        except TypeError:
+            fail("prefix", "bytes, or none", self.prefix)
+
+    def get_config(self) -> dict[str, Any]:
+        if self.prefix is not None:
+            fail("prefix", "none in a metadata document", self.prefix)
+        return {"id": self.name, "initval": self.initval, "prefix": None}
+
+    def encoded_size(self, nbytes: int) -> int:
+        return nbytes + 4
+
+    def stage(self) -> tuple[str, dict[str, Any]] | None:
+        options: dict[str, Any] = {"initval": self.initval}
+        return self.name, options if self.prefix is None else options | {"prefix": self.prefix}
 
 
 def _without_default_location(codec: Crc32 | Crc32c) -> dict[str, Any]:

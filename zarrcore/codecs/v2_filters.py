@@ -124,12 +124,17 @@ class VLenBytes(Filter):
 
 @dataclass(frozen=True)
 class Shuffle(V2Config, BytesBytesCodec):
-    """The first bytes of all items, then the second bytes, and so on; last the bytes of no whole item.
+    """The first bytes of all items, then the second bytes, and so on.
 
     Parameters
     ----------
     elementsize : int
         Bytes of an item.  NCZarr writes 0 for the item size of the data type.
+
+    Notes
+    -----
+    Bytes behind the last whole item are read where HDF5 leaves them, at the end.  They are not written, since
+    numcodecs refuses to read them.
     """
 
     name: ClassVar[str] = "shuffle"
@@ -160,9 +165,15 @@ class Shuffle(V2Config, BytesBytesCodec):
     def stage(self) -> tuple[str, dict[str, Any]] | None:
         return self.name, {"elementsize": self._width}
 
+    def check_input(self, nbytes: int) -> None:
+        if nbytes % self._width:
+            raise MetadataValidationError(self._rest(nbytes))
+
     def encode(self, data: Buffer, spec: ArraySpec | None = None) -> bytes:
         items, rest = self._split(data)
-        return items.reshape(-1, self._width).T.tobytes() + rest.tobytes()
+        if rest.size:
+            raise ChunkEncodeError(self._rest(items.size + rest.size), codec=self.name)
+        return items.reshape(-1, self._width).T.tobytes()
 
     def decode(self, data: Buffer, spec: ArraySpec | None = None, max_size: int | None = None) -> bytes:
         items, rest = self._split(data)
@@ -171,6 +182,9 @@ class Shuffle(V2Config, BytesBytesCodec):
     @property
     def _width(self) -> int:
         return self.itemsize or self.elementsize or 1
+
+    def _rest(self, nbytes: int) -> str:
+        return f"elementsize: {nbytes} bytes are no whole number of items of {self._width} bytes"
 
     def _split(self, data: Buffer) -> tuple[np.ndarray, np.ndarray]:
         octets = np.frombuffer(data, np.uint8)

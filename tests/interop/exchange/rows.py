@@ -19,7 +19,7 @@ GRID, KEYS, STORE = "chunk grid", "chunk key encoding", "store"
 Row = tuple[str, str]
 
 # Of numcodecs, beside those that zarrcore has itself.
-FOREIGN = ("jenkins_lookup3", "pcodec", "zfpy")
+FOREIGN = ("pcodec", "zfpy")
 # Keep nothing that another library could open, or stand before another store.
 OWN_STORES = (
     "CacheStore",

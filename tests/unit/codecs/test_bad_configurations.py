@@ -106,6 +106,7 @@ V2 = {
     "crc32c": ({}, {"location": ("middle", 1, True, None)}),
     "adler32": ({}, {"location": ("middle", 1, True, None)}),
     "fletcher32": ({}, {}),
+    "jenkins_lookup3": ({}, {"initval": (True, "x", 1.5, None, -1, 1 << 32), "prefix": ("x", 3, [1])}),
     "base64": ({}, {}),
     "shuffle": ({}, {"elementsize": (-1, True, "x", 1.5, None)}),
     "delta": ({"dtype": "<i4"}, {"dtype": ("<x4", 3, None, "|O", "|S4"), "astype": ("<x4", True, "|O")}),

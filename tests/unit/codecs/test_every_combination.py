@@ -65,7 +65,7 @@ CONFIGURATIONS = {
     "vlen-array": {"dtype": "<i4"},
     "categorize": {"labels": ["a", "bcd", "", "ü"], "dtype": "<U4"},
 }
-FOREIGN = ("jenkins_lookup3", "pcodec", "zfpy")
+FOREIGN = ("pcodec", "zfpy")
 CASES = [(3, name) for name in codec_registry if not name.startswith("test.")]
 CASES += [(2, name) for name in (*compressor_registry, *FOREIGN)]
 

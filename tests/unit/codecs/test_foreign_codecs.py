@@ -113,7 +113,7 @@ def test_the_byte_order_of_a_dtype_is_not_that_of_the_chunks(dtype):
 
 @pytest.mark.parametrize(
     ("name", "extras"),
-    [("jenkins_lookup3", "numcodecs"), ("pcodec", "numcodecs,pcodec"), ("zfpy", "numcodecs,zfp")],
+    [("pcodec", "numcodecs,pcodec"), ("zfpy", "numcodecs,zfp")],
 )
 def test_a_missing_package_is_named_by_its_extra(
     name: str, extras: str, monkeypatch: pytest.MonkeyPatch

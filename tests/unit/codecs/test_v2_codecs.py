@@ -38,6 +38,7 @@ CONFIGS = [
     {"id": "crc32", "location": "end"},
     {"id": "crc32c"},
     {"id": "adler32"},
+    {"id": "jenkins_lookup3", "initval": 7, "prefix": None},
     {"id": "shuffle", "elementsize": 0},
     {"id": "delta", "dtype": ">i4", "astype": "<i2"},
     {"id": "vlen-utf8"},
