@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from zarrcore import kernels
 
 STRUCT = np.dtype([("a", ">i4"), ("b", "<f8")])
+FIELDS = np.dtype([("a", "S3"), ("b", "u1", (2,)), ("c", [("d", ">f4")], (1,))], align=True)
 VALUES = [
     ("?", True),
     ("i1", -3),
@@ -31,6 +32,8 @@ VALUES = [
     ("<M8[s]", np.datetime64("2020-01-01", "s")),
     (">m8[ms]", np.timedelta64("NaT", "ms")),
     (STRUCT, (5, 2.5)),
+    (FIELDS, (b"ab", (7, 8), [(1.5,)])),
+    (FIELDS, (b"", 7, (1.5,))),
 ]
 VIEWS = [np.s_[:], np.s_[::2, ::-1], np.s_[..., 3], np.s_[3:3], np.s_[::-2, 1:, ::2], np.s_[0, 0, 0:1]]
 
@@ -185,16 +188,27 @@ def test_broadcast_input():
         ("V2", b"abc", ValueError),
         ("V2", 5, TypeError),
         ("M8[s]", 1.5, TypeError),
+        ("V8", None, TypeError),
+        ("f4", 2**200, ValueError),
+        ("f8", 10**400, ValueError),
         (STRUCT, 1, TypeError),
+        (STRUCT, (1,), ValueError),
+        (STRUCT, (1.5, 2.5), TypeError),
+        (STRUCT, (2**31, 2.5), ValueError),
+        (STRUCT, np.array((1.5, 2.5), "f8,f8")[()], TypeError),
+        (FIELDS, (b"abcd", [1, 2], ((1.0,),)), ValueError),
+        (FIELDS, (b"abc", [1, 256], ((1.0,),)), ValueError),
+        (FIELDS, (b"abc", [1, 2, 3], ((1.0,),)), ValueError),
+        (FIELDS, (b"abc", [1, 2], ((1e39,),)), ValueError),
         ("O", None, TypeError),
     ],
 )
 def test_refuses_other_values(type_, value, error):
     array = np.zeros(3, dtype=type_)
-    with pytest.raises(error, match="^out: items" if type_ == "O" else "^value: "):
+    with pytest.raises(error, match="^out: items" if type_ == "O" else r"^value[:\[]"):
         kernels.fill(array, value)
     for axis in (None, 0):
-        with pytest.raises(error, match="^x: items" if type_ == "O" else "^fill: "):
+        with pytest.raises(error, match="^x: items" if type_ == "O" else r"^fill[:\[]"):
             kernels.equals_fill(array, value, axis=axis)
 
 
@@ -203,3 +217,45 @@ def test_fill_refuses_targets():
         kernels.fill([1, 2], 3)
     with pytest.raises(ValueError, match="read-only"):
         kernels.fill(np.broadcast_to(np.zeros(1), (3,)), 1)
+
+
+ML_VALUES = [
+    (
+        "bfloat16",
+        [1, 0.1, -2.5, np.inf, np.nan, True, np.float32(3)],
+        [1e39, -(10**50), 1j, "1", None, [1.0]],
+    ),
+    ("float8_e4m3fn", [448, np.nan, 0.1], [1e6, np.inf]),
+    ("float8_e5m2", [1.5, np.inf, np.nan], [1e6, 2**100]),
+    ("float4_e2m1fn", [6, -0.5], [100, np.nan, np.inf]),
+    ("int4", [7, -8, 3.0], [8, -9, 1.5, np.nan]),
+    ("uint4", [15], [-1, 16]),
+]
+
+
+@pytest.mark.parametrize(("name", "good", "bad"), ML_VALUES)
+def test_types_that_other_packages_added(name, good, bad):
+    dtype = np.dtype(getattr(pytest.importorskip("ml_dtypes"), name))
+    for value in good:
+        array = np.zeros((3, 4), dtype)
+        kernels.fill(array, value)
+        assert array.tobytes() == np.array(value, dtype).tobytes() * 12
+        kernels.fill(array[::2, ::-3], np.array(value, dtype)[()])
+        assert kernels.equals_fill(array, value) and kernels.equals_fill(array.T, value, nan_equal=True)
+        array[1, 2] = 0
+        for nan_equal in (False, True):
+            assert not kernels.equals_fill(array, value, nan_equal=nan_equal)
+            rows = kernels.equals_fill(array, value, nan_equal=nan_equal, axis=1)
+            assert rows.tolist() == [True, False, True]
+    for value in bad:
+        with pytest.raises((ValueError, TypeError), match="^value: "):
+            kernels.fill(np.zeros(3, dtype), value)
+
+
+def test_floats_that_other_packages_added_by_value():
+    dtype = np.dtype(pytest.importorskip("ml_dtypes").bfloat16)
+    array = np.array([[0x7FC0, 0xFFC1, 0x7F81], [0x8000, 0, 0x8000]], "u2").view(dtype)
+    assert kernels.equals_fill(array[0], np.nan, nan_equal=True)
+    assert kernels.equals_fill(array[1], 0, nan_equal=True) and not kernels.equals_fill(array[1], 0)
+    assert kernels.equals_fill(array, 0, nan_equal=True, axis=-1).tolist() == [False, True]
+    assert kernels.crc32c(array, axis=1).tolist() == [kernels.crc32c(row) for row in array]

@@ -95,8 +95,23 @@ def in_native_order(dtype: np.dtype) -> np.dtype:
 
 def refuse_padding(dtype: np.dtype, name: str) -> None:
     """Bits are not compared where some of them mean nothing: extended precision lies in 12 or 16 bytes."""
-    if dtype.kind in "fc" and word_size(dtype) not in (2, 4, 8):
-        raise TypeError(f"{name}: {dtype} has words of {word_size(dtype)} bytes; expected 2, 4 or 8")
+    if dtype.kind in "fc" and word_size(dtype) not in (1, 2, 4, 8):
+        raise TypeError(f"{name}: {dtype} has words of {word_size(dtype)} bytes; expected 1, 2, 4 or 8")
+
+
+FIRST_REGISTERED = 256
+"""Type numbers from here on belong to types that other packages have registered."""
+
+
+def is_registered(dtype: np.dtype) -> bool:
+    """Has another package added the type (bfloat16, ...) to NumPy?"""
+    return dtype.num >= FIRST_REGISTERED
+
+
+def as_plain_items(x: Any) -> Any:
+    """The same items, as raw bytes if another package added their type: the ufuncs have no loops for those."""
+    registered = isinstance(x, np.ndarray) and is_registered(x.dtype)
+    return x.view(np.dtype((np.void, x.dtype.itemsize))) if registered else x
 
 
 def word_size(dtype: np.dtype) -> int:

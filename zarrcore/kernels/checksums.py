@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from zarrcore._core import kernels as _flat
-from zarrcore.kernels._memory import around, check_blocks, only_out, refuse_references
+from zarrcore.kernels._memory import around, as_plain_items, check_blocks, only_out, refuse_references
 from zarrcore.kernels._sharing import call_ufunc, check_threads
 
 
@@ -75,6 +75,7 @@ def crc32c(
     initial = _initial(value)
     if isinstance(data, np.ndarray):
         axis = check_blocks(data, "data", axis, out, np.dtype(np.uint32), initial.shape)
+        data = as_plain_items(data)
     ndim = np.ndim(data)
     if ndim < 2 or axis % ndim != ndim - 1 or not -ndim <= axis < ndim:
         return _flat.crc32c_blocks(data, initial, axis=axis, out=out, casting="no")

@@ -3,17 +3,18 @@
 
 from __future__ import annotations
 
-import datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zarrcore._core import kernels as _flat
+from zarrcore.kernels._item import item_of
 from zarrcore.kernels._memory import (
     around,
+    as_plain_items,
     bytes_of,
     check_blocks,
-    index_of,
+    is_registered,
     ndarray_of,
     only_out,
     refuse_padding,
@@ -38,8 +39,8 @@ def fill(out: np.ndarray, /, value: Any, *, threads: int | None = None) -> None:
         Writeable, any strides.
     value : scalar
         Must be representable: a number that does not fit, a fraction for an integer type, a string that is
-        too long or a date finer than the unit is refused.  A NumPy scalar of the type of ``out`` keeps all
-        its bits.
+        too long or a date finer than the unit is refused, also as a part of a tuple for fields.  A NumPy
+        scalar of the type of ``out`` keeps all its bits.
     threads : int, optional
         The most threads to use; default: those of the engine from 32 MiB on, below that one.
 
@@ -58,7 +59,7 @@ def fill(out: np.ndarray, /, value: Any, *, threads: int | None = None) -> None:
     if not out.flags.writeable:
         raise ValueError("out: the array is read-only")
     refuse_references(out.dtype, "out")
-    item = _item(value, out.dtype, "value")
+    item = item_of(value, out.dtype, "value")
     check_threads(threads)
     if out.ndim == 0:
         _flat.fill(out, item)
@@ -86,7 +87,8 @@ def equals_fill(
     fill : scalar
         As for :func:`fill`.
     nan_equal : bool, optional
-        Compare floating-point and complex numbers by value: every NaN equals every NaN and -0.0 equals 0.0.
+        Compare floating-point and complex numbers by value: every NaN equals every NaN and -0.0 equals 0.0
+        (those of ml_dtypes too).
         Otherwise, and for all other types, items are equal if all bits are.
     axis : int, optional
         Ask for each block along that axis; default: for the whole array.
@@ -127,9 +129,11 @@ def equals_fill(
         check_threads(threads)
         if isinstance(operand, np.ndarray):
             axis = check_blocks(operand, "x", axis, out, np.dtype(np.bool_))
+        item = item_of(fill, operand.dtype, "fill")
+        if is_registered(operand.dtype):
+            operand, item = _plain_operands(operand, item, nan_equal)
         by_value = nan_equal and operand.dtype.kind in "fc"
         ufunc = _flat.equals_fill_blocks_nan_equal if by_value else _flat.equals_fill_blocks
-        item = _item(fill, operand.dtype, "fill")
         if operand.ndim > 1 and axis in (-1, operand.ndim - 1):
             return call_ufunc(
                 ufunc, operand, item, out=out, threads=threads, core=1, result=_answers, casting="equiv"
@@ -144,8 +148,9 @@ def equals_fill(
     refuse_references(x.dtype, "x")
     refuse_padding(x.dtype, "x")
     check_threads(threads)
-    value = _item(fill, x.dtype, "fill")
-    compare = _equals_by_value if nan_equal and x.dtype.kind in "fc" else _flat.equals_fill
+    value = item_of(fill, x.dtype, "fill")
+    numbers = _widened(value) if nan_equal else value
+    compare = _equals_by_value if nan_equal and numbers.dtype.kind in "fc" else _flat.equals_fill
     if x.ndim == 0:
         return compare(x, value)
     answers: list[bool] = []
@@ -162,21 +167,35 @@ def _answers(blocks: np.ndarray) -> np.ndarray:
     return np.empty(blocks.shape[:-1], np.bool_)
 
 
+def _plain_operands(x: np.ndarray, item: np.ndarray, by_value: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Blocks and fill value in types for which the ufuncs have loops."""
+    return (_widened(x), _widened(item)) if by_value else (as_plain_items(x), as_plain_items(item))
+
+
+def _widened(array: np.ndarray) -> np.ndarray:
+    """The same numbers in a type of NumPy, if ml_dtypes has added theirs."""
+    if not is_registered(array.dtype):
+        return array
+    from zarrcore.dtypes.mlcast import widened
+
+    return widened(array)
+
+
 def _equals_by_value(x: np.ndarray, value: np.ndarray) -> bool:
     """Compare floats in the machine's byte order, block by block where they have to be brought together."""
-    native = x.dtype.newbyteorder("=")
+    native = _widened(value).dtype.newbyteorder("=")
     size = word_size(native)
     if x.size == 0:
         return True
-    fill_bytes = value.astype(native, casting="equiv").reshape(-1).view(np.uint8)
-    if x.flags.c_contiguous and x.dtype.isnative:
+    fill_bytes = value.astype(native).reshape(-1).view(np.uint8)
+    if x.flags.c_contiguous and x.dtype == native:
         return _flat.equals_fill_float(bytes_of(x, "x"), size, fill_bytes)
     blocks = np.nditer(  # type: ignore[call-overload]  # numpy's stubs know no "contig"
         x,
         flags=["external_loop", "buffered"],
         op_flags=[["readonly", "contig", "nbo"]],
         op_dtypes=[native],
-        casting="equiv",
+        casting="safe",
         order="K",
         buffersize=_FLOAT_BLOCK,
     )
@@ -184,69 +203,3 @@ def _equals_by_value(x: np.ndarray, value: np.ndarray) -> bool:
 
 
 equals_fill.ufunc_nan_equal = _flat.equals_fill_blocks_nan_equal  # type: ignore[attr-defined]
-
-
-_ACCEPTED = {"b": "b", "f": "biuf", "c": "biufc", "U": "U", "S": "S", "M": "MUiu", "m": "mUiu", "V": "VSO"}
-"""Kinds of value that an item of each kind can be made from (integers are handled apart)."""
-
-
-def _item(value: Any, dtype: np.dtype, name: str) -> np.ndarray:
-    """``value`` as a 0-d array of exactly that type, or the reason why not."""
-    if isinstance(value, np.generic | np.ndarray) and value.dtype == dtype:
-        item = np.asarray(value)
-    elif dtype.kind in "iu":
-        item = _integer_item(value, dtype, name)
-    else:
-        item = _converted_item(value, dtype, name)
-    if item.ndim != 0:
-        raise ValueError(f"{name}: expected a scalar, got an array of shape {item.shape}")
-    return item
-
-
-def _integer_item(value: Any, dtype: np.dtype, name: str) -> np.ndarray:
-    integer = index_of(value, name)
-    try:
-        return np.array(integer, dtype=dtype)
-    except OverflowError:
-        raise ValueError(f"{name}: {integer} does not fit into {dtype}") from None
-
-
-def _converted_item(value: Any, dtype: np.dtype, name: str) -> np.ndarray:
-    if dtype.kind in "Mm":
-        value = _time(value, dtype, name)
-    found = np.asarray(value) if dtype.kind != "V" or not isinstance(value, tuple) else None
-    # Types that NumPy does not know itself (bfloat16, ...) have kind V and a scalar class of their own.
-    kinds = "biufV" if dtype.kind == "V" and dtype.type is not np.void else _ACCEPTED[dtype.kind]
-    if found is not None and found.dtype.kind not in kinds:
-        raise TypeError(f"{name}: expected a value for {dtype}, got {value!r}")
-    if found is not None and dtype.kind in "USV" and found.dtype.itemsize > dtype.itemsize:
-        raise ValueError(f"{name}: {value!r} is too long for {dtype}")
-    try:
-        with np.errstate(over="raise"):
-            item = np.array(value, dtype=dtype)
-    except (OverflowError, FloatingPointError) as error:
-        raise ValueError(f"{name}: {value!r} does not fit into {dtype}: {error}") from None
-    except (ValueError, TypeError) as error:
-        raise type(error)(f"{name}: expected a value for {dtype}, got {value!r}: {error}") from None
-    if found is not None and found.dtype.kind in "Mm" and not _same_time(item, found):
-        raise ValueError(f"{name}: {value!r} does not fit into {dtype}")
-    return item
-
-
-def _time(value: Any, dtype: np.dtype, name: str) -> Any:
-    """Dates and durations of Python, and dates as text, with the unit that holds all of them."""
-    if isinstance(value, str) and value.lower() == "nat":
-        return value  # which has no unit
-    try:
-        if dtype.kind == "M" and isinstance(value, str | datetime.date):
-            return np.datetime64(value)
-        return np.timedelta64(value) if isinstance(value, datetime.timedelta) else value
-    except ValueError as error:
-        raise ValueError(f"{name}: expected a value for {dtype}, got {value!r}: {error}") from None
-
-
-def _same_time(item: np.ndarray, given: np.ndarray) -> bool:
-    """Conversion between units rounds, and wraps around, without a word."""
-    if np.isnat(given).all() or np.datetime_data(given.dtype)[0] == "generic":
-        return True
-    return bool((item.astype(given.dtype) == given).all())

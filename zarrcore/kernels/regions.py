@@ -19,6 +19,7 @@ from zarrcore.kernels._memory import (
     copy,
     in_native_order,
     index_of,
+    is_registered,
     ndarray_of,
     only_out,
     refuse_references,
@@ -29,9 +30,6 @@ from zarrcore.kernels._sharing import by_rows, call_ufunc, check_threads
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-
-_FIRST_USER_TYPE = 256  # type numbers from here on belong to types that other packages registered
 
 
 @around(_flat.byteswap)
@@ -94,7 +92,7 @@ def byteswap(
         check_ufunc_out(target, shape, x.dtype)
     elif x.ndim == 0 and where is True:
         target = np.empty_like(x)  # a scalar would not keep the bits of every boolean
-    if x.dtype.fields is not None or x.dtype.num >= _FIRST_USER_TYPE:
+    if x.dtype.fields is not None or is_registered(x.dtype):
         return _swap_words(x, target, where, shape)
     if where is True:
         return call_ufunc(_flat.byteswap, x, out=target, threads=threads, casting="no")
