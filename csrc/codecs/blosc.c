@@ -285,7 +285,7 @@ static zc_status blosc_check(const zc_codec *codec, zc_error *err)
         return zc_fail(err, ZC_ERR_ARGUMENT, "unknown blosc compressor %d", (int)codec->blosc.compressor);
     }
     if (blosc_compname_to_compcode(name) < 0) {
-        return zc_fail(err, ZC_ERR_UNSUPPORTED, "this build of blosc lacks the compressor %s", name);
+        return zc_fail(err, ZC_ERR_UNSUPPORTED, "cname: this build of blosc lacks the compressor %s", name);
     }
     if (codec->level < 0 || codec->level > 9) {
         return zc_fail(err, ZC_ERR_ARGUMENT, "clevel: expected 0 to 9, got %d", codec->level);

@@ -183,6 +183,19 @@ def test_anything_with_bytes(data):
         (lambda: kernels.blosc_encode(b"", typesize=0), ValueError, "typesize"),
         (lambda: kernels.blosc_encode(b"", clevel=10), ValueError, "clevel"),
         (lambda: kernels.blosc_encode(b"", blocksize=-1), ValueError, "blocksize"),
+        (lambda: kernels.blosc_encode(b"", cname=None), TypeError, "cname: expected one of"),
+        (lambda: kernels.blosc_encode(b"", cname=np.array(["lz4", "zstd"])), TypeError, "cname: expected"),
+        (lambda: kernels.blosc_encode(b"", shuffle=1), TypeError, "shuffle: expected one of"),
+        (lambda: kernels.blosc_encode(b"", typesize=2.0), TypeError, "typesize: expected an integer"),
+        (lambda: kernels.zstd_encode(b"", checksum="no"), TypeError, "checksum: expected True or False"),
+        (lambda: kernels.blosc_encode(np.empty(2**31, "u1")), ValueError, "data: cannot encode 2147483648"),
+        (
+            lambda: kernels.blosc_encode(np.empty(2**31, "u1"), bytearray(5)),
+            ValueError,
+            "data: cannot encode",
+        ),
+        (lambda: kernels.lz4_encode(np.empty(2**31, "u1")), ValueError, "data: cannot encode 2147483648"),
+        (lambda: kernels.gzip_decode(b"abc", out=bytearray(5), nbytes="x"), TypeError, "nbytes: expected"),
         (lambda: kernels.gzip_encode(b"abc", out=bytes(100)), ValueError, "out: .*read-only"),
         (lambda: kernels.gzip_encode(b"abc", out="x"), TypeError, "out"),
         (lambda: kernels.gzip_encode(b"a", out=np.frombuffer(b"abc", "u1")), ValueError, "out: .*read-o"),
@@ -199,3 +212,14 @@ def test_anything_with_bytes(data):
 def test_refuses(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_a_compressor_that_the_build_lacks():
+    try:
+        packed = kernels.blosc_encode(DATA, cname="snappy")
+    except ValueError as error:
+        assert str(error) == "cname: this build of blosc lacks the compressor snappy"  # noqa: PT017
+        with pytest.raises(ValueError, match="^cname: "):
+            kernels.blosc_encode(DATA, out=bytearray(DATA.nbytes), cname="snappy")
+    else:
+        assert kernels.blosc_decode(packed, nbytes=DATA.nbytes) == DATA.tobytes()

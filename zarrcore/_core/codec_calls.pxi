@@ -48,7 +48,7 @@ cdef object _flat_bytes(object data):
 
 # ---- calls -------------------------------------------------------------------------------------------------------
 
-cdef object _codec_error(zc_status status, const zc_error *err, str where):
+cdef object _codec_error(zc_status status, const zc_error *err, str where, bint decode=True):
     """The exception for a failure outside of any array, of the codec `where` or of one that it holds."""
     if err.codec[0] != 0:
         where = (<bytes>err.codec).decode()
@@ -57,7 +57,7 @@ cdef object _codec_error(zc_status status, const zc_error *err, str where):
         return MemoryError(f"{where}: {reason}")
     if status == ZC_ERR_CHECKSUM:
         return errors.ChecksumError(reason, codec=where)
-    if status in (ZC_ERR_ENCODE, ZC_ERR_OVERFLOW, ZC_ERR_ARGUMENT):
+    if not decode or status in (ZC_ERR_ENCODE, ZC_ERR_OVERFLOW, ZC_ERR_ARGUMENT):
         return errors.ChunkEncodeError(reason, codec=where)
     return errors.ChunkDecodeError(reason, codec=where)
 
@@ -92,7 +92,7 @@ cdef Py_ssize_t _run_codec(zc_codec *codec, str name, const Py_buffer *data, voi
                 status = codec.cls.encode(codec, ws, src, n, <uint8_t *>dst, cap, &written, &err)
             zc_pool_release(ws)
     if status != ZC_OK:
-        raise _codec_error(status, &err, name)
+        raise _codec_error(status, &err, name, decode)
     return written
 
 
@@ -107,6 +107,17 @@ cdef bytes _run_codec_to_bytes(zc_codec *codec, str name, const Py_buffer *data,
         return <bytes>out
     finally:
         Py_XDECREF(out)
+
+
+def check_options(str name not None, config) -> None:
+    """Raise a ValueError if the codec, as it is in this build, cannot encode with these options."""
+    cdef zc_codec codec
+    cdef zc_error err
+    cdef dict options = dict(config)
+    _configure(&codec, name, options)
+    zc_error_clear(&err)
+    if zc_codec_check(&codec, &err) != ZC_OK:
+        raise ValueError((<bytes>err.message).decode("utf-8", "replace"))
 
 
 def encode_bytes(str name not None, config, data) -> bytes:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["read_many"]
 
 _MORE_PAIRS = 32
-"""Pairs that are looked at closely, beside one for each array, where one array begins before the other ends: views
-that alternate in memory."""
+"""Pairs that are looked at closely, beside one for each array, where one array begins before the other ends:
+views that alternate in memory."""
 
 _MOST_WORK = 10_000
 """Of :func:`numpy.shares_memory`, for strides for which that question is a hard one."""

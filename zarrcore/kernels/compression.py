@@ -54,9 +54,10 @@ def blosc_encode(
     Raises
     ------
     TypeError
-        If ``data`` or ``out`` has no buffer.
+        If ``data`` or ``out`` has no buffer, or an option is of another type.
     ValueError
-        If an option is out of range, ``data`` is too large, or ``out`` is too small or read-only.
+        If an option is out of range or the build lacks the compressor, ``data`` is too large, or ``out`` is
+        too small or read-only.
 
     Notes
     -----
@@ -94,6 +95,8 @@ def zlib_encode(data: Any, /, out: Any = None, *, level: int = 1) -> Any:
 
 def zstd_encode(data: Any, /, out: Any = None, *, level: int = 3, checksum: bool = False) -> Any:
     """Compress to a zstd frame (RFC 8878), ``level`` -131072 to 22; else as :func:`blosc_encode`."""
+    if not isinstance(checksum, bool | np.bool_):
+        raise TypeError(f"checksum: expected True or False, got {checksum!r}")
     config = {"level": _within(level, "level", -131072, 22), "checksum": bool(checksum)}
     return _encode("zstd", config, data, out)
 
@@ -163,10 +166,19 @@ def lz4_decode(data: Any, /, out: Any = None, *, nbytes: int | None = None) -> A
 def _encode(name: str, config: dict[str, Any], data: Any, out: Any) -> Any:
     source = data if engine.is_plain(data) else buffer_of(data, "data")
     if out is None:
-        return engine.encode_bytes(name, config, source)
+        return _name_argument(engine.encode_bytes, name, config, source)
     target = _writable(out)
-    written = engine.encode_into(name, config, source, target)
+    written = _name_argument(engine.encode_into, name, config, source, target)
     return memoryview(buffer_of(target, "out"))[:written]
+
+
+def _name_argument(encode: Callable[..., Any], name: str, config: dict[str, Any], *memory: Any) -> Any:
+    """What this build cannot do is said of the option, every other failure of the data."""
+    try:
+        return encode(name, config, *memory)
+    except errors.ChunkEncodeError as error:
+        engine.check_options(name, config)
+        raise errors.ChunkEncodeError(f"data: {error.reason}", codec=name) from None
 
 
 def _decode(name: str, data: Any, out: Any, nbytes: int | None) -> Any:
@@ -180,7 +192,7 @@ def _decode(name: str, data: Any, out: Any, nbytes: int | None) -> Any:
         return decoded
     target = _writable(out)
     size = target.nbytes if isinstance(target, np.ndarray) else len(target)
-    if nbytes is not None and nbytes != size:
+    if nbytes is not None and _within(nbytes, "nbytes", 0, 2**63 - 1) != size:
         raise ValueError(f"out: expected {nbytes} bytes, got {size}")
     written: int = _name_data(engine.decode_into, name, source, target)
     _check_size(name, written, size)
@@ -220,6 +232,8 @@ def _within(value: Any, name: str, low: int, high: int) -> int:
 
 
 def _one_of(value: str, name: str, known: tuple[str, ...]) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{name}: expected one of {', '.join(known)}, got {value!r}")
     if value not in known:
         raise ValueError(f"{name}: expected one of {', '.join(known)}, got {value!r}")
     return value
