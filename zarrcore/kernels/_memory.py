@@ -109,7 +109,7 @@ def is_registered(dtype: np.dtype) -> bool:
 
 
 def as_plain_items(x: Any) -> Any:
-    """The same items, as raw bytes if another package added their type: the ufuncs have no loops for those."""
+    """The same items, as raw bytes if another package added their type: the ufuncs have no loop for it."""
     registered = isinstance(x, np.ndarray) and is_registered(x.dtype)
     return x.view(np.dtype((np.void, x.dtype.itemsize))) if registered else x
 
