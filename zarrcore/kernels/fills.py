@@ -10,7 +10,7 @@ import numpy as np
 from zarrcore._core import kernels as _flat
 from zarrcore.kernels._item import item_of
 from zarrcore.kernels._memory import (
-    around,
+    around_both,
     as_plain_items,
     bytes_of,
     check_blocks,
@@ -67,7 +67,7 @@ def fill(out: np.ndarray, /, value: Any, *, threads: int | None = None) -> None:
         by_rows(lambda rows: _flat.fill(out[rows], item), out.shape[0], out.nbytes, threads)
 
 
-@around(_flat.equals_fill_blocks)
+@around_both(_flat.equals_fill_blocks, _flat.equals_fill_blocks_nan_equal)
 def equals_fill(
     x: ArrayLike,
     fill: Any,
@@ -200,6 +200,3 @@ def _equals_by_value(x: np.ndarray, value: np.ndarray) -> bool:
         buffersize=_FLOAT_BLOCK,
     )
     return all(_flat.equals_fill_float(bytes_of(block, "x"), size, fill_bytes) for block in blocks)
-
-
-equals_fill.ufunc_nan_equal = _flat.equals_fill_blocks_nan_equal  # type: ignore[attr-defined]

@@ -94,6 +94,8 @@ def numbers(x: NDArray[np.uint32]) -> None:
     kernels.crc32c(x)
     kernels.crc32c(b"123456789", 5)
     kernels.equals_fill(x, 0, axis=0)
+    assert_type(kernels.equals_fill.ufunc, np.ufunc)
+    assert_type(kernels.equals_fill.ufunc_nan_equal, np.ufunc)
     assert_type(kernels.chunk_index, np.ufunc)
     packed: bytes | NDArray[Any] = kernels.zstd_encode(x)
     kernels.zstd_decode(packed, out=out)
