@@ -7,10 +7,11 @@ Both walk the same plan, so both give the same results.
 
 from __future__ import annotations
 
+import math
 import os
 from contextlib import contextmanager
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -37,9 +38,10 @@ if TYPE_CHECKING:
 
 __all__ = ["ChunkPlace", "PythonEngine", "chunk_lock", "field_lock", "is_all_fill", "outer_index"]
 
-_BATCH = 64  # chunks asked from the store in one call
-_SHARE = 1 << 16  # bytes that a thread gets before the next step, where there are as many
-_WORTH_SHARING = 1 << 16  # fewer bytes are done with before another thread wakes
+_BATCH = 64  # chunks asked from the store, or shared among the threads, in one call
+_WORTH_SHARING = 1 << 16  # bytes of a chunk; fewer are done with before another thread wakes
+
+_T = TypeVar("_T")
 
 # For what is read, patched and written back: one such update at a time per place.
 _CHUNK_LOCKS: tuple[Lock, ...]
@@ -73,15 +75,11 @@ def field_lock() -> Any:
 
 
 class _Held(NamedTuple):
-    """A chunk on its way: as it is stored, or as the array -> bytes codec made it; None for nothing."""
+    """A chunk as it is stored; None for nothing."""
 
     part: ChunkPart
     key: str
     data: Any
-
-    @property
-    def nbytes(self) -> int:
-        return 0 if self.data is None else memoryview(self.data).nbytes
 
 
 class PythonEngine:
@@ -156,12 +154,11 @@ class PythonEngine:
         """
         if value.dtype != self._dtype and not self._chain.takes_text:
             value = value.astype(self._dtype)
-        threads = self._sharing(threads)
-        for group in _grouped(self._whole_chunks(dims, value, write_empty), threads):
-            encoded = self._through_bytes(group, ChunkEncodeError, self._chain.encode_bytes, threads)
-            for one, data in zip(group, encoded, strict=True):
-                with chunk_lock(one.key):
-                    self._put_value(one.part.coords, one.key, data)
+
+        def put(part: ChunkPart) -> int:
+            return self._write_chunk(part, _take(value, part.outside), write_empty)
+
+        self._each(project(dims, self._axes), put, self._sharing(threads))
 
     def write_points(
         self, coords: Sequence[np.ndarray], value: np.ndarray, threads: int = 0, write_empty: bool = False
@@ -170,47 +167,58 @@ class PythonEngine:
         for part in project_points(coords, self._axes):
             self._write_part(part, value[part.outside], write_empty, points=True)
 
-    # --- the bytes -> bytes codecs, on several threads ---
+    # --- chunks on several threads ---
 
     def _sharing(self, threads: int) -> int:
-        """How many threads these codecs may use, of `threads` (0: as configured)."""
+        """How many threads a call may use, of `threads` (0: as configured).
+
+        More than one where the bytes -> bytes codecs leave the GIL to the others.
+        """
         most = engine.thread_number(threads) or engine.num_threads()
         return most if self._chain.is_native_behind else 1
 
-    def _through_bytes(
-        self, group: Sequence[_Held], kind: type[ChunkError], convert: Callable[[Any, Any], Any], threads: int
-    ) -> list[Any]:
-        """The data of each chunk after `convert`, a half of the chain."""
-        made: list[Any] = [None] * len(group)
+    def _each(self, chunks: Iterable[_T], call: Callable[[_T], int], threads: int) -> None:
+        """Call with each chunk, whole from the store to the array or back: one codes while another is stored.
 
-        def run(i: int) -> None:
-            part, key, data = group[i]
-            if data is not None:
-                with self._located(kind, part.coords, key):
-                    made[i] = convert(data, self._spec(part.coords))
+        What it returns is how many bytes the chunk had before or behind the bytes -> bytes codecs.
+        """
+        chunks = iter(chunks)
+        if threads == 1 or not self._has_large_chunks:
+            for chunk in chunks:
+                if call(chunk) >= _WORTH_SHARING and threads > 1:
+                    break
+        for batch in _batches(chunks, _BATCH):
+            self._share(batch, call, threads)
 
-        if len(group) > 1 and sum(one.nbytes for one in group) >= _WORTH_SHARING:
-            engine.call_parallel(run, len(group), threads)
+    def _share(self, batch: Sequence[_T], call: Callable[[_T], int], threads: int) -> None:
+        if len(batch) == 1:
+            call(batch[0])
         else:
-            for i in range(len(group)):
-                run(i)
-        return made
+            engine.call_parallel(lambda i: call(batch[i]), len(batch), threads)
+
+    @property
+    def _has_large_chunks(self) -> bool:
+        """Whether chunks are large however short their items are."""
+        shape = self._chunk_shape((0,) * len(self._axes)) if all(self._shape) else (0,)
+        return math.prod(shape) * self._dtype.itemsize >= _WORTH_SHARING
 
     # --- reading ---
 
     def _read(
         self, parts: Iterable[ChunkPart], out: np.ndarray, threads: int, *, points: bool = False
     ) -> None:
-        threads = self._sharing(threads)
         if self._chain.supports_partial_decode:
             parts = self._all_but_partial(parts, out, points)
-        # Singly where that costs nothing: each chunk then finds the memory of the one before.
-        batches = _batches(parts, 1 if self._store._is_near else _BATCH)
-        found = (held for batch in batches for held in self._fetch(batch))
-        for group in _grouped(found, threads):
-            decoded = self._through_bytes(group, ChunkDecodeError, self._chain.decode_bytes, threads)
-            for one, data in zip(group, decoded, strict=True):
-                self._place(one.part, one.key, data, out, points)
+        threads = self._sharing(threads)
+
+        def place(held: _Held) -> int:
+            return self._place(held, out, points)
+
+        if self._store._is_near:
+            self._each(parts, lambda part: place(self._fetch([part])[0]), threads)
+            return
+        for batch in _batches(parts, _BATCH):
+            self._each(self._fetch(batch), place, threads)
 
     def _all_but_partial(
         self, parts: Iterable[ChunkPart], out: np.ndarray, points: bool
@@ -233,18 +241,23 @@ class PythonEngine:
             else:
                 _put(out, part.outside, values)
 
-    def _place(self, part: ChunkPart, key: str, data: Any, out: np.ndarray, points: bool) -> None:
-        if data is None:
+    def _place(self, held: _Held, out: np.ndarray, points: bool) -> int:
+        """Decode a chunk into its place; returns the number of its bytes before the bytes -> bytes codecs."""
+        part, key, stored = held
+        if stored is None:
             self._put_missing(part, key, out)
-            return
+            return 0
         spec = self._spec(part.coords)
         with self._located(ChunkDecodeError, part.coords, key):
+            data = self._chain.decode_bytes(stored, spec)
+            nbytes = memoryview(data).nbytes
             if not points and _is_whole(part, spec.shape):
                 place = out[(*part.outside, ...)]  # a view, also of an array without dimensions
                 if self._chain.decode_array_into(data, spec, place):
-                    return
+                    return nbytes
             chunk = self._chain.decode_array(data, spec)
         _put(out, part.outside, chunk[part.inside] if points else _take(chunk, part.inside))
+        return nbytes
 
     def _put_missing(self, part: ChunkPart, key: str, out: np.ndarray) -> None:
         if self._store._has_lost(self._prefix):
@@ -306,19 +319,22 @@ class PythonEngine:
         with chunk_lock(key):
             self._patch(part.coords, key, put, values, write_empty, complete=part.complete)
 
-    def _whole_chunks(self, dims: Sequence[Dim], value: np.ndarray, write_empty: bool) -> Iterator[_Held]:
-        """The chunks that are given as a whole, as bytes (None: to be removed); others are written here."""
-        for part in project(dims, self._axes):
-            values = _take(value, part.outside)
-            if not self._is_chunk(part, values):
-                self._write_part(part, values, write_empty)
-                continue
-            key, data = self._key(part.coords), None
-            if write_empty or not is_all_fill(values, self._fill):
-                chunk = values if values.flags.c_contiguous else values.copy()
-                with self._located(ChunkEncodeError, part.coords, key):
-                    data = self._chain.encode_array(chunk, self._spec(part.coords), write_empty=write_empty)
-            yield _Held(part, key, data)
+    def _write_chunk(self, part: ChunkPart, values: np.ndarray, write_empty: bool) -> int:
+        """Store values of a chunk; returns the number of its bytes before the bytes -> bytes codecs."""
+        if not self._is_chunk(part, values):
+            self._write_part(part, values, write_empty)
+            return 0
+        key, data, nbytes = self._key(part.coords), None, 0
+        if write_empty or not is_all_fill(values, self._fill):
+            chunk = values if values.flags.c_contiguous else values.copy()
+            spec = self._spec(part.coords)
+            with self._located(ChunkEncodeError, part.coords, key):
+                data = self._chain.encode_array(chunk, spec, write_empty=write_empty)
+                nbytes = memoryview(data).nbytes
+                data = self._chain.encode_bytes(data, spec)
+        with chunk_lock(key):
+            self._put_value(part.coords, key, data)
+        return nbytes
 
     def _is_chunk(self, part: ChunkPart, values: np.ndarray) -> bool:
         """Whether the values are the whole chunk in its order, so that nothing is put together."""
@@ -507,22 +523,8 @@ def _is_whole(part: ChunkPart, shape: tuple[int, ...]) -> bool:
     )
 
 
-def _grouped(chunks: Iterable[_Held], threads: int) -> Iterator[list[_Held]]:
-    """Chunks that so many threads take together: as many as keep them busy, for all lie in memory at once."""
-    group: list[_Held] = []
-    size = 0
-    for one in chunks:
-        group.append(one)
-        size += one.nbytes
-        if threads == 1 or (len(group) >= 2 * threads and size >= threads * _SHARE):
-            yield group
-            group, size = [], 0
-    if group:
-        yield group
-
-
-def _batches(parts: Iterable[ChunkPart], size: int) -> Iterator[list[ChunkPart]]:
-    iterator = iter(parts)
+def _batches(chunks: Iterable[_T], size: int) -> Iterator[list[_T]]:
+    iterator = iter(chunks)
     while batch := list(islice(iterator, size)):
         yield batch
 

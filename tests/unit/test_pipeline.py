@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import tracemalloc
 from dataclasses import dataclass
 from typing import ClassVar
@@ -250,3 +251,57 @@ def test_points_of_an_array_without_dimensions(store):
     assert array.get_mask_selection(np.array(False)).tolist() == []
     array.set_mask_selection(np.array(True), 7)
     assert np.asarray(array) == 7
+
+
+class Meeting(MemoryStore):
+    """Has the first thread that comes for a chunk wait for a second one."""
+
+    def __init__(self, alone):
+        super().__init__()
+        self.alone = alone  # the key of a chunk for which nobody waits
+        self.expect_two()
+
+    def expect_two(self):
+        self.seen, self.both = set(), threading.Event()
+
+    def _meet(self, key):
+        if "/c/" not in key or key == self.alone:
+            return
+        self.seen.add(threading.get_ident())
+        if len(self.seen) == 2:
+            self.both.set()
+        assert self.both.wait(timeout=30), "no other thread came"
+
+    def get(self, key, byte_range=None):
+        self._meet(key)
+        return super().get(key, byte_range)
+
+    def set(self, key, value):
+        self._meet(key)
+        super().set(key, value)
+
+
+@pytest.mark.parametrize(("length", "alone"), [(4096, None), (8, "x/c/0")], ids=["many", "long"])
+def test_chunks_of_strings_are_coded_on_several_threads(length, alone):
+    """Where chunks have many items, and where the first one shows that its few items are long."""
+    store = Meeting(alone)
+    items = np.array([str(i) * (80_000 // length) for i in range(5 * length)], dtype=np.dtypes.StringDType())
+    with zarrcore.config.set({"threading.max_workers": 2}):
+        array = zarrcore.create_array(store, name="x", shape=items.size, chunks=length, dtype=items.dtype)
+        array[...] = items
+        store.expect_two()
+        np.testing.assert_array_equal(array[...], items)
+
+
+def test_the_chunk_that_fails_among_many_is_named():
+    store = MemoryStore()
+    array = zarrcore.create_array(store, name="x", shape=80_000, chunks=4096, dtype=str)
+    array[...] = "text"
+    store.set("x/c/7", b"nonsense")
+    with pytest.raises(ChunkDecodeError) as caught:
+        array[...]
+    assert (caught.value.key, caught.value.chunk, caught.value.codec) == ("x/c/7", (7,), "zstd")
+    values = np.full(80_000, "text", dtype=object)
+    values[70_000] = 5.5
+    with pytest.raises((ChunkEncodeError, TypeError), match=r"5\.5"):
+        array[...] = values
