@@ -7,12 +7,14 @@ This is where metadata, which knows no stores, and stores, which know no metadat
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from zarrcore import node_documents as documents
 from zarrcore._locks import RLock, forkable
 from zarrcore.errors import (
+    BaseZarrError,
     ContainsArrayError,
     ContainsGroupError,
     InvalidKeyError,
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = [
     "IMPLIED_ZGROUP",
     "KeptCopy",
+    "Unreadable",
     "address",
     "array_metadata_from_dict",
     "create_node",
@@ -53,12 +56,40 @@ __all__ = [
     "read_documents",
     "read_node",
     "read_tree",
+    "readable",
     "store_documents",
     "write_documents",
 ]
 
 IMPLIED_ZGROUP = b'{"zarr_format": 2}'
 """The document that a group of format 2 lacks if only the nodes below it say that it is there."""
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """Takes the place of the metadata of a node that is there and whose documents cannot be used.
+
+    Attributes
+    ----------
+    error : BaseZarrError
+        Why; it names the document.
+    """
+
+    error: BaseZarrError
+
+
+def readable(found: Any) -> Any:
+    """What was found, unless that is a node whose documents cannot be used.
+
+    Raises
+    ------
+    BaseZarrError
+        Why they cannot.
+    """
+    if isinstance(found, Unreadable):
+        raise found.error
+    return found
+
 
 _BATCH = 256  # documents asked from the store in one call when a group is listed
 
@@ -189,8 +220,11 @@ def _read(store: Store, path: str, names: Sequence[str]) -> dict[str, Any]:
     return {name: value for name, value in zip(names, values, strict=True) if value is not None}
 
 
-def read_children(place: StorePath, zarr_format: int) -> Iterator[tuple[str, Metadata]]:
-    """Names and metadata of the nodes directly below a place, sorted by name."""
+def read_children(place: StorePath, zarr_format: int) -> Iterator[tuple[str, Metadata | Unreadable]]:
+    """Names and metadata of the nodes directly below a place, sorted by name.
+
+    Documents of one that cannot be used keep nobody from seeing the others.
+    """
     children = _names_below(place)
     for start in range(0, len(children), _BATCH):
         batch = children[start : start + _BATCH]
@@ -200,12 +234,12 @@ def read_children(place: StorePath, zarr_format: int) -> Iterator[tuple[str, Met
 
 def read_tree(
     place: StorePath, zarr_format: int, max_depth: int | None, enters: Callable[[GroupMetadata], bool]
-) -> dict[str, list[tuple[str, Metadata]]]:
+) -> dict[str, list[tuple[str, Metadata | Unreadable]]]:
     """:func:`read_children` of a place and of the groups below it that `enters` says, by path.
 
     Level by level, so that a store that is waited for is asked side by side: each level takes two rounds.
     """
-    found: dict[str, list[tuple[str, Metadata]]] = {}
+    found: dict[str, list[tuple[str, Metadata | Unreadable]]] = {}
     level, depth = [place], 0
     while level and (max_depth is None or depth <= max_depth):
         below: list[StorePath] = []
@@ -214,13 +248,17 @@ def read_tree(
             below += (
                 above._child(name)
                 for name, metadata in children
-                if not is_array_metadata(metadata) and enters(metadata)
+                if not isinstance(metadata, Unreadable)
+                and not is_array_metadata(metadata)
+                and enters(metadata)
             )
         level, depth = below, depth + 1
     return found
 
 
-def _read_level(places: Sequence[StorePath], zarr_format: int) -> list[list[tuple[str, Metadata]]]:
+def _read_level(
+    places: Sequence[StorePath], zarr_format: int
+) -> list[list[tuple[str, Metadata | Unreadable]]]:
     from zarrcore.storage.side_by_side import side_by_side
 
     listings = side_by_side(_names_below, places)
@@ -247,13 +285,17 @@ def _document_keys(place: StorePath, children: Sequence[str], zarr_format: int) 
 
 def _parse_children(
     place: StorePath, children: Sequence[str], zarr_format: int, values: Iterator[Any]
-) -> Iterator[tuple[str, Metadata]]:
+) -> Iterator[tuple[str, Metadata | Unreadable]]:
     """The nodes among the children, whose documents are the next of the values."""
     names = documents.NAMES[zarr_format]
     for child in children:
         found = {name: value for name in names if (value := next(values)) is not None}
         path = join_path(place.path, child)
-        metadata = documents.parse(zarr_format, found, path=path) if found else None
+        metadata: Metadata | Unreadable | None = None
+        try:
+            metadata = documents.parse(zarr_format, found, path=path) if found else None
+        except BaseZarrError as error:
+            metadata = Unreadable(error)
         if metadata is None:
             metadata = implied_group(place._child(child), zarr_format)
         if metadata is not None:

@@ -128,10 +128,12 @@ def group_info(group: Group, *, complete: bool = False) -> NodeInfo:
     if consolidated:
         rows.append(("Consolidated", True))
     if complete or consolidated:
-        kinds = [type(node).__name__ for _, node in group.members(max_depth=None)]
+        kinds = [type(node).__name__ for _, node in group._walk()]
         rows += [
             ("No. members", len(kinds)),
             ("No. arrays", kinds.count("Array")),
             ("No. groups", kinds.count("Group")),
         ]
+        if "Unreadable" in kinds:
+            rows.append(("No. unreadable", kinds.count("Unreadable")))
     return NodeInfo(tuple(rows))

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import pickle
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 import zarrcore
 from zarrcore.errors import MetadataValidationError
-from zarrcore.keys import FanoutChunkKeyEncoding, parse_chunk_key_encoding
+from zarrcore.keys import ChunkKeyEncoding, FanoutChunkKeyEncoding, parse_chunk_key_encoding
+from zarrcore.registry import chunk_key_encoding_registry
 from zarrcore.storage import MemoryStore
 
 SUFFIX = {"name": "suffix", "configuration": {"suffix": ".tiff", "base_encoding": {"name": "default"}}}
@@ -125,3 +127,37 @@ def test_zarr_python_names_no_other() -> None:
     for name in ("fanout", "suffix"):
         with pytest.raises(KeyError):
             registry.get_chunk_key_encoding_class(name)
+
+
+def test_encoding_without_a_way_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chunks are found although their keys cannot be read backwards: none stays beyond a smaller shape."""
+
+    @dataclass(frozen=True)
+    class Backwards(ChunkKeyEncoding):
+        name: ClassVar[str] = "test.backwards"
+
+        def encode(self, coords: tuple[int, ...]) -> str:
+            return "k/" + "-".join(map(str, coords[::-1]))
+
+    registered = chunk_key_encoding_registry._classes
+    monkeypatch.setattr(chunk_key_encoding_registry, "_classes", registered | {"test.backwards": Backwards})
+    store: dict[str, Any] = {}
+    array = zarrcore.create_array(
+        store,
+        name="a",
+        shape=(6, 6),
+        chunks=(2, 2),
+        dtype="i4",
+        fill_value=-1,
+        chunk_key_encoding=Backwards(),
+    )
+    array[:, :4] = np.arange(24).reshape(6, 4)
+    assert (array.nchunks, array.nchunks_initialized) == (9, 6)
+    array.resize((3, 3))
+    assert sorted(store) == ["a/k/0-0", "a/k/0-1", "a/k/1-0", "a/k/1-1", "a/zarr.json", "zarr.json"]
+    array.resize((6, 6))
+    expected = np.full((6, 6), -1)
+    expected[:3, :3] = np.arange(24).reshape(6, 4)[:3, :3]
+    assert np.array_equal(array[...], expected)
+    copied = zarrcore.from_array({}, data=array, chunk_key_encoding="default")
+    assert np.array_equal(copied[...], expected)

@@ -70,7 +70,13 @@ def stored_chunks(array: Array) -> Iterator[tuple[tuple[int, ...], str]]:
     """Grid position and key of every chunk that is stored, found by listing the store."""
     prefix = key_prefix(array.path)
     encoding = array.metadata.key_encoding
-    for key in chunk_store(array.metadata, array.store_path).list_prefix(prefix):
+    keys = chunk_store(array.metadata, array.store_path).list_prefix(prefix)
+    if not _decodes(encoding):
+        listed = set(keys)
+        axes = axes_of(array.shape, layout.grid_edges(array.metadata))
+        yield from ((coords, key) for coords, key in _whole_grid(array, axes) if key in listed)
+        return
+    for key in keys:
         rest = key[len(prefix) :]
         coords = _position(encoding, rest, array.ndim)
         if coords is not None:
@@ -84,6 +90,11 @@ def present_chunks(array: Array, axes: Sequence[Axis]) -> Iterator[tuple[tuple[i
             if all(k < axis.nchunks for k, axis in zip(coords, axes, strict=True)):
                 yield coords, key
         return
+    yield from _whole_grid(array, axes)
+
+
+def _whole_grid(array: Array, axes: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], str]]:
+    """Position and key of each chunk of the grid."""
     encoding, prefix = array.metadata.key_encoding, key_prefix(array.path)
     for coords in product(*(range(axis.nchunks) for axis in axes)):
         yield coords, prefix + encoding.encode(coords)
@@ -91,8 +102,11 @@ def present_chunks(array: Array, axes: Sequence[Axis]) -> Iterator[tuple[tuple[i
 
 def can_list(array: Array) -> bool:
     """Whether stored chunks can be found by listing; not every key encoding can be read backwards."""
-    decodes = type(array.metadata.key_encoding).decode is not ChunkKeyEncoding.decode
-    return decodes and array.store.supports_listing
+    return _decodes(array.metadata.key_encoding) and array.store.supports_listing
+
+
+def _decodes(encoding: ChunkKeyEncoding) -> bool:
+    return type(encoding).decode is not ChunkKeyEncoding.decode
 
 
 def _position(encoding: Any, key: str, ndim: int) -> tuple[int, ...] | None:

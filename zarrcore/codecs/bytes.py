@@ -88,7 +88,9 @@ class BytesCodec(ArrayBytesCodec):
     def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
         chunk = from_bytes(data, self._stored_dtype(spec), spec)
         if _has_unused_bits(spec):
-            return (chunk.view(np.uint8) & _bit_mask(spec)).view(spec.np_dtype)
+            # In one dimension, since NumPy gives no view of another item size where there is none.
+            octets = chunk.reshape(-1).view(np.uint8) & _bit_mask(spec)
+            return octets.view(spec.np_dtype).reshape(spec.shape)
         return chunk.astype(spec.np_dtype, copy=False)
 
     def native(self, spec: ArraySpec) -> dict[str, Any] | None:

@@ -23,7 +23,7 @@ __all__ = ["change_attributes", "move", "remove"]
 def remove(group: Group, key: str) -> None:
     """Remove a member and everything below it."""
     name = member_path(key)
-    if group.get(name) is None:
+    if name not in group:
         raise KeyError(key)
     before = group.metadata
     hierarchy.delete_node(group._store_path / name)

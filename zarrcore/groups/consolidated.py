@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from zarrcore import hierarchy
 from zarrcore.config import config
-from zarrcore.errors import StaleMetadataError, ZarrUserWarning
+from zarrcore.errors import BaseZarrError, StaleMetadataError, ZarrUserWarning
 from zarrcore.groups.nodes import open_group_at
 from zarrcore.metadata import ConsolidatedMetadata, GroupMetadata, parse_v2_group
 from zarrcore.metadata.documents import ZATTRS_JSON, ZGROUP_JSON, ZMETADATA_V2_JSON
@@ -164,7 +164,11 @@ def check(group: Group) -> tuple[ConsolidatedDifference, ...]:
 def children(consolidated: ConsolidatedMetadata, zarr_format: int) -> Iterator[tuple[str, Any]]:
     """Names and metadata of the direct members, sorted by name."""
     for name in sorted(consolidated.children()):
-        yield name, lookup(consolidated, name, zarr_format)
+        try:
+            found = lookup(consolidated, name, zarr_format)
+        except BaseZarrError as error:
+            found = hierarchy.Unreadable(error)
+        yield name, found
 
 
 def without(metadata: GroupMetadata, path: str) -> GroupMetadata:
@@ -234,7 +238,8 @@ def _stored_nodes(place: StorePath, zarr_format: int) -> Iterator[tuple[str, Any
 
     def below(group: StorePath, above: str) -> Iterator[tuple[str, Any]]:
         found = known.get(group.path)
-        for name, metadata in hierarchy.read_children(group, zarr_format) if found is None else found:
+        for name, child in hierarchy.read_children(group, zarr_format) if found is None else found:
+            metadata = hierarchy.readable(child)
             yield above + name, metadata
             if isinstance(metadata, GroupMetadata):
                 yield from below(group._child(name), f"{above}{name}/")

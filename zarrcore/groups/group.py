@@ -12,8 +12,12 @@ from zarrcore.errors import (
     ArrayNotFoundError,
     ContainsArrayError,
     ContainsGroupError,
+    DataTypeValidationError,
     GroupNotFoundError,
     InvalidKeyError,
+    MetadataValidationError,
+    PickleCodecDisabledError,
+    UnknownCodecError,
 )
 from zarrcore.groups.members import Names, names_of, of_kind, walk
 from zarrcore.groups.nodes import create_nodes, member_path, node_of, open_group_at
@@ -221,7 +225,16 @@ class Group(SynchronousNode):
         return node
 
     def __contains__(self, member: object) -> bool:
-        return isinstance(member, str) and self.get(member) is not None
+        try:
+            return isinstance(member, str) and self.get(member) is not None
+        except (
+            MetadataValidationError,
+            DataTypeValidationError,
+            UnknownCodecError,
+            PickleCodecDisabledError,
+        ):
+            # It is there, and keys() names it.
+            return True
 
     def __iter__(self) -> Iterator[str]:
         names = Names(self)
@@ -245,16 +258,25 @@ class Group(SynchronousNode):
             0 for the direct members, 1 for those of the groups among them as well, None for all.
         use_consolidated_for_children : bool
             Trust the consolidated metadata of groups below this one.
+
+        Raises
+        ------
+        BaseZarrError
+            If the metadata document of a member cannot be used.  :meth:`keys` and :meth:`tree` name that
+            member all the same, ``group[name]`` opens any other, and ``del group[name]`` removes it.
         """
-        if max_depth is not None and max_depth < 0:
-            raise ValueError(f"max_depth must be None or at least 0, got {max_depth}")
-        return tuple(walk(self, max_depth, use_consolidated_for_children))
+        found = walk(self, max_depth, use_consolidated_for_children)
+        return tuple((path, hierarchy.readable(node)) for path, node in found)
 
     def nmembers(self, max_depth: int | None = 0) -> int:
         """Number of members; `max_depth` is as of :meth:`members`."""
         if max_depth == 0:
             return sum(1 for _ in names_of(self))
-        return len(self.members(max_depth))
+        return sum(1 for _ in self._walk(max_depth))
+
+    def _walk(self, max_depth: int | None = None) -> Iterator[tuple[str, Any]]:
+        """The members, those included whose documents cannot be used."""
+        return walk(self, max_depth, use_consolidated=True)
 
     def keys(self) -> Iterator[str]:
         """Names of the direct members."""

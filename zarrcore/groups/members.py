@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from zarrcore import hierarchy
 from zarrcore.arrays.array import Array
 from zarrcore.groups.nodes import node_of
+from zarrcore.hierarchy import Unreadable, readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from zarrcore.groups.group import Group
     from zarrcore.hierarchy import Metadata
 
-    _Known = dict[str, list[tuple[str, Metadata]]]
+    _Known = dict[str, list[tuple[str, Metadata | Unreadable]]]
 
 __all__ = ["Names", "children", "names_of", "of_kind", "walk"]
 
@@ -59,7 +60,7 @@ def names_of(group: Group) -> Iterator[str]:
     return (name for name, _ in children(group))
 
 
-def children(group: Group) -> Iterator[tuple[str, Metadata]]:
+def children(group: Group) -> Iterator[tuple[str, Metadata | Unreadable]]:
     """Names and metadata of the direct members."""
     consolidated = group.metadata.consolidated_metadata
     if consolidated is not None:
@@ -69,8 +70,12 @@ def children(group: Group) -> Iterator[tuple[str, Metadata]]:
     return hierarchy.read_children(group._store_path, group._metadata.zarr_format)
 
 
-def walk(group: Group, max_depth: int | None, use_consolidated: bool) -> Iterator[tuple[str, Array | Group]]:
+def walk(
+    group: Group, max_depth: int | None, use_consolidated: bool
+) -> Iterator[tuple[str, Array | Group | Unreadable]]:
     """Members with their paths, each group directly before its own members."""
+    if max_depth is not None and max_depth < 0:
+        raise ValueError(f"max_depth must be None or at least 0, got {max_depth}")
     known = None
     copied = group.metadata.consolidated_metadata is not None
     if max_depth != 0 and not copied and group.store._concurrent_requests():
@@ -85,10 +90,13 @@ def walk(group: Group, max_depth: int | None, use_consolidated: bool) -> Iterato
 
 def _walk(
     group: Group, max_depth: int | None, use_consolidated: bool, known: _Known | None
-) -> Iterator[tuple[str, Array | Group]]:
+) -> Iterator[tuple[str, Array | Group | Unreadable]]:
     """:func:`walk`, where the direct members of some groups are known by path."""
     found = None if known is None else known.get(group.path)
     for name, metadata in children(group) if found is None else found:
+        if isinstance(metadata, Unreadable):
+            yield name, metadata
+            continue
         node = node_of(group._store_path._child(name), metadata, copy=group._copy)
         yield name, node
         if not isinstance(node, Array) and max_depth != 0:
@@ -107,6 +115,7 @@ def _unconsolidated(group: Group) -> Group:
 
 def of_kind(group: Group, arrays: bool) -> Iterator[tuple[str, Any]]:
     """Names and nodes of the arrays, or of the groups, among the direct members."""
-    for name, metadata in children(group):
+    for name, found in children(group):
+        metadata = readable(found)
         if hierarchy.is_array_metadata(metadata) == arrays:
             yield name, node_of(group._store_path._child(name), metadata, copy=group._copy)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from zarrcore.hierarchy import Unreadable
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -51,14 +53,16 @@ def tree_of(group: Group, *, level: int | None = None, max_nodes: int = 500) -> 
 def _branches(group: Group, indent: str, level: int | None) -> Iterator[str]:
     if level == 0:
         return
-    members = group.members()
+    members = list(group._walk(0))
     for position, (name, node) in enumerate(members, start=1):
         last = position == len(members)
         yield f"{indent}{'└── ' if last else '├── '}{name}{_details(node)}"
-        if not hasattr(node, "shape"):
+        if not hasattr(node, "shape") and not isinstance(node, Unreadable):
             deeper = None if level is None else level - 1
             yield from _branches(node, indent + ("    " if last else "│   "), deeper)  # type: ignore[arg-type]
 
 
 def _details(node: Any) -> str:
+    if isinstance(node, Unreadable):
+        return f" (unreadable: {' '.join(str(node.error).split()):.200})"
     return f" {node.shape} {node.dtype}" if hasattr(node, "shape") else ""

@@ -49,3 +49,14 @@ class TestUnusedBits:
             store["c/0/0"] = data
             with pytest.raises(ChunkDecodeError, match="c/0/0"):
                 array[...]
+
+    @pytest.mark.parametrize("key_encoding", ["default", "fanout"])
+    def test_no_dimensions(self, name: str, key_encoding: str) -> None:
+        store: dict[str, Any] = {}
+        value = ml_bits(name)[5, 3]
+        array = zarrcore.create_array(store, shape=(), dtype=name, chunk_key_encoding=key_encoding)
+        assert is_native(array) == (key_encoding == "default")
+        array[...] = value
+        found = zarrcore.open_array(store)[...]
+        assert found.shape == ()
+        assert found.tobytes() == value.tobytes() != bytes(value.nbytes)
