@@ -40,7 +40,8 @@ def refuse_unusable_codecs(metadata: ArrayMetadata) -> None:
     Raises
     ------
     MetadataValidationError
-        If the codecs fail on items of the data type, as opposed to single values, or on chunks of that size.
+        If the codecs fail on items of the data type, as opposed to single values, or on chunks of that size,
+        or ``cast_value`` does not give the fill value back.
     UnknownCodecError
         If a codec needs a package that is not installed.
     """
@@ -50,6 +51,8 @@ def refuse_unusable_codecs(metadata: ArrayMetadata) -> None:
         _check_inputs(chain, spec)
     if all(map(_is_sure, _all_codecs(chain.codecs))):
         return
+    with at(where):
+        _refuse_cast_fill(chain, spec)
     tried = _small(chain, spec)
     if tried is None:
         return
@@ -65,6 +68,27 @@ def refuse_unusable_codecs(metadata: ArrayMetadata) -> None:
             f"the codec {error.codec!r} cannot be used for the data type {spec.dtype!r}: {error.reason}",
             where=where,
         ) from error
+
+
+def _refuse_cast_fill(chain: CodecChain, spec: ArraySpec) -> None:
+    """Refuse a fill value that a cast changes (Zarr extensions, codec ``cast_value``: "data_type").
+
+    Where it is stored it would read as another value than where nothing is.  Arrays that somebody has made
+    like this are read as they are.
+    """
+    for codec, its_spec in zip(chain.array_array, chain.array_specs(spec), strict=False):
+        if codec.name != "cast_value" or its_spec.fill is None:
+            continue
+        fill = np.full(1, its_spec.fill, its_spec.np_dtype)
+        stored = codec.encode(fill, its_spec)
+        found = codec.decode(stored, its_spec)
+        if (fill != found).any() and not (np.isnan(fill) & np.isnan(found)).all():
+            raise MetadataValidationError(
+                f"the fill value {fill[0]} is {stored[0]} after cast_value, which is read as {found[0]}"
+            )
+    if isinstance(chain.array_bytes, ShardingCodec):
+        last = chain.array_specs(spec)[-1]
+        _refuse_cast_fill(chain.array_bytes.inner_chain(last), chain.array_bytes.inner_spec(last))
 
 
 def _try_values(chain: CodecChain, spec: ArraySpec, fill: np.ndarray) -> None:

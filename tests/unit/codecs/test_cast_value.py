@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from itertools import product
 from typing import Any
@@ -10,12 +11,15 @@ import numpy as np
 import pytest
 from exact_cast import FLOATS, INTEGERS, ML_FLOATS, ROUNDINGS, Refused, cast, kind_of
 
+import zarrcore
 from zarrcore.codecs import ArraySpec
 from zarrcore.codecs.cast_value import CastValue
 from zarrcore.dtypes import get_data_type_from_json
 from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, MetadataValidationError
 
 pytest.importorskip("ml_dtypes")
+
+BIG = {"name": "bytes", "configuration": {"endian": "big"}}
 
 MOST = int(os.environ.get("ZARRCORE_TEST_ITEMS", "12"))
 """Items of each pair of types by each rule; with many this takes minutes."""
@@ -163,6 +167,50 @@ def test_decoding_follows_the_same_rules() -> None:
     assert clamp.decode(stored, spec).tolist() == [2, -3, 127]
     maps = {"decode": [[300, -1], [1.5, 9]]}
     assert CastValue(data_type="float64", scalar_map=maps).decode(stored, spec).tolist() == [9, -2, -1]
+
+
+@pytest.mark.parametrize("sharded", [False, True])
+def test_new_arrays_get_their_fill_value_back(sharded: bool) -> None:
+    def created(fill_value: float, *codecs: Any) -> Any:
+        array = zarrcore.create_array(
+            {},
+            shape=(4, 4),
+            chunks=(2, 2),
+            dtype="float64",
+            fill_value=fill_value,
+            serializer={
+                "name": "sharding_indexed",
+                "configuration": {"chunk_shape": [1, 2], "codecs": [*codecs, BIG], "index_codecs": [BIG]},
+            }
+            if sharded
+            else BIG,
+            filters=None if sharded else codecs,
+            compressors=None,
+        )
+        array[0, 0] = 7
+        return array
+
+    cast = {"name": "cast_value", "configuration": {"data_type": "int16"}}
+    to_zero = {"encode": [["NaN", 0]], "decode": [[0, "NaN"]]}
+    scale = {"name": "scale_offset", "configuration": {"scale": 10}}
+    mapped = {"name": "cast_value", "configuration": {"data_type": "int16", "scalar_map": to_zero}}
+    for fill_value, codecs in ((-3, [cast]), (np.nan, [mapped]), (0.5, [scale, cast]), (-0.0, [cast])):
+        array = created(fill_value, *codecs)
+        assert array[0, 0] == 7
+        assert array[0, 1] == array[3, 3] or np.isnan(fill_value)
+    with pytest.raises(MetadataValidationError, match=r"0\.3 is 0 after cast_value, which is read as 0\.0"):
+        created(0.3, cast)
+    with pytest.raises(MetadataValidationError, match=r"2\.5 is 2 after cast_value, which is read as 2\.0"):
+        created(0.25, scale, cast)
+
+
+def test_arrays_that_change_their_fill_value_are_read() -> None:
+    store: dict[str, Any] = {}
+    cast = {"name": "cast_value", "configuration": {"data_type": "int16"}}
+    zarrcore.create_array(store, shape=4, dtype="float64", filters=[cast], compressors=None, fill_value=0)
+    document = json.loads(bytes(store["zarr.json"]))
+    store["zarr.json"] = json.dumps(document | {"fill_value": 0.3}).encode()
+    assert zarrcore.open_array(store)[...].tolist() == [0.3] * 4
 
 
 @pytest.mark.parametrize(
