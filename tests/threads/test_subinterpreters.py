@@ -19,10 +19,15 @@ KINDS = ("isolated", "legacy")
 INSIDE = """
 try:
     import zarrcore
-    zarrcore.create_array({}, shape=4, dtype="i4")[:]
+    {}
 except ImportError:
     print("refused", flush=True)
 """
+ATTEMPTS = {
+    "array": "zarrcore.create_array({}, shape=4, dtype='i4')[:]",
+    "kernels": "from zarrcore import kernels",
+    "module": "import zarrcore._core.engine",
+}
 
 PROGRAM = textwrap.dedent(
     """
@@ -45,6 +50,7 @@ PROGRAM = textwrap.dedent(
         array = zarrcore.create_array({}, shape=(64, 64), chunks=(8, 8), dtype="i4")
         array[...] = 3
         assert (array.read(..., threads=4) == 3).all()
+        assert zarrcore.kernels.crc32c(b"123456789") == 0xE3069283
 
     if main == "uses":
         work()
@@ -63,15 +69,16 @@ PROGRAM = textwrap.dedent(
 )
 
 
+@pytest.mark.parametrize("attempt", ATTEMPTS)
 @pytest.mark.parametrize("main", ["uses", "imports", "nothing"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_refused(kind: str, main: str) -> None:
+def test_refused(kind: str, main: str, attempt: str) -> None:
     """Whatever the main interpreter does with zarrcore before; it goes on with it afterwards.
 
     Where it has done nothing, NumPy itself, once loaded into a subinterpreter, is lost for the main one.
     """
     options = ["-W", "ignore", "-X", "faulthandler"]
-    command = [sys.executable, *options, "-c", PROGRAM, kind, main, INSIDE]
+    command = [sys.executable, *options, "-c", PROGRAM, kind, main, INSIDE.format(ATTEMPTS[attempt])]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.split() == ["refused"] * 3 + ["main"] * (main != "nothing")
