@@ -5,7 +5,7 @@
  * list and returns once nothing is left and no helper is inside.
  *
  * Locks: the pool's guards the list and who helps whom; a job's guards stealing and the first
- * failure; free_list_lock the workspaces.  None is held while another is taken or while foreign code runs.
+ * failure.  None is held while another is taken or while foreign code runs.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -23,7 +23,6 @@
 #define MAX_THREADS 512                      /* per job, and workers in all */
 #define POLL_NS (INT64_C(50) * 1000000)
 #define SLOW_UNIT_NS (INT64_C(20) * 1000000)   /* a caller busy for longer leaves the work to others */
-#define KEEP_NBYTES ((size_t)10 << 20)        /* scratch that a workspace keeps between jobs: a chunk of 8 MiB */
 #define WAKE_AT_ONCE 2                       /* each one woken wakes two more: a tree, not a queue */
 
 typedef struct job {
@@ -62,9 +61,6 @@ static struct {
     _Atomic int poorest;         /* fewest helpers of any job that wants more; INT_MAX if none does */
 } pool = {.lock = ZC_MUTEX_INIT, .work = ZC_COND_INIT, .poorest = INT_MAX};
 
-static zc_mutex free_list_lock = ZC_MUTEX_INIT;
-static zc_workspace *free_list;
-
 static _Atomic int fork_handled;
 
 static _Thread_local job *current_job;       /* innermost job that this thread works on */
@@ -100,8 +96,7 @@ static void after_fork(void)
     pool.jobs = NULL;
     pool.workers = pool.sleeping = pool.wanted = 0;
     atomic_store(&pool.poorest, INT_MAX);
-    zc_mutex_init(&free_list_lock);
-    free_list = NULL;
+    zc_workspace_forget_spares();
     orphan_jobs();
 }
 
@@ -120,16 +115,7 @@ static void handle_fork_once(void)
 zc_workspace *zc_pool_borrow(zc_error *err)
 {
     handle_fork_once();
-    zc_mutex_lock(&free_list_lock);
-    zc_workspace *ws = free_list;
-    if (ws != NULL) {
-        free_list = ws->next;
-    }
-    zc_mutex_unlock(&free_list_lock);
-
-    if (ws == NULL) {
-        ws = zc_workspace_new();
-    }
+    zc_workspace *const ws = zc_workspace_take();
     if (ws == NULL) {
         zc_fail(err, ZC_ERR_MEMORY, "out of memory: no room for a workspace");
     }
@@ -138,18 +124,9 @@ zc_workspace *zc_pool_borrow(zc_error *err)
 
 void zc_pool_release(zc_workspace *ws)
 {
-    if (ws == NULL) {
-        return;
+    if (ws != NULL) {
+        zc_workspace_keep(ws);
     }
-    ws->depth = 0;                           /* a task that failed may have left buffers open */
-    ws->cancelled = NULL;
-    ws->poll = NULL;
-    ws->watch = NULL;
-    zc_workspace_trim(ws, KEEP_NBYTES);
-    zc_mutex_lock(&free_list_lock);
-    ws->next = free_list;
-    free_list = ws;
-    zc_mutex_unlock(&free_list_lock);
 }
 
 /* ---- failure and interrupt ---- */

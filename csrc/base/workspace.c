@@ -16,6 +16,7 @@
 #endif
 
 #include "base/arith.h"
+#include "base/os_thread.h"
 
 enum { ALIGNMENT = 64 };                 /* a cache line, and the widest vector register */
 
@@ -169,4 +170,41 @@ void zc_workspace_trim(zc_workspace *ws, size_t keep)
         total -= ws->scratch[i].capacity;
         scratch_delete(&ws->scratch[i]);
     }
+}
+
+/* ---- spare ones ---- */
+
+#define KEEP_NBYTES ((size_t)10 << 20)   /* scratch that a spare workspace keeps: a chunk of 8 MiB */
+
+static zc_mutex spares_lock = ZC_MUTEX_INIT;
+static zc_workspace *spares;
+
+zc_workspace *zc_workspace_take(void)
+{
+    zc_mutex_lock(&spares_lock);
+    zc_workspace *const ws = spares;
+    if (ws != NULL) {
+        spares = ws->next;
+    }
+    zc_mutex_unlock(&spares_lock);
+    return ws != NULL ? ws : zc_workspace_new();
+}
+
+void zc_workspace_keep(zc_workspace *ws)
+{
+    ws->depth = 0;                       /* a task that failed may have left buffers open */
+    ws->cancelled = NULL;
+    ws->poll = NULL;
+    ws->watch = NULL;
+    zc_workspace_trim(ws, KEEP_NBYTES);
+    zc_mutex_lock(&spares_lock);
+    ws->next = spares;
+    spares = ws;
+    zc_mutex_unlock(&spares_lock);
+}
+
+void zc_workspace_forget_spares(void)
+{
+    zc_mutex_init(&spares_lock);
+    spares = NULL;
 }

@@ -26,11 +26,18 @@ typedef struct zc_workspace {
     const _Atomic int *cancelled;     /* set while a job runs; see zc_workspace_cancelled */
     bool (*poll)(void *watch);       /* set on the thread that called for the job: asks whether to go on */
     void *watch;
-    struct zc_workspace *next;       /* free list of the pool */
+    struct zc_workspace *next;       /* spare ones */
 } zc_workspace;
 
 zc_workspace *zc_workspace_new(void);          /* NULL when out of memory */
 void zc_workspace_free(zc_workspace *ws);
+
+/* The same for a while: one that was kept, or a new one.  What is kept holds on to some of its scratch.  Any thread. */
+zc_workspace *zc_workspace_take(void);
+void zc_workspace_keep(zc_workspace *ws);
+
+/* In a child process, where another thread of the parent may have been in the middle of taking one. */
+void zc_workspace_forget_spares(void);
 
 /* Open a buffer of at least n bytes (64-byte aligned, contents undefined).  It stays valid until
  * the matching pop; buffers are kept and reused.  NULL (with err filled) when out of memory. */
