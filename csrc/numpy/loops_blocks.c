@@ -172,6 +172,9 @@ static zc_status shuffle(char *const *data, const intptr_t *dims, const intptr_t
         intptr_t size;
 
         memcpy(&size, data[1] + i * strides[1], sizeof size);
+        if (dims[1] == 1 && size > 1) {          /* tools find out what a function returns by such a row */
+            size = 1;
+        }
         if (size < 1 || dims[1] % size != 0) {
             return zc_fail(err, ZC_ERR_ARGUMENT, "itemsize: expected a divisor of %lld bytes, got %lld",
                            (long long)dims[1], (long long)size);

@@ -14,6 +14,7 @@
 #include <numpy/dtype_api.h>
 #include <numpy/ufuncobject.h>
 
+#include "numpy/calls.h"
 #include "numpy/docs.h"
 #include "numpy/loops.h"
 #include "numpy/quick.h"
@@ -273,6 +274,7 @@ static PyObject *new_ufunc(PyObject *names, const char *name, const char *doc, i
         Py_XDECREF(ufunc);
         return NULL;
     }
+    zc_calls_first(ufunc);
     Py_DECREF(ufunc);                    /* the dict keeps it */
     return ufunc;
 }
@@ -461,30 +463,6 @@ static int register_morton(PyObject *names, const type_lists *t)
            add_promoter(decode, &PyArray_IntAbstractDType, promote_integers) < 0 ? -1 : 0;
 }
 
-/* What NumPy calls for ufuncs; the same for all, and set before the first call. */
-static vectorcallfunc general_call;
-
-/* A ufunc of two outputs goes through an iterator, which takes longer than the work on a few numbers. */
-static PyObject *call_chunk_index(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
-{
-    if (PyVectorcall_NARGS(nargsf) == 2 && names == NULL) {
-        PyObject *const found = zc_quick_chunk_index(args[0], args[1]);
-        if (found != Py_None) {
-            return found;
-        }
-        Py_DECREF(found);
-    }
-    return general_call(self, args, nargsf, names);
-}
-
-static void call_quick_first(PyObject *ufunc, vectorcallfunc quick)
-{
-    PyUFuncObject *const self = (PyUFuncObject *)ufunc;
-
-    general_call = (vectorcallfunc)self->vectorcall;
-    self->vectorcall = quick;
-}
-
 /* Two loops, for int64 and uint64, with NumPy's usual conversion of arguments. */
 static int register_grid(PyObject *names)
 {
@@ -505,7 +483,8 @@ static int register_grid(PyObject *names)
                         PyDict_SetItemString(names, "chunk_count", count) < 0;
 
     if (!failed) {
-        call_quick_first(index, call_chunk_index);
+        zc_calls_quick_first(index, zc_quick_chunk_index);
+        zc_calls_first(count);
     }
     Py_XDECREF(index);
     Py_XDECREF(count);

@@ -231,6 +231,48 @@ def test_dask():
     np.testing.assert_array_equal(kernels.delta_decode(kernels.delta_encode(x)).compute(), X)
     np.testing.assert_array_equal(kernels.crc32c(x, axis=1).compute(), kernels.crc32c(X, axis=1))
     np.testing.assert_array_equal(kernels.chunk_count(x, 5).compute(), -(-X.astype(int) // 5))
+    columns = (5, 6, 7, 8)
+    np.testing.assert_array_equal(kernels.chunk_count(x, columns).compute(), -(-X.astype(int) // columns))
+
+
+def test_dask_finds_out_types_by_itself():
+    """It calls functions with zeros, one for each array, and passes everything else as it is."""
+    array = pytest.importorskip("dask.array")
+    x, raw = array.from_array(X, chunks=(2, 4)), X.view("u1")
+    octets = array.from_array(raw, chunks=(2, 16))
+    mixed = kernels.shuffle(X)
+    for call in (kernels.shuffle, kernels.shuffle.ufunc):
+        np.testing.assert_array_equal(call(octets, 4).compute(), mixed)
+        np.testing.assert_array_equal(array.map_blocks(call, octets, 4).compute(), mixed)
+        np.testing.assert_array_equal(array.apply_gufunc(call, "(n),()->(n)", octets, 4).compute(), mixed)
+    np.testing.assert_array_equal(array.map_blocks(kernels.shuffle, x, chunks=(2, 16)).compute(), mixed)
+    back = kernels.unshuffle(array.from_array(mixed, chunks=(1, 16)), 4)
+    np.testing.assert_array_equal(back.compute(), raw)
+
+    grid = np.array([4, 6, 5])
+    points = np.array([[k % 4, k % 6, k % 5] for k in range(20)])
+    codes = kernels.morton_encode(points, grid)
+    lazy, lazy_codes = array.from_array(points, chunks=(7, 3)), array.from_array(codes, chunks=6)
+    for shape in (grid, tuple(grid), array.from_array(grid)):
+        np.testing.assert_array_equal(kernels.morton_encode(lazy, shape).compute(), codes)
+        np.testing.assert_array_equal(kernels.morton_decode(lazy_codes, shape).compute(), points)
+    applied = array.apply_gufunc(kernels.morton_encode, "(d),(d)->()", lazy, grid)
+    np.testing.assert_array_equal(applied.compute(), codes)
+    mapped = array.map_blocks(kernels.morton_encode, lazy, grid, drop_axis=1)
+    np.testing.assert_array_equal(mapped.compute(), codes)
+    applied = array.apply_gufunc(kernels.morton_decode, "(),(d)->(d)", lazy_codes, grid)
+    np.testing.assert_array_equal(applied.compute(), points)
+
+
+def test_zeros_that_tools_try_functions_with():
+    assert kernels.shuffle(np.zeros((1, 1), "u1"), 4).tolist() == [[0]]
+    assert kernels.unshuffle(b"x", 8).tolist() == [ord("x")]
+    assert kernels.morton_encode(np.zeros((1, 2), int), np.zeros(2, int)).tolist() == [0]
+    assert kernels.morton_decode(np.zeros(1, int), np.zeros(2, int)).tolist() == [[0, 0]]
+    with pytest.raises(ValueError, match="position 1 lies outside"):
+        kernels.morton_encode([0, 1], (0, 0))
+    with pytest.raises(ValueError, match="got 0"):
+        kernels.morton_encode([0, 0], (4, 0))
 
 
 # --- values that fit ------------------------------------------------------------------------------

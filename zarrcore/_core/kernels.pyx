@@ -15,8 +15,6 @@ from cpython.number cimport PyNumber_Index
 
 from functools import update_wrapper
 
-import numpy as np
-
 cnp.import_array()
 
 
@@ -98,8 +96,18 @@ cdef extern from "numpy/quick.h":
     object zc_quick_equals_fill(object x, object value, bint by_value)
     object zc_quick_shard_index_pack(object offsets, object nbytes)
 
+cdef extern from "numpy/calls.h":
+    int zc_calls_init() except -1
+    void zc_calls_share_by(object share)
+
+zc_calls_init()
 zc_register_ufuncs(globals())
 zc_quick_init()
+
+
+def share_calls(function):
+    """Let function(ufunc, args, options) do calls of ufuncs with large arrays, or with `threads`."""
+    zc_calls_share_by(function)
 
 
 cdef enum:
@@ -333,24 +341,21 @@ def shard_index_pack(const uint64_t[:, ::1] entries, bint big_endian, uint8_t[::
         zc_shard_index_pack(source, n, big_endian, &out[0])
 
 
-def shard_index_unpack(const uint8_t[::1] data, bint big_endian, uint64_t shard_nbytes):
+def shard_index_unpack(const uint8_t[::1] data, bint big_endian, uint64_t shard_nbytes, uint64_t[:, ::1] out):
     """Unpack 16 * n bytes into (n, 2) offsets and lengths."""
-    cdef Py_ssize_t n = data.shape[0] // 16
+    cdef Py_ssize_t n = out.shape[0]
     cdef zc_status status
     cdef zc_error error
-    cdef cnp.ndarray out = np.empty((n, 2), dtype=np.uint64)
-    cdef zc_extent *entries = <zc_extent *>cnp.PyArray_DATA(out)
-    if data.shape[0] != 16 * n:
+    if out.shape[1] != 2 or data.shape[0] != 16 * n:
         raise ValueError(f"expected 16 bytes for each entry, got {data.shape[0]} bytes")
     if n == 0:
-        return out
+        return
     zc_error_clear(&error)
     with nogil:
         status = zc_shard_index_unpack(&data[0], <size_t>n, big_endian, shard_nbytes,
-                                       entries, &error)
+                                       <zc_extent *>&out[0, 0], &error)
     if status != ZC_OK:
         raise ValueError(error.message.decode())
-    return out
 
 
 # ---- bits ------------------------------------------------------------------------------------------

@@ -19,7 +19,8 @@ array([256,   1], dtype=uint16)
 
 from __future__ import annotations
 
-from zarrcore._core.kernels import chunk_count, chunk_index, morton_decode, morton_encode
+from zarrcore._core.kernels import chunk_count, chunk_index, morton_decode, morton_encode, share_calls
+from zarrcore.kernels._calls import share
 from zarrcore.kernels.checksums import crc32c
 from zarrcore.kernels.compression import (
     blosc_decode,
@@ -37,6 +38,9 @@ from zarrcore.kernels.fills import equals_fill, fill
 from zarrcore.kernels.filters import delta_decode, delta_encode, pack_bits, shuffle, unpack_bits, unshuffle
 from zarrcore.kernels.regions import byteswap, copy_region, transpose
 from zarrcore.kernels.shard_indexes import SHARD_EMPTY, shard_index_pack, shard_index_unpack
+
+share_calls(share)
+del share, share_calls
 
 __all__ = [
     "SHARD_EMPTY",

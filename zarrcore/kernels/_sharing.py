@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
-
-import numpy as np
+from contextvars import copy_context
 
 from zarrcore.kernels._memory import index_of
 
@@ -45,45 +43,5 @@ def by_rows(call: Callable[[slice], object], n: int, nbytes: int, threads: int |
     from zarrcore._core import engine
 
     bounds = [n * i // pieces for i in range(pieces + 1)]
-    engine.call_parallel(lambda i: call(slice(bounds[i], bounds[i + 1])), pieces, most)
-
-
-def call_ufunc(
-    ufunc: np.ufunc,
-    x: Any,
-    *scalars: Any,
-    out: Any,
-    threads: int | None,
-    core: int = 0,
-    result: Callable[[np.ndarray], np.ndarray] = np.empty_like,
-    **options: Any,
-) -> Any:
-    """``ufunc(x, *scalars, out=out, **options)``, by rows of plain arrays where that pays.
-
-    ``core`` counts the last dimensions that belong together; ``result`` makes the output for ``x``.
-    """
-    if not _can_share(x, scalars, out, core):
-        check_threads(threads)
-        return ufunc(x, *scalars, out=out, **options)
-    if out is None:
-        out = result(x)
-
-    def call(rows: slice) -> None:
-        ufunc(x[rows], *scalars, out=out[rows], **options)
-
-    by_rows(call, x.shape[0], x.nbytes, threads)
-    return out
-
-
-def _can_share(x: Any, scalars: tuple[Any, ...], out: Any, core: int) -> bool:
-    """Plain arrays whose rows lie one after the other, which do not overlap but for being the same."""
-    if type(x) is not np.ndarray or x.nbytes < 2 * PIECE_NBYTES or x.ndim <= core:
-        return False
-    if any(np.ndim(scalar) for scalar in scalars) or abs(x.strides[0]) != max(map(abs, x.strides)):
-        return False
-    if out is None:
-        return True
-    if type(out) is not np.ndarray or out.shape[: out.ndim - core] != x.shape[: x.ndim - core]:
-        return False
-    in_place = core == 0 and x.ctypes.data == out.ctypes.data and x.strides == out.strides
-    return in_place or not np.may_share_memory(x, out)
+    contexts = [copy_context() for _ in range(pieces)]  # they hold numpy.errstate
+    engine.call_parallel(lambda i: contexts[i].run(call, slice(bounds[i], bounds[i + 1])), pieces, most)

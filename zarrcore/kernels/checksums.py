@@ -9,7 +9,6 @@ import numpy as np
 
 from zarrcore._core import kernels as _flat
 from zarrcore.kernels._memory import around, as_plain_items, check_blocks, only_out, refuse_references
-from zarrcore.kernels._sharing import call_ufunc, check_threads
 
 
 @around(_flat.crc32c_blocks)
@@ -67,7 +66,6 @@ def crc32c(
     if axis is None:
         raise ValueError("out: only for checksums along an axis")
     out = only_out(out)
-    check_threads(threads)
     if not hasattr(data, "__array_ufunc__"):
         data = np.asanyarray(data)
     if isinstance(data, np.ndarray):
@@ -76,16 +74,8 @@ def crc32c(
     if isinstance(data, np.ndarray):
         axis = check_blocks(data, "data", axis, out, np.dtype(np.uint32), initial.shape)
         data = as_plain_items(data)
-    ndim = np.ndim(data)
-    if ndim < 2 or axis % ndim != ndim - 1 or not -ndim <= axis < ndim:
-        return _flat.crc32c_blocks(data, initial, axis=axis, out=out, casting="no")
-    return call_ufunc(
-        _flat.crc32c_blocks, data, initial, out=out, threads=threads, core=1, result=_row_sums, casting="no"
-    )
-
-
-def _row_sums(data: np.ndarray) -> np.ndarray:
-    return np.empty(data.shape[:-1], np.uint32)
+    where = {} if axis in (-1, np.ndim(data) - 1) else {"axis": axis}
+    return _flat.crc32c_blocks(data, initial, out=out, threads=threads, casting="no", **where)
 
 
 def _initial(value: Any) -> Any:

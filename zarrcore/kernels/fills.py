@@ -21,7 +21,7 @@ from zarrcore.kernels._memory import (
     refuse_references,
     word_size,
 )
-from zarrcore.kernels._sharing import by_rows, call_ufunc, check_threads
+from zarrcore.kernels._sharing import by_rows, check_threads
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -134,11 +134,8 @@ def equals_fill(
             operand, item = _plain_operands(operand, item, nan_equal)
         by_value = nan_equal and operand.dtype.kind in "fc"
         ufunc = _flat.equals_fill_blocks_nan_equal if by_value else _flat.equals_fill_blocks
-        if operand.ndim > 1 and axis in (-1, operand.ndim - 1):
-            return call_ufunc(
-                ufunc, operand, item, out=out, threads=threads, core=1, result=_answers, casting="equiv"
-            )
-        return ufunc(operand, item, axis=axis, out=out, casting="equiv")
+        where = {} if axis in (-1, operand.ndim - 1) else {"axis": axis}
+        return ufunc(operand, item, out=out, threads=threads, casting="equiv", **where)
     if out is not None:
         raise ValueError("out: only for answers along an axis")
     equal = _flat.quick_equals_fill(x, fill, nan_equal) if threads is None else None
@@ -161,10 +158,6 @@ def equals_fill(
 
     by_rows(ask, x.shape[0], x.nbytes, threads)
     return all(answers)
-
-
-def _answers(blocks: np.ndarray) -> np.ndarray:
-    return np.empty(blocks.shape[:-1], np.bool_)
 
 
 def _plain_operands(x: np.ndarray, item: np.ndarray, by_value: bool) -> tuple[np.ndarray, np.ndarray]:

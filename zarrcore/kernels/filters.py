@@ -21,7 +21,7 @@ from zarrcore.kernels._memory import (
     only_out,
     refuse_references,
 )
-from zarrcore.kernels._sharing import by_rows, call_ufunc, check_threads
+from zarrcore.kernels._sharing import by_rows, check_threads
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -101,13 +101,10 @@ def _delta(ufunc: np.ufunc, x: Any, out: np.ndarray | None, axis: int, threads: 
     if not hasattr(x, "__array_ufunc__"):
         x = np.asanyarray(x)
     out = only_out(out)
-    check_threads(threads)
     if isinstance(x, np.ndarray):
         axis = _check_differences(x, index_of(axis, "axis"), out)
-    ndim = np.ndim(x)
-    if ndim > 1 and axis in (-1, ndim - 1) and x.dtype.isnative:
-        return call_ufunc(ufunc, x, out=out, threads=threads, core=1, casting="equiv")
-    return ufunc(x, out=out, axis=axis, casting="equiv")
+    where = {} if axis in (-1, np.ndim(x) - 1) else {"axis": axis}
+    return ufunc(x, out=out, threads=threads, casting="equiv", **where)
 
 
 def _is_plain(x: Any, out: Any) -> bool:
@@ -220,7 +217,7 @@ def _shuffled(ufunc: np.ufunc, rows: Any, itemsize: Any, out: Any, threads: int 
     out = only_out(out)
     if out is not None and isinstance(rows, np.ndarray):
         check_ufunc_out(out, rows.shape, np.dtype(np.uint8))
-    return call_ufunc(ufunc, rows, size, out=out, threads=threads, core=1, casting="no")
+    return ufunc(rows, size, out=out, threads=threads, casting="no")
 
 
 def _divisor(itemsize: Any) -> np.intp:

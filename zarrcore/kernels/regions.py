@@ -26,7 +26,7 @@ from zarrcore.kernels._memory import (
     same_memory,
     words_of,
 )
-from zarrcore.kernels._sharing import by_rows, call_ufunc, check_threads
+from zarrcore.kernels._sharing import by_rows, check_threads
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -94,9 +94,7 @@ def byteswap(
         target = np.empty_like(x)  # a scalar would not keep the bits of every boolean
     if x.dtype.fields is not None or is_registered(x.dtype):
         return _swap_words(x, target, where, shape)
-    if where is True:
-        return call_ufunc(_flat.byteswap, x, out=target, threads=threads, casting="no")
-    return _flat.byteswap(x, out=target, where=where, casting="no")
+    return _flat.byteswap(x, out=target, where=where, threads=threads, casting="no")
 
 
 def _swap_others(x: Any, out: Any, where: ArrayLike) -> Any:

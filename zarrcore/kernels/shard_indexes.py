@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from zarrcore._core import kernels as _flat
-from zarrcore.kernels._memory import buffer_of, check_out, index_of
+from zarrcore.kernels._memory import apart, buffer_of, check_out, index_of
+from zarrcore.kernels._sharing import PIECE_NBYTES, by_rows, check_threads
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -54,6 +55,7 @@ def shard_index_pack(
     *,
     byteorder: Literal["little", "big"] = "little",
     out: NDArray[np.uint8] | None = None,
+    threads: int | None = None,
 ) -> NDArray[np.uint8]:
     """Pack offsets and lengths of inner chunks into the bytes of a shard index.
 
@@ -66,6 +68,8 @@ def shard_index_pack(
         Of the stored 64-bit words.
     out : ndarray of uint8, optional
         16 bytes for each inner chunk, 1-d and C-contiguous.
+    threads : int, optional
+        The most threads to use; default: those of the engine from 32 MiB on, below that one.
 
     Returns
     -------
@@ -86,7 +90,7 @@ def shard_index_pack(
     >>> shard_index_pack([0], [258]).tobytes().hex()
     '00000000000000000201000000000000'
     """
-    if out is None and byteorder == "little":
+    if out is None and threads is None and byteorder == "little":
         packed = _flat.quick_shard_index_pack(offsets, nbytes)
         if packed is not None:
             return packed
@@ -101,10 +105,14 @@ def shard_index_pack(
         check_out(out, (size,), np.dtype(np.uint8))
         if not out.flags.c_contiguous:
             raise ValueError("out: expected C-contiguous memory")
-    entries = np.empty((first.size, 2), np.uint64)
-    entries[:, 0] = first
-    entries[:, 1] = second
-    _flat.shard_index_pack(entries, big, out)
+    check_threads(threads)
+    packed, columns = out, (apart(first, out), apart(second, out))
+
+    def pack(rows: slice) -> None:
+        entries = np.stack([column[rows] for column in columns], axis=1)
+        _flat.shard_index_pack(entries, big, packed[16 * rows.start : 16 * rows.stop])
+
+    by_rows(pack, first.size, size, threads)
     return out
 
 
@@ -114,6 +122,7 @@ def shard_index_unpack(
     *,
     shard_nbytes: int,
     byteorder: Literal["little", "big"] = "little",
+    threads: int | None = None,
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """Unpack a shard index and check every entry against the size of the shard.
 
@@ -125,6 +134,8 @@ def shard_index_unpack(
         Size of the shard in bytes.
     byteorder : {"little", "big"}, optional
         Of the stored 64-bit words.
+    threads : int, optional
+        The most threads to use; default: those of the engine from 32 MiB on, below that one.
 
     Returns
     -------
@@ -154,5 +165,23 @@ def shard_index_unpack(
     data = buf if type(buf) is bytes else buffer_of(buf, "buf")
     if len(data) % 16:
         raise ValueError(f"buf: expected 16 bytes for each inner chunk, got {len(data)} bytes")
-    entries = _flat.shard_index_unpack(data, big, size)
+    check_threads(threads)
+    entries = np.empty((len(data) // 16, 2), np.uint64)
+    if len(data) < 2 * PIECE_NBYTES:
+        _flat.shard_index_unpack(data, big, size, entries)
+    else:
+        _unpack_shared(buffer_of(data, "buf"), big, size, entries, threads)
     return entries[:, 0], entries[:, 1]
+
+
+def _unpack_shared(
+    data: NDArray[np.uint8], big: bool, size: int, entries: NDArray[np.uint64], threads: int | None
+) -> None:
+    def unpack(rows: slice) -> None:
+        _flat.shard_index_unpack(data[16 * rows.start : 16 * rows.stop], big, size, entries[rows])
+
+    try:
+        by_rows(unpack, len(entries), len(data), threads)
+    except ValueError:
+        unpack(slice(0, len(entries)))  # names the first wrong entry by its number in the whole
+        raise
