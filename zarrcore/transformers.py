@@ -109,7 +109,7 @@ def parse_storage_transformers(data: object) -> tuple[StorageTransformer, ...]:
     """
     return tuple(
         _parse_one(item, f"storage_transformers[{i}]")
-        for i, item in enumerate(sequence(data or (), "storage_transformers"))
+        for i, item in enumerate(sequence(() if data is None else data, "storage_transformers"))
     )
 
 

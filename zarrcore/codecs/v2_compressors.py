@@ -106,7 +106,7 @@ class LZ4(V2Config, NativeBytesCodec):
     acceleration: int = 1
 
     def __post_init__(self) -> None:
-        integer(self.acceleration, "acceleration")
+        integer(self.acceleration, "acceleration", -(2**31), 2**31 - 1)
 
     def stage(self) -> tuple[str, dict[str, Any]] | None:
         return "lz4", {"acceleration": max(self.acceleration, 1)}

@@ -245,6 +245,8 @@ def _stored(codec: FixedScaleOffset | Quantize) -> np.dtype[Any]:
 def _real(value: Any, where: str) -> None:
     if not isinstance(value, (int, float, np.integer, np.floating)) or isinstance(value, bool):
         fail(where, "a number", value)
+    if isinstance(value, (float, np.floating)) and not math.isfinite(value):
+        fail(where, "a finite number", value)
 
 
 def _exact(value: float) -> float | None:

@@ -100,7 +100,7 @@ V2 = {
             "filters": (3, ["x"], "x", [{}], [{"id": 77}], [{"id": "lzma2"}]),
         },
     ),
-    "lz4": ({}, {"acceleration": (True, "x", 1.5, None)}),
+    "lz4": ({}, {"acceleration": (True, "x", 1.5, None, 1 << 31)}),
     "zstd": ({}, {"level": (99, True, "x", 1.5, None), "checksum": (1, "x", None)}),
     "crc32": ({}, {"location": ("middle", 1, True, None)}),
     "crc32c": ({}, {"location": ("middle", 1, True, None)}),
@@ -118,15 +118,15 @@ V2 = {
     "fixedscaleoffset": (
         {"offset": 0, "scale": 1, "dtype": "<f8"},
         {
-            "offset": ("x", None, [1]),
-            "scale": ("x", None, [1], 0),
+            "offset": ("x", None, [1], np.nan, np.inf),
+            "scale": ("x", None, [1], 0, np.nan),
             "dtype": ("<x4", None, "|O"),
             "astype": ("<x4", "|O"),
         },
     ),
     "quantize": (
         {"digits": 1, "dtype": "<f8"},
-        {"digits": (True, "x", None), "dtype": ("<x4", "<i4", None), "astype": ("<x4", "<i4")},
+        {"digits": (True, "x", None, np.nan), "dtype": ("<x4", "<i4", None), "astype": ("<x4", "<i4")},
     ),
     "packbits": ({}, {}),
     "categorize": (

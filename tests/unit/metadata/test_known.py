@@ -109,6 +109,7 @@ def test_what_only_looks_alike_is_checked(members):
         ({"attributes": []}, "zarr.json: attributes: expected an object"),
         ({"dimension_names": ["x", "y"]}, "zarr.json: dimension_names: expected 1 names"),
         ({"storage_transformers": ["no-such"]}, "storage_transformers"),
+        ({"storage_transformers": {}}, "storage_transformers: expected an array"),
         ({"more": 1}, "zarr.json: more: is not known"),
     ],
 )
