@@ -99,7 +99,13 @@ class Registry(Generic[T]):
         found = self._classes.get(name)
         if found is None:
             raise self._error(f"unknown {self.what} {name!r}; known are {_listed(self._classes) or 'none'}")
-        return _import(found) if isinstance(found, str) else found
+        if not isinstance(found, str):
+            return found
+        try:
+            cls: T = _import(found)
+        except (ImportError, AttributeError) as error:
+            raise self._error(f"the {self.what} {name!r} cannot be imported from {found}: {error}") from error
+        return cls
 
     def names(self) -> tuple[str, ...]:
         """The names that are known, those of entry points included."""

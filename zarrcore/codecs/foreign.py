@@ -1,4 +1,7 @@
-"""Codecs of the optional package numcodecs: what is neither in the engine nor in the standard library."""
+"""Codecs of the optional package numcodecs: what is neither in the engine nor in the standard library.
+
+Classes in the manner of numcodecs that are registered here need not have that package.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zarrcore.codecs.base import Codec
 from zarrcore.codecs.v2_filters import Filter
 from zarrcore.errors import MetadataValidationError, UnknownCodecError
 from zarrcore.registry import compressor_registry
@@ -25,7 +29,7 @@ _EXTRAS = {"pcodec": "numcodecs,pcodec", "zfpy": "numcodecs,zfp"}
 
 @dataclass(frozen=True)
 class ForeignFilter(Filter):
-    """A codec of format 2 that numcodecs implements.
+    """A codec of format 2 that numcodecs implements, or a registered class in the manner of numcodecs.
 
     Parameters
     ----------
@@ -68,7 +72,7 @@ class ForeignFilter(Filter):
 
 
 def numcodecs_codec(config: Mapping[str, Any]) -> Any:
-    """The numcodecs codec of `config`.
+    """The codec of `config` in the manner of numcodecs: a registered one, or else of that package.
 
     Raises
     ------
@@ -78,6 +82,12 @@ def numcodecs_codec(config: Mapping[str, Any]) -> Any:
         If it does not take the configuration.
     """
     name = config["id"]
+    cls = compressor_registry.get(name) if name in compressor_registry else None
+    if cls is not None and not issubclass(cls, Codec):
+        try:
+            return cls.from_config({key: value for key, value in config.items() if key != "id"})
+        except Exception as error:
+            raise MetadataValidationError(f"codec {name!r}: {error}") from error
     try:
         from numcodecs.registry import codec_registry, get_codec
     except ImportError as error:

@@ -99,8 +99,9 @@ def parse_v2_codec(data: object) -> Codec:
         return _pickle(data)
     if name in compressor_registry:
         cls = compressor_registry.get(name)
-        with at(None, codec=name):
-            return cls.from_config(data)  # type: ignore[no-any-return]
+        if issubclass(cls, Codec):
+            with at(None, codec=name):
+                return cls.from_config(data)  # type: ignore[attr-defined,no-any-return]
     from zarrcore.codecs.foreign import ForeignFilter
 
     return ForeignFilter.from_config(data)

@@ -23,7 +23,7 @@ from zarrcore.errors import (
     PickleCodecDisabledError,
     UnknownCodecError,
 )
-from zarrcore.registry import Registry, codec_registry, get_codec_class, register_codec
+from zarrcore.registry import Registry, codec_registry, compressor_registry, get_codec_class, register_codec
 
 CONFIGS = [
     {"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": -1, "blocksize": 0},
@@ -282,6 +282,56 @@ class TestRegistry:
         monkeypatch.setattr(metadata, "entry_points", lambda group: found)
         registry: Registry[Any] = Registry("codec", "zarrcore.codecs")
         assert registry.get("test.entry").__name__ == "Counter"
+
+    @pytest.mark.parametrize("place", ["no_such_module:Thing", "collections:NoSuchThing"])
+    def test_places_that_are_wrong_are_told(self, place: str) -> None:
+        registry: Registry[Any] = Registry("thing", "zarrcore.no-such-group", UnknownCodecError)
+        registry.register(place, "test.thing")
+        with pytest.raises(UnknownCodecError, match=f"'test.thing' cannot be imported from {place}: "):
+            registry.get("test.thing")
+
+    @pytest.mark.parametrize("as_filter", [False, True])
+    def test_classes_in_the_manner_of_numcodecs(
+        self, monkeypatch: pytest.MonkeyPatch, as_filter: bool
+    ) -> None:
+        """Registered for format 2 without a base class of this package, whether numcodecs is there or not."""
+
+        class Turned:
+            codec_id = "test.turned"
+
+            def __init__(self, key: int = 1) -> None:
+                self.key = key + 0
+
+            def get_config(self) -> dict[str, Any]:
+                return {"id": self.codec_id, "key": self.key}
+
+            @classmethod
+            def from_config(cls, config: dict[str, Any]) -> Turned:
+                return cls(**config)
+
+            def encode(self, data: Any) -> bytes:
+                return bytes(octet ^ self.key for octet in np.ascontiguousarray(data).tobytes())
+
+            decode = encode
+
+        registered = compressor_registry._classes | {"test.turned": Turned}
+        monkeypatch.setattr(compressor_registry, "_classes", registered)
+        store: dict[str, Any] = {}
+        config = {"id": "test.turned", "key": 9}
+        array = zarrcore.create_array(
+            store,
+            shape=5,
+            dtype="u1",
+            zarr_format=2,
+            filters=[Turned(9)] if as_filter else None,
+            compressors=None if as_filter else config,
+        )
+        array[...] = range(5)
+        assert bytes(store["0"]) == bytes(i ^ 9 for i in range(5))
+        assert zarrcore.open_array(store)[...].tolist() == list(range(5))
+        for wrong in ({"id": "test.turned", "lock": 9}, {"id": "test.turned", "key": "x"}):
+            with pytest.raises(MetadataValidationError, match=r"codec 'test\.turned'"):
+                zarrcore.create_array({}, shape=5, dtype="u1", zarr_format=2, compressors=wrong)
 
     def test_registered_classes_come_first(self) -> None:
         class Mine(GzipCodec):
