@@ -215,7 +215,7 @@ def extend(array: Array, data: Any, axis: int = 0) -> tuple[np.ndarray, tuple[sl
     array._check_writable()
     with CHANGES:
         reread(array, documents_of(array))
-        values = as_values(data, array.dtype)
+        values = as_values(data, array.dtype, ndim=array.ndim)
         ndim, axis = array.ndim, operator.index(axis)
         if not -ndim <= axis < ndim:
             raise ValueError(f"append: axis {axis} is out of bounds for {ndim} dimensions")

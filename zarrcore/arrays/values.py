@@ -35,6 +35,8 @@ def as_values(value: Any, dtype: np.dtype, *, ndim: int = 0, any_text: bool = Fa
     """
     if isinstance(value, np.ndarray) and value.dtype == dtype:
         return value
+    if dtype.kind == "O" and ndim == 0 and _is_one_item(value):
+        return _one_object(value)
     if dtype.kind == "O":
         return _objects(value, dtype, ndim)
     if any_text and dtype.kind == "T" and isinstance(value, np.ndarray | list | tuple):
@@ -82,6 +84,19 @@ def _widened(array: np.ndarray) -> np.ndarray:
     from zarrcore.dtypes.mlcast import widened
 
     return widened(array)
+
+
+def _is_one_item(value: Any) -> bool:
+    """Whether an array is an object itself where one is wanted; text and bytes of one item are that item."""
+    if not isinstance(value, np.ndarray) or value.ndim == 0:
+        return False
+    return value.dtype.kind not in "SUT" or value.size != 1
+
+
+def _one_object(value: Any) -> np.ndarray:
+    items = np.empty(1, dtype=object)
+    items[0] = value  # an index without dimensions would have NumPy look into it
+    return items.reshape(())
 
 
 def _objects(value: Any, dtype: np.dtype, ndim: int) -> np.ndarray:

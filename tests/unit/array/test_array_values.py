@@ -249,3 +249,49 @@ def test_python_objects_have_no_format_3():
     array = zarrcore.create_array({}, shape=2, dtype=object, filters=[{"id": "json2"}], zarr_format=2)
     with pytest.raises(zarrcore.errors.MetadataValidationError, match="cannot be stored in Zarr format 3"):
         zarrcore.from_array({}, data=array, zarr_format=3)
+
+
+def ragged(shape):
+    return zarrcore.create_array(
+        {},
+        shape=shape,
+        chunks=2,
+        dtype=object,
+        zarr_format=2,
+        filters=[{"id": "vlen-array", "dtype": "<i8"}],
+        fill_value=None,
+    )
+
+
+def test_an_array_is_an_item_where_arrays_are_items():
+    array = ragged((4,))
+    array[0] = np.array([1, 3, 5])
+    array[1] = np.array([7])
+    array[-1] = np.array([], dtype="i8")
+    with array.writer() as writer:
+        writer[2] = np.array([8, 9])
+    assert [item.tolist() for item in array[...]] == [[1, 3, 5], [7], [8, 9], []]
+    square = ragged((2, 2))
+    square[1, 0] = np.arange(3)
+    square.set_basic_selection((0, 0), np.arange(2))
+    assert square[1, 0].tolist() == [0, 1, 2]
+    assert square[0, 0].tolist() == [0, 1]
+    with pytest.raises(ValueError, match=r"shape \(3,\)"):
+        square[1] = np.arange(3)
+
+
+@pytest.mark.parametrize(
+    ("options", "given"),
+    [
+        ({"dtype": bytes}, [b"x", b"", b"\0y"]),
+        ({"dtype": str}, ["x", "", "\0y"]),
+        ({"dtype": object, "zarr_format": 2, "filters": [{"id": "json2"}]}, [{"a": 1}, [1, 2], None]),
+    ],
+    ids=["bytes", "str", "json2"],
+)
+def test_lists_of_objects_are_appended(options, given):
+    array = zarrcore.create_array({}, shape=0, chunks=2, **options)
+    array.append(given)
+    array.append(tuple(given[:1]))
+    assert array.shape == (4,)
+    assert array[...].tolist() == [*given, given[0]]
