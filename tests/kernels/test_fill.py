@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from zarrcore import kernels
 
 STRUCT = np.dtype([("a", ">i4"), ("b", "<f8")])
-FIELDS = np.dtype([("a", "S3"), ("b", "u1", (2,)), ("c", [("d", ">f4")], (1,))], align=True)
+FIELDS = np.dtype([("a", "S3"), ("b", "u1", (2,)), ("c", [("d", ">f4")], (1,))])
 VALUES = [
     ("?", True),
     ("i1", -3),
@@ -90,6 +90,14 @@ def test_raw_items_of_every_size(size, n, data):
     if n:
         raw[shift + data.draw(st.integers(0, n * size - 1))] ^= 0x40
         assert not kernels.equals_fill(array, value)
+
+
+def test_gaps_between_fields_are_zero():
+    dtype = np.dtype([("a", "u1"), ("b", "i4"), ("c", "S2")], align=True)
+    array = np.full(5 * dtype.itemsize, 0xAA, "u1").view(dtype)
+    kernels.fill(array, (1, 2, b"x"))
+    assert array.tobytes() == bytes([1, 0, 0, 0, 2, 0, 0, 0, ord("x"), 0, 0, 0]) * 5
+    assert kernels.equals_fill(array, (1, 2, b"x"))
 
 
 def test_nan_payloads_stay():

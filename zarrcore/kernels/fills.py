@@ -89,7 +89,7 @@ def equals_fill(
     nan_equal : bool, optional
         Compare floating-point and complex numbers by value: every NaN equals every NaN and -0.0 equals 0.0
         (those of ml_dtypes too).
-        Otherwise, and for all other types, items are equal if all bits are.
+        Otherwise, and for all other types, items are equal if all bits are, those between fields included.
     axis : int, optional
         Ask for each block along that axis; default: for the whole array.
     out : ndarray of bool, optional
