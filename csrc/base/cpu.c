@@ -65,6 +65,7 @@ static uint32_t detect(void)
     ask(7, regs);
     found |= (regs[1] >> 5 & 1) ? ZC_CPU_AVX2 : 0u;
     found |= (ecx >> 12 & 1) ? ZC_CPU_FMA : 0u;
+    found |= (ecx >> 29 & 1) ? ZC_CPU_F16C : 0u;
     found |= (regs[2] >> 8 & 1) ? ZC_CPU_GFNI : 0u;
     found |= (regs[2] >> 10 & 1) ? ZC_CPU_VPCLMUL : 0u;
     found |= (regs[2] >> 6 & 1) ? ZC_CPU_VBMI2 : 0u;

@@ -51,7 +51,8 @@ enum {
     ZC_CPU_GFNI = 1 << 7,                /* the instructions on 64-byte registers too, if ZC_CPU_AVX512 */
     ZC_CPU_FMA = 1 << 8,
     ZC_CPU_VPCLMUL = 1 << 9,             /* carry-less products in all lanes of a vector */
-    ZC_CPU_VBMI2 = 1 << 10               /* small items of a 64-byte register compressed by a mask, if ZC_CPU_AVX512 */
+    ZC_CPU_VBMI2 = 1 << 10,              /* small items of a 64-byte register compressed by a mask, if ZC_CPU_AVX512 */
+    ZC_CPU_F16C = 1 << 11                /* floats of 16 bits to floats of 32 and back */
 };
 
 /*

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "codecs/classes.h"
+#include "kernels/cast_numpy.h"
 
 const zc_codec_class *const zc_codec_classes[] = {
     &zc_codec_blosc,
@@ -38,6 +39,15 @@ const zc_codec_class *zc_codec_find(const char *name)
         }
     }
     return NULL;
+}
+
+bool zc_codec_takes(const zc_codec_class *cls, zc_number_kind kind)
+{
+    switch (cls->numbers) {
+    case ZC_NUMBERS_REAL: return kind < ZC_REAL_KINDS;
+    case ZC_NUMBERS_OF_NUMPY: return zc_number_of_numpy(kind);
+    default: return kind < ZC_NUMBER_KINDS;
+    }
 }
 
 bool zc_codec_init(zc_codec *codec, const char *name)

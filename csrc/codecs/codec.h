@@ -52,6 +52,13 @@ typedef struct zc_number {
     bool swapped;            /* not in the machine's byte order */
 } zc_number;
 
+/* Which types of numbers a codec takes. */
+typedef enum zc_number_set {
+    ZC_NUMBERS_OF_C,         /* integers and floats of 4 and 8 bytes */
+    ZC_NUMBERS_REAL,         /* all of reals.h */
+    ZC_NUMBERS_OF_NUMPY      /* those of cast_numpy.h */
+} zc_number_set;
+
 /* One configured codec: plain data, copied freely. */
 typedef struct zc_codec zc_codec;
 struct zc_codec {
@@ -70,6 +77,7 @@ struct zc_codec {
     double offset, scale;    /* fixedscaleoffset, quantize, scale_offset */
     struct {
         int64_t offset, scale;       /* scale_offset of integers: of uint64 the bits */
+        bool has_offset, has_scale;  /* fixedscaleoffset: it is given as an integer, beside its nearest float */
     } whole;
     struct {
         zc_padding padding;
@@ -122,8 +130,8 @@ struct zc_codec_class {
     /* Size of the encoding where it depends on n alone (checksums, filters), else false. */
     bool fixed_size;
 
-    /* Whether decoded and encoded may be of any kind of numbers, not only of those that C has. */
-    bool any_number;
+    /* What decoded and encoded may be. */
+    zc_number_set numbers;
 
     /* Most bytes that the encoding of n bytes can take; false if n is beyond the codec's limit. */
     bool (*bound)(const zc_codec *codec, size_t n, size_t *out);
@@ -179,6 +187,9 @@ struct zc_codec_class {
 
 /* The class of that name, or NULL. */
 const zc_codec_class *zc_codec_find(const char *name);
+
+/* Does the codec take numbers of that kind? */
+bool zc_codec_takes(const zc_codec_class *cls, zc_number_kind kind);
 
 /* All classes, ending with NULL. */
 extern const zc_codec_class *const zc_codec_classes[];

@@ -11,8 +11,9 @@
 
 void zc_numbers_swap(void *dst, const void *src, const zc_number *number, size_t n)
 {
-    const size_t size = zc_number_size(number->kind);
-    const zc_item item = {.size = size, .word = number->swapped && size > 1 ? (uint32_t)size : 0};
+    const size_t word = zc_number_size(zc_number_part(number->kind));
+    const zc_item item = {.size = zc_number_size(number->kind),
+                          .word = number->swapped && word > 1 ? (uint32_t)word : 0};
 
     zc_items_copy(n, dst, src, &item);
 }
@@ -42,7 +43,7 @@ bool zc_numbers_bound(const zc_codec *codec, size_t n, size_t *out)
 
 void zc_numbers_convert(void *dst, const zc_number *out, const void *src, const zc_number *in, size_t n)
 {
-    uint64_t native[ZC_TILE], cast[ZC_TILE];
+    uint64_t native[ZC_TILE_WORDS], cast[ZC_TILE_WORDS];
     const void *from = src;
 
     if (in->kind == out->kind) {
@@ -55,10 +56,10 @@ void zc_numbers_convert(void *dst, const zc_number *out, const void *src, const 
         from = native;
     }
     if (out->swapped) {
-        zc_cast(cast, out->kind, from, in->kind, n);
+        zc_cast_numpy(cast, out->kind, from, in->kind, n);
         zc_numbers_swap(dst, cast, out, n);
     } else {
-        zc_cast(dst, out->kind, from, in->kind, n);
+        zc_cast_numpy(dst, out->kind, from, in->kind, n);
     }
 }
 
@@ -68,7 +69,7 @@ static void run_tile(const zc_codec *codec, const zc_number_map *map, const uint
     const zc_number from = {map->from, false}, to = {map->to, false};
     const bool ready = map->in.kind == map->from && !map->in.swapped;
     const bool final = map->out.kind == map->to && !map->out.swapped;
-    uint64_t before[ZC_TILE], after[ZC_TILE];
+    uint64_t before[ZC_TILE_WORDS], after[ZC_TILE_WORDS];
 
     if (map->map == NULL) {
         zc_numbers_convert(dst, &map->out, src, &map->in, n);

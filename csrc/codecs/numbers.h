@@ -10,10 +10,14 @@
 
 #include "base/arith.h"
 #include "codecs/classes.h"
+#include "kernels/cast_numpy.h"
 
-enum { ZC_TILE = 512 };      /* numbers */
+enum {
+    ZC_TILE = 512,           /* numbers */
+    ZC_TILE_WORDS = 2 * ZC_TILE      /* words of 8 bytes that they fill at most */
+};
 
-/* n numbers of at most 8 bytes from src, in the machine's byte order, to dst, or the other way round. */
+/* n numbers from src, in the machine's byte order, to dst, or the other way round. */
 void zc_numbers_swap(void *dst, const void *src, const zc_number *number, size_t n);
 
 /* At most ZC_TILE numbers in another type or byte order. */
@@ -40,7 +44,7 @@ zc_status zc_numbers_count(const zc_number *in, const zc_number *out, size_t n, 
 bool zc_numbers_bound(const zc_codec *codec, size_t n, size_t *out);
 
 /* No encoding is more than this many times as long or as short as what it stands for. */
-#define ZC_NUMBERS_MAX_DECODED (ZC_SIZE_MAX / 8)
+#define ZC_NUMBERS_MAX_DECODED (ZC_SIZE_MAX / 16)
 
 /* A function that puts what an expression makes of each x of n floats, an offset and a scale to dst. */
 #define ZC_STAMP_FLOATS(NAME, TYPE, TARGET, EXPRESSION)                                          \
@@ -54,6 +58,11 @@ bool zc_numbers_bound(const zc_codec *codec, size_t n, size_t *out);
             memcpy(dst + i * sizeof x, &x, sizeof x);                                            \
         }                                                                                        \
     }
+
+static inline bool zc_number_is_integer(zc_number number)
+{
+    return number.kind < ZC_NUMBER_F32;
+}
 
 /* Is it one of C's own floats? */
 static inline bool zc_number_is_float(zc_number number)

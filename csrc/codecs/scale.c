@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "codecs/scale_integers.h"
+#include "codecs/scale_numpy.h"
 #include "kernels/words.h"
 
 /*
@@ -93,34 +94,92 @@ STAMP_MAPS(f64, double, ROUND_F64, rint)
 
 /* ---- fixedscaleoffset ------------------------------------------------------------------------- */
 
-static zc_status scale_check(const zc_codec *codec, zc_error *err)
+static bool is_flag_or_integer(zc_number number)
 {
-    if (!zc_number_is_float(codec->decoded)) {
-        return zc_fail(err, ZC_ERR_UNSUPPORTED, "dtype: expected float32 or float64");
+    return zc_number_is_integer(number) || number.kind == ZC_NUMBER_BOOL;
+}
+
+/* An integer is subtracted among integers, then numpy goes on in doubles. */
+static void scale_differences(const zc_codec *codec, void *restrict dst, const void *restrict src, size_t n)
+{
+    const zc_number_kind kind = zc_whole_kind(codec);
+    uint64_t words[ZC_TILE];
+    double numbers[ZC_TILE];
+
+    for (size_t at = 0; at < n; at += ZC_TILE) {
+        const size_t part = n - at < ZC_TILE ? n - at : ZC_TILE;
+        zc_subtract_whole(codec, words, (const char *)src + at * zc_number_size(kind), part);
+        zc_cast(numbers, ZC_NUMBER_F64, words, kind, part);
+        scale_loop_f64((char *)dst + at * sizeof(double), numbers, part, 0, codec->scale);
     }
-    return ZC_OK;
+}
+
+/* Integers and Booleans: in integers as long as the constants are some, in doubles from the first that is none on. */
+static zc_number_map scale_integers_map(const zc_codec *codec)
+{
+    const zc_number_kind kind = zc_whole_kind(codec);
+    zc_number_map map = {codec->decoded, ZC_NUMBER_F64, scale_f64, ZC_NUMBER_F64, codec->encoded};
+
+    if (codec->whole.has_offset && codec->whole.has_scale) {
+        return (zc_number_map){codec->decoded, kind, zc_scale_whole, kind, codec->encoded};
+    }
+    if (codec->whole.has_offset && codec->whole.offset != 0) {
+        return (zc_number_map){codec->decoded, kind, scale_differences, ZC_NUMBER_F64, codec->encoded};
+    }
+    zc_scale_to_integers(codec, &map);
+    return map;
+}
+
+static zc_number_map scale_map(const zc_codec *codec)
+{
+    const zc_number in = codec->decoded, out = codec->encoded;
+    zc_number_map map = {in, in.kind, in.kind == ZC_NUMBER_F32 ? scale_f32 : scale_f64, in.kind, out};
+
+    switch (in.kind) {
+    case ZC_NUMBER_F16: return (zc_number_map){in, ZC_NUMBER_F32, zc_scale_halves, ZC_NUMBER_F32, out};
+    case ZC_NUMBER_C64: return (zc_number_map){in, in.kind, zc_scale_c64, in.kind, out};
+    case ZC_NUMBER_C128: return (zc_number_map){in, in.kind, zc_scale_c128, in.kind, out};
+    default: break;
+    }
+    if (is_flag_or_integer(in)) {
+        return scale_integers_map(codec);
+    }
+    zc_scale_to_integers(codec, &map);
+    return map;
+}
+
+/* Integers and Booleans are divided as doubles. */
+static zc_number_map unscale_map(const zc_codec *codec)
+{
+    const zc_number in = codec->encoded, out = codec->decoded;
+    zc_number_map map = {in, ZC_NUMBER_F64, unscale_f64, ZC_NUMBER_F64, out};
+
+    switch (in.kind) {
+    case ZC_NUMBER_F16: return (zc_number_map){in, ZC_NUMBER_F32, zc_unscale_halves, ZC_NUMBER_F32, out};
+    case ZC_NUMBER_F32: return (zc_number_map){in, in.kind, unscale_f32, in.kind, out};
+    case ZC_NUMBER_C64: return (zc_number_map){in, in.kind, zc_unscale_c64, in.kind, out};
+    case ZC_NUMBER_C128: return (zc_number_map){in, in.kind, zc_unscale_c128, in.kind, out};
+    default: break;
+    }
+    zc_scale_from_integers(codec, &map);
+    return map;
 }
 
 static zc_status scale_encode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
                               uint8_t *dst, size_t cap, size_t *written, zc_error *err)
 {
-    const bool single = codec->decoded.kind == ZC_NUMBER_F32;
-    zc_number_map map = {codec->decoded, codec->decoded.kind, single ? scale_f32 : scale_f64, codec->decoded.kind,
-                         codec->encoded};
-    const zc_status status = scale_check(codec, err);
+    const bool is_whole = codec->whole.has_offset && is_flag_or_integer(codec->decoded);
+    const zc_status status = is_whole ? zc_whole_check(codec, err) : ZC_OK;
+    const zc_number_map map = scale_map(codec);
 
-    zc_scale_to_integers(codec, &map);
     return status == ZC_OK ? zc_numbers_run(codec, &map, ws, src, n, dst, cap, written, err) : status;
 }
 
 static zc_status scale_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
                               uint8_t *dst, size_t cap, size_t *written, zc_error *err)
 {
-    const zc_number_kind work = codec->encoded.kind == ZC_NUMBER_F32 ? ZC_NUMBER_F32 : ZC_NUMBER_F64;
-    zc_number_map map = {codec->encoded, work, work == ZC_NUMBER_F32 ? unscale_f32 : unscale_f64, work,
-                         codec->decoded};                           /* integers are divided as float64 */
+    const zc_number_map map = unscale_map(codec);
 
-    zc_scale_from_integers(codec, &map);
     return zc_numbers_run(codec, &map, ws, src, n, dst, cap, written, err);
 }
 
@@ -133,16 +192,21 @@ const zc_codec_class zc_codec_fixedscaleoffset = {
     .bound = zc_numbers_bound,
     .encode = scale_encode,
     .decode = scale_decode,
-    .check = scale_check,
+    .numbers = ZC_NUMBERS_OF_NUMPY,
     .defaults = {.decoded = FLOAT64, .encoded = FLOAT64, .scale = 1},
 };
 
 /* ---- quantize --------------------------------------------------------------------------------- */
 
+static bool is_any_float(zc_number number)
+{
+    return zc_number_is_float(number) || number.kind == ZC_NUMBER_F16;
+}
+
 static zc_status quantize_check(const zc_codec *codec, zc_error *err)
 {
-    if (!zc_number_is_float(codec->decoded) || !zc_number_is_float(codec->encoded)) {
-        return zc_fail(err, ZC_ERR_UNSUPPORTED, "dtype, astype: expected float32 or float64");
+    if (!is_any_float(codec->decoded) || !is_any_float(codec->encoded)) {
+        return zc_fail(err, ZC_ERR_UNSUPPORTED, "dtype, astype: expected float16, float32 or float64");
     }
     return ZC_OK;
 }
@@ -150,11 +214,13 @@ static zc_status quantize_check(const zc_codec *codec, zc_error *err)
 static zc_status quantize_encode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
                                  uint8_t *dst, size_t cap, size_t *written, zc_error *err)
 {
-    const bool single = codec->decoded.kind == ZC_NUMBER_F32;
-    const zc_number_map map = {codec->decoded, codec->decoded.kind, single ? quantize_f32 : quantize_f64,
-                               codec->decoded.kind, codec->encoded};
+    const zc_number in = codec->decoded, out = codec->encoded;
+    zc_number_map map = {in, in.kind, in.kind == ZC_NUMBER_F32 ? quantize_f32 : quantize_f64, in.kind, out};
     const zc_status status = quantize_check(codec, err);
 
+    if (in.kind == ZC_NUMBER_F16) {
+        map = (zc_number_map){in, ZC_NUMBER_F32, zc_quantize_halves, ZC_NUMBER_F32, out};
+    }
     return status == ZC_OK ? zc_numbers_run(codec, &map, ws, src, n, dst, cap, written, err) : status;
 }
 
@@ -173,6 +239,7 @@ const zc_codec_class zc_codec_quantize = {
     .bound = zc_numbers_bound,
     .encode = quantize_encode,
     .decode = quantize_decode,
+    .numbers = ZC_NUMBERS_OF_NUMPY,
     .check = quantize_check,
     .defaults = {.decoded = FLOAT64, .encoded = FLOAT64, .scale = 1},
 };

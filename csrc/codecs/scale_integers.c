@@ -31,7 +31,7 @@
 /* Numbers that int32 stands for, apart from its own range perhaps: those that wrap like it. */
 static bool is_small_integer(zc_number number)
 {
-    return !zc_number_is_float(number) && zc_number_size(number.kind) <= 4 && number.kind != ZC_NUMBER_U32;
+    return zc_number_is_integer(number) && zc_number_size(number.kind) <= 4 && number.kind != ZC_NUMBER_U32;
 }
 
 static bool have(uint32_t features)

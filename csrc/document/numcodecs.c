@@ -26,12 +26,15 @@ static bool number_of(char kind, size_t size, bool swapped, zc_number *out)
     static const struct {
         char kind;
         size_t size;
-    } kinds[ZC_NUMBER_KINDS] = {{'i', 1}, {'i', 2}, {'i', 4}, {'i', 8}, {'u', 1},
-                                {'u', 2}, {'u', 4}, {'u', 8}, {'f', 4}, {'f', 8}};
+        zc_number_kind number;
+    } kinds[] = {{'i', 1, ZC_NUMBER_I8},  {'i', 2, ZC_NUMBER_I16}, {'i', 4, ZC_NUMBER_I32}, {'i', 8, ZC_NUMBER_I64},
+                 {'u', 1, ZC_NUMBER_U8},  {'u', 2, ZC_NUMBER_U16}, {'u', 4, ZC_NUMBER_U32}, {'u', 8, ZC_NUMBER_U64},
+                 {'f', 2, ZC_NUMBER_F16}, {'f', 4, ZC_NUMBER_F32}, {'f', 8, ZC_NUMBER_F64}, {'b', 1, ZC_NUMBER_BOOL},
+                 {'c', 8, ZC_NUMBER_C64}, {'c', 16, ZC_NUMBER_C128}};
 
-    for (int i = 0; i < ZC_NUMBER_KINDS; i++) {
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (kinds[i].kind == kind && kinds[i].size == size) {
-            *out = (zc_number){.kind = (zc_number_kind)i, .swapped = swapped && size > 1};
+            *out = (zc_number){.kind = kinds[i].number, .swapped = swapped && size > 1};
             return true;
         }
     }
@@ -41,12 +44,13 @@ static bool number_of(char kind, size_t size, bool swapped, zc_number *out)
 /* "<f4", "f4" or "float32", as numpy takes them. */
 static bool parse_number(const char *text, zc_flow *out)
 {
-    static const char *const names[] = {"int8",   "int16",  "int32",   "int64",   "uint8",  "uint16",
-                                        "uint32", "uint64", "float16", "float32", "float64"};
+    static const char *const names[] = {"int8",   "int16",  "int32",   "int64",   "uint8",   "uint16", "uint32",
+                                        "uint64", "float16", "float32", "float64", "bool", "complex64", "complex128"};
     static const zc_flow flows[] = {{.kind = 'i', .size = 1}, {.kind = 'i', .size = 2}, {.kind = 'i', .size = 4},
                                     {.kind = 'i', .size = 8}, {.kind = 'u', .size = 1}, {.kind = 'u', .size = 2},
                                     {.kind = 'u', .size = 4}, {.kind = 'u', .size = 8}, {.kind = 'f', .size = 2},
-                                    {.kind = 'f', .size = 4}, {.kind = 'f', .size = 8}};
+                                    {.kind = 'f', .size = 4}, {.kind = 'f', .size = 8}, {.kind = 'b', .size = 1},
+                                    {.kind = 'c', .size = 8}, {.kind = 'c', .size = 16}};
     char ordered[16] = "=";
     zc_typestr type;
 
@@ -86,7 +90,7 @@ static zc_status read_number(const source *from, const char *member, const zc_fl
     }
     if (status == ZC_OK && !number_of(flow->kind, flow->size, flow->swapped, out)) {
         status = zc_node_fail(node.value != NULL ? &node : from->codec,
-                              "only integers and floats of 4 and 8 bytes are supported");
+                              "only Booleans, integers, floats and complex numbers are supported");
     }
     return status;
 }
@@ -231,12 +235,31 @@ static zc_status required_real(const source *from, const char *name, double *out
     return status;
 }
 
+/* The same; what is written as an integer is one for numpy too. */
+static zc_status required_constant(const source *from, const char *name, double *out, int64_t *whole, bool *has_whole)
+{
+    const zc_node node = zc_node_member(from->configuration, name);
+    bool negative = false;
+    uint64_t size = 0;
+    const zc_status status = required_real(from, name, out);
+
+    if (status == ZC_OK && zc_node_is_integer(&node) && zc_node_integer(&node, &negative, &size) == ZC_OK) {
+        *whole = (int64_t)(negative ? 0 - size : size);
+        *has_whole = true;
+    }
+    return status;
+}
+
 static zc_status fixedscaleoffset(const source *from, zc_codec *out)
 {
-    zc_status status = required_real(from, "offset", &out->offset);
+    zc_status status =
+        required_constant(from, "offset", &out->offset, &out->whole.offset, &out->whole.has_offset);
 
     if (status == ZC_OK) {
-        status = required_real(from, "scale", &out->scale);
+        status = required_constant(from, "scale", &out->scale, &out->whole.scale, &out->whole.has_scale);
+    }
+    if (status == ZC_OK && out->scale == 0) {
+        return zc_node_fail(from->codec, "scale: expected a number that is not 0");
     }
     return status == ZC_OK ? set_numbers(from, "dtype", "astype", false, out) : status;
 }

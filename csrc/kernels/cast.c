@@ -142,8 +142,9 @@ static bool cuts(zc_number_kind to, zc_number_kind from)
 size_t zc_number_size(zc_number_kind kind)
 {
     static const size_t sizes[] = {1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 2, 2};
+    const bool is_small = kind >= ZC_NUMBER_I2 && kind < ZC_REAL_KINDS;
 
-    return kind < ZC_NUMBER_I2 ? sizes[kind] : 1;
+    return is_small || kind == ZC_NUMBER_BOOL ? 1 : kind == ZC_NUMBER_C64 ? 8 : kind == ZC_NUMBER_C128 ? 16 : sizes[kind];
 }
 
 void zc_cast(void *dst, zc_number_kind to, const void *src, zc_number_kind from, size_t n)

@@ -17,7 +17,8 @@ typedef enum zc_number_kind {
     ZC_NUMBER_F8_E3M4, ZC_NUMBER_F8_E4M3, ZC_NUMBER_F8_E4M3B11FNUZ, ZC_NUMBER_F8_E4M3FN, ZC_NUMBER_F8_E4M3FNUZ,
     ZC_NUMBER_F8_E5M2, ZC_NUMBER_F8_E5M2FNUZ, ZC_NUMBER_F8_E8M0FNU,
     ZC_NUMBER_F6_E2M3FN, ZC_NUMBER_F6_E3M2FN, ZC_NUMBER_F4_E2M1FN,
-    ZC_REAL_KINDS
+    ZC_REAL_KINDS,           /* those of reals.h; numpy has three more, see cast_numpy.h */
+    ZC_NUMBER_BOOL = ZC_REAL_KINDS, ZC_NUMBER_C64, ZC_NUMBER_C128
 } zc_number_kind;
 
 /* Bytes of one number in memory. */

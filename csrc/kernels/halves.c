@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Bits of 32-bit words, in loops that compilers vectorise: once for the machine that the program was built for, once
- * for AVX2.  Subnormal halves are made by one addition or subtraction of floats, whose last place is theirs.
+ * for AVX2.  Subnormal halves are made by one addition or subtraction of floats, whose last place is theirs.  CPUs with
+ * instructions for IEEE 754 halves have the same results of them, NaN included.
  */
 #include "kernels/halves.h"
 
@@ -93,9 +94,50 @@ STAMP_BOTH(widen_bf16, uint16_t, uint32_t)
 STAMP_BOTH(narrow_f16, uint32_t, uint16_t)
 STAMP_BOTH(narrow_bf16, uint32_t, uint16_t)
 
+#ifdef ZC_HAVE_AVX
+
+#define ZC_F16C ZC_TARGET("avx,f16c")
+
+ZC_F16C static void widen_f16_by_eights(char *restrict dst, const char *restrict src, size_t n)
+{
+    const size_t whole = n - n % 8;
+
+    for (size_t i = 0; i < whole; i += 8) {
+        const __m128i eight = _mm_loadu_si128((const __m128i *)(const void *)(src + 2 * i));
+        _mm256_storeu_ps((float *)(void *)(dst + 4 * i), _mm256_cvtph_ps(eight));
+    }
+    widen_f16_any(dst + 4 * whole, src + 2 * whole, n - whole);
+}
+
+ZC_F16C static void narrow_f16_by_eights(char *restrict dst, const char *restrict src, size_t n)
+{
+    const size_t whole = n - n % 8;
+
+    for (size_t i = 0; i < whole; i += 8) {
+        const __m256 eight = _mm256_loadu_ps((const float *)(const void *)(src + 4 * i));
+        _mm_storeu_si128((__m128i *)(void *)(dst + 2 * i), _mm256_cvtps_ph(eight, _MM_FROUND_TO_NEAREST_INT));
+    }
+    narrow_f16_any(dst + 2 * whole, src + 4 * whole, n - whole);
+}
+
+static bool by_eights(void)
+{
+    return zc_cpu_features() & ZC_CPU_F16C;
+}
+
+#else
+
+#define widen_f16_by_eights widen_f16_any
+#define narrow_f16_by_eights narrow_f16_any
+#define by_eights() false
+
+#endif
+
 void zc_halves_to_floats(float *dst, const void *src, zc_number_kind kind, size_t n)
 {
-    if (kind == ZC_NUMBER_F16) {
+    if (kind == ZC_NUMBER_F16 && by_eights()) {
+        widen_f16_by_eights((char *)dst, src, n);
+    } else if (kind == ZC_NUMBER_F16) {
         RUN(widen_f16, (char *)dst, src, n);
     } else {
         RUN(widen_bf16, (char *)dst, src, n);
@@ -104,7 +146,9 @@ void zc_halves_to_floats(float *dst, const void *src, zc_number_kind kind, size_
 
 void zc_floats_to_halves(void *dst, zc_number_kind kind, const float *src, size_t n)
 {
-    if (kind == ZC_NUMBER_F16) {
+    if (kind == ZC_NUMBER_F16 && by_eights()) {
+        narrow_f16_by_eights(dst, (const char *)src, n);
+    } else if (kind == ZC_NUMBER_F16) {
         RUN(narrow_f16, dst, (const char *)src, n);
     } else {
         RUN(narrow_bf16, dst, (const char *)src, n);

@@ -9,8 +9,8 @@
 #include "tests/check.h"
 
 static const uint32_t lesser_cpus[] = {
-    ~(uint32_t)ZC_CPU_AVX512,
-    ~(uint32_t)(ZC_CPU_AVX512 | ZC_CPU_AVX2 | ZC_CPU_FMA | ZC_CPU_GFNI | ZC_CPU_VPCLMUL),
+    ~(uint32_t)(ZC_CPU_AVX512 | ZC_CPU_F16C),
+    ~(uint32_t)(ZC_CPU_AVX512 | ZC_CPU_F16C | ZC_CPU_AVX2 | ZC_CPU_FMA | ZC_CPU_GFNI | ZC_CPU_VPCLMUL),
     0,
 };
 

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 
 #include "codec_cases.h"
-#include "kernels/cast.h"
+#include "kernels/cast_numpy.h"
+#include "kernels/delta_numpy.h"
+#include "kernels/halves.h"
 #include "tests/every_cpu.h"
 
 static zc_codec filter(const char *name, zc_number_kind decoded, zc_number_kind encoded, bool swapped)
@@ -67,6 +69,163 @@ static void lossless_filters_come_back(void)
             }
         }
     }
+}
+
+static const zc_number_kind every_kind[] = {
+    ZC_NUMBER_I8,  ZC_NUMBER_I16, ZC_NUMBER_I32, ZC_NUMBER_I64, ZC_NUMBER_U8,   ZC_NUMBER_U16, ZC_NUMBER_U32,
+    ZC_NUMBER_U64, ZC_NUMBER_F16, ZC_NUMBER_F32, ZC_NUMBER_F64, ZC_NUMBER_BOOL, ZC_NUMBER_C64, ZC_NUMBER_C128,
+};
+
+enum { KINDS = sizeof every_kind / sizeof *every_kind };
+
+/* Whatever the bits of all pairs of types, nothing is undefined, and sizes are as stated. */
+static void noise_of_all_types(void)
+{
+    static const size_t counts[] = {0, 1, 7, 33, 511, 512, 513, 1030};
+
+    for (int from = 0; from < KINDS; from++) {
+        for (int to = 0; to < KINDS; to++) {
+            const size_t count = counts[(from + to) % 8], n = count * zc_number_size(every_kind[from]);
+            uint8_t *data = case_exact(NULL, n), *back = case_exact(NULL, n);
+            zc_codec codecs[] = {
+                filter("delta", every_kind[from], every_kind[to], (from + to) % 3 == 0),
+                filter("astype", every_kind[from], every_kind[to], (from + to) % 3 == 0),
+                filter("fixedscaleoffset", every_kind[from], every_kind[to], (from + to) % 3 == 0),
+                filter("fixedscaleoffset", every_kind[from], every_kind[to], false),
+                filter("fixedscaleoffset", every_kind[from], every_kind[to], false),
+            };
+            codecs[2].offset = -0.3;
+            codecs[2].scale = 7.7;
+            codecs[3].offset = (double)(codecs[3].whole.offset = 100);
+            codecs[4].offset = (double)(codecs[4].whole.offset = 100);
+            codecs[4].scale = (double)(codecs[4].whole.scale = 77);
+            codecs[3].whole.has_offset = codecs[4].whole.has_offset = codecs[4].whole.has_scale = true;
+            case_fill(data, n, DATA_NOISE);
+            for (size_t c = 0; c < sizeof codecs / sizeof *codecs; c++) {
+                const zc_status status = round_trip(&codecs[c], data, n, back);
+                CHECK(status == ZC_OK || (c == 0 && status == ZC_ERR_ENCODE));
+            }
+            free(data);
+            free(back);
+        }
+    }
+}
+
+static bool is_unsigned(zc_number_kind kind)
+{
+    return (kind >= ZC_NUMBER_U8 && kind <= ZC_NUMBER_U64) || kind == ZC_NUMBER_BOOL;
+}
+
+/* Small whole numbers come back from all filters by way of all types that have them. */
+static void small_numbers_come_back(void)
+{
+    for (int from = 0; from < KINDS; from++) {
+        for (int to = 0; to < KINDS; to++) {
+            const zc_number_kind kind = every_kind[from], stored = every_kind[to];
+            const size_t n = N * zc_number_size(kind);
+            const int most = kind == ZC_NUMBER_BOOL || stored == ZC_NUMBER_BOOL ? 2 : 12;
+            uint8_t *data = case_exact(NULL, n), *back = case_exact(NULL, n), small[N];
+            for (int i = 0; i < N; i++) {
+                small[i] = (uint8_t)(i * 7 % 31 % most);
+            }
+            zc_cast_numpy(data, kind, small, ZC_NUMBER_U8, N);
+            zc_codec codecs[] = {filter("astype", kind, stored, false), filter("delta", kind, stored, false),
+                                 filter("fixedscaleoffset", kind, stored, false)};
+            codecs[2].scale = most == 2 ? 1 : 4;
+            const bool below_zero = !is_unsigned(kind) && !is_unsigned(stored);
+            for (int c = 0; c < 3; c++) {
+                if (c == 1 && !below_zero && kind != stored && kind != ZC_NUMBER_BOOL) {
+                    continue;            /* differences below zero, which the one or the other has not */
+                }
+                CHECK(round_trip(&codecs[c], data, n, back) == ZC_OK);
+                CHECK(memcmp(data, back, n) == 0);
+            }
+            free(data);
+            free(back);
+        }
+    }
+}
+
+/* All halves, against the exact numbers of reals.h. */
+static void halves_and_floats(void)
+{
+    static uint16_t halves[1 << 16], back[1 << 16];
+    static float floats[1 << 16];
+    const zc_real_type *const half = zc_real_type_of(ZC_NUMBER_F16), *const single = zc_real_type_of(ZC_NUMBER_F32);
+    int right = 1;
+
+    for (uint32_t i = 0; i < 1 << 16; i++) {
+        halves[i] = (uint16_t)i;
+    }
+    zc_halves_to_floats(floats, halves, ZC_NUMBER_F16, 1 << 16);
+    zc_floats_to_halves(back, ZC_NUMBER_F16, floats, 1 << 16);
+    for (uint32_t i = 0; i < 1 << 16; i++) {
+        const zc_real real = zc_real_load(half, halves[i]);
+        uint64_t expected = 0, again = 0;
+        uint32_t bits;
+        memcpy(&bits, floats + i, 4);
+        zc_real_store(single, &real, ZC_ROUND_NEAREST_EVEN, &expected);
+        zc_real_store(half, &real, ZC_ROUND_NEAREST_EVEN, &again);
+        right = right && bits == expected && back[i] == again;
+        /* A float half-way to the next half, or a little above or below. */
+        bits += 0x1000 + (i & 3) - 1;
+        memcpy(floats + i, &bits, 4);
+    }
+    zc_floats_to_halves(back, ZC_NUMBER_F16, floats, 1 << 16);
+    for (uint32_t i = 0; i < 1 << 16; i++) {
+        uint64_t expected = 0;
+        uint32_t bits;
+        memcpy(&bits, floats + i, 4);
+        const zc_real real = zc_real_load(single, bits);
+        if (zc_real_store(half, &real, ZC_ROUND_NEAREST_EVEN, &expected) == ZC_REAL_OUT_OF_RANGE) {
+            expected = zc_real_limit(half, &real);
+        }
+        right = right && back[i] == expected;
+    }
+    CHECK(right);
+}
+
+/* 65504 is the largest half; what is beyond stays infinite, as every sum after it does. */
+static void sums_of_halves_overflow(void)
+{
+    static const float steps[] = {60000, 5504, 15, -15, 32, 8, 8, -70000, 1, -1};
+    uint16_t halves[10], sums[10];
+    float back[10];
+
+    zc_floats_to_halves(halves, ZC_NUMBER_F16, steps, 10);
+    zc_delta_decode_numpy(sums, halves, 10, ZC_NUMBER_F16);
+    zc_halves_to_floats(back, sums, ZC_NUMBER_F16, 10);
+    CHECK(back[0] == 60000 && back[1] == 65504 && back[2] == 65504 && back[3] == 65504 && isinf(back[4]));
+    CHECK(isinf(back[6]) && isnan(back[7]) && isnan(back[9]));
+}
+
+/* Integers less an integer stay what they are, and wrap; numpy refuses constants that their type lacks. */
+static void integers_less_an_integer(void)
+{
+    const int8_t data[4] = {-128, -1, 0, 127};
+    int8_t made[4];
+    zc_workspace *ws = zc_workspace_new();
+    zc_codec codec = filter("fixedscaleoffset", ZC_NUMBER_I8, ZC_NUMBER_I8, false);
+    size_t written;
+    zc_error err;
+
+    zc_error_clear(&err);
+    codec.whole.has_offset = codec.whole.has_scale = true;
+    codec.offset = (double)(codec.whole.offset = 100);
+    codec.scale = (double)(codec.whole.scale = -3);
+    CHECK(zc_codec_encode(&codec, ws, (const uint8_t *)data, 4, (uint8_t *)made, 4, &written, &err) == ZC_OK);
+    CHECK(made[0] == -84 && made[1] == 47 && made[2] == 44 && made[3] == -81);
+    codec.offset = (double)(codec.whole.offset = 128);
+    CHECK(zc_codec_encode(&codec, ws, (const uint8_t *)data, 4, (uint8_t *)made, 4, &written, &err) == ZC_ERR_ENCODE);
+    CHECK(codec.cls->decode(&codec, ws, (const uint8_t *)data, 4, (uint8_t *)made, 4, &written, &err) == ZC_OK);
+    codec.decoded.kind = ZC_NUMBER_U64;
+    codec.offset = (double)(codec.whole.offset = -1);
+    CHECK(zc_codec_encode(&codec, ws, (const uint8_t *)data, 0, (uint8_t *)made, 4, &written, &err) == ZC_ERR_ENCODE);
+    codec.offset = 0x1p64;                       /* the same bits, as a number that uint64 has */
+    CHECK(zc_codec_encode(&codec, ws, (const uint8_t *)data, 0, (uint8_t *)made, 4, &written, &err) == ZC_ERR_ENCODE);
+    codec.scale = (double)(codec.whole.scale = 3);
+    CHECK(zc_codec_encode(&codec, ws, (const uint8_t *)data, 0, (uint8_t *)made, 4, &written, &err) == ZC_OK);
+    zc_workspace_free(ws);
 }
 
 /* Bytes of no whole item are read as HDF5 leaves them, and not written: numcodecs does not read them. */
@@ -322,6 +481,11 @@ static void casts_out_of_range(void)
 int main(void)
 {
     RUN_ON_EVERY_CPU(lossless_filters_come_back);
+    RUN_ON_EVERY_CPU(noise_of_all_types);
+    RUN_ON_EVERY_CPU(small_numbers_come_back);
+    RUN_ON_EVERY_CPU(halves_and_floats);
+    RUN_ON_EVERY_CPU(sums_of_halves_overflow);
+    RUN_ON_EVERY_CPU(integers_less_an_integer);
     RUN_ON_EVERY_CPU(shuffle_reads_the_rest_in_place);
     RUN_ON_EVERY_CPU(low_bits_alone_are_read);
     RUN_ON_EVERY_CPU(packbits_of_any_length);

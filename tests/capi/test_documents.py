@@ -190,7 +190,7 @@ REFUSED: list[tuple[Any, str]] = [
     (v2("dtype", "<f3"), "dtype: the data type"),
     (v2("filters", [{"id": "categorize"}]), 'filters[0].id: the codec "categorize" is not supported'),
     (v2("filters", [{"id": "delta"}]), "filters[0].dtype: is required and missing"),
-    (v2("filters", [{"id": "delta", "dtype": "<f2"}]), "filters[0].dtype: only integers and floats"),
+    (v2("filters", [{"id": "delta", "dtype": "|S4"}]), "filters[0].dtype: only Booleans, integers"),
     (v2("filters", [{"id": "delta", "dtype": "<f4", "more": 1}]), "filters[0].more: is not supported"),
     (v2("filters", [{"id": "astype", "decode_dtype": "<f4"}]), "filters[0].encode_dtype: is required"),
     (v2("filters", [{"id": "quantize", "digits": 400, "dtype": "<f4"}]), "digits: 400 are too many"),

@@ -96,6 +96,21 @@ FILTERS: list[dict[str, Any]] = [
 ]
 
 
+# The same for numbers that are not float32; values of 0 to 99 come through.
+OTHER_NUMBERS: list[tuple[str, dict[str, Any]]] = [
+    ("|b1", {"id": "delta", "dtype": "|b1", "astype": "bool"}),
+    (">f2", {"id": "delta", "dtype": ">f2", "astype": "float16"}),
+    ("<c8", {"id": "delta", "dtype": "<c8", "astype": ">c16"}),
+    ("<c16", {"id": "astype", "encode_dtype": "complex64", "decode_dtype": "<c16"}),
+    ("<f2", {"id": "astype", "encode_dtype": "|u1", "decode_dtype": "<f2"}),
+    ("<f2", {"id": "quantize", "digits": 1, "dtype": "<f2", "astype": ">f4"}),
+    ("<i4", {"id": "fixedscaleoffset", "offset": 3, "scale": 2, "dtype": "<i4", "astype": "<i2"}),
+    (">u2", {"id": "fixedscaleoffset", "offset": 0, "scale": 2.0, "dtype": ">u2", "astype": "<f2"}),
+    ("<i8", {"id": "fixedscaleoffset", "offset": 0.5, "scale": 2, "dtype": "<i8", "astype": "<c8"}),
+    ("<c8", {"id": "fixedscaleoffset", "offset": -3, "scale": 2, "dtype": "<c8", "astype": "|u1"}),
+]
+
+
 def big_endian(configuration: dict[str, Any]) -> dict[str, Any]:
     return {name: ">f4" if value == "<f4" else value for name, value in configuration.items()}
 
@@ -245,6 +260,13 @@ LEGAL: list[dict[str, Any]] = [
         for chosen in FILTERS
         if chosen["id"] not in ("shuffle", "crc32c")
     ),
+    *(v2("filters", [chosen]) | {"dtype": dtype} for dtype, chosen in OTHER_NUMBERS),
+    v3("data_type", "bool")
+    | {"codecs": [extension("numcodecs.delta"), "bytes", extension("crc32c")], "fill_value": False},
+    v3("data_type", "float16") | {"codecs": [extension("numcodecs.quantize", digits=1), BIG]},
+    v3("data_type", "complex64") | {"codecs": [extension("numcodecs.delta"), LITTLE], "fill_value": [0, 0]},
+    v3("data_type", "int32")
+    | {"codecs": [extension("numcodecs.fixedscaleoffset", offset=3, scale=1, astype="<i8"), BIG]},
     codecs({"name": "numcodecs.shuffle", "configuration": {"elementsize": 4}}, {"name": "numcodecs.zlib"}),
     codecs({"name": "numcodecs.lz4"}, {"name": "numcodecs.adler32"}, {"name": "numcodecs.zstd"}),
     v2("filters", [{"id": "zlib"}]) | {"compressor": {"id": "blosc"}},

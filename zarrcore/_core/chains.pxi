@@ -6,6 +6,8 @@ _PADDINGS = ("none", "first_byte", "last_byte")
 
 _NUMBERS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "f2")    # as zc_number_kind counts
 
+_OTHER_NUMBERS = {"b1": <int>ZC_NUMBER_BOOL, "c8": <int>ZC_NUMBER_C64, "c16": <int>ZC_NUMBER_C128}
+
 _ROUNDINGS = ("nearest-even", "nearest-away", "towards-zero", "towards-positive", "towards-negative")
 
 _OUT_OF_RANGE = (None, "clamp", "wrap")
@@ -19,9 +21,11 @@ cdef int _set_number(zc_number *number, const zc_codec_class *cls, str dtype) ex
     cdef bytes name = dtype[1:].encode()
     if dtype[1:] in _NUMBERS:
         kind = <zc_number_kind><int>_NUMBERS.index(dtype[1:])
+    elif dtype[1:] in _OTHER_NUMBERS:
+        kind = <zc_number_kind><int>_OTHER_NUMBERS[dtype[1:]]
     elif not zc_number_named(name, &kind):
         raise TypeError(f"the chunk engine has no numbers of type {dtype!r}")
-    if kind >= ZC_NUMBER_KINDS and not cls.any_number:
+    if not zc_codec_takes(cls, kind):
         raise TypeError(f"codec {cls.name.decode()!r} of the chunk engine takes no numbers of type {dtype!r}")
     number.kind = kind
     number.swapped = dtype[0] == (">" if sys.byteorder == "little" else "<") and zc_number_size(kind) > 1
@@ -78,8 +82,10 @@ cdef int _configure(zc_codec *codec, str name, dict config) except -1:
             codec.scale = value
         elif key == "whole_offset":
             codec.whole.offset = <int64_t><uint64_t>(value & 0xFFFFFFFFFFFFFFFF)
+            codec.whole.has_offset = True
         elif key == "whole_scale":
             codec.whole.scale = <int64_t><uint64_t>(value & 0xFFFFFFFFFFFFFFFF)
+            codec.whole.has_scale = True
         elif key == "padding":
             codec.bits.padding = <zc_padding><int>(1 + _PADDINGS.index(value))
         elif key == "first_bit":

@@ -83,7 +83,9 @@ cdef extern from "codecs/codec.h" nogil:
         size_t blocksize
 
     ctypedef enum zc_number_kind:
-        ZC_NUMBER_KINDS
+        ZC_NUMBER_BOOL
+        ZC_NUMBER_C64
+        ZC_NUMBER_C128
 
     size_t zc_number_size(zc_number_kind kind)
 
@@ -117,7 +119,6 @@ cdef extern from "codecs/codec.h" nogil:
         const char *name
         size_t max_decoded
         bint fixed_size
-        bint any_number
         bint (*bound)(const zc_codec *codec, size_t n, size_t *out) noexcept nogil
         zc_status (*encode)(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
                             uint8_t *dst, size_t cap, size_t *written, zc_error *err) noexcept nogil
@@ -140,6 +141,8 @@ cdef extern from "codecs/codec.h" nogil:
     ctypedef struct zc_whole_options:            # an anonymous member of zc_codec
         int64_t offset
         int64_t scale
+        cbool has_offset
+        cbool has_scale
 
     ctypedef enum zc_decision:
         pass
@@ -169,6 +172,7 @@ cdef extern from "codecs/codec.h" nogil:
         zc_nested_options nested
 
     bint zc_codec_init(zc_codec *codec, const char *name)
+    bint zc_codec_takes(const zc_codec_class *cls, zc_number_kind kind)
     zc_status zc_codec_check(const zc_codec *codec, zc_error *err)
 
 cdef extern from "codecs/libraries.h" nogil:

@@ -83,8 +83,8 @@ class JenkinsLookup3(V2Config, NativeBytesCodec):
     initval : int
         What the sum begins from.
     prefix : bytes, optional
-        Bytes that are summed up before the others, and not stored.  Metadata documents have no form for them: an
-        array with such a codec cannot be created.
+        Bytes that are summed up before the others, and not stored.  Metadata documents have no form for them:
+        an array with such a codec cannot be created.
     """
 
     name: ClassVar[str] = "jenkins_lookup3"

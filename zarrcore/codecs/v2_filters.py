@@ -41,6 +41,7 @@ __all__ = [
     "VLenBytes",
     "VLenUTF8",
     "as_bytes",
+    "converted",
     "dtype_name",
     "item_size_after",
     "items_of",
@@ -202,6 +203,11 @@ class Delta(Filter):
         Data type of the items.
     astype : str, optional
         Data type of the differences.  Default: `dtype`.
+
+    Notes
+    -----
+    Of Booleans it is whether they differ, as numcodecs stores it.  They come back as they were; numcodecs
+    makes all of them true from the first one on that is.
     """
 
     name: ClassVar[str] = "delta"
@@ -220,11 +226,11 @@ class Delta(Filter):
         items = items_of(data, np.dtype(self.dtype))
         out = np.empty(items.size, self.astype)
         if items.size:
-            out[:1] = items[:1]
+            out[:1] = converted(items[:1], out.dtype)
             both_integers = items.dtype.kind in "iu" and out.dtype.kind in "iu"
             if both_integers and out[:1].astype(items.dtype) != items[:1]:
                 raise OverflowError(f"item 0, {items[0]}, does not fit into {out.dtype}")
-            out[1:] = np.logical_xor(items[1:], items[:-1]) if items.dtype.kind == "b" else np.diff(items)
+            out[1:] = converted(np.diff(items), out.dtype)  # of Booleans: whether they differ
         return out
 
     def decode(self, data: Any, spec: ArraySpec | None = None) -> np.ndarray:
@@ -234,7 +240,8 @@ class Delta(Filter):
             return np.logical_xor.accumulate(differences.astype(bool), dtype=bool)
         both_integers = dtype.kind in "iu" and differences.dtype.kind in "iu"
         sums = dtype if both_integers else np.result_type(dtype, differences.dtype)
-        return np.cumsum(differences, dtype=sums).astype(dtype, copy=False)
+        with np.errstate(all="ignore"):
+            return converted(np.cumsum(differences, dtype=sums), dtype)
 
     def lowered(self, dtype: np.dtype[Any]) -> Lowered | None:
         kinds = number(self.dtype), number(self.astype)
@@ -397,5 +404,13 @@ def dtype_name(value: Any, where: str, kinds: str) -> str:
 def number(dtype: Any) -> str | None:
     """The name of `dtype` if the engine's filters take such numbers, else None."""
     dtype = np.dtype(dtype)
-    known = dtype.kind in "iu" or (dtype.kind == "f" and dtype.itemsize in (4, 8))
+    known = dtype.kind in "biu" or dtype.str[1:] in ("f2", "f4", "f8", "c8", "c16")
     return str(dtype.str) if known else None
+
+
+def converted(items: np.ndarray, dtype: str | np.dtype[Any]) -> np.ndarray:
+    """`items` as `dtype`, complex ones without a warning that their imaginary parts are lost."""
+    if items.dtype.kind == "c" and np.dtype(dtype).kind in "iuf":
+        items = items.real
+    with np.errstate(all="ignore"):
+        return items.astype(dtype, copy=False)

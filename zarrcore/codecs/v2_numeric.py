@@ -1,7 +1,8 @@
 """The filters of format 2 that calculate: each number of a chunk is stored as another one.
 
-The ids, configurations and results are those of numcodecs.  The engine has all of them for integers and for
-floating-point numbers of 4 and 8 bytes; what it lacks runs through numpy.
+The ids, configurations and results are those of numcodecs.  The engine has all of them for Booleans,
+integers, floating-point and complex numbers; what numcodecs takes besides (strings and times as other items)
+runs through numpy.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from zarrcore._validate import fail, integer
-from zarrcore.codecs.v2_filters import Filter, as_bytes, dtype_name, items_of, number, require_kind
+from zarrcore.codecs.v2_filters import Filter, as_bytes, converted, dtype_name, items_of, number, require_kind
 from zarrcore.errors import ChunkDecodeError
 
 if TYPE_CHECKING:
@@ -38,7 +39,9 @@ class FixedScaleOffset(Filter):
 
     Notes
     -----
-    The arithmetic is that of numpy for items of `dtype`: in single precision for ``float32``.
+    The arithmetic is that of numpy 2 for items of `dtype` and constants of Python: in single precision for
+    ``float32``, modulo a power of two for integers as long as the constants are some, else in double
+    precision.
     """
 
     name: ClassVar[str] = "fixedscaleoffset"
@@ -48,8 +51,11 @@ class FixedScaleOffset(Filter):
     astype: str | None = None
 
     def __post_init__(self) -> None:
-        _real(self.offset, "offset")
-        _real(self.scale, "scale")
+        for member in ("offset", "scale"):
+            value = getattr(self, member)
+            _real(value, member)
+            if isinstance(value, np.generic):  # in a document it is a number of Python
+                object.__setattr__(self, member, value.item())
         if self.scale == 0:
             fail("scale", "a number other than 0", self.scale)
         _set_dtypes(self)
@@ -57,20 +63,19 @@ class FixedScaleOffset(Filter):
     def encode(self, data: Any, spec: ArraySpec | None = None) -> np.ndarray:
         items = items_of(data, np.dtype(self.dtype))
         with np.errstate(all="ignore"):
-            return np.around((items - self.offset) * self.scale).astype(self.astype, copy=False)
+            return converted(np.around((items - self.offset) * self.scale), _stored(self))
 
     def decode(self, data: Any, spec: ArraySpec | None = None) -> np.ndarray:
         items = items_of(data, _stored(self))
         with np.errstate(all="ignore"):
-            return (items / self.scale + self.offset).astype(self.dtype, copy=False)
+            return converted(items / self.scale + self.offset, self.dtype)
 
     def lowered(self, dtype: np.dtype[Any]) -> Lowered | None:
         kinds = number(self.dtype), number(self.astype)
-        constants = _exact(self.offset), _exact(self.scale)
-        if None in kinds or None in constants or np.dtype(self.dtype).kind != "f":
+        offset, scale = _constant(self.offset, "offset"), _constant(self.scale, "scale")
+        if None in kinds or not offset or not scale:
             return None
-        options = {"dtype": kinds[0], "astype": kinds[1], "offset": constants[0], "scale": constants[1]}
-        return (self.name, options), _stored(self)
+        return (self.name, {"dtype": kinds[0], "astype": kinds[1]} | offset | scale), _stored(self)
 
 
 @dataclass(frozen=True)
@@ -217,12 +222,10 @@ class AsType(Filter):
             object.__setattr__(self, member, dtype_name(getattr(self, member), member, "biufcmMSUV"))
 
     def encode(self, data: Any, spec: ArraySpec | None = None) -> np.ndarray:
-        with np.errstate(all="ignore"):
-            return items_of(data, np.dtype(self.decode_dtype)).astype(self.encode_dtype)
+        return converted(items_of(data, np.dtype(self.decode_dtype)), self.encode_dtype)
 
     def decode(self, data: Any, spec: ArraySpec | None = None) -> np.ndarray:
-        with np.errstate(all="ignore"):
-            return items_of(data, np.dtype(self.encode_dtype)).astype(self.decode_dtype)
+        return converted(items_of(data, np.dtype(self.encode_dtype)), self.decode_dtype)
 
     def lowered(self, dtype: np.dtype[Any]) -> Lowered | None:
         kinds = number(self.decode_dtype), number(self.encode_dtype)
@@ -249,10 +252,9 @@ def _real(value: Any, where: str) -> None:
         fail(where, "a finite number", value)
 
 
-def _exact(value: float) -> float | None:
-    """`value` as a float; None if it is not finite or no float is exactly that."""
-    try:
-        converted = float(value)
-    except OverflowError:
-        return None
-    return converted if math.isfinite(converted) and converted == value else None
+def _constant(value: float, name: str) -> dict[str, float]:
+    """The options of the engine for a constant; none if the engine has none that does the same."""
+    is_whole = isinstance(value, int)
+    if not (-(2**63) <= value < 2**64 if is_whole else math.isfinite(value)):
+        return {}
+    return {name: float(value)} | ({f"whole_{name}": value} if is_whole else {})

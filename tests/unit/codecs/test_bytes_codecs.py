@@ -264,7 +264,7 @@ class TestBytesOfNoWholeItem:
             opened[...] = 7
 
     def test_chunks_of_other_sizes_are_tried(self) -> None:
-        """The trial of a new array takes a small chunk, whose bytes may be no whole items where the real one's are."""
+        """The trial of a new array takes a small chunk, whose bytes may be no whole items."""
         filters = [{"id": "delta", "dtype": "|u1"}, {"id": "shuffle", "elementsize": 8}]
         array = zarrcore.create_array(
             {}, shape=(3, 8), chunks=(3, 8), dtype="u1", zarr_format=2, filters=filters

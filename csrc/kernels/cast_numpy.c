@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Steps from type to type, over pieces that stay in the nearest cache, until zc_cast has both.
+ */
+#include "kernels/cast_numpy.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "kernels/halves.h"
+#include "kernels/narrow.h"
+#include "kernels/stamped.h"
+
+enum { PIECE = 512 };        /* numbers */
+
+bool zc_number_of_numpy(zc_number_kind kind)
+{
+    return kind < ZC_NUMBER_KINDS || kind == ZC_NUMBER_F16 || kind == ZC_NUMBER_BOOL || kind == ZC_NUMBER_C64 ||
+           kind == ZC_NUMBER_C128;
+}
+
+zc_number_kind zc_number_part(zc_number_kind kind)
+{
+    return kind == ZC_NUMBER_C64 ? ZC_NUMBER_F32 : kind == ZC_NUMBER_C128 ? ZC_NUMBER_F64 : kind;
+}
+
+static bool is_complex(zc_number_kind kind)
+{
+    return zc_number_part(kind) != kind;
+}
+
+/* ---- truth ------------------------------------------------------------------------------------ */
+
+/* Words of which some bit other than the sign of a float is set: NaN is true, and -0.0 is not. */
+#define STAMP_TRUTH(SET, TARGET, NAME, WORD, MASK, PARTS)                                        \
+    TARGET static void NAME##_##SET(uint8_t *restrict dst, const char *restrict src, size_t n)   \
+    {                                                                                            \
+        for (size_t i = 0; i < n; i++) {                                                         \
+            WORD x[PARTS];                                                                       \
+            memcpy(x, src + i * sizeof x, sizeof x);                                             \
+            dst[i] = ((WORD)(x[0] | x[PARTS - 1]) & (WORD)(MASK)) != 0;                          \
+        }                                                                                        \
+    }
+
+STAMP_BOTH(STAMP_TRUTH, words8, uint8_t, UINT8_MAX, 1)
+STAMP_BOTH(STAMP_TRUTH, words16, uint16_t, UINT16_MAX, 1)
+STAMP_BOTH(STAMP_TRUTH, words32, uint32_t, UINT32_MAX, 1)
+STAMP_BOTH(STAMP_TRUTH, words64, uint64_t, UINT64_MAX, 1)
+STAMP_BOTH(STAMP_TRUTH, halves, uint16_t, INT16_MAX, 1)
+STAMP_BOTH(STAMP_TRUTH, floats, uint32_t, INT32_MAX, 1)
+STAMP_BOTH(STAMP_TRUTH, doubles, uint64_t, INT64_MAX, 1)
+STAMP_BOTH(STAMP_TRUTH, pairs32, uint32_t, INT32_MAX, 2)
+STAMP_BOTH(STAMP_TRUTH, pairs64, uint64_t, INT64_MAX, 2)
+
+static void truth(uint8_t *dst, const char *src, zc_number_kind from, size_t n)
+{
+    switch (from) {
+    case ZC_NUMBER_F16: RUN(halves, dst, src, n); return;
+    case ZC_NUMBER_F32: RUN(floats, dst, src, n); return;
+    case ZC_NUMBER_F64: RUN(doubles, dst, src, n); return;
+    case ZC_NUMBER_C64: RUN(pairs32, dst, src, n); return;
+    case ZC_NUMBER_C128: RUN(pairs64, dst, src, n); return;
+    default: break;
+    }
+    switch (zc_number_size(from)) {
+    case 1: RUN(words8, dst, src, n); return;
+    case 2: RUN(words16, dst, src, n); return;
+    case 4: RUN(words32, dst, src, n); return;
+    default: RUN(words64, dst, src, n);
+    }
+}
+
+/* ---- parts of complex numbers ----------------------------------------------------------------- */
+
+#define STAMP_PARTS(SET, TARGET, NAME, WORD)                                                     \
+    TARGET static void real_##NAME##_##SET(char *restrict dst, const char *restrict src, size_t n) \
+    {                                                                                            \
+        for (size_t i = 0; i < n; i++) {                                                         \
+            memcpy(dst + i * sizeof(WORD), src + 2 * i * sizeof(WORD), sizeof(WORD));            \
+        }                                                                                        \
+    }                                                                                            \
+                                                                                                 \
+    TARGET static void pair_##NAME##_##SET(char *restrict dst, const char *restrict src, size_t n) \
+    {                                                                                            \
+        for (size_t i = 0; i < n; i++) {                                                         \
+            WORD pair[2] = {0, 0};                                                               \
+            memcpy(pair, src + i * sizeof(WORD), sizeof(WORD));                                  \
+            memcpy(dst + 2 * i * sizeof(WORD), pair, sizeof pair);                               \
+        }                                                                                        \
+    }
+
+STAMP_BOTH(STAMP_PARTS, 32, uint32_t)
+STAMP_BOTH(STAMP_PARTS, 64, uint64_t)
+
+static void real_parts(void *dst, const void *src, zc_number_kind from, size_t n)
+{
+    if (from == ZC_NUMBER_C64) {
+        RUN(real_32, dst, src, n);
+    } else {
+        RUN(real_64, dst, src, n);
+    }
+}
+
+static void with_zeros(void *dst, zc_number_kind to, const void *src, size_t n)
+{
+    if (to == ZC_NUMBER_C64) {
+        RUN(pair_32, dst, src, n);
+    } else {
+        RUN(pair_64, dst, src, n);
+    }
+}
+
+/* ---- one piece -------------------------------------------------------------------------------- */
+
+/* C's own numbers; integers beyond the range of floats' whole numbers are far beyond that of halves. */
+static void to_halves(void *dst, const void *src, zc_number_kind from, size_t n)
+{
+    float floats[PIECE];
+
+    if (from == ZC_NUMBER_F64) {
+        zc_doubles_to_odd(floats, src, ZC_NUMBER_F16, n);
+    } else {
+        zc_cast(floats, ZC_NUMBER_F32, src, from, n);
+    }
+    zc_floats_to_halves(dst, ZC_NUMBER_F16, floats, n);
+}
+
+/* Two different types. */
+static void cast_piece(void *dst, zc_number_kind to, const void *src, zc_number_kind from, size_t n)
+{
+    uint64_t made[PIECE];
+
+    if (to == ZC_NUMBER_BOOL) {
+        truth(dst, src, from, n);
+    } else if (from == ZC_NUMBER_BOOL) {
+        truth((uint8_t *)made, src, from, n);
+        cast_piece(dst, to, made, ZC_NUMBER_U8, n);
+    } else if (is_complex(from)) {
+        real_parts(made, src, from, n);
+        cast_piece(dst, to, made, zc_number_part(from), n);
+    } else if (is_complex(to)) {
+        cast_piece(made, zc_number_part(to), src, from, n);
+        with_zeros(dst, to, made, n);
+    } else if (from == ZC_NUMBER_F16 && to == ZC_NUMBER_F32) {
+        zc_halves_to_floats(dst, src, from, n);
+    } else if (from == ZC_NUMBER_F16) {
+        zc_halves_to_floats((float *)made, src, from, n);
+        zc_cast(dst, to, made, ZC_NUMBER_F32, n);
+    } else if (to == ZC_NUMBER_F16) {
+        to_halves(dst, src, from, n);
+    } else {
+        zc_cast(dst, to, src, from, n);
+    }
+}
+
+void zc_cast_numpy(void *dst, zc_number_kind to, const void *src, zc_number_kind from, size_t n)
+{
+    const size_t in = zc_number_size(from), out = zc_number_size(to);
+
+    if (to == from) {
+        memcpy(dst, src, n * out);
+    } else if (to < ZC_NUMBER_KINDS && from < ZC_NUMBER_KINDS) {
+        zc_cast(dst, to, src, from, n);
+    } else if (is_complex(to) && is_complex(from)) {
+        zc_cast(dst, zc_number_part(to), src, zc_number_part(from), 2 * n);
+    } else {
+        for (size_t at = 0; at < n; at += PIECE) {
+            const size_t part = n - at < PIECE ? n - at : PIECE;
+            cast_piece((char *)dst + at * out, to, (const char *)src + at * in, from, part);
+        }
+    }
+}
