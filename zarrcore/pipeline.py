@@ -8,7 +8,6 @@ Both walk the same plan, so both give the same results.
 from __future__ import annotations
 
 import math
-import os
 from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from zarrcore._core import engine
-from zarrcore._locks import Lock, RLock
+from zarrcore.chunk_place import ChunkPlace, chunk_lock, reason
 from zarrcore.codecs.base import Patch
 from zarrcore.errors import (
     ChunkDecodeError,
@@ -25,7 +24,7 @@ from zarrcore.errors import (
     ChunkIOError,
     ChunkNotFoundError,
 )
-from zarrcore.projection import axes_of, project, project_points
+from zarrcore.projection import axes_of, outer_index, project, project_points, put, take
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,44 +33,15 @@ if TYPE_CHECKING:
     from zarrcore.codecs.chain import CodecChain
     from zarrcore.indexing import Dim
     from zarrcore.keys import ChunkKeyEncoding
-    from zarrcore.projection import ChunkPart, Selector
+    from zarrcore.projection import ChunkPart
+    from zarrcore.shard_parts import ShardParts
 
-__all__ = ["ChunkPlace", "PythonEngine", "chunk_lock", "field_lock", "is_all_fill", "outer_index"]
+__all__ = ["PythonEngine", "is_all_fill"]
 
 _BATCH = 64  # chunks asked from the store, or shared among the threads, in one call
 _WORTH_SHARING = 1 << 16  # bytes of a chunk; fewer are done with before another thread wakes
 
 _T = TypeVar("_T")
-
-# For what is read, patched and written back: one such update at a time per place.
-_CHUNK_LOCKS: tuple[Lock, ...]
-_FIELD_LOCK: RLock  # type: ignore[valid-type]
-
-
-def _renew() -> None:
-    """Make all locks anew: a child of a fork must not wait for a thread that it does not have."""
-    global _CHUNK_LOCKS, _FIELD_LOCK
-    _CHUNK_LOCKS = tuple(Lock() for _ in range(256))
-    _FIELD_LOCK = RLock()
-
-
-_renew()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew)
-
-
-def chunk_lock(key: str) -> Lock:
-    """The lock under which the Python engine patches the chunk stored under `key`.
-
-    One lock for each residue of the key's hash: two threads that patch the same chunk always meet at the same
-    lock, whichever array objects they hold, and the table never grows.
-    """
-    return _CHUNK_LOCKS[hash(key) % len(_CHUNK_LOCKS)]
-
-
-def field_lock() -> Any:
-    """The lock under which records and single fields of them are written; one for the process."""
-    return _FIELD_LOCK
 
 
 class _Held(NamedTuple):
@@ -134,6 +104,7 @@ class PythonEngine:
         self._path = path
         self._missing_is_error = missing_is_error
         self._specs: dict[tuple[int, ...], Any] = {}
+        self._shard_parts: dict[tuple[int, ...], ShardParts] = {}
 
     # --- the four calls ---
 
@@ -155,17 +126,20 @@ class PythonEngine:
         if value.dtype != self._dtype and not self._chain.takes_text:
             value = value.astype(self._dtype)
 
-        def put(part: ChunkPart) -> int:
-            return self._write_chunk(part, _take(value, part.outside), write_empty)
+        threads = self._sharing(threads)
 
-        self._each(project(dims, self._axes), put, self._sharing(threads))
+        def write(part: ChunkPart) -> int:
+            return self._write_chunk(part, take(value, part.outside), write_empty, threads)
+
+        self._each(project(dims, self._axes), write, threads, self._chunk_size)
 
     def write_points(
         self, coords: Sequence[np.ndarray], value: np.ndarray, threads: int = 0, write_empty: bool = False
     ) -> None:
         """Store the flat `value` in the elements at `coords`; of repeated points the last one stays."""
+        threads = self._sharing(threads)
         for part in project_points(coords, self._axes):
-            self._write_part(part, value[part.outside], write_empty, points=True)
+            self._write_part(part, value[part.outside], write_empty, threads, points=True)
 
     # --- chunks on several threads ---
 
@@ -177,13 +151,14 @@ class PythonEngine:
         most = engine.thread_number(threads) or engine.num_threads()
         return most if self._chain.is_native_behind else 1
 
-    def _each(self, chunks: Iterable[_T], call: Callable[[_T], int], threads: int) -> None:
-        """Call with each chunk, whole from the store to the array or back: one codes while another is stored.
+    def _each(self, chunks: Iterable[_T], call: Callable[[_T], int], threads: int, size: int) -> None:
+        """Call with each chunk of `size` elements, on several threads: one codes while another is stored.
 
-        What it returns is how many bytes the chunk had before or behind the bytes -> bytes codecs.
+        What the call returns is how many bytes the chunk had before or behind the bytes -> bytes codecs: of
+        items of any length there may be more than it seems.
         """
         chunks = iter(chunks)
-        if threads == 1 or not self._has_large_chunks:
+        if threads == 1 or size * self._dtype.itemsize < _WORTH_SHARING:
             for chunk in chunks:
                 if call(chunk) >= _WORTH_SHARING and threads > 1:
                     break
@@ -197,33 +172,38 @@ class PythonEngine:
             engine.call_parallel(lambda i: call(batch[i]), len(batch), threads)
 
     @property
-    def _has_large_chunks(self) -> bool:
-        """Whether chunks are large however short their items are."""
-        shape = self._chunk_shape((0,) * len(self._axes)) if all(self._shape) else (0,)
-        return math.prod(shape) * self._dtype.itemsize >= _WORTH_SHARING
+    def _chunk_size(self) -> int:
+        """Number of elements of the first chunk."""
+        return math.prod(self._chunk_shape((0,) * len(self._axes))) if all(self._shape) else 0
 
     # --- reading ---
 
     def _read(
         self, parts: Iterable[ChunkPart], out: np.ndarray, threads: int, *, points: bool = False
     ) -> None:
-        if self._chain.supports_partial_decode:
-            parts = self._all_but_partial(parts, out, points)
         threads = self._sharing(threads)
+        parts = self._all_but_partial(parts, out, points, threads)
 
         def place(held: _Held) -> int:
-            return self._place(held, out, points)
+            return self._place(held, out, points, threads)
 
         if self._store._is_near:
-            self._each(parts, lambda part: place(self._fetch([part])[0]), threads)
+            self._each(parts, lambda part: place(self._fetch([part])[0]), threads, self._chunk_size)
             return
         for batch in _batches(parts, _BATCH):
-            self._each(self._fetch(batch), place, threads)
+            self._each(self._fetch(batch), place, threads, self._chunk_size)
 
     def _all_but_partial(
+        self, parts: Iterable[ChunkPart], out: np.ndarray, points: bool, threads: int
+    ) -> Iterable[ChunkPart]:
+        """Read the parts of chunks by their codec's own means; what is left are whole chunks."""
+        if self._chain.is_only_shards:
+            return self._all_but_parts_of_shards(parts, out, points, threads)
+        return self._all_but_decoded(parts, out, points) if self._chain.supports_partial_decode else parts
+
+    def _all_but_decoded(
         self, parts: Iterable[ChunkPart], out: np.ndarray, points: bool
     ) -> Iterator[ChunkPart]:
-        """Read the parts of chunks by the codec's own means; what is left are whole chunks."""
         codec: Any = self._chain.array_bytes
         for part in parts:
             if part.complete:
@@ -239,24 +219,27 @@ class PythonEngine:
             if values is None:
                 self._put_missing(part, key, out)
             else:
-                _put(out, part.outside, values)
+                put(out, part.outside, values)
 
-    def _place(self, held: _Held, out: np.ndarray, points: bool) -> int:
+    def _place(self, held: _Held, out: np.ndarray, points: bool, threads: int) -> int:
         """Decode a chunk into its place; returns the number of its bytes before the bytes -> bytes codecs."""
         part, key, stored = held
         if stored is None:
             self._put_missing(part, key, out)
             return 0
+        if self._chain.is_only_shards:
+            self._place_inner(part, key, stored, out, points, threads)
+            return math.prod(self._chunk_shape(part.coords)) * self._dtype.itemsize
         spec = self._spec(part.coords)
         with self._located(ChunkDecodeError, part.coords, key):
             data = self._chain.decode_bytes(stored, spec)
             nbytes = memoryview(data).nbytes
-            if not points and _is_whole(part, spec.shape):
+            if not points and part.is_whole(spec.shape):
                 place = out[(*part.outside, ...)]  # a view, also of an array without dimensions
                 if self._chain.decode_array_into(data, spec, place):
                     return nbytes
             chunk = self._chain.decode_array(data, spec)
-        _put(out, part.outside, chunk[part.inside] if points else _take(chunk, part.inside))
+        put(out, part.outside, take(chunk, part.inside, points=points))
         return nbytes
 
     def _put_missing(self, part: ChunkPart, key: str, out: np.ndarray) -> None:
@@ -267,8 +250,7 @@ class PythonEngine:
                 f"array {self._path!r}: chunk {part.coords} (key {key!r}) is not stored, and the "
                 "configuration array.read_missing_chunks is False"
             )
-        place: Any = part.outside or (...,)  # out[()] would get the array that holds the object
-        _put(out, place, self._fill)
+        put(out, part.outside, self._fill)
 
     def _fetch(self, batch: Sequence[ChunkPart]) -> list[_Held]:
         """What is stored of some chunks."""
@@ -300,29 +282,85 @@ class PythonEngine:
         with self._located(ChunkDecodeError, coords, key):
             return self._chain.decode(data, self._spec(coords))
 
+    # --- shards ---
+
+    def _shards(self, coords: tuple[int, ...]) -> ShardParts:
+        """What the shard at `coords` consists of."""
+        shape = self._chunk_shape(coords)
+        shards = self._shard_parts.get(shape)
+        if shards is None:
+            from zarrcore.shard_parts import ShardParts
+
+            codec: Any = self._chain.array_bytes
+            shards = self._shard_parts[shape] = ShardParts(codec, self._spec(coords), self._fill)
+        return shards
+
+    def _each_inner(
+        self, shards: ShardParts, threads: int
+    ) -> Callable[[Iterable[_T], Callable[[_T], int]], None]:
+        return lambda chunks, call: self._each(chunks, call, threads, shards.inner_size)
+
+    def _all_but_parts_of_shards(
+        self, parts: Iterable[ChunkPart], out: np.ndarray, points: bool, threads: int
+    ) -> Iterator[ChunkPart]:
+        for part in parts:
+            if part.complete:
+                yield part
+                continue
+            key = self._key(part.coords)
+            if not self._place_inner(part, key, None, out, points, threads):
+                self._put_missing(part, key, out)
+
+    def _place_inner(
+        self, part: ChunkPart, key: str, shard: Any, out: np.ndarray, points: bool, threads: int
+    ) -> bool:
+        """Decode a part of a shard, which may be in hand, into its place; False if it is not stored."""
+        shards = self._shards(part.coords)
+        with self._located(ChunkDecodeError, part.coords, key):
+            chunks = shards.find(part, shard, ChunkPlace(self._store, key), points=points)
+            if chunks is not None:
+                shards.read(part, chunks, out, self._each_inner(shards, threads), points=points)
+        return chunks is not None
+
+    def _write_inner(
+        self, part: ChunkPart, key: str, values: np.ndarray, write_empty: bool, threads: int, points: bool
+    ) -> None:
+        """Encode those inner chunks of a shard that values belong to; others stay as they are stored."""
+        shards = self._shards(part.coords)
+        is_new = part.complete and not self._reaches_beyond(part.coords)
+        with chunk_lock(key), self._located(ChunkEncodeError, part.coords, key):
+            place = ChunkPlace(self._store, key)
+            shard = None if is_new else place.get()
+            each = self._each_inner(shards, threads)
+            data = shards.write(part, values, shard, each, points=points, write_empty=write_empty)
+            if data is None:
+                place.delete()
+            else:
+                place.set(data)
+
     # --- writing ---
 
     def _write_part(
-        self, part: ChunkPart, values: np.ndarray, write_empty: bool, *, points: bool = False
+        self, part: ChunkPart, values: np.ndarray, write_empty: bool, threads: int, *, points: bool = False
     ) -> None:
         key = self._key(part.coords)
+        if self._chain.is_only_shards:
+            self._write_inner(part, key, values, write_empty, threads, points)
+            return
         if self._chain.supports_partial_encode and not part.complete:
             self._encode_partial(part, key, values, points)
             return
 
-        def put(array: np.ndarray, items: Any) -> None:
-            if points:
-                array[part.inside] = items
-            else:
-                _put(array, part.inside, items)
+        def assign(array: np.ndarray, items: Any) -> None:
+            put(array, part.inside, items, points=points)
 
         with chunk_lock(key):
-            self._patch(part.coords, key, put, values, write_empty, complete=part.complete)
+            self._patch(part.coords, key, assign, values, write_empty, complete=part.complete)
 
-    def _write_chunk(self, part: ChunkPart, values: np.ndarray, write_empty: bool) -> int:
+    def _write_chunk(self, part: ChunkPart, values: np.ndarray, write_empty: bool, threads: int) -> int:
         """Store values of a chunk; returns the number of its bytes before the bytes -> bytes codecs."""
-        if not self._is_chunk(part, values):
-            self._write_part(part, values, write_empty)
+        if self._chain.is_only_shards or not self._is_chunk(part, values):
+            self._write_part(part, values, write_empty, threads)
             return 0
         key, data, nbytes = self._key(part.coords), None, 0
         if write_empty or not is_all_fill(values, self._fill):
@@ -339,11 +377,7 @@ class PythonEngine:
     def _is_chunk(self, part: ChunkPart, values: np.ndarray) -> bool:
         """Whether the values are the whole chunk in its order, so that nothing is put together."""
         shape = self._chunk_shape(part.coords)
-        return (
-            isinstance(values, np.ndarray)  # and not the only string of an array without dimensions
-            and values.shape == shape
-            and _is_whole(part, shape)
-        )
+        return values.shape == shape and part.is_whole(shape)
 
     def _encode_partial(self, part: ChunkPart, key: str, values: np.ndarray, points: bool) -> None:
         codec: Any = self._chain.array_bytes
@@ -360,33 +394,33 @@ class PythonEngine:
         key = self._key(coords)
         given: Any = True if mask is None else mask[inside]
 
-        def put(array: np.ndarray, items: Any) -> None:
+        def assign(array: np.ndarray, items: Any) -> None:
             np.copyto(array[inside], items, where=given)
 
         with chunk_lock(key):
-            self._patch(coords, key, put, values[inside], write_empty, complete=mask is None)
+            self._patch(coords, key, assign, values[inside], write_empty, complete=mask is None)
 
     def _patch(
         self,
         coords: tuple[int, ...],
         key: str,
-        put: Callable[[np.ndarray, Any], None],
+        assign: Callable[[np.ndarray, Any], None],
         values: np.ndarray,
         write_empty: bool,
         *,
         complete: bool,
     ) -> None:
-        """Replace a chunk, whose lock is held, by itself with `values` put into it.
+        """Replace a chunk, whose lock is held, by itself with `values` put into it by `assign`.
 
         If they are all that the chunk has of the array (`complete`), it need not be read.
         """
         old = None if complete and not self._reaches_beyond(coords) else self._get(coords, key)
         chunk = self._chunk_to_patch(coords, key, old)
-        put(chunk, values)
+        assign(chunk, values)
         patch = None
         if self._chain.is_sharded:
             patch = Patch(np.zeros(chunk.shape, bool), old)
-            put(patch.given, True)
+            assign(patch.given, True)
         self._store_chunk(coords, key, chunk, write_empty, patch)
 
     def _reaches_beyond(self, coords: tuple[int, ...]) -> bool:
@@ -458,50 +492,10 @@ class PythonEngine:
         except MemoryError:
             raise
         except Exception as error:
-            raise kind(_reason(error), array=self._path, chunk=coords, key=key, codec=codec) from error
+            raise kind(reason(error), array=self._path, chunk=coords, key=key, codec=codec) from error
 
     def _io_error(self, coords: tuple[int, ...], key: str, error: Exception) -> ChunkIOError:
-        return ChunkIOError(_reason(error), array=self._path, chunk=coords, key=key)
-
-
-class ChunkPlace:
-    """A stored chunk, for codecs that read and write parts of it; failures of the store are told as such.
-
-    Parameters
-    ----------
-    store : Store
-        Where the chunk is.
-    key : str
-        Its key.
-    """
-
-    def __init__(self, store: Store, key: str) -> None:
-        self._store = store
-        self._key = key
-
-    def get(self, byte_range: Any = None) -> Any:
-        """The chunk's bytes, or a part of them; None if it is not stored."""
-        return self._call(self._store.get, byte_range)
-
-    def set(self, value: Any) -> None:
-        """Store the chunk's bytes."""
-        self._call(self._store.set, value)
-
-    def set_if_not_exists(self, default: Any) -> None:
-        """Store the chunk's bytes unless it is stored already."""
-        self._call(self._store.set_if_not_exists, default)
-
-    def delete(self) -> None:
-        """Remove the chunk."""
-        self._call(self._store.delete)
-
-    def _call(self, method: Callable[..., Any], *args: Any) -> Any:
-        try:
-            return method(self._key, *args)
-        except (ChunkError, MemoryError):
-            raise
-        except Exception as error:
-            raise ChunkIOError(_reason(error), key=self._key) from error
+        return ChunkIOError(reason(error), array=self._path, chunk=coords, key=key)
 
 
 def _check_part(values: Any, index: Any, spec: Any) -> None:
@@ -511,43 +505,10 @@ def _check_part(values: Any, index: Any, spec: Any) -> None:
         raise ChunkDecodeError(f"expected a part of shape {wanted} of {spec.np_dtype}, got {found}")
 
 
-def _reason(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-
-
-def _is_whole(part: ChunkPart, shape: tuple[int, ...]) -> bool:
-    """Whether a chunk of `shape` is selected from its first to its last element in order, by slices alone."""
-    return all(
-        isinstance(inside, slice) and isinstance(outside, slice) and inside.indices(length) == (0, length, 1)
-        for inside, outside, length in zip(part.inside, part.outside, shape, strict=True)
-    )
-
-
 def _batches(chunks: Iterable[_T], size: int) -> Iterator[list[_T]]:
     iterator = iter(chunks)
     while batch := list(islice(iterator, size)):
         yield batch
-
-
-def outer_index(selectors: tuple[Selector, ...], shape: tuple[int, ...]) -> Any:
-    """An index that numpy applies as an outer product of slices and index arrays."""
-    if sum(isinstance(selector, np.ndarray) for selector in selectors) < 2:
-        return selectors
-    return np.ix_(
-        *(
-            selector if isinstance(selector, np.ndarray) else np.arange(length)[selector]
-            for selector, length in zip(selectors, shape, strict=True)
-        )
-    )
-
-
-def _take(array: np.ndarray, selectors: tuple[Selector, ...]) -> np.ndarray:
-    taken: np.ndarray = array[outer_index(selectors, array.shape)]
-    return taken
-
-
-def _put(array: np.ndarray, selectors: tuple[Selector, ...], values: np.ndarray) -> None:
-    array[outer_index(selectors, array.shape)] = values
 
 
 def is_all_fill(chunk: np.ndarray, fill: np.ndarray) -> bool:

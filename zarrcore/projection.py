@@ -18,7 +18,19 @@ if TYPE_CHECKING:
 
     Selector = slice | np.ndarray
 
-__all__ = ["Axis", "ChunkPart", "Piece", "axes_of", "grid_shape", "pieces_of", "project", "project_points"]
+__all__ = [
+    "Axis",
+    "ChunkPart",
+    "Piece",
+    "axes_of",
+    "grid_shape",
+    "outer_index",
+    "pieces_of",
+    "project",
+    "project_points",
+    "put",
+    "take",
+]
 
 _NO_BOUNDS = np.zeros(0, dtype=np.int64)  # of a dimension whose chunks all have one size
 
@@ -100,6 +112,15 @@ class ChunkPart(NamedTuple):
     inside: tuple[Selector, ...]
     outside: tuple[Selector, ...]
     complete: bool
+
+    def is_whole(self, shape: tuple[int, ...]) -> bool:
+        """Whether it is all of a chunk of `shape`, in order, and by slices alone."""
+        return all(
+            isinstance(inside, slice)
+            and isinstance(outside, slice)
+            and inside.indices(length) == (0, length, 1)
+            for inside, outside, length in zip(self.inside, self.outside, shape, strict=True)
+        )
 
 
 class Piece(NamedTuple):
@@ -195,3 +216,31 @@ def project_points(coords: Sequence[np.ndarray], axes: Sequence[Axis]) -> Iterat
             index[where] - axis.offset(chunk) for index, axis, chunk in zip(coords, axes, at, strict=True)
         )
         yield ChunkPart(at, inside, (where,), False)
+
+
+def outer_index(selectors: tuple[Selector, ...], shape: tuple[int, ...]) -> Any:
+    """An index that numpy applies as an outer product of slices and index arrays."""
+    if sum(isinstance(selector, np.ndarray) for selector in selectors) < 2:
+        return selectors
+    return np.ix_(
+        *(
+            selector if isinstance(selector, np.ndarray) else np.arange(length)[selector]
+            for selector, length in zip(selectors, shape, strict=True)
+        )
+    )
+
+
+def take(array: np.ndarray, selectors: tuple[Selector, ...], *, points: bool = False) -> np.ndarray:
+    """What selectors say of an array, their outer product or points: an array, also without dimensions."""
+    taken: np.ndarray = array[_index(array, selectors, points=points)]
+    return taken
+
+
+def put(array: np.ndarray, selectors: tuple[Selector, ...], values: Any, *, points: bool = False) -> None:
+    """Put values where selectors say: in their outer product, or in points."""
+    array[_index(array, selectors, points=points)] = values
+
+
+def _index(array: np.ndarray, selectors: tuple[Selector, ...], *, points: bool) -> Any:
+    """As numpy takes it; not (), which would mean the only item rather than an array of it."""
+    return (selectors if points else outer_index(selectors, array.shape)) or (...,)

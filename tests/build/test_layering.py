@@ -21,7 +21,7 @@ LAYERS = [
     {"config", "_core", "buffer"},
     {"registry", "show"},
     {"dtypes", "codecs", "grids", "keys", "kernels", "transformers"},
-    {"metadata", "storage", "indexing", "projection", "pipeline"},
+    {"metadata", "storage", "indexing", "projection", "chunk_place", "shard_parts", "pipeline"},
     {"hierarchy", "node_documents", "n5", "migration"},
     {"arrays", "attributes", "info", "node"},
     {"groups"},

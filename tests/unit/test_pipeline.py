@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 import zarrcore
+from zarrcore.chunk_place import chunk_lock, field_lock
 from zarrcore.codecs import BytesBytesCodec
 from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, ChunkError, ChunkIOError, StoreError
 from zarrcore.keys import ChunkKeyEncoding
-from zarrcore.pipeline import PythonEngine, chunk_lock, field_lock, is_all_fill
+from zarrcore.pipeline import PythonEngine, is_all_fill
 from zarrcore.registry import register_chunk_key_encoding, register_codec
 from zarrcore.storage import MemoryStore
 

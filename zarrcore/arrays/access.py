@@ -120,7 +120,7 @@ def put(array: Array, selection: Selection, value: Any, fields: Fields | None, t
     if values.dtype.names is None:
         _store(array, selection, values, threads)
         return
-    from zarrcore.pipeline import field_lock
+    from zarrcore.chunk_place import field_lock
 
     with field_lock():  # or a thread that patches one field would write the others back as they were
         _store(array, selection, values, threads)
@@ -135,7 +135,7 @@ def put_fields(
     store: Callable[[np.ndarray], object],
 ) -> None:
     """Write fields of records of `dtype`: these are read, patched and stored by one thread at a time."""
-    from zarrcore.pipeline import field_lock
+    from zarrcore.chunk_place import field_lock
 
     given = indexing.field_dtype(fields, dtype)
     values = broadcast_values(as_values(value, given.base), selection.shape + given.shape)

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from zarrcore._locks import Lock
-from zarrcore.pipeline import outer_index
-from zarrcore.projection import Axis, axes_of, pieces_of
+from zarrcore.projection import Axis, axes_of, outer_index, pieces_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

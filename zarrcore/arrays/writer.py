@@ -17,8 +17,8 @@ from zarrcore.arrays.access import fill, put_fields, writes_empty_chunks
 from zarrcore.arrays.pending import BlockGrid, PendingChunk, interior
 from zarrcore.arrays.values import as_values, broadcast_values, check_out
 from zarrcore.arrays.views import Indexable
+from zarrcore.chunk_place import field_lock
 from zarrcore.errors import BaseZarrError, ChunkError, FlushError
-from zarrcore.pipeline import field_lock
 from zarrcore.projection import project_points
 
 if TYPE_CHECKING:
@@ -515,7 +515,7 @@ class _Unlocked:
 
 
 def _record_lock(dtype: np.dtype) -> Any:
-    """Records are written under one lock with single fields of them, see `pipeline.field_lock`."""
+    """Records are written under one lock with single fields of them, see `chunk_place.field_lock`."""
     return _Unlocked() if dtype.names is None else field_lock()
 
 

@@ -158,8 +158,15 @@ class CodecChain:
 
     @property
     def is_native_behind(self) -> bool:
-        """Whether there are bytes -> bytes codecs, all run by the engine: without the GIL, on any thread."""
-        return bool(self.bytes_bytes) and all(codec.stage() is not None for codec in self.bytes_bytes)
+        """Whether there are bytes -> bytes codecs, all run by the engine: without the GIL, on any thread.
+
+        Of shards those of the inner chunks.
+        """
+        codecs: tuple[Any, ...] = self.codecs
+        while not self.bytes_bytes and codecs[-1].name == "sharding_indexed":
+            codecs = codecs[-1].codecs
+        behind = [codec for codec in codecs if isinstance(codec, BytesBytesCodec)]
+        return bool(behind) and all(codec.stage() is not None for codec in behind)
 
     @property
     def _is_alone(self) -> bool:
@@ -209,6 +216,11 @@ class CodecChain:
     def is_sharded(self) -> bool:
         """Whether chunks are cut into inner chunks."""
         return self.array_bytes.name == "sharding_indexed"
+
+    @property
+    def is_only_shards(self) -> bool:
+        """Whether inner chunks are parts of the array and lie in the store as they are."""
+        return self.is_sharded and self._is_alone
 
     def encode(
         self, chunk: np.ndarray, spec: ArraySpec, *, write_empty: bool = False, patch: Patch | None = None

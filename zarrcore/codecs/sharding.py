@@ -188,7 +188,7 @@ class ShardingCodec(ArrayBytesCodec):
 
     def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
         view = memoryview(data).cast("B")
-        index = self._read_index(view, spec)
+        index = self.read_index(view, spec)
         chain, inner_spec = self.inner_chain(spec), self.inner_spec(spec)
         fill = spec.dtype.default_scalar() if spec.fill is None else spec.fill
         out = np.full(spec.shape, fill, spec.np_dtype)
@@ -204,8 +204,8 @@ class ShardingCodec(ArrayBytesCodec):
                 raise error.located(inner_chunk=coords, byte_range=(offset, length)) from error.__cause__
         return out
 
-    def _read_index(self, shard: memoryview, spec: ArraySpec) -> np.ndarray:
-        """The index of a shard that is there as a whole."""
+    def read_index(self, shard: memoryview, spec: ArraySpec) -> np.ndarray:
+        """The index of a shard that is there as a whole, as :meth:`decode_index` gives it."""
         index_nbytes = self.index_nbytes(spec)
         if len(shard) < index_nbytes:
             raise ChunkDecodeError(
@@ -232,42 +232,45 @@ class ShardingCodec(ArrayBytesCodec):
             What of the shard was given; all other inner chunks stay as they are in the old shard, or absent.
         """
         chain, inner_spec = self.inner_chain(spec), self.inner_spec(spec)
-        index = np.full((*self.chunks_per_shard(spec), 2), EMPTY, np.uint64)
-        position = self.index_nbytes(spec) if self.index_location == "start" else 0
-        parts: list[Buffer] = []
-        before = self._old_parts(patch, spec)
+        chunks: dict[tuple[int, ...], Buffer] = {}
+        before = {} if patch is None or patch.old is None else self.inner_chunks(patch.old, spec)
         for coords, region in self._regions(spec):
             inner = chunk[region]
             given = None if patch is None else patch.given[region]
             if given is not None and not given.any():
-                encoded = before.get(coords, b"")
-            elif not write_empty and is_filled(inner, spec.fill):
-                encoded = b""
-            else:
+                if coords in before:
+                    chunks[coords] = before[coords]
+            elif write_empty or not is_filled(inner, spec.fill):
                 inner_patch = None if given is None else Patch(given, before.get(coords))
-                encoded = chain.encode(inner, inner_spec, write_empty=write_empty, patch=inner_patch)
-            if len(encoded) == 0:
-                continue
-            index[coords] = position, len(encoded)
-            position += len(encoded)
-            parts.append(encoded)
+                chunks[coords] = chain.encode(inner, inner_spec, write_empty=write_empty, patch=inner_patch)
+        return self.join(chunks, spec)
+
+    def inner_chunks(self, shard: Buffer, spec: ArraySpec) -> dict[tuple[int, ...], memoryview]:
+        """The encoded inner chunks of a shard, by their coordinates in it."""
+        view = memoryview(shard).cast("B")
+        index = self.read_index(view, spec)
+        stored = (index != EMPTY).any(axis=-1)
+        chunks = {}
+        for coords in map(tuple, np.argwhere(stored).tolist()):
+            offset, length = map(int, index[coords])
+            chunks[coords] = view[offset : offset + length]
+        return chunks
+
+    def join(self, chunks: Mapping[tuple[int, ...], Buffer], spec: ArraySpec) -> bytes:
+        """A shard of encoded inner chunks, by their coordinates in it."""
+        index = np.full((*self.chunks_per_shard(spec), 2), EMPTY, np.uint64)
+        position = self.index_nbytes(spec) if self.index_location == "start" else 0
+        parts: list[Buffer] = []
+        for coords in sorted(chunks):
+            nbytes = memoryview(chunks[coords]).nbytes
+            if nbytes:  # what has none cannot be told from what is not there
+                index[coords] = position, nbytes
+                position += nbytes
+                parts.append(chunks[coords])
         encoded_index = self.index_chain(spec).encode(index, self.index_spec(spec))
         return b"".join(
             [encoded_index, *parts] if self.index_location == "start" else [*parts, encoded_index]
         )
-
-    def _old_parts(self, patch: Patch | None, spec: ArraySpec) -> dict[tuple[int, ...], memoryview]:
-        """The encoded inner chunks that a shard had before it was patched."""
-        if patch is None or patch.old is None:
-            return {}
-        shard = memoryview(patch.old).cast("B")
-        index = self._read_index(shard, spec)
-        parts = {}
-        for coords in np.ndindex(index.shape[:-1]):
-            offset, length = map(int, index[coords])
-            if (offset, length) != (EMPTY, EMPTY):
-                parts[coords] = shard[offset : offset + length]
-        return parts
 
     def native(
         self, spec: ArraySpec, *, before: tuple[int, tuple[Any, ...]] | None = None

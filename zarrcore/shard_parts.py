@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: MIT
+"""Parts of shards in Python: of a shard only its index and the inner chunks asked for are read and coded.
+
+For shards that the C engine cannot take, such as those of strings (Zarr v3, "Sharding codec").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from zarrcore.codecs.base import Patch
+from zarrcore.codecs.sharding import EMPTY, is_filled
+from zarrcore.errors import ChunkDecodeError, ChunkError, ChunkIOError
+from zarrcore.projection import ChunkPart, axes_of, project, project_points, put, take
+
+if TYPE_CHECKING:
+    from zarrcore.chunk_place import ChunkPlace
+    from zarrcore.codecs.base import ArraySpec
+    from zarrcore.codecs.sharding import ShardingCodec
+
+    Each = Callable[[Iterable[Any], Callable[[Any], int]], None]  # calls with each, on several threads
+
+__all__ = ["InnerChunk", "ShardParts"]
+
+_AT_ONCE = 64 << 20  # bytes of inner chunks asked for in one call: an index may send many to the same bytes
+_ATTEMPTS = 16  # at a shard that is replaced while it is read
+
+
+class InnerChunk(NamedTuple):
+    """The part of a selection that falls into one inner chunk, and its bytes; None if it is not there."""
+
+    part: ChunkPart
+    data: Any
+    extent: tuple[int, int]  # where the bytes lie in the shard, and how many they are
+
+
+class ShardParts:
+    """What the shards of one shape consist of.
+
+    Parameters
+    ----------
+    codec : ShardingCodec
+        The codec that makes them, the only one of the array.
+    spec : ArraySpec
+        The shards.
+    fill : ndarray
+        A zero-dimensional array with the value of inner chunks that are not there.
+    """
+
+    def __init__(self, codec: ShardingCodec, spec: ArraySpec, fill: np.ndarray) -> None:
+        from zarrcore.storage import RangeByteRequest, SuffixByteRequest
+
+        self._codec = codec
+        self._spec = spec
+        self._fill = fill
+        self._inner = codec.inner_spec(spec)
+        self._chain = codec.inner_chain(spec)
+        self._axes = axes_of(spec.shape, codec.chunk_shape)
+        nbytes = codec.index_nbytes(spec)
+        at_start = codec.index_location == "start"
+        self._index_range = RangeByteRequest(0, nbytes) if at_start else SuffixByteRequest(nbytes)
+
+    @property
+    def inner_size(self) -> int:
+        """Number of elements of an inner chunk."""
+        return prod(self._inner.shape)
+
+    def _project(self, part: ChunkPart, *, points: bool) -> list[ChunkPart]:
+        """A part of an array within a shard, one part for each inner chunk that it touches."""
+        if points:
+            return list(project_points(part.inside, self._axes))  # type: ignore[arg-type]  # no slices then
+        return list(project([_dim(selector) for selector in part.inside], self._axes))
+
+    # --- reading ------------------------------------------------------------------------------------------
+
+    def find(
+        self, part: ChunkPart, shard: Any, place: ChunkPlace, *, points: bool
+    ) -> Iterator[InnerChunk] | None:
+        """The inner chunks of a part as they are stored; None if the shard is not stored.
+
+        All are of one version of the shard: if it is replaced meanwhile, they follow anew from the first on.
+
+        Parameters
+        ----------
+        part : ChunkPart
+            The part of the shard.
+        shard : bytes-like or None
+            The whole shard, if it is in hand.
+        place : ChunkPlace
+            Where it is stored.
+        points : bool
+            Whether the part consists of points.
+        """
+        parts = self._project(part, points=points)
+        if shard is None and 2 * len(parts) > prod(axis.nchunks for axis in self._axes):
+            shard = place.get()
+            if shard is None:
+                return None
+        if shard is not None:
+            return self._cut(shard, parts)
+        encoded = place.get(self._index_range)
+        return None if encoded is None else self._by_ranges(place, parts, encoded)
+
+    def _cut(self, shard: Any, parts: Iterable[ChunkPart]) -> Iterator[InnerChunk]:
+        """Out of a whole shard."""
+        view = memoryview(shard).cast("B")
+        index = self._codec.read_index(view, self._spec)
+        for part in parts:
+            extent = _extent(index, part)
+            yield InnerChunk(part, view[extent[0] : sum(extent)] if extent else None, extent or (0, 0))
+
+    def _by_ranges(self, place: ChunkPlace, parts: Sequence[ChunkPart], encoded: Any) -> Iterator[InnerChunk]:
+        """Out of parts of the shard, each time together with the index that told where they are."""
+        for _ in range(_ATTEMPTS):
+            index = self._codec.decode_index(encoded, self._spec)
+            for group in _groups((part, _extent(index, part)) for part in parts):
+                found = place.get_parts([self._index_range, *(extent for _, extent in group if extent)])
+                before, encoded = encoded, found[0]
+                if encoded is None:
+                    yield from (InnerChunk(part, None, (0, 0)) for part in parts)
+                    return
+                if bytes(encoded) != bytes(before):
+                    break
+                yield from _with_data(group, iter(found[1:]))
+            else:
+                return
+        raise ChunkIOError("the shard is replaced faster than it can be read")
+
+    def read(
+        self, part: ChunkPart, chunks: Iterable[InnerChunk], out: np.ndarray, each: Each, *, points: bool
+    ) -> None:
+        """Decode inner chunks into their places in the array `out`."""
+        if plain := not points and all(isinstance(selector, slice) for selector in part.outside):
+            block = out[(*part.outside, ...)]
+        else:
+            block = np.empty(_shape(part, points=points), out.dtype)
+        each(chunks, lambda inner: self._decode(inner, block, points=points))
+        if not plain:
+            put(out, part.outside, block, points=points)
+
+    def _decode(self, chunk: InnerChunk, block: np.ndarray, *, points: bool) -> int:
+        """Put an inner chunk into the block of its shard; returns the number of bytes before compression."""
+        part, data, extent = chunk
+        if data is None:
+            put(block, part.outside, self._fill, points=points)
+            return 0
+        try:
+            decoded = self._chain.decode_bytes(data, self._inner)
+            if not part.complete or not self._chain.decode_array_into(
+                decoded, self._inner, block[(*part.outside, ...)]
+            ):
+                items = take(self._chain.decode_array(decoded, self._inner), part.inside, points=points)
+                put(block, part.outside, items, points=points)
+        except ChunkError as error:
+            raise error.located(inner_chunk=part.coords, byte_range=extent) from error.__cause__
+        return memoryview(decoded).nbytes
+
+    # --- writing ------------------------------------------------------------------------------------------
+
+    def write(
+        self,
+        part: ChunkPart,
+        values: np.ndarray,
+        shard: Any,
+        each: Each,
+        *,
+        points: bool,
+        write_empty: bool,
+    ) -> bytes | None:
+        """The encoded `shard` (None: there is none) with values put into their inner chunks.
+
+        Inner chunks that then hold nothing but the fill value are left out, unless `write_empty`.  None if no
+        inner chunk is left.
+        """
+        stored: dict[tuple[int, ...], Any] = {}
+        if shard is not None:
+            stored.update(self._codec.inner_chunks(shard, self._spec))
+
+        def encode(inner: ChunkPart) -> int:
+            items = take(values, inner.outside, points=points)
+            data = self._encode(
+                inner, items, stored.get(inner.coords), points=points, write_empty=write_empty
+            )
+            if data is None:
+                stored.pop(inner.coords, None)
+            else:
+                stored[inner.coords] = data
+            return items.size * items.dtype.itemsize
+
+        each(self._project(part, points=points), encode)
+        return self._codec.join(stored, self._spec) if stored else None
+
+    def _encode(
+        self, part: ChunkPart, items: np.ndarray, old: Any, *, points: bool, write_empty: bool
+    ) -> Any:
+        """An inner chunk with items put into it, encoded; None if it is then empty."""
+        try:
+            chunk = self._patched(part, items, old, points=points)
+            if not write_empty and is_filled(chunk, self._spec.fill):
+                return None
+            patch = None
+            if self._chain.is_sharded:
+                patch = Patch(np.zeros(chunk.shape, bool), old)
+                put(patch.given, part.inside, True, points=points)
+            return self._chain.encode(chunk, self._inner, write_empty=write_empty, patch=patch)
+        except ChunkError as error:
+            raise error.located(inner_chunk=part.coords) from error.__cause__
+
+    def _patched(self, part: ChunkPart, items: np.ndarray, old: Any, *, points: bool) -> np.ndarray:
+        if part.is_whole(self._inner.shape):
+            return items if items.flags.c_contiguous else items.copy()
+        chunk = np.empty(self._inner.shape, self._fill.dtype)
+        chunk[...] = self._fill if old is None else self._chain.decode(old, self._inner)
+        put(chunk, part.inside, items, points=points)
+        return chunk
+
+
+def _dim(selector: Any) -> Any:
+    """A selector within a chunk as a dimension of a selection."""
+    if not isinstance(selector, slice):
+        return selector
+    return selector.start, selector.step, len(range(selector.start, selector.stop, selector.step))
+
+
+def _shape(part: ChunkPart, *, points: bool) -> tuple[int, ...]:
+    """The shape of what a part selects."""
+    lengths = [
+        len(range(one.start, one.stop, one.step)) if isinstance(one, slice) else len(one)
+        for one in part.inside
+    ]
+    return tuple(lengths[:1] if points else lengths)
+
+
+def _extent(index: np.ndarray, part: ChunkPart) -> tuple[int, int] | None:
+    """Offset and length of an inner chunk; None if it is not there."""
+    offset, length = map(int, index[part.coords])
+    return None if offset == EMPTY and length == EMPTY else (offset, length)
+
+
+_Group = list[tuple[ChunkPart, tuple[int, int] | None]]
+
+
+def _groups(parts: Iterable[tuple[ChunkPart, tuple[int, int] | None]]) -> Iterator[_Group]:
+    """Inner chunks that are fetched together."""
+    group: _Group = []
+    size = 0
+    for part, extent in parts:
+        length = extent[1] if extent else 0
+        if group and size + length > _AT_ONCE:
+            yield group
+            group, size = [], 0
+        group.append((part, extent))
+        size += length
+    if group:
+        yield group
+
+
+def _with_data(group: _Group, found: Iterator[Any]) -> Iterator[InnerChunk]:
+    for part, extent in group:
+        data = next(found) if extent else None
+        if extent and (data is None or memoryview(data).nbytes != extent[1]):
+            raise ChunkDecodeError(
+                "the index places it beyond the end of the shard",
+                inner_chunk=part.coords,
+                byte_range=extent,
+                codec="sharding_indexed",
+            )
+        yield InnerChunk(part, data, extent or (0, 0))
