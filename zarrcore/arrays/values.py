@@ -126,7 +126,15 @@ def _parsed(value: Any, dtype: np.dtype) -> np.ndarray:
     """Values that only numpy's own constructor understands: dates as text, tuples as records, strings."""
     if dtype.kind in "SUT":
         _require_text(value, dtype)
-    return np.asarray(value, dtype=dtype)
+    if dtype.kind == "U" and not dtype.isnative:
+        return np.asarray(value, dtype=dtype.newbyteorder("=")).astype(dtype)
+    return np.asarray(_in_native_order(value) if dtype.kind == "T" else value, dtype=dtype)
+
+
+def _in_native_order(value: Any) -> Any:
+    """Text in the machine's byte order: NumPy before 2.5 takes any for that between StringDType and U."""
+    swapped = isinstance(value, np.ndarray) and value.dtype.kind == "U" and not value.dtype.isnative
+    return value.astype(value.dtype.newbyteorder("=")) if swapped else value
 
 
 def _unboxed(array: np.ndarray, dtype: np.dtype) -> np.ndarray:

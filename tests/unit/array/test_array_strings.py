@@ -255,3 +255,19 @@ def test_bytes_are_no_text_of_any_length() -> None:
         assert fixed[...].tolist() == ["a", "b"]
         with pytest.raises(TypeError, match=r"item 0 is b'a'|cannot store"):
             create((2,), (2,))[...] = values
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+@pytest.mark.parametrize("dtype", ["string", ">U4", "<U4"])
+def test_byte_order_of_text(dtype: str, zarr_format: int) -> None:
+    """NumPy before 2.5 reads big-endian text as the machine's: of U+0100 it makes U+10000."""
+    words = ["Ā", "a", "é漢🎉", ""]
+    native = np.array(words)
+    for values in (native, native.astype(">U4"), native.astype(">U4")[::-1][::-1], native.astype(STRINGS)):
+        array = create((4,), (2,), dtype=dtype, zarr_format=zarr_format)
+        array[...] = values
+        assert array[...].tolist() == words
+        array.oindex[[3, 1]] = values[[3, 1]]
+        array.append(values[:1])
+        assert array[...].tolist() == [*words, "Ā"]
+        assert zarrcore.array(values, dtype=dtype, zarr_format=zarr_format)[...].tolist() == words
