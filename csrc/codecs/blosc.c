@@ -267,19 +267,9 @@ static bool blosc_bound(const zc_codec *codec, size_t n, size_t *out)
     return true;
 }
 
-static const char *compressor_name(zc_blosc_compressor compressor)
-{
-    static const char *const names[] = {
-        [ZC_BLOSC_BLOSCLZ] = BLOSC_BLOSCLZ_COMPNAME, [ZC_BLOSC_LZ4] = BLOSC_LZ4_COMPNAME,
-        [ZC_BLOSC_LZ4HC] = BLOSC_LZ4HC_COMPNAME,     [ZC_BLOSC_SNAPPY] = BLOSC_SNAPPY_COMPNAME,
-        [ZC_BLOSC_ZLIB] = BLOSC_ZLIB_COMPNAME,       [ZC_BLOSC_ZSTD] = BLOSC_ZSTD_COMPNAME,
-    };
-    return (size_t)compressor < sizeof names / sizeof *names ? names[compressor] : NULL;
-}
-
 static zc_status blosc_check(const zc_codec *codec, zc_error *err)
 {
-    const char *name = compressor_name(codec->blosc.compressor);
+    const char *name = zc_blosc_compressor_name(codec->blosc.compressor);
 
     if (name == NULL) {
         return zc_fail(err, ZC_ERR_ARGUMENT, "unknown blosc compressor %d", (int)codec->blosc.compressor);
@@ -322,7 +312,7 @@ static zc_status blosc_encode(const zc_codec *codec, zc_workspace *ws, const uin
     }
     const int size = blosc_compress_ctx(codec->level, (int)codec->blosc.shuffle, codec->blosc.typesize, n,
                                         n > 0 ? src : dst, dst, room,
-                                        compressor_name(codec->blosc.compressor), blocksize, 1);
+                                        zc_blosc_compressor_name(codec->blosc.compressor), blocksize, 1);
     if (size <= 0) {
         return zc_fail(err, ZC_ERR_ENCODE, "blosc failed (%d) for %zu bytes into %zu", size, n, cap);
     }

@@ -111,6 +111,16 @@ zc_status zc_blosc_read_header(const uint8_t *src, size_t n, zc_blosc_header *h,
     return check_layout(h, err);
 }
 
+const char *zc_blosc_compressor_name(zc_blosc_compressor compressor)
+{
+    static const char *const names[] = {
+        [ZC_BLOSC_BLOSCLZ] = BLOSC_BLOSCLZ_COMPNAME, [ZC_BLOSC_LZ4] = BLOSC_LZ4_COMPNAME,
+        [ZC_BLOSC_LZ4HC] = BLOSC_LZ4HC_COMPNAME,     [ZC_BLOSC_SNAPPY] = BLOSC_SNAPPY_COMPNAME,
+        [ZC_BLOSC_ZLIB] = BLOSC_ZLIB_COMPNAME,       [ZC_BLOSC_ZSTD] = BLOSC_ZSTD_COMPNAME,
+    };
+    return (size_t)compressor < sizeof names / sizeof *names ? names[compressor] : NULL;
+}
+
 zc_status zc_blosc_check_compressor(const zc_blosc_header *h, zc_error *err)
 {
     static const char *const names[] = {

@@ -232,3 +232,79 @@ def test_shard_indexes(byteorder, shares):
     packed[16 * 454_321 :] = 7
     with pytest.raises(ValueError, match="shard index entry 454321 "):
         kernels.shard_index_unpack(packed, shard_nbytes=2**41, byteorder=byteorder, threads=3)
+
+
+# --- blosc ----------------------------------------------------------------------------------------
+
+N_BYTES = 3_000_003
+
+
+def samples() -> dict[str, np.ndarray]:
+    """Bytes of every kind: some that shrink, some that do not, and some that just about do."""
+    random = RNG.integers(0, 256, N_BYTES, dtype="u1")
+    half = random.copy()
+    half[: N_BYTES // 2] = 0
+    walk = np.cumsum(RNG.integers(-3, 4, N_BYTES // 4 + 1)).astype("<i4").view("u1")[:N_BYTES]
+    return {"random": random, "half": half, "walk": walk, "hardly": random % 220}
+
+
+SAMPLES = samples()
+
+
+LAYOUTS = [
+    {"shuffle": "shuffle", "typesize": 4, "clevel": 3},
+    {"shuffle": "noshuffle", "typesize": 1, "clevel": 1},
+    {"shuffle": "shuffle", "typesize": 3, "clevel": 2, "blocksize": 100_001},
+    {"shuffle": "bitshuffle", "typesize": 16, "clevel": 1, "blocksize": 1 << 16},
+    {"shuffle": "shuffle", "typesize": 17, "clevel": 0},
+]
+
+
+@pytest.mark.parametrize("cname", ["lz4", "lz4hc", "blosclz", "zlib", "zstd"])
+@pytest.mark.parametrize("name", list(SAMPLES))
+def test_blosc_makes_the_same_bytes(cname, name):
+    data = SAMPLES[name]
+    for layout in LAYOUTS:
+        packed = kernels.blosc_encode(data, cname=cname, threads=1, **layout)
+        assert kernels.blosc_encode(data, cname=cname, threads=3, **layout) == packed
+        assert kernels.blosc_decode(packed, nbytes=data.size, threads=3) == data.tobytes()
+    out = np.empty(data.size + 100, "u1")
+    part = kernels.blosc_encode(data, out, threads=3, cname=cname, **LAYOUTS[0])
+    assert bytes(part) == kernels.blosc_encode(data, cname=cname, **LAYOUTS[0])
+    assert kernels.blosc_decode(part, out[: data.size], threads=2).tobytes() == data.tobytes()
+
+
+@pytest.mark.parametrize("name", ["random", "walk"])
+def test_damaged_blosc(name):
+    packed = bytearray(kernels.blosc_encode(SAMPLES[name], threads=3, typesize=4, blocksize=1 << 16))
+    for damaged in (packed[:-1], packed[:100], packed + b"x", b""):
+        with pytest.raises(ValueError, match="^codec 'blosc': data: "):
+            kernels.blosc_decode(damaged, nbytes=N_BYTES, threads=3)
+    for nbytes in (N_BYTES - 1, N_BYTES + 1):
+        with pytest.raises(ValueError, match="^codec 'blosc': data: "):
+            kernels.blosc_decode(packed, nbytes=nbytes, threads=3)
+    if name == "walk":
+        last = (N_BYTES - 1) // int.from_bytes(packed[8:12], "little")
+        packed[16 + 4 * last : 20 + 4 * last] = b"\xff\xff\xff\x7f"  # where the last block starts
+        with pytest.raises(ValueError, match=f"^codec 'blosc': data: block {last} starts at"):
+            kernels.blosc_decode(packed, nbytes=N_BYTES, threads=3)
+
+
+@pytest.mark.parametrize("threads", [0, -1, "2", 1.0])
+def test_blosc_checks_threads(threads):
+    error = TypeError if isinstance(threads, str | float) else ValueError
+    for call in (
+        lambda: kernels.blosc_encode(b"abc", threads=threads),
+        lambda: kernels.blosc_decode(kernels.blosc_encode(b"abc"), nbytes=3, threads=threads),
+    ):
+        with pytest.raises(error, match="^threads: "):
+            call()
+
+
+def test_blosc_of_overlapping_memory():
+    memory = np.zeros(2 * N_BYTES, "u1")
+    memory[:N_BYTES] = SAMPLES["walk"]
+    part = kernels.blosc_encode(memory[:N_BYTES], memory, threads=3, typesize=4)
+    assert bytes(part) == kernels.blosc_encode(SAMPLES["walk"], typesize=4)
+    kernels.blosc_decode(part, memory[:N_BYTES], threads=3)
+    assert memory[:N_BYTES].tobytes() == SAMPLES["walk"].tobytes()

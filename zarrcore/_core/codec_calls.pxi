@@ -3,6 +3,16 @@
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_XDECREF
 
+cdef extern from "codecs/blosc_shared.h" nogil:
+    ctypedef struct zc_sharing:
+        int threads
+        zc_poll poll
+        void *poll_arg
+    zc_status zc_blosc_encode_shared(const zc_codec *codec, const zc_sharing *sharing, const uint8_t *src, size_t n,
+                                     uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+    zc_status zc_blosc_decode_shared(const zc_codec *codec, const zc_sharing *sharing, const uint8_t *src, size_t n,
+                                     uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+
 cdef extern from "Python.h":
     PyObject *PyBytes_FromStringAndSize_ "PyBytes_FromStringAndSize"(const char *, Py_ssize_t) except NULL
     int _PyBytes_Resize(PyObject **, Py_ssize_t) except -1
@@ -69,9 +79,36 @@ cdef int _encoded_bound(zc_codec *codec, str name, size_t n, size_t *bound) exce
     return 0
 
 
+cdef Py_ssize_t _run_shared(zc_codec *codec, str name, const Py_buffer *data, void *dst, size_t cap, bint decode,
+                            int threads) except -1:
+    """The same on several threads; of blosc, the only codec whose blocks know nothing of each other."""
+    cdef _Calls calls = _Calls()                 # its signals are asked for
+    cdef zc_sharing sharing = zc_sharing(threads, _poll_calls, <void *>calls)
+    cdef zc_error err
+    cdef zc_status status
+    cdef size_t written = 0
+    cdef size_t n = data.len
+    cdef uint8_t nothing
+    cdef const uint8_t *src = <const uint8_t *>data.buf if n else &nothing
+
+    zc_error_clear(&err)
+    with nogil:
+        if decode:
+            status = zc_blosc_decode_shared(codec, &sharing, src, n, <uint8_t *>dst, cap, &written, &err)
+        else:
+            status = zc_blosc_encode_shared(codec, &sharing, src, n, <uint8_t *>dst, cap, &written, &err)
+    if calls.error is not None:
+        raise calls.error
+    if status != ZC_OK:
+        raise _codec_error(status, &err, name, decode)
+    return written
+
+
 cdef Py_ssize_t _run_codec(zc_codec *codec, str name, const Py_buffer *data, void *dst, size_t cap,
-                           bint decode) except -1:
+                           bint decode, int threads=1) except -1:
     """Encode (cap is at least the bound) or decode to dst; how many bytes these are."""
+    if threads != 1 and name == "blosc":
+        return _run_shared(codec, name, data, dst, cap, decode, threads)
     cdef zc_error err
     cdef zc_workspace *ws
     cdef size_t written = 0
@@ -96,12 +133,13 @@ cdef Py_ssize_t _run_codec(zc_codec *codec, str name, const Py_buffer *data, voi
     return written
 
 
-cdef bytes _run_codec_to_bytes(zc_codec *codec, str name, const Py_buffer *data, size_t cap, bint decode):
+cdef bytes _run_codec_to_bytes(zc_codec *codec, str name, const Py_buffer *data, size_t cap, bint decode,
+                               int threads=1):
     """The same into new bytes, whose memory shrinks to what was written."""
     cdef PyObject *out = PyBytes_FromStringAndSize_(NULL, cap)
     cdef size_t written
     try:
-        written = _run_codec(codec, name, data, PyBytes_AS_STRING(<object>out), cap, decode)
+        written = _run_codec(codec, name, data, PyBytes_AS_STRING(<object>out), cap, decode, threads)
         if written < cap:
             _PyBytes_Resize(&out, written)       # out is NULL if that fails
         return <bytes>out
@@ -120,7 +158,7 @@ def check_options(str name not None, config) -> None:
         raise ValueError((<bytes>err.message).decode("utf-8", "replace"))
 
 
-def encode_bytes(str name not None, config, data) -> bytes:
+def encode_bytes(str name not None, config, data, int threads=1) -> bytes:
     """Encode bytes with one codec of the engine.
 
     Parameters
@@ -131,6 +169,8 @@ def encode_bytes(str name not None, config, data) -> bytes:
         Its options, as in the stages of a :class:`Chain`.
     data : bytes-like
         Contiguous.
+    threads : int
+        Most threads to use, 0 for the default; of blosc only.
 
     Returns
     -------
@@ -148,12 +188,12 @@ def encode_bytes(str name not None, config, data) -> bytes:
     _get_memory(data, PyBUF_SIMPLE, &view)
     try:
         _encoded_bound(&codec, name, view.len, &bound)
-        return _run_codec_to_bytes(&codec, name, &view, bound, False)
+        return _run_codec_to_bytes(&codec, name, &view, bound, False, threads)
     finally:
         PyBuffer_Release(&view)
 
 
-def decode_bytes(str name not None, config, data, max_size) -> bytes:
+def decode_bytes(str name not None, config, data, max_size, int threads=1) -> bytes:
     """Decode bytes with one codec of the engine, to at most `max_size` bytes.
 
     Raises
@@ -173,12 +213,12 @@ def decode_bytes(str name not None, config, data, max_size) -> bytes:
     _configure(&codec, name, options)
     _get_memory(data, PyBUF_SIMPLE, &view)
     try:
-        return _run_codec_to_bytes(&codec, name, &view, max_size, True)
+        return _run_codec_to_bytes(&codec, name, &view, max_size, True, threads)
     finally:
         PyBuffer_Release(&view)
 
 
-def encode_into(str name not None, config, data, out) -> int:
+def encode_into(str name not None, config, data, out, int threads=1) -> int:
     """As :func:`encode_bytes`, into the beginning of `out`, which is unchanged or spoilt on failure.
 
     Returns
@@ -203,8 +243,8 @@ def encode_into(str name not None, config, data, out) -> int:
         _get_memory(out, PyBUF_WRITABLE, &room)
         try:
             if <size_t>room.len >= bound and not _overlap(&view, &room):
-                return _run_codec(&codec, name, &view, room.buf, room.len, False)
-            encoded = _run_codec_to_bytes(&codec, name, &view, bound, False)
+                return _run_codec(&codec, name, &view, room.buf, room.len, False, threads)
+            encoded = _run_codec_to_bytes(&codec, name, &view, bound, False, threads)
             if PyBytes_GET_SIZE(encoded) > room.len:
                 raise ValueError(f"out: {name} needs {len(encoded)} bytes, there are {room.len}")
             memcpy(room.buf, PyBytes_AS_STRING(encoded), PyBytes_GET_SIZE(encoded))
@@ -215,7 +255,7 @@ def encode_into(str name not None, config, data, out) -> int:
         PyBuffer_Release(&view)
 
 
-def decode_into(str name not None, config, data, out) -> int:
+def decode_into(str name not None, config, data, out, int threads=1) -> int:
     """As :func:`decode_bytes`, into the beginning of `out`, which may be spoilt on failure.
 
     Returns
@@ -233,10 +273,11 @@ def decode_into(str name not None, config, data, out) -> int:
         _get_memory(data, PyBUF_SIMPLE, &view)
         try:
             if not _overlap(&view, &room):
-                return _run_codec(&codec, name, &view, room.buf if room.len else &spare, room.len, True)
+                return _run_codec(&codec, name, &view, room.buf if room.len else &spare, room.len, True,
+                                  threads)
         finally:
             PyBuffer_Release(&view)
-        decoded = decode_bytes(name, options, data, room.len)
+        decoded = decode_bytes(name, options, data, room.len, threads)
         memcpy(room.buf, PyBytes_AS_STRING(decoded), PyBytes_GET_SIZE(decoded))
         return PyBytes_GET_SIZE(decoded)
     finally:

@@ -11,6 +11,7 @@ import numpy as np
 from zarrcore import errors
 from zarrcore._core import engine
 from zarrcore.kernels._memory import buffer_of, index_of
+from zarrcore.kernels._sharing import SHARE_NBYTES, check_threads, thread_count
 
 _SHUFFLES = ("noshuffle", "shuffle", "bitshuffle")
 _COMPRESSORS = ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd")
@@ -26,6 +27,7 @@ def blosc_encode(
     shuffle: Literal["noshuffle", "shuffle", "bitshuffle"] = "shuffle",
     typesize: int | None = None,
     blocksize: int = 0,
+    threads: int | None = None,
 ) -> Any:
     """Compress with blosc.
 
@@ -45,6 +47,8 @@ def blosc_encode(
         1 to 255; default: the item size of an array, else 1.
     blocksize : int, optional
         In bytes; 0: blosc chooses.
+    threads : int, optional
+        The most threads to use; default: those of the engine from 32 MiB on, below that one.
 
     Returns
     -------
@@ -61,7 +65,12 @@ def blosc_encode(
 
     Notes
     -----
-    The ``blosc`` codec of Zarr.  Uses the calling thread alone; the GIL is released.
+    The ``blosc`` codec of Zarr.  The GIL is released.  Any number of threads makes the same bytes: each
+    compresses some blocks, which are then put together in their order; that takes as much memory again as
+    ``data`` does.
+
+    The other formats are one stream from the first byte to the last: what encodes and decodes them uses the
+    calling thread alone.  To compress many buffers at once, call it from a pool of threads.
 
     Examples
     --------
@@ -80,7 +89,7 @@ def blosc_encode(
         "typesize": _within(typesize, "typesize", 1, 255),
         "blocksize": _within(blocksize, "blocksize", 0, 2**31 - 1),
     }
-    return _encode("blosc", config, data, out)
+    return _encode("blosc", config, data, out, _sharing(threads))
 
 
 def gzip_encode(data: Any, /, out: Any = None, *, level: int = 5) -> Any:
@@ -109,7 +118,9 @@ def lz4_encode(data: Any, /, out: Any = None, *, acceleration: int = 1) -> Any:
     return _encode("lz4", {"acceleration": _within(acceleration, "acceleration", 1, 65537)}, data, out)
 
 
-def blosc_decode(data: Any, /, out: Any = None, *, nbytes: int | None = None) -> Any:
+def blosc_decode(
+    data: Any, /, out: Any = None, *, nbytes: int | None = None, threads: int | None = None
+) -> Any:
     """Decompress what blosc has compressed.
 
     Parameters
@@ -120,6 +131,9 @@ def blosc_decode(data: Any, /, out: Any = None, *, nbytes: int | None = None) ->
         C-contiguous, of exactly the size of the result: an array of any type, a bytearray, ...
     nbytes : int, optional
         The exact size of the result; needed where there is no ``out``.  Nothing larger is ever allocated.
+    threads : int, optional
+        The most threads to use, of :func:`blosc_decode` only; default: those of the engine from 32 MiB on,
+        below that one.
 
     Returns
     -------
@@ -140,7 +154,7 @@ def blosc_decode(data: Any, /, out: Any = None, *, nbytes: int | None = None) ->
     -----
     Every length in ``data`` is checked before it is used.  The GIL is released.
     """
-    return _decode("blosc", data, out, nbytes)
+    return _decode("blosc", data, out, nbytes, _sharing(threads))
 
 
 def gzip_decode(data: Any, /, out: Any = None, *, nbytes: int | None = None) -> Any:
@@ -163,46 +177,64 @@ def lz4_decode(data: Any, /, out: Any = None, *, nbytes: int | None = None) -> A
     return _decode("lz4", data, out, nbytes)
 
 
-def _encode(name: str, config: dict[str, Any], data: Any, out: Any) -> Any:
+_Sharing = Callable[[int], int]
+"""The number of threads for so many decoded bytes."""
+
+
+def _alone(nbytes: int) -> int:
+    return 1
+
+
+def _sharing(threads: int | None) -> _Sharing:
+    check_threads(threads)
+    return lambda nbytes: 1 if threads is None and nbytes < SHARE_NBYTES else thread_count(threads)
+
+
+def _encode(name: str, config: dict[str, Any], data: Any, out: Any, sharing: _Sharing = _alone) -> Any:
     source = data if engine.is_plain(data) else buffer_of(data, "data")
+    threads = sharing(_nbytes(source))
     if out is None:
-        return _name_argument(engine.encode_bytes, name, config, source)
+        return _name_argument(engine.encode_bytes, name, config, source, threads)
     target = _writable(out)
-    written = _name_argument(engine.encode_into, name, config, source, target)
+    written = _name_argument(engine.encode_into, name, config, source, target, threads)
     return memoryview(buffer_of(target, "out"))[:written]
 
 
-def _name_argument(encode: Callable[..., Any], name: str, config: dict[str, Any], *memory: Any) -> Any:
+def _name_argument(encode: Callable[..., Any], name: str, config: dict[str, Any], *rest: Any) -> Any:
     """What this build cannot do is said of the option, every other failure of the data."""
     try:
-        return encode(name, config, *memory)
+        return encode(name, config, *rest)
     except errors.ChunkEncodeError as error:
         engine.check_options(name, config)
         raise errors.ChunkEncodeError(f"data: {error.reason}", codec=name) from None
 
 
-def _decode(name: str, data: Any, out: Any, nbytes: int | None) -> Any:
+def _decode(name: str, data: Any, out: Any, nbytes: int | None, sharing: _Sharing = _alone) -> Any:
     source = data if engine.is_plain(data) else buffer_of(data, "data")
     if out is None:
         if nbytes is None:
             raise TypeError("nbytes: needed where there is no out")
         size = _within(nbytes, "nbytes", 0, 2**63 - 1)
-        decoded: bytes = _name_data(engine.decode_bytes, name, source, size)
+        decoded: bytes = _name_data(engine.decode_bytes, name, source, size, sharing(size))
         _check_size(name, len(decoded), size)
         return decoded
     target = _writable(out)
-    size = target.nbytes if isinstance(target, np.ndarray) else len(target)
+    size = _nbytes(target)
     if nbytes is not None and _within(nbytes, "nbytes", 0, 2**63 - 1) != size:
         raise ValueError(f"out: expected {nbytes} bytes, got {size}")
-    written: int = _name_data(engine.decode_into, name, source, target)
+    written: int = _name_data(engine.decode_into, name, source, target, sharing(size))
     _check_size(name, written, size)
     return out
 
 
-def _name_data(decode: Callable[..., Any], name: str, source: Any, room: Any) -> Any:
+def _nbytes(memory: Any) -> int:
+    return memory.nbytes if isinstance(memory, np.ndarray) else len(memory)
+
+
+def _name_data(decode: Callable[..., Any], name: str, source: Any, room: Any, threads: int) -> Any:
     """What is wrong with encoded bytes is said of the argument that they are."""
     try:
-        return decode(name, {}, source, room)
+        return decode(name, {}, source, room, threads)
     except errors.ChunkDecodeError as error:
         raise type(error)(f"data: {error.reason}", codec=name) from None
 

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * blosc has threads of its own, which put blocks down in the order in which they happen to be ready.  Here runs of blocks
+ * are encoded as buffers of their own, and their blocks then put together in their order.
+ */
+#include "codecs/blosc_shared.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "codecs/abi.h"
+#include "codecs/blosc_block.h"
+#include "codecs/classes.h"
+#include "kernels/long_copy.h"
+
+enum { PIECE_NBYTES = 1 << 20, MOST_STREAMS = 16, FLAG_STORED = 0x02 };
+
+/* How many pieces of whole blocks, two at least in each, are worth while; 1 or 0: none. */
+static size_t count_pieces(size_t nbytes, size_t nblocks, int threads)
+{
+    size_t pieces = 4 * (size_t)(threads > 0 ? threads : zc_pool_threads());
+
+    pieces = pieces < nbytes / PIECE_NBYTES ? pieces : nbytes / PIECE_NBYTES;
+    return threads == 1 ? 1 : pieces < nblocks / 2 ? pieces : nblocks / 2;
+}
+
+static zc_status run(const zc_sharing *sharing, zc_task task, void *job, size_t pieces, zc_error *err)
+{
+    const zc_run all = {.task = task, .job = job, .n_items = pieces, .threads = sharing->threads,
+                        .poll = sharing->poll, .poll_arg = sharing->poll_arg};
+
+    return zc_pool_run(&all, NULL, err);
+}
+
+/* ---- decode --------------------------------------------------------------------------------- */
+
+typedef struct decoding {
+    const zc_codec *codec;
+    zc_encoded encoded;
+    size_t nbytes, blocksize, nblocks, pieces;
+    uint8_t *dst;
+} decoding;
+
+static zc_status decode_piece(void *job, size_t item, zc_workspace *ws, zc_error *err)
+{
+    const decoding *d = job;
+    const size_t from = d->nblocks * item / d->pieces * d->blocksize;
+    const size_t end = d->nblocks * (item + 1) / d->pieces * d->blocksize;
+    const size_t to = end < d->nbytes ? end : d->nbytes;
+    zc_blocks blocks;
+    zc_status status = zc_blocks_open(d->codec, &d->encoded, d->nbytes, ws, &blocks, err);
+
+    if (status == ZC_OK) {
+        status = zc_blocks_decode(&blocks, from, to - from, d->dst + from, err);
+        zc_blocks_close(&blocks);
+    }
+    return status;
+}
+
+/* A job of one item, for which there is a workspace on the calling thread. */
+typedef struct whole {
+    const zc_codec *codec;
+    const uint8_t *src;
+    size_t n;
+    uint8_t *dst;
+    size_t cap;
+    size_t *written;
+} whole;
+
+static zc_status decode_whole(void *job, size_t item, zc_workspace *ws, zc_error *err)
+{
+    const whole *w = job;
+
+    (void)item;
+    return w->codec->cls->decode(w->codec, ws, w->src, w->n, w->dst, w->cap, w->written, err);
+}
+
+zc_status zc_blosc_decode_shared(const zc_codec *codec, const zc_sharing *sharing, const uint8_t *src, size_t n,
+                                 uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+{
+    zc_blosc_header h;
+    const bool sound = zc_blosc_read_header(src, n, &h, NULL) == ZC_OK && h.nbytes > 0 && h.nbytes <= cap;
+    decoding d = {.codec = codec, .encoded = zc_encoded_bytes(src, n), .dst = dst};
+
+    if (sound) {
+        d.nbytes = h.nbytes;
+        d.blocksize = h.blocksize;
+        d.nblocks = h.nblocks;
+        d.pieces = count_pieces(h.nbytes, h.nblocks, sharing->threads);
+    }
+    if (d.pieces < 2) {              /* what is wrong with the header is said there */
+        whole w = {codec, src, n, dst, cap, written};
+        return run(sharing, decode_whole, &w, 1, err);
+    }
+    *written = h.nbytes;
+    return run(sharing, decode_piece, &d, d.pieces, err);
+}
+
+/* ---- encode --------------------------------------------------------------------------------- */
+
+typedef struct encoding {
+    const zc_codec *codec;
+    const uint8_t *src;
+    size_t n, blocksize, nblocks, pieces;
+    uint8_t *slots;          /* where each piece is put */
+    size_t *sizes;           /* what of it a piece took; 0: it is not as a run of the whole would be */
+} encoding;
+
+static size_t first_block(const encoding *e, size_t piece)
+{
+    return e->nblocks * piece / e->pieces;
+}
+
+static size_t place_of(const encoding *e, size_t block)
+{
+    return block < e->nblocks ? block * e->blocksize : e->n;
+}
+
+/* Each stream is stored as it is if it does not get smaller: most bytes of the blocks before this one. */
+static size_t slot_of(const encoding *e, size_t piece)
+{
+    const size_t block = first_block(e, piece);
+
+    return place_of(e, block) + block * 4 * (1 + MOST_STREAMS) + piece * ZC_BLOSC_HEADER;
+}
+
+static int compress(const zc_codec *codec, const uint8_t *src, size_t n, uint8_t *dst, size_t room)
+{
+    return blosc_compress_ctx(codec->level, (int)codec->blosc.shuffle, codec->blosc.typesize, n, src, dst, room,
+                              zc_blosc_compressor_name(codec->blosc.compressor), codec->blosc.blocksize, 1);
+}
+
+static zc_status encode_piece(void *job, size_t item, zc_workspace *ws, zc_error *err)
+{
+    const encoding *e = job;
+    const size_t block = first_block(e, item), end = first_block(e, item + 1);
+    const size_t from = place_of(e, block), nbytes = place_of(e, end) - from;
+    const size_t slot = slot_of(e, item), room = slot_of(e, item + 1) - slot;
+    const zc_status status = zc_codec_poll(ws, err);
+    zc_blosc_header h;
+
+    if (status != ZC_OK) {
+        return status;
+    }
+    const int size = compress(e->codec, e->src + from, nbytes, e->slots + slot, room);
+    const bool sound = size > 0 && zc_blosc_read_header(e->slots + slot, (size_t)size, &h, NULL) == ZC_OK &&
+                       !h.stored && h.blocksize == e->blocksize && h.nblocks == end - block;
+    e->sizes[item] = sound ? (size_t)size : 0;
+    return ZC_OK;
+}
+
+static zc_status encode_whole(void *job, size_t item, zc_workspace *ws, zc_error *err)
+{
+    const whole *w = job;
+
+    (void)item;
+    return w->codec->cls->encode(w->codec, ws, w->src, w->n, w->dst, w->cap, w->written, err);
+}
+
+/* The blocks that the library would make: it writes a header before it finds that there is no room for anything else. */
+static size_t ask_blocksize(const zc_codec *codec, const uint8_t *src, size_t n)
+{
+    uint8_t header[ZC_BLOSC_HEADER + 64] = {0};
+
+    if (compress(codec, src, n, header, ZC_BLOSC_HEADER) > 0 || zc_load_le32(header + 4) != n) {
+        return 0;
+    }
+    const size_t blocksize = zc_load_le32(header + 8);
+    return blocksize <= n ? blocksize : 0;
+}
+
+/* Bytes of the whole, were it not limited; 0 if a piece is not as it has to be. */
+static size_t total_size(const encoding *e)
+{
+    size_t total = ZC_BLOSC_HEADER + 4 * e->nblocks;
+
+    for (size_t i = 0; i < e->pieces; i++) {
+        if (e->sizes[i] == 0) {
+            return 0;
+        }
+        total += e->sizes[i] - ZC_BLOSC_HEADER - 4 * (first_block(e, i + 1) - first_block(e, i));
+    }
+    return total;
+}
+
+static void write_header(const encoding *e, size_t total, uint8_t flags, uint8_t *dst)
+{
+    memcpy(dst, e->slots, ZC_BLOSC_HEADER);
+    dst[2] |= flags;
+    zc_store_le32(dst + 4, (uint32_t)e->n);
+    zc_store_le32(dst + 12, (uint32_t)total);
+}
+
+/* Blocks behind blocks, with their new starts. */
+static void join(const encoding *e, uint8_t *dst)
+{
+    size_t at = ZC_BLOSC_HEADER + 4 * e->nblocks;
+
+    for (size_t i = 0; i < e->pieces; i++) {
+        const uint8_t *const slot = e->slots + slot_of(e, i);
+        const size_t block = first_block(e, i), count = first_block(e, i + 1) - block;
+        const size_t before = ZC_BLOSC_HEADER + 4 * count, nbytes = e->sizes[i] - before;
+
+        for (size_t k = 0; k < count; k++) {
+            const uint32_t start = zc_load_le32(slot + ZC_BLOSC_HEADER + 4 * k);
+            zc_store_le32(dst + ZC_BLOSC_HEADER + 4 * (block + k), (uint32_t)(start - before + at));
+        }
+        zc_long_copy(dst + at, slot + before, nbytes);
+        at += nbytes;
+    }
+}
+
+/* Put the pieces together; 0 if one thread has to do it all, lest something else comes out. */
+static size_t finish(const encoding *e, uint8_t *dst)
+{
+    const size_t total = total_size(e), most = e->n + ZC_BLOSC_HEADER;
+
+    if (total > most) {              /* as the library does where it has no room for the last blocks */
+        write_header(e, most, FLAG_STORED, dst);
+        zc_long_copy(dst + ZC_BLOSC_HEADER, e->src, e->n);
+        return most;
+    }
+    if (total == 0 || total + e->blocksize > most) {
+        return 0;                    /* near the end of its room the library may give up sooner */
+    }
+    write_header(e, total, 0, dst);
+    join(e, dst);
+    return total;
+}
+
+/* *written is 0 where nothing came of it, for want of memory too. */
+static zc_status encode_pieces(encoding *e, const zc_sharing *sharing, uint8_t *dst, size_t *written, zc_error *err)
+{
+    zc_status status = ZC_OK;
+
+    e->slots = malloc(slot_of(e, e->pieces));
+    e->sizes = calloc(e->pieces, sizeof *e->sizes);
+    if (e->slots != NULL && e->sizes != NULL) {
+        status = run(sharing, encode_piece, e, e->pieces, err);
+        *written = status == ZC_OK ? finish(e, dst) : 0;
+    }
+    free(e->sizes);
+    free(e->slots);
+    return status;
+}
+
+zc_status zc_blosc_encode_shared(const zc_codec *codec, const zc_sharing *sharing, const uint8_t *src, size_t n,
+                                 uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+{
+    whole w = {codec, src, n, dst, cap, written};
+    encoding e = {.codec = codec, .src = src, .n = n};
+    const bool usual = codec->level > 0 && n <= zc_codec_blosc.max_decoded && n / PIECE_NBYTES > 1 &&
+                       sharing->threads != 1 && zc_codec_blosc.check(codec, NULL) == ZC_OK;
+
+    *written = 0;
+    e.blocksize = usual ? ask_blocksize(codec, src, n) : 0;
+    if (e.blocksize > 0 && zc_blosc_library_has_room(e.blocksize)) {
+        e.nblocks = (n - 1) / e.blocksize + 1;
+        e.pieces = count_pieces(n, e.nblocks, sharing->threads);
+        const zc_status status = e.pieces > 1 ? encode_pieces(&e, sharing, dst, written, err) : ZC_OK;
+        if (status != ZC_OK) {
+            return status;
+        }
+    }
+    return *written > 0 ? ZC_OK : run(sharing, encode_whole, &w, 1, err);
+}

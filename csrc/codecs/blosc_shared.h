@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One large blosc buffer by several threads of the pool: its blocks know nothing of each other.  What comes out, and what
+ * is refused, is that of zc_codec_blosc.
+ */
+#ifndef ZC_CODECS_BLOSC_SHARED_H
+#define ZC_CODECS_BLOSC_SHARED_H
+
+#include "base/pool.h"
+#include "codecs/codec.h"
+
+/* Who does it, and who may stop it: as in zc_run. */
+typedef struct zc_sharing {
+    int threads;
+    zc_poll poll;
+    void *poll_arg;
+} zc_sharing;
+
+/*
+ * The same bytes as those of one thread.  cap is at least the codec's bound.  Takes as much memory again as the data
+ * while it runs.
+ */
+zc_status zc_blosc_encode_shared(const zc_codec *codec, const zc_sharing *sharing, const uint8_t *src, size_t n,
+                                 uint8_t *dst, size_t cap, size_t *written, zc_error *err);
+
+zc_status zc_blosc_decode_shared(const zc_codec *codec, const zc_sharing *sharing, const uint8_t *src, size_t n,
+                                 uint8_t *dst, size_t cap, size_t *written, zc_error *err);
+
+#endif
