@@ -52,13 +52,17 @@ def as_values(value: Any, dtype: np.dtype, *, ndim: int = 0, any_text: bool = Fa
             return cast_values(value, dtype)
     if dtype.names is not None:
         return _records(value, dtype)
-    if dtype.kind in "VSUT" or (dtype.kind in "mM" and not hasattr(value, "dtype")):
+    if dtype.kind in "mM" and not hasattr(value, "dtype"):
+        return _parsed_times(value, dtype)
+    if dtype.kind in "VSUT":
         return _parsed(value, dtype)
     array = _widened(np.asarray(value))
     if array.dtype == dtype:
         return array
     if array.dtype.kind == "O":
         return _unboxed(array, dtype)
+    if array.dtype.kind == dtype.kind and dtype.kind in "mM":
+        return _as_times(array, dtype)
     if array.dtype.kind == "f" and dtype.kind in "iu" and not hasattr(value, "dtype"):
         # Python integers around 2**63, of which numpy makes floats when it is not told otherwise.
         boxed = np.asarray(value, dtype=object)
@@ -137,8 +141,39 @@ def _in_native_order(value: Any) -> Any:
     return value.astype(value.dtype.newbyteorder("=")) if swapped else value
 
 
+def _parsed_times(value: Any, dtype: np.dtype) -> np.ndarray:
+    """Times that are text, of :mod:`datetime` or counts of steps."""
+    found = np.asarray(value, dtype=dtype)
+    items = np.asarray(value, dtype=object).flat
+    times = [item for item in items if not isinstance(item, int) and not _is_no_time(item)]
+    if times:
+        _as_times(np.asarray(times, dtype=f"{dtype.kind}8"), dtype)  # refuses what is out of range
+    return found
+
+
+def _is_no_time(item: Any) -> bool:
+    return item is None or item == "NaT" or item != item
+
+
+def _as_times(times: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Times in other steps, rounded down; NumPy wraps round without a word what 64 bits cannot count."""
+    if not np.can_cast(times.dtype, dtype, casting="same_kind"):
+        return _unchanged(times, dtype)
+    try:
+        found = times.astype(dtype)
+    except OverflowError as error:  # newer releases find some of it
+        raise OverflowError(f"some of the times are out of range for {dtype}") from error
+    if np.can_cast(times.dtype, dtype, casting="safe") and np.datetime_data(times.dtype)[0] != "generic":
+        wrong = (found.astype(times.dtype) != times) & ~np.isnat(times)
+        if wrong.any():
+            raise OverflowError(f"{times[wrong].flat[0]} is out of range for {dtype}")
+    return found
+
+
 def _unboxed(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Python objects as numbers, under the rules for the numbers that they are."""
+    if dtype.kind in "mM":
+        return _parsed_times(array, dtype)
     plain = np.asarray(array.tolist())
     if plain.dtype.kind == "O":  # integers beyond 64 bits, or nothing that is a number
         return np.asarray(array.tolist(), dtype=dtype)
@@ -163,12 +198,12 @@ def _records(value: Any, dtype: np.dtype) -> np.ndarray:
 
 
 def _boxed(dtype: np.dtype) -> np.dtype:
-    """The same data type with Python objects for its numbers and strings, which takes any as they are."""
+    """The same data type with Python objects for numbers, strings and times, which takes any as they are."""
     if dtype.subdtype is not None:
         return np.dtype((_boxed(dtype.base), dtype.shape))
     if dtype.names is not None:
         return np.dtype([(name, _boxed(dtype[name])) for name in dtype.names])
-    return np.dtype(object) if dtype.kind in "biufcSU" else dtype
+    return np.dtype(object) if dtype.kind in "biufcSUmM" else dtype
 
 
 def _require_text(value: Any, dtype: np.dtype) -> None:

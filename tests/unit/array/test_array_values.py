@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,9 @@ from zarrcore.arrays.values import as_values, broadcast_values
 
 def make(dtype="i4", shape=(6, 4), **kwargs):
     return zarrcore.create_array({}, shape=shape, chunks=(2,) * len(shape), dtype=dtype, **kwargs)
+
+
+NAT = -(2**63)
 
 
 @pytest.mark.parametrize(
@@ -295,3 +300,53 @@ def test_lists_of_objects_are_appended(options, given):
     array.append(tuple(given[:1]))
     assert array.shape == (4,)
     assert array[...].tolist() == [*given, given[0]]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value"),
+    [
+        ("M8[ns]", "3000-01-01"),
+        ("M8[ns]", ["2000-01-01", None, "3000-01-01"]),
+        ("M8[ns]", datetime.datetime(3000, 1, 1)),
+        ("M8[ns]", np.array([datetime.date(3000, 1, 1), 1, "NaT"], dtype=object)),
+        ("M8[ns]", np.datetime64("3000-01-01")),
+        ("M8[ns]", [np.datetime64("3000"), 1, 2]),
+        (">M8[ns]", np.array(["NaT", "3000", "2000"], dtype=">M8[Y]")),
+        ("M8[as]", np.array(["NaT", "1971", "1970"], dtype="M8[Y]")),
+        ("m8[ns]", datetime.timedelta(days=10**6)),
+        ("m8[ns]", np.array([1, 10**6, 2], dtype="m8[D]")),
+    ],
+)
+def test_times_that_64_bits_cannot_count(dtype, value):
+    array = zarrcore.create_array({}, shape=3, dtype=dtype, fill_value=0)
+    with pytest.raises(OverflowError):
+        array[...] = value
+    assert array[...].view("i8").tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value", "counts"),
+    [
+        ("M8[ns]", ["1970-01-01T00:00:01", None, "NaT"], [10**9, NAT, NAT]),
+        ("M8[s]", [datetime.date(1970, 1, 2), 5, np.datetime64("NaT", "s")], [86400, 5, NAT]),
+        ("M8[D]", np.array(["1970-01-02T05", "NaT", "1969-12-31T05"], dtype="M8[ns]"), [1, NAT, -1]),
+        ("M8[ns]", np.array([1, NAT, -1], dtype="i8").view("M8[Y]"), [31536 * 10**12, NAT, -31536 * 10**12]),
+        ("m8[s]", [datetime.timedelta(minutes=1), 5, None], [60, 5, NAT]),
+    ],
+)
+def test_times_in_other_steps(dtype, value, counts):
+    array = zarrcore.create_array({}, shape=3, dtype=dtype, fill_value=0)
+    array[...] = value
+    assert array[...].view("i8").tolist() == counts
+
+
+def test_times_of_records():
+    array = zarrcore.create_array({}, shape=2, dtype=[("t", "M8[ns]"), ("n", "i4")])
+    array[...] = [("1970-01-01T00:00:01", 1), (None, 2)]
+    assert array["t"].view("i8").tolist() == [10**9, NAT]
+    array[0] = (datetime.datetime(1970, 1, 2), 3)
+    assert array["t"].view("i8").tolist() == [86400 * 10**9, NAT]
+    for value in ([("3000-01-01", 1)] * 2, np.array([("3000", 1)] * 2, dtype=[("t", "M8[Y]"), ("n", "i4")])):
+        with pytest.raises(OverflowError):
+            array[...] = value
+    assert array["n"].tolist() == [3, 2]
