@@ -326,6 +326,9 @@ class FsspecStore(Store):
     def _concurrent_requests(self) -> int:
         return concurrency() if self._files.async_impl else 0
 
+    def _address(self, path: str) -> str:
+        return os.path.realpath(f"{self._root}/{path}") if self._is_local else super()._address(path)
+
     def _lock_scope(self) -> str:
         return f"{self}/"
 

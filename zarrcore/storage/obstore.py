@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -206,6 +207,13 @@ class ObjectStore(Store):
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+    def _address(self, path: str) -> str:
+        if type(self.store).__name__ != "LocalStore":
+            return super()._address(path)
+        return os.path.realpath(
+            f"{self.store.prefix or ''}/{path}"
+        )  # as a LocalStore of this package says it
 
     def _concurrent_requests(self) -> int:
         return concurrency()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import zarrcore
-from zarrcore.errors import ChunkIOError, StoreError
+from zarrcore.errors import ChunkIOError, CopyError, StoreError
 from zarrcore.storage import (
     FsspecStore,
     LocalStore,
@@ -239,3 +239,17 @@ def test_pickle_and_fork(tmp_path):
     store.set("k", b"v")
     with multiprocessing.get_context("fork").Pool(1) as pool:
         assert pool.apply(store.get, ("k",)) == b"v"
+
+
+def test_files_of_this_machine_are_known_as_such(tmp_path):
+    """What is removed before it is written anew may be what is to be read."""
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    array = zarrcore.create_array(tmp_path / "real", name="a", data=np.arange(4), chunks=2)
+    store = FsspecStore.from_url(f"file://{tmp_path}/link")
+    with pytest.raises(ValueError, match="would be removed first"):
+        zarrcore.from_array(store, name="a", data=array, overwrite=True)
+    with pytest.raises(CopyError, match="one of them lies in the other"):
+        zarrcore.copy(array, zarrcore.open_group(store), if_exists="replace")
+    with pytest.raises(CopyError, match="lies in it"):
+        zarrcore.copy_store(store, LocalStore(tmp_path / "real"), if_exists="replace")
+    assert array[...].tolist() == [0, 1, 2, 3]

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import zarrcore
-from zarrcore.errors import ChunkIOError, StoreError
-from zarrcore.storage import ObjectStore, RangeByteRequest, SuffixByteRequest
+from zarrcore.errors import ChunkIOError, CopyError, StoreError
+from zarrcore.hierarchy import overlap
+from zarrcore.storage import ObjectStore, RangeByteRequest, StorePath, SuffixByteRequest
 from zarrcore.testing.store import StoreTests
 
 obstore = pytest.importorskip("obstore")
@@ -89,3 +90,25 @@ def test_an_array_in_zarr_python_too(tmp_path):
 def test_what_is_no_store():
     with pytest.raises(TypeError, match="obstore"):
         ObjectStore({})
+
+
+def test_the_same_files_are_known(tmp_path):
+    from zarrcore import storage
+
+    array = zarrcore.create_array(tmp_path, name="a", data=np.arange(4), chunks=2)
+    place = StorePath(ObjectStore(LocalStore(prefix=tmp_path)), "a")
+    assert overlap(place, array.store_path)
+    with pytest.raises(ValueError, match="would be removed first"):
+        zarrcore.from_array(place, data=array, overwrite=True)
+    with pytest.raises(CopyError, match="lies in it"):
+        zarrcore.copy_store(storage.LocalStore(tmp_path), place.store, if_exists="replace")
+    assert array[...].tolist() == [0, 1, 2, 3]
+
+
+def test_stores_in_memory_are_not_taken_for_each_other():
+    source, dest = ObjectStore(MemoryStore()), ObjectStore(MemoryStore())
+    zarrcore.create_array(source, name="a", data=np.arange(4))
+    assert zarrcore.copy_store(source, dest)[0] == 3
+    zarrcore.from_array(dest, name="a", data=zarrcore.open_array(source, path="a"), overwrite=True)
+    assert zarrcore.open_array(dest, path="a")[...].tolist() == [0, 1, 2, 3]
+    assert overlap(StorePath(dest, "a"), StorePath(ObjectStore(dest.store)))
