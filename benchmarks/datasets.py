@@ -185,6 +185,7 @@ def datasets(*, full: bool) -> dict[str, Dataset]:
         "words-v2-zstd": Dataset("words:strings", 25_000, v2={"order": "C", "compressor": _V2_ZSTD}),
         "titles-raw": Dataset("titles:strings", 25_000),
         "titles-zstd": Dataset("titles:strings", 25_000, (_ZSTD_DEFAULT,)),
+        "titles-shards": Dataset("titles:strings", 2_000, (_ZSTD_DEFAULT,), shards=100_000),
         "word-bytes-raw": Dataset("words:bytes", 25_000),
         "title-bytes-raw": Dataset("titles:bytes", 25_000),
         "title-bytes-zstd": Dataset("titles:bytes", 25_000, (_ZSTD_DEFAULT,)),
