@@ -337,13 +337,13 @@ def page() -> str:
             "Every other id is looked up in the registry of numcodecs, if that package is installed"
             " (the extra `numcodecs`).\nThe codec `pickle` is refused, because unpickling can run"
             " any code, unless the setting `array.allow_unsafe_pickle_decode` is true.\n",
-            "`delta`, `astype` and `fixedscaleoffset` run in C for Booleans, integers, floating-point and complex"
-            " numbers, with the\nresults of numcodecs and numpy 2; `astype` and `delta` of times and strings run"
-            " in Python.  Booleans behind `delta` come\nback as they were written, which numcodecs does not bring"
-            " about.\n",
-            "Bytes that `shuffle` finds behind the last whole item are read where HDF5 leaves them, at the end."
-            "  Chunks with such\nbytes are not written, since numcodecs reads none: `create_array` refuses an"
-            " `elementsize` that does not divide the\nbytes of a chunk.\n",
+            "`delta`, `astype` and `fixedscaleoffset` run in C for Booleans, integers, floating-point and"
+            " complex numbers, with the\nresults of numcodecs and numpy 2; `astype` and `delta` of times and"
+            " strings run in Python.  Booleans behind `delta`\ncome back as they were written, which"
+            " numcodecs does not bring about.\n",
+            "Bytes that `shuffle` finds behind the last whole item are read where HDF5 leaves them, at the"
+            " end.  Chunks with such\nbytes are not written, since numcodecs reads none: `create_array`"
+            " refuses an `elementsize` that does not divide\nthe bytes of a chunk.\n",
             "## Chunk grids\n",
             table(*extension_rows(grid_registry, "chunk grid")),
             "## Chunk key encodings\n",

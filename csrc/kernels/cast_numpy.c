@@ -72,7 +72,11 @@ static void truth(uint8_t *dst, const char *src, zc_number_kind from, size_t n)
 
 /* ---- parts of complex numbers ----------------------------------------------------------------- */
 
-#define STAMP_PARTS(SET, TARGET, NAME, WORD)                                                     \
+/* A real part and zero behind it, as one word of twice the size. */
+#define PAIR32(x) (ZC_BIG_ENDIAN ? (uint64_t)(x) << 32 : (x))
+#define PAIR64(x) {x, 0}
+
+#define STAMP_PARTS(SET, TARGET, NAME, WORD, PAIR, PAIR_OF)                                      \
     TARGET static void real_##NAME##_##SET(char *restrict dst, const char *restrict src, size_t n) \
     {                                                                                            \
         for (size_t i = 0; i < n; i++) {                                                         \
@@ -83,15 +87,17 @@ static void truth(uint8_t *dst, const char *src, zc_number_kind from, size_t n)
     TARGET static void pair_##NAME##_##SET(char *restrict dst, const char *restrict src, size_t n) \
     {                                                                                            \
         for (size_t i = 0; i < n; i++) {                                                         \
-            WORD pair[2] = {0, 0};                                                               \
-            memcpy(pair, src + i * sizeof(WORD), sizeof(WORD));                                  \
-            memcpy(dst + 2 * i * sizeof(WORD), pair, sizeof pair);                               \
+            WORD x;                                                                              \
+            memcpy(&x, src + i * sizeof x, sizeof x);                                            \
+            const PAIR pair = PAIR_OF(x);                                                        \
+            memcpy(dst + i * sizeof pair, &pair, sizeof pair);                                   \
         }                                                                                        \
     }
 
-STAMP_BOTH(STAMP_PARTS, 32, uint32_t)
-STAMP_BOTH(STAMP_PARTS, 64, uint64_t)
+STAMP_BOTH(STAMP_PARTS, 32, uint32_t, uint64_t, PAIR32)
+STAMP_BOTH(STAMP_PARTS, 64, uint64_t, zc_pair, PAIR64)
 
+/* Complex numbers to their real parts, and back. */
 static void real_parts(void *dst, const void *src, zc_number_kind from, size_t n)
 {
     if (from == ZC_NUMBER_C64) {
@@ -163,6 +169,10 @@ void zc_cast_numpy(void *dst, zc_number_kind to, const void *src, zc_number_kind
         zc_cast(dst, to, src, from, n);
     } else if (is_complex(to) && is_complex(from)) {
         zc_cast(dst, zc_number_part(to), src, zc_number_part(from), 2 * n);
+    } else if (is_complex(from) && to == zc_number_part(from)) {
+        real_parts(dst, src, from, n);
+    } else if (is_complex(to) && from == zc_number_part(to)) {
+        with_zeros(dst, to, src, n);
     } else {
         for (size_t at = 0; at < n; at += PIECE) {
             const size_t part = n - at < PIECE ? n - at : PIECE;

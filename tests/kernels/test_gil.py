@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from zarrcore import kernels
+from zarrcore.codecs import v2_standard
 
 pytestmark = pytest.mark.threads
 with_gil = pytest.mark.skipif(
@@ -119,6 +120,15 @@ def ticks_during(call: Callable[[], object], *, enough: int = 3, most_calls: int
 def test_other_thread_runs(patient_switching, call):
     call()
     assert ticks_during(call) >= 3
+
+
+@with_gil
+@pytest.mark.parametrize("codec", [v2_standard.BZ2(), v2_standard.LZMA(preset=0)], ids=["bz2", "lzma"])
+def test_other_thread_runs_beside_the_standard_library(patient_switching, codec):
+    data = np.random.default_rng(0).bytes(1 << 16)
+    encoded = codec.encode(data)
+    assert ticks_during(lambda: codec.encode(data)) >= 3
+    assert ticks_during(lambda: codec.decode(encoded, None, len(data))) >= 3
 
 
 @with_gil

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BZ2", "LZMA", "Base64"]
 
-_LZMA_MEMORY_LIMIT = 1 << 30  # 16 times what the highest preset needs
+_LZMA_MEMORY_LIMIT = 1 << 27  # bytes, twice what the highest preset needs
 _LZMA_CHECKS = (-1, 0, 1, 4, 10)  # by the format, none, CRC32, CRC64, SHA-256
 _LZMA_EXTREME = 1 << 31  # may be added to a preset
 _LZMA_FILTERS = (0x4000000000000001, 0x21, *range(3, 10))  # LZMA1, LZMA2, delta, machine code of processors
@@ -77,6 +77,12 @@ class LZMA(V2Config, BytesBytesCodec):
     def __hash__(self) -> int:
         return hash((self.name, self.format, self.check, self.preset))
 
+    @property
+    def _memory_limit(self) -> int:
+        """Most bytes that decoding may take besides the result: a stream says how much it wants."""
+        sizes = [item.get("dict_size", 0) for item in self.filters or ()]
+        return _LZMA_MEMORY_LIMIT + max((size for size in sizes if isinstance(size, int)), default=0)
+
     def encode(self, data: Buffer, spec: ArraySpec | None = None) -> bytes:
         import lzma
 
@@ -90,7 +96,7 @@ class LZMA(V2Config, BytesBytesCodec):
         def start() -> lzma.LZMADecompressor:
             if self.format == lzma.FORMAT_RAW:
                 return lzma.LZMADecompressor(self.format, filters=self.filters)
-            return lzma.LZMADecompressor(self.format, memlimit=_LZMA_MEMORY_LIMIT)
+            return lzma.LZMADecompressor(self.format, memlimit=self._memory_limit)
 
         may_end_anywhere = self.format == lzma.FORMAT_RAW  # a raw stream has no end mark
         room = _room(data, spec, max_size)

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import json
 import lzma
+import tracemalloc
 import zlib
 
 import numpy as np
@@ -113,10 +114,44 @@ def test_wrong_checksums_are_refused(codec: BytesBytesCodec) -> None:
         codec.decode(b"abc", SPEC, len(DATA))
 
 
-def test_a_bomb_costs_no_more_than_its_bound() -> None:
-    bomb = bz2.compress(bytes(1 << 24))
-    with pytest.raises(ChunkDecodeError, match="more than the 4000 bytes"):
-        v2_standard.BZ2().decode(bomb, SPEC, 4000)
+RAW = [{"id": lzma.FILTER_LZMA2, "preset": 1}]
+
+
+@pytest.mark.parametrize(
+    ("codec", "bomb"),
+    [
+        (v2_standard.BZ2(), bz2.compress(bytes(1 << 24))),
+        (v2_standard.LZMA(), lzma.compress(bytes(1 << 24), preset=1)),
+        (
+            v2_standard.LZMA(format=lzma.FORMAT_ALONE),
+            lzma.compress(bytes(1 << 24), lzma.FORMAT_ALONE, preset=1),
+        ),
+        (
+            v2_standard.LZMA(format=lzma.FORMAT_RAW, filters=RAW),
+            lzma.compress(bytes(1 << 24), lzma.FORMAT_RAW, filters=RAW),
+        ),
+    ],
+    ids=["bz2", "xz", "lzma", "raw"],
+)
+def test_a_bomb_costs_no_more_than_its_bound(codec: BytesBytesCodec, bomb: bytes) -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(ChunkDecodeError, match="more than the 4000 bytes"):
+            codec.decode(bomb, SPEC, 4000)
+        assert tracemalloc.get_traced_memory()[1] < 2 << 20  # the dictionary of preset 1 is 1 MiB
+    finally:
+        tracemalloc.stop()
+
+
+def test_streams_do_not_say_how_much_memory_they_get() -> None:
+    """The dictionary that an xz stream wants is allocated before anything is decoded."""
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 1, "dict_size": 1 << 28}]
+    greedy = lzma.compress(DATA, filters=filters)
+    with pytest.raises(ChunkDecodeError, match="Memory usage limit exceeded"):
+        v2_standard.LZMA().decode(greedy, SPEC, len(DATA))
+    assert v2_standard.LZMA(filters=filters).decode(greedy, SPEC, len(DATA)) == DATA
+    highest = lzma.compress(DATA, preset=9 | lzma.PRESET_EXTREME)
+    assert v2_standard.LZMA().decode(highest, SPEC, len(DATA)) == DATA
 
 
 def test_concatenated_streams() -> None:
