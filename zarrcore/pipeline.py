@@ -17,6 +17,7 @@ import numpy as np
 from zarrcore._core import engine
 from zarrcore.chunk_place import ChunkPlace, chunk_lock, reason
 from zarrcore.codecs.base import Patch
+from zarrcore.codecs.filled import is_all_fill
 from zarrcore.errors import (
     ChunkDecodeError,
     ChunkEncodeError,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from zarrcore.projection import ChunkPart
     from zarrcore.shard_parts import ShardParts
 
-__all__ = ["PythonEngine", "is_all_fill"]
+__all__ = ["PythonEngine"]
 
 _BATCH = 64  # chunks asked from the store, or shared among the threads, in one call
 _WORTH_SHARING = 1 << 16  # bytes of a chunk; fewer are done with before another thread wakes
@@ -509,37 +510,3 @@ def _batches(chunks: Iterable[_T], size: int) -> Iterator[list[_T]]:
     iterator = iter(chunks)
     while batch := list(islice(iterator, size)):
         yield batch
-
-
-def is_all_fill(chunk: np.ndarray, fill: np.ndarray) -> bool:
-    """True if every element has the very bits of the fill value (so NaN equals NaN, and -0.0 is not 0.0)."""
-    if chunk.size == 0:
-        return True
-    if chunk.dtype.kind == "O":
-        wanted = fill[()]
-        return all(
-            type(item) is type(wanted) and item is wanted or _same(item, wanted) for item in chunk.flat
-        )
-    if chunk.dtype.kind == "U":  # on the way into an array of strings of any length
-        wanted = fill[()]
-        return bool(chunk.flat[0] == wanted and np.all(chunk == wanted))
-    if chunk.dtype.kind == "T":
-        # Two str, for a comparison with an array would make one of fixed length of the str first.
-        return bool(chunk.reshape(-1)[0] == fill[()] and np.all(chunk == fill))
-    items = np.ascontiguousarray(chunk).reshape(-1)
-    width = chunk.dtype.itemsize
-    if width == 0:
-        return True
-    word = f"u{width}" if width in (1, 2, 4, 8) else None
-    if word:
-        return bool(np.all(items.view(word) == np.frombuffer(fill.tobytes(), dtype=word)[0]))
-    return bool(np.all(items.view("u1").reshape(-1, width) == np.frombuffer(fill.tobytes(), dtype="u1")))
-
-
-def _same(item: Any, wanted: Any) -> bool:
-    """Equality of two Python objects, safe for arrays and values of other types."""
-    if type(item) is not type(wanted):
-        return False
-    if isinstance(item, np.ndarray):
-        return item.dtype == wanted.dtype and np.array_equal(item, wanted)
-    return bool(item == wanted)

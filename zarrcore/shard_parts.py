@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from zarrcore.codecs.base import Patch
-from zarrcore.codecs.sharding import EMPTY, is_filled
+from zarrcore.codecs.filled import is_all_fill
+from zarrcore.codecs.sharding import EMPTY
 from zarrcore.errors import ChunkDecodeError, ChunkError, ChunkIOError
 from zarrcore.projection import ChunkPart, axes_of, project, project_points, put, take
 
@@ -200,7 +201,7 @@ class ShardParts:
         """An inner chunk with items put into it, encoded; None if it is then empty."""
         try:
             chunk = self._patched(part, items, old, points=points)
-            if not write_empty and is_filled(chunk, self._spec.fill):
+            if not write_empty and is_all_fill(chunk, self._fill):
                 return None
             patch = None
             if self._chain.is_sharded:

@@ -14,9 +14,10 @@ import pytest
 import zarrcore
 from zarrcore.chunk_place import chunk_lock, field_lock
 from zarrcore.codecs import BytesBytesCodec
+from zarrcore.codecs.filled import is_all_fill
 from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, ChunkError, ChunkIOError, StoreError
 from zarrcore.keys import ChunkKeyEncoding
-from zarrcore.pipeline import PythonEngine, is_all_fill
+from zarrcore.pipeline import PythonEngine
 from zarrcore.registry import register_chunk_key_encoding, register_codec
 from zarrcore.storage import MemoryStore
 
@@ -236,6 +237,21 @@ def test_long_strings_are_not_copied_to_compare_them():
     finally:
         tracemalloc.stop()
     assert peak < 3_000_000  # one str; as an array of fixed length it would take four times as much
+
+
+@pytest.mark.parametrize(
+    ("chunk", "fill", "expected"),
+    [
+        (np.full(3, np.nan), np.nan, True),
+        (np.array([0.0, -0.0]), 0.0, False),
+        (np.zeros(2, [("a", "i2"), ("b", "f4")]), np.zeros((), [("a", "i2"), ("b", "f4")])[()], True),
+        (np.array(["", "a"], object), "", False),
+        (np.array(["", ""], object), "", True),
+        (np.zeros((0,)), 1.0, True),
+    ],
+)
+def test_all_fill_of_some_kinds(chunk, fill, expected):
+    assert is_all_fill(chunk, np.full((), fill, chunk.dtype)) is expected
 
 
 def test_all_fill_of_objects_of_different_types():

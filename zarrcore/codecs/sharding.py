@@ -17,6 +17,7 @@ from zarrcore.codecs.base import ArrayBytesCodec, ArraySpec, BytesBytesCodec, Pa
 from zarrcore.codecs.bytes import BytesCodec
 from zarrcore.codecs.chain import CodecChain, parse_codecs
 from zarrcore.codecs.crc32c import Crc32cCodec
+from zarrcore.codecs.filled import is_all_fill
 from zarrcore.errors import ChunkDecodeError, MetadataValidationError
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from zarrcore.codecs.base import Buffer, Codec
 
-__all__ = ["EMPTY", "ShardingCodec", "ShardingCodecIndexLocation", "SubchunkWriteOrder", "is_filled"]
+__all__ = ["EMPTY", "ShardingCodec", "ShardingCodecIndexLocation", "SubchunkWriteOrder"]
 
 EMPTY = 2**64 - 1
 """Offset and length of an inner chunk that a shard does not hold."""
@@ -232,6 +233,7 @@ class ShardingCodec(ArrayBytesCodec):
             What of the shard was given; all other inner chunks stay as they are in the old shard, or absent.
         """
         chain, inner_spec = self.inner_chain(spec), self.inner_spec(spec)
+        fill = np.full((), 0 if spec.fill is None else spec.fill, spec.np_dtype)
         chunks: dict[tuple[int, ...], Buffer] = {}
         before = {} if patch is None or patch.old is None else self.inner_chunks(patch.old, spec)
         for coords, region in self._regions(spec):
@@ -240,7 +242,7 @@ class ShardingCodec(ArrayBytesCodec):
             if given is not None and not given.any():
                 if coords in before:
                     chunks[coords] = before[coords]
-            elif write_empty or not is_filled(inner, spec.fill):
+            elif write_empty or not is_all_fill(inner, fill):
                 inner_patch = None if given is None else Patch(given, before.get(coords))
                 chunks[coords] = chain.encode(inner, inner_spec, write_empty=write_empty, patch=inner_patch)
         return self.join(chunks, spec)
@@ -288,18 +290,6 @@ class ShardingCodec(ArrayBytesCodec):
         for coords in product(*map(range, self.chunks_per_shard(spec))):
             slices = (slice(i * n, (i + 1) * n) for i, n in zip(coords, self.chunk_shape, strict=True))
             yield coords, (*slices, ...)  # the ellipsis makes a view also where there are no dimensions
-
-
-def is_filled(chunk: np.ndarray, fill: Any) -> bool:
-    """Whether every item of `chunk` is `fill`, bit for bit where items have a fixed size."""
-    if chunk.dtype.hasobject or chunk.dtype.kind in "TU":
-        return bool(np.all(chunk == fill))
-    if chunk.dtype.itemsize == 0:
-        return True
-    raw = np.dtype((np.void, chunk.dtype.itemsize))
-    items = np.ascontiguousarray(chunk).reshape(-1).view(raw)
-    wanted = np.full(1, 0 if fill is None else fill, chunk.dtype).view(raw)
-    return bool((items == wanted).all())
 
 
 def _check_extents(index: np.ndarray, shard_nbytes: int) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from zarrcore.codecs import ArraySpec, BytesCodec, CodecChain, Crc32cCodec, ShardingCodec
-from zarrcore.codecs.sharding import EMPTY, is_filled
+from zarrcore.codecs.sharding import EMPTY
 from zarrcore.dtypes import parse_dtype
 from zarrcore.errors import ChecksumError, ChunkDecodeError, MetadataValidationError
 
@@ -184,18 +184,3 @@ class TestConfiguration:
         nested = ShardingCodec(chunk_shape=(1, 1, 2))
         with pytest.raises(MetadataValidationError, match="fixed encoded size"):
             ShardingCodec(chunk_shape=(2, 3), index_codecs=[nested])
-
-
-@pytest.mark.parametrize(
-    ("chunk", "fill", "expected"),
-    [
-        (np.full(3, np.nan), np.nan, True),
-        (np.array([0.0, -0.0]), 0.0, False),
-        (np.zeros(2, [("a", "i2"), ("b", "f4")]), np.zeros((), [("a", "i2"), ("b", "f4")])[()], True),
-        (np.array(["", "a"], object), "", False),
-        (np.array(["", ""], object), "", True),
-        (np.zeros((0,)), 1.0, True),
-    ],
-)
-def test_is_filled(chunk: np.ndarray, fill: Any, expected: bool) -> None:
-    assert is_filled(chunk, fill) is expected
