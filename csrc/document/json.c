@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "document/json.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,23 +17,49 @@
 
 /* ---- documents ---------------------------------------------------------------------------------- */
 
+/* The member of a document that holds a number which is not finite, or NULL.  Attributes may: they say nothing
+ * about the data, and Python's json writes such numbers. */
+static const char *infinite_member(yyjson_val *root)
+{
+    size_t i, n;
+    yyjson_val *key, *member;
+
+    yyjson_obj_foreach(root, i, n, key, member) {
+        yyjson_val *const end = unsafe_yyjson_get_next(member);      /* all that is inside lies in between */
+        const bool asked = strcmp(yyjson_get_str(key), "attributes") != 0;
+
+        for (yyjson_val *value = member; asked && value < end; value++) {
+            if (yyjson_is_real(value) && !isfinite(yyjson_get_real(value))) {
+                return yyjson_get_str(key);
+            }
+        }
+    }
+    return NULL;
+}
+
 zc_status zc_json_open(zc_json *json, const char *name, const char *text, size_t n, bool lenient,
                        zc_error *err)
 {
-    const yyjson_read_flag flags = lenient ? YYJSON_READ_ALLOW_INF_AND_NAN : YYJSON_READ_NOFLAG;
+    const char *member = NULL;
     yyjson_read_err fault;
 
     *json = (zc_json){.name = name, .err = err};
     if (n > ZC_DOCUMENT_MAX) {
         return zc_fail(err, ZC_ERR_METADATA, "%s: %zu bytes are too many for a metadata document", name, n);
     }
-    json->doc = yyjson_read_opts((char *)text, n, flags, NULL, &fault);      /* not written to */
+    json->doc = yyjson_read_opts((char *)text, n, YYJSON_READ_ALLOW_INF_AND_NAN, NULL, &fault);  /* not written to */
     if (json->doc == NULL && fault.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
         return zc_fail(err, ZC_ERR_MEMORY, "out of memory");
     }
-    return json->doc != NULL ? ZC_OK
-                             : zc_fail(err, ZC_ERR_METADATA, "%s: no valid JSON at byte %zu (%s)", name,
-                                       fault.pos, fault.msg);
+    if (json->doc == NULL) {
+        return zc_fail(err, ZC_ERR_METADATA, "%s: no valid JSON at byte %zu (%s)", name, fault.pos, fault.msg);
+    }
+    if (!lenient && (member = infinite_member(yyjson_doc_get_root(json->doc))) != NULL) {
+        zc_fail(err, ZC_ERR_METADATA, "%s: no valid JSON in %s (number is infinity or NaN)", name, member);
+        zc_json_close(json);
+        return ZC_ERR_METADATA;
+    }
+    return ZC_OK;
 }
 
 void zc_json_close(zc_json *json)

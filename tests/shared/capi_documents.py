@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from typing import Any
 
 METADATA = -14
@@ -209,6 +210,7 @@ LEGAL: list[dict[str, Any]] = [
     *(v3("codecs", chain) for chain in EXTENSIONS),
     v3("data_type", "bool") | {"codecs": [extension("packbits")], "fill_value": False},
     v3("data_type", {"name": "float32"}),
+    v3("attributes", {"missing_value": math.nan, "range": [-math.inf, {"to": math.inf}]}),
     v3("dimension_names", ["x", None]),
     v3("dimension_names", None),
     v3("storage_transformers", []),
