@@ -163,7 +163,9 @@ def _as_times(times: np.ndarray, dtype: np.dtype) -> np.ndarray:
         found = times.astype(dtype)
     except OverflowError as error:  # newer releases find some of it
         raise OverflowError(f"some of the times are out of range for {dtype}") from error
-    if np.can_cast(times.dtype, dtype, casting="safe") and np.datetime_data(times.dtype)[0] != "generic":
+    step = np.datetime_data(times.dtype)
+    finer = step != np.datetime_data(dtype) and np.can_cast(times.dtype, dtype, casting="safe")
+    if finer and step[0] != "generic":
         wrong = (found.astype(times.dtype) != times) & ~np.isnat(times)
         if wrong.any():
             raise OverflowError(f"{times[wrong].flat[0]} is out of range for {dtype}")
