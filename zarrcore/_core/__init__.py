@@ -1,6 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""The compiled modules."""
+"""The compiled modules, for the main interpreter of a process."""
 
-# Before any of them: NumPy refuses to be loaded into a second interpreter.  They would take that one for the
-# only one that may have them, and be lost for the first.
-import numpy  # noqa: F401
+from __future__ import annotations
+
+from typing import Any
+
+
+def _refuse_subinterpreters() -> None:
+    """Before any module is loaded: one that got nowhere in another interpreter is lost for the main one."""
+    for name in ("_interpreters", "_xxsubinterpreters"):  # of CPython 3.13, and older
+        try:
+            interpreters: Any = __import__(name)
+        except ImportError:
+            continue
+        if interpreters.get_current() != interpreters.get_main():
+            raise ImportError("zarrcore works in the main interpreter only, not in a subinterpreter")
+        return
+
+
+_refuse_subinterpreters()
