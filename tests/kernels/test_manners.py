@@ -263,6 +263,10 @@ def test_dask_finds_out_types_by_itself():
     applied = array.apply_gufunc(kernels.morton_decode, "(),(d)->(d)", lazy_codes, grid)
     np.testing.assert_array_equal(applied.compute(), points)
 
+    both = array.apply_gufunc(kernels.chunk_index, "(),()->(),()", lazy, 3)
+    for found, expected in zip(both, kernels.chunk_index(points, 3), strict=True):
+        np.testing.assert_array_equal(found.compute(), expected)
+
 
 def test_zeros_that_tools_try_functions_with():
     assert kernels.shuffle(np.zeros((1, 1), "u1"), 4).tolist() == [[0]]
