@@ -225,6 +225,8 @@ class Delta(Filter):
     def encode(self, data: Any, spec: ArraySpec | None = None) -> np.ndarray:
         items = items_of(data, np.dtype(self.dtype))
         out = np.empty(items.size, self.astype)
+        if items.dtype.kind + out.dtype.kind in _NO_DIFFERENCES:
+            raise TypeError(f"no differences of {items.dtype} as {out.dtype}")
         if items.size:
             out[:1] = converted(items[:1], out.dtype)
             both_integers = items.dtype.kind in "iu" and out.dtype.kind in "iu"
@@ -238,8 +240,12 @@ class Delta(Filter):
         dtype = np.dtype(self.dtype)
         if dtype.kind == "b":
             return np.logical_xor.accumulate(differences.astype(bool), dtype=bool)
-        both_integers = dtype.kind in "iu" and differences.dtype.kind in "iu"
-        sums = dtype if both_integers else np.result_type(dtype, differences.dtype)
+        if differences.dtype.kind == "m":
+            sums = differences.dtype
+        elif dtype.kind == "m" or (dtype.kind in "iu" and differences.dtype.kind in "iu"):
+            sums = dtype
+        else:
+            sums = np.result_type(dtype, differences.dtype)
         with np.errstate(all="ignore"):
             return converted(np.cumsum(differences, dtype=sums), dtype)
 
@@ -248,6 +254,13 @@ class Delta(Filter):
         if None in kinds:
             return None
         return (self.name, {"dtype": kinds[0], "astype": kinds[1]}), np.dtype(self.astype)
+
+
+# Kinds of items and differences that numcodecs cannot encode, or not decode.
+_NO_DIFFERENCES = frozenset(
+    [*(f"M{kind}" for kind in "biufcmM"), *(f"{kind}M" for kind in "biufcm")]
+    + [*(f"m{kind}" for kind in "ifc"), *(f"{kind}m" for kind in "fc")]
+)
 
 
 # --- the array -> bytes codec that filters make up ---

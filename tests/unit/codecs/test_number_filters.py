@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -335,6 +336,38 @@ def test_what_the_engine_lacks(config: dict, dtype: str) -> None:
     encoded = theirs.encode(items)
     assert ours.encode(items).tobytes() == encoded.tobytes()
     assert ours.decode(encoded).tobytes() == theirs.decode(encoded).tobytes() == items.tobytes()
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning", "ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("delta", {}),
+        ("astype", {}),
+        ("quantize", {"digits": 2}),
+        ("fixedscaleoffset", {"offset": 1, "scale": 2}),
+        ("fixedscaleoffset", {"offset": 1.5, "scale": 2}),
+        ("fixedscaleoffset", {"offset": 200, "scale": 2.0}),
+    ],
+)
+def test_arrays_are_created_where_numcodecs_works(name: str, options: dict) -> None:
+    types = [*EVERY, "m8[s]", "M8[s]"]
+    members = ("decode_dtype", "encode_dtype") if name == "astype" else ("dtype", "astype")
+    for pair in product(types, types):
+        config = {"id": name, **options, **dict(zip(members, pair, strict=True))}
+        items = np.array([1, 0, 1, 1, 0]).astype(pair[0])
+        how = {"shape": 5, "chunks": 5, "dtype": pair[0], "zarr_format": 2, "filters": [config]}
+        try:
+            theirs = numcodecs.get_codec(dict(config))
+            theirs.decode(theirs.encode(items))
+        except Exception:
+            with pytest.raises(MetadataValidationError):
+                create_array({}, **how)
+            continue
+        array = create_array({}, **how)
+        array[...] = items
+        is_native = type(array._compiled()).__name__ == "NativeArray"
+        assert is_native == (not {"m8[s]", "M8[s]"} & {*pair}), pair
 
 
 def opened_by_zarr(store: MemoryStore) -> Any:
