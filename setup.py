@@ -91,8 +91,9 @@ class Toolchain:
         """For every C file."""
         if self.msvc:
             return ["/std:c11", "/experimental:c11atomics", "/utf-8", "/Od" if self.debug else "/O2"]
-        # After Python's own flags, so these win.
-        args = ["-std=gnu11", "-fvisibility=hidden", "-pthread", "-MMD", *self._optimisation()]
+        # After Python's own flags, so these win.  Filters round after each operation, as numpy does.
+        args = ["-std=gnu11", "-ffp-contract=off", "-fvisibility=hidden", "-pthread", "-MMD"]
+        args += self._optimisation()
         if self.flavour != "release":
             args += ["-g", "-UNDEBUG", "-fno-omit-frame-pointer"]
         if self.sanitize:
