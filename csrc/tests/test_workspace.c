@@ -128,6 +128,39 @@ static void trimming(void)
     zc_workspace_free(ws);
 }
 
+/* Of buffers of two shards, all is kept; of those of many threads only so much for each. */
+static void spares(void)
+{
+    enum { MIB = 1 << 20, MANY = 6 };
+    zc_workspace *held[MANY];
+    size_t total = 0;
+
+    for (int n = 2; n <= MANY; n += MANY - 2) {
+        for (int i = 0; i < n; i++) {
+            held[i] = zc_workspace_take();
+            CHECK(zc_scratch_push(held[i], 14 * MIB, &err) != NULL);
+            CHECK(zc_scratch_push(held[i], 1000, &err) != NULL);
+        }
+        for (int i = 0; i < n; i++) {
+            zc_workspace_keep(held[i]);                  /* its buffers are open still */
+        }
+        total = 0;
+        for (int i = 0; i < n; i++) {
+            held[i] = zc_workspace_take();
+            CHECK(held[i]->depth == 0);
+            total += kept(held[i]);
+        }
+        CHECK(total >= 28 * (size_t)MIB && total <= (32 + 10 * MANY) * (size_t)MIB);
+        for (int i = 0; i < n; i++) {
+            zc_workspace_keep(held[i]);
+        }
+    }
+    CHECK(total < 60 * (size_t)MIB);
+    for (int i = 0; i < MANY; i++) {
+        zc_workspace_free(zc_workspace_take());
+    }
+}
+
 static int destroyed;
 static int a_context;
 
@@ -183,6 +216,7 @@ int main(void)
     RUN(grow_keeps_the_bytes);
     RUN(refusals);
     RUN(trimming);
+    RUN(spares);
     RUN(contexts);
     RUN(cancelled);
     return check_report("workspace");
