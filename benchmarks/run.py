@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
-import os
 import platform
 import shutil
 import signal
@@ -26,6 +25,7 @@ from benchmarks.document import Document  # noqa: E402
 from benchmarks.driver import ROOT, Client, Setup, Team, subject_failed  # noqa: E402
 from benchmarks.environment import peers_python  # noqa: E402
 from benchmarks.libraries import FLOOR, LIBRARIES, REFERENCE  # noqa: E402
+from benchmarks.measure import usable_cores  # noqa: E402
 
 WORK = ROOT / "build" / "benchmarks"
 
@@ -161,8 +161,7 @@ def _load(run: Document) -> str:
 
 
 def _processor() -> str:
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return f"{usable} usable cores"
+    return f"{usable_cores()} usable cores"
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import json
-import os
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.floor import LIBRARY
+from benchmarks.measure import usable_cores
 
 _CODECS = {"blosc": 1, "zstd": 2, "gzip": 3}
 _SHUFFLES = {"noshuffle": 0, "shuffle": 1, "bitshuffle": 2}
@@ -85,7 +85,7 @@ class Floor:
     """Reads with integers and slices, whole writes; everything else it refuses."""
 
     def __init__(self, threads: int) -> None:
-        self._threads = threads or len(os.sched_getaffinity(0))
+        self._threads = threads or usable_cores()
         self._c = ctypes.CDLL(str(LIBRARY))
         pointer = ctypes.c_void_p
         for function in (self._c.floor_read, self._c.floor_write):

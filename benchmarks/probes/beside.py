@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import os
 import statistics
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 
 from benchmarks.driver import Client, Setup, WorkerError
 from benchmarks.libraries import FLOOR
+from benchmarks.measure import usable_cores
 
 PROBED = ("dense/volume-raw/read", "dense/volume-blosc/read", "dense/volume-shards/read", "codecs/zstd/read")
 _SECONDS = 0.2
@@ -35,7 +35,7 @@ def run(setup: Setup, names: Iterable[str], rounds: int) -> dict[str, dict[str, 
     names = sorted(names, key=lambda name: name != FLOOR)
     if FLOOR not in names:
         return {}
-    cores = len(os.sched_getaffinity(0))
+    cores = usable_cores()
     probe = {case: _one(setup, names, case, rounds, cores) for case in PROBED}
     if cores > 1:
         probe |= {f"{case}, a core left": _one(setup, names, case, rounds, cores - 1) for case in PROBED}

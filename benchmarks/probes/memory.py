@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 
 from benchmarks.driver import Client, Setup, WorkerError
 from benchmarks.libraries import FLOOR
+from benchmarks.measure import usable_cores
 
 _MIB = 2**20
 #: What each thread may need: little where blocks of a chunk are placed as they come, else about a chunk.
@@ -24,7 +24,7 @@ def run(setup: Setup, names: Iterable[str], rounds: int) -> dict[str, dict[str, 
     """MiB by case and library, each from one process (peaks hardly vary); a string says why there is none."""
     del rounds
     names = [name for name in names if name != FLOOR]
-    threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    threads = usable_cores()
     return {
         case: {"allowed": threads * allowed / _MIB} | {name: _one(setup, name, case) for name in names}
         for case, allowed in ALLOWED.items()

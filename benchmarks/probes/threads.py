@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from contextlib import ExitStack
 
 from benchmarks.driver import Client, Setup, WorkerError
+from benchmarks.measure import usable_cores
 
 #: In all but the first, decoding is most of the work.
 PROBED = (
@@ -22,7 +22,7 @@ _SECONDS = 0.15
 
 def counts() -> list[int]:
     """Powers of two, and the number of cores."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = usable_cores()
     return sorted({cores, *(1 << n for n in range(5) if 1 << n <= cores)})
 
 
