@@ -109,6 +109,9 @@ static void *reserve(zc_workspace *ws, int index, size_t used, size_t n, zc_erro
     size_t capacity;
     void *data;
 
+    if (ws->scratch[index].wanted < n) {
+        ws->scratch[index].wanted = n;
+    }
     if (ws->scratch[index].data != NULL && ws->scratch[index].capacity >= n) {
         return ws->scratch[index].data;
     }
@@ -135,6 +138,9 @@ void *zc_scratch_push(zc_workspace *ws, size_t n, zc_error *err)
         zc_fail(err, ZC_ERR_MEMORY, "more than %d scratch buffers open at once", ZC_SCRATCH_DEPTH);
         return NULL;
     }
+    if (ws->deepest == ws->depth) {
+        ws->deepest++;
+    }
     void *data = reserve(ws, ws->depth, 0, n, err);
     if (data != NULL) {
         ws->depth++;
@@ -159,36 +165,31 @@ void *zc_scratch_grow(zc_workspace *ws, size_t used, size_t n, zc_error *err)
     return reserve(ws, ws->depth - 1, used < capacity ? used : capacity, n, err);
 }
 
+/* ---- spare ones ---- */
+
+/*
+ * Scratch that spare workspaces may keep: for a chunk of 8 MiB each, and for two shards in all.  Fresh pages for every shard
+ * that is written cost a sixth of the time.  What has not been needed for longest goes first: large buffers of an earlier
+ * job would take the room of those that every job needs.  A buffer beyond KEEP_IN_ALL is never kept.
+ */
+#define KEEP_EACH ((size_t)10 << 20)
+#define KEEP_IN_ALL ((size_t)32 << 20)
+#define SMALL ((size_t)64 << 10)         /* not worth giving back */
+
+static zc_mutex spares_lock = ZC_MUTEX_INIT;
+static zc_workspace *spares;
+static size_t spares_number, spares_nbytes;
+static uint64_t spares_turn;             /* counts workspaces that were kept */
+
 static size_t scratch_nbytes(const zc_workspace *ws)
 {
     size_t total = 0;
 
-    for (int i = 0; i < ZC_SCRATCH_DEPTH; i++) {
+    for (int i = 0; i < ws->deepest; i++) {
         total += ws->scratch[i].capacity;
     }
     return total;
 }
-
-void zc_workspace_trim(zc_workspace *ws, size_t keep)
-{
-    size_t total = scratch_nbytes(ws);
-
-    for (int i = ZC_SCRATCH_DEPTH - 1; i >= ws->depth && total > keep; i--) {
-        total -= ws->scratch[i].capacity;
-        scratch_delete(&ws->scratch[i]);
-    }
-}
-
-/* ---- spare ones ---- */
-
-/* Scratch that each spare workspace may keep, for a chunk of 8 MiB, and that all may keep: fresh pages for every shard
- * that is written cost a sixth of the time. */
-#define KEEP_NBYTES ((size_t)10 << 20)
-#define KEEP_IN_ALL ((size_t)32 << 20)
-
-static zc_mutex spares_lock = ZC_MUTEX_INIT;
-static zc_workspace *spares;
-static size_t spares_nbytes;
 
 zc_workspace *zc_workspace_take(void)
 {
@@ -196,10 +197,64 @@ zc_workspace *zc_workspace_take(void)
     zc_workspace *const ws = spares;
     if (ws != NULL) {
         spares = ws->next;
+        spares_number--;
         spares_nbytes -= scratch_nbytes(ws);
     }
     zc_mutex_unlock(&spares_lock);
     return ws != NULL ? ws : zc_workspace_new();
+}
+
+/* The large buffer of the spare workspaces that has not been needed for longest; with the lock held. */
+static zc_scratch *oldest_scratch(void)
+{
+    zc_scratch *oldest = NULL;
+
+    for (zc_workspace *ws = spares; ws != NULL; ws = ws->next) {
+        for (int i = 0; i < ws->deepest; i++) {
+            zc_scratch *const scratch = &ws->scratch[i];
+            if (scratch->capacity > SMALL && (oldest == NULL || scratch->turn < oldest->turn)) {
+                oldest = scratch;
+            }
+        }
+    }
+    return oldest;
+}
+
+/* Take away one buffer of the spare workspaces if they hold too much, its data are NULL if not; with the lock held. */
+static zc_scratch take_surplus(void)
+{
+    zc_scratch taken = {0};
+    const size_t each = spares_number * KEEP_EACH;
+    if (spares_nbytes > (each > KEEP_IN_ALL ? each : KEEP_IN_ALL)) {
+        zc_scratch *const oldest = oldest_scratch();
+        if (oldest != NULL) {
+            taken = *oldest;
+            *oldest = (zc_scratch){0};
+            spares_nbytes -= taken.capacity;
+        }
+    }
+    return taken;
+}
+
+static void drop_huge(zc_workspace *ws)
+{
+    for (int i = 0; i < ws->deepest; i++) {
+        if (ws->scratch[i].capacity > KEEP_IN_ALL) {
+            scratch_delete(&ws->scratch[i]);
+        }
+    }
+}
+
+/* A job is over: note which buffers it needed. */
+static void stamp(zc_workspace *ws, uint64_t turn)
+{
+    for (int i = 0; i < ws->deepest; i++) {
+        zc_scratch *const scratch = &ws->scratch[i];
+        if (scratch->wanted >= scratch->capacity / 2) {
+            scratch->turn = turn;
+        }
+        scratch->wanted = 0;
+    }
 }
 
 void zc_workspace_keep(zc_workspace *ws)
@@ -208,21 +263,27 @@ void zc_workspace_keep(zc_workspace *ws)
     ws->cancelled = NULL;
     ws->poll = NULL;
     ws->watch = NULL;
+    drop_huge(ws);
     zc_mutex_lock(&spares_lock);
-    const size_t others = spares_nbytes;
-    zc_mutex_unlock(&spares_lock);
-    const size_t room = others < KEEP_IN_ALL ? KEEP_IN_ALL - others : 0;
-    zc_workspace_trim(ws, room > KEEP_NBYTES ? room : KEEP_NBYTES);
-    zc_mutex_lock(&spares_lock);
+    stamp(ws, ++spares_turn);
     ws->next = spares;
     spares = ws;
+    spares_number++;
     spares_nbytes += scratch_nbytes(ws);
+    zc_scratch surplus = take_surplus();
     zc_mutex_unlock(&spares_lock);
+    while (surplus.data != NULL) {
+        scratch_delete(&surplus);        /* without the lock: giving pages back takes a while */
+        zc_mutex_lock(&spares_lock);
+        surplus = take_surplus();
+        zc_mutex_unlock(&spares_lock);
+    }
 }
 
 void zc_workspace_forget_spares(void)
 {
     zc_mutex_init(&spares_lock);
     spares = NULL;
+    spares_number = 0;
     spares_nbytes = 0;
 }

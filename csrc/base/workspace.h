@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "status.h"
 
@@ -17,11 +18,14 @@
 typedef struct zc_scratch {
     void *data;
     size_t capacity;
+    size_t wanted;                   /* the most that was asked for since the workspace was taken */
+    uint64_t turn;                   /* when it was needed last; see zc_workspace_keep */
 } zc_scratch;
 
 typedef struct zc_workspace {
     zc_scratch scratch[ZC_SCRATCH_DEPTH];
-    int depth;
+    int depth;                       /* buffers that are open */
+    int deepest;                     /* and that ever were at once */
     struct { void *context; void (*destroy)(void *); } contexts[ZC_CONTEXT_SLOTS];
     const _Atomic int *cancelled;     /* set while a job runs; see zc_workspace_cancelled */
     bool (*poll)(void *watch);       /* set on the thread that called for the job: asks whether to go on */
@@ -32,7 +36,8 @@ typedef struct zc_workspace {
 zc_workspace *zc_workspace_new(void);          /* NULL when out of memory */
 void zc_workspace_free(zc_workspace *ws);
 
-/* The same for a while: one that was kept, or a new one.  What is kept holds on to some of its scratch.  Any thread. */
+/* The same for a while: one that was kept, or a new one.  What is kept holds on to its
+ * scratch, as long as all spare ones together do not hold too much.  Any thread. */
 zc_workspace *zc_workspace_take(void);
 void zc_workspace_keep(zc_workspace *ws);
 
@@ -54,9 +59,6 @@ static inline void zc_pop(zc_workspace *ws, int n)
 
 /* Enlarge the buffer opened last to n bytes and keep its first `used` bytes.  May move it. */
 void *zc_scratch_grow(zc_workspace *ws, size_t used, size_t n, zc_error *err);
-
-/* Give memory back so that at most `keep` bytes of scratch stay. */
-void zc_workspace_trim(zc_workspace *ws, size_t keep);
 
 /*
  * True once the job that runs in this workspace was cancelled: long loops ask between pieces, each of some
