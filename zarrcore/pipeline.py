@@ -25,7 +25,7 @@ from zarrcore.errors import (
     ChunkIOError,
     ChunkNotFoundError,
 )
-from zarrcore.projection import axes_of, outer_index, project, project_points, put, take
+from zarrcore.projection import axes_of, outer_index, project, project_points, put, take, view_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -51,6 +51,22 @@ class _Held(NamedTuple):
     part: ChunkPart
     key: str
     data: Any
+
+
+class _Into(NamedTuple):
+    """Where a call of reading puts its elements, and how."""
+
+    out: np.ndarray
+    points: bool  # the selection consists of points, and `out` is flat
+    threads: int
+
+
+class _How(NamedTuple):
+    """How a call of writing stores its elements."""
+
+    points: bool
+    write_empty: bool
+    threads: int
 
 
 class PythonEngine:
@@ -111,11 +127,11 @@ class PythonEngine:
 
     def read(self, dims: Sequence[Dim], out: np.ndarray, threads: int = 0) -> None:
         """Fill `out` (every dimension kept) with the selected elements."""
-        self._read(project(dims, self._axes), out, threads)
+        self._read(project(dims, self._axes), _Into(out, False, self._sharing(threads)))
 
     def read_points(self, coords: Sequence[np.ndarray], out: np.ndarray, threads: int = 0) -> None:
         """Fill the flat `out` with the elements at `coords`."""
-        self._read(project_points(coords, self._axes), out, threads, points=True)
+        self._read(project_points(coords, self._axes), _Into(out, True, self._sharing(threads)))
 
     def write(
         self, dims: Sequence[Dim], value: np.ndarray, threads: int = 0, write_empty: bool = False
@@ -127,20 +143,20 @@ class PythonEngine:
         if value.dtype != self._dtype and not self._chain.takes_text:
             value = value.astype(self._dtype)
 
-        threads = self._sharing(threads)
+        how = _How(False, write_empty, self._sharing(threads))
 
         def write(part: ChunkPart) -> int:
-            return self._write_chunk(part, take(value, part.outside), write_empty, threads)
+            return self._write_chunk(part, take(value, part.outside), how)
 
-        self._each(project(dims, self._axes), write, threads, self._chunk_size)
+        self._each(project(dims, self._axes), write, how.threads, self._chunk_size)
 
     def write_points(
         self, coords: Sequence[np.ndarray], value: np.ndarray, threads: int = 0, write_empty: bool = False
     ) -> None:
         """Store the flat `value` in the elements at `coords`; of repeated points the last one stays."""
-        threads = self._sharing(threads)
+        how = _How(True, write_empty, self._sharing(threads))
         for part in project_points(coords, self._axes):
-            self._write_part(part, value[part.outside], write_empty, threads, points=True)
+            self._write_part(part, value[part.outside], how)
 
     # --- chunks on several threads ---
 
@@ -179,69 +195,60 @@ class PythonEngine:
 
     # --- reading ---
 
-    def _read(
-        self, parts: Iterable[ChunkPart], out: np.ndarray, threads: int, *, points: bool = False
-    ) -> None:
-        threads = self._sharing(threads)
-        parts = self._all_but_partial(parts, out, points, threads)
+    def _read(self, parts: Iterable[ChunkPart], into: _Into) -> None:
+        parts = self._all_but_partial(parts, into)
 
         def place(held: _Held) -> int:
-            return self._place(held, out, points, threads)
+            return self._place(held, into)
 
         if self._store._is_near:
-            self._each(parts, lambda part: place(self._fetch([part])[0]), threads, self._chunk_size)
+            self._each(parts, lambda part: place(self._fetch([part])[0]), into.threads, self._chunk_size)
             return
         for batch in _batches(parts, _BATCH):
-            self._each(self._fetch(batch), place, threads, self._chunk_size)
+            self._each(self._fetch(batch), place, into.threads, self._chunk_size)
 
-    def _all_but_partial(
-        self, parts: Iterable[ChunkPart], out: np.ndarray, points: bool, threads: int
-    ) -> Iterable[ChunkPart]:
+    def _all_but_partial(self, parts: Iterable[ChunkPart], into: _Into) -> Iterable[ChunkPart]:
         """Read the parts of chunks by their codec's own means; what is left are whole chunks."""
         if self._chain.is_only_shards:
-            return self._all_but_parts_of_shards(parts, out, points, threads)
-        return self._all_but_decoded(parts, out, points) if self._chain.supports_partial_decode else parts
+            return self._all_but_parts_of_shards(parts, into)
+        return self._all_but_decoded(parts, into) if self._chain.supports_partial_decode else parts
 
-    def _all_but_decoded(
-        self, parts: Iterable[ChunkPart], out: np.ndarray, points: bool
-    ) -> Iterator[ChunkPart]:
+    def _all_but_decoded(self, parts: Iterable[ChunkPart], into: _Into) -> Iterator[ChunkPart]:
         codec: Any = self._chain.array_bytes
         for part in parts:
             if part.complete:
                 yield part
                 continue
             key, spec = self._key(part.coords), self._spec(part.coords)
-            index = part.inside if points else outer_index(part.inside, spec.shape)
+            index = part.inside if into.points else outer_index(part.inside, spec.shape)
             place = ChunkPlace(self._store, key)
             with self._located(ChunkDecodeError, part.coords, key, codec.name):
                 values = codec.decode_partial(place, index, spec)
                 if values is not None:
                     _check_part(values, index, spec)
             if values is None:
-                self._put_missing(part, key, out)
+                self._put_missing(part, key, into.out)
             else:
-                put(out, part.outside, values)
+                put(into.out, part.outside, values)
 
-    def _place(self, held: _Held, out: np.ndarray, points: bool, threads: int) -> int:
+    def _place(self, held: _Held, into: _Into) -> int:
         """Decode a chunk into its place; returns the number of its bytes before the bytes -> bytes codecs."""
         part, key, stored = held
         if stored is None:
-            self._put_missing(part, key, out)
+            self._put_missing(part, key, into.out)
             return 0
         if self._chain.is_only_shards:
-            self._place_inner(part, key, stored, out, points, threads)
+            self._place_inner(part, key, stored, into)
             return math.prod(self._chunk_shape(part.coords)) * self._dtype.itemsize
         spec = self._spec(part.coords)
         with self._located(ChunkDecodeError, part.coords, key):
             data = self._chain.decode_bytes(stored, spec)
-            nbytes = memoryview(data).nbytes
-            if not points and part.is_whole(spec.shape):
-                place = out[(*part.outside, ...)]  # a view, also of an array without dimensions
-                if self._chain.decode_array_into(data, spec, place):
-                    return nbytes
-            chunk = self._chain.decode_array(data, spec)
-        put(out, part.outside, take(chunk, part.inside, points=points))
-        return nbytes
+            if not into.points and part.is_whole(spec.shape):
+                self._chain.decode_array_into(data, spec, view_of(into.out, part))
+            else:
+                chunk = self._chain.decode_array(data, spec)
+                put(into.out, part.outside, take(chunk, part.inside, points=into.points))
+        return memoryview(data).nbytes
 
     def _put_missing(self, part: ChunkPart, key: str, out: np.ndarray) -> None:
         if self._store._has_lost(self._prefix):
@@ -301,39 +308,34 @@ class PythonEngine:
     ) -> Callable[[Iterable[_T], Callable[[_T], int]], None]:
         return lambda chunks, call: self._each(chunks, call, threads, shards.inner_size)
 
-    def _all_but_parts_of_shards(
-        self, parts: Iterable[ChunkPart], out: np.ndarray, points: bool, threads: int
-    ) -> Iterator[ChunkPart]:
+    def _all_but_parts_of_shards(self, parts: Iterable[ChunkPart], into: _Into) -> Iterator[ChunkPart]:
         for part in parts:
             if part.complete:
                 yield part
                 continue
             key = self._key(part.coords)
-            if not self._place_inner(part, key, None, out, points, threads):
-                self._put_missing(part, key, out)
+            if not self._place_inner(part, key, None, into):
+                self._put_missing(part, key, into.out)
 
-    def _place_inner(
-        self, part: ChunkPart, key: str, shard: Any, out: np.ndarray, points: bool, threads: int
-    ) -> bool:
+    def _place_inner(self, part: ChunkPart, key: str, shard: Any, into: _Into) -> bool:
         """Decode a part of a shard, which may be in hand, into its place; False if it is not stored."""
         shards = self._shards(part.coords)
         with self._located(ChunkDecodeError, part.coords, key):
-            chunks = shards.find(part, shard, ChunkPlace(self._store, key), points=points)
+            chunks = shards.find(part, shard, ChunkPlace(self._store, key), points=into.points)
             if chunks is not None:
-                shards.read(part, chunks, out, self._each_inner(shards, threads), points=points)
+                each = self._each_inner(shards, into.threads)
+                shards.read(part, chunks, into.out, each, points=into.points)
         return chunks is not None
 
-    def _write_inner(
-        self, part: ChunkPart, key: str, values: np.ndarray, write_empty: bool, threads: int, points: bool
-    ) -> None:
+    def _write_inner(self, part: ChunkPart, key: str, values: np.ndarray, how: _How) -> None:
         """Encode those inner chunks of a shard that values belong to; others stay as they are stored."""
         shards = self._shards(part.coords)
         is_new = part.complete and not self._reaches_beyond(part.coords)
         with chunk_lock(key), self._located(ChunkEncodeError, part.coords, key):
             place = ChunkPlace(self._store, key)
             shard = None if is_new else place.get()
-            each = self._each_inner(shards, threads)
-            data = shards.write(part, values, shard, each, points=points, write_empty=write_empty)
+            each = self._each_inner(shards, how.threads)
+            data = shards.write(part, values, shard, each, points=how.points, write_empty=how.write_empty)
             if data is None:
                 place.delete()
             else:
@@ -341,34 +343,32 @@ class PythonEngine:
 
     # --- writing ---
 
-    def _write_part(
-        self, part: ChunkPart, values: np.ndarray, write_empty: bool, threads: int, *, points: bool = False
-    ) -> None:
+    def _write_part(self, part: ChunkPart, values: np.ndarray, how: _How) -> None:
         key = self._key(part.coords)
         if self._chain.is_only_shards:
-            self._write_inner(part, key, values, write_empty, threads, points)
+            self._write_inner(part, key, values, how)
             return
         if self._chain.supports_partial_encode and not part.complete:
-            self._encode_partial(part, key, values, points)
+            self._encode_partial(part, key, values, how.points)
             return
 
         def assign(array: np.ndarray, items: Any) -> None:
-            put(array, part.inside, items, points=points)
+            put(array, part.inside, items, points=how.points)
 
         with chunk_lock(key):
-            self._patch(part.coords, key, assign, values, write_empty, complete=part.complete)
+            self._patch(part.coords, key, assign, values, how.write_empty, complete=part.complete)
 
-    def _write_chunk(self, part: ChunkPart, values: np.ndarray, write_empty: bool, threads: int) -> int:
+    def _write_chunk(self, part: ChunkPart, values: np.ndarray, how: _How) -> int:
         """Store values of a chunk; returns the number of its bytes before the bytes -> bytes codecs."""
         if self._chain.is_only_shards or not self._is_chunk(part, values):
-            self._write_part(part, values, write_empty, threads)
+            self._write_part(part, values, how)
             return 0
         key, data, nbytes = self._key(part.coords), None, 0
-        if write_empty or not is_all_fill(values, self._fill):
+        if how.write_empty or not is_all_fill(values, self._fill):
             chunk = values if values.flags.c_contiguous else values.copy()
             spec = self._spec(part.coords)
             with self._located(ChunkEncodeError, part.coords, key):
-                data = self._chain.encode_array(chunk, spec, write_empty=write_empty)
+                data = self._chain.encode_array(chunk, spec, write_empty=how.write_empty)
                 nbytes = memoryview(data).nbytes
                 data = self._chain.encode_bytes(data, spec)
         with chunk_lock(key):

@@ -30,6 +30,7 @@ __all__ = [
     "project_points",
     "put",
     "take",
+    "view_of",
 ]
 
 _NO_BOUNDS = np.zeros(0, dtype=np.int64)  # of a dimension whose chunks all have one size
@@ -239,6 +240,12 @@ def take(array: np.ndarray, selectors: tuple[Selector, ...], *, points: bool = F
 def put(array: np.ndarray, selectors: tuple[Selector, ...], values: Any, *, points: bool = False) -> None:
     """Put values where selectors say: in their outer product, or in points."""
     array[_index(array, selectors, points=points)] = values
+
+
+def view_of(array: np.ndarray, part: ChunkPart) -> np.ndarray:
+    """Where a part that slices select lies in an array: a view, also of an array without dimensions."""
+    view: np.ndarray = array[(*part.outside, ...)]
+    return view
 
 
 def _index(array: np.ndarray, selectors: tuple[Selector, ...], *, points: bool) -> Any:

@@ -16,7 +16,7 @@ from zarrcore.codecs.base import Patch
 from zarrcore.codecs.filled import is_all_fill
 from zarrcore.codecs.sharding import EMPTY
 from zarrcore.errors import ChunkDecodeError, ChunkError, ChunkIOError
-from zarrcore.projection import ChunkPart, axes_of, project, project_points, put, take
+from zarrcore.projection import ChunkPart, axes_of, project, project_points, put, take, view_of
 
 if TYPE_CHECKING:
     from zarrcore.chunk_place import ChunkPlace
@@ -136,7 +136,7 @@ class ShardParts:
     ) -> None:
         """Decode inner chunks into their places in the array `out`."""
         if plain := not points and all(isinstance(selector, slice) for selector in part.outside):
-            block = out[(*part.outside, ...)]
+            block = view_of(out, part)
         else:
             block = np.empty(_shape(part, points=points), out.dtype)
         each(chunks, lambda inner: self._decode(inner, block, points=points))
@@ -151,9 +151,9 @@ class ShardParts:
             return 0
         try:
             decoded = self._chain.decode_bytes(data, self._inner)
-            if not part.complete or not self._chain.decode_array_into(
-                decoded, self._inner, block[(*part.outside, ...)]
-            ):
+            if part.complete:
+                self._chain.decode_array_into(decoded, self._inner, view_of(block, part))
+            else:
                 items = take(self._chain.decode_array(decoded, self._inner), part.inside, points=points)
                 put(block, part.outside, items, points=points)
         except ChunkError as error:

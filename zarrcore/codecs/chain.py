@@ -309,13 +309,11 @@ class CodecChain:
             _check_size(data, size, bytes_codec.name)
         return data
 
-    def decode_array_into(self, data: Buffer, spec: ArraySpec, out: np.ndarray) -> bool:
-        """As :meth:`decode_array`, into an array of the chunk's shape; False if nothing was done."""
-        if self.array_array:
-            return False
+    def decode_array_into(self, data: Buffer, spec: ArraySpec, out: np.ndarray) -> None:
+        """As :meth:`decode_array`, into an array of the chunk's shape."""
         codec = self.array_bytes
-        done: bool = run_codec(codec, ChunkDecodeError, codec.decode_into, data, spec, out)
-        return done
+        if self.array_array or not run_codec(codec, ChunkDecodeError, codec.decode_into, data, spec, out):
+            out[...] = self.decode_array(data, spec)
 
     def decode_array(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
         """The second half of :meth:`decode`: from what the array -> bytes codec has made."""

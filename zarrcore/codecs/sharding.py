@@ -199,8 +199,7 @@ class ShardingCodec(ArrayBytesCodec):
                 continue
             try:
                 decoded = chain.decode_bytes(view[offset : offset + length], inner_spec)
-                if not chain.decode_array_into(decoded, inner_spec, out[region]):
-                    out[region] = chain.decode_array(decoded, inner_spec)
+                chain.decode_array_into(decoded, inner_spec, out[region])
             except ChunkDecodeError as error:
                 raise error.located(inner_chunk=coords, byte_range=(offset, length)) from error.__cause__
         return out
