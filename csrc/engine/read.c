@@ -245,6 +245,39 @@ static zc_status read_item(void *arg, size_t item, zc_workspace *ws, zc_error *e
 /* Of a compressed chunk at least about this much is decoded for a single element. */
 #define DECODED_MIN ((size_t)64 << 10)
 
+/* To read a point, or a row far from others, out of a file takes as long as to copy about this much. */
+#define POINT_COST ((size_t)512)
+#define ROW_COST ((size_t)4 << 10)
+
+/* How far along a dimension the elements of a part reach. */
+static size_t reach(const zc_axis *axis)
+{
+    const int64_t last = axis->count - 1;
+
+    return 1 + (size_t)(axis->index != NULL ? axis->index[last] - axis->index[0] : last * axis->step);
+}
+
+/* Bytes of uncompressed files that a part with elements moves, roughly: what lies between its rows is read with them, where
+ * that is not much. */
+static size_t spanned(const zc_part *part, size_t itemsize)
+{
+    size_t rows = ROW_COST, span = itemsize;
+
+    if (part->points != NULL) {
+        return zc_mul_size(part->n_points, POINT_COST, &span) ? span : ZC_SIZE_MAX;
+    }
+    for (int d = 0; d < part->ndim; d++) {
+        const size_t count = (size_t)part->axis[d].count;
+        if (!zc_mul_size(span, d == 0 ? count : reach(&part->axis[d]), &span)) {
+            span = ZC_SIZE_MAX;
+        }
+        if (d < part->ndim - 1 && !zc_mul_size(rows, count, &rows)) {
+            rows = ZC_SIZE_MAX;
+        }
+    }
+    return span < rows ? span : rows;
+}
+
 /* Bytes that a call of n items moves or decodes, roughly. */
 static size_t work_of(const zc_call *call, size_t n_items)
 {
@@ -258,7 +291,8 @@ static size_t work_of(const zc_call *call, size_t n_items)
         return ZC_SIZE_MAX;
     }
     if (zc_chain_is_plain(chain)) {
-        return wanted;
+        const size_t moved = count > 0 && !call->store->values_in_memory ? spanned(part, chain->item.size) : 0;
+        return wanted > moved ? wanted : moved;
     }
     for (int d = 0; d < array->ndim && chunk < DECODED_MIN; d++) {
         chunk *= array->grid[d].chunk < (int64_t)DECODED_MIN ? (size_t)array->grid[d].chunk : DECODED_MIN;
