@@ -61,7 +61,7 @@ def _options(argv: list[str] | None) -> argparse.Namespace:
         "--only", nargs="+", default=["*"], metavar="PATTERN", help="cases by name, as a shell does"
     )
     parser.add_argument("--size", choices=("quick", "full"), default="quick", help="volumes of 64 or 512 MiB")
-    parser.add_argument("--rounds", type=int, default=3, help="default: %(default)s")
+    parser.add_argument("--rounds", type=int, default=5, help="default: %(default)s")
     parser.add_argument(
         "--limit", type=float, default=20, help="seconds for the rounds of a case (default: %(default)s)"
     )

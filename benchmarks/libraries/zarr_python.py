@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ class ZarrPython(ZarrInterface):
 
     def __init__(self, threads: int, pipeline: str) -> None:
         if pipeline.startswith("zarrs."):
+            if threads:
+                os.environ["RAYON_NUM_THREADS"] = str(threads)  # zarrs starts a thread per core otherwise
             import zarrs  # noqa: F401  (registers the pipeline)
         warnings.filterwarnings("ignore", category=ZarrUserWarning)  # consolidated metadata are no standard
         zarr.config.set({"codec_pipeline.path": pipeline})
