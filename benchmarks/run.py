@@ -103,8 +103,7 @@ def _measure(setup: Setup, options: argparse.Namespace, names: list[str], chosen
     started = time.monotonic()
     with Team(setup, names) as team:
         run = Document(_about(team.client(REFERENCE), setup, options, names))
-        if options.resume:
-            _resume(run, state)
+        taken_over = f", beside {_resume(run, state)} cases of a stopped run" if options.resume else ""
         for name in chosen:
             if name not in run.results:
                 run.results[name] = team.run(CASES[name], options.rounds, options.limit)
@@ -117,22 +116,23 @@ def _measure(setup: Setup, options: argparse.Namespace, names: list[str], chosen
             print(f"probing {probe}", flush=True)
             run.probes[probe] = probes.PROBES[probe](setup, names, options.rounds)
             run.save(state)
-    run.about["took"] = f"{(time.monotonic() - started) / 60:.0f} minutes"
+    run.about["took"] = f"{(time.monotonic() - started) / 60:.0f} minutes{taken_over}"
     _publish(run, options.results or (HERE / "results" if whole else WORK))
     state.unlink()  # nothing is left to resume
     return any(subject_failed(result) for result in run.results.values())
 
 
-def _resume(run: Document, state: Path) -> None:
-    """Take over the results of a stopped run, if it was one of the same kind."""
+def _resume(run: Document, state: Path) -> int:
+    """Take over the results of a stopped run, if it was one of the same kind; returns how many."""
     if not state.exists():
-        return
+        return 0
     earlier = document.load(state)
     if run.continues(earlier):
         run.results, run.probes = earlier.results, earlier.probes
         print(f"{len(run.results)} cases are there already", flush=True)
     else:
         print("the stopped run had other versions, libraries or options: starting anew", file=sys.stderr)
+    return len(run.results)
 
 
 def _publish(run: Document, folder: Path) -> None:
