@@ -49,7 +49,9 @@ def page(run: Document) -> str:
         "# Benchmarks",
         "",
         "Made by `make bench`: [how it measures](../benchmarks/README.md), "
-        "[all tables](../benchmarks/results/latest.md).",
+        "[all tables](../benchmarks/results/latest.md), "
+        "[profiles of what misses its goal](../benchmarks/results/profiles.md), "
+        "[volumes of 512 MiB](../benchmarks/results/full/latest.md).",
         "",
         *report.overview(run, "../" + IMAGES),
     ]
