@@ -18,7 +18,7 @@ if not (ROOT / "benchmarks").is_dir():
     pytest.skip("only the package is here, not its source tree", allow_module_level=True)
 sys.path.append(str(ROOT))  # behind the place that zarrcore was found in
 
-from benchmarks import document, floor, goals, misses, plots, report  # noqa: E402
+from benchmarks import document, floor, goals, misses, plots, profiles, report  # noqa: E402
 from benchmarks.cases import _MODULES, CASES  # noqa: E402
 from benchmarks.document import Document  # noqa: E402
 from benchmarks.driver import Result  # noqa: E402
@@ -215,3 +215,31 @@ def test_the_floor_reads_and_writes(plain: Any, tmp_path: Path, chain: str) -> N
     zarrcore.create_array(tmp_path / "floor", **options)
     plain.write(plain.open(plain.locate(tmp_path / "floor"), writable=True), values)
     np.testing.assert_array_equal(zarrcore.open_array(tmp_path / "floor", mode="r")[...], values)
+
+
+# ---- what the repository shows ----
+
+
+def test_whatever_misses_its_goal_says_why_with_a_profile() -> None:
+    run = document.load(profiles.RESULTS / "latest.json")
+    shown = (profiles.RESULTS / "profiles.md").read_text(encoding="utf-8")
+    missing = [found.case for found in verdicts(run.results.values()) if not found.met]
+    assert [case for case in missing if f"| {case} |" not in shown] == []
+    missing += [finding.name for finding in findings(run.probes) if not finding.met]
+    assert [name for name in missing if not misses.reason(name)] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "part", "function"),
+    [
+        (" ffffffff81 _copy_to_iter ([kernel.kallsyms])", "copying", "_copy_to_iter"),
+        (" ffffffff81 clear_page_erms ([kernel.kallsyms])", "clearing pages", "clear_page_erms"),
+        (" ffffffff81 xas_load ([kernel.kallsyms])", "other kernel", "xas_load"),
+        (" 7f01 HUF_decompress.constprop.0 (/x/engine.cpython-312.so)", "codec libraries", "HUF_decompress"),
+        (" 7f01 zc_read (/x/zarrcore/_core/engine.cpython-312.so)", "zarrcore", "zc_read"),
+        (" 7f01 _PyEval_EvalFrameDefault (/usr/bin/python3.12)", "Python", "_PyEval_EvalFrameDefault"),
+        (" 7f01 __memmove_avx512 (/usr/lib/libc.so.6)", "C library (memcpy)", "__memmove_avx512"),
+    ],
+)
+def test_a_profile_tells_the_parts_of_the_time_apart(line: str, part: str, function: str) -> None:
+    assert profiles._parted(line) == (part, function)
