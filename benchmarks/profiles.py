@@ -23,7 +23,7 @@ from pathlib import Path
 
 from benchmarks import document
 from benchmarks.cases import CASES
-from benchmarks.cases.base import Place
+from benchmarks.cases.base import Place, roomy_folder
 from benchmarks.datasets import Home
 from benchmarks.libraries import SUBJECT, load
 from benchmarks.libraries.base import Library
@@ -33,14 +33,14 @@ HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
 
 _SECONDS = 2.0
-_WARM = 3  # calls before the first sample
+_WARM = 3  # turns before the first sample
 _FUNCTIONS = 5  # shown of each case
 
 #: Parts of the time, by the object and the function in which a sample was taken; the first that matches.
 _PARTS = {
     "copying": r"\[kernel\S* (_?copy_|rep_movs|memcpy)",
     "clearing pages": r"\[kernel\S* clear_",
-    "other kernel": r"\[kernel|\[unknown\] \[k\]",
+    "other kernel": r"\[kernel",
     "codec libraries": (
         r"\S+ (ZSTD|HUF|FSE|HIST|XXH|LZ4|blosc|bshuf|bitshuffle|shuffle|unshuffle|deflate|inflate|libdeflate|"
         r"hc_matchfinder|crc32|adler|get_match|get_run|compress)"
@@ -83,7 +83,7 @@ def _missing() -> list[str]:
 
 def _repeat(library: Library, case: str, data: Path, control: int, acknowledged: int) -> None:
     """Call again and again; perf looks on while a call runs."""
-    with tempfile.TemporaryDirectory(prefix="zarrcore-profile-", dir=_memory(data)) as scratch:
+    with tempfile.TemporaryDirectory(prefix="zarrcore-profile-", dir=roomy_folder(data)) as scratch:
         operation = CASES[case].prepare(library, Place(Home(data / "quick"), Path(scratch)))
         spent, number = 0.0, 0
         while spent < _SECONDS:
@@ -106,10 +106,6 @@ def _tell(command: bytes, control: int, acknowledged: int) -> None:
     os.read(acknowledged, 16)
 
 
-def _memory(otherwise: Path) -> Path:
-    return Path("/dev/shm") if Path("/dev/shm").is_dir() else otherwise
-
-
 # ---- the one that watches ----
 
 
@@ -126,8 +122,8 @@ def _samples(arguments: list[str]) -> Counter[tuple[str, str]]:
         subprocess.run(perf, check=True, pass_fds=given, stdout=subprocess.DEVNULL)
         for end in given:
             os.close(end)
-        fields = ["perf", "script", "-i", str(record), "-F", "ip,sym,dso"]
-        lines = subprocess.run(fields, check=True, capture_output=True, text=True).stdout.splitlines()
+        script = ["perf", "script", "-i", str(record), "-F", "ip,sym,dso"]
+        lines = subprocess.run(script, check=True, capture_output=True, text=True).stdout.splitlines()
     return Counter(_parted(line) for line in lines if line.strip())
 
 

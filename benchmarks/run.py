@@ -21,6 +21,7 @@ if __name__ == "__main__":
 
 from benchmarks import document, floor, probes, report  # noqa: E402  (needs the path above)
 from benchmarks.cases import CASES  # noqa: E402
+from benchmarks.cases.base import roomy_folder  # noqa: E402
 from benchmarks.document import Document  # noqa: E402
 from benchmarks.driver import ROOT, Client, Setup, Team, subject_failed  # noqa: E402
 from benchmarks.environment import peers_python  # noqa: E402
@@ -47,7 +48,7 @@ def main(argv: list[str] | None = None) -> int:
     else:
         print(f"measured without the floor: {why_no_floor}", file=sys.stderr)
     home = _data(python, options)
-    folder = options.scratch or _roomy_folder(options.data)
+    folder = options.scratch or roomy_folder(options.data)
     scratch = Path(tempfile.mkdtemp(prefix="zarrcore-bench-", dir=folder))
     try:
         return _measure(Setup(python, home, scratch), options, names, chosen)
@@ -84,12 +85,6 @@ def _options(argv: list[str] | None) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def _roomy_folder(otherwise: Path) -> Path:
-    """A file system in memory: creating many files on a disk measures mostly the disk's file system."""
-    tmpfs = Path("/dev/shm")
-    return tmpfs if tmpfs.is_dir() and shutil.disk_usage(tmpfs).free > 8 << 30 else otherwise
-
-
 def _data(python: Path, options: argparse.Namespace) -> Path:
     """Make the data sets, with the interpreter that has zarr-python."""
     command = [python, "-m", "benchmarks.datasets", options.data.absolute(), options.size]
@@ -103,7 +98,7 @@ def _measure(setup: Setup, options: argparse.Namespace, names: list[str], chosen
     started = time.monotonic()
     with Team(setup, names) as team:
         run = Document(_about(team.client(REFERENCE), setup, options, names))
-        taken_over = f", beside {_resume(run, state)} cases of a stopped run" if options.resume else ""
+        taken_over = _resume(run, state) if options.resume else 0
         for name in chosen:
             if name not in run.results:
                 run.results[name] = team.run(CASES[name], options.rounds, options.limit)
@@ -116,7 +111,9 @@ def _measure(setup: Setup, options: argparse.Namespace, names: list[str], chosen
             print(f"probing {probe}", flush=True)
             run.probes[probe] = probes.PROBES[probe](setup, names, options.rounds)
             run.save(state)
-    run.about["took"] = f"{(time.monotonic() - started) / 60:.0f} minutes{taken_over}"
+    run.about["took"] = f"{(time.monotonic() - started) / 60:.0f} minutes"
+    if taken_over:
+        run.about["took"] += f", beside {taken_over} cases of a stopped run"
     _publish(run, options.results or (HERE / "results" if whole else WORK))
     state.unlink()  # nothing is left to resume
     return any(subject_failed(result) for result in run.results.values())

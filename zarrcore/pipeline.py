@@ -25,7 +25,7 @@ from zarrcore.errors import (
     ChunkIOError,
     ChunkNotFoundError,
 )
-from zarrcore.projection import axes_of, outer_index, project, project_points, put, take, view_of
+from zarrcore.projection import axes_of, decode_part, outer_index, project, project_points, put, take
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -243,11 +243,7 @@ class PythonEngine:
         spec = self._spec(part.coords)
         with self._located(ChunkDecodeError, part.coords, key):
             data = self._chain.decode_bytes(stored, spec)
-            if not into.points and part.is_whole(spec.shape):
-                self._chain.decode_array_into(data, spec, view_of(into.out, part))
-            else:
-                chunk = self._chain.decode_array(data, spec)
-                put(into.out, part.outside, take(chunk, part.inside, points=into.points))
+            decode_part(self._chain, data, spec, part, into.out, points=into.points)
         return memoryview(data).nbytes
 
     def _put_missing(self, part: ChunkPart, key: str, out: np.ndarray) -> None:

@@ -14,6 +14,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from zarrcore.codecs.base import ArraySpec, Buffer
+    from zarrcore.codecs.chain import CodecChain
     from zarrcore.indexing import Dim
 
     Selector = slice | np.ndarray
@@ -23,6 +25,7 @@ __all__ = [
     "ChunkPart",
     "Piece",
     "axes_of",
+    "decode_part",
     "grid_shape",
     "outer_index",
     "pieces_of",
@@ -246,6 +249,17 @@ def view_of(array: np.ndarray, part: ChunkPart) -> np.ndarray:
     """Where a part that slices select lies in an array: a view, also of an array without dimensions."""
     view: np.ndarray = array[(*part.outside, ...)]
     return view
+
+
+def decode_part(
+    chain: CodecChain, data: Buffer, spec: ArraySpec, part: ChunkPart, out: np.ndarray, *, points: bool
+) -> None:
+    """Put a part of a chunk, which was `data` before the bytes -> bytes codecs, into its place in `out`."""
+    if not points and part.is_whole(spec.shape):
+        chain.decode_array_into(data, spec, view_of(out, part))
+    else:
+        items = take(chain.decode_array(data, spec), part.inside, points=points)
+        put(out, part.outside, items, points=points)
 
 
 def _index(array: np.ndarray, selectors: tuple[Selector, ...], *, points: bool) -> Any:

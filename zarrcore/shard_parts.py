@@ -16,7 +16,7 @@ from zarrcore.codecs.base import Patch
 from zarrcore.codecs.filled import is_all_fill
 from zarrcore.codecs.sharding import EMPTY
 from zarrcore.errors import ChunkDecodeError, ChunkError, ChunkIOError
-from zarrcore.projection import ChunkPart, axes_of, project, project_points, put, take, view_of
+from zarrcore.projection import ChunkPart, axes_of, decode_part, project, project_points, put, take, view_of
 
 if TYPE_CHECKING:
     from zarrcore.chunk_place import ChunkPlace
@@ -151,11 +151,7 @@ class ShardParts:
             return 0
         try:
             decoded = self._chain.decode_bytes(data, self._inner)
-            if part.complete:
-                self._chain.decode_array_into(decoded, self._inner, view_of(block, part))
-            else:
-                items = take(self._chain.decode_array(decoded, self._inner), part.inside, points=points)
-                put(block, part.outside, items, points=points)
+            decode_part(self._chain, decoded, self._inner, part, block, points=points)
         except ChunkError as error:
             raise error.located(inner_chunk=part.coords, byte_range=extent) from error.__cause__
         return memoryview(decoded).nbytes
