@@ -83,3 +83,18 @@ WRITE_BYTES = Family("byte strings of any length: write", 3)
 
 #: In the order above.
 FAMILIES = tuple(value for value in globals().values() if isinstance(value, Family))
+
+#: Families by kind of work, for the table that compares libraries.
+KINDS = {
+    "whole arrays: read": FAMILIES[: FAMILIES.index(WRITE_RAW)],
+    "whole arrays: write": FAMILIES[FAMILIES.index(WRITE_RAW) : FAMILIES.index(SMALL_READS)],
+    "many small chunks: read": (SMALL_READS, SMALL_CODED_READS, MEMORY_READS, PYTHON_THREADS),
+    "many small chunks: write": (SMALL_WRITES, SMALL_CODED_WRITES, MEMORY_WRITES),
+    "arrays of up to 100 elements: read": (TINY_READS,),
+    "arrays of up to 100 elements: write": (TINY_WRITES,),
+    "parts of large arrays: read": (ELEMENTS, BOXES, INNER_CHUNKS, SCATTERED, MASKS),
+    "parts of large arrays: update, append": (UPDATES, APPENDS),
+    "open, create, list": (OPENING, CREATING, LISTING),
+    "strings, byte strings: read": (READ_TEXT, READ_BYTES),
+    "strings, byte strings: write": (WRITE_TEXT, WRITE_BYTES),
+}

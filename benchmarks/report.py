@@ -10,11 +10,11 @@ from typing import Any
 from benchmarks import goals, plots
 from benchmarks.document import Document
 from benchmarks.driver import UNABLE, Result
-from benchmarks.libraries import FLOOR, LIBRARIES, SUBJECT
+from benchmarks.libraries import FLOOR, LIBRARIES, PROJECTS, SUBJECT
 from benchmarks.misses import reason
 from benchmarks.probe_goals import findings, speed_up
 from benchmarks.probes.threads import DECODE_BOUND
-from benchmarks.verdict import Verdict, best_peer, by_family, geometric_mean, verdict, verdicts
+from benchmarks.verdict import Verdict, best_peer, by_family, by_kind, geometric_mean, verdict, verdicts
 
 Lines = list[str]
 
@@ -106,6 +106,24 @@ def summary(run: Document) -> Lines:
             "goals met"
         )
     return lines
+
+
+def projects(results: Iterable[Result]) -> Lines:
+    """Return a row for each kind of work: how many times faster zarrcore is than each project."""
+    rows = []
+    for kind, ratios in by_kind(results).items():
+        if any(ratios.values()):
+            counts = {len(found) for found in ratios.values() if found}
+            rows.append([kind, str(max(counts)), *(_mean(found, max(counts)) for found in ratios.values())])
+    return _table(["times faster than", "cases", *PROJECTS], rows)
+
+
+def _mean(ratios: list[float], of: int) -> str:
+    """Return the geometric mean, with the number of cases where not all of them could be timed."""
+    if not ratios:
+        return "not timed"
+    cases = "" if len(ratios) == of else f" ({len(ratios)} case{'s' if len(ratios) > 1 else ''})"
+    return f"{statistics.geometric_mean(ratios):.1f}{cases}"
 
 
 def families(found: Iterable[Verdict]) -> Lines:

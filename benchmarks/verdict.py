@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from benchmarks.cases import CASES
 from benchmarks.driver import Result
-from benchmarks.goals import FAMILIES, SAME_SIZE, Family
-from benchmarks.libraries import FLOOR, PEERS, SUBJECT
+from benchmarks.goals import FAMILIES, KINDS, SAME_SIZE, Family
+from benchmarks.libraries import FLOOR, PEERS, PROJECTS, SUBJECT
 
 
 @dataclass(frozen=True)
@@ -86,11 +86,11 @@ def verdict(result: Result) -> Verdict | None:
     return Verdict(result.case, CASES[result.case].family, wall, cpu, floor, size)
 
 
-def best_peer(seconds: dict[str, list[float]]) -> Comparison | None:
-    """The comparison with the peer that does best against zarrcore."""
+def best_peer(seconds: dict[str, list[float]], peers: Iterable[str] = PEERS) -> Comparison | None:
+    """Return the comparison with the peer, of the given ones, that does best against zarrcore."""
     if SUBJECT not in seconds:
         return None
-    compared = [against(seconds, name) for name in PEERS if name in seconds]
+    compared = [against(seconds, name) for name in peers if name in seconds]
     return min(compared, key=lambda c: c.ratio, default=None)
 
 
@@ -120,3 +120,15 @@ def by_family(found: Iterable[Verdict]) -> dict[Family, list[Verdict]]:
     ordered = sorted(found, key=lambda v: v.wall.ratio)
     families = {family: [one for one in ordered if one.family is family] for family in FAMILIES}
     return {family: members for family, members in families.items() if members}
+
+
+def by_kind(results: Iterable[Result]) -> dict[str, dict[str, list[float]]]:
+    """Return the wall ratios of each kind of work against each project, one for each case that it completed."""
+    results = list(results)
+    kinds: dict[str, dict[str, list[float]]] = {}
+    for kind, families in KINDS.items():
+        members = [result.wall for result in results if CASES[result.case].family in families]
+        for project, peers in PROJECTS.items():
+            found = (best_peer(seconds, peers) for seconds in members)
+            kinds.setdefault(kind, {})[project] = [one.ratio for one in found if one is not None]
+    return kinds

@@ -2,8 +2,9 @@
 
     python docs/make_benchmarks.py [results]
 
-The README gets the verdict, the plots and one row for each family of cases, between two markers; the page
-gets what missed its goal and the probes as well. Plots and tables beside the JSON are made anew.
+The README gets the verdict, a chart and a table of all libraries, between two markers. The page also gets
+the families of cases, what missed its goal, and the probes. The plots and tables next to the JSON are
+written again.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ sys.path.append(str(ROOT))
 
 from benchmarks import document, report  # noqa: E402  (needs the path above)
 from benchmarks.document import Document  # noqa: E402
-from benchmarks.verdict import verdicts  # noqa: E402
 
 RESULTS = ROOT / "benchmarks" / "results"
 README = ROOT / "README.md"
@@ -27,24 +27,25 @@ IMAGES = "benchmarks/results/"
 
 
 def section(run: Document) -> str:
-    """What the README shows."""
+    """Return what the README shows: the verdict, a chart, and a table of all libraries."""
     about = run.about
-    how = f"{about['date'][:10]}, {about['machine']}; {about['size']}, {about['rounds']} rounds"
-    lines = [f"{how}; {about['versions']}."]
-    lines += ["", *report.summary(run), "", *report.picture("families.svg", IMAGES)]
-    lines += report.families(verdicts(run.results.values()))
-    if run.probes.get("threads"):
-        lines += report.picture("threads.svg", IMAGES)
-    lines.append(
-        "Ratios are the best peer's time over that of zarrcore. What misses its goal, threads, memory, "
-        "import: [docs/benchmarks.md](docs/benchmarks.md). All cases and libraries: "
-        f"[latest.md]({IMAGES}latest.md)."
-    )
+    lines = [
+        f"Measured by `make bench` on {about['date'][:10]} ({about['machine']}; {about['size']}, "
+        f"{about['rounds']} rounds) with {about['versions']}:",
+        "",
+        *report.summary(run)[:1],
+        "",
+        *report.picture("families.svg", IMAGES),
+        *report.projects(run.results.values()),
+        "The table shows the geometric mean, over the cases of a row, of another library's time divided by "
+        "zarrcore's; of zarr-python's two pipelines and tensorstore's two ways to read files, the faster one "
+        "counts.",
+    ]
     return "\n".join(lines) + "\n"
 
 
 def page(run: Document) -> str:
-    """docs/benchmarks.md."""
+    """Return the text of docs/benchmarks.md."""
     lines = [
         "# Benchmarks",
         "",
@@ -59,7 +60,7 @@ def page(run: Document) -> str:
 
 
 def filled(readme: str, text: str) -> str:
-    """The README with other text between the markers."""
+    """Return the README with `text` between the markers."""
     before, begin, rest = readme.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:

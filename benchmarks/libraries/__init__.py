@@ -10,6 +10,12 @@ SUBJECT = "zarrcore"
 REFERENCE = "zarr"
 PEERS = ("zarr", "zarr-fused", "zarrs", "tensorstore", "tensorstore-mmap")
 LIBRARIES = (SUBJECT, *PEERS)
+#: Peers by project; of one with several modes the fastest counts.
+PROJECTS = {
+    "zarr-python": ("zarr", "zarr-fused"),
+    "zarrs": ("zarrs",),
+    "tensorstore": ("tensorstore", "tensorstore-mmap"),
+}
 FLOOR = "floor"  # no library: the same work in plain C
 
 

@@ -24,7 +24,7 @@ from benchmarks.document import Document  # noqa: E402
 from benchmarks.driver import Result  # noqa: E402
 from benchmarks.measure import Operation, repeats_for, sample  # noqa: E402
 from benchmarks.probe_goals import findings  # noqa: E402
-from benchmarks.verdict import best_peer, by_family, verdict, verdicts  # noqa: E402
+from benchmarks.verdict import best_peer, by_family, by_kind, verdict, verdicts  # noqa: E402
 
 
 def result(case: str, ours: list[float], stored: int = 100, **peers: list[float]) -> Result:
@@ -68,6 +68,22 @@ def test_families_hold_every_case_once() -> None:
     assert used == set(goals.FAMILIES)
     found = verdicts([result(name, [1.0], zarr=[2.0]) for name in CASES])
     assert sum(len(members) for members in by_family(found).values()) == len(CASES)
+
+
+def test_libraries_are_compared_in_every_kind_of_work() -> None:
+    families = [family for kind in goals.KINDS.values() for family in kind]
+    assert sorted(map(str, families)) == sorted(map(str, goals.FAMILIES))
+    seen = [
+        result("text/words-raw/read", [1.0], zarr=[8.0], zarr_fused=[2.0], zarrs=[3.0]),
+        result("text/word-bytes-raw/read", [1.0], zarr=[8.0]),
+    ]
+    assert by_kind(seen)["strings, byte strings: read"] == {
+        "zarr-python": [2.0, 8.0],
+        "zarrs": [3.0],
+        "tensorstore": [],
+    }
+    row = "| strings, byte strings: read | 2 | 4.0 | 3.0 (1 case) | not timed |"
+    assert row in report.projects(seen)
 
 
 # ---- measuring ----
