@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from zarrcore import hierarchy
-from zarrcore import node_documents as documents
 from zarrcore.errors import BaseZarrError
 from zarrcore.metadata import (
     ZARR_JSON,
@@ -22,13 +20,16 @@ from zarrcore.metadata import (
     GroupMetadata,
 )
 from zarrcore.metadata.upgrade import upgraded
+from zarrcore.nodes import documents
+from zarrcore.nodes.create import write_documents
+from zarrcore.nodes.find import read_documents, read_node
 from zarrcore.storage import make_store_path
 from zarrcore.storage.validation import join_path, key_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from zarrcore.hierarchy import Metadata
+    from zarrcore.nodes.documents import Metadata
     from zarrcore.storage import StorePath
 
 __all__ = [
@@ -223,7 +224,7 @@ def _migrate(
     # The root comes last: until its document is there, the hierarchy is opened in its old format.
     for node in reversed(nodes):
         if not node.is_stored:
-            hierarchy.write_documents(_at(target, node.path, place), node.metadata)
+            write_documents(_at(target, node.path, place), node.metadata)
     for key in removed:
         place.store.delete(key)
     return replace(report, nodes=tuple(replace(node, is_stored=True) for node in nodes))
@@ -255,7 +256,7 @@ def _nodes(place: StorePath) -> list[MigratedNode]:
 def _new_node(place: StorePath) -> MigratedNode | None:
     """The node at a place that is of format 3 alone, such as an earlier call may have left."""
     try:
-        metadata = hierarchy.read_node(place, 3)
+        metadata = read_node(place, 3)
     except BaseZarrError as error:
         return MigratedNode(place.path, "group", 3, reason=str(error))
     if metadata is None:
@@ -266,7 +267,7 @@ def _new_node(place: StorePath) -> MigratedNode | None:
 def _node(place: StorePath) -> MigratedNode | None:
     """The node at a place, converted; None if there is none of an old format."""
     for number in (2, 1):
-        values = hierarchy._read(place.store, place.path, documents.NAMES[number])
+        values = read_documents(place, number)
         if not values:
             continue
         node_type = "array" if ZARRAY_JSON in values or "meta" in values else "group"

@@ -22,7 +22,7 @@ LAYERS = [
     {"registry", "show"},
     {"dtypes", "codecs", "grids", "keys", "kernels", "transformers"},
     {"metadata", "storage", "indexing", "projection", "chunk_place", "shard_parts", "pipeline"},
-    {"hierarchy", "node_documents", "n5", "migration"},
+    {"nodes", "migration"},
     {"arrays", "attributes", "info", "node"},
     {"groups"},
     {"asynchronous"},
@@ -36,8 +36,6 @@ DEFERRED = {
     ("registry", "codecs"): "the built-in classes register themselves when the first name is looked up",
     ("registry", "grids"): "the same",
     ("registry", "keys"): "the same",
-    ("hierarchy", "arrays"): "a document that was read becomes an Array or a Group",
-    ("hierarchy", "groups"): "the same",
     ("arrays", "asynchronous"): "the awaitable twin of an array is made on request",
     ("groups", "asynchronous"): "the same",
 }

@@ -30,7 +30,7 @@ from zarrcore.errors import (
     ReadOnlyError,
 )
 from zarrcore.metadata.n5 import n5_document
-from zarrcore.n5 import N5Store
+from zarrcore.nodes.n5 import N5Store
 from zarrcore.pipeline import PythonEngine
 from zarrcore.storage import MemoryStore
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from zarrcore import hierarchy
 from zarrcore.arrays.opening import open_array_at
 from zarrcore.errors import ArrayNotFoundError, GroupNotFoundError, ZarrRuntimeWarning
 from zarrcore.groups.nodes import create_nodes, node_of, open_group_at
+from zarrcore.nodes.create import create_node
+from zarrcore.nodes.documents import is_array_metadata
+from zarrcore.nodes.find import find_node
 from zarrcore.storage import Store, StorePath, make_store_path
 
 if TYPE_CHECKING:
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from zarrcore.arrays.array import Array
     from zarrcore.groups.consolidated import ConsolidatedDifference
     from zarrcore.groups.group import Group
-    from zarrcore.hierarchy import Metadata
+    from zarrcore.nodes.documents import Metadata
 
 __all__ = [
     "check_consolidated",
@@ -93,8 +95,8 @@ def open(
     if "shape" in kwargs:
         return _open_array_at(place, mode, zarr_format, config, kwargs)
     if mode in _READ_MODES:
-        place, metadata = hierarchy.find_node(place, zarr_format)
-        if metadata is not None and hierarchy.is_array_metadata(metadata):
+        place, metadata = find_node(place, zarr_format)
+        if metadata is not None and is_array_metadata(metadata):
             return node_of(place, metadata, config=config)
         if metadata is None and mode not in _CREATE_MODES:
             raise GroupNotFoundError(f"no array or group found in {place.store} at path {place.path!r}")
@@ -270,7 +272,7 @@ def create_group_at(
     from zarrcore.metadata import GroupMetadata
 
     metadata = GroupMetadata(attributes=dict(attributes or {}), zarr_format=default_format(zarr_format))
-    hierarchy.create_node(place, metadata, overwrite=overwrite)
+    create_node(place, metadata, overwrite=overwrite)
     return Group(metadata, place)
 
 

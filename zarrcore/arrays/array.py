@@ -76,7 +76,7 @@ class Array(SelectableArray, SynchronousNode):
         config: ArrayConfig | Mapping[str, Any] | None = None,
     ) -> None:
         if isinstance(metadata, dict):
-            from zarrcore.hierarchy import array_metadata_from_dict
+            from zarrcore.nodes.documents import array_metadata_from_dict
 
             metadata = array_metadata_from_dict(metadata, store_path.path)
         self._store_path = store_path

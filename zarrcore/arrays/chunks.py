@@ -14,8 +14,8 @@ from zarrcore.arrays.access import writes_empty_chunks
 from zarrcore.arrays.documents import documents_of, reread, save
 from zarrcore.arrays.engine import chunk_store, note_shape
 from zarrcore.arrays.values import as_values
-from zarrcore.hierarchy import CHANGES
 from zarrcore.keys import ChunkKeyEncoding
+from zarrcore.nodes.changes import CHANGES
 from zarrcore.projection import Axis, axes_of
 from zarrcore.storage.validation import key_prefix
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zarrcore import hierarchy
 from zarrcore.arrays.array import Array
 from zarrcore.arrays.chunking import resolve_layout
 from zarrcore.arrays.chunks import can_list, parse_shape, stored_chunks
@@ -20,6 +19,8 @@ from zarrcore.arrays.trial import refuse_unusable_codecs
 from zarrcore.codecs.chain import parse_codec
 from zarrcore.config import config as settings
 from zarrcore.dtypes import dtype_from_v2, parse_dtype
+from zarrcore.nodes.create import create_node, new_node
+from zarrcore.nodes.places import overlap
 from zarrcore.registry import registrations
 
 if TYPE_CHECKING:
@@ -237,10 +238,10 @@ def store_array(
     config: Any = None,
     group: StorePath | None = None,
 ) -> Array:
-    """Store a new array that has no chunks yet; `group` is as for :func:`zarrcore.hierarchy.create_node`."""
+    """Store a new array without chunks; `group` is as for :func:`zarrcore.nodes.create.create_node`."""
     parsed = parse_array_config(config)
     refuse_unusable_codecs(metadata)
-    hierarchy.create_node(place, metadata, overwrite=overwrite, group=group)
+    create_node(place, metadata, overwrite=overwrite, group=group)
     note_shape(metadata, place, created=True)
     return Array(metadata, place, parsed)
 
@@ -354,7 +355,7 @@ def store_with_values(
     progress: Progress | None = None,
 ) -> Array:
     """Store a new array with the values of `data`; it is there as soon as all of them are."""
-    with hierarchy.new_node(place, metadata, overwrite=overwrite) as is_new:
+    with new_node(place, metadata, overwrite=overwrite) as is_new:
         note_shape(metadata, place, created=True)
         array = Array(metadata, place, config)
         if not is_new and can_list(array):  # what a killed writer left behind is not part of the new array
@@ -404,7 +405,7 @@ def refuse_own_source(place: StorePath, data: Any) -> None:
     ValueError
         If `data` is an array at the place, below it, or above it.
     """
-    if isinstance(data, Array) and hierarchy.overlap(data.store_path, place):
+    if isinstance(data, Array) and overlap(data.store_path, place):
         raise ValueError(
             f"cannot overwrite {place} with values of {data.store_path}, which would be removed first: "
             "write to another path, or read the values before (data=array[...])"

@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from zarrcore.arrays import layout
 from zarrcore.errors import ArrayNotFoundError
-from zarrcore.hierarchy import CHANGES, is_array_metadata, parse_node, read_documents, store_documents
+from zarrcore.nodes.changes import CHANGES
+from zarrcore.nodes.create import store_documents
+from zarrcore.nodes.documents import is_array_metadata
+from zarrcore.nodes.find import parse_node, read_documents
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from zarrcore import hierarchy
 from zarrcore.errors import ArrayNotFoundError, NodeTypeValidationError
+from zarrcore.nodes.documents import is_array_metadata
+from zarrcore.nodes.find import find_node
 
 if TYPE_CHECKING:
     from zarrcore.arrays.array import Array
@@ -26,10 +27,10 @@ def open_array_at(place: StorePath, zarr_format: int | None = None, *, config: A
     """
     from zarrcore.arrays.array import Array
 
-    place, metadata = hierarchy.find_node(place, zarr_format)
+    place, metadata = find_node(place, zarr_format)
     if metadata is None:
         raise ArrayNotFoundError(f"no array found in {place.store} at path {place.path!r}")
-    if not hierarchy.is_array_metadata(metadata):
+    if not is_array_metadata(metadata):
         raise NodeTypeValidationError(
             f"expected an array in {place.store} at path {place.path!r}, found a group"
         )

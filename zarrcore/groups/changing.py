@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from zarrcore import hierarchy
 from zarrcore.errors import GroupNotFoundError
 from zarrcore.groups.consolidated import drop, without
-from zarrcore.groups.moving import move_node
 from zarrcore.groups.nodes import member_path
+from zarrcore.nodes.changes import CHANGES, KeptCopy
+from zarrcore.nodes.create import delete_node, write_documents
+from zarrcore.nodes.documents import is_array_metadata
+from zarrcore.nodes.find import find_member
+from zarrcore.nodes.move import move_node
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +29,7 @@ def remove(group: Group, key: str) -> None:
     if name not in group:
         raise KeyError(key)
     before = group.metadata
-    hierarchy.delete_node(group._store_path / name)
+    delete_node(group._store_path / name)
     _save_without(group, before, name)
 
 
@@ -48,17 +51,17 @@ def _save_without(group: Group, before: GroupMetadata, name: str) -> None:
     after = without(before, name)
     if owner and after.consolidated_metadata is not None:
         group._metadata = after
-        group._copy = hierarchy.KeptCopy(group._store_path, after.consolidated_metadata)
+        group._copy = KeptCopy(group._store_path, after.consolidated_metadata)
         group._copy.is_in_store()
 
 
 def change_attributes(group: Group, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
     """Store what `change` makes of the attributes that are stored now."""
     group.store._check_writable()
-    with hierarchy.CHANGES:
+    with CHANGES:
         copy = group.metadata.consolidated_metadata  # none that is out of date
-        found = hierarchy.find_member(group._store_path, group._metadata.zarr_format)
-        if found is None or hierarchy.is_array_metadata(found):
+        found = find_member(group._store_path, group._metadata.zarr_format)
+        if found is None or is_array_metadata(found):
             raise GroupNotFoundError(
                 f"group {group.path!r} is no longer in {group.store}: "
                 f"{'there is nothing' if found is None else 'there is an array'} in its place"
@@ -72,5 +75,5 @@ def _save(group: Group, metadata: GroupMetadata) -> None:
     group.store._check_writable()
     is_owner = group._copy is None or group._copy.path == group.path
     own = metadata if is_owner else replace(metadata, consolidated_metadata=None)
-    hierarchy.write_documents(group._store_path, own)
+    write_documents(group._store_path, own)
     group._metadata = metadata

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from zarrcore import hierarchy
 from zarrcore.config import config
 from zarrcore.errors import BaseZarrError, StaleMetadataError, ZarrUserWarning
 from zarrcore.groups.nodes import open_group_at
 from zarrcore.metadata import ConsolidatedMetadata, GroupMetadata, parse_v2_group
 from zarrcore.metadata.documents import ZATTRS_JSON, ZGROUP_JSON, ZMETADATA_V2_JSON
+from zarrcore.nodes.changes import CHANGES, KeptCopy, is_known_stale, note_stale
+from zarrcore.nodes.create import write_documents
+from zarrcore.nodes.documents import IMPLIED_ZGROUP
+from zarrcore.nodes.find import Unreadable, read_children, read_node, read_tree, readable
 from zarrcore.storage.validation import join_path, key_prefix
 
 if TYPE_CHECKING:
@@ -55,7 +58,7 @@ def with_consolidated(
     copy = found.consolidated_metadata
     if use_consolidated and copy is None:
         raise ValueError(f"no consolidated metadata found in {place.store} at path {place.path!r}")
-    if use_consolidated is None and copy is not None and hierarchy.is_known_stale(place, copy):
+    if use_consolidated is None and copy is not None and is_known_stale(place, copy):
         return replace(found, consolidated_metadata=None)
     return found
 
@@ -67,9 +70,7 @@ def _as_stored(place: StorePath, metadata: GroupMetadata, name: str | None = Non
     names = (ZGROUP_JSON, ZATTRS_JSON, name or ZMETADATA_V2_JSON)
     zgroup, zattrs, zmetadata = place.store.get_many([join_path(place.path, item) for item in names])
     prefix = key_prefix(place.path)
-    return parse_v2_group(
-        hierarchy.IMPLIED_ZGROUP if zgroup is None else zgroup, zattrs, zmetadata, prefix=prefix
-    )
+    return parse_v2_group(IMPLIED_ZGROUP if zgroup is None else zgroup, zattrs, zmetadata, prefix=prefix)
 
 
 def lookup(consolidated: ConsolidatedMetadata, path: str, zarr_format: int) -> Any | None:
@@ -100,7 +101,7 @@ def checked_lookup(consolidated: ConsolidatedMetadata, place: StorePath, path: s
         action = "warn" if place.store._is_near else "off"
     if action == "off":
         return found
-    stored = hierarchy.read_node(place, zarr_format)
+    stored = read_node(place, zarr_format)
     if stored is None or (found is not None and _bare(stored) == _bare(found)):
         return found  # without documents of its own, the copy is all there is
     difference = "it was added later" if found is None else _difference(found, stored)
@@ -167,7 +168,7 @@ def children(consolidated: ConsolidatedMetadata, zarr_format: int) -> Iterator[t
         try:
             found = lookup(consolidated, name, zarr_format)
         except BaseZarrError as error:
-            found = hierarchy.Unreadable(error)
+            found = Unreadable(error)
         yield name, found
 
 
@@ -190,19 +191,19 @@ def drop(place: StorePath, zarr_format: int, path: str) -> None:
     """Take a node that is gone, and all below it, out of the consolidated metadata stored with a group."""
     if not place.store.supports_consolidated_metadata:
         return
-    with hierarchy.CHANGES:
-        found = hierarchy.read_node(place, zarr_format)
+    with CHANGES:
+        found = read_node(place, zarr_format)
         if not isinstance(found, GroupMetadata):
             return
         found = _as_stored(place, found)
         copy = found.consolidated_metadata
         if copy is None or not any(_is_at_or_below(name, path) for name in copy.metadata):
             return
-        is_stale = hierarchy.is_known_stale(place, copy)
+        is_stale = is_known_stale(place, copy)
         rest = without(found, path)
-        hierarchy.write_documents(place, rest)
+        write_documents(place, rest)
         if is_stale and rest.consolidated_metadata is not None:
-            hierarchy.note_stale(place, rest.consolidated_metadata)
+            note_stale(place, rest.consolidated_metadata)
 
 
 def _is_at_or_below(name: str, path: str) -> bool:
@@ -220,8 +221,8 @@ def consolidate(place: StorePath, zarr_format: int | None = None) -> Group:
     nodes = _all_nodes(place, group.metadata.zarr_format)
     copy = ConsolidatedMetadata(nodes)
     metadata = replace(group.metadata.without_consolidated(), consolidated_metadata=copy)
-    hierarchy.write_documents(group.store_path, metadata)
-    hierarchy.KeptCopy(group.store_path, copy).is_in_store()
+    write_documents(group.store_path, metadata)
+    KeptCopy(group.store_path, copy).is_in_store()
     return Group(metadata, group.store_path)
 
 
@@ -234,12 +235,12 @@ def _stored_nodes(place: StorePath, zarr_format: int) -> Iterator[tuple[str, Any
     """Paths and metadata of all nodes below a group, by their own documents."""
     known = {}
     if place.store._concurrent_requests():
-        known = hierarchy.read_tree(place, zarr_format, None, lambda metadata: True)
+        known = read_tree(place, zarr_format, None, lambda metadata: True)
 
     def below(group: StorePath, above: str) -> Iterator[tuple[str, Any]]:
         found = known.get(group.path)
-        for name, child in hierarchy.read_children(group, zarr_format) if found is None else found:
-            metadata = hierarchy.readable(child)
+        for name, child in read_children(group, zarr_format) if found is None else found:
+            metadata = readable(child)
             yield above + name, metadata
             if isinstance(metadata, GroupMetadata):
                 yield from below(group._child(name), f"{above}{name}/")

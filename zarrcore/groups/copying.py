@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from zarrcore import hierarchy
 from zarrcore.arrays.array import Array
 from zarrcore.errors import CopyError
-from zarrcore.groups.moving import is_document, stored_value
+from zarrcore.nodes.move import is_document, stored_value
+from zarrcore.nodes.places import address
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path, normalize_path
 
@@ -134,7 +134,7 @@ def _refuse_own_source(source: Any, target: StorePath, *, replace: bool = False)
     place = getattr(source, "store_path", None)
     if not isinstance(place, StorePath):
         return  # not a node of this library
-    ours, theirs = hierarchy.address(place), hierarchy.address(target)
+    ours, theirs = address(place), address(target)
     if theirs.startswith(ours) or (replace and ours.startswith(theirs)):
         raise CopyError(f"{place} cannot be copied to {target}: one of them lies in the other")
 
@@ -232,7 +232,7 @@ def copy_keys(
 ) -> Counts:
     """Copy keys that are wanted, and their values, as they are."""
     _check_choice(options, _KEY_CHOICES)
-    ours, theirs = hierarchy.address(source), hierarchy.address(dest)
+    ours, theirs = address(source), address(dest)
     if theirs.startswith(ours):
         raise CopyError(f"{source} cannot be copied to {dest}, which lies in it")
     start = len(source.path) + 1 if source.path else 0

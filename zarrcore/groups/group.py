@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from zarrcore import hierarchy
 from zarrcore.arrays.options import ArrayOptions, takes
 from zarrcore.errors import (
     ArrayNotFoundError,
@@ -23,6 +22,9 @@ from zarrcore.groups.members import Names, names_of, of_kind, walk
 from zarrcore.groups.nodes import create_nodes, member_path, node_of, open_group_at
 from zarrcore.metadata import GroupMetadata
 from zarrcore.node import SynchronousNode
+from zarrcore.nodes.changes import KeptCopy
+from zarrcore.nodes.create import create_node
+from zarrcore.nodes.find import find_member, readable
 from zarrcore.storage.path import StorePath, make_store_path
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from zarrcore.arrays.array import Array
-    from zarrcore.hierarchy import Metadata
+    from zarrcore.nodes.documents import Metadata
 
 __all__ = ["Group"]
 
@@ -61,12 +63,12 @@ class Group(SynchronousNode):
     _store_path: StorePath
 
     def __init__(
-        self, metadata: GroupMetadata, store_path: StorePath, *, _copy: hierarchy.KeptCopy | None = None
+        self, metadata: GroupMetadata, store_path: StorePath, *, _copy: KeptCopy | None = None
     ) -> None:
         self._metadata = metadata
         self._store_path = store_path
         if _copy is None and metadata.consolidated_metadata is not None:
-            _copy = hierarchy.KeptCopy(store_path, metadata.consolidated_metadata)
+            _copy = KeptCopy(store_path, metadata.consolidated_metadata)
         self._copy = _copy
         self._listing: ref[Names] | None = None  # the last iterator that was made, see `Names`
 
@@ -101,7 +103,7 @@ class Group(SynchronousNode):
         """
         place = make_store_path(store)
         metadata = GroupMetadata(attributes=dict(attributes or {}), zarr_format=zarr_format)
-        hierarchy.create_node(place, metadata, overwrite=overwrite)
+        create_node(place, metadata, overwrite=overwrite)
         return cls(metadata, place)
 
     @classmethod
@@ -185,7 +187,7 @@ class Group(SynchronousNode):
             metadata = checked_lookup(consolidated, place, name, self._metadata.zarr_format)
         else:
             try:
-                metadata = hierarchy.find_member(place, self._metadata.zarr_format)
+                metadata = find_member(place, self._metadata.zarr_format)
             except InvalidKeyError:  # no name that the store can have
                 return default
         return default if metadata is None else node_of(place, metadata, copy=self._copy)
@@ -266,7 +268,7 @@ class Group(SynchronousNode):
             member all the same, ``group[name]`` opens any other, and ``del group[name]`` removes it.
         """
         found = walk(self, max_depth, use_consolidated_for_children)
-        return tuple((path, hierarchy.readable(node)) for path, node in found)
+        return tuple((path, readable(node)) for path, node in found)
 
     def nmembers(self, max_depth: int | None = 0) -> int:
         """Number of members; `max_depth` is as of :meth:`members`."""
@@ -355,7 +357,7 @@ class Group(SynchronousNode):
         self._look_in_store()
         place = self._store_path / member_path(name)
         metadata = GroupMetadata(attributes=dict(attributes or {}), zarr_format=self._metadata.zarr_format)
-        hierarchy.create_node(place, metadata, overwrite=overwrite, group=self._store_path)
+        create_node(place, metadata, overwrite=overwrite, group=self._store_path)
         return Group(metadata, place)
 
     def require_group(self, name: str, overwrite: bool = False, **kwargs: Any) -> Group:

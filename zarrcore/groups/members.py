@@ -6,16 +6,16 @@ from _thread import get_ident
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from zarrcore import hierarchy
 from zarrcore.arrays.array import Array
 from zarrcore.groups.nodes import node_of
-from zarrcore.hierarchy import Unreadable, readable
+from zarrcore.nodes.documents import is_array_metadata
+from zarrcore.nodes.find import Unreadable, read_children, read_tree, readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from zarrcore.groups.group import Group
-    from zarrcore.hierarchy import Metadata
+    from zarrcore.nodes.documents import Metadata
 
     _Known = dict[str, list[tuple[str, Metadata | Unreadable]]]
 
@@ -67,7 +67,7 @@ def children(group: Group) -> Iterator[tuple[str, Metadata | Unreadable]]:
         from zarrcore.groups import consolidated as copies
 
         return copies.children(consolidated, group._metadata.zarr_format)
-    return hierarchy.read_children(group._store_path, group._metadata.zarr_format)
+    return read_children(group._store_path, group._metadata.zarr_format)
 
 
 def walk(
@@ -79,7 +79,7 @@ def walk(
     known = None
     copied = group.metadata.consolidated_metadata is not None
     if max_depth != 0 and not copied and group.store._concurrent_requests():
-        known = hierarchy.read_tree(
+        known = read_tree(
             group._store_path,
             group._metadata.zarr_format,
             max_depth,
@@ -117,5 +117,5 @@ def of_kind(group: Group, arrays: bool) -> Iterator[tuple[str, Any]]:
     """Names and nodes of the arrays, or of the groups, among the direct members."""
     for name, found in children(group):
         metadata = readable(found)
-        if hierarchy.is_array_metadata(metadata) == arrays:
+        if is_array_metadata(metadata) == arrays:
             yield name, node_of(group._store_path._child(name), metadata, copy=group._copy)

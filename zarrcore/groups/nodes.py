@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from zarrcore import hierarchy
 from zarrcore.arrays.array import Array
 from zarrcore.errors import GroupNotFoundError, NodeTypeValidationError
+from zarrcore.nodes.create import create_node
+from zarrcore.nodes.documents import is_array_metadata
+from zarrcore.nodes.find import find_node
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path, normalize_path
 
@@ -14,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from zarrcore.groups.group import Group
-    from zarrcore.hierarchy import KeptCopy, Metadata
+    from zarrcore.nodes.changes import KeptCopy
+    from zarrcore.nodes.documents import Metadata
 
 __all__ = ["create_nodes", "member_path", "node_of", "open_group_at"]
 
@@ -23,7 +26,7 @@ def node_of(
     place: StorePath, metadata: Metadata, *, config: Any = None, copy: KeptCopy | None = None
 ) -> Array | Group:
     """The array or the group that metadata describes, which come from a copy that a group above holds."""
-    if hierarchy.is_array_metadata(metadata):
+    if is_array_metadata(metadata):
         return Array(metadata, place, config)
     from zarrcore.groups.group import Group
 
@@ -47,10 +50,10 @@ def open_group_at(
     NodeTypeValidationError
         If there is an array.
     """
-    place, metadata = hierarchy.find_node(place, zarr_format)
+    place, metadata = find_node(place, zarr_format)
     if metadata is None:
         raise GroupNotFoundError(f"no group found in {place.store} at path {place.path!r}")
-    if hierarchy.is_array_metadata(metadata):
+    if is_array_metadata(metadata):
         raise NodeTypeValidationError(
             f"expected a group in {place.store} at path {place.path!r}, found an array"
         )
@@ -70,12 +73,12 @@ def create_nodes(
     for path in checked:
         above = path.rpartition("/")[0]
         while path and above != path:
-            if above in checked and hierarchy.is_array_metadata(checked[above]):
+            if above in checked and is_array_metadata(checked[above]):
                 raise ValueError(f"{path!r} cannot be created below the array {above!r}")
             path, above = above, above.rpartition("/")[0]
     for path in sorted(checked, key=lambda name: (name.count("/"), name)):
         target = place / path if path else place
-        hierarchy.create_node(target, checked[path], overwrite=overwrite)
+        create_node(target, checked[path], overwrite=overwrite)
         yield path, node_of(target, checked[path])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from zarrcore.hierarchy import Unreadable
+from zarrcore.nodes.find import Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,7 @@ import pytest
 
 import zarrcore
 from zarrcore.errors import StaleMetadataError, ZarrUserWarning
-from zarrcore.hierarchy import _copies
+from zarrcore.nodes.changes import _copies
 from zarrcore.storage import LocalStore, LoggingStore, MemoryStore, WrapperStore
 
 

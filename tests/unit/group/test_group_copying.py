@@ -407,7 +407,7 @@ def test_a_move_in_an_archive_is_refused(tmp_path: Path) -> None:
 
 
 def test_places() -> None:
-    from zarrcore.hierarchy import address, overlap
+    from zarrcore.nodes.places import address, overlap
 
     store = MemoryStore()
     assert address(StorePath(WrapperStore(store), "a")) == address(StorePath(store, "a"))

@@ -9,7 +9,7 @@ import pytest
 
 import zarrcore
 from zarrcore.errors import ChunkIOError, CopyError, StoreError
-from zarrcore.hierarchy import overlap
+from zarrcore.nodes.places import overlap
 from zarrcore.storage import ObjectStore, RangeByteRequest, StorePath, SuffixByteRequest
 from zarrcore.testing.store import StoreTests
 

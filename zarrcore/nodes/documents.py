@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from zarrcore.errors import NodeTypeValidationError
 from zarrcore.metadata import (
     ZARR_JSON,
     ZARRAY_JSON,
@@ -20,9 +21,24 @@ from zarrcore.storage.validation import key_prefix
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from typing_extensions import TypeIs
+
     from zarrcore.metadata import ArrayMetadata, GroupMetadata
 
-__all__ = ["ALL_NAMES", "NAMES", "from_dict", "parse"]
+    Metadata = ArrayMetadata | GroupMetadata
+
+__all__ = [
+    "ALL_NAMES",
+    "IMPLIED_ZGROUP",
+    "NAMES",
+    "array_metadata_from_dict",
+    "from_dict",
+    "is_array_metadata",
+    "parse",
+]
+
+IMPLIED_ZGROUP = b'{"zarr_format": 2}'
+"""The document that a group of format 2 lacks if only the nodes below it say that it is there."""
 
 NAMES: dict[int, tuple[str, ...]] = {
     3: (ZARR_JSON,),
@@ -77,4 +93,19 @@ def from_dict(data: dict[str, Any], *, where: str | None) -> ArrayMetadata | Gro
     else:
         kind = GroupMetadata if data.get("node_type") == "group" else ArrayV3Metadata
     metadata: ArrayMetadata | GroupMetadata = kind.from_dict(data, where=where)
+    return metadata
+
+
+def is_array_metadata(metadata: Metadata) -> TypeIs[ArrayMetadata]:
+    """True for the metadata of an array, False for that of a group."""
+    return metadata.node_type == "array"
+
+
+def array_metadata_from_dict(data: dict[str, Any], path: str) -> ArrayMetadata:
+    """Array metadata from a document of either format."""
+    metadata = from_dict(data, where=path or None)
+    if not is_array_metadata(metadata):
+        raise NodeTypeValidationError(
+            f"expected the metadata of an array, got that of a {metadata.node_type}"
+        )
     return metadata

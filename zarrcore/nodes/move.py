@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from zarrcore import hierarchy
-from zarrcore import node_documents as documents
 from zarrcore.errors import ContainsArrayError, ContainsGroupError, StoreError
 from zarrcore.metadata import GroupMetadata
+from zarrcore.nodes import documents
+from zarrcore.nodes.changes import note_move
+from zarrcore.nodes.create import missing_parents, write_documents
+from zarrcore.nodes.documents import is_array_metadata
+from zarrcore.nodes.find import read_node
 
 if TYPE_CHECKING:
     from typing import Any
@@ -39,20 +42,20 @@ def move_node(source: StorePath, dest: StorePath) -> None:
     _refuse_existing(dest)
     if not store.supports_deletes:
         raise StoreError(f"{store} cannot remove keys, so {source.path!r} cannot be moved, only copied")
-    metadata = hierarchy.read_node(source)
+    metadata = read_node(source)
     zarr_format = 3 if metadata is None else metadata.zarr_format
-    for parent in hierarchy.missing_parents(dest, zarr_format) if metadata is not None else ():
-        hierarchy.write_documents(parent, GroupMetadata(attributes={}, zarr_format=zarr_format))
-    hierarchy.note_move(source, dest)
+    for parent in missing_parents(dest, zarr_format) if metadata is not None else ():
+        write_documents(parent, GroupMetadata(attributes={}, zarr_format=zarr_format))
+    note_move(source, dest)
     if not store._rename_prefix(source.path, dest.path):
         _copy_and_erase(store, source.path, dest.path)
 
 
 def _refuse_existing(dest: StorePath) -> None:
-    found = hierarchy.read_node(dest)
+    found = read_node(dest)
     if found is None and dest.is_empty():
         return
-    is_array = found is not None and hierarchy.is_array_metadata(found)
+    is_array = found is not None and is_array_metadata(found)
     error = ContainsArrayError if is_array else ContainsGroupError
     raise error(f"store {dest.store} holds data at path {dest.path!r} already")
 
