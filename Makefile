@@ -9,9 +9,10 @@ PYTEST := $(PY) -m pytest
 ZARR2 := .venvs/zarr2
 S3 := .venvs/s3
 PYTEST_ARGS ?=
+JOBS ?= $(shell $(or $(wildcard $(PY)),python3) -c 'import os; print(len(os.sched_getaffinity(0)))')
 
 .DEFAULT_GOAL := help
-.PHONY: help env sources zarr2 build test s3 pytest demo smoke csrc-test csrc-asan csrc-tsan csrc-foreign \
+.PHONY: help env sources zarr2 build test s3 pytest demo smoke csrc-test csrc-asan csrc-tsan csrc-foreign fuzz fuzz-test \
         asan tsan bench style lint lib wheel portable contents stubs clean
 
 help: ## show this list
@@ -57,7 +58,7 @@ $(S3)/.complete: tests/s3/requirements.txt $(ENV)/.complete
 
 # ---- tests ----
 
-test: style csrc-test pytest s3 smoke ## everything: style and types, C and Python tests, the other Pythons here
+test: style csrc-test fuzz-test pytest s3 smoke ## everything: style and types, C and Python tests, the other Pythons here
 
 pytest: build $(ZARR2)/.complete ## the Python tests (PYTEST_ARGS=...)
 	ZARRCORE_NEED_ZARR2=1 $(PYTEST) $(PYTEST_ARGS)
@@ -77,6 +78,14 @@ csrc-asan: $(ENV)/.complete ## the same under AddressSanitizer and UBSan
 
 csrc-tsan: $(ENV)/.complete ## the same under ThreadSanitizer
 	$(MAKE) --no-print-directory -s -C csrc check SANITIZE=thread $(NATIVE)
+
+# New inputs that libFuzzer finds go to build/fuzz, and are used again the next time.
+FUZZ_SECONDS ?= 60
+fuzz: $(ENV)/.complete ## fuzz the C core for FUZZ_SECONDS=60 a target, under AddressSanitizer and UBSan
+	$(MAKE) --no-print-directory -s -C csrc fuzz FUZZ_SECONDS=$(FUZZ_SECONDS) FUZZ_CORPUS=$(CURDIR)/build/fuzz $(NATIVE)
+
+fuzz-test: $(ENV)/.complete
+	$(MAKE) --no-print-directory -s -j $(JOBS) -C csrc fuzz FUZZ_SECONDS=10 $(NATIVE)
 
 csrc-foreign: $(ENV)/.wheels ## the same on emulated CPUs: aarch64, s390x, 32-bit arm; and Windows; needs qemu-user, wine64
 	$(PY) wheels/check_foreign.py
