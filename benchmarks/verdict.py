@@ -123,7 +123,7 @@ def by_family(found: Iterable[Verdict]) -> dict[Family, list[Verdict]]:
 
 
 def by_kind(results: Iterable[Result]) -> dict[str, dict[str, list[float]]]:
-    """Return the wall ratios of each kind of work against each project, one for each case that it completed."""
+    """Return the wall ratios of each kind of work against each project, for the cases that it completed."""
     results = list(results)
     kinds: dict[str, dict[str, list[float]]] = {}
     for kind, families in KINDS.items():

@@ -14,11 +14,22 @@ from zarrcore.node import Node
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-    from typing import Self
+    from typing import Self, TypeVar, Unpack
 
-    from zarrcore.arrays.config import ArrayConfig
-    from zarrcore.metadata import ArrayMetadata
-    from zarrcore.storage import StorePath
+    import numpy as np
+
+    from zarrcore._typing import ArrayLike, FillValueLike, SelectionLike, ShapeLike, ValueLike
+    from zarrcore.arrays.config import ArrayConfig, ArrayConfigLike
+    from zarrcore.arrays.options import ArrayOptions, FullMemberOptions, MemberOptions, RequireOptions
+    from zarrcore.arrays.views import OIndex, VIndex
+    from zarrcore.buffer import BufferPrototype
+    from zarrcore.dtypes.parse import DTypeLike
+    from zarrcore.indexing import Fields
+    from zarrcore.metadata import ArrayMetadata, GroupMetadata
+    from zarrcore.nodes.documents import Metadata
+    from zarrcore.storage import StoreLike, StorePath
+
+    T = TypeVar("T")
 
 __all__ = ["AsyncArray", "AsyncGroup", "in_thread", "wrap_node"]
 
@@ -104,12 +115,17 @@ class AsyncArray(_AsyncNode, ArrayDescription):
 
     _sync: Array
 
-    def __init__(self, metadata: Any, store_path: StorePath, config: Any = None) -> None:
+    def __init__(
+        self,
+        metadata: ArrayMetadata | dict[str, Any],
+        store_path: StorePath,
+        config: ArrayConfigLike | None = None,
+    ) -> None:
         self._sync = Array(metadata, store_path, config)
 
     @classmethod
     async def open(
-        cls, store: Any, zarr_format: int | None = 3, *, config: ArrayConfig | Mapping[str, Any] | None = None
+        cls, store: StoreLike, zarr_format: int | None = 3, *, config: ArrayConfigLike | None = None
     ) -> AsyncArray:
         """Open the array at the root of a store-like."""
         from zarrcore.arrays.opening import open_array_at
@@ -133,7 +149,7 @@ class AsyncArray(_AsyncNode, ArrayDescription):
     def _config(self) -> ArrayConfig:
         return self._sync._config
 
-    def with_config(self, config: ArrayConfig | Mapping[str, Any]) -> AsyncArray:
+    def with_config(self, config: ArrayConfigLike) -> AsyncArray:
         """The same array with other run-time settings."""
         return self._wrap(self._sync.with_config(config))
 
@@ -145,28 +161,45 @@ class AsyncArray(_AsyncNode, ArrayDescription):
         """Number of bytes in the store, metadata included."""
         return await in_thread(self._sync.nbytes_stored)
 
-    async def getitem(self, selection: Any, *, prototype: Any = None) -> Any:
+    async def getitem(self, selection: SelectionLike, *, prototype: BufferPrototype | None = None) -> Any:
         """Read integers and slices; see :meth:`zarrcore.Array.get_basic_selection`."""
         return await in_thread(self._sync.get_basic_selection, selection)
 
-    async def setitem(self, selection: Any, value: Any, prototype: Any = None) -> None:
+    async def setitem(
+        self, selection: SelectionLike, value: ValueLike, prototype: BufferPrototype | None = None
+    ) -> None:
         """Write into integers and slices; see :meth:`zarrcore.Array.set_basic_selection`."""
         await in_thread(self._sync.set_basic_selection, selection, value)
 
     async def get_orthogonal_selection(
-        self, selection: Any, *, out: Any = None, fields: Any = None, prototype: Any = None
+        self,
+        selection: SelectionLike,
+        *,
+        out: np.ndarray | None = None,
+        fields: Fields | None = None,
+        prototype: BufferPrototype | None = None,
     ) -> Any:
         """See :meth:`zarrcore.Array.get_orthogonal_selection`."""
         return await in_thread(self._sync.get_orthogonal_selection, selection, out=out, fields=fields)
 
     async def get_coordinate_selection(
-        self, selection: Any, *, out: Any = None, fields: Any = None, prototype: Any = None
+        self,
+        selection: SelectionLike,
+        *,
+        out: np.ndarray | None = None,
+        fields: Fields | None = None,
+        prototype: BufferPrototype | None = None,
     ) -> Any:
         """See :meth:`zarrcore.Array.get_coordinate_selection`."""
         return await in_thread(self._sync.get_coordinate_selection, selection, out=out, fields=fields)
 
     async def get_mask_selection(
-        self, mask: Any, *, out: Any = None, fields: Any = None, prototype: Any = None
+        self,
+        mask: ArrayLike,
+        *,
+        out: np.ndarray | None = None,
+        fields: Fields | None = None,
+        prototype: BufferPrototype | None = None,
     ) -> Any:
         """See :meth:`zarrcore.Array.get_mask_selection`."""
         return await in_thread(self._sync.get_mask_selection, mask, out=out, fields=fields)
@@ -181,7 +214,7 @@ class AsyncArray(_AsyncNode, ArrayDescription):
         """Vectorised indexing: ``await array.vindex.getitem(...)``."""
         return AsyncIndex(self._sync.vindex)
 
-    async def resize(self, new_shape: Any, delete_outside_chunks: bool = True) -> None:
+    async def resize(self, new_shape: ShapeLike, delete_outside_chunks: bool = True) -> None:
         """Change the lengths of the dimensions; see :meth:`zarrcore.Array.resize`.
 
         Parameters
@@ -193,7 +226,7 @@ class AsyncArray(_AsyncNode, ArrayDescription):
 
         await in_thread(resize, self._sync, new_shape, cut=delete_outside_chunks)
 
-    async def append(self, data: Any, axis: int = 0) -> tuple[int, ...]:
+    async def append(self, data: ArrayLike, axis: int = 0) -> tuple[int, ...]:
         """Append `data` along `axis`; returns the new shape."""
         return await in_thread(self._sync.append, data, axis)
 
@@ -203,10 +236,10 @@ class AsyncIndex:
 
     __slots__ = ("_view",)
 
-    def __init__(self, view: Any) -> None:
+    def __init__(self, view: OIndex | VIndex) -> None:
         self._view = view
 
-    async def getitem(self, selection: Any) -> Any:
+    async def getitem(self, selection: SelectionLike) -> Any:
         """Read a selection."""
         return await in_thread(self._view.__getitem__, selection)
 
@@ -226,13 +259,13 @@ class AsyncGroup(_AsyncNode):
 
     _sync: Group
 
-    def __init__(self, metadata: Any, store_path: StorePath) -> None:
+    def __init__(self, metadata: GroupMetadata, store_path: StorePath) -> None:
         self._sync = Group(metadata, store_path)
 
     @classmethod
     async def from_store(
         cls,
-        store: Any,
+        store: StoreLike,
         *,
         attributes: Mapping[str, Any] | None = None,
         overwrite: bool = False,
@@ -245,7 +278,7 @@ class AsyncGroup(_AsyncNode):
 
     @classmethod
     async def open(
-        cls, store: Any, zarr_format: int | None = 3, use_consolidated: bool | str | None = None
+        cls, store: StoreLike, zarr_format: int | None = 3, use_consolidated: bool | str | None = None
     ) -> AsyncGroup:
         """Open the group at the root of a store-like."""
         return cls._wrap(await in_thread(Group.open, store, zarr_format, use_consolidated))
@@ -271,7 +304,7 @@ class AsyncGroup(_AsyncNode):
         """The array or group at a path below this group."""
         return wrap_node(await in_thread(self._sync.__getitem__, key))
 
-    async def setitem(self, key: str, value: Any) -> None:
+    async def setitem(self, key: str, value: ArrayLike) -> None:
         """Store an array-like under a name."""
         await in_thread(self._sync.__setitem__, key, value)
 
@@ -279,7 +312,7 @@ class AsyncGroup(_AsyncNode):
         """Remove a member and everything below it."""
         await in_thread(self._sync.__delitem__, key)
 
-    async def get(self, key: str, default: Any = None) -> Any:
+    async def get(self, key: str, default: T | None = None) -> AsyncArray | AsyncGroup | T | None:
         """The array or group at a path, or `default`."""
         return wrap_node(await in_thread(self._sync.get, key, default))
 
@@ -376,7 +409,7 @@ class AsyncGroup(_AsyncNode):
         """Several groups, created if need be."""
         return tuple(map(wrap_node, await in_thread(self._sync.require_groups, *names)))
 
-    async def create_array(self, name: str, **kwargs: Any) -> AsyncArray:
+    async def create_array(self, name: str, **kwargs: Unpack[ArrayOptions]) -> AsyncArray:
         """Create an array below this group; see :meth:`zarrcore.Group.create_array`."""
         return wrap_node(await in_thread(self._sync.create_array, name, **kwargs))
 
@@ -384,53 +417,63 @@ class AsyncGroup(_AsyncNode):
         self,
         name: str,
         *,
-        shape: Any,
-        dtype: Any = None,
+        shape: ShapeLike,
+        dtype: DTypeLike | None = None,
         exact: bool = False,
-        config: Any = None,
-        **kwargs: Any,
+        config: ArrayConfigLike | None = None,
+        **kwargs: Unpack[RequireOptions],
     ) -> AsyncArray:
         """The array of a name, created if need be."""
         options = {"shape": shape, "dtype": dtype, "exact": exact, "config": config, **kwargs}
         return wrap_node(await in_thread(self._sync.require_array, name, **options))
 
     async def create_hierarchy(
-        self, nodes: Mapping[str, Any], *, overwrite: bool = False
+        self, nodes: Mapping[str, Metadata], *, overwrite: bool = False
     ) -> AsyncIterator[tuple[str, AsyncArray | AsyncGroup]]:
         """Create many nodes below this group from their metadata by path."""
         for path, node in await self._listed(lambda: self._sync.create_hierarchy(nodes, overwrite=overwrite)):
             yield path, wrap_node(node)
 
-    async def empty(self, *, name: str, shape: Any, **kwargs: Any) -> AsyncArray:
+    async def empty(self, *, name: str, shape: ShapeLike, **kwargs: Unpack[MemberOptions]) -> AsyncArray:
         """Create an array whose values do not matter yet."""
         return wrap_node(await in_thread(self._sync.empty, name=name, shape=shape, **kwargs))
 
-    async def zeros(self, *, name: str, shape: Any, **kwargs: Any) -> AsyncArray:
+    async def zeros(self, *, name: str, shape: ShapeLike, **kwargs: Unpack[MemberOptions]) -> AsyncArray:
         """Create an array of zeros."""
         return wrap_node(await in_thread(self._sync.zeros, name=name, shape=shape, **kwargs))
 
-    async def ones(self, *, name: str, shape: Any, **kwargs: Any) -> AsyncArray:
+    async def ones(self, *, name: str, shape: ShapeLike, **kwargs: Unpack[MemberOptions]) -> AsyncArray:
         """Create an array of ones."""
         return wrap_node(await in_thread(self._sync.ones, name=name, shape=shape, **kwargs))
 
-    async def full(self, *, name: str, shape: Any, fill_value: Any, **kwargs: Any) -> AsyncArray:
+    async def full(
+        self, *, name: str, shape: ShapeLike, fill_value: FillValueLike, **kwargs: Unpack[FullMemberOptions]
+    ) -> AsyncArray:
         """Create an array of `fill_value`."""
         options = {"name": name, "shape": shape, "fill_value": fill_value, **kwargs}
         return wrap_node(await in_thread(self._sync.full, **options))
 
-    async def empty_like(self, *, name: str, data: Any, **kwargs: Any) -> AsyncArray:
+    async def empty_like(
+        self, *, name: str, data: ArrayLike | AsyncArray, **kwargs: Unpack[MemberOptions]
+    ) -> AsyncArray:
         """Create an array like `data`, whose values do not matter yet."""
         return wrap_node(await in_thread(self._sync.empty_like, name=name, data=_plain(data), **kwargs))
 
-    async def zeros_like(self, *, name: str, data: Any, **kwargs: Any) -> AsyncArray:
+    async def zeros_like(
+        self, *, name: str, data: ArrayLike | AsyncArray, **kwargs: Unpack[MemberOptions]
+    ) -> AsyncArray:
         """Create an array of zeros like `data`."""
         return wrap_node(await in_thread(self._sync.zeros_like, name=name, data=_plain(data), **kwargs))
 
-    async def ones_like(self, *, name: str, data: Any, **kwargs: Any) -> AsyncArray:
+    async def ones_like(
+        self, *, name: str, data: ArrayLike | AsyncArray, **kwargs: Unpack[MemberOptions]
+    ) -> AsyncArray:
         """Create an array of ones like `data`."""
         return wrap_node(await in_thread(self._sync.ones_like, name=name, data=_plain(data), **kwargs))
 
-    async def full_like(self, *, name: str, data: Any, **kwargs: Any) -> AsyncArray:
+    async def full_like(
+        self, *, name: str, data: ArrayLike | AsyncArray, **kwargs: Unpack[MemberOptions]
+    ) -> AsyncArray:
         """Create an array like `data`, filled with the keyword argument `fill_value`."""
         return wrap_node(await in_thread(self._sync.full_like, name=name, data=_plain(data), **kwargs))
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from zarrcore.nodes.documents import Metadata
-    from zarrcore.storage import StorePath
+    from zarrcore.storage import StoreLike, StorePath
 
 __all__ = [
     "MigratedNode",
@@ -131,7 +131,7 @@ class MigrationError(BaseZarrError):
 
 
 def migrate(
-    store: Any,
+    store: StoreLike,
     *,
     path: str = "",
     dry_run: bool = False,
@@ -186,7 +186,9 @@ def migrate(
     return _migrate(place, place, dry_run=dry_run, remove_old=remove_old, overwrite=overwrite)
 
 
-def migrate_v2_to_v3(*, input_store: Any, output_store: Any = None, dry_run: bool = False) -> MigrationReport:
+def migrate_v2_to_v3(
+    *, input_store: StoreLike, output_store: StoreLike = None, dry_run: bool = False
+) -> MigrationReport:
     """Convert the metadata of a whole store to format 3; see :func:`migrate`.
 
     Parameters
@@ -343,7 +345,7 @@ def _old_keys(place: StorePath, nodes: Iterable[MigratedNode]) -> Iterator[str]:
 
 
 def remove_metadata(
-    store: Any, zarr_format: int, *, force: bool = False, dry_run: bool = False
+    store: StoreLike, zarr_format: int, *, force: bool = False, dry_run: bool = False
 ) -> tuple[str, ...]:
     """Remove the metadata documents of one format from a whole store.
 

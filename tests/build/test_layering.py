@@ -17,7 +17,7 @@ CORE = ROOT / "csrc"
 # From the bottom to the top; a file or sub-package of zarrcore may import from its own layer and from
 # those above it in this list.  A new one needs a place here.
 LAYERS = [
-    {"_version", "_lazy", "_locks", "errors", "_validate", "include_dir"},
+    {"_version", "_lazy", "_locks", "_typing", "errors", "_validate", "include_dir"},
     {"config", "_core", "buffer"},
     {"registry", "show"},
     {"dtypes", "codecs", "grids", "keys", "kernels", "transformers"},
@@ -26,7 +26,7 @@ LAYERS = [
     {"arrays", "attributes", "info", "node"},
     {"groups"},
     {"asynchronous"},
-    {"api", "abc", "core", "dtype", "experimental", "types"},
+    {"api", "abc", "core", "dtype", "experimental", "types", "typing"},
     {"__init__", "__main__", "cli", "integrations", "testing"},
 ]
 

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib import import_module
+from inspect import Parameter, signature
 from pathlib import Path
 
 import pytest
@@ -42,8 +45,32 @@ def test_every_compiled_module_has_a_stub() -> None:
 
 
 def test_strict_user(tmp_path: Path) -> None:
+    """Programs that use the package, with right calls and with wrong ones that must be reported."""
     options = ("--strict", "--follow-imports=silent", "--config-file=", f"--cache-dir={tmp_path}")
-    check("mypy", *options, str(HERE / "typing" / "user.py"), cwd=tmp_path)
+    check("mypy", *options, *map(str, sorted((HERE / "typing").glob("*.py"))), cwd=tmp_path)
+
+
+def public_parameters() -> Iterator[tuple[str, Parameter]]:
+    """Every parameter of the public functions and methods, with the name of its function."""
+    for name in zarrcore.__all__:
+        found = getattr(zarrcore, name)
+        members = inspect.getmembers(found, callable) if inspect.isclass(found) else [("", found)]
+        for member, function in members:
+            is_public = not member.startswith("_") or member in ("__init__", "__getitem__", "__setitem__")
+            if is_public and inspect.isroutine(function) and getattr(function, "__module__", None):
+                for parameter in list(signature(function).parameters.values()):
+                    yield f"{name}.{member}".rstrip("."), parameter
+
+
+def test_public_parameters_have_types() -> None:
+    seen = [(where, one) for where, one in public_parameters() if one.name not in ("self", "cls")]
+    assert len(seen) > 450
+    untyped = [
+        f"{where}({one.name})"
+        for where, one in seen
+        if one.annotation is Parameter.empty or str(one.annotation).removeprefix("typing.").startswith("Any")
+    ]
+    assert untyped == []
 
 
 @pytest.mark.parametrize("name", LAZY)

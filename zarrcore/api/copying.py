@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from zarrcore.storage import make_store_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from os import PathLike
-    from typing import TextIO
+    from typing import TextIO, Unpack
 
+    from zarrcore.arrays.array import Array
+    from zarrcore.arrays.options import KeepOptions
     from zarrcore.groups.copying import CopyOptions, Counts
     from zarrcore.groups.group import Group
+    from zarrcore.storage import StoreLike
 
     Log = Callable[[str], object] | TextIO | str | PathLike[str] | None
     Progress = Callable[[int, int], object]
@@ -25,7 +28,7 @@ Options = TypeVar("Options", bound="CopyOptions")
 
 
 def copy(
-    source: Any,
+    source: Array | Group,
     dest: Group,
     name: str | None = None,
     shallow: bool = False,
@@ -36,7 +39,7 @@ def copy(
     *,
     threads: int = 0,
     progress: Progress | None = None,
-    **create_kws: Any,
+    **create_kws: Unpack[KeepOptions],
 ) -> tuple[int, int, int]:
     """Copy an array or a group into a group.
 
@@ -107,7 +110,7 @@ def copy(
         threads=threads,
         progress=progress,
     )
-    return _told(log, options, lambda options: copy_node(source, dest, name, options, create_kws))
+    return _told(log, options, lambda options: copy_node(source, dest, name, options, {**create_kws}))
 
 
 def copy_all(
@@ -121,7 +124,7 @@ def copy_all(
     *,
     threads: int = 0,
     progress: Progress | None = None,
-    **create_kws: Any,
+    **create_kws: Unpack[KeepOptions],
 ) -> tuple[int, int, int]:
     """Copy all members of a group, and its attributes, into another group; see :func:`copy`.
 
@@ -137,16 +140,16 @@ def copy_all(
         threads=threads,
         progress=progress,
     )
-    return _told(log, options, lambda options: copy_members(source, dest, options, create_kws))
+    return _told(log, options, lambda options: copy_members(source, dest, options, {**create_kws}))
 
 
 def copy_store(
-    source: Any,
-    dest: Any,
+    source: StoreLike,
+    dest: StoreLike,
     source_path: str = "",
     dest_path: str = "",
-    excludes: Any = None,
-    includes: Any = None,
+    excludes: str | Iterable[str] | None = None,
+    includes: str | Iterable[str] | None = None,
     flags: int = 0,
     if_exists: str = "raise",
     dry_run: bool = False,
@@ -192,7 +195,7 @@ def copy_store(
 
     from zarrcore.groups.copying import CopyOptions, copy_keys
 
-    def patterns(value: Any) -> list[re.Pattern[str]]:
+    def patterns(value: str | Iterable[str] | None) -> list[re.Pattern[str]]:
         return [re.compile(item, flags) for item in ((value,) if isinstance(value, str) else value or ())]
 
     excluded, included = patterns(excludes), patterns(includes)

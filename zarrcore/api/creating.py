@@ -19,6 +19,10 @@ from zarrcore.storage import make_store_path
 if TYPE_CHECKING:
     from typing import Unpack
 
+    from zarrcore._typing import ArrayLike, FillValueLike, ShapedArray, ShapeLike
+    from zarrcore.arrays.options import EmptyOptions, FullOptions, LikeOptions, OfValuesOptions, SaveOptions
+    from zarrcore.storage import StoreLike
+
 __all__ = [
     "array",
     "create",
@@ -41,7 +45,7 @@ __all__ = [
 
 @takes(ArrayOptions)
 def create_array(
-    store: Any,
+    store: StoreLike,
     *,
     name: str | None = None,
     zarr_format: int | None = 3,
@@ -102,9 +106,9 @@ def create_array(
 
 @takes(FromArrayOptions)
 def from_array(
-    store: Any,
+    store: StoreLike,
     *,
-    data: Any,
+    data: ArrayLike,
     name: str | None = None,
     zarr_format: int | None = None,
     storage_options: dict[str, Any] | None = None,
@@ -150,15 +154,15 @@ def from_array(
 
 @takes(CreateOptions)
 def create(
-    shape: Any,
+    shape: ShapeLike,
     *,
-    store: Any = None,
+    store: StoreLike = None,
     path: str | None = None,
     mode: str | None = None,
     zarr_format: int | None = None,
     storage_options: dict[str, Any] | None = None,
     overwrite: bool = False,
-    data: Any = None,
+    data: ArrayLike | None = None,
     **options: Unpack[CreateOptions],
 ) -> Array:
     """Create an array; :func:`create_array` is the newer way.
@@ -191,7 +195,7 @@ def create(
     return create_at(place, shape, zarr_format=zarr_format, overwrite=overwrite, data=data, **arguments)
 
 
-def array(data: Any, **kwargs: Any) -> Array:
+def array(data: ArrayLike, **kwargs: Unpack[OfValuesOptions]) -> Array:
     """Create an array with the values of `data`.
 
     Parameters
@@ -201,54 +205,57 @@ def array(data: Any, **kwargs: Any) -> Array:
     **kwargs
         As for :func:`create`; if `data` is an :class:`Array`, as for :func:`from_array`.
     """
+    arguments: dict[str, Any] = {**kwargs}
     place = make_store_path(
-        kwargs.pop("store", None),
-        path=kwargs.pop("path", None),
-        mode=kwargs.pop("mode", None) or "a",
-        storage_options=kwargs.pop("storage_options", None),
+        arguments.pop("store", None),
+        path=arguments.pop("path", None),
+        mode=arguments.pop("mode", None) or "a",
+        storage_options=arguments.pop("storage_options", None),
     )
-    if kwargs.pop("read_only", False):
+    if arguments.pop("read_only", False):
         raise ValueError("read_only=True: a new array is written, so its store cannot be read-only")
-    drop_unused(kwargs)
-    return array_at(place, data, **kwargs)
+    drop_unused(arguments)
+    return array_at(place, data, **arguments)
 
 
-def empty(shape: Any, **kwargs: Any) -> Array:
+def empty(shape: ShapeLike, **kwargs: Unpack[EmptyOptions]) -> Array:
     """Create an array whose values do not matter yet (they are the fill value); see :func:`create`."""
     return create(shape, **kwargs)
 
 
-def zeros(shape: Any, **kwargs: Any) -> Array:
+def zeros(shape: ShapeLike, **kwargs: Unpack[EmptyOptions]) -> Array:
     """Create an array of zeros; see :func:`create`."""
-    return create(shape, **{"fill_value": 0, **kwargs})
+    kwargs.setdefault("fill_value", 0)
+    return create(shape, **kwargs)
 
 
-def ones(shape: Any, **kwargs: Any) -> Array:
+def ones(shape: ShapeLike, **kwargs: Unpack[EmptyOptions]) -> Array:
     """Create an array of ones; see :func:`create`."""
-    return create(shape, **{"fill_value": 1, **kwargs})
+    kwargs.setdefault("fill_value", 1)
+    return create(shape, **kwargs)
 
 
-def full(shape: Any, fill_value: Any, **kwargs: Any) -> Array:
+def full(shape: ShapeLike, fill_value: FillValueLike, **kwargs: Unpack[FullOptions]) -> Array:
     """Create an array of `fill_value`; see :func:`create`."""
     return create(shape, fill_value=fill_value, **kwargs)
 
 
-def empty_like(a: Any, *, zarr_format: int | None = None, **kwargs: Any) -> Array:
+def empty_like(a: ArrayLike, *, zarr_format: int | None = None, **kwargs: Unpack[LikeOptions]) -> Array:
     """Create an array like `a`, whose values do not matter yet; see :func:`create`."""
     return create(**{**like_arguments(a, zarr_format), **kwargs})
 
 
-def zeros_like(a: Any, *, zarr_format: int | None = None, **kwargs: Any) -> Array:
+def zeros_like(a: ArrayLike, *, zarr_format: int | None = None, **kwargs: Unpack[LikeOptions]) -> Array:
     """Create an array of zeros like `a`; see :func:`create`."""
     return create(**{**like_arguments(a, zarr_format), "fill_value": 0, **kwargs})
 
 
-def ones_like(a: Any, *, zarr_format: int | None = None, **kwargs: Any) -> Array:
+def ones_like(a: ArrayLike, *, zarr_format: int | None = None, **kwargs: Unpack[LikeOptions]) -> Array:
     """Create an array of ones like `a`; see :func:`create`."""
     return create(**{**like_arguments(a, zarr_format), "fill_value": 1, **kwargs})
 
 
-def full_like(a: Any, *, zarr_format: int | None = None, **kwargs: Any) -> Array:
+def full_like(a: ArrayLike, *, zarr_format: int | None = None, **kwargs: Unpack[LikeOptions]) -> Array:
     """Create an array like `a`, filled with `fill_value` (default: that of `a`); see :func:`create`."""
     arguments = {**like_arguments(a, zarr_format), **kwargs}
     if "fill_value" not in arguments:
@@ -257,31 +264,32 @@ def full_like(a: Any, *, zarr_format: int | None = None, **kwargs: Any) -> Array
 
 
 def save(
-    store: Any,
-    *args: Any,
+    store: StoreLike,
+    *args: ShapedArray,
     zarr_format: int | None = None,
     path: str | None = None,
     storage_options: dict[str, Any] | None = None,
-    **kwargs: Any,
+    **kwargs: ShapedArray,
 ) -> None:
     """Store one array, or several in a group (positional ones as ``arr_0``, ``arr_1``, ...)."""
     if not args and not kwargs:
         raise ValueError("save: at least one array must be given")
-    options: dict[str, Any] = {"zarr_format": zarr_format, "path": path, "storage_options": storage_options}
     if len(args) == 1 and not kwargs:
-        save_array(store, args[0], **options)
+        save_array(store, args[0], zarr_format=zarr_format, path=path, storage_options=storage_options)
     else:
-        save_group(store, *args, **options, **kwargs)
+        save_group(
+            store, *args, zarr_format=zarr_format, path=path, storage_options=storage_options, **kwargs
+        )
 
 
 def save_array(
-    store: Any,
-    arr: Any,
+    store: StoreLike,
+    arr: ShapedArray,
     *,
     zarr_format: int | None = None,
     path: str | None = None,
     storage_options: dict[str, Any] | None = None,
-    **kwargs: Any,
+    **kwargs: Unpack[SaveOptions],
 ) -> None:
     """Store one array; further arguments as for :func:`create`."""
     _require_array(arr, "arr")
@@ -297,12 +305,12 @@ def _require_array(value: Any, name: str) -> None:
 
 
 def save_group(
-    store: Any,
-    *args: Any,
+    store: StoreLike,
+    *args: ShapedArray,
     zarr_format: int | None = None,
     path: str | None = None,
     storage_options: dict[str, Any] | None = None,
-    **kwargs: Any,
+    **kwargs: ShapedArray,
 ) -> None:
     """Store several arrays in a group, which replaces what is there."""
     from zarrcore.dtypes import parse_dtype
@@ -322,7 +330,7 @@ def save_group(
         save_array(place / name, arr, zarr_format=zarr_format)
 
 
-def load(store: Any, path: str | None = None, zarr_format: int | None = None) -> Any:
+def load(store: StoreLike, path: str | None = None, zarr_format: int | None = None) -> Any:
     """Read a whole array, or all arrays of a group as a dictionary by name.
 
     Returns

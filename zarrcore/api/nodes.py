@@ -14,11 +14,16 @@ from zarrcore.storage import Store, StorePath, make_store_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from typing import Unpack
 
+    from zarrcore._typing import ArrayLike
     from zarrcore.arrays.array import Array
+    from zarrcore.arrays.config import ArrayConfigLike
+    from zarrcore.arrays.options import OpenGroupOptions, OpenLikeOptions, OpenNodeOptions, OpenOptions
     from zarrcore.groups.consolidated import ConsolidatedDifference
     from zarrcore.groups.group import Group
     from zarrcore.nodes.documents import Metadata
+    from zarrcore.storage import StoreLike
 
 __all__ = [
     "check_consolidated",
@@ -59,14 +64,14 @@ def _warn(unused: dict[str, Any]) -> None:
 
 
 def open(
-    store: Any = None,
+    store: StoreLike = None,
     *,
     mode: str | None = None,
     zarr_format: int | None = None,
     path: str | None = None,
     storage_options: dict[str, Any] | None = None,
-    config: Any = None,
-    **kwargs: Any,
+    config: ArrayConfigLike | None = None,
+    **kwargs: Unpack[OpenNodeOptions],
 ) -> Array | Group:
     """Open an array or a group, whichever is there.
 
@@ -89,11 +94,12 @@ def open(
     **kwargs
         For what is created: as for :func:`open_array` if there is a `shape`, else :func:`open_group`.
     """
+    arguments: dict[str, Any] = {**kwargs}
     if mode is None:
         mode = "r" if isinstance(store, (Store, StorePath)) and store.read_only else "a"
     place = make_store_path(store, path=path, mode=mode, storage_options=storage_options)
-    if "shape" in kwargs:
-        return _open_array_at(place, mode, zarr_format, config, kwargs)
+    if "shape" in arguments:
+        return _open_array_at(place, mode, zarr_format, config, arguments)
     if mode in _READ_MODES:
         place, metadata = find_node(place, zarr_format)
         if metadata is not None and is_array_metadata(metadata):
@@ -102,18 +108,18 @@ def open(
             raise GroupNotFoundError(f"no array or group found in {place.store} at path {place.path!r}")
     if config is not None:
         raise TypeError("config is for arrays; groups have no run-time settings")
-    return _open_group_at(place, mode, zarr_format, **kwargs)
+    return _open_group_at(place, mode, zarr_format, **arguments)
 
 
 def open_array(
-    store: Any = None,
+    store: StoreLike = None,
     *,
     zarr_format: int | None = None,
     path: str = "",
     storage_options: dict[str, Any] | None = None,
-    config: Any = None,
+    config: ArrayConfigLike | None = None,
     cache_bytes: int | None = None,
-    **kwargs: Any,
+    **kwargs: Unpack[OpenOptions],
 ) -> Array:
     """Open an array, or create it.
 
@@ -136,7 +142,7 @@ def open_array(
     """
     mode = kwargs.pop("mode", None)
     place = make_store_path(store, path=path, mode=mode, storage_options=storage_options)
-    array = _open_array_at(place, mode, zarr_format, config, kwargs)
+    array = _open_array_at(place, mode, zarr_format, config, {**kwargs})
     return array if cache_bytes is None else array.with_cache(cache_bytes)
 
 
@@ -158,16 +164,16 @@ def _open_array_at(
 
 
 def open_group(
-    store: Any = None,
+    store: StoreLike = None,
     *,
     mode: str = "a",
     cache_attrs: bool | None = None,
-    synchronizer: Any = None,
+    synchronizer: object = None,
     path: str | None = None,
-    chunk_store: Any = None,
+    chunk_store: object = None,
     storage_options: dict[str, Any] | None = None,
     zarr_format: int | None = None,
-    meta_array: Any = None,
+    meta_array: object = None,
     attributes: Mapping[str, Any] | None = None,
     use_consolidated: bool | str | None = None,
 ) -> Group:
@@ -219,14 +225,18 @@ def _open_group_at(
     return create_group_at(place, zarr_format, attributes, overwrite=mode == "w")
 
 
-def open_consolidated(*args: Any, use_consolidated: Any = True, **kwargs: Any) -> Group:
+def open_consolidated(
+    store: StoreLike = None, *, use_consolidated: bool | str = True, **kwargs: Unpack[OpenGroupOptions]
+) -> Group:
     """Open a group that has consolidated metadata; like :func:`open_group` with ``use_consolidated=True``."""
     if use_consolidated is not True and not isinstance(use_consolidated, str):
         raise TypeError(f"open_consolidated: use_consolidated must be True, got {use_consolidated!r}")
-    return open_group(*args, use_consolidated=use_consolidated, **kwargs)
+    return open_group(store, use_consolidated=use_consolidated, **kwargs)
 
 
-def open_like(a: Any, path: str, *, zarr_format: int | None = None, **kwargs: Any) -> Array:
+def open_like(
+    a: ArrayLike, path: str, *, zarr_format: int | None = None, **kwargs: Unpack[OpenLikeOptions]
+) -> Array:
     """Open an array, or create one like `a`; the format of `a` is not taken over."""
     from zarrcore.arrays.creation import default_format
     from zarrcore.arrays.derived import like_arguments
@@ -239,7 +249,7 @@ def open_like(a: Any, path: str, *, zarr_format: int | None = None, **kwargs: An
 
 
 def create_group(
-    store: Any,
+    store: StoreLike,
     *,
     path: str | None = None,
     zarr_format: int | None = None,
@@ -277,15 +287,15 @@ def create_group_at(
 
 
 def group(
-    store: Any = None,
+    store: StoreLike = None,
     *,
     overwrite: bool = False,
-    chunk_store: Any = None,
+    chunk_store: object = None,
     cache_attrs: bool | None = None,
-    synchronizer: Any = None,
+    synchronizer: object = None,
     path: str | None = None,
     zarr_format: int | None = None,
-    meta_array: Any = None,
+    meta_array: object = None,
     attributes: Mapping[str, Any] | None = None,
     storage_options: dict[str, Any] | None = None,
 ) -> Group:
@@ -326,7 +336,7 @@ def create_hierarchy(
     return create_nodes(make_store_path(store), nodes, overwrite=overwrite)
 
 
-def consolidate_metadata(store: Any, path: str | None = None, zarr_format: int | None = None) -> Group:
+def consolidate_metadata(store: StoreLike, path: str | None = None, zarr_format: int | None = None) -> Group:
     """Collect the metadata of all nodes below a group in the group, so that it opens with one read.
 
     Returns
@@ -340,7 +350,7 @@ def consolidate_metadata(store: Any, path: str | None = None, zarr_format: int |
 
 
 def check_consolidated(
-    store: Any, path: str | None = None, zarr_format: int | None = None
+    store: Group | StoreLike, path: str | None = None, zarr_format: int | None = None
 ) -> tuple[ConsolidatedDifference, ...]:
     """Compare consolidated metadata with the documents of the nodes themselves.
 

@@ -15,15 +15,17 @@ from zarrcore.errors import ReadOnlyError
 from zarrcore.node import SynchronousNode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Self
 
     from zarrcore._core.engine import ChunkCache
+    from zarrcore._typing import ArrayLike, SelectionLike, ShapeLike, ValueLike
+    from zarrcore.arrays.config import ArrayConfigLike
     from zarrcore.arrays.prefetching import Prefetch
     from zarrcore.arrays.writer import ArrayWriter
     from zarrcore.indexing import Fields, Selection
     from zarrcore.metadata.common import ArrayMetadata
-    from zarrcore.storage import StorePath
+    from zarrcore.storage import StoreLike, StorePath
 
 __all__ = ["Array"]
 
@@ -73,7 +75,7 @@ class Array(SelectableArray, SynchronousNode):
         self,
         metadata: ArrayMetadata | dict[str, Any],
         store_path: StorePath,
-        config: ArrayConfig | Mapping[str, Any] | None = None,
+        config: ArrayConfigLike | None = None,
     ) -> None:
         if isinstance(metadata, dict):
             from zarrcore.nodes.documents import array_metadata_from_dict
@@ -118,7 +120,7 @@ class Array(SelectableArray, SynchronousNode):
     # --- opening ---
 
     @classmethod
-    def open(cls, store: Any, *, config: ArrayConfig | Mapping[str, Any] | None = None) -> Array:
+    def open(cls, store: StoreLike, *, config: ArrayConfigLike | None = None) -> Array:
         """Open the array at the root of a store-like.
 
         Parameters
@@ -192,7 +194,7 @@ class Array(SelectableArray, SynchronousNode):
         """Number of bytes in the store, metadata included."""
         return self.store.getsize_prefix(self.path)
 
-    def with_config(self, config: ArrayConfig | Mapping[str, Any]) -> Self:
+    def with_config(self, config: ArrayConfigLike) -> Self:
         """The same array with other run-time settings; what a mapping leaves out stays as it is."""
         if not isinstance(config, ArrayConfig):
             config = ArrayConfig.from_dict({**self._config.to_dict(), **config})
@@ -232,7 +234,7 @@ class Array(SelectableArray, SynchronousNode):
         array._compiled()
         return array
 
-    def prefetch(self, selection: Any = ..., *, threads: int = 0) -> Prefetch:
+    def prefetch(self, selection: SelectionLike = ..., *, threads: int = 0) -> Prefetch:
         """Decode the chunks of a selection into the array's cache, without waiting for it.
 
         Parameters
@@ -297,7 +299,7 @@ class Array(SelectableArray, SynchronousNode):
 
     # --- reading ---
 
-    def __getitem__(self, selection: Any) -> Any:
+    def __getitem__(self, selection: SelectionLike) -> Any:
         """Read a selection.
 
         Integers, slices (any step), an ellipsis and newaxis mean what they mean in numpy.  Integer arrays for
@@ -311,7 +313,7 @@ class Array(SelectableArray, SynchronousNode):
         fields, selection = indexing.pop_fields(selection)
         return self._get(indexing.plain_selection(selection, self._metadata.shape), fields=fields)
 
-    def read(self, selection: Any = ..., *, out: np.ndarray | None = None, threads: int = 0) -> Any:
+    def read(self, selection: SelectionLike = ..., *, out: np.ndarray | None = None, threads: int = 0) -> Any:
         """Read a selection, into the caller's memory if `out` is given.
 
         Parameters
@@ -342,7 +344,7 @@ class Array(SelectableArray, SynchronousNode):
 
     def read_many(
         self,
-        selections: Iterable[Any],
+        selections: Iterable[SelectionLike],
         *,
         out: Sequence[np.ndarray] | np.ndarray | None = None,
         stack: bool = False,
@@ -369,11 +371,11 @@ class Array(SelectableArray, SynchronousNode):
 
     # --- writing ---
 
-    def __setitem__(self, selection: Any, value: Any) -> None:
+    def __setitem__(self, selection: SelectionLike, value: ValueLike) -> None:
         """Write into a selection; see :meth:`write`."""
         self.write(selection, value)
 
-    def write(self, selection: Any, value: Any, *, threads: int = 0) -> None:
+    def write(self, selection: SelectionLike, value: ValueLike, *, threads: int = 0) -> None:
         """Write values into a selection.
 
         Parameters
@@ -439,7 +441,7 @@ class Array(SelectableArray, SynchronousNode):
 
     # --- changing ---
 
-    def resize(self, new_shape: int | tuple[int, ...]) -> None:
+    def resize(self, new_shape: ShapeLike) -> None:
         """Change the lengths of the dimensions.
 
         Elements outside the new shape are gone, also if the array grows again later; new elements have the
@@ -461,7 +463,7 @@ class Array(SelectableArray, SynchronousNode):
 
         resize(self, new_shape)
 
-    def append(self, data: Any, axis: int = 0) -> tuple[int, ...]:
+    def append(self, data: ArrayLike, axis: int = 0) -> tuple[int, ...]:
         """Append `data` along `axis`; the other dimensions must agree.
 
         Parameters

@@ -14,6 +14,7 @@ from zarrcore.arrays.values import check_out
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from zarrcore._typing import SelectionLike
     from zarrcore.arrays.array import Array
     from zarrcore.indexing import Selection
 
@@ -28,7 +29,7 @@ _MOST_WORK = 10_000
 
 
 def read_many(
-    requests: Iterable[tuple[Array, Any]],
+    requests: Iterable[tuple[Array, SelectionLike]],
     *,
     out: Sequence[np.ndarray] | np.ndarray | None = None,
     stack: bool = False,

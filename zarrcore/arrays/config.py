@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from zarrcore.config import config as _defaults
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    ArrayConfigLike = "ArrayConfig | Mapping[str, Any]"
-
-__all__ = ["ArrayConfig", "parse_array_config"]
+__all__ = ["ArrayConfig", "ArrayConfigLike", "parse_array_config"]
 
 
 _CONFIGURED = ("order", "write_empty_chunks", "read_missing_chunks")
@@ -65,7 +61,10 @@ class ArrayConfig:
         return asdict(self)
 
 
-def parse_array_config(data: ArrayConfig | Mapping[str, Any] | None) -> ArrayConfig:
+ArrayConfigLike: TypeAlias = ArrayConfig | Mapping[str, Any]
+
+
+def parse_array_config(data: ArrayConfigLike | None) -> ArrayConfig:
     """An :class:`ArrayConfig` from what users may pass as ``config=``."""
     if isinstance(data, ArrayConfig):
         return data

@@ -298,15 +298,16 @@ def create_array_at(
 def _metadata(zarr_format: int, order: str, options: ArrayOptions) -> ArrayMetadata:
     """Array metadata from options that are complete."""
     zdtype = data_type(options["dtype"], zarr_format, options["filters"])
+    shape = parse_shape(options["shape"])
     grid, inner = resolve_layout(
-        options["shape"],
+        shape,
         zdtype.item_size or 1,
         options["chunks"],
         options["shards"],
         target_shard_bytes=settings.get("array.target_shard_size_bytes", None),
     )
-    common = {
-        "shape": options["shape"],
+    common: dict[str, Any] = {
+        "shape": shape,
         "zdtype": zdtype,
         "chunks": grid,
         "fill_value": options["fill_value"],
@@ -332,7 +333,7 @@ def _metadata(zarr_format: int, order: str, options: ArrayOptions) -> ArrayMetad
     )
 
 
-def _refuse_in_format_2(grid: Sequence[Any], inner: Any, options: ArrayOptions) -> None:
+def _refuse_in_format_2(grid: Sequence[Any], inner: tuple[int, ...] | None, options: ArrayOptions) -> None:
     for name, value, absent in (
         ("shards", inner, None),
         ("dimension_names", options["dimension_names"], None),

@@ -2,22 +2,53 @@
 
 A function takes them as ``**options: Unpack[ArrayOptions]``, so that type checkers know them.  The decorator
 :func:`takes` shows them in its signature, and :func:`complete` adds the defaults of those that are not given.
-What they mean is said at :func:`zarrcore.create_array` and :func:`zarrcore.create`.
+Their meaning is documented at :func:`zarrcore.create_array` and :func:`zarrcore.create`.
 """
 
 # No `from __future__ import annotations`: the annotations of this module are values, which hold the defaults.
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
 from inspect import Parameter, signature
-from typing import Annotated, Any, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from zarrcore._typing import ArrayLike, ChunksLike, FillValueLike, MemoryOrder, ShapeLike, ShardsLike
+    from zarrcore.arrays.config import ArrayConfigLike
+    from zarrcore.codecs.base import CodecLike, CodecsLike
+    from zarrcore.dtypes.parse import DTypeLike
+    from zarrcore.keys.standard import ChunkKeyEncodingLike
+    from zarrcore.storage.path import AccessMode, StoreLike
 
 __all__ = [
     "ArrayOptions",
+    "ConfigOption",
     "CreateOptions",
+    "DataOptions",
+    "DescriptionOptions",
+    "EmptyOptions",
+    "FillOption",
     "FromArrayOptions",
+    "FullMemberOptions",
+    "FullOptions",
     "IgnoredOptions",
+    "KeepOptions",
+    "LayoutOptions",
+    "LegacyLayoutOptions",
     "LegacyOptions",
+    "LikeOptions",
+    "MemberOptions",
+    "MissingOptions",
+    "OfValuesOptions",
+    "OpenGroupOptions",
+    "OpenLikeOptions",
+    "OpenNodeOptions",
+    "OpenOptions",
+    "PlaceOptions",
+    "RequireOptions",
+    "SaveOptions",
     "SharedOptions",
     "StoringOptions",
     "complete",
@@ -28,76 +59,222 @@ F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
 
-class SharedOptions(TypedDict, total=False):
-    """What every new array may be told."""
+class FillOption(TypedDict, total=False):
+    """The value of elements that were never written."""
 
-    fill_value: Annotated[Any, ...]
-    order: Annotated[str | None, None]
-    attributes: Annotated[Mapping[str, Any] | None, None]
-    chunk_key_encoding: Annotated[Any, None]
-    dimension_names: Annotated[Any, None]
-    config: Annotated[Any, None]
+    fill_value: Annotated["FillValueLike", ...]
+
+
+class DescriptionOptions(TypedDict, total=False):
+    """What else the metadata document of every new array may contain."""
+
+    order: Annotated["MemoryOrder | None", None]
+    attributes: Annotated["Mapping[str, Any] | None", None]
+    chunk_key_encoding: Annotated["ChunkKeyEncodingLike | None", None]
+    dimension_names: Annotated["Iterable[str | None] | None", None]
+
+
+class ConfigOption(TypedDict, total=False):
+    """Run-time settings."""
+
+    config: Annotated["ArrayConfigLike | None", None]
+
+
+class SharedOptions(FillOption, DescriptionOptions, ConfigOption, total=False):
+    """Options of every function that creates an array."""
 
 
 class StoringOptions(SharedOptions, total=False):
-    """The same, and how it is stored."""
+    """The same, and how the array is stored."""
 
     overwrite: Annotated[bool, False]
     write_data: Annotated[bool, True]
 
 
-class ArrayOptions(StoringOptions, total=False):
+class DataOptions(TypedDict, total=False):
+    """Shape and data type, or values that have them."""
+
+    shape: Annotated["ShapeLike | None", None]
+    dtype: Annotated["DTypeLike | None", None]
+    data: Annotated["ArrayLike | None", None]
+
+
+class LayoutOptions(TypedDict, total=False):
+    """How elements become chunks, and chunks become bytes."""
+
+    chunks: Annotated["ChunksLike", "auto"]
+    shards: Annotated["ShardsLike", None]
+    filters: Annotated["CodecsLike", "auto"]
+    compressors: Annotated["CodecsLike", "auto"]
+    serializer: Annotated["CodecLike", "auto"]
+
+
+class ArrayOptions(DataOptions, LayoutOptions, StoringOptions, total=False):
     """Options of :func:`zarrcore.create_array`."""
 
-    shape: Annotated[Any, None]
-    dtype: Annotated[Any, None]
-    data: Annotated[Any, None]
-    chunks: Annotated[Any, "auto"]
-    shards: Annotated[Any, None]
-    filters: Annotated[Any, "auto"]
-    compressors: Annotated[Any, "auto"]
-    serializer: Annotated[Any, "auto"]
+
+class KeepOptions(StoringOptions, total=False):
+    """Options of a copy, which may keep the layout of its source."""
+
+    chunks: Annotated["ChunksLike | Literal['keep']", "keep"]
+    shards: Annotated["ShardsLike | Literal['keep']", "keep"]
+    filters: Annotated["CodecsLike", "keep"]
+    compressors: Annotated["CodecsLike", "keep"]
+    serializer: Annotated["CodecLike", "keep"]
 
 
-class FromArrayOptions(StoringOptions, total=False):
+class FromArrayOptions(KeepOptions, total=False):
     """Options of :func:`zarrcore.from_array`."""
 
-    chunks: Annotated[Any, "keep"]
-    shards: Annotated[Any, "keep"]
-    filters: Annotated[Any, "keep"]
-    compressors: Annotated[Any, "keep"]
-    serializer: Annotated[Any, "keep"]
     threads: Annotated[int, 0]
-    progress: Annotated[Callable[[int, int], object] | None, None]
+    progress: Annotated["Callable[[int, int], object] | None", None]
 
 
-class LegacyOptions(SharedOptions, total=False):
+class LegacyLayoutOptions(TypedDict, total=False):
+    """The older names of shape and codecs of chunks."""
+
+    chunks: Annotated["ChunksLike", None]
+    chunk_shape: Annotated["ChunksLike", None]
+    dtype: Annotated["DTypeLike | None", None]
+    compressor: Annotated["CodecLike | None", "auto"]
+    filters: Annotated["CodecsLike", None]
+    object_codec: Annotated["CodecLike | None", None]
+    dimension_separator: Annotated["Literal['.', '/'] | None", None]
+    codecs: Annotated["Iterable[CodecLike] | None", None]
+    write_empty_chunks: Annotated["bool | None", None]
+
+
+class LegacyOptions(LegacyLayoutOptions, SharedOptions, total=False):
     """Options of :func:`zarrcore.create`, without those that have no effect."""
-
-    chunks: Annotated[Any, None]
-    chunk_shape: Annotated[Any, None]
-    dtype: Annotated[Any, None]
-    compressor: Annotated[Any, "auto"]
-    filters: Annotated[Any, None]
-    object_codec: Annotated[Any, None]
-    dimension_separator: Annotated[str | None, None]
-    codecs: Annotated[Any, None]
-    write_empty_chunks: Annotated[bool | None, None]
 
 
 class IgnoredOptions(TypedDict, total=False):
     """Options that are accepted for compatibility and have no effect."""
 
-    synchronizer: Annotated[Any, None]
-    chunk_store: Annotated[Any, None]
-    cache_metadata: Annotated[bool | None, None]
-    cache_attrs: Annotated[bool | None, None]
-    read_only: Annotated[bool | None, None]
-    meta_array: Annotated[Any, None]
+    synchronizer: Annotated[object, None]
+    chunk_store: Annotated[object, None]
+    cache_metadata: Annotated["bool | None", None]
+    cache_attrs: Annotated["bool | None", None]
+    read_only: Annotated["bool | None", None]
+    meta_array: Annotated[object, None]
 
 
 class CreateOptions(LegacyOptions, IgnoredOptions, total=False):
     """Options of :func:`zarrcore.create`."""
+
+
+# ---- further arguments of functions that hand them to others: without defaults here ----
+
+
+class PlaceOptions(TypedDict, total=False):
+    """Where an array is created."""
+
+    store: "StoreLike"
+    path: "str | None"
+    mode: "AccessMode | None"
+    storage_options: "dict[str, Any] | None"
+    overwrite: bool
+
+
+class MissingOptions(LegacyLayoutOptions, FillOption, DescriptionOptions, IgnoredOptions, total=False):
+    """Further arguments of functions that open an array or create it: for one that is missing."""
+
+    shape: "ShapeLike"
+    data: "ArrayLike | None"
+    overwrite: bool
+
+
+class OpenOptions(MissingOptions, total=False):
+    """Further arguments of :func:`zarrcore.open_array`."""
+
+    mode: "AccessMode | None"
+
+
+class OpenNodeOptions(MissingOptions, total=False):
+    """Further arguments of :func:`zarrcore.open`."""
+
+    use_consolidated: "bool | str | None"
+
+
+class OpenGroupOptions(TypedDict, total=False):
+    """Further arguments of :func:`zarrcore.open_consolidated`."""
+
+    mode: "AccessMode"
+    path: "str | None"
+    storage_options: "dict[str, Any] | None"
+    zarr_format: "int | None"
+    attributes: "Mapping[str, Any] | None"
+    cache_attrs: "bool | None"
+    synchronizer: object
+    chunk_store: object
+    meta_array: object
+
+
+class OpenLikeOptions(MissingOptions, ConfigOption, total=False):
+    """Further arguments of :func:`zarrcore.open_like`."""
+
+    store: "StoreLike"
+    mode: "AccessMode | None"
+    storage_options: "dict[str, Any] | None"
+    cache_bytes: "int | None"
+
+
+class LikeOptions(CreateOptions, PlaceOptions, total=False):
+    """Further arguments of :func:`zarrcore.empty_like` and those like it."""
+
+    shape: "ShapeLike"
+
+
+class EmptyOptions(CreateOptions, PlaceOptions, total=False):
+    """Further arguments of :func:`zarrcore.empty`, :func:`zarrcore.zeros` and :func:`zarrcore.ones`."""
+
+    zarr_format: "int | None"
+
+
+class FullOptions(
+    LegacyLayoutOptions, DescriptionOptions, ConfigOption, IgnoredOptions, PlaceOptions, total=False
+):
+    """Further arguments of :func:`zarrcore.full`."""
+
+    zarr_format: "int | None"
+
+
+class OfValuesOptions(EmptyOptions, total=False):
+    """Further arguments of :func:`zarrcore.array`."""
+
+    shards: "ShardsLike | Literal['keep']"
+    compressors: "CodecsLike"
+    serializer: "CodecLike"
+    write_data: bool
+    threads: int
+    progress: "Callable[[int, int], object] | None"
+
+
+class SaveOptions(LegacyOptions, total=False):
+    """Further arguments of :func:`zarrcore.save_array`."""
+
+    mode: "AccessMode | None"
+    overwrite: bool
+
+
+class RequireOptions(LayoutOptions, FillOption, DescriptionOptions, total=False):
+    """Further arguments of :meth:`zarrcore.Group.require_array`."""
+
+    compressor: "CodecLike | None"
+
+
+class MemberOptions(LegacyOptions, total=False):
+    """Further arguments of :meth:`zarrcore.Group.empty` and those like it."""
+
+    zarr_format: "int | None"
+    overwrite: bool
+
+
+class FullMemberOptions(LegacyLayoutOptions, DescriptionOptions, ConfigOption, total=False):
+    """Further arguments of :meth:`zarrcore.Group.full`."""
+
+    zarr_format: "int | None"
+    overwrite: bool
 
 
 def complete(kind: type[T], given: T) -> T:
@@ -128,14 +305,14 @@ def takes(kind: Any) -> Callable[[F], F]:
     def show(function: F) -> F:
         own = signature(function)
         named = [item for item in own.parameters.values() if item.kind is not Parameter.VAR_KEYWORD]
-        # Those of the kind alone come first, what all arrays share behind them.
+        # Those of the kind alone come first, then what all arrays share.
         names = sorted(kind.__annotations__, key=lambda name: name in StoringOptions.__annotations__)
         options = [
             Parameter(
                 name,
                 Parameter.KEYWORD_ONLY,
                 default=_defaults(kind)[name],
-                annotation=kind.__annotations__[name].__origin__,
+                annotation=_text(kind.__annotations__[name].__origin__),
             )
             for name in names
         ]
@@ -143,3 +320,8 @@ def takes(kind: Any) -> Callable[[F], F]:
         return function
 
     return show
+
+
+def _text(annotation: Any) -> str:
+    """Return an annotation as it is written in the source."""
+    return str(getattr(annotation, "__forward_arg__", None) or annotation.__name__)

@@ -11,6 +11,8 @@ from zarrcore.arrays.description import ArrayDescription
 from zarrcore.arrays.views import Indexable
 
 if TYPE_CHECKING:
+    from zarrcore._typing import ArrayLike, SelectionLike, ValueLike
+    from zarrcore.buffer import BufferPrototype
     from zarrcore.indexing import Fields
 
 __all__ = ["SelectableArray"]
@@ -30,10 +32,10 @@ class SelectableArray(ArrayDescription, Indexable):
 
     def get_basic_selection(
         self,
-        selection: Any = ...,
+        selection: SelectionLike = ...,
         *,
         out: np.ndarray | None = None,
-        prototype: Any = None,
+        prototype: BufferPrototype | None = None,
         fields: Fields | None = None,
     ) -> Any:
         """Read integers and slices.
@@ -53,39 +55,44 @@ class SelectableArray(ArrayDescription, Indexable):
 
     def get_orthogonal_selection(
         self,
-        selection: Any,
+        selection: SelectionLike,
         *,
         out: np.ndarray | None = None,
         fields: Fields | None = None,
-        prototype: Any = None,
+        prototype: BufferPrototype | None = None,
     ) -> Any:
         """Read the outer product of integers, slices and integer or boolean arrays, one per dimension."""
         return self._get(indexing.orthogonal_selection(selection, self.shape), out, fields)
 
     def get_coordinate_selection(
         self,
-        selection: Any,
+        selection: SelectionLike,
         *,
         out: np.ndarray | None = None,
         fields: Fields | None = None,
-        prototype: Any = None,
+        prototype: BufferPrototype | None = None,
     ) -> Any:
         """Read single elements, given by one integer array for each dimension."""
         return self._get(indexing.coordinate_selection(selection, self.shape), out, fields)
 
     def get_mask_selection(
-        self, mask: Any, *, out: np.ndarray | None = None, fields: Fields | None = None, prototype: Any = None
+        self,
+        mask: ArrayLike,
+        *,
+        out: np.ndarray | None = None,
+        fields: Fields | None = None,
+        prototype: BufferPrototype | None = None,
     ) -> Any:
         """Read the elements where a boolean array of the array's shape is true."""
         return self._get(indexing.mask_selection(mask, self.shape), out, fields)
 
     def get_block_selection(
         self,
-        selection: Any,
+        selection: SelectionLike,
         *,
         out: np.ndarray | None = None,
         fields: Fields | None = None,
-        prototype: Any = None,
+        prototype: BufferPrototype | None = None,
     ) -> Any:
         """Read whole chunks, given by their position in the chunk grid."""
         return self._get(self._blocks(selection), out, fields)
@@ -93,31 +100,56 @@ class SelectableArray(ArrayDescription, Indexable):
     # --- writing ---
 
     def set_basic_selection(
-        self, selection: Any, value: Any, *, fields: Fields | None = None, prototype: Any = None
+        self,
+        selection: SelectionLike,
+        value: ValueLike,
+        *,
+        fields: Fields | None = None,
+        prototype: BufferPrototype | None = None,
     ) -> None:
         """Write into integers and slices, as :meth:`get_basic_selection` reads them."""
         self._set(indexing.basic_selection(selection, self.shape), value, fields)
 
     def set_orthogonal_selection(
-        self, selection: Any, value: Any, *, fields: Fields | None = None, prototype: Any = None
+        self,
+        selection: SelectionLike,
+        value: ValueLike,
+        *,
+        fields: Fields | None = None,
+        prototype: BufferPrototype | None = None,
     ) -> None:
         """Write into an outer product, as :meth:`get_orthogonal_selection` reads it."""
         self._set(indexing.orthogonal_selection(selection, self.shape), value, fields)
 
     def set_coordinate_selection(
-        self, selection: Any, value: Any, *, fields: Fields | None = None, prototype: Any = None
+        self,
+        selection: SelectionLike,
+        value: ValueLike,
+        *,
+        fields: Fields | None = None,
+        prototype: BufferPrototype | None = None,
     ) -> None:
         """Write single elements; of elements that are given several times the last one stays."""
         self._set(indexing.coordinate_selection(selection, self.shape), value, fields)
 
     def set_mask_selection(
-        self, mask: Any, value: Any, *, fields: Fields | None = None, prototype: Any = None
+        self,
+        mask: ArrayLike,
+        value: ValueLike,
+        *,
+        fields: Fields | None = None,
+        prototype: BufferPrototype | None = None,
     ) -> None:
         """Write where a boolean array of the array's shape is true."""
         self._set(indexing.mask_selection(mask, self.shape), value, fields)
 
     def set_block_selection(
-        self, selection: Any, value: Any, *, fields: Fields | None = None, prototype: Any = None
+        self,
+        selection: SelectionLike,
+        value: ValueLike,
+        *,
+        fields: Fields | None = None,
+        prototype: BufferPrototype | None = None,
     ) -> None:
         """Write whole chunks, given by their position in the chunk grid."""
         self._set(self._blocks(selection), value, fields)

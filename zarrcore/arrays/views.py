@@ -8,6 +8,7 @@ from zarrcore import indexing
 from zarrcore.arrays import layout
 
 if TYPE_CHECKING:
+    from zarrcore._typing import SelectionLike, ValueLike
     from zarrcore.indexing import Fields, Selection
     from zarrcore.metadata.common import ArrayMetadata
 
@@ -66,11 +67,11 @@ class _IndexView:
     def _selection(self, selection: Any) -> Selection:
         raise NotImplementedError
 
-    def __getitem__(self, selection: Any) -> Any:
+    def __getitem__(self, selection: SelectionLike) -> Any:
         fields, selection = indexing.pop_fields(selection)
         return self.array._get(self._selection(selection), fields=fields)
 
-    def __setitem__(self, selection: Any, value: Any) -> None:
+    def __setitem__(self, selection: SelectionLike, value: ValueLike) -> None:
         fields, selection = indexing.pop_fields(selection)
         self.array._set(self._selection(selection), value, fields)
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias
 
 from zarrcore._validate import at, known_keys, named_configuration
 from zarrcore.errors import MetadataValidationError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Self
 
     import numpy as np
@@ -26,6 +26,8 @@ __all__ = [
     "ArraySpec",
     "BytesBytesCodec",
     "Codec",
+    "CodecLike",
+    "CodecsLike",
     "configuration_names",
     "require_members",
     "roomy",
@@ -354,3 +356,22 @@ def _json(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_json(item) for item in value]
     return value
+
+
+class _HasConfig(Protocol):
+    """A codec of numcodecs, or one that behaves like it."""
+
+    def get_config(self) -> Mapping[str, Any]: ...
+
+
+class _HasDict(Protocol):
+    """A codec of zarr-python."""
+
+    def to_dict(self) -> Mapping[str, Any]: ...
+
+
+#: A codec, its name, its JSON object, or a codec of numcodecs or zarr-python.
+CodecLike: TypeAlias = Codec | str | Mapping[str, Any] | _HasConfig | _HasDict
+
+#: One codec, several in the order in which they encode, None for none, or ``"auto"`` for the default.
+CodecsLike: TypeAlias = CodecLike | Iterable[CodecLike] | None

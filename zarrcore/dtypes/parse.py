@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy import typing as npt
 
 from zarrcore.dtypes.base import DataTypeTypeError, ZDType, shown
 from zarrcore.dtypes.registry import data_type_registry
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from zarrcore.dtypes.base import DTypeJSON, ZarrFormat
 
 __all__ = [
+    "DTypeLike",
     "dtype_from_v2",
     "dtype_from_v3",
     "dtype_to_v2",
@@ -27,6 +29,9 @@ __all__ = [
     "parse_data_type",
     "parse_dtype",
 ]
+
+#: A data type, a NumPy dtype or what NumPy makes one of, a name, or the JSON form of a data type.
+DTypeLike: TypeAlias = ZDType[Any, Any] | npt.DTypeLike | Mapping[str, Any]
 
 
 def dtype_from_v2(dtype: Any, object_codec_id: str | None = None) -> ZDType[Any, Any]:
@@ -69,7 +74,7 @@ def get_data_type_from_json(dtype_spec: DTypeJSON, *, zarr_format: ZarrFormat) -
     return data_type_registry.match_json(dtype_spec, zarr_format=zarr_format)
 
 
-def get_data_type_from_native_dtype(dtype: Any) -> ZDType[Any, Any]:
+def get_data_type_from_native_dtype(dtype: npt.DTypeLike) -> ZDType[Any, Any]:
     """The data type of arrays with this NumPy dtype, or what NumPy makes a dtype of."""
     return data_type_registry.match_dtype(_numpy_dtype(dtype))
 
@@ -79,7 +84,7 @@ def native_order(zdtype: ZDType[Any, Any]) -> ZDType[Any, Any]:
     return zdtype._in_native_order()
 
 
-def parse_dtype(dtype_spec: Any, *, zarr_format: ZarrFormat) -> ZDType[Any, Any]:
+def parse_dtype(dtype_spec: DTypeLike, *, zarr_format: ZarrFormat) -> ZDType[Any, Any]:
     """The data type that a user means.
 
     Parameters
@@ -112,7 +117,7 @@ def parse_dtype(dtype_spec: Any, *, zarr_format: ZarrFormat) -> ZDType[Any, Any]
     return native_order(zdtype) if zarr_format == 3 else zdtype
 
 
-def parse_data_type(dtype_spec: Any, *, zarr_format: ZarrFormat) -> ZDType[Any, Any]:
+def parse_data_type(dtype_spec: DTypeLike, *, zarr_format: ZarrFormat) -> ZDType[Any, Any]:
     """Another name of :func:`parse_dtype`."""
     return parse_dtype(dtype_spec, zarr_format=zarr_format)
 

@@ -29,10 +29,18 @@ from zarrcore.storage.path import StorePath, make_store_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from typing import Unpack
+    from typing import TypeVar, Unpack
 
+    from zarrcore._typing import ArrayLike, FillValueLike, ShapeLike
     from zarrcore.arrays.array import Array
+    from zarrcore.arrays.config import ArrayConfigLike
+    from zarrcore.arrays.options import FullMemberOptions, MemberOptions, RequireOptions
+    from zarrcore.codecs.base import CodecLike
+    from zarrcore.dtypes.parse import DTypeLike
     from zarrcore.nodes.documents import Metadata
+    from zarrcore.storage.path import StoreLike
+
+    T = TypeVar("T")
 
 __all__ = ["Group"]
 
@@ -77,7 +85,7 @@ class Group(SynchronousNode):
     @classmethod
     def from_store(
         cls,
-        store: Any,
+        store: StoreLike,
         *,
         attributes: Mapping[str, Any] | None = None,
         zarr_format: int = 3,
@@ -108,7 +116,7 @@ class Group(SynchronousNode):
 
     @classmethod
     def open(
-        cls, store: Any, zarr_format: int | None = 3, use_consolidated: bool | str | None = None
+        cls, store: StoreLike, zarr_format: int | None = 3, use_consolidated: bool | str | None = None
     ) -> Group:
         """Open the group at the root of a store-like; see :func:`zarrcore.open_group`.
 
@@ -160,7 +168,7 @@ class Group(SynchronousNode):
             raise KeyError(path)
         return node
 
-    def get(self, path: str, default: Any = None) -> Any:
+    def get(self, path: str, default: T | None = None) -> Array | Group | T | None:
         """The array or group at a path below this group.
 
         Parameters
@@ -360,17 +368,19 @@ class Group(SynchronousNode):
         create_node(place, metadata, overwrite=overwrite, group=self._store_path)
         return Group(metadata, place)
 
-    def require_group(self, name: str, overwrite: bool = False, **kwargs: Any) -> Group:
-        """The group of a name, created if need be.
+    def require_group(
+        self, name: str, overwrite: bool = False, *, attributes: Mapping[str, Any] | None = None
+    ) -> Group:
+        """Return the group of a name; create it if it is missing.
 
         Parameters
         ----------
         name : str
             Path below this group.
         overwrite : bool
-            Remove what is there first, and create the group anew.
-        **kwargs
-            As for :meth:`create_group`, for a group that is created.
+            Remove what is there, and create the group again.
+        attributes : mapping, optional
+            User attributes of a group that is created.
 
         Raises
         ------
@@ -379,7 +389,7 @@ class Group(SynchronousNode):
         """
         from zarrcore.groups.creating import require_group
 
-        return require_group(self, name, overwrite=overwrite, options=kwargs)
+        return require_group(self, name, overwrite=overwrite, options={"attributes": attributes})
 
     def require_groups(self, *names: str) -> tuple[Group, ...]:
         """Several groups, created if need be."""
@@ -390,7 +400,7 @@ class Group(SynchronousNode):
         self,
         name: str,
         *,
-        compressor: Any = "auto",
+        compressor: CodecLike | None = "auto",
         storage_options: dict[str, Any] | None = None,
         **options: Unpack[ArrayOptions],
     ) -> Array:
@@ -412,11 +422,11 @@ class Group(SynchronousNode):
         self,
         name: str,
         *,
-        shape: Any,
-        dtype: Any = None,
+        shape: ShapeLike,
+        dtype: DTypeLike | None = None,
         exact: bool = False,
-        config: Any = None,
-        **kwargs: Any,
+        config: ArrayConfigLike | None = None,
+        **kwargs: Unpack[RequireOptions],
     ) -> Array:
         """The array of a name, created if need be.
 
@@ -438,7 +448,7 @@ class Group(SynchronousNode):
         """
         from zarrcore.groups.creating import require_array
 
-        return require_array(self, name, shape, dtype, exact=exact, config=config, options=kwargs)
+        return require_array(self, name, shape, dtype, exact=exact, config=config, options={**kwargs})
 
     def create_hierarchy(
         self, nodes: Mapping[str, Metadata], *, overwrite: bool = False
@@ -447,57 +457,59 @@ class Group(SynchronousNode):
         self._look_in_store()
         return create_nodes(self._store_path, nodes, overwrite=overwrite)
 
-    def empty(self, *, name: str, shape: Any, **kwargs: Any) -> Array:
+    def empty(self, *, name: str, shape: ShapeLike, **kwargs: Unpack[MemberOptions]) -> Array:
         """Create an array whose values do not matter yet; see :func:`zarrcore.create`."""
         from zarrcore.groups.creating import filled
 
-        return filled(self, name, shape, ..., kwargs)
+        return filled(self, name, shape, ..., {**kwargs})
 
-    def zeros(self, *, name: str, shape: Any, **kwargs: Any) -> Array:
+    def zeros(self, *, name: str, shape: ShapeLike, **kwargs: Unpack[MemberOptions]) -> Array:
         """Create an array of zeros; see :func:`zarrcore.create`."""
         from zarrcore.groups.creating import filled
 
-        return filled(self, name, shape, 0, kwargs)
+        return filled(self, name, shape, 0, {**kwargs})
 
-    def ones(self, *, name: str, shape: Any, **kwargs: Any) -> Array:
+    def ones(self, *, name: str, shape: ShapeLike, **kwargs: Unpack[MemberOptions]) -> Array:
         """Create an array of ones; see :func:`zarrcore.create`."""
         from zarrcore.groups.creating import filled
 
-        return filled(self, name, shape, 1, kwargs)
+        return filled(self, name, shape, 1, {**kwargs})
 
-    def full(self, *, name: str, shape: Any, fill_value: Any, **kwargs: Any) -> Array:
+    def full(
+        self, *, name: str, shape: ShapeLike, fill_value: FillValueLike, **kwargs: Unpack[FullMemberOptions]
+    ) -> Array:
         """Create an array of `fill_value`; see :func:`zarrcore.create`."""
         from zarrcore.groups.creating import filled
 
-        return filled(self, name, shape, fill_value, kwargs)
+        return filled(self, name, shape, fill_value, {**kwargs})
 
-    def empty_like(self, *, name: str, data: Any, **kwargs: Any) -> Array:
+    def empty_like(self, *, name: str, data: ArrayLike, **kwargs: Unpack[MemberOptions]) -> Array:
         """Create an array like `data`, whose values do not matter yet."""
         from zarrcore.groups.creating import like
 
-        return like(self, name, data, ..., kwargs)
+        return like(self, name, data, ..., {**kwargs})
 
-    def zeros_like(self, *, name: str, data: Any, **kwargs: Any) -> Array:
+    def zeros_like(self, *, name: str, data: ArrayLike, **kwargs: Unpack[MemberOptions]) -> Array:
         """Create an array of zeros like `data`."""
         from zarrcore.groups.creating import like
 
-        return like(self, name, data, 0, kwargs)
+        return like(self, name, data, 0, {**kwargs})
 
-    def ones_like(self, *, name: str, data: Any, **kwargs: Any) -> Array:
+    def ones_like(self, *, name: str, data: ArrayLike, **kwargs: Unpack[MemberOptions]) -> Array:
         """Create an array of ones like `data`."""
         from zarrcore.groups.creating import like
 
-        return like(self, name, data, 1, kwargs)
+        return like(self, name, data, 1, {**kwargs})
 
-    def full_like(self, *, name: str, data: Any, **kwargs: Any) -> Array:
+    def full_like(self, *, name: str, data: ArrayLike, **kwargs: Unpack[MemberOptions]) -> Array:
         """Create an array like `data`, filled with the keyword argument `fill_value`."""
         from zarrcore.groups.creating import like
 
-        return like(self, name, data, ..., kwargs)
+        return like(self, name, data, ..., {**kwargs})
 
     # --- changing ---
 
-    def __setitem__(self, key: str, value: Any) -> None:
+    def __setitem__(self, key: str, value: ArrayLike) -> None:
         """Store an array-like under a name, in place of the array of that name.
 
         Raises

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from zarrcore._validate import at, choice, known_keys, named_configuration
 from zarrcore.registry import key_encoding_registry
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Self
 
 __all__ = [
     "ChunkKeyEncoding",
+    "ChunkKeyEncodingLike",
     "DefaultChunkKeyEncoding",
     "V2ChunkKeyEncoding",
     "coordinates",
@@ -71,6 +72,10 @@ class ChunkKeyEncoding(ABC):
     def native(self) -> tuple[str, str] | None:
         """Kind and separator for the chunk engine, or None if only Python can encode keys."""
         return None
+
+
+#: A chunk key encoding, its name, its JSON object, or a pair of name and separator.
+ChunkKeyEncodingLike: TypeAlias = ChunkKeyEncoding | str | Mapping[str, Any] | tuple[str, str]
 
 
 @dataclass(frozen=True)

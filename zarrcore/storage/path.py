@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import MutableMapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from zarrcore.errors import ReadOnlyError, StoreError
 from zarrcore.storage.base import Store
@@ -117,7 +117,17 @@ class StorePath:
         return self.store.is_empty(self.path)
 
 
-StoreLike = Store | StorePath | str | os.PathLike[str] | MutableMapping[str, Any] | None
+class _ForeignStore(Protocol):
+    """A store of obstore."""
+
+    @property
+    def get_range(self) -> Any: ...
+
+
+#: A store, a place in one, a path, a URL, a mapping, a store of obstore, or None for memory.
+StoreLike: TypeAlias = (
+    Store | StorePath | str | os.PathLike[str] | MutableMapping[str, Any] | _ForeignStore | None
+)
 
 
 def make_store(

@@ -1,0 +1,71 @@
+"""Types of arguments that need nothing of the package; :mod:`zarrcore.typing` is their public place."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import date, timedelta
+from types import EllipsisType
+from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+__all__ = [
+    "ArrayLike",
+    "ChunksLike",
+    "FillValueLike",
+    "IndexLike",
+    "MemoryOrder",
+    "SelectionLike",
+    "ShapeLike",
+    "ShapedArray",
+    "ShardsLike",
+    "SupportsArray",
+    "ValueLike",
+]
+
+
+class SupportsArray(Protocol):
+    """An object that NumPy can convert to an array."""
+
+    def __array__(self) -> np.ndarray: ...
+
+
+class ShapedArray(Protocol):
+    """An array of any library: it has a shape and a data type."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def dtype(self) -> Any: ...
+
+
+#: The length of each dimension, or of the only one.
+ShapeLike: TypeAlias = SupportsIndex | Iterable[SupportsIndex]
+
+#: The chunk length of each dimension, or one length for all.  In place of a length: -1 or None for the whole
+#: dimension, or the lengths of all chunks.  In place of all of them: False for a single chunk, ``"auto"``,
+#: True or None for a default.
+ChunksLike: TypeAlias = (
+    SupportsIndex | Collection[SupportsIndex | Collection[SupportsIndex] | None] | Literal["auto"] | None
+)
+
+#: The same for shards, or a mapping with ``"shape"`` and ``"index_location"``.
+ShardsLike: TypeAlias = ChunksLike | Mapping[str, Any]
+
+#: One integer, integers or Booleans as an array or as (nested) sequences, or a field name.
+IndexLike: TypeAlias = SupportsIndex | SupportsArray | str | Sequence[SupportsIndex] | Sequence[Sequence[Any]]
+
+#: What may stand between the brackets of an array.
+SelectionLike: TypeAlias = (
+    IndexLike | slice | EllipsisType | tuple[IndexLike | slice | EllipsisType | None, ...] | None
+)
+
+#: Values to write: what NumPy can convert to an array, and scalars of the data types that NumPy lacks.
+ValueLike: TypeAlias = ArrayLike | date | timedelta | Mapping[str, Any] | Sequence[Any] | None
+
+#: A fill value; an ellipsis for the default of the data type.
+FillValueLike: TypeAlias = ValueLike | EllipsisType
+
+MemoryOrder: TypeAlias = Literal["C", "F"]
