@@ -135,7 +135,7 @@ static void *reserve(zc_workspace *ws, int index, size_t used, size_t n, zc_erro
 void *zc_scratch_push(zc_workspace *ws, size_t n, zc_error *err)
 {
     if (ws->depth == ZC_SCRATCH_DEPTH) {
-        zc_fail(err, ZC_ERR_MEMORY, "more than %d scratch buffers open at once", ZC_SCRATCH_DEPTH);
+        zc_fail(err, ZC_ERR_MEMORY, "codecs are nested so deep that %d buffers are open at once", ZC_SCRATCH_DEPTH);
         return NULL;
     }
     if (ws->deepest == ws->depth) {
@@ -146,6 +146,18 @@ void *zc_scratch_push(zc_workspace *ws, size_t n, zc_error *err)
         ws->depth++;
     }
     return data;
+}
+
+void *zc_scratch_array(zc_workspace *ws, uint64_t count, size_t size, zc_error *err)
+{
+    size_t n;
+
+    if (!zc_mul_size(size, count, &n)) {
+        zc_fail(err, ZC_ERR_MEMORY, "out of memory: no room for %llu times %zu bytes of scratch",
+                (unsigned long long)count, size);
+        return NULL;
+    }
+    return zc_scratch_push(ws, n, err);
 }
 
 void zc_scratch_pop(zc_workspace *ws)

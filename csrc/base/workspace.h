@@ -12,7 +12,7 @@
 
 #include "status.h"
 
-#define ZC_SCRATCH_DEPTH 32      /* buffers that may be open at once (nested shards need few) */
+#define ZC_SCRATCH_DEPTH 128     /* buffers that may be open at once: a nested shard opens a handful */
 #define ZC_CONTEXT_SLOTS 8       /* library contexts kept, see codecs/contexts.h */
 
 typedef struct zc_scratch {
@@ -48,6 +48,9 @@ void zc_workspace_forget_spares(void);
  * the matching pop; buffers are kept and reused.  NULL (with err filled) when out of memory. */
 void *zc_scratch_push(zc_workspace *ws, size_t n, zc_error *err);
 void zc_scratch_pop(zc_workspace *ws);
+
+/* The same for `count` items of `size` bytes each, however many that are. */
+void *zc_scratch_array(zc_workspace *ws, uint64_t count, size_t size, zc_error *err);
 
 /* The last n buffers. */
 static inline void zc_pop(zc_workspace *ws, int n)

@@ -545,8 +545,8 @@ zc_status zc_chunk_read(const zc_scope *scope, const zc_chain *chain, const int6
         zc_part_permute(&permuted, chain->order);
         job.part = &permuted;
     }
-    if (part->memory == NULL && value->origin == NULL) {
-        return ZC_OK;                /* for the sake of a cache, which would not keep it */
+    if (zc_part_is_prefetch(part) && value->origin == NULL) {
+        return ZC_OK;                /* no cache would keep it */
     }
     if (chain->sharded) {
         return zc_shard_read(scope, chain, stored, job.part, value, offset, nbytes, ws, err);
@@ -554,7 +554,7 @@ zc_status zc_chunk_read(const zc_scope *scope, const zc_chain *chain, const int6
     if (zc_chunk_is_cached(value, job.decoded)) {
         return zc_chunk_read_cached(scope, chain, stored, job.part, job.decoded, value, offset, nbytes, ws, err);
     }
-    if (part->memory == NULL) {
+    if (zc_part_is_prefetch(part)) {
         return ZC_OK;
     }
     if (chain->body != NULL) {

@@ -30,19 +30,33 @@ static int64_t axis_index(const zc_axis *axis, int64_t k)
     return axis->index != NULL ? axis->start + axis->index[k] : axis->start + k * axis->step;
 }
 
-/* Jump from chunk to chunk and note each one that holds an element. */
-static zc_status list_chunks(const zc_axis *axis, const zc_grid_axis *grid, zc_span *out, zc_workspace *ws,
-                             int *pushed, zc_error *err)
+/* Is there no formula for the chunks that hold elements? */
+static bool needs_list(const zc_axis *axis, const zc_grid_axis *grid)
 {
-    int64_t *list = zc_scratch_push(ws, (size_t)axis->count * sizeof *list, err);
+    return axis->count > 0 && (axis->index != NULL || (grid->edges != NULL && axis->step != 1));
+}
+
+/* The number of chunks from the one of the first element to that of the last. */
+static int64_t chunks_between(const zc_axis *axis, const zc_grid_axis *grid)
+{
+    return zc_grid_find(grid, axis_index(axis, axis->count - 1)) - zc_grid_find(grid, axis_index(axis, 0)) + 1;
+}
+
+/* As many chunks at most hold an element. */
+static uint64_t list_bound(const zc_axis *axis, const zc_grid_axis *grid)
+{
+    const int64_t between = chunks_between(axis, grid);
+
+    return (uint64_t)(between < axis->count ? between : axis->count);
+}
+
+/* Jump from chunk to chunk and note each one that holds an element. */
+static void list_chunks(const zc_axis *axis, const zc_grid_axis *grid, int64_t *list, zc_span *out)
+{
     zc_axis rest = *axis;
     int64_t shift;
     bool more = true;
 
-    if (list == NULL) {
-        return ZC_ERR_MEMORY;
-    }
-    ++*pushed;
     out->list = list;
     while (more) {
         const int64_t chunk = zc_grid_find(grid, axis_index(&rest, 0));
@@ -52,32 +66,46 @@ static zc_status list_chunks(const zc_axis *axis, const zc_grid_axis *grid, zc_s
         more = zc_axis_clip(&here, end, INT64_MAX, &rest, &shift);
         rest.start += end;           /* clipping made it relative to `end` */
     }
-    return ZC_OK;
 }
 
-zc_status zc_span_make(const zc_axis *axis, const zc_grid_axis *grid, zc_span *out, zc_workspace *ws,
-                       int *pushed, zc_error *err)
+static void compute_chunks(const zc_axis *axis, const zc_grid_axis *grid, zc_span *out)
 {
-    *out = (zc_span){.grid = grid};
-    if (axis->count == 0) {
-        return ZC_OK;
-    }
-    if (axis->index == NULL && axis->step == 1) {
+    if (axis->count > 0 && (axis->step == 1 || axis->step <= grid->chunk)) {
         out->first = zc_grid_find(grid, axis->start);
-        out->n = zc_grid_find(grid, axis->start + axis->count - 1) - out->first + 1;
-        return ZC_OK;
+        out->n = chunks_between(axis, grid);
+    } else if (axis->count > 0) {
+        out->n = axis->count;
+        out->start = axis->start;
+        out->step = axis->step;
     }
-    if (axis->index != NULL || grid->edges != NULL) {
-        return list_chunks(axis, grid, out, ws, pushed, err);
+}
+
+zc_status zc_spans_make(int ndim, const zc_axis *axis, const zc_grid_axis *grid, zc_span *out, zc_workspace *ws,
+                        int *pushed, zc_error *err)
+{
+    int64_t *list = NULL;
+    uint64_t total = 0;              /* of lists that fit into memory already, or of chunks between their edges */
+
+    for (int d = 0; d < ndim; d++) {
+        out[d] = (zc_span){.grid = &grid[d]};
+        if (needs_list(&axis[d], &grid[d])) {
+            total += list_bound(&axis[d], &grid[d]);
+        } else {
+            compute_chunks(&axis[d], &grid[d], &out[d]);
+        }
     }
-    if (axis->step <= grid->chunk) {
-        out->first = axis->start / grid->chunk;
-        out->n = axis_index(axis, axis->count - 1) / grid->chunk - out->first + 1;
-        return ZC_OK;
+    if (total > 0) {
+        if ((list = zc_scratch_array(ws, total, sizeof *list, err)) == NULL) {
+            return ZC_ERR_MEMORY;
+        }
+        ++*pushed;
     }
-    out->n = axis->count;
-    out->start = axis->start;
-    out->step = axis->step;
+    for (int d = 0; d < ndim; d++) {
+        if (needs_list(&axis[d], &grid[d])) {
+            list_chunks(&axis[d], &grid[d], list, &out[d]);
+            list += out[d].n;
+        }
+    }
     return ZC_OK;
 }
 
@@ -220,7 +248,7 @@ zc_status zc_points_group(const zc_part *part, const zc_grid_axis *grid, zc_poin
                           zc_workspace *ws, int *pushed, zc_error *err)
 {
     const size_t n = part->n_points;
-    size_t *begin = zc_scratch_push(ws, (n + 1) * sizeof *begin, err);
+    size_t *begin = zc_scratch_array(ws, (uint64_t)n + 1, sizeof *begin, err);
     int64_t *order;
     keyed *pairs;
     uint64_t largest;
@@ -230,11 +258,11 @@ zc_status zc_points_group(const zc_part *part, const zc_grid_axis *grid, zc_poin
         return ZC_ERR_MEMORY;
     }
     ++*pushed;
-    if ((order = zc_scratch_push(ws, n * sizeof *order, err)) == NULL) {
+    if ((order = zc_scratch_array(ws, n, sizeof *order, err)) == NULL) {
         return ZC_ERR_MEMORY;
     }
     ++*pushed;
-    if ((pairs = zc_scratch_push(ws, 2 * n * sizeof *pairs, err)) == NULL) {
+    if ((pairs = zc_scratch_array(ws, n, 2 * sizeof *pairs, err)) == NULL) {
         return ZC_ERR_MEMORY;
     }
     const zc_status status = number_points(part, grid, pairs, &largest, err);

@@ -50,9 +50,9 @@ typedef struct zc_span {
     const zc_grid_axis *grid;
 } zc_span;
 
-/* Scratch memory may be pushed for the list (*pushed += 1). */
-zc_status zc_span_make(const zc_axis *axis, const zc_grid_axis *grid, zc_span *out, zc_workspace *ws,
-                       int *pushed, zc_error *err);
+/* The spans of the axes of a part.  Scratch memory may be pushed for their lists (*pushed += 1). */
+zc_status zc_spans_make(int ndim, const zc_axis *axis, const zc_grid_axis *grid, zc_span *out, zc_workspace *ws,
+                        int *pushed, zc_error *err);
 
 int64_t zc_span_chunk(const zc_span *span, int64_t j);
 

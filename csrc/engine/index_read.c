@@ -57,7 +57,7 @@ zc_status zc_shard_index_read(const zc_chain *chain, size_t n, const zc_value *v
                          (unsigned long long)nbytes, index_size);
     }
     if (status == ZC_OK) {
-        extents = zc_scratch_push(ws, n * sizeof *extents, err);
+        extents = zc_scratch_array(ws, n, sizeof *extents, err);
         if (extents == NULL) {
             return ZC_ERR_MEMORY;
         }

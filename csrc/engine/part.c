@@ -151,7 +151,7 @@ bool zc_part_is_chunk_image(const zc_part *part, const int64_t *shape, size_t it
 {
     int64_t stride = (int64_t)itemsize;
 
-    if (part->memory == NULL || part->window != NULL || !zc_part_covers(part, shape)) {
+    if (zc_part_is_prefetch(part) || part->window != NULL || !zc_part_covers(part, shape)) {
         return false;
     }
     for (int d = part->ndim - 1; d >= 0; d--) {
@@ -269,7 +269,7 @@ static zc_status tables_open(const zc_part *part, const int64_t *chunk_stride, t
     if (!t->pushed) {
         return ZC_OK;
     }
-    at = zc_scratch_push(ws, 2 * total * sizeof *at, err);
+    at = zc_scratch_array(ws, total, 2 * sizeof *at, err);
     if (at == NULL) {
         return ZC_ERR_MEMORY;
     }
@@ -410,7 +410,7 @@ static zc_status move_range(mover *m, const int64_t *shape, int64_t n)
     const zc_part *part = m->part;
     box_walk walk;
 
-    if (part->memory == NULL) {
+    if (zc_part_is_prefetch(part)) {
         return ZC_OK;
     }
     if (part->points != NULL) {
@@ -527,15 +527,15 @@ static zc_status fill_pieces(const zc_part *part, size_t itemsize, const void *f
 zc_status zc_part_fill(const zc_part *part, size_t itemsize, const void *fill, zc_workspace *ws,
                        zc_error *err)
 {
+    if (zc_part_is_prefetch(part)) {
+        return ZC_OK;
+    }
     if (part->window != NULL && part->window->item.n_pieces > 0) {
         return fill_pieces(part, itemsize, fill, ws, err);
     }
     const zc_item item = {.size = part->window != NULL ? part->window->item.size : itemsize};
     int64_t shape[ZC_MAX_DIMS], stride[ZC_MAX_DIMS];
 
-    if (part->memory == NULL) {
-        return ZC_OK;
-    }
     fill = (const char *)fill + zc_part_offset(part);
     for (int d = 0; d < part->ndim; d++) {
         stride[d] = 0;

@@ -97,6 +97,12 @@ static inline const zc_item *zc_part_item(const zc_part *part, const zc_item *el
 /* All of a chunk of that shape, to or from C-contiguous memory; false if its size overflows. */
 bool zc_part_whole(int ndim, const int64_t *shape, size_t itemsize, void *memory, zc_part *out);
 
+/* Is it read for the sake of a cache alone, so that nothing is to be placed? */
+static inline bool zc_part_is_prefetch(const zc_part *part)
+{
+    return part->memory == NULL;
+}
+
 /* How many elements. */
 size_t zc_part_count(const zc_part *part);
 

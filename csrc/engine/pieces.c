@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arith.h"
+#include "base/alloc.h"
 #include "engine/locks.h"
 
 #define ROUNDS_MAX 16                /* more than shards are ever nested */
@@ -39,7 +39,7 @@ static bool note(zc_pieces *set, const zc_piece_item *item, uint64_t offset, siz
 {
     if (set->n_requests == set->room) {
         const size_t room = 2 * set->room + 64;
-        zc_request *requests = realloc(set->requests, room * sizeof *requests);
+        zc_request *requests = zc_realloc_array(set->requests, room, sizeof *requests);
         if (requests == NULL) {
             return false;
         }
@@ -139,7 +139,7 @@ static bool keep(zc_piece_item *item, const zc_request *request, zc_value *value
 {
     if (item->n == item->room) {
         const size_t room = 2 * item->room + 2;
-        zc_value *pieces = realloc(item->pieces, room * sizeof *pieces);
+        zc_value *pieces = zc_realloc_array(item->pieces, room, sizeof *pieces);
         if (pieces == NULL) {
             return false;
         }

@@ -57,7 +57,7 @@ static zc_status list_picked(zc_plan *plan, zc_error *err)
     int64_t chunk[ZC_MAX_DIMS], shape[ZC_MAX_DIMS];
     size_t n = 0;
     zc_part part;
-    size_t *list = zc_scratch_push(plan->ws, plan->n_items * sizeof *list, err);
+    size_t *list = zc_scratch_array(plan->ws, plan->n_items, sizeof *list, err);
 
     if (list == NULL) {
         return ZC_ERR_MEMORY;
@@ -79,14 +79,11 @@ static zc_status plan_region(zc_plan *plan, zc_error *err)
     const zc_array *array = plan->call->array;
     const zc_part *part = plan->call->part;
 
-    for (int d = 0; d < array->ndim; d++) {
-        const zc_status status = zc_span_make(&part->axis[d], &array->grid[d], &plan->span[d], plan->ws,
-                                              &plan->pushed, err);
-        if (status != ZC_OK) {
-            return status;
-        }
+    zc_status status = zc_spans_make(array->ndim, part->axis, array->grid, plan->span, plan->ws, &plan->pushed, err);
+
+    if (status == ZC_OK) {
+        status = zc_span_count(array->ndim, plan->span, &plan->n_items, err);
     }
-    const zc_status status = zc_span_count(array->ndim, plan->span, &plan->n_items, err);
     return status == ZC_OK && zc_part_is_picked(part) ? list_picked(plan, err) : status;
 }
 

@@ -186,6 +186,9 @@ static zc_status fill_part(const zc_array *array, const zc_part *part, zc_worksp
     zc_part piece = *part;
     int axis = 0;
 
+    if (zc_part_is_prefetch(part)) {
+        return ZC_OK;
+    }
     while (axis < part->ndim && part->axis[axis].count == 1) {
         axis++;
     }
@@ -417,14 +420,14 @@ static zc_status read_fetched(read_job *job, size_t *failed, zc_error *err)
 {
     const size_t batch = batch_size(job), key_size = job->plan.key_size;
     zc_workspace *ws = job->plan.ws;
-    zc_value *values = zc_scratch_push(ws, batch * sizeof *values, err);
-    char **keys = values != NULL ? zc_scratch_push(ws, batch * (sizeof *keys + key_size), err) : NULL;
+    zc_value *values = zc_scratch_array(ws, batch, sizeof *values, err);
+    char **keys = values != NULL ? zc_scratch_array(ws, batch, sizeof *keys + key_size, err) : NULL;
     zc_status status = keys != NULL ? ZC_OK : ZC_ERR_MEMORY;
 
     job->plan.pushed += (values != NULL) + (keys != NULL);
     /* Of a store whose values have no stamp, the key tells whether a chunk is in the cache: it need not be fetched. */
     if (status == ZC_OK && job->plan.call->array->cache != NULL && !job->plan.call->store->values_in_memory) {
-        job->pinned = zc_scratch_push(ws, batch * (sizeof *job->pinned + sizeof *job->names), err);
+        job->pinned = zc_scratch_array(ws, batch, sizeof *job->pinned + sizeof *job->names, err);
         job->names = job->pinned != NULL ? (const char **)(job->pinned + batch) : NULL;
         job->plan.pushed += job->pinned != NULL;
         status = job->pinned != NULL ? ZC_OK : ZC_ERR_MEMORY;
@@ -509,7 +512,7 @@ static size_t pieces_batch(const read_job *job)
 static zc_status read_in_pieces(read_job *job, size_t *failed, zc_error *err)
 {
     const size_t most = pieces_batch(job), batch = job->plan.n_items < most ? job->plan.n_items : most;
-    zc_piece_item *items = zc_scratch_push(job->plan.ws, batch * (sizeof *items + job->plan.key_size), err);
+    zc_piece_item *items = zc_scratch_array(job->plan.ws, batch, sizeof *items + job->plan.key_size, err);
     zc_status status = items != NULL ? ZC_OK : ZC_ERR_MEMORY;
 
     job->plan.pushed += items != NULL;

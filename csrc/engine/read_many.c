@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arith.h"
+#include "base/alloc.h"
 #include "engine/engine.h"
 #include "engine/locks.h"
 #include "engine/pieces.h"
@@ -31,7 +31,7 @@ typedef struct many_job {
     size_t n_groups;
     size_t *failed_call;             /* for each group */
     zc_fault *faults;                /* of calls that are read by themselves */
-    int64_t *chunks;                 /* coordinates of all chunks: a chain of lists, see list_chunks */
+    int64_t **chunks;                /* for each call the coordinates of its chunks */
     size_t room;
     zc_cache *shared;
     size_t first_group;              /* of those being read now */
@@ -48,16 +48,11 @@ static bool is_alone(const zc_call *call)
     return call->part->points != NULL;
 }
 
-static zc_status make_room(many_job *job, size_t n, int ndim, zc_error *err)
+static zc_status make_room(many_job *job, size_t n, zc_error *err)
 {
-    size_t bytes, coordinates;
-
-    if (!zc_mul_size(n, sizeof *job->wants, &bytes) || !zc_mul_size(n, (size_t)ndim, &coordinates)) {
-        return zc_fail(err, ZC_ERR_OVERFLOW, "too many chunks to count");
-    }
-    if (job->n_wants + n > job->room) {
+    if (n > job->room - job->n_wants) {
         const size_t room = 2 * job->room + n;
-        want *wants = realloc(job->wants, room * sizeof *wants);
+        want *wants = zc_realloc_array(job->wants, room, sizeof *wants);
         if (wants == NULL) {
             return zc_fail(err, ZC_ERR_MEMORY, "no memory for a list of %zu chunks", room);
         }
@@ -75,7 +70,7 @@ static zc_status list_chunks(many_job *job, size_t number, zc_error *err)
     zc_plan plan;
 
     if (is_alone(call)) {
-        const zc_status status = make_room(job, 1, ndim, err);
+        const zc_status status = make_room(job, 1, err);
         if (status == ZC_OK) {
             job->wants[job->n_wants++] = (want){.call = number};
         }
@@ -85,19 +80,15 @@ static zc_status list_chunks(many_job *job, size_t number, zc_error *err)
     if (status != ZC_OK) {
         return status;
     }
-    status = make_room(job, plan.n_items, ndim, err);
-    int64_t *chunk = status == ZC_OK ? malloc((plan.n_items * (size_t)ndim + 2) * sizeof *chunk) : NULL;
+    status = make_room(job, plan.n_items, err);
+    int64_t *chunk = status == ZC_OK ? zc_alloc_array(plan.n_items, (size_t)ndim * sizeof *chunk) : NULL;
     if (status == ZC_OK && chunk == NULL) {
         status = zc_fail(err, ZC_ERR_MEMORY, "no memory for a list of %zu chunks", plan.n_items);
     }
-    if (chunk != NULL) {             /* the lists of all calls form a chain by their first entries */
-        memcpy(chunk, &job->chunks, sizeof job->chunks);
-        job->chunks = chunk;
-        chunk += 1;
-        for (size_t i = 0; i < plan.n_items; i++, chunk += ndim) {
-            zc_plan_chunk(&plan, i, chunk);
-            job->wants[job->n_wants++] = (want){.call = number, .chunk = chunk};
-        }
+    job->chunks[number] = chunk;
+    for (size_t i = 0; i < plan.n_items && chunk != NULL; i++, chunk += ndim) {
+        zc_plan_chunk(&plan, i, chunk);
+        job->wants[job->n_wants++] = (want){.call = number, .chunk = chunk};
     }
     zc_plan_close(&plan);
     return status;
@@ -105,12 +96,10 @@ static zc_status list_chunks(many_job *job, size_t number, zc_error *err)
 
 static void free_chunks(many_job *job)
 {
-    while (job->chunks != NULL) {
-        int64_t *next;
-        memcpy(&next, job->chunks, sizeof next);
-        free(job->chunks);
-        job->chunks = next;
+    for (size_t i = 0; i < job->n_calls && job->chunks != NULL; i++) {
+        free(job->chunks[i]);
     }
+    free(job->chunks);
 }
 
 /* ---- groups ------------------------------------------------------------------------------------------ */
@@ -153,10 +142,10 @@ static bool same_chunk(const many_job *job, const want *a, const want *b)
 
 static zc_status sort_and_group(many_job *job, zc_error *err)
 {
-    ordered *list = malloc((job->n_wants + 1) * sizeof *list);
+    ordered *list = zc_alloc_array(job->n_wants + 1, sizeof *list);
 
-    job->groups = malloc((job->n_wants + 1) * sizeof *job->groups);
-    job->failed_call = malloc((job->n_wants + 1) * sizeof *job->failed_call);
+    job->groups = zc_alloc_array(job->n_wants + 1, sizeof *job->groups);
+    job->failed_call = zc_alloc_array(job->n_wants + 1, sizeof *job->failed_call);
     job->faults = calloc(job->n_calls + 1, sizeof *job->faults);
     if (list == NULL || job->groups == NULL || job->failed_call == NULL || job->faults == NULL) {
         free(list);
@@ -562,6 +551,10 @@ zc_status zc_read_many(const zc_call *calls, size_t n, int threads, zc_poll poll
 
     *failed_call = SIZE_MAX;
     fault->in_chunk = false;
+    job.chunks = calloc(n + 1, sizeof *job.chunks);
+    if (job.chunks == NULL) {
+        return zc_fail(err, ZC_ERR_MEMORY, "no memory for %zu reads", n);
+    }
     for (size_t i = 0; i < n && status == ZC_OK; i++) {
         status = list_chunks(&job, i, err);
         if (status != ZC_OK) {

@@ -511,11 +511,9 @@ static zc_status plan_runs(shard *s, const zc_grid_axis *axes, zc_point_groups *
         *n_items = groups->n;
         return status;
     }
-    for (int d = 0; d < s->ndim; d++) {
-        status = zc_span_make(&s->part->axis[d], &axes[d], &s->span[d], ws, pushed, err);
-        if (status != ZC_OK) {
-            return status;
-        }
+    status = zc_spans_make(s->ndim, s->part->axis, axes, s->span, ws, pushed, err);
+    if (status != ZC_OK) {
+        return status;
     }
     const size_t fitting = SLAB / s->inner_size;
     const int64_t length = s->ndim > 0 ? s->span[s->ndim - 1].n : 1;
@@ -578,6 +576,9 @@ zc_status zc_shard_read(const zc_scope *scope, const zc_chain *chain, const int6
     int pushed = 0;
     zc_status status;
 
+    if (chain->n_stages > 0 && zc_part_is_prefetch(part)) {
+        return ZC_OK;                /* no cache keeps what lies in front of further codecs */
+    }
     if (chain->n_stages > 0) {
         return read_wrapped(scope, chain, stored, part, value, offset, nbytes, ws, err);
     }

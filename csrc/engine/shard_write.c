@@ -323,7 +323,7 @@ static zc_status add_index(const shard *s, uint8_t *dst, size_t index_size, size
     const zc_chain *chain = s->chain;
     const size_t plain = 16 * s->n_inner;
     size_t written;
-    uint8_t *packed = zc_scratch_push(ws, plain, err);
+    uint8_t *packed = zc_scratch_array(ws, s->n_inner, 16, err);
 
     if (packed == NULL) {
         return ZC_ERR_MEMORY;
@@ -436,7 +436,7 @@ zc_status zc_shard_write(const zc_scope *scope, const zc_chain *chain, const int
         status = zc_points_group(part, axes, &groups, ws, &pushed, err);
     }
     if (status == ZC_OK) {
-        s.extents = zc_scratch_push(ws, s.n_inner * sizeof *s.extents, err);
+        s.extents = zc_scratch_array(ws, s.n_inner, sizeof *s.extents, err);
         status = s.extents != NULL ? ZC_OK : ZC_ERR_MEMORY;
         pushed += s.extents != NULL;
     }

@@ -15,10 +15,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
 /* An allocation that is refused is an error like others; what asks for gigabytes is refused. */
-const char *__asan_default_options(void);
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
-    return "allocator_may_return_null=1:max_allocation_size_mb=1024:detect_stack_use_after_return=1";
+    return "allocator_may_return_null=1:max_allocation_size_mb=1024";
 }
 
 #define FUZZ_REQUIRE(condition, what)                                                            \

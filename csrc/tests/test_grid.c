@@ -24,7 +24,7 @@ static void check_span(const zc_axis *axis, const zc_grid_axis *grid)
     int pushed = 0;
     int64_t j = -1, last = -1;
 
-    CHECK(zc_span_make(axis, grid, &span, ws, &pushed, &err) == ZC_OK);
+    CHECK(zc_spans_make(1, axis, grid, &span, ws, &pushed, &err) == ZC_OK);
     for (int64_t k = 0; k < axis->count; k++) {
         const int64_t at = axis->start + (axis->index != NULL ? axis->index[k] : k * axis->step);
         const int64_t chunk = zc_grid_find(grid, at);
@@ -62,7 +62,7 @@ static void spans_of_slices(void)
             zc_span span;
             zc_error err;
             int pushed = 0;
-            CHECK(zc_span_make(&axis, &grid, &span, ws, &pushed, &err) == ZC_OK);
+            CHECK(zc_spans_make(1, &axis, &grid, &span, ws, &pushed, &err) == ZC_OK);
             CHECK(span.n == axis.count && pushed == 0);
             for (int64_t j = 0; j < span.n; j++) {
                 CHECK(zc_span_chunk(&span, j) == (axis.start + j * axis.step) / grid.chunk);
@@ -114,6 +114,46 @@ static void spans_do_not_enumerate(void)
     const zc_axis axis = {.count = 5, .start = 7, .step = INT64_MAX / 16, .stride = 1};
 
     check_span(&axis, &grid);
+}
+
+/* A list has room for the chunks that there are, not for as many as there are elements. */
+static void lists_have_room_for_chunks_not_elements(void)
+{
+    const int64_t edges[3] = {0, (int64_t)1 << 61, (int64_t)1 << 62}, index[4] = {0, 1, 2, INT64_MAX / 2};
+    const zc_grid_axis grid = {.length = edges[2], .chunk = 1, .edges = edges, .n_edges = 2};
+    const zc_axis slices = {.count = (int64_t)1 << 61, .step = 2}, list = {.count = 4, .index = index, .place = index};
+    const zc_axis axes[2] = {slices, list};
+    const zc_grid_axis grids[2] = {grid, grid};
+    zc_error err;
+    zc_span span[2];
+    int pushed = 0;
+
+    CHECK(zc_spans_make(2, axes, grids, span, ws, &pushed, &err) == ZC_OK && pushed == 1);
+    for (int d = 0; d < 2 && pushed == 1; d++) {
+        CHECK(span[d].n == 2 && zc_span_chunk(&span[d], 0) == 0 && zc_span_chunk(&span[d], 1) == 1);
+    }
+    zc_pop(ws, pushed);
+}
+
+/* One list for all dimensions: a buffer each would be more than a workspace has. */
+static void lists_in_all_dimensions(void)
+{
+    const int64_t index[2] = {0, 4};
+    zc_grid_axis grids[ZC_MAX_DIMS];
+    zc_axis axes[ZC_MAX_DIMS];
+    zc_span span[ZC_MAX_DIMS];
+    zc_error err;
+    int pushed = 0;
+
+    for (int d = 0; d < ZC_MAX_DIMS; d++) {
+        grids[d] = (zc_grid_axis){.length = 5, .chunk = 1 + d % 3};
+        axes[d] = (zc_axis){.count = 2, .step = 1, .index = index, .place = index};
+    }
+    CHECK(zc_spans_make(ZC_MAX_DIMS, axes, grids, span, ws, &pushed, &err) == ZC_OK && pushed == 1);
+    for (int d = 0; d < ZC_MAX_DIMS && pushed == 1; d++) {
+        CHECK(span[d].n == 2 && zc_span_chunk(&span[d], 1) == 4 / (1 + d % 3));
+    }
+    zc_pop(ws, pushed);
 }
 
 /* The last chunk ends behind the largest int64. */
@@ -253,6 +293,8 @@ int main(void)
     RUN(spans_of_rectilinear_grids);
     RUN(spans_of_index_lists);
     RUN(spans_do_not_enumerate);
+    RUN(lists_have_room_for_chunks_not_elements);
+    RUN(lists_in_all_dimensions);
     RUN(the_end_of_the_numbers);
     RUN(clipping_keeps_every_element_once);
     RUN(points_are_grouped_and_stay_in_order);

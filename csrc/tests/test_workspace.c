@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/arith.h"
+#include "base/alloc.h"
 #include "check.h"
 #include "codecs/contexts.h"
 
@@ -77,6 +77,9 @@ static void refusals(void)
 
     zc_error_clear(&err);
     CHECK(zc_scratch_push(ws, SIZE_MAX, &err) == NULL && err.status == ZC_ERR_MEMORY);
+    zc_error_clear(&err);
+    CHECK(zc_scratch_array(ws, (uint64_t)1 << 61, 8, &err) == NULL && err.status == ZC_ERR_MEMORY);
+    CHECK(zc_realloc_array(NULL, (uint64_t)1 << 61, 8) == NULL && zc_alloc_array(UINT64_MAX, SIZE_MAX) == NULL);
     CHECK(zc_scratch_push(ws, ZC_SIZE_MAX, &err) == NULL && ws->depth == 0);
     uint8_t *data = zc_scratch_push(ws, 10, &err);
     data[0] = 5;

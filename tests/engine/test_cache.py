@@ -286,6 +286,56 @@ def test_prefetched_chunks_are_hits(layout: str, store: Any) -> None:
     assert array.cache.misses == misses
 
 
+def codec(name: str, **configuration: Any) -> dict[str, Any]:
+    return {"name": name, "configuration": configuration} if configuration else {"name": name}
+
+
+LITTLE, TURN = codec("bytes", endian="little"), codec("transpose", order=[1, 0])
+INNER = codec("sharding_indexed", chunk_shape=[1, 2], codecs=[LITTLE], index_codecs=[LITTLE])
+SHARDS = codec("sharding_indexed", chunk_shape=[2, 3], codecs=[LITTLE], index_codecs=[LITTLE])
+NESTED = codec("sharding_indexed", chunk_shape=[2, 6], codecs=[INNER, codec("crc32c")], index_codecs=[LITTLE])
+CHAINS = {  # filters, serializer, compressors
+    "checked shards": ([], SHARDS, [codec("crc32c")]),
+    "compressed shards": ([], SHARDS, [codec("zstd", level=1), codec("crc32c")]),
+    "turned shards": ([TURN], SHARDS, [codec("gzip", level=1)]),
+    "nested shards": ([], NESTED, []),
+    "nested, checked shards": ([], NESTED, [codec("crc32c")]),
+    "filtered shards": ([codec("numcodecs.delta", dtype="<i4")], SHARDS, [codec("crc32c")]),
+    "blocks": (
+        [],
+        codec("n5_default", codecs=[codec("transpose", order=[1, 0]), codec("bytes", endian="big")]),
+        [],
+    ),
+    "checked blocks": (
+        [],
+        codec("n5_default", codecs=[codec("transpose", order=[1, 0]), codec("bytes", endian="big")]),
+        [codec("crc32c")],
+    ),
+}
+
+
+@pytest.mark.parametrize("cached", [100, 1 << 20])
+@pytest.mark.parametrize("chain", CHAINS)
+def test_prefetching_behind_every_kind_of_codec(chain: str, cached: int) -> None:
+    filters, serializer, compressors = CHAINS[chain]
+    whole = zarrcore.create_array(
+        {},
+        shape=(12, 12),
+        chunks=(6, 6),
+        dtype="i4",
+        fill_value=-1,
+        filters=filters,
+        serializer=serializer,
+        compressors=compressors,
+    )
+    whole[:6] = expected = np.arange(72).reshape(6, 12)  # the other chunks are absent
+    array = whole.with_cache(cached)
+    for selection in (np.s_[...], np.s_[::3, 1:7:2], np.s_[1:11, 2:3], ([0, 11, 5], [11, 0, 4])):
+        for _ in range(2):
+            assert array.prefetch(selection).wait()
+    assert np.array_equal(array[...], np.vstack([expected, np.full((6, 12), -1)]))
+
+
 def test_prefetching_beyond_the_limit_and_of_nothing() -> None:
     array = new({}).with_cache(10)
     assert array.prefetch().wait()

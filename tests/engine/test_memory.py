@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: MIT
+"""Sizes that do not fit into memory, or into a number: an error, never memory that is too small."""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import textwrap
+from typing import Any
+
+import numpy as np
+import pytest
+
+import zarrcore
+
+BYTES = {"name": "bytes", "configuration": {"endian": "little"}}
+
+
+def document(shape: list[int], edges: list[Any] | None = None, **more: Any) -> bytes:
+    """zarr.json of an array with chunks of these lengths, or with one chunk."""
+    grid: dict[str, Any] = {"name": "regular", "configuration": {"chunk_shape": shape}}
+    if edges is not None:
+        grid = {"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": edges}}
+    return json.dumps(
+        {
+            "zarr_format": 3,
+            "node_type": "array",
+            "shape": shape,
+            "data_type": "int8",
+            "chunk_grid": grid,
+            "chunk_key_encoding": {"name": "default"},
+            "fill_value": 0,
+            "codecs": [BYTES],
+            **more,
+        }
+    ).encode()
+
+
+def limited(program: str, limit: int) -> subprocess.CompletedProcess[str]:
+    """Run a program in a process that may have that much memory."""
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+    )
+
+
+HUGE = (1 << 62) + 32
+
+
+def test_a_few_elements_of_2_to_the_62() -> None:
+    """Any step that selects more than one element of a chunk makes a list of chunks."""
+    store = {"zarr.json": document([HUGE], [[[1 << 46, (1 << 16) + 1]]])}
+    array = zarrcore.open_array(store)
+    got = array[:: 1 << 45]
+    assert got.shape == ((1 << 17) + 1,) and not got.any()
+
+
+WRITES = """
+    import sys, zarrcore
+    array = zarrcore.open_array({{"zarr.json": {document!r}}})
+    try:
+        {statement}
+    except (MemoryError, zarrcore.errors.BaseZarrError) as error:
+        print(type(error).__name__, error)
+    print("alive")
+"""
+
+
+@pytest.mark.parametrize(
+    "statement", ["array[::2] = 1", "array.with_cache(1 << 20).prefetch(slice(None, None, 2)).wait()"]
+)
+def test_half_of_an_array_that_no_memory_holds_is_no_crash(statement: str) -> None:
+    """The number of elements times 8 bytes is more than a size_t holds."""
+    program = WRITES.format(document=document([HUGE], [[[1 << 46, (1 << 16) + 1]]]), statement=statement)
+    done = limited(program, 8 << 30)
+    assert (done.returncode, done.stdout.split()[-1:]) == (0, ["alive"]), done.stderr
+
+
+@pytest.mark.parametrize("edges", [None, [[[1 << 26, 4]]]], ids=["regular", "rectilinear"])
+def test_a_list_of_chunks_takes_as_much_memory_as_there_are_chunks(edges: Any) -> None:
+    """Not 8 bytes for each of the 2**27 elements that lie in four of them."""
+    more = {} if edges else {"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1 << 26]}}}
+    program = f"""
+        import zarrcore
+        array = zarrcore.open_array({{"zarr.json": {document([1 << 28], edges, **more)!r}}})
+        print(array[::2].nbytes)
+    """
+    done = limited(program, 1200 << 20)
+    assert done.stdout.split() == [str(1 << 27)], done.stderr
+
+
+@pytest.mark.parametrize("ndim", [20, 33, 64])
+@pytest.mark.parametrize("shards", [False, True])
+def test_lists_in_many_dimensions(ndim: int, shards: bool) -> None:
+    shape = (3, 2) + (1,) * (ndim - 2)
+    array = zarrcore.create_array(
+        {}, shape=shape, chunks=(1,) * ndim, shards=shape if shards else None, dtype="i4"
+    )
+    array[...] = np.arange(6).reshape(shape)
+    lists = ([2, 0, 2], [1, 0], *([[0]] * (ndim - 2)))
+    assert array.oindex[lists].ravel().tolist() == [5, 4, 1, 0, 5, 4]
