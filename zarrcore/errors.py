@@ -36,6 +36,8 @@ __all__ = [
     "NegativeStepError",
     "NodeNotFoundError",
     "NodeTypeValidationError",
+    "NotAGroupError",
+    "NotAnArrayError",
     "PickleCodecDisabledError",
     "ReadOnlyError",
     "StaleMetadataError",
@@ -74,11 +76,11 @@ class GroupNotFoundError(NodeNotFoundError):
 
 
 class ContainsArrayError(BaseZarrError):
-    """An array exists already where a node was to be created."""
+    """There is an array where a node was to be created, or where a group was asked for."""
 
 
 class ContainsGroupError(BaseZarrError):
-    """A group exists already where a node was to be created."""
+    """There is a group where a node was to be created, or where an array was asked for."""
 
 
 class CopyError(BaseZarrError, RuntimeError):
@@ -130,6 +132,14 @@ class MetadataValidationError(BaseZarrError):
 
 class NodeTypeValidationError(MetadataValidationError):
     """A metadata document describes another type of node than the one asked for."""
+
+
+class NotAGroupError(NodeTypeValidationError, ContainsArrayError):
+    """An array was found where a group was asked for."""
+
+
+class NotAnArrayError(NodeTypeValidationError, ContainsGroupError):
+    """A group was found where an array was asked for."""
 
 
 class UnknownCodecError(BaseZarrError):

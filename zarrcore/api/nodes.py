@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from zarrcore.arrays.array import Array
     from zarrcore.arrays.config import ArrayConfigLike
     from zarrcore.arrays.options import OpenGroupOptions, OpenLikeOptions, OpenNodeOptions, OpenOptions
-    from zarrcore.groups.consolidated import ConsolidatedDifference
     from zarrcore.groups.group import Group
+    from zarrcore.nodes.consolidate import ConsolidatedDifference
     from zarrcore.nodes.documents import Metadata
     from zarrcore.storage import StoreLike
 
@@ -344,9 +344,11 @@ def consolidate_metadata(store: StoreLike, path: str | None = None, zarr_format:
     Group
         The group, with its consolidated metadata.
     """
-    from zarrcore.groups.consolidated import consolidate
+    from zarrcore.groups.group import Group
+    from zarrcore.nodes.consolidate import consolidate
 
-    return consolidate(make_store_path(store, path=path), zarr_format)
+    group = open_group_at(make_store_path(store, path=path), zarr_format, use_consolidated=False)
+    return Group(consolidate(group.store_path, group.metadata), group.store_path)
 
 
 def check_consolidated(
@@ -354,7 +356,8 @@ def check_consolidated(
 ) -> tuple[ConsolidatedDifference, ...]:
     """Compare consolidated metadata with the documents of the nodes themselves.
 
-    Others, and older handles, may have changed, added or removed nodes since the copy was made.
+    Other programs may have changed, added or removed nodes since the copy was made; what zarrcore changes it
+    keeps up to date in the copy as well.
 
     Parameters
     ----------
@@ -384,15 +387,20 @@ def check_consolidated(
     >>> array = root.create_array("a", shape=4, dtype="i4")
     >>> _ = zarrcore.consolidate_metadata(values)
     >>> array.resize(6)
+    >>> zarrcore.check_consolidated(values)
+    ()
+    >>> values["a/zarr.json"] = values["a/zarr.json"].replace(b"6", b"8")
     >>> [str(difference) for difference in zarrcore.check_consolidated(values)]
     ['a: changed (shape)']
     """
-    from zarrcore.groups.consolidated import check
     from zarrcore.groups.group import Group
+    from zarrcore.nodes.consolidate import check
 
     if isinstance(store, Group):
-        return check(store if path is None else store.get_group(path))
-    return check(open_group_at(make_store_path(store, path=path), zarr_format, use_consolidated=True))
+        group = store if path is None else store.get_group(path)
+    else:
+        group = open_group_at(make_store_path(store, path=path), zarr_format, use_consolidated=True)
+    return check(group.store_path, group.metadata)
 
 
 def tree(grp: Group, expand: bool | None = None, level: int | None = None) -> Any:

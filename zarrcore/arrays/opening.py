@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from zarrcore.errors import ArrayNotFoundError, NodeTypeValidationError
+from zarrcore.errors import ArrayNotFoundError, NotAnArrayError
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import find_node
+from zarrcore.nodes.places import located
 
 if TYPE_CHECKING:
     from zarrcore.arrays.array import Array
@@ -22,16 +23,14 @@ def open_array_at(place: StorePath, zarr_format: int | None = None, *, config: A
     ------
     ArrayNotFoundError
         If there is none.
-    NodeTypeValidationError
+    NotAnArrayError
         If there is a group.
     """
     from zarrcore.arrays.array import Array
 
-    place, metadata = find_node(place, zarr_format)
+    place, metadata = find_node(place, zarr_format, implied=False)
     if metadata is None:
-        raise ArrayNotFoundError(f"no array found in {place.store} at path {place.path!r}")
+        raise ArrayNotFoundError(f"no array found {located(place)}")
     if not is_array_metadata(metadata):
-        raise NodeTypeValidationError(
-            f"expected an array in {place.store} at path {place.path!r}, found a group"
-        )
+        raise NotAnArrayError(f"expected an array {located(place)}, found a group")
     return Array(metadata, place, config)

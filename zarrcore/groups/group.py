@@ -9,12 +9,12 @@ from weakref import ref
 from zarrcore.arrays.options import ArrayOptions, takes
 from zarrcore.errors import (
     ArrayNotFoundError,
-    ContainsArrayError,
-    ContainsGroupError,
     DataTypeValidationError,
     GroupNotFoundError,
     InvalidKeyError,
     MetadataValidationError,
+    NotAGroupError,
+    NotAnArrayError,
     PickleCodecDisabledError,
     UnknownCodecError,
 )
@@ -76,7 +76,7 @@ class Group(SynchronousNode):
         self._metadata = metadata
         self._store_path = store_path
         if _copy is None and metadata.consolidated_metadata is not None:
-            _copy = KeptCopy(store_path, metadata.consolidated_metadata)
+            _copy = KeptCopy(store_path)
         self._copy = _copy
         self._listing: ref[Names] | None = None  # the last iterator that was made, see `Names`
 
@@ -190,7 +190,7 @@ class Group(SynchronousNode):
         place = self._store_path / name
         consolidated = self.metadata.consolidated_metadata
         if consolidated is not None:
-            from zarrcore.groups.consolidated import checked_lookup
+            from zarrcore.nodes.consolidated import checked_lookup
 
             metadata = checked_lookup(consolidated, place, name, self._metadata.zarr_format)
         else:
@@ -207,14 +207,14 @@ class Group(SynchronousNode):
         ------
         ArrayNotFoundError
             If there is nothing.
-        ContainsGroupError
+        NotAnArrayError
             If there is a group.
         """
         node = self.get(path)
         if node is None:
             raise ArrayNotFoundError(f"no array found in {self!r} at path {path!r}")
         if isinstance(node, Group):
-            raise ContainsGroupError(f"expected an array at path {path!r} in {self!r}, found {node!r}")
+            raise NotAnArrayError(f"expected an array at path {path!r} in {self!r}, found {node!r}")
         return node
 
     def get_group(self, path: str) -> Group:
@@ -224,14 +224,14 @@ class Group(SynchronousNode):
         ------
         GroupNotFoundError
             If there is nothing.
-        ContainsArrayError
+        NotAGroupError
             If there is an array.
         """
         node = self.get(path)
         if node is None:
             raise GroupNotFoundError(f"no group found in {self!r} at path {path!r}")
         if not isinstance(node, Group):
-            raise ContainsArrayError(f"expected a group at path {path!r} in {self!r}, found {node!r}")
+            raise NotAGroupError(f"expected a group at path {path!r} in {self!r}, found {node!r}")
         return node
 
     def __contains__(self, member: object) -> bool:

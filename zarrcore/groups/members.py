@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from _thread import get_ident
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from zarrcore.arrays.array import Array
 from zarrcore.groups.nodes import node_of
 from zarrcore.nodes.documents import is_array_metadata
-from zarrcore.nodes.find import Unreadable, read_children, read_tree, readable
+from zarrcore.nodes.find import Unreadable, readable
+from zarrcore.nodes.walk import children
+from zarrcore.nodes.walk import walk as nodes_below
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from zarrcore.groups.group import Group
-    from zarrcore.nodes.documents import Metadata
 
-    _Known = dict[str, list[tuple[str, Metadata | Unreadable]]]
-
-__all__ = ["Names", "children", "names_of", "of_kind", "walk"]
+__all__ = ["Names", "names_of", "of_kind", "walk"]
 
 
 class Names:
@@ -57,65 +55,31 @@ def names_of(group: Group) -> Iterator[str]:
     consolidated = group.metadata.consolidated_metadata
     if consolidated is not None:
         return iter(sorted(consolidated.children()))
-    return (name for name, _ in children(group))
-
-
-def children(group: Group) -> Iterator[tuple[str, Metadata | Unreadable]]:
-    """Names and metadata of the direct members."""
-    consolidated = group.metadata.consolidated_metadata
-    if consolidated is not None:
-        from zarrcore.groups import consolidated as copies
-
-        return copies.children(consolidated, group._metadata.zarr_format)
-    return read_children(group._store_path, group._metadata.zarr_format)
+    return (name for name, _ in children(group._store_path, group._metadata))
 
 
 def walk(
     group: Group, max_depth: int | None, use_consolidated: bool
 ) -> Iterator[tuple[str, Array | Group | Unreadable]]:
     """Members with their paths, each group directly before its own members."""
-    if max_depth is not None and max_depth < 0:
-        raise ValueError(f"max_depth must be None or at least 0, got {max_depth}")
-    known = None
-    copied = group.metadata.consolidated_metadata is not None
-    if max_depth != 0 and not copied and group.store._concurrent_requests():
-        known = read_tree(
-            group._store_path,
-            group._metadata.zarr_format,
-            max_depth,
-            lambda metadata: not use_consolidated or metadata.consolidated_metadata is None,
-        )
-    return _walk(group, max_depth, use_consolidated, known)
-
-
-def _walk(
-    group: Group, max_depth: int | None, use_consolidated: bool, known: _Known | None
-) -> Iterator[tuple[str, Array | Group | Unreadable]]:
-    """:func:`walk`, where the direct members of some groups are known by path."""
-    found = None if known is None else known.get(group.path)
-    for name, metadata in children(group) if found is None else found:
-        if isinstance(metadata, Unreadable):
-            yield name, metadata
-            continue
-        node = node_of(group._store_path._child(name), metadata, copy=group._copy)
-        yield name, node
-        if not isinstance(node, Array) and max_depth != 0:
-            inside = node if use_consolidated else _unconsolidated(node)
-            deeper = None if max_depth is None else max_depth - 1
-            for path, member in _walk(inside, deeper, use_consolidated, known):
-                yield f"{name}/{path}", member
-
-
-def _unconsolidated(group: Group) -> Group:
-    """The same group, reading every member's own metadata."""
-    if group.metadata.consolidated_metadata is None:
-        return group
-    return type(group)(replace(group._metadata, consolidated_metadata=None), group._store_path)
+    metadata = group.metadata
+    found = nodes_below(
+        group._store_path,
+        metadata,
+        group._copy if metadata.consolidated_metadata is not None else None,
+        max_depth=max_depth,
+        use_consolidated=use_consolidated,
+    )
+    for path, member, copy in found:
+        if isinstance(member, Unreadable):
+            yield path, member
+        else:
+            yield path, node_of(group._store_path._child(path), member, copy=copy)
 
 
 def of_kind(group: Group, arrays: bool) -> Iterator[tuple[str, Any]]:
     """Names and nodes of the arrays, or of the groups, among the direct members."""
-    for name, found in children(group):
+    for name, found in children(group._store_path, group.metadata):
         metadata = readable(found)
         if is_array_metadata(metadata) == arrays:
             yield name, node_of(group._store_path._child(name), metadata, copy=group._copy)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from zarrcore.arrays.array import Array
-from zarrcore.errors import GroupNotFoundError, NodeTypeValidationError
+from zarrcore.errors import GroupNotFoundError, NotAGroupError
+from zarrcore.nodes.consolidated import with_consolidated
 from zarrcore.nodes.create import create_node
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import find_node
+from zarrcore.nodes.places import located
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path, normalize_path
 
@@ -47,18 +49,14 @@ def open_group_at(
     ------
     GroupNotFoundError
         If there is no group.
-    NodeTypeValidationError
+    NotAGroupError
         If there is an array.
     """
     place, metadata = find_node(place, zarr_format)
     if metadata is None:
-        raise GroupNotFoundError(f"no group found in {place.store} at path {place.path!r}")
+        raise GroupNotFoundError(f"no group found {located(place)}")
     if is_array_metadata(metadata):
-        raise NodeTypeValidationError(
-            f"expected a group in {place.store} at path {place.path!r}, found an array"
-        )
-    from zarrcore.groups.consolidated import with_consolidated
-
+        raise NotAGroupError(f"expected a group {located(place)}, found an array")
     return node_of(place, with_consolidated(place, metadata, use_consolidated))  # type: ignore[return-value]
 
 

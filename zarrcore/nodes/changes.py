@@ -1,4 +1,4 @@
-"""Copies of metadata that open groups hold, and what happens when this process changes the nodes in them."""
+"""What this process changes: the lock for changes of metadata, and the copies that open groups hold."""
 
 from __future__ import annotations
 
@@ -9,24 +9,21 @@ from zarrcore._locks import RLock, forkable
 from zarrcore.nodes.places import address
 
 if TYPE_CHECKING:
-    from zarrcore.metadata import ConsolidatedMetadata
     from zarrcore.storage import StorePath
 
-__all__ = ["CHANGES", "KeptCopy", "is_known_stale", "note_change", "note_move", "note_stale"]
+__all__ = ["CHANGES", "KeptCopy", "note_change", "note_move"]
 
 CHANGES = forkable(RLock())
 """Held by changes of metadata that depend on what they find, so that no thread undoes another one's."""
 
 
 class KeptCopy:
-    """Somebody holds a copy of the metadata of all nodes below a place.
+    """An open group holds a copy of the metadata of all nodes below a place.
 
     Parameters
     ----------
     place : StorePath
         The group whose document has the copy.
-    copy : ConsolidatedMetadata
-        The copy.
 
     Attributes
     ----------
@@ -36,12 +33,11 @@ class KeptCopy:
         Whether this process has changed one of those nodes since.
     """
 
-    __slots__ = ("__weakref__", "_address", "_copy", "is_stale", "path")
+    __slots__ = ("__weakref__", "_address", "is_stale", "path")
 
-    def __init__(self, place: StorePath, copy: ConsolidatedMetadata) -> None:
+    def __init__(self, place: StorePath) -> None:
         self.path = place.path
         self.is_stale = False
-        self._copy = copy
         self._address = address(place)
         with CHANGES:
             _copies.add(ref(self, _copies.discard))
@@ -51,35 +47,13 @@ class KeptCopy:
         below = changed != self._address and changed.startswith(self._address)
         if below or (removed and self._address.startswith(changed)):
             self.is_stale = True
-            _stale[self._address] = self._copy
-
-    def is_in_store(self) -> None:
-        """Take notice that the group's document has this copy, and that what it says is true."""
-        with CHANGES:
-            _stale.pop(self._address, None)
 
 
 _copies: set[ref[KeptCopy]] = set()  # a WeakSet fails where one goes while another thread walks it
-_stale: dict[str, ConsolidatedMetadata] = {}
-"""Address of a group -> its copy, of which this process has changed nodes since it was stored."""
-
-
-def note_stale(place: StorePath, copy: ConsolidatedMetadata) -> None:
-    """Take notice that a group's document has a copy that is not true."""
-    with CHANGES:
-        _stale[address(place)] = copy
-
-
-def is_known_stale(place: StorePath, copy: ConsolidatedMetadata) -> bool:
-    """Whether this process has changed nodes of the copy that was found with a group."""
-    if not _stale:
-        return False
-    with CHANGES:
-        known = _stale.get(address(place))
-        return known is not None and known.says_the_same(copy)
 
 
 def note_change(place: StorePath, *, removed: bool = False) -> None:
+    """Tell open groups that hold copies that the documents of a node are going to be changed."""
     if _copies:
         changed = address(place)
         with CHANGES:
@@ -90,6 +64,6 @@ def note_change(place: StorePath, *, removed: bool = False) -> None:
 
 
 def note_move(source: StorePath, dest: StorePath) -> None:
-    """Tell holders of copies that a node is going to be moved."""
+    """The same for a node that is going to be moved."""
     note_change(source, removed=True)
     note_change(dest)

@@ -1,25 +1,38 @@
-"""Creating nodes: their documents, and those of the groups above them that are missing."""
+"""Creating and removing nodes: their documents, and those of the groups above them that are missing."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from zarrcore.errors import ContainsArrayError, ContainsGroupError, InvalidKeyError
-from zarrcore.metadata import ZARR_JSON, ZGROUP_JSON
+from zarrcore.errors import ContainsArrayError, ContainsGroupError, InvalidKeyError, StoreError
+from zarrcore.metadata import ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON
+from zarrcore.nodes import copies
 from zarrcore.nodes import documents as node_documents
 from zarrcore.nodes.changes import note_change
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import read_node
+from zarrcore.nodes.places import located
 from zarrcore.storage.validation import join_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from zarrcore.nodes.documents import Metadata
     from zarrcore.storage import StorePath
 
-__all__ = ["create_node", "delete_node", "missing_parents", "new_node", "store_documents", "write_documents"]
+__all__ = [
+    "create_node",
+    "create_parents",
+    "delete_node",
+    "new_node",
+    "refuse_bad_name",
+    "store_documents",
+    "write_documents",
+]
+
+_DECIDING = (ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON)  # the documents that make a place a node
+_ATTEMPTS = 3
 
 
 def write_documents(place: StorePath, metadata: Metadata) -> None:
@@ -32,12 +45,16 @@ def store_documents(place: StorePath, documents: dict[str, bytes]) -> None:
     note_change(place)
     for name, data in documents.items():
         place.store.set(join_path(place.path, name), data)
+    copies.follow_documents(place, documents)
 
 
 def create_node(
     place: StorePath, metadata: Metadata, *, overwrite: bool = False, group: StorePath | None = None
 ) -> None:
     """Store a new node and the groups above it that are missing.
+
+    Of several that create a node at one place at the same time, one succeeds, as far as the store can store
+    a value only where there is none.
 
     Parameters
     ----------
@@ -50,10 +67,12 @@ def create_node(
     ------
     ContainsArrayError, ContainsGroupError
         If there is a node already, or an array above the place.
+    InvalidKeyError
+        If no node can have the name.
     """
     documents = metadata.to_documents()  # first: nothing is removed for metadata that cannot be stored
-    _clear_the_way(place, metadata.zarr_format, overwrite=overwrite, group=group)
-    store_documents(place, documents)
+    replaces = _clear_the_way(place, metadata.zarr_format, overwrite=overwrite, group=group)
+    _store_new(place, documents, replaces=replaces)
 
 
 @contextmanager
@@ -61,57 +80,124 @@ def new_node(place: StorePath, metadata: Metadata, *, overwrite: bool = False) -
     """A place for a node whose documents are stored when the block ends, once all its chunks are there.
 
     If the block fails there is no node, and what it stored is removed again where nothing else can have
-    been.  The parameters and errors are those of :func:`create_node`; the block is told whether nothing lies
+    been.  The parameters and errors are those of :func:`create_node`; the block receives whether nothing lies
     at the place yet.
     """
     documents = metadata.to_documents()
-    _clear_the_way(place, metadata.zarr_format, overwrite=overwrite)
+    replaces = _clear_the_way(place, metadata.zarr_format, overwrite=overwrite)
     store = place.store
     is_new = store.supports_listing and store.is_empty(place.path)
     try:
         yield is_new
-        store_documents(place, documents)
+        _store_new(place, documents, replaces=replaces)
     except BaseException:
-        if is_new and store.supports_deletes:
+        if is_new and store.supports_deletes and read_node(place) is None:  # else somebody else made a node
             store.erase_prefix(place.path)
         raise
 
 
 def _clear_the_way(
     place: StorePath, zarr_format: int, *, overwrite: bool, group: StorePath | None = None
-) -> None:
-    """Make sure that a node can be stored at a place: nothing is there any more, and groups are above it."""
+) -> bool:
+    """Make sure that a node can be stored at a place: nothing is there any more, and groups are above it.
+
+    Returns
+    -------
+    bool
+        Whether the new node replaces whatever was there.
+    """
     store = place.store
     store._check_writable()
-    _refuse_reserved(place.path)
-    missing = missing_parents(place, zarr_format, group)
-    if overwrite and store.supports_deletes:
-        note_change(place, removed=True)
-        store.erase_prefix(place.path)
-    else:
+    refuse_bad_name(place.path)
+    missing = _missing_parents(place, zarr_format, group)
+    replaces = overwrite and store.supports_deletes
+    if replaces:
+        _erase(place)
+    elif not store._claim(place.path):
         _refuse_existing(place)
-    if missing:
-        from zarrcore.metadata import GroupMetadata
-    for parent in missing:
-        write_documents(parent, GroupMetadata(attributes={}, zarr_format=zarr_format))
+    _store_parents(missing, zarr_format)
+    return replaces
 
 
-def _refuse_reserved(path: str) -> None:
-    """Refuse paths that lead through the place of a metadata document."""
-    for name in node_documents.ALL_NAMES.intersection(path.split("/")):
-        raise InvalidKeyError(f"{path!r}: {name!r} is the name of a metadata document, no node can have it")
+def refuse_bad_name(path: str) -> None:
+    """Refuse paths that no node can have: through a metadata document, or with a name of dots alone.
+
+    Raises
+    ------
+    InvalidKeyError
+        If it is one; Zarr v3, "Node names".
+    """
+    for name in path.split("/"):
+        if name in node_documents.ALL_NAMES:
+            raise InvalidKeyError(
+                f"{path!r}: {name!r} is the name of a metadata document, no node can have it"
+            )
+        if name and not name.strip("."):
+            raise InvalidKeyError(f"{path!r}: {name!r} is all dots, no node can have such a name")
 
 
 def _refuse_existing(place: StorePath) -> None:
-    found = None if place.store._claim(place.path) else read_node(place)
+    found = read_node(place)
     if found is None:
         return
     if is_array_metadata(found):
-        raise ContainsArrayError(f"an array exists in store {place.store} at path {place.path!r}")
-    raise ContainsGroupError(f"a group exists in store {place.store} at path {place.path!r}")
+        raise ContainsArrayError(f"an array exists {located(place)}")
+    raise ContainsGroupError(f"a group exists {located(place)}")
 
 
-def missing_parents(place: StorePath, zarr_format: int, group: StorePath | None = None) -> list[StorePath]:
+def _store_new(place: StorePath, documents: dict[str, bytes], *, replaces: bool) -> None:
+    """Store the documents of a new node; unless it replaces what was there, only if nobody was faster."""
+    if replaces:
+        store_documents(place, documents)
+        return
+    note_change(place)
+    for name in sorted(
+        documents, key=lambda name: name not in _DECIDING
+    ):  # the one that may be refused first
+        if name in _DECIDING:
+            _store_deciding(place, name, documents[name])
+        else:
+            place.store.set(join_path(place.path, name), documents[name])
+    copies.follow_documents(place, documents)
+
+
+def _store_deciding(place: StorePath, name: str, data: bytes) -> None:
+    key = join_path(place.path, name)
+    for _ in range(_ATTEMPTS):
+        if place.store._set_new(key, data):
+            return
+        _refuse_existing(place)  # what came first may be gone again
+    raise StoreError(f"{place.store}: the key {key!r} is neither there nor can it be created", key=key)
+
+
+# --- the groups above ---
+
+
+def create_parents(place: StorePath, zarr_format: int) -> None:
+    """Create the groups above a place that are missing.
+
+    Raises
+    ------
+    ContainsArrayError
+        If one of the places above is that of an array.
+    """
+    _store_parents(_missing_parents(place, zarr_format), zarr_format)
+
+
+def _store_parents(missing: Sequence[StorePath], zarr_format: int) -> None:
+    if not missing:
+        return
+    from zarrcore.metadata import GroupMetadata
+
+    documents = GroupMetadata(attributes={}, zarr_format=zarr_format).to_documents()
+    for place in missing:
+        try:
+            _store_new(place, documents, replaces=False)
+        except ContainsGroupError:  # somebody else has just made it
+            continue
+
+
+def _missing_parents(place: StorePath, zarr_format: int, group: StorePath | None = None) -> list[StorePath]:
     """The places above that have no node yet, from the root down; see :func:`create_node`."""
     missing: list[StorePath] = []
     while place.path:
@@ -122,9 +208,7 @@ def missing_parents(place: StorePath, zarr_format: int, group: StorePath | None 
         if found is None:
             missing.append(place)
         elif is_array_metadata(found):
-            raise ContainsArrayError(
-                f"an array exists in store {place.store} at path {place.path!r}; no node can be below it"
-            )
+            raise ContainsArrayError(f"an array exists {located(place)}; no node can be below it")
     return missing[::-1]
 
 
@@ -132,8 +216,16 @@ def _has_document(place: StorePath, zarr_format: int) -> bool:
     return place.store.exists(join_path(place.path, ZARR_JSON if zarr_format == 3 else ZGROUP_JSON))
 
 
+# --- removing ---
+
+
 def delete_node(place: StorePath) -> None:
     """Remove a node and everything below it."""
     place.store._check_writable()
+    _erase(place)
+
+
+def _erase(place: StorePath) -> None:
     note_change(place, removed=True)
     place.store.erase_prefix(place.path)
+    copies.follow_removal(place)

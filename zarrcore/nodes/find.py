@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from zarrcore.errors import BaseZarrError, InvalidKeyError, StoreError
+from zarrcore.errors import BaseZarrError
 from zarrcore.metadata import ZARRAY_JSON, ZATTRS_JSON, ZGROUP_JSON
 from zarrcore.nodes import documents
 from zarrcore.nodes.documents import IMPLIED_ZGROUP, is_array_metadata
@@ -98,8 +98,15 @@ def parse_node(place: StorePath, zarr_format: int, values: dict[str, Any]) -> Me
     return documents.parse(zarr_format, values, path=place.path) if values else None
 
 
-def find_node(place: StorePath, zarr_format: int | None = None) -> tuple[StorePath, Metadata | None]:
+def find_node(
+    place: StorePath, zarr_format: int | None = None, *, implied: bool = True
+) -> tuple[StorePath, Metadata | None]:
     """The metadata at a place that a user names, which may be in an N5 container, and where to look further.
+
+    Parameters
+    ----------
+    implied : bool
+        Whether a place without documents may be a group of format 2, see :func:`implied_group`.
 
     Returns
     -------
@@ -117,22 +124,17 @@ def find_node(place: StorePath, zarr_format: int | None = None) -> tuple[StorePa
         in_n5 = n5_place(place)
         if in_n5 is not None:
             return in_n5, read_node(in_n5, 3)
-    return place, implied_group(place, zarr_format or 2)
+    return place, implied_group(place, zarr_format or 2) if implied else None
 
 
 def implied_group(place: StorePath, zarr_format: int) -> GroupMetadata | None:
-    """The group that a place without documents is because nodes of format 2 lie below it; None if it is none.
+    """The group of format 2 that a place without documents is if a node lies directly below it, or None.
 
-    Other formats know no such groups.  The store has to list what lies below, until a node is found; a web
-    server that lists nothing has none.
+    Other formats know no such groups.  One level is listed, never more: what lies deeper costs too much to
+    find, and says too little about the place.  A store that fails to list it raises its error, since "there
+    is no group" would let others write one of another format.
     """
-    if zarr_format != 2 or not place.store.supports_listing:
-        return None
-    marks = tuple(f"/{name}" for name in (ZARRAY_JSON, ZGROUP_JSON))
-    try:
-        if not any(f"/{key}".endswith(marks) for key in place.store.list_prefix(place.path)):
-            return None
-    except (InvalidKeyError, StoreError):  # no name that the store can have, or it cannot list
+    if zarr_format != 2 or not place.store.supports_listing or not _holds_nodes_of_format_2(place):
         return None
     from zarrcore.metadata import parse_v2_group
 
@@ -140,8 +142,18 @@ def implied_group(place: StorePath, zarr_format: int) -> GroupMetadata | None:
     return parse_v2_group(IMPLIED_ZGROUP, attributes, prefix=key_prefix(place.path))
 
 
+def _holds_nodes_of_format_2(place: StorePath) -> bool:
+    children = _names_below(place)
+    for start in range(0, len(children), _BATCH):
+        batch = children[start : start + _BATCH]
+        keys = [join_path(place.path, child, name) for child in batch for name in (ZARRAY_JSON, ZGROUP_JSON)]
+        if any(value is not None for value in place.store.get_many(keys)):
+            return True
+    return False
+
+
 def find_member(place: StorePath, zarr_format: int) -> Metadata | None:
-    """The metadata of a node in a group of that format, which may be a group that only deeper paths imply."""
+    """The metadata of a node in a group of that format, which may be an implied group."""
     found = read_node(place, zarr_format)
     return implied_group(place, zarr_format) if found is None else found
 

@@ -5,19 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from zarrcore.errors import ContainsArrayError, ContainsGroupError, StoreError
-from zarrcore.metadata import GroupMetadata
-from zarrcore.nodes import documents
+from zarrcore.nodes import copies, documents
 from zarrcore.nodes.changes import note_move
-from zarrcore.nodes.create import missing_parents, write_documents
+from zarrcore.nodes.create import create_parents, refuse_bad_name
 from zarrcore.nodes.documents import is_array_metadata
-from zarrcore.nodes.find import read_node
+from zarrcore.nodes.find import read_node, readable
+from zarrcore.nodes.places import located
+from zarrcore.nodes.walk import walk
+from zarrcore.storage.validation import join_path
 
 if TYPE_CHECKING:
     from typing import Any
 
     from zarrcore.storage import Store, StorePath
 
-__all__ = ["is_document", "move_node", "stored_value"]
+__all__ = ["follow_arrival", "is_document", "move_node", "stored_value"]
 
 
 def move_node(source: StorePath, dest: StorePath) -> None:
@@ -39,16 +41,34 @@ def move_node(source: StorePath, dest: StorePath) -> None:
     store._check_writable()
     if f"{dest.path}/".startswith(f"{source.path}/"):
         raise ValueError(f"{source.path!r} cannot be moved to {dest.path!r}, which lies in it")
+    refuse_bad_name(dest.path)
     _refuse_existing(dest)
     if not store.supports_deletes:
         raise StoreError(f"{store} cannot remove keys, so {source.path!r} cannot be moved, only copied")
     metadata = read_node(source)
-    zarr_format = 3 if metadata is None else metadata.zarr_format
-    for parent in missing_parents(dest, zarr_format) if metadata is not None else ():
-        write_documents(parent, GroupMetadata(attributes={}, zarr_format=zarr_format))
+    if metadata is not None:
+        create_parents(dest, metadata.zarr_format)
     note_move(source, dest)
     if not store._rename_prefix(source.path, dest.path):
         _copy_and_erase(store, source.path, dest.path)
+    copies.follow_removal(source)
+    follow_arrival(dest)
+
+
+def follow_arrival(place: StorePath) -> None:
+    """Update the consolidated metadata above a place after nodes have been moved or copied there."""
+
+    def documents_below() -> dict[str, dict[str, bytes]]:
+        metadata = read_node(place)
+        if metadata is None:
+            return {}
+        found = {place.path: metadata.to_documents()}
+        if not is_array_metadata(metadata):
+            for path, member, _ in walk(place, metadata.without_consolidated(), use_consolidated=False):
+                found[join_path(place.path, path)] = readable(member).to_documents()
+        return found
+
+    copies.follow_tree(place, documents_below)
 
 
 def _refuse_existing(dest: StorePath) -> None:
@@ -57,7 +77,7 @@ def _refuse_existing(dest: StorePath) -> None:
         return
     is_array = found is not None and is_array_metadata(found)
     error = ContainsArrayError if is_array else ContainsGroupError
-    raise error(f"store {dest.store} holds data at path {dest.path!r} already")
+    raise error(f"there is something {located(dest)} already")
 
 
 def _copy_and_erase(store: Store, source: str, dest: str) -> None:

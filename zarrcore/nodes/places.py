@@ -1,4 +1,4 @@
-"""Where places in stores really are, whatever store they are seen through."""
+"""Where places in stores really are, and how messages name them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from zarrcore.storage import StorePath
 
-__all__ = ["address", "overlap"]
+__all__ = ["address", "above", "located", "overlap"]
 
 
 def address(place: StorePath) -> str:
@@ -19,3 +19,17 @@ def overlap(one: StorePath, other: StorePath) -> bool:
     """Whether one of two places lies in the other, or both are the same."""
     first, second = address(one), address(other)
     return first.startswith(second) or second.startswith(first)
+
+
+def above(place: StorePath) -> list[StorePath]:
+    """The places above, from the root down."""
+    found: list[StorePath] = []
+    while place.path:
+        place = place.parent
+        found.append(place)
+    return found[::-1]
+
+
+def located(place: StorePath) -> str:
+    """Where a place is, for messages: ``in file:///data at path 'a/b'``."""
+    return f"in {place.store} at path {place.path!r}" if place.path else f"at the root of {place.store}"

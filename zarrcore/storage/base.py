@@ -7,6 +7,7 @@ import errno
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from zarrcore._locks import RLock, forkable
 from zarrcore.errors import ReadOnlyError, StoreError
 from zarrcore.storage.validation import join_path, validate_key, validate_prefix
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from zarrcore.storage.byte_range import ByteRange
 
 __all__ = ["Store", "as_view", "overrides"]
+
+_CREATING = forkable(RLock())  # held while a store without a way of its own creates a key
 
 
 def as_view(value: Buffer, key: str) -> bytes | memoryview:
@@ -217,14 +220,23 @@ class Store(ABC):
 
     # --- writing ---
 
-    def set_if_not_exists(self, key: str, value: Buffer) -> None:
+    def set_if_not_exists(self, key: str, value: Buffer) -> bool:
         """Store a value unless the key has one.
 
-        This default is not safe against other writers of the same key.
+        Of several that do this at the same time, one stores its value.  This default promises that to the
+        threads of one process; a store that other processes write to should replace it.
+
+        Returns
+        -------
+        bool
+            Whether the value was stored.
         """
         self._check_writable()
-        if not self.exists(key):
+        with _CREATING:
+            if self.exists(key):
+                return False
             self.set(key, value)
+            return True
 
     def set_partial_values(self, key_start_values: Iterable[tuple[str, int, Buffer]]) -> None:
         """Overwrite or extend parts of values.
@@ -318,6 +330,16 @@ class Store(ABC):
         clone = copy.copy(self)
         clone._read_only = bool(read_only)
         return clone
+
+    def _set_new(self, key: str, value: Buffer) -> bool:
+        """:meth:`set_if_not_exists`, which does not pass by the `set` that a subclass replaces alone."""
+        kind = type(self)
+        replaced = next(base for base in kind.__mro__ if {"set", "set_if_not_exists"} & vars(base).keys())
+        if "set_if_not_exists" not in vars(replaced):
+            return Store.set_if_not_exists(self, key, value)
+        return (
+            self.set_if_not_exists(key, value) is not False
+        )  # stores written for older versions return None
 
     def _claim(self, prefix: str) -> bool:
         """Whether it costs next to nothing to know that there is no key below a prefix (without a slash).

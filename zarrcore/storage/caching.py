@@ -156,9 +156,10 @@ class CacheStore(WrapperStore):
             raise
         self._kept.end(key, number, value if self.cache_set_data else None)
 
-    def set_if_not_exists(self, key: str, value: Buffer) -> None:
-        super().set_if_not_exists(key, value)
+    def set_if_not_exists(self, key: str, value: Buffer) -> bool:
+        stored = super().set_if_not_exists(key, value)
         self._kept.drop([key])
+        return stored
 
     def set_partial_values(self, key_start_values: Iterable[tuple[str, int, Buffer]]) -> None:
         parts = list(key_start_values)

@@ -6,6 +6,7 @@ import os
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from zarrcore._locks import Lock, forkable
 from zarrcore.config import config
 from zarrcore.errors import BaseZarrError, StoreError
 from zarrcore.storage import files
@@ -37,6 +38,9 @@ ALLOWED_EXCEPTIONS: tuple[type[Exception], ...] = (
 
 _MUCH = 1 << 26
 _MAGIC = frozenset("*?[")  # fsspec takes paths with one of these for patterns when it removes several
+
+
+_creating = forkable(Lock())
 
 
 class FsspecStore(Store):
@@ -253,14 +257,20 @@ class FsspecStore(Store):
             else:
                 self._pipe(path, data)
 
-    def set_if_not_exists(self, key: str, value: Buffer) -> None:
+    def set_if_not_exists(self, key: str, value: Buffer) -> bool:
         self._check_writable()
         path, data = self._path(key), bytes(as_view(value, key))
-        with self._failures(key), suppress(FileExistsError):
+        with self._failures(key):
             if self._is_local:
-                files.create_file(path, data)
-            elif not self.exists(key):
-                self._pipe(path, data, mode="create")
+                return files.create_file(path, data)
+            with _creating:  # filesystems without a way to create a file alone: one thread at a time
+                if self.exists(key):
+                    return False
+                try:
+                    self._pipe(path, data, mode="create")
+                except FileExistsError:
+                    return False
+        return True
 
     def _pipe(self, path: str, data: bytes, **options: Any) -> None:
         fs = self._files

@@ -66,9 +66,9 @@ class GpuMemoryStore(MemoryStore):
         self._check_writable()
         self._store_dict[validate_key(key)] = _on_gpu(key, value)
 
-    def set_if_not_exists(self, key: str, value: Buffer) -> None:
+    def set_if_not_exists(self, key: str, value: Buffer) -> bool:
         self._check_writable()
-        self._store_dict.setdefault(validate_key(key), _on_gpu(key, value))
+        return self._create(validate_key(key), _on_gpu(key, value))
 
     def _view(self, key: str, value: Any) -> bytes | memoryview:
         cupy = _cupy()

@@ -153,10 +153,10 @@ class LocalStore(Store):
         except OSError as error:
             raise _told(error, key) from None
 
-    def set_if_not_exists(self, key: str, value: Buffer) -> None:
+    def set_if_not_exists(self, key: str, value: Buffer) -> bool:
         self._check_writable()
         try:
-            files.create_file(self._path(key), as_view(value, key), sync=self.fsync)
+            return files.create_file(self._path(key), as_view(value, key), sync=self.fsync)
         except OSError as error:
             raise _told(error, key) from None
 

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["ManagedMemoryStore", "MemoryStore"]
 
 
+_creating = forkable(Lock())  # two stores over one mapping of the caller's share nothing else
+
+
 class MemoryStore(Store):
     """Values kept in a dictionary, which may be one of the caller's.
 
@@ -91,9 +94,14 @@ class MemoryStore(Store):
         self._check_writable()
         self._store_dict[validate_key(key)] = bytes(as_view(value, key))
 
-    def set_if_not_exists(self, key: str, value: Buffer) -> None:
+    def set_if_not_exists(self, key: str, value: Buffer) -> bool:
         self._check_writable()
-        self._store_dict.setdefault(validate_key(key), bytes(as_view(value, key)))
+        # Through a memoryview: a new object, which `_create` recognises.
+        return self._create(validate_key(key), bytes(memoryview(as_view(value, key))))
+
+    def _create(self, key: str, data: Any) -> bool:
+        with _creating:
+            return key not in self._store_dict and self._store_dict.setdefault(key, data) is data
 
     def delete(self, key: str) -> None:
         self._check_writable()
@@ -229,8 +237,8 @@ class ManagedMemoryStore(MemoryStore):
     def set(self, key: str, value: Buffer) -> None:
         super().set(self._full(key), value)
 
-    def set_if_not_exists(self, key: str, value: Buffer) -> None:
-        super().set_if_not_exists(self._full(key), value)
+    def set_if_not_exists(self, key: str, value: Buffer) -> bool:
+        return super().set_if_not_exists(self._full(key), value)
 
     def delete(self, key: str) -> None:
         super().delete(self._full(key))

@@ -156,16 +156,19 @@ class ObjectStore(Store):
         with self._failures(key):
             obstore.put(self.store, key, data)
 
-    def set_if_not_exists(self, key: str, value: Buffer) -> None:
+    def set_if_not_exists(self, key: str, value: Buffer) -> bool:
         import obstore
 
         self._check_writable()
         data = bytes(as_view(value, validate_key(key)))
-        with self._failures(key), suppress(obstore.exceptions.AlreadyExistsError):
+        with self._failures(key):
             try:
                 obstore.put(self.store, key, data, mode="create")
+            except obstore.exceptions.AlreadyExistsError:
+                return False
             except obstore.exceptions.NotSupportedError:
-                super().set_if_not_exists(key, data)
+                return super().set_if_not_exists(key, data)
+        return True
 
     def delete(self, key: str) -> None:
         import obstore

@@ -96,9 +96,9 @@ class StorePath:
         """Store a value at this key."""
         self.store.set(self.path, value)
 
-    def set_if_not_exists(self, default: Buffer) -> None:
-        """Store a value at this key unless it has one."""
-        self.store.set_if_not_exists(self.path, default)
+    def set_if_not_exists(self, default: Buffer) -> bool:
+        """Store a value at this key unless it has one; True if it was stored."""
+        return self.store.set_if_not_exists(self.path, default)
 
     def delete(self) -> None:
         """Remove this key."""

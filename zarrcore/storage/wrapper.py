@@ -28,7 +28,8 @@ class WrapperStore(Store):
 
     To see or change single calls, override their methods; to see all of them, override :meth:`_call`.  Where
     :meth:`get` is overridden, everything that reads values goes through it, value by value, unless
-    :meth:`get_partial_values` and :meth:`get_many` are overridden as well.
+    :meth:`get_partial_values` and :meth:`get_many` are overridden as well.  Where :meth:`set` is, everything
+    that writes goes through it, unless :meth:`set_if_not_exists` and :meth:`set_partial_values` are as well.
 
     Parameters
     ----------
@@ -147,10 +148,15 @@ class WrapperStore(Store):
     def set(self, key: str, value: Buffer) -> None:
         self._call(self._store.set, key, value)
 
-    def set_if_not_exists(self, key: str, value: Buffer) -> None:
-        self._call(self._store.set_if_not_exists, key, value)
+    def set_if_not_exists(self, key: str, value: Buffer) -> bool:
+        if self._changes("set") and not self._changes("set_if_not_exists"):
+            return super().set_if_not_exists(key, value)
+        return self._call(self._store.set_if_not_exists, key, value)
 
     def set_partial_values(self, key_start_values: Iterable[tuple[str, int, Buffer]]) -> None:
+        if (self._changes("set") or self._changes("get")) and not self._changes("set_partial_values"):
+            super().set_partial_values(key_start_values)
+            return
         self._call(self._store.set_partial_values, key_start_values)
 
     def delete(self, key: str) -> None:
@@ -185,8 +191,9 @@ class ReadOnlyStore(WrapperStore):
     def set(self, key: str, value: Buffer) -> None:
         self._check_writable()
 
-    def set_if_not_exists(self, key: str, value: Buffer) -> None:
+    def set_if_not_exists(self, key: str, value: Buffer) -> bool:
         self._check_writable()
+        return False
 
     def set_partial_values(self, key_start_values: Iterable[tuple[str, int, Buffer]]) -> None:
         self._check_writable()

@@ -127,13 +127,15 @@ class ZipStore(Store):
         with self._archive as archive:
             _append(archive, key, data)
 
-    def set_if_not_exists(self, key: str, value: Buffer) -> None:
+    def set_if_not_exists(self, key: str, value: Buffer) -> bool:
         self._check_writable()
         validate_key(key)
         data = as_view(value, key)
         with self._archive as archive:
-            if key not in archive.NameToInfo:
-                _append(archive, key, data)
+            if key in archive.NameToInfo:
+                return False
+            _append(archive, key, data)
+            return True
 
     def delete(self, key: str) -> None:
         """Refused, unless the key is absent anyway."""

@@ -226,8 +226,8 @@ class StoreTests:
     # --- creating and removing ---
 
     def test_set_if_not_exists(self, store: Store) -> None:
-        store.set_if_not_exists("a/k", b"first")
-        store.set_if_not_exists("a/k", b"second")
+        assert store.set_if_not_exists("a/k", b"first")
+        assert not store.set_if_not_exists("a/k", b"second")
         assert _bytes(store.get("a/k")) == b"first"
         assert list(store.list()) == ["a/k"]
 
@@ -427,12 +427,15 @@ class StoreTests:
 
         def create(name: bytes) -> None:
             barrier.wait()
-            store.set_if_not_exists("a/k", name)
+            if store.set_if_not_exists("a/k", name):
+                winners.append(name)
             seen.append(_bytes(store.get("a/k")))
 
+        winners: list[bytes] = []
         _in_threads([partial(create, b"%d" % name) for name in range(6)])
         assert len(seen) == 6
-        assert len(set(seen)) == 1
+        assert set(seen) == set(winners)
+        assert len(winners) == 1
 
     def test_threads_write_their_own_keys(self, store: Store) -> None:
         def write(name: int) -> None:

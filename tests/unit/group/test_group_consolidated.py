@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,15 @@ import pytest
 import zarrcore
 from zarrcore.errors import StaleMetadataError, ZarrUserWarning
 from zarrcore.nodes.changes import _copies
-from zarrcore.storage import LocalStore, LoggingStore, MemoryStore, WrapperStore
+from zarrcore.storage import (
+    FsspecStore,
+    LocalStore,
+    LoggingStore,
+    MemoryStore,
+    Store,
+    WrapperStore,
+    resolve_range,
+)
 
 
 @pytest.fixture(params=["memory", "local", "far"])
@@ -106,8 +115,7 @@ def test_attributes_of_the_group_keep_the_copy_in_the_store(root: zarrcore.Group
 def test_a_stale_copy_is_not_written_back(root: zarrcore.Group, store: Any, zarr_format: int) -> None:
     root["a"].resize((5,))
     root.attrs["more"] = 1
-    if zarr_format == 3:  # one document holds both
-        assert "consolidated_metadata" not in json.loads(bytes(store.get("zarr.json")))
+    assert zarrcore.check_consolidated(store) == ()
     assert zarrcore.open_group(store, use_consolidated=False)["a"].shape == (5,)
     assert zarrcore.consolidate_metadata(store)["a"].shape == (5,)
     assert zarrcore.open_consolidated(store)["a"].shape == (5,)
@@ -211,9 +219,13 @@ def test_differences(root: zarrcore.Group, store: Any, zarr_format: int) -> None
     assert zarrcore.check_consolidated(store) == ()
     assert zarrcore.check_consolidated(root) == zarrcore.check_consolidated(root, "g") == ()
     change_behind(store, zarr_format, shape=[8])
-    zarrcore.open_group(store, use_consolidated=False)["g"].attrs["n"] = 1
+    for name in (".zgroup", ".zattrs") if zarr_format == 2 else ("zarr.json",):
+        document = json.loads(bytes(store.get(f"g/{name}")))
+        changed = {"n": 1} if name == ".zattrs" else {"attributes": {"n": 1}} if zarr_format == 3 else {}
+        store.set(f"g/{name}", json.dumps(document | changed).encode())
     store.erase_prefix("g/b")
-    zarrcore.create_array(store, name="g/h/new", shape=1, dtype="i1", zarr_format=zarr_format)
+    for name in (".zarray", ".zattrs") if zarr_format == 2 else ("zarr.json",):
+        store.set(f"g/h/new/{name}", store.get(f"g/h/c/{name}"))
     found = zarrcore.check_consolidated(store)
     assert [str(difference) for difference in found] == [
         "a: changed (shape)",
@@ -362,22 +374,114 @@ def test_what_is_deleted_does_not_stay_in_the_stored_copy(
     root.create_array("new", shape=(2,), dtype="i1")
     del zarrcore.open_group(store, use_consolidated=use_consolidated)["g"]
     stored = zarrcore.open_consolidated(store).metadata.consolidated_metadata
-    assert set(stored.metadata) == {"a"}
+    assert set(stored.metadata) == {"a", "new"}
 
 
-def test_what_others_consolidated_since_is_used(root: zarrcore.Group, store: Any, zarr_format: int) -> None:
-    root.create_array("new", shape=(2,), dtype="i1")
-    assert zarrcore.open_group(store).metadata.consolidated_metadata is None
+def test_a_copy_that_was_restored_is_used(root: zarrcore.Group, store: Any, zarr_format: int) -> None:
     key = ".zmetadata" if zarr_format == 2 else "zarr.json"
-    document = json.loads(bytes(store.get(key)))
-    if zarr_format == 2:
-        document["metadata"]["new/.zarray"] = json.loads(bytes(store.get("new/.zarray")))
-    else:
-        document["consolidated_metadata"]["metadata"]["new"] = json.loads(bytes(store.get("new/zarr.json")))
-    store.set(key, json.dumps(document).encode())
+    before = bytes(store.get(key))
+    root.create_array("new", shape=(2,), dtype="i1")
+    del zarrcore.open_group(store)["new"]
+    store.set(key, before)
     again = zarrcore.open_group(store)
     assert again.metadata.consolidated_metadata is not None
-    assert paths(again) == [*ALL, "new"]
+    assert paths(again) == ALL
+
+
+@pytest.mark.parametrize("kind", ["fsspec", "wrapper", "user", "memory", "local"])
+def test_the_stored_copy_follows_what_this_process_changes(
+    kind: str, tmp_path: Any, zarr_format: int
+) -> None:
+    """Stores whose members are not compared when they are opened showed an append that was not there."""
+    store = make_store(kind, tmp_path)
+    array = zarrcore.create_array(store, name="g/x", shape=3, chunks=2, dtype="i4", zarr_format=zarr_format)
+    older = zarrcore.open_group(store, use_consolidated=False)
+    zarrcore.consolidate_metadata(store)
+    array.append([7, 8])
+    array.attrs["k"] = 1
+    with zarrcore.config.set({"metadata.check_consolidated": "off"}):
+        again = zarrcore.open_consolidated(store)["g/x"]
+        assert (again.shape, dict(again.attrs)) == ((5,), {"k": 1})
+        older.create_array("g/late", shape=1, dtype="i1")
+        zarrcore.create_array(store, name="h/deep/y", shape=1, dtype="i1", zarr_format=zarr_format)
+        older["g"].attrs["n"] = 1
+        older.attrs["top"] = 2
+        again = zarrcore.open_consolidated(store)
+        assert paths(again) == ["g", "g/late", "g/x", "h", "h/deep", "h/deep/y"]
+        assert (dict(again["g"].attrs), dict(again.attrs)) == ({"n": 1}, {"top": 2})
+        older.move("h/deep", "g/moved")
+        zarrcore.copy(older["g/x"], older, name="copied")
+        del older["g/late"]
+        zarrcore.create_array(store, name="h", shape=9, dtype="i1", overwrite=True, zarr_format=zarr_format)
+        again = zarrcore.open_consolidated(store)
+        assert paths(again) == ["copied", "g", "g/moved", "g/moved/y", "g/x", "h"]
+        assert again["h"].shape == (9,)
+    assert zarrcore.check_consolidated(store) == ()
+
+
+def make_store(kind: str, tmp_path: Any) -> Any:
+    if kind == "fsspec":
+        pytest.importorskip("fsspec")
+        return FsspecStore.from_url(f"memory://{tmp_path.name}")
+    if kind == "user":
+        return MinimalStore()
+    return {"wrapper": WrapperStore(MemoryStore()), "memory": MemoryStore(), "local": LocalStore(tmp_path)}[
+        kind
+    ]
+
+
+class MinimalStore(Store):
+    """A store as a user writes it: four methods."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.values: dict[str, bytes] = {}
+
+    def get(self, key: str, byte_range: Any = None) -> bytes | None:
+        value = self.values.get(key)
+        return None if value is None else value[slice(*resolve_range(byte_range, len(value)))]
+
+    def set(self, key: str, value: Any) -> None:
+        self.values[key] = bytes(value)
+
+    def delete(self, key: str) -> None:
+        self.values.pop(key, None)
+
+    def list(self) -> Iterator[str]:
+        return iter(list(self.values))
+
+
+def test_a_copy_that_cannot_be_updated_is_named(zarr_format: int) -> None:
+    """The change itself is stored: it is a warning."""
+
+    class RootIsProtected(WrapperStore):
+        def set(self, key: str, value: Any) -> None:
+            if protected and key in ("zarr.json", ".zmetadata"):
+                raise PermissionError(13, "denied", key)
+            super().set(key, value)
+
+    protected = False
+    store = RootIsProtected(MemoryStore())
+    array = zarrcore.create_array(store, name="a", shape=3, dtype="i4", zarr_format=zarr_format)
+    zarrcore.consolidate_metadata(store)
+    protected = True
+    with pytest.warns(ZarrUserWarning, match="could not be updated: .*denied.*consolidate_metadata"):
+        array.attrs["n"] = 1
+    assert dict(zarrcore.open_array(store, path="a").attrs) == {"n": 1}
+
+
+def test_nothing_is_kept_of_groups_that_were_consolidated() -> None:
+    """A process that works on many hierarchies grew by each of them."""
+    from zarrcore.nodes import changes
+
+    before = {name: len(value) for name, value in vars(changes).items() if isinstance(value, (dict, set))}
+    for _ in range(20):
+        values: dict[str, Any] = {}
+        array = zarrcore.create_array(values, name="a", shape=3, dtype="i4")
+        zarrcore.consolidate_metadata(values)
+        array.attrs["n"] = 1
+    after = {name: len(value) for name, value in vars(changes).items() if isinstance(value, (dict, set))}
+    assert after == before
 
 
 def test_a_member_that_others_added_is_found_where_looking_costs_little(

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import zarrcore
-from zarrcore.errors import ArrayNotFoundError, GroupNotFoundError, NodeTypeValidationError
+from zarrcore.errors import ArrayNotFoundError, GroupNotFoundError, StoreError
 from zarrcore.storage import FsspecStore, LocalStore, LoggingStore, MemoryStore, Store, WrapperStore
 
 SLASHES = {"name": "v2", "separator": "/"}
-IMPLIED = ["a", "a/b", "c", "e", "e/f"]
+IMPLIED = ["a/b", "c", "e/f"]
 
 
 def fsspec_store() -> Store:
@@ -25,7 +25,7 @@ def fsspec_store() -> Store:
 
 @pytest.fixture(params=["memory", "local", "python", "fsspec"])
 def store(request: Any, tmp_path: Any) -> Store:
-    """``a/b/x`` and ``c/y`` are arrays, ``e/f/g`` is a group; only the root has a document beside them."""
+    """``a/b/x`` and ``c/y`` are arrays, ``e/f/g`` is a group; the groups directly above have no document."""
     made: Store = {
         "memory": MemoryStore,
         "local": lambda: LocalStore(tmp_path),
@@ -95,11 +95,10 @@ def test_what_holds_no_nodes_is_not_opened(store: Store) -> None:
         with pytest.raises(GroupNotFoundError):
             zarrcore.open_group(store, path=path, mode="r")
     with pytest.raises(GroupNotFoundError):
-        zarrcore.open_group(store, path="a", mode="r", zarr_format=3)
-    with pytest.raises(NodeTypeValidationError):
-        zarrcore.open_array(store, path="a", mode="r")
-    with pytest.raises(ArrayNotFoundError):
-        zarrcore.open_array(store, path="nothing", mode="r")
+        zarrcore.open_group(store, path="c", mode="r", zarr_format=3)
+    for path in ("c", "nothing"):
+        with pytest.raises(ArrayNotFoundError):
+            zarrcore.open_array(store, path=path, mode="r")
 
 
 def test_a_root_without_a_document(store: Store) -> None:
@@ -110,12 +109,66 @@ def test_a_root_without_a_document(store: Store) -> None:
     assert (root["a/b/x"][...] == 7).all()
 
 
+def test_one_level_is_looked_at(store: Store) -> None:
+    """What lies deeper says little about a place, and finding it may mean to list a whole bucket."""
+    for name in ("a/.zgroup", "a/.zattrs"):
+        store.delete(name)
+    root = zarrcore.open_group(store, mode="r")
+    assert list(root) == ["c", "e"]
+    assert "a" not in root
+    assert "a/b" in root
+    assert (root["a/b/x"][...] == 7).all()
+    for kept in ("c", "e/f"):
+        store.erase_prefix(kept)
+    for name in (".zgroup", ".zattrs", "e/.zgroup", "e/.zattrs"):
+        store.delete(name)
+    assert zarrcore.open_group(store, mode="a").metadata.zarr_format == 3
+
+
+@pytest.mark.parametrize("zarr_format", [None, 2])
+def test_a_path_without_a_node_lists_one_level(zarr_format: int | None) -> None:
+    values: dict[str, Any] = {f"typo/{i}/{j}/file": b"" for i in range(3) for j in range(3)}
+    store = LoggingStore(MemoryStore(values), log_level="ERROR")
+    for open_it in (zarrcore.open, zarrcore.open_group):
+        store.counter.clear()
+        with pytest.raises(GroupNotFoundError):
+            open_it(store, path="typo", mode="r+", zarr_format=zarr_format)
+        assert store.counter["list_prefix"] == store.counter["list"] == 0
+        assert store.counter["list_dir"] == 1
+    store.counter.clear()
+    with pytest.raises(ArrayNotFoundError):
+        zarrcore.open_array(store, path="typo", mode="r+", zarr_format=zarr_format)
+    assert not [name for name in store.counter if "list" in name]
+
+
+class CannotList(WrapperStore):
+    def list_prefix(self, prefix: str) -> Any:
+        raise StoreError("503 Service Unavailable")
+
+    list_dir = list_prefix
+
+
+def test_a_failed_listing_is_not_absence() -> None:
+    """Otherwise a hierarchy of format 2 without .zgroup gets a zarr.json on top."""
+    values: dict[str, Any] = {}
+    zarrcore.create_array(values, name="a", shape=1, dtype="i1", zarr_format=2)
+    del values[".zgroup"], values[".zattrs"]
+    before = dict(values)
+    for mode in ("r", "r+", "a"):
+        with pytest.raises(StoreError, match="503"):
+            zarrcore.open_group(CannotList(MemoryStore(values)), mode=mode)
+    root = zarrcore.create_group(CannotList(MemoryStore()), zarr_format=2)
+    with pytest.raises(StoreError, match="503"):
+        root.get("a")
+    assert values == before
+
+
 def test_a_change_makes_them_groups_of_their_own(store: Store) -> None:
     root = zarrcore.open_group(store, mode="r+")
     root["c"].attrs["more"] = 1
     assert json.loads(bytes(store.get("c/.zattrs"))) == {"only": "attributes", "more": 1}
-    root["a"].create_group("new")
-    for path in ("c", "a"):
+    root["a/b"].create_group("new")
+    for path in ("c", "a/b"):
         assert store.exists(f"{path}/.zgroup")
     assert root.require_group("e/f").path == "e/f"
     assert root.nmembers(None) == 9

@@ -1,0 +1,138 @@
+"""Reading from consolidated metadata: finding them, and looking nodes up in them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from zarrcore.config import config
+from zarrcore.errors import BaseZarrError, StaleMetadataError, ZarrUserWarning
+from zarrcore.metadata import ConsolidatedMetadata, GroupMetadata, parse_v2_group
+from zarrcore.metadata.documents import ZATTRS_JSON, ZGROUP_JSON, ZMETADATA_V2_JSON
+from zarrcore.nodes.documents import IMPLIED_ZGROUP
+from zarrcore.nodes.find import Unreadable, read_node
+from zarrcore.nodes.places import located
+from zarrcore.storage.validation import join_path, key_prefix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from zarrcore.storage import StorePath
+
+__all__ = ["bare", "checked_lookup", "children", "difference", "lookup", "with_consolidated"]
+
+
+def with_consolidated(
+    place: StorePath, metadata: GroupMetadata, use_consolidated: bool | str | None
+) -> GroupMetadata:
+    """A group's metadata with its consolidated metadata, as far as that is wanted and there.
+
+    Raises
+    ------
+    ValueError
+        If it is required but not there.
+    TypeError
+        If a key is given for a format 3 group.
+    """
+    supported = place.store.supports_consolidated_metadata
+    if use_consolidated and not supported:
+        raise ValueError(f"{type(place.store).__name__} does not support consolidated metadata")
+    if use_consolidated is False or not supported:
+        return replace(metadata, consolidated_metadata=None)
+    if metadata.zarr_format == 3 and isinstance(use_consolidated, str):
+        raise TypeError("use_consolidated: a key is for format 2 groups only; give True, False or None")
+    found = _as_stored(place, metadata, use_consolidated if isinstance(use_consolidated, str) else None)
+    copy = found.consolidated_metadata
+    if use_consolidated and copy is None:
+        raise ValueError(f"no consolidated metadata found {located(place)}")
+    return found
+
+
+def _as_stored(place: StorePath, metadata: GroupMetadata, name: str | None = None) -> GroupMetadata:
+    """A group's metadata with the consolidated metadata that the store has, true or not."""
+    if metadata.zarr_format == 3:
+        return metadata
+    names = (ZGROUP_JSON, ZATTRS_JSON, name or ZMETADATA_V2_JSON)
+    zgroup, zattrs, zmetadata = place.store.get_many([join_path(place.path, item) for item in names])
+    prefix = key_prefix(place.path)
+    return parse_v2_group(IMPLIED_ZGROUP if zgroup is None else zgroup, zattrs, zmetadata, prefix=prefix)
+
+
+def lookup(consolidated: ConsolidatedMetadata, path: str, zarr_format: int) -> Any | None:
+    """The metadata of a node below the group, or None if there is none."""
+    found = consolidated.metadata.get(path)
+    if found is None:
+        inside = consolidated.below(path)
+        # A path that only deeper paths imply is a group.
+        return GroupMetadata({}, zarr_format, inside) if inside.metadata else None
+    if not isinstance(found, GroupMetadata) or found.consolidated_metadata is not None:
+        return found
+    return replace(found, consolidated_metadata=consolidated.below(path))
+
+
+def checked_lookup(consolidated: ConsolidatedMetadata, place: StorePath, path: str, zarr_format: int) -> Any:
+    """:func:`lookup`, compared with the node's own documents where the setting or the store say so.
+
+    Where they differ, the node's own are right: others may have changed it since the copy was made.
+
+    Raises
+    ------
+    StaleMetadataError
+        If the setting ``metadata.check_consolidated`` is ``"raise"`` and they differ.
+    """
+    try:
+        found = lookup(consolidated, path, zarr_format)
+    except BaseZarrError:
+        stored = read_node(place, zarr_format)
+        if stored is None:
+            raise
+        return stored
+    action = config.get("metadata.check_consolidated", None)
+    if action is None:
+        action = "warn" if place.store._is_near else "off"
+    if action == "off":
+        return found
+    stored = read_node(place, zarr_format)
+    if stored is None or (found is not None and bare(stored) == bare(found)):
+        return found  # without documents of its own, the copy is all there is
+    what = "it was added later" if found is None else difference(found, stored)
+    message = f"consolidated metadata of {place} is stale ({what}): call consolidate_metadata() to refresh it"
+    if action == "raise":
+        raise StaleMetadataError(message)
+    import warnings
+
+    warnings.warn(f"{message}; the node's own documents are used", ZarrUserWarning, stacklevel=4)
+    return stored
+
+
+def difference(copy: Any, stored: Any) -> str:
+    """The members in which two metadata documents differ."""
+    ours, theirs = (bare(metadata).to_dict() for metadata in (copy, stored))
+    names = sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
+    return ", ".join(names) or "in format"
+
+
+def children(
+    consolidated: ConsolidatedMetadata, place: StorePath, zarr_format: int
+) -> Iterator[tuple[str, Any]]:
+    """Names and metadata of the direct members, sorted by name.
+
+    One that the copy describes in a way that cannot be read is read from its own documents.
+    """
+    for name in sorted(consolidated.children()):
+        yield name, _lookup_or_read(consolidated, place._child(name), name, zarr_format)
+
+
+def _lookup_or_read(consolidated: ConsolidatedMetadata, place: StorePath, path: str, zarr_format: int) -> Any:
+    try:
+        return lookup(consolidated, path, zarr_format)
+    except BaseZarrError as error:
+        try:
+            return read_node(place, zarr_format) or Unreadable(error)
+        except BaseZarrError:
+            return Unreadable(error)
+
+
+def bare(metadata: Any) -> Any:
+    """Metadata of a node alone, without what a group says about others."""
+    return metadata.without_consolidated() if isinstance(metadata, GroupMetadata) else metadata

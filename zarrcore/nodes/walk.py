@@ -1,0 +1,134 @@
+"""Walking through the nodes below a group, by its consolidated metadata or in the store."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from zarrcore.errors import BaseZarrError
+from zarrcore.metadata import GroupMetadata
+from zarrcore.nodes import consolidated
+from zarrcore.nodes.changes import KeptCopy
+from zarrcore.nodes.find import Unreadable, read_children, read_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from zarrcore.nodes.documents import Metadata
+    from zarrcore.storage import StorePath
+
+    _Children = Iterator[tuple[str, Metadata | Unreadable]]
+
+__all__ = ["Found", "children", "walk"]
+
+_MOST_LEVELS = 5_000
+
+
+class Found(NamedTuple):
+    """A node below a group.
+
+    Attributes
+    ----------
+    path : str
+        Path below the group.
+    metadata : ArrayMetadata, GroupMetadata or Unreadable
+        Its metadata.
+    copy : KeptCopy or None
+        The copy that the metadata come from or, if those of a group have one of their own, that one.
+    """
+
+    path: str
+    metadata: Any
+    copy: KeptCopy | None
+
+
+def children(place: StorePath, metadata: GroupMetadata) -> _Children:
+    """Names and metadata of the direct members of a group."""
+    copy = metadata.consolidated_metadata
+    if copy is not None:
+        return consolidated.children(copy, place, metadata.zarr_format)
+    return read_children(place, metadata.zarr_format)
+
+
+def walk(
+    place: StorePath,
+    metadata: GroupMetadata,
+    copy: KeptCopy | None = None,
+    *,
+    max_depth: int | None = None,
+    use_consolidated: bool = True,
+) -> Iterator[Found]:
+    """Find the nodes below a group, each group directly before its own members.
+
+    Parameters
+    ----------
+    place : StorePath
+        Where the group is.
+    metadata : GroupMetadata
+        Its metadata, with consolidated metadata if these are to be used.
+    copy : KeptCopy, optional
+        The copy that its consolidated metadata come from.
+    max_depth : int, optional
+        0 for the direct members, 1 for those of the groups among them as well, None for all.
+    use_consolidated : bool
+        Trust the consolidated metadata of groups below this one.
+
+    Raises
+    ------
+    ValueError
+        If `max_depth` is negative.
+    BaseZarrError
+        If groups are nested more than 5,000 levels deep.
+    """
+    if max_depth is not None and max_depth < 0:
+        raise ValueError(f"max_depth must be None or at least 0, got {max_depth}")
+    return _walk(place, metadata, copy, max_depth, use_consolidated)
+
+
+def _walk(
+    place: StorePath,
+    metadata: GroupMetadata,
+    copy: KeptCopy | None,
+    max_depth: int | None,
+    use_consolidated: bool,
+) -> Iterator[Found]:
+    known: dict[str, list[tuple[str, Any]]] = {}
+    if max_depth != 0 and metadata.consolidated_metadata is None and place.store._concurrent_requests():
+        known = read_tree(
+            place,
+            metadata.zarr_format,
+            max_depth,
+            lambda group: not use_consolidated or group.consolidated_metadata is None,
+        )
+    # A stack, because a hierarchy may be nested more deeply than Python can call.
+    stack = [(place, "", _children(place, metadata, known), copy)]
+    while stack:
+        above, prefix, members, copy = stack[-1]
+        found = next(members, None)
+        if found is None:
+            stack.pop()
+            continue
+        name, node = found
+        child = above._child(name)
+        if not isinstance(node, GroupMetadata):
+            yield Found(prefix + name, node, copy)
+            continue
+        own = KeptCopy(child) if copy is None and node.consolidated_metadata is not None else copy
+        yield Found(prefix + name, node, own)
+        if max_depth is None or len(stack) <= max_depth:
+            if len(stack) == _MOST_LEVELS:
+                raise BaseZarrError(
+                    f"{child}: groups are nested more than {_MOST_LEVELS:,} levels deep; "
+                    "do links form a circle?"
+                )
+            inside = node if use_consolidated else replace(node, consolidated_metadata=None)
+            inner = own if inside.consolidated_metadata is not None else None
+            stack.append((child, f"{prefix}{name}/", _children(child, inside, known), inner))
+
+
+def _children(
+    place: StorePath, metadata: GroupMetadata, known: dict[str, list[tuple[str, Any]]]
+) -> _Children:
+    if metadata.consolidated_metadata is None and place.path in known:
+        return iter(known[place.path])
+    return children(place, metadata)
