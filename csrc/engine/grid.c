@@ -64,7 +64,7 @@ static void list_chunks(const zc_axis *axis, const zc_grid_axis *grid, int64_t *
         const zc_axis here = rest;
         list[out->n++] = chunk;
         more = zc_axis_clip(&here, end, INT64_MAX, &rest, &shift);
-        rest.start += end;           /* clipping made it relative to `end` */
+        rest.start += more ? end : 0;        /* clipping made it relative to `end` */
     }
 }
 

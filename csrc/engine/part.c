@@ -72,7 +72,7 @@ bool zc_axis_clip(const zc_axis *axis, int64_t lo, int64_t hi, zc_axis *out, int
 
 bool zc_part_clip(const zc_part *part, const int64_t *lo, const int64_t *hi, zc_part *out)
 {
-    char *memory = part->memory;
+    int64_t total = 0;
 
     copy_header(part, out);
     for (int d = 0; d < part->ndim; d++) {
@@ -80,9 +80,9 @@ bool zc_part_clip(const zc_part *part, const int64_t *lo, const int64_t *hi, zc_
         if (!zc_axis_clip(&part->axis[d], lo[d], hi[d], &out->axis[d], &shift)) {
             return false;
         }
-        memory += shift;
+        total += shift;
     }
-    out->memory = memory;
+    out->memory = zc_part_is_prefetch(part) ? NULL : part->memory + total;
     return true;
 }
 
