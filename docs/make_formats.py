@@ -26,6 +26,7 @@ from generated import write_or_check  # beside this file
 import zarrcore
 from zarrcore import dtype as zdtype
 from zarrcore import storage
+from zarrcore._validate import MAX_DEPTH
 from zarrcore.errors import BaseZarrError, UnknownCodecError
 from zarrcore.registry import codec_registry, compressor_registry, grid_registry, key_encoding_registry
 
@@ -331,6 +332,9 @@ def page() -> str:
             "Before `sharding_indexed`, array -> array codecs that take items one by one and bring the fill"
             " value back bit for bit\nleave inner chunks to be read one by one.  Behind any others, such as"
             " `reshape`, `numcodecs.delta` and\n`numcodecs.packbits`, all of a shard is decoded at once.\n",
+            "Codecs within codecs (`sharding_indexed`, `conditional`, `n5_default`) and data types within"
+            f" data types nest at most\n{MAX_DEPTH} levels deep, in Python and in C; a document with more is"
+            " refused.\n",
             table(*codec_rows()),
             "## Compressors and filters of format 2\n",
             table(*v2_codec_rows()),

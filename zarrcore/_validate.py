@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 __all__ = [
+    "MAX_DEPTH",
     "MAX_NBYTES",
     "at",
     "boolean",
@@ -47,6 +48,9 @@ MAX_NBYTES = 2**63 - 1
 
 MAX_NDIM = 64
 """Most dimensions of an array, NumPy's limit."""
+
+MAX_DEPTH = 16
+"""Most levels of codecs within codecs, and of data types within data types; `ZC_DEPTH_MAX` in C."""
 
 
 def describe(value: object) -> str:

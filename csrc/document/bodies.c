@@ -26,7 +26,11 @@ static zc_status filtered_fill(const zc_codecs *c, int s, const uint8_t *before,
     const zc_codec *const stage = &c->chain->stages[s];
     zc_status status = zc_stages_bound(stage, 1, n, written, err);
 
-    if (status != ZC_OK || *written > cap) {
+    if (status == ZC_OK && *written > cap) {
+        status = zc_fail(err, ZC_ERR_ARGUMENT, "a filter makes items of %zu bytes, more than the %zu supported here",
+                         *written, cap);
+    }
+    if (status != ZC_OK) {
         return status;
     }
     switch (c->fills[s]) {

@@ -143,7 +143,7 @@ static zc_status add_bytes(zc_codecs *c, const zc_node *codec, const zc_node *co
 
 static zc_status parse_index(zc_codecs *c, const zc_node *node)
 {
-    zc_codecs index = {.doc = c->doc, .ndim = 1, .depth = ZC_CODECS_DEPTH_MAX, .is_index = true, .item_size = 8};
+    zc_codecs index = {.doc = c->doc, .ndim = 1, .depth = c->depth + 1, .is_index = true, .item_size = 8};
     const int64_t shape[1] = {2};
     size_t size;
     zc_error err;
@@ -172,7 +172,7 @@ static zc_status check_divides(const zc_codecs *c, const zc_node *node, int d)
 {
     const int64_t inner = c->chain->inner_shape[d];
     const zc_grid_axis *const axis = c->axes[d] >= 0 ? &c->doc->array.grid[c->axes[d]] : NULL;
-    const bool has_edges = c->depth == 0 && axis != NULL && axis->edges != NULL;
+    const bool has_edges = c->depth == 1 && axis != NULL && axis->edges != NULL;
     int64_t bad = c->stored[d] % inner != 0 ? c->stored[d] : 0;
 
     for (int64_t i = 0; has_edges && bad == 0 && i < axis->n_edges; i++) {
@@ -220,7 +220,7 @@ static zc_status begin_shards(zc_codecs *c, const zc_node *codec)
     bool keeps = true;
     zc_status status = ZC_OK;
 
-    if (c->depth >= ZC_CODECS_DEPTH_MAX) {
+    if (c->is_index) {
         return zc_node_fail(codec, "shards cannot be here");
     }
     if (!c->is_flat && c->chain->n_stages > 0) {
@@ -380,10 +380,15 @@ static zc_status add_codec(zc_codecs *c, const zc_node *codec)
                      : add_stage(c, codec, name, &configuration, optional);
 }
 
+zc_status zc_codecs_too_deep(const zc_node *node)
+{
+    return zc_node_fail(node, "codecs are nested more than %d levels deep", ZC_DEPTH_MAX);
+}
+
 zc_status zc_codecs_parse(zc_codecs *c, const zc_node *node, const int64_t *shape)
 {
     size_t n = 0;
-    zc_status status = zc_node_array(node, &n);
+    zc_status status = c->depth <= ZC_DEPTH_MAX ? zc_node_array(node, &n) : zc_codecs_too_deep(node);
 
     memcpy(c->stored, shape, (size_t)c->ndim * sizeof shape[0]);
     ZC_EACH(codec, node, status) {
@@ -398,7 +403,7 @@ zc_status zc_codecs_parse(zc_codecs *c, const zc_node *node, const int64_t *shap
 zc_status zc_codecs_v3(zc_document *doc, const zc_node *node, zc_chain *out)
 {
     const zc_item native = {.size = doc->dtype.size};
-    zc_codecs c = {.doc = doc, .ndim = doc->array.ndim, .chain = out, .item_size = doc->dtype.size,
+    zc_codecs c = {.doc = doc, .depth = 1, .ndim = doc->array.ndim, .chain = out, .item_size = doc->dtype.size,
                    .fill = doc->array.fill, .flow = zc_flow_of(&doc->dtype, &native)};
     int64_t shape[ZC_MAX_DIMS];
 

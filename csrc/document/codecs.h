@@ -7,7 +7,6 @@
 
 #include "document/document.h"
 
-#define ZC_CODECS_DEPTH_MAX 8        /* shards inside of shards */
 #define ZC_CODECS_BODIES_MAX 4       /* arrays inside of arrays, for each of which the engine keeps memory open */
 
 /* What a filter makes of the fill value, where shards lack inner chunks behind it. */
@@ -16,7 +15,7 @@ typedef enum zc_filtered_fill { ZC_FILL_STAYS, ZC_FILL_ENCODED, ZC_FILL_ZERO } z
 typedef struct zc_codecs {
     zc_document *doc;
     int ndim;
-    int depth;                       /* of shards and blocks */
+    int depth;                       /* lists of codecs around this one, and itself */
     int bodies;
     bool is_index;                   /* of a shard: items are unsigned integers of 8 bytes */
     int64_t stored[ZC_MAX_DIMS];     /* shape behind the codecs so far */
@@ -35,6 +34,9 @@ typedef struct zc_codecs {
 
 /* Parse a list of codecs for chunks of that shape. */
 zc_status zc_codecs_parse(zc_codecs *c, const zc_node *node, const int64_t *shape);
+
+/* Complain of a list of codecs inside of too many others. */
+zc_status zc_codecs_too_deep(const zc_node *node);
 
 /* A parser for what lies inside of a chunk or behind it, which begins where c has come to; its chain is new. */
 zc_status zc_codecs_inside(const zc_codecs *c, const zc_node *node, zc_codecs *out);

@@ -113,8 +113,6 @@ zc_status zc_field_at(const zc_node *item, int format, zc_field *out);
 
 zc_status zc_dtype_struct(const zc_node *node, const zc_node *fields, int format, int depth, zc_dtype *out);
 
-#define ZC_STRUCT_DEPTH_MAX 16       /* structures inside of structures */
-
 /* The number of the extension registry that has that name; numpy has no kind for these. */
 bool zc_extension_number(const char *name, zc_number_kind *out);
 

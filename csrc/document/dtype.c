@@ -345,7 +345,7 @@ zc_status zc_dtype_parse(const zc_node *node, int format, zc_dtype *out)
     if (status != ZC_OK) {
         return status;
     }
-    return fields.value != NULL ? zc_dtype_struct(node, &fields, format, 0, out)
+    return fields.value != NULL ? zc_dtype_struct(node, &fields, format, 1, out)
                                 : zc_dtype_plain(node, format, out);
 }
 

@@ -186,8 +186,8 @@ zc_status zc_dtype_struct(const zc_node *node, const zc_node *fields, int format
     if (status == ZC_OK && (n == 0 || n > FIELDS_MAX)) {
         status = zc_node_fail(fields, "expected 1 to %d fields, got %zu", FIELDS_MAX, n);
     }
-    if (status == ZC_OK && depth > ZC_STRUCT_DEPTH_MAX) {
-        status = zc_node_fail(node, "more than %d structures inside of each other", ZC_STRUCT_DEPTH_MAX);
+    if (status == ZC_OK && depth > ZC_DEPTH_MAX) {
+        status = zc_node_fail(node, "data types are nested more than %d levels deep", ZC_DEPTH_MAX);
     }
     out->kind = 'V';
     out->size = 0;

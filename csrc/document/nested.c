@@ -36,6 +36,9 @@ static zc_status conditional(zc_codecs *c, const zc_node *codec, const zc_node *
     zc_status status = zc_node_members(configuration, members, false);
 
     status = status == ZC_OK ? zc_node_array(&list, &n) : status;
+    if (status == ZC_OK && c->depth == ZC_DEPTH_MAX) {
+        status = zc_codecs_too_deep(&list);
+    }
     if (status == ZC_OK && n >= ZC_MAX_STAGES) {
         status = zc_node_fail(&list, "more than %d codecs of bytes", ZC_MAX_STAGES);
     }
@@ -43,9 +46,11 @@ static zc_status conditional(zc_codecs *c, const zc_node *codec, const zc_node *
     if (status == ZC_OK && nested == NULL) {
         status = zc_document_no_memory(&list);
     }
+    c->depth++;
     ZC_EACH(item, &list, status) {
         status = nested_stage(c, &item, &nested[item.index]);
     }
+    c->depth--;
     bits = 8 * (((int64_t)n + 7) / 8);
     if (status == ZC_OK && header_bits.value != NULL && !zc_node_is_null(&header_bits)) {
         status = zc_node_int(&header_bits, 0, HEADER_BITS_MAX, &bits);

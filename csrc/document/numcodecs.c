@@ -103,6 +103,10 @@ static zc_status set_numbers(const source *from, const char *decoded, const char
     const zc_flow *const known = from->flow->kind != 0 && !from->says_all ? from->flow : NULL;
     zc_status status = read_number(from, decoded, known, &in, &out->decoded);
 
+    if (status == ZC_OK && known != NULL && in.size != known->size) {
+        status = zc_node_fail(from->codec, "takes items of %zu bytes (%s), but those before it have %zu", in.size,
+                              decoded, known->size);
+    }
     if (status == ZC_OK) {
         status = read_number(from, encoded, encoded_required ? NULL : &in, &made, &out->encoded);
         *from->flow = made;
@@ -304,8 +308,8 @@ static zc_status bitround(const source *from, zc_codec *out)
 static zc_status packbits(const source *from, zc_codec *out)
 {
     (void)out;
-    if (from->flow->kind != 0 && from->flow->size != 1) {
-        return zc_node_fail(from->codec, "packbits needs items of one byte");
+    if (from->says_all ? from->flow->kind != 0 && from->flow->size != 1 : from->flow->kind != 'b') {
+        return zc_node_fail(from->codec, "packbits needs Boolean items");
     }
     *from->flow = (zc_flow){.kind = 'u', .size = 1};
     return ZC_OK;

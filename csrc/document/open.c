@@ -2,6 +2,7 @@
  *
  * Opening the array in a local directory: documents, then a handle whose chunks are files.
  */
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,23 +104,31 @@ static zc_status read_document(const char *root, const char *name, parse_documen
 
 /* ---- opening ------------------------------------------------------------------------------------ */
 
-/* An absolute path, so that a change of the working directory does no harm; NULL if there is no such
- * directory. */
-static char *absolute(const char *path)
+/* The absolute path, so that the handle survives a change of the working directory; the caller frees it. */
+static zc_status resolve(const char *path, char **out, zc_error *err)
 {
 #ifdef _WIN32
-    return _fullpath(NULL, path, 0);
+    *out = _fullpath(NULL, path, 0);
 #else
-    return realpath(path, NULL);
+    *out = realpath(path, NULL);
 #endif
+    if (*out != NULL) {
+        return ZC_OK;
+    }
+    switch (errno) {
+    case ENOENT: return zc_fail(err, ZC_ERR_MISSING, "%.200s: there is no such directory", path);
+    case ENOMEM: return zc_fail(err, ZC_ERR_MEMORY, "out of memory");
+    default: return zc_fail_errno(err, errno, "cannot open directory %.200s", path);
+    }
 }
 
 static zc_status new_owner(const char *path, int flags, owner **out, zc_error *err)
 {
-    char *const root = absolute(path);
+    char *root;
+    const zc_status status = resolve(path, &root, err);
 
-    if (root == NULL) {
-        return zc_fail(err, ZC_ERR_MISSING, "%.200s: there is no such directory", path);
+    if (status != ZC_OK) {
+        return status;
     }
     owner *const o = calloc(1, sizeof *o + strlen(root) + 1);
     if (o != NULL) {

@@ -22,6 +22,9 @@
 #include "codecs/stages.h"
 #include "kernels/region.h"
 
+/* Codecs within codecs, and data types within data types: the Python package has the same limit. */
+#define ZC_DEPTH_MAX 16
+
 typedef struct zc_chain zc_chain;
 
 /* A length of the array that filters make of a chunk. */

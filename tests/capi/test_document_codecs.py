@@ -24,6 +24,7 @@ from capi_documents import (
 )
 
 import zarrcore
+from zarrcore.errors import MetadataValidationError
 
 INNER = "configuration.codecs"
 
@@ -87,6 +88,40 @@ def test_extensions_that_are_wrong(library: Any, chain: list[Any], message: str,
     assert caught.value.args[0] == METADATA
     with pytest.raises((ValueError, TypeError)):
         zarrcore.open_array(tmp_path)[...]
+
+
+def astype(decoded: str, encoded: str) -> dict[str, Any]:
+    return extension("numcodecs.astype", decode_dtype=decoded, encode_dtype=encoded)
+
+
+@pytest.mark.parametrize(
+    ("data_type", "filters"),
+    [
+        ("r256", [astype("i1", "i8"), astype("i8", "i8")]),
+        ("r256", [astype("i1", "i8")]),
+        ("float32", [extension("numcodecs.delta", dtype="<f8")]),
+        ("float32", [extension("numcodecs.fixedscaleoffset", offset=0, scale=1, dtype="<f8", astype="i1")]),
+        ("float32", [extension("numcodecs.quantize", digits=1, dtype="<f8")]),
+        ("float32", [extension("bitround", keepbits=3), astype("f4", "i2"), astype("i4", "i1")]),
+        ("int32", [extension("numcodecs.bitround", keepbits=3)]),
+        ("int8", [extension("numcodecs.packbits")]),
+    ],
+)
+@pytest.mark.parametrize("before", [LITTLE, SHARDS], ids=["bytes", "shards"])
+def test_a_filter_that_takes_other_items_than_it_is_given_is_refused(
+    library: Any, data_type: str, filters: list[Any], before: Any, tmp_path: Path
+) -> None:
+    """Found as a stack overflow: two such filters made a fill value longer than the room for it."""
+    fill = [0] * 32 if data_type == "r256" else 0
+    document = v3("codecs", [*filters, before]) | {"data_type": data_type, "fill_value": fill}
+    (tmp_path / "zarr.json").write_text(json.dumps(document))
+    with pytest.raises(
+        Exception, match=rf"codecs\[{len(filters) - 1 if data_type == 'float32' else 0}\]"
+    ) as caught:
+        library.handle(tmp_path)
+    assert caught.value.args[0] == METADATA
+    with pytest.raises(MetadataValidationError, match=filters[-1]["name"]):
+        zarrcore.open_array(tmp_path)
 
 
 @pytest.mark.parametrize("document", LEGAL, ids=[str(number) for number in range(len(LEGAL))])

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from capi_documents import (
     LITTLE,
     METADATA,
     SHARDS,
+    V2,
     V3,
     changed,
     codecs,
@@ -26,6 +28,13 @@ from capi_documents import (
     v2,
     v3,
 )
+
+import zarrcore
+from zarrcore._validate import MAX_DEPTH
+from zarrcore.errors import BaseZarrError, MetadataValidationError
+
+IO = -7
+NAMES = {2: ".zarray", 3: "zarr.json"}
 
 pytestmark = pytest.mark.timeout(600)  # the first test builds the library
 
@@ -243,16 +252,100 @@ def test_damaged_documents(library: Any, tmp_path: Path) -> None:
             (tmp_path / name).unlink()
 
 
-def test_shards_are_not_nested_without_end(refuse: Any) -> None:
+def shards(levels: int) -> dict[str, Any]:
+    """Codecs nested that many levels deep, all of them shards but the innermost."""
     codec: Any = LITTLE
-    for _ in range(60):
+    for _ in range(levels - 1):
         inner = SHARDS["configuration"] | {"chunk_shape": [2, 2], "codecs": [codec]}
         codec = SHARDS | {"configuration": inner}
-    assert "shards cannot be here" in refuse(v3("codecs", [codec]))
+    return v3("codecs", [codec])
+
+
+def conditions(levels: int) -> dict[str, Any]:
+    codec: Any = {"name": "crc32c"}
+    for _ in range(levels - 1):
+        codec = {"name": "conditional", "configuration": {"codecs": [codec]}}
+    return v3("codecs", [LITTLE, codec])
+
+
+def structures(levels: int) -> dict[str, Any]:
+    dtype: Any = "int8"
+    for _ in range(levels):
+        dtype = {"name": "struct", "configuration": {"fields": [{"name": "a", "data_type": dtype}]}}
+    return v3("data_type", dtype) | {"fill_value": "AA=="}
+
+
+def structures_v2(levels: int) -> dict[str, Any]:
+    dtype: Any = "|i1"
+    for _ in range(levels):
+        dtype = [["a", dtype]]
+    return changed(V2, "dtype", dtype)
+
+
+@pytest.mark.parametrize("nested", [shards, conditions, structures, structures_v2])
+def test_nesting_has_one_limit_in_c_and_in_python(
+    nested: Any, refuse: Any, library: Any, tmp_path: Path
+) -> None:
+    for levels in (MAX_DEPTH + 1, 4 * MAX_DEPTH, 100):
+        document = nested(levels)
+        assert f"nested more than {MAX_DEPTH} levels deep" in refuse(document)
+        (tmp_path / NAMES[document["zarr_format"]]).write_text(json.dumps(document))
+        with pytest.raises(BaseZarrError, match=f"nested more than {MAX_DEPTH} levels deep"):
+            zarrcore.open_array(tmp_path)
+    document = nested(MAX_DEPTH)
+    (tmp_path / NAMES[document["zarr_format"]]).write_text(json.dumps(document))
+    array = zarrcore.open_array(tmp_path, mode="r+")
+    values = np.arange(24).astype("i1" if array.dtype.names else array.dtype).reshape(6, 4)
+    array[...] = values.view(array.dtype)
+    handle, out = library.handle(tmp_path), np.zeros_like(values)
+    assert library.region(handle, out) == 0
+    np.testing.assert_array_equal(out, values)
+    library.release(handle)
+
+
+def test_codecs_nested_40000_deep_are_refused(refuse: Any, tmp_path: Path) -> None:
+    """The stack of the thread that opens the document is not for them to use up."""
+    opening, closing = '{"name": "conditional", "configuration": {"codecs": [', "]}}"
+    codecs = json.dumps(V3["codecs"])[:-1] + ", " + 40000 * opening + '"crc32c"' + 40000 * closing + "]"
+    text = json.dumps(v3("codecs", "here")).replace('"here"', codecs)
+    assert "nested more than" in refuse(text)
+    (tmp_path / "zarr.json").write_text(text)
+    with pytest.raises(MetadataValidationError, match="nested too deeply"):
+        zarrcore.open_array(tmp_path)
 
 
 def test_too_large_a_document(refuse: Any) -> None:
     assert "too many" in refuse(json.dumps(V3) + " " * 2**24)
+
+
+def status_of(library: Any, path: Path) -> tuple[int, str]:
+    with pytest.raises(Exception, match=".") as caught:
+        library.handle(path)
+    return caught.value.args[0], str(caught.value)
+
+
+def test_a_loop_of_links_is_not_taken_for_nothing(library: Any, tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    status, message = status_of(library, tmp_path / "a")
+    assert (status, "cannot open directory" in message) == (IO, True)
+
+
+def test_a_directory_out_of_reach_is_not_taken_for_nothing(library: Any, tmp_path: Path) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root may look into every directory")
+    inside = tmp_path / "closed" / "array"
+    inside.mkdir(parents=True)
+    inside.parent.chmod(0)
+    try:
+        assert status_of(library, inside)[0] == IO
+    finally:
+        inside.parent.chmod(0o700)
+
+
+def test_a_file_on_the_way_is_not_taken_for_nothing(library: Any, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    assert status_of(library, tmp_path / "file" / "array")[0] == IO
 
 
 def test_nothing_there(library: Any, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zarrcore._validate import at, checked_nbytes, named_configuration, sequence
+from zarrcore._validate import MAX_DEPTH, at, checked_nbytes, named_configuration, sequence
 from zarrcore.codecs.base import ArrayArrayCodec, ArrayBytesCodec, BytesBytesCodec, Codec, Patch, roomy
 from zarrcore.codecs.partial import ArrayBytesCodecPartialDecodeMixin, ArrayBytesCodecPartialEncodeMixin
 from zarrcore.errors import (
@@ -20,7 +20,7 @@ from zarrcore.errors import (
 from zarrcore.registry import codec_registry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from zarrcore.codecs.base import ArraySpec, Buffer
     from zarrcore.codecs.lowering import Before
@@ -70,7 +70,14 @@ def parse_codecs(data: object) -> tuple[Codec, ...]:
     for i, item in enumerate(sequence(data, None)):
         with at(f"[{i}]"):
             codecs.append(parse_codec(item))
+    if _levels(codecs) > MAX_DEPTH:
+        raise MetadataValidationError(f"codecs are nested more than {MAX_DEPTH} levels deep")
     return tuple(codecs)
+
+
+def _levels(codecs: Sequence[Codec]) -> int:
+    """Levels of these codecs and of those that they hold."""
+    return 1 + max((_levels(held) for codec in codecs if (held := getattr(codec, "codecs", ()))), default=0)
 
 
 @dataclass(frozen=True)

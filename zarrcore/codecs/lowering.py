@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from zarrcore.codecs import _native
-from zarrcore.errors import ChunkError
+from zarrcore.codecs.chain import run_codec
+from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, ChunkError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -120,10 +121,11 @@ def keeps_fill(codec: ArrayArrayCodec, spec: ArraySpec) -> bool:
     made = codec.output_spec(item)
     before, behind = _fill_item(item), _fill_item(made)
     try:
-        there, back = codec.encode(before, item), codec.decode(behind, item)
+        there = run_codec(codec, ChunkEncodeError, codec.encode, before, item)
+        back = run_codec(codec, ChunkDecodeError, codec.decode, behind, item)
     except ChunkError:
         return False
-    return there.tobytes() == behind.tobytes() and back.tobytes() == before.tobytes()
+    return bool(there.tobytes() == behind.tobytes() and back.tobytes() == before.tobytes())
 
 
 def _fill_item(spec: ArraySpec) -> np.ndarray:

@@ -133,6 +133,17 @@ class _Checksum(_BytesBytes):
 class _ArrayArray(_Twin, ArrayArrayCodec):
     """A filter of format 2 that takes and makes items."""
 
+    def resolve(self, spec: ArraySpec) -> Self:
+        codec = super().resolve(spec)
+        for member in self.from_items:
+            taken = np.dtype(codec.codec_config[member])
+            if taken.itemsize != spec.item_size:  # of the same size, it reinterprets them as numcodecs does
+                raise MetadataValidationError(
+                    f"takes items of the data type {taken.str!r}, but the items before it are {spec.dtype!r}",
+                    where=f"configuration.{member}",
+                )
+        return codec
+
     def encode(self, chunk: np.ndarray, spec: ArraySpec) -> np.ndarray:
         made = self.output_spec(spec)
         out = as_bytes(self.twin().encode(np.ascontiguousarray(chunk).reshape(-1), spec))
@@ -277,6 +288,13 @@ class BitRound(_ArrayArray):
 
     name = "numcodecs.bitround"
     is_elementwise = True
+
+    def resolve(self, spec: ArraySpec) -> Self:
+        if spec.np_dtype.kind != "f":
+            raise MetadataValidationError(
+                f"takes floating-point numbers, but the items before it are {spec.dtype!r}"
+            )
+        return self
 
 
 class FixedScaleOffset(_ArrayArray):

@@ -31,6 +31,8 @@ __all__ = ["EMPTY", "ShardingCodec", "ShardingCodecIndexLocation", "SubchunkWrit
 EMPTY = 2**64 - 1
 """Offset and length of an inner chunk that a shard does not hold."""
 
+_NO_CHUNK = np.uint64(EMPTY)
+
 SubchunkWriteOrder = Literal["morton", "unordered", "lexicographic", "colexicographic"]
 """Orders in which inner chunks may be written."""
 
@@ -115,7 +117,10 @@ class ShardingCodec(ArrayBytesCodec):
             inner_chain = CodecChain.from_codecs(self.codecs, self.inner_spec(spec))
         with at("configuration.index_codecs"):
             index_chain = CodecChain.from_codecs(self.index_codecs, self.index_spec(spec))
-        return replace(self, codecs=inner_chain.codecs, index_codecs=index_chain.codecs)
+        resolved = replace(self, codecs=inner_chain.codecs, index_codecs=index_chain.codecs)
+        vars(resolved)["_inner"] = self.inner_spec(spec), inner_chain
+        vars(resolved)["_index"] = self.index_spec(spec), index_chain
+        return resolved
 
     # --- what a shard consists of -------------------------------------------------------------------------
 
@@ -131,15 +136,33 @@ class ShardingCodec(ArrayBytesCodec):
         """The index of a shard of `spec`: offset and length of each inner chunk."""
         from zarrcore.dtypes import UInt64
 
-        return ArraySpec((*self.chunks_per_shard(spec), 2), UInt64(), np.uint64(EMPTY))
+        return ArraySpec((*self.chunks_per_shard(spec), 2), UInt64(), _NO_CHUNK)
 
     def inner_chain(self, spec: ArraySpec) -> CodecChain:
         """The codec chain of the inner chunks of a shard of `spec`."""
-        return CodecChain.from_codecs(self.codecs, self.inner_spec(spec))
+        return self._chain("_inner", self.codecs, self.inner_spec(spec))
 
     def index_chain(self, spec: ArraySpec) -> CodecChain:
         """The codec chain of the index of a shard of `spec`."""
-        return CodecChain.from_codecs(self.index_codecs, self.index_spec(spec))
+        return self._chain("_index", self.index_codecs, self.index_spec(spec))
+
+    def _chain(self, name: str, codecs: tuple[Codec, ...], spec: ArraySpec) -> CodecChain:
+        """The chain of `codecs`, kept under `name` until it is asked for with another `spec`.
+
+        Without it, each level of nested shards would make the chains of all levels within it several times.
+        """
+        known: tuple[ArraySpec, CodecChain] | None = vars(self).get(name)
+        if known is not None:
+            last = known[0]
+            if (last.shape, last.dtype) == (spec.shape, spec.dtype) and last.fill is spec.fill:
+                return known[1]
+        chain = CodecChain.from_codecs(codecs, spec)
+        vars(self)[name] = spec, chain
+        return chain
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The configuration alone, without the chains that are kept."""
+        return {name: value for name, value in vars(self).items() if name not in ("_inner", "_index")}
 
     def index_nbytes(self, spec: ArraySpec) -> int:
         """Bytes that the encoded index of a shard of `spec` takes."""

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from zarrcore._validate import MAX_DEPTH
 from zarrcore.dtypes.base import ZDType, shown
 from zarrcore.errors import DataTypeValidationError
 
@@ -25,15 +26,14 @@ __all__ = [
     "check_dtype_spec_no_object_codec_v2",
     "check_dtype_spec_v2",
     "check_dtype_spec_v3",
+    "check_nesting",
     "config_v3",
-    "nesting",
     "plain_v3",
     "type_string",
     "type_string_v2",
 ]
 
-MAX_NESTING = 128
-"""Deepest nesting of lists and objects in a data type, far below the depth at which Python's stack ends."""
+TOO_DEEP = f"data types are nested more than {MAX_DEPTH} levels deep"
 
 _TYPE_STRING = r"([<>|])([A-Za-z])(\d{0,10})(?:\[(\d{0,10})([A-Za-zμµ]+)\])?"
 
@@ -120,11 +120,13 @@ def config_v3(cls: type[ZDType[Any, Any]], data: object, *members: str) -> tuple
     return tuple(configuration[member] for member in members)
 
 
-def nesting(data: object) -> int:
-    """How deeply lists and objects are nested in `data`."""
-    depth, level = 0, [data]
-    while level and depth <= MAX_NESTING:
-        depth += 1
+def check_nesting(data: object) -> None:
+    """Refuse lists and objects that are nested too deeply for functions that call themselves for each level.
+
+    A structure of format 3 takes four levels.
+    """
+    level = [data]
+    for _ in range(5 * MAX_DEPTH):
         inner: list[object] = []
         for item in level:
             if isinstance(item, Mapping):
@@ -132,7 +134,8 @@ def nesting(data: object) -> int:
             elif isinstance(item, (list, tuple)):
                 inner.extend(item)
         level = inner
-    return depth
+    if level:
+        raise DataTypeValidationError(TOO_DEEP)
 
 
 def check_dtype_spec_v2(data: object) -> TypeGuard[DTypeSpec_V2]:
@@ -160,7 +163,8 @@ def check_dtype_spec_v3(data: object) -> TypeGuard[DTypeSpec_V3]:
 
 def check_dtype_name_v2(data: object) -> bool:
     """Whether `data` has the form of the ``dtype`` member of Zarr v2: a string, or a list of fields."""
-    return isinstance(data, str) or (nesting(data) <= MAX_NESTING and _check_fields_v2(data))
+    check_nesting(data)
+    return isinstance(data, str) or _check_fields_v2(data)
 
 
 def _check_fields_v2(data: object) -> bool:

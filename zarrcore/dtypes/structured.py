@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from zarrcore._validate import MAX_DEPTH
 from zarrcore.dtypes.base import HasItemSize, HasObjectCodec, ZDType, check_item_size, shown
 from zarrcore.dtypes.layout import check_swap_fields, scalar_to_bytes
 from zarrcore.dtypes.registry import data_type_registry
 from zarrcore.dtypes.scalars import bytes_from_json, bytes_to_json, is_integer, is_zero
 from zarrcore.dtypes.spelling import (
-    MAX_NESTING,
+    TOO_DEEP,
     check_dtype_spec_no_object_codec_v2,
-    nesting,
+    check_nesting,
     type_string,
 )
 from zarrcore.errors import DataTypeValidationError
@@ -152,6 +153,8 @@ class Structured(ZDType[Any, np.void], HasItemSize):
                 )
         if len(set(names)) != len(names):
             raise DataTypeValidationError(f"the names of the fields are not distinct: {shown(names)}")
+        if _levels(self) > MAX_DEPTH:
+            raise DataTypeValidationError(TOO_DEEP)
         check_item_size(sum(_size_of(dtype) for _, dtype in self.fields))
         check_swap_fields(self)
 
@@ -192,8 +195,7 @@ class Structured(ZDType[Any, np.void], HasItemSize):
 
     @classmethod
     def _from_json_v3(cls, data: DTypeJSON) -> Self:
-        if nesting(data) > MAX_NESTING:
-            raise cls._reject_json(data, f"at most {MAX_NESTING} levels of lists and objects")
+        check_nesting(data)
         if not isinstance(data, Mapping) or data.get("name") not in ("struct", "structured"):
             raise cls._reject_json(
                 data, f"an object with the name {cls._zarr_v3_name!r} and a list of fields"
@@ -352,6 +354,13 @@ def _zero(dtype: ZDType[Any, Any]) -> Any:
 
 def _is_absent(data: object, name: str) -> bool:
     return isinstance(data, Mapping) and name not in data
+
+
+def _levels(dtype: ZDType[Any, Any]) -> int:
+    """Levels of structures within structures, that of `dtype` included."""
+    if isinstance(dtype, SubArray):
+        return _levels(dtype.item)
+    return 1 + max(_levels(field) for _, field in dtype.fields) if isinstance(dtype, Structured) else 0
 
 
 def _field_from_json_v2(index: int, name: str, dtype: Any, shape: Any = None) -> Field:

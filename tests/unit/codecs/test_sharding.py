@@ -119,6 +119,33 @@ def test_nested_shards_within_compression() -> None:
     np.testing.assert_array_equal(packed.decode(packed.encode(CHUNK, spec), spec), CHUNK)
 
 
+def test_nested_shards_take_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each level made the chains of all levels within it several times: 14 levels took half a minute."""
+    little = BytesCodec(endian="little")
+    made: list[int] = []
+    make = CodecChain.from_codecs.__func__  # type: ignore[attr-defined]
+
+    def counted(cls: Any, codecs: Any, spec: ArraySpec) -> CodecChain:
+        made.append(1)
+        return make(cls, codecs, spec)  # type: ignore[no-any-return]
+
+    def chains(levels: int) -> int:
+        codecs: tuple[Any, ...] = (little,)
+        for level in range(levels):
+            codecs = (ShardingCodec(chunk_shape=2**level, codecs=codecs),)
+        spec = ArraySpec((2**levels,), parse_dtype("i4", zarr_format=3), 0)
+        made.clear()
+        chain = CodecChain.from_codecs(codecs, spec)
+        values = np.zeros(2**levels, "i4")
+        values[-1] = 1
+        np.testing.assert_array_equal(chain.decode(chain.encode(values, spec), spec), values)
+        chain.lower(spec)
+        return len(made)
+
+    monkeypatch.setattr(CodecChain, "from_codecs", classmethod(counted))
+    assert chains(12) - chains(9) == chains(9) - chains(6)
+
+
 class TestConfiguration:
     def test_defaults(self) -> None:
         codec = ShardingCodec(chunk_shape=(2, 3))
