@@ -3,48 +3,37 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
-from zarrcore._locks import Lock, RLock
+from zarrcore._locks import KeyLocks
 from zarrcore.errors import ChunkError, ChunkIOError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from zarrcore._locks import RLock
     from zarrcore.abc.store import Store
 
-__all__ = ["ChunkPlace", "chunk_lock", "field_lock", "reason"]
+__all__ = ["ChunkPlace", "chunk_lock", "reason"]
 
-# For what is read, patched and written back: one such update at a time per place.
-_CHUNK_LOCKS: tuple[Lock, ...]
-_FIELD_LOCK: RLock  # type: ignore[valid-type]
-
-
-def _renew() -> None:
-    """Make all locks anew: a child of a fork must not wait for a thread that it does not have."""
-    global _CHUNK_LOCKS, _FIELD_LOCK
-    _CHUNK_LOCKS = tuple(Lock() for _ in range(256))
-    _FIELD_LOCK = RLock()
+# For what is read, patched and written back: one such update at a time for each key.
+_CHUNKS = KeyLocks()
 
 
-_renew()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew)
+def chunk_lock(store: Store, key: str) -> RLock:  # type: ignore[valid-type]
+    """The lock under which the Python engine replaces the chunk stored under `key`, for a ``with`` statement.
 
+    Two threads that patch the same chunk meet at the same lock, whichever array and store objects they use.
 
-def chunk_lock(key: str) -> Lock:
-    """The lock under which the Python engine patches the chunk stored under `key`.
-
-    One lock for each residue of the key's hash: two threads that patch the same chunk always meet at the same
-    lock, whichever array objects they hold, and the table never grows.
+    Raises
+    ------
+    ChunkIOError
+        If this very thread has it: a store, or a signal handler, writes to the chunk that is being written.
     """
-    return _CHUNK_LOCKS[hash(key) % len(_CHUNK_LOCKS)]
-
-
-def field_lock() -> Any:
-    """The lock under which records and single fields of them are written; one for the process."""
-    return _FIELD_LOCK
+    lock = _CHUNKS.lock(store._lock_scope() + key)
+    if lock._is_owned():  # type: ignore[attr-defined]
+        raise ChunkIOError("a chunk is written to while this thread is writing it", key=key)
+    return lock
 
 
 class ChunkPlace:
@@ -69,7 +58,8 @@ class ChunkPlace:
     def get_parts(self, byte_ranges: Sequence[Any]) -> Sequence[Any]:
         """Parts of the chunk's bytes, all from one version of them; None for each if it is not stored."""
         requests = [(self._key, byte_range) for byte_range in byte_ranges]
-        with chunk_lock(self._key):  # no thread of this process replaces it meanwhile
+        # No other thread of this process replaces it meanwhile; a patch in this one reads what it patches.
+        with _CHUNKS.lock(self._store._lock_scope() + self._key):
             found: Sequence[Any] = self._told(self._store.get_partial_values, requests)
         return found
 

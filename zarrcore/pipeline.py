@@ -25,16 +25,27 @@ from zarrcore.errors import (
     ChunkIOError,
     ChunkNotFoundError,
 )
-from zarrcore.projection import axes_of, decode_part, outer_index, project, project_points, put, take
+from zarrcore.projection import (
+    axes_of,
+    decode_part,
+    index_of,
+    outer_index,
+    project,
+    project_points,
+    put,
+    put_fields,
+    raw_field,
+    take,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from zarrcore.abc.store import Store
     from zarrcore.codecs.chain import CodecChain
     from zarrcore.indexing import Dim
     from zarrcore.keys import ChunkKeyEncoding
-    from zarrcore.projection import ChunkPart
+    from zarrcore.projection import ChunkPart, FieldNames
     from zarrcore.shard_parts import ShardParts
 
 __all__ = ["PythonEngine"]
@@ -123,23 +134,50 @@ class PythonEngine:
         self._specs: dict[tuple[int, ...], Any] = {}
         self._shard_parts: dict[tuple[int, ...], ShardParts] = {}
 
-    # --- the four calls ---
+    is_native = False
+    """Whether the engine is the one in C."""
 
-    def read(self, dims: Sequence[Dim], out: np.ndarray, threads: int = 0) -> None:
-        """Fill `out` (every dimension kept) with the selected elements."""
-        self._read(project(dims, self._axes), _Into(out, False, self._sharing(threads)))
+    # --- the calls of the protocol ---
 
-    def read_points(self, coords: Sequence[np.ndarray], out: np.ndarray, threads: int = 0) -> None:
-        """Fill the flat `out` with the elements at `coords`."""
-        self._read(project_points(coords, self._axes), _Into(out, True, self._sharing(threads)))
+    def get(self, key: Any, threads: int = 0) -> Any:
+        """``NotImplemented``: only the native engine has a short way for small reads."""
+        return NotImplemented
+
+    def read(
+        self, dims: Sequence[Dim], out: np.ndarray, threads: int = 0, field: FieldNames | None = None
+    ) -> None:
+        """Fill `out` (every dimension kept) with the selected elements, or with fields of these."""
+        records = self._records_for(out, field)
+        self._read(project(dims, self._axes), _Into(records, False, self._sharing(threads)))
+        _copy_fields(records, out, field)
+
+    def read_points(
+        self, coords: Sequence[np.ndarray], out: np.ndarray, threads: int = 0, field: FieldNames | None = None
+    ) -> None:
+        """Fill the flat `out` with the elements at `coords`, or with fields of these."""
+        records = self._records_for(out, field)
+        self._read(project_points(coords, self._axes), _Into(records, True, self._sharing(threads)))
+        _copy_fields(records, out, field)
+
+    def _records_for(self, out: np.ndarray, field: FieldNames | None) -> np.ndarray:
+        """Memory for whole elements where only fields of them are wanted, else `out` itself."""
+        return out if field is None else np.empty(out.shape, self._dtype)
 
     def write(
-        self, dims: Sequence[Dim], value: np.ndarray, threads: int = 0, write_empty: bool = False
+        self,
+        dims: Sequence[Dim],
+        value: np.ndarray,
+        threads: int = 0,
+        write_empty: bool = False,
+        field: FieldNames | None = None,
     ) -> None:
-        """Store `value`, of the shape of the selection, in the selected elements.
+        """Store `value`, of the shape of the selection, in the selected elements, or in fields of these.
 
         Its data type is that of the array; strings may also be ``str`` objects or of fixed length.
         """
+        if field is not None:
+            self._write_fields(project(dims, self._axes), value, field, points=False, write_empty=write_empty)
+            return
         if value.dtype != self._dtype and not self._chain.takes_text:
             value = value.astype(self._dtype)
 
@@ -151,9 +189,18 @@ class PythonEngine:
         self._each(project(dims, self._axes), write, how.threads, self._chunk_size)
 
     def write_points(
-        self, coords: Sequence[np.ndarray], value: np.ndarray, threads: int = 0, write_empty: bool = False
+        self,
+        coords: Sequence[np.ndarray],
+        value: np.ndarray,
+        threads: int = 0,
+        write_empty: bool = False,
+        field: FieldNames | None = None,
     ) -> None:
         """Store the flat `value` in the elements at `coords`; of repeated points the last one stays."""
+        if field is not None:
+            parts = project_points(coords, self._axes)
+            self._write_fields(parts, value, field, points=True, write_empty=write_empty)
+            return
         how = _How(True, write_empty, self._sharing(threads))
         for part in project_points(coords, self._axes):
             self._write_part(part, value[part.outside], how)
@@ -327,7 +374,7 @@ class PythonEngine:
         """Encode those inner chunks of a shard that values belong to; others stay as they are stored."""
         shards = self._shards(part.coords)
         is_new = part.complete and not self._reaches_beyond(part.coords)
-        with chunk_lock(key), self._located(ChunkEncodeError, part.coords, key):
+        with self._lock_of(key), self._located(ChunkEncodeError, part.coords, key):
             place = ChunkPlace(self._store, key)
             shard = None if is_new else place.get()
             each = self._each_inner(shards, how.threads)
@@ -351,7 +398,7 @@ class PythonEngine:
         def assign(array: np.ndarray, items: Any) -> None:
             put(array, part.inside, items, points=how.points)
 
-        with chunk_lock(key):
+        with self._lock_of(key):
             self._patch(part.coords, key, assign, values, how.write_empty, complete=part.complete)
 
     def _write_chunk(self, part: ChunkPart, values: np.ndarray, how: _How) -> int:
@@ -367,7 +414,7 @@ class PythonEngine:
                 data = self._chain.encode_array(chunk, spec, write_empty=how.write_empty)
                 nbytes = memoryview(data).nbytes
                 data = self._chain.encode_bytes(data, spec)
-        with chunk_lock(key):
+        with self._lock_of(key):
             self._put_value(part.coords, key, data)
         return nbytes
 
@@ -380,13 +427,43 @@ class PythonEngine:
         codec: Any = self._chain.array_bytes
         spec = self._spec(part.coords)
         index = part.inside if points else outer_index(part.inside, spec.shape)
-        with chunk_lock(key), self._located(ChunkEncodeError, part.coords, key, codec.name):
+        with self._lock_of(key), self._located(ChunkEncodeError, part.coords, key, codec.name):
             codec.encode_partial(ChunkPlace(self._store, key), values, index, spec)
 
-    def write_gathered(
-        self, coords: tuple[int, ...], values: np.ndarray, mask: np.ndarray | None, write_empty: bool
+    def _write_fields(
+        self,
+        parts: Iterable[ChunkPart],
+        value: np.ndarray,
+        field: FieldNames,
+        *,
+        points: bool,
+        write_empty: bool,
     ) -> None:
-        """Write those elements of a chunk that `mask` says (None: all); `values` has the chunk's shape."""
+        """Patch fields of records: under the lock of the chunk, so that all others keep their values."""
+        for part in parts:
+            items = take(value, part.outside, points=points)
+
+            def assign(array: np.ndarray, values: Any, part: ChunkPart = part) -> None:
+                names = None if array.dtype == bool else field  # bool: marks what is given
+                put_fields(array, index_of(array, part.inside, points=points), values, names)
+
+            key = self._key(part.coords)
+            with self._lock_of(key):
+                self._patch(part.coords, key, assign, items, write_empty, complete=False)
+
+    def write_gathered(
+        self,
+        chunk: tuple[int, ...],
+        blocks: Mapping[tuple[int, ...], tuple[np.ndarray, np.ndarray | None]],
+        complete: bool,
+        threads: int = 0,
+        write_empty: bool = False,
+    ) -> None:
+        """Write elements of one chunk that were gathered: its values, in one block, where the mask is true.
+
+        Without a mask all of them are given; `complete` is true then.
+        """
+        coords, ((values, mask),) = chunk, blocks.values()
         inside = tuple(slice(0, axis.valid_length(k)) for axis, k in zip(self._axes, coords, strict=True))
         key = self._key(coords)
         given: Any = True if mask is None else mask[inside]
@@ -394,8 +471,8 @@ class PythonEngine:
         def assign(array: np.ndarray, items: Any) -> None:
             np.copyto(array[inside], items, where=given)
 
-        with chunk_lock(key):
-            self._patch(coords, key, assign, values[inside], write_empty, complete=mask is None)
+        with self._lock_of(key):
+            self._patch(coords, key, assign, values[inside], write_empty, complete=complete)
 
     def _patch(
         self,
@@ -467,6 +544,9 @@ class PythonEngine:
     def _key(self, coords: tuple[int, ...]) -> str:
         return self._prefix + self._key_encoding.encode(coords)
 
+    def _lock_of(self, key: str) -> Any:
+        return chunk_lock(self._store, key)
+
     def _chunk_shape(self, coords: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(axis.chunk_length(k) for axis, k in zip(self._axes, coords, strict=True))
 
@@ -493,6 +573,16 @@ class PythonEngine:
 
     def _io_error(self, coords: tuple[int, ...], key: str, error: Exception) -> ChunkIOError:
         return ChunkIOError(reason(error), array=self._path, chunk=coords, key=key)
+
+
+def _copy_fields(records: np.ndarray, out: np.ndarray, field: FieldNames | None) -> None:
+    """Copy fields of records to `out`, of the data type that the native engine asks for."""
+    if field is None:
+        return
+    if isinstance(field, str):
+        out[...] = raw_field(records, field)
+    else:
+        put_fields(out, ..., records, field)
 
 
 def _check_part(values: Any, index: Any, spec: Any) -> None:

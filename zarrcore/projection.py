@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from zarrcore.codecs.chain import CodecChain
     from zarrcore.indexing import Dim
 
+    FieldNames = str | tuple[str, ...]
     Selector = slice | np.ndarray
 
 __all__ = [
@@ -27,11 +28,15 @@ __all__ = [
     "axes_of",
     "decode_part",
     "grid_shape",
+    "index_of",
     "outer_index",
     "pieces_of",
     "project",
     "project_points",
     "put",
+    "put_fields",
+    "raw_dtype",
+    "raw_field",
     "take",
     "view_of",
 ]
@@ -236,13 +241,42 @@ def outer_index(selectors: tuple[Selector, ...], shape: tuple[int, ...]) -> Any:
 
 def take(array: np.ndarray, selectors: tuple[Selector, ...], *, points: bool = False) -> np.ndarray:
     """What selectors say of an array, their outer product or points: an array, also without dimensions."""
-    taken: np.ndarray = array[_index(array, selectors, points=points)]
+    taken: np.ndarray = array[index_of(array, selectors, points=points)]
     return taken
 
 
 def put(array: np.ndarray, selectors: tuple[Selector, ...], values: Any, *, points: bool = False) -> None:
     """Put values where selectors say: in their outer product, or in points."""
-    array[_index(array, selectors, points=points)] = values
+    array[index_of(array, selectors, points=points)] = values
+
+
+def raw_dtype(dtype: np.dtype) -> np.dtype:
+    """The data type in which engines read and write a field; one that is an array itself is a void item."""
+    return dtype if dtype.subdtype is None else np.dtype((np.void, dtype.itemsize))
+
+
+def raw_field(records: np.ndarray, name: str) -> np.ndarray:
+    """A view of one field of records, of its :func:`raw_dtype`."""
+    fields: Any = records.dtype.fields
+    dtype, offset = fields[name][:2]
+    only = {
+        "names": [name],
+        "formats": [raw_dtype(dtype)],
+        "offsets": [offset],
+        "itemsize": records.dtype.itemsize,
+    }
+    return records.view(np.dtype(only))[name]  # type: ignore[call-overload,no-any-return]
+
+
+def put_fields(records: np.ndarray, index: Any, values: np.ndarray, field: FieldNames | None) -> None:
+    """Put whole records, one raw field or several fields of them at an index of records."""
+    if field is None:
+        records[index] = values
+    elif isinstance(field, str):
+        raw_field(records, field)[index] = values
+    else:
+        for name in field:
+            raw_field(records, name)[index] = raw_field(values, name)
 
 
 def view_of(array: np.ndarray, part: ChunkPart) -> np.ndarray:
@@ -262,6 +296,6 @@ def decode_part(
         put(out, part.outside, items, points=points)
 
 
-def _index(array: np.ndarray, selectors: tuple[Selector, ...], *, points: bool) -> Any:
+def index_of(array: np.ndarray, selectors: tuple[Selector, ...], *, points: bool) -> Any:
     """As numpy takes it; not (), which would mean the only item rather than an array of it."""
     return (selectors if points else outer_index(selectors, array.shape)) or (...,)

@@ -133,7 +133,8 @@ bool zc_part_whole(int ndim, const int64_t *shape, size_t itemsize, void *memory
 
 bool zc_part_covers(const zc_part *part, const int64_t *shape)
 {
-    if (part->points != NULL || zc_part_is_masked(part) || zc_part_is_picked(part)) {
+    if (part->points != NULL || (part->window != NULL && part->window->patches) || zc_part_is_masked(part) ||
+        zc_part_is_picked(part)) {
         return false;
     }
     for (int d = 0; d < part->ndim; d++) {

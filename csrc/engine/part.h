@@ -45,12 +45,12 @@ typedef struct zc_picked {
     char *memory;
 } zc_picked;
 
-/* For reading: the bytes of every element that the memory holds (one field of a record; several are pieces of `item`),
- * and what to swap in them.
- * For writing: which elements of the memory are given. */
+/* The bytes of every element that the memory holds (one field of a record; several are pieces of `item`), and what to
+ * swap in them; or, for writing, which elements of the memory are given. */
 typedef struct zc_window {
     size_t offset;           /* in the chunk's elements */
     zc_item item;
+    bool patches;            /* writing: other bytes of the elements keep their values, so no chunk is ever covered */
     const uint8_t *mask;     /* writing: the element i places behind the one at `first` is given where mask[i] is not 0 */
     const char *first;
     const zc_picked *picked; /* reading: where to, of which elements; NULL: part->memory, all of them */
@@ -76,7 +76,7 @@ bool zc_part_clip(const zc_part *part, const int64_t *lo, const int64_t *hi, zc_
 /* The same along one dimension. */
 bool zc_axis_clip(const zc_axis *axis, int64_t lo, int64_t hi, zc_axis *out, int64_t *memory_shift);
 
-/* Does the part hold every element of a chunk of that shape?  (Never true of points.) */
+/* Does the part hold every element of a chunk of that shape?  (Never true of points, or where fields are written.) */
 bool zc_part_covers(const zc_part *part, const int64_t *shape);
 
 /* Does the memory have the C-contiguous layout of a whole chunk of that shape, every element in its place? */

@@ -66,8 +66,7 @@ def test_threads_give_different_parts_of_all_chunks(
 def test_a_flush_between_the_entry_of_a_chunk_and_what_is_given_for_it(layout: str) -> None:
     array = zarrcore.create_array({}, shape=(64, 64), dtype="i4", **LAYOUTS[layout])
     with array.writer() as w:
-        entered = w._enter((0, 0))
-        entered.lock.release()
+        entered = w._entered((0, 0))
         w.flush()
         assert entered.done and not w._pending
         assert array.nchunks_initialized == 0

@@ -44,6 +44,8 @@ cdef class NativeArray:
     """
 
     cdef zc_array c
+    is_native = True
+
     cdef readonly object source
     cdef readonly Chain chain
     cdef readonly cnp.dtype dtype
@@ -250,6 +252,7 @@ cdef class NativeArray:
         cdef zc_swap_field *fields
         while chain.sharded:                  # the innermost chain is the one that swaps
             chain = chain.inner
+        window.patches = False
         window.mask = NULL
         window.picked = NULL
         window.offset = offset
@@ -298,6 +301,23 @@ cdef class NativeArray:
             dtype, offset = _field(self.dtype, field)
             return self._set_window(window, offset, dtype.itemsize)
         return self._set_pieces(window, _runs(self.dtype, field, out.dtype), out.dtype.itemsize)
+
+    cdef object _set_written(self, zc_part *part, zc_window *window, field, cnp.ndarray value):
+        """Have a part write one field, or several; returns what must stay alive."""
+        if field is None:
+            return None
+        part.window = window
+        if isinstance(field, str):
+            dtype, offset = _field(self.dtype, field)
+            kept = self._set_window(window, offset, dtype.itemsize)
+        else:
+            runs = _runs(self.dtype, field, value.dtype)
+            kept = self._set_pieces(window, runs, self.dtype.itemsize)
+            for i in range(len(runs)):            # the way is the other one: from the memory to the record
+                (<zc_piece *>window.item.pieces)[i].from_ = runs[i][1]
+                (<zc_piece *>window.item.pieces)[i].to = runs[i][0]
+        window.patches = True
+        return kept
 
     cdef object _expected(self, field, cnp.ndarray out):
         """The data type that memory for a field has to have; that for several fields is looked at later."""
@@ -383,17 +403,22 @@ cdef class NativeArray:
         if cnp.PyArray_SIZE(out):
             self._run(&part, self._threads(threads), False, False)
 
-    def write(self, dims, cnp.ndarray value not None, threads=0, write_empty=False) -> None:
+    def write(self, dims, cnp.ndarray value not None, threads=0, write_empty=False, field=None) -> None:
         """Write `value` to a region; parameters as of :meth:`read`.
 
         Parameters
         ----------
         write_empty : bool
             Store chunks that hold nothing but the fill value, instead of removing them.
+        field : str or tuple of str, optional
+            The fields of each record that are written, of the dtype that :meth:`read` asks for; the others keep
+            their values, also if another thread writes them meanwhile.
         """
         cdef zc_part part
-        self._check_memory(value, "value", self.c.ndim)
+        cdef zc_window window
+        self._check_memory(value, "value", self.c.ndim, self._expected(field, value))
         kept = self._set_region(&part, dims, value)
+        described = self._set_written(&part, &window, field, value)
         if cnp.PyArray_SIZE(value):
             self._run(&part, self._threads(threads), True, write_empty)
 
@@ -476,13 +501,33 @@ cdef class NativeArray:
             self._run(&part, threads, False, False)
         return 0
 
-    def write_points(self, coords, cnp.ndarray value not None, threads=0, write_empty=False) -> None:
-        """Write single elements; of several values for one element the last one stays."""
+    def write_points(self, coords, cnp.ndarray value not None, threads=0, write_empty=False, field=None) -> None:
+        """Write single elements, or fields of them; of several values for one element the last one stays."""
         cdef zc_part part
-        self._check_memory(value, "value", 1)
+        cdef zc_window window
+        self._check_memory(value, "value", 1, self._expected(field, value))
         kept = self._set_points(&part, coords, value)
+        described = self._set_written(&part, &window, field, value)
         if part.n_points:
             self._run(&part, self._threads(threads), True, write_empty)
+
+    def write_gathered(self, chunk, dict blocks not None, bint complete, threads=0, write_empty=False) -> None:
+        """Write parts of one chunk that were gathered, at once: one read, one patch, one replacement.
+
+        Parameters
+        ----------
+        chunk : sequence of int
+            The chunk's place in the grid.
+        blocks : dict
+            Contiguous values of inner chunks, by their coordinates in the chunk; of a chunk without any, those of the
+            chunk under a key of zeros.  Each is an array of the whole shape, with an array of booleans that says which
+            elements are given, or None if all of them are.
+        complete : bool
+            The blocks hold all elements of the array in the chunk, so that nothing is read.
+        threads, write_empty
+            As of :meth:`write`.
+        """
+        _write_gathered(self, chunk, blocks, complete, threads, write_empty)
 
     def get(self, key, threads=0):
         """Read a basic selection: integers, slices with any step, Ellipsis.

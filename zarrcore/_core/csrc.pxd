@@ -202,6 +202,7 @@ cdef extern from "engine/part.h" nogil:
     ctypedef struct zc_window:
         size_t offset
         zc_item item
+        bint patches
         const uint8_t *mask
         const char *first
         const zc_picked *picked

@@ -71,14 +71,6 @@ def read_many(
     threads: int = 0,
     numbers: Sequence[int] | None = None,
 ) -> None: ...
-def write_gathered(
-    array: NativeArray,
-    chunk: Sequence[int],
-    blocks: dict[tuple[int, ...], tuple[NDArray[Any], NDArray[np.bool_] | None]],
-    complete: bool,
-    threads: int = 0,
-    write_empty: bool = False,
-) -> None: ...
 
 @final
 class Shard:
@@ -164,7 +156,16 @@ class NativeArray:
         missing_is_error: bool = False,
         cache: ChunkCache | None = None,
     ) -> None: ...
+    is_native: bool
     def chunk_key(self, chunk: Sequence[int]) -> str: ...
+    def write_gathered(
+        self,
+        chunk: Sequence[int],
+        blocks: Mapping[tuple[int, ...], tuple[NDArray[Any], NDArray[np.bool_] | None]],
+        complete: bool,
+        threads: int = 0,
+        write_empty: bool = False,
+    ) -> None: ...
     def get(self, key: Any, threads: int = 0) -> Any: ...
     def read(
         self,
@@ -179,6 +180,7 @@ class NativeArray:
         value: NDArray[Any],
         threads: int = 0,
         write_empty: bool = False,
+        field: str | tuple[str, ...] | None = None,
     ) -> None: ...
     def read_points(
         self,
@@ -193,4 +195,5 @@ class NativeArray:
         value: NDArray[Any],
         threads: int = 0,
         write_empty: bool = False,
+        field: str | tuple[str, ...] | None = None,
     ) -> None: ...

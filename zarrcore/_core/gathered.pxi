@@ -16,25 +16,8 @@ cdef list _gathered(NativeArray array, cnp.ndarray values, mask, shape):
     return [values, mask]
 
 
-def write_gathered(NativeArray array not None, chunk, dict blocks not None, bint complete, threads=0,
-                   write_empty=False) -> None:
-    """Write parts of one chunk that were gathered, at once.
-
-    Parameters
-    ----------
-    array : NativeArray
-        The array.
-    chunk : sequence of int
-        The chunk's place in the grid.
-    blocks : dict
-        Contiguous values of inner chunks, by their coordinates in the chunk; of a chunk without any, those of the
-        chunk under a key of zeros.  Each is an array of the whole shape, with an array of booleans that says which
-        elements are given, or None if all of them are.
-    complete : bool
-        The blocks hold all elements of the array in the chunk, so that nothing is read.
-    threads, write_empty
-        As of :meth:`NativeArray.write`.
-    """
+cdef int _write_gathered(NativeArray array, chunk, dict blocks, bint complete, threads, bint write_empty) except -1:
+    """Write blocks of one chunk, see :meth:`NativeArray.write_gathered`."""
     cdef zc_part part
     cdef zc_window window
     cdef zc_given given
@@ -53,8 +36,7 @@ def write_gathered(NativeArray array not None, chunk, dict blocks not None, bint
     if array.c.chain.sharded:
         _set_blocks(array, &given, blocks, lengths, kept)
         given.complete = complete
-        array._run(&part, array._threads(threads), True, write_empty, &given)
-        return
+        return array._run(&part, array._threads(threads), True, write_empty, &given)
     (values, mask), = blocks.values()
     kept = _gathered(array, values, mask, lengths)
     part.memory = <char *>cnp.PyArray_DATA(values)
@@ -65,7 +47,7 @@ def write_gathered(NativeArray array not None, chunk, dict blocks not None, bint
         window.mask = <const uint8_t *>cnp.PyArray_DATA(mask)
         window.first = part.memory
         part.window = &window
-    array._run(&part, array._threads(threads), True, write_empty)
+    return array._run(&part, array._threads(threads), True, write_empty)
 
 
 cdef tuple _chunk_extent(NativeArray array, int d, int64_t chunk):

@@ -1,4 +1,4 @@
-"""Values between a selection of an array and its engine."""
+"""Read and write selections: allocate, check, call the engine."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ import numpy as np
 
 from zarrcore import indexing
 from zarrcore.arrays.values import as_values, broadcast_values, check_out
+from zarrcore.projection import raw_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from zarrcore.arrays.array import Array
     from zarrcore.indexing import Fields, Selection
 
-__all__ = ["fill", "get", "put", "put_fields", "writes_empty_chunks"]
+__all__ = ["field_values", "fill", "get", "put", "writes_empty_chunks"]
 
 # --- reading ---
 
@@ -54,31 +53,20 @@ def _get_several(
 ) -> np.ndarray:
     """Some fields of the selected records as records of `dtype`."""
     result = np.empty(selection.shape, dtype=dtype)
-    if hasattr(array._compiled(), "get") and dtype.itemsize > 0:
+    if dtype.itemsize > 0:
         fill(array, selection, result, threads, field=fields)
-        return result
-    records = np.empty(selection.shape, dtype=array.dtype)
-    fill(array, selection, records, threads)
-    for name in fields:
-        result[name] = records[name]
     return result
 
 
 def _get_field(array: Array, selection: Selection, field: str, threads: int) -> np.ndarray:
-    """One field of the selected records; the native engine takes no other bytes out of decoded chunks."""
+    """One field of the selected records; no other bytes are taken out of decoded chunks."""
     dtype = array.dtype[field]
-    if not hasattr(array._compiled(), "get") or dtype.itemsize == 0:
-        records = np.empty(selection.shape, dtype=array.dtype)
-        fill(array, selection, records, threads)
-        only: np.ndarray = records[field].copy()
-        return only
+    raw = np.empty(selection.shape, raw_dtype(dtype))
+    if dtype.itemsize > 0:
+        fill(array, selection, raw, threads, field=field)
     if dtype.subdtype is None:
-        result = np.empty(selection.shape, dtype)
-        fill(array, selection, result, threads, field=field)
-        return result
-    raw = np.empty(selection.shape, (np.void, dtype.itemsize))
-    fill(array, selection, raw, threads, field=field)
-    return raw.reshape(-1).view(dtype.base).reshape(selection.shape + dtype.shape)
+        return raw
+    return raw.reshape(-1).view(dtype.base).reshape(raw.shape + dtype.shape)
 
 
 def fill(
@@ -105,61 +93,40 @@ def put(array: Array, selection: Selection, value: Any, fields: Fields | None, t
     """Write values, or fields of them, into a selection."""
     array._check_writable()
     if fields:
-        put_fields(
-            selection,
-            value,
-            fields,
-            array.dtype,
-            lambda records: fill(array, selection, records, threads),
-            lambda records: _store(array, selection, records, threads),
-        )
+        values = field_values(value, fields, array.dtype, selection.shape)
+        if values.dtype.itemsize > 0:
+            field = fields if isinstance(fields, str) else tuple(fields)
+            _store(array, selection, values, threads, field=field)
         return
     array._compiled()
     values = as_values(value, array._dtype, ndim=len(selection.shape), any_text=True)
-    values = broadcast_values(values, selection.shape)
-    if values.dtype.names is None:
-        _store(array, selection, values, threads)
-        return
-    from zarrcore.chunk_place import field_lock
-
-    with field_lock():  # or a thread that patches one field would write the others back as they were
-        _store(array, selection, values, threads)
+    _store(array, selection, broadcast_values(values, selection.shape), threads)
 
 
-def put_fields(
-    selection: Selection,
-    value: Any,
-    fields: Fields,
-    dtype: np.dtype,
-    read: Callable[[np.ndarray], object],
-    store: Callable[[np.ndarray], object],
-) -> None:
-    """Write fields of records of `dtype`: these are read, patched and stored by one thread at a time."""
-    from zarrcore.chunk_place import field_lock
-
+def field_values(value: Any, fields: Fields, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
+    """Values for fields of records of `dtype` in a selection, in the form in which an engine writes them."""
     given = indexing.field_dtype(fields, dtype)
-    values = broadcast_values(as_values(value, given.base), selection.shape + given.shape)
-    with field_lock():
-        records = np.empty(selection.shape, dtype=dtype)
-        read(records)
-        if isinstance(fields, str):
-            records[fields] = values
-        else:
-            for name in fields:
-                records[name] = values[name]
-        store(records)
+    values = broadcast_values(as_values(value, given.base), shape + given.shape)
+    if given.subdtype is None:
+        return values
+    records = np.empty(shape, [("field", given)])
+    records["field"] = values
+    return records.view(raw_dtype(given)) if given.itemsize else records
 
 
-def _store(array: Array, selection: Selection, values: np.ndarray, threads: int) -> None:
-    """Write `values`, of the shape that the user sees and of the array's data type."""
+def _store(
+    array: Array, selection: Selection, values: np.ndarray, threads: int, **options: str | tuple[str, ...]
+) -> None:
+    """Write `values`, of the shape that the user sees; `options` go to the engine."""
     if values.size == 0:
         return
     engine = array._compiled()
     write_empty = writes_empty_chunks(array)
     if selection.points:
-        engine.write_points(selection.dims, np.ascontiguousarray(values).reshape(-1), threads, write_empty)
+        flat = np.ascontiguousarray(values).reshape(-1)
+        engine.write_points(selection.dims, flat, threads, write_empty, **options)
     else:
-        engine.write(selection.dims, values.reshape(selection.block), threads, write_empty)
+        engine.write(selection.dims, values.reshape(selection.block), threads, write_empty, **options)
 
 
 def writes_empty_chunks(array: Array) -> bool:

@@ -160,7 +160,7 @@ def _read(
         compiled = array._compiled()
         if result.size == 0:
             continue
-        if not hasattr(compiled, "get") or (selection.points and not result.flags.c_contiguous):
+        if not compiled.is_native or (selection.points and not result.flags.c_contiguous):
             later.append((array, selection, result))
         else:
             block = (-1,) if selection.points else selection.block

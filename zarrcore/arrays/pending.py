@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from zarrcore._locks import Lock
-from zarrcore.projection import Axis, axes_of, outer_index, pieces_of
+from zarrcore._locks import Rank, lock
+from zarrcore.projection import Axis, axes_of, outer_index, pieces_of, put_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from zarrcore.indexing import Dim
-    from zarrcore.projection import Selector
+    from zarrcore.projection import FieldNames, Selector
 
 __all__ = ["BlockGrid", "Cut", "PendingChunk", "interior"]
 
@@ -92,6 +92,13 @@ class BlockGrid:
         places = [self._place(d, block) for d, block in enumerate(blocks)]
         return tuple(chunk for chunk, _ in places), tuple(block for _, block in places)
 
+    def start(self, chunk: Sequence[int], block: Sequence[int]) -> tuple[int, ...]:
+        """The first element of a block, in the array."""
+        return tuple(
+            whole.offset(k) + (0 if whole is axis else b * axis.chunk_length(0))
+            for whole, axis, k, b in zip(self.chunks, self.blocks, chunk, block, strict=True)
+        )
+
     def block_shape(self, chunk: Sequence[int]) -> tuple[int, ...]:
         """Shape of the blocks of a chunk."""
         return tuple(
@@ -134,15 +141,16 @@ class _Block:
 class PendingChunk:
     """What has been given of one chunk.  All but `coords` and `nbytes` is used under its lock only."""
 
-    __slots__ = ("_dtype", "_grid", "blocks", "coords", "done", "lock", "nbytes")
+    __slots__ = ("_dtype", "_grid", "blocks", "coords", "done", "lock", "nbytes", "puts")
 
     def __init__(self, grid: BlockGrid, coords: tuple[int, ...], dtype: np.dtype) -> None:
         self._grid = grid
         self._dtype = dtype
         self.coords = coords
-        self.lock = Lock()
+        self.lock = lock(Rank.PENDING)
         self.blocks: dict[tuple[int, ...], _Block] = {}
         self.nbytes = 0
+        self.puts = 0  # how often values were put in
         self.done = False  # it was written, and whoever waited for the lock needs a new one
 
     @property
@@ -152,8 +160,18 @@ class PendingChunk:
             block.mask is None for block in self.blocks.values()
         )
 
-    def put(self, cuts: Iterable[tuple[Cut, ...]], values: np.ndarray) -> None:
-        """Take over the values at all `cuts`, one combination of cuts for each block."""
+    def put(
+        self,
+        cuts: Iterable[tuple[Cut, ...]],
+        values: np.ndarray,
+        field: FieldNames | None = None,
+        stored: Callable[[tuple[int, ...], np.ndarray], object] | None = None,
+    ) -> None:
+        """Take over the values at all `cuts`, one combination of cuts for each block.
+
+        Of `field` alone, if it is given: then ``stored(start, out)`` reads what is stored of a block, so that
+        the other fields keep their values.
+        """
         for each in cuts:
             inside = tuple(cut.inside for cut in each)
             outside = tuple(cut.outside for cut in each)
@@ -161,19 +179,44 @@ class PendingChunk:
             plain = not any(isinstance(selector, np.ndarray) for selector in inside)
             given = values[outside if plain else outer_index(outside, values.shape)]
             block = self._block(place)
+            index: Any = inside if plain else outer_index(inside, block.values.shape)
+            if stored is not None:
+                self._lay_stored(block, place, index, stored)
+            put_fields(block.values, index, given, field)
             if plain:
-                self._put(block, inside, given, complete=all(cut.complete for cut in each))
+                self._note(block, index, complete=all(cut.complete for cut in each))
             else:
-                self._put_listed(block, outer_index(inside, block.values.shape), given)
+                self._note_listed(block, index)
 
-    def put_points(self, place: tuple[int, ...], inside: tuple[np.ndarray, ...], values: np.ndarray) -> None:
-        """Take over single values of one block; of repeated points the last one stays."""
-        self._put_listed(self._block(place), inside, values)
-
-    def _put(
-        self, block: _Block, inside: tuple[Selector, ...], values: np.ndarray, *, complete: bool
+    def put_points(
+        self,
+        place: tuple[int, ...],
+        inside: tuple[np.ndarray, ...],
+        values: np.ndarray,
+        field: FieldNames | None = None,
+        stored: Callable[[tuple[int, ...], np.ndarray], object] | None = None,
     ) -> None:
-        block.values[inside] = values
+        """Take over single values of one block; of repeated points the last one stays."""
+        block = self._block(place)
+        if stored is not None:
+            self._lay_stored(block, place, inside, stored)
+        put_fields(block.values, inside, values, field)
+        self._note_listed(block, inside)
+
+    def _lay_stored(
+        self, block: _Block, place: tuple[int, ...], index: Any, stored: Callable[..., object]
+    ) -> None:
+        """Put what is stored under elements that are about to be given in part."""
+        if block.mask is None or block.mask[index].all():
+            return
+        old = np.empty(self._grid.valid(self.coords, place), self._dtype)
+        stored(self._grid.start(self.coords, place), old)
+        inside = tuple(slice(0, n) for n in old.shape)
+        np.copyto(block.values[inside], old, where=~block.mask[inside])
+
+    def _note(self, block: _Block, inside: tuple[Selector, ...], *, complete: bool) -> None:
+        """Note which elements were given."""
+        self.puts += 1
         if complete:
             self._count(block, block.wanted)
         elif block.mask is not None:
@@ -182,9 +225,9 @@ class PendingChunk:
             mask[...] = True
             self._count(block, block.given + new)
 
-    def _put_listed(self, block: _Block, inside: Any, values: np.ndarray) -> None:
+    def _note_listed(self, block: _Block, inside: Any) -> None:
         """The same by index arrays, which may name an element several times."""
-        block.values[inside] = values
+        self.puts += 1
         if block.mask is not None:
             block.mask[inside] = True
             self._count(block, int(np.count_nonzero(block.mask)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections import OrderedDict
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -11,24 +12,24 @@ import numpy as np
 
 from zarrcore import indexing
 from zarrcore._core import engine as native
-from zarrcore._locks import Lock, RLock
+from zarrcore._locks import Rank, lock
 from zarrcore.arrays import layout
-from zarrcore.arrays.access import fill, put_fields, writes_empty_chunks
+from zarrcore.arrays.access import field_values, fill, writes_empty_chunks
 from zarrcore.arrays.pending import BlockGrid, PendingChunk, interior
 from zarrcore.arrays.values import as_values, broadcast_values, check_out
 from zarrcore.arrays.views import Indexable
-from zarrcore.chunk_place import field_lock
-from zarrcore.errors import BaseZarrError, ChunkError, FlushError
+from zarrcore.errors import BaseZarrError, ChunkError, FlushError, ZarrUserWarning
 from zarrcore.projection import project_points
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Self
 
     from zarrcore.arrays.array import Array
     from zarrcore.arrays.pending import Cut
     from zarrcore.indexing import Fields, Selection
     from zarrcore.metadata.common import ArrayMetadata
+    from zarrcore.projection import ChunkPart, FieldNames
 
 __all__ = ["ArrayWriter"]
 
@@ -65,8 +66,8 @@ class ArrayWriter(Indexable):
         most = None if max_bytes is None else native.byte_limit(max_bytes)
         self._array = array
         self._threads = native.thread_number(threads)
-        self._lock = Lock()  # of the table, never held while chunks are written
-        self._appending = RLock()
+        self._lock = lock(Rank.TABLE)
+        self._appending = lock(Rank.GROWTH)
         self._pending: OrderedDict[tuple[int, ...], PendingChunk] = OrderedDict()
         self._nbytes = 0
         self._closed = False
@@ -78,7 +79,6 @@ class ArrayWriter(Indexable):
         array = self._array
         edges = layout.grid_edges(self._metadata)
         chain = getattr(array._compiled(), "chain", None)
-        self._native = chain is not None
         block = None
         if chain is not None and chain.shard is not None:
             order = chain.order or range(array.ndim)
@@ -195,120 +195,172 @@ class ArrayWriter(Indexable):
 
     def _set(self, selection: Selection, value: Any, fields: Fields | None = None) -> None:
         self._check()
+        field: FieldNames | None = None
         if fields:
-            put_fields(
-                selection,
-                value,
-                fields,
-                self._dtype,
-                lambda records: self._read(selection, records),
-                lambda records: self._store(selection, records),
-            )
-            return
-        values = as_values(value, self._dtype, ndim=len(selection.shape))
-        self._store(selection, broadcast_values(values, selection.shape))
-
-    def _store(self, selection: Selection, values: np.ndarray) -> None:
+            field = fields if isinstance(fields, str) else tuple(fields)
+            values = field_values(value, fields, self._dtype, selection.shape)
+            if values.dtype.itemsize == 0:
+                return
+        else:
+            values = as_values(value, self._dtype, ndim=len(selection.shape))
+            values = broadcast_values(values, selection.shape)
         if values.size == 0:
             return
         if selection.points:
-            self._gather_points(selection, np.ascontiguousarray(values).reshape(-1))
-            return
+            self._gather_points(selection, np.ascontiguousarray(values).reshape(-1), field)
+        else:
+            self._gather_region(selection, values.reshape(selection.block), field)
+
+    def _gather_region(self, selection: Selection, values: np.ndarray, field: FieldNames | None) -> None:
         dims = list(selection.dims)
-        values = values.reshape(selection.block)
         for d, dim in enumerate(dims):
             if isinstance(dim, tuple) and dim[1] < 0:  # turned round, so that chunks are seen to be covered
                 start, step, count = dim
                 dims[d] = (start + (count - 1) * step, -step, count)
                 values = np.flip(values, d)
-        inner = interior(dims, self._grid.chunks)
+        inner = interior(dims, self._grid.chunks) if field is None else None
+        cuts = self._grid.cuts(dims)
         if inner is not None:
-            self._write_whole(dims, inner, values)
-        self._gather(self._grid.cuts(dims), inner, values)
+            self._write_whole(dims, inner, cuts, values)
+        self._gather(cuts, inner, values, field)
 
-    def _write_whole(self, dims: Sequence[Any], inner: list[tuple[int, int]], values: np.ndarray) -> None:
-        """Write chunks that are covered as a whole; what was pending of them is out of date."""
+    def _write_whole(
+        self,
+        dims: Sequence[Any],
+        inner: list[tuple[int, int]],
+        cuts: list[dict[int, list[Cut]]],
+        values: np.ndarray,
+    ) -> None:
+        """Write chunks that are covered as a whole."""
         whole: list[Any] = []
         taken: list[Any] = []
         for (start, _, _), (first, last), axis in zip(dims, inner, self._grid.chunks, strict=True):
             low, high = axis.offset(first), axis.offset(last - 1) + axis.valid_length(last - 1)
             whole.append((low, 1, high - low))
             taken.append(slice(low - start, high - start))
+        pending = self._renew(inner, cuts, values)
+        array = self._array
+        array._compiled().write(
+            tuple(whole), values[(*taken, ...)], self._threads, writes_empty_chunks(array)
+        )
+        for chunk, puts in pending:
+            with chunk.lock:
+                if chunk.puts == puts:  # else there is something newer
+                    self._drop(chunk)
+
+    def _renew(
+        self, inner: list[tuple[int, int]], cuts: list[dict[int, list[Cut]]], values: np.ndarray
+    ) -> list[tuple[PendingChunk, int]]:
+        """Give values to those chunks that are pending, so that what they had cannot come after them."""
         with self._lock:
-            stale = [
-                pending
-                for coords, pending in self._pending.items()
+            known = [
+                chunk
+                for coords, chunk in self._pending.items()
                 if all(first <= k < last for k, (first, last) in zip(coords, inner, strict=True))
             ]
-        array = self._array
-        with _Held(stale), _record_lock(self._dtype):
-            array._compiled().write(
-                tuple(whole), values[(*taken, ...)], self._threads, writes_empty_chunks(array)
-            )
-            for pending in stale:
-                self._drop(pending)
+        renewed = []
+        for chunk in known:
+            with self._mine(chunk):
+                if not chunk.done:
+                    along = [found[k] for found, k in zip(cuts, chunk.coords, strict=True)]
+                    self._put(chunk, lambda: chunk.put(product(*along), values))  # noqa: B023
+                    renewed.append((chunk, chunk.puts))
+        return renewed
 
     def _gather(
-        self, cuts: list[dict[int, list[Cut]]], inner: list[tuple[int, int]] | None, values: np.ndarray
+        self,
+        cuts: list[dict[int, list[Cut]]],
+        inner: list[tuple[int, int]] | None,
+        values: np.ndarray,
+        field: FieldNames | None,
     ) -> None:
+        stored = None if field is None else self._read_block
         ready = []
-        for chunk in _outside(cuts, inner):
-            with self._taken(tuple(cut[0].chunk for cut in chunk)) as pending:
-                before = pending.nbytes
-                try:
-                    pending.put(product(*chunk), values)
-                finally:
-                    self._grown(pending.nbytes - before)
-                if pending.complete:
-                    ready.append(pending)
+        for along in _outside(cuts, inner):
+
+            def put(chunk: PendingChunk, along: tuple[list[Cut], ...] = along) -> None:
+                chunk.put(product(*along), values, field, stored)
+
+            ready += self._give(tuple(cut[0].chunk for cut in along), put)
         self._flush(ready)
 
-    def _gather_points(self, selection: Selection, values: np.ndarray) -> None:
+    def _gather_points(self, selection: Selection, values: np.ndarray, field: FieldNames | None) -> None:
+        stored = None if field is None else self._read_block
         ready = {}
         for part in project_points(selection.dims, self._grid.blocks):  # type: ignore[arg-type]
             coords, place = self._grid.place(part.coords)
-            with self._taken(coords) as pending:
-                before = pending.nbytes
-                try:
-                    pending.put_points(place, part.inside, values[part.outside])  # type: ignore[arg-type]
-                finally:
-                    self._grown(pending.nbytes - before)
-                if pending.complete:
-                    ready[coords] = pending
+
+            def put(chunk: PendingChunk, part: ChunkPart = part, place: tuple[int, ...] = place) -> None:
+                inside: Any = part.inside
+                chunk.put_points(place, inside, values[part.outside], field, stored)  # type: ignore[index]
+
+            for chunk in self._give(coords, put):
+                ready[coords] = chunk
         self._flush(list(ready.values()))
 
-    def _taken(self, coords: tuple[int, ...]) -> _Taken:
-        """The pending chunk at `coords`, under its lock; room is made for it before."""
+    def _read_block(self, start: tuple[int, ...], out: np.ndarray) -> None:
+        """Read what is stored of a block."""
+        dims = tuple((first, 1, n) for first, n in zip(start, out.shape, strict=True))
+        self._array._compiled().read(dims, out, self._threads)
+
+    def _give(
+        self, coords: tuple[int, ...], put: Callable[[PendingChunk], object]
+    ) -> list[PendingChunk]:
+        """Put values into the pending chunk at `coords`; return the chunk if all of it is given then."""
         if self._nbytes >= self._max_bytes:
             self._make_room()
-        return _Taken(self, coords)
-
-    def _enter(self, coords: tuple[int, ...]) -> PendingChunk:
         while True:
-            with self._lock:
-                if self._closed:
-                    self._check()
-                pending = self._pending.get(coords)
-                if pending is None:
-                    pending = self._pending[coords] = PendingChunk(self._grid, coords, self._dtype)
-                self._pending.move_to_end(coords)
-            pending.lock.acquire()
-            if not pending.done:
-                return pending
-            pending.lock.release()  # it was written while this thread waited
+            chunk = self._entered(coords)
+            with self._mine(chunk):
+                if not chunk.done:  # else it was written while this thread waited
+                    self._put(chunk, lambda: put(chunk))  # noqa: B023
+                    return [chunk] if chunk.complete else []
+
+    def _entered(self, coords: tuple[int, ...]) -> PendingChunk:
+        """The pending chunk at `coords`, a new one if there is none."""
+        with self._lock:
+            if self._closed:
+                self._check()
+            chunk = self._pending.get(coords)
+            if chunk is None or chunk.done:
+                chunk = self._pending[coords] = PendingChunk(self._grid, coords, self._dtype)
+            self._pending.move_to_end(coords)
+        return chunk
+
+    def _mine(self, chunk: PendingChunk) -> Any:
+        """The lock of a chunk, to change it.
+
+        Raises
+        ------
+        ChunkError
+            If this thread is changing or writing the chunk: a signal handler or a store uses the writer.
+        """
+        if chunk.lock._is_owned():  # type: ignore[attr-defined]
+            raise ChunkError(
+                "it is written to while this thread is writing it", array=self._array.path, chunk=chunk.coords
+            )
+        return chunk.lock
+
+    def _put(self, chunk: PendingChunk, put: Callable[[], object]) -> None:
+        """Change a pending chunk, whose lock is held, and take notice of its memory."""
+        before = chunk.nbytes
+        try:
+            put()
+        finally:
+            self._grown(chunk.nbytes - before)
 
     def _grown(self, nbytes: int) -> None:
         """Take notice that pending chunks take so much more memory, or less."""
         with self._lock:
             self._nbytes += nbytes
 
-    def _drop(self, pending: PendingChunk) -> None:
+    def _drop(self, chunk: PendingChunk) -> None:
         """Forget a chunk, whose lock is held."""
-        if not pending.done:
-            pending.done = True
-            with self._lock:
-                self._nbytes -= pending.nbytes
-                del self._pending[pending.coords]
+        chunk.done = True
+        with self._lock:
+            if self._pending.get(chunk.coords) is chunk:
+                del self._pending[chunk.coords]
+                self._nbytes = self._nbytes - chunk.nbytes if self._pending else 0
 
     # --- flushing ---
 
@@ -344,8 +396,9 @@ class ArrayWriter(Indexable):
 
         def write(number: int) -> None:
             pending = chunks[number]
-            with pending.lock:
+            with self._mine(pending):
                 if pending.done:
+                    self._drop(pending)
                     return
                 try:
                     if pending.blocks:  # else it was entered this moment, nothing has been given yet
@@ -366,13 +419,8 @@ class ArrayWriter(Indexable):
     def _write_pending(self, pending: PendingChunk, threads: int) -> None:
         array = self._array
         engine, write_empty = array._compiled(), writes_empty_chunks(array)
-        with _record_lock(self._dtype):
-            if self._native:
-                blocks = {place: (block.values, block.mask) for place, block in pending.blocks.items()}
-                native.write_gathered(engine, pending.coords, blocks, pending.complete, threads, write_empty)
-            else:
-                (block,) = pending.blocks.values()
-                engine.write_gathered(pending.coords, block.values, block.mask, write_empty)
+        blocks = {place: (block.values, block.mask) for place, block in pending.blocks.items()}
+        engine.write_gathered(pending.coords, blocks, pending.complete, threads, write_empty)
 
     def close(self) -> None:
         """Write all that is pending and refuse further use; more calls do nothing.
@@ -401,10 +449,13 @@ class ArrayWriter(Indexable):
 
     def __del__(self) -> None:
         if getattr(self, "_pending", None):
-            import warnings
-
-            warnings.warn(f"{self!r} was not closed", ResourceWarning, stacklevel=2, source=self)
-            self.close()
+            # Not written: nobody knows what has been written to these chunks since.
+            warnings.warn(
+                f"{self!r} was not closed: its pending values are lost; call close() or use a with statement",
+                ZarrUserWarning,
+                stacklevel=2,
+                source=self,
+            )
 
     # --- reading ---
 
@@ -439,14 +490,13 @@ class ArrayWriter(Indexable):
                 for chunk in chunks
                 if all(k in along for k, along in zip(chunk.coords, cuts, strict=True))
             ]
-        with _Held(chunks):  # or one of them might be written between reading and laying it over
-            fill(array, selection, result, self._threads)
-            chunks = [chunk for chunk in chunks if not chunk.done]
-            if selection.points:
-                self._overlay_points(selection, chunks, result)
-            else:
-                for chunk in chunks:
-                    chunk.overlay(cuts, result.reshape(selection.block))
+        # What was given before is in the store, or in one of these chunks even if it is written meanwhile.
+        fill(array, selection, result, self._threads)
+        if selection.points:
+            self._overlay_points(selection, chunks, result)
+        for chunk in () if selection.points else chunks:
+            with chunk.lock:
+                chunk.overlay(cuts, result.reshape(selection.block))
         return result
 
     def _overlay_points(
@@ -460,63 +510,10 @@ class ArrayWriter(Indexable):
             coords, place = self._grid.place(part.coords)
             if coords in pending:
                 inside: Any = part.inside
-                pending[coords].overlay_points(place, inside, part.outside[0], flat)
+                with pending[coords].lock:
+                    pending[coords].overlay_points(place, inside, part.outside[0], flat)
         if not result.flags.c_contiguous:
             result[...] = flat.reshape(result.shape)
-
-
-class _Taken:
-    """A pending chunk under its lock, for a ``with`` statement."""
-
-    __slots__ = ("_coords", "_pending", "_writer")
-
-    def __init__(self, writer: ArrayWriter, coords: tuple[int, ...]) -> None:
-        self._writer, self._coords = writer, coords
-
-    def __enter__(self) -> PendingChunk:
-        self._pending = self._writer._enter(self._coords)
-        return self._pending
-
-    def __exit__(self, *exception: object) -> None:
-        self._pending.lock.release()
-
-
-class _Held:
-    """The locks of several pending chunks, taken in an order that all threads keep."""
-
-    __slots__ = ("_chunks", "_taken")
-
-    def __init__(self, chunks: Iterable[PendingChunk]) -> None:
-        self._chunks = sorted(chunks, key=lambda chunk: chunk.coords)
-        self._taken: list[PendingChunk] = []
-
-    def __enter__(self) -> None:
-        try:
-            for chunk in self._chunks:
-                chunk.lock.acquire()
-                self._taken.append(chunk)
-        except BaseException:
-            self.__exit__()
-            raise
-
-    def __exit__(self, *exception: object) -> None:
-        while self._taken:
-            self._taken.pop().lock.release()
-
-
-class _Unlocked:
-    """In the place of a lock that is not needed."""
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *exception: object) -> None:
-        pass
-
-
-def _record_lock(dtype: np.dtype) -> Any:
-    """Records are written under one lock with single fields of them, see `chunk_place.field_lock`."""
-    return _Unlocked() if dtype.names is None else field_lock()
 
 
 def _outside(

@@ -354,10 +354,11 @@ def test_wrong_arguments() -> None:
         zarrcore.open_array(array.store.with_read_only(True)).writer()
 
 
-def test_a_forgotten_writer_warns() -> None:
+def test_a_forgotten_writer_warns_and_overwrites_nothing_newer() -> None:
     w = new().writer()
     w[0, 0] = 1
     array = w.array
-    with pytest.warns(ResourceWarning, match="1 chunks pending.*was not closed"):
+    array[0, 0] = 2
+    with pytest.warns(errors.ZarrUserWarning, match="1 chunks pending.*pending values are lost"):
         del w
-    assert array[0, 0] == 1
+    assert array[0, 0] == 2
