@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from weakref import ref
 
-from zarrcore._locks import RLock, forkable
+from zarrcore._locks import Rank, forkable, lock
 from zarrcore.nodes.places import address
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CHANGES", "KeptCopy", "note_change", "note_move"]
 
-CHANGES = forkable(RLock())
+CHANGES = forkable(lock(Rank.DOCUMENTS))
 """Held by changes of metadata that depend on what they find, so that no thread undoes another one's."""
 
 
