@@ -68,4 +68,7 @@ ValueLike: TypeAlias = ArrayLike | date | timedelta | Mapping[str, Any] | Sequen
 #: A fill value; an ellipsis for the default of the data type.
 FillValueLike: TypeAlias = ValueLike | EllipsisType
 
+Overwrite: TypeAlias = bool | Literal["all"]
+"""Whether what is there is removed first; ``"all"``: even entries that belong to no Zarr node."""
+
 MemoryOrder: TypeAlias = Literal["C", "F"]

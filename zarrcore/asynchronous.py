@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from zarrcore._typing import ArrayLike, FillValueLike, SelectionLike, ShapeLike, ValueLike
+    from zarrcore._typing import ArrayLike, FillValueLike, Overwrite, SelectionLike, ShapeLike, ValueLike
     from zarrcore.arrays.config import ArrayConfig, ArrayConfigLike
     from zarrcore.arrays.options import ArrayOptions, FullMemberOptions, MemberOptions, RequireOptions
     from zarrcore.arrays.views import OIndex, VIndex
@@ -268,7 +268,7 @@ class AsyncGroup(_AsyncNode):
         store: StoreLike,
         *,
         attributes: Mapping[str, Any] | None = None,
-        overwrite: bool = False,
+        overwrite: Overwrite = False,
         zarr_format: int = 3,
     ) -> AsyncGroup:
         """Create a group at the root of a store-like."""
@@ -394,14 +394,14 @@ class AsyncGroup(_AsyncNode):
     # --- creating ---
 
     async def create_group(
-        self, name: str, *, overwrite: bool = False, attributes: Mapping[str, Any] | None = None
+        self, name: str, *, overwrite: Overwrite = False, attributes: Mapping[str, Any] | None = None
     ) -> AsyncGroup:
         """Create a group below this one."""
         return wrap_node(
             await in_thread(self._sync.create_group, name, overwrite=overwrite, attributes=attributes)
         )
 
-    async def require_group(self, name: str, overwrite: bool = False) -> AsyncGroup:
+    async def require_group(self, name: str, overwrite: Overwrite = False) -> AsyncGroup:
         """The group of a name, created if need be."""
         return wrap_node(await in_thread(self._sync.require_group, name, overwrite))
 
@@ -428,7 +428,7 @@ class AsyncGroup(_AsyncNode):
         return wrap_node(await in_thread(self._sync.require_array, name, **options))
 
     async def create_hierarchy(
-        self, nodes: Mapping[str, Metadata], *, overwrite: bool = False
+        self, nodes: Mapping[str, Metadata], *, overwrite: Overwrite = False
     ) -> AsyncIterator[tuple[str, AsyncArray | AsyncGroup]]:
         """Create many nodes below this group from their metadata by path."""
         for path, node in await self._listed(lambda: self._sync.create_hierarchy(nodes, overwrite=overwrite)):

@@ -30,6 +30,7 @@ __all__ = [
     "CopyError",
     "DataTypeValidationError",
     "FlushError",
+    "ForeignDataError",
     "GroupNotFoundError",
     "InvalidKeyError",
     "MetadataValidationError",
@@ -81,6 +82,10 @@ class ContainsArrayError(BaseZarrError):
 
 class ContainsGroupError(BaseZarrError):
     """There is a group where a node was to be created, or where an array was asked for."""
+
+
+class ForeignDataError(BaseZarrError, FileExistsError):
+    """What is to be replaced contains entries that belong to no Zarr node, which would be removed too."""
 
 
 class CopyError(BaseZarrError, RuntimeError):

@@ -19,7 +19,7 @@ from zarrcore.storage import make_store_path
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from zarrcore._typing import ArrayLike, FillValueLike, ShapedArray, ShapeLike
+    from zarrcore._typing import ArrayLike, FillValueLike, Overwrite, ShapedArray, ShapeLike
     from zarrcore.arrays.options import EmptyOptions, FullOptions, LikeOptions, OfValuesOptions, SaveOptions
     from zarrcore.storage import StoreLike
 
@@ -88,8 +88,8 @@ def create_array(
         Names of the dimensions.
     storage_options : dict, optional
         Options of a remote store.
-    overwrite : bool
-        Remove what is at the path first.
+    overwrite : bool or "all"
+        Remove what is at the path first; ``"all"``: even if it belongs to no Zarr node.
     config : ArrayConfig or mapping, optional
         Run-time settings.
     write_data : bool
@@ -161,7 +161,7 @@ def create(
     mode: str | None = None,
     zarr_format: int | None = None,
     storage_options: dict[str, Any] | None = None,
-    overwrite: bool = False,
+    overwrite: Overwrite = False,
     data: ArrayLike | None = None,
     **options: Unpack[CreateOptions],
 ) -> Array:
@@ -271,7 +271,10 @@ def save(
     storage_options: dict[str, Any] | None = None,
     **kwargs: ShapedArray,
 ) -> None:
-    """Store one array, or several in a group (positional ones as ``arr_0``, ``arr_1``, ...)."""
+    """Store one array, or several in a group (positional ones as ``arr_0``, ``arr_1``, ...).
+
+    A group replaces what is there, see :func:`save_group`.
+    """
     if not args and not kwargs:
         raise ValueError("save: at least one array must be given")
     if len(args) == 1 and not kwargs:
@@ -295,7 +298,7 @@ def save_array(
     _require_array(arr, "arr")
     mode = kwargs.pop("mode", "a")
     place = make_store_path(store, path=path, mode=mode, storage_options=storage_options)
-    kwargs["overwrite"] = bool(kwargs.get("overwrite")) or mode == "w"
+    kwargs["overwrite"] = kwargs.get("overwrite") or mode == "w"
     array_at(place, arr, zarr_format=default_format(zarr_format), **kwargs)
 
 
@@ -312,9 +315,14 @@ def save_group(
     storage_options: dict[str, Any] | None = None,
     **kwargs: ShapedArray,
 ) -> None:
-    """Store several arrays in a group, which replaces what is there."""
+    """Store several arrays in a group, which replaces what is there.
+
+    Other people's files are not removed, unless ``overwrite="all"`` is given.
+    """
     from zarrcore.dtypes import parse_dtype
 
+    insist = "overwrite" in kwargs and isinstance(kwargs["overwrite"], (bool, str))  # else it is an array
+    overwrite: Any = kwargs.pop("overwrite") if insist else True
     named = {**{f"arr_{position}": arr for position, arr in enumerate(args)}, **kwargs}
     if not named:
         raise ValueError("save_group: at least one array must be given")
@@ -325,7 +333,7 @@ def save_group(
     place = make_store_path(store, path=path, mode="w", storage_options=storage_options)
     for arr in named.values():
         refuse_own_source(place, arr)
-    create_group_at(place, zarr_format, None, overwrite=True)
+    create_group_at(place, zarr_format, None, overwrite=overwrite)
     for name, arr in named.items():
         save_array(place / name, arr, zarr_format=zarr_format)
 

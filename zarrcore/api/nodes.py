@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Unpack
 
-    from zarrcore._typing import ArrayLike
+    from zarrcore._typing import ArrayLike, Overwrite
     from zarrcore.arrays.array import Array
     from zarrcore.arrays.config import ArrayConfigLike
     from zarrcore.arrays.options import OpenGroupOptions, OpenLikeOptions, OpenNodeOptions, OpenOptions
@@ -92,7 +92,8 @@ def open(
     config : ArrayConfig or mapping, optional
         Run-time settings of an array.
     **kwargs
-        For what is created: as for :func:`open_array` if there is a `shape`, else :func:`open_group`.
+        For what is created: with mode ``w``, ``overwrite="all"`` also removes entries that belong to no Zarr
+        node; further arguments are as for :func:`open_array` if there is a `shape`, else :func:`open_group`.
     """
     arguments: dict[str, Any] = {**kwargs}
     if mode is None:
@@ -160,7 +161,13 @@ def _open_array_at(
         raise TypeError(f"no array found in {place.store} at path {place.path!r}, and no shape to create one")
     from zarrcore.arrays.legacy import create_at
 
-    return create_at(place, zarr_format=zarr_format, overwrite=mode == "w", config=config, **kwargs)
+    overwrite = _insists(mode, kwargs.pop("overwrite", False))
+    return create_at(place, zarr_format=zarr_format, overwrite=overwrite, config=config, **kwargs)
+
+
+def _insists(mode: str | None, overwrite: Overwrite) -> Overwrite:
+    """What the mode ``w`` removes; other modes remove nothing."""
+    return (overwrite or True) if mode == "w" else False
 
 
 def open_group(
@@ -176,6 +183,7 @@ def open_group(
     meta_array: object = None,
     attributes: Mapping[str, Any] | None = None,
     use_consolidated: bool | str | None = None,
+    overwrite: Overwrite = False,
 ) -> Group:
     """Open a group, or create it.
 
@@ -191,6 +199,8 @@ def open_group(
         is opened is compared with its own documents, which win with a warning, where reading them costs next
         to nothing (directories and memory); the setting ``metadata.check_consolidated`` ("off", "warn",
         "raise") says otherwise.
+    overwrite : bool or "all"
+        With mode ``w``, ``"all"`` also removes entries that belong to no Zarr node.
     cache_attrs, synchronizer, chunk_store, meta_array
         Accepted for compatibility, without effect.
 
@@ -205,7 +215,14 @@ def open_group(
         cache_attrs=cache_attrs, synchronizer=synchronizer, chunk_store=chunk_store, meta_array=meta_array
     )
     place = make_store_path(store, path=path, mode=mode, storage_options=storage_options)
-    return _open_group_at(place, mode, zarr_format, attributes=attributes, use_consolidated=use_consolidated)
+    return _open_group_at(
+        place,
+        mode,
+        zarr_format,
+        attributes=attributes,
+        use_consolidated=use_consolidated,
+        overwrite=overwrite,
+    )
 
 
 def _open_group_at(
@@ -215,6 +232,7 @@ def _open_group_at(
     *,
     attributes: Mapping[str, Any] | None = None,
     use_consolidated: bool | str | None = None,
+    overwrite: Overwrite = False,
 ) -> Group:
     if mode in _READ_MODES:
         try:
@@ -222,7 +240,7 @@ def _open_group_at(
         except GroupNotFoundError:
             if mode not in _CREATE_MODES:
                 raise
-    return create_group_at(place, zarr_format, attributes, overwrite=mode == "w")
+    return create_group_at(place, zarr_format, attributes, overwrite=_insists(mode, overwrite))
 
 
 def open_consolidated(
@@ -253,7 +271,7 @@ def create_group(
     *,
     path: str | None = None,
     zarr_format: int | None = None,
-    overwrite: bool = False,
+    overwrite: Overwrite = False,
     attributes: Mapping[str, Any] | None = None,
     storage_options: dict[str, Any] | None = None,
 ) -> Group:
@@ -265,8 +283,8 @@ def create_group(
         As for :func:`open`.
     zarr_format : {2, 3}, optional
         Default: as configured.
-    overwrite : bool
-        Remove what is at the path first.
+    overwrite : bool or "all"
+        Remove what is at the path first; ``"all"``: even if it belongs to no Zarr node.
     attributes : mapping, optional
         User attributes.
     """
@@ -275,7 +293,7 @@ def create_group(
 
 
 def create_group_at(
-    place: StorePath, zarr_format: int | None, attributes: Mapping[str, Any] | None, *, overwrite: bool
+    place: StorePath, zarr_format: int | None, attributes: Mapping[str, Any] | None, *, overwrite: Overwrite
 ) -> Group:
     from zarrcore.arrays.creation import default_format
     from zarrcore.groups.group import Group
@@ -289,7 +307,7 @@ def create_group_at(
 def group(
     store: StoreLike = None,
     *,
-    overwrite: bool = False,
+    overwrite: Overwrite = False,
     chunk_store: object = None,
     cache_attrs: bool | None = None,
     synchronizer: object = None,
@@ -303,6 +321,7 @@ def group(
     return open_group(
         store,
         mode="w" if overwrite else "a",
+        overwrite=overwrite,
         chunk_store=chunk_store,
         cache_attrs=cache_attrs,
         synchronizer=synchronizer,
@@ -315,7 +334,7 @@ def group(
 
 
 def create_hierarchy(
-    *, store: Store, nodes: Mapping[str, Metadata], overwrite: bool = False
+    *, store: Store, nodes: Mapping[str, Metadata], overwrite: Overwrite = False
 ) -> Iterator[tuple[str, Array | Group]]:
     """Create many nodes from their metadata.
 
@@ -325,7 +344,7 @@ def create_hierarchy(
         The store.
     nodes : mapping of str to metadata
         Metadata by path; the root is ``""``.  Missing groups between them are created as well.
-    overwrite : bool
+    overwrite : bool or "all"
         Replace nodes that are there.
 
     Yields

@@ -26,6 +26,7 @@ from zarrcore.registry import registrations
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from zarrcore._typing import Overwrite
     from zarrcore.arrays.copying import Progress
     from zarrcore.dtypes import ZDType
     from zarrcore.grids import ChunkGrid
@@ -234,7 +235,7 @@ def store_array(
     place: StorePath,
     metadata: ArrayMetadata,
     *,
-    overwrite: bool = False,
+    overwrite: Overwrite = False,
     config: Any = None,
     group: StorePath | None = None,
 ) -> Array:
@@ -350,7 +351,7 @@ def store_with_values(
     metadata: ArrayMetadata,
     data: Any,
     *,
-    overwrite: bool,
+    overwrite: Overwrite,
     config: ArrayConfig,
     threads: int = 0,
     progress: Progress | None = None,

@@ -29,6 +29,7 @@ from zarrcore.arrays.options import LegacyOptions, complete
 if TYPE_CHECKING:
     from typing import Unpack
 
+    from zarrcore._typing import Overwrite
     from zarrcore.dtypes import ZDType
     from zarrcore.metadata import ArrayMetadata
     from zarrcore.storage import StorePath
@@ -44,7 +45,7 @@ def create_at(
     shape: Any,
     *,
     zarr_format: int | None = None,
-    overwrite: bool = False,
+    overwrite: Overwrite = False,
     data: Any = None,
     **given: Unpack[LegacyOptions],
 ) -> Array:

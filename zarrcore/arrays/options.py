@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from zarrcore._typing import ArrayLike, ChunksLike, FillValueLike, MemoryOrder, ShapeLike, ShardsLike
+    from zarrcore._typing import (
+        ArrayLike,
+        ChunksLike,
+        FillValueLike,
+        MemoryOrder,
+        Overwrite,
+        ShapeLike,
+        ShardsLike,
+    )
     from zarrcore.arrays.config import ArrayConfigLike
     from zarrcore.codecs.base import CodecLike, CodecsLike
     from zarrcore.dtypes.parse import DTypeLike
@@ -87,7 +95,7 @@ class SharedOptions(FillOption, DescriptionOptions, ConfigOption, total=False):
 class StoringOptions(SharedOptions, total=False):
     """The same, and how the array is stored."""
 
-    overwrite: Annotated[bool, False]
+    overwrite: Annotated["Overwrite", False]
     write_data: Annotated[bool, True]
 
 
@@ -173,7 +181,7 @@ class PlaceOptions(TypedDict, total=False):
     path: "str | None"
     mode: "AccessMode | None"
     storage_options: "dict[str, Any] | None"
-    overwrite: bool
+    overwrite: "Overwrite"
 
 
 class MissingOptions(LegacyLayoutOptions, FillOption, DescriptionOptions, IgnoredOptions, total=False):
@@ -181,7 +189,7 @@ class MissingOptions(LegacyLayoutOptions, FillOption, DescriptionOptions, Ignore
 
     shape: "ShapeLike"
     data: "ArrayLike | None"
-    overwrite: bool
+    overwrite: "Overwrite"
 
 
 class OpenOptions(MissingOptions, total=False):
@@ -200,6 +208,7 @@ class OpenGroupOptions(TypedDict, total=False):
     """Further arguments of :func:`zarrcore.open_consolidated`."""
 
     mode: "AccessMode"
+    overwrite: "Overwrite"
     path: "str | None"
     storage_options: "dict[str, Any] | None"
     zarr_format: "int | None"
@@ -254,7 +263,7 @@ class SaveOptions(LegacyOptions, total=False):
     """Further arguments of :func:`zarrcore.save_array`."""
 
     mode: "AccessMode | None"
-    overwrite: bool
+    overwrite: "Overwrite"
 
 
 class RequireOptions(LayoutOptions, FillOption, DescriptionOptions, total=False):
@@ -267,14 +276,14 @@ class MemberOptions(LegacyOptions, total=False):
     """Further arguments of :meth:`zarrcore.Group.empty` and those like it."""
 
     zarr_format: "int | None"
-    overwrite: bool
+    overwrite: "Overwrite"
 
 
 class FullMemberOptions(LegacyLayoutOptions, DescriptionOptions, ConfigOption, total=False):
     """Further arguments of :meth:`zarrcore.Group.full`."""
 
     zarr_format: "int | None"
-    overwrite: bool
+    overwrite: "Overwrite"
 
 
 def complete(kind: type[T], given: T) -> T:

@@ -12,12 +12,13 @@ from zarrcore.errors import ContainsArrayError, ContainsGroupError
 from zarrcore.groups.nodes import member_path
 
 if TYPE_CHECKING:
+    from zarrcore._typing import Overwrite
     from zarrcore.groups.group import Group
 
 __all__ = ["filled", "like", "require_array", "require_group"]
 
 
-def require_group(group: Group, name: str, *, overwrite: bool, options: dict[str, Any]) -> Group:
+def require_group(group: Group, name: str, *, overwrite: Overwrite, options: dict[str, Any]) -> Group:
     """The group of a name, created with the options if need be."""
     group._look_in_store()
     found = None if overwrite else group.get(name)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import TypeVar, Unpack
 
-    from zarrcore._typing import ArrayLike, FillValueLike, ShapeLike
+    from zarrcore._typing import ArrayLike, FillValueLike, Overwrite, ShapeLike
     from zarrcore.arrays.array import Array
     from zarrcore.arrays.config import ArrayConfigLike
     from zarrcore.arrays.options import FullMemberOptions, MemberOptions, RequireOptions
@@ -89,7 +89,7 @@ class Group(SynchronousNode):
         *,
         attributes: Mapping[str, Any] | None = None,
         zarr_format: int = 3,
-        overwrite: bool = False,
+        overwrite: Overwrite = False,
     ) -> Group:
         """Create a group at the root of a store-like.
 
@@ -101,8 +101,8 @@ class Group(SynchronousNode):
             User attributes.
         zarr_format : {2, 3}
             The format of the new group.
-        overwrite : bool
-            Remove what is there first.
+        overwrite : bool or "all"
+            Remove what is there first; ``"all"``: even if it belongs to no Zarr node.
 
         Raises
         ------
@@ -344,7 +344,7 @@ class Group(SynchronousNode):
     # --- creating ---
 
     def create_group(
-        self, name: str, *, overwrite: bool = False, attributes: Mapping[str, Any] | None = None
+        self, name: str, *, overwrite: Overwrite = False, attributes: Mapping[str, Any] | None = None
     ) -> Group:
         """Create a group below this one, and the groups between them.
 
@@ -352,8 +352,8 @@ class Group(SynchronousNode):
         ----------
         name : str
             Path below this group.
-        overwrite : bool
-            Remove what is there first.
+        overwrite : bool or "all"
+            Remove what is there first; ``"all"``: even if it belongs to no Zarr node.
         attributes : mapping, optional
             User attributes.
 
@@ -369,7 +369,7 @@ class Group(SynchronousNode):
         return Group(metadata, place)
 
     def require_group(
-        self, name: str, overwrite: bool = False, *, attributes: Mapping[str, Any] | None = None
+        self, name: str, overwrite: Overwrite = False, *, attributes: Mapping[str, Any] | None = None
     ) -> Group:
         """Return the group of a name; create it if it is missing.
 
@@ -377,7 +377,7 @@ class Group(SynchronousNode):
         ----------
         name : str
             Path below this group.
-        overwrite : bool
+        overwrite : bool or "all"
             Remove what is there, and create the group again.
         attributes : mapping, optional
             User attributes of a group that is created.
@@ -451,7 +451,7 @@ class Group(SynchronousNode):
         return require_array(self, name, shape, dtype, exact=exact, config=config, options={**kwargs})
 
     def create_hierarchy(
-        self, nodes: Mapping[str, Metadata], *, overwrite: bool = False
+        self, nodes: Mapping[str, Metadata], *, overwrite: Overwrite = False
     ) -> Iterator[tuple[str, Array | Group]]:
         """Create many nodes below this group; see :func:`zarrcore.create_hierarchy`."""
         self._look_in_store()

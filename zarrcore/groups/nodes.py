@@ -17,6 +17,7 @@ from zarrcore.storage.validation import join_path, normalize_path
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from zarrcore._typing import Overwrite
     from zarrcore.groups.group import Group
     from zarrcore.nodes.changes import KeptCopy
     from zarrcore.nodes.documents import Metadata
@@ -61,7 +62,7 @@ def open_group_at(
 
 
 def create_nodes(
-    place: StorePath, nodes: Mapping[str, Metadata], *, overwrite: bool = False
+    place: StorePath, nodes: Mapping[str, Metadata], *, overwrite: Overwrite = False
 ) -> Iterator[tuple[str, Array | Group]]:
     """Store many nodes, parents first; the groups between them that are not given are created as well."""
     checked = {StorePath(place.store, path).path: metadata for path, metadata in nodes.items()}

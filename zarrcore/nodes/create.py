@@ -12,12 +12,14 @@ from zarrcore.nodes import documents as node_documents
 from zarrcore.nodes.changes import note_change
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import read_node
+from zarrcore.nodes.foreign import refuse_foreign
 from zarrcore.nodes.places import located
 from zarrcore.storage.validation import join_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from zarrcore._typing import Overwrite
     from zarrcore.nodes.documents import Metadata
     from zarrcore.storage import StorePath
 
@@ -49,7 +51,7 @@ def store_documents(place: StorePath, documents: dict[str, bytes]) -> None:
 
 
 def create_node(
-    place: StorePath, metadata: Metadata, *, overwrite: bool = False, group: StorePath | None = None
+    place: StorePath, metadata: Metadata, *, overwrite: Overwrite = False, group: StorePath | None = None
 ) -> None:
     """Store a new node and the groups above it that are missing.
 
@@ -58,8 +60,8 @@ def create_node(
 
     Parameters
     ----------
-    overwrite : bool
-        Remove what is at the place and below it first.
+    overwrite : bool or "all"
+        Remove what is at the place and below it first; ``"all"``: even if it belongs to no Zarr node.
     group : StorePath, optional
         A group above the place that has been read: if its document is still there, so is what is above it.
 
@@ -67,6 +69,8 @@ def create_node(
     ------
     ContainsArrayError, ContainsGroupError
         If there is a node already, or an array above the place.
+    ForeignDataError
+        If what would be removed is not Zarr's alone.
     InvalidKeyError
         If no node can have the name.
     """
@@ -76,7 +80,7 @@ def create_node(
 
 
 @contextmanager
-def new_node(place: StorePath, metadata: Metadata, *, overwrite: bool = False) -> Iterator[bool]:
+def new_node(place: StorePath, metadata: Metadata, *, overwrite: Overwrite = False) -> Iterator[bool]:
     """A place for a node whose documents are stored when the block ends, once all its chunks are there.
 
     If the block fails there is no node, and what it stored is removed again where nothing else can have
@@ -97,7 +101,7 @@ def new_node(place: StorePath, metadata: Metadata, *, overwrite: bool = False) -
 
 
 def _clear_the_way(
-    place: StorePath, zarr_format: int, *, overwrite: bool, group: StorePath | None = None
+    place: StorePath, zarr_format: int, *, overwrite: Overwrite, group: StorePath | None = None
 ) -> bool:
     """Make sure that a node can be stored at a place: nothing is there any more, and groups are above it.
 
@@ -108,10 +112,14 @@ def _clear_the_way(
     """
     store = place.store
     store._check_writable()
+    if isinstance(overwrite, str) and overwrite != "all":
+        raise ValueError(f'overwrite: expected True, False or "all", got {overwrite!r}')
     refuse_bad_name(place.path)
     missing = _missing_parents(place, zarr_format, group)
-    replaces = overwrite and store.supports_deletes
+    replaces = bool(overwrite) and store.supports_deletes
     if replaces:
+        if overwrite != "all":
+            refuse_foreign(place)
         _erase(place)
     elif not store._claim(place.path):
         _refuse_existing(place)

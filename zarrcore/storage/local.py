@@ -177,7 +177,9 @@ class LocalStore(Store):
         self._check_writable()
         prefix = validate_prefix(prefix)
         if prefix:
-            _remove_tree(self._path(prefix[:-1]))
+            path = self._path(prefix[:-1])
+            self._refuse_outside(path)
+            _remove_tree(path)
             return
         with _scan(self._root) as entries:
             children = [entry.path for entry in entries]
@@ -229,6 +231,8 @@ class LocalStore(Store):
     def _rename_prefix(self, source: str, dest: str) -> bool:
         if overrides(self, LocalStore):
             return False
+        for path in (self._path(source), self._path(dest)):
+            self._refuse_outside(path)
         return files.rename_directory(self._path(source), self._path(dest), sync=self.fsync)
 
     # --- listing ---
@@ -280,6 +284,15 @@ class LocalStore(Store):
             return self._path(prefix[:-1])
         self._require_directory()
         return self._root
+
+    def _refuse_outside(self, path: str) -> None:
+        """Refuse to remove what a symbolic link above it places outside of the root."""
+        above, root = os.path.realpath(os.path.dirname(path)), os.path.realpath(self._root)
+        if above != root and not above.startswith(os.path.join(root, "")):
+            raise StoreError(
+                f"{path} is not removed: a symbolic link leads to {above}, outside of the store; "
+                "open that directory as a store of its own"
+            )
 
     def _require_directory(self) -> None:
         """A file where the root should be is a mistake, not an empty store."""

@@ -1,0 +1,107 @@
+"""What lies where a node is going to be replaced and belongs to no Zarr node: other people's files."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from zarrcore.errors import BaseZarrError, ForeignDataError
+from zarrcore.metadata import ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON
+from zarrcore.metadata.n5 import ATTRIBUTES_JSON
+from zarrcore.nodes import documents
+from zarrcore.nodes.documents import is_array_metadata
+from zarrcore.nodes.find import find_node
+from zarrcore.storage.files import is_temporary
+from zarrcore.storage.validation import join_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from zarrcore.storage import StorePath
+
+__all__ = ["refuse_foreign"]
+
+_MOST_NAMED, _BATCH, _MOST_LEVELS = 3, 256, 4
+_NODE_NAMES = (ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON, ATTRIBUTES_JSON)
+_NO_DOCUMENTS = [None] * len(_NODE_NAMES)
+_OWN_NAMES = documents.ALL_NAMES | {*documents.NAMES[1], ATTRIBUTES_JSON}
+_ANY_CHUNK = re.compile(r"c|(c[./])?\d+([./]\d+)*")
+# Written by operating systems and by other Zarr libraries while they replace a file.
+_LITTER = re.compile(r"\.DS_Store|Thumbs\.db|desktop\.ini|\._.*|\.nfs[0-9a-f]+|.*[0-9a-f]{32}\.partial")
+
+
+def refuse_foreign(place: StorePath) -> None:
+    """Refuse to remove what lies at a place if some of it belongs to no Zarr node.
+
+    One level is looked at: below a node, everything is taken to be its own.
+
+    Raises
+    ------
+    ForeignDataError
+        If there is something else; the message names some of it, and how to insist.
+    """
+    if not place.store.supports_listing:
+        return
+    found = list(islice(_foreign(place), _MOST_NAMED + 1))
+    if found:
+        named = ", ".join(map(repr, found[:_MOST_NAMED])) + (", ..." if len(found) > _MOST_NAMED else "")
+        raise ForeignDataError(
+            f"{place} is not replaced: entries that belong to no Zarr node would be removed: {named}; "
+            f'choose another path, move them away, or insist with overwrite="all"'
+        )
+
+
+def _foreign(place: StorePath) -> Iterator[str]:
+    names = [name for name in place.store.list_dir(place.path) if not _is_litter(name)]
+    if not names:
+        return
+    is_chunk = _chunk_pattern(place)
+    if is_chunk is not None:
+        names = [name for name in names if name not in _OWN_NAMES and not is_chunk.fullmatch(name)]
+    else:
+        names = [name for name in names if name not in documents.ALL_NAMES]
+    yield from _without_node(place, names, 1)
+
+
+def _is_litter(name: str) -> bool:
+    return is_temporary(name) or _LITTER.fullmatch(name) is not None
+
+
+def _chunk_pattern(place: StorePath) -> re.Pattern[str] | None:
+    """What the names of an array's chunks begin with; None if no node is there."""
+    try:
+        _, metadata = find_node(place, implied=False)
+    except BaseZarrError:  # a node whose documents are broken, which is what many want to replace
+        return _ANY_CHUNK
+    if metadata is None:
+        return None
+    return _first_parts(metadata) if is_array_metadata(metadata) else re.compile(r"(?!)")
+
+
+def _first_parts(metadata: Any) -> re.Pattern[str]:
+    key = str(metadata.key_encoding.encode((0,) * len(metadata.shape)))
+    own = re.sub(r"\d+", r"\\d+", re.escape(key.partition("/")[0]))
+    return re.compile(f"{own}|{_ANY_CHUNK.pattern}")
+
+
+def _without_node(place: StorePath, names: Sequence[str], level: int) -> Iterator[str]:
+    """Those of some names that are neither nodes nor directories of nodes."""
+    for start in range(0, len(names), _BATCH):
+        batch = names[start : start + _BATCH]
+        keys = [join_path(place.path, name, document) for name in batch for document in _NODE_NAMES]
+        values = iter(place.store.get_many(keys))
+        for name in batch:
+            is_node = [next(values) for _ in _NODE_NAMES] != _NO_DOCUMENTS
+            if not is_node and not _holds_nodes_only(place._child(name), level):
+                yield name
+
+
+def _holds_nodes_only(place: StorePath, level: int) -> bool:
+    """Whether something is a directory without documents that is empty, or has nodes or left-over chunks."""
+    if place.store.exists(place.path) or level == _MOST_LEVELS:
+        return False
+    names = [name for name in place.store.list_dir(place.path) if not _is_litter(name)]
+    if place.name == "c" and all(map(str.isdecimal, names)):
+        return True
+    return next(_without_node(place, names, level + 1), None) is None
