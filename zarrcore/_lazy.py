@@ -1,7 +1,7 @@
 """Packages whose names are loaded from their modules when they are first asked for (PEP 562).
 
-Such a package says once which module each name comes from.  Type checkers read the stub beside it, which
-``make stubs`` writes from that table.
+Such a package has one table of the module that each name comes from.  Type checkers read the stub next to the
+package, which ``make stubs`` writes from that table.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["attach"]
 def attach(
     module: str, homes: Mapping[str, str], *, modules: str = "", package: str | None = None
 ) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
-    """The names ``__all__``, ``__getattr__`` and ``__dir__`` of a module that loads what it offers lazily.
+    """Return ``__all__``, ``__getattr__`` and ``__dir__`` for a module that loads its names lazily.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def attach(
     homes : mapping of str to str
         For each module of the package, the names that come from it, separated by blanks.
     modules : str
-        Modules of the package that are found as attributes as well, though they are no part of ``__all__``.
+        Modules of the package that are attributes as well, but not part of ``__all__``.
     package : str, optional
         The package that `homes` and `modules` are in.  Default: the module, which is a package.
     """

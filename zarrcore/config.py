@@ -98,7 +98,7 @@ class Config:
     # --- reading ---
 
     def get(self, key: str, default: Any = _MISSING) -> Any:
-        """The value of `key`; a dictionary if `key` names a whole branch.
+        """Return the value of `key`; a dictionary if `key` names a whole branch.
 
         Raises
         ------
@@ -127,7 +127,7 @@ class Config:
         return iter(self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
-        """All settings as nested dictionaries (a copy)."""
+        """Return all settings as nested dictionaries (a copy)."""
         return _nest(self._values)
 
     @property
@@ -175,7 +175,7 @@ class Config:
         self.set(new)
 
     def reset(self) -> None:
-        """Back to the defaults and what the environment said at import."""
+        """Restore the defaults and the settings that the environment had at import."""
         with self._lock:
             self._values = self._initial
             for key, watcher in self._watchers.items():
@@ -274,16 +274,16 @@ def _check(key: str, value: Any) -> None:
 
 
 def _refuse_leaf_with_children(flat: Mapping[str, Any], key: str) -> None:
-    """A key is a value or a branch, not both: otherwise half of the settings would be out of sight."""
+    """Refuse a key that is both a value and a branch: half of the settings would be invisible."""
     *parents, _ = key.split(".")
     above = [".".join(parents[: i + 1]) for i in range(len(parents))]
     below = [name for name in flat if name.startswith(key + ".")] if key in flat else []
     for other in [name for name in above if name in flat] + below[:1]:
-        raise BadConfigError(f"configuration {key!r}: cannot be set beside {other!r}")
+        raise BadConfigError(f"configuration {key!r}: cannot be set together with {other!r}")
 
 
 def _parse(text: str) -> Any:
-    """A Python literal, ``true``/``false``, or the text itself."""
+    """Return a Python literal, ``true``/``false``, or the text itself."""
     from ast import literal_eval  # imported only when a variable is set
 
     words = {"true": True, "false": False, "none": None, "null": None}

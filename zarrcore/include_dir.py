@@ -9,7 +9,7 @@ __all__ = ["get_include"]
 
 
 def get_include() -> str:
-    """The directory that holds ``zarrcore.h``, for the include directories of an extension module.
+    """Return the directory of ``zarrcore.h``, for the include directories of an extension module.
 
     Returns
     -------

@@ -216,7 +216,7 @@ def basic_selection(selection: Any, shape: Sequence[int]) -> Selection:
 
 
 def orthogonal_selection(selection: Any, shape: Sequence[int]) -> Selection:
-    """One integer, slice, integer array or boolean array for each dimension, combined as an outer product."""
+    """Normalise an outer product: an integer, slice, integer array or boolean array for each dimension."""
     dims: list[Dim] = []
     block: list[int] = []
     result: list[int] = []
@@ -233,7 +233,7 @@ def orthogonal_selection(selection: Any, shape: Sequence[int]) -> Selection:
 
 
 def _orthogonal_dim(item: Any, length: int) -> tuple[Dim, bool]:
-    """The dimension's selection, and whether the dimension is kept in the result."""
+    """Return the dimension's selection, and whether the dimension is kept in the result."""
     if isinstance(item, slice):
         return _progression(item, length), True
     if _is_integer(item):
@@ -252,7 +252,7 @@ def _orthogonal_dim(item: Any, length: int) -> tuple[Dim, bool]:
 
 
 def coordinate_selection(selection: Any, shape: Sequence[int]) -> Selection:
-    """One integer array for each dimension, broadcast together; integers alone give shape (1,)."""
+    """Return one integer array for each dimension, broadcast together; integers alone give shape (1,)."""
     items = selection if isinstance(selection, tuple) else (selection,)
     if len(items) != len(shape) or not items:
         raise IndexError(
@@ -282,7 +282,7 @@ def _points(arrays: Sequence[np.ndarray]) -> Selection:
 
 
 def mask_selection(mask: Any, shape: Sequence[int]) -> Selection:
-    """The points where a boolean array of the array's own shape is true."""
+    """Return the points where a boolean array of the array's own shape is true."""
     if isinstance(mask, tuple) and len(mask) == 1:
         mask = mask[0]
     array = np.asarray(mask)
@@ -298,7 +298,7 @@ def mask_selection(mask: Any, shape: Sequence[int]) -> Selection:
 
 
 def vindex_selection(selection: Any, shape: Sequence[int]) -> Selection:
-    """What ``array.vindex`` accepts: integer arrays for all dimensions, or one boolean mask."""
+    """Normalise a selection of ``array.vindex``: integer arrays for all dimensions, or one boolean mask."""
     items = selection if isinstance(selection, tuple) else (selection,)
     if len(items) == 1 and _is_index_array(items[0]):
         array = _as_index_array(items[0])
@@ -375,7 +375,7 @@ def _block_dim(item: Any, length: int, edges: int | Sequence[int]) -> tuple[int,
 
 
 def plain_selection(selection: Any, shape: Sequence[int]) -> Selection:
-    """What ``array[...]`` means: basic where possible, points for pure fancy indexing, orthogonal otherwise.
+    """Normalise ``array[...]``: basic where possible, points for pure fancy indexing, orthogonal otherwise.
 
     Mixing several index arrays with slices is refused, since numpy and orthogonal indexing disagree there.
     """

@@ -15,7 +15,7 @@ __all__ = ["NodeInfo", "array_info", "format_bytes", "group_info", "node_info"]
 
 @dataclass(frozen=True)
 class NodeInfo:
-    """Pairs of labels and values; printing shows them as a table, `items` gives them as a dictionary."""
+    """Pairs of labels and values; printing shows them as a table, `items` is the same as a dictionary."""
 
     rows: tuple[tuple[str, Any], ...]
 
@@ -48,7 +48,7 @@ def _text(value: Any) -> str:
 
 
 def format_bytes(size: int) -> str:
-    """A number of bytes, with a rounded binary unit where it is large.
+    """Return a number of bytes, with a rounded binary unit where it is large.
 
     Examples
     --------
@@ -62,14 +62,14 @@ def format_bytes(size: int) -> str:
 
 
 def node_info(node: SynchronousNode, *, complete: bool = False) -> NodeInfo:
-    """What is known about an array or a group; `complete` asks the store as well."""
+    """Return a description of an array or a group; `complete` asks the store as well."""
     describe: Any = array_info if node.metadata.node_type == "array" else group_info
     info: NodeInfo = describe(node, complete=complete)
     return info
 
 
 def array_info(array: Array, *, complete: bool = False) -> NodeInfo:
-    """What is known about an array; `complete` asks the store how much of it is stored."""
+    """Return a description of an array; `complete` asks the store how much of it is stored."""
     metadata = array.metadata
     rows: list[tuple[str, Any]] = [
         ("Type", "Array"),
@@ -116,7 +116,7 @@ def _stored_rows(array: Array, unit: str) -> list[tuple[str, Any]]:
 
 
 def group_info(group: Group, *, complete: bool = False) -> NodeInfo:
-    """What is known about a group; `complete` counts its members."""
+    """Return a description of a group; `complete` counts its members."""
     rows: list[tuple[str, Any]] = [
         ("Name", group.name),
         ("Type", "Group"),

@@ -155,7 +155,7 @@ def migrate(
     remove_old : bool
         Remove the documents of the old format after all new ones have been stored.
     overwrite : bool
-        Replace documents of format 3 that are there and say something else.
+        Replace existing documents of format 3 that differ.
     storage_options : dict, optional
         Options of a remote store.
 
@@ -196,7 +196,7 @@ def migrate_v2_to_v3(
     input_store : store-like
         The store.
     output_store : store-like, optional
-        Where the new documents go.  Default: beside the old ones.
+        Where the new documents go.  Default: next to the old ones.
     dry_run : bool
         Write nothing.
     """
@@ -223,7 +223,7 @@ def _migrate(
         return report
     if report.refused:
         raise MigrationError(report)
-    # The root comes last: until its document is there, the hierarchy is opened in its old format.
+    # The root comes last: as long as its document is missing, the hierarchy is opened in its old format.
     for node in reversed(nodes):
         if not node.is_stored:
             write_documents(_at(target, node.path, place), node.metadata)
@@ -233,7 +233,7 @@ def _migrate(
 
 
 def _at(target: StorePath, path: str, place: StorePath) -> StorePath:
-    """Where the new document of the node at `path` goes."""
+    """Return the place of the new document of the node at `path`."""
     below = path[len(place.path) :].strip("/")
     return target / below if below else target
 
@@ -242,7 +242,7 @@ def _at(target: StorePath, path: str, place: StorePath) -> StorePath:
 
 
 def _nodes(place: StorePath) -> list[MigratedNode]:
-    """All nodes at and below a place, groups before what is in them."""
+    """Return all nodes at and below a place, groups before what is in them."""
     node = _node(place) or _new_node(place)
     if node is not None and node.node_type == "array":
         return [node]  # what is below it are its chunks
@@ -256,7 +256,7 @@ def _nodes(place: StorePath) -> list[MigratedNode]:
 
 
 def _new_node(place: StorePath) -> MigratedNode | None:
-    """The node at a place that is of format 3 alone, such as an earlier call may have left."""
+    """Return the node at a place that is of format 3 alone, such as an earlier call may have left."""
     try:
         metadata = read_node(place, 3)
     except BaseZarrError as error:
@@ -267,7 +267,7 @@ def _new_node(place: StorePath) -> MigratedNode | None:
 
 
 def _node(place: StorePath) -> MigratedNode | None:
-    """The node at a place, converted; None if there is none of an old format."""
+    """Return the node at a place, converted; None if there is none of an old format."""
     for number in (2, 1):
         values = read_documents(place, number)
         if not values:
@@ -299,7 +299,7 @@ def _notes(metadata: Metadata) -> tuple[str, ...]:
 
 
 def _checked(node: MigratedNode, target: StorePath, *, overwrite: bool) -> MigratedNode:
-    """The node, compared with a document of format 3 that is there already."""
+    """Return the node, compared with a document of format 3 that is there already."""
     key = join_path(node.path, ZARR_JSON)
     stored = target.store.get(key) if node.reason is None else None
     if stored is None:
@@ -310,7 +310,7 @@ def _checked(node: MigratedNode, target: StorePath, *, overwrite: bool) -> Migra
         same = False
     if same or node.zarr_format is None:
         return replace(node, is_stored=True)
-    return node if overwrite else replace(node, reason=f"{key} is there and says something else")
+    return node if overwrite else replace(node, reason=f"{key} exists and differs")
 
 
 def _plain(metadata: Any) -> Any:
@@ -319,7 +319,7 @@ def _plain(metadata: Any) -> Any:
 
 
 def _with_consolidated(place: StorePath, nodes: list[MigratedNode]) -> Iterator[MigratedNode]:
-    """The nodes, groups that had consolidated metadata with some of format 3."""
+    """Yield the nodes, groups that had consolidated metadata with some of format 3."""
     for node in nodes:
         key = join_path(node.path, ZMETADATA_V2_JSON)
         if node.node_type == "group" and node.metadata is not None and place.store.exists(key):
@@ -335,7 +335,7 @@ def _with_consolidated(place: StorePath, nodes: list[MigratedNode]) -> Iterator[
 
 
 def _old_keys(place: StorePath, nodes: Iterable[MigratedNode]) -> Iterator[str]:
-    """Keys of the old documents of the nodes, and of what an earlier call that broke off left of them."""
+    """Yield the keys of old documents of the nodes, including leftovers of an earlier call that failed."""
     for node in nodes:
         keys = [join_path(node.path, name) for name in _OLD_NAMES[node.zarr_format or 2]]
         yield from (key for key in keys if place.store.exists(key))

@@ -87,7 +87,7 @@ class Registry(Generic[T]):
         note_registration()
 
     def get(self, name: str) -> T:
-        """The class registered under `name`.
+        """Return the class registered under `name`.
 
         Raises
         ------
@@ -108,7 +108,7 @@ class Registry(Generic[T]):
         return cls
 
     def names(self) -> tuple[str, ...]:
-        """The names that are known, those of entry points included."""
+        """Return the names that are known, those of entry points included."""
         self._search_entry_points()
         return tuple(sorted(self._classes))
 
@@ -190,7 +190,7 @@ def register_codec(key: str, codec_cls: type[Codec], *, qualname: str | None = N
 
 
 def get_codec_class(key: str, reload_config: bool = False) -> type[Codec]:
-    """The codec class of format 3 registered under `key`.
+    """Return the codec class of format 3 registered under `key`.
 
     Raises
     ------
@@ -206,7 +206,7 @@ def register_chunk_key_encoding(key: str, cls: type[ChunkKeyEncoding]) -> None:
 
 
 def get_chunk_key_encoding_class(key: str) -> type[ChunkKeyEncoding]:
-    """The chunk key encoding class registered under `key`."""
+    """Return the chunk key encoding class registered under `key`."""
     return key_encoding_registry.get(key)
 
 
@@ -214,10 +214,10 @@ def get_chunk_key_encoding_class(key: str) -> type[ChunkKeyEncoding]:
 
 
 class _Choice:
-    """Classes by their qualified name, of which a setting names the one in use.
+    """Classes by their qualified name; a setting names the one in use.
 
     For scripts that register and look up such classes as with zarr-python.  What zarrcore itself does is the
-    same whatever is chosen: chunks are decoded in the memory of the host into numpy arrays.
+    same for every choice: chunks are decoded in the memory of the host into numpy arrays.
     """
 
     def __init__(self, setting: str, default: str) -> None:
@@ -251,7 +251,7 @@ def register_buffer(cls: type, qualname: str | None = None) -> None:
 
 
 def get_buffer_class(reload_config: bool = False) -> Any:
-    """The class that the setting ``buffer`` names, :class:`zarrcore.buffer.cpu.Buffer` if it names none.
+    """Return the class named by the setting ``buffer``; default :class:`zarrcore.buffer.cpu.Buffer`.
 
     Raises
     ------
@@ -267,7 +267,7 @@ def register_ndbuffer(cls: type, qualname: str | None = None) -> None:
 
 
 def get_ndbuffer_class(reload_config: bool = False) -> Any:
-    """The class that the setting ``ndbuffer`` names, :class:`zarrcore.buffer.cpu.NDBuffer` if it names none.
+    """Return the class named by the setting ``ndbuffer``; default :class:`zarrcore.buffer.cpu.NDBuffer`.
 
     Raises
     ------
@@ -283,7 +283,7 @@ def register_pipeline(pipe_cls: type) -> None:
 
 
 def get_pipeline_class(reload_config: bool = False) -> Any:
-    """The class that the setting ``codec_pipeline.path`` names, or :class:`~zarrcore.codecs.CodecChain`.
+    """Return the class named by ``codec_pipeline.path``; default :class:`~zarrcore.codecs.CodecChain`.
 
     Raises
     ------

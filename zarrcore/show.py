@@ -9,7 +9,7 @@ __all__ = ["BuildConfig", "show_config"]
 
 
 class BuildConfig(TypedDict):
-    """What :func:`show_config` tells."""
+    """The output of :func:`show_config`."""
 
     version: str
     """The version of zarrcore."""

@@ -30,7 +30,7 @@ __all__ = [
 
 
 class StorageTransformer(ABC):
-    """Base class of storage transformers: a name, a configuration, and the store that it makes of another.
+    """Base class of storage transformers: a name, a configuration, and a store put over another one.
 
     A transformer is a frozen dataclass whose fields are its configuration.
 
@@ -44,7 +44,7 @@ class StorageTransformer(ABC):
 
     @classmethod
     def from_json(cls, configuration: Mapping[str, Any]) -> Self:
-        """A transformer from the ``configuration`` of a metadata document.
+        """Return a transformer from the ``configuration`` of a metadata document.
 
         Raises
         ------
@@ -55,12 +55,12 @@ class StorageTransformer(ABC):
         return cls(**configuration)
 
     def to_json(self) -> dict[str, Any]:
-        """The extension object of a metadata document."""
+        """Return the extension object of a metadata document."""
         return {"name": self.name, "configuration": {name: getattr(self, name) for name in _members(self)}}
 
     @abstractmethod
     def wrap(self, store: Store, prefix: str) -> Store:
-        """The store that the array sees.
+        """Return the store that the array sees.
 
         Parameters
         ----------
@@ -79,7 +79,7 @@ class StorageTransformer(ABC):
 
 @dataclass(frozen=True)
 class IgnoredTransformer(StorageTransformer):
-    """A transformer that is not known and, by its own word (``must_understand`` is false), need not be."""
+    """An unknown transformer that may be ignored (``must_understand`` is false)."""
 
     name: ClassVar[str] = ""
     data: Any
@@ -126,7 +126,7 @@ def _parse_one(item: object, where: str) -> StorageTransformer:
 
 
 def transformed(store: Store, transformers: Iterable[StorageTransformer], prefix: str) -> Store:
-    """The store behind a stack of transformers, of which the first is the one next to the array."""
+    """Return the store under a stack of transformers; the first one is next to the array."""
     for transformer in reversed(tuple(transformers)):
         store = transformer.wrap(store, prefix)
     return store

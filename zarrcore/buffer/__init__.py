@@ -1,6 +1,6 @@
 """Buffers as zarr-python knows them: objects around bytes and around arrays.
 
-zarrcore does not need them: stores give and take whatever is bytes-like, arrays are numpy arrays.  They are
+zarrcore does not need them: stores take and return bytes-like objects, arrays are numpy arrays.  They are
 here for scripts that wrap values for ``Store.set``, which every store takes, or look at ``BufferPrototype``.
 """
 

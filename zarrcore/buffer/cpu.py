@@ -39,37 +39,37 @@ class Buffer:
 
     @classmethod
     def from_array_like(cls, array_like: Any) -> Self:
-        """A buffer around an array of bytes, which is not copied."""
+        """Return a buffer around an array of bytes, which is not copied."""
         return cls(array_like)
 
     @classmethod
     def from_buffer(cls, buffer: Any) -> Self:
-        """A buffer of this class with the bytes of another one."""
+        """Return a buffer of this class with the bytes of another one."""
         return cls(buffer.as_numpy_array())
 
     @classmethod
     def from_bytes(cls, bytes_like: Any) -> Self:
-        """A buffer around a bytes-like object, which is not copied."""
+        """Return a buffer around a bytes-like object, which is not copied."""
         return cls(np.frombuffer(bytes_like, "u1"))
 
     def as_array_like(self) -> np.ndarray:
-        """The array of bytes."""
+        """Return the array of bytes."""
         return self._data
 
     def as_numpy_array(self) -> np.ndarray:
-        """The array of bytes."""
+        """Return the array of bytes."""
         return self._data
 
     def as_buffer_like(self) -> memoryview:
-        """The bytes, as an object that supports the buffer protocol."""
+        """Return the bytes, as an object that supports the buffer protocol."""
         return memoryview(np.ascontiguousarray(self._data))
 
     def to_bytes(self) -> bytes:
-        """A copy of the bytes."""
+        """Return a copy of the bytes."""
         return self._data.tobytes()
 
     def combine(self, others: Iterable[Buffer]) -> Self:
-        """The bytes of this buffer and behind them those of others."""
+        """Return the bytes of this buffer followed by those of others."""
         return type(self)(np.concatenate([self._data, *(other.as_numpy_array() for other in others)]))
 
     def __add__(self, other: Buffer) -> Self:
@@ -113,7 +113,7 @@ class NDBuffer:
         order: Literal["C", "F"] = "C",
         fill_value: Any | None = None,
     ) -> Self:
-        """A new array; without a fill value its items are zero."""
+        """Return a new array; without a fill value its items are zero."""
         array: np.ndarray = np.zeros(tuple(shape), dtype, order)
         if fill_value is not None:
             array.fill(fill_value)
@@ -121,29 +121,29 @@ class NDBuffer:
 
     @classmethod
     def empty(cls, shape: tuple[int, ...], dtype: npt.DTypeLike, order: Literal["C", "F"] = "C") -> Self:
-        """A new array whose items are undefined."""
+        """Return a new array whose items are undefined."""
         return cls(np.empty(shape, dtype, order))
 
     @classmethod
     def from_ndarray_like(cls, ndarray_like: Any) -> Self:
-        """A buffer around an array, which is not copied."""
+        """Return a buffer around an array, which is not copied."""
         return cls(ndarray_like)
 
     @classmethod
     def from_numpy_array(cls, array_like: npt.ArrayLike) -> Self:
-        """A buffer around an array, which is not copied."""
+        """Return a buffer around an array, which is not copied."""
         return cls(array_like)
 
     def as_ndarray_like(self) -> np.ndarray:
-        """The array."""
+        """Return the array."""
         return self._data
 
     def as_numpy_array(self) -> np.ndarray:
-        """The array."""
+        """Return the array."""
         return self._data
 
     def as_scalar(self) -> Any:
-        """The only item."""
+        """Return the only item."""
         return self._data.item()
 
     @property
@@ -184,7 +184,7 @@ buffer_prototype = BufferPrototype(Buffer, NDBuffer)
 
 
 def default_buffer_prototype() -> BufferPrototype:
-    """The classes that :func:`zarrcore.registry.get_buffer_class` and ``get_ndbuffer_class`` give."""
+    """Return the classes that :func:`zarrcore.registry.get_buffer_class` and ``get_ndbuffer_class`` give."""
     from zarrcore.registry import get_buffer_class, get_ndbuffer_class
 
     return BufferPrototype(get_buffer_class(), get_ndbuffer_class())

@@ -38,7 +38,7 @@ _MOST = 2**31 - 1
 
 
 def engine() -> ModuleType:
-    """The compiled chunk engine."""
+    """Return the compiled chunk engine."""
     from zarrcore._core import engine as compiled
 
     return compiled
@@ -83,7 +83,7 @@ def unbounded_room(data: Buffer, spec: ArraySpec | None) -> int:
 
 
 def octets(chunk: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
-    """The items of a chunk as bytes, in C order."""
+    """Return the items of a chunk as bytes, in C order."""
     return np.ascontiguousarray(chunk, dtype).reshape(-1).view(np.uint8)
 
 
@@ -99,7 +99,7 @@ def real_number(zdtype: ZDType[Any, Any]) -> str | None:
 
 
 def is_integer(zdtype: ZDType[Any, Any]) -> bool:
-    """Whether `zdtype`, a type of real numbers, is one of integers."""
+    """Return whether `zdtype`, a type of real numbers, is one of integers."""
     return bool(getattr(zdtype, "is_integer", zdtype.to_native_dtype().kind in "iu"))
 
 
@@ -121,7 +121,7 @@ class NativeArrayCodec(ArrayArrayCodec):
     is_elementwise = True
 
     def stored_dtype(self, spec: ArraySpec) -> np.dtype[Any]:
-        """The data type in memory of what the codec makes, in the shape of the chunk."""
+        """Return the data type in memory of what the codec makes, in the shape of the chunk."""
         return spec.np_dtype
 
     def encode(self, chunk: np.ndarray, spec: ArraySpec) -> np.ndarray:

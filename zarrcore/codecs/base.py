@@ -109,7 +109,7 @@ class Codec:
 
     @classmethod
     def from_json(cls, configuration: Mapping[str, Any]) -> Self:
-        """A codec from the ``configuration`` of a metadata document.
+        """Return a codec from the ``configuration`` of a metadata document.
 
         Raises
         ------
@@ -122,13 +122,13 @@ class Codec:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """A codec from its whole extension object."""
+        """Return a codec from its whole extension object."""
         configuration = named_configuration(data)[1]
         with at("configuration"):
             return cls.from_json(configuration)
 
     def to_json(self) -> dict[str, Any]:
-        """The extension object of a metadata document."""
+        """Return the extension object of a metadata document."""
         return {
             "name": self.name,
             "configuration": {name: _json(getattr(self, name)) for name in configuration_names(type(self))},
@@ -139,7 +139,7 @@ class Codec:
         return self.to_json()
 
     def resolve(self, spec: ArraySpec) -> Self:
-        """The codec for chunks of `spec`, with everything filled in that depends on the data type.
+        """Return the codec for chunks of `spec`, with everything filled in that depends on the data type.
 
         Raises
         ------
@@ -203,7 +203,7 @@ class ArrayArrayCodec(Codec):
         raise NotImplementedError(f"codec {self.name!r} cannot decode")
 
     def permutation(self, spec: ArraySpec) -> tuple[int, ...] | None:
-        """The transposition that this codec is, for the chunk engine; None if it is anything else."""
+        """Return the transposition that this codec is, for the chunk engine; None if it is anything else."""
         return None
 
     def moved(self, given: np.ndarray, spec: ArraySpec) -> np.ndarray | None:
@@ -216,7 +216,7 @@ class ArrayArrayCodec(Codec):
         return given.reshape(self.output_spec(spec).shape)
 
     def lengths(self, spec: ArraySpec) -> tuple[int | tuple[int, ...], ...]:
-        """The shape that a codec which changes it makes, for the chunk engine.
+        """Return the shape that a codec which changes it makes, for the chunk engine.
 
         For each dimension a length, the dimensions of the chunk whose lengths are multiplied, or once -1 for
         what is left over.
@@ -334,7 +334,7 @@ def roomy(nbytes: int) -> int:
 
 
 def configuration_names(cls: type) -> tuple[str, ...]:
-    """The fields of a codec class that metadata documents hold."""
+    """Return the fields of a codec class that metadata documents hold."""
     return _configuration_names(cls)
 
 

@@ -42,7 +42,7 @@ class BloscShuffle(StrEnum):
 
     @classmethod
     def from_int(cls, num: int) -> BloscShuffle:
-        """The shuffle that format 2 records as `num`."""
+        """Return the shuffle that format 2 records as `num`."""
         return tuple(cls)[integer(num, "shuffle", 0, 2)]
 
 
@@ -105,7 +105,7 @@ class BloscCodec(NativeBytesCodec):
 def blosc_stage(
     cname: str, clevel: int, shuffle: int, typesize: int, blocksize: int
 ) -> tuple[str, dict[str, Any]]:
-    """The engine's name and configuration of a Blosc codec."""
+    """Return the engine's name and configuration of a Blosc codec."""
     return "blosc", {
         "cname": cname,
         "clevel": clevel,

@@ -97,7 +97,8 @@ class BytesCodec(ArrayBytesCodec):
         if spec.item_size is None:
             return None
         if _has_unused_bits(spec):
-            return {"swap": 0, "stages": (("low_bits", {"bits": spec.dtype.bits}),)}  # type: ignore[attr-defined]
+            return {"swap": 0, "stages": (("low_bits", {"bits": spec.dtype.bits}),)}  # type:
+            ignore[attr - defined]
         return {"swap": byte_swap(spec, self.endian)}
 
     def _stored_dtype(self, spec: ArraySpec) -> np.dtype[Any]:
@@ -108,12 +109,12 @@ class BytesCodec(ArrayBytesCodec):
 
 
 def contiguous_bytes(chunk: np.ndarray, dtype: np.dtype[Any]) -> bytes:
-    """The items of `chunk` as `dtype`, one after the other in C order."""
+    """Return the items of `chunk` as `dtype`, one after the other in C order."""
     return np.ascontiguousarray(chunk, dtype).tobytes()
 
 
 def from_bytes(data: Buffer, dtype: np.dtype[Any], spec: ArraySpec) -> np.ndarray:
-    """A read-only view of `data` as a chunk of the shape of `spec`."""
+    """Return a read-only view of `data` as a chunk of the shape of `spec`."""
     found = memoryview(data).nbytes
     if found != spec.nbytes:
         raise ChunkDecodeError(f"expected {spec.nbytes} bytes, got {found}", codec="bytes")

@@ -170,7 +170,7 @@ def _check_number(zdtype: ZDType, where: str | None) -> None:
 
 
 def _bits(zdtype: ZDType, scalar: Any) -> int:
-    """The bits of a scalar as a number."""
+    """Return the bits of a scalar as a number."""
     dtype = zdtype.to_native_dtype()
     word = np.dtype(f"u{dtype.itemsize}")
     data = scalar_to_bytes(zdtype, scalar)

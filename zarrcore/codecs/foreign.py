@@ -72,7 +72,7 @@ class ForeignFilter(Filter):
 
 
 def numcodecs_codec(config: Mapping[str, Any]) -> Any:
-    """The codec of `config` in the manner of numcodecs: a registered one, or else of that package.
+    """Return the codec of `config` in the manner of numcodecs: a registered one, or else of that package.
 
     Raises
     ------

@@ -135,7 +135,7 @@ def _packed_int(value: int) -> bytes:
 
 
 def _head(count: int, short: int, below: int, codes: tuple[int | None, int, int]) -> bytes:
-    """The head of a string, bytes, an array or a map of `count` parts."""
+    """Return the head of a string, bytes, an array or a map of `count` parts."""
     if count < below:
         return bytes([short | count])
     for code, kind, limit in zip(codes, "BHI", (1 << 8, 1 << 16, 1 << 32), strict=True):
@@ -151,7 +151,7 @@ class _Reader:
         self._raw = raw
 
     def value(self) -> Any:
-        """The next value."""
+        """Return the next value."""
         code = self._take(1)[0]
         if code < 0x80:
             return code

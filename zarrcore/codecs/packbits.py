@@ -90,7 +90,7 @@ class PackBitsCodec(ArrayBytesCodec):
         return {"swap": swap, "stages": (self._stage(spec),)}
 
     def _stage(self, spec: ArraySpec) -> tuple[str, dict[str, Any]]:
-        """The engine takes the items in the byte order of the machine."""
+        """Return the engine takes the items in the byte order of the machine."""
         layout = _layout(spec)
         options: dict[str, Any] = {"padding": self.padding_encoding}
         words = _native.words_of(spec.dtype)

@@ -75,7 +75,7 @@ class ReshapeCodec(ArrayArrayCodec):
         return np.reshape(chunk, spec.shape)
 
     def _output_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """The shape of the stored array, checked to hold as many items as the chunk."""
+        """Return the shape of the stored array, checked to hold as many items as the chunk."""
         for i, part in enumerate(self.shape):
             if isinstance(part, tuple) and part and part[-1] >= len(shape):
                 fail(f"{_SHAPE}[{i}]", f"dimensions 0..{len(shape) - 1} of the chunk", list(part))

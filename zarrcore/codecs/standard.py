@@ -18,7 +18,7 @@ _SERIALIZERS = ("vlen-utf8", "vlen-bytes")
 
 
 def standard_codec(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The codec of format 3 with the same encoding as one of format 2.
+    """Return the codec of format 3 with the same encoding as one of format 2.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def standard_codec(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def extension_of(codec: object) -> Any:
-    """The extension object of a codec object of format 2, of numcodecs or of zarr-python.
+    """Return the extension object of a codec object of format 2, of numcodecs or of zarr-python.
 
     Raises
     ------

@@ -115,6 +115,6 @@ class JenkinsLookup3(V2Config, NativeBytesCodec):
 
 
 def _without_default_location(codec: Crc32 | Crc32c) -> dict[str, Any]:
-    """The configuration of a checksum; readers older than the option know no ``location``."""
+    """Return the configuration of a checksum; readers older than the option know no ``location``."""
     default = type(codec).location
     return {"id": codec.name} | ({} if codec.location == default else {"location": codec.location})

@@ -124,7 +124,7 @@ class Quantize(Filter):
         return (self.name, options), _stored(self)
 
     def _scale(self) -> float:
-        """The power of two whose reciprocal is not more than the last digit that is kept."""
+        """Return the power of two whose reciprocal is not more than the last digit that is kept."""
         exponent = math.log10(10.0**-self.digits)
         exponent = math.floor(exponent) if exponent < 0 else math.ceil(exponent)
         return float(2.0 ** math.ceil(math.log2(10.0**-exponent)))
@@ -253,7 +253,7 @@ def _real(value: Any, where: str) -> None:
 
 
 def _constant(value: float, name: str) -> dict[str, float]:
-    """The options of the engine for a constant; none if the engine has none that does the same."""
+    """Return the options of the engine for a constant; none if the engine has none that does the same."""
     is_whole = isinstance(value, int)
     if not (-(2**63) <= value < 2**64 if is_whole else math.isfinite(value)):
         return {}

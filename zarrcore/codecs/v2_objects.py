@@ -153,7 +153,7 @@ class VLenArray(Filter):
 
 
 def _items_of(data: Any) -> list[Any]:
-    """The items in C order; what they are is left as it is."""
+    """Return the items in C order; what they are is left as it is."""
     flat = np.asarray(data).reshape(-1)
     return flat.tolist() if flat.dtype.kind == "O" else list(flat)
 

@@ -86,14 +86,14 @@ class VLenBytesCodec(_VLenCodec):
 
 
 def encode_strings(items: np.ndarray, codec: str) -> bytes:
-    """The encoding of strings, in C order."""
+    """Return the encoding of strings, in C order."""
     from zarrcore._core import vlen
 
     return vlen.encode(items, codec, _to_utf8, utf8=True)
 
 
 def decode_strings(data: Buffer, count: int, dtype: np.dtype[Any], codec: str) -> np.ndarray:
-    """The `count` strings that `data` holds; anything but UTF-8 is refused.
+    """Return the `count` strings that `data` holds; anything but UTF-8 is refused.
 
     Returns
     -------
@@ -116,14 +116,14 @@ def decode_strings_into(data: Buffer, out: np.ndarray, codec: str) -> bool:
 
 
 def encode_binary(items: np.ndarray, codec: str) -> bytes:
-    """The encoding of bytes-like items, in C order."""
+    """Return the encoding of bytes-like items, in C order."""
     from zarrcore._core import vlen
 
     return vlen.encode(items, codec, _to_bytes, utf8=False)
 
 
 def decode_binary(data: Buffer, count: int, codec: str) -> np.ndarray:
-    """The `count` byte strings that `data` holds, as a one-dimensional array of objects."""
+    """Return the `count` byte strings that `data` holds, as a one-dimensional array of objects."""
     from zarrcore._core import vlen
 
     return vlen.decode(data, count, np.dtype(object), codec, utf8=False)
@@ -140,7 +140,7 @@ def decode_binary_into(data: Buffer, out: np.ndarray, codec: str) -> bool:
 
 
 def _to_utf8(item: Any) -> bytes:
-    """A string as UTF-8.  None and 0, which stand for items never set in object arrays, are empty."""
+    """Return a string as UTF-8.  None and 0, which stand for items never set in object arrays, are empty."""
     if isinstance(item, str):
         return item.encode()
     if item is None or _is_zero(item):
@@ -149,7 +149,7 @@ def _to_utf8(item: Any) -> bytes:
 
 
 def _to_bytes(item: Any) -> bytes:
-    """A bytes-like item as bytes.  None and 0, which stand for items never set, are empty."""
+    """Return a bytes-like item as bytes.  None and 0, which stand for items never set, are empty."""
     if isinstance(item, (bytes, bytearray, memoryview)):
         return bytes(item)
     if item is None or _is_zero(item):

@@ -128,7 +128,8 @@ class ZfpCodec(ArrayBytesCodec):
         numbers = np.ascontiguousarray(_promoted(chunk, spec).reshape(chunk.shape or (1,)))
         if self.mode == "expert":
             return self._encode_expert(numbers)
-        return zfpy.compress_numpy(numbers, write_header=False, **self._parameters())  # type: ignore[no-any-return]
+        return zfpy.compress_numpy(numbers, write_header=False, **self._parameters()) # type:
+        ignore[no-any-return]
 
     def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
         zfpy = _zfpy()
@@ -158,7 +159,7 @@ class ZfpCodec(ArrayBytesCodec):
         return self.minbits or 0
 
     def _stream_mode(self) -> int:
-        """The parameters of the stream in the form that zfp's header has for them."""
+        """Return the parameters of the stream in the form that zfp's header has for them."""
         assert self.minbits is not None
         assert self.maxbits is not None
         assert self.maxprec is not None
@@ -176,9 +177,11 @@ class ZfpCodec(ArrayBytesCodec):
         if plain and self.maxprec == 64 and self.minexp == -1075:
             return zfpy.compress_numpy(numbers, write_header=False)  # type: ignore[no-any-return]
         if plain and self.minexp == -1074:
-            return zfpy.compress_numpy(numbers, write_header=False, precision=self.maxprec)  # type: ignore[no-any-return]
+            return zfpy.compress_numpy(numbers, write_header=False, precision=self.maxprec) # type:
+            ignore[no-any-return]
         if plain and self.maxprec == 64 and self.minexp is not None and self.minexp > -1074:
-            return zfpy.compress_numpy(numbers, write_header=False, tolerance=2.0**self.minexp)  # type: ignore[no-any-return]
+            return zfpy.compress_numpy(numbers, write_header=False, tolerance=2.0**self.minexp) # type:
+            ignore[no-any-return]
         if self.minbits == self.maxbits and self.maxprec == 64 and self.minexp == -1074:
             rate = self.maxbits / 4**numbers.ndim  # type: ignore[operator]
             return zfpy.compress_numpy(numbers, write_header=False, rate=rate)  # type: ignore[no-any-return]
@@ -261,7 +264,7 @@ def _zfpy() -> ModuleType:
 
 
 def _carrier(spec: ArraySpec) -> str | None:
-    """The type of zfp that stands in for the chunk's; None where there is none."""
+    """Return the type of zfp that stands in for the chunk's; None where there is none."""
     dtype = spec.np_dtype
     if spec.item_size is None:
         return None
@@ -274,7 +277,7 @@ def _carrier(spec: ArraySpec) -> str | None:
 
 
 def _promoted(chunk: np.ndarray, spec: ArraySpec) -> np.ndarray:
-    """The numbers in a type that zfp has."""
+    """Return the numbers in a type that zfp has."""
     carrier: np.dtype[Any] = np.dtype(_carrier(spec))
     kind, bits = chunk.dtype.kind, 8 * chunk.dtype.itemsize
     if kind in "mM":
@@ -289,7 +292,7 @@ def _promoted(chunk: np.ndarray, spec: ArraySpec) -> np.ndarray:
 
 
 def _demoted(found: np.ndarray, spec: ArraySpec) -> np.ndarray:
-    """The numbers in the chunk's type again."""
+    """Return the numbers in the chunk's type again."""
     dtype = spec.np_dtype
     kind, bits = dtype.kind, 8 * dtype.itemsize
     if kind in "mM":
@@ -304,7 +307,7 @@ def _demoted(found: np.ndarray, spec: ArraySpec) -> np.ndarray:
 
 
 def _with_header(stream: bytes, mode: int, shape: tuple[int, ...], carrier: str) -> bytes:
-    """The stream behind the header that zfp writes before streams which describe themselves."""
+    """Return the stream behind the header that zfp writes before streams which describe themselves."""
     field, bits = 0, _LENGTH_BITS[len(shape)]
     for length in shape:
         if length > 1 << bits:

@@ -125,7 +125,7 @@ class ZDType(ABC, Generic[DType, Scalar]):
     @classmethod
     @abstractmethod
     def from_native_dtype(cls, dtype: np.dtype[Any]) -> Self:
-        """The data type of arrays with NumPy dtype `dtype`.
+        """Return the data type of arrays with NumPy dtype `dtype`.
 
         Raises
         ------
@@ -135,7 +135,7 @@ class ZDType(ABC, Generic[DType, Scalar]):
 
     @abstractmethod
     def to_native_dtype(self) -> Any:
-        """The NumPy dtype that arrays have in memory."""
+        """Return the NumPy dtype that arrays have in memory."""
 
     # --- metadata
 
@@ -174,7 +174,7 @@ class ZDType(ABC, Generic[DType, Scalar]):
 
     @abstractmethod
     def to_json(self, zarr_format: ZarrFormat) -> Any:
-        """The JSON form, as :meth:`from_json` takes it."""
+        """Return the JSON form, as :meth:`from_json` takes it."""
 
     # --- scalars
 
@@ -187,7 +187,7 @@ class ZDType(ABC, Generic[DType, Scalar]):
 
     @abstractmethod
     def cast_scalar(self, data: object) -> Scalar:
-        """`data` as a scalar of this data type.
+        """Return `data` as a scalar of this data type.
 
         Raises
         ------
@@ -198,7 +198,7 @@ class ZDType(ABC, Generic[DType, Scalar]):
 
     @abstractmethod
     def default_scalar(self) -> Scalar:
-        """The fill value of arrays that are created without one."""
+        """Return the fill value of arrays that are created without one."""
 
     @abstractmethod
     def from_json_scalar(self, data: JSON, *, zarr_format: ZarrFormat) -> Scalar:
@@ -212,7 +212,7 @@ class ZDType(ABC, Generic[DType, Scalar]):
 
     @abstractmethod
     def to_json_scalar(self, data: object, *, zarr_format: ZarrFormat) -> JSON:
-        """The JSON form of a fill value; :meth:`from_json_scalar` gives the same bits back."""
+        """Return the JSON form of a fill value; :meth:`from_json_scalar` returns the same bits."""
 
     # --- layout
 
@@ -223,7 +223,7 @@ class ZDType(ABC, Generic[DType, Scalar]):
         return None if dtype.kind in "OT" else dtype.itemsize
 
     def _in_native_order(self) -> Self:
-        """The data type of the same items with the byte order of this machine."""
+        """Return the data type of the same items with the byte order of this machine."""
         if isinstance(self, HasEndianness) and self.endianness != sys.byteorder:
             return replace(self, endianness=sys.byteorder)
         return self
@@ -246,12 +246,12 @@ class ZDType(ABC, Generic[DType, Scalar]):
 
 
 def refuse_type(data: object, expected: str) -> DataTypeTypeError:
-    """The error for a value of the wrong type."""
+    """Return the error for a value of the wrong type."""
     return DataTypeTypeError(f"expected {expected}, got {shown(data)}")
 
 
 def shown(data: object) -> str:
-    """`data` for a message, cut short: it may come from a damaged document."""
+    """Return `data` as text for a message, shortened: it may come from a damaged document."""
     try:
         text = repr(data)
     except (ValueError, RecursionError):  # an integer of too many digits, a value nested too deeply
@@ -260,7 +260,7 @@ def shown(data: object) -> str:
 
 
 def check_item_size(size: int) -> int:
-    """`size`, if it is a sane number of bytes for one item."""
+    """Return `size` if it is a possible number of bytes for one item."""
     if isinstance(size, bool) or not isinstance(size, int):
         raise DataTypeTypeError(f"an item size must be an integer, got {shown(size)}")
     if not 1 <= size <= MAX_ITEM_SIZE:
@@ -269,20 +269,20 @@ def check_item_size(size: int) -> int:
 
 
 def endianness_of(dtype: np.dtype[Any]) -> EndiannessStr:
-    """The byte order of a NumPy dtype."""
+    """Return the byte order of a NumPy dtype."""
     if dtype.byteorder in "<>":
         return "little" if dtype.byteorder == "<" else "big"
     return sys.byteorder
 
 
 def order_char(zdtype: object) -> str:
-    """NumPy's character for the byte order of a data type: ``"<"``, ``">"``, or ``"|"`` where it has none."""
+    """Return NumPy's character for the byte order of a data type: ``"<"``, ``">"``, or ``"|"`` for none."""
     endianness = getattr(zdtype, "endianness", None)
     return "|" if endianness is None else "<" if endianness == "little" else ">"
 
 
 def is_native_kind(dtype: np.dtype[Any], kind: str, size: int) -> bool:
-    """Whether `dtype` is NumPy's own type of this kind and item size.
+    """Return whether `dtype` is NumPy's own type of this kind and item size.
 
     The classes of :mod:`numpy.dtypes` are not compared: C has two integer types of each of some sizes.
     """

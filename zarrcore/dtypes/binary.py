@@ -34,7 +34,7 @@ _RAW_BITS = r"r([1-9]\d{0,10})"
 
 
 def _as_bytes(data: object) -> bytes | None:
-    """`data` as bytes, or None if it holds none."""
+    """Return `data` as bytes, or None if it is not bytes-like."""
     if isinstance(data, np.ndarray) and data.ndim == 0:
         data = data[()]
     if isinstance(data, bytes):
@@ -93,7 +93,7 @@ class NullTerminatedBytes(_FixedBytes):
     _v2_kinds: ClassVar[tuple[str, ...] | None] = ("S",)
 
     def cast_scalar(self, data: object) -> np.bytes_:
-        """`data`, bytes or ASCII text, as a byte string of at most `length` bytes."""
+        """Return `data`, bytes or ASCII text, as a byte string of at most `length` bytes."""
         if is_zero(data):
             return self.default_scalar()
         value = data.encode() if isinstance(data, str) and data.isascii() else _as_bytes(data)
@@ -160,7 +160,7 @@ class RawBytes(_FixedBytes):
         return item
 
     def cast_scalar(self, data: object) -> np.void:
-        """`data` as an item; fewer bytes than `length` are followed by zeros."""
+        """Return `data` as an item, padded with zeros to `length` bytes."""
         if is_zero(data):
             return self.default_scalar()
         value = _as_bytes(data)
@@ -222,7 +222,7 @@ class VariableLengthBytes(VariableLength):
         return np.dtype("O")
 
     def cast_scalar(self, data: object) -> bytes:
-        """`data`, bytes or text to be encoded as UTF-8, as a byte string."""
+        """Return `data`, bytes or text (encoded as UTF-8), as a byte string."""
         if is_zero(data):
             return b""
         value = data.encode() if isinstance(data, str) else _as_bytes(data)

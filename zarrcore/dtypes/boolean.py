@@ -55,7 +55,7 @@ class Bool(ZDType[np.dtypes.BoolDType, np.bool_], HasItemSize):
         return {"name": "|b1", "object_codec_id": None} if zarr_format == 2 else self._zarr_v3_name
 
     def cast_scalar(self, data: object) -> np.bool_:
-        """`data` as a Boolean; numbers must be 0 or 1."""
+        """Return `data` as a Boolean; numbers must be 0 or 1."""
         if isinstance(data, np.ndarray) and data.ndim == 0:
             data = data[()]
         if not isinstance(data, (bool, int, float, np.bool_, np.integer, np.floating)):

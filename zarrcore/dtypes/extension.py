@@ -23,7 +23,7 @@ __all__ = ["ExtensionType", "MLType", "is_ml", "ml_finfo", "ml_scalar_type"]
 
 
 def ml_scalar_type(name: str) -> type[Any]:
-    """The scalar type that ml_dtypes calls `name`.
+    """Return the scalar type that ml_dtypes calls `name`.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def ml_scalar_type(name: str) -> type[Any]:
 
 
 def ml_finfo(dtype: np.dtype[Any]) -> Any:
-    """What ``numpy.finfo`` tells of NumPy's own floating-point types, for one of ml_dtypes."""
+    """Return the limits of a floating-point type of ml_dtypes, as ``numpy.finfo`` does for NumPy's."""
     return _ml_dtypes(dtype.name).finfo(dtype)
 
 
@@ -55,7 +55,7 @@ def _ml_dtypes(name: str) -> Any:
 
 
 def is_ml(dtype: np.dtype[Any]) -> bool:
-    """Whether ml_dtypes has added `dtype` to NumPy."""
+    """Return whether ml_dtypes has added `dtype` to NumPy."""
     return dtype.type.__module__.partition(".")[0] == "ml_dtypes"
 
 
@@ -142,7 +142,7 @@ class MLType(ExtensionType):
         return -(-self.bits // 8)
 
     def _from_bits(self, bits: int) -> Any:
-        """The scalar with these bits."""
+        """Return the scalar with these bits."""
         if bits >> self.bits:
             raise self._reject_range(f"0x{bits:x}", f"at most {self.bits} bits")
         return np.array([bits], dtype=f"u{self.item_size}").view(self._scalar_type())[0]

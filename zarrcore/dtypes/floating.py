@@ -22,7 +22,7 @@ _REAL = (bool, int, float, np.bool_, np.integer, np.floating)
 
 
 def _cast_float(zdtype: ZDType[Any, Any], data: object, size: int) -> Any:
-    """A floating-point scalar from a number or from text; a scalar of that size keeps its bits."""
+    """Return a floating-point scalar from a number or from text; a scalar of that size keeps its bits."""
     if isinstance(data, np.ndarray) and data.ndim == 0:
         data = data[()]
     if isinstance(data, str):
@@ -39,7 +39,7 @@ class FloatBase(NumericBase, HasEndianness, HasItemSize):
     """What all floating-point data types share."""
 
     def cast_scalar(self, data: object) -> Any:
-        """`data` rounded to this type; finite numbers must stay finite."""
+        """Return `data` rounded to this type; finite numbers must stay finite."""
         return _cast_float(self, data, self.item_size)
 
     def default_scalar(self) -> Any:
@@ -61,7 +61,7 @@ class ComplexBase(NumericBase, HasEndianness, HasItemSize):
         return np.array([real, imag]).view(self._code())[0]
 
     def cast_scalar(self, data: object) -> Any:
-        """`data`, a number or a pair of real and imaginary part, rounded to this type."""
+        """Return `data`, a number or a pair of real and imaginary part, rounded to this type."""
         if isinstance(data, np.ndarray) and data.ndim == 0:
             data = data[()]
         size = self.item_size // 2

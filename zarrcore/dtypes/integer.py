@@ -31,7 +31,7 @@ class IntegerBase(NumericBase, HasItemSize):
         return limits.dtype.type(value)
 
     def cast_scalar(self, data: object) -> Any:
-        """`data` as an integer of this type; its value must not change."""
+        """Return `data` as an integer of this type; its value must not change."""
         if isinstance(data, np.ndarray) and data.ndim == 0:
             data = data[()]
         if is_integer(data) or isinstance(data, (bool, np.bool_)):

@@ -35,7 +35,7 @@ DateTimeUnit = Literal[
 
 
 class DTypeConfig_V2(TypedDict, Generic[NameV2, ObjectCodecID]):  # noqa: N801 - zarr-python's name
-    """A data type of Zarr v2: the ``dtype`` member, and the codec that gives ``"|O"`` its meaning."""
+    """A data type of Zarr v2: the ``dtype`` member, and the codec that defines the items of ``"|O"``."""
 
     name: NameV2
     object_codec_id: ObjectCodecID

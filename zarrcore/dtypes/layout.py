@@ -29,7 +29,7 @@ class BitLayout(NamedTuple):
 
 
 def bit_layout(zdtype: ZDType[Any, Any]) -> BitLayout | None:
-    """How many bits the numbers of an item have; None for types that are no numbers.
+    """Return the number of bits of the numbers of an item; None for types that are not numbers.
 
     Examples
     --------
@@ -51,14 +51,14 @@ def bit_layout(zdtype: ZDType[Any, Any]) -> BitLayout | None:
 
 
 def scalar_to_bytes(zdtype: ZDType[Any, Any], scalar: object) -> bytes:
-    """The bytes of one item in the in-memory dtype.
+    """Return the bytes of one item in the in-memory dtype.
 
     Parameters
     ----------
     zdtype : ZDType
         A data type with items of fixed size.
     scalar : object
-        A scalar as ``zdtype.cast_scalar`` gives it.
+        A scalar as ``zdtype.cast_scalar`` returns it.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def scalar_to_bytes(zdtype: ZDType[Any, Any], scalar: object) -> bytes:
 
 
 def swap_fields(zdtype: ZDType[Any, Any]) -> SwapFields:
-    """The words of one item that have a byte order.
+    """Return the words of one item that have a byte order.
 
     Returns
     -------
@@ -127,7 +127,7 @@ def _swap_sub_array(base: np.dtype[Any], length: int, offset: int) -> list[tuple
 
 
 def _count(dtype: np.dtype[Any]) -> int:
-    """At most how many entries :func:`_swap_fields` gives, without making them."""
+    """Return an upper bound of the number of entries of :func:`_swap_fields`, without making them."""
     if dtype.subdtype is not None:
         inner = _count(dtype.base)
         plain = dtype.base.names is None

@@ -14,7 +14,7 @@ _COMPLEX_FIELDS = ("real", "imag")
 
 
 def is_extension(dtype: np.dtype[Any]) -> bool:
-    """Whether arrays of `dtype` take values by :func:`cast_values`: types of ml_dtypes, and pairs of them."""
+    """Return whether values for arrays of `dtype` (of ml_dtypes, or pairs) go through :func:`cast_values`."""
     return is_ml(dtype) or _is_pair(dtype)
 
 
@@ -25,7 +25,7 @@ def _is_pair(dtype: np.dtype[Any]) -> bool:
 
 
 def widened(array: np.ndarray) -> np.ndarray:
-    """`array` in a type of NumPy that has all its values, if ml_dtypes has added its type."""
+    """Return `array` in a type of NumPy that has all its values, if its type is one of ml_dtypes."""
     if not is_ml(array.dtype):
         return array
     limits = _integer_limits(array.dtype)
@@ -35,7 +35,7 @@ def widened(array: np.ndarray) -> np.ndarray:
 
 
 def cast_values(value: Any, dtype: np.dtype[Any]) -> np.ndarray:
-    """`value` as an array of `dtype`, for which :func:`is_extension` is true.
+    """Return `value` as an array of `dtype`, for which :func:`is_extension` is true.
 
     Floating-point types round as ml_dtypes does.  Integers must keep their value, and types of finite numbers
     get no NaN and no infinity.
@@ -64,7 +64,7 @@ def cast_values(value: Any, dtype: np.dtype[Any]) -> np.ndarray:
 
 
 def _plain(value: Any, array: np.ndarray) -> np.ndarray:
-    """Python objects as numbers, where they are some: nested lists hold scalars of several types."""
+    """Convert Python objects to numbers where they are numbers: nested lists may mix several types."""
     if array.dtype.kind != "O":
         return array
     numbers = [item.item() if isinstance(item, np.generic) else item for item in array.flat]
@@ -87,7 +87,7 @@ def _pairs(value: Any, array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
 
 
 def _has_records(value: Any) -> bool:
-    """Whether nested lists have tuples or records at the bottom."""
+    """Return whether nested lists have tuples or records at the bottom."""
     while isinstance(value, list) and value:
         value = value[0]
     return isinstance(value, (tuple, np.void))

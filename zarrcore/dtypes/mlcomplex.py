@@ -61,7 +61,7 @@ class ComplexPair(ExtensionType):
 
     @classmethod
     def _check_native_dtype(cls, dtype: np.dtype[Any]) -> bool:
-        # A structure of two fields is a struct: it does not say that it means a complex number.
+        # A structure of two fields is a struct: nothing marks it as a complex number.
         return cls._ml_name is not None and is_ml(dtype) and dtype.name == cls._ml_name
 
     @classmethod
@@ -89,7 +89,7 @@ class ComplexPair(ExtensionType):
         return item
 
     def cast_scalar(self, data: object) -> np.void:
-        """`data`, a number or a pair of real and imaginary part, rounded to this type."""
+        """Return `data`, a number or a pair of real and imaginary part, rounded to this type."""
         if isinstance(data, np.ndarray) and data.ndim == 0:
             data = data[()]
         if isinstance(data, str):

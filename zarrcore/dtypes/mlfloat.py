@@ -38,8 +38,8 @@ _REAL = (bool, int, float, np.bool_, np.integer, np.floating)
 class MLFloat(MLType):
     """What the floating-point data types of ml_dtypes share.
 
-    The suffixes of the names say where a type departs from IEEE 754: ``f`` it has no infinities, ``n`` its
-    NaN has a pattern of its own or there is none, ``uz`` its zero has no sign, ``u`` it has no sign at all
+    The suffixes of the names show where a type departs from IEEE 754: ``f`` it has no infinities, ``n`` its
+    NaN has a special pattern or there is none, ``uz`` its zero has no sign, ``u`` it has no sign at all
     and no zero.
     """
 
@@ -49,7 +49,7 @@ class MLFloat(MLType):
     _has_sign: ClassVar[bool] = True
 
     def cast_scalar(self, data: object) -> Any:
-        """`data` rounded to this type; finite numbers must stay finite."""
+        """Return `data` rounded to this type; finite numbers must stay finite."""
         if isinstance(data, np.ndarray) and data.ndim == 0:
             data = data[()]
         if isinstance(data, np.generic) and is_ml(data.dtype):
@@ -79,7 +79,7 @@ class MLFloat(MLType):
         return float_to_json(self.cast_scalar(data), zarr_format=zarr_format)
 
     def _rounded(self, data: Any) -> Any:
-        """The scalar nearest to `data`; what the type has no value for is refused."""
+        """Return the scalar nearest to `data`; what the type has no value for is refused."""
         try:
             number = float(data)
         except OverflowError:
@@ -114,7 +114,7 @@ class MLFloat(MLType):
 
 
 def _number(zdtype: ZDType[Any, Any], data: Any) -> float:
-    """A scalar of another type of ml_dtypes as a Python number, exactly."""
+    """Return a scalar of another type of ml_dtypes as a Python number, exactly."""
     if data.dtype.kind == "W":
         raise zdtype._reject_scalar(data, "a real number")
     return float(data)

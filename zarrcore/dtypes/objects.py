@@ -56,7 +56,7 @@ class PythonObject(ZDType[Any, Any]):
 
     @classmethod
     def from_native_dtype(cls, dtype: np.dtype[Any]) -> Self:
-        # The NumPy dtype does not say which codec is meant.
+        # The NumPy dtype does not determine the codec.
         raise cls._reject_native(dtype)
 
     def to_native_dtype(self) -> Any:
@@ -78,7 +78,7 @@ class PythonObject(ZDType[Any, Any]):
         return {"name": "|O", "object_codec_id": self.object_codec_id}
 
     def cast_scalar(self, data: object) -> Any:
-        """`data` as it is."""
+        """Return `data` unchanged."""
         return data
 
     def default_scalar(self) -> None:

@@ -1,4 +1,4 @@
-"""From what users give and what metadata documents hold to a data type, and back."""
+"""Convert arguments of users and members of metadata documents to data types, and back."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DTypeLike: TypeAlias = ZDType[Any, Any] | npt.DTypeLike | Mapping[str, Any]
 
 
 def dtype_from_v2(dtype: Any, object_codec_id: str | None = None) -> ZDType[Any, Any]:
-    """The data type of the ``dtype`` member of a ``.zarray`` document (v2, "Data type encoding").
+    """Return the data type of the ``dtype`` member of a ``.zarray`` document (v2, "Data type encoding").
 
     Parameters
     ----------
@@ -55,37 +55,37 @@ def dtype_from_v2(dtype: Any, object_codec_id: str | None = None) -> ZDType[Any,
 
 
 def dtype_to_v2(zdtype: ZDType[Any, Any]) -> Any:
-    """The ``dtype`` member of a ``.zarray`` document: a type string or a list of fields."""
+    """Return the ``dtype`` member of a ``.zarray`` document: a type string or a list of fields."""
     return zdtype.to_json(zarr_format=2)["name"]
 
 
 def dtype_from_v3(data: DTypeJSON) -> ZDType[Any, Any]:
-    """The data type of the ``data_type`` member of a ``zarr.json`` document, in any spelling."""
+    """Return the data type of the ``data_type`` member of a ``zarr.json`` document, in any spelling."""
     return data_type_registry.match_json(data, zarr_format=3)
 
 
 def dtype_to_v3(zdtype: ZDType[Any, Any]) -> Any:
-    """The ``data_type`` member of a ``zarr.json`` document: a name or an object."""
+    """Return the ``data_type`` member of a ``zarr.json`` document: a name or an object."""
     return zdtype.to_json(zarr_format=3)
 
 
 def get_data_type_from_json(dtype_spec: DTypeJSON, *, zarr_format: ZarrFormat) -> ZDType[Any, Any]:
-    """The data type with this JSON form, see :meth:`ZDType.from_json`."""
+    """Return the data type with this JSON form, see :meth:`ZDType.from_json`."""
     return data_type_registry.match_json(dtype_spec, zarr_format=zarr_format)
 
 
 def get_data_type_from_native_dtype(dtype: npt.DTypeLike) -> ZDType[Any, Any]:
-    """The data type of arrays with this NumPy dtype, or what NumPy makes a dtype of."""
+    """Return the data type of arrays with this NumPy dtype, or what NumPy makes a dtype of."""
     return data_type_registry.match_dtype(_numpy_dtype(dtype))
 
 
 def native_order(zdtype: ZDType[Any, Any]) -> ZDType[Any, Any]:
-    """`zdtype` with the byte order of this machine, which Zarr v3 arrays have in memory."""
+    """Return `zdtype` with the byte order of this machine, which Zarr v3 arrays have in memory."""
     return zdtype._in_native_order()
 
 
 def parse_dtype(dtype_spec: DTypeLike, *, zarr_format: ZarrFormat) -> ZDType[Any, Any]:
-    """The data type that a user means.
+    """Return the data type that a user means.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def parse_dtype(dtype_spec: DTypeLike, *, zarr_format: ZarrFormat) -> ZDType[Any
     Raises
     ------
     DataTypeValidationError
-        If `dtype_spec` does not say what the items are, such as ``object``, or cannot be stored.
+        If `dtype_spec` does not determine the items, such as ``object``, or cannot be stored.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def _parse(spec: Any, zarr_format: ZarrFormat) -> ZDType[Any, Any]:
 
 @lru_cache(maxsize=256)
 def _parse_text(text: str, zarr_format: ZarrFormat, registrations: int) -> ZDType[Any, Any]:
-    """A data type by its Zarr v3 name, or else by what NumPy makes of the text.
+    """Return a data type by its Zarr v3 name, or else by the text as a NumPy dtype.
 
     In format 2 NumPy comes first: names that it does not know are taken all the same.  In format 3 it comes
     before the names that other packages may bring, since looking for these takes longer than all the rest.
@@ -180,7 +180,7 @@ def _numpy_dtype(spec: Any) -> np.dtype[Any]:
 
 
 def _tuples(fields: list[Any]) -> list[Any]:
-    """A list of fields as NumPy takes it: the fields and the shapes in them as tuples."""
+    """Return a list of fields as NumPy takes it: the fields and the shapes in them as tuples."""
     return [tuple(_tuples_of_field(field)) if isinstance(field, (list, tuple)) else field for field in fields]
 
 

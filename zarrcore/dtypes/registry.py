@@ -85,18 +85,18 @@ class DataTypeRegistry:
         note_registration()
 
     def get(self, key: str) -> type[ZDType[Any, Any]]:
-        """The class registered under the name `key`; :class:`KeyError` if none is."""
+        """Return the class registered under the name `key`; :class:`KeyError` if none is."""
         if not self._has(key):
             self._search_entry_points()
         return self._classes[key]
 
     def knows(self, name: str) -> bool:
-        """Whether a data type has a name in format 3, but for those that other packages may bring."""
+        """Return whether a data type has a name in format 3, but for those that other packages may bring."""
         key = _registered_name(name)
         return key in self._classes or key in self._modules
 
     def _has(self, key: str) -> bool:
-        """Whether `key` is registered; its class is loaded then."""
+        """Return whether `key` is registered; its class is loaded then."""
         if key not in self._classes and key in self._modules:
             self._load(self._modules[key])
         return key in self._classes
@@ -112,7 +112,7 @@ class DataTypeRegistry:
             self._load(module)
 
     def match_dtype(self, dtype: np.dtype[Any]) -> ZDType[Any, Any]:
-        """The data type of arrays with NumPy dtype `dtype`.
+        """Return the data type of arrays with NumPy dtype `dtype`.
 
         Raises
         ------
@@ -121,7 +121,7 @@ class DataTypeRegistry:
         """
         if dtype.kind == "O":
             raise DataTypeValidationError(
-                "the NumPy dtype object does not say what the items are; give a data type instead, for "
+                "the NumPy dtype object does not determine the items; give a data type instead, for "
                 "example zarrcore.dtype.VariableLengthUTF8() or zarrcore.dtype.VariableLengthBytes()"
             )
         if dtype.itemsize == 0:
@@ -145,7 +145,7 @@ class DataTypeRegistry:
         raise DataTypeTypeError(f"no Zarr data type stands for the NumPy dtype {dtype!r}{_hint(dtype)}")
 
     def _matches(self, dtype: np.dtype[Any]) -> tuple[list[ZDType[Any, Any]], list[DataTypeValidationError]]:
-        """The data types that stand for `dtype`, and why classes for its kind refused it."""
+        """Return the data types that stand for `dtype`, and why classes for its kind refused it."""
         matched, refusals = [], []
         for cls in tuple(self._classes.values()):
             if cls._check_native_dtype(dtype):
@@ -156,7 +156,7 @@ class DataTypeRegistry:
         return matched, refusals
 
     def match_json(self, data: DTypeJSON, *, zarr_format: ZarrFormat) -> ZDType[Any, Any]:
-        """The data type with the JSON form `data`, as :meth:`ZDType.from_json` takes it.
+        """Return the data type with the JSON form `data`, as :meth:`ZDType.from_json` takes it.
 
         Raises
         ------
@@ -198,7 +198,7 @@ class DataTypeRegistry:
             try:
                 return cls.from_json(data, zarr_format=2)
             except DataTypeValidationError as error:
-                # A class that says which names are its own also says best what is wrong with this one.
+                # A class that names its own spellings also has the best message about this one.
                 if cls._v2_kinds is not None:
                     reason = error
         if self._search_entry_points():
@@ -206,7 +206,7 @@ class DataTypeRegistry:
         raise reason
 
     def _candidates_v2(self, name: str) -> Iterator[type[ZDType[Any, Any]]]:
-        """The classes that may read a type string: its own, then those of users, which do not say."""
+        """Yield the classes that may read a type string: its own, then those of users."""
         parts = type_string(name)
         if parts is None:
             self._has(name)
@@ -234,12 +234,12 @@ class DataTypeRegistry:
 
 @lru_cache(maxsize=64)
 def _match_builtin(registry: DataTypeRegistry, dtype: np.dtype[Any], state: object) -> ZDType[Any, Any]:
-    """The data type of one of NumPy's own numbers; good as long as nothing more is registered."""
+    """Return the data type of one of NumPy's own numbers; good as long as nothing more is registered."""
     return registry._match_dtype(dtype)
 
 
 def _registered_name(name: str) -> str:
-    """The name under which the class of a data type is registered that has a name in format 3."""
+    """Return the name under which the class of a data type is registered that has a name in format 3."""
     return "raw_bytes" if _is_raw_bits(name) else _ALIASES.get(name, name)
 
 
@@ -259,7 +259,7 @@ def _is_long_double(kind: str, size: int) -> bool:
 
 
 def _most_derived(dtype: np.dtype[Any], matched: list[ZDType[Any, Any]]) -> ZDType[Any, Any]:
-    """The match whose class refines those of all others."""
+    """Return the match whose class refines those of all others."""
     best = matched[0]
     for other in matched[1:]:
         if issubclass(type(other), type(best)):

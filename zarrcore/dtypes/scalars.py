@@ -40,19 +40,19 @@ _NUMBER = r"[+-]?(\d+(\.\d*)?([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|nan|inf|infini
 
 
 def is_integer(data: object) -> bool:
-    """Whether `data` is an integer; ``True`` is none."""
+    """Return whether `data` is an integer; ``True`` is none."""
     return isinstance(data, (int, np.integer)) and not isinstance(data, (bool, np.timedelta64))
 
 
 def is_zero(data: object) -> bool:
-    """Whether `data` is the integer 0, which stands for the zero item of types that are no numbers."""
+    """Return whether `data` is the integer 0, which stands for the zero item of types that are no numbers."""
     return is_integer(data) and data == 0
 
 
 def integer_from_json(zdtype: ZDType[Any, Any], data: object, *, zarr_format: ZarrFormat) -> int:
-    """An integer fill value (v3 core, "Permitted fill values": no fraction, no exponent).
+    """Return an integer fill value (v3 core, "Permitted fill values": no fraction, no exponent).
 
-    Format 2 does not say so: its writers also left ``0.0`` and ``"0"``.
+    Format 2 does not specify it: its writers also left ``0.0`` and ``"0"``.
     """
     if is_integer(data):
         return int(data)  # type: ignore[call-overload,no-any-return]
@@ -65,17 +65,17 @@ def integer_from_json(zdtype: ZDType[Any, Any], data: object, *, zarr_format: Za
 
 
 def float_from_bits(bits: int, size: int) -> Any:
-    """The floating-point scalar with these bits."""
+    """Return the floating-point scalar with these bits."""
     return np.array([bits], dtype=f"u{size}").view(f"f{size}")[0]
 
 
 def float_to_bits(scalar: Any) -> int:
-    """The bits of a floating-point scalar."""
+    """Return the bits of a floating-point scalar."""
     return int(np.array(scalar).view(f"u{scalar.dtype.itemsize}"))
 
 
 def round_to_float(zdtype: ZDType[Any, Any], data: Any, size: int) -> Any:
-    """The floating-point number of `size` bytes nearest to `data`; finite numbers must stay finite."""
+    """Return the floating-point number of `size` bytes nearest to `data`; finite numbers must stay finite."""
     try:
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             scalar = np.dtype(f"f{size}").type(data)
@@ -100,7 +100,7 @@ def float_from_json(
     rounded: Callable[[ZDType[Any, Any], Any, int], Any] = round_to_float,
     from_bits: Callable[[int, int], Any] = float_from_bits,
 ) -> Any:
-    """A floating-point fill value of `size` bytes as a NumPy scalar (v3 core, "Permitted fill values").
+    """Return a floating-point fill value of `size` bytes (v3 core, "Permitted fill values").
 
     Format 2 adds what its writers left: the bare ``NaN`` of Python's JSON, and numbers as strings.  Types
     that NumPy lacks bring their own ways to make a scalar of a number and of bits.
@@ -116,7 +116,7 @@ def float_from_json(
 
 
 def float_from_user(text: str, from_json: Callable[..., Any]) -> Any:
-    """A scalar from text that a user gave: both formats' spellings are taken."""
+    """Return a scalar from text that a user gave: both formats' spellings are taken."""
     try:
         return from_json(text, zarr_format=3)
     except TypeError:
@@ -124,7 +124,7 @@ def float_from_user(text: str, from_json: Callable[..., Any]) -> Any:
 
 
 def _parse_float_text(zdtype: ZDType[Any, Any], text: str, size: int, zarr_format: ZarrFormat) -> int | float:
-    """The bits (an int) or the value (a float) that `text` stands for."""
+    """Return the bits (an int) or the value (a float) that `text` stands for."""
     if text in _SPECIAL:
         return _SPECIAL[text]
     digits = re.fullmatch(_HEX, text, re.ASCII)
@@ -137,7 +137,7 @@ def _parse_float_text(zdtype: ZDType[Any, Any], text: str, size: int, zarr_forma
 
 
 def float_to_json(scalar: Any, *, zarr_format: ZarrFormat) -> float | str:
-    """The JSON form of a floating-point scalar.
+    """Return the JSON form of a floating-point scalar.
 
     Format 3 writes a NaN other than the one called ``"NaN"`` as its bits.  Format 2 knows one NaN only.
     """
@@ -168,7 +168,7 @@ def bytes_from_json(zdtype: ZDType[Any, Any], data: object) -> bytes:
 
 
 def bytes_to_json(data: bytes) -> str:
-    """`data` as base64."""
+    """Return `data` as base64."""
     import base64
 
     return base64.b64encode(data).decode("ascii")

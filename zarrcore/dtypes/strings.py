@@ -74,7 +74,7 @@ class FixedLengthUTF32(ZDType[Any, np.str_], HasEndianness, HasLength, HasItemSi
         return {"name": self._zarr_v3_name, "configuration": {"length_bytes": self.item_size}}
 
     def cast_scalar(self, data: object) -> np.str_:
-        """`data` as a string of at most `length` code points."""
+        """Return `data` as a string of at most `length` code points."""
         if isinstance(data, np.ndarray) and data.ndim == 0:
             data = data[()]
         if is_zero(data):
@@ -120,7 +120,7 @@ class VariableLengthUTF8(VariableLength):
         return np.dtypes.StringDType()
 
     def cast_scalar(self, data: object) -> str:
-        """`data` as a string that UTF-8 can encode."""
+        """Return `data` as a string that UTF-8 can encode."""
         if isinstance(data, np.ndarray) and data.ndim == 0:
             data = data[()]
         if is_zero(data):

@@ -1,6 +1,6 @@
 """Integer data types of 2 and 4 bits from the package ml_dtypes (zarr-extensions, "data-types").
 
-In memory, and stored with the codec ``bytes``, each item has a byte of its own; ``packbits`` packs them.
+In memory, and stored with the codec ``bytes``, each item takes one byte; ``packbits`` packs them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class SmallInteger(MLType, IntegerBase):
         return self._scalar_type()(value)
 
     def cast_scalar(self, data: object) -> Any:
-        """`data` as an integer of this type; its value must not change."""
+        """Return `data` as an integer of this type; its value must not change."""
         if isinstance(data, np.ndarray) and data.ndim == 0:
             data = data[()]
         if isinstance(data, np.generic) and is_ml(data.dtype) and str(data.dtype.kind) != "W":

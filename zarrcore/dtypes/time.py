@@ -105,11 +105,11 @@ class TimeBase(ZDType[Any, Any], HasEndianness, HasItemSize):
         return np.array([count], dtype=np.int64).view(f"{self._kind()}8[{self._step()}]")[0]
 
     def default_scalar(self) -> Any:
-        """NaT, as NumPy and zarr-python have it."""
+        """Return NaT, the default of NumPy and zarr-python."""
         return self._from_count(_NAT, _NAT)
 
     def cast_scalar(self, data: object) -> Any:
-        """`data` in steps of this data type; None is NaT, an integer counts steps."""
+        """Return `data` in steps of this data type; None is NaT, an integer counts steps."""
         if isinstance(data, np.ndarray) and data.ndim == 0:
             data = data[()]
         if data is None or (isinstance(data, str) and data == "NaT"):
@@ -121,7 +121,7 @@ class TimeBase(ZDType[Any, Any], HasEndianness, HasItemSize):
         return self._convert(data)
 
     def _convert(self, data: Any) -> Any:
-        """`data` in steps of this data type, rounded down as NumPy does."""
+        """Return `data` in steps of this data type, rounded down as NumPy does."""
         scalar_type: Any = self.dtype_cls.type
         try:
             exact = data if isinstance(data, scalar_type) else scalar_type(data)
@@ -162,7 +162,7 @@ def _count(scalar: Any) -> int:
 
 
 def _is_wrapped(exact: Any, scalar: Any) -> bool:
-    """Whether `scalar` is not `exact` rounded: NumPy may convert beyond 64 bits without a word."""
+    """Return whether `scalar` is not `exact` rounded: NumPy may convert beyond 64 bits without a word."""
     count = _count(scalar)
     other = np.array(count - 1 if count > 0 else count + 1, dtype=np.int64).view(scalar.dtype)
     back = _count(scalar.astype(exact.dtype))

@@ -24,16 +24,16 @@ class ChunkGrid(ABC):
     @classmethod
     @abstractmethod
     def from_json(cls, configuration: Mapping[str, Any]) -> Self:
-        """A grid from the ``configuration`` of a metadata document."""
+        """Return a grid from the ``configuration`` of a metadata document."""
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """A grid from its whole extension object."""
+        """Return a grid from its whole extension object."""
         return cls.from_json(named_configuration(data)[1])
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
-        """The extension object of a metadata document."""
+        """Return the extension object of a metadata document."""
 
     def to_dict(self) -> dict[str, Any]:
         """The same as :meth:`to_json`."""
@@ -54,7 +54,7 @@ class ChunkGrid(ABC):
 
     @abstractmethod
     def update_shape(self, shape: tuple[int, ...]) -> Self:
-        """The grid of the same array, resized to `shape`."""
+        """Return the grid of the same array, resized to `shape`."""
 
     @property
     def edges(self) -> tuple[int | tuple[int, ...], ...]:
@@ -77,15 +77,15 @@ class ChunkGrid(ABC):
         return tuple(i * edges if isinstance(edges, int) else sum(edges[:i]) for i, edges in pairs)
 
     def grid_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """Number of chunks along each dimension of an array of `shape`."""
+        """Return number of chunks along each dimension of an array of `shape`."""
         return tuple(_count(edges, length) for edges, length in zip(self.native(), shape, strict=True))
 
     def n_chunks(self, shape: tuple[int, ...]) -> int:
-        """Number of chunks of an array of `shape`."""
+        """Return number of chunks of an array of `shape`."""
         return prod(self.grid_shape(shape))
 
     def chunk_shapes_present(self) -> list[tuple[int, ...]]:
-        """A few chunk shapes in which each length that occurs along a dimension occurs at least once."""
+        """Return a few chunk shapes that contain each length of each dimension at least once."""
         lengths = [(e,) if isinstance(e, int) else tuple(dict.fromkeys(e)) for e in self.native()]
         most = max(map(len, lengths), default=1)
         return [tuple(own[min(i, len(own) - 1)] for own in lengths) for i in range(most)]
@@ -103,7 +103,7 @@ def _count(edges: int | tuple[int, ...], length: int) -> int:
 
 
 def parse_chunk_grid(data: object) -> ChunkGrid:
-    """A chunk grid from a metadata document, or an instance."""
+    """Return a chunk grid from a metadata document, or an instance."""
     if isinstance(data, ChunkGrid):
         return data
     name, configuration, _ = named_configuration(data)

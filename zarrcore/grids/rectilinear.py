@@ -73,7 +73,7 @@ class RectilinearGrid(ChunkGrid):
                 fail(where, f"chunks that cover the array's length {length}", sum(edges))
 
     def update_shape(self, shape: tuple[int, ...]) -> Self:
-        """The grid of the same array, resized: a dimension that outgrows its chunks gets one chunk more."""
+        """Return the grid of the resized array: a dimension that outgrows its chunks gets one more chunk."""
         if len(shape) != self.ndim:
             raise MetadataValidationError(f"expected {self.ndim} lengths, got {list(shape)}", where="shape")
         grown = (
@@ -95,7 +95,7 @@ def _parse_dimension(edges: object, where: str) -> int | tuple[int, ...]:
 
 
 def _expand(dimension: object, where: str) -> int | tuple[int, ...]:
-    """The lengths of one dimension, each ``[length, count]`` written out ``count`` times."""
+    """Return the lengths of one dimension, each ``[length, count]`` written out ``count`` times."""
     if not isinstance(dimension, list):
         return integer(dimension, where, 1, MAX_NBYTES)
     edges: list[int] = []
@@ -114,7 +114,7 @@ def _expand(dimension: object, where: str) -> int | tuple[int, ...]:
 
 
 def _compress(edges: tuple[int, ...]) -> list[Any]:
-    """The lengths with runs as ``[length, count]``, where that is shorter."""
+    """Return the lengths with runs as ``[length, count]``, where that is shorter."""
     runs = [(length, len(list(group))) for length, group in groupby(edges)]
     packed = [length if count == 1 else [length, count] for length, count in runs]
     return packed if len(packed) < len(edges) else list(edges)

@@ -16,11 +16,11 @@ from zarrcore.kernels._sharing import PIECE_NBYTES, by_rows, check_threads
 __all__ = ["share"]
 
 _OPTIONS = frozenset({"out", "where", "casting", "dtype", "subok"})
-"""What a call that is shared may have besides ``threads``; others say which dimensions are meant."""
+"""Keyword arguments that a call on several threads may have; all others change which dimensions are meant."""
 
 
 def share(ufunc: np.ufunc, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """``ufunc(*args, **options)``, by rows of plain arrays where that pays, else by NumPy alone."""
+    """Call ``ufunc(*args, **options)``: by rows of plain arrays where that is faster, else by NumPy alone."""
     threads = options.pop("threads", None)
     call = _call_by_rows(ufunc, args, options)
     if call is None:
@@ -66,7 +66,7 @@ class _Call:
         return outs if self.ufunc.nout > 1 else outs[0]
 
     def _with_new_outs(self) -> tuple[np.ndarray, ...]:
-        """The outputs, and where there is none as yet a new one, as NumPy makes them for no rows."""
+        """Return the outputs, and where there is none as yet a new one, as NumPy makes them for no rows."""
         found = self.ufunc(*[each.rows(slice(0, 0)) for each in self.inputs], threads=1, **self.options)
         found = found if isinstance(found, tuple) else (found,)
         largest = _largest(self.inputs)
@@ -77,7 +77,7 @@ class _Call:
 
 
 def _call_by_rows(ufunc: np.ufunc, args: tuple[Any, ...], options: dict[str, Any]) -> _Call | None:
-    """The call if its rows can be shared, and are worth it."""
+    """Return the call if its rows can be shared, and are worth it."""
     inputs = [_from_list(x) for x in args[: ufunc.nin]]
     outs = _given_outs(ufunc, args[ufunc.nin :], options)
     if outs is None or len(inputs) < ufunc.nin or not options.keys() <= _OPTIONS:
@@ -105,7 +105,7 @@ def _call_by_rows(ufunc: np.ufunc, args: tuple[Any, ...], options: dict[str, Any
 def _given_outs(
     ufunc: np.ufunc, positional: tuple[Any, ...], options: dict[str, Any]
 ) -> tuple[Any, ...] | None:
-    """One for each output, None where it is to be made; not a tuple where NumPy is to refuse them."""
+    """Return one for each output, None where it is to be made; not a tuple where NumPy is to refuse them."""
     outs = positional
     if "out" in options:
         given = options["out"]
@@ -121,7 +121,7 @@ def _is_plain(x: Any) -> bool:
 
 @lru_cache(maxsize=64)
 def _core_dimensions(ufunc: np.ufunc) -> tuple[int, ...]:
-    """How many of the last dimensions of each operand belong together, inputs first."""
+    """Return the number of core dimensions of each operand, inputs first."""
     if ufunc.signature is None:
         return (0,) * (ufunc.nin + ufunc.nout)
     return tuple(len(re.findall(r"\w+", names)) for names in re.findall(r"\(([^)]*)\)", ufunc.signature))
@@ -162,7 +162,7 @@ def _out_fits(
     *,
     in_place: bool,
 ) -> bool:
-    """Has the output these rows, and memory of its own?  Or, if it may work in place, that of an operand."""
+    """Return whether the output has these rows and its own memory (or an operand's, if that is allowed)."""
     if out is None:
         return True
     if type(out) is not np.ndarray or out.ndim < core or _outer(out, core) != shape:
@@ -178,7 +178,7 @@ def _out_fits(
 
 
 def _room_like(x: np.ndarray, none: np.ndarray) -> np.ndarray:
-    """Memory for the rows of ``x``, of which ``none`` are there; in the same order if they have its shape."""
+    """Allocate the rows of ``x`` where ``none`` are given; in its memory order if they have its shape."""
     if none.shape[1:] == x.shape[1:]:
         return np.empty_like(x, dtype=none.dtype)
     return np.empty((x.shape[0], *none.shape[1:]), none.dtype)

@@ -15,7 +15,7 @@ _ACCEPTED = {"b": "b", "f": "biuf", "c": "biufc", "U": "U", "S": "S", "M": "MUiu
 
 
 def item_of(value: Any, dtype: np.dtype, name: str) -> np.ndarray:
-    """``value`` as a 0-d array of exactly that type; `name` is the argument that it comes from."""
+    """Return ``value`` as a 0-d array of exactly that type; `name` is the argument that it comes from."""
     if isinstance(value, np.generic | np.ndarray) and value.dtype == dtype:
         item = np.asarray(value)
     elif dtype.kind in "iu":
@@ -56,7 +56,7 @@ def _record(value: Any, dtype: np.dtype, name: str) -> np.ndarray:
 
 
 def _field(value: Any, base: np.dtype, shape: tuple[int, ...], name: str) -> np.ndarray:
-    """The items of a field, which holds an array if it has a shape; one value stands for all of them."""
+    """Return the items of a field, an array if it has a shape; one value is used for all of them."""
     if not shape:
         return item_of(value, base, name)
     out = np.zeros(shape, base)
@@ -122,7 +122,7 @@ def _float(value: int, dtype: np.dtype, name: str) -> float:
 
 
 def _time(value: Any, dtype: np.dtype, name: str) -> Any:
-    """Dates and durations of Python, and dates as text, with the unit that holds all of them."""
+    """Convert dates and durations of Python, and dates as text, to a unit that can represent all of them."""
     if isinstance(value, str) and value.lower() == "nat":
         return value  # which has no unit
     try:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
 
     class WithUfuncs(WithUfunc[P, R_co], Protocol[P, R_co]):
-        """A function around two ufuncs, one of which compares bits, the other one numbers."""
+        """A function around two ufuncs: one compares bits, the other one numbers."""
 
         ufunc_nan_equal: np.ufunc
 
@@ -55,7 +55,7 @@ def around_both(ufunc: np.ufunc, nan_equal: np.ufunc) -> Callable[[Callable[P, R
 
 
 def buffer_of(data: Any, name: str) -> NDArray[np.uint8]:
-    """The bytes of a C-contiguous array or other buffer, read-only if it is."""
+    """Return the bytes of a C-contiguous array or other buffer, read-only if it is."""
     if isinstance(data, np.ndarray):
         return bytes_of(data, name)
     try:
@@ -68,7 +68,7 @@ def buffer_of(data: Any, name: str) -> NDArray[np.uint8]:
 
 
 def bytes_of(array: np.ndarray, name: str) -> NDArray[np.uint8]:
-    """The memory of a C-contiguous array, whatever its type."""
+    """Return the memory of a C-contiguous array, whatever its type."""
     refuse_references(array.dtype, name)
     if not array.flags.c_contiguous:
         raise ValueError(f"{name}: expected C-contiguous memory")
@@ -83,7 +83,7 @@ def refuse_references(dtype: np.dtype, name: str) -> None:
 
 @lru_cache(maxsize=256)
 def words_of(dtype: np.dtype, offset: int = 0) -> tuple[tuple[int, int, int, bool], ...]:
-    """(offset, size, count, native) of the words in one item that have a byte order."""
+    """Return (offset, size, count, native) of the words of one item that have a byte order."""
     if dtype.fields is not None:
         fields = [dtype.fields[name] for name in dtype.names or ()]
         parts = [words_of(field[0], offset + field[1]) for field in fields]
@@ -105,7 +105,7 @@ def words_of(dtype: np.dtype, offset: int = 0) -> tuple[tuple[int, int, int, boo
 
 
 def in_native_order(dtype: np.dtype) -> np.dtype:
-    """The type in the machine's byte order; strings of any length have none."""
+    """Return the type in the machine's byte order; strings of any length have none."""
     return dtype if dtype.kind == "T" else dtype.newbyteorder("=")
 
 
@@ -150,7 +150,7 @@ def copy(dst: np.ndarray, src: np.ndarray, words: Sequence[tuple[int, int, int, 
 
 
 def index_of(value: Any, name: str) -> int:
-    """An integer argument."""
+    """Return an integer argument."""
     try:
         return operator.index(value)
     except TypeError:
@@ -158,14 +158,14 @@ def index_of(value: Any, name: str) -> int:
 
 
 def ndarray_of(x: Any, name: str) -> np.ndarray:
-    """``x``, which is to be an array and nothing that could be made into one."""
+    """Return ``x``, which must be an array, not something that can be converted to one."""
     if not isinstance(x, np.ndarray):
         raise TypeError(f"{name}: expected an ndarray, got {type(x).__name__}")
     return x
 
 
 def check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """``out`` if it has exactly that type and shape and can be written."""
+    """Return ``out`` if it has exactly that type and shape and is writable."""
     array = ndarray_of(out, "out")
     if array.dtype != dtype:
         raise TypeError(f"out: expected data type {dtype}, got {array.dtype}")
@@ -177,7 +177,7 @@ def check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 
 
 def only_out(out: Any) -> Any:
-    """``out`` as ufuncs take it, alone or in a tuple."""
+    """Return ``out`` in the forms that ufuncs take: alone or in a tuple."""
     if not isinstance(out, tuple):
         return out
     if len(out) != 1:
@@ -199,7 +199,7 @@ def check_ufunc_out(out: Any, shape: tuple[int, ...], dtype: np.dtype) -> None:
 def check_blocks(
     x: np.ndarray, name: str, axis: Any, out: Any, dtype: np.dtype, others: tuple[int, ...] = ()
 ) -> int:
-    """The axis, if `x` has it, and `out` has room for one answer for each block along it."""
+    """Return the axis, if `x` has it, and `out` has room for one answer for each block along it."""
     at = index_of(axis, "axis")
     if x.ndim == 0:
         raise ValueError(f"{name}: expected one dimension or more, got a scalar")
@@ -212,7 +212,7 @@ def check_blocks(
 
 
 def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...] | None:
-    """The shape that all can be broadcast to, or None."""
+    """Return the shape that all can be broadcast to, or None."""
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
@@ -225,5 +225,5 @@ def same_memory(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def apart(src: np.ndarray, dst: np.ndarray) -> np.ndarray:
-    """``src``, or a copy of it where the two might overlap."""
+    """Return ``src``, or a copy of it if the two might overlap."""
     return src.copy() if np.may_share_memory(src, dst) else src

@@ -18,7 +18,7 @@ _MOST_THREADS = 1 << 16
 
 
 def thread_count(threads: int | None) -> int:
-    """The number that is meant; None is the engine's, which follows the configuration."""
+    """Return the number that is meant; None is the engine's, which follows the configuration."""
     if threads is None:
         from zarrcore._core import engine
 

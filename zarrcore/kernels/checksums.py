@@ -21,7 +21,7 @@ def crc32c(
     out: np.ndarray | None = None,
     threads: int | None = None,
 ) -> Any:
-    """CRC-32C (Castagnoli) of a buffer, or of each block of an array.
+    """Compute the CRC-32C (Castagnoli) of a buffer, or of each block of an array.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def crc32c(
 
     Notes
     -----
-    RFC 3720, appendix B.4; the ``crc32c`` codec of Zarr v3 stores it in little-endian order behind the data.
+    RFC 3720, appendix B.4; the ``crc32c`` codec of Zarr v3 stores it in little-endian order after the data.
     Uses the CRC instructions of the CPU.  The GIL is released from 4 KiB on.  ``crc32c.ufunc`` is the
     :class:`numpy.ufunc` "(n),()->()" over items of any type, as they lie in memory, and an initial value.
 

@@ -38,7 +38,7 @@ def blosc_encode(
     out : writable buffer, optional
         Where the result begins; it may be longer.
     cname : {"lz4", "lz4hc", "blosclz", "zstd", "zlib", "snappy"}, optional
-        The compressor; the build says which of them it has.
+        The compressor; which ones exist depends on the build.
     clevel : int, optional
         0 to 9.
     shuffle : {"noshuffle", "shuffle", "bitshuffle"}, optional
@@ -111,7 +111,7 @@ def zstd_encode(data: Any, /, out: Any = None, *, level: int = 3, checksum: bool
 
 
 def lz4_encode(data: Any, /, out: Any = None, *, acceleration: int = 1) -> Any:
-    """Compress to an LZ4 block behind its decoded size in 4 bytes; else as :func:`blosc_encode`.
+    """Compress to 4 bytes of decoded size and an LZ4 block; otherwise as :func:`blosc_encode`.
 
     ``acceleration`` is 1 (smallest) to 65537 (fastest).  This is the ``lz4`` compressor of Zarr v2.
     """
@@ -201,7 +201,7 @@ def _encode(name: str, config: dict[str, Any], data: Any, out: Any, sharing: _Sh
 
 
 def _name_argument(encode: Callable[..., Any], name: str, config: dict[str, Any], *rest: Any) -> Any:
-    """What this build cannot do is said of the option, every other failure of the data."""
+    """Name the option in errors about what this build cannot do, and the data in all others."""
     try:
         return encode(name, config, *rest)
     except errors.ChunkEncodeError as error:
@@ -232,7 +232,7 @@ def _nbytes(memory: Any) -> int:
 
 
 def _name_data(decode: Callable[..., Any], name: str, source: Any, room: Any, threads: int) -> Any:
-    """What is wrong with encoded bytes is said of the argument that they are."""
+    """Name the argument in errors about encoded bytes."""
     try:
         return decode(name, {}, source, room, threads)
     except errors.ChunkDecodeError as error:
@@ -245,7 +245,7 @@ def _check_size(name: str, found: int, expected: int) -> None:
 
 
 def _writable(out: Any) -> Any:
-    """``out`` itself if it is a plain one, else its bytes."""
+    """Return ``out`` itself if it is a plain one, else its bytes."""
     if engine.is_plain(out, writable=True):
         return out
     target = buffer_of(out, "out")

@@ -110,7 +110,7 @@ def equals_fill(
 
     Notes
     -----
-    Decides whether a chunk need be stored at all.  Stops at the first block of memory with a difference.  The
+    Decides whether a chunk must be stored at all.  Stops at the first block of memory with a difference.  The
     GIL is released from 4 KiB on.  ``equals_fill.ufunc`` is the :class:`numpy.ufunc` "(n),()->()" that
     compares bits, ``equals_fill.ufunc_nan_equal`` the one that compares numbers.
 

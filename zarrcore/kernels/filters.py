@@ -108,7 +108,7 @@ def _delta(ufunc: np.ufunc, x: Any, out: np.ndarray | None, axis: int, threads: 
 
 
 def _is_plain(x: Any, out: Any) -> bool:
-    """A row, and another one to write to; further checks would take as long as the work on a few numbers."""
+    """Return a row and another one to write to; more checks would take as long as the work on few numbers."""
     if type(x) is not np.ndarray or x.ndim != 1 or x.dtype.char not in _DIFFERENCES:
         return False
     return out is None or (
@@ -117,7 +117,7 @@ def _is_plain(x: Any, out: Any) -> bool:
 
 
 def _check_differences(x: np.ndarray, axis: int, out: Any) -> int:
-    """The axis, if x has one, and the types and shapes are such that differences can be formed."""
+    """Return the axis, if x has one, and the types and shapes are such that differences can be formed."""
     if x.dtype.char not in _DIFFERENCES:
         raise TypeError(f"x: expected integers, float32 or float64, got {x.dtype}")
     if x.ndim == 0:
@@ -142,7 +142,7 @@ def shuffle(
     *,
     threads: int | None = None,
 ) -> Any:
-    """All first bytes of the items, then all second bytes, and so on, for each row.
+    """Return all first bytes of the items, then all second bytes, and so on, for each row.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ def _shuffled(ufunc: np.ufunc, rows: Any, itemsize: Any, out: Any, threads: int 
 
 
 def _divisor(itemsize: Any) -> np.intp:
-    """As the loops take it; they say which numbers divide a row."""
+    """Return the argument in the form that the loops take; they refuse numbers that do not divide a row."""
     size = index_of(itemsize, "itemsize")
     if not 1 <= size <= np.iinfo(np.intp).max:
         raise ValueError(f"itemsize: expected the bytes of one item, got {size}")
@@ -229,7 +229,7 @@ def _divisor(itemsize: Any) -> np.intp:
 
 
 def _rows_of_bytes(x: Any) -> tuple[Any, int]:
-    """The last dimension as bytes, and how many make up one item."""
+    """Return the last dimension as bytes, and how many make up one item."""
     if not hasattr(x, "__array_ufunc__"):
         x = np.asarray(x) if isinstance(x, list | tuple | int | float) else buffer_of(x, "x")
     if x.dtype == np.uint8 and x.ndim:
@@ -407,7 +407,7 @@ def _by_eights(call: Callable[[int, int], None], n: int, nbytes: int, threads: i
 
 
 def _packed_place(start: int, stop: int, width: int) -> slice:
-    """Where the packed items from start, a multiple of 8, up to stop lie."""
+    """Return the byte range of the packed items from start, a multiple of 8, to stop."""
     return slice(start * width // 8, _packed_size(stop, width))
 
 
@@ -419,7 +419,7 @@ def _items_type(dtype: DTypeLike) -> np.dtype[Any]:
 
 
 def _kept_bits(dtype: np.dtype[Any], name: str, first_bit: int, last_bit: int | None, bitorder: str) -> int:
-    """How many bits of each item are kept; `name` is the argument that says what the items are."""
+    """Return the number of bits kept of each item; `name` is the argument that determines the items."""
     if dtype.kind not in "biu":
         raise TypeError(f"{name}: expected booleans or integers, got {dtype}")
     if bitorder not in _BIT_ORDERS:

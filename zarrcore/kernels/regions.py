@@ -72,7 +72,7 @@ def byteswap(
     Notes
     -----
     The ``bytes`` codec of Zarr v3 with an ``endian`` other than the machine's.  ``byteswap.ufunc`` is the
-    :class:`numpy.ufunc` behind it (without structured types); used directly, it needs ``casting="no"`` to
+    :class:`numpy.ufunc` under it (without structured types); used directly, it needs ``casting="no"`` to
     refuse an ``out`` of another type.  The GIL is released.
 
     Examples
@@ -98,7 +98,7 @@ def byteswap(
 
 
 def _swap_others(x: Any, out: Any, where: ArrayLike) -> Any:
-    """What has an ``__array_ufunc__`` of its own; those of dask know no ``casting``."""
+    """Return the object that overrides ``__array_ufunc__``; those of dask do not know ``casting``."""
     found, expected = getattr(out, "dtype", None), getattr(x, "dtype", None)
     if out is not None and found != expected:
         raise TypeError(f"out: expected data type {expected}, got {found}")
@@ -186,7 +186,7 @@ def copy_region(dst: np.ndarray, src: np.ndarray, /, *, threads: int | None = No
 
 
 def _copy(dst: np.ndarray, src: np.ndarray, threads: int | None, name: str) -> None:
-    """The same of arrays that fit; `name` is the argument that src comes from."""
+    """Do the same with arrays that fit; `name` is the argument that src comes from."""
     check_threads(threads)
     words = _words_to_swap(dst.dtype, src.dtype, name)
     src = apart(src, dst)
@@ -207,7 +207,7 @@ def _words_to_swap(dst: np.dtype, src: np.dtype, name: str) -> Sequence[tuple[in
 
 @lru_cache(maxsize=256)
 def _differing_words(dst: np.dtype, src: np.dtype) -> tuple[tuple[int, int, int, bool], ...]:
-    """The words that have another byte order in dst than in src."""
+    """Return the words that have another byte order in dst than in src."""
     pairs = zip(words_of(dst), words_of(src), strict=True)
     return tuple(to for to, source in pairs if to[3] != source[3])
 

@@ -25,7 +25,7 @@ def _big_endian(byteorder: str) -> bool:
 
 
 def _unsigned(values: ArrayLike, name: str) -> NDArray[np.uint64]:
-    """A flat uint64 array of what may be any integers >= 0."""
+    """Return a flat uint64 array of what may be any integers >= 0."""
     array = np.asarray(values)
     if array.dtype == np.uint64:
         return array.reshape(-1)

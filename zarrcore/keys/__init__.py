@@ -1,4 +1,4 @@
-"""Chunk key encodings: chunk grid coordinates -> the part of the store key behind the array's prefix."""
+"""Chunk key encodings: chunk grid coordinates -> the part of the store key after the array's prefix."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ __all__ = ["FanoutChunkKeyEncoding"]
 
 @dataclass(frozen=True)
 class FanoutChunkKeyEncoding(ChunkKeyEncoding):
-    """Keys of which no directory has more than so many entries (proposed chunk key encoding ``fanout``).
+    """Keys that limit the number of entries of each directory (proposed chunk key encoding ``fanout``).
 
     Parameters
     ----------

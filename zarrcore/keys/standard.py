@@ -30,17 +30,17 @@ class ChunkKeyEncoding(ABC):
 
     @classmethod
     def from_json(cls, configuration: Mapping[str, Any]) -> Self:
-        """An encoding from the ``configuration`` of a metadata document."""
+        """Return an encoding from the ``configuration`` of a metadata document."""
         known_keys(configuration, _members(cls))
         return cls(**configuration)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """An encoding from its whole extension object."""
+        """Return an encoding from its whole extension object."""
         return cls.from_json(named_configuration(data)[1])
 
     def to_json(self) -> dict[str, Any]:
-        """The extension object, every member of the configuration written out."""
+        """Return the extension object, every member of the configuration written out."""
         return {"name": self.name, "configuration": {name: getattr(self, name) for name in _members(self)}}
 
     def to_dict(self) -> dict[str, Any]:
@@ -49,15 +49,15 @@ class ChunkKeyEncoding(ABC):
 
     @abstractmethod
     def encode(self, coords: tuple[int, ...]) -> str:
-        """The key of the chunk at `coords`."""
+        """Return the key of the chunk at `coords`."""
 
     def decode(self, key: str) -> tuple[int, ...]:
-        """The coordinates of the chunk stored under `key`.
+        """Return the coordinates of the chunk stored under `key`.
 
         Raises
         ------
         ValueError
-            If this encoding gives no chunk that key.
+            If no chunk has that key in this encoding.
         """
         raise NotImplementedError(f"the chunk key encoding {self.name!r} cannot decode keys")
 
@@ -149,7 +149,7 @@ def _members(encoding: Any) -> tuple[str, ...]:
 
 
 def coordinates(parts: list[str], key: str) -> tuple[int, ...]:
-    """The coordinates that the parts of `key` are, if it is written as an encoding writes them."""
+    """Return the coordinates that the parts of `key` are, if it is written as an encoding writes them."""
     for part in parts:
         plain = part.isascii() and part.isdigit()
         if not plain or (len(part) > 1 and part[0] == "0"):
@@ -158,7 +158,7 @@ def coordinates(parts: list[str], key: str) -> tuple[int, ...]:
 
 
 def parse_chunk_key_encoding(data: object) -> ChunkKeyEncoding:
-    """A chunk key encoding from a metadata document or an argument.
+    """Return a chunk key encoding from a metadata document or an argument.
 
     Parameters
     ----------

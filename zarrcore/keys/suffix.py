@@ -1,4 +1,4 @@
-"""Chunk key encodings that put something behind the keys of another one."""
+"""Chunk key encodings that append a suffix to the keys of another one."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ __all__ = ["DefaultSuffixChunkKeyEncoding", "SuffixChunkKeyEncoding"]
 
 @dataclass(frozen=True, kw_only=True)
 class SuffixChunkKeyEncoding(ChunkKeyEncoding):
-    """The keys of another encoding, with something behind them (proposed chunk key encoding ``suffix``).
+    """The keys of another encoding with a suffix (proposed chunk key encoding ``suffix``).
 
     Parameters
     ----------
     suffix : str
-        What stands behind each key, such as ``".tiff"``.
+        The suffix of each key, such as ``".tiff"``.
     base_encoding : ChunkKeyEncoding, str or dict
         The other encoding.
 
@@ -60,12 +60,12 @@ class SuffixChunkKeyEncoding(ChunkKeyEncoding):
 
 @dataclass(frozen=True, kw_only=True)
 class DefaultSuffixChunkKeyEncoding(ChunkKeyEncoding):
-    """The keys of ``default`` with something behind them, as the library zarrs has them.
+    """The keys of ``default`` with a suffix, as the library zarrs writes them.
 
     Parameters
     ----------
     suffix : str
-        What stands behind each key, such as ``".tiff"``.
+        The suffix of each key, such as ``".tiff"``.
     separator : {"/", "."}
         What stands between the parts of a key.
     """

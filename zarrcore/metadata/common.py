@@ -75,7 +75,7 @@ class ArrayMetadata:
         raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
-        """The metadata as one JSON object."""
+        """Return the metadata as one JSON object."""
         raise NotImplementedError
 
     @property
@@ -102,11 +102,11 @@ class ArrayMetadata:
         return self.zdtype.default_scalar() if self.fill_value is None else self.fill_value
 
     def chain(self) -> CodecChain:
-        """The codec chain, resolved for the chunks of this array."""
+        """Return the codec chain, resolved for the chunks of this array."""
         return self._chain
 
     def chunk_spec(self, coords: tuple[int, ...] | None = None) -> ArraySpec:
-        """The chunk at `coords`, or any chunk of a regular grid.
+        """Return the chunk at `coords`, or any chunk of a regular grid.
 
         Parameters
         ----------
@@ -135,7 +135,7 @@ class ArrayMetadata:
         return self.chain().codecs if codec is None else codec.codecs
 
     def encode_chunk_key(self, chunk_coords: tuple[int, ...]) -> str:
-        """The key of a chunk, relative to the array."""
+        """Return the key of a chunk, relative to the array."""
         return self.key_encoding.encode(chunk_coords)
 
     def _regular_chunk_shape(self, what: str) -> tuple[int, ...]:
@@ -155,7 +155,7 @@ class ArrayMetadata:
         return hash(_canonical(self))
 
     def to_documents(self) -> dict[str, bytes]:
-        """The metadata as it is stored: name of each document -> its bytes."""
+        """Return the metadata as it is stored: name of each document -> its bytes."""
         raise NotImplementedError
 
     def resized_documents(self, resized: Self, documents: dict[str, bytes]) -> dict[str, bytes]:
@@ -175,7 +175,7 @@ class ArrayMetadata:
         return twin
 
     def _with_shape(self, shape: tuple[int, ...]) -> Self:
-        """A copy with another shape, for a grid that fits all: nothing else needs to be checked."""
+        """Return a copy with another shape, for a grid that fits all: nothing else needs to be checked."""
         resized = self.twin()
         vars(resized)["shape"] = parse_shape(shape, "shape")
         return resized
@@ -186,5 +186,5 @@ def _canonical(metadata: ArrayMetadata) -> str:
 
 
 def dump(name: str, document: dict[str, Any]) -> dict[str, bytes]:
-    """One document, serialised, under its name."""
+    """Return one document, serialised, under its name."""
     return {name: dump_document(document, where=name)}

@@ -69,7 +69,7 @@ def load_document(data: Buffer, *, where: str) -> dict[str, Any]:
 
 
 def decode_document(data: Buffer, *, where: str) -> str:
-    """The text of a document."""
+    """Return the text of a document."""
     raw = bytes(data).removeprefix(_BYTE_ORDER_MARK)  # RFC 8259, 8.1: a parser may ignore it
     try:
         return raw.decode("utf-8")
@@ -234,7 +234,7 @@ def _key(name: Any, where: str) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """The value without a subclass, such as that of ``numpy.float64`` or of an enumeration."""
+    """Return the value without a subclass, such as that of ``numpy.float64`` or of an enumeration."""
     if value is None or type(value) in (bool, int, float, str, NonFinite):
         return value
     if isinstance(value, str):

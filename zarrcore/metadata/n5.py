@@ -27,17 +27,17 @@ _OWN = frozenset({*_REQUIRED, "compression", "compressionType", "n5"})
 
 
 def is_n5_array(attributes: Mapping[str, Any]) -> bool:
-    """Whether attributes are those of a dataset."""
+    """Return whether attributes are those of a dataset."""
     return all(name in attributes for name in _REQUIRED)
 
 
 def is_n5_root(attributes: Mapping[str, Any]) -> bool:
-    """Whether attributes name the version of N5, as those of a container's root do."""
+    """Return whether attributes name the version of N5, as those of a container's root do."""
     return isinstance(attributes.get("n5"), str)
 
 
 def n5_document(attributes: Mapping[str, Any], *, where: str) -> dict[str, Any]:
-    """The ``zarr.json`` document of an N5 dataset or group.
+    """Return the ``zarr.json`` document of an N5 dataset or group.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def without_blocks(metadata: ArrayV3Metadata) -> ArrayV3Metadata:
 
 
 def _compression(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The codec of a dataset's compression, or none."""
+    """Return the codec of a dataset's compression, or none."""
     if "compression" not in attributes:
         options: Mapping[str, Any] = {"type": attributes.get("compressionType", "raw")}  # before version 2
         where = "compressionType" if "compressionType" in attributes else "compression"
@@ -126,7 +126,7 @@ def _numcodecs(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _level(options: Mapping[str, Any], name: str, default: int, low: int, high: int) -> int:
-    """A level; -1 stands for the compressor's own choice."""
+    """Return a level; -1 stands for the compressor's own choice."""
     level = integer(options.get(name, default), name)
     return default if level == -1 and low > -1 else integer(level, name, low, high)
 

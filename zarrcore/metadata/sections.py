@@ -51,7 +51,7 @@ class Section(Mapping[str, Any]):
         self._where = where
 
     def text_of(self, name: str) -> str:
-        """The document of one node as it is written."""
+        """Return the document of one node as it is written."""
         start, stop = self._spans[name]
         return self._text[start:stop]
 
@@ -86,7 +86,7 @@ class Section(Mapping[str, Any]):
     __hash__ = None  # type: ignore[assignment]
 
     def renamed(self, pairs: Iterable[tuple[str, str]]) -> Section:
-        """The documents that have the second name of each pair, under the first, in that order."""
+        """Return the documents that have the second name of each pair, under the first, in that order."""
         return Section(self._text, {new: self._spans[old] for new, old in pairs}, self._where)
 
 
@@ -103,7 +103,7 @@ def load_group_document(data: Buffer, *, where: str) -> dict[str, Any]:
 
 
 def _in_sections(text: str, where: str) -> dict[str, Any] | None:
-    """The document with a section, or None if it cannot be told from the lines where the nodes are."""
+    """Return the document with a section, or None if it cannot be told from the lines where the nodes are."""
     cut = _cut(text)
     if cut is None:
         return None

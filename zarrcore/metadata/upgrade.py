@@ -23,7 +23,7 @@ _DTYPE_MEMBERS = ("dtype", "astype", "encode_dtype", "decode_dtype")
 
 
 def upgraded(metadata: ArrayV2Metadata) -> ArrayV3Metadata:
-    """The metadata of format 3 with which the stored chunks read the same.
+    """Return the metadata of format 3 with which the stored chunks read the same.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def _transpose(metadata: ArrayV2Metadata) -> list[dict[str, Any]]:
 
 
 def _codecs(codecs: tuple[Codec, ...], dtype: np.dtype[Any]) -> list[dict[str, Any]]:
-    """The codecs of format 3 that do what those of format 2 do to items of `dtype`."""
+    """Return the codecs of format 3 that do what those of format 2 do to items of `dtype`."""
     made: list[dict[str, Any]] = []
     serialized = False
     for codec in codecs:
@@ -87,7 +87,7 @@ def _codecs(codecs: tuple[Codec, ...], dtype: np.dtype[Any]) -> list[dict[str, A
 
 
 def _codec(config: dict[str, Any], item_size: int) -> dict[str, Any]:
-    """The codec of format 3 with the same encoding, with all that depends on the items."""
+    """Return the codec of format 3 with the same encoding, with all that depends on the items."""
     found = standard_codec(config)
     options = found.get("configuration", {})
     if found["name"] == "blosc":
@@ -108,7 +108,7 @@ def _dtype_after(config: dict[str, Any], dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def _bytes(dtype: np.dtype[Any]) -> dict[str, Any]:
-    """The codec ``bytes`` in the byte order of the stored items."""
+    """Return the codec ``bytes`` in the byte order of the stored items."""
     orders = _byte_orders(dtype)
     if len(orders) > 1:
         raise MetadataValidationError(f"fields of different byte orders: {dtype.descr}", where="dtype")
@@ -142,7 +142,7 @@ def _check_same(old: ArrayV2Metadata, new: ArrayV3Metadata) -> None:
 
 
 def _is_same(expected: np.ndarray, found: np.ndarray) -> bool:
-    """Whether items are the same to the bit, in whatever byte order."""
+    """Return whether items are the same to the bit, in whatever byte order."""
     if expected.dtype.kind in "OT":
         return bool(expected.tolist() == found.tolist())
     same_dtype = expected.dtype.newbyteorder("=") == found.dtype.newbyteorder("=")

@@ -46,7 +46,7 @@ class ArrayV1Metadata(ArrayV2Metadata):
             return super().from_dict({**as_v2, "compressor": compressor, "zarr_format": 2}, where=None)
 
     def to_dict(self) -> dict[str, Any]:
-        """The metadata in the form of format 2, with ``zarr_format`` 1."""
+        """Return the metadata in the form of format 2, with ``zarr_format`` 1."""
         return super().to_dict() | {"zarr_format": 1}
 
     def to_documents(self) -> NoReturn:
@@ -61,7 +61,7 @@ class ArrayV1Metadata(ArrayV2Metadata):
 
 
 def _compressor(compression: Any, options: Any) -> dict[str, Any] | None:
-    """The compressor of format 2 that ``compression`` and ``compression_opts`` stand for."""
+    """Return the compressor of format 2 that ``compression`` and ``compression_opts`` stand for."""
     if compression is None:
         return None
     name = choice(compression, "compression", _COMPRESSIONS)

@@ -61,7 +61,7 @@ ByteRange = ByteRequest | tuple[int, int | None]
 
 
 def resolve_range(byte_range: ByteRange | None, size: int) -> tuple[int, int]:
-    """The part of a value of `size` bytes that a request stands for.
+    """Return the part of a value of `size` bytes that a request stands for.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def resolve_range(byte_range: ByteRange | None, size: int) -> tuple[int, int]:
 
 
 def as_request(byte_range: ByteRange | None) -> ByteRequest | None:
-    """A byte range in the form of a request object, for stores that hand ranges on to others.
+    """Return a byte range in the form of a request object, for stores that hand ranges on to others.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Whole files: read one version of a file, replace a file atomically.
 
-This module knows paths, not keys.  A file is replaced by writing a temporary one beside it and renaming that,
-so that a reader sees the old contents or the new ones, and a writer that is interrupted leaves the old file
-as it was.
+This module knows paths, not keys.  A file is replaced by writing a temporary one next to it and renaming
+that, so that a reader sees the old contents or the new ones, and a writer that is interrupted leaves the old
+file as it was.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _BUSY_DELAYS = (0.001, 0.004, 0.016, 0.064, 0.256)
 
 
 def is_temporary(name: str) -> bool:
-    """Whether a file name is one of those that :func:`replace_file` gives to its temporary files."""
+    """Return whether a file name is one of the temporary files of :func:`replace_file`."""
     return (
         len(name) == 28
         and name.startswith(".zc-")
@@ -80,7 +80,7 @@ def open_file(path: str) -> Iterator[FileIO | None]:
 
 
 def read_file(path: str) -> bytes | None:
-    """The contents of a regular file, as :func:`open_file` and :func:`read_span` give them; None without one.
+    """Return the contents of a regular file (see :func:`open_file`, :func:`read_span`); None without one.
 
     Metadata documents are so small that the objects in between would cost more than reading them.
     """
@@ -99,7 +99,7 @@ def read_file(path: str) -> bytes | None:
 
 
 def read_span(file: FileIO, start: int, stop: int) -> bytes:
-    """The bytes of an open file from `start` to `stop`, which lie within its size."""
+    """Return the bytes of an open file from `start` to `stop`, which lie within its size."""
     file.seek(start)
     wanted = stop - start
     data = file.read(wanted)
@@ -210,7 +210,7 @@ def create_file(path: str, data: bytes | memoryview, *, sync: bool = False) -> b
 def rename_directory(source: str, target: str, *, sync: bool = False) -> bool:
     """Rename a directory; False if that cannot be done in one step, as between two file systems.
 
-    Missing directories above the target are made; an empty one at the target gives way.
+    Missing directories above the target are made; an empty one at the target is removed.
     """
     if os.path.islink(source):
         return False  # what it points to stays where it is
@@ -232,7 +232,7 @@ def rename_directory(source: str, target: str, *, sync: bool = False) -> bool:
 
 
 def _write_beside(path: str, data: bytes | memoryview, *, sync: bool) -> str:
-    """Write a temporary file beside `path`, for the caller to rename; its name."""
+    """Write a temporary file next to `path`, for the caller to rename, and return its name."""
     temporary = f"{os.path.dirname(path)}{os.sep}.zc-{os.urandom(8).hex()}.partial"
     try:
         fd = _create(temporary, sync=sync)
@@ -272,7 +272,7 @@ def _create(temporary: str, *, sync: bool) -> int:
 
 def _make_directories(directory: str, *, sync: bool) -> None:
     parent = os.path.dirname(directory)
-    with suppress(FileExistsError):  # another thread was faster; if it is a file, opening will say so
+    with suppress(FileExistsError):  # another thread was faster; if it is a file, opening it will fail
         try:
             os.mkdir(directory)
         except FileNotFoundError:

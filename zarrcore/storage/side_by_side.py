@@ -1,4 +1,4 @@
-"""Many requests to a store at the same time, each waiting in a thread of its own."""
+"""Run many requests to a store at the same time, each in its own thread."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _lock = Lock()
 
 
 def concurrency() -> int:
-    """How many requests to a store may be under way at the same time, by the configuration."""
+    """Return the configured number of requests to a store at the same time."""
     return int(config.get("async.concurrency") or _DEFAULT_CONCURRENCY)
 
 
 def side_by_side(call: Callable[[T], R], items: Sequence[T]) -> list[R]:
-    """``call(item)`` for each item, at most ``async.concurrency`` of them at a time.
+    """Run ``call(item)`` for each item, at most ``async.concurrency`` of them at a time.
 
     The calls wait for a server rather than work; they must not use this function themselves.
 
@@ -53,7 +53,7 @@ def side_by_side(call: Callable[[T], R], items: Sequence[T]) -> list[R]:
 
 
 def _threads() -> ThreadPoolExecutor:
-    """The threads of this process, kept for the next call; after a fork the child makes its own."""
+    """Return the threads of this process, kept for the next call; after a fork the child makes its own."""
     global _pool
     count = concurrency()
     pool = _pool

@@ -1,8 +1,8 @@
 """Which strings are store keys, key prefixes and node paths.
 
 A key is a non-empty string of components separated by single slashes; no component is empty, ``.`` or ``..``,
-and none holds a NUL.  Such a key, joined to the root of a file system store, cannot leave it.  A prefix is a
-key with a slash at its end, or the empty string (Zarr v3 core, "Abstract store interface").
+and none contains a NUL.  Such a key, joined to the root of a file system store, cannot leave it.  A prefix is
+a key with a slash at its end, or the empty string (Zarr v3 core, "Abstract store interface").
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ __all__ = [
     "windows_problem",
 ]
 
-# Names of files that are not in UTF-8 hold U+DC80 to U+DCFF (PEP 383); no name holds other halves of pairs.
-# One search decides the common case; only a bad key pays for finding out why.
+# Names of files that are not in UTF-8 contain U+DC80 to U+DCFF (PEP 383); no name contains other halves of
+# pairs.  One search decides the common case; only a bad key pays for finding out why.
 _BAD_KEY = re.compile(r"\A\Z|\A/|/\Z|//|(?:\A|/)\.\.?(?:/|\Z)|[\0\ud800-\udc7f\udd00-\udfff]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _WINDOWS_DEVICE = r"(?i:CON|PRN|AUX|NUL|COM[0-9]|LPT[0-9])(?:\.|\Z)"
@@ -68,14 +68,14 @@ def validate_prefix(prefix: str) -> str:
 
 
 def normalize_path(path: str | bytes | os.PathLike[str] | None) -> str:
-    """The canonical form of a node path: ``""`` for the root, or ``"a/b"``.
+    """Return the canonical form of a node path: ``""`` for the root, or ``"a/b"``.
 
     Slashes at either end are dropped, repeated ones collapse and backslashes count as slashes.
 
     Raises
     ------
     InvalidKeyError
-        If a component is ``.`` or ``..`` or holds a NUL.
+        If a component is ``.`` or ``..`` or contains a NUL.
     """
     if path is None:
         return ""
@@ -88,12 +88,12 @@ def normalize_path(path: str | bytes | os.PathLike[str] | None) -> str:
 
 
 def join_path(*parts: str) -> str:
-    """The non-empty parts of a path, joined by slashes."""
+    """Return the non-empty parts of a path, joined by slashes."""
     return "/".join(part for part in parts if part)
 
 
 def key_prefix(path: str) -> str:
-    """What the keys of the node at a path, which is in canonical form, begin with."""
+    """Return the prefix of the keys of the node at a path, which is in canonical form."""
     return f"{path}/" if path else ""
 
 
@@ -108,7 +108,7 @@ def windows_problem(key: str) -> str | None:
         if re.match(_WINDOWS_DEVICE, component):
             return f"{component!r} is the name of a device on Windows"
         if re.search(_WINDOWS_FORBIDDEN, component):
-            return f"{component!r} holds a character that Windows does not allow there"
+            return f"{component!r} contains a character that Windows does not allow there"
     return None
 
 
@@ -125,14 +125,14 @@ def _problem(key: str) -> str:
     if not key:
         return "it is empty"
     if "\0" in key:
-        return "it holds a NUL character"
+        return "it contains a NUL character"
     if key.startswith("/"):
         return "it begins with '/'"
     if key.endswith("/"):
         return "it ends with '/'"
     if "//" in key:
-        return "it holds an empty component ('//')"
+        return "it contains an empty component ('//')"
     for component in key.split("/"):
         if component in (".", ".."):
-            return f"it holds the component {component!r}"
-    return "it holds half of a surrogate pair, which is no character"
+            return f"it contains the component {component!r}"
+    return "it contains half of a surrogate pair, which is no character"

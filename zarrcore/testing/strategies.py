@@ -329,7 +329,7 @@ def arrays(
     shapes: SearchStrategy[tuple[int, ...]] | None = None,
     zarr_formats: SearchStrategy[int] | None = None,
 ) -> tuple[Array, np.ndarray]:
-    """Arrays in memory that hold values, and the values.
+    """Generate arrays in memory that contain values, and the values.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ __all__ = ["in_threads"]
 
 
 def in_threads(*calls: Callable[[], object]) -> None:
-    """Start all calls at once, each in a thread of its own; the first exception of any of them comes out."""
+    """Start all calls at once, each in its own thread; raise the first exception of any of them."""
     barrier = threading.Barrier(len(calls))
     errors: list[BaseException] = []
 
