@@ -107,7 +107,7 @@ def test_bad_values_are_refused(own, key, value):
 @pytest.mark.parametrize("change", [{"array": 5}, {"array.order.deeper": 1}, {"x_y": {"z": 1}}])
 def test_a_key_is_a_value_or_a_branch(own, change):
     before = own.to_dict()
-    with pytest.raises(BadConfigError, match="beside"):
+    with pytest.raises(BadConfigError, match="together with"):
         own.set(change)
     assert own.to_dict() == before
 

@@ -97,8 +97,7 @@ class BytesCodec(ArrayBytesCodec):
         if spec.item_size is None:
             return None
         if _has_unused_bits(spec):
-            return {"swap": 0, "stages": (("low_bits", {"bits": spec.dtype.bits}),)}  # type:
-            ignore[attr - defined]
+            return {"swap": 0, "stages": (("low_bits", {"bits": spec.dtype.bits}),)}  # type: ignore[attr-defined]
         return {"swap": byte_swap(spec, self.endian)}
 
     def _stored_dtype(self, spec: ArraySpec) -> np.dtype[Any]:

@@ -128,8 +128,7 @@ class ZfpCodec(ArrayBytesCodec):
         numbers = np.ascontiguousarray(_promoted(chunk, spec).reshape(chunk.shape or (1,)))
         if self.mode == "expert":
             return self._encode_expert(numbers)
-        return zfpy.compress_numpy(numbers, write_header=False, **self._parameters()) # type:
-        ignore[no-any-return]
+        return zfpy.compress_numpy(numbers, write_header=False, **self._parameters())  # type: ignore[no-any-return]
 
     def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
         zfpy = _zfpy()
@@ -177,11 +176,9 @@ class ZfpCodec(ArrayBytesCodec):
         if plain and self.maxprec == 64 and self.minexp == -1075:
             return zfpy.compress_numpy(numbers, write_header=False)  # type: ignore[no-any-return]
         if plain and self.minexp == -1074:
-            return zfpy.compress_numpy(numbers, write_header=False, precision=self.maxprec) # type:
-            ignore[no-any-return]
+            return zfpy.compress_numpy(numbers, write_header=False, precision=self.maxprec)  # type: ignore[no-any-return]
         if plain and self.maxprec == 64 and self.minexp is not None and self.minexp > -1074:
-            return zfpy.compress_numpy(numbers, write_header=False, tolerance=2.0**self.minexp) # type:
-            ignore[no-any-return]
+            return zfpy.compress_numpy(numbers, write_header=False, tolerance=2.0**self.minexp)  # type: ignore[no-any-return]
         if self.minbits == self.maxbits and self.maxprec == 64 and self.minexp == -1074:
             rate = self.maxbits / 4**numbers.ndim  # type: ignore[operator]
             return zfpy.compress_numpy(numbers, write_header=False, rate=rate)  # type: ignore[no-any-return]
