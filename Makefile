@@ -9,7 +9,8 @@ PYTEST := $(PY) -m pytest
 ZARR2 := .venvs/zarr2
 S3 := .venvs/s3
 PYTEST_ARGS ?=
-JOBS ?= $(shell $(or $(wildcard $(PY)),python3) -c 'import os; print(len(os.sched_getaffinity(0)))')
+JOBS ?= $(shell $(or $(wildcard $(PY)),python3) -c \
+    'import os; print(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count())')
 
 .DEFAULT_GOAL := help
 .PHONY: help env sources zarr2 build test s3 pytest demo smoke csrc-test csrc-asan csrc-tsan csrc-foreign fuzz fuzz-test \
@@ -60,8 +61,14 @@ $(S3)/.complete: tests/s3/requirements.txt $(ENV)/.complete
 
 test: style csrc-test fuzz-test pytest s3 smoke ## everything: style and types, C and Python tests, the other Pythons here
 
+# With PYTEST_ARGS one process, as for a debugger; else one for each core, and then the tests that want to be alone.
 pytest: build $(ZARR2)/.complete ## the Python tests (PYTEST_ARGS=...)
+ifneq ($(PYTEST_ARGS),)
 	ZARRCORE_NEED_ZARR2=1 $(PYTEST) $(PYTEST_ARGS)
+else
+	ZARRCORE_NEED_ZARR2=1 $(PYTEST) -q -n $(JOBS) --dist worksteal -m "not alone"
+	ZARRCORE_NEED_ZARR2=1 $(PYTEST) -q -m alone
+endif
 
 # Sessions of aiohttp that zarr-python's stores leave open are not ours.
 s3: build $(S3)/.complete ## the tests of stores on S3, with a server of their own
@@ -71,7 +78,7 @@ s3: build $(S3)/.complete ## the tests of stores on S3, with a server of their o
 NATIVE = NATIVE_CFLAGS="$$($(PY) wheels/native_libs.py --cflags)" NATIVE_LIBS="$$($(PY) wheels/native_libs.py --libs)"
 
 csrc-test: $(ENV)/.complete ## the C core by itself
-	$(MAKE) --no-print-directory -s -C csrc check $(NATIVE)
+	$(MAKE) --no-print-directory -s -j $(JOBS) -C csrc check $(NATIVE)
 
 csrc-asan: $(ENV)/.complete ## the same under AddressSanitizer and UBSan
 	$(MAKE) --no-print-directory -s -C csrc check SANITIZE=address,undefined $(NATIVE)

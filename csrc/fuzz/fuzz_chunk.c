@@ -114,7 +114,8 @@ static void write_and_read(fuzz_array *a, const choice *c)
         a->value = a->stored;
         a->n = a->n_stored;
         const zc_status status = transfer(a, c, false, back, &err);
-        FUZZ_REQUIRE(status == ZC_OK && memcmp(memory, back, n) == 0, "what was written cannot be read");
+        FUZZ_REQUIRE(status == ZC_OK, err.message);
+        FUZZ_REQUIRE(memcmp(memory, back, n) == 0, "something else than what was written was read");
     }
     free(memory);
     free(back);

@@ -57,7 +57,7 @@ static void turn_groups(uint8_t *dst, const uint8_t *src, size_t row, size_t fir
     do {                                                                                             \
         V pair[8], quad[8];                                                                          \
         for (int i = 0; i < 4; i++) {                                                                \
-            const V a = LOAD((src) + (size_t)(2 * i) * (row)), b = LOAD((src) + (size_t)(2 * i + 1) * (row)); \
+            const V a = LOAD((src) + 2 * i * (row)), b = LOAD((src) + (2 * i + 1) * (row)); \
             pair[i] = UNPACK(lo_epi8)(a, b);                                                         \
             pair[4 + i] = UNPACK(hi_epi8)(a, b);                                                     \
         }                                                                                            \
@@ -98,7 +98,7 @@ ZC_TARGET("avx2") static size_t turn_avx2(uint8_t *dst, const uint8_t *src, size
 
     for (; g + 32 <= groups; g += 32) {
         __m256i r[8];
-        INTERLEAVE(__m256i, LOAD32, UNPACK32, r, src + g, row);
+        INTERLEAVE(__m256i, LOAD32, UNPACK32, r, src + g, (ptrdiff_t)row);
         for (int m = 0; m < 8; m++) {
             r[m] = turned_32(r[m]);
         }
@@ -126,7 +126,7 @@ static size_t turn_gfni(uint8_t *dst, const uint8_t *src, size_t row, size_t gro
 
     for (; g + 64 <= groups; g += 64) {
         __m512i r[8];
-        INTERLEAVE(__m512i, LOAD64, UNPACK64, r, src + g + 7 * row, (size_t)0 - row);
+        INTERLEAVE(__m512i, LOAD64, UNPACK64, r, src + g + 7 * row, -(ptrdiff_t)row);
         for (int m = 0; m < 8; m++) {
             r[m] = _mm512_gf2p8affine_epi64_epi8(unit, r[m], 0);
         }

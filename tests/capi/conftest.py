@@ -3,18 +3,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from capi_documents import LibraryError
 
 import zarrcore
 
@@ -130,10 +132,6 @@ class Api:
         return self.write(*args, 0, error) if write else self.read(*args, error)
 
 
-class LibraryError(Exception):
-    """(status, message) of a failed zarrcore_open."""
-
-
 def ints(values: Sequence[int] | None) -> Any:
     """A C array of int64, or NULL."""
     return None if values is None else (ctypes.c_int64 * max(len(values), 1))(*values)
@@ -213,8 +211,20 @@ def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
         f"NATIVE_CFLAGS={native[0]}",
         f"NATIVE_LIBS={native[1]}",
     ]
-    run("make", "-s", "-j2", "-C", ROOT / "csrc", "lib", "CC=cc", *variables, env=environ)
+    with only_one(build):
+        run("make", "-s", "-j2", "-C", ROOT / "csrc", "lib", "CC=cc", *variables, env=environ)
     return prefix
+
+
+@contextlib.contextmanager
+def only_one(build: Path) -> Iterator[None]:
+    """Let one process at a time work in a build directory: tests may be shared among several."""
+    import fcntl  # where there is make, there is this
+
+    build.mkdir(parents=True, exist_ok=True)
+    with (build / "lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 @pytest.fixture(scope="session")

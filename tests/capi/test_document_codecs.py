@@ -18,6 +18,7 @@ from capi_documents import (
     METADATA,
     SHARDS,
     TURN,
+    LibraryError,
     changed,
     extension,
     v3,
@@ -83,7 +84,7 @@ pytestmark = pytest.mark.timeout(600)  # the first test builds the library
 )
 def test_extensions_that_are_wrong(library: Any, chain: list[Any], message: str, tmp_path: Path) -> None:
     (tmp_path / "zarr.json").write_text(json.dumps(v3("codecs", chain)))
-    with pytest.raises(Exception, match=message) as caught:
+    with pytest.raises(LibraryError, match=message) as caught:
         library.handle(tmp_path)
     assert caught.value.args[0] == METADATA
     with pytest.raises((ValueError, TypeError)):

@@ -19,6 +19,7 @@ from capi_documents import (
     SHARDS,
     V2,
     V3,
+    LibraryError,
     changed,
     codecs,
     datetime,
@@ -48,7 +49,7 @@ def refuse(library: Any, tmp_path: Path) -> Callable[[Any], str]:
         v2_document = isinstance(document, dict) and document.get("zarr_format") == 2
         name = name or (".zarray" if v2_document else "zarr.json")
         (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
-        with pytest.raises(Exception) as caught:
+        with pytest.raises(LibraryError) as caught:
             library.release(library.handle(tmp_path))
         status, message = caught.value.args
         assert status == METADATA, message
@@ -244,7 +245,7 @@ def test_damaged_documents(library: Any, tmp_path: Path) -> None:
             (tmp_path / name).write_bytes(text)
             try:
                 handle = library.handle(tmp_path)
-            except Exception as error:
+            except LibraryError as error:
                 assert error.args[0] == METADATA
             else:
                 library.region(handle, np.zeros((6, 4), f"V{library.itemsize(handle)}"))
@@ -350,6 +351,6 @@ def test_a_file_on_the_way_is_not_taken_for_nothing(library: Any, tmp_path: Path
 
 def test_nothing_there(library: Any, tmp_path: Path) -> None:
     for path, reason in ((tmp_path, "neither zarr.json nor .zarray"), (tmp_path / "no", "no such directory")):
-        with pytest.raises(Exception, match=reason) as caught:
+        with pytest.raises(LibraryError, match=reason) as caught:
             library.handle(path)
         assert caught.value.args[0] == -8

@@ -111,7 +111,7 @@ OF_ZARRS = ("UnsupportedMetadataError", "UnsupportedDataTypeError")
 
 
 def refusal(action: Callable[[], Any]) -> Exception | None:
-    """The error with which a peer refuses, or None if it does not; anything else is a fault of these tests."""
+    """The error with which a peer refuses, or None; anything else is a fault of these tests."""
     try:
         action()
     except Exception as error:

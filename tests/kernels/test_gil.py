@@ -13,7 +13,7 @@ import pytest
 from zarrcore import kernels
 from zarrcore.codecs import v2_standard
 
-pytestmark = pytest.mark.threads
+pytestmark = [pytest.mark.threads, pytest.mark.alone]
 with_gil = pytest.mark.skipif(
     not getattr(sys, "_is_gil_enabled", lambda: True)(), reason="this Python has no GIL to let go of"
 )

@@ -7,6 +7,11 @@ import copy
 import math
 from typing import Any
 
+
+class LibraryError(Exception):
+    """(status, message) of a failed zarrcore_open."""
+
+
 METADATA = -14
 
 V3: dict[str, Any] = {

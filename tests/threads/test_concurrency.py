@@ -155,6 +155,7 @@ def big() -> tuple[zarrcore.Array, np.ndarray]:
     return array, values
 
 
+@pytest.mark.alone
 @with_gil
 @pytest.mark.parametrize("threads", [1, 2])
 def test_reading_lets_others_run(threads: int, big: tuple[zarrcore.Array, np.ndarray]) -> None:
@@ -165,6 +166,7 @@ def test_reading_lets_others_run(threads: int, big: tuple[zarrcore.Array, np.nda
     assert np.array_equal(out, values)
 
 
+@pytest.mark.alone
 @with_gil
 def test_writing_lets_others_run(big: tuple[zarrcore.Array, np.ndarray]) -> None:
     array, values = big
@@ -177,6 +179,7 @@ def test_writing_lets_others_run(big: tuple[zarrcore.Array, np.ndarray]) -> None
     assert np.array_equal(target[::7, ::7], array[::7, ::7])
 
 
+@pytest.mark.alone
 @with_gil
 def test_control_of_the_method() -> None:
     """A call that keeps the GIL gives no turns."""

@@ -13,7 +13,10 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
+pytestmark = [
+    pytest.mark.alone,
+    pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process"),
+]
 
 SECONDS = 1.0  # in which an interrupt must be answered
 

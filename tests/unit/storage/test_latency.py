@@ -14,6 +14,8 @@ import zarrcore
 from zarrcore.storage import MemoryStore, Store, WrapperStore
 from zarrcore.storage.side_by_side import concurrency, side_by_side
 
+pytestmark = pytest.mark.alone
+
 LATENCY = 0.05
 SLACK = 2.5  # machines that have other things to do; one request after the other takes much longer still
 CONCURRENCY = 8
