@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/arith.h"
 #include "engine/body.h"
 
 enum { MODE_DEFAULT, MODE_VARLENGTH, MODE_OBJECT };
@@ -36,27 +37,28 @@ static void store_be(uint8_t *p, uint32_t v, int n)
     }
 }
 
-/* What is much larger than the chunk is no sound block of it, and would ask for as much memory. */
+/* A block without items is none that anybody writes.  One that is much larger than the chunk is not sound either, and
+ * would ask for as much memory. */
 static zc_status parse_lengths(const uint8_t *header, int ndim, const int64_t *stored, block *out, zc_error *err)
 {
-    uint64_t items = 1, most = 4;
+    size_t items = 1, most = 4;
 
     for (int d = 0; d < ndim; d++) {
         out->lengths[d] = load_be(header + 4 + 4 * d, 4);
-        if (out->lengths[d] > 2 * stored[d]) {
+        if (out->lengths[d] == 0 || (out->lengths[d] + 1) / 2 > stored[d]) {
             return zc_fail(err, ZC_ERR_CORRUPT,
                            "a block of length %lld along dimension %d does not belong to a chunk of %lld",
                            (long long)out->lengths[d], d, (long long)stored[d]);
         }
-        items *= (uint64_t)out->lengths[d];
-        most *= (uint64_t)stored[d];
+        if (!zc_mul_size(items, (uint64_t)out->lengths[d], &items) || !zc_mul_size(most, (uint64_t)stored[d], &most)) {
+            return zc_fail(err, ZC_ERR_OVERFLOW, "a block has more items than can be counted");
+        }
     }
     if (items > most) {
-        return zc_fail(err, ZC_ERR_CORRUPT, "a block of %llu items does not belong to a chunk of %llu",
-                       (unsigned long long)items, (unsigned long long)most / 4);
+        return zc_fail(err, ZC_ERR_CORRUPT, "a block of %zu items does not belong to a chunk of %zu", items, most / 4);
     }
     if (load_be(header, 2) == MODE_VARLENGTH && load_be(header + 4 + 4 * ndim, 4) != items) {
-        return zc_fail(err, ZC_ERR_CORRUPT, "expected a block of %llu items, got one of %u", (unsigned long long)items,
+        return zc_fail(err, ZC_ERR_CORRUPT, "expected a block of %zu items, got one of %u", items,
                        (unsigned)load_be(header + 4 + 4 * ndim, 4));
     }
     return ZC_OK;
@@ -100,13 +102,18 @@ static zc_status read_header(const zc_value *value, uint64_t offset, uint64_t nb
     return status;
 }
 
-static void write_header(int ndim, const int64_t *stored, uint8_t *dst)
+static zc_status write_header(int ndim, const int64_t *stored, uint8_t *dst, zc_error *err)
 {
     store_be(dst, MODE_DEFAULT, 2);
     store_be(dst + 2, (uint32_t)ndim, 2);
     for (int d = 0; d < ndim; d++) {
+        if (stored[d] > UINT32_MAX) {
+            return zc_fail(err, ZC_ERR_UNSUPPORTED, "the header of a block cannot hold the length %lld",
+                           (long long)stored[d]);
+        }
         store_be(dst + 4 + 4 * d, (uint32_t)stored[d], 4);
     }
+    return ZC_OK;
 }
 
 /* ---- reading ---------------------------------------------------------------------------------- */
@@ -242,9 +249,12 @@ static zc_status write_bare(const zc_scope *scope, const zc_chain *elements, con
 {
     const size_t header = zc_block_header_size(part->ndim);
 
-    write_header(part->ndim, stored, dst);
-    const zc_status status = zc_chunk_write(scope, elements, stored, bounds, part, NULL, dst + header, cap - header,
-                                            written, ws, err);
+    zc_status status = write_header(part->ndim, stored, dst, err);
+
+    if (status == ZC_OK) {
+        status = zc_chunk_write(scope, elements, stored, bounds, part, NULL, dst + header, cap - header, written, ws,
+                                err);
+    }
     if (status == ZC_OK && *written > 0) {
         *written += header;
     }

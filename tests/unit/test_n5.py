@@ -281,6 +281,8 @@ class TestN5Default:
             (struct.pack(">HHI", 2, 2, 3), "block of objects"),
             (struct.pack(">HHI3i", 0, 1, 3, 1, 2, 3), "expected a block of 2 dimensions, got one of 1"),
             (struct.pack(">HHII6i", 0, 2, 2**32 - 1, 2**32 - 1, *range(6)), "does not belong to a chunk"),
+            (struct.pack(">HHII6i", 0, 2, 0, 2, *range(6)), "does not belong to a chunk"),
+            (struct.pack(">HHII", 0, 2, 3, 0), "does not belong to a chunk"),
             (struct.pack(">HHIII6i", 1, 2, 3, 2, 7, *range(6)), "expected a block of 6 items, got one of 7"),
             (struct.pack(">HHII5i", 0, 2, 3, 2, *range(5)), "expected 24 bytes, got 20"),
         ],

@@ -113,8 +113,8 @@ class N5DefaultCodec(ArrayBytesCodec):
             )
         lengths = _unpack(f">{ndim}I", view, 4)
         start = 4 + 4 * ndim
-        longer = any(length > 2 * whole for length, whole in zip(lengths, spec.shape, strict=True))
-        if longer or prod(lengths) > 4 * spec.size:
+        fits = all(0 < length <= 2 * whole for length, whole in zip(lengths, spec.shape, strict=True))
+        if not fits or prod(lengths) > 4 * spec.size:
             raise ChunkDecodeError(
                 f"a block of shape {lengths} does not belong to a chunk of shape {spec.shape}",
                 codec=self.name,
