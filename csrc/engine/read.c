@@ -68,7 +68,7 @@ typedef struct opening {
 
 static zc_status open_and_read(void *arg)
 {
-    const opening *o = arg;
+    opening *o = arg;
     const zc_call *call = o->job->plan.call;
     const zc_array *array = call->array;
     const zc_store *store = call->store;
@@ -85,6 +85,11 @@ static zc_status open_and_read(void *arg)
         value.base = 0;
         status = zc_chunk_read(&o->job->scope, array->chain, o->shape, o->part, &value, 0, value.size, o->ws, o->err);
         zc_value_close(&value);
+    }
+    if (o->cap > 0 && zc_may_be_torn(status)) {      /* or not all of it could be loaded: that comes out by reading it */
+        zc_error_clear(o->err);
+        o->cap = 0;
+        return open_and_read(o);
     }
     return status;
 }

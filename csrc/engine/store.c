@@ -214,6 +214,19 @@ static zc_status local_open_dir(const zc_local *local, const char *prefix, size_
     return status;
 }
 
+/* The metadata document of an array in its directory; NULL if there is none. */
+static const char *document_in(const zc_dir *dir)
+{
+    static const char *const names[] = {"zarr.json", ".zarray", "attributes.json"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (zc_dir_has(dir, names[i])) {
+            return names[i];
+        }
+    }
+    return NULL;
+}
+
 /* Hold the directory of the prefix open, so that the files below it open faster.  If there is none, whole paths
  * do: its files are missing, or about to be made. */
 static zc_status local_begin(const zc_store *store, const char *prefix, size_t prefix_len, zc_error *err)
@@ -222,6 +235,7 @@ static zc_status local_begin(const zc_store *store, const char *prefix, size_t p
     const zc_status status = local_open_dir(local, prefix, prefix_len, &local->dir, err);
 
     local->dir_prefix = prefix_len;
+    local->document = status == ZC_OK && local->documents ? document_in(local->dir) : NULL;
     if (status == ZC_ERR_MISSING) {
         zc_error_clear(err);
         return ZC_OK;
@@ -229,21 +243,26 @@ static zc_status local_begin(const zc_store *store, const char *prefix, size_t p
     return status;
 }
 
-/* If a directory with metadata in it is gone, nobody knows what the chunks held. */
+/* If a directory with metadata in it is gone, or its metadata are, nobody knows what the chunks held. */
 static zc_status local_check(const zc_store *store, const char *prefix, size_t prefix_len, zc_error *err)
 {
     const zc_local *local = store->self;
     zc_dir *dir;
 
-    if (!local->documents || local->dir != NULL) {
+    if (!local->documents) {
         return ZC_OK;
     }
-    const zc_status status = local_open_dir(local, prefix, prefix_len, &dir, err);
-    zc_dir_close(dir);
+    zc_status status = local_open_dir(local, prefix, prefix_len, &dir, err);
     if (status == ZC_ERR_MISSING) {
         zc_error_clear(err);
         return zc_fail(err, ZC_ERR_IO, "the directory of the array is gone");
     }
+    if (status == ZC_OK && local->dir != NULL && !zc_dir_is_same(local->dir, dir)) {
+        status = zc_fail(err, ZC_ERR_IO, "the directory of the array was replaced while it was read");
+    } else if (status == ZC_OK && local->document != NULL && !zc_dir_has(dir, local->document)) {
+        status = zc_fail(err, ZC_ERR_IO, "%s of the array was removed while it was read", local->document);
+    }
+    zc_dir_close(dir);
     return status;
 }
 

@@ -121,6 +121,7 @@ typedef struct zc_local {
     bool sync;               /* fsync what is written */
     bool documents;          /* an array's directory holds its metadata too, so that it cannot be missing */
     zc_dir *dir;             /* held open for one call, or NULL */
+    const char *document;    /* metadata that was in it then, or NULL */
     size_t dir_prefix;       /* length of the part of all keys that dir stands for */
 } zc_local;
 

@@ -24,15 +24,23 @@ typedef struct zc_file {
     uint64_t device;
 } zc_file;
 
-/* ZC_ERR_MISSING if the directory does not exist; a file in its place is ZC_ERR_IO. */
+/* ZC_ERR_MISSING if the directory does not exist; a file in its place, or above it, is ZC_ERR_IO. */
 zc_status zc_dir_open(const char *path, zc_dir **out, zc_error *err);
+
+/* Are both the same directory, as far as the system can tell?  One that was removed while it was held open is not the one
+ * that has been made in its place. */
+bool zc_dir_is_same(const zc_dir *a, const zc_dir *b);
+
+/* Is there something of that name? */
+bool zc_dir_has(const zc_dir *dir, const char *name);
+
 void zc_dir_close(zc_dir *dir);
 
 /*
  * Open a regular file for reading; name is relative to dir (dir NULL: a path of its own).
- * ZC_ERR_MISSING if nothing is there (ENOENT, or ENOTDIR because a parent is a file) - and only
- * then.  A directory, FIFO, socket, device or symbolic link to nothing (content kept elsewhere, as by
- * git-annex) is ZC_ERR_IO at once, never a hang.
+ * ZC_ERR_MISSING if nothing is there (ENOENT), and only then.  A directory, FIFO, socket, device, symbolic link to
+ * nothing (content kept elsewhere, as by git-annex), or a file where a directory above it should be (ENOTDIR) is
+ * ZC_ERR_IO at once, never a hang.
  */
 zc_status zc_file_open(const zc_dir *dir, const char *name, zc_file *out, zc_error *err);
 void zc_file_close(zc_file *file);
@@ -40,6 +48,7 @@ void zc_file_close(zc_file *file);
 /*
  * The same for a file that is probably small.  If it has 1 to cap - 1 bytes, they are read to dst, *n says how many, and
  * the file is closed again (its handle is negative and nothing else of *out is set).  Otherwise it stays open and *n is 0.
+ * Where a disk fails behind the first *n bytes, no more are read either: if they make no sense, zc_file_read finds out.
  */
 zc_status zc_file_load(const zc_dir *dir, const char *name, void *dst, size_t cap, size_t *n, zc_file *out,
                        zc_error *err);
@@ -96,7 +105,7 @@ zc_status zc_file_replace_from(const zc_dir *dir, const char *name, const zc_fil
 zc_status zc_file_create(const zc_dir *dir, const char *name, const void *src, size_t n, bool sync,
                          zc_error *err);
 
-/* Remove a file; a file that is not there is no error. */
+/* Remove a file.  One that is not there is no error; a file where a directory above it should be is ZC_ERR_IO. */
 zc_status zc_file_remove(const zc_dir *dir, const char *name, zc_error *err);
 
 /*

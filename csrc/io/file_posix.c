@@ -67,23 +67,13 @@ static int open_again(int at, const char *name, int flags, mode_t mode)
 
 /* ---- directories ---- */
 
-/* ENOTDIR: a parent is a file, so that the directory is missing, or what is there is no directory. */
-static zc_status fail_open_dir(int code, const char *path, zc_error *err)
-{
-    struct stat st;
-
-    if (code == ENOENT || (code == ENOTDIR && stat(path, &st) != 0 && errno == ENOTDIR)) {
-        return zc_fail(err, ZC_ERR_MISSING, "no directory %s", path);
-    }
-    return zc_fail_errno(err, code, "cannot open directory %s", path);
-}
-
 zc_status zc_dir_open(const char *path, zc_dir **out, zc_error *err)
 {
     *out = NULL;
     const int fd = open_again(AT_FDCWD, path, OPEN_DIR_FLAGS, 0);
     if (fd < 0) {
-        return fail_open_dir(errno, path, err);
+        return errno == ENOENT ? zc_fail(err, ZC_ERR_MISSING, "no directory %s", path)
+                               : zc_fail_errno(err, errno, "cannot open directory %s", path);
     }
     zc_dir *dir = malloc(sizeof *dir);
     if (dir == NULL) {
@@ -101,6 +91,21 @@ void zc_dir_close(zc_dir *dir)
         close(dir->fd);
         free(dir);
     }
+}
+
+bool zc_dir_is_same(const zc_dir *a, const zc_dir *b)
+{
+    struct stat of_a, of_b;
+
+    return fstat(a->fd, &of_a) == 0 && fstat(b->fd, &of_b) == 0 && of_a.st_ino == of_b.st_ino &&
+           of_a.st_dev == of_b.st_dev;
+}
+
+bool zc_dir_has(const zc_dir *dir, const char *name)
+{
+    struct stat st;
+
+    return fstatat(dir->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* ---- reading ---- */
@@ -127,8 +132,11 @@ static zc_status fail_open(int code, const char *name, bool link, zc_error *err)
     if (code == ENOENT && link) {
         return zc_fail_errno(err, code, "cannot open %s, a symbolic link to nothing", name);
     }
-    if (code == ENOENT || code == ENOTDIR) {
+    if (code == ENOENT) {
         return zc_fail(err, ZC_ERR_MISSING, "no file %s", name);
+    }
+    if (code == ENOTDIR) {
+        return zc_fail_errno(err, code, "cannot open %s: a file is in the place of a directory above it", name);
     }
     return zc_fail_errno(err, code, "cannot open %s", name);
 }
@@ -532,7 +540,7 @@ zc_status zc_file_create(const zc_dir *dir, const char *name, const void *src, s
 
 zc_status zc_file_remove(const zc_dir *dir, const char *name, zc_error *err)
 {
-    if (unlinkat(fd_of(dir), name, 0) == 0 || errno == ENOENT || errno == ENOTDIR) {
+    if (unlinkat(fd_of(dir), name, 0) == 0 || errno == ENOENT) {
         return ZC_OK;
     }
     return zc_fail_errno(err, errno, "cannot remove %s", name);

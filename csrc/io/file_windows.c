@@ -104,6 +104,28 @@ static zc_status fail_name(zc_error *err, const char *name)
     return zc_fail_errno(err, ENAMETOOLONG, "too long a path, or not UTF-8: %s", name);
 }
 
+/* The system does not tell a directory that is missing from a file in its place: is what is there of a path that is not
+ * there a file?  The path is cut off. */
+static bool is_below_file(wchar_t *path)
+{
+    DWORD attributes = INVALID_FILE_ATTRIBUTES;
+
+    for (wchar_t *end = wcsrchr(path, L'\\'); end > path && attributes == INVALID_FILE_ATTRIBUTES;
+         end = wcsrchr(path, L'\\')) {
+        *end = 0;
+        attributes = GetFileAttributesW(path);
+    }
+    return attributes != INVALID_FILE_ATTRIBUTES && !(attributes & FILE_ATTRIBUTE_DIRECTORY);
+}
+
+/* What went wrong with a path, of the last call; the path may be cut off. */
+static int errno_of_path(wchar_t *path)
+{
+    const DWORD code = GetLastError();
+
+    return code == ERROR_PATH_NOT_FOUND && is_below_file(path) ? ENOTDIR : errno_of(code);
+}
+
 /* ---- directories ---- */
 
 /* A path in full, in the form that has no limit of 260 characters and means the same after a change of directory. */
@@ -138,7 +160,7 @@ zc_status zc_dir_open(const char *path, zc_dir **out, zc_error *err)
     }
     const DWORD attributes = GetFileAttributesW(wide);
     if (attributes == INVALID_FILE_ATTRIBUTES) {
-        const int code = errno_of(GetLastError());
+        const int code = errno_of_path(wide);
 
         return code == ENOENT ? zc_fail(err, ZC_ERR_MISSING, "no directory %s", path)
                               : zc_fail_errno(err, code, "cannot open directory %s", path);
@@ -166,19 +188,36 @@ void zc_dir_close(zc_dir *dir)
     }
 }
 
+/* A directory is held by its name alone. */
+bool zc_dir_is_same(const zc_dir *a, const zc_dir *b)
+{
+    return wcscmp(a->path, b->path) == 0;
+}
+
+bool zc_dir_has(const zc_dir *dir, const char *name)
+{
+    wchar_t wide[PATH_CHARS];
+
+    return join(dir, name, wide) && GetFileAttributesW(wide) != INVALID_FILE_ATTRIBUTES;
+}
+
 /* ---- reading ---- */
 
 /* ERROR_ACCESS_DENIED is also what opening a directory gives. */
-static zc_status fail_open(const wchar_t *wide, const char *name, zc_error *err)
+static zc_status fail_open(wchar_t *wide, const char *name, zc_error *err)
 {
-    const int code = errno_of(GetLastError());
+    const DWORD failure = GetLastError();
     const DWORD attributes = GetFileAttributesW(wide);
 
     if (attributes != INVALID_FILE_ATTRIBUTES && (attributes & FILE_ATTRIBUTE_DIRECTORY)) {
         return zc_fail_errno(err, EISDIR, "%s is no regular file but a directory", name);
     }
-    return code == ENOENT ? zc_fail(err, ZC_ERR_MISSING, "no file %s", name)
-                          : zc_fail_errno(err, code, "cannot open %s", name);
+    SetLastError(failure);
+    const int code = errno_of_path(wide);
+    return code == ENOENT    ? zc_fail(err, ZC_ERR_MISSING, "no file %s", name)
+           : code == ENOTDIR ? zc_fail_errno(err, code, "cannot open %s: a file is in the place of a directory above it",
+                                             name)
+                             : zc_fail_errno(err, code, "cannot open %s", name);
 }
 
 zc_status zc_file_open(const zc_dir *dir, const char *name, zc_file *out, zc_error *err)
@@ -484,7 +523,7 @@ zc_status zc_file_remove(const zc_dir *dir, const char *name, zc_error *err)
     if (DeleteFileW(wide)) {
         return ZC_OK;
     }
-    const int code = errno_of(GetLastError());
+    const int code = errno_of_path(wide);
     return code == ENOENT ? ZC_OK : zc_fail_errno(err, code, "cannot remove %s", name);
 }
 

@@ -187,7 +187,7 @@ static zc_status read_block(fixture *f, uint16_t *out)
 /* Element (row, column) of a block lies at column * rows + row. */
 static void blocks_of_other_shapes(void)
 {
-    static const uint32_t shapes[][2] = {{4, 3}, {4, 1}, {1, 3}, {2, 2}, {5, 4}, {8, 3}, {0, 3}};
+    static const uint32_t shapes[][2] = {{4, 3}, {4, 1}, {1, 3}, {2, 2}, {5, 4}, {8, 3}};
     uint16_t out[12], patch[2] = {500, 600};
     zc_chain elements;
     fixture f;
@@ -216,7 +216,7 @@ static void lying_headers(void)
     static const struct { uint32_t mode, ndim, rows, columns, count, items; zc_status status; } lies[] = {
         {2, 2, 4, 3, 0, 12, ZC_ERR_CORRUPT}, {3, 2, 4, 3, 0, 12, ZC_ERR_CORRUPT}, {0, 1, 4, 3, 0, 12, ZC_ERR_CORRUPT},
         {0, 65535, 4, 3, 0, 12, ZC_ERR_CORRUPT}, {1, 2, 4, 3, 11, 12, ZC_ERR_CORRUPT},
-        {0, 2, 9, 1, 0, 9, ZC_ERR_CORRUPT},
+        {0, 2, 9, 1, 0, 9, ZC_ERR_CORRUPT}, {0, 2, 0, 3, 0, 0, ZC_ERR_CORRUPT}, {0, 2, 4, 0, 0, 12, ZC_ERR_CORRUPT},
         {0, 2, UINT32_MAX, UINT32_MAX, 0, 12, ZC_ERR_CORRUPT}, {0, 2, 8, 7, 0, 12, ZC_ERR_CORRUPT},
         {0, 2, 4, 3, 0, 11, ZC_ERR_SIZE}, {0, 2, 4, 3, 0, 13, ZC_ERR_SIZE}, {0, 2, 5, 3, 0, 12, ZC_ERR_SIZE},
     };

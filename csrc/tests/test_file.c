@@ -21,9 +21,11 @@ static void missing_is_missing(void)
     CHECK(open_status("nothing") == ZC_ERR_MISSING);
     CHECK(strstr(err.message, "nothing") != NULL);
     CHECK(open_status("no/such/parents") == ZC_ERR_MISSING);
-    CHECK(open_status("plain/below") == ZC_ERR_MISSING);
+    CHECK(failed_with(open_status("plain/below"), ENOTDIR));
+    CHECK(failed_with(open_status("plain/below/more"), ENOTDIR));
+    CHECK(failed_with(zc_file_remove(NULL, "plain/below", &err), ENOTDIR));
     CHECK(zc_dir_open("nowhere", &none, &err) == ZC_ERR_MISSING && none == NULL);
-    CHECK(zc_dir_open("plain/below", &none, &err) == ZC_ERR_MISSING);
+    CHECK(failed_with(zc_dir_open("plain/below", &none, &err), ENOTDIR));
 }
 
 static void read_is_exact(void)

@@ -19,7 +19,7 @@ from zarrcore.storage.byte_range import (
     as_request,
 )
 from zarrcore.storage.side_by_side import concurrency
-from zarrcore.storage.validation import validate_key, validate_prefix
+from zarrcore.storage.validation import is_document, validate_key, validate_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -60,7 +60,8 @@ class FsspecStore(Store):
         Where the store has its root, without a scheme.
     allowed_exceptions : tuple of type
         Exceptions of the filesystem that mean that there is no value.  Any other is an error, never an absent
-        chunk.
+        chunk.  Of files of this machine, by default only `FileNotFoundError`: where a file is in the place of a
+        directory, or the other way round, nobody knows what the chunk held.
 
     Notes
     -----
@@ -189,7 +190,7 @@ class FsspecStore(Store):
         return stop if info is None else min(stop, info["size"])
 
     def _answer(self, key: str, span: _Span, answer: Any) -> bytes | None:
-        if isinstance(answer, self.allowed_exceptions):
+        if isinstance(answer, self._absences(key)):
             return None
         if isinstance(answer, BaseException):
             if _lies_beyond(answer):
@@ -362,6 +363,12 @@ class FsspecStore(Store):
         from fsspec.implementations.local import LocalFileSystem
 
         return isinstance(self._files, LocalFileSystem)
+
+    def _absences(self, key: str) -> tuple[type[Exception], ...]:
+        """Exceptions that mean that a key has no value."""
+        if self.allowed_exceptions is ALLOWED_EXCEPTIONS and self._is_local and not is_document(key):
+            return (FileNotFoundError,)
+        return self.allowed_exceptions
 
     def _path(self, key: str) -> str:
         validate_key(key)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from zarrcore.errors import InvalidKeyError, StoreError
 from zarrcore.storage import files
 from zarrcore.storage.base import Store, as_view, overrides
-from zarrcore.storage.validation import validate_key, validate_prefix, windows_problem
+from zarrcore.storage.validation import DOCUMENTS, is_document, validate_key, validate_prefix, windows_problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -120,15 +120,19 @@ class LocalStore(Store):
         path = self._path(key)
         try:
             parts = _read_parts(path, byte_ranges)
-        except NotADirectoryError:
-            parts = None
+        except NotADirectoryError as error:
             self._require_directory()
+            if not is_document(key):
+                raise _told(error, key) from None
+            parts = None
         except OSError as error:
             raise _told(error, key) from None
         if parts is not None:
             return parts
         if _WINDOWS:  # which knows no difference between a missing directory and a file in its place
             self._require_directory()
+            if not is_document(key):
+                _require_directories_above(path, key)
         return [None] * len(byte_ranges)
 
     def exists(self, key: str) -> bool:
@@ -361,6 +365,15 @@ def _status(path: str) -> os.stat_result | None:
         raise _told(error, path) from None
 
 
+def _require_directories_above(path: str, key: str) -> None:
+    """Refuse a path that is not there because a file is in the place of a directory."""
+    above = os.path.dirname(path)
+    while not os.path.lexists(above) and above != (above := os.path.dirname(above)):
+        pass
+    if os.path.isfile(above):
+        raise _told(NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), above), key)
+
+
 def _told(error: OSError, key: str) -> Exception:
     """An error of the operating system; one about names and what stands in their place as one of stores."""
     if error.errno in _BAD_NAMES:
@@ -401,6 +414,9 @@ def _remove_tree(path: str) -> bool:
         return True
     if not os.path.isdir(path):
         return False
+    for name in DOCUMENTS:  # first: who reads meanwhile, and who finds what an interrupt leaves, sees that it is gone
+        with suppress(OSError):
+            os.unlink(os.path.join(path, name))
     import shutil
 
     if sys.version_info >= (3, 12):

@@ -13,6 +13,8 @@ import re
 from zarrcore.errors import InvalidKeyError
 
 __all__ = [
+    "DOCUMENTS",
+    "is_document",
     "is_text",
     "join_path",
     "key_prefix",
@@ -28,6 +30,19 @@ _BAD_KEY = re.compile(r"\A\Z|\A/|/\Z|//|(?:\A|/)\.\.?(?:/|\Z)|[\0\ud800-\udc7f\u
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _WINDOWS_DEVICE = r"(?i:CON|PRN|AUX|NUL|COM[0-9]|LPT[0-9])(?:\.|\Z)"
 _WINDOWS_FORBIDDEN = r'[\\:*?"<>|\x00-\x1f]|[. ]\Z'
+
+
+DOCUMENTS = frozenset({"zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata", "attributes.json"})
+"""Names of metadata documents."""
+
+
+def is_document(key: str) -> bool:
+    """Whether a key is that of a metadata document.
+
+    Whoever looks for nodes asks for documents below names that are those of files: there are none.  A chunk that
+    cannot be there because a file is in the place of its directory is another matter: it is damage.
+    """
+    return key.rpartition("/")[2] in DOCUMENTS
 
 
 def validate_key(key: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import zarrcore
-from zarrcore.errors import ChunkIOError
+from zarrcore.errors import ChunkIOError, StoreError
 from zarrcore.storage import FsspecStore, LocalStore, ManagedMemoryStore, MemoryStore, WrapperStore
 
 KINDS = {
@@ -106,3 +106,28 @@ def test_what_is_known_from_consolidated_metadata_alone_is_not_gone():
     zarrcore.consolidate_metadata(store)
     store.delete("a/zarr.json")
     assert zarrcore.open_consolidated(store)["a"][...].tolist() == [1, 3, 3, 3]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("store", ["local", "local in python", "fsspec"])
+@pytest.mark.parametrize("place", ["c", "c/0"])
+def test_a_file_in_the_place_of_a_directory_of_chunks(tmp_path, store, kind, place):
+    """Nobody knows what the chunks held: neither fill values, nor is anything written."""
+    if store == "fsspec":
+        pytest.importorskip("fsspec")
+    options = dict(KINDS[kind])
+    if kind == "v2":
+        place, options["chunk_key_encoding"] = "0", {"name": "v2", "separator": "/"}
+    array = zarrcore.create_array(STORES[store](tmp_path), shape=(8, 8), chunks=(2, 2), **options)
+    empty = array[:2]
+    (tmp_path / place).parent.mkdir(exist_ok=True)
+    (tmp_path / place).write_bytes(b"a file")
+    for read in (lambda: array[0, 1], lambda: array[:2], lambda: array[...], lambda: array.vindex[[0], [7]]):
+        with pytest.raises(
+            (ChunkIOError, StoreError), match="in the place of a directory above it|Not a dir"
+        ):
+            read()
+    with pytest.raises((ChunkIOError, StoreError)):
+        array[0, 0] = "x" if kind == "strings" else 1
+    (tmp_path / place).unlink()
+    assert np.array_equal(array[:2], empty)

@@ -107,7 +107,10 @@ def test_a_file_above_a_key(store):
         store.set("a/b", b"")
     assert str(store.root / "a" / "b") in str(caught.value)
     assert store.get("a") == b"value"
-    assert store.get("a/b") is None
+    with pytest.raises(StoreError, match="key 'a/b': a file is in the place of a directory"):
+        store.get("a/b")
+    assert store.get("a/zarr.json") is None  # it is no node
+    assert not store.exists("a/b")
 
 
 @posix
@@ -426,3 +429,17 @@ def test_a_value_is_read_whole_though_the_system_gives_parts(tmp_path, monkeypat
         b"234",
         None,
     ]
+
+
+def test_a_node_that_is_erased_loses_its_document_first(store, monkeypatch):
+    """Whoever reads meanwhile, or after an interrupt, sees that it is gone, and no fill values."""
+    for key in ("a/b/c/0", "a/b/zarr.json", "a/b/d/zarr.json"):
+        store.set(key, b"{}")
+
+    def interrupted(path, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("shutil.rmtree", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        store.erase_prefix("a/b")
+    assert sorted(store.list()) == ["a/b/c/0", "a/b/d/zarr.json"]
