@@ -60,8 +60,8 @@ class FsspecStore(Store):
         Where the store has its root, without a scheme.
     allowed_exceptions : tuple of type
         Exceptions of the filesystem that mean that there is no value.  Any other is an error, never an absent
-        chunk.  Of files of this machine, by default only `FileNotFoundError`: where a file is in the place of a
-        directory, or the other way round, nobody knows what the chunk held.
+        chunk.  Of files of this machine, by default only `FileNotFoundError`: where a file is in the place of
+        a directory, or the other way round, nobody knows what the chunk held.
 
     Notes
     -----

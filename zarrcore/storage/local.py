@@ -414,7 +414,7 @@ def _remove_tree(path: str) -> bool:
         return True
     if not os.path.isdir(path):
         return False
-    for name in DOCUMENTS:  # first: who reads meanwhile, and who finds what an interrupt leaves, sees that it is gone
+    for name in DOCUMENTS:  # first, so that readers, also after an interrupt, see that the node is gone
         with suppress(OSError):
             os.unlink(os.path.join(path, name))
     import shutil
