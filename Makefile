@@ -150,10 +150,10 @@ $(ENV)/.wheels: $(ENV)/.complete
 portable: $(ENV)/.wheels ## compile the C core for Windows, macOS and other Linuxes: without warnings, nothing is run
 	$(PY) wheels/check_platforms.py
 
-contents: $(ENV)/.complete ## write wheels/contents.txt, the list of a wheel's files, anew
+contents: $(ENV)/.complete ## write wheels/contents.txt, the list of a wheel's files, again
 	$(PY) wheels/check_wheel.py --write
 
-stubs: $(ENV)/.complete ## write the stubs of packages that load names lazily anew
+stubs: $(ENV)/.complete ## write the stubs of packages that load names lazily
 	$(PY) wheels/make_stubs.py
 
 sources: $(ENV)/.complete ## bring the sources of libdeflate, zstd and yyjson, where `make env` could not

@@ -1,1 +1,1 @@
-"""Speed of zarrcore against its peers, measured side by side: see README.md."""
+"""Speed of zarrcore against its peers, measured together: see README.md."""

@@ -20,7 +20,7 @@ class Dataset:
     Attributes
     ----------
     values : str
-        Name in `VALUES`, and behind a colon one of `FORMS`.
+        Name in `VALUES`, and after a colon one of `FORMS`.
     chunks : int or tuple of int
         Shape of a chunk, or of an inner chunk when there are shards; one number stands for all dimensions.
     codecs : tuple of (str, dict)
@@ -63,7 +63,7 @@ def _encoded(texts: np.ndarray) -> np.ndarray:
     return items
 
 
-#: What may stand behind the name of values, after a colon; numpy keeps no strings of any length in files.
+#: Suffixes of the name of values, after a colon; numpy keeps no strings of any length in files.
 FORMS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "": lambda stored: stored,
     "strings": lambda stored: stored.astype(np.dtypes.StringDType()),

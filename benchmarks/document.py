@@ -1,4 +1,4 @@
-"""What a run leaves behind as JSON, and its way back."""
+"""The results of a run: written as JSON, and read."""
 
 from __future__ import annotations
 

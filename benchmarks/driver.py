@@ -1,4 +1,4 @@
-"""Runs cases: workers side by side, the same data first, then interleaved rounds."""
+"""Runs cases: workers in parallel, the same data first, then interleaved rounds."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class Operation:
     before : callable, optional
         Runs untimed before every call.
     outcome : callable, optional
-        Untimed: what `call` left behind, where that is not what it returns.
+        Untimed: the output of `call`, where that is not what it returns.
     written : Path, optional
         Directory of the array that `call` writes; the reference library reads it back.
     """

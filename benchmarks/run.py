@@ -128,7 +128,7 @@ def _resume(run: Document, state: Path) -> int:
         run.results, run.probes = earlier.results, earlier.probes
         print(f"{len(run.results)} cases are there already", flush=True)
     else:
-        print("the stopped run had other versions, libraries or options: starting anew", file=sys.stderr)
+        print("the stopped run had other versions, libraries or options: starting again", file=sys.stderr)
     return len(run.results)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 def write_or_check(
     script: str, usage: str | None, path: Path, page: Callable[[], str], arguments: Sequence[str]
 ) -> int:
-    """Write what `page` makes to `path`, or with ``--check`` say if it is out of date; the exit status."""
+    """Write what `page` makes to `path`, or with ``--check`` compare; return the exit status."""
     if list(arguments) not in ([], ["--check"]):
         print(usage, file=sys.stderr)
         return 2

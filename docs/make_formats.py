@@ -21,7 +21,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-from generated import write_or_check  # beside this file
+from generated import write_or_check  # next to this file
 
 import zarrcore
 from zarrcore import dtype as zdtype
@@ -145,7 +145,7 @@ def sample(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 
 
 def package_of(dtype: np.dtype) -> str:
-    """The package that a dtype comes from, beside NumPy; empty for NumPy's own."""
+    """Return the package that a dtype comes from; empty for NumPy's own."""
     parts = [dtype, *(dtype[name] for name in dtype.names or ())]
     packages = {part.type.__module__.partition(".")[0] for part in parts} - {"numpy", "builtins"}
     return ", ".join(sorted(packages))
@@ -227,7 +227,7 @@ def code(value: Any) -> str:
 
 
 def specification(cls: type) -> str:
-    """What a codec's docstring says about where it is specified."""
+    """Return where a codec is specified, from its docstring."""
     line = (cls.__doc__ or "").strip().splitlines()[0]
     if "Zarr v3" in line:
         return "Zarr v3"
@@ -298,7 +298,7 @@ def v2_codec_rows() -> Iterator[tuple[str, ...]]:
 
 
 def extension_rows(registry: Any, heading: str) -> Iterator[tuple[str, ...]]:
-    yield heading, "what it gives"
+    yield heading, "description"
     for name in builtin_names(registry):
         yield f"`{name}`", first_line(registry.get(name))
 
@@ -343,9 +343,9 @@ def page() -> str:
             " any code, unless the setting `array.allow_unsafe_pickle_decode` is true.\n",
             "`delta`, `astype` and `fixedscaleoffset` run in C for Booleans, integers, floating-point and"
             " complex numbers, with the\nresults of numcodecs and numpy 2; `astype` and `delta` of times and"
-            " strings run in Python.  Booleans behind `delta`\ncome back as they were written, which"
+            " strings run in Python.  Booleans after `delta`\ncome back as they were written, which"
             " numcodecs does not bring about.\n",
-            "Bytes that `shuffle` finds behind the last whole item are read where HDF5 leaves them, at the"
+            "Bytes that `shuffle` finds after the last whole item are read where HDF5 leaves them, at the"
             " end.  Chunks with such\nbytes are not written, since numcodecs reads none: `create_array`"
             " refuses an `elementsize` that does not divide\nthe bytes of a chunk.\n",
             "## Chunk grids\n",

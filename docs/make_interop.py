@@ -3,7 +3,7 @@
     python docs/make_interop.py            # write the page
     python docs/make_interop.py --check    # exit with 1 if the page is out of date
 
-The page says what tests/interop tries: the rows come from zarrcore's registries, the cells from the arrays
+The page shows what tests/interop tries: the rows come from zarrcore's registries, the cells from the arrays
 that are exchanged there and from what is known not to be possible, which the tests try too.
 """
 
@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from generated import write_or_check  # beside this file
+from generated import write_or_check  # next to this file
 
 PAGE = Path(__file__).with_name("interop.md")
 ROOT = PAGE.parents[1]

@@ -70,7 +70,7 @@ def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
 
 
 def show_machine(console: Console) -> None:
-    """One line that says what runs where."""
+    """Return one line about what runs where."""
     python = ".".join(map(str, sys.version_info[:3]))
     console.print(f"zarrcore {zarrcore.__version__}, Python {python}, {available_cpus()} processors")
 

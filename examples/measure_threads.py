@@ -57,7 +57,7 @@ def default_size(directory: str) -> int:
 
 
 def free_memory() -> int:
-    """Bytes of memory that can be had; a guess where the system does not say."""
+    """Return the bytes of memory available; a guess where the system does not report it."""
     try:
         with open("/proc/meminfo", encoding="ascii") as file:
             return next(int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable:"))

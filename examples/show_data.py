@@ -103,7 +103,7 @@ def shorten(value: Any, most: int = 32) -> str:
 
 
 def draw_array(branch: Tree, array: zarrcore.Array) -> int:
-    """Add what is in an array, all of which is read; returns its size in bytes."""
+    """Read a whole array and add a summary of it; return its size in bytes."""
     values = array[...]
     branch.add(Text(summarise(values), style="green"))
     return int(np.asarray(values).nbytes)

@@ -4,7 +4,7 @@
 Its files must be those in contents.txt; its modules must show nothing but their init functions.
 
 ``check_wheel.py [--manylinux TAG] WHEEL...`` checks; with a tag (2_17) also what auditwheel said and which
-shared libraries are needed.  ``check_wheel.py --write`` writes contents.txt anew from the tree.
+shared libraries are needed.  ``check_wheel.py --write`` writes contents.txt from the tree.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ def _differences(found: Sequence[str], wanted: Sequence[str]) -> list[str]:
     missing, surplus = sorted(set(wanted) - set(found)), sorted(set(found) - set(wanted))
     doubled = sorted({name for name in found if found.count(name) > 1})
     return [
-        *(f"{name} is missing (contents.txt names it; `make contents` writes it anew)" for name in missing),
-        *(f"{name} is not in contents.txt (`make contents` writes it anew)" for name in surplus),
+        *(f"{name} is missing (contents.txt names it; `make contents` writes it again)" for name in missing),
+        *(f"{name} is not in contents.txt (`make contents` writes it again)" for name in surplus),
         *(f"{name} is there more than once" for name in doubled),
     ]
 

@@ -130,12 +130,12 @@ class NativeLibs:
         return tuple(macros)
 
     def cflags(self) -> list[str]:
-        """Compiler arguments in the manner of cc."""
+        """Compiler arguments in the form of cc."""
         macros = [f"-D{name}={value}" for name, value in self.define_macros]
         return macros + [f"-I{path}" for path in self.include_dirs]
 
     def ldflags(self) -> list[str]:
-        """Linker arguments in the manner of cc."""
+        """Linker arguments in the form of cc."""
         rpath = [f"-Wl,-rpath,{path}" for path in self.rpath]
         search = [f"-L{path}" for path in self.library_dirs]
         return [

@@ -57,7 +57,7 @@ def check_formats(data: np.ndarray) -> None:
 
 
 def check_codecs(data: np.ndarray) -> None:
-    """Each of the linked libraries, with a checksum behind it."""
+    """Each of the linked libraries, followed by a checksum."""
     for codec in CODECS:
         store: dict[str, bytes] = {}
         array = zarrcore.create_array(

@@ -39,7 +39,7 @@ class Library(Protocol):
         """``array[selection] = value``, done when it returns."""
 
     def append(self, array: Any, rows: np.ndarray) -> Any:
-        """Rows behind the last of the first axis; returns the longer array."""
+        """Append rows along the first axis; return the longer array."""
 
     def create_members(self, directory: Path, names: list[str], *, consolidated: bool) -> None:
         """Arrays of `MEMBER` in a new group."""

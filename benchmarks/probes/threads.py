@@ -19,7 +19,7 @@ PROBED = (
 DECODE_BOUND = PROBED[1:]
 _SECONDS = 0.05
 
-#: Short turns side by side: on a shared machine what one core gets differs from one second to the next.
+#: Short turns in alternation: on a shared machine what one core gets differs from one second to the next.
 _ROUNDS = 15
 
 

@@ -10,7 +10,7 @@
 #include "base/arith.h"
 
 /* realloc for `count` items of `size` bytes each, to be freed with free.  NULL, with old untouched, where there is no
- * memory for that many, or no size_t could say how much; never NULL because count is 0. */
+ * memory for that many, or if the size overflows size_t; never NULL because count is 0. */
 static inline void *zc_realloc_array(void *old, uint64_t count, size_t size)
 {
     size_t bytes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Size arithmetic that says when it overflows, and byte-order aware loads and stores.
+ * Size arithmetic that reports overflow, and byte-order aware loads and stores.
  */
 #ifndef ZC_BASE_ARITH_H
 #define ZC_BASE_ARITH_H

@@ -59,7 +59,7 @@ void zc_cond_wait_for(zc_cond *c, zc_mutex *m, int64_t ns);
 int64_t zc_now_ns(void);
 
 /* Start a detached thread with a small stack on which no asynchronous signal is delivered: those are for
- * the application's own threads.  False if the system gives no thread. */
+ * the application's own threads.  Returns false if the system refuses a thread. */
 bool zc_thread_start(void (*main)(void));
 
 /* Call child in the child process after each fork(); nothing where there is no fork. */

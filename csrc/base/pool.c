@@ -197,7 +197,7 @@ static void watch_job(job *j, zc_workspace *ws)
 
 /*
  * The time of the next poll belongs to the thread, not to the job: a caller of many short jobs in a row is
- * asked too.  A time long past says that the thread did something else meanwhile.
+ * asked too.  A time long past means that the thread did something else meanwhile.
  */
 static void schedule_poll(const job *j)
 {
@@ -367,7 +367,7 @@ static void worker_main(void)
     }
 }
 
-/* Have at least n workers, or as many as the system gives. */
+/* Have at least n workers, or as many as the system allows. */
 static void grow(int n)
 {
     zc_mutex_lock(&pool.lock);

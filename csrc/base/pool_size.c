@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * How many threads a job uses where nobody says it, see pool.h.
+ * The default number of threads of a job, see pool.h.
  */
 #include "base/pool.h"
 
@@ -8,7 +8,7 @@
 
 #include "base/cpu_count.h"
 
-static _Atomic int chosen_threads;           /* 0: what the machine gives */
+static _Atomic int chosen_threads;           /* 0: one for each usable CPU */
 static _Atomic int quota_cpus;               /* read once: a dozen files; 0: not yet */
 
 int zc_pool_cpus(void)

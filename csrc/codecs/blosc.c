@@ -7,7 +7,7 @@
  *          2    flags                   12..15   cbytes, the size of all of this
  *          3    typesize                16..     where each block starts, one int32 per block
  *
- * A block is one or, if it is split, typesize streams, each behind its length.  The library trusts parts of
+ * A block is one or, if it is split, typesize streams, each after its length.  The library trusts parts of
  * this; here every number is checked first.
  */
 #include <stdlib.h>

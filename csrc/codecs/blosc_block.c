@@ -213,7 +213,7 @@ static void unshuffle_bytes(zc_blosc_shuffle shuffle, const uint8_t *src, size_t
     }
 }
 
-/* How many items of a block were shuffled; the bytes behind them were left alone. */
+/* Return how many items of a block were shuffled; the bytes after them were not. */
 static size_t shuffled_items(const zc_blosc_header *h, zc_blosc_shuffle shuffle, size_t nbytes)
 {
     const size_t n = nbytes / h->typesize;

@@ -10,7 +10,7 @@
 
 /*
  * Decompress block `index`, whose bytes begin at src (n bytes are there, others may follow it), to
- * dst[0 .. its nbytes).  *shuffle says what is still to be undone.
+ * dst[0 .. its nbytes).  *shuffle is set to the shuffle that is still to be undone.
  */
 zc_status zc_blosc_decompress(const zc_blosc_header *h, zc_workspace *ws, const uint8_t *src, size_t n,
                               size_t index, uint8_t *dst, zc_blosc_shuffle *shuffle, zc_error *err);

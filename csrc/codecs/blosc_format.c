@@ -150,7 +150,7 @@ size_t zc_blosc_block_nbytes(const zc_blosc_header *h, size_t index)
 }
 
 /* Can a blosclz stream of n bytes, made of at most `decoded` bytes, have so long a run of 255? */
-static bool blosclz_run_is_honest(const uint8_t *stream, size_t n, size_t decoded)
+static bool blosclz_run_is_plausible(const uint8_t *stream, size_t n, size_t decoded)
 {
     const size_t limit = decoded / 255 + 64;         /* one match's length, literals and offsets around it */
     size_t run = 0;
@@ -207,7 +207,7 @@ zc_status zc_blosc_stream(const zc_blosc_header *h, const uint8_t *src, size_t n
         return zc_fail(err, ZC_ERR_CORRUPT, "block %zu: %zu bytes cannot stand for %zu", index, *length, nbytes);
     }
     if (h->compressor == ZC_BLOSC_IS_BLOSCLZ && *length >= BLOSCLZ_CHECK_FROM && *length != nbytes &&
-        !blosclz_run_is_honest(src + pos + 4, *length, nbytes)) {
+        !blosclz_run_is_plausible(src + pos + 4, *length, nbytes)) {
         return zc_fail(err, ZC_ERR_CORRUPT, "block %zu: a match is longer than the block", index);
     }
     return ZC_OK;

@@ -35,7 +35,7 @@ enum { ZC_BLOSC_IS_BLOSCLZ = 0, ZC_BLOSC_IS_LZ4 = 1, ZC_BLOSC_IS_SNAPPY = 2, ZC_
 /* The library's name of a compressor, NULL for an unknown one. */
 const char *zc_blosc_compressor_name(zc_blosc_compressor compressor);
 
-/* Read the header of a buffer of n bytes, src[0..16), and check all that it says by itself; ZC_ERR_CORRUPT if
+/* Read the header of a buffer of n bytes, src[0..16), and check all that can be checked in it alone; ZC_ERR_CORRUPT if
  * something is wrong. */
 zc_status zc_blosc_read_header(const uint8_t *src, size_t n, zc_blosc_header *h, zc_error *err);
 

@@ -192,7 +192,7 @@ static void write_header(const encoding *e, size_t total, uint8_t flags, uint8_t
     zc_store_le32(dst + 12, (uint32_t)total);
 }
 
-/* Blocks behind blocks, with their new starts. */
+/* Copy blocks one after the other, with their new starts. */
 static void join(const encoding *e, uint8_t *dst)
 {
     size_t at = ZC_BLOSC_HEADER + 4 * e->nblocks;

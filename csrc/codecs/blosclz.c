@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A stream is a row of tokens, each of which begins with a byte; of the first one the upper three bits mean nothing.
+ * A stream is a row of tokens; each begins with a byte.  The upper three bits of the first one have no meaning.
  *
  *     000LLLLL                      L + 1 bytes follow as they are
  *     NNNDDDDD [more] d             a match: length N + 2, distance 256 * D + d + 1.  If N is 7, bytes are added to the

@@ -13,7 +13,7 @@
  * nothing of dst that it has not written. */
 bool zc_blosclz_decode(const uint8_t *src, size_t n, uint8_t *dst, size_t nbytes);
 
-/* The same where src may lie in the memory behind dst[0..), the decoded bytes taking its place.  False, too, where these
+/* The same where src may lie in the memory after dst[0..), the decoded bytes taking its place.  False, too, where these
  * would reach bytes that have not been read: src is spoilt then. */
 bool zc_blosclz_decode_over(const uint8_t *src, size_t n, uint8_t *dst, size_t nbytes);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Checksum codecs: the data as they are and a 32-bit checksum, little-endian, behind or before them.
+ * Checksum codecs: the data as they are and a 32-bit checksum, little-endian, after or before them.
  *
  * crc32c: zarr v3 codec "crc32c", section "Codec algorithm".  crc32, adler32, fletcher32, jenkins_lookup3: as
  * numcodecs stores them for zarr v2.

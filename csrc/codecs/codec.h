@@ -21,7 +21,7 @@ typedef enum zc_blosc_shuffle {
     ZC_BLOSC_NOSHUFFLE, ZC_BLOSC_BYTESHUFFLE, ZC_BLOSC_BITSHUFFLE
 } zc_blosc_shuffle;
 
-/* Where packbits says how many bits of the last byte are unused. */
+/* Where packbits stores the number of unused bits of the last byte. */
 typedef enum zc_padding {
     ZC_PADDING_NUMCODECS,    /* in front, of booleans that are packed from the highest bit on: as in format 2 */
     ZC_PADDING_NONE, ZC_PADDING_FIRST, ZC_PADDING_LAST
@@ -65,7 +65,7 @@ struct zc_codec {
     const zc_codec_class *cls;
     int level;               /* of those codecs that have one; lz4: acceleration; bitround, low_bits: bits kept */
     bool checksum;           /* zstd: frame checksum */
-    bool at_start;           /* checksum codecs: before the data instead of behind them */
+    bool at_start;           /* checksum codecs: before the data instead of after them */
     struct {
         zc_blosc_compressor compressor;
         zc_blosc_shuffle shuffle;
@@ -77,7 +77,7 @@ struct zc_codec {
     double offset, scale;    /* fixedscaleoffset, quantize, scale_offset */
     struct {
         int64_t offset, scale;       /* scale_offset of integers: of uint64 the bits */
-        bool has_offset, has_scale;  /* fixedscaleoffset: it is given as an integer, beside its nearest float */
+        bool has_offset, has_scale;  /* fixedscaleoffset: it is given as an integer, as well as its nearest float */
     } whole;
     struct {
         zc_padding padding;
@@ -143,7 +143,7 @@ struct zc_codec_class {
     /*
      * Decode src[0..n) to dst[0..cap); *written is the size.  Never writes past cap, never reads past
      * n, allocates nothing that the header asks for; more than cap bytes is ZC_ERR_SIZE, all other faults
-     * of the data ZC_ERR_CORRUPT or ZC_ERR_CHECKSUM.  Trailing bytes behind a complete stream are
+     * of the data ZC_ERR_CORRUPT or ZC_ERR_CHECKSUM.  Trailing bytes after a complete stream are
      * ZC_ERR_CORRUPT.  dst and src do not overlap.
      */
     zc_status (*decode)(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
@@ -178,7 +178,7 @@ struct zc_codec_class {
     /* Can encode follow this configuration?  ZC_ERR_ARGUMENT or ZC_ERR_UNSUPPORTED if not.  NULL: always. */
     zc_status (*check)(const zc_codec *codec, zc_error *err);
 
-    /* Of the checksum codecs: the four bytes, little-endian, that stand beside the data. */
+    /* Of the checksum codecs: the four bytes, little-endian, that are stored with the data. */
     uint32_t (*checksum)(const zc_codec *codec, const uint8_t *data, size_t n);
 
     /* What zc_codec_init sets (its cls is not used). */
@@ -205,7 +205,7 @@ static inline zc_encoded zc_encoded_bytes(const void *data, size_t n)
 
 /*
  * Open a value whose codec has blocks.  encoded outlives *out.  Nothing is to be closed after a failure; else
- * zc_blocks_close gives the scratch buffers back, which are the last that have been opened.
+ * zc_blocks_close releases the scratch buffers, which must be the last ones opened.
  */
 zc_status zc_blocks_open(const zc_codec *codec, const zc_encoded *encoded, size_t decoded, zc_workspace *ws,
                          zc_blocks *out, zc_error *err);

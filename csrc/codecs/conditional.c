@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Codecs of which a header in each value says whether they were applied to it (extension "conditional").
+ * Codecs that are applied or not; a header in each value records which (extension "conditional").
  *
  * Bit i of the header, which is little-endian, stands for nested codec i.
  */

@@ -115,7 +115,7 @@ static zc_status inflate_all(z_stream *z, int window, zc_workspace *ws, stream *
                 return ZC_OK;
             }
             if (window != WINDOW_GZIP || !starts_gzip_member(s)) {
-                return zc_fail(err, ZC_ERR_CORRUPT, "%zu stray bytes behind the end of the stream",
+                return zc_fail(err, ZC_ERR_CORRUPT, "%zu stray bytes after the end of the stream",
                                s->in_left);
             }
             inflateReset2(z, window);

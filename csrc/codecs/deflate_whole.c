@@ -74,7 +74,7 @@ bool zc_deflate_whole_decode(zc_deflate_container container, zc_workspace *ws, c
 }
 
 /*
- * The bytes that are left of a stream are hardly more than those that they stand for: encoders choose a code, or none, anew
+ * The bytes that are left of a stream are hardly more than those that they stand for: encoders choose a new code, or none,
  * for some 16 to 300 KiB, and only within these the end may need more than its share.  A block that is stored as it is, of up
  * to 64 KiB, is copied at once, and should not be copied onto itself.
  */

@@ -4,7 +4,7 @@
  * (ZC_HAVE_LIBDEFLATE).
  *
  * Both functions return false when they did not do the work: no libdeflate, a value so long that a cancelled
- * job would have to wait for it, or any fault at all.  zlib (deflate.c) then does it, or says what is wrong.
+ * job would have to wait for it, or any fault at all.  zlib (deflate.c) then does it, or reports what is wrong.
  */
 #ifndef ZC_CODECS_DEFLATE_WHOLE_H
 #define ZC_CODECS_DEFLATE_WHOLE_H
@@ -23,7 +23,7 @@ bool zc_deflate_whole_decode(zc_deflate_container container, zc_workspace *ws, c
 
 /*
  * How much longer than `decoded` the memory at dst has to be for src to lie at its end; 0: src has to lie apart.  The sum
- * behind each member is of the bytes that came out, so that src spoilt before it was read is never taken for right.
+ * after each member is one of the decoded bytes, so that src overwritten before it was read is never accepted.
  */
 size_t zc_deflate_whole_slack(size_t decoded);
 

@@ -16,7 +16,7 @@ typedef struct zc_library {
 /* The library number i; false past the last.  Both strings live as long as the process. */
 bool zc_library_get(size_t i, zc_library *out);
 
-/* Where the build found them: "system", "wheel", "source", "prefix" or, if it did not say, "unknown". */
+/* Where the build found them: "system", "wheel", "source", "prefix" or, if that is not known, "unknown". */
 const char *zc_libraries_origin(void);
 
 #endif

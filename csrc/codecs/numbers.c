@@ -37,7 +37,7 @@ zc_status zc_numbers_count(const zc_number *in, const zc_number *out, size_t n, 
 
 bool zc_numbers_bound(const zc_codec *codec, size_t n, size_t *out)
 {
-    /* Bytes of no whole number are refused by encode, which can say so. */
+    /* Bytes of no whole number are refused by encode, which can report it. */
     return zc_mul_size(n / zc_number_size(codec->decoded.kind), zc_number_size(codec->encoded.kind), out);
 }
 

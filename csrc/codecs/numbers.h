@@ -46,7 +46,7 @@ bool zc_numbers_bound(const zc_codec *codec, size_t n, size_t *out);
 /* No encoding is more than this many times as long or as short as what it stands for. */
 #define ZC_NUMBERS_MAX_DECODED (ZC_SIZE_MAX / 16)
 
-/* A function that puts what an expression makes of each x of n floats, an offset and a scale to dst. */
+/* Define a function that stores the value of an expression of x, an offset and a scale in dst, for each x of n floats. */
 #define ZC_STAMP_FLOATS(NAME, TYPE, TARGET, EXPRESSION)                                          \
     TARGET static void NAME(char *restrict dst, const char *restrict src, size_t n, TYPE offset, TYPE scale) \
     {                                                                                            \

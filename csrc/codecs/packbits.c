@@ -2,7 +2,7 @@
  *
  * Booleans as bits, or some bits of each number ("packbits").
  *
- * As numcodecs packs booleans, the first one is the highest bit, behind a byte that counts the unused bits of the last
+ * As numcodecs packs booleans, the first one is the highest bit, after a byte that counts the unused bits of the last
  * byte; in format 3 the first bit is the lowest one, and that byte lies in front, at the end, or nowhere.
  */
 #include "base/arith.h"
@@ -92,7 +92,7 @@ static zc_status packbits_encode(const zc_codec *codec, zc_workspace *ws, const 
     return ZC_OK;
 }
 
-/* The padding says how many items there are. */
+/* The padding determines the number of items. */
 static zc_status decode_numcodecs(const uint8_t *src, size_t n, uint8_t *dst, size_t cap, size_t *written,
                                   zc_error *err)
 {
@@ -109,7 +109,7 @@ static zc_status decode_numcodecs(const uint8_t *src, size_t n, uint8_t *dst, si
     return ZC_OK;
 }
 
-/* Format 3: without padding nothing but the expected size says how many items there are. */
+/* Format 3: without padding only the expected size determines the number of items. */
 static zc_status packbits_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
                                  uint8_t *dst, size_t cap, size_t *written, zc_error *err)
 {

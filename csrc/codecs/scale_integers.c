@@ -39,7 +39,7 @@ static bool have(uint32_t features)
     return (zc_cpu_features() & features) == features;
 }
 
-/* Numbers behind the last whole vector go through one that is filled up. */
+/* Numbers after the last whole vector go through one that is filled up. */
 #define STAMP_ENCODE(NAME, TYPE, LANES, TARGET)                                                  \
     TARGET static void to_integers_##NAME(const zc_codec *codec, void *restrict dst, const void *restrict src, \
                                           size_t n)                                              \
@@ -104,7 +104,7 @@ typedef struct divisor {
     double offset;           /* added to the quotient */
 } divisor;
 
-/* t without the functions of the mathematical library: 1 - s * r is a float, and the fused step gives it. */
+/* t without the functions of the mathematical library: 1 - s * r is a float, and the fused step computes it. */
 FUSED static divisor divisor_of(const zc_codec *codec)
 {
     const double s = codec->scale, r = 1 / s;

@@ -181,7 +181,7 @@ zc_number_kind zc_whole_kind(const zc_codec *codec)
     return codec->decoded.kind == ZC_NUMBER_BOOL ? ZC_NUMBER_I64 : codec->decoded.kind;
 }
 
-/* Has the type an integer of these bits?  The sign stands beside them, since those of uint64 need all bits. */
+/* Has the type an integer of these bits?  The sign is kept next to them, since those of uint64 need all bits. */
 static bool fits(zc_number_kind kind, int64_t bits, bool negative)
 {
     const zc_real_type *const type = zc_real_type_of(kind);

@@ -38,7 +38,7 @@ STAMP_MAP(decode_f64, double, x / scale + offset)
 
 /* ---- integers --------------------------------------------------------------------------------- */
 
-/* Numbers are a sign and a size, which 64 bits have room for whatever two numbers are subtracted. */
+/* Numbers are a sign and a size; 64 bits are enough for the difference of any two numbers. */
 typedef struct whole_map {
     uint64_t offset;
     uint64_t size;           /* of the scale */

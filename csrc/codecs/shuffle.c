@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The first bytes of all items, then the second bytes, and so on (numcodecs "shuffle").  Bytes behind the last whole
+ * The first bytes of all items, then the second bytes, and so on (numcodecs "shuffle").  Bytes after the last whole
  * item are read from where they are, as HDF5 leaves them; they are not written, since numcodecs does not read them.
  */
 #include "kernels/shuffle.h"

@@ -15,7 +15,7 @@ int zc_stages_count(const zc_codec *stages, int n_stages);
 /* More bytes than any sound encoding of n bytes takes. */
 size_t zc_roomy(size_t n);
 
-/* Most bytes that n_stages codecs can make of n bytes in an honest value, whoever wrote it. */
+/* Most bytes that n_stages codecs can make of n bytes in a valid value of any writer. */
 size_t zc_stages_capacity(const zc_codec *stages, int n_stages, size_t n);
 
 /* Most bytes that they make of n bytes here. */

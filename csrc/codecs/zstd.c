@@ -46,7 +46,7 @@ static zc_status decode_failure(size_t code, size_t cap, zc_error *err)
     case ZSTD_error_memory_allocation:
         return zc_fail(err, ZC_ERR_MEMORY, "out of memory in zstd");
     case ZSTD_error_srcSize_wrong:
-        return zc_fail(err, ZC_ERR_CORRUPT, "truncated, or stray bytes behind the last frame");
+        return zc_fail(err, ZC_ERR_CORRUPT, "truncated, or stray bytes after the last frame");
     default:
         return zc_fail(err, ZC_ERR_CORRUPT, "%s", ZSTD_getErrorName(code));
     }
@@ -65,7 +65,7 @@ static zc_status decode_whole(ZSTD_DCtx *context, const uint8_t *src, size_t n, 
     return ZC_OK;
 }
 
-/* Decode the next piece; a full dst leaves one spare byte that an honest stream does not touch. */
+/* Decode the next piece; a full dst leaves one spare byte that a valid stream does not touch. */
 static size_t decode_piece(ZSTD_DCtx *context, ZSTD_inBuffer *in, ZSTD_outBuffer *out, size_t cap,
                            bool *overflow)
 {
@@ -147,7 +147,7 @@ static size_t zstd_slack(const zc_codec *codec, size_t decoded)
                : 0;
 }
 
-/* Only where the first frame says that it is all: not every decoder of the formats before 1.0 looks where src lies. */
+/* Only where the first frame declares that it is all: not every decoder of the formats before 1.0 looks where src lies. */
 static bool zstd_decode_over(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n, uint8_t *dst,
                              size_t decoded)
 {

@@ -5,7 +5,7 @@
  * There are two ways to use it.
  *
  * From an extension module of Python.  The functions are those inside of the installed zarrcore (one thread
- * pool for all), reached through a table in a capsule.  Include Python.h first, say
+ * pool for all), reached through a table in a capsule.  Include Python.h first, then write
  *
  *     #define ZARRCORE_PYTHON_API
  *     #include <zarrcore.h>           // -I from zarrcore.get_include()
@@ -18,13 +18,13 @@
  *
  * Rules for all functions
  * - They return ZARRCORE_OK or a negative zarrcore_status and fill *error, which may be NULL.  Where a
- *   pointer must not be NULL, NULL gives ZARRCORE_ERR_ARGUMENT.  Nothing aborts, nothing prints.
+ *   pointer must not be NULL, NULL returns ZARRCORE_ERR_ARGUMENT.  Nothing aborts, nothing prints.
  * - Any number of threads may call them at once, with one handle too.  Handles are immutable and counted.
- * - They are meant to be called without the GIL.  A thread that holds it may call them too (it is let go
+ * - They are meant to be called without the GIL.  A thread that has it may call them too (it is released
  *   where Python code has to run); only zarrcore_from_python needs it.
  * - Arrays of indices, lengths and strides have one entry for each dimension of the array; strides are in
  *   bytes, may be negative, and NULL means C order without gaps.
- * - Elements in memory have the data type and byte order that zarrcore_typestr() tells.
+ * - Elements in memory have the data type and byte order that zarrcore_typestr() returns.
  */
 #ifndef ZARRCORE_H
 #define ZARRCORE_H

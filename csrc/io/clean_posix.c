@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Removing what killed writers left behind, see file.h.
+ * Removing the temporary files of killed writers, see file.h.
  */
 #ifndef _WIN32
 

@@ -11,7 +11,7 @@
 
 /*
  * Flag i is bit i % 8 of byte i / 8, counted from the lowest bit, or from the highest if high_first.  Packing
- * takes any byte but 0 as set and zeroes the unused bits of the last byte; unpacking gives 0 and 1.
+ * takes any byte but 0 as set and zeroes the unused bits of the last byte; unpacking returns 0 and 1.
  * n counts flags; ceil(n / 8) bytes are packed.  dst and src do not overlap.  Nothing fails; no shared state.
  */
 void zc_pack_flags(uint8_t *dst, const uint8_t *src, size_t n, bool high_first);

@@ -101,7 +101,7 @@ CAST_SET(ZC_AVX2, casts_avx2)
 
 #ifdef ZC_HAVE_AVX
 
-/* The instruction gives the lowest number for what is out of range: nothing has to be replaced. */
+/* The instruction returns the lowest number for values out of range: nothing has to be replaced. */
 ZC_AVX2 static void cut_avx2(int32_t *restrict dst, const char *restrict src, size_t n)
 {
     size_t i = 0;

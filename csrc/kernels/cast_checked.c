@@ -42,7 +42,7 @@ STAMP_BOTH(STAMP_WITHIN, u16, uint16_t)
 STAMP_BOTH(STAMP_WITHIN, u32, uint32_t)
 STAMP_BOTH(STAMP_WITHIN, u64, uint64_t)
 
-/* The integers from low to high, what a type can say exactly. */
+/* The integers from low to high, the range that a type can represent exactly. */
 typedef struct limits {
     int64_t low;
     uint64_t high;
@@ -170,7 +170,7 @@ ZC_INLINE float away_f32(float x)
     return fabsf(x - whole) >= 0.5f ? whole + copysignf(1.0f, x) : whole;
 }
 
-/* Round, and say whether all whole numbers are in low..high, which NaN never is. */
+/* Round, and return whether all whole numbers are in low..high, which NaN never is. */
 #define STAMP_ROUND(SET, TARGET, NAME, TYPE, WORD, ROUND)                                        \
     TARGET static bool NAME##_##SET(char *restrict dst, const char *restrict src, size_t n, TYPE low, TYPE high) \
     {                                                                                            \

@@ -13,11 +13,11 @@ enum { ZC_CAST_MAX = 512 };      /* numbers in one call */
 typedef struct zc_cast_rules {
     zc_rounding rounding;
     bool wraps;              /* integers that are out of range become their low bits */
-    bool clamps;             /* numbers that are out of range may become what zc_real_limit says */
+    bool clamps;             /* numbers out of range may become zc_real_limit */
 } zc_cast_rules;
 
 /*
- * The loops that compilers vectorise: dst[i] = the number of type `to` that zc_real_store makes of src[i], for n
+ * The loops that compilers vectorise: dst[i] = the number of type `to` that zc_real_store would store for src[i], for n
  * numbers in the machine's byte order.  True if all were done; false, with dst spoilt, if some were not (out of range,
  * or rounded twice on the way), or if the types have no loop.
  */

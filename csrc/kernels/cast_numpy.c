@@ -31,7 +31,7 @@ static bool is_complex(zc_number_kind kind)
 
 /* ---- truth ------------------------------------------------------------------------------------ */
 
-/* Words of which some bit other than the sign of a float is set: NaN is true, and -0.0 is not. */
+/* Return which words have a bit set other than the sign of a float: NaN is true, and -0.0 is not. */
 #define STAMP_TRUTH(SET, TARGET, NAME, WORD, MASK, PARTS)                                        \
     TARGET static void NAME##_##SET(uint8_t *restrict dst, const char *restrict src, size_t n)   \
     {                                                                                            \
@@ -72,7 +72,7 @@ static void truth(uint8_t *dst, const char *src, zc_number_kind from, size_t n)
 
 /* ---- parts of complex numbers ----------------------------------------------------------------- */
 
-/* A real part and zero behind it, as one word of twice the size. */
+/* A real part and zero after it, as one word of twice the size. */
 #define PAIR32(x) (ZC_BIG_ENDIAN ? (uint64_t)(x) << 32 : (x))
 #define PAIR64(x) {x, 0}
 

@@ -90,7 +90,7 @@ void zc_integers_to_odd(double *dst, const void *src, zc_number_kind from, size_
     }
 }
 
-/* Does the rule add 1 to what is left of a number without its `rest`, of which `half` would be one half? */
+/* Return whether the rule adds 1 to a number from which `rest` has been cut off; `half` is half a unit of it. */
 ZC_INLINE uint64_t step(zc_rounding rounding, uint64_t rest, uint64_t half, uint64_t last, bool negative)
 {
     switch (rounding) {

@@ -30,7 +30,7 @@ void zc_integers_to_doubles(void *dst, const void *src, zc_number_kind from, siz
 
 /*
  * Doubles as float8_e8m0fnu, powers of two, as zc_real_store rounds them.  Numbers that are out of range become what
- * zc_real_limit says if `clamps`.  False, with dst spoilt, if some number has no place.
+ * zc_real_limit returns if `clamps`.  Returns false, with dst undefined, if some number does not fit.
  */
 bool zc_doubles_to_powers(void *dst, const void *src, size_t n, zc_rounding rounding, bool clamps);
 

@@ -6,7 +6,7 @@
  * all x < 2^N.  For N = 63 m fits into 64 bits; for N = 64 its highest bit, 2^64, is added apart.
  *
  * Where all numbers are less than 2^51, vectors of floats do: x times the float nearest to 1 / d, rounded to an
- * integer q, is off by less than one from x / d, and the sign of x - q * d, which is exact, tells by how much.
+ * integer q, is off by less than one from x / d, and the sign of x - q * d, which is exact, shows by how much.
  */
 #include "kernels/chunk_grid.h"
 
@@ -102,7 +102,7 @@ STAMP_ROUNDING(u64, uint64_t)
 
 /* ---- vectors --------------------------------------------------------------------------------- */
 
-/* How many of the first numbers were done; index and count stop at four of which one is too large. */
+/* Return how many of the first numbers were done; index and count stop before four if one of them is too large. */
 #ifdef ZC_HAVE_AVX
 
 #define FLOATS ZC_TARGET("avx2,fma")
@@ -131,7 +131,7 @@ FLOATS static inline __m256i to_integers(__m256d x)
 }
 
 /* Load four numbers; false if one is out of range.  Such a one is not converted: its bits may be those of a
- * signalling NaN, and NumPy would tell of the floating-point exception. */
+ * signalling NaN, and NumPy would report the floating-point exception. */
 FLOATS static inline bool load_floats(const char *p, bool has_sign, __m256d *x)
 {
     const __m256i bias = _mm256_set1_epi64x(has_sign ? (long long)TOO_LONG : 0);

@@ -17,7 +17,7 @@
  * Speed-up 2, the crc32 instruction of SSE4.2 and ARMv8: eight bytes in one step, but each must wait about
  * three cycles for the one before.
  *
- * Speed-up 3, three lanes.  Three neighbouring pieces of L bytes are reduced side by side, which fills the
+ * Speed-up 3, three lanes.  Three neighbouring pieces of L bytes are reduced in parallel, which fills the
  * waiting time.  A message A|B|C has the remainder  (A * x^(8L) + B) * x^(8L) + C,  so joining lanes takes
  * two multiplications by the constant x^(8L) mod P per three pieces.
  *

@@ -124,7 +124,7 @@ ZC_V16 static inline zc_v16 last_order(int size)
     return zc_v16_load(order);
 }
 
-/* Decode whole vectors; how many numbers these were.  The last sum stands in front of what follows. */
+/* Decode whole vectors and return the number of decoded numbers.  The last sum is stored before what follows. */
 #define STAMP_VECTORS(BITS, SIZE)                                                                \
     ZC_V16 static size_t decode_vectors_##BITS(char *dst, const char *src, size_t n)             \
     {                                                                                            \

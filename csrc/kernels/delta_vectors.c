@@ -182,7 +182,7 @@ size_t zc_delta_narrow_vectors(void *dst, size_t to, const void *src, size_t fro
 
 /* ---- decode --------------------------------------------------------------------------------------- */
 
-/* Every number added to the one that lies so many bytes behind it in the same half. */
+/* Add every number to the one that lies so many bytes after it in the same half. */
 #define ADD_BEHIND(ADD, x, bytes) ADD(x, _mm256_slli_si256(x, bytes))
 
 /* sums_N: sums within halves.  ends_N: the last number of each half in all of its places. */
@@ -217,7 +217,7 @@ ZC_AVX2 static inline vector sums_1(vector x)
 #define ends_2(x) _mm256_shuffle_epi8(x, _mm256_set1_epi16(0x0f0e))
 #define ends_1(x) _mm256_shuffle_epi8(x, _mm256_set1_epi8(0x0f))
 
-/* The sums of a vector behind `sum`, all of whose places hold the last one before it, and then the last one of these. */
+/* Compute the sums of a vector; all places of `sum` contain the last sum before it, and then the last one of these. */
 #define STAMP_NEXT(SIZE, ADD)                                                                    \
     ZC_AVX2 static inline vector next_##SIZE(vector numbers, vector *sum)                        \
     {                                                                                            \
@@ -234,7 +234,7 @@ STAMP_NEXT(2, _mm256_add_epi16)
 STAMP_NEXT(4, _mm256_add_epi32)
 STAMP_NEXT(8, _mm256_add_epi64)
 
-/* Two vectors are read before the first is written: reads that lie just behind a write, but for a multiple of the size of
+/* Two vectors are read before the first is written: reads that lie just after a write, but for a multiple of the size of
  * a page, wait for it. */
 #define DECODE(NAME, FROM, READ, TO, BROADCAST)                                                  \
     ZC_AVX2 static size_t decode_##NAME(char *dst, const char *src, size_t n, uint64_t start)    \

@@ -3,7 +3,7 @@
  * Comparison of floats with a fill value, on their bits: no floating-point unit is asked, so that float16 and
  * signalling NaNs need no care.  With the sign bit dropped, zero is 0 and exactly the NaNs lie above
  * infinity: adding what takes the first of them to the sign bit sets that bit for NaNs alone.  No such sum
- * leaves the bits of its float, so that 8 bytes of floats are added at once, whatever their size.
+ * leaves the bits of its float, so that 8 bytes of floats of any size are added at once.
  */
 #include <string.h>
 
@@ -169,6 +169,6 @@ bool zc_equals_fill_float(const void *src, size_t n, zc_float_kind kind, const v
     if (!holds(src, whole, &q)) {
         return false;
     }
-    memcpy(rest, (const char *)src + whole, nbytes - whole);        /* and fill values behind it */
+    memcpy(rest, (const char *)src + whole, nbytes - whole);        /* and fill values after it */
     return holds_plain(rest, GROUP, &q);
 }

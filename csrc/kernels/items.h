@@ -30,7 +30,7 @@ const zc_item_ops *zc_item_ops_for(const zc_item *item);
 void zc_swap_words(char *dst, const char *src, size_t nbytes, uint32_t word);
 
 /* Every implementation of the vector part that this CPU can run, by name, ending with {NULL, NULL}: for
- * tests.  It swaps from the start as many bytes as fill whole vectors, and says how many these were. */
+ * tests.  It swaps from the start as many bytes as fill whole vectors, and returns their number. */
 typedef struct zc_swap_variant {
     const char *name;
     size_t (*swap)(char *dst, const char *src, size_t nbytes, uint32_t word);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Three words of state take in blocks of twelve bytes, each of which is mixed into all of them before the next one:
- * nothing can be done side by side.
+ * Three words of state take in blocks of twelve bytes; each block is mixed into all of them before the next one:
+ * nothing can be done in parallel.
  */
 #include "kernels/lookup3.h"
 
@@ -23,7 +23,7 @@ ZC_INLINE uint32_t rotate(uint32_t x, int by)
     return x << by | x >> (32 - by);
 }
 
-/* One step of the mixing: x, of which y is a neighbour, loses it and is stirred with its bits; y gains z. */
+/* One step of the mixing: y is subtracted from x and its rotated bits are added by XOR; z is added to y. */
 #define MIX(x, y, z, by) ((x) -= (y), (x) ^= rotate((y), (by)), (y) += (z))
 
 /* One step at the end: x is stirred with the bits of y. */

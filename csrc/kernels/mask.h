@@ -21,7 +21,7 @@ size_t zc_mask_points(const uint8_t *mask, int ndim, const int64_t *shape, int64
                       int64_t *const *out, size_t room);
 
 /*
- * A mask of n elements, packed: bit j of bits[i] says whether element 64 * i + j is true, before[i] how many of the
+ * A mask of n elements, packed: bit j of bits[i] is set if element 64 * i + j is true, before[i] how many of the
  * elements before 64 * i are.  Returns how many are true.  Both have room for (n + 63) / 64.
  */
 size_t zc_mask_pack(const uint8_t *mask, size_t n, uint64_t *bits, int64_t *before);
@@ -70,7 +70,7 @@ ZC_INLINE int64_t zc_mask_rank(const uint64_t *bits, const int64_t *before, int6
     return before[word] + zc_count_bits(bits[word] & ~(UINT64_MAX << (element & 63)));
 }
 
-/* Rows of items behind each other, of which those are wanted where a packed mask is true. */
+/* Consecutive rows of items; those where a packed mask is true are wanted. */
 typedef struct zc_mask_rows {
     const uint64_t *bits;
     const int64_t *before;

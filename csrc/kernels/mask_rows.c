@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Elements of rows where a mask is true, a vector at a time.  Loops over set bits end when chance wants, which the CPU
- * cannot foresee; here every row takes the same steps, whatever its bits.
+ * cannot foresee; here every row takes the same steps for any bits.
  */
 #include "kernels/mask.h"
 #include "kernels/words.h"

@@ -113,7 +113,7 @@ ZC_INLINE uint64_t deposit(uint64_t x, const zc_morton_axis *axis, const int n_m
     return x & axis->mask;
 }
 
-/* The bits of x under the mask, side by side. */
+/* Return the bits of x under the mask, packed together. */
 ZC_INLINE uint64_t extract(uint64_t x, const zc_morton_axis *axis, const int n_moves)
 {
     x &= axis->mask;

@@ -8,8 +8,8 @@
 #include "kernels/reals.h"
 
 /*
- * dst[i] = the number of type `to` that zc_real_store makes of src[i].  Numbers that are out of range become what
- * zc_real_limit says if `clamps`.  False, with dst spoilt, if some number has no place.
+ * dst[i] = the number of type `to` that zc_real_store would store for src[i].  Numbers that are out of range become the
+ * limit of zc_real_limit if `clamps`.  Returns false, with dst undefined, if some number does not fit.
  */
 bool zc_narrow(void *dst, zc_number_kind to, const float *src, size_t n, zc_rounding rounding, bool clamps);
 

@@ -72,7 +72,7 @@ uint64_t zc_real_limit(const zc_real_type *type, const zc_real *real);
 /* The nearest double, for messages and bounds. */
 double zc_real_to_double(const zc_real *real);
 
-/* As text for a message: enough digits to tell it from its neighbours. */
+/* Write it as text for a message, with enough digits to distinguish it from its neighbours. */
 void zc_real_print(zc_number_kind kind, uint64_t bits, char *out, size_t capacity);
 
 /* One number of memory as a word, the upper bits zero, and back. */

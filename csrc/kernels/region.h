@@ -29,8 +29,8 @@ typedef struct zc_item {
     const struct zc_piece *pieces;
 } zc_item;
 
-/* Some fields of a record that become a record: what lies `from` bytes behind the beginning of an item of src goes `to`
- * bytes behind that of dst. */
+/* Some fields of a record that become a record: the bytes at offset `from` of an item of src go to
+ * offset `to` of the item of dst. */
 typedef struct zc_piece {
     size_t from;
     size_t to;
@@ -44,7 +44,7 @@ static inline bool zc_item_swaps(const zc_item *item)
 }
 
 /*
- * dst[i] = src[i] for all index tuples i of shape, each item byte-swapped as `item` says.
+ * dst[i] = src[i] for all index tuples i of shape, each item byte-swapped according to `item`.
  * Strides are in bytes and may be negative, zero (src only) or unaligned.  dst and src do not
  * overlap, but swapping in place works: dst == src with the same strides and an item that has something
  * to swap (not so with pieces).  ndim from 0 to ZC_MAX_DIMS; an empty shape copies nothing.

@@ -21,7 +21,7 @@ static inline void store_be64(uint8_t *p, uint64_t v)
     }
 }
 
-/* Half an "empty" marker is never legal, whatever the size of the shard.  The subtraction cannot wrap. */
+/* Half an "empty" marker is never legal, for any size of the shard.  The subtraction cannot wrap. */
 static inline bool inside(zc_extent e, uint64_t shard_nbytes)
 {
     return e.offset != ZC_SHARD_EMPTY && e.nbytes != ZC_SHARD_EMPTY && e.offset <= shard_nbytes &&

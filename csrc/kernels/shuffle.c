@@ -92,7 +92,7 @@ STAMP_TILE(4)
 STAMP_TILE(8)
 STAMP_TILE(16)
 
-/* A square of 16 x 16 bytes with its axes exchanged, of which there are n_in rows and n_out are wanted. */
+/* Transpose a square of 16 x 16 bytes with n_in rows of input; n_out rows of output are wanted. */
 ZC_V16 static inline void square(char *dst, size_t out_row, size_t n_out, const char *src, size_t in_row,
                                  size_t n_in)
 {

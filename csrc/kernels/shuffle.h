@@ -17,7 +17,7 @@ void zc_shuffle(void *dst, const void *src, size_t n, size_t size);
 void zc_unshuffle(void *dst, const void *src, size_t n, size_t size);
 
 /* zc_unshuffle of planes that lie anywhere, n bytes each.  False, with nothing done, where that is not quicker than putting
- * them side by side first: items of other than 2, 4, 8 or 16 bytes, and some CPUs. */
+ * them next to each other first: items of other than 2, 4, 8 or 16 bytes, and some CPUs. */
 bool zc_unshuffle_planes(void *dst, const void *const *planes, size_t n, size_t size);
 
 /* Of n shuffled items, put items first to first + count - 1 to dst. */

@@ -103,7 +103,7 @@ bool zc_utf8_measure(const uint8_t *src, size_t n, zc_utf8_text *text)
     return true;
 }
 
-/* The code point at *p, which is moved behind it. */
+/* The code point at *p, which is moved after it. */
 ZC_INLINE uint32_t next_point(const uint8_t **p)
 {
     const uint8_t *const b = *p;
@@ -150,7 +150,7 @@ ZC_INLINE uint8_t *put_point(uint8_t *dst, uint32_t x)
     return dst + 4;
 }
 
-/* Is it a surrogate, or behind the last code point? */
+/* Is it a surrogate, or after the last code point? */
 ZC_INLINE bool is_none(uint32_t x)
 {
     return (x & UINT32_C(0xfffff800)) == 0xd800 || x > 0x10ffff;

@@ -15,8 +15,7 @@ bool zc_is_ascii(const uint8_t *src, size_t n);
 /* Bytes of the longest beginning of src[0..n) that is well-formed; n if all of it is. */
 size_t zc_utf8_valid(const uint8_t *src, size_t n);
 
-/* What UTF-8 stands for: how many code points, and an upper bound of them: 0x7f, 0xff, 0xffff or 0x10ffff, of which
- * none lower would do. */
+/* The contents of UTF-8: the number of code points, and the lowest of 0x7f, 0xff, 0xffff and 0x10ffff that bounds them. */
 typedef struct zc_utf8_text {
     size_t count;
     uint32_t bound;
@@ -32,7 +31,7 @@ void zc_utf8_decode(void *dst, int width, const uint8_t *src, size_t n);
 #define ZC_UTF8_MOST(width) ((size_t)((width) < 4 ? (width) + 1 : 4))
 
 /* Is there one among n integers of `width` bytes (1, 2, 4) that has no UTF-8: a surrogate (U+D800 to U+DFFF), or what
- * lies behind the last code point? */
+ * lies after the last code point? */
 bool zc_has_no_utf8(const void *src, int width, size_t n);
 
 /* n code points in UTF-8, into room for n * ZC_UTF8_MOST(width) bytes; false if one among them has none. */

@@ -32,7 +32,7 @@ static bool is_foreign(PyObject *x)
            PyObject_HasAttrString((PyObject *)Py_TYPE(x), "__array_ufunc__");
 }
 
-/* They take a list or tuple beside them for an option, and not for an array. */
+/* They take a list or tuple next to them for an option, and not for an array. */
 static bool lists_meet_foreign(PyObject *const *args, Py_ssize_t n)
 {
     bool lists = false, foreign = false;

@@ -18,7 +18,7 @@ void zc_calls_quick_first(PyObject *ufunc, PyObject *(*quick)(PyObject *, PyObje
 
 /*
  * share(ufunc, args, options) is what does calls with large arrays, with another `threads` than 1 and None, or with
- * lists beside arrays that are not NumPy's.  It may call the ufunc with threads=1, which NumPy then does.
+ * lists together with arrays that are not NumPy's.  It may call the ufunc with threads=1, which NumPy then does.
  */
 void zc_calls_share_by(PyObject *share);
 

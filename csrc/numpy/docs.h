@@ -19,7 +19,7 @@
     "chunk, offset : ndarray of int64 or uint64\n"                                               \
     "    floor(x1 / x2), and what is left: 0 to x2 - 1.\n\n"                                     \
     "Notes\n-----\n"                                                                             \
-    "As numpy.divmod; a chunk length below 1 gives 0, 0 and the floating-point error \"divide\" " \
+    "As numpy.divmod; a chunk length below 1 returns 0, 0 and the floating-point error \"divide\" " \
     "(numpy.errstate).  The GIL is released.\n\n"                                                \
     "Examples\n--------\n"                                                                       \
     ">>> chunk_index([0, 99, 100], 100)\n(array([0, 0, 1]), array([ 0, 99,  0]))\n"
@@ -33,7 +33,7 @@
     "Returns\n-------\n"                                                                         \
     "ndarray of int64 or uint64\n    x1 / x2, rounded up.\n\n"                                   \
     "Notes\n-----\n"                                                                             \
-    "A chunk length below 1 gives 0 and the floating-point error \"divide\" (numpy.errstate).  " \
+    "A chunk length below 1 returns 0 and the floating-point error \"divide\" (numpy.errstate).  " \
     "The GIL is released.\n\n"                                                                   \
     "Examples\n--------\n"                                                                       \
     ">>> chunk_count((100, 101), 10)\narray([10, 11])\n"

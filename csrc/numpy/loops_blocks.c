@@ -9,7 +9,7 @@
 
 /* ---- checksums ------------------------------------------------------------------------------- */
 
-/* n items that do not lie side by side are brought together piece by piece. */
+/* n items that are not adjacent are brought together piece by piece. */
 static uint32_t crc32c_strided(uint32_t value, const char *src, int64_t n, int64_t stride, size_t size)
 {
     char piece[4096];

@@ -68,7 +68,7 @@ static bool same_shape(PyArrayObject *a, PyArrayObject *b)
            PyArray_CompareLists(PyArray_DIMS(a), PyArray_DIMS(b), PyArray_NDIM(a));
 }
 
-/* From the first byte to behind the last one. */
+/* From the first byte to after the last one. */
 static void extent(PyArrayObject *a, char **first, char **end)
 {
     *first = PyArray_BYTES(a);

@@ -117,7 +117,7 @@ STAMP_BLOCKS(delta_decode_floats)
 STAMP_BLOCKS(morton_encode)
 STAMP_BLOCKS(morton_decode)
 
-/* OUT: the number of the output operand, behind which the strides along blocks begin. */
+/* OUT: the number of the output operand; the strides along blocks follow it. */
 #define STAMP_APART(NAME, OUT)                                                                   \
     static int blocks_##NAME(PyArrayMethod_Context *context, char *const *data,                  \
                              const npy_intp *dims, const npy_intp *strides, NpyAuxData *unused)  \
@@ -466,7 +466,7 @@ static int register_morton(PyObject *names, const type_lists *t)
 /* Two loops, for int64 and uint64, with NumPy's usual conversion of arguments. */
 static int register_grid(PyObject *names)
 {
-    /* NumPy keeps pointers to these and never writes; its types say less. */
+    /* NumPy keeps pointers to these and never writes; its types do not say so. */
     static PyUFuncGenericFunction index_loops[] = {zc_loop_chunk_index_i64, zc_loop_chunk_index_u64};
     static PyUFuncGenericFunction count_loops[] = {zc_loop_chunk_count_i64, zc_loop_chunk_count_u64};
     static const char index_types[] = {NPY_INT64, NPY_INT64, NPY_INT64, NPY_INT64,

@@ -80,7 +80,7 @@ static void faults(void)
     CHECK(refused("\x00" "a\x3f\xff\x00", 5, 4));
 }
 
-/* Matches from up to 8191 + 65536 behind, and of every length. */
+/* Matches from up to 8191 + 65536 back, and of every length. */
 static void distances(void)
 {
     static const size_t far[] = {1, 2, 3, 7, 15, 16, 17, 33, 8191, 8192, 8193, 70000};
@@ -124,14 +124,14 @@ static void distances(void)
     }
 }
 
-/* Streams as the library makes them: of one block, behind its length. */
+/* Streams as the library makes them: of one block, after its length. */
 static const uint8_t *stream_of(uint8_t *encoded, size_t *n, size_t nbytes)
 {
     *n = zc_load_le32(encoded + HEADER + 4);
     return *n < nbytes && (encoded[2] & 2) == 0 ? encoded + HEADER + 8 : NULL;
 }
 
-/* Pieces of a page of noise, some behind others again, with some new bytes between them. */
+/* Pieces of a page of noise, some after others again, with some new bytes between them. */
 static void fill_with_phrases(uint8_t *data, size_t n, int variety)
 {
     static uint8_t page[4096];

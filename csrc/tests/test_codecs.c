@@ -340,7 +340,7 @@ static void fletcher32_sums(void)
     free(ones);
 }
 
-/* The sums that the author of lookup3 gives with it, and the same of a text cut in two anywhere. */
+/* The sums that the author of lookup3 publishes with it, and the same of a text cut in two anywhere. */
 static void lookup3_sums(void)
 {
     const uint8_t *const text = (const uint8_t *)"Four score and seven years ago";

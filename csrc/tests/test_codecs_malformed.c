@@ -218,7 +218,7 @@ static void put_blosc_header(uint8_t *dst, blosc_fields f)
     zc_store_le32(dst + 12, f.cbytes);
 }
 
-/* n bytes with that header, zeros behind it. */
+/* n bytes with that header, zeros after it. */
 static zc_status decode_header(blosc_fields f, size_t n, size_t cap)
 {
     const zc_codec codec = case_blosc(ZC_BLOSC_LZ4, 5, ZC_BLOSC_BYTESHUFFLE, 4, 0);

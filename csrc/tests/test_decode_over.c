@@ -129,7 +129,7 @@ static void damaged_values(void)
 
 /* ---- more than one frame or member ------------------------------------------------------------------ */
 
-/* The encodings of two halves, one behind the other, and `extra` bytes behind them. */
+/* The encodings of two halves, one after the other, and `extra` bytes after them. */
 static uint8_t *joined(const zc_codec *codec, const uint8_t *data, size_t half, const void *extra, size_t n_extra,
                        size_t *n)
 {

@@ -156,7 +156,7 @@ static void lists_in_all_dimensions(void)
     zc_pop(ws, pushed);
 }
 
-/* The last chunk ends behind the largest int64. */
+/* The last chunk ends after the largest int64. */
 static void the_end_of_the_numbers(void)
 {
     const zc_grid_axis grid = {.length = INT64_MAX, .chunk = 10};

@@ -78,7 +78,7 @@ static void every_code_point(void)
     }
 }
 
-/* What text of fixed length can hold behind the last code point. */
+/* What text of fixed length can hold after the last code point. */
 static void no_code_points(void)
 {
     static const uint32_t none[] = {0x110000, 0x1fffff, 0x7fffffff, UINT32_C(0xffffd800), UINT32_MAX};

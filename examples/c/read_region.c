@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Read a region of an array and print it, and tell what the array is.
+ * Read a region of an array and print it, with a description of the array.
  *
  *     cc read_region.c $(pkg-config --cflags --libs zarrcore) -o read_region
  *     ./read_region path/to/array 2:4 0:10:3

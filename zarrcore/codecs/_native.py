@@ -45,7 +45,7 @@ def engine() -> ModuleType:
 
 
 def count_stages(stages: Iterable[tuple[str, dict[str, Any]]]) -> int:
-    """How many codecs these are, with those that they hold."""
+    """Return the number of codecs, nested ones included."""
     return sum(1 + count_stages(options.get("codecs", ())) for _, options in stages)
 
 
@@ -88,7 +88,7 @@ def octets(chunk: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
 
 
 def real_number(zdtype: ZDType[Any, Any]) -> str | None:
-    """What the engine calls `zdtype` if it is a type of real numbers: byte order and name; else None."""
+    """Return byte order and the engine's name of `zdtype` if it is a type of real numbers; else None."""
     from zarrcore.dtypes.extension import ExtensionType
 
     if not isinstance(zdtype, ExtensionType):
@@ -104,7 +104,7 @@ def is_integer(zdtype: ZDType[Any, Any]) -> bool:
 
 
 def words_of(zdtype: ZDType[Any, Any]) -> str | None:
-    """What the engine calls the numbers of an item: parts of a complex one, the integer that a time is."""
+    """Return the engine's name of the numbers of an item: parts of a complex one, the integer of a time."""
     from zarrcore.dtypes.mlcomplex import ComplexPair
 
     if isinstance(zdtype, ComplexPair):

@@ -179,7 +179,7 @@ class ArrayArrayCodec(Codec):
     """Whether each item becomes one item in its place, whatever the others are."""
 
     def output_spec(self, spec: ArraySpec) -> ArraySpec:
-        """What the codec makes of chunks of `spec`."""
+        """Return the spec of encoded chunks of `spec`."""
         return spec
 
     def resolve_metadata(self, chunk_spec: ArraySpec) -> ArraySpec:
@@ -207,7 +207,7 @@ class ArrayArrayCodec(Codec):
         return None
 
     def moved(self, given: np.ndarray, spec: ArraySpec) -> np.ndarray | None:
-        """Where marked elements of a chunk of `spec` are in what the codec makes of it; None if unknown."""
+        """Return where marked elements of a chunk of `spec` are in its encoded form; None if unknown."""
         order = self.permutation(spec)
         if order is not None:
             return given.transpose(order)

@@ -123,7 +123,7 @@ def from_bytes(data: Buffer, dtype: np.dtype[Any], spec: ArraySpec) -> np.ndarra
 
 
 def byte_swap(spec: ArraySpec, endian: str | None) -> int | tuple[tuple[int, int, int], ...]:
-    """What the engine has to swap between memory and storage in `endian` order.
+    """Return what the engine has to swap between memory and storage in `endian` order.
 
     Returns
     -------
@@ -143,7 +143,7 @@ def byte_swap(spec: ArraySpec, endian: str | None) -> int | tuple[tuple[int, int
 
 
 def _has_unused_bits(spec: ArraySpec) -> bool:
-    """Whether stored items may have bits set which must be ignored, and which ml_dtypes does not ignore.
+    """Return whether stored items may have bits that must be ignored, and that ml_dtypes does not ignore.
 
     Those above the 4 or 6 bits of a floating-point number; integers of 2 and 4 bits are right as they come.
     """

@@ -118,7 +118,7 @@ class CastValue(NativeArrayCodec):
         return self.name, options
 
     def _words(self, direction: str, spec: ArraySpec) -> bytes:
-        """The scalar map for one direction as the engine takes it: the bits of two scalars, and so on."""
+        """Return the scalar map for one direction in the form of the engine: the bits of pairs of scalars."""
         source, target = self._types(direction, spec)
         words = [
             _bits(zdtype, scalar)
@@ -128,7 +128,7 @@ class CastValue(NativeArrayCodec):
         return np.array(words, np.uint64).tobytes()
 
     def _pairs(self, direction: str, spec: ArraySpec) -> list[tuple[Any, Any]]:
-        """What the scalar map says for one direction, as scalars of the two data types."""
+        """Return the scalar map for one direction, as scalars of the two data types."""
         source, target = self._types(direction, spec)
         found = dict(self.scalar_map or ()).get(direction, ())
         return [(_scalar(source, old), _scalar(target, new)) for old, new in found]
@@ -158,7 +158,7 @@ def _parse_scalar_map(data: Any) -> tuple[tuple[str, tuple[tuple[Any, Any], ...]
 
 
 def _scalar(zdtype: ZDType, data: Any) -> Any:
-    """A number of the scalar map, in which the specification's example has another spelling of infinity."""
+    """Return a number of the scalar map; the specification's example spells infinity in another way."""
     return zdtype.from_json_scalar("Infinity" if data == "+Infinity" else data, zarr_format=3)
 
 

@@ -12,7 +12,7 @@ __all__ = ["Crc32cCodec"]
 
 @dataclass(frozen=True, kw_only=True)
 class Crc32cCodec(NativeBytesCodec):
-    """The bytes and behind them their CRC-32C, little-endian (Zarr v3, codec ``crc32c``)."""
+    """The bytes followed by their CRC-32C, little-endian (Zarr v3, codec ``crc32c``)."""
 
     name: ClassVar[str] = "crc32c"
     is_fixed_size: ClassVar[bool] = True

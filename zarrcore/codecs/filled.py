@@ -11,7 +11,7 @@ __all__ = ["is_all_fill"]
 
 
 def is_all_fill(chunk: np.ndarray, fill: np.ndarray) -> bool:
-    """Whether every element has the very bits of the fill value (so NaN equals NaN, and -0.0 is not 0.0).
+    """Return whether every element has the bits of the fill value (NaN equals NaN, and -0.0 is not 0.0).
 
     Parameters
     ----------

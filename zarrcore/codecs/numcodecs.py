@@ -188,7 +188,7 @@ class Blosc(_BytesBytes):
 
 
 class LZ4(_BytesBytes):
-    """One LZ4 block behind its decoded size."""
+    """The decoded size and one LZ4 block."""
 
     name = "numcodecs.lz4"
 
@@ -317,7 +317,7 @@ class Quantize(_ArrayArray):
 
 
 class PackBits(_ArrayArray):
-    """Eight Boolean items in a byte, behind a byte that counts the bits that are left over."""
+    """Eight Boolean items in a byte, after a byte that counts the bits that are left over."""
 
     name = "numcodecs.packbits"
 

@@ -62,7 +62,7 @@ class Adler32(Crc32):
 
 @dataclass(frozen=True)
 class Fletcher32(V2Config, NativeBytesCodec):
-    """The bytes and behind them their Fletcher-32, as HDF5 computes it, little-endian."""
+    """The bytes followed by their Fletcher-32, as HDF5 computes it, little-endian."""
 
     name: ClassVar[str] = "fletcher32"
     is_fixed_size: ClassVar[bool] = True
@@ -76,7 +76,7 @@ class Fletcher32(V2Config, NativeBytesCodec):
 
 @dataclass(frozen=True)
 class JenkinsLookup3(V2Config, NativeBytesCodec):
-    """The bytes and behind them Jenkins' lookup3 of them, as HDF5 computes it, little-endian.
+    """The bytes followed by Jenkins' lookup3 of them, as HDF5 computes it, little-endian.
 
     Parameters
     ----------

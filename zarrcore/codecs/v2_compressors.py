@@ -100,7 +100,7 @@ class Zstd(V2Config, NativeBytesCodec):
 
 @dataclass(frozen=True)
 class LZ4(V2Config, NativeBytesCodec):
-    """One LZ4 block behind its decoded size."""
+    """The decoded size and one LZ4 block."""
 
     name: ClassVar[str] = "lz4"
     acceleration: int = 1

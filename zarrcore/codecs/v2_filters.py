@@ -134,7 +134,7 @@ class Shuffle(V2Config, BytesBytesCodec):
 
     Notes
     -----
-    Bytes behind the last whole item are read where HDF5 leaves them, at the end.  They are not written, since
+    Bytes after the last whole item are read where HDF5 leaves them, at the end.  They are not written, since
     numcodecs refuses to read them.
     """
 

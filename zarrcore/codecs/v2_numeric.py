@@ -85,7 +85,7 @@ class Quantize(Filter):
     Parameters
     ----------
     digits : int
-        Digits behind the decimal point that are kept.
+        Digits after the decimal point that are kept.
     dtype : str
         Data type of the items.
     astype : str, optional
@@ -179,7 +179,7 @@ _MANTISSA_BITS = {2: 10, 4: 23, 8: 52}
 
 @dataclass(frozen=True)
 class PackBits(Filter):
-    """Eight Boolean items in a byte, behind a byte that counts the unused bits of the last one."""
+    """Eight Boolean items in a byte, after a byte that counts the unused bits of the last one."""
 
     name: ClassVar[str] = "packbits"
 

@@ -1,6 +1,6 @@
 """The filters of format 2 for arrays of Python objects: ``json2``, ``msgpack2`` and ``vlen-array``.
 
-The first two encode the flat list of the items, and behind them, as two items more, data type and shape.
+The first two encode the flat list of the items, followed by two more items: data type and shape.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class VLenArray(Filter):
         return ragged.encode(_items_of(data), np.dtype(self.dtype), self.name, self._array)
 
     def _array(self, item: Any) -> np.ndarray:
-        """An item as an array to be written as it is; None and 0 stand for items never set and are empty."""
+        """Return an item as the array to write; None and 0 mean items that were never set and are empty."""
         values = np.asarray(item)
         if (
             item is None
@@ -164,7 +164,7 @@ def _listed(data: Any) -> list[Any]:
 
 
 def _unlisted(items: Any, spec: ArraySpec | None, codec: str) -> np.ndarray:
-    """The flat items of a list that ends with data type and shape, which the chunk has to agree with."""
+    """Return the flat items of a list that ends with data type and shape; these must agree with the chunk."""
     if not isinstance(items, list) or len(items) < 2:
         raise ChunkDecodeError("expected a list that ends with data type and shape", codec=codec)
     *values, _, shape = items

@@ -1,4 +1,4 @@
-"""The ``vlen-utf8`` and ``vlen-bytes`` codecs: items of any length, each behind its length.
+"""The ``vlen-utf8`` and ``vlen-bytes`` codecs: items of any length, each after its length.
 
 A chunk is the number of items, then for each item its length in bytes and its bytes; all numbers are unsigned
 32-bit little-endian.  The layout is that of the codecs of the same names in format 2.

@@ -189,7 +189,7 @@ class ZfpCodec(ArrayBytesCodec):
 
 
 def guarded(data: Buffer, size: int, codec: str) -> bytes:
-    """A stream behind zfp's header, with as many zeros behind it as keep zfp within them, whatever it reads.
+    """Return a stream after zfp's header, with enough zeros after it that zfp never reads past them.
 
     Parameters
     ----------
@@ -304,7 +304,7 @@ def _demoted(found: np.ndarray, spec: ArraySpec) -> np.ndarray:
 
 
 def _with_header(stream: bytes, mode: int, shape: tuple[int, ...], carrier: str) -> bytes:
-    """Return the stream behind the header that zfp writes before streams which describe themselves."""
+    """Return the stream after the header that zfp writes before streams which describe themselves."""
     field, bits = 0, _LENGTH_BITS[len(shape)]
     for length in shape:
         if length > 1 << bits:
