@@ -12,12 +12,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Attributes"]
 
+_UNCHANGEABLE = {str, int, float, bool, type(None)}
+
 
 class Attributes(MutableMapping[str, Any]):
     """Attributes of a node.  Values are what JSON can hold; each change writes the metadata document once.
 
-    A change is made to what is stored at that time, so that it does not undo what others have changed since
-    the node was opened.
+    Lists and dictionaries are handed out as copies: change one, and assign it again to store it.  A change is
+    made to what is stored at that time, so that it does not undo what others have changed since the node was
+    opened.
     """
 
     __slots__ = ("_node",)
@@ -26,7 +29,7 @@ class Attributes(MutableMapping[str, Any]):
         self._node = node
 
     def __getitem__(self, key: str) -> Any:
-        return self._node.metadata.attributes[key]
+        return _copied(self._node.metadata.attributes[key])
 
     def __setitem__(self, key: str, value: Any) -> None:
         self._node._change_attributes(lambda attributes: {**attributes, key: value})
@@ -64,4 +67,16 @@ class Attributes(MutableMapping[str, Any]):
 
     def asdict(self) -> dict[str, Any]:
         """All attributes as a new dictionary."""
-        return dict(self._node.metadata.attributes)
+        return {name: _copied(value) for name, value in self._node.metadata.attributes.items()}
+
+
+def _copied(value: Any) -> Any:
+    """A value that is not shared with the metadata; NaN and infinities as plain floats."""
+    kind = type(value)
+    if kind in _UNCHANGEABLE:
+        return value
+    if kind is dict:
+        return {name: _copied(item) for name, item in value.items()}
+    if kind is list:
+        return [_copied(item) for item in value]
+    return float(value)

@@ -17,7 +17,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from zarrcore._locks import Lock
-from zarrcore.errors import BadConfigError, ZarrUserWarning
+from zarrcore.errors import BadConfigError, ZarrRuntimeWarning, ZarrUserWarning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -35,15 +35,28 @@ _DEFAULTS: dict[str, Any] = {
     "array.write_empty_chunks": False,
     "array.read_missing_chunks": True,
     "array.target_shard_size_bytes": None,
-    "array.rectilinear_chunks": False,
     "array.allow_unsafe_pickle_decode": False,
     "async.concurrency": 64,
-    "async.timeout": None,
     "threading.max_workers": None,
     "store.fsync": False,
     "metadata.check_consolidated": None,
+    "attributes.nan": "refuse",
     "json_indent": 2,
 }
+
+
+# Keys of zarr-python that change nothing here.
+_WITHOUT_EFFECT = (
+    "array.rectilinear_chunks",
+    "array.sharding_",
+    "array.v2_default_",
+    "array.v3_default_",
+    "async.timeout",
+    "buffer",
+    "codec_pipeline.",
+    "codecs.",
+    "ndbuffer",
+)
 
 
 def _is_count(value: Any) -> bool:
@@ -63,6 +76,7 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
         "an integer from 1 to 65536 or None",
     ),
     "store.fsync": (lambda v: isinstance(v, bool), "True or False"),
+    "attributes.nan": (lambda v: v in ("refuse", "allow"), "'refuse' or 'allow'"),
     "metadata.check_consolidated": (
         lambda v: v in (None, "off", "warn", "raise"),
         "'off', 'warn', 'raise' or None",
@@ -73,8 +87,8 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
 class Config:
     """A tree of settings, addressed by dotted keys such as ``"array.order"``.
 
-    Keys are not case-folded; ``-`` and ``_`` are the same.  Keys that zarrcore does not know are kept and
-    given back, so that scripts and plug-ins may store their own.  Settings belong to the process: every
+    Keys are not case-folded; ``-`` and ``_`` are the same.  Scripts and plug-ins may store keys of their own;
+    one that looks like a misspelt key of zarrcore is refused.  Settings belong to the process: every
     thread sees them.
 
     Parameters
@@ -165,6 +179,7 @@ class Config:
         changes.update(_flatten({key.replace("__", "."): value for key, value in kwargs.items()}))
         for key, value in changes.items():
             _check(key, value)
+            self._check_known(key)
         with self._lock:
             old = {key: self._values.get(key, _MISSING) for key in changes}
             self._replace(changes)
@@ -203,6 +218,27 @@ class Config:
                 warnings.warn(
                     f"environment variable {variable} is ignored: {error}", ZarrUserWarning, stacklevel=3
                 )
+
+    def _check_known(self, key: str) -> None:
+        """Refuse a key that looks like a misspelt one; warn of those that only zarr-python reads."""
+        known = self._defaults.keys() | _DEFAULTS.keys()
+        if key in known or key in self._values or any(key.startswith(f"{name}.") for name in known):
+            return
+        if key.startswith(_WITHOUT_EFFECT):
+            import warnings
+
+            warnings.warn(
+                f"configuration {key!r} has no effect in zarrcore", ZarrRuntimeWarning, stacklevel=3
+            )
+            return
+        from difflib import get_close_matches
+
+        close = get_close_matches(key, sorted(known), n=1, cutoff=0.8)
+        sections = {name.partition(".")[0] for name in _DEFAULTS if "." in name}
+        section, dot, _ = key.partition(".")
+        if close or (dot and section in sections):
+            hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(sorted(_DEFAULTS))}"
+            raise BadConfigError(f"configuration {key!r}: zarrcore has no such key; {hint}")
 
     def _restore(self, old: Mapping[str, Any]) -> None:
         with self._lock:

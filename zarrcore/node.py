@@ -90,7 +90,7 @@ class SynchronousNode(Node):
         TypeError
             If JSON has no such value.
         MetadataValidationError
-            If a value is NaN or infinite.
+            If a value is NaN or infinite, unless the setting ``attributes.nan`` is ``"allow"``.
         ReadOnlyError
             If the store is read-only.
         """

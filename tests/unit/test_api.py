@@ -57,7 +57,9 @@ def test_array_modes():
         zarrcore.open_array(store, mode="r+")
     a = zarrcore.open_array(store, mode="a", shape=3, dtype="i4")
     a[...] = 5
-    assert zarrcore.open_array(store, mode="a", shape=9)[...].tolist() == [5, 5, 5]
+    assert zarrcore.open_array(store, mode="a", shape=3)[...].tolist() == [5, 5, 5]
+    with pytest.raises(TypeError, match="expected shape .9,., found .3,."):
+        zarrcore.open_array(store, mode="a", shape=9)
     assert zarrcore.open_array(store)[...].tolist() == [5, 5, 5]
     with pytest.raises((FileExistsError, ContainsArrayError)):
         zarrcore.open_array(store, mode="w-", shape=3)

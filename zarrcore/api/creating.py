@@ -13,14 +13,23 @@ from zarrcore.arrays.creation import (
 )
 from zarrcore.arrays.derived import from_array_at, like_arguments
 from zarrcore.arrays.legacy import array_at, create_at
-from zarrcore.arrays.options import ArrayOptions, CreateOptions, FromArrayOptions, takes
+from zarrcore.arrays.options import (
+    ArrayOptions,
+    CreateOptions,
+    EmptyOptions,
+    FromArrayOptions,
+    FullOptions,
+    LikeOptions,
+    OfValuesOptions,
+    SaveOptions,
+    takes,
+)
 from zarrcore.storage import make_store_path
 
 if TYPE_CHECKING:
     from typing import Unpack
 
     from zarrcore._typing import ArrayLike, FillValueLike, Overwrite, ShapedArray, ShapeLike
-    from zarrcore.arrays.options import EmptyOptions, FullOptions, LikeOptions, OfValuesOptions, SaveOptions
     from zarrcore.storage import StoreLike
 
 __all__ = [
@@ -195,6 +204,7 @@ def create(
     return create_at(place, shape, zarr_format=zarr_format, overwrite=overwrite, data=data, **arguments)
 
 
+@takes(OfValuesOptions)
 def array(data: ArrayLike, **kwargs: Unpack[OfValuesOptions]) -> Array:
     """Create an array with the values of `data`.
 
@@ -218,43 +228,51 @@ def array(data: ArrayLike, **kwargs: Unpack[OfValuesOptions]) -> Array:
     return array_at(place, data, **arguments)
 
 
+@takes(EmptyOptions)
 def empty(shape: ShapeLike, **kwargs: Unpack[EmptyOptions]) -> Array:
     """Create an array whose values do not matter yet (they are the fill value); see :func:`create`."""
     return create(shape, **kwargs)
 
 
+@takes(EmptyOptions)
 def zeros(shape: ShapeLike, **kwargs: Unpack[EmptyOptions]) -> Array:
     """Create an array of zeros; see :func:`create`."""
     kwargs.setdefault("fill_value", 0)
     return create(shape, **kwargs)
 
 
+@takes(EmptyOptions)
 def ones(shape: ShapeLike, **kwargs: Unpack[EmptyOptions]) -> Array:
     """Create an array of ones; see :func:`create`."""
     kwargs.setdefault("fill_value", 1)
     return create(shape, **kwargs)
 
 
+@takes(FullOptions)
 def full(shape: ShapeLike, fill_value: FillValueLike, **kwargs: Unpack[FullOptions]) -> Array:
     """Create an array of `fill_value`; see :func:`create`."""
     return create(shape, fill_value=fill_value, **kwargs)
 
 
+@takes(LikeOptions)
 def empty_like(a: ArrayLike, *, zarr_format: int | None = None, **kwargs: Unpack[LikeOptions]) -> Array:
     """Create an array like `a`, whose values do not matter yet; see :func:`create`."""
     return create(**{**like_arguments(a, zarr_format), **kwargs})
 
 
+@takes(LikeOptions)
 def zeros_like(a: ArrayLike, *, zarr_format: int | None = None, **kwargs: Unpack[LikeOptions]) -> Array:
     """Create an array of zeros like `a`; see :func:`create`."""
     return create(**{**like_arguments(a, zarr_format), "fill_value": 0, **kwargs})
 
 
+@takes(LikeOptions)
 def ones_like(a: ArrayLike, *, zarr_format: int | None = None, **kwargs: Unpack[LikeOptions]) -> Array:
     """Create an array of ones like `a`; see :func:`create`."""
     return create(**{**like_arguments(a, zarr_format), "fill_value": 1, **kwargs})
 
 
+@takes(LikeOptions)
 def full_like(a: ArrayLike, *, zarr_format: int | None = None, **kwargs: Unpack[LikeOptions]) -> Array:
     """Create an array like `a`, filled with `fill_value` (default: that of `a`); see :func:`create`."""
     arguments = {**like_arguments(a, zarr_format), **kwargs}
@@ -285,6 +303,7 @@ def save(
         )
 
 
+@takes(SaveOptions)
 def save_array(
     store: StoreLike,
     arr: ShapedArray,

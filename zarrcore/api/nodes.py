@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from zarrcore.arrays.creation import check_described
 from zarrcore.arrays.opening import open_array_at
+from zarrcore.arrays.options import (
+    IgnoredOptions,
+    OpenGroupOptions,
+    OpenLikeOptions,
+    OpenNodeOptions,
+    OpenOptions,
+    takes,
+)
 from zarrcore.errors import ArrayNotFoundError, GroupNotFoundError, ZarrRuntimeWarning
 from zarrcore.groups.nodes import create_nodes, node_of, open_group_at
 from zarrcore.nodes.create import create_node
@@ -19,7 +28,6 @@ if TYPE_CHECKING:
     from zarrcore._typing import ArrayLike, Overwrite
     from zarrcore.arrays.array import Array
     from zarrcore.arrays.config import ArrayConfigLike
-    from zarrcore.arrays.options import OpenGroupOptions, OpenLikeOptions, OpenNodeOptions, OpenOptions
     from zarrcore.groups.group import Group
     from zarrcore.nodes.consolidate import ConsolidatedDifference
     from zarrcore.nodes.documents import Metadata
@@ -41,6 +49,7 @@ __all__ = [
 
 _READ_MODES = ("r", "r+", "a")
 _CREATE_MODES = ("a", "w", "w-")
+_GROUP_ARGUMENTS = {"attributes", "use_consolidated", "overwrite"}
 
 
 def warn_unused(**arguments: Any) -> None:
@@ -50,8 +59,6 @@ def warn_unused(**arguments: Any) -> None:
 
 def drop_unused(arguments: dict[str, Any]) -> None:
     """Take arguments that have no effect out of `arguments`, with a warning for each that was given."""
-    from zarrcore.arrays.options import IgnoredOptions
-
     _warn({name: arguments.pop(name) for name in IgnoredOptions.__annotations__ if name in arguments})
 
 
@@ -60,9 +67,22 @@ def _warn(unused: dict[str, Any]) -> None:
 
     for name, value in unused.items():
         if value is not None:
-            warnings.warn(f"the argument {name} has no effect", ZarrRuntimeWarning, stacklevel=4)
+            warnings.warn(
+                f"the argument {name} has no effect", ZarrRuntimeWarning, stacklevel=_level_of_caller()
+            )
 
 
+def _level_of_caller() -> int:
+    """Return the stack level, seen from the function that calls this one, of the code of the user."""
+    import sys
+
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "zarrcore":
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+@takes(OpenNodeOptions)
 def open(
     store: StoreLike = None,
     *,
@@ -100,7 +120,7 @@ def open(
         mode = "r" if isinstance(store, (Store, StorePath)) and store.read_only else "a"
     place = make_store_path(store, path=path, mode=mode, storage_options=storage_options)
     if "shape" in arguments:
-        return _open_array_at(place, mode, zarr_format, config, arguments)
+        return _open_array_at(place, mode, zarr_format, config, arguments, {**arguments})
     if mode in _READ_MODES:
         place, metadata = find_node(place, zarr_format)
         if metadata is not None and is_array_metadata(metadata):
@@ -108,10 +128,14 @@ def open(
         if metadata is None and mode not in _CREATE_MODES:
             raise GroupNotFoundError(f"no array or group found in {place.store} at path {place.path!r}")
     if config is not None:
-        raise TypeError("config is for arrays; groups have no run-time settings")
+        raise TypeError("open: config is for arrays; groups have no run-time settings")
+    drop_unused(arguments)
+    for name in arguments.keys() - _GROUP_ARGUMENTS:
+        raise TypeError(f"open: {name} is for arrays; to create one where nothing is, give its shape as well")
     return _open_group_at(place, mode, zarr_format, **arguments)
 
 
+@takes(OpenOptions)
 def open_array(
     store: StoreLike = None,
     *,
@@ -132,37 +156,49 @@ def open_array(
         Keep decoded chunks, up to that many bytes, see :meth:`zarrcore.Array.with_cache`.  Default: none are
         kept.
     **kwargs
-        ``mode`` as for :func:`open` (default: open what is there), and the arguments of :func:`create`.
+        ``mode`` as for :func:`open` (default: open what is there), and the arguments of :func:`create` for an
+        array that is created.  An array that is there must have the `shape` and the `dtype` that are given.
 
     Raises
     ------
     ArrayNotFoundError
         If there is none and the mode does not create.
-    NodeTypeValidationError
+    NotAnArrayError
         If there is a group.
+    TypeError
+        If the array that is there has another shape or data type.
     """
     mode = kwargs.pop("mode", None)
     place = make_store_path(store, path=path, mode=mode, storage_options=storage_options)
-    array = _open_array_at(place, mode, zarr_format, config, {**kwargs})
+    array = _open_array_at(place, mode, zarr_format, config, {**kwargs}, {**kwargs})
     return array if cache_bytes is None else array.with_cache(cache_bytes)
 
 
 def _open_array_at(
-    place: StorePath, mode: str | None, zarr_format: int | None, config: Any, kwargs: dict[str, Any]
+    place: StorePath,
+    mode: str | None,
+    zarr_format: int | None,
+    config: Any,
+    described: dict[str, Any],
+    required: dict[str, Any],
 ) -> Array:
+    """Open an array, or create it as it is described; one that is there must have what is required."""
     if mode != "w":
         try:
-            return open_array_at(place, zarr_format, config=config)
+            array = open_array_at(place, zarr_format, config=config)
         except ArrayNotFoundError:
             if mode not in _CREATE_MODES or place.read_only:
                 raise
-    drop_unused(kwargs)
-    if "shape" not in kwargs:
+        else:
+            check_described(array, required.get("shape"), required.get("dtype"))
+            return array
+    drop_unused(described)
+    if "shape" not in described:
         raise TypeError(f"no array found in {place.store} at path {place.path!r}, and no shape to create one")
     from zarrcore.arrays.legacy import create_at
 
-    overwrite = _insists(mode, kwargs.pop("overwrite", False))
-    return create_at(place, zarr_format=zarr_format, overwrite=overwrite, config=config, **kwargs)
+    overwrite = _insists(mode, described.pop("overwrite", False))
+    return create_at(place, zarr_format=zarr_format, overwrite=overwrite, config=config, **described)
 
 
 def _insists(mode: str | None, overwrite: Overwrite) -> Overwrite:
@@ -208,7 +244,7 @@ def open_group(
     ------
     GroupNotFoundError
         If there is none and the mode does not create.
-    NodeTypeValidationError
+    NotAGroupError
         If there is an array.
     """
     warn_unused(
@@ -243,6 +279,7 @@ def _open_group_at(
     return create_group_at(place, zarr_format, attributes, overwrite=_insists(mode, overwrite))
 
 
+@takes(OpenGroupOptions)
 def open_consolidated(
     store: StoreLike = None, *, use_consolidated: bool | str = True, **kwargs: Unpack[OpenGroupOptions]
 ) -> Group:
@@ -252,6 +289,7 @@ def open_consolidated(
     return open_group(store, use_consolidated=use_consolidated, **kwargs)
 
 
+@takes(OpenLikeOptions)
 def open_like(
     a: ArrayLike, path: str, *, zarr_format: int | None = None, **kwargs: Unpack[OpenLikeOptions]
 ) -> Array:
@@ -259,11 +297,16 @@ def open_like(
     from zarrcore.arrays.creation import default_format
     from zarrcore.arrays.derived import like_arguments
 
-    arguments = {**like_arguments(a, default_format(zarr_format)), **kwargs}
-    arguments.pop("zarr_format", None)
-    if arguments.get("mode") is None:
-        arguments["mode"] = "a"
-    return open_array(path=path, zarr_format=zarr_format, **arguments)
+    asked: dict[str, Any] = {**kwargs}
+    mode = asked.pop("mode", None) or "a"
+    place = make_store_path(
+        asked.pop("store", None), path=path, mode=mode, storage_options=asked.pop("storage_options", None)
+    )
+    cache_bytes, config = asked.pop("cache_bytes", None), asked.pop("config", None)
+    described = {**like_arguments(a, default_format(zarr_format)), **asked}
+    described.pop("zarr_format", None)
+    array = _open_array_at(place, mode, zarr_format, config, described, asked)
+    return array if cache_bytes is None else array.with_cache(cache_bytes)
 
 
 def create_group(

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from zarrcore.storage import StorePath
 
 __all__ = [
+    "check_described",
     "check_required",
     "codecs_v3",
     "compressor_v2",
@@ -397,6 +398,25 @@ def check_required(array: Array, shape: Any, dtype: Any, *, exact: bool) -> None
     fits = array.dtype == target if exact else np.can_cast(array.dtype, target)
     if not fits:
         raise TypeError(f"array {array.path!r}: expected data type {target}, found {array.dtype}")
+
+
+def check_described(array: Array, shape: Any, dtype: Any) -> None:
+    """Refuse an existing array whose shape or data type is not the given one, if one is given.
+
+    Raises
+    ------
+    TypeError
+        If it has another; byte orders count as the same.
+    """
+    if shape is not None and array.shape != parse_shape(shape):
+        raise TypeError(
+            f"array {array.name!r} exists: expected shape {parse_shape(shape)}, found {array.shape}"
+        )
+    if dtype is None:
+        return
+    target = data_type(dtype, array.metadata.zarr_format, None).to_native_dtype()
+    if array.dtype.newbyteorder("=") != target.newbyteorder("="):
+        raise TypeError(f"array {array.name!r} exists: expected data type {target}, found {array.dtype}")
 
 
 def refuse_own_source(place: StorePath, data: Any) -> None:

@@ -7,13 +7,13 @@ Their meaning is documented at :func:`zarrcore.create_array` and :func:`zarrcore
 
 # No `from __future__ import annotations`: the annotations of this module are values, which hold the defaults.
 
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Collection, Iterable
+from functools import cache, wraps
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from zarrcore._typing import (
         ArrayLike,
@@ -60,6 +60,7 @@ __all__ = [
     "SharedOptions",
     "StoringOptions",
     "complete",
+    "refuse_unknown",
     "takes",
 ]
 
@@ -298,9 +299,33 @@ def complete(kind: type[T], given: T) -> T:
     defaults = _defaults(of_kind)
     options: Any = {**defaults, **given}  # type: ignore[dict-item]
     if len(options) > len(defaults):
-        unknown = next(name for name in options if name not in defaults)
-        raise TypeError(f"got an unexpected keyword argument {unknown!r}")
+        refuse_unknown(None, options, defaults)
     return options  # type: ignore[no-any-return]
+
+
+def refuse_unknown(function: str | None, given: Iterable[str], known: Collection[str]) -> None:
+    """Refuse keyword arguments that a function does not have.
+
+    Parameters
+    ----------
+    function : str or None
+        Name of the public function, for the message.
+    given, known : collection of str
+        Names of the arguments that were given, and that it has.
+
+    Raises
+    ------
+    TypeError
+        If there is one; the message says which of the known ones has a similar name.
+    """
+    for name in given:
+        if name not in known:
+            from difflib import get_close_matches
+
+            close = get_close_matches(name, known, n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            called = "" if function is None else f"{function}() "
+            raise TypeError(f"{called}got an unexpected keyword argument {name!r}{hint}")
 
 
 @cache
@@ -309,26 +334,42 @@ def _defaults(kind: Any) -> dict[str, Any]:
 
 
 def takes(kind: Any) -> Callable[[F], F]:
-    """Decorator of a function with ``**options`` of a kind: its signature names them, with their defaults."""
+    """Decorator of a function with ``**options`` of a kind: other keyword arguments are refused in its name.
 
-    def show(function: F) -> F:
+    If the kind has defaults, the signature of the function shows its options with them.
+    """
+
+    def decorate(function: F) -> F:
         own = signature(function)
         named = [item for item in own.parameters.values() if item.kind is not Parameter.VAR_KEYWORD]
-        # Those of the kind alone come first, then what all arrays share.
-        names = sorted(kind.__annotations__, key=lambda name: name in StoringOptions.__annotations__)
-        options = [
-            Parameter(
-                name,
-                Parameter.KEYWORD_ONLY,
-                default=_defaults(kind)[name],
-                annotation=_text(kind.__annotations__[name].__origin__),
-            )
-            for name in names
-        ]
-        function.__signature__ = own.replace(parameters=[*named, *options])  # type: ignore[attr-defined]
-        return function
+        known = frozenset(kind.__annotations__).union(item.name for item in named)
 
-    return show
+        @wraps(function)
+        def call(*args: Any, **options: Any) -> Any:
+            if not known.issuperset(options):
+                refuse_unknown(function.__qualname__, options, known)
+            return function(*args, **options)
+
+        if all(hasattr(hint, "__metadata__") for hint in kind.__annotations__.values()):
+            parameters = [*named, *_parameters(kind)]
+            call.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+        return call  # type: ignore[return-value]
+
+    return decorate
+
+
+def _parameters(kind: Any) -> list[Parameter]:
+    # Those of the kind alone come first, then what all arrays share.
+    names = sorted(kind.__annotations__, key=lambda name: name in StoringOptions.__annotations__)
+    return [
+        Parameter(
+            name,
+            Parameter.KEYWORD_ONLY,
+            default=_defaults(kind)[name],
+            annotation=_text(kind.__annotations__[name].__origin__),
+        )
+        for name in names
+    ]
 
 
 def _text(annotation: Any) -> str:

@@ -6,7 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from zarrcore.arrays.options import ArrayOptions, takes
+from zarrcore.arrays.options import (
+    ArrayOptions,
+    FullMemberOptions,
+    MemberOptions,
+    RequireOptions,
+    takes,
+)
 from zarrcore.errors import (
     ArrayNotFoundError,
     DataTypeValidationError,
@@ -34,7 +40,6 @@ if TYPE_CHECKING:
     from zarrcore._typing import ArrayLike, FillValueLike, Overwrite, ShapeLike
     from zarrcore.arrays.array import Array
     from zarrcore.arrays.config import ArrayConfigLike
-    from zarrcore.arrays.options import FullMemberOptions, MemberOptions, RequireOptions
     from zarrcore.codecs.base import CodecLike
     from zarrcore.dtypes.parse import DTypeLike
     from zarrcore.nodes.documents import Metadata
@@ -405,6 +410,10 @@ class Group(SynchronousNode):
         **options: Unpack[ArrayOptions],
     ) -> Array:
         """Create an array below this group; the parameters are those of :func:`zarrcore.create_array`."""
+        if storage_options is not None:
+            raise TypeError(
+                "Group.create_array: storage_options open a store, and a group has its store already"
+            )
         self._look_in_store()
         from zarrcore.arrays.creation import create_array_at
 
@@ -418,6 +427,7 @@ class Group(SynchronousNode):
 
     create = create_array
 
+    @takes(RequireOptions)
     def require_array(
         self,
         name: str,
@@ -457,24 +467,28 @@ class Group(SynchronousNode):
         self._look_in_store()
         return create_nodes(self._store_path, nodes, overwrite=overwrite)
 
+    @takes(MemberOptions)
     def empty(self, *, name: str, shape: ShapeLike, **kwargs: Unpack[MemberOptions]) -> Array:
         """Create an array whose values do not matter yet; see :func:`zarrcore.create`."""
         from zarrcore.groups.creating import filled
 
         return filled(self, name, shape, ..., {**kwargs})
 
+    @takes(MemberOptions)
     def zeros(self, *, name: str, shape: ShapeLike, **kwargs: Unpack[MemberOptions]) -> Array:
         """Create an array of zeros; see :func:`zarrcore.create`."""
         from zarrcore.groups.creating import filled
 
         return filled(self, name, shape, 0, {**kwargs})
 
+    @takes(MemberOptions)
     def ones(self, *, name: str, shape: ShapeLike, **kwargs: Unpack[MemberOptions]) -> Array:
         """Create an array of ones; see :func:`zarrcore.create`."""
         from zarrcore.groups.creating import filled
 
         return filled(self, name, shape, 1, {**kwargs})
 
+    @takes(FullMemberOptions)
     def full(
         self, *, name: str, shape: ShapeLike, fill_value: FillValueLike, **kwargs: Unpack[FullMemberOptions]
     ) -> Array:
@@ -483,24 +497,28 @@ class Group(SynchronousNode):
 
         return filled(self, name, shape, fill_value, {**kwargs})
 
+    @takes(MemberOptions)
     def empty_like(self, *, name: str, data: ArrayLike, **kwargs: Unpack[MemberOptions]) -> Array:
         """Create an array like `data`, whose values do not matter yet."""
         from zarrcore.groups.creating import like
 
         return like(self, name, data, ..., {**kwargs})
 
+    @takes(MemberOptions)
     def zeros_like(self, *, name: str, data: ArrayLike, **kwargs: Unpack[MemberOptions]) -> Array:
         """Create an array of zeros like `data`."""
         from zarrcore.groups.creating import like
 
         return like(self, name, data, 0, {**kwargs})
 
+    @takes(MemberOptions)
     def ones_like(self, *, name: str, data: ArrayLike, **kwargs: Unpack[MemberOptions]) -> Array:
         """Create an array of ones like `data`."""
         from zarrcore.groups.creating import like
 
         return like(self, name, data, 1, {**kwargs})
 
+    @takes(MemberOptions)
     def full_like(self, *, name: str, data: ArrayLike, **kwargs: Unpack[MemberOptions]) -> Array:
         """Create an array like `data`, filled with the keyword argument `fill_value`."""
         from zarrcore.groups.creating import like

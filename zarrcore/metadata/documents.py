@@ -155,7 +155,10 @@ def _indented(value: Any, newline: str, indent: str) -> str:
 
 
 def parse_attributes(attributes: object) -> dict[str, Any]:
-    """User attributes as plain JSON values; None is no attributes."""
+    """User attributes as plain JSON values; None is no attributes.
+
+    With the setting ``attributes.nan="allow"``, NaN and infinities become :class:`NonFinite` and are stored.
+    """
     if attributes is None:
         return {}
     return {
@@ -179,7 +182,7 @@ def json_value(value: Any, where: str) -> Any:
     if isinstance(value, dict):
         return {_key(name, where): json_value(item, f"{where}.{name}") for name, item in value.items()}
     if isinstance(value, (np.bool_, np.integer, np.floating)):
-        return value.item()
+        return _plain(value.item())
     raise TypeError(f"{where}: {type(value).__name__} is not a JSON value: {describe(value)}")
 
 
@@ -191,7 +194,8 @@ def refuse_nan(value: Any, where: str) -> None:
     """
     if isinstance(value, float) and not math.isfinite(value) and type(value) is not NonFinite:
         raise MetadataValidationError(
-            f"{where}: JSON has no number {value}; write it as a string or leave it out"
+            f"{where}: JSON has no number {value}; write it as a string or leave it out; the configuration "
+            "attributes.nan='allow' stores it in attributes, as zarr-python does"
         )
     if isinstance(value, dict):
         for name, item in value.items():
@@ -211,12 +215,27 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 class NonFinite(float):
-    """NaN or an infinity that was read from a document, as a bare token; it is written back as it was."""
+    """NaN or an infinity of a document, where it is a bare token; it is written as one.
+
+    NaN equals NaN here: the same documents have the same metadata.
+    """
+
+    __slots__ = ()
 
     @property
     def token(self) -> str:
         """How other programs write it."""
         return "NaN" if math.isnan(self) else "Infinity" if self > 0 else "-Infinity"
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, NonFinite):
+            return self.token == other.token
+        return super().__eq__(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = float.__hash__
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=NonFinite)
@@ -235,8 +254,14 @@ def _key(name: Any, where: str) -> str:
 
 def _plain(value: Any) -> Any:
     """Return the value without a subclass, such as that of ``numpy.float64`` or of an enumeration."""
-    if value is None or type(value) in (bool, int, float, str, NonFinite):
+    kind = type(value)
+    if value is None or kind in (bool, int, str, NonFinite):
         return value
     if isinstance(value, str):
         return str.__str__(value)
-    return int.__int__(value) if isinstance(value, int) else float.__float__(value)
+    if isinstance(value, int):
+        return int.__int__(value)
+    number = float.__float__(value)
+    if not math.isfinite(number) and config.get("attributes.nan", "refuse") == "allow":
+        return NonFinite(number)
+    return number
