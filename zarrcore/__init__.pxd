@@ -38,6 +38,7 @@ cdef extern from "zarrcore.h" nogil:
         ZARRCORE_ERR_CALLBACK
         ZARRCORE_ERR_ENCODE
         ZARRCORE_ERR_METADATA
+        ZARRCORE_ERR_LOCKED
 
     ctypedef struct zarrcore_error:
         uint32_t struct_size

@@ -1,4 +1,4 @@
-"""Locks: their one order, locks by name, and what keeps a fork from breaking them.
+"""Locks: their one order, and what keeps a fork from breaking them.
 
 A thread that holds a lock takes only locks of a higher :class:`Rank`.  With the environment variable
 ``ZARRCORE_CHECK_LOCKS`` set, every lock made by :func:`lock` checks that (at the price that a signal between
@@ -14,7 +14,6 @@ from __future__ import annotations
 import os
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
-from weakref import WeakValueDictionary
 
 if TYPE_CHECKING:
     from threading import Lock, RLock
@@ -25,7 +24,7 @@ else:
     from _thread import RLock
     from _thread import allocate_lock as Lock
 
-__all__ = ["KeyLocks", "Lock", "RLock", "Rank", "forkable", "lock"]
+__all__ = ["Lock", "RLock", "Rank", "forkable", "lock", "ranked"]
 
 
 class Rank(IntEnum):
@@ -38,14 +37,19 @@ class Rank(IntEnum):
     PENDING = 3
     """A chunk's whose values an ArrayWriter gathers; a thread holds one of them at most."""
     CHUNK = 4
-    """A key's, while its chunk is replaced; the locks by key of the C engine have the same rank."""
+    """That of a key, while its chunk is replaced: of the C engine, see engine.KeyLock."""
     TABLE = 5
     """Of a table in memory; nothing else happens while it is held."""
 
 
-def lock(rank: Rank) -> RLock:  # type: ignore[valid-type]
+def lock(rank: Rank) -> Any:
     """Return a new lock; its owner may take it again, so that a signal handler cannot block its thread."""
-    return RLock() if not _CHECKED else _Checked(rank)  # type: ignore[return-value]
+    return ranked(RLock(), rank)
+
+
+def ranked(lock: Any, rank: Rank) -> Any:
+    """Return a lock that is taken in order, which is checked if the environment says so."""
+    return lock if not _CHECKED else _Checked(lock, rank)
 
 
 _CHECKED = bool(os.environ.get("ZARRCORE_CHECK_LOCKS"))
@@ -54,9 +58,9 @@ _CHECKED = bool(os.environ.get("ZARRCORE_CHECK_LOCKS"))
 class _Checked:
     """A lock that refuses to be taken out of order."""
 
-    def __init__(self, rank: Rank) -> None:
+    def __init__(self, lock: Any, rank: Rank) -> None:
         self._rank = rank
-        self._lock = RLock()
+        self._lock = lock
 
     def __enter__(self) -> None:
         held = _held()
@@ -70,10 +74,10 @@ class _Checked:
         self._lock.__exit__(*exception)
 
     def _is_owned(self) -> bool:
-        return self._lock._is_owned()  # type: ignore[attr-defined,no-any-return]
+        return hasattr(self._lock, "_is_owned") and self._lock._is_owned()
 
     def _at_fork_reinit(self) -> None:
-        self._lock._at_fork_reinit()  # type: ignore[attr-defined]
+        self._lock._at_fork_reinit()
 
 
 def _may_follow(held: Rank, wanted: Rank) -> bool:
@@ -92,32 +96,6 @@ if _CHECKED:
     from threading import local
 
     _THREAD = local()
-
-
-class KeyLocks:
-    """Locks by name: two threads that ask for the same name get the same lock.
-
-    A lock exists as long as somebody has it, so that the table is as large as the number of names in use.
-    """
-
-    def __init__(self) -> None:
-        self._guard = lock(Rank.TABLE)
-        self._locks: WeakValueDictionary[str, Any] = WeakValueDictionary()
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._renew)
-
-    def _renew(self) -> None:
-        """Forget all locks: a child of a fork must not wait for a thread that it does not have."""
-        self._guard = lock(Rank.TABLE)
-        self._locks = WeakValueDictionary()
-
-    def lock(self, name: str) -> RLock:  # type: ignore[valid-type]
-        """The lock of a name, for a ``with`` statement."""
-        with self._guard:
-            found = self._locks.get(name)
-            if found is None:
-                found = self._locks[name] = lock(Rank.CHUNK)
-            return found  # type: ignore[no-any-return]
 
 
 def forkable(lock: AnyLock) -> AnyLock:

@@ -1,39 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""Stored chunks one by one: where each lies in its store, and the locks for patching them in Python."""
+"""A stored chunk, for codecs that read and write parts of it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from zarrcore._locks import KeyLocks
-from zarrcore.errors import ChunkError, ChunkIOError
+from zarrcore.errors import ChunkError, ChunkIOError, ChunkLockError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from zarrcore._locks import RLock
     from zarrcore.abc.store import Store
 
-__all__ = ["ChunkPlace", "chunk_lock", "reason"]
-
-# For what is read, patched and written back: one such update at a time for each key.
-_CHUNKS = KeyLocks()
-
-
-def chunk_lock(store: Store, key: str) -> RLock:  # type: ignore[valid-type]
-    """The lock under which the Python engine replaces the chunk stored under `key`, for a ``with`` statement.
-
-    Two threads that patch the same chunk meet at the same lock, whichever array and store objects they use.
-
-    Raises
-    ------
-    ChunkIOError
-        If this very thread has it: a store, or a signal handler, writes to the chunk that is being written.
-    """
-    lock = _CHUNKS.lock(store._lock_scope() + key)
-    if lock._is_owned():  # type: ignore[attr-defined]
-        raise ChunkIOError("a chunk is written to while this thread is writing it", key=key)
-    return lock
+__all__ = ["ChunkPlace", "reason"]
 
 
 class ChunkPlace:
@@ -45,11 +24,14 @@ class ChunkPlace:
         Where the chunk is.
     key : str
         Its key.
+    lock : callable
+        Returns the lock of a key, for a ``with`` statement.
     """
 
-    def __init__(self, store: Store, key: str) -> None:
+    def __init__(self, store: Store, key: str, lock: Callable[[str], Any]) -> None:
         self._store = store
         self._key = key
+        self._lock = lock
 
     def get(self, byte_range: Any = None) -> Any:
         """The chunk's bytes, or a part of them; None if it is not stored."""
@@ -58,9 +40,11 @@ class ChunkPlace:
     def get_parts(self, byte_ranges: Sequence[Any]) -> Sequence[Any]:
         """Parts of the chunk's bytes, all from one version of them; None for each if it is not stored."""
         requests = [(self._key, byte_range) for byte_range in byte_ranges]
-        # No other thread of this process replaces it meanwhile; a patch in this one reads what it patches.
-        with _CHUNKS.lock(self._store._lock_scope() + self._key):
-            found: Sequence[Any] = self._told(self._store.get_partial_values, requests)
+        try:
+            with self._lock(self._key):  # no other thread of this process replaces it meanwhile
+                found: Sequence[Any] = self._told(self._store.get_partial_values, requests)
+        except ChunkLockError:  # this thread is patching the chunk, and reads what it patches
+            found = self._told(self._store.get_partial_values, requests)
         return found
 
     def set(self, value: Any) -> None:

@@ -22,6 +22,7 @@ __all__ = [
     "ChunkEncodeError",
     "ChunkError",
     "ChunkIOError",
+    "ChunkLockError",
     "ChunkMemoryError",
     "ChunkNotFoundError",
     "ContainsArrayAndGroupError",
@@ -271,6 +272,15 @@ class ChunkMemoryError(ChunkError, MemoryError):
 
 class ChunkIOError(ChunkError, OSError):
     """The store failed to read or write the bytes of a chunk."""
+
+
+class ChunkLockError(ChunkError):
+    """Waiting for the lock of a chunk would never end.
+
+    The chunk is written to while the same thread is writing it, from its store's ``set`` or from a signal
+    handler; or two stores write to each other's arrays from their ``set``, each of them to the chunk that
+    the other is writing.
+    """
 
 
 class FlushError(ChunkError):

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import math
 from contextlib import contextmanager
+from functools import cached_property, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from zarrcore._core import engine
-from zarrcore.chunk_place import ChunkPlace, chunk_lock, reason
+from zarrcore._locks import Rank, ranked
+from zarrcore.chunk_place import ChunkPlace, reason
 from zarrcore.codecs.base import Patch
 from zarrcore.codecs.filled import is_all_fill
 from zarrcore.errors import (
@@ -103,6 +105,8 @@ class PythonEngine:
         Name of the array in error messages.
     missing_is_error
         Raise for chunks that are not stored, rather than fill.
+    scope
+        Returns the scope of the place of the chunks, see :meth:`Store._scope`; asked when it is needed.
     """
 
     def __init__(
@@ -119,7 +123,9 @@ class PythonEngine:
         fill: np.ndarray,
         path: str,
         missing_is_error: bool = False,
+        scope: Callable[[], str] | None = None,
     ) -> None:
+        self._scope = partial(store._scope, path) if scope is None else scope
         self._store = store
         self._prefix = prefix
         self._shape = tuple(shape)
@@ -268,7 +274,7 @@ class PythonEngine:
                 continue
             key, spec = self._key(part.coords), self._spec(part.coords)
             index = part.inside if into.points else outer_index(part.inside, spec.shape)
-            place = ChunkPlace(self._store, key)
+            place = ChunkPlace(self._store, key, self._lock)
             with self._located(ChunkDecodeError, part.coords, key, codec.name):
                 values = codec.decode_partial(place, index, spec)
                 if values is not None:
@@ -364,7 +370,7 @@ class PythonEngine:
         """Decode a part of a shard, which may be in hand, into its place; False if it is not stored."""
         shards = self._shards(part.coords)
         with self._located(ChunkDecodeError, part.coords, key):
-            chunks = shards.find(part, shard, ChunkPlace(self._store, key), points=into.points)
+            chunks = shards.find(part, shard, ChunkPlace(self._store, key, self._lock), points=into.points)
             if chunks is not None:
                 each = self._each_inner(shards, into.threads)
                 shards.read(part, chunks, into.out, each, points=into.points)
@@ -374,8 +380,8 @@ class PythonEngine:
         """Encode those inner chunks of a shard that values belong to; others stay as they are stored."""
         shards = self._shards(part.coords)
         is_new = part.complete and not self._reaches_beyond(part.coords)
-        with self._lock_of(key), self._located(ChunkEncodeError, part.coords, key):
-            place = ChunkPlace(self._store, key)
+        with self._located(ChunkEncodeError, part.coords, key), self._lock(key):
+            place = ChunkPlace(self._store, key, self._lock)
             shard = None if is_new else place.get()
             each = self._each_inner(shards, how.threads)
             data = shards.write(part, values, shard, each, points=how.points, write_empty=how.write_empty)
@@ -398,7 +404,7 @@ class PythonEngine:
         def assign(array: np.ndarray, items: Any) -> None:
             put(array, part.inside, items, points=how.points)
 
-        with self._lock_of(key):
+        with self._located(ChunkEncodeError, part.coords, key), self._lock(key):
             self._patch(part.coords, key, assign, values, how.write_empty, complete=part.complete)
 
     def _write_chunk(self, part: ChunkPart, values: np.ndarray, how: _How) -> int:
@@ -414,7 +420,7 @@ class PythonEngine:
                 data = self._chain.encode_array(chunk, spec, write_empty=how.write_empty)
                 nbytes = memoryview(data).nbytes
                 data = self._chain.encode_bytes(data, spec)
-        with self._lock_of(key):
+        with self._located(ChunkEncodeError, part.coords, key), self._lock(key):
             self._put_value(part.coords, key, data)
         return nbytes
 
@@ -427,8 +433,8 @@ class PythonEngine:
         codec: Any = self._chain.array_bytes
         spec = self._spec(part.coords)
         index = part.inside if points else outer_index(part.inside, spec.shape)
-        with self._lock_of(key), self._located(ChunkEncodeError, part.coords, key, codec.name):
-            codec.encode_partial(ChunkPlace(self._store, key), values, index, spec)
+        with self._located(ChunkEncodeError, part.coords, key, codec.name), self._lock(key):
+            codec.encode_partial(ChunkPlace(self._store, key, self._lock), values, index, spec)
 
     def _write_fields(
         self,
@@ -448,7 +454,7 @@ class PythonEngine:
                 put_fields(array, index_of(array, part.inside, points=points), values, names)
 
             key = self._key(part.coords)
-            with self._lock_of(key):
+            with self._located(ChunkEncodeError, part.coords, key), self._lock(key):
                 self._patch(part.coords, key, assign, items, write_empty, complete=False)
 
     def write_gathered(
@@ -471,7 +477,7 @@ class PythonEngine:
         def assign(array: np.ndarray, items: Any) -> None:
             np.copyto(array[inside], items, where=given)
 
-        with self._lock_of(key):
+        with self._located(ChunkEncodeError, coords, key), self._lock(key):
             self._patch(coords, key, assign, values[inside], write_empty, complete=complete)
 
     def _patch(
@@ -502,7 +508,7 @@ class PythonEngine:
         at_end = any(
             axis.valid_length(k) < axis.chunk_length(k) for axis, k in zip(self._axes, coords, strict=True)
         )
-        return at_end and engine.shape_is_stale(self._store._lock_scope(), self._prefix, self._shape)
+        return at_end and engine.shape_is_stale(self._array_place, self._shape)
 
     def _chunk_to_patch(self, coords: tuple[int, ...], key: str, old: Any) -> np.ndarray:
         """A writable chunk: what is stored, or fill values."""
@@ -541,11 +547,16 @@ class PythonEngine:
 
     # --- chunks ---
 
+    @cached_property
+    def _array_place(self) -> engine.Place:
+        return engine.Place(self._scope())
+
+    def _lock(self, key: str) -> Any:
+        """Return the lock of a chunk, under which it is read, patched and replaced."""
+        return ranked(engine.KeyLock(self._array_place, key[len(self._prefix) :]), Rank.CHUNK)
+
     def _key(self, coords: tuple[int, ...]) -> str:
         return self._prefix + self._key_encoding.encode(coords)
-
-    def _lock_of(self, key: str) -> Any:
-        return chunk_lock(self._store, key)
 
     def _chunk_shape(self, coords: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(axis.chunk_length(k) for axis, k in zip(self._axes, coords, strict=True))

@@ -21,7 +21,7 @@ void *zc_document_alloc(zc_document *doc, size_t size)
 
 void zc_document_free(zc_document *doc)
 {
-    zc_index_cache_free(doc->array.indexes);
+    zc_cache_free(doc->array.indexes);
     doc->array.indexes = NULL;
     zc_dtype_free(&doc->dtype);
     while (doc->blocks != NULL) {

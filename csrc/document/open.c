@@ -14,6 +14,7 @@
 /* What a handle owns. */
 typedef struct owner {
     zc_document doc;
+    zc_place place;
     bool sync;
     char root[];             /* path of the array, terminated */
 } owner;
@@ -73,7 +74,7 @@ static zc_status parse_file(const zc_file *file, const char *name, parse_documen
         zc_json_close(&json);
     }
     if (status == ZC_OK && doc->array.chain->sharded) {
-        doc->array.indexes = zc_index_cache_new(ZC_INDEX_CACHE_BYTES);
+        doc->array.indexes = zc_cache_new(ZC_INDEX_CACHE_BYTES);
     }
     free(text);
     return status;
@@ -130,12 +131,16 @@ static zc_status new_owner(const char *path, int flags, owner **out, zc_error *e
     if (status != ZC_OK) {
         return status;
     }
-    owner *const o = calloc(1, sizeof *o + strlen(root) + 1);
+    owner *const o = calloc(1, sizeof *o + strlen(root) + 2);
     if (o != NULL) {
         memcpy(o->root, root, strlen(root) + 1);
         o->sync = (flags & ZARRCORE_SYNC) != 0;
         o->doc.array.missing_is_error = (flags & ZARRCORE_MISSING_IS_ERROR) != 0;
         o->doc.array.prefix = "";
+        o->doc.array.place = &o->place;
+        o->root[strlen(root)] = '/';         /* as all handles of the array say where it is */
+        zc_place_set(&o->place, o->root);
+        o->root[strlen(root)] = '\0';
     }
     free(root);
     *out = o;

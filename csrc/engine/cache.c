@@ -6,16 +6,15 @@
 #include <string.h>
 
 #include "base/os_thread.h"
-#include "engine/locks.h"
 
 #define MIN_BUCKETS 256
-#define N_STRIPES 4096
 
 struct zc_cached {
     zc_cache *cache;
     zc_cached *next;                 /* of the bucket; of a list of entries to be freed */
     zc_cached *newer, *older;
-    zc_origin origin;                /* its key is the copy behind this struct */
+    zc_stamp stamp;
+    const char *name;                /* of the key; a copy after this struct */
     uint64_t offset;
     size_t size;                     /* all memory of the entry */
     void *data;
@@ -30,83 +29,73 @@ struct zc_cache {
     size_t n_buckets;
     zc_cached *newest, *oldest;
     zc_cache_stats stats;
-    zc_cache *next;                  /* of all caches */
+    zc_cache *next, **before;        /* of all caches */
 };
 
-/* ---- writes of this process ------------------------------------------------------------------------ */
+/* ---- origins ----------------------------------------------------------------------------------------- */
 
-static atomic_uint_fast64_t epoch, last_array;
-
-/* For each residue of the hash of a key, when one of these keys was written to last. */
-static atomic_uint_fast64_t written[N_STRIPES];
+static atomic_uint_fast64_t last_array;
 
 uint64_t zc_cache_array(void)
 {
     return atomic_fetch_add(&last_array, 1) + 1;
 }
 
-uint64_t zc_cache_epoch(void)
+void zc_origin_of_key(zc_cache *cache, uint64_t array, const zc_store *store, const zc_key *key, const char *name,
+                      uint64_t generation, zc_origin *out)
 {
-    return atomic_load(&epoch);
+    *out = (zc_origin){.cache = cache, .store = store, .name = name, .key = *key,
+                       .stamp = {.array = array, .key = key->hash, .generation = generation}};
 }
 
-static atomic_uint_fast64_t *stripe_of(uint64_t hash)
+static void stamp_file(zc_stamp *stamp, const zc_file *file)
 {
-    return &written[(hash ^ hash >> 32) % N_STRIPES];
-}
-
-void zc_cache_forget(const zc_store *store, const char *key)
-{
-    atomic_uint_fast64_t *stripe = stripe_of(zc_key_hash(store->seed, key));
-    const uint_fast64_t now = atomic_fetch_add(&epoch, 1) + 1;
-    uint_fast64_t before = atomic_load(stripe);
-
-    while (before < now && !atomic_compare_exchange_weak(stripe, &before, now)) {
-    }
-}
-
-/* Has nothing been written to the key since the value was opened? */
-static bool is_current(const zc_origin *origin)
-{
-    return atomic_load(stripe_of(origin->hash)) <= origin->epoch;
-}
-
-/* ---- origins ----------------------------------------------------------------------------------------- */
-
-void zc_origin_of_key(zc_cache *cache, uint64_t array, const zc_store *store, const char *key, uint64_t now,
-                      zc_origin *out)
-{
-    *out = (zc_origin){.cache = cache, .store = store, .key = key, .array = array, .epoch = now,
-                       .hash = zc_key_hash(store->seed, key)};
+    stamp->words[0] = file->size;
+    stamp->words[1] = (uint64_t)file->mtime_ns;
+    stamp->words[2] = file->inode;
+    stamp->words[3] = file->device;
 }
 
 bool zc_origin_stamp(zc_origin *origin, const zc_value *value)
 {
+    if (origin->stamp.generation == ZC_CHANGING) {
+        return false;
+    }
     if (origin->store->is_local) {
-        const zc_file *file = &value->file;
-        origin->stamp[0] = file->size;
-        origin->stamp[1] = (uint64_t)file->mtime_ns;
-        origin->stamp[2] = file->inode;
-        origin->stamp[3] = file->device;
-        return file->inode != 0 && zc_file_is_settled(file);
+        stamp_file(&origin->stamp, &value->file);
+        return value->file.inode != 0 && zc_file_is_settled(&value->file);
     }
     if (origin->store->values_in_memory) {
-        origin->token = value->token;
+        origin->stamp.token = value->token;
         return value->token != NULL && !value->copied;
     }
     return true;
 }
 
-static bool same_place(const zc_cached *entry, const zc_origin *origin, uint64_t offset)
+void zc_origin_of_index(zc_cache *cache, const void *chain, const zc_file *file, uint64_t nbytes, size_t n,
+                        zc_origin *out)
 {
-    return entry->origin.array == origin->array && entry->origin.hash == origin->hash && entry->offset == offset &&
-           strcmp(entry->origin.key, origin->key) == 0;
+    *out = (zc_origin){.cache = cache, .name = "", .stamp = {.array = (uintptr_t)chain, .key = file->inode}};
+    stamp_file(&out->stamp, file);
+    out->stamp.words[4] = nbytes;
+    out->stamp.words[5] = n;
 }
 
-static bool is_true(const zc_cached *entry, const zc_origin *origin)
+static bool is_current(const zc_origin *origin)
 {
-    return entry->origin.token == origin->token &&
-           memcmp(entry->origin.stamp, origin->stamp, sizeof origin->stamp) == 0 && is_current(&entry->origin);
+    return origin->key.place == NULL || (origin->stamp.generation != ZC_CHANGING &&
+                                         origin->stamp.generation == zc_key_generation(&origin->key));
+}
+
+static bool same_place(const zc_cached *entry, const zc_origin *origin, uint64_t offset)
+{
+    return entry->stamp.array == origin->stamp.array && entry->stamp.key == origin->stamp.key &&
+           entry->offset == offset && strcmp(entry->name, origin->name) == 0;
+}
+
+static bool is_valid(const zc_cached *entry, const zc_origin *origin)
+{
+    return memcmp(&entry->stamp, &origin->stamp, sizeof origin->stamp) == 0 && is_current(origin);
 }
 
 /* ---- the table --------------------------------------------------------------------------------------- */
@@ -148,14 +137,18 @@ zc_cache *zc_cache_new(size_t max_bytes)
         watching_forks = true;
     }
     cache->next = all;
+    cache->before = &all;
+    if (all != NULL) {
+        all->before = &cache->next;
+    }
     all = cache;
     zc_mutex_unlock(&all_lock);
     return cache;
 }
 
-static size_t bucket_of(const zc_cache *cache, uint64_t array, uint64_t hash, uint64_t offset)
+static size_t bucket_of(const zc_cache *cache, const zc_stamp *stamp, uint64_t offset)
 {
-    uint64_t mixed = (hash ^ offset * UINT64_C(0x9e3779b97f4a7c15)) + array * UINT64_C(0xff51afd7ed558ccd);
+    uint64_t mixed = (stamp->key ^ offset * UINT64_C(0x9e3779b97f4a7c15)) + stamp->array * UINT64_C(0xff51afd7ed558ccd);
 
     mixed ^= mixed >> 33;
     return (size_t)(mixed * UINT64_C(0xc4ceb9fe1a85ec53) >> 20) & (cache->n_buckets - 1);
@@ -163,7 +156,7 @@ static size_t bucket_of(const zc_cache *cache, uint64_t array, uint64_t hash, ui
 
 static size_t bucket_of_entry(const zc_cached *entry)
 {
-    return bucket_of(entry->cache, entry->origin.array, entry->origin.hash, entry->offset);
+    return bucket_of(entry->cache, &entry->stamp, entry->offset);
 }
 
 static void unlink_used(zc_cached *entry)
@@ -210,7 +203,7 @@ static void free_all(zc_cached *dead)
     while (dead != NULL) {
         zc_cached *next = dead->next;
         if (dead->drop != NULL) {
-            dead->drop(dead->origin.token);
+            dead->drop(dead->stamp.token);
         }
         free(dead);
         dead = next;
@@ -231,12 +224,14 @@ void zc_cache_clear(zc_cache *cache)
 
 void zc_cache_free(zc_cache *cache)
 {
-    zc_mutex_lock(&all_lock);
-    zc_cache **at = &all;
-    while (*at != cache) {
-        at = &(*at)->next;
+    if (cache == NULL) {
+        return;
     }
-    *at = cache->next;
+    zc_mutex_lock(&all_lock);
+    *cache->before = cache->next;
+    if (cache->next != NULL) {
+        cache->next->before = cache->before;
+    }
     zc_mutex_unlock(&all_lock);
     zc_cache_clear(cache);
     free(cache->buckets);
@@ -253,17 +248,17 @@ void zc_cache_stats_get(zc_cache *cache, zc_cache_stats *out)
 
 /* ---- finding ------------------------------------------------------------------------------------------- */
 
-/* Under the lock: the entry of that place, if it is true.  One that is not goes to *dead. */
+/* Under the lock: the entry of that place, if it is valid.  A stale one goes to *dead. */
 static zc_cached *look_up(zc_cache *cache, const zc_origin *origin, uint64_t offset, zc_cached **dead)
 {
     if (cache->n_buckets == 0) {
         return NULL;
     }
-    zc_cached *entry = cache->buckets[bucket_of(cache, origin->array, origin->hash, offset)];
+    zc_cached *entry = cache->buckets[bucket_of(cache, &origin->stamp, offset)];
     while (entry != NULL && !same_place(entry, origin, offset)) {
         entry = entry->next;
     }
-    if (entry != NULL && !is_true(entry, origin)) {
+    if (entry != NULL && !is_valid(entry, origin)) {
         take_out(entry, dead);
         entry = NULL;
     }
@@ -310,8 +305,8 @@ bool zc_cache_takes(const zc_cache *cache, size_t size)
 
 zc_cached *zc_cached_new(const zc_origin *origin, uint64_t offset, size_t size)
 {
-    const size_t key_size = strlen(origin->key) + 1;
-    const size_t head = (sizeof(zc_cached) + key_size + 63) / 64 * 64;
+    const size_t name_size = strlen(origin->name) + 1;
+    const size_t head = (sizeof(zc_cached) + name_size + 63) / 64 * 64;
 
     if (size > SIZE_MAX - head - 64) {
         return NULL;
@@ -320,12 +315,10 @@ zc_cached *zc_cached_new(const zc_origin *origin, uint64_t offset, size_t size)
     if (entry == NULL) {
         return NULL;
     }
-    char *const key = (char *)(entry + 1);
-    memcpy(key, origin->key, key_size);
-    *entry = (zc_cached){.cache = origin->cache, .origin = *origin, .offset = offset, .size = head + size + 64,
-                         .data = (char *)entry + head, .users = 1};
+    *entry = (zc_cached){.cache = origin->cache, .stamp = origin->stamp, .name = (char *)(entry + 1), .offset = offset,
+                         .size = head + size + 64, .data = (char *)entry + head, .users = 1};
     entry->data = (char *)entry->data + (64 - (uintptr_t)entry->data % 64) % 64;
-    entry->origin.key = key;
+    memcpy(entry + 1, origin->name, name_size);
     return entry;
 }
 
@@ -350,21 +343,20 @@ static void make_buckets(zc_cache *cache)
     }
 }
 
-void zc_cache_add(zc_cached *entry)
+void zc_cache_add(const zc_origin *origin, zc_cached *entry)
 {
     zc_cache *cache = entry->cache;
-    const zc_store *store = entry->origin.store;
+    const zc_store *store = origin->store;
     zc_cached *dead = NULL;
 
-    if (entry->origin.token != NULL && store->hold != NULL) {
-        store->hold(entry->origin.token);
+    if (origin->stamp.token != NULL && store->hold != NULL) {
+        store->hold(origin->stamp.token);
         entry->drop = store->drop;
     }
-    entry->origin.store = NULL;      /* lives for one call only */
     zc_mutex_lock(&cache->lock);
     make_buckets(cache);
-    if (cache->n_buckets > 0 && entry->size <= cache->stats.max_bytes && is_current(&entry->origin) &&
-        look_up(cache, &entry->origin, entry->offset, &dead) == NULL) {
+    if (cache->n_buckets > 0 && entry->size <= cache->stats.max_bytes && is_current(origin) &&
+        look_up(cache, origin, entry->offset, &dead) == NULL) {
         while (cache->stats.n_bytes > cache->stats.max_bytes - entry->size) {
             take_out(cache->oldest, &dead);
         }

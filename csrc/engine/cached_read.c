@@ -24,7 +24,7 @@ static zc_status decode(const zc_scope *scope, const zc_chain *chain, int ndim, 
         zc_cached_let_go(entry);
         return status;
     }
-    zc_cache_add(entry);
+    zc_cache_add(value->origin, entry);
     *out = entry;
     return ZC_OK;
 }

@@ -14,7 +14,7 @@
 #include "engine/cache.h"
 #include "engine/chain.h"
 #include "engine/grid.h"
-#include "engine/index_cache.h"
+#include "engine/keys.h"
 #include "engine/part.h"
 #include "engine/store.h"
 #include "kernels/shard_index.h"
@@ -36,7 +36,8 @@ typedef struct zc_array {
     zc_key_encoding keys;
     const char *prefix;      /* of all keys, "" or "foo/bar/" */
     size_t prefix_len;
-    zc_index_cache *indexes; /* of its shards; NULL: none are kept */
+    const zc_place *place;   /* where the directory of the prefix really is: locks and generations know keys by that */
+    zc_cache *indexes;       /* of its shards; NULL: none are kept */
     zc_cache *cache;         /* of its decoded chunks; NULL: there is none */
     uint64_t number;         /* of the array in the cache, see zc_cache_array */
 } zc_array;
@@ -117,7 +118,16 @@ bool zc_plan_part(const zc_plan *plan, size_t item, const int64_t *chunk, int64_
 
 /* Write the key of a chunk to dst (plan->key_size bytes are enough). */
 void zc_chunk_key(const zc_array *array, const int64_t *chunk, char *dst);
+
+/* The same key as locks and generations know it. */
+static inline void zc_array_key(const zc_array *array, const char *name, zc_key *out)
+{
+    zc_key_set(out, array->place, name + array->prefix_len);
+}
+
 size_t zc_chunk_key_size(const zc_array *array);
+
+#define ZC_INDEX_CACHE_BYTES ((size_t)8 << 20)       /* for the indexes of an array */
 
 /* ---- chunks (chunk_read.c, chunk_write.c, shard_read.c, index_read.c, shard_write.c) ---- */
 
@@ -236,9 +246,9 @@ zc_status zc_shard_index_read(const zc_chain *chain, size_t n, const zc_value *v
                               uint64_t nbytes, const zc_extent **out, zc_workspace *ws, int *pushed,
                               zc_error *err);
 
-/* The same from the array's cache, if it is there; *pin, where it is not NULL, is for zc_index_unpin then. */
+/* The same from the array's cache, if it is there; *pin, where it is not NULL, is for zc_cached_let_go then. */
 zc_status zc_shard_index_find(const zc_scope *scope, const zc_chain *chain, size_t n, const zc_value *value,
-                              uint64_t offset, uint64_t nbytes, const zc_extent **out, void **pin, zc_workspace *ws,
+                              uint64_t offset, uint64_t nbytes, const zc_extent **out, zc_cached **pin, zc_workspace *ws,
                               int *pushed, zc_error *err);
 
 /* Grid of the inner chunks of a shard as grid axes. */

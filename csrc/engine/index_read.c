@@ -2,6 +2,8 @@
  *
  * Indexes of shards: fetching them, and taking them from the array's cache.
  */
+#include <string.h>
+
 #include "base/arith.h"
 #include "engine/engine.h"
 
@@ -75,20 +77,38 @@ zc_status zc_shard_index_read(const zc_chain *chain, size_t n, const zc_value *v
     return status;
 }
 
+/* A cache that cannot keep something is no failure. */
+static void keep_index(const zc_origin *origin, uint64_t offset, const zc_extent *extents, size_t n)
+{
+    const size_t size = n * sizeof *extents;
+    zc_cached *entry = size <= ZC_INDEX_CACHE_BYTES / 2 ? zc_cached_new(origin, offset, size) : NULL;
+
+    if (entry != NULL) {
+        memcpy(zc_cached_data(entry), extents, size);
+        zc_cache_add(origin, entry);
+        zc_cached_let_go(entry);
+    }
+}
+
 zc_status zc_shard_index_find(const zc_scope *scope, const zc_chain *chain, size_t n, const zc_value *value,
-                              uint64_t offset, uint64_t nbytes, const zc_extent **out, void **pin, zc_workspace *ws,
+                              uint64_t offset, uint64_t nbytes, const zc_extent **out, zc_cached **pin, zc_workspace *ws,
                               int *pushed, zc_error *err)
 {
-    zc_index_cache *cache = value->data == NULL && value->store->is_local ? scope->call->array->indexes : NULL;
-    const zc_index_key key = {&value->file, offset, nbytes, chain};
+    zc_cache *cache = value->data == NULL && value->store->is_local ? scope->call->array->indexes : NULL;
+    zc_origin origin;
 
-    *out = zc_index_cache_get(cache, &key, n, pin);
-    if (*out != NULL) {
+    *pin = NULL;
+    if (cache != NULL && value->file.inode != 0) {
+        zc_origin_of_index(cache, chain, &value->file, nbytes, n, &origin);
+        *pin = zc_cache_find(&origin, offset);
+    }
+    if (*pin != NULL) {
+        *out = zc_cached_data(*pin);
         return ZC_OK;
     }
     const zc_status status = zc_shard_index_read(chain, n, value, offset, nbytes, out, ws, pushed, err);
-    if (status == ZC_OK && cache != NULL) {
-        zc_index_cache_put(cache, &key, *out, n);
+    if (status == ZC_OK && cache != NULL && value->file.inode != 0 && zc_file_is_settled(&value->file)) {
+        keep_index(&origin, offset, *out, n);
     }
     return status;
 }

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "engine/locks.h"
 
 #define ROUNDS_MAX 16                /* more than shards are ever nested */
 
@@ -75,6 +74,7 @@ static zc_status pieces_read(const zc_value *value, uint64_t offset, void *dst, 
         return note(set, item, offset, n) ? ZC_ERR_PENDING : ZC_ERR_MEMORY;
     }
     if (data == NULL) {
+        atomic_store_explicit(&item->late, true, memory_order_relaxed);
         return read_now(set, item->key, offset, dst, n, err);
     }
     if (dst != NULL) {
@@ -220,13 +220,24 @@ void zc_pieces_open(zc_pieces *set, const zc_store *store, zc_piece_item *items,
     set->store.close = pieces_close;
 }
 
+/* Has this process changed the value since the first round, or may it have? */
+static bool has_changed(const zc_piece_item *item)
+{
+    return item->generation == ZC_CHANGING || zc_key_generation(&item->known) != item->generation;
+}
+
+bool zc_pieces_is_torn(const zc_pieces *set, size_t item)
+{
+    return atomic_load_explicit(&set->items[item].late, memory_order_relaxed) && has_changed(&set->items[item]);
+}
+
 zc_status zc_pieces_fetch(zc_pieces *set, zc_collect collect, void *arg, zc_error *err)
 {
     zc_status status = ZC_OK;
 
     for (size_t i = 0; i < set->n; i++) {
         set->items[i].set = set;
-        set->items[i].version = zc_key_version(set->real, set->items[i].key);
+        set->items[i].generation = zc_key_generation(&set->items[i].known);
     }
     set->collecting = true;
     for (int round = 0; round < ROUNDS_MAX && status == ZC_OK; round++) {
@@ -244,7 +255,7 @@ zc_status zc_pieces_fetch(zc_pieces *set, zc_collect collect, void *arg, zc_erro
     set->collecting = false;
     for (size_t i = 0; i < set->n; i++) {
         zc_piece_item *item = &set->items[i];
-        if (item->n > 1 && !zc_key_is_version(set->real, item->key, item->version)) {
+        if (item->n > 1 && has_changed(item)) {
             item->alone = true;      /* a write of this process may have come between two rounds */
         }
     }

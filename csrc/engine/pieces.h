@@ -8,11 +8,13 @@
 #ifndef ZC_ENGINE_PIECES_H
 #define ZC_ENGINE_PIECES_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/status.h"
+#include "engine/keys.h"
 #include "engine/store.h"
 
 /* What is known of the value of one key. */
@@ -21,7 +23,9 @@ typedef struct zc_piece_item {
     bool whole;              /* in: all of the value is wanted */
     bool absent;             /* out: there is none */
     bool alone;              /* out: something kept it from being fetched with the others, so read it by its key */
-    uint64_t version;        /* of its lock, before the first round */
+    atomic_bool late;        /* out: a part was fetched after the rounds, see zc_pieces_is_torn */
+    zc_key known;            /* in: the key as locks and generations know it */
+    uint64_t generation;     /* from before the first round */
     zc_value *pieces;        /* sorted by base: where each begins; ZC_SIZE_UNKNOWN: it is the end of the value */
     size_t n, room;
     struct zc_pieces *set;
@@ -49,6 +53,9 @@ zc_status zc_pieces_fetch(zc_pieces *set, zc_collect collect, void *arg, zc_erro
 
 /* The value of an item that is neither absent nor alone; any thread may read it. */
 zc_value zc_pieces_value(const zc_pieces *set, size_t item);
+
+/* May what was read of the value be of two versions, because a part was fetched after the rounds? */
+bool zc_pieces_is_torn(const zc_pieces *set, size_t item);
 
 void zc_pieces_close(zc_pieces *set);
 

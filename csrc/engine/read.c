@@ -6,7 +6,6 @@
 
 #include "base/arith.h"
 #include "engine/engine.h"
-#include "engine/locks.h"
 #include "engine/pieces.h"
 
 /* Below this much output, waking another thread costs more than it brings. */
@@ -19,7 +18,7 @@ typedef struct read_job {
     const zc_value *fetched;         /* values of the items from first_item on, or NULL: open each */
     const zc_pieces *pieces;         /* the same, parts of values; or NULL */
     size_t first_item;
-    uint64_t epoch;                  /* before they were fetched */
+    uint64_t *generations;           /* of their keys, from before they were fetched; NULL: there is no cache */
     zc_cached **pinned;              /* for each of them the chunk from the cache, or NULL; NULL: not looked for */
     const char **names;              /* of those to be fetched */
     atomic_bool *absent;             /* a chunk was */
@@ -57,6 +56,7 @@ static size_t load_size(const zc_call *call, const int64_t *shape, const zc_part
 typedef struct opening {
     const read_job *job;
     const char *key;
+    zc_key known;                    /* only if there is a cache, or if the value is not read as a whole */
     const int64_t *shape;
     const zc_part *part;
     uint8_t *room;                   /* cap bytes for a small one */
@@ -66,22 +66,30 @@ typedef struct opening {
     zc_error *err;
 } opening;
 
+/* What a value is known by in the cache, in *origin; NULL if it is not. */
+static const zc_origin *origin_of(const read_job *job, const zc_key *known, const char *key, uint64_t generation,
+                                  const zc_value *value, zc_origin *origin)
+{
+    const zc_array *array = job->plan.call->array;
+
+    zc_origin_of_key(array->cache, array->number, job->plan.call->store, known, key, generation, origin);
+    return zc_origin_stamp(origin, value) ? origin : NULL;
+}
+
 static zc_status open_and_read(void *arg)
 {
     opening *o = arg;
     const zc_call *call = o->job->plan.call;
     const zc_array *array = call->array;
     const zc_store *store = call->store;
+    const uint64_t generation = array->cache != NULL ? zc_key_generation(&o->known) : ZC_CHANGING;
     zc_origin origin;
     zc_value value;
 
-    if (array->cache != NULL) {
-        zc_origin_of_key(array->cache, array->number, store, o->key, zc_cache_epoch(), &origin);
-    }
     zc_status status = o->cap > 0 ? store->load(store, o->key, o->room, o->cap, &value, o->err)
                                   : store->open(store, o->key, o->whole, &value, o->err);
     if (status == ZC_OK) {
-        value.origin = array->cache != NULL && zc_origin_stamp(&origin, &value) ? &origin : NULL;
+        value.origin = array->cache != NULL ? origin_of(o->job, &o->known, o->key, generation, &value, &origin) : NULL;
         value.base = 0;
         status = zc_chunk_read(&o->job->scope, array->chain, o->shape, o->part, &value, 0, value.size, o->ws, o->err);
         zc_value_close(&value);
@@ -109,8 +117,10 @@ static zc_status read_by_key(const read_job *job, const int64_t *chunk, const in
     char *const key = (char *)o.room + o.cap;
     zc_chunk_key(call->array, chunk, key);
     o.key = key;
-    const zc_status status = o.whole ? open_and_read(&o)
-                                     : zc_key_read(call->store, key, open_and_read, &o, ws, err);
+    if (call->array->cache != NULL || !o.whole) {
+        zc_array_key(call->array, key, &o.known);
+    }
+    const zc_status status = o.whole ? open_and_read(&o) : zc_key_read(&o.known, open_and_read, &o, ws, err);
     zc_scratch_pop(ws);
     return status;
 }
@@ -134,29 +144,26 @@ static zc_status read_fetched_item(const read_job *job, const int64_t *chunk, co
     value.origin = NULL;
     value.base = 0;
     if (array->cache != NULL) {
+        zc_key known;
         key = zc_scratch_push(ws, job->plan.key_size, err);
         if (key == NULL) {
             return ZC_ERR_MEMORY;
         }
         zc_chunk_key(array, chunk, key);
-        zc_origin_of_key(array->cache, array->number, call->store, key, job->epoch, &origin);
-        value.origin = zc_origin_stamp(&origin, &value) ? &origin : NULL;
+        zc_array_key(array, key, &known);
+        value.origin = origin_of(job, &known, key, job->generations[item], &value, &origin);
     }
     const zc_status status = zc_chunk_read(&job->scope, array->chain, shape, part, &value, 0, value.size, ws, err);
     zc_pop(ws, key != NULL);
     return status;
 }
 
-/* What the value of an item is known by in the cache, in origin; NULL if it is not. */
-static const zc_origin *origin_of(const read_job *job, const char *key, const zc_value *value, zc_origin *origin)
+static const zc_origin *origin_of_pieces(const read_job *job, const zc_piece_item *item, const zc_value *value,
+                                         zc_origin *origin)
 {
-    const zc_array *array = job->plan.call->array;
-
-    if (array->cache == NULL) {
-        return NULL;
-    }
-    zc_origin_of_key(array->cache, array->number, job->plan.call->store, key, job->epoch, origin);
-    return zc_origin_stamp(origin, value) ? origin : NULL;
+    return job->plan.call->array->cache == NULL
+               ? NULL
+               : origin_of(job, &item->known, item->key, item->generation, value, origin);
 }
 
 /* Read a chunk of whose value parts have been fetched.  If they do not fit together, it was replaced meanwhile. */
@@ -172,9 +179,9 @@ static zc_status read_item_of_pieces(const read_job *job, const int64_t *chunk, 
     }
     if (!found->alone) {
         zc_value value = zc_pieces_value(job->pieces, item);
-        value.origin = origin_of(job, found->key, &value, &origin);
+        value.origin = origin_of_pieces(job, found, &value, &origin);
         status = zc_chunk_read(&job->scope, job->plan.call->array->chain, shape, part, &value, 0, value.size, ws, err);
-        if (status == ZC_OK || found->whole || !zc_may_be_torn(status)) {
+        if ((status == ZC_OK && !zc_pieces_is_torn(job->pieces, item)) || found->whole || !zc_may_be_torn(status)) {
             return status;
         }
         zc_error_clear(err);
@@ -346,7 +353,9 @@ static zc_status fetch_rest(read_job *job, size_t n, char *const *keys, zc_value
     size_t rest = 0;
 
     for (size_t i = 0; i < n; i++) {
-        zc_origin_of_key(array->cache, array->number, call->store, keys[i], job->epoch, &origin);
+        zc_key known;
+        zc_array_key(array, keys[i], &known);
+        zc_origin_of_key(array->cache, array->number, call->store, &known, keys[i], job->generations[i], &origin);
         job->pinned[i] = zc_cache_has(&origin, 0) ? zc_cache_find(&origin, 0) : NULL;
         if (job->pinned[i] == NULL) {
             job->names[rest++] = keys[i];
@@ -383,8 +392,12 @@ static zc_status read_batch(read_job *job, size_t n, char **keys, zc_value *valu
     for (size_t i = 0; i < n; i++) {
         zc_plan_chunk(&job->plan, job->first_item + i, chunk);
         zc_chunk_key(call->array, chunk, keys[i]);
+        if (job->generations != NULL) {
+            zc_key known;
+            zc_array_key(call->array, keys[i], &known);
+            job->generations[i] = zc_key_generation(&known);
+        }
     }
-    job->epoch = zc_cache_epoch();
     zc_status status = job->pinned != NULL
                            ? fetch_rest(job, n, keys, values, failed, err)
                            : call->store->fetch(call->store, (const char *const *)keys, n, values, failed, err);
@@ -430,6 +443,11 @@ static zc_status read_fetched(read_job *job, size_t *failed, zc_error *err)
     zc_status status = keys != NULL ? ZC_OK : ZC_ERR_MEMORY;
 
     job->plan.pushed += (values != NULL) + (keys != NULL);
+    if (status == ZC_OK && job->plan.call->array->cache != NULL) {
+        job->generations = zc_scratch_push(ws, batch * sizeof *job->generations, err);
+        job->plan.pushed += job->generations != NULL;
+        status = job->generations != NULL ? ZC_OK : ZC_ERR_MEMORY;
+    }
     /* Of a store whose values have no stamp, the key tells whether a chunk is in the cache: it need not be fetched. */
     if (status == ZC_OK && job->plan.call->array->cache != NULL && !job->plan.call->store->values_in_memory) {
         job->pinned = zc_scratch_array(ws, batch, sizeof *job->pinned + sizeof *job->names, err);
@@ -469,7 +487,7 @@ static zc_status collect_item(void *arg, size_t item, const zc_value *value, zc_
     }
     scope.collects = true;
     scope.split = false;
-    known.origin = origin_of(job, ((const zc_piece_item *)value->token)->key, value, &origin);
+    known.origin = origin_of_pieces(job, value->token, value, &origin);
     return zc_chunk_read(&scope, job->plan.call->array->chain, shape, &part, &known, 0, known.size, job->plan.ws, err);
 }
 
@@ -486,10 +504,10 @@ static zc_status read_pieces(read_job *job, size_t n, char *keys, zc_piece_item 
         zc_plan_chunk(&job->plan, job->first_item + i, chunk);
         zc_chunk_key(array, chunk, key);
         items[i] = (zc_piece_item){.key = key};
+        zc_array_key(array, key, &items[i].known);
         items[i].whole = zc_plan_part(&job->plan, job->first_item + i, chunk, shape, &part) &&
                          wants_whole(array->chain, shape, &part);
     }
-    job->epoch = zc_cache_epoch();
     zc_pieces_open(&pieces, job->plan.call->store, items, n);
     zc_status status = zc_pieces_fetch(&pieces, collect_item, job, err);
     job->pieces = &pieces;

@@ -8,7 +8,6 @@
 
 #include "base/alloc.h"
 #include "engine/engine.h"
-#include "engine/locks.h"
 #include "engine/pieces.h"
 
 /* Memory for chunks that several reads share, beside what the decoders need anyway. */
@@ -36,7 +35,6 @@ typedef struct many_job {
     zc_cache *shared;
     size_t first_group;              /* of those being read now */
     const zc_pieces *pieces;         /* of their values, if the store sends parts of many at once; else NULL */
-    uint64_t epoch;                  /* before these were fetched */
     zc_workspace *ws;                /* of the calling thread, for dry runs */
 } many_job;
 
@@ -263,6 +261,7 @@ typedef struct opening {
     size_t group, n;
     const want *wants;
     const char *key;
+    zc_key known;
     bool whole;
     bool again;                      /* what the first try decoded may be torn: nothing of it is used */
     zc_workspace *ws;
@@ -287,13 +286,13 @@ static zc_status read_wants(opening *o, const zc_value *value)
     return status;
 }
 
-static void make_origin(const opening *o, uint64_t epoch, zc_origin *out)
+static void make_origin(const opening *o, const zc_key *known, uint64_t generation, zc_origin *out)
 {
     const zc_call *call = &o->job->calls[o->wants[0].call];
     const zc_array *array = call->array;
     const uint64_t number = array->cache != NULL ? array->number : (uint64_t)(uintptr_t)array;
 
-    zc_origin_of_key(array->cache, number, call->store, o->key, epoch, out);
+    zc_origin_of_key(array->cache, number, call->store, known, o->key, generation, out);
 }
 
 static zc_status open_and_read(void *arg)
@@ -303,7 +302,7 @@ static zc_status open_and_read(void *arg)
     zc_origin origin;
     zc_value value;
 
-    make_origin(o, zc_cache_epoch(), &origin);
+    make_origin(o, &o->known, zc_key_generation(&o->known), &origin);
     zc_status status = store->open(store, o->key, o->whole, &value, o->err);
     const bool again = o->again;
     o->again = true;
@@ -335,10 +334,10 @@ static bool read_fetched(opening *o, zc_status *status)
         return true;
     }
     zc_value value = zc_pieces_value(pieces, item);
-    make_origin(o, o->job->epoch, &origin);
+    make_origin(o, &o->known, pieces->items[item].generation, &origin);
     value.origin = set_origin(o->job, o->wants, o->n, &origin, &value);
     *status = read_wants(o, &value);
-    if (*status == ZC_OK || pieces->items[item].whole || !zc_may_be_torn(*status)) {
+    if ((*status == ZC_OK && !zc_pieces_is_torn(pieces, item)) || pieces->items[item].whole || !zc_may_be_torn(*status)) {
         return true;
     }
     zc_error_clear(o->err);          /* parts that do not fit together: the value was replaced meanwhile */
@@ -360,11 +359,12 @@ static zc_status read_group(many_job *job, size_t group, zc_workspace *ws, zc_er
     }
     zc_chunk_key(call->array, o.wants[0].chunk, key);
     o.key = key;
+    zc_array_key(call->array, key, &o.known);
     o.whole = wants_whole(job, o.wants, o.n);
     const bool one_version = o.whole || store->is_local || store->values_in_memory;
     zc_status status;
     if (!read_fetched(&o, &status)) {
-        status = one_version ? open_and_read(&o) : zc_key_read(store, key, open_and_read, &o, ws, err);
+        status = one_version ? open_and_read(&o) : zc_key_read(&o.known, open_and_read, &o, ws, err);
     }
     zc_scratch_pop(ws);
     return status;
@@ -413,16 +413,17 @@ static void blame(const many_job *job, size_t group, size_t *failed_call, zc_fau
 static zc_status collect_group(void *arg, size_t item, const zc_value *value, zc_error *err)
 {
     many_job *job = arg;
+    const zc_piece_item *const of = value->token;
     const size_t group = job->first_group + item;
     opening o = {.job = job, .group = group, .wants = &job->wants[job->groups[group]],
                  .n = job->groups[group + 1] - job->groups[group],
-                 .key = ((const zc_piece_item *)value->token)->key, .err = err};
+                 .key = of->key, .err = err};
     zc_value known = *value;
     zc_origin origin;
     bool pending = false;
     zc_status status = ZC_OK;
 
-    make_origin(&o, job->epoch, &origin);
+    make_origin(&o, &of->known, of->generation, &origin);
     known.origin = origin.cache != NULL && zc_origin_stamp(&origin, value) ? &origin : NULL;
     for (size_t i = 0; i < o.n && status == ZC_OK; i++) {
         const zc_call *call = &job->calls[o.wants[i].call];
@@ -511,10 +512,10 @@ static zc_status run_pieces(many_job *job, size_t n, zc_poll poll, void *poll_ar
         const size_t group = job->first_group + i;
         const want *own = &job->wants[job->groups[group]];
         zc_chunk_key(job->calls[own->call].array, own->chunk, keys);
+        zc_array_key(job->calls[own->call].array, keys, &items[i].known);
         items[i].key = keys;
         items[i].whole = wants_whole(job, own, job->groups[group + 1] - job->groups[group]);
     }
-    job->epoch = zc_cache_epoch();
     zc_pieces_open(&pieces, job->calls[wants->call].store, items, n);
     zc_status status = zc_pieces_fetch(&pieces, collect_group, job, err);
     zc_pool_release(job->ws);

@@ -572,7 +572,7 @@ zc_status zc_shard_read(const zc_scope *scope, const zc_chain *chain, const int6
     zc_grid_axis axes[ZC_MAX_DIMS];
     zc_point_groups groups;
     size_t n_inner, n_items = 0;
-    void *pin = NULL;
+    zc_cached *pin;
     int pushed = 0;
     zc_status status;
 
@@ -594,7 +594,9 @@ zc_status zc_shard_read(const zc_scope *scope, const zc_chain *chain, const int6
     if (status == ZC_OK) {
         status = run_all(&s, n_items, ws, err);
     }
-    zc_index_unpin(pin);
+    if (pin != NULL) {
+        zc_cached_let_go(pin);
+    }
     zc_pop(ws, pushed);
     return status;
 }

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/arith.h"
-#include "engine/locks.h"
 
 /* ---- values --------------------------------------------------------------------------------- */
 
@@ -280,7 +279,6 @@ void zc_store_local(zc_local *local, zc_store *out)
 {
     *out = (zc_store){
         .self = local,
-        .seed = zc_key_hash(zc_key_hash(0, local->root), "/"),
         .open = local_open,
         .load = local_load,
         .close = local_close,

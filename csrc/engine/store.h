@@ -41,7 +41,6 @@ typedef struct zc_request {
 /* Keys are relative to the store's root, '/'-separated, terminated. */
 struct zc_store {
     void *self;
-    uint64_t seed;           /* tells equal keys of different stores apart, see zc_key_lock */
 
     /* Open the value of a key.  ZC_ERR_MISSING if the key is absent, which a store of unknown sizes may also
      * say at the first read.  whole: all of it will be used. */

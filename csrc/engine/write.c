@@ -5,8 +5,6 @@
  */
 #include "base/arith.h"
 #include "engine/engine.h"
-#include "engine/locks.h"
-#include "engine/shapes.h"
 
 /* Below this much input, waking another thread costs more than it brings. */
 #define SHARED_MIN ((size_t)64 << 10)
@@ -20,6 +18,7 @@ typedef struct write_job {
 /* One chunk that is being written. */
 typedef struct target {
     const char *key;
+    zc_key known;
     int64_t shape[ZC_MAX_DIMS];
     int64_t bounds[ZC_MAX_DIMS];     /* extent of the array in the chunk */
     zc_part part;
@@ -28,8 +27,7 @@ typedef struct target {
 /* May there be elements in the chunk that lie beyond the array as this call knows it?  To be asked under its lock. */
 static bool reaches_beyond(const write_job *job, const target *t)
 {
-    const zc_call *call = job->plan.call;
-    const zc_array *array = call->array;
+    const zc_array *array = job->plan.call->array;
     int64_t lengths[ZC_MAX_DIMS];
     bool at_end = false;
 
@@ -37,7 +35,7 @@ static bool reaches_beyond(const write_job *job, const target *t)
         lengths[d] = array->grid[d].length;
         at_end = at_end || t->bounds[d] < t->shape[d];
     }
-    return at_end && zc_shape_is_stale(call->store->seed, array->prefix, array->ndim, lengths);
+    return at_end && zc_shape_is_stale(array->place, array->ndim, lengths);
 }
 
 /* Encode the chunk into dst, a scratch buffer that the caller pops.  old may be NULL. */
@@ -72,10 +70,22 @@ static zc_status encode(const zc_scope *scope, const target *t, const zc_value *
     return status;
 }
 
-static zc_status store_encoded(const zc_store *store, const char *key, const uint8_t *data, size_t n,
-                               zc_error *err)
+/* Replace the value of the key, or remove it (data and source NULL). */
+static zc_status put(const zc_store *store, const target *t, const uint8_t *data, size_t n, const zc_file_source *source,
+                     zc_error *err)
 {
-    return n > 0 ? store->replace(store, key, data, n, err) : store->remove(store, key, err);
+    const zc_change change = zc_change_begin(&t->known);
+    const zc_status status = source != NULL ? store->replace_from(store, t->key, source, err)
+                             : data != NULL ? store->replace(store, t->key, data, n, err)
+                                            : store->remove(store, t->key, err);
+
+    zc_change_end(change);
+    return status;
+}
+
+static zc_status put_encoded(const zc_store *store, const target *t, const uint8_t *data, size_t n, zc_error *err)
+{
+    return put(store, t, n > 0 ? data : NULL, n, NULL, err);
 }
 
 /* Read, patch, write: the lock of the key keeps everybody else in this process from doing the same meanwhile. */
@@ -97,7 +107,7 @@ static zc_status patch_locked(const write_job *job, const target *t, zc_workspac
         status = encode(&scope, t, NULL, &data, &n, ws, err);
     }
     if (status == ZC_OK) {
-        status = store_encoded(store, t->key, data, n, err);
+        status = put_encoded(store, t, data, n, err);
         zc_scratch_pop(ws);
     }
     return status;
@@ -105,12 +115,12 @@ static zc_status patch_locked(const write_job *job, const target *t, zc_workspac
 
 static zc_status patch(const write_job *job, const target *t, zc_workspace *ws, zc_error *err)
 {
-    const zc_store *store = job->plan.call->store;
-    zc_status status = zc_key_lock(store, t->key, ws, err);
+    zc_held held;
+    zc_status status = zc_key_lock(&t->known, &held, ws, err);
 
     if (status == ZC_OK) {
         status = patch_locked(job, t, ws, err);
-        zc_key_unlock(store, t->key);
+        zc_key_unlock(&held);
     }
     return status;
 }
@@ -122,17 +132,17 @@ static zc_status overwrite_plain(const write_job *job, const target *t, zc_plain
     const zc_store *store = job->plan.call->store;
     const bool empty = zc_plain_is_empty(plain);
     zc_file_source source;
+    zc_held held;
     zc_status status = zc_plain_source(plain, ws, &source, err);
 
     if (status != ZC_OK) {
         return status;
     }
-    status = zc_key_lock(store, t->key, ws, err);
+    status = zc_key_lock(&t->known, &held, ws, err);
     if (status == ZC_OK) {
         status = reaches_beyond(job, t) ? patch_locked(job, t, ws, err)
-                 : empty                ? store->remove(store, t->key, err)
-                                        : store->replace_from(store, t->key, &source, err);
-        zc_key_unlock(store, t->key);
+                                        : put(store, t, NULL, 0, empty ? NULL : &source, err);
+        zc_key_unlock(&held);
     }
     zc_scratch_pop(ws);
     return status;
@@ -144,6 +154,7 @@ static zc_status overwrite(const write_job *job, const target *t, zc_workspace *
     const zc_store *store = job->plan.call->store;
     const zc_chain *chain = job->plan.call->array->chain;
     zc_plain plain;
+    zc_held held;
     uint8_t *data;
     size_t n;
 
@@ -152,11 +163,11 @@ static zc_status overwrite(const write_job *job, const target *t, zc_workspace *
     }
     zc_status status = encode(&job->scope, t, NULL, &data, &n, ws, err);
     if (status == ZC_OK) {
-        status = zc_key_lock(store, t->key, ws, err);
+        status = zc_key_lock(&t->known, &held, ws, err);
         if (status == ZC_OK) {
             status = reaches_beyond(job, t) ? patch_locked(job, t, ws, err)
-                                            : store_encoded(store, t->key, data, n, err);
-            zc_key_unlock(store, t->key);
+                                            : put_encoded(store, t, data, n, err);
+            zc_key_unlock(&held);
         }
         zc_scratch_pop(ws);
     }
@@ -185,9 +196,9 @@ static zc_status write_item(void *arg, size_t item, zc_workspace *ws, zc_error *
     }
     zc_chunk_key(array, chunk, key);
     t.key = key;
+    zc_array_key(array, key, &t.known);
     const bool all = zc_part_covers(&t.part, t.bounds) && (job->scope.blocks == NULL || job->scope.blocks->complete);
     status = (all ? overwrite : patch)(job, &t, ws, err);
-    zc_cache_forget(job->plan.call->store, key);
     zc_scratch_pop(ws);
     return status;
 }

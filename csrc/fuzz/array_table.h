@@ -49,6 +49,7 @@ typedef struct fuzz_array {
     zc_chain chain, inner, innermost, index, behind;
     zc_body body;
     zc_array array;
+    zc_place place;
     zc_store store;
     uint16_t fill;
 
@@ -233,10 +234,12 @@ static inline void fuzz_array_open(fuzz_array *a, int number, const uint8_t *val
     a->value = value;
     a->n = n;
     fuzz_make_chain(a, number);
-    a->store = (zc_store){.self = a, .seed = 1, .open = fuzz_open, .close = fuzz_close, .read = fuzz_read,
+    a->store = (zc_store){.self = a, .open = fuzz_open, .close = fuzz_close, .read = fuzz_read,
                           .read_tail = fuzz_read_tail, .replace = fuzz_replace, .remove = fuzz_remove,
                           .hold = fuzz_hold, .drop = fuzz_hold, .values_in_memory = true, .gap = 16, .most = 4096};
-    a->array = (zc_array){.ndim = NDIM, .chain = &a->chain, .fill = &a->fill, .prefix = "", .keys = {.separator = '/'}};
+    a->array = (zc_array){.ndim = NDIM, .chain = &a->chain, .fill = &a->fill, .prefix = "",
+                          .place = &a->place, .keys = {.separator = '/'}};
+    zc_place_set(&a->place, "fuzz/");
     a->array.grid[0] = (zc_grid_axis){.length = ROWS, .chunk = CHUNK_ROWS};
     a->array.grid[1] = (zc_grid_axis){.length = COLUMNS, .chunk = CHUNK_COLUMNS};
 }

@@ -154,7 +154,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     a.ranges = a.unknown || (flags & IN_RANGES);
     a.store.values_in_memory = !a.ranges;
     zc_cache *cache = flags & CACHE ? zc_cache_new(1 << 20) : NULL;
-    zc_index_cache *indexes = flags & INDEX_CACHE ? zc_index_cache_new(1 << 16) : NULL;
+    zc_cache *indexes = flags & INDEX_CACHE ? zc_cache_new(1 << 16) : NULL;
     a.array.cache = cache;
     a.array.indexes = indexes;
     a.array.number = zc_cache_array();
@@ -171,12 +171,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         }
     }
     fuzz_array_close(&a);
-    if (cache != NULL) {
-        zc_cache_free(cache);
-    }
-    if (indexes != NULL) {
-        zc_index_cache_free(indexes);
-    }
+    zc_cache_free(cache);
+    zc_cache_free(indexes);
     free(value);
     return 0;
 }

@@ -20,6 +20,7 @@ static char root[200];
 typedef struct fixture {
     zc_chain chain, inner, index;
     zc_array array;
+    zc_place place;
     zc_local local;
     zc_store store;
     uint16_t fill;
@@ -28,7 +29,11 @@ typedef struct fixture {
 
 static inline void open_fixture(fixture *f, const char *prefix, int64_t rows, int64_t columns)
 {
+    char place[300];
+
     memset(f, 0, sizeof *f);
+    snprintf(place, sizeof place, "%s/%s", root, prefix);
+    zc_place_set(&f->place, place);
     f->fill = 7;
     for (int i = 0; i < ROWS * COLUMNS; i++) {
         f->model[i] = f->fill;
@@ -37,7 +42,7 @@ static inline void open_fixture(fixture *f, const char *prefix, int64_t rows, in
     f->local = (zc_local){.root = root, .root_len = strlen(root)};
     zc_store_local(&f->local, &f->store);
     f->array = (zc_array){.ndim = NDIM, .chain = &f->chain, .fill = &f->fill, .prefix = prefix,
-                          .prefix_len = strlen(prefix), .keys = {.separator = '/'}};
+                          .prefix_len = strlen(prefix), .place = &f->place, .keys = {.separator = '/'}};
     f->array.grid[0] = (zc_grid_axis){.length = ROWS, .chunk = rows};
     f->array.grid[1] = (zc_grid_axis){.length = COLUMNS, .chunk = columns};
 }

@@ -15,17 +15,35 @@ static int held;
 static void hold(const void *token) { (void)token; __atomic_add_fetch(&held, 1, __ATOMIC_SEQ_CST); }
 static void drop(const void *token) { (void)token; __atomic_sub_fetch(&held, 1, __ATOMIC_SEQ_CST); }
 
-static const zc_store in_memory = {.seed = 5, .values_in_memory = true, .hold = hold, .drop = drop};
-static const zc_store unproved = {.seed = 6};
+static const zc_store in_memory = {.values_in_memory = true, .hold = hold, .drop = drop};
+static const zc_store unproved;
+static zc_place place;
 
-static zc_origin origin_of(zc_cache *cache, const zc_store *store, const char *key, const void *token)
+static zc_key key_of(const char *name)
+{
+    zc_key key;
+
+    zc_place_set(&place, "store/array/");
+    zc_key_set(&key, &place, name);
+    return key;
+}
+
+static zc_origin origin_of(zc_cache *cache, const zc_store *store, const char *name, const void *token)
 {
     const zc_value value = {.token = (void *)token};
+    const zc_key key = key_of(name);
     zc_origin origin;
 
-    zc_origin_of_key(cache, 1, store, key, zc_cache_epoch(), &origin);
+    zc_origin_of_key(cache, 1, store, &key, name, zc_key_generation(&key), &origin);
     zc_origin_stamp(&origin, &value);
     return origin;
+}
+
+static void change(const char *name)
+{
+    const zc_key key = key_of(name);
+
+    zc_change_end(zc_change_begin(&key));
 }
 
 static void add(const zc_origin *origin, uint64_t offset, char content)
@@ -33,7 +51,7 @@ static void add(const zc_origin *origin, uint64_t offset, char content)
     zc_cached *entry = zc_cached_new(origin, offset, NBYTES);
 
     memset(zc_cached_data(entry), content, NBYTES);
-    zc_cache_add(entry);
+    zc_cache_add(origin, entry);
     zc_cached_let_go(entry);
 }
 
@@ -50,7 +68,7 @@ static char look(const zc_origin *origin, uint64_t offset)
     return content;
 }
 
-static void finds_what_is_true(void)
+static void finds_what_is_valid(void)
 {
     zc_cache *cache = zc_cache_new(100 * NBYTES);
     zc_cache_stats stats;
@@ -70,7 +88,7 @@ static void finds_what_is_true(void)
     const zc_origin replaced = origin_of(cache, &in_memory, "c/0", &second);
     CHECK(look(&replaced, 0) == 0 && look(&a, 0) == 0 && look(&a, 64) == 'b');
     CHECK(held == 2);
-    zc_cache_forget(&in_memory, "c/1");
+    change("c/1");
     const zc_origin rewritten = origin_of(cache, &in_memory, "c/1", &second);
     CHECK(!zc_cache_has(&rewritten, 0));
     add(&b, 0, 'd');                         /* was opened before the write */
@@ -106,6 +124,59 @@ static void keeps_the_limit(void)
     zc_cache_free(cache);
 }
 
+/* A store without stamps has the new value before its set() returns: what is read meanwhile may be of either version. */
+static void keeps_nothing_while_a_key_changes(void)
+{
+    zc_cache *cache = zc_cache_new(100 * NBYTES);
+    const zc_key key = key_of("c/0");
+    const zc_origin before = origin_of(cache, &unproved, "c/0", NULL);
+
+    add(&before, 0, 'a');
+    CHECK(look(&before, 0) == 'a');
+    const zc_change writing = zc_change_begin(&key);
+    const zc_origin during = origin_of(cache, &unproved, "c/0", NULL);
+    CHECK(!zc_origin_stamp((zc_origin *)&during, &(zc_value){0}));
+    CHECK(look(&before, 0) == 0 && look(&during, 0) == 0);
+    add(&before, 0, 'a');
+    add(&during, 0, 'b');
+    zc_change_end(writing);
+    const zc_origin after = origin_of(cache, &unproved, "c/0", NULL);
+    CHECK(look(&before, 0) == 0 && look(&during, 0) == 0 && look(&after, 0) == 0);
+    add(&after, 0, 'c');
+    CHECK(look(&after, 0) == 'c');
+    change("");                              /* all of the array */
+    CHECK(look(&after, 0) == 0);
+    zc_cache_free(cache);
+}
+
+static zc_origin index_of(zc_cache *cache, const zc_file *file, uint64_t nbytes, size_t n)
+{
+    zc_origin origin;
+
+    zc_origin_of_index(cache, cache, file, nbytes, n, &origin);
+    return origin;
+}
+
+/* An index is known by the version of its file, and by what it is an index of. */
+static void tells_indexes_apart(void)
+{
+    const zc_file file = {.size = 1000, .mtime_ns = 1000000000, .inode = 5, .device = 1};
+    zc_file others[4] = {file, file, file, file};
+    zc_cache *cache = zc_cache_new(100 * NBYTES);
+    const zc_origin index = index_of(cache, &file, 1000, 2);
+
+    others[0].mtime_ns++, others[1].size++, others[2].device++, others[3].inode++;
+    for (int i = 0; i < 8; i++) {
+        const zc_origin other = i < 4 ? index_of(cache, &others[i], 1000, 2)
+                                      : index_of(cache, &file, 1000 - (i == 4), 2 + (i == 5));
+        add(&index, 0, 'i');
+        CHECK(look(&index, 0) == 'i');
+        CHECK((look(&other, i == 6) == 'i') == (i == 7));
+    }
+    zc_cache_free(cache);
+    zc_cache_free(NULL);
+}
+
 static zc_cache *shared;
 static int wrong;
 
@@ -127,7 +198,7 @@ static void *hammer(void *arg)
             add(&origin, (uint64_t)number, (char)('A' + number));
         }
         if (i % 500 == 0) {
-            zc_cache_forget(&in_memory, key);
+            change(key);
         }
     }
     return NULL;
@@ -151,7 +222,9 @@ static void serves_many_threads(void)
 
 int main(void)
 {
-    RUN(finds_what_is_true);
+    RUN(finds_what_is_valid);
+    RUN(keeps_nothing_while_a_key_changes);
+    RUN(tells_indexes_apart);
     RUN(keeps_the_limit);
     RUN(serves_many_threads);
     return check_report("cache");

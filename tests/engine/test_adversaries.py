@@ -14,8 +14,15 @@ import pytest
 
 import zarrcore
 from zarrcore._core.engine import encode_bytes
-from zarrcore.errors import ChunkDecodeError, ChunkEncodeError
-from zarrcore.storage import LocalStore, LoggingStore, MemoryStore, SuffixByteRequest, WrapperStore
+from zarrcore.errors import ChunkDecodeError, ChunkLockError
+from zarrcore.storage import (
+    LocalStore,
+    LoggingStore,
+    ManagedMemoryStore,
+    MemoryStore,
+    SuffixByteRequest,
+    WrapperStore,
+)
 
 
 def with_checksum(entries: list[tuple[int, int]]) -> bytes:
@@ -97,9 +104,11 @@ def test_remote_chunk_is_fetched_by_few_requests() -> None:
 
 def test_stores_over_the_same_data_share_their_locks(tmp_path: Path) -> None:
     memory = MemoryStore()
-    assert LoggingStore(memory)._lock_scope() == memory._lock_scope() != MemoryStore()._lock_scope()
-    assert MemoryStore(memory._store_dict)._lock_scope() == memory._lock_scope()
-    assert LoggingStore(LocalStore(tmp_path))._lock_scope() == LocalStore(str(tmp_path))._lock_scope()
+    assert LoggingStore(memory)._scope("a") == memory._scope("a") != MemoryStore()._scope("a")
+    assert MemoryStore(memory._store_dict)._scope("a") == memory._scope("a")
+    assert LoggingStore(LocalStore(tmp_path))._scope("a") == LocalStore(f"{tmp_path}/a")._scope("")
+    named = ManagedMemoryStore("shared locks")
+    assert ManagedMemoryStore("shared locks", path="a")._scope("b") == named._scope("a/b")
 
 
 def test_two_wrappers_lose_no_update() -> None:
@@ -137,7 +146,7 @@ def test_writing_from_inside_of_a_write_is_refused_not_waited_for() -> None:
     store.array = array
     with pytest.raises(zarrcore.errors.ChunkIOError, match="while this thread is writing it") as caught:
         array[0] = 5
-    assert isinstance(caught.value.__cause__, ChunkEncodeError)
+    assert isinstance(caught.value.__cause__, ChunkLockError)
     array[2] = 6
     assert array[:].tolist() == [0, 0, 6, 0]
 

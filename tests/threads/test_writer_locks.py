@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ import numpy as np
 import pytest
 
 import zarrcore
-from zarrcore._locks import KeyLocks
 from zarrcore.errors import ChunkError
 from zarrcore.storage import MemoryStore, WrapperStore
 from zarrcore.testing.threads import in_threads
@@ -243,23 +241,6 @@ def test_all_locks_are_taken_in_order() -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
     files = [__file__, str(Path(__file__).with_name("test_growing.py"))]
     run([*command, *files], ZARRCORE_CHECK_LOCKS="1")
-
-
-def test_a_lock_by_name_keeps_the_others_out() -> None:
-    locks = KeyLocks()
-    inside = threading.Event()
-
-    def wait() -> None:
-        with locks.lock("k"):
-            inside.set()
-
-    with locks.lock("k"):
-        thread = threading.Thread(target=wait)
-        thread.start()
-        with locks.lock("k"):  # the same thread
-            assert not inside.wait(0.05)
-    thread.join(20)
-    assert inside.is_set() and not locks._locks
 
 
 def test_a_writer_of_a_local_array_after_an_error(tmp_path: Path) -> None:

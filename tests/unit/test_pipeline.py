@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import threading
 import tracemalloc
 from dataclasses import dataclass
@@ -13,8 +11,6 @@ import numpy as np
 import pytest
 
 import zarrcore
-from zarrcore import chunk_place
-from zarrcore.chunk_place import chunk_lock
 from zarrcore.codecs import BytesBytesCodec
 from zarrcore.codecs.filled import is_all_fill
 from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, ChunkError, ChunkIOError, StoreError
@@ -183,44 +179,6 @@ def test_an_error_of_a_store_says_which_chunk_it_was(key):
 def test_errors_are_value_errors():
     assert issubclass(ChunkError, ValueError)
     assert issubclass(ChunkIOError, OSError)
-
-
-def test_one_key_one_lock():
-    store = MemoryStore()
-    assert chunk_lock(store, "a/c/0") is chunk_lock(store, "a/" + "c/0")
-    assert chunk_lock(store, "a/c/0") is not chunk_lock(store, "a/c/1")
-
-
-def test_locks_by_name_are_forgotten():
-    store = MemoryStore()
-    for number in range(1000):
-        chunk_lock(store, f"c/{number}")
-    assert len(chunk_place._CHUNKS._locks) < 10
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_child_process_has_its_own_locks():
-    store = MemoryStore()
-    taken = threading.Event()
-    release = threading.Event()
-
-    def hold() -> None:
-        with chunk_lock(store, "k"):
-            taken.set()
-            release.wait(20)
-
-    thread = threading.Thread(target=hold)
-    thread.start()
-    assert taken.wait(20)
-    child = os.fork()
-    if child == 0:
-        signal.alarm(10)
-        with chunk_lock(store, "k"):
-            os._exit(0)
-    release.set()
-    thread.join()
-    assert os.waitpid(child, 0)[1] == 0
 
 
 @pytest.mark.parametrize(

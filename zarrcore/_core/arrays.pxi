@@ -37,6 +37,8 @@ cdef class NativeArray:
         Reading a chunk that is absent raises ChunkNotFoundError.
     cache : ChunkCache, optional
         Where decoded chunks are kept.
+    scope : callable, optional
+        Returns the scope of the array's :class:`Place`; asked once, when it is needed.  Default: the source's own.
 
     Notes
     -----
@@ -55,9 +57,11 @@ cdef class NativeArray:
     cdef bytes prefix
     cdef bytes fill
     cdef list edges
+    cdef object scope
+    cdef Place place
 
     def __init__(self, source, prefix, *, shape, chunks, key_encoding=("default", "/"), Chain chain not None, dtype,
-                 fill=None, path="", missing_is_error=False, ChunkCache cache=None):
+                 fill=None, path="", missing_is_error=False, ChunkCache cache=None, scope=None):
         cdef Py_ssize_t d
         cdef const char *separator
         self.dtype = np.dtype(dtype)
@@ -65,6 +69,7 @@ cdef class NativeArray:
         self.chain = chain
         self.source = source
         self.path = path
+        self.scope = scope
         self.prefix = prefix.encode()
         self.fill = bytes(self.dtype.itemsize) if fill is None else bytes(fill)
         self._check(chunks, key_encoding)
@@ -85,10 +90,22 @@ cdef class NativeArray:
         for d in range(self.c.ndim):
             self._set_axis(d, self.shape[d], chunks[d])
         if chain.shard is not None and self.c.indexes == NULL:
-            self.c.indexes = zc_index_cache_new(ZC_INDEX_CACHE_BYTES)
+            self.c.indexes = zc_cache_new(ZC_INDEX_CACHE_BYTES)
 
     def __dealloc__(self):
-        zc_index_cache_free(self.c.indexes)
+        zc_cache_free(self.c.indexes)
+
+    cdef int _find_place(self) except -1:
+        """Have the array know its place; reads that need neither lock nor generation do without."""
+        cdef Place place
+        if self.place is None:
+            scope = self.scope() if self.scope is not None else f"{_own_scope(self.source)}{self.prefix.decode()}"
+            place = Place(scope if scope.endswith("/") else f"{scope}/")
+            with cython.critical_section(self):
+                if self.place is None:
+                    self.place = place
+                    self.c.place = &place.c
+        return 0
 
     cdef int _check(self, chunks, key_encoding) except -1:
         ndim = len(self.shape)
@@ -157,6 +174,8 @@ cdef class NativeArray:
         session.source = self.source
         session.token = token
         _open_store(session, &local, &store)
+        if self.place is None and (write or self.cache is not None or type(self.source) is StoreSource):
+            self._find_place()
         if write and type(self.source) is StoreSource and (<StoreSource>self.source).waits is not None:
             store.waits = (<StoreSource>self.source).waits()
         call.array = &self.c
@@ -211,6 +230,8 @@ cdef class NativeArray:
             raise errors.ChecksumError(reason, **place)
         if status == ZC_ERR_MEMORY:
             raise errors.ChunkMemoryError(reason or "out of memory", **place)
+        if status == ZC_ERR_LOCKED:
+            raise errors.ChunkLockError(reason, **place)
         if status == ZC_ERR_ENCODE or (write and status in (ZC_ERR_ARGUMENT, ZC_ERR_OVERFLOW, ZC_ERR_UNSUPPORTED)):
             raise errors.ChunkEncodeError(reason, **place)
         raise errors.ChunkDecodeError(reason, **place)

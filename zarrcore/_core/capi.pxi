@@ -163,7 +163,9 @@ cdef zarrcore_array *_new_handle(NativeArray native, bint writable) except NULL:
     cdef bytes typestr = native.dtype.str.encode()
     cdef bytes path = native.path.encode("utf-8", "surrogateescape")
     cdef zarrcore_array *handle = NULL
-    cdef _Owner *owner = <_Owner *>malloc(sizeof(_Owner))
+    cdef _Owner *owner
+    native._find_place()
+    owner = <_Owner *>malloc(sizeof(_Owner))
     if owner != NULL:
         memset(owner, 0, sizeof(_Owner))
         owner.native = <PyObject *>native

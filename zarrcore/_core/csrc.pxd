@@ -20,6 +20,7 @@ cdef extern from "base/status.h" nogil:
         ZC_ERR_CANCELLED
         ZC_ERR_CALLBACK
         ZC_ERR_ENCODE
+        ZC_ERR_LOCKED
 
     const size_t ZC_SIZE_MAX "((size_t)PTRDIFF_MAX)"
 
@@ -38,7 +39,8 @@ cdef extern from "base/status.h" nogil:
 
 cdef extern from "base/workspace.h" nogil:
     ctypedef struct zc_workspace:
-        pass
+        cbool (*poll)(void *watch) noexcept
+        void *watch
 
 cdef extern from "base/pool.h" nogil:
     ctypedef int (*zc_poll)(void *arg) noexcept nogil
@@ -268,7 +270,6 @@ cdef extern from "engine/store.h" nogil:
 
     ctypedef struct zc_store:
         void *self
-        uint64_t seed
         zc_status (*open)(const zc_store *store, const char *key, cbool whole, zc_value *out,
                           zc_error *err) noexcept nogil
         void (*close)(zc_value *value) noexcept nogil
@@ -299,13 +300,27 @@ cdef extern from "engine/store.h" nogil:
 
     void zc_store_local(zc_local *local, zc_store *out)
 
-cdef extern from "engine/locks.h" nogil:
-    uint64_t zc_key_hash(uint64_t hash, const char *text)
+cdef extern from "engine/keys.h" nogil:
+    ctypedef struct zc_place:
+        pass
 
-cdef extern from "engine/shapes.h" nogil:
-    void zc_shape_note(uint64_t seed, const char *prefix, int ndim, const int64_t *lengths)
-    void zc_shape_renew(uint64_t seed, const char *prefix, int ndim, const int64_t *lengths)
-    cbool zc_shape_is_stale(uint64_t seed, const char *prefix, int ndim, const int64_t *lengths)
+    ctypedef struct zc_key:
+        pass
+
+    ctypedef struct zc_held:
+        pass
+
+    ctypedef struct zc_change:
+        pass
+
+    void zc_place_set(zc_place *out, const char *text)
+    void zc_key_set(zc_key *out, const zc_place *place, const char *name)
+    zc_status zc_key_lock(const zc_key *key, zc_held *held, const zc_workspace *ws, zc_error *err)
+    void zc_key_unlock(zc_held *held)
+    zc_change zc_change_begin(const zc_key *key)
+    void zc_change_end(zc_change change)
+    void zc_shape_note(const zc_place *array, int ndim, const int64_t *lengths, bint is_new)
+    cbool zc_shape_is_stale(const zc_place *array, int ndim, const int64_t *lengths)
 
 cdef extern from "engine/grid.h" nogil:
     ctypedef struct zc_grid_axis:
@@ -336,16 +351,9 @@ cdef extern from "kernels/mask.h" nogil:
                           int64_t *const *out, size_t room)
     size_t zc_mask_pack(const uint8_t *mask, size_t n, uint64_t *bits, int64_t *before)
 
-cdef extern from "engine/index_cache.h" nogil:
-    ctypedef struct zc_index_cache:
-        pass
-
+cdef extern from "engine/engine.h" nogil:
     const size_t ZC_INDEX_CACHE_BYTES
 
-    zc_index_cache *zc_index_cache_new(size_t max_bytes)
-    void zc_index_cache_free(zc_index_cache *cache)
-
-cdef extern from "engine/engine.h" nogil:
     ctypedef struct zc_key_encoding:
         bint v2
         bint reversed
@@ -360,7 +368,8 @@ cdef extern from "engine/engine.h" nogil:
         zc_key_encoding keys
         const char *prefix
         size_t prefix_len
-        zc_index_cache *indexes
+        const zc_place *place
+        zc_cache *indexes
         zc_cache *cache
         uint64_t number
 

@@ -89,6 +89,7 @@ def available_cpus() -> int:
 include "parallel.pxi"
 include "chains.pxi"
 include "codec_calls.pxi"
+include "keys.pxi"
 include "sources.pxi"
 include "cache.pxi"
 include "masks.pxi"

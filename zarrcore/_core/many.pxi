@@ -97,7 +97,7 @@ cdef class _Batch:
 cdef tuple _place_of(NativeArray array):
     """What calls on this array share: its store, so that a remote one is asked once for what several arrays want."""
     if type(array.source) is StoreSource:
-        return True, id((<StoreSource>array.source).store), (<StoreSource>array.source).seed
+        return True, id((<StoreSource>array.source).store)
     return False, id(array), 0
 
 
@@ -131,6 +131,7 @@ def read_many(list requests not None, threads=0, numbers=None) -> None:
     batch = _Batch(n, len(places))
     for i in range(n):
         array, dims, points, out = requests[i]
+        array._find_place()
         limit = array._threads(threads)
         array._check_memory(out, "out", 1 if points else array.c.ndim)
         if not cnp.PyArray_ISWRITEABLE(out):

@@ -32,20 +32,16 @@ cdef class MemorySource:
     ----------
     values : dict
         The dict.
-    scope : str
-        As of :class:`StoreSource`.
     is_gone : callable, optional
         Whether there is nothing left of the array below a prefix; asked when chunks are absent.
     """
 
     cdef dict values
     cdef object is_gone
-    cdef uint64_t seed
 
-    def __init__(self, dict values not None, str scope="", is_gone=None):
+    def __init__(self, dict values not None, is_gone=None):
         self.values = values
         self.is_gone = is_gone
-        self.seed = zc_key_hash(0, os.fsencode(scope))
 
 
 @cython.final
@@ -60,9 +56,6 @@ cdef class StoreSource:
         for by one call.
     suffix : callable
         Makes, of a number n, the byte range for the last n bytes.
-    scope : str
-        Tells keys of this store from equal keys of others, where chunks are locked; the same for stores over the
-        same data.
     is_gone : callable, optional
         As of :class:`MemorySource`.
     waits : callable, optional
@@ -73,57 +66,20 @@ cdef class StoreSource:
     cdef object suffix
     cdef object is_gone
     cdef object waits
-    cdef uint64_t seed
 
-    def __init__(self, store, suffix, str scope="", is_gone=None, waits=None):
+    def __init__(self, store, suffix, is_gone=None, waits=None):
         self.store = store
         self.waits = waits
         self.suffix = suffix
         self.is_gone = is_gone
-        self.seed = zc_key_hash(0, os.fsencode(scope))
 
 
-# -- shapes
-
-cdef int _lengths(shape, int64_t *out) except -1:
-    cdef int d
-    if len(shape) > ZC_MAX_DIMS:
-        return 0                              # no array of the engine
-    for d in range(len(shape)):
-        out[d] = shape[d]
-    return 1
-
-
-def note_shape(str scope, str prefix, shape, bint created=False) -> None:
-    """Say that an array is getting a new shape, before anything is written to it by that shape.
-
-    Parameters
-    ----------
-    scope : str
-        Of its store, as of :class:`StoreSource`.
-    prefix : str
-        What the keys of its chunks begin with.
-    shape : tuple of int
-        The new shape.
-    created : bool
-        The array is being created, perhaps in place of another one.
-    """
-    cdef int64_t lengths[64]
-    cdef uint64_t seed = zc_key_hash(0, os.fsencode(scope))
-    if not _lengths(shape, lengths):
-        return
-    if created:
-        zc_shape_renew(seed, prefix.encode(), <int>len(shape), lengths)
-    else:
-        zc_shape_note(seed, prefix.encode(), <int>len(shape), lengths)
-
-
-def shape_is_stale(str scope, str prefix, shape) -> bool:
-    """Whether an array may have another shape than this one, by what this process has done; only False is certain."""
-    cdef int64_t lengths[64]
-    if not _lengths(shape, lengths):
-        return True
-    return zc_shape_is_stale(zc_key_hash(0, os.fsencode(scope)), prefix.encode(), <int>len(shape), lengths)
+cdef str _own_scope(object source):
+    """The scope of the keys of a source whose user gave none."""
+    if type(source) is LocalSource:
+        return os.path.join(os.path.realpath(os.fsdecode((<LocalSource>source).root)), "")
+    owner = (<MemorySource>source).values if type(source) is MemorySource else (<StoreSource>source).store
+    return f"object://{id(owner):#x}/"
 
 
 # What one call needs while it runs: its source, and the exception that a callback left behind.
@@ -453,7 +409,6 @@ cdef int _open_store(_Session session, zc_local *local, zc_store *out) except -1
     out.close = _give_back
     out.release = _give_back_all
     if type(source) is MemorySource:
-        out.seed = (<MemorySource>source).seed
         out.open = _memory_open
         out.fetch = _memory_fetch
         out.replace = _memory_replace
@@ -463,7 +418,8 @@ cdef int _open_store(_Session session, zc_local *local, zc_store *out) except -1
         out.drop = _drop
         out.check = _check_place
         return 0
-    out.seed = (<StoreSource?>source).seed
+    if type(source) is not StoreSource:
+        raise TypeError(f"source: expected a source of this module, got {type(source).__name__}")
     out.open = _store_open
     out.read = _store_read
     out.read_tail = _store_read_tail

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from zarrcore._core import engine
@@ -42,8 +43,8 @@ def note_shape(metadata: ArrayMetadata, store_path: StorePath, *, created: bool 
 
     From a change on, handles with the old shape patch the chunks at its end: others may write beyond it.
     """
-    scope = chunk_store(metadata, store_path)._lock_scope()
-    engine.note_shape(scope, key_prefix(store_path.path), metadata.shape, created)
+    scope = chunk_store(metadata, store_path)._scope(store_path.path)
+    engine.note_shape(engine.Place(scope), metadata.shape, created)
 
 
 def build_engine(
@@ -91,6 +92,7 @@ def _native_engine(
         path=store_path.path,
         missing_is_error=missing_is_error,
         cache=cache,
+        scope=partial(store._scope, store_path.path),
     )
 
 
@@ -98,16 +100,15 @@ def _store_source(store: Store) -> Any:
     """The store as one that the engine asks through Python."""
     from zarrcore.storage import SuffixByteRequest
 
-    return engine.StoreSource(
-        store, SuffixByteRequest, store._lock_scope(), store._has_lost, store._concurrent_requests
-    )
+    return engine.StoreSource(store, SuffixByteRequest, store._has_lost, store._concurrent_requests)
 
 
 def _python_engine(metadata: ArrayMetadata, store_path: StorePath, *, missing_is_error: bool) -> Any:
     from zarrcore.pipeline import PythonEngine
 
+    store = chunk_store(metadata, store_path)
     return PythonEngine(
-        chunk_store(metadata, store_path),
+        store,
         key_prefix(store_path.path),
         shape=metadata.shape,
         chunks=grid_edges(metadata),
@@ -118,4 +119,5 @@ def _python_engine(metadata: ArrayMetadata, store_path: StorePath, *, missing_is
         fill=fill_array(metadata),
         path=store_path.path,
         missing_is_error=missing_is_error,
+        scope=partial(store._scope, store_path.path),
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from zarrcore._locks import RLock, forkable
 from zarrcore.errors import ReadOnlyError, StoreError
+from zarrcore.storage.announced import announce_changes
 from zarrcore.storage.validation import join_path, validate_key, validate_prefix
 
 if TYPE_CHECKING:
@@ -97,6 +98,10 @@ class Store(ABC):
 
     def __init__(self, *, read_only: bool = False) -> None:
         self._read_only = bool(read_only)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        announce_changes(cls)
 
     @classmethod
     def open(cls, *args: Any, **kwargs: Any) -> Self:
@@ -370,12 +375,16 @@ class Store(ABC):
         """How many requests are to wait for the store side by side; 0: nothing is gained by more than one."""
         return 0
 
-    def _lock_scope(self) -> str:
-        """What tells keys of this store from equal keys of others, where chunks are locked to be patched.
+    def _scope(self, path: str) -> str:
+        """The place of all keys below a path, as text that ends with a slash: locks and generations go by it.
 
-        Stores over the same data must have the same; of an unknown store nothing is known: all share one.
+        Stores over the same data must return the same.  Of a store written elsewhere nothing is known but its
+        class: all stores of one class, and of classes derived from it, share their keys.
         """
-        return ""
+        kind = next(
+            cls for cls in reversed(type(self).__mro__) if issubclass(cls, Store) and cls is not Store
+        )
+        return join_path(f"{kind.__module__}.{kind.__qualname__}", path) + "/"
 
     def _native_source(self) -> Any | None:
         """A source that the engine reads and writes without Python, or None if there is none."""

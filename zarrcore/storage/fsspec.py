@@ -19,7 +19,7 @@ from zarrcore.storage.byte_range import (
     as_request,
 )
 from zarrcore.storage.side_by_side import concurrency
-from zarrcore.storage.validation import is_document, validate_key, validate_prefix
+from zarrcore.storage.validation import is_document, join_path, validate_key, validate_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -340,8 +340,8 @@ class FsspecStore(Store):
     def _address(self, path: str) -> str:
         return os.path.realpath(f"{self._root}/{path}") if self._is_local else super()._address(path)
 
-    def _lock_scope(self) -> str:
-        return f"{self}/"
+    def _scope(self, path: str) -> str:
+        return f"{self._address(path)}/" if self._is_local else join_path(str(self), path) + "/"
 
     # --- the filesystem ---
 

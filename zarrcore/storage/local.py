@@ -66,6 +66,7 @@ class LocalStore(Store):
             raise TypeError(f"LocalStore: expected a path, got {type(root).__name__}: {root!r}")
         # Absolute, so that the store means the same directory after chdir and in another process.
         self._root: str = os.path.abspath(os.fsdecode(root))
+        self._known: tuple[int, int, str] | None = None  # of the root: device, inode and real path
         self.fsync: bool = _configured_fsync() if fsync is None else bool(fsync)
 
     @classmethod
@@ -91,6 +92,9 @@ class LocalStore(Store):
 
     def __hash__(self) -> int:
         return hash((type(self), self._root))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_known": None}
 
     def with_read_only(self, read_only: bool = False) -> Self:
         return self._copy_with_read_only(read_only)
@@ -322,8 +326,17 @@ class LocalStore(Store):
     def _has_lost(self, prefix: str) -> bool:
         return not os.path.exists(f"{self._root}/{prefix}")
 
-    def _lock_scope(self) -> str:
-        return f"{self._root}/"
+    def _scope(self, path: str) -> str:
+        if path:
+            return _real(f"{self._root}/{path}")
+        try:
+            status = os.stat(self._root)
+        except OSError:
+            return _real(self._root)
+        # A real path takes many calls of the system, and this is asked at each write.
+        if self._known is None or self._known[:2] != (status.st_dev, status.st_ino):
+            self._known = (status.st_dev, status.st_ino, _real(self._root))
+        return self._known[2]
 
     def _native_source(self) -> Any | None:
         if overrides(self, LocalStore):
@@ -333,6 +346,11 @@ class LocalStore(Store):
         except ModuleNotFoundError:
             return None
         return LocalSource(self._root, fsync=self.fsync, documents=True)
+
+
+def _real(path: str) -> str:
+    """The real path of a directory, the same for all names that lead to it."""
+    return os.path.join(os.path.normcase(os.path.realpath(path)), "")
 
 
 def _configured_fsync() -> bool:

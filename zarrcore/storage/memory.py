@@ -133,8 +133,8 @@ class MemoryStore(Store):
             return False
         return not any(key.startswith(prefix) for key in [*values])
 
-    def _lock_scope(self) -> str:
-        return f"memory:{id(self._store_dict)}/"
+    def _scope(self, path: str) -> str:
+        return join_path(f"memory:{id(self._store_dict)}", path) + "/"
 
     def _native_source(self) -> Any | None:
         if type(self._store_dict) is not dict or overrides(self, MemoryStore):
@@ -143,7 +143,7 @@ class MemoryStore(Store):
             from zarrcore._core.engine import MemorySource
         except ModuleNotFoundError:
             return None
-        return MemorySource(self._store_dict, self._lock_scope(), self._has_lost)
+        return MemorySource(self._store_dict, self._has_lost)
 
 
 class _ManagedDict(dict[str, bytes]):
@@ -252,6 +252,9 @@ class ManagedMemoryStore(MemoryStore):
 
     def _has_lost(self, prefix: str) -> bool:
         return super()._has_lost(f"{self.path}/{prefix}" if self.path else prefix)
+
+    def _scope(self, path: str) -> str:
+        return super()._scope(join_path(self.path, path))
 
     def _full(self, key: str) -> str:
         return join_path(self.path, validate_key(key))

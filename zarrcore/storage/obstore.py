@@ -218,6 +218,10 @@ class ObjectStore(Store):
             f"{self.store.prefix or ''}/{path}"
         )  # as a LocalStore of this package says it
 
+    def _scope(self, path: str) -> str:
+        is_local = type(self.store).__name__ == "LocalStore"
+        return f"{self._address(path)}/" if is_local else super()._scope(path)
+
     def _concurrent_requests(self) -> int:
         return concurrency()
 

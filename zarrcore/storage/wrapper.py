@@ -52,8 +52,8 @@ class WrapperStore(Store):
 
     # --- what the wrapped store says about itself ---
 
-    def _lock_scope(self) -> str:
-        return self._store._lock_scope()
+    def _scope(self, path: str) -> str:
+        return self._store._scope(path)
 
     def _address(self, path: str) -> str:
         return self._store._address(path)

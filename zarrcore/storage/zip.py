@@ -11,7 +11,7 @@ from zarrcore._locks import RLock
 from zarrcore.errors import InvalidKeyError, StoreError
 from zarrcore.storage.base import Store, as_view
 from zarrcore.storage.byte_range import ByteRange, resolve_range
-from zarrcore.storage.validation import validate_key, validate_prefix
+from zarrcore.storage.validation import join_path, validate_key, validate_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,6 +82,9 @@ class ZipStore(Store):
 
     def __str__(self) -> str:
         return f"zip://{self._archive.target}"
+
+    def _scope(self, path: str) -> str:
+        return join_path(f"zip:{id(self._archive)}", path) + "/"
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and self._archive.target == other._archive.target

@@ -31,8 +31,8 @@ class Remote(WrapperStore):
         self.most = self._waiting = 0
         self._guard = threading.Lock()
 
-    def _lock_scope(self) -> str:
-        return f"remote:{id(self._store)}"
+    def _scope(self, path: str) -> str:
+        return f"remote:{id(self._store)}/{path}/"
 
     def _concurrent_requests(self) -> int:
         return concurrency()

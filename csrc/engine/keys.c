@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A key is known by the 64-bit hash of its text.
+ *
+ * Locks: entries in hash buckets.  An entry lies in the frame of the thread that holds the lock, or waits for it, so
+ * nothing is allocated.
+ *
+ * Generations: a table of fixed size, by the hash of the key.  Each word counts changes that have begun or ended (upper
+ * bits) and those under way (lower bits), so it never comes back to an earlier value; nor does the sum of the words of a
+ * key and its prefixes.
+ *
+ * Notes: a table of fixed size as well.  A word that two arrays want says so, and then both count as changed.
+ */
+#include "engine/keys.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "base/os_thread.h"
+
+/* ---- names ----------------------------------------------------------------------------------------- */
+
+#define N_SLOTS (1 << 15)
+#define FNV_BASIS UINT64_C(14695981039346656037)
+#define FNV_PRIME UINT64_C(1099511628211)
+
+static uint64_t mixed(uint64_t x)
+{
+    x = (x ^ x >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+    return x ^ x >> 32;
+}
+
+static uint16_t slot_of(uint64_t hash)
+{
+    return (uint16_t)(mixed(hash) % N_SLOTS);
+}
+
+/* Hash text, and list the slot of each prefix in it and, unless it ends as one, its own; *n > room: they are too many. */
+static uint64_t walk(uint64_t hash, const char *text, uint16_t *slots, uint16_t *n, uint16_t room)
+{
+    *n = 0;
+    for (; *text != '\0'; text++) {
+        hash = (hash ^ (unsigned char)*text) * FNV_PRIME;
+        if ((*text == '/' || text[1] == '\0') && *n <= room) {
+            if (*n < room) {
+                slots[*n] = slot_of(hash);
+            }
+            ++*n;
+        }
+    }
+    return hash;
+}
+
+void zc_place_set(zc_place *out, const char *text)
+{
+    out->hash = walk(FNV_BASIS, text, out->slots, &out->n, ZC_PLACE_DEPTH);
+}
+
+void zc_key_set(zc_key *out, const zc_place *place, const char *name)
+{
+    out->place = place;
+    out->hash = walk(place->hash, name, out->slots, &out->n, ZC_KEY_DEPTH);
+    out->hash += out->hash == 0;
+}
+
+/* ---- state ----------------------------------------------------------------------------------------- */
+
+#define N_BUCKETS 256
+#define LOOK_AGAIN_NS INT64_C(50000000)      /* how often a waiting thread asks whether to go on waiting */
+
+typedef struct waiter {
+    uint64_t hash;
+    zc_cond opened;
+    struct waiter *next;
+} waiter;
+
+typedef struct bucket {
+    zc_mutex guard;                          /* of the lists; never held for long */
+    zc_held *held;
+    waiter *waiting;                         /* the one that came first is woken first */
+} bucket;
+
+static bucket buckets[N_BUCKETS];
+
+/* A thread, known by its address.  `wants` is the hash of a key that it has been waiting for, or 0; guarded by `graph`. */
+static _Thread_local struct thread { uint64_t wants; } this_thread;
+static zc_mutex graph = ZC_MUTEX_INIT;       /* taken before the guard of a bucket */
+
+#define UNDER_WAY ((UINT64_C(1) << 20) - 1)  /* bits of a word of a slot that count changes under way */
+#define EVENT (UINT64_C(1) << 20)            /* one change that began or ended */
+
+static _Atomic uint64_t slots[N_SLOTS];
+
+static unsigned forks;
+static zc_mutex starting = ZC_MUTEX_INIT;
+static atomic_bool started;
+
+static void open_buckets(void)
+{
+    for (int i = 0; i < N_BUCKETS; i++) {
+        zc_mutex_init(&buckets[i].guard);
+        buckets[i].held = NULL;
+        buckets[i].waiting = NULL;
+    }
+}
+
+/* The threads that held locks and were changing values are not in the child.  Its only thread may have been one of them: what
+ * it began before the fork ends as nothing. */
+static void start_child(void)
+{
+    zc_mutex_init(&starting);
+    zc_mutex_init(&graph);
+    open_buckets();
+    this_thread.wants = 0;
+    forks++;
+    for (int i = 0; i < N_SLOTS; i++) {
+        const uint64_t word = atomic_load_explicit(&slots[i], memory_order_relaxed);
+        if ((word & UNDER_WAY) != 0) {
+            atomic_store(&slots[i], (word & ~UNDER_WAY) + EVENT);
+        }
+    }
+}
+
+static void start(void)
+{
+    if (atomic_load(&started)) {
+        return;
+    }
+    zc_mutex_lock(&starting);
+    if (!atomic_load(&started)) {
+        open_buckets();
+        zc_at_fork(start_child);
+        atomic_store(&started, true);
+    }
+    zc_mutex_unlock(&starting);
+}
+
+/* ---- locks ----------------------------------------------------------------------------------------- */
+
+static bucket *bucket_of(uint64_t hash)
+{
+    return &buckets[mixed(hash) >> 48 & (N_BUCKETS - 1)];
+}
+
+/* Under the guard of its bucket: who holds the lock of a key; NULL: nobody. */
+static const struct thread *owner_of(const bucket *b, uint64_t hash)
+{
+    const zc_held *held = b->held;
+
+    while (held != NULL && held->hash != hash) {
+        held = held->next;
+    }
+    return held != NULL ? held->owner : NULL;
+}
+
+static void take(bucket *b, uint64_t hash, zc_held *held)
+{
+    *held = (zc_held){.hash = hash, .owner = &this_thread, .next = b->held, .forks = forks};
+    b->held = held;
+}
+
+static void wake_first(const bucket *b, uint64_t hash)
+{
+    for (waiter *w = b->waiting; w != NULL; w = w->next) {
+        if (w->hash == hash) {
+            zc_cond_signal(&w->opened);
+            return;
+        }
+    }
+}
+
+static void join(bucket *b, waiter *w)
+{
+    waiter **at = &b->waiting;
+
+    while (*at != NULL) {
+        at = &(*at)->next;
+    }
+    *at = w;
+}
+
+static void leave(bucket *b, const waiter *w)
+{
+    waiter **at = &b->waiting;
+
+    while (*at != w) {
+        at = &(*at)->next;
+    }
+    *at = w->next;
+}
+
+static void stop_wanting(void)
+{
+    zc_mutex_lock(&graph);
+    this_thread.wants = 0;
+    zc_mutex_unlock(&graph);
+}
+
+/*
+ * Say that this thread waits for a key, and follow from thread to key to thread.  If that leads back here, all of them wait
+ * for ever; this one gives up, and the next one to look finds no circle any more.
+ */
+static bool is_dead_lock(uint64_t hash)
+{
+    bool circle = false;
+
+    zc_mutex_lock(&graph);
+    this_thread.wants = hash;
+    for (int steps = 0; hash != 0 && !circle && steps < 1000; steps++) {
+        bucket *b = bucket_of(hash);
+        zc_mutex_lock(&b->guard);            /* while it is held, the owner stays one, and its thread alive */
+        const struct thread *owner = owner_of(b, hash);
+        circle = owner == &this_thread;
+        hash = owner != NULL ? owner->wants : 0;
+        zc_mutex_unlock(&b->guard);
+    }
+    if (circle) {
+        this_thread.wants = 0;
+    }
+    zc_mutex_unlock(&graph);
+    return circle;
+}
+
+static zc_status go_on_waiting(uint64_t hash, const zc_workspace *ws, zc_error *err)
+{
+    if (ws != NULL && zc_workspace_cancelled(ws)) {          /* which may run a signal handler */
+        return ZC_ERR_CANCELLED;
+    }
+    if (is_dead_lock(hash)) {
+        return zc_fail(err, ZC_ERR_LOCKED, "this thread holds the lock of a chunk that another thread waits for, while "
+                       "that one holds the lock of this chunk: stores write to each other's arrays from their set()");
+    }
+    return ZC_OK;
+}
+
+/* Wait under the guard, which is open meanwhile. */
+static zc_status wait_for(bucket *b, uint64_t hash, const zc_workspace *ws, zc_error *err)
+{
+    zc_status status = ZC_OK;
+    waiter w = {.hash = hash};
+
+    zc_cond_init(&w.opened);
+    join(b, &w);
+    while (status == ZC_OK && owner_of(b, hash) != NULL) {
+        zc_cond_wait_for(&w.opened, &b->guard, LOOK_AGAIN_NS);
+        if (owner_of(b, hash) != NULL) {
+            zc_mutex_unlock(&b->guard);
+            status = go_on_waiting(hash, ws, err);
+            zc_mutex_lock(&b->guard);
+        }
+    }
+    leave(b, &w);
+    if (status != ZC_OK && owner_of(b, hash) == NULL) {
+        wake_first(b, hash);                 /* the signal may have been for this thread, which makes no use of it */
+    }
+    zc_cond_destroy(&w.opened);
+    return status;
+}
+
+zc_status zc_key_lock(const zc_key *key, zc_held *held, const zc_workspace *ws, zc_error *err)
+{
+    const uint64_t hash = key->hash;
+    bucket *const b = bucket_of(hash);
+    zc_status status = ZC_OK;
+
+    start();
+    zc_mutex_lock(&b->guard);
+    const struct thread *owner = owner_of(b, hash);
+    if (owner == &this_thread) {
+        status = zc_fail(err, ZC_ERR_LOCKED, "the chunk is written to while this thread is writing it, from its store's "
+                         "set() or from a signal handler");
+    } else if (owner != NULL) {
+        status = wait_for(b, hash, ws, err);
+    }
+    if (status == ZC_OK) {
+        take(b, hash, held);
+    }
+    zc_mutex_unlock(&b->guard);
+    if (this_thread.wants != 0) {
+        stop_wanting();
+    }
+    return status;
+}
+
+void zc_key_unlock(zc_held *held)
+{
+    if (held->forks != forks) {
+        return;                              /* taken before a fork, in a process that is not this one */
+    }
+    bucket *const b = bucket_of(held->hash);
+    zc_held **at = &b->held;
+
+    zc_mutex_lock(&b->guard);
+    while (*at != held) {
+        at = &(*at)->next;
+    }
+    *at = held->next;
+    wake_first(b, held->hash);
+    zc_mutex_unlock(&b->guard);
+}
+
+/* ---- generations ----------------------------------------------------------------------------------- */
+
+zc_change zc_change_begin(const zc_key *key)
+{
+    const zc_change change = {slot_of(key->hash), forks};
+
+    start();
+    atomic_fetch_add(&slots[change.slot], EVENT + 1);
+    return change;
+}
+
+void zc_change_end(zc_change change)
+{
+    if (change.forks == forks) {
+        atomic_fetch_add(&slots[change.slot], EVENT - 1);
+    }
+}
+
+uint64_t zc_key_generation(const zc_key *key)
+{
+    const zc_place *place = key->place;
+    uint64_t sum = 0;
+
+    if (place->n > ZC_PLACE_DEPTH || key->n > ZC_KEY_DEPTH) {
+        return ZC_CHANGING;
+    }
+    for (uint16_t i = 0; i < place->n; i++) {
+        sum += atomic_load(&slots[place->slots[i]]);
+    }
+    for (uint16_t i = 0; i < key->n; i++) {
+        sum += atomic_load(&slots[key->slots[i]]);
+    }
+    return (sum & UNDER_WAY) == 0 ? sum : ZC_CHANGING;
+}
+
+bool zc_may_be_torn(zc_status status)
+{
+    switch (status) {
+    case ZC_OK:
+    case ZC_ERR_MISSING:
+    case ZC_ERR_CORRUPT:
+    case ZC_ERR_CHECKSUM:
+    case ZC_ERR_SIZE:
+    case ZC_ERR_RANGE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+zc_status zc_key_read(const zc_key *key, zc_status (*read)(void *arg), void *arg, const zc_workspace *ws, zc_error *err)
+{
+    const uint64_t generation = zc_key_generation(key);
+    zc_held held;
+    zc_status status;
+
+    if (generation != ZC_CHANGING) {
+        status = read(arg);
+        if (zc_key_generation(key) == generation || !zc_may_be_torn(status)) {
+            return status;
+        }
+        zc_error_clear(err);
+    }
+    status = zc_key_lock(key, &held, ws, err);
+    if (status == ZC_ERR_LOCKED) {           /* this thread writes: a store's callback reads what it is given */
+        zc_error_clear(err);
+        return read(arg);
+    }
+    if (status == ZC_OK) {
+        status = read(arg);
+        zc_key_unlock(&held);
+    }
+    return status;
+}
+
+/* ---- notes ------------------------------------------------------------------------------------------- */
+
+#define N_NOTES (1 << 15)
+#define CROWDED UINT64_MAX                   /* several arrays want the word */
+
+/* For arrays of the same residue: upper half of the array's hash, and 32 bits of that of its shape; 0: nothing is known. */
+static _Atomic uint64_t notes[N_NOTES];
+
+static _Atomic uint64_t *note_of(const zc_place *array)
+{
+    return &notes[mixed(array->hash) % N_NOTES];
+}
+
+static uint64_t word_of(const zc_place *array, int ndim, const int64_t *lengths)
+{
+    uint64_t shape = array->hash;
+
+    for (int d = 0; d < ndim; d++) {
+        shape = mixed(shape * FNV_PRIME + (uint64_t)lengths[d] + 1);
+    }
+    const uint64_t word = (array->hash >> 32) << 32 | (uint32_t)shape;
+    return word == 0 || word == CROWDED ? 1 : word;
+}
+
+void zc_shape_note(const zc_place *array, int ndim, const int64_t *lengths, bool is_new)
+{
+    _Atomic uint64_t *const note = note_of(array);
+    const uint64_t word = word_of(array, ndim, lengths);
+    uint64_t old = atomic_load(note), next;
+
+    do {
+        const bool is_own = old != CROWDED && old >> 32 == word >> 32;
+        if (is_new && !is_own) {
+            return;
+        }
+        next = is_own || old == 0 ? word : CROWDED;
+    } while (!atomic_compare_exchange_weak(note, &old, next));
+}
+
+bool zc_shape_is_stale(const zc_place *array, int ndim, const int64_t *lengths)
+{
+    const uint64_t note = atomic_load(note_of(array));
+
+    return note != 0 && note != word_of(array, ndim, lengths);
+}

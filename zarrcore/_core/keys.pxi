@@ -1,0 +1,157 @@
+# Locks and generations of keys (csrc/engine/keys.h), for what Python reads and writes itself.
+
+@cython.final
+cdef class Place:
+    """Where the keys of an array, or of a store, really are.
+
+    Parameters
+    ----------
+    scope : str
+        Text that is the same for all stores over the same data, and ends with a slash.
+    """
+
+    cdef zc_place c
+
+    def __init__(self, str scope not None):
+        if not scope.endswith("/"):
+            raise ValueError(f"scope: expected text that ends with '/', got {scope!r}")
+        zc_place_set(&self.c, os.fsencode(scope))
+
+
+cdef cbool _poll_lock(void *lock) noexcept with gil:
+    try:
+        PyErr_CheckSignals()
+    except BaseException as error:
+        (<KeyLock>lock).error = error
+        return True
+    return False
+
+
+@cython.final
+cdef class KeyLock:
+    """The lock of a key, for a ``with`` statement: one read, patch and write at a time in this process.
+
+    The engine takes the same lock when it writes.  A thread may hold the locks of several keys.
+
+    Parameters
+    ----------
+    place : Place
+        Of the array.
+    key : str
+        Below the place.
+
+    Raises
+    ------
+    ChunkLockError
+        If waiting would never end: this thread has the lock already, or one that the other thread waits for.
+    """
+
+    cdef Place place
+    cdef zc_key key
+    cdef zc_held held
+    cdef object error
+
+    def __init__(self, Place place not None, str key not None):
+        self.place = place
+        zc_key_set(&self.key, &place.c, key.encode("utf-8", "surrogatepass"))
+
+    def __enter__(self):
+        cdef zc_workspace ws
+        cdef zc_error err
+        cdef zc_status status
+        memset(&ws, 0, sizeof(ws))
+        ws.poll = _poll_lock
+        ws.watch = <void *>self
+        zc_error_clear(&err)
+        with nogil:
+            status = zc_key_lock(&self.key, &self.held, &ws, &err)
+        if self.error is not None:
+            error, self.error = self.error, None
+            raise error
+        if status != ZC_OK:
+            raise errors.ChunkLockError((<bytes>err.message).decode())
+        return self
+
+    def __exit__(self, *exc):
+        zc_key_unlock(&self.held)
+
+
+@cython.final
+cdef class Change:
+    """A change of keys, for a ``with`` statement around it: what has been kept of their values counts no more.
+
+    Parameters
+    ----------
+    place : Place
+        Of the store.
+    keys : iterable of str
+        What is replaced or removed; ``"a/b/"`` and ``""`` stand for all keys below a prefix.
+    """
+
+    cdef Place place
+    cdef list keys
+    cdef zc_change *begun
+    cdef Py_ssize_t n
+
+    def __init__(self, Place place not None, keys):
+        self.place = place
+        self.keys = [key.encode("utf-8", "surrogatepass") for key in keys]
+
+    def __dealloc__(self):
+        self._end()
+
+    cdef void _end(self) noexcept:
+        cdef Py_ssize_t i
+        for i in range(self.n):
+            zc_change_end(self.begun[i])
+        self.n = 0
+        free(self.begun)
+        self.begun = NULL
+
+    def __enter__(self):
+        cdef zc_key key
+        self.begun = <zc_change *>malloc((len(self.keys) + 1) * sizeof(zc_change))
+        if self.begun == NULL:
+            raise MemoryError("no memory for a list of keys")
+        for name in self.keys:
+            zc_key_set(&key, &self.place.c, PyBytes_AS_STRING(name))
+            self.begun[self.n] = zc_change_begin(&key)
+            self.n += 1
+        return self
+
+    def __exit__(self, *exc):
+        self._end()
+
+
+cdef int _lengths(shape, int64_t *out) except -1:
+    cdef int d
+    if len(shape) > ZC_MAX_DIMS:
+        return 0                              # no array of the engine
+    for d in range(len(shape)):
+        out[d] = shape[d]
+    return 1
+
+
+def note_shape(Place place not None, shape, bint is_new=False) -> None:
+    """Note that an array is getting a new shape, before anything is written to it by that shape.
+
+    Parameters
+    ----------
+    place : Place
+        Of the array.
+    shape : tuple of int
+        The new shape.
+    is_new : bool
+        The array is being created where none was.
+    """
+    cdef int64_t lengths[64]
+    if _lengths(shape, lengths):
+        zc_shape_note(&place.c, <int>len(shape), lengths, is_new)
+
+
+def shape_is_stale(Place place not None, shape) -> bool:
+    """Whether this process may have given an array another shape than this one; only False is certain."""
+    cdef int64_t lengths[64]
+    if not _lengths(shape, lengths):
+        return True
+    return zc_shape_is_stale(&place.c, <int>len(shape), lengths)

@@ -1,0 +1,59 @@
+"""Changes of keys, announced to the engine: whatever it has kept of their values counts no more.
+
+Every store class has those of its methods wrapped that change values, so that no caller can forget it.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import wraps
+from inspect import isfunction
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["announce_changes"]
+
+
+def _prefix(prefix: str) -> str:
+    return prefix if not prefix or prefix.endswith("/") else f"{prefix}/"
+
+
+# For each method the keys that a call changes, from its arguments; a prefix ends with a slash.
+_CHANGED: dict[str, Callable[..., list[str]]] = {
+    "set": lambda key, *rest: [key],
+    "set_if_not_exists": lambda key, *rest: [key],
+    "set_partial_values": lambda parts, *rest: [key for key, *_ in parts],
+    "delete": lambda key, *rest: [key],
+    "erase_values": lambda keys, *rest: keys,
+    "erase_prefix": lambda prefix, *rest: [_prefix(prefix)],
+    "delete_dir": lambda prefix, *rest: [_prefix(prefix)],
+    "clear": lambda *rest: [""],
+    "_rename_prefix": lambda source, dest, *rest: [_prefix(source), _prefix(dest)],
+}
+_MANY = ("erase_values", "set_partial_values")  # take an iterable, which can be walked once
+
+
+def announce_changes(cls: type) -> None:
+    """Have the methods that a store class defines itself announce the keys that they change."""
+    for name, changed in _CHANGED.items():
+        method = cls.__dict__.get(name)
+        if isfunction(method):
+            setattr(cls, name, _announcing(method, changed, many=name in _MANY))
+
+
+def _announcing(method: Any, changed: Callable[..., list[str]], *, many: bool) -> Any:
+    @wraps(method)
+    def announced(self: Any, *args: Any, **kwargs: Any) -> Any:
+        engine = sys.modules.get("zarrcore._core.engine")
+        if engine is None:  # then it has kept nothing
+            return method(self, *args, **kwargs)
+        if many and args:
+            args = ([*args[0]], *args[1:])
+        elif many:
+            kwargs = {name: [*value] for name, value in kwargs.items()}
+        with engine.Change(engine.Place(self._scope("")), changed(*args, *kwargs.values())):
+            return method(self, *args, **kwargs)
+
+    return announced
