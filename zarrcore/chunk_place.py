@@ -16,7 +16,7 @@ __all__ = ["ChunkPlace", "reason"]
 
 
 class ChunkPlace:
-    """A stored chunk, for codecs that read and write parts of it; failures of the store are told as such.
+    """A stored chunk, for codecs that read and write parts of it; failures of the store are reported as such.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Data types, under the names of ``zarr.dtype``.
 
-See :mod:`zarrcore.dtypes` for what is behind them.
+See :mod:`zarrcore.dtypes` for their implementation.
 """
 
 from __future__ import annotations

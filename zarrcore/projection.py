@@ -82,7 +82,7 @@ class Axis:
         return chunks * self.size if self.size is not None else self._bounds[chunks]
 
     def chunk_length(self, chunk: int) -> int:
-        """Length of a chunk as it is stored, beyond the array's end if need be."""
+        """Length of a chunk as it is stored, even beyond the array's end."""
         if self.size is not None:
             return self.size
         return int(self._bounds[chunk + 1] - self._bounds[chunk])

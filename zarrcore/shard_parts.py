@@ -83,7 +83,8 @@ class ShardParts:
     ) -> Iterator[InnerChunk] | None:
         """The inner chunks of a part as they are stored; None if the shard is not stored.
 
-        All are of one version of the shard: if it is replaced meanwhile, they follow anew from the first on.
+        All are of one version of the shard: if it is replaced meanwhile, they are yielded again from the
+        first on.
 
         Parameters
         ----------
@@ -115,7 +116,7 @@ class ShardParts:
             yield InnerChunk(part, view[extent[0] : sum(extent)] if extent else None, extent or (0, 0))
 
     def _by_ranges(self, place: ChunkPlace, parts: Sequence[ChunkPart], encoded: Any) -> Iterator[InnerChunk]:
-        """Out of parts of the shard, each time together with the index that told where they are."""
+        """Out of parts of the shard, each time together with the index that has their places."""
         for _ in range(_ATTEMPTS):
             index = self._codec.decode_index(encoded, self._spec)
             for group in _groups((part, _extent(index, part)) for part in parts):

@@ -1,4 +1,4 @@
-"""The functions that users call: :mod:`zarrcore.api.synchronous`, and the same to be awaited in
+"""The functions that users call: :mod:`zarrcore.api.synchronous`, and the same as coroutines in
 :mod:`zarrcore.api.asynchronous`.
 """
 

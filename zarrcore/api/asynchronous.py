@@ -51,7 +51,7 @@ __all__ = [
 
 
 def _awaitable(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
-    """A coroutine function that runs `function` in a worker thread."""
+    """Return a coroutine function that runs `function` in a worker thread."""
 
     @wraps(function)
     async def run(*args: Any, **kwargs: Any) -> Any:

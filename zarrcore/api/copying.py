@@ -43,7 +43,7 @@ def copy(
 ) -> tuple[int, int, int]:
     """Copy an array or a group into a group.
 
-    Chunks are copied as they are stored where both arrays store them alike, and are encoded anew in regions
+    Chunks are copied as they are stored where both arrays store them alike, and are encoded again in regions
     of a bounded size otherwise; see :func:`from_array`.  What is in the way is found before anything is
     written.  A copy that fails leaves the source as it is and no array that is not complete; the notes of the
     exception name what is.
@@ -64,10 +64,10 @@ def copy(
         Told about each node, and how many there were in the end.
     if_exists : {"raise", "replace", "skip", "skip_initialized"}
         What to do where there is something already: an array, or a group where an array is to be.
-        ``"skip_initialized"`` leaves out arrays of which all chunks are stored, and replaces the others.
+        ``"skip_initialized"`` leaves out arrays whose chunks are all stored, and replaces the others.
         A group that is there is added to.
     dry_run : bool
-        Write nothing, only tell the log and count.
+        Write nothing, only count and write the log.
     threads : int
         Number of threads; 0 for the configured number.
     progress : callable, optional
@@ -110,7 +110,7 @@ def copy(
         threads=threads,
         progress=progress,
     )
-    return _told(log, options, lambda options: copy_node(source, dest, name, options, {**create_kws}))
+    return _logged(log, options, lambda options: copy_node(source, dest, name, options, {**create_kws}))
 
 
 def copy_all(
@@ -140,7 +140,7 @@ def copy_all(
         threads=threads,
         progress=progress,
     )
-    return _told(log, options, lambda options: copy_members(source, dest, options, {**create_kws}))
+    return _logged(log, options, lambda options: copy_members(source, dest, options, {**create_kws}))
 
 
 def copy_store(
@@ -172,9 +172,9 @@ def copy_store(
     if_exists : {"raise", "replace", "skip"}
         What to do with keys that exist.
     dry_run : bool
-        Write nothing, only tell the log and count.
+        Write nothing, only count and write the log.
     log : callable, file or path, optional
-        Told about each key, and how many there were in the end.
+        Gets a line for each key, and one with the counts.
     threads : int
         Number of threads; 0 for the configured number.
     progress : callable, optional
@@ -206,15 +206,15 @@ def copy_store(
 
     start, end = make_store_path(source, path=source_path), make_store_path(dest, path=dest_path)
     options = CopyOptions(if_exists=if_exists, dry_run=dry_run, threads=threads, progress=progress)
-    return _told(log, options, lambda options: copy_keys(start, end, options, is_wanted))
+    return _logged(log, options, lambda options: copy_keys(start, end, options, is_wanted))
 
 
-def _told(log: Log, options: Options, act: Callable[[Options], Counts]) -> tuple[int, int, int]:
-    """What `act` did, of which the log is told line by line and in the end."""
-    with _lines(log) as tell:
-        copied, skipped, nbytes = act(replace(options, log=tell))
+def _logged(log: Log, options: Options, act: Callable[[Options], Counts]) -> tuple[int, int, int]:
+    """Return the counts of `act`; write a line for each step and a last one to the log."""
+    with _lines(log) as write:
+        copied, skipped, nbytes = act(replace(options, log=write))
         head, tail = ("dry run", "") if options.dry_run else ("all done", f", {nbytes:,} bytes copied")
-        tell(f"{head}: {copied:,} copied, {skipped:,} skipped{tail}")
+        write(f"{head}: {copied:,} copied, {skipped:,} skipped{tail}")
         return copied, skipped, nbytes
 
 

@@ -1,4 +1,4 @@
-"""What to tell when something does not work."""
+"""Information for reports of faults."""
 
 from __future__ import annotations
 

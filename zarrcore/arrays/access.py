@@ -59,7 +59,7 @@ def _get_several(
 
 
 def _get_field(array: Array, selection: Selection, field: str, threads: int) -> np.ndarray:
-    """One field of the selected records; no other bytes are taken out of decoded chunks."""
+    """Return one field of the selected records; no other bytes are taken out of decoded chunks."""
     dtype = array.dtype[field]
     raw = np.empty(selection.shape, raw_dtype(dtype))
     if dtype.itemsize > 0:
@@ -130,7 +130,7 @@ def _store(
 
 
 def writes_empty_chunks(array: Array) -> bool:
-    """Whether chunks of fill values must be stored like others.
+    """Return whether chunks of fill values must be stored like others.
 
     Without a fill value nobody could tell what a missing chunk holds, and some stores cannot delete.
     """

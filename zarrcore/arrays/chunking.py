@@ -1,4 +1,4 @@
-"""Chunk and shard shapes for those who give none, and what users may write for them."""
+"""Chunk and shard shapes: defaults, and the forms in which users give them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _INNER_BYTES = _KIB * _KIB
 
 
 def guess_chunks(shape: Sequence[int], item_size: int, *, max_bytes: int = _MAX_BYTES) -> Shape:
-    """A chunk shape that suits most uses.
+    """Return a chunk shape that suits most uses.
 
     Aims at 256 KiB for an array of 1 MiB and at twice as much for every tenfold of the array's size, between
     128 KiB and `max_bytes`.  The longest dimensions are halved first, so that chunks are nearly cubes.
@@ -48,7 +48,7 @@ def guess_chunks(shape: Sequence[int], item_size: int, *, max_bytes: int = _MAX_
 def guess_shards(
     shape: Sequence[int], chunks: Sequence[int], item_size: int, target_bytes: int | None
 ) -> Shape:
-    """A shard shape: whole chunks, up to `target_bytes` (by default up to 16 chunks)."""
+    """Return a shard shape: whole chunks, up to `target_bytes` (by default up to 16 chunks)."""
     shards = list(chunks)
     limit = target_bytes or math.prod(chunks) * max(1, item_size) * 2 ** min(len(shards), 4)
     while True:
@@ -62,7 +62,7 @@ def guess_shards(
 def normalize_chunks(
     chunks: Any, shape: Sequence[int], *, unit: Sequence[int] | None = None
 ) -> tuple[Any, ...]:
-    """What users write for chunks, as one entry per dimension: a length, or a tuple of lengths (rectilinear).
+    """Normalise `chunks` to one entry per dimension: a length, or a tuple of lengths (rectilinear).
 
     Parameters
     ----------

@@ -57,7 +57,7 @@ class ArrayConfig:
         return cls(**{**values, **data})
 
     def to_dict(self) -> dict[str, Any]:
-        """The settings as a dictionary."""
+        """Return the settings as a dictionary."""
         return asdict(self)
 
 
@@ -65,7 +65,7 @@ ArrayConfigLike: TypeAlias = ArrayConfig | Mapping[str, Any]
 
 
 def parse_array_config(data: ArrayConfigLike | None) -> ArrayConfig:
-    """An :class:`ArrayConfig` from what users may pass as ``config=``."""
+    """Return an :class:`ArrayConfig` from what users may pass as ``config=``."""
     if isinstance(data, ArrayConfig):
         return data
     if not data:

@@ -48,7 +48,7 @@ def copy_values(source: Any, dest: Array, *, threads: int = 0, progress: Progres
     Parameters
     ----------
     source : Array or array_like
-        An array of this library, or anything that knows its shape and gives parts of itself.
+        An array of this library, or any object with a shape that can be indexed.
     dest : Array
         The array to write.
     threads : int
@@ -71,7 +71,7 @@ def copy_values(source: Any, dest: Array, *, threads: int = 0, progress: Progres
 
 
 def _steps(source: Any, dest: Array, threads: int) -> Generator[int, None, None]:
-    """Copy step by step; gives the number of bytes of values in each."""
+    """Copy step by step; yield the number of bytes of values in each step."""
     if isinstance(source, Array) and same_bytes(source.metadata, dest.metadata):
         return _move_chunks(source, dest, threads or threads_to_move(source.store, dest.store))
     return _write_regions(source, dest, threads or _configured_threads())
@@ -84,7 +84,7 @@ def _configured_threads() -> int:
 
 
 def threads_to_move(source: Store, dest: Store) -> int:
-    """How many threads a call uses that does not say, to move bytes from store to store.
+    """Return the default number of threads for copying encoded chunks.
 
     They wait for files and for each other, so more than a few bring nothing, unless they wait for a network.
     """
@@ -96,7 +96,7 @@ def threads_to_move(source: Store, dest: Store) -> int:
 
 
 def same_bytes(source: ArrayMetadata, dest: ArrayMetadata) -> bool:
-    """Whether each chunk of one array, as it is stored, reads the same as a chunk of the other.
+    """Return whether each chunk of one array, as it is stored, reads the same as a chunk of the other.
 
     Both have the same grid, data type, codecs and fill value; the keys of the chunks may differ, and so may
     the Zarr format where :mod:`zarrcore.migration` could convert the metadata.
@@ -110,7 +110,7 @@ def same_bytes(source: ArrayMetadata, dest: ArrayMetadata) -> bool:
 
 
 def same_fill(source: ArrayMetadata, dest: ArrayMetadata) -> bool:
-    """Whether what is absent from one array reads the same as what is absent from the other, to the bit."""
+    """Return whether absent chunks of both arrays read the same, bit for bit."""
     if source.np_dtype.kind in "OT":
         return source.np_dtype == dest.np_dtype and bool(source.fill_scalar == dest.fill_scalar)
     if dest.np_dtype.kind in "OT":
@@ -123,7 +123,7 @@ def same_fill(source: ArrayMetadata, dest: ArrayMetadata) -> bool:
 
 
 def _said(metadata: ArrayMetadata) -> tuple[Any, ...]:
-    """What the document says about the bytes of a chunk."""
+    """Return the part of the document that determines the bytes of a chunk."""
     document = metadata.to_dict()
     if metadata.zarr_format == 3:
         return 3, document["data_type"], document["codecs"]
@@ -146,7 +146,7 @@ def _said_in_format_3(source: ArrayMetadata, dest: ArrayMetadata) -> bool:
 
 
 def _move_chunks(source: Array, dest: Array, threads: int) -> Generator[int, None, None]:
-    """Copy the stored chunks without decoding them, batch by batch; gives the bytes of values in each."""
+    """Copy the stored chunks without decoding them, batch by batch; yield the bytes of values in each."""
     read = chunk_store(source.metadata, source.store_path)
     write = chunk_store(dest.metadata, dest.store_path)
     encoding, prefix = dest.metadata.key_encoding, key_prefix(dest.path)
@@ -177,7 +177,7 @@ def _batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
 def in_threads(
     function: Callable[[Item], Result], items: Iterable[Item], threads: int
 ) -> Generator[Result, None, None]:
-    """The function of each item, in order, computed by several threads a few items ahead.
+    """Return the function of each item, in order, computed by several threads a few items ahead.
 
     When this ends, for whatever reason, no thread is at work any more.
     """
@@ -204,7 +204,7 @@ def in_threads(
 
 
 def _write_regions(source: Any, dest: Array, threads: int) -> Generator[int, None, None]:
-    """Decode and encode one region at a time; gives the bytes of values in each."""
+    """Decode and encode one region at a time; yield the bytes of values in each."""
     item_size = max(1, dest.dtype.itemsize)
     target = axes_of(dest.shape, layout.grid_edges(dest.metadata))
     origin = axes_of(dest.shape, _source_edges(source, dest))
@@ -240,14 +240,14 @@ def _source_edges(source: Any, dest: Array) -> Any:
 
 
 def _chunk_size(axes: Sequence[Axis]) -> int:
-    """Number of elements of the first chunk, which in most grids is as large as any."""
+    """Return number of elements of the first chunk, which in most grids is as large as any."""
     return math.prod(axis.chunk_length(0) if axis.nchunks else 0 for axis in axes)
 
 
 def _needed(
     source: Any, dest: Array, origin: Sequence[Axis], regions: RegionGrid
 ) -> Iterator[tuple[slice, ...]]:
-    """The regions in which there is something to write."""
+    """Return the regions in which there is something to write."""
     if not isinstance(source, Array) or not can_list(source) or not same_fill(source.metadata, dest.metadata):
         return iter(regions)
     boxes = (

@@ -113,9 +113,9 @@ def _keep(array: Array, zarr_format: int | None, options: dict[str, Any]) -> int
 
 
 def _kept_metadata(array: Array, zarr_format: int | None) -> ArrayMetadata:
-    """The metadata from which a copy in a format takes what it keeps.
+    """Return the metadata from which a copy in a format takes what it keeps.
 
-    What an array of an older format says is said in format 3, where that is possible, so that the chunks can
+    Metadata of an older format are converted to format 3, where that is possible, so that the chunks can
     be copied as they are.  Blocks of N5 become plain chunks.
     """
     metadata = array.metadata
@@ -134,7 +134,7 @@ def _kept_metadata(array: Array, zarr_format: int | None) -> ArrayMetadata:
 
 
 def _portable(array: Array) -> Any:
-    """The data type of an array for another Zarr format."""
+    """Return the data type of an array for another Zarr format."""
     return array.metadata.zdtype if array.dtype.kind in "OTV" else array.dtype
 
 

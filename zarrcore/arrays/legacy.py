@@ -122,7 +122,7 @@ def _refuse_foreign(zarr_format: int, options: LegacyOptions) -> None:
 
 
 def _filters(zdtype: ZDType, filters: Any, object_codec: Any) -> list[Any]:
-    """The filters of a format 2 array, of which the object codec is the first."""
+    """Return the filters of a format 2 array; the object codec is the first."""
     given = filters_v2(zdtype, filters)
     if object_codec is None:
         return given

@@ -17,7 +17,7 @@ __all__ = ["open_array_at"]
 
 
 def open_array_at(place: StorePath, zarr_format: int | None = None, *, config: Any = None) -> Array:
-    """The array at a place.
+    """Return the array at a place.
 
     Raises
     ------

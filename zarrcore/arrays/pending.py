@@ -79,7 +79,7 @@ class BlockGrid:
         return found
 
     def _place(self, d: int, block: int) -> tuple[int, int]:
-        """The chunk of a block, and the block's number in it."""
+        """Return the chunk of a block, and the block's number in it."""
         chunks, blocks = self.chunks[d], self.blocks[d]
         if chunks is blocks:
             return block, 0
@@ -93,7 +93,7 @@ class BlockGrid:
         return tuple(chunk for chunk, _ in places), tuple(block for _, block in places)
 
     def start(self, chunk: Sequence[int], block: Sequence[int]) -> tuple[int, ...]:
-        """The first element of a block, in the array."""
+        """Return the first element of a block, in the array."""
         return tuple(
             whole.offset(k) + (0 if whole is axis else b * axis.chunk_length(0))
             for whole, axis, k, b in zip(self.chunks, self.blocks, chunk, block, strict=True)
@@ -118,7 +118,7 @@ class BlockGrid:
         return tuple(lengths)
 
     def blocks_in(self, chunk: Sequence[int]) -> int:
-        """Number of blocks of a chunk that hold elements of the array."""
+        """Return number of blocks of a chunk that hold elements of the array."""
         count = 1
         for whole, axis, k in zip(self.chunks, self.blocks, chunk, strict=True):
             if whole is not axis:
@@ -226,7 +226,7 @@ class PendingChunk:
             self._count(block, block.given + new)
 
     def _note_listed(self, block: _Block, inside: Any) -> None:
-        """The same by index arrays, which may name an element several times."""
+        """Do the same by index arrays, which may name an element several times."""
         self.puts += 1
         if block.mask is not None:
             block.mask[inside] = True
@@ -249,7 +249,7 @@ class PendingChunk:
             block.mask = None
 
     def regrid(self, grid: BlockGrid) -> None:
-        """The array has grown: blocks at its old end may not be complete any more."""
+        """Note that the array has grown: blocks at its old end may be incomplete now."""
         for place, block in self.blocks.items():
             before = self._grid.valid(self.coords, place)
             block.wanted = math.prod(grid.valid(self.coords, place))
@@ -271,7 +271,7 @@ class PendingChunk:
     def overlay_points(
         self, place: tuple[int, ...], inside: tuple[np.ndarray, ...], outside: Any, result: np.ndarray
     ) -> None:
-        """The same for single elements of one block."""
+        """Do the same for single elements of one block."""
         block = self.blocks.get(place)
         if block is not None:
             result[outside] = _merged(block, inside, result[outside])

@@ -44,11 +44,11 @@ class RegionGrid:
         self._shape = [-(-axis.nchunks // count) for axis, count in zip(target, self._counts, strict=True)]
 
     def __iter__(self) -> Iterator[tuple[slice, ...]]:
-        """All regions, in the order of the grid."""
+        """Return all regions, in the order of the grid."""
         return map(self._region, product(*map(range, self._shape)))
 
     def touching(self, boxes: Iterable[Box]) -> Iterator[tuple[slice, ...]]:
-        """The regions that some of many boxes, given by (start, stop) for each dimension, reach into."""
+        """Yield the regions that overlap any of some boxes, given by (start, stop) for each dimension."""
         found: set[int] = set()
         for box in boxes:
             for coords in product(*self._reached(box)):
@@ -75,12 +75,12 @@ class RegionGrid:
 
 
 def _end(axis: Axis, chunk: int) -> int:
-    """Where the chunks before `chunk` end."""
+    """Return where the chunks before `chunk` end."""
     return axis.offset(chunk - 1) + axis.valid_length(chunk - 1)
 
 
 def _group_sizes(target: Sequence[Axis], source: Sequence[Axis], limit: int) -> list[int]:
-    """How many chunks of the target a region has along each dimension."""
+    """Return the number of chunks of the target in a region along each dimension."""
     lengths = [_longest(axis) for axis in target]
     counts = [1] * len(lengths)
 

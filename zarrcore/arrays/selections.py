@@ -1,4 +1,4 @@
-"""Reading and writing an array by each kind of selection, under the names that zarr-python gives them."""
+"""Reading and writing an array by each kind of selection, under the names of zarr-python."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """New arrays are tried before they are stored: codecs that cannot take the items are refused at once.
 
 What most codecs can take is known from their configuration and the data type.  Of the others (those of other
-packages, of users, and filters whose encoding of some items fails) only a chunk tells.
+packages, of users, and filters whose encoding of some items fails) only a chunk shows it.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _refuse_cast_fill(chain: CodecChain, spec: ArraySpec) -> None:
 
 
 def _try_values(chain: CodecChain, spec: ArraySpec, fill: np.ndarray) -> None:
-    """The same with other values, of which some may be beyond what the codecs can take."""
+    """Do the same with other values; some may be out of the range of the codecs."""
     items = fill.copy()
     _vary(items)
     try:
@@ -131,7 +131,7 @@ def _all_codecs(codecs: Iterable[Any]) -> Iterator[Any]:
 
 
 def _small(chain: CodecChain, spec: ArraySpec) -> tuple[CodecChain, ArraySpec] | None:
-    """A chunk to try, as small as the codecs allow, and the chain for it; None if all are large."""
+    """Return a chunk to try, as small as the codecs allow, and the chain for it; None if all are large."""
     small = replace(spec, shape=tuple(min(length, 4) for length in spec.shape))
     if not any(codec.name.endswith("shuffle") for codec in _all_codecs(chain.codecs)):  # it needs whole items
         try:

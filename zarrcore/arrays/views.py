@@ -37,7 +37,7 @@ class Indexable:
         raise NotImplementedError
 
     def _blocks(self, selection: Any) -> Selection:
-        """The selection of whole chunks, given by their position in the chunk grid."""
+        """Return the selection of whole chunks, given by their position in the chunk grid."""
         return indexing.block_selection(selection, self.shape, layout.grid_edges(self._metadata))
 
     @property

@@ -41,7 +41,7 @@ class IgnoredCodec(Codec):
 
 
 def parse_codec(data: object) -> Codec:
-    """A codec from an extension object, a short-hand name or an instance, also one of another package.
+    """Return a codec from an extension object, a short-hand name or an instance, also one of another package.
 
     Raises
     ------
@@ -107,7 +107,7 @@ class CodecChain:
 
     @classmethod
     def from_json(cls, data: object, spec: ArraySpec) -> CodecChain:
-        """The chain of a ``codecs`` member for chunks of `spec`."""
+        """Return the chain of a ``codecs`` member for chunks of `spec`."""
         return cls.from_codecs(parse_codecs(data), spec)
 
     @classmethod
@@ -143,7 +143,7 @@ class CodecChain:
         return chain
 
     def to_json(self) -> list[dict[str, Any]]:
-        """The ``codecs`` member of a metadata document."""
+        """Return the ``codecs`` member of a metadata document."""
         return [codec.to_json() for codec in self.codecs]
 
     # --- parts of chunks ---------------------------------------------------------------------------------
@@ -255,7 +255,7 @@ class CodecChain:
     def encode_array(
         self, chunk: np.ndarray, spec: ArraySpec, *, write_empty: bool = False, patch: Patch | None = None
     ) -> Buffer:
-        """The first half of :meth:`encode`: what the array -> bytes codec makes."""
+        """Return the first half of :meth:`encode`: what the array -> bytes codec makes."""
         if chunk.shape != spec.shape:
             raise ValueError(f"expected a chunk of shape {spec.shape}, got {chunk.shape}")
         specs = self.array_specs(spec)
@@ -270,7 +270,7 @@ class CodecChain:
         return data
 
     def encode_bytes(self, data: Buffer, spec: ArraySpec) -> bytes:
-        """The second half of :meth:`encode`: through the bytes -> bytes codecs."""
+        """Return the second half of :meth:`encode`: through the bytes -> bytes codecs."""
         last = self.array_specs(spec)[-1]
         for bytes_codec in self.bytes_bytes:
             data = run_codec(bytes_codec, ChunkEncodeError, bytes_codec.encode, data, last)
@@ -305,7 +305,7 @@ class CodecChain:
         return self.decode_array(self.decode_bytes(data, spec), spec)
 
     def decode_bytes(self, data: Buffer, spec: ArraySpec) -> Buffer:
-        """The first half of :meth:`decode`: backwards through the bytes -> bytes codecs."""
+        """Return the first half of :meth:`decode`: backwards through the bytes -> bytes codecs."""
         last = self.array_specs(spec)[-1]
         sizes = self._sizes(last)
         _check_size(
@@ -323,7 +323,7 @@ class CodecChain:
             out[...] = self.decode_array(data, spec)
 
     def decode_array(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
-        """The second half of :meth:`decode`: from what the array -> bytes codec has made."""
+        """Return the second half of :meth:`decode`: from what the array -> bytes codec has made."""
         specs = self.array_specs(spec)
         chunk = run_codec(self.array_bytes, ChunkDecodeError, self.array_bytes.decode, data, specs[-1])
         for codec, its_spec in zip(reversed(self.array_array), reversed(specs[:-1]), strict=True):
@@ -333,7 +333,7 @@ class CodecChain:
     # --- the path in C ------------------------------------------------------------------------------------
 
     def lower(self, spec: ArraySpec, *, before: Before | None = None) -> Any | None:
-        """The chain compiled for the chunk engine.
+        """Return the chain compiled for the chunk engine.
 
         Parameters
         ----------

@@ -27,7 +27,7 @@ _MOST_BODIES = 4  # arrays inside of arrays: the engine keeps some memory open f
 
 
 def compile_chain(chain: CodecChain, spec: ArraySpec, before: Before) -> Any | None:
-    """The engine's chain for chunks of `spec`; None if a codec or the data type has no native form."""
+    """Return the engine's chain for chunks of `spec`; None if a codec or the data type has no native form."""
     item_size, filters_before = before
     front = _front(chain.array_array, spec)
     if front is None:
@@ -136,7 +136,7 @@ def _fill_item(spec: ArraySpec) -> np.ndarray:
 
 
 def _fits(chain: CodecChain, front: _Front, stages: tuple[Any, ...]) -> bool:
-    """Whether the array -> bytes codec can directly follow `front`, whose stages these are."""
+    """Return whether the array -> bytes codec can directly follow `front`, whose stages these are."""
     if front.count < len(chain.array_array):
         return False
     if chain.is_sharded:

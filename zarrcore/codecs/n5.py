@@ -192,7 +192,7 @@ class LZ4BlockCodec(BytesBytesCodec):
         return b"".join(parts)
 
     def _block(self, view: memoryview, room: int) -> tuple[bytes, memoryview]:
-        """The next block, decoded, and what is behind it."""
+        """Return the next block, decoded, and what is behind it."""
         if len(view) < _HEADER.size:
             raise ChunkDecodeError(f"{len(view)} bytes cannot hold the header of a block", codec=self.name)
         magic, token, stored, plain, check = _HEADER.unpack_from(view)
@@ -220,7 +220,7 @@ _WORD = 0xFFFFFFFF
 
 
 def xxhash32(data: bytes, seed: int = 0) -> int:
-    """The 32-bit xxHash of `data`.
+    """Return the 32-bit xxHash of `data`.
 
     Examples
     --------
@@ -244,7 +244,7 @@ def xxhash32(data: bytes, seed: int = 0) -> int:
 
 
 def _lanes(stripes: np.ndarray, seed: int) -> int:
-    """The four sums over the words of each lane, which do not depend on each other, joined."""
+    """Return the four sums over the words of each lane, which do not depend on each other, joined."""
     p1, p2 = _PRIMES[:2]
     total = 0
     starts = (seed + p1 + p2, seed + p2, seed, seed - p1)

@@ -57,7 +57,7 @@ class _Configured:
         return {"id": self.name.removeprefix("numcodecs."), **self.codec_config}
 
     def _with(self, **configuration: Any) -> Self:
-        """The codec with the members of `configuration` that it has not got, or has as null."""
+        """Return the codec with the members of `configuration` that it has not got, or has as null."""
         missing = {
             name: value for name, value in configuration.items() if self.codec_config.get(name) is None
         }
@@ -88,7 +88,7 @@ class _Twin(_Configured):
         self._twin: Any = None
 
     def twin(self) -> Any:
-        """The codec of format 2."""
+        """Return the codec of format 2."""
         if self._twin is None:
             self._twin = parse_v2_codec(self._config)
         return self._twin

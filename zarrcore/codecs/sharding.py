@@ -125,29 +125,29 @@ class ShardingCodec(ArrayBytesCodec):
     # --- what a shard consists of -------------------------------------------------------------------------
 
     def chunks_per_shard(self, spec: ArraySpec) -> tuple[int, ...]:
-        """Number of inner chunks along each dimension of a shard of `spec`."""
+        """Return number of inner chunks along each dimension of a shard of `spec`."""
         return tuple(outer // inner for outer, inner in zip(spec.shape, self.chunk_shape, strict=True))
 
     def inner_spec(self, spec: ArraySpec) -> ArraySpec:
-        """The inner chunks of a shard of `spec`."""
+        """Return the inner chunks of a shard of `spec`."""
         return replace(spec, shape=self.chunk_shape)
 
     def index_spec(self, spec: ArraySpec) -> ArraySpec:
-        """The index of a shard of `spec`: offset and length of each inner chunk."""
+        """Return the index of a shard of `spec`: offset and length of each inner chunk."""
         from zarrcore.dtypes import UInt64
 
         return ArraySpec((*self.chunks_per_shard(spec), 2), UInt64(), _NO_CHUNK)
 
     def inner_chain(self, spec: ArraySpec) -> CodecChain:
-        """The codec chain of the inner chunks of a shard of `spec`."""
+        """Return the codec chain of the inner chunks of a shard of `spec`."""
         return self._chain("_inner", self.codecs, self.inner_spec(spec))
 
     def index_chain(self, spec: ArraySpec) -> CodecChain:
-        """The codec chain of the index of a shard of `spec`."""
+        """Return the codec chain of the index of a shard of `spec`."""
         return self._chain("_index", self.index_codecs, self.index_spec(spec))
 
     def _chain(self, name: str, codecs: tuple[Codec, ...], spec: ArraySpec) -> CodecChain:
-        """The chain of `codecs`, kept under `name` until it is asked for with another `spec`.
+        """Return the chain of `codecs`, kept under `name` until it is asked for with another `spec`.
 
         Without it, each level of nested shards would make the chains of all levels within it several times.
         """
@@ -161,7 +161,7 @@ class ShardingCodec(ArrayBytesCodec):
         return chain
 
     def __getstate__(self) -> dict[str, Any]:
-        """The configuration alone, without the chains that are kept."""
+        """Return the configuration alone, without the chains that are kept."""
         return {name: value for name, value in vars(self).items() if name not in ("_inner", "_index")}
 
     def index_nbytes(self, spec: ArraySpec) -> int:
@@ -228,7 +228,7 @@ class ShardingCodec(ArrayBytesCodec):
         return out
 
     def read_index(self, shard: memoryview, spec: ArraySpec) -> np.ndarray:
-        """The index of a shard that is there as a whole, as :meth:`decode_index` gives it."""
+        """Return the index of a shard that is there as a whole, as :meth:`decode_index` gives it."""
         index_nbytes = self.index_nbytes(spec)
         if len(shard) < index_nbytes:
             raise ChunkDecodeError(
@@ -270,7 +270,7 @@ class ShardingCodec(ArrayBytesCodec):
         return self.join(chunks, spec)
 
     def inner_chunks(self, shard: Buffer, spec: ArraySpec) -> dict[tuple[int, ...], memoryview]:
-        """The encoded inner chunks of a shard, by their coordinates in it."""
+        """Return the encoded inner chunks of a shard, by their coordinates in it."""
         view = memoryview(shard).cast("B")
         index = self.read_index(view, spec)
         stored = (index != EMPTY).any(axis=-1)
@@ -281,7 +281,7 @@ class ShardingCodec(ArrayBytesCodec):
         return chunks
 
     def join(self, chunks: Mapping[tuple[int, ...], Buffer], spec: ArraySpec) -> bytes:
-        """A shard of encoded inner chunks, by their coordinates in it."""
+        """Return a shard of encoded inner chunks, by their coordinates in it."""
         index = np.full((*self.chunks_per_shard(spec), 2), EMPTY, np.uint64)
         position = self.index_nbytes(spec) if self.index_location == "start" else 0
         parts: list[Buffer] = []

@@ -108,7 +108,7 @@ def copy_members(source: Any, dest: Group, options: NodeCopyOptions, create_kws:
 
 
 def _plan(source: Any, dest: Group, path: str, options: NodeCopyOptions, *, is_root: bool) -> Iterator[_Step]:
-    """What is to be done for a node and all below it, groups before what is in them."""
+    """Yield the steps for a node and all below it, groups before their members."""
     _check_choice(options, _NODE_CHOICES)
     is_array = hasattr(source, "shape")
     if not is_array and options.shallow and not is_root:
@@ -150,7 +150,7 @@ def _members(group: Any) -> Iterable[tuple[str, Any]]:
 
 
 def _attributes(node: Any) -> dict[str, Any]:
-    """User attributes; numpy arrays, which h5py gives, become lists."""
+    """User attributes; numpy arrays, which h5py returns, become lists."""
     items = dict(getattr(node, "attrs", {})).items()
     return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in items}
 
@@ -175,7 +175,7 @@ def _run(steps: list[_Step], dest: Group, options: NodeCopyOptions, create_kws: 
 
 
 def _from(progress: Progress | None, start: int, total: int) -> Progress | None:
-    """The progress of one array as that of all of them."""
+    """Return the progress of one array as that of all of them."""
     if progress is None:
         return None
     return lambda done, _: progress(start + done, total)
@@ -251,7 +251,7 @@ def copy_keys(
 
 
 def _existing(store: Store, keys: list[str]) -> set[str]:
-    """Those of the keys that a store has."""
+    """Return those of the keys that a store has."""
     from zarrcore.storage.side_by_side import side_by_side
 
     if store._concurrent_requests():
@@ -264,7 +264,7 @@ def _existing(store: Store, keys: list[str]) -> set[str]:
 def _copy_pairs(
     source: StorePath, dest: StorePath, pairs: list[tuple[str, str]], options: CopyOptions
 ) -> int:
-    """Copy values; gives their size."""
+    """Copy values and return their size."""
     from zarrcore.arrays.copying import in_threads, threads_to_move
 
     def copy(pair: tuple[str, str]) -> int:

@@ -19,7 +19,7 @@ __all__ = ["filled", "like", "require_array", "require_group"]
 
 
 def require_group(group: Group, name: str, *, overwrite: Overwrite, options: dict[str, Any]) -> Group:
-    """The group of a name, created with the options if need be."""
+    """Return the group of a name; create it with the options if it is missing."""
     group._look_in_store()
     found = None if overwrite else group.get(name)
     if found is None:
@@ -32,7 +32,7 @@ def require_group(group: Group, name: str, *, overwrite: Overwrite, options: dic
 def require_array(
     group: Group, name: str, shape: Any, dtype: Any, *, exact: bool, config: Any, options: dict[str, Any]
 ) -> Array:
-    """The array of a name, created with the options if need be."""
+    """Return the array of a name; create it with the options if it is missing."""
     group._look_in_store()
     found = group.get(name)
     dtype = "float64" if dtype is None else dtype
@@ -45,7 +45,7 @@ def require_array(
 
 
 def filled(group: Group, name: str, shape: Any, fill_value: Any, options: dict[str, Any]) -> Array:
-    """A new array of `fill_value`, or without a say in it (``...``)."""
+    """Return a new array of `fill_value`, or of the default one (``...``)."""
     group._look_in_store()
     options.setdefault("zarr_format", group._metadata.zarr_format)
     if fill_value is not ...:

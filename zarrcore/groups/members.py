@@ -42,7 +42,7 @@ class Names:
         return next(self._names)
 
     def count(self) -> int | None:
-        """How many names are going to come; None if some may have come already."""
+        """Return the number of names to come; None if some may have come already."""
         if self._names is not None or self._thread != get_ident():
             return None
         names = list(names_of(self._group))
@@ -51,7 +51,7 @@ class Names:
 
 
 def names_of(group: Group) -> Iterator[str]:
-    """Names of the direct members."""
+    """Return names of the direct members."""
     consolidated = group.metadata.consolidated_metadata
     if consolidated is not None:
         return iter(sorted(consolidated.children()))

@@ -28,7 +28,7 @@ __all__ = ["create_nodes", "member_path", "node_of", "open_group_at"]
 def node_of(
     place: StorePath, metadata: Metadata, *, config: Any = None, copy: KeptCopy | None = None
 ) -> Array | Group:
-    """The array or the group that metadata describes, which come from a copy that a group above holds."""
+    """Return the array or group of metadata that come from the consolidated copy of a group above it."""
     if is_array_metadata(metadata):
         return Array(metadata, place, config)
     from zarrcore.groups.group import Group
@@ -39,7 +39,7 @@ def node_of(
 def open_group_at(
     place: StorePath, zarr_format: int | None = None, *, use_consolidated: bool | str | None = None
 ) -> Group:
-    """The group at a place, with its consolidated metadata if there is any.
+    """Return the group at a place, with its consolidated metadata if there is any.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def create_nodes(
 
 
 def member_path(path: str) -> str:
-    """The path of a member, which is not the group itself."""
+    """Return the path of a member, which is not the group itself."""
     name = normalize_path(path)
     if not name:
         raise KeyError(path)

@@ -159,14 +159,14 @@ class ArrayMetadata:
         raise NotImplementedError
 
     def resized_documents(self, resized: Self, documents: dict[str, bytes]) -> dict[str, bytes]:
-        """The documents of `resized`, which :meth:`update_shape` gave, from those of :meth:`to_documents`."""
+        """Return the documents of `resized` (of :meth:`update_shape`) from those of :meth:`to_documents`."""
         name, text = self._shape_document, None
         if resized.grid == self.grid:
             text = with_shape(documents[name], self.shape, resized.shape)
         return resized.to_documents() if text is None else {**documents, name: text}
 
     def twin(self) -> Self:
-        """The metadata of another array that is described in the same words; attributes are its own."""
+        """Return the metadata of another array with the same description and its own attributes."""
         twin = object.__new__(type(self))
         own = vars(twin)
         own.update(vars(self))

@@ -91,7 +91,7 @@ class Section(Mapping[str, Any]):
 
 
 def load_group_document(data: Buffer, *, where: str) -> dict[str, Any]:
-    """:func:`load_document`, with a :class:`Section` in the place of ``consolidated_metadata.metadata``.
+    """Load a document like :func:`load_document`, with a :class:`Section` for the consolidated metadata.
 
     Documents in another layout, of another kind or without consolidated metadata are parsed as a whole.
     """
@@ -135,7 +135,7 @@ def _digits_for(text: str) -> str | None:
 
 
 def _cut(text: str) -> tuple[str, list[str], list[Span]] | None:
-    """The text with a number for the document of each node, the numbers, and where these documents are."""
+    """Return the text with a number for each node's document, the numbers, and the spans of the documents."""
     indent, digits = re.match(_INDENT, text), _digits_for(text)
     if indent is None or digits is None:
         return None

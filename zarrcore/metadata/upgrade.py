@@ -100,7 +100,7 @@ def _codec(config: dict[str, Any], item_size: int) -> dict[str, Any]:
 
 
 def _dtype_after(config: dict[str, Any], dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """What a filter makes of items of `dtype`."""
+    """Return the data type of a filter's output for items of `dtype`."""
     if config["id"] == "packbits":
         return np.dtype("u1")
     made = config.get("encode_dtype") or config.get("astype") or config.get("dtype")

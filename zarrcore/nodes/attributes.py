@@ -48,7 +48,7 @@ def change_group_attributes(
 
 
 def _documents(metadata: GroupMetadata, stored: dict[str, Any]) -> dict[str, bytes]:
-    """The documents of a group; in format 3 the stored one, with its consolidated metadata."""
+    """Return the documents of a group; in format 3 the stored one, with its consolidated metadata."""
     if metadata.zarr_format != 3:
         return metadata.to_documents()
     document = load_document(stored[ZARR_JSON], where=ZARR_JSON)

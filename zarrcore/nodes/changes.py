@@ -64,6 +64,6 @@ def note_change(place: StorePath, *, removed: bool = False) -> None:
 
 
 def note_move(source: StorePath, dest: StorePath) -> None:
-    """The same for a node that is going to be moved."""
+    """Do the same for a node that is going to be moved."""
     note_change(source, removed=True)
     note_change(dest)

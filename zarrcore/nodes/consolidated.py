@@ -25,7 +25,7 @@ __all__ = ["bare", "checked_lookup", "children", "difference", "lookup", "with_c
 def with_consolidated(
     place: StorePath, metadata: GroupMetadata, use_consolidated: bool | str | None
 ) -> GroupMetadata:
-    """A group's metadata with its consolidated metadata, as far as that is wanted and there.
+    """Return a group's metadata with its consolidated metadata, as far as that is wanted and there.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def with_consolidated(
 
 
 def _as_stored(place: StorePath, metadata: GroupMetadata, name: str | None = None) -> GroupMetadata:
-    """A group's metadata with the consolidated metadata that the store has, true or not."""
+    """Return a group's metadata with the consolidated metadata that the store has, true or not."""
     if metadata.zarr_format == 3:
         return metadata
     names = (ZGROUP_JSON, ZATTRS_JSON, name or ZMETADATA_V2_JSON)
@@ -59,7 +59,7 @@ def _as_stored(place: StorePath, metadata: GroupMetadata, name: str | None = Non
 
 
 def lookup(consolidated: ConsolidatedMetadata, path: str, zarr_format: int) -> Any | None:
-    """The metadata of a node below the group, or None if there is none."""
+    """Return the metadata of a node below the group, or None if there is none."""
     found = consolidated.metadata.get(path)
     if found is None:
         inside = consolidated.below(path)
@@ -71,7 +71,7 @@ def lookup(consolidated: ConsolidatedMetadata, path: str, zarr_format: int) -> A
 
 
 def checked_lookup(consolidated: ConsolidatedMetadata, place: StorePath, path: str, zarr_format: int) -> Any:
-    """:func:`lookup`, compared with the node's own documents where the setting or the store say so.
+    """Do the same as :func:`lookup`, compared with the node's own documents where that is required.
 
     Where they differ, the node's own are right: others may have changed it since the copy was made.
 
@@ -106,7 +106,7 @@ def checked_lookup(consolidated: ConsolidatedMetadata, place: StorePath, path: s
 
 
 def difference(copy: Any, stored: Any) -> str:
-    """The members in which two metadata documents differ."""
+    """Return the members in which two metadata documents differ."""
     ours, theirs = (bare(metadata).to_dict() for metadata in (copy, stored))
     names = sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
     return ", ".join(names) or "in format"
@@ -134,5 +134,5 @@ def _lookup_or_read(consolidated: ConsolidatedMetadata, place: StorePath, path: 
 
 
 def bare(metadata: Any) -> Any:
-    """Metadata of a node alone, without what a group says about others."""
+    """Metadata of a node alone, without what a group knows about others."""
     return metadata.without_consolidated() if isinstance(metadata, GroupMetadata) else metadata

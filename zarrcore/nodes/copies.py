@@ -128,7 +128,7 @@ def _nodes_in(document: dict[str, Any], *, is_v3: bool) -> Nodes | None:
 
 
 def _put(path: str, documents: dict[str, bytes]) -> _Change:
-    """Replace what a copy says of one node by its documents."""
+    """Replace the entry of one node in a copy by its documents."""
 
     def apply(nodes: Nodes) -> None:
         for name, data in documents.items():

@@ -43,7 +43,7 @@ def write_documents(place: StorePath, metadata: Metadata) -> None:
 
 
 def store_documents(place: StorePath, documents: dict[str, bytes]) -> None:
-    """The same for documents that have been serialised already."""
+    """Do the same for documents that have been serialised already."""
     note_change(place)
     for name, data in documents.items():
         place.store.set(join_path(place.path, name), data)
@@ -206,7 +206,7 @@ def _store_parents(missing: Sequence[StorePath], zarr_format: int) -> None:
 
 
 def _missing_parents(place: StorePath, zarr_format: int, group: StorePath | None = None) -> list[StorePath]:
-    """The places above that have no node yet, from the root down; see :func:`create_node`."""
+    """Return the places above that have no node yet, from the root down; see :func:`create_node`."""
     missing: list[StorePath] = []
     while place.path:
         place = place.parent

@@ -52,7 +52,7 @@ ALL_NAMES = frozenset((ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON, ZATTRS_JSON, ZMETADA
 
 
 def parse(zarr_format: int, values: Mapping[str, Any], *, path: str) -> ArrayMetadata | GroupMetadata | None:
-    """The metadata in the documents of one node, or None if they make no node.
+    """Return the metadata in the documents of one node, or None if they make no node.
 
     Parameters
     ----------

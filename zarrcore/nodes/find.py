@@ -47,7 +47,7 @@ class Unreadable:
 
 
 def readable(found: Any) -> Any:
-    """What was found, unless that is a node whose documents cannot be used.
+    """Return what was found, unless that is a node with unusable documents.
 
     Raises
     ------
@@ -63,7 +63,7 @@ _BATCH = 256  # documents asked from the store in one call when a group is liste
 
 
 def read_node(place: StorePath, zarr_format: int | None = None) -> Metadata | None:
-    """The metadata at a place, or None if there is no node; format 3 is looked for first, then 2, then 1."""
+    """Return the metadata at a place, or None if there is no node: of format 3, else 2, else 1."""
     formats: tuple[int, ...] = (3, 2, 1) if zarr_format is None else (zarr_format,)
     if zarr_format is None and place.store._concurrent_requests():
         metadata = _read_newer(place)
@@ -78,7 +78,7 @@ def read_node(place: StorePath, zarr_format: int | None = None) -> Metadata | No
 
 
 def _read_newer(place: StorePath) -> Metadata | None:
-    """The node of format 3 or 2, all of whose documents are asked for at the same time."""
+    """Return the node of format 3 or 2, all of whose documents are asked for at the same time."""
     found = _read(place.store, place.path, documents.NAMES[3] + documents.NAMES[2])
     for number in (3, 2):
         values = {name: found[name] for name in documents.NAMES[number] if name in found}
@@ -89,19 +89,19 @@ def _read_newer(place: StorePath) -> Metadata | None:
 
 
 def read_documents(place: StorePath, zarr_format: int) -> dict[str, Any]:
-    """Those documents that a node of a format can have and that exist, by name."""
+    """Return the existing documents of a node of a format, by name."""
     return _read(place.store, place.path, documents.NAMES[zarr_format])
 
 
 def parse_node(place: StorePath, zarr_format: int, values: dict[str, Any]) -> Metadata | None:
-    """The metadata in documents that were read at a place, or None if they make no node."""
+    """Return the metadata in documents that were read at a place, or None if they make no node."""
     return documents.parse(zarr_format, values, path=place.path) if values else None
 
 
 def find_node(
     place: StorePath, zarr_format: int | None = None, *, implied: bool = True
 ) -> tuple[StorePath, Metadata | None]:
-    """The metadata at a place that a user names, which may be in an N5 container, and where to look further.
+    """Return the metadata at a place named by a user, perhaps in an N5 container, and where to look further.
 
     Parameters
     ----------
@@ -128,10 +128,10 @@ def find_node(
 
 
 def implied_group(place: StorePath, zarr_format: int) -> GroupMetadata | None:
-    """The group of format 2 that a place without documents is if a node lies directly below it, or None.
+    """Return the group of format 2 implied at a place without documents by a node directly below, or None.
 
     Other formats know no such groups.  One level is listed, never more: what lies deeper costs too much to
-    find, and says too little about the place.  A store that fails to list it raises its error, since "there
+    find, and is not enough to know the place.  A store that fails to list it raises its error, since "there
     is no group" would let others write one of another format.
     """
     if zarr_format != 2 or not place.store.supports_listing or not _holds_nodes_of_format_2(place):
@@ -153,13 +153,13 @@ def _holds_nodes_of_format_2(place: StorePath) -> bool:
 
 
 def find_member(place: StorePath, zarr_format: int) -> Metadata | None:
-    """The metadata of a node in a group of that format, which may be an implied group."""
+    """Return the metadata of a node in a group of that format, which may be an implied group."""
     found = read_node(place, zarr_format)
     return implied_group(place, zarr_format) if found is None else found
 
 
 def _read(store: Store, path: str, names: Sequence[str]) -> dict[str, Any]:
-    """Those of some documents of a node that exist."""
+    """Return those of some documents of a node that exist."""
     if names is documents.NAMES[1]:
         # These names are plain words: where no array of format 1 is, they may well be directories.
         names = [name for name in names if store.exists(join_path(path, name))]
@@ -183,9 +183,9 @@ def read_children(place: StorePath, zarr_format: int) -> Iterator[tuple[str, Met
 def read_tree(
     place: StorePath, zarr_format: int, max_depth: int | None, enters: Callable[[GroupMetadata], bool]
 ) -> dict[str, list[tuple[str, Metadata | Unreadable]]]:
-    """:func:`read_children` of a place and of the groups below it that `enters` says, by path.
+    """Return :func:`read_children` of a place and of the groups below it that `enters` accepts, by path.
 
-    Level by level, so that a store that is waited for is asked side by side: each level takes two rounds.
+    Level by level, so that a slow store is asked in parallel: each level takes two rounds.
     """
     found: dict[str, list[tuple[str, Metadata | Unreadable]]] = {}
     level, depth = [place], 0
@@ -234,7 +234,7 @@ def _document_keys(place: StorePath, children: Sequence[str], zarr_format: int) 
 def _parse_children(
     place: StorePath, children: Sequence[str], zarr_format: int, values: Iterator[Any]
 ) -> Iterator[tuple[str, Metadata | Unreadable]]:
-    """The nodes among the children, whose documents are the next of the values."""
+    """Yield the nodes among the children, whose documents are the next of the values."""
     names = documents.NAMES[zarr_format]
     for child in children:
         found = {name: value for name in names if (value := next(values)) is not None}

@@ -69,7 +69,7 @@ def _is_litter(name: str) -> bool:
 
 
 def _chunk_pattern(place: StorePath) -> re.Pattern[str] | None:
-    """What the names of an array's chunks begin with; None if no node is there."""
+    """Return the common beginning of the names of an array's chunks; None if no node is there."""
     try:
         _, metadata = find_node(place, implied=False)
     except BaseZarrError:  # a node whose documents are broken, which is what many want to replace
@@ -86,7 +86,7 @@ def _first_parts(metadata: Any) -> re.Pattern[str]:
 
 
 def _without_node(place: StorePath, names: Sequence[str], level: int) -> Iterator[str]:
-    """Those of some names that are neither nodes nor directories of nodes."""
+    """Return those of some names that are neither nodes nor directories of nodes."""
     for start in range(0, len(names), _BATCH):
         batch = names[start : start + _BATCH]
         keys = [join_path(place.path, name, document) for name in batch for document in _NODE_NAMES]
@@ -98,7 +98,7 @@ def _without_node(place: StorePath, names: Sequence[str], level: int) -> Iterato
 
 
 def _holds_nodes_only(place: StorePath, level: int) -> bool:
-    """Whether something is a directory without documents that is empty, or has nodes or left-over chunks."""
+    """Return whether a directory without documents is empty, or has only nodes or left-over chunks in it."""
     if place.store.exists(place.path) or level == _MOST_LEVELS:
         return False
     names = [name for name in place.store.list_dir(place.path) if not _is_litter(name)]

@@ -90,12 +90,12 @@ def _copy_and_erase(store: Store, source: str, dest: str) -> None:
 
 
 def is_document(key: str) -> bool:
-    """Whether a key is that of a metadata document."""
+    """Return whether a key is that of a metadata document."""
     return key.rpartition("/")[2] in documents.ALL_NAMES
 
 
 def stored_value(store: Store, key: str) -> Any:
-    """The value at a key that has been listed."""
+    """Return the value at a key that has been listed."""
     value = store.get(key)
     if value is None:
         raise FileNotFoundError(f"{key!r} vanished from {store} while it was copied")

@@ -55,7 +55,7 @@ class N5Store(ReadOnlyStore):
         return None if data is None else load_document(data, where=key)
 
     def _document(self, path: str) -> bytes | None:
-        """The ``zarr.json`` of the node at `path`, or None if there is no node."""
+        """Return the ``zarr.json`` of the node at `path`, or None if there is no node."""
         attributes = self._attributes(path)
         if attributes is None:
             if not self._is_bare_group(path):
@@ -64,7 +64,7 @@ class N5Store(ReadOnlyStore):
         return json.dumps(n5_document(attributes, where=join_path(path, ATTRIBUTES_JSON))).encode()
 
     def _is_bare_group(self, path: str) -> bool:
-        """Whether something lies below `path` that is not the blocks of an array."""
+        """Return whether something lies below `path` that is not the blocks of an array."""
         if not path:
             return True
         if not self._store.supports_listing or self._store.is_empty(path):
@@ -133,7 +133,7 @@ class N5Store(ReadOnlyStore):
 
 
 def _split(key: str) -> tuple[str, bool]:
-    """The path of a node, and whether the key is that of its document."""
+    """Return the path of a node, and whether the key is that of its document."""
     path, _, name = key.rpartition("/")
     return path, name == ZARR_JSON
 
@@ -144,7 +144,7 @@ def _renamed(key: str) -> str:
 
 
 def n5_place(place: StorePath) -> StorePath | None:
-    """The place seen as one in an N5 container, or None if it is in none.
+    """Return the place seen as one in an N5 container, or None if it is in none.
 
     A container is known by the attributes of an array, or by the version that those of its root, or of a
     group on the way to the place, name.

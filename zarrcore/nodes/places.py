@@ -11,18 +11,18 @@ __all__ = ["address", "above", "located", "overlap"]
 
 
 def address(place: StorePath) -> str:
-    """Where a place really is, as text that ends with a slash, whatever store it is seen through."""
+    """Return where a place really is, as text that ends with a slash, seen through any store."""
     return f"{place.store._address(place.path)}/"
 
 
 def overlap(one: StorePath, other: StorePath) -> bool:
-    """Whether one of two places lies in the other, or both are the same."""
+    """Return whether one of two places lies in the other, or both are the same."""
     first, second = address(one), address(other)
     return first.startswith(second) or second.startswith(first)
 
 
 def above(place: StorePath) -> list[StorePath]:
-    """The places above, from the root down."""
+    """Return the places above, from the root down."""
     found: list[StorePath] = []
     while place.path:
         place = place.parent
@@ -31,5 +31,5 @@ def above(place: StorePath) -> list[StorePath]:
 
 
 def located(place: StorePath) -> str:
-    """Where a place is, for messages: ``in file:///data at path 'a/b'``."""
+    """Return where a place is, for messages: ``in file:///data at path 'a/b'``."""
     return f"in {place.store} at path {place.path!r}" if place.path else f"at the root of {place.store}"

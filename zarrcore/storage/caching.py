@@ -1,4 +1,4 @@
-"""A store in front of a slower one, that keeps the values which have been read in a third."""
+"""A store over a slower one that keeps values it has read in a third one."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class CacheStore(WrapperStore):
     store : Store
         The store to read from and to write to.
     cache_store : Store
-        Where values are kept.  What it holds already counts as kept, unless it can become too old.
+        Where values are kept.  Values that it contains already count as kept, unless it can become too old.
     max_age_seconds : float or "infinity"
         For how long a value is good.
     max_size : int, optional
@@ -133,7 +133,7 @@ class CacheStore(WrapperStore):
         return values
 
     def _find(self, request: Request) -> Buffer | None:
-        """What is kept for a request and still good: the part itself, or the value that it is a part of."""
+        """Return the valid kept value for a request: the part itself, or the value around it."""
         key, part = request
         for kept in dict.fromkeys([request, (key, None)]):
             age = self._kept.age(kept)
@@ -186,7 +186,7 @@ class CacheStore(WrapperStore):
     # --- the cache ---
 
     def cache_info(self) -> dict[str, Any]:
-        """What is kept, and the limits."""
+        """Return the numbers of what is kept, and the limits."""
         return {
             "cache_store_type": type(self._cache).__name__,
             "max_age_seconds": self.max_age_seconds,
@@ -198,7 +198,7 @@ class CacheStore(WrapperStore):
         }
 
     def cache_stats(self) -> dict[str, Any]:
-        """How many values were found, how many were not, and how many had to go."""
+        """Return how many values were found, how many were not, and how many were removed."""
         kept = self._kept
         total = kept.hits + kept.misses
         return {
@@ -232,7 +232,7 @@ class _Kept:
             self.misses += misses
 
     def age(self, request: Request) -> float | None:
-        """How many seconds ago a value was kept; None if nobody knows."""
+        """Return how many seconds ago a value was kept; None if unknown."""
         entry = self.entries.get(request)
         return None if entry is None else time.monotonic() - entry[1]
 

@@ -47,7 +47,7 @@ class GpuMemoryStore(MemoryStore):
 
     @classmethod
     def from_dict(cls, store_dict: Mapping[str, Any]) -> Self:
-        """A store of a copy of a dictionary, whose values are bytes of the host or arrays of cupy."""
+        """Return a store of a copy of a dictionary, whose values are bytes of the host or arrays of cupy."""
         return cls({key: _on_gpu(key, value) for key, value in store_dict.items()})
 
     def __str__(self) -> str:
@@ -84,7 +84,7 @@ def _cupy() -> Any:
 
 
 def _on_gpu(key: str, value: Any) -> Any:
-    """A new array of bytes on the GPU with what is in a value."""
+    """Return a new array of bytes on the GPU with what is in a value."""
     cupy = _cupy()
     if isinstance(value, cupy.ndarray):
         return cupy.ascontiguousarray(value).reshape(-1).view("u1").copy()

@@ -68,7 +68,7 @@ class StorePath:
         return type(self)(self.store, self.path.rpartition("/")[0])
 
     def _child(self, name: str) -> StorePath:
-        """The place of a name that a listing gave, which needs no normalisation."""
+        """Return the place of a name from a listing, which needs no normalisation."""
         made = object.__new__(StorePath)
         made.store = self.store
         made.path = f"{self.path}/{name}" if self.path else name
@@ -89,7 +89,7 @@ class StorePath:
     __hash__ = None  # type: ignore[assignment]
 
     def get(self, byte_range: ByteRange | None = None) -> Buffer | None:
-        """The value at this key, or a part of it; None if there is none."""
+        """Return the value at this key, or a part of it; None if there is none."""
         return self.store.get(self.path, byte_range)
 
     def set(self, value: Buffer) -> None:
@@ -109,11 +109,11 @@ class StorePath:
         self.store.erase_prefix(self.path)
 
     def exists(self) -> bool:
-        """Whether there is a value at this key."""
+        """Return whether there is a value at this key."""
         return bool(self.path) and self.store.exists(self.path)
 
     def is_empty(self) -> bool:
-        """Whether there is no key below this path."""
+        """Return whether there is no key below this path."""
         return self.store.is_empty(self.path)
 
 
@@ -137,7 +137,7 @@ def make_store(
     read_only: bool | None = None,
     storage_options: dict[str, Any] | None = None,
 ) -> Store:
-    """A store from whatever stands for one.
+    """Return a store from any of the forms that stand for one.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def make_store(
         How the store is going to be used; ``"r"`` makes it read-only, the others want it to be writable.
         Nothing is created, checked or removed.
     read_only : bool, optional
-        Make the store read-only whatever the mode.
+        Make the store read-only for any mode.
     storage_options : dict, optional
         Options of the filesystem of fsspec that a URL stands for.
 
@@ -184,7 +184,7 @@ def make_store_path(
     read_only: bool | None = None,
     storage_options: dict[str, Any] | None = None,
 ) -> StorePath:
-    """A place in a store from whatever stands for one.
+    """Return a place in a store from any of the forms that stand for one.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def make_store_path(
     base = store_like.path if isinstance(store_like, StorePath) else ""
     place = StorePath(store, join_path(base, normalize_path(path)))
     if mode == "w-" and not place.is_empty():
-        raise FileExistsError(f"{place} holds data already, and mode 'w-' does not replace it")
+        raise FileExistsError(f"{place} contains data already, and mode 'w-' does not replace it")
     return place
 
 
@@ -255,19 +255,19 @@ def _memory_store(values: MutableMapping[str, bytes]) -> Store:
 
 
 def _scheme(text: str) -> str | None:
-    """The scheme of a URL; None for a path."""
+    """Return the scheme of a URL; None for a path."""
     match = _SCHEME.match(text)
     return None if match is None else (match[1] or match[2]).lower()
 
 
 def _is_remote_url(store_like: StoreLike, storage_options: dict[str, Any] | None) -> bool:
-    """Whether fsspec has to open what a string stands for."""
+    """Return whether fsspec has to open what a string stands for."""
     scheme = _scheme(store_like) if isinstance(store_like, str) else None
     return scheme is not None and scheme != "file" and (scheme != "memory" or storage_options is not None)
 
 
 def _of_other_packages(value: Any) -> Store | None:
-    """The store of an object of fsspec, universal_pathlib or obstore, none of which is imported for that."""
+    """Return the store of an object of fsspec, universal_pathlib or obstore; imports none of these."""
     protocol = getattr(value, "protocol", None)
     if isinstance(protocol, str) and hasattr(value, "fs"):  # a path of universal_pathlib
         if protocol in ("", "file", "local"):
@@ -288,7 +288,7 @@ def _of_other_packages(value: Any) -> Store | None:
 
 
 def _path_of_file_url(url: str) -> str:
-    """RFC 8089: ``file:///my%20data`` is the path ``/my data``."""
+    """Return the path of a file URL (RFC 8089): ``file:///my%20data`` is ``/my data``."""
     from urllib.parse import urlsplit
     from urllib.request import url2pathname
 

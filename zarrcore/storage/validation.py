@@ -37,7 +37,7 @@ DOCUMENTS = frozenset({"zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata
 
 
 def is_document(key: str) -> bool:
-    """Whether a key is that of a metadata document.
+    """Return whether a key is that of a metadata document.
 
     Whoever looks for nodes asks for documents below names that are those of files: there are none.  A chunk
     that cannot be there because a file is in the place of its directory is another matter: it is damage.

@@ -90,7 +90,7 @@ class StoreTests:
     picklable: ClassVar[bool] = True
 
     def make_store(self, tmp_path: Path) -> Store:
-        """A fresh, empty, writable store."""
+        """Return a fresh, empty, writable store."""
         raise NotImplementedError("a subclass of StoreTests defines make_store(tmp_path)")
 
     def reopened(self, store: Store) -> Store:
@@ -457,7 +457,7 @@ class StoreTests:
 
 
 def _bytes(value: Buffer | None) -> bytes:
-    """A value that has to be there."""
+    """Return a value that has to be there."""
     assert value is not None
     return bytes(value)
 
