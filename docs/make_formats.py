@@ -51,6 +51,73 @@ plan is walked chunk by chunk in Python, on the calling thread.  One part of an 
 | 3 | yes | yes | groups, sharding (nested too), consolidated metadata as zarr-python stores it |
 """
 
+DEPARTURES = """\
+## Documents that are not to the letter
+
+zarrcore writes what the specifications say, to the letter.  It reads whatever has one meaning, as released
+programs left it, with a `ZarrcoreWarning` where the letter is broken.  The warning has the store key (`key`),
+the place in the document (`where`) and the clause (`clause`).  Python's warning filters apply:
+`warnings.simplefilter("error", zarrcore.errors.ZarrcoreWarning)` makes reading strict.
+`zarrcore.metadata.validate(document, key=".zarray")` lists all departures of a document and opens no data.
+The C library reads and refuses the same documents, without warnings.  What has no meaning, or more than one,
+is refused.
+"""
+
+# What a document has, what it is read as, and the known writers.
+DEPARTURES_2 = (
+    ("in format 2", "read as", "known writers"),
+    (
+        "members of `blosc`, `zlib`, `gzip`, `zstd`, `lz4`, `bz2` and `lzma` that are unknown or not valid",
+        "not there: the compressed bytes describe themselves, but for the `format` of lzma",
+        'GDAL: `"checksum": "NO"`, `"shuffle": "BIT"`, `"delta": 1`',
+    ),
+    ('`"compressor": {"type": "raw"}`', "null", "n5-zarr before 2020"),
+    ("no `compressor`, no `filters`", "null", ""),
+    ('`"dimension_separator": null`', '`"."`', ""),
+    (
+        'a `dtype` without byte order: `"int64"`, `"i4"`, `"=i4"`',
+        "little-endian, whatever the machine: all known writers were",
+        "",
+    ),
+    (
+        "numbers as text, bare `NaN` and `Infinity`, complex numbers as `0j`",
+        "the number",
+        "early zarr-python",
+    ),
+    (
+        "a `fill_value` of `S`, `V` or a structure that is `0`, a list of bytes, or text that is not base64",
+        "zeros, these bytes, this text; what is base64 is always read as base64",
+        "",
+    ),
+    ("`.zattrs` that is empty or null", "no attributes", ""),
+)
+DEPARTURES_3 = (
+    ("in format 3", "read as", "known writers"),
+    (
+        '`"fill_value": null`, of items of fixed size',
+        "0, an empty string, NaT; of any length it may also mean none, and is refused",
+        "GDAL 3.12, zarrita.js 0.7",
+    ),
+    (
+        "`3.0` as the `fill_value` of an integer, bare `NaN` and `Infinity`",
+        "the value",
+        "zarr-python 3.0.0 to 3.0.6, in consolidated metadata",
+    ),
+    ('`"codecs": []`', "`bytes`, little-endian", "zarrita.js 0.7"),
+    ('`transpose` with `"order": "C"` or `"F"`', "a permutation", "zarrita.py"),
+    ("the codec `endian`", "`bytes`", "drafts before ZEP 1"),
+    ("null for `attributes`, `dimension_names`, `storage_transformers`, `separator`", "not there", ""),
+    ("chunk length 0 along a dimension of length 0", "1", "zarr-python"),
+    ('in N5, `"compression"` as text: `"raw"`', '`{"type": "raw"}`', ""),
+)
+NO_DEPARTURES = """\
+Not departures: JSON has one kind of number, so in format 2, which does not say otherwise, `3.0` is the fill
+value of an integer.  Members of `.zarray` and `.zgroup` that no reader needs are kept.
+
+Refused, though others read it: a name that is twice in one JSON object.  RFC 8259 leaves open which of
+the two counts, and programs differ: one would read other values than the next.
+"""
+
 # What is needed besides the class to make a data type; the others need nothing.
 DATA_TYPES: dict[str, Callable[[], Any]] = {
     "fixed_length_utf32": lambda: zdtype.FixedLengthUTF32(length=4),
@@ -322,6 +389,10 @@ def page() -> str:
     with without_numcodecs():
         parts = [
             HEAD,
+            DEPARTURES,
+            table(*DEPARTURES_2),
+            table(*DEPARTURES_3),
+            NO_DEPARTURES,
             "## Data types\n",
             "Parameters are examples.  Other names of the same, kept where a document has them: `r<N>` of\n"
             "`raw_bytes`, `bytes` of `variable_length_bytes`; read only: `complex_float32` of `complex64`,\n"

@@ -51,6 +51,7 @@ __all__ = [
     "ZarrFutureWarning",
     "ZarrRuntimeWarning",
     "ZarrUserWarning",
+    "ZarrcoreWarning",
 ]
 
 
@@ -319,8 +320,8 @@ def _describe(name: str, value: Any) -> str:
     return f"{name.replace('_', ' ')} {value!r}"
 
 
-def _rebuild(cls: type[BaseZarrError], reason: str, place: dict[str, Any]) -> BaseZarrError:
-    """Unpickle an error that takes its place as keyword arguments."""
+def _rebuild(cls: Any, reason: str, place: dict[str, Any]) -> Any:
+    """Unpickle an error or a warning that takes its place as keyword arguments."""
     return cls(reason, **place)
 
 
@@ -368,6 +369,41 @@ class ZarrDeprecationWarning(DeprecationWarning):
 
 class ZarrUserWarning(UserWarning):
     """A likely mistake in user code."""
+
+
+class ZarrcoreWarning(ZarrUserWarning):
+    """A stored document departs from the letter of the specification, but has one meaning and was read.
+
+    Parameters
+    ----------
+    message : str
+        What stands there, and how it was read.
+    key : str, optional
+        The store key of the document, for example ``"foo/.zarray"``.
+    where : str, optional
+        The place inside the document, for example ``"compressor.checksum"``.
+    clause : str, optional
+        The clause of the specification that is broken.
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        key: str | None = None,
+        where: str | None = None,
+        clause: str | None = None,
+    ) -> None:
+        self.reason = message
+        self.key = key
+        self.where = where
+        self.clause = clause
+        text = ": ".join(part for part in (key, where, message) if part)
+        super().__init__(f"{text} ({clause})" if clause else text)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        place = {"key": self.key, "where": self.where, "clause": self.clause}
+        return _rebuild, (type(self), self.reason, place)
 
 
 class ZarrRuntimeWarning(RuntimeWarning):

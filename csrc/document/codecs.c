@@ -8,6 +8,25 @@
 #include "base/arith.h"
 #include "document/codecs.h"
 
+/* The order of a transposition: a permutation, or as an earlier text of the specification had it "C" or "F". */
+static zc_status transposed_axes(const zc_codecs *c, const zc_node *order, int64_t *out)
+{
+    static const char *const orders[] = {"C", "F", NULL};
+    int which = 0;
+
+    if (!zc_node_is_string(order)) {
+        return zc_node_ints(order, (size_t)c->ndim, 0, c->ndim - 1, out);
+    }
+    for (int d = 0; d < c->ndim; d++) {
+        out[d] = d;
+    }
+    const zc_status status = zc_node_choice(order, orders, &which);
+    for (int d = 0; d < c->ndim && which == 1; d++) {
+        out[d] = c->ndim - 1 - d;
+    }
+    return status;
+}
+
 static zc_status add_transpose(zc_codecs *c, const zc_node *codec, const zc_node *configuration)
 {
     static const char *const members[] = {"order", NULL};
@@ -24,7 +43,7 @@ static zc_status add_transpose(zc_codecs *c, const zc_node *codec, const zc_node
         status = zc_codecs_start_body(c, codec);
     }
     if (status == ZC_OK) {
-        status = zc_node_ints(&order, (size_t)c->ndim, 0, c->ndim - 1, step);
+        status = transposed_axes(c, &order, step);
     }
     if (status != ZC_OK) {
         return status;
@@ -139,6 +158,14 @@ static zc_status add_bytes(zc_codecs *c, const zc_node *codec, const zc_node *co
     }
     status = status == ZC_OK ? set_item(c, codec, which == 1) : status;
     return status == ZC_OK ? add_low_bits(c, codec) : status;
+}
+
+/* What zarrita.js means by no codecs: little-endian items. */
+static zc_status add_missing_bytes(zc_codecs *c, const zc_node *node)
+{
+    c->has_array_bytes = true;
+    const zc_status status = set_item(c, node, false);
+    return status == ZC_OK ? add_low_bits(c, node) : status;
 }
 
 static zc_status parse_index(zc_codecs *c, const zc_node *node)
@@ -355,7 +382,8 @@ static zc_status add_codec(zc_codecs *c, const zc_node *codec)
     if (status != ZC_OK) {
         return status;
     }
-    const bool is_bytes = strcmp(name, "bytes") == 0, is_shards = strcmp(name, "sharding_indexed") == 0;
+    const bool is_bytes = strcmp(name, "bytes") == 0 || strcmp(name, "endian") == 0;   /* before ZEP 1 */
+    const bool is_shards = strcmp(name, "sharding_indexed") == 0;
     const bool is_block = strcmp(name, "n5_default") == 0;
     if (strcmp(name, "transpose") == 0) {
         return add_transpose(c, codec, &configuration);
@@ -406,7 +434,11 @@ zc_status zc_codecs_v3(zc_document *doc, const zc_node *node, zc_chain *out)
     zc_codecs c = {.doc = doc, .depth = 1, .ndim = doc->array.ndim, .chain = out, .item_size = doc->dtype.size,
                    .fill = doc->array.fill, .flow = zc_flow_of(&doc->dtype, &native)};
     int64_t shape[ZC_MAX_DIMS];
+    size_t n = 0;
 
+    if (zc_node_array(node, &n) == ZC_OK && n == 0) {
+        return add_missing_bytes(&c, node);
+    }
     for (int d = 0; d < c.ndim; d++) {
         c.axes[d] = d;
         c.lengths[d].axes = (uint64_t)1 << d;

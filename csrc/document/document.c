@@ -62,6 +62,12 @@ static zc_status set_dtype(zc_document *doc, const zc_node *dtype, const zc_node
     return zc_fill_value(fill, dtype, &doc->dtype, format, item);
 }
 
+/* Writers left null in the place of members that need not be there. */
+static bool is_given(const zc_node *member)
+{
+    return member->value != NULL && !zc_node_is_null(member);
+}
+
 static zc_chain *set_chain(zc_document *doc)
 {
     zc_chain *const chain = zc_document_alloc(doc, sizeof *chain);
@@ -128,7 +134,7 @@ static zc_status grid_v3(zc_document *doc, const zc_node *root)
     }
     if (is_regular) {
         const zc_node chunks = zc_node_member(&configuration, "chunk_shape");
-        return zc_grid_regular(doc, &shape, &chunks, 1);
+        return zc_grid_regular(doc, &shape, &chunks);
     }
     const zc_node kind_node = zc_node_member(&configuration, "kind");
     const zc_node chunks = zc_node_member(&configuration, "chunk_shapes");
@@ -140,9 +146,9 @@ static zc_status separator(const zc_node *node, char *inout)
 {
     static const char *const separators[] = {"/", ".", NULL};
     int which = 0;
-    const zc_status status = node->value != NULL ? zc_node_choice(node, separators, &which) : ZC_OK;
+    const zc_status status = is_given(node) ? zc_node_choice(node, separators, &which) : ZC_OK;
 
-    if (node->value != NULL) {
+    if (is_given(node)) {
         *inout = separators[which][0];
     }
     return status;
@@ -193,13 +199,13 @@ static zc_status rest_v3(const zc_document *doc, const zc_node *root)
     const zc_node names = zc_node_member(root, "dimension_names");
     const zc_node transformers = zc_node_member(root, "storage_transformers");
     size_t n = 0;
-    zc_status status = attributes.value != NULL ? zc_node_object(&attributes) : ZC_OK;
+    zc_status status = is_given(&attributes) ? zc_node_object(&attributes) : ZC_OK;
 
-    if (status == ZC_OK && transformers.value != NULL) {
+    if (status == ZC_OK && is_given(&transformers)) {
         status = zc_node_array(&transformers, &n);
         status = status == ZC_OK && n > 0 ? zc_node_fail(&transformers, "are not supported") : status;
     }
-    if (status == ZC_OK && names.value != NULL && !zc_node_is_null(&names)) {
+    if (status == ZC_OK && is_given(&names)) {
         status = dimension_names_v3(doc, &names);
     }
     return status;
@@ -296,6 +302,21 @@ static zc_status add_codec_v2(const zc_document *doc, const zc_node *node, zc_fl
     return status;
 }
 
+/* What n5-zarr wrote for no compressor before 2020: {"type": "raw"}. */
+static bool is_raw_of_n5(const zc_node *compressor)
+{
+    static const char *const members[] = {"type", NULL};
+    static const char *const types[] = {"raw", NULL};
+    const zc_node type = zc_node_member(compressor, "type");
+    int which;
+    const bool is_raw = zc_node_is_object(compressor) && zc_node_is_string(&type) &&
+                        zc_node_members(compressor, members, false) == ZC_OK &&
+                        zc_node_choice(&type, types, &which) == ZC_OK;
+
+    zc_error_clear(compressor->json->err);
+    return is_raw;
+}
+
 static zc_status codecs_v2(zc_document *doc, const zc_node *root, zc_chain *chain)
 {
     const zc_node filters = zc_node_member(root, "filters");
@@ -303,14 +324,14 @@ static zc_status codecs_v2(zc_document *doc, const zc_node *root, zc_chain *chai
     zc_flow flow = zc_flow_of(&doc->dtype, &chain->item);
     zc_status status = ZC_OK;
 
-    if (filters.value != NULL && !zc_node_is_null(&filters)) {
+    if (is_given(&filters)) {
         size_t n;
         status = zc_node_array(&filters, &n);
         ZC_EACH(filter, &filters, status) {
             status = add_codec_v2(doc, &filter, &flow, chain);
         }
     }
-    if (status == ZC_OK && !zc_node_is_null(&compressor)) {
+    if (status == ZC_OK && is_given(&compressor) && !is_raw_of_n5(&compressor)) {
         status = add_codec_v2(doc, &compressor, &flow, chain);
     }
     return status;
@@ -346,7 +367,7 @@ zc_status zc_document_v2(zc_document *doc, const zc_node *root)
         status = zc_node_int(&format, 2, 2, &number);
     }
     if (status == ZC_OK) {
-        status = zc_grid_regular(doc, &shape, &chunks, 0);
+        status = zc_grid_regular(doc, &shape, &chunks);
     }
     if (status == ZC_OK) {
         status = separator(&separator_node, &doc->array.keys.separator);

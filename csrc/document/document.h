@@ -133,7 +133,7 @@ zc_status zc_fill_bytes(const zc_node *node, uint8_t *out, size_t capacity, size
 /* ---- chunks ------------------------------------------------------------------------------------- */
 
 /* Shape and chunks, with checks of what follows from both. */
-zc_status zc_grid_regular(zc_document *doc, const zc_node *shape, const zc_node *chunks, int64_t low);
+zc_status zc_grid_regular(zc_document *doc, const zc_node *shape, const zc_node *chunks);
 zc_status zc_grid_rectilinear(zc_document *doc, const zc_node *shape, const zc_node *chunk_shapes);
 
 /* Longest chunk along each dimension. */

@@ -309,6 +309,21 @@ static zc_status typestr_v2(const zc_node *node, const char *text, const zc_type
     return zc_node_fail(node, "the data type \"%.60s\" is not supported", text);
 }
 
+/* "i4" and "=i4", of writers that left the byte order to numpy: all known ones ran on little-endian machines. */
+static bool typestr_of_numpy(const char *text, zc_typestr *out)
+{
+    char ordered[32] = "<";
+
+    if (strchr("<>|=", text[0]) != NULL) {
+        return zc_typestr_parse(text, out);
+    }
+    if (strlen(text) + 2 > sizeof ordered) {
+        return false;
+    }
+    strcpy(ordered + 1, text);
+    return zc_typestr_parse(ordered, out);
+}
+
 static zc_status plain_v2(const zc_node *node, zc_dtype *out)
 {
     const char *text;
@@ -319,8 +334,12 @@ static zc_status plain_v2(const zc_node *node, zc_dtype *out)
     if (status != ZC_OK) {
         return status;
     }
-    if (zc_typestr_parse(text, &type) && type.order != '=') {
+    if (typestr_of_numpy(text, &type)) {
         return typestr_v2(node, text, &type, out);
+    }
+    const named_dtype *const found = find_named(text);       /* "int32", as numpy names it */
+    if (found != NULL && found - named < N_NUMPY) {
+        return set_named(node, found, false, out);
     }
     /* Names of format 3 in the place of numpy's are what tensorstore writes; items are little-endian. */
     if (zc_extension_number(text, &number)) {

@@ -81,17 +81,32 @@ static bool is_zero(const zc_node *node)
            magnitude == 0;
 }
 
-/* Bytes with a terminator: zero bytes at the end do not count. */
+static bool is_ascii(const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if ((unsigned char)text[i] >= 0x80) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Bytes with a terminator: zero bytes at the end do not count.  Writers of format 2 left text where base64 was
+ * due (netCDF a zero byte): what is not base64 is read as text. */
 static zc_status fill_string(const zc_node *node, size_t size, int format, uint8_t *out)
 {
     const char *text = "";
-    size_t n = 0;
+    size_t length = 0, n = 0;
+    const zc_status status = zc_fill_bytes(node, out, size, &n);
 
-    if (format == 2 && zc_node_is_string(node) && zc_node_text(node, &text, &n) == ZC_OK && n == 1 &&
-        text[0] == '\0') {
-        return ZC_OK;        /* as netCDF writes it */
+    if (status == ZC_OK || format != 2 || !zc_node_is_string(node) ||
+        zc_node_text(node, &text, &length) != ZC_OK || length > size || !is_ascii(text, length)) {
+        return status;
     }
-    return zc_fill_bytes(node, out, size, &n);
+    zc_error_clear(node->json->err);
+    memset(out, 0, size);
+    memcpy(out, text, length);
+    return ZC_OK;
 }
 
 static zc_status fill_raw(const zc_node *node, size_t size, int format, uint8_t *out)
@@ -333,7 +348,7 @@ zc_status zc_fill_value(const zc_node *node, const zc_node *dtype_node, const zc
     const uint64_t not_a_time = (uint64_t)1 << 63;
 
     memset(out, 0, dtype->size);
-    if (format == 2 && zc_node_is_null(node)) {
+    if (zc_node_is_null(node)) {
         /* What is not there is undefined: what the Python package shows, NaT or zeros. */
         if (dtype->kind == 'M' || dtype->kind == 'm') {
             memcpy(out, &not_a_time, sizeof not_a_time);

@@ -3,7 +3,7 @@
  * Fill values that are numbers: from their spellings in JSON to bits, exactly
  * (zarr v3 specification, "Fill value"; v2, "Fill value encoding").
  *
- * Format 2 adds what its writers left: numbers as strings, integers as 1.0, bare NaN and Infinity.
+ * Writers left integers as 1.0, and bare NaN and Infinity.  Format 2 adds numbers as strings.
  */
 #include <errno.h>
 #include <locale.h>
@@ -46,7 +46,7 @@ static zc_status any_integer(const zc_node *node, int format, bool *negative, ui
     if (zc_node_is_integer(node)) {
         return zc_node_integer(node, negative, magnitude);
     }
-    if (format == 2 && zc_node_is_number(node)) {
+    if (zc_node_is_number(node)) {
         const zc_status status = zc_node_real(node, &real);
         if (status == ZC_OK && real == floor(real) && fabs(real) < 0x1p64) {
             *negative = real < 0;
@@ -209,6 +209,55 @@ static zc_number_kind float_of(size_t size)
 
 /* ---- all of them -------------------------------------------------------------------------------- */
 
+/* A number as Python writes it: "0j", "(1.5-2j)". */
+static bool parse_complex(const char *text, double parts[2])
+{
+    char copy[128];
+    size_t length = strlen(text);
+    const bool wrapped = length > 1 && text[0] == '(' && text[length - 1] == ')';
+
+    if (length >= sizeof copy) {
+        return false;
+    }
+    length -= wrapped ? 2 : 0;
+    memcpy(copy, text + wrapped, length);
+    copy[length] = '\0';
+    parts[0] = parts[1] = 0;
+    if (length == 0 || copy[length - 1] != 'j') {
+        return parse_real(copy, &parts[0]);
+    }
+    copy[length - 1] = '\0';
+    size_t split = length - 1;               /* where the imaginary part begins: at its sign */
+    while (split > 0 && !((copy[split] == '+' || copy[split] == '-') && strchr("eE", copy[split - 1]) == NULL)) {
+        split--;
+    }
+    if (!parse_real(copy + split, &parts[1])) {
+        return false;
+    }
+    copy[split] = '\0';
+    return split == 0 || parse_real(copy, &parts[0]);
+}
+
+static zc_status complex_text(const zc_node *node, size_t size, uint8_t *out)
+{
+    const zc_number_kind kind = float_of(size / 2);
+    const char *text;
+    double parts[2];
+    uint64_t bits = 0;
+    zc_status status = zc_node_string(node, &text);
+
+    if (status == ZC_OK && !parse_complex(text, parts)) {
+        return zc_node_fail(node, "\"%.40s\" is no complex number", text);
+    }
+    for (size_t i = 0; i < 2 && status == ZC_OK; i++) {
+        if (store_real(zc_real_type_of(kind), parts[i], &bits) != ZC_REAL_FITS) {
+            return zc_node_fail(node, "is too large for its data type");
+        }
+        put_bits(bits, size / 2, out + i * (size / 2));
+    }
+    return status;
+}
+
 static zc_status fill_complex(const zc_node *node, size_t size, int format, uint8_t *out)
 {
     uint64_t bits = 0;
@@ -219,6 +268,9 @@ static zc_status fill_complex(const zc_node *node, size_t size, int format, uint
         status = real_bits(node, float_of(size / 2), format, &bits);
         put_bits(bits, size / 2, out);
         return status;
+    }
+    if (format == 2 && zc_node_is_string(node)) {
+        return complex_text(node, size, out);
     }
     status = zc_node_array(node, &n);
     if (status == ZC_OK && n != 2) {

@@ -48,6 +48,9 @@ static zc_status scalar_of(const zc_node *node, zc_number_kind kind, uint64_t *o
     const bool small = kind == ZC_NUMBER_BF16 || kind >= ZC_NUMBER_I2;
     const char letter = small ? 'V' : type->is_float ? 'f' : type->is_signed ? 'i' : 'u';
     uint8_t bytes[8] = {0};
+    if (!type->is_float && zc_node_is_number(node) && !zc_node_is_integer(node)) {
+        return zc_node_expected(node, "an integer");     /* an extension is read to the letter */
+    }
     const zc_status status = zc_fill_number(node, type->name, letter, zc_number_size(kind), FORMAT, bytes);
 
     *out = zc_real_fetch(bytes, kind);

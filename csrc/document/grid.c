@@ -27,13 +27,13 @@ static zc_status set_shape(zc_document *doc, const zc_node *shape)
     return status;
 }
 
-zc_status zc_grid_regular(zc_document *doc, const zc_node *shape, const zc_node *chunks, int64_t low)
+zc_status zc_grid_regular(zc_document *doc, const zc_node *shape, const zc_node *chunks)
 {
     int64_t lengths[ZC_MAX_DIMS];
     zc_status status = set_shape(doc, shape);
 
     if (status == ZC_OK) {
-        status = zc_node_ints(chunks, (size_t)doc->array.ndim, low, INT64_MAX, lengths);
+        status = zc_node_ints(chunks, (size_t)doc->array.ndim, 0, INT64_MAX, lengths);
     }
     for (int d = 0; d < doc->array.ndim && status == ZC_OK; d++) {
         if (lengths[d] == 0 && doc->array.grid[d].length != 0) {

@@ -17,8 +17,8 @@
 
 /* ---- documents ---------------------------------------------------------------------------------- */
 
-/* The member of a document that holds a number which is not finite, or NULL.  Attributes may: they say nothing
- * about the data, and Python's json writes such numbers. */
+/* The member of a document that contains a number which is not finite, or NULL.  Attributes may: they do not
+ * describe the data, and Python's json writes such numbers.  Fill values may: the bare tokens have one meaning. */
 static const char *infinite_member(yyjson_val *root)
 {
     size_t i, n;
@@ -26,7 +26,8 @@ static const char *infinite_member(yyjson_val *root)
 
     yyjson_obj_foreach(root, i, n, key, member) {
         yyjson_val *const end = unsafe_yyjson_get_next(member);      /* all that is inside lies in between */
-        const bool asked = strcmp(yyjson_get_str(key), "attributes") != 0;
+        const bool asked = strcmp(yyjson_get_str(key), "attributes") != 0 &&
+                           strcmp(yyjson_get_str(key), "fill_value") != 0;
 
         for (yyjson_val *value = member; asked && value < end; value++) {
             if (yyjson_is_real(value) && !isfinite(yyjson_get_real(value))) {

@@ -35,7 +35,7 @@ typedef struct zc_node {
     size_t index;            /* its number in outer */
 } zc_node;
 
-/* Parse text[0..n); bare NaN and Infinity, which old writers left, only where `lenient`, and inside of "attributes".
+/* Parse text[0..n); bare NaN and Infinity, which old writers left, only where `lenient`, and inside of "attributes" and "fill_value".
  * zc_json_close must follow only after success. */
 zc_status zc_json_open(zc_json *json, const char *name, const char *text, size_t n, bool lenient,
                        zc_error *err);

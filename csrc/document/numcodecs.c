@@ -322,14 +322,15 @@ typedef struct known_codec {
     bool is_filter;          /* takes and makes numbers */
     zc_status (*configure)(const source *from, zc_codec *out);
     const char *members[6];  /* beside "id", ending with NULL */
+    bool is_self_describing; /* no member is needed to decode */
 } known_codec;
 
 static const known_codec codecs[] = {
-    {"blosc", false, blosc, {"cname", "clevel", "shuffle", "typesize", "blocksize"}},
-    {"zlib", false, deflate, {"level"}},
-    {"gzip", false, deflate, {"level"}},
-    {"zstd", false, zstd, {"level", "checksum"}},
-    {"lz4", false, lz4, {"acceleration"}},
+    {"blosc", false, blosc, {"cname", "clevel", "shuffle", "typesize", "blocksize"}, true},
+    {"zlib", false, deflate, {"level"}, true},
+    {"gzip", false, deflate, {"level"}, true},
+    {"zstd", false, zstd, {"level", "checksum"}, true},
+    {"lz4", false, lz4, {"acceleration"}, true},
     {"crc32c", false, checksum, {"location"}},
     {"crc32", false, checksum, {"location"}},
     {"adler32", false, checksum, {"location"}},
@@ -366,6 +367,15 @@ zc_flow zc_flow_of(const zc_dtype *dtype, const zc_item *item)
     return (zc_flow){dtype->kind, dtype->size, item->word != 0, dtype->has_number, dtype->number};
 }
 
+/* Configure a codec without its members. */
+static zc_status configure_by_default(const known_codec *codec, const source *from, zc_codec *out)
+{
+    const zc_node none = {.json = from->codec->json};
+    const source bare = {from->codec, &none, from->item_size, from->flow, from->says_all};
+
+    return codec->configure(&bare, out);
+}
+
 zc_status zc_stage_numcodecs(const zc_node *codec, const char *id, const zc_node *configuration,
                              size_t item_size, zc_flow *flow, zc_codec *out, bool *known)
 {
@@ -381,13 +391,20 @@ zc_status zc_stage_numcodecs(const zc_node *codec, const char *id, const zc_node
         members[i + 1] = found->members[i];
     }
     zc_status status = zc_node_members(configuration, members, false);
+    zc_codec_init(out, id);
+    if (status == ZC_OK) {
+        status = found->configure(&from, out);
+    }
+    if (status != ZC_OK && found->is_self_describing && from.says_all) {
+        zc_error_clear(codec->json->err);    /* format 2: such members serve encoding alone, which has defaults */
+        zc_codec_init(out, id);
+        status = configure_by_default(found, &from, out);
+    }
     if (status != ZC_OK) {
         return status;
     }
-    zc_codec_init(out, id);
-    status = found->configure(&from, out);
     if (!found->is_filter) {
         *flow = (zc_flow){.size = 1};
     }
-    return status == ZC_OK ? zc_stage_check(codec, out) : status;
+    return zc_stage_check(codec, out);
 }

@@ -29,7 +29,10 @@ from zarrcore.errors import MetadataValidationError
 
 INNER = "configuration.codecs"
 
-pytestmark = pytest.mark.timeout(600)  # the first test builds the library
+pytestmark = [
+    pytest.mark.timeout(600),  # the first test builds the library
+    pytest.mark.filterwarnings("ignore::zarrcore.errors.ZarrcoreWarning"),
+]
 
 
 @pytest.mark.parametrize(

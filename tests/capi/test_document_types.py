@@ -15,7 +15,10 @@ from capi_documents import METADATA, LibraryError, changed, datetime, struct, v2
 
 import zarrcore
 
-pytestmark = pytest.mark.timeout(600)  # the first test builds the library
+pytestmark = [
+    pytest.mark.timeout(600),  # the first test builds the library
+    pytest.mark.filterwarnings("ignore::zarrcore.errors.ZarrcoreWarning"),
+]
 
 
 @pytest.fixture

@@ -28,6 +28,7 @@ from zarrcore.errors import (
     GroupNotFoundError,
     MetadataValidationError,
     ReadOnlyError,
+    ZarrcoreWarning,
 )
 from zarrcore.metadata.n5 import n5_document
 from zarrcore.nodes.n5 import N5Store
@@ -116,6 +117,14 @@ class TestContainers:
         store = MemoryStore(container({"type": "raw"}, bytes, mode=1))
         np.testing.assert_array_equal(zarrcore.open(store, path="group/data", mode="r")[...], VALUES)
 
+    def test_a_compression_that_is_only_a_name(self) -> None:
+        store = MemoryStore(container({"type": "gzip"}, gzip.compress))
+        document = store.get("group/data/attributes.json").replace(b'{"type": "gzip"}', b'"gzip"')
+        store.set("group/data/attributes.json", document)
+        with pytest.warns(ZarrcoreWarning, match=r"^group/data/attributes\.json: compression: \"gzip\""):
+            array = zarrcore.open(store, path="group/data", mode="r")
+        np.testing.assert_array_equal(array[...], VALUES)
+
     def test_missing_blocks_are_zero(self) -> None:
         values = container(*COMPRESSIONS["gzip"])
         del values["group/data/1/0"]
@@ -187,7 +196,7 @@ class TestAttributes:
             ({"dataType": "object"}, 'dataType: expected one of .*, got "object"'),
             ({"dataType": "string"}, "dataType"),
             ({"compression": {"type": "jpeg"}}, 'compression.type: expected one of .*, got "jpeg"'),
-            ({"compression": "gzip"}, "compression: expected an object"),
+            ({"compression": 5}, "compression: expected an object"),
             (
                 {"compression": {"type": "gzip", "level": 10}},
                 "compression.level: expected an integer 0..9, got 10",

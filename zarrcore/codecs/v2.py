@@ -27,6 +27,8 @@ class V2Config:
     """Mixin: the format 2 form of a codec."""
 
     name: ClassVar[str]
+    needed_to_decode: ClassVar[tuple[str, ...] | None] = None
+    """The members that decoding needs; None: all of them.  Encoded bytes may describe the others."""
 
     @property
     def codec_id(self) -> str:

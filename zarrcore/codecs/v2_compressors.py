@@ -24,6 +24,7 @@ class Blosc(V2Config, NativeBytesCodec):
     """The Blosc container format.  ``shuffle`` is 0 (none), 1 (bytes), 2 (bits) or -1 (by the item size)."""
 
     name: ClassVar[str] = "blosc"
+    needed_to_decode: ClassVar[tuple[str, ...] | None] = ()
     cname: str = "lz4"
     clevel: int = 5
     shuffle: int = 1
@@ -63,6 +64,7 @@ class Zlib(V2Config, NativeBytesCodec):
     """DEFLATE in the zlib format."""
 
     name: ClassVar[str] = "zlib"
+    needed_to_decode: ClassVar[tuple[str, ...] | None] = ()
     level: int = 1
 
     def __post_init__(self) -> None:
@@ -83,6 +85,7 @@ class Zstd(V2Config, NativeBytesCodec):
     """Zstandard."""
 
     name: ClassVar[str] = "zstd"
+    needed_to_decode: ClassVar[tuple[str, ...] | None] = ()
     level: int = 0
     checksum: bool = False
 
@@ -103,6 +106,7 @@ class LZ4(V2Config, NativeBytesCodec):
     """The decoded size and one LZ4 block."""
 
     name: ClassVar[str] = "lz4"
+    needed_to_decode: ClassVar[tuple[str, ...] | None] = ()
     acceleration: int = 1
 
     def __post_init__(self) -> None:

@@ -110,11 +110,13 @@ class VLenBytes(Filter):
     name: ClassVar[str] = "vlen-bytes"
 
     def check_items(self, spec: ArraySpec) -> None:
-        require_kind(spec, "OS", self.name, "byte strings")
+        if not _is_raw(spec.np_dtype):  # of which zarr-python 2 stores all bytes
+            require_kind(spec, "OS", self.name, "byte strings")
         _require_own(spec, self.name)
 
     def encode(self, data: Any, spec: ArraySpec | None = None) -> bytes:
-        return encode_binary(np.asarray(data), self.name)
+        items = np.asarray(data)
+        return encode_binary(items.astype(object) if _is_raw(items.dtype) else items, self.name)
 
     def decode(self, data: Any, spec: ArraySpec | None = None) -> np.ndarray:
         return decode_binary(as_bytes(data), _known(spec, self.name).size, self.name)
@@ -357,6 +359,8 @@ def _chunk(found: Any, spec: ArraySpec) -> np.ndarray:
         if found.size != spec.size:
             raise ChunkDecodeError(f"expected {spec.size} items, got {found.size}")
         chunk = found.reshape(spec.shape)
+        if dtype.kind in "SV" and found.size and max(map(len, found)) > dtype.itemsize:
+            raise ChunkDecodeError(f"an item has more than the {dtype.itemsize} bytes of the data type")
         # astype would copy strings even with copy=False.
         return chunk if chunk.dtype == dtype else chunk.astype(dtype)
     if dtype.hasobject or dtype.kind == "T":
@@ -392,6 +396,11 @@ def require_kind(spec: ArraySpec, kinds: str, codec: str, what: str) -> None:
     """Refuse items whose data type NumPy counts to none of `kinds`."""
     if spec.np_dtype.kind not in kinds:
         raise MetadataValidationError(f"the {codec} filter takes {what}, the data type is {spec.dtype!r}")
+
+
+def _is_raw(dtype: np.dtype[Any]) -> bool:
+    """Whether items are bytes without a meaning."""
+    return dtype.type is np.void and dtype.names is None
 
 
 def _require_own(spec: ArraySpec, codec: str) -> None:

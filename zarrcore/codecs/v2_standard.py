@@ -27,6 +27,7 @@ class BZ2(V2Config, BytesBytesCodec):
     """Compression by the bz2 module of the standard library."""
 
     name: ClassVar[str] = "bz2"
+    needed_to_decode: ClassVar[tuple[str, ...] | None] = ()
     level: int = 1
 
     def __post_init__(self) -> None:
@@ -48,6 +49,7 @@ class LZMA(V2Config, BytesBytesCodec):
     """Compression by the lzma module of the standard library, whose numbers the configuration uses."""
 
     name: ClassVar[str] = "lzma"
+    needed_to_decode: ClassVar[tuple[str, ...] | None] = ("format",)
     format: int = 1
     check: int = -1
     preset: int | None = None

@@ -13,8 +13,10 @@ HOMES = {
     ),
     "group": "GroupMetadata",
     "parse": "parse_v2_array parse_v2_group parse_v3_node",
+    "departures": "Departure",
     "v2": "ArrayV2Metadata",
     "v3": "ArrayV3Metadata",
+    "validation": "validate",
 }
 
 __all__, __getattr__, __dir__ = attach(__name__, HOMES)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from zarrcore._validate import at, choice, describe, integer, mapping
 from zarrcore.errors import MetadataValidationError
+from zarrcore.metadata.departures import Departure, collected, report
 from zarrcore.metadata.sections import Section
 
 if TYPE_CHECKING:
@@ -42,28 +43,31 @@ class _Nodes(Mapping[str, Any]):
         self._where = where
         self._above = above  # what the paths in the document have before those here
         self._parsed: dict[str, Any] = {}
-        self._twins: dict[str, ArrayV3Metadata] = {}
+        self._twins: dict[str, tuple[ArrayV3Metadata, list[Departure]]] = {}
 
     def __getitem__(self, path: str) -> Any:
         found = self._parsed.get(path)
         if found is None:
             if path not in self._documents:
                 raise KeyError(path)
-            with at(f"consolidated_metadata.metadata.{self._above}{path}", key=self._where):
-                found = self._parsed[path] = self._parse(path)
+            place = f"consolidated_metadata.metadata.{self._above}{path}"
+            with at(place, key=self._where):
+                found, departures = self._parse(path)
+            report((departure.below(place, self._where) for departure in departures), self._where)
+            self._parsed[path] = found
         return found
 
-    def _parse(self, path: str) -> Any:
+    def _parse(self, path: str) -> tuple[Any, list[Departure]]:
         if not isinstance(self._documents, Section):
-            return _parse_node(self._documents[path])
+            return _collecting(self._documents[path])
         text = self._documents.text_of(path)
-        twin = self._twins.get(text)
-        if twin is not None:
-            return twin.twin()
-        node = _parse_node(self._documents[path])
+        if text in self._twins:
+            node, departures = self._twins[text]
+            return node.twin(), departures
+        node, departures = _collecting(self._documents[path])
         if node.node_type == "array" and node.zarr_format == 3:
-            self._twins[text] = node
-        return node
+            self._twins[text] = node, departures
+        return node, departures
 
     def below(self, prefix: str) -> _Nodes:
         """The nodes whose paths begin with `prefix`, without it."""
@@ -164,7 +168,7 @@ class ConsolidatedMetadata:
             for key, item in members.items():
                 path, _, name = key.rpartition("/")
                 if name == ".zattrs":
-                    attributes[path] = mapping(item, f"metadata.{key}")
+                    attributes[path] = None if item is None else mapping(item, f"metadata.{key}")
                 elif name in (".zarray", ".zgroup") and path:
                     if path in nodes:
                         raise MetadataValidationError(
@@ -229,6 +233,12 @@ def _others(data: Mapping[str, Any], *known: str) -> dict[str, Any]:
     return {name: value for name, value in data.items() if name not in known}
 
 
+def _collecting(document: Mapping[str, Any]) -> tuple[Any, list[Departure]]:
+    """The metadata of one node, and where its document departs from the specification."""
+    with collected() as departures:
+        return _parse_node(document), departures
+
+
 def _parse_node(document: Mapping[str, Any]) -> Any:
     """The metadata of one node; in format 2 ``node_type`` says which document it is from."""
     from zarrcore.metadata.v3 import ArrayV3Metadata
@@ -246,7 +256,7 @@ def _parse_node(document: Mapping[str, Any]) -> Any:
     if zarr_format == 2:
         own.pop("node_type", None)
     if node_type == "group":
-        return GroupMetadata.from_dict(own, where=None)
+        return GroupMetadata.from_document(own, where=None)
     if zarr_format == 2:
         return ArrayV2Metadata.from_document(own, where=None)
     return ArrayV3Metadata.from_document(own, where=None)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from zarrcore._validate import at, document, fail, integer, mapping
 from zarrcore.metadata.common import dump
+from zarrcore.metadata.departures import report, without_nulls
 from zarrcore.metadata.documents import (
     ZARR_JSON,
     ZATTRS_JSON,
@@ -88,6 +89,14 @@ class GroupMetadata:
             if consolidated is None and zarr_format == 3 and data.get("consolidated_metadata") is not None:
                 extra["consolidated_metadata"] = data["consolidated_metadata"]  # kept, though in another form
             return cls(attributes, zarr_format, consolidated, extra)
+
+    @classmethod
+    def from_document(cls, data: Mapping[str, Any], *, where: str | None = None) -> Self:
+        """:meth:`from_dict` for a stored document: whatever has one meaning is read, with a warning."""
+        data, departures = without_nulls(data, 2 if data.get("zarr_format") == 2 else 3)
+        group = cls.from_dict(data, where=where)
+        report(departures, where)
+        return group
 
     def to_dict(self) -> dict[str, Any]:
         """The metadata as one JSON object, in format 3 the ``zarr.json`` document."""

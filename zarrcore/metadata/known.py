@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from zarrcore.codecs.base import ArraySpec, Codec
+    from zarrcore.metadata.departures import Departure
 
 __all__ = ["chain_of", "find", "keep", "key_of"]
 
 _MOST_KEPT, _LONGEST_KEY = 256, 4096
 
-_kept: dict[tuple[object, bytes], dict[str, Any]] = {}
+_kept: dict[tuple[object, bytes], tuple[dict[str, Any], tuple[Departure, ...]]] = {}
 _chains: dict[Any, CodecChain] = {}
 
 
@@ -42,13 +43,18 @@ def key_of(document: Mapping[str, Any], names: Iterable[str]) -> tuple[object, b
     return (registrations(), members) if len(members) <= _LONGEST_KEY else None
 
 
-def find(key: tuple[object, bytes] | None) -> dict[str, Any] | None:
-    """What was kept under a key: the attributes of array metadata that have to do with storage."""
-    return None if key is None else _kept.get(key)
+def find(key: tuple[object, bytes] | None) -> tuple[dict[str, Any] | None, tuple[Departure, ...]]:
+    """Return what was kept under a key: attributes of array metadata, and departures."""
+    return (None, ()) if key is None else _kept.get(key, (None, ()))
 
 
-def keep(key: tuple[object, bytes] | None, metadata: Any, names: Iterable[str]) -> None:
-    """Remember the named attributes, if nothing in them can be changed, is large, or depends on the shape."""
+def keep(
+    key: tuple[object, bytes] | None, metadata: Any, names: Iterable[str], departures: Iterable[Departure]
+) -> None:
+    """Remember the named attributes, if nothing in them can be changed, is large, or depends on the shape.
+
+    `departures` are those of the members of the document that the attributes were made of.
+    """
     if key is None or 0 in metadata.shape or not metadata.chunk_grid.is_regular:
         return
     fill_value = metadata.fill_value
@@ -58,7 +64,7 @@ def keep(key: tuple[object, bytes] | None, metadata: Any, names: Iterable[str]) 
         return
     if len(_kept) >= _MOST_KEPT:
         _kept.clear()
-    _kept[key] = {name: vars(metadata)[name] for name in (*names, "_chain")}
+    _kept[key] = {name: vars(metadata)[name] for name in (*names, "_chain")}, tuple(departures)
 
 
 def chain_of(codecs: tuple[Codec, ...], spec: ArraySpec) -> CodecChain:

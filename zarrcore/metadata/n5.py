@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from zarrcore._validate import at, boolean, choice, fail, integer, integers, mapping
+from zarrcore._validate import at, boolean, choice, describe, fail, integer, integers, mapping
 from zarrcore.errors import MetadataValidationError
+from zarrcore.metadata.departures import Departure, report
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +23,7 @@ _TYPES = (
     "float32",
     "float64",
 )
+_COMPRESSION = 'N5, "compression": an object with a type'
 _REQUIRED = ("dimensions", "blockSize", "dataType")
 _OWN = frozenset({*_REQUIRED, "compression", "compressionType", "n5"})
 
@@ -68,7 +70,8 @@ def n5_document(attributes: Mapping[str, Any], *, where: str) -> dict[str, Any]:
             )
         order = {"name": "transpose", "configuration": {"order": list(range(len(dimensions)))[::-1]}}
         big = {"name": "bytes", "configuration": {"endian": "big"}}
-        block = {"name": "n5_default", "configuration": {"codecs": [order, big, *_compression(attributes)]}}
+        codecs = [order, big, *_compression(attributes, where)]
+        block = {"name": "n5_default", "configuration": {"codecs": codecs}}
         return {
             "zarr_format": 3,
             "node_type": "array",
@@ -103,14 +106,18 @@ def without_blocks(metadata: ArrayV3Metadata) -> ArrayV3Metadata:
     )
 
 
-def _compression(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _compression(attributes: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
     """Return the codec of a dataset's compression, or none."""
     if "compression" not in attributes:
         options: Mapping[str, Any] = {"type": attributes.get("compressionType", "raw")}  # before version 2
         where = "compressionType" if "compressionType" in attributes else "compression"
     else:
         where = "compression"
-        options = mapping(attributes["compression"], where)
+        options = attributes["compression"]
+        if isinstance(options, str):
+            report([Departure(where, f"{describe(options)} is read as its type", _COMPRESSION)], key)
+            options = {"type": options}
+        options = mapping(options, where)
     with at(where):
         kind = options.get("type")
         if kind not in _COMPRESSIONS and isinstance(kind, str) and options.get("id") == kind:

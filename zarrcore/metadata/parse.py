@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from zarrcore.metadata.departures import ATTRIBUTES_V2, Departure, report
 from zarrcore.metadata.documents import (
     ZARR_JSON,
     ZARRAY_JSON,
@@ -38,7 +39,7 @@ def parse_v3_node(data: Buffer, *, where: str = ZARR_JSON) -> ArrayV3Metadata | 
     if document.get("node_type") == "group":
         from zarrcore.metadata.group import GroupMetadata
 
-        return GroupMetadata.from_dict(document, where=where)
+        return GroupMetadata.from_document(document, where=where)
     from zarrcore.metadata.v3 import ArrayV3Metadata
 
     return ArrayV3Metadata.from_document(document, where=where)
@@ -76,7 +77,7 @@ def parse_v2_group(
     from zarrcore.metadata.group import GroupMetadata
 
     document = _with_attributes(load_document(zgroup, where=prefix + ZGROUP_JSON), zattrs, prefix)
-    group = GroupMetadata.from_dict(
+    group = GroupMetadata.from_document(
         {**document, "zarr_format": _format_2(document)}, where=prefix + ZGROUP_JSON
     )
     if zmetadata is None:
@@ -89,8 +90,17 @@ def parse_v2_group(
 
 
 def _with_attributes(document: dict[str, Any], zattrs: Buffer | None, prefix: str) -> dict[str, Any]:
-    attributes = {} if zattrs is None else load_document(zattrs, where=prefix + ZATTRS_JSON)
-    return {**document, "attributes": attributes}
+    return {**document, "attributes": {} if zattrs is None else parse_zattrs(zattrs, prefix + ZATTRS_JSON)}
+
+
+def parse_zattrs(zattrs: Buffer, where: str) -> dict[str, Any]:
+    """The attributes in a ``.zattrs`` document; writers left it empty, or null in it, for none."""
+    text = bytes(zattrs).strip()
+    if text in (b"", b"null"):
+        found = "null is" if text else "an empty document is"
+        report([Departure("", f"{found} read as no attributes", ATTRIBUTES_V2)], where)
+        return {}
+    return load_document(zattrs, where=where)
 
 
 def _format_2(document: dict[str, Any]) -> Any:

@@ -17,7 +17,9 @@ from zarrcore.grids import RegularGrid
 from zarrcore.keys import V2ChunkKeyEncoding
 from zarrcore.metadata import known
 from zarrcore.metadata.common import ArrayMetadata, dump
+from zarrcore.metadata.departures import members_of_v2, report, without_nulls
 from zarrcore.metadata.documents import ZARRAY_JSON, ZATTRS_JSON, parse_attributes
+from zarrcore.metadata.object_codecs import object_codec_id
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,10 +29,7 @@ if TYPE_CHECKING:
     from zarrcore.dtypes import ZDType
     from zarrcore.keys import ChunkKeyEncoding
 
-__all__ = ["OBJECT_CODEC_IDS", "ZARRAY_JSON", "ZATTRS_JSON", "ArrayV2Metadata", "object_codec_id"]
-
-OBJECT_CODEC_IDS = ("vlen-utf8", "vlen-bytes", "vlen-array", "pickle", "json2", "msgpack2")
-"""The codecs that give the data type ``"|O"`` its meaning."""
+__all__ = ["ZARRAY_JSON", "ZATTRS_JSON", "ArrayV2Metadata"]
 
 _REQUIRED = ("shape", "chunks", "dtype", "compressor", "fill_value", "order")
 _STORAGE = ("chunks", "dtype", "compressor", "fill_value", "order", "filters", "dimension_separator")
@@ -153,7 +152,8 @@ class ArrayV2Metadata(ArrayMetadata):
                     raise MetadataValidationError("is required and missing", where=name)
             filters = _parse_filters(data.get("filters"))
             compressor = _parse_compressor(data["compressor"])
-            dtype = _parse_dtype(data["dtype"], object_codec_id(filters, compressor))
+            ids = [codec.name for codec in (*(filters or ()), compressor) if codec is not None]
+            dtype = _parse_dtype(data["dtype"], object_codec_id(ids))
             fill_value = _parse_fill_value(data["fill_value"], dtype)
             return cls(
                 chunks=sequence(data["chunks"], "chunks"),
@@ -168,15 +168,23 @@ class ArrayV2Metadata(ArrayMetadata):
 
     @classmethod
     def from_document(cls, data: Mapping[str, Any], *, where: str | None = ZARRAY_JSON) -> Self:
-        """:meth:`from_dict` for what a JSON parser made, quicker if an array was stored like this before."""
+        """Parse what a JSON parser made of a stored document.
+
+        As :meth:`from_dict`, but whatever has one meaning is read, with a :class:`ZarrcoreWarning` where the
+        letter of the specification is broken; and quicker if an array was stored like this before.
+        """
+        data, nulls = without_nulls(data, 2)
         key = known.key_of(data, _STORAGE)
-        storage = known.find(key)
+        storage, departures = known.find(key)
         if storage is None:
-            metadata = cls.from_dict(data, where=where)
+            made, found = members_of_v2(data)
+            metadata = cls.from_dict(made, where=where)
             # All else may be objects of other packages, which promise nothing.
             if metadata.filters is None and isinstance(metadata.compressor, (BytesBytesCodec, type(None))):
-                known.keep(key, metadata, _STORAGE)
+                known.keep(key, metadata, _STORAGE, found)
+            report((*nulls, *found), where)
             return metadata
+        report((*nulls, *departures), where)
         with document(where):
             integer(data.get("zarr_format"), "zarr_format", 2, 2)
             if "shape" not in data:
@@ -259,16 +267,6 @@ def _own_members(data: Mapping[str, Any]) -> dict[str, Any]:
         "attributes": dict(mapping(data.get("attributes", {}), "attributes")),
         "extra_fields": {name: value for name, value in data.items() if name not in _KNOWN},
     }
-
-
-def object_codec_id(filters: tuple[Codec, ...] | None, compressor: Codec | None) -> str | None:
-    """The id of the codec that gives objects their meaning, or None."""
-    for codec in (*(filters or ()), compressor):
-        if codec is not None and codec.name in OBJECT_CODEC_IDS:
-            return codec.name
-        if codec is not None and codec.name == "categorize":
-            return "vlen-utf8"  # categories of objects are strings
-    return None
 
 
 def _parse_chunks(chunks: object, array_shape: tuple[int, ...]) -> tuple[int, ...]:

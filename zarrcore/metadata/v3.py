@@ -14,6 +14,7 @@ from zarrcore.grids import ChunkGrid, parse_chunk_grid
 from zarrcore.keys import ChunkKeyEncoding, parse_chunk_key_encoding
 from zarrcore.metadata import known
 from zarrcore.metadata.common import ArrayMetadata, dump
+from zarrcore.metadata.departures import members_of_v3, report, without_nulls
 from zarrcore.metadata.documents import ZARR_JSON, parse_attributes, refuse_nan
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ class ArrayV3Metadata(ArrayMetadata):
             data_type = _parse_data_type(data["data_type"])
             return cls(
                 data_type=data_type,
-                chunk_grid=_with_lengths_of_empty_dimensions(data["chunk_grid"], data["shape"]),
+                chunk_grid=data["chunk_grid"],
                 chunk_key_encoding=data["chunk_key_encoding"],
                 fill_value=_parse_fill_value(data["fill_value"], data_type),
                 codecs=sequence(data["codecs"], "codecs"),
@@ -156,13 +157,21 @@ class ArrayV3Metadata(ArrayMetadata):
 
     @classmethod
     def from_document(cls, data: Mapping[str, Any], *, where: str | None = ZARR_JSON) -> Self:
-        """:meth:`from_dict` for what a JSON parser made, quicker if an array was stored like this before."""
+        """Parse what a JSON parser made of a stored document.
+
+        As :meth:`from_dict`, but whatever has one meaning is read, with a :class:`ZarrcoreWarning` where the
+        letter of the specification is broken; and quicker if an array was stored like this before.
+        """
+        data, nulls = without_nulls(data, 3)
         key = known.key_of(data, _SHARED)
-        storage = known.find(key)
+        storage, departures = known.find(key)
         if storage is None:
-            metadata = cls.from_dict(data, where=where)
-            known.keep(key, metadata, _STORAGE)
+            made, found = members_of_v3(data)
+            metadata = cls.from_dict(made, where=where)
+            known.keep(key, metadata, _STORAGE, found)
+            report((*nulls, *found), where)
             return metadata
+        report((*nulls, *departures), where)
         with document(where):
             if "shape" not in data:
                 raise MetadataValidationError("is required and missing", where="shape")
@@ -336,20 +345,3 @@ def _parse_transformers(data: object) -> tuple[StorageTransformer, ...]:
     from zarrcore.transformers import parse_storage_transformers
 
     return parse_storage_transformers(data)
-
-
-def _with_lengths_of_empty_dimensions(grid: Any, array_shape: Any) -> Any:
-    """The ``chunk_grid`` with chunk length 1 in place of 0 along dimensions of length 0."""
-    try:
-        lengths = grid["configuration"]["chunk_shape"]
-        pairs = list(zip(lengths, array_shape, strict=True))
-    except (TypeError, KeyError, ValueError):
-        return grid
-    if not any(_both_zero(*pair) for pair in pairs):
-        return grid
-    repaired = [1 if _both_zero(*pair) else pair[0] for pair in pairs]
-    return {**grid, "configuration": {**grid["configuration"], "chunk_shape": repaired}}
-
-
-def _both_zero(chunk: Any, length: Any) -> bool:
-    return type(chunk) is int and type(length) is int and chunk == length == 0

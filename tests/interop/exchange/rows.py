@@ -9,7 +9,7 @@ from typing import Any
 import zarrcore.dtypes as zdtype
 from zarrcore import storage
 from zarrcore.dtypes import data_type_registry, dtype_from_v2
-from zarrcore.metadata.v2 import OBJECT_CODEC_IDS
+from zarrcore.metadata.object_codecs import OBJECT_CODEC_IDS
 from zarrcore.registry import codec_registry, compressor_registry, grid_registry, key_encoding_registry
 
 DTYPE3, DTYPE2 = "data type of format 3", "data type of format 2"

@@ -16,7 +16,12 @@ from zarrcore.codecs.v2_compressors import Blosc, Zlib
 from zarrcore.codecs.v2_filters import Delta, FilterChain, Shuffle
 from zarrcore.codecs.v2_items import RawItems
 from zarrcore.codecs.v2_standard import BZ2
-from zarrcore.errors import MetadataValidationError, PickleCodecDisabledError, UnknownCodecError
+from zarrcore.errors import (
+    MetadataValidationError,
+    PickleCodecDisabledError,
+    UnknownCodecError,
+    ZarrcoreWarning,
+)
 from zarrcore.grids import RegularGrid
 from zarrcore.keys import V2ChunkKeyEncoding
 from zarrcore.metadata import ArrayV2Metadata, parse_v2_array
@@ -156,7 +161,8 @@ def test_further_members_are_kept() -> None:
 )
 def test_bare_tokens_as_fill_value(token: bytes, expected: float) -> None:
     data = json.dumps(changed(fill_value="@")).encode().replace(b'"@"', token)
-    metadata = parse_v2_array(data)
+    with pytest.warns(ZarrcoreWarning, match="fill_value"):
+        metadata = parse_v2_array(data)
     np.testing.assert_equal(float(metadata.fill_value), expected)
     assert b'"' + token + b'"' in metadata.to_documents()[".zarray"]
     with pytest.raises(MetadataValidationError, match="fill_value"):

@@ -71,7 +71,7 @@ VALID = [
     changed(chunk_key_encoding="v2"),
     changed(data_type={"name": "int32"}, fill_value=-1),
     changed(shape=[], chunk_grid=grid(), dimension_names=[]),
-    changed(shape=[0, 5], chunk_grid=grid(0, 5)),
+    changed(shape=[0, 5], chunk_grid=grid(1, 5)),
     changed(fill_value="0x7ff8000000000001"),
     changed(storage_transformers=[]),
     changed(storage_transformers=[{"name": "example.hint", "must_understand": False}]),

@@ -1,0 +1,392 @@
+"""Where a stored document departs from the letter of the specification, and how it is read all the same.
+
+The rule: zarrcore writes to the letter, and reads whatever has one meaning, with a
+:class:`~zarrcore.errors.ZarrcoreWarning` where the letter is broken.  The functions here bring a document
+into the form that the strict parsers take, and list what they changed.  What they do not know stays as it is,
+for the parsers to judge.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import warnings
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from zarrcore._validate import describe
+from zarrcore.errors import BaseZarrError, ZarrcoreWarning
+from zarrcore.metadata.documents import NonFinite
+from zarrcore.registry import compressor_registry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from zarrcore.dtypes import ZDType
+
+__all__ = [
+    "ATTRIBUTES_V2",
+    "Departure",
+    "collected",
+    "members_of_v2",
+    "members_of_v3",
+    "report",
+    "without_nulls",
+]
+
+
+class Departure(NamedTuple):
+    """One place where a document departs from the specification.
+
+    Attributes
+    ----------
+    where : str
+        The place in the document, such as ``"compressor.checksum"``.
+    reading : str
+        What stands there, and how it is read.
+    clause : str
+        The clause that is broken.
+    key : str or None
+        The store key of the document, where it is known.
+    """
+
+    where: str
+    reading: str
+    clause: str
+    key: str | None = None
+
+    def below(self, place: str | None, key: str | None) -> Departure:
+        """The same departure, of a document that is a part of another one."""
+        where = f"{place}.{self.where}" if place else self.where
+        return self._replace(where=where, key=key or self.key)
+
+
+# --- reporting ---
+
+_collector: ContextVar[list[Departure] | None] = ContextVar("zarrcore_departures", default=None)
+_PACKAGE = str(PurePath(__file__).parents[1])
+
+
+def report(departures: Iterable[Departure], key: str | None) -> None:
+    """Warn of the departures in the document at `key`, or add them to the list of :func:`collected`."""
+    found = _collector.get()
+    for departure in departures:
+        if found is not None:
+            found.append(departure.below(None, key))
+            continue
+        warning = ZarrcoreWarning(
+            departure.reading, key=key or departure.key, where=departure.where, clause=departure.clause
+        )
+        warnings.warn(warning, stacklevel=_level_of_caller())
+
+
+@contextmanager
+def collected() -> Iterator[list[Departure]]:
+    """Collect departures in a list instead of warning of them."""
+    found: list[Departure] = []
+    token = _collector.set(found)
+    try:
+        yield found
+    finally:
+        _collector.reset(token)
+
+
+def _level_of_caller() -> int:
+    """The ``stacklevel``, counted from the caller of this function, of the first code outside zarrcore."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+# --- members that do not describe how chunks are stored ---
+
+_V2, _V3 = "Zarr v2", "Zarr v3"
+ATTRIBUTES_V2 = f'{_V2}, "Attributes": attributes are a JSON object'
+_OPTIONAL = {
+    2: {"attributes": ATTRIBUTES_V2},
+    3: {
+        "attributes": f'{_V3}, "Metadata": attributes must be an object',
+        "dimension_names": f'{_V3}, "Array metadata": dimension_names must be an array',
+        "storage_transformers": f'{_V3}, "Array metadata": storage_transformers must be an array',
+    },
+}
+_NO_MEMBER = "null is read as if the member were not there"
+
+
+def without_nulls(data: Mapping[str, Any], zarr_format: int) -> tuple[Mapping[str, Any], list[Departure]]:
+    """Return a node's document without nulls where a member is to be left out, and these departures."""
+    clauses = _OPTIONAL[zarr_format]
+    names = [name for name in clauses if data.get(name, ...) is None]
+    if not names:
+        return data, []
+    kept = {name: value for name, value in data.items() if name not in names}
+    return kept, [Departure(name, _NO_MEMBER, clauses[name]) for name in names]
+
+
+# --- format 2 ---
+
+_REQUIRED_V2 = f'{_V2}, "Metadata": the key must be present'
+_SEPARATOR_V2 = f'{_V2}, "Metadata": dimension_separator is "." or "/"'
+_CODEC_V2 = f'{_V2}, "Metadata": the configuration is that of the codec'
+_DTYPE_V2 = f'{_V2}, "Data type encoding": the byte order must be specified'
+_FILL_V2 = f'{_V2}, "Fill value encoding"'
+
+
+def members_of_v2(data: Mapping[str, Any]) -> tuple[dict[str, Any], list[Departure]]:
+    """Return the members of a ``.zarray`` document as the strict parser takes them, and the departures."""
+    try:
+        return _members_of_v2(data)
+    except RecursionError:  # nested too deeply, as the parser will say
+        return dict(data), []
+
+
+def _members_of_v2(data: Mapping[str, Any]) -> tuple[dict[str, Any], list[Departure]]:
+    made, found = dict(data), list[Departure]()
+    for name in ("compressor", "filters"):
+        if name not in made:
+            made[name] = None
+            found.append(Departure(name, "missing, read as null", _REQUIRED_V2))
+    if made.get("dimension_separator", ...) is None:
+        del made["dimension_separator"]
+        found.append(Departure("dimension_separator", 'null is read as "."', _SEPARATOR_V2))
+    if made["compressor"] == {"type": "raw"}:  # of n5-zarr before 2020
+        made["compressor"] = None
+        found.append(Departure("compressor", '{"type": "raw"} of N5 is read as null', _CODEC_V2))
+    made["compressor"] = _codec_v2(made["compressor"], "compressor", found)
+    if isinstance(made["filters"], list):
+        made["filters"] = [_codec_v2(c, f"filters[{i}]", found) for i, c in enumerate(made["filters"])]
+    if "dtype" in made:
+        made["dtype"] = _dtype_v2(made["dtype"], found)
+        if "fill_value" in made:
+            made["fill_value"] = _fill_v2(made, found)
+    return made, found
+
+
+def _codec_v2(config: Any, where: str, found: list[Departure]) -> Any:
+    """A codec without those members that cannot be read and that decoding does not need."""
+    name = config.get("id") if isinstance(config, dict) else None
+    if not isinstance(name, str) or name not in compressor_registry:
+        return config
+    cls = compressor_registry.get(name)
+    needed = getattr(cls, "needed_to_decode", None)
+    if needed is None or _is_accepted(cls, config):
+        return config
+    kept = {"id": name}
+    for member, value in config.items():
+        if member == "id" or member in needed or _is_accepted(cls, {"id": name, member: value}):
+            kept[member] = value
+    if not _is_accepted(cls, kept):
+        return config
+    for member in config.keys() - kept.keys():
+        reading = f"{describe(config[member])} is passed over, since decoding {name} does not need it"
+        found.append(Departure(f"{where}.{member}", reading, _CODEC_V2))
+    return kept
+
+
+def _is_accepted(cls: Any, config: dict[str, Any]) -> bool:
+    try:
+        cls.from_config(config)
+    except (BaseZarrError, TypeError):
+        return False
+    return True
+
+
+def _dtype_v2(dtype: Any, found: list[Departure], where: str = "dtype") -> Any:
+    """A data type with the byte order that its writer left out: all known ones were little-endian."""
+    if isinstance(dtype, list):
+        return [_field_v2(field, found, f"{where}[{i}]") for i, field in enumerate(dtype)]
+    if not isinstance(dtype, str):
+        return dtype
+    ordered = _NUMPY_NAMES.get(dtype) or _ordered(dtype)
+    if ordered is None:
+        return dtype
+    found.append(Departure(where, f'"{dtype}" is read as "{ordered}"', _DTYPE_V2))
+    return ordered
+
+
+def _field_v2(field: Any, found: list[Departure], where: str) -> Any:
+    if not isinstance(field, list) or len(field) not in (2, 3):
+        return field
+    return [field[0], _dtype_v2(field[1], found, where), *field[2:]]
+
+
+_NUMPY_NAMES = {
+    "bool": "|b1",
+    "int8": "|i1",
+    "uint8": "|u1",
+    **{f"{kind}{8 * size}": f"<{kind[0]}{size}" for kind in ("int", "uint") for size in (2, 4, 8)},
+    **{f"float{8 * size}": f"<f{size}" for size in (2, 4, 8)},
+    **{f"complex{8 * size}": f"<c{size}" for size in (8, 16)},
+}
+
+
+def _ordered(text: str) -> str | None:
+    """A type string that leaves the byte order to the machine, with that of little-endian machines."""
+    from zarrcore.dtypes.spelling import type_string
+
+    parts = type_string("<" + text.removeprefix("="))
+    if parts is None or text[:1] in "<>|":
+        return None
+    has_order = parts.kind in "mMU" or (parts.kind in "iufc" and parts.size > 1)
+    return ("<" if has_order else "|") + text.removeprefix("=")
+
+
+def _fill_v2(document: dict[str, Any], found: list[Departure]) -> Any:
+    from zarrcore.dtypes import dtype_from_v2
+    from zarrcore.metadata.object_codecs import object_codec_id
+
+    data = document["fill_value"]
+    if data is None:
+        return None
+    try:
+        zdtype = dtype_from_v2(document["dtype"], object_codec_id(_ids(document)))
+    except BaseZarrError:
+        return data
+    return _fill_value(data, zdtype, 2, found)
+
+
+def _ids(document: Mapping[str, Any]) -> Iterator[str | None]:
+    """The ids of the filters and the compressor."""
+    for config in (*(document["filters"] or ()), document["compressor"]):
+        found = config.get("id") if isinstance(config, dict) else None
+        yield found if isinstance(found, str) else None
+
+
+# --- format 3 ---
+
+_CODECS_V3 = f'{_V3}, "Array metadata": codecs must have one array -> bytes codec'
+_TRANSPOSE_V3 = f'{_V3}, codec "transpose": order must be an array of integers'
+_ENDIAN_V3 = f'{_V3}, "Codecs": the codec is called bytes'
+_GRID_V3 = f'{_V3}, "Regular grids": chunk lengths must be at least 1'
+_SEPARATOR_V3 = f'{_V3}, "Chunk key encoding": separator is "." or "/"'
+_FILL_V3 = f'{_V3}, "Fill value"'
+
+
+def members_of_v3(data: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[Departure]]:
+    """Return the members of a ``zarr.json`` document as the strict parser takes them, and the departures."""
+    try:
+        return _members_of_v3(data)
+    except RecursionError:  # nested too deeply, as the parser will say
+        return data, []
+
+
+def _members_of_v3(data: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[Departure]]:
+    made, found = dict(data), list[Departure]()
+    shape = data.get("shape")
+    if isinstance(shape, list):
+        made["codecs"] = _codecs_v3(data.get("codecs"), len(shape), "codecs", found)
+        made["chunk_grid"] = _grid_v3(data.get("chunk_grid"), shape, found)
+    made["chunk_key_encoding"] = _keys_v3(data.get("chunk_key_encoding"), found)
+    if "fill_value" in data:
+        made["fill_value"] = _fill_v3(data, found)
+    made = {name: value for name, value in made.items() if name in data}
+    return (made, found) if found else (data, found)
+
+
+def _codecs_v3(codecs: Any, ndim: int, where: str, found: list[Departure]) -> Any:
+    if not isinstance(codecs, list):
+        return codecs
+    if codecs == [] and where == "codecs":
+        found.append(Departure(where, "[] is read as the codec bytes, little-endian", _CODECS_V3))
+        return [{"name": "bytes", "configuration": {"endian": "little"}}]
+    return [_codec_v3(codec, ndim, f"{where}[{i}]", found) for i, codec in enumerate(codecs)]
+
+
+def _codec_v3(codec: Any, ndim: int, where: str, found: list[Departure]) -> Any:
+    configuration = codec.get("configuration") if isinstance(codec, dict) else None
+    if codec == "endian" or (isinstance(codec, dict) and codec.get("name") == "endian"):
+        found.append(Departure(where, '"endian" is read as "bytes"', _ENDIAN_V3))
+        return {**codec, "name": "bytes"} if isinstance(codec, dict) else "bytes"
+    if not isinstance(configuration, dict):
+        return codec
+    changed = {}
+    if codec.get("name") == "transpose" and configuration.get("order") in ("C", "F"):
+        axes = list(range(ndim))
+        changed["order"] = axes if configuration["order"] == "C" else axes[::-1]
+        reading = f"{describe(configuration['order'])} is read as {changed['order']}"
+        found.append(Departure(f"{where}.configuration.order", reading, _TRANSPOSE_V3))
+    if isinstance(configuration.get("codecs"), list):
+        place = f"{where}.configuration.codecs"
+        changed["codecs"] = _codecs_v3(configuration["codecs"], ndim, place, found)
+    return {**codec, "configuration": {**configuration, **changed}} if changed else codec
+
+
+def _grid_v3(grid: Any, shape: list[Any], found: list[Departure]) -> Any:
+    """The chunk grid with chunk length 1 in place of 0 along dimensions of length 0."""
+    try:
+        lengths = grid["configuration"]["chunk_shape"]
+        pairs = list(zip(lengths, shape, strict=True))
+    except (TypeError, KeyError, ValueError):
+        return grid
+    if not any(_both_zero(*pair) for pair in pairs):
+        return grid
+    made = [1 if _both_zero(*pair) else pair[0] for pair in pairs]
+    place = "chunk_grid.configuration.chunk_shape"
+    found.append(Departure(place, f"{describe(lengths)} is read as {made}", _GRID_V3))
+    return {**grid, "configuration": {**grid["configuration"], "chunk_shape": made}}
+
+
+def _both_zero(chunk: Any, length: Any) -> bool:
+    return type(chunk) is int and type(length) is int and chunk == length == 0
+
+
+def _keys_v3(encoding: Any, found: list[Departure]) -> Any:
+    configuration = encoding.get("configuration") if isinstance(encoding, dict) else None
+    if not isinstance(configuration, dict) or configuration.get("separator", ...) is not None:
+        return encoding
+    found.append(Departure("chunk_key_encoding.configuration.separator", _NO_MEMBER, _SEPARATOR_V3))
+    kept = {name: value for name, value in configuration.items() if name != "separator"}
+    return {**encoding, "configuration": kept}
+
+
+def _fill_v3(document: Mapping[str, Any], found: list[Departure]) -> Any:
+    from zarrcore.dtypes import dtype_from_v3
+
+    data = document["fill_value"]
+    try:
+        zdtype = dtype_from_v3(document["data_type"])
+    except (BaseZarrError, KeyError, TypeError):
+        return data
+    if data is None:
+        if zdtype.item_size is None:  # of text, null may be the empty one or none
+            return None
+        default = zdtype.to_json_scalar(zdtype.default_scalar(), zarr_format=3)
+        clause = f"{_FILL_V3}: the fill value must be a value of the data type"
+        found.append(Departure("fill_value", f"null is read as {describe(default)}", clause))
+        return default
+    return _fill_value(data, zdtype, 3, found)
+
+
+# --- fill values ---
+
+
+def _fill_value(data: Any, zdtype: ZDType[Any, Any], zarr_format: int, found: list[Departure]) -> Any:
+    """A fill value as it would be written, if it is one but for its spelling."""
+    from zarrcore.metadata.fills import has_floats, spelled
+
+    plain = _finite(data) if has_floats(zdtype) else data
+    reading = spelled(plain, zdtype, zarr_format)
+    if reading is None:
+        return data
+    made, broken = reading
+    broken = "JSON has no such number" if plain is not data else broken
+    if broken is not None:
+        clause = f"{_FILL_V2 if zarr_format == 2 else _FILL_V3}: {broken}"
+        found.append(Departure("fill_value", f"{describe(data)} is read as {describe(made)}", clause))
+    return made
+
+
+def _finite(data: Any) -> Any:
+    """`data` with the names of numbers that are not finite in place of bare tokens; itself without any."""
+    if isinstance(data, float) and not math.isfinite(data):
+        return data.token if isinstance(data, NonFinite) else NonFinite(data).token
+    if isinstance(data, list):
+        items = [_finite(item) for item in data]
+        return items if any(a is not b for a, b in zip(items, data, strict=True)) else data
+    if isinstance(data, dict):
+        members = {name: _finite(item) for name, item in data.items()}
+        return members if any(members[name] is not data[name] for name in data) else data
+    return data
