@@ -12,15 +12,16 @@ import numpy as np
 from zarrcore.arrays import layout
 from zarrcore.arrays.access import writes_empty_chunks
 from zarrcore.arrays.documents import documents_of, reread, save
-from zarrcore.arrays.engine import chunk_store, note_shape
+from zarrcore.arrays.engine import build_engine, chunk_store, note_shape
 from zarrcore.arrays.values import as_values
+from zarrcore.errors import StoreError
 from zarrcore.keys import ChunkKeyEncoding
 from zarrcore.nodes.changes import CHANGES
 from zarrcore.projection import Axis, axes_of
 from zarrcore.storage.validation import key_prefix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from zarrcore.arrays.array import Array
 
@@ -148,66 +149,148 @@ def resize(array: Array, new_shape: Any, *, cut: bool = True) -> None:
     array._check_writable()
     with CHANGES:
         reread(array, documents_of(array))
-        _resize(array, shape, cut=cut)
+        _resize(array, shape, cut=cut, clean=cut and shape == array.shape)
 
 
-def _resize(array: Array, shape: tuple[int, ...], *, cut: bool) -> None:
+def _resize(array: Array, shape: tuple[int, ...], *, cut: bool, clean: bool = False) -> None:
+    """Store the new shape, then remove what lies outside of it.
+
+    In this order a failure loses nothing that is inside, under the old shape or the new one.  `clean` removes
+    what an earlier call that failed left outside.
+    """
     old = array.shape
     if len(shape) != len(old):
         raise ValueError(
             f"resize: the array has {len(old)} dimensions, the new shape {shape} has {len(shape)}"
         )
     metadata, known = array.metadata.update_shape(shape), documents_of(array)
-    # First: nothing may be cut off if the new metadata could not be stored.
+    # First: nothing may change if the new metadata could not be stored.
     documents = (
         metadata.to_documents() if known is None else array.metadata.resized_documents(metadata, known)
     )
+    clean = clean or (cut and any(new < was for new, was in zip(shape, old, strict=True)))
+    outside = _Outside(array, shape) if clean else None
     note_shape(metadata, array.store_path)
-    if cut and any(new < was for new, was in zip(shape, old, strict=True)):
-        _cut(array, shape)
     save(array, metadata, documents)
     array._bind(metadata)
+    if outside is not None:
+        outside.remove()
 
 
-def _cut(array: Array, shape: tuple[int, ...]) -> None:
-    """Remove what lies outside the new shape: whole chunks, and parts of those on the border."""
-    axes = axes_of(array.shape, layout.grid_edges(array.metadata))
-    store = chunk_store(array.metadata, array.store_path)
-    for coords, key in list(stored_chunks(array)):
-        if any(
-            axis.offset(k) >= new for k, axis, new in zip(coords, axes, shape, strict=True) if _known(k, axis)
-        ):
-            store.delete(key)
-        elif all(_known(k, axis) for k, axis in zip(coords, axes, strict=True)):
-            _clear_beyond(array, coords, axes, shape)
+class _Outside:
+    """What is stored outside of a new shape: whole chunks, and parts of those on the border.
 
+    Raises
+    ------
+    StoreError
+        If there are chunks to be removed and the store cannot remove any.
+    """
 
-def _known(chunk: int, axis: Axis) -> bool:
-    return chunk < axis.nchunks
+    def __init__(self, array: Array, shape: tuple[int, ...]) -> None:
+        self._array, self._shape, self._metadata = array, shape, array.metadata
+        axes = self._axes = axes_of(array.shape, layout.grid_edges(array.metadata))
+        # What lies beyond the old shape has been removed by whoever set that, or is to be cleaned up now.
+        reach = [axis.chunk_length if shape == array.shape else axis.valid_length for axis in axes]
+        self._reach = reach
+        self._store = chunk_store(array.metadata, array.store_path)
+        self._whole: list[str] = []
+        self._border: list[tuple[int, ...]] = []
+        for coords, key in stored_chunks(array):
+            known = all(k < axis.nchunks for k, axis in zip(coords, axes, strict=True))
+            if not known or any(
+                start >= new for (start, _), new in zip(self._box(coords), shape, strict=True)
+            ):
+                self._whole.append(key)
+            elif any(stop > new for (_, stop), new in zip(self._box(coords), shape, strict=True)):
+                self._border.append(coords)
+        if self._whole and not self._store.supports_deletes:
+            raise StoreError(
+                f"array {array.path!r} cannot shrink to {shape}: {self._store} cannot remove the "
+                f"{len(self._whole)} chunks outside, {self._whole[0]!r} among them; copy the part of the "
+                "array that you need to another store"
+            )
 
+    def remove(self) -> None:
+        """Remove it, as far as the store allows.
 
-def _clear_beyond(array: Array, coords: Sequence[int], axes: Sequence[Axis], shape: Sequence[int]) -> None:
-    """Fill the part of a stored chunk that lies beyond the new shape, so that growing shows no old values."""
-    box = [
-        (axis.offset(k), axis.offset(k) + axis.valid_length(k)) for k, axis in zip(coords, axes, strict=True)
-    ]
-    fill = layout.fill_array(array.metadata)
-    for dim, new in enumerate(shape):
-        start, stop = box[dim]
-        if new >= stop:
-            continue
-        lost = [*box[:dim], (new, stop), *box[dim + 1 :]]
-        dims = tuple((first, 1, last - first) for first, last in lost)
-        value = np.broadcast_to(fill, tuple(count for _, _, count in dims))
-        array._compiled().write(dims, value, 0, writes_empty_chunks(array))
-        box[dim] = (start, new)
+        Raises
+        ------
+        StoreError
+            If the store has failed to remove something; everything else is gone.
+        """
+        failures: list[Exception] = []
+        for key in self._whole:
+            self._try(failures, self._store.delete, key)
+        if self._border:
+            engine = self._engine_of_whole_chunks()
+            for coords in self._border:
+                self._try(failures, self._clear, engine, coords)
+        if failures:
+            raise StoreError(
+                f"array {self._array.path!r} has the shape {self._shape} now, but {len(failures)} of the "
+                f"chunks outside could not be removed ({failures[0]}): resize to this shape once more before "
+                "the array grows, or they will be seen again"
+            ) from failures[0]
+
+    @staticmethod
+    def _try(failures: list[Exception], call: Callable[..., object], *args: Any) -> None:
+        try:
+            call(*args)
+        except Exception as error:
+            failures.append(error)
+
+    def _clear(self, engine: Any, coords: tuple[int, ...]) -> None:
+        """Fill the part of a stored chunk that lies beyond the new shape."""
+        box = self._box(coords)
+        fill = layout.fill_array(self._metadata)
+        for dim, new in enumerate(self._shape):
+            start, stop = box[dim]
+            if new >= stop:
+                continue
+            lost = [*box[:dim], (new, stop), *box[dim + 1 :]]
+            dims = tuple((first, 1, last - first) for first, last in lost)
+            value = np.broadcast_to(fill, tuple(count for _, _, count in dims))
+            engine.write(dims, value, 0, writes_empty_chunks(self._array))
+            box[dim] = (start, new)
+
+    def _box(self, coords: tuple[int, ...]) -> list[tuple[int, int]]:
+        """Where a chunk begins and ends along each dimension."""
+        starts = [axis.offset(k) for k, axis in zip(coords, self._axes, strict=True)]
+        lengths = [reach(k) for k, reach in zip(coords, self._reach, strict=True)]
+        return [(start, start + length) for start, length in zip(starts, lengths, strict=True)]
+
+    def _engine_of_whole_chunks(self) -> Any:
+        """An engine for all elements of the chunks, those beyond the end of the array included."""
+        last = [(axis, axis.nchunks - 1) for axis in self._axes]
+        ends = tuple(axis.offset(k) + axis.chunk_length(k) for axis, k in last)
+        array = self._array
+        return build_engine(self._metadata.update_shape(ends), array.store_path, array.config, array.cache)
 
 
 def append(array: Array, data: Any, axis: int = 0) -> tuple[int, ...]:
     """Append along one dimension; see :meth:`zarrcore.Array.append`."""
     values, region = extend(array, data, axis)
-    array[region] = values
-    return tuple(part.stop for part in region)
+    grown = tuple(part.stop for part in region)
+    try:
+        array[region] = values
+    except BaseException as error:
+        _take_back(array, grown, region, operator.index(axis) % len(region), error)
+        raise
+    return grown
+
+
+def _take_back(
+    array: Array, grown: tuple[int, ...], region: tuple[slice, ...], axis: int, error: BaseException
+) -> None:
+    """Remove the room that was made for values which could not be written, unless the array has changed."""
+    shape = tuple(part.start if k == axis else part.stop for k, part in enumerate(region))
+    try:
+        with CHANGES:
+            reread(array, documents_of(array))
+            if array.shape == grown:
+                _resize(array, shape, cut=True)
+    except Exception as second:
+        error.add_note(f"the array keeps its new shape {grown}: {second}")
 
 
 def extend(array: Array, data: Any, axis: int = 0) -> tuple[np.ndarray, tuple[slice, ...]]:

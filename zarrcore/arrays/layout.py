@@ -51,7 +51,9 @@ def codecs_of(metadata: ArrayMetadata) -> tuple[tuple[Any, ...], Any | None, tup
     if metadata.zarr_format == 2:
         compressor = metadata.compressor
         return tuple(metadata.filters or ()), None, () if compressor is None else (compressor,)
-    codecs = metadata.inner_codecs
+    # A transposition of whole shards is one of each inner chunk, whose codecs take what it makes.
+    before = () if metadata.sharding_codec is None else metadata.chain().array_array
+    codecs = (*before, *metadata.inner_codecs)
     groups: dict[str, list[Any]] = {"array->array": [], "array->bytes": [], "bytes->bytes": []}
     for item in codecs:
         if getattr(item, "kind", None) in groups:  # codecs that need not be understood have none

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 __all__ = ["as_values", "broadcast_values", "check_out"]
 
@@ -33,8 +36,11 @@ def as_values(value: Any, dtype: np.dtype, *, ndim: int = 0, any_text: bool = Fa
     ValueError
         If a value would change, such as 1.5 or NaN into integers.
     """
-    if isinstance(value, np.ndarray) and value.dtype == dtype:
-        return value
+    if isinstance(value, np.ndarray):
+        if type(value) is not np.ndarray:
+            _refuse_masked(value)
+        if value.dtype == dtype:
+            return value
     if dtype.kind == "O" and ndim == 0 and _is_one_item(value):
         return _one_object(value)
     if dtype.kind == "O":
@@ -66,8 +72,8 @@ def as_values(value: Any, dtype: np.dtype, *, ndim: int = 0, any_text: bool = Fa
     if array.dtype.kind == "f" and dtype.kind in "iu" and not hasattr(value, "dtype"):
         # Python integers around 2**63, of which numpy makes floats when it is not told otherwise.
         boxed = np.asarray(value, dtype=object)
-        if all(isinstance(item, int) for item in boxed.flat):
-            return np.asarray(value, dtype=dtype)
+        if any(isinstance(item, int) for item in boxed.flat):
+            return _unboxed(boxed, dtype)
     if array.dtype.kind in "iu" and dtype.kind in "iu":
         _check_integers(array, dtype)
         return array.astype(dtype)
@@ -172,14 +178,84 @@ def _as_times(times: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return found
 
 
+def _refuse_masked(value: np.ndarray) -> None:
+    """Refuse masked items: nobody knows what the array should hold where they are."""
+    mask = getattr(value, "mask", None)
+    if isinstance(mask, np.ndarray | np.bool_) and hasattr(value, "filled") and mask.any():
+        raise ValueError("some of the values are masked: .filled(value) says what is to be stored for them")
+
+
 def _unboxed(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Python objects as numbers, under the rules for the numbers that they are."""
     if dtype.kind in "mM":
         return _parsed_times(array, dtype)
-    plain = np.asarray(array.tolist())
-    if plain.dtype.kind == "O":  # integers beyond 64 bits, or nothing that is a number
-        return np.asarray(array.tolist(), dtype=dtype)
-    return as_values(plain, dtype)
+    if set(map(type, array.flat)) <= {float}:
+        return as_values(np.asarray(array.tolist()), dtype)
+    exact: Any = {"b": _as_boolean, "f": _as_float, "c": _as_complex}.get(dtype.kind, _as_integer)
+    wide = {
+        "b": "?",
+        "f": dtype if dtype.itemsize > 8 else "f8",
+        "c": dtype if dtype.itemsize > 16 else "c16",
+    }
+    numbers = np.empty(array.shape, object)
+    numbers.flat = [exact(item, dtype) for item in array.flat]
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        for number in numbers.flat:
+            if not limits.min <= number <= limits.max:
+                _out_of_range(number, dtype)
+        return numbers.astype(dtype)
+    return numbers.astype(wide[dtype.kind]).astype(dtype)
+
+
+def _as_integer(item: Any, dtype: np.dtype) -> int:
+    """A number of any type as an integer, if it is one."""
+    _refuse_no_number(item, dtype)
+    try:
+        number = int(item)
+    except (OverflowError, ValueError):  # infinite, or no number
+        number = None
+    if number is None or number != item:
+        raise ValueError(f"value {item!r} cannot be stored as {dtype} without changing it")
+    return number
+
+
+def _as_boolean(item: Any, dtype: np.dtype) -> bool:
+    number = _as_integer(item, dtype)
+    if number not in (0, 1):
+        raise ValueError(f"value {item!r} cannot be stored as {dtype} without changing it")
+    return bool(number)
+
+
+def _as_float(item: Any, dtype: np.dtype) -> Any:
+    """A number of any type as a floating-point number, rounded if need be."""
+    _refuse_no_number(item, dtype)
+    if isinstance(item, np.floating):
+        return item
+    number = float(item)
+    if number in (np.inf, -np.inf) and number != item:
+        raise OverflowError(f"value {item!r} is out of range for {dtype}")
+    return number
+
+
+def _as_complex(item: Any, dtype: np.dtype) -> Any:
+    if isinstance(item, complex | np.complexfloating):
+        return item
+    return complex(_as_float(item, dtype))
+
+
+def _refuse_no_number(item: Any, dtype: np.dtype) -> None:
+    if isinstance(item, np.ndarray):
+        _refuse_masked(item)
+    no_number = str | bytes | np.datetime64 | np.timedelta64 | complex | np.complexfloating
+    if isinstance(item, no_number) or not hasattr(item, "__float__"):
+        kind = type(item).__name__
+        raise TypeError(f"cannot store {item!r} of type {kind} as {dtype}: expected a real number")
+
+
+def _out_of_range(value: int, dtype: np.dtype) -> NoReturn:
+    limits = np.iinfo(dtype)
+    raise OverflowError(f"value {value} is out of range for {dtype} ({limits.min}..{limits.max})")
 
 
 def _records(value: Any, dtype: np.dtype) -> np.ndarray:
@@ -246,8 +322,7 @@ def _check_integers(array: np.ndarray, dtype: np.dtype) -> None:
     limits = np.iinfo(dtype)
     low, high = int(array.min()), int(array.max())
     if low < limits.min or high > limits.max:
-        worst = low if low < limits.min else high
-        raise OverflowError(f"value {worst} is out of range for {dtype} ({limits.min}..{limits.max})")
+        _out_of_range(low if low < limits.min else high, dtype)
 
 
 def _unchanged(array: np.ndarray, dtype: np.dtype) -> np.ndarray:

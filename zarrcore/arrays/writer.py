@@ -303,9 +303,7 @@ class ArrayWriter(Indexable):
         dims = tuple((first, 1, n) for first, n in zip(start, out.shape, strict=True))
         self._array._compiled().read(dims, out, self._threads)
 
-    def _give(
-        self, coords: tuple[int, ...], put: Callable[[PendingChunk], object]
-    ) -> list[PendingChunk]:
+    def _give(self, coords: tuple[int, ...], put: Callable[[PendingChunk], object]) -> list[PendingChunk]:
         """Put values into the pending chunk at `coords`; return the chunk if all of it is given then."""
         if self._nbytes >= self._max_bytes:
             self._make_room()

@@ -252,15 +252,29 @@ class ArrayV3Metadata(ArrayMetadata):
 
     def update_shape(self, shape: tuple[int, ...]) -> Self:
         """The metadata of the same array, resized."""
-        covered = tuple(shape)
-        if self.sharding_codec is not None:  # a shard that is added is made of whole inner chunks
-            covered = tuple(-(-length // n) * n for length, n in zip(shape, self.chunks, strict=True))
+        # A shard that is added is made of whole inner chunks.
+        covered = tuple(-(-length // n) * n for length, n in zip(shape, self._shard_units(), strict=True))
         grid = self.chunk_grid.update_shape(covered)
         return (
             self._with_shape(shape)
             if grid is self.chunk_grid
             else replace(self, shape=shape, chunk_grid=grid)
         )
+
+    def _shard_units(self) -> tuple[int, ...]:
+        """The lengths that those of every chunk are multiples of: of inner chunks, also behind filters."""
+        chain = self.chain()
+        if chain.array_bytes.name != "sharding_indexed":
+            return (1,) * self.ndim
+        lengths: tuple[int, ...] = chain.array_bytes.chunk_shape  # type: ignore[attr-defined]
+        specs = chain.array_specs(self.chunk_spec())
+        for step, before, after in reversed(list(zip(chain.array_array, specs[:-1], specs[1:], strict=True))):
+            order = getattr(step, "order", None)
+            if order is not None:
+                lengths = tuple(lengths[order.index(axis)] for axis in range(len(order)))
+            elif before.shape != after.shape:  # of what reshapes chunks nothing is known
+                return (1,) * self.ndim
+        return lengths
 
     def update_attributes(self, attributes: dict[str, Any]) -> Self:
         """The metadata of the same array with other attributes."""

@@ -501,3 +501,49 @@ def test_any_array_into_any_other(data: st.DataObject) -> None:
     assert np.asarray(copy).astype(native).tobytes() == np.asarray(source).astype(native).tobytes()
     assert calls == sorted(calls)
     assert not calls or calls[-1] == source.nbytes
+
+
+LITTLE = [{"name": "bytes", "configuration": {"endian": "little"}}]
+
+
+def shard(shape: list[int], codecs: list[Any]) -> dict[str, Any]:
+    configuration = {"chunk_shape": shape, "codecs": codecs, "index_codecs": LITTLE}
+    return {"name": "sharding_indexed", "configuration": configuration}
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"compressors": "gzip"}, {"shards": None}, {"chunks": (3, 4), "shards": None}]
+)
+def test_a_copy_of_nested_shards_after_a_transposition(options: dict[str, Any]) -> None:
+    transpose = {"name": "transpose", "configuration": {"order": [1, 0]}}
+    source = zarrcore.create_array(
+        {},
+        shape=(6, 8),
+        chunks=(6, 4),
+        dtype="u2",
+        compressors=None,
+        serializer=shard([2, 3], [shard([1, 3], LITTLE)]),
+        filters=[transpose],
+    )
+    source[...] = np.arange(48).reshape(6, 8)
+    copied = zarrcore.from_array({}, data=source, **options)
+    assert np.array_equal(copied[...], source[...])
+
+
+@pytest.mark.parametrize("name", ["scale_offset", "transpose"])
+def test_rectilinear_shards_after_a_filter_grow(name: str) -> None:
+    configuration = {"scale_offset": {"scale": 3}, "transpose": {"order": [0]}}[name]
+    array = zarrcore.create_array(
+        {},
+        shape=(6,),
+        chunks=[[4, 2]],
+        dtype="i1",
+        compressors=None,
+        filters=[{"name": name, "configuration": configuration}],
+        serializer=shard([2], LITTLE),
+    )
+    array[...] = np.arange(6)
+    array.append([6])
+    array.append([7, 8])
+    assert array[...].tolist() == list(range(9))
+    assert array.write_chunk_sizes == ((4, 2, 2, 1),)
