@@ -41,6 +41,7 @@ __all__ = [
     "named_configuration",
     "sequence",
     "shape",
+    "suggestion",
 ]
 
 MAX_NBYTES = 2**63 - 1
@@ -51,6 +52,14 @@ MAX_NDIM = 64
 
 MAX_DEPTH = 16
 """Most levels of codecs within codecs, and of data types within data types; `ZC_DEPTH_MAX` in C."""
+
+
+def suggestion(name: object, known: Iterable[str]) -> str:
+    """Return a question for the names most like `name`, to be put at the end of an error, or nothing."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(str(name), list(known), n=3)
+    return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
 
 
 def describe(value: object) -> str:

@@ -171,12 +171,21 @@ def _flags(array: np.ndarray, length: int) -> np.ndarray:
     return np.flatnonzero(array).astype(np.int64, copy=False)
 
 
+_TAKES = {
+    "basic": "an index is an integer, a slice, an ellipsis or None",
+    "orthogonal": "an index is an integer, a slice, an ellipsis, or an array of integers or booleans",
+    "coordinate": "an index is an array of integers",
+    "block": "an index is an integer or a slice, which count chunks",
+}
+
+
 def _refuse(item: Any, kind: str) -> IndexError:
     if isinstance(item, (bool, np.bool_)):
         return IndexError(f"{kind} indexing: a boolean scalar is not an index, got {item!r}")
     if isinstance(item, (float, np.floating)):
-        return IndexError(f"{kind} indexing: only integers are valid indices, got {item!r}")
-    return IndexError(f"{kind} indexing: unsupported selection item {item!r} ({type(item).__name__})")
+        hint = f"; did you mean {int(item)}?" if item == item // 1 else ""
+        return IndexError(f"{kind} indexing: {_TAKES[kind]}, got {item!r}{hint}")
+    return IndexError(f"{kind} indexing: {_TAKES[kind]}, got {item!r} ({type(item).__name__})")
 
 
 # --- expanding ---

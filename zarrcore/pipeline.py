@@ -304,7 +304,7 @@ class PythonEngine:
             raise ChunkIOError("the directory of the array is gone", array=self._path)
         if self._missing_is_error:
             raise ChunkNotFoundError(
-                f"array {self._path!r}: chunk {part.coords} (key {key!r}) is not stored, and the "
+                f"array {self._path or '/'!r}: chunk {part.coords} (key {key!r}) is not stored, and the "
                 "configuration array.read_missing_chunks is False"
             )
         put(out, part.outside, self._fill)

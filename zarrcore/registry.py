@@ -98,7 +98,10 @@ class Registry(Generic[T]):
             self._search_entry_points()
         found = self._classes.get(name)
         if found is None:
-            raise self._error(f"unknown {self.what} {name!r}; known are {_listed(self._classes) or 'none'}")
+            from zarrcore._validate import suggestion
+
+            hint = suggestion(name, self._classes) or f"; known are {_listed(self._classes) or 'none'}"
+            raise self._error(f"unknown {self.what} {name!r}{hint}")
         if not isinstance(found, str):
             return found
         try:

@@ -21,7 +21,7 @@ def prefetch(NativeArray array not None, dims, shape, bint points, threads=0, to
     cdef zc_part part
     cdef cnp.ndarray nothing = np.broadcast_to(np.zeros((), array.dtype), shape)
     if array.cache is None:
-        raise ValueError(f"array {array.path!r}: has no cache to prefetch into")
+        raise ValueError(f"array {array.path or '/'!r}: has no cache to prefetch into")
     kept = array._set_points(&part, dims, nothing) if points else array._set_region(&part, dims, nothing)
     part.memory = NULL
     if cnp.PyArray_SIZE(nothing):

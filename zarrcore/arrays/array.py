@@ -437,7 +437,7 @@ class Array(SelectableArray, SynchronousNode):
     def _check_writable(self) -> None:
         self._store_path.store._check_writable()
         if self._metadata.zarr_format == 1:
-            raise ReadOnlyError(f"array {self.path!r}: arrays of format 1 can be read only")
+            raise ReadOnlyError(f"array {self.path or '/'!r}: arrays of format 1 can be read only")
 
     # --- changing ---
 

@@ -84,7 +84,7 @@ def read_many(
         try:
             selections.append(indexing.plain_selection(wanted, array.shape))
         except IndexError as error:
-            raise type(error)(f"selection {number} of array {array.path!r}: {error}") from None
+            raise type(error)(f"selection {number} of array {array.path or '/'!r}: {error}") from None
         arrays.append(array)
     results = _results(arrays, selections, out, stack)
     _read(arrays, selections, results, threads)

@@ -205,7 +205,7 @@ class _Outside:
                 self._border.append(coords)
         if self._whole and not self._store.supports_deletes:
             raise StoreError(
-                f"array {array.path!r} cannot shrink to {shape}: {self._store} cannot remove the "
+                f"array {array.path or '/'!r} cannot shrink to {shape}: {self._store} cannot remove the "
                 f"{len(self._whole)} chunks outside, {self._whole[0]!r} among them; copy the part of the "
                 "array that you need to another store"
             )
@@ -227,9 +227,9 @@ class _Outside:
                 self._try(failures, self._clear, engine, coords)
         if failures:
             raise StoreError(
-                f"array {self._array.path!r} has the shape {self._shape} now, but {len(failures)} of the "
-                f"chunks outside could not be removed ({failures[0]}): resize to this shape once more before "
-                "the array grows, or they will be seen again"
+                f"array {self._array.path or '/'!r} has the shape {self._shape} now, but {len(failures)} "
+                f"of the chunks outside could not be removed ({failures[0]}): resize to this shape once "
+                "more before the array grows, or they will be seen again"
             ) from failures[0]
 
     @staticmethod

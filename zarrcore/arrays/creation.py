@@ -337,7 +337,7 @@ def _metadata(zarr_format: int, order: str, options: ArrayOptions) -> ArrayMetad
 
 def _refuse_in_format_2(grid: Sequence[Any], inner: tuple[int, ...] | None, options: ArrayOptions) -> None:
     for name, value, absent in (
-        ("shards", inner, None),
+        ("shards", None if inner is None else options["shards"], None),
         ("dimension_names", options["dimension_names"], None),
         ("serializer", options["serializer"], "auto"),
     ):

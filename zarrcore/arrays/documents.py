@@ -44,7 +44,7 @@ def reread(array: Array, known: dict[str, bytes] | None = None) -> None:
     found = parse_node(place, zarr_format, values)
     if found is None or not is_array_metadata(found):
         raise ArrayNotFoundError(
-            f"array {array.path!r} is no longer in {array.store}: "
+            f"array {array.path or '/'!r} is no longer in {array.store}: "
             f"{'there is nothing' if found is None else 'there is a group'} in its place"
         )
     if layout.is_stored_alike(found, array._metadata):

@@ -57,7 +57,7 @@ def build_engine(
         return native
     if cache is not None:
         raise ValueError(
-            f"array {store_path.path!r}: its chunks are decoded in Python, which a ChunkCache cannot keep"
+            f"array {store_path.path or '/'!r}: a ChunkCache cannot keep chunks that are decoded in Python"
         )
     return _python_engine(metadata, store_path, missing_is_error=missing_is_error)
 

@@ -28,7 +28,7 @@ class Prefetch:
 
     def __init__(self, array: Array, selection: Selection, threads: int = 0) -> None:
         if array.cache is None:
-            raise ValueError(f"array {array.path!r}: prefetching needs a cache, see Array.with_cache")
+            raise ValueError(f"array {array.path or '/'!r}: prefetching needs a cache, see Array.with_cache")
         self._array = array
         # The indices of a mask are made when they are asked for, and the caller may change it by then.
         self._selection = selection._replace(dims=tuple(selection.dims))

@@ -184,10 +184,10 @@ class ArrayWriter(Indexable):
 
     def _check(self) -> None:
         if self._closed:
-            raise ValueError(f"array {self._array.path!r}: the writer is closed")
+            raise ValueError(f"array {self._array.path or '/'!r}: the writer is closed")
         if self._array.shape != self._grid.shape:
             raise ValueError(
-                f"array {self._array.path!r}: its shape changed from {self._grid.shape} to "
+                f"array {self._array.path or '/'!r}: its shape changed from {self._grid.shape} to "
                 f"{self._array.shape} while a writer was open; use the writer's append"
             )
 

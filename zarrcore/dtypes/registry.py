@@ -181,8 +181,11 @@ class DataTypeRegistry:
                 return cls.from_json(data, zarr_format=3)
             except DataTypeValidationError:
                 continue
-        known = ", ".join(sorted({*self._classes, *self._modules}))
-        raise DataTypeValidationError(f"unknown data type {shown(name)}; known are {known}, r<N>")
+        from zarrcore._validate import suggestion
+
+        known = sorted({*self._classes, *self._modules})
+        hint = suggestion(name, known) or f"; known are {', '.join(known)}, r<N>"
+        raise DataTypeValidationError(f"unknown data type {shown(name)}{hint}")
 
     def _match_v2(self, data: DTypeJSON) -> ZDType[Any, Any]:
         if not check_dtype_spec_v2(data):

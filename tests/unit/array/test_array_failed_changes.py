@@ -50,7 +50,7 @@ def test_a_failing_delete_while_an_array_shrinks(options: dict[str, Any]) -> Non
     store = Failing(MemoryStore())
     array = new(store, **options)
     store.fails = "delete"
-    with pytest.raises(StoreError, match="has the shape .* now, but 3 .* resize to this shape once more"):
+    with pytest.raises(StoreError, match="has the shape .* now, but 3 .* resize to this shape once"):
         array.resize(7)
     assert array.shape == zarrcore.open_array(store).shape == (7,)
     assert array[...].tolist() == [*range(1, 8)]

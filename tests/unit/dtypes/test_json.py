@@ -304,8 +304,10 @@ def test_deep_nesting_is_refused() -> None:
 def test_errors_name_the_field_and_what_was_found() -> None:
     with pytest.raises(DataTypeValidationError, match="field 'a': field 'b': unknown data type '<i3'"):
         zd.dtype_from_v2([["a", [["b", "<i3"]]]])
-    with pytest.raises(DataTypeValidationError, match="int33.*known are.*float64"):
+    with pytest.raises(DataTypeValidationError, match="int33.*did you mean 'int32' or"):
         zd.dtype_from_v3("int33")
+    with pytest.raises(DataTypeValidationError, match="xyz.*known are.*float64"):
+        zd.dtype_from_v3("xyz")
 
 
 def test_unknown_formats_are_refused() -> None:
