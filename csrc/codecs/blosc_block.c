@@ -49,21 +49,22 @@ static zc_status decode_by_library(const zc_blosc_header *h, zc_workspace *ws, c
                                    size_t index, uint8_t *dst, zc_error *err)
 {
     const size_t streams = zc_blosc_block_streams(h, index);
+    uint8_t *const one = zc_scratch_push(ws, ZC_BLOSC_HEADER + 4 + n, err), *const block = one + ZC_BLOSC_HEADER + 4;
     size_t length, used = 0;
+    zc_status status = ZC_OK;
 
-    for (size_t i = 0; i < streams; i++) {
-        const zc_status status = zc_blosc_stream(h, src, n, index, used, &length, err);
-        if (status != ZC_OK) {
-            return status;
-        }
-        used += 4 + length;
-    }
-    uint8_t *one = zc_scratch_push(ws, ZC_BLOSC_HEADER + 4 + used, err);
     if (one == NULL) {
         return ZC_ERR_MEMORY;
     }
-    const size_t total = zc_blosc_single_block(h, src, used, index, one);
-    const zc_status status = decode_single(one, total, dst, zc_blosc_block_nbytes(h, index), err);
+    memcpy(block, src, n);           /* before it is checked: others may change src */
+    for (size_t i = 0; i < streams && status == ZC_OK; i++) {
+        status = zc_blosc_stream(h, block, n, index, used, &length, err);
+        used += 4 + length;
+    }
+    if (status == ZC_OK) {
+        const size_t total = zc_blosc_single_block(h, used, index, one);
+        status = decode_single(one, total, dst, zc_blosc_block_nbytes(h, index), err);
+    }
     zc_scratch_pop(ws);
     return status;
 }

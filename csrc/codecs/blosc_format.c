@@ -77,10 +77,12 @@ static zc_status check_fields(const uint8_t *src, size_t n, zc_error *err)
     return ZC_OK;
 }
 
-zc_status zc_blosc_read_header(const uint8_t *src, size_t n, zc_blosc_header *h, zc_error *err)
+zc_status zc_blosc_read_header(const uint8_t *header, size_t n, zc_blosc_header *h, zc_error *err)
 {
-    const zc_status status = check_fields(src, n, err);
+    uint8_t src[ZC_BLOSC_HEADER];    /* a copy: others may change the header between its checks and its use */
 
+    memcpy(src, header, n < sizeof src ? n : sizeof src);
+    const zc_status status = check_fields(src, n, err);
     if (status != ZC_OK) {
         return status;
     }
@@ -213,7 +215,7 @@ zc_status zc_blosc_stream(const zc_blosc_header *h, const uint8_t *src, size_t n
     return ZC_OK;
 }
 
-size_t zc_blosc_single_block(const zc_blosc_header *h, const uint8_t *src, size_t n, size_t index, uint8_t *dst)
+size_t zc_blosc_single_block(const zc_blosc_header *h, size_t n, size_t index, uint8_t *dst)
 {
     const size_t nbytes = zc_blosc_block_nbytes(h, index), total = ZC_BLOSC_HEADER + 4 + n;
 
@@ -228,6 +230,5 @@ size_t zc_blosc_single_block(const zc_blosc_header *h, const uint8_t *src, size_
     zc_store_le32(dst + 8, (uint32_t)nbytes);
     zc_store_le32(dst + 12, (uint32_t)total);
     zc_store_le32(dst + ZC_BLOSC_HEADER, ZC_BLOSC_HEADER + 4);
-    memcpy(dst + ZC_BLOSC_HEADER + 4, src, n);
     return total;
 }

@@ -35,9 +35,9 @@ enum { ZC_BLOSC_IS_BLOSCLZ = 0, ZC_BLOSC_IS_LZ4 = 1, ZC_BLOSC_IS_SNAPPY = 2, ZC_
 /* The library's name of a compressor, NULL for an unknown one. */
 const char *zc_blosc_compressor_name(zc_blosc_compressor compressor);
 
-/* Read the header of a buffer of n bytes, src[0..16), and check all that can be checked in it alone; ZC_ERR_CORRUPT if
+/* Read the header of a buffer of n bytes, header[0..16), and check all that can be checked in it alone; ZC_ERR_CORRUPT if
  * something is wrong. */
-zc_status zc_blosc_read_header(const uint8_t *src, size_t n, zc_blosc_header *h, zc_error *err);
+zc_status zc_blosc_read_header(const uint8_t *header, size_t n, zc_blosc_header *h, zc_error *err);
 
 /* Can the linked library decode such blocks?  ZC_ERR_UNSUPPORTED for a known compressor that it lacks. */
 zc_status zc_blosc_check_compressor(const zc_blosc_header *h, zc_error *err);
@@ -61,7 +61,8 @@ zc_status zc_blosc_block_start(const zc_blosc_header *h, const uint8_t *starts, 
 zc_status zc_blosc_stream(const zc_blosc_header *h, const uint8_t *src, size_t n, size_t index, size_t pos,
                           size_t *length, zc_error *err);
 
-/* Write a buffer that holds block `index`, src[0..n), alone to dst (n + 20 bytes); returns its size. */
-size_t zc_blosc_single_block(const zc_blosc_header *h, const uint8_t *src, size_t n, size_t index, uint8_t *dst);
+/* Write what comes before the n bytes of block `index` in a buffer that holds it alone: 20 bytes to dst, behind which the
+ * block lies.  Returns the size of all. */
+size_t zc_blosc_single_block(const zc_blosc_header *h, size_t n, size_t index, uint8_t *dst);
 
 #endif

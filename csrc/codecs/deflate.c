@@ -164,34 +164,6 @@ static zc_status zlib_decode(const zc_codec *codec, zc_workspace *ws, const uint
     return deflate_decode(WINDOW_ZLIB, ws, src, n, dst, cap, written, err);
 }
 
-static size_t deflate_slack(const zc_codec *codec, size_t decoded)
-{
-    (void)codec;
-    return zc_deflate_whole_slack(decoded);
-}
-
-static bool deflate_decode_over(zc_deflate_container container, zc_workspace *ws, const uint8_t *src, size_t n,
-                                uint8_t *dst, size_t decoded)
-{
-    size_t written = 0;
-
-    return zc_deflate_whole_decode(container, ws, src, n, dst, decoded, &written) && written == decoded;
-}
-
-static bool gzip_decode_over(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n, uint8_t *dst,
-                             size_t decoded)
-{
-    (void)codec;
-    return deflate_decode_over(ZC_DEFLATE_GZIP, ws, src, n, dst, decoded);
-}
-
-static bool zlib_decode_over(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n, uint8_t *dst,
-                             size_t decoded)
-{
-    (void)codec;
-    return deflate_decode_over(ZC_DEFLATE_ZLIB, ws, src, n, dst, decoded);
-}
-
 /* ---- encode --------------------------------------------------------------------------------- */
 
 typedef struct deflater {
@@ -331,8 +303,6 @@ const zc_codec_class zc_codec_gzip = {
     .bound = deflate_bound,
     .encode = gzip_encode,
     .decode = gzip_decode,
-    .slack = deflate_slack,
-    .decode_over = gzip_decode_over,
     .check = deflate_check,
     .defaults = {.level = 5},
 };
@@ -343,8 +313,6 @@ const zc_codec_class zc_codec_zlib = {
     .bound = deflate_bound,
     .encode = zlib_encode,
     .decode = zlib_decode,
-    .slack = deflate_slack,
-    .decode_over = zlib_decode_over,
     .check = deflate_check,
     .defaults = {.level = 1},
 };

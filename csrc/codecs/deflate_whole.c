@@ -73,18 +73,6 @@ bool zc_deflate_whole_decode(zc_deflate_container container, zc_workspace *ws, c
     return in == n;
 }
 
-/*
- * The bytes that are left of a stream are hardly more than those that they stand for: encoders choose a new code, or none,
- * for some 16 to 300 KiB, and only within these the end may need more than its share.  A block that is stored as it is, of up
- * to 64 KiB, is copied at once, and should not be copied onto itself.
- */
-#define SLACK ((size_t)96 << 10)
-
-size_t zc_deflate_whole_slack(size_t decoded)
-{
-    return decoded <= DECODE_UP_TO ? SLACK : 0;
-}
-
 /* ---- encode --------------------------------------------------------------------------------- */
 
 typedef struct encoder {
@@ -139,12 +127,6 @@ bool zc_deflate_whole_encode(zc_deflate_container container, int level, zc_works
 }
 
 #else
-
-size_t zc_deflate_whole_slack(size_t decoded)
-{
-    (void)decoded;
-    return 0;
-}
 
 bool zc_deflate_whole_decode(zc_deflate_container container, zc_workspace *ws, const uint8_t *src, size_t n,
                              uint8_t *dst, size_t cap, size_t *written)

@@ -17,15 +17,9 @@
 
 typedef enum zc_deflate_container { ZC_DEFLATE_ZLIB, ZC_DEFLATE_GZIP } zc_deflate_container;
 
-/* Decode one zlib stream, or all members of a gzip value, that end exactly where src does. */
+/* Decode one zlib stream, or all members of a gzip value, that end exactly where src does.  dst and src do not overlap. */
 bool zc_deflate_whole_decode(zc_deflate_container container, zc_workspace *ws, const uint8_t *src, size_t n,
                              uint8_t *dst, size_t cap, size_t *written);
-
-/*
- * How much longer than `decoded` the memory at dst has to be for src to lie at its end; 0: src has to lie apart.  The sum
- * after each member is one of the decoded bytes, so that src overwritten before it was read is never accepted.
- */
-size_t zc_deflate_whole_slack(size_t decoded);
 
 bool zc_deflate_whole_encode(zc_deflate_container container, int level, zc_workspace *ws, const uint8_t *src,
                              size_t n, uint8_t *dst, size_t cap, size_t *written);

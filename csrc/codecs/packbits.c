@@ -96,16 +96,18 @@ static zc_status packbits_encode(const zc_codec *codec, zc_workspace *ws, const 
 static zc_status decode_numcodecs(const uint8_t *src, size_t n, uint8_t *dst, size_t cap, size_t *written,
                                   zc_error *err)
 {
+    const volatile uint8_t *const header = src;      /* read once: others may change it */
+    const int unused = n > 0 ? *header : -1;
     size_t bits;
 
-    if (n < 1 || src[0] > 7 || (n == 1 && src[0] > 0)) {
-        return zc_fail(err, ZC_ERR_CORRUPT, "%zu bytes that state %d unused bits", n, n > 0 ? src[0] : -1);
+    if (unused < 0 || unused > 7 || (n == 1 && unused > 0)) {
+        return zc_fail(err, ZC_ERR_CORRUPT, "%zu bytes that state %d unused bits", n, unused);
     }
-    if (!zc_mul_size(n - 1, 8, &bits) || bits - src[0] > cap) {
+    if (!zc_mul_size(n - 1, 8, &bits) || bits - (size_t)unused > cap) {
         return zc_fail(err, ZC_ERR_SIZE, "%zu bytes of bits, at most %zu items expected", n - 1, cap);
     }
-    zc_unpack_flags(dst, src + 1, bits - src[0], true);
-    *written = bits - src[0];
+    *written = bits - (size_t)unused;
+    zc_unpack_flags(dst, src + 1, *written, true);
     return ZC_OK;
 }
 

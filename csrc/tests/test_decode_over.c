@@ -127,7 +127,7 @@ static void damaged_values(void)
     with_each(check_damage);
 }
 
-/* ---- more than one frame or member ------------------------------------------------------------------ */
+/* ---- more than one frame ------------------------------------------------------------------ */
 
 /* The encodings of two halves, one after the other, and `extra` bytes after them. */
 static uint8_t *joined(const zc_codec *codec, const uint8_t *data, size_t half, const void *extra, size_t n_extra,
@@ -149,10 +149,10 @@ static uint8_t *joined(const zc_codec *codec, const uint8_t *data, size_t half, 
     return out;
 }
 
-static void check_joined(const char *name, const void *extra, size_t n_extra)
+static void check_joined(const void *extra, size_t n_extra)
 {
     static uint8_t data[400000];
-    const zc_codec codec = case_codec(name, 1, false);
+    const zc_codec codec = case_codec("zstd", 1, false);
     size_t n;
 
     case_fill(data, sizeof data, DATA_MIXED);
@@ -165,13 +165,10 @@ static void check_joined(const char *name, const void *extra, size_t n_extra)
 static void several_frames(void)
 {
     static const uint8_t skippable[] = {0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 'a', 'b', 'c'};
-    static const char *const names[] = {"zstd", "gzip", "zlib"};
 
-    for (int i = 0; i < 3; i++) {
-        check_joined(names[i], NULL, 0);
-        check_joined(names[i], skippable, sizeof skippable);
-        check_joined(names[i], "stray", 5);
-    }
+    check_joined(NULL, 0);
+    check_joined(skippable, sizeof skippable);
+    check_joined("stray", 5);
 }
 
 /* A frame of zstd that says it has more than comes, or less, or nothing of its size. */
@@ -194,12 +191,9 @@ static void zstd_content_sizes(void)
 /* Values that take long are decoded in pieces, so that a cancelled job stops. */
 static void not_of_long_values(void)
 {
-    static const char *const names[] = {"zstd", "gzip", "zlib"};
+    const zc_codec codec = case_codec("zstd", 1, false);
 
-    for (int i = 0; i < 3; i++) {
-        const zc_codec codec = case_codec(names[i], 1, false);
-        CHECK(codec.cls->slack(&codec, (size_t)1 << 30) == 0);
-    }
+    CHECK(codec.cls->slack(&codec, (size_t)1 << 30) == 0);
 }
 
 int main(void)

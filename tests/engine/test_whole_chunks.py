@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Large chunks in files, decoded over their own encoded bytes: values and errors are those of memory."""
+"""Large chunks in files, some decoded over their own encoded bytes: values and errors are those of memory."""
 
 from __future__ import annotations
 

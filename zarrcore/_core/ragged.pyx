@@ -74,7 +74,7 @@ def decode(data not None, Py_ssize_t count, cnp.dtype dtype not None, str codec 
     ChunkDecodeError
         If the value does not hold exactly `count` arrays of whole items.
     """
-    cdef const uint8_t[::1] value = memoryview(data).cast("B")
+    cdef const uint8_t[::1] value = memoryview(vlen.unchanging(data)).cast("B")
     cdef size_t item_size = dtype.itemsize, at = 4, length
     cdef Py_ssize_t i
     cdef cnp.npy_intp shape

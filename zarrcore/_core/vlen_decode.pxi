@@ -266,6 +266,16 @@ cdef int _read(Reader *reader, cnp.ndarray out, str codec, bint utf8) except -1:
     return 0
 
 
+def unchanging(data not None):
+    """The bytes of a value in memory that nobody can change: a copy, if they do not lie in ``bytes``.
+
+    Lengths are checked and used, strings measured and decoded: a mapped file, or the memory of another thread, must
+    not change in between.
+    """
+    owner = data.obj if type(data) is memoryview else data
+    return data if type(owner) is bytes else bytes(data)
+
+
 def decode(data not None, Py_ssize_t count, dtype not None, str codec not None, *, bint utf8):
     """Decode the items of a chunk.
 
@@ -292,7 +302,7 @@ def decode(data not None, Py_ssize_t count, dtype not None, str codec not None, 
     ChunkDecodeError
         If the value does not hold exactly `count` sound items.
     """
-    cdef const uint8_t[::1] view = memoryview(data).cast("B")
+    cdef const uint8_t[::1] view = memoryview(unchanging(data)).cast("B")
     cdef Reader reader
     _start(&reader, view, count, codec)
     out = np.empty(count, dtype)
@@ -305,7 +315,7 @@ def decode_into(data not None, cnp.ndarray out not None, str codec not None, *, 
 
     After a failure some of the places may hold new items.
     """
-    cdef const uint8_t[::1] view = memoryview(data).cast("B")
+    cdef const uint8_t[::1] view = memoryview(unchanging(data)).cast("B")
     cdef Reader reader
     if not cnp.PyArray_ISALIGNED(out):
         raise ValueError("out: the items are not aligned")
