@@ -68,7 +68,7 @@ def sources(tree: Tree, machine: str) -> dict[Path, tuple[str, ...]]:
             files[path] = ()
         elif x86:
             files[path] = (f"-m{isa}",)
-    if x86:  # the dispatcher is built for any CPU and has to be told which variants exist
+    if x86:  # the dispatcher is built for any CPU and needs a list of the variants
         files[tree.blosc / "shuffle.c"] = ("-DSHUFFLE_SSE2_ENABLED", "-DSHUFFLE_AVX2_ENABLED")
     for path in (*tree.lz4.glob("*.c"), *tree.zlib.glob("*.c")):
         if not path.name.startswith("gz"):  # zlib's file functions are of no use here

@@ -43,7 +43,7 @@ def emulator(target: str) -> str | None:
 
 
 def compiler(target: str) -> dict[str, str]:
-    """What native_libs and csrc/Makefile are told."""
+    """The settings for native_libs and csrc/Makefile."""
     import ziglang
 
     zig = Path(ziglang.__file__).parent / ("zig.exe" if os.name == "nt" else "zig")

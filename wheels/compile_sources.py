@@ -86,7 +86,7 @@ def can_hide_names() -> bool:
 
 
 def _without_names(cc: Sequence[str], objects: Sequence[str], hidden: Sequence[str], directory: Path) -> str:
-    """All objects as one, inside of which what ``hidden`` defines has been bound."""
+    """Link all objects into one and bind the symbols in ``hidden`` inside it."""
     listed = subprocess.run(
         ["nm", "-P", "-g", "--defined-only", *hidden], capture_output=True, text=True, check=True
     ).stdout

@@ -27,7 +27,7 @@ TIMEOUT = 300  # seconds
 
 
 class FetchError(RuntimeError):
-    """The sources cannot be had."""
+    """The sources are not available."""
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,7 @@ ZARRCORE_ZSTD chooses a zstd to be linked in the place of the one inside of blos
 
 
 class ResolveError(RuntimeError):
-    """The libraries cannot be had in the way that was asked for."""
+    """The libraries are not available in the requested way."""
 
     def __init__(self, reason: str, advice: str = ADVICE) -> None:
         super().__init__(f"{reason}\n\n{advice}")
@@ -91,7 +91,7 @@ class ResolveError(RuntimeError):
 
 @dataclass(frozen=True)
 class NativeLibs:
-    """Where the libraries are; everything a compiler and a linker have to be told."""
+    """Where the libraries are; all arguments for a compiler and a linker."""
 
     origin: str
     """``"system"``, ``"wheel"``, ``"source"`` or ``"prefix"``."""

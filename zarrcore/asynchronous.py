@@ -232,7 +232,7 @@ class AsyncArray(_AsyncNode, ArrayDescription):
 
 
 class AsyncIndex:
-    """One way of indexing an array, to be awaited."""
+    """One way of indexing an array, with coroutines."""
 
     __slots__ = ("_view",)
 
@@ -402,11 +402,11 @@ class AsyncGroup(_AsyncNode):
         )
 
     async def require_group(self, name: str, overwrite: Overwrite = False) -> AsyncGroup:
-        """The group of a name, created if need be."""
+        """Return the group of a name; create it if it is missing."""
         return wrap_node(await in_thread(self._sync.require_group, name, overwrite))
 
     async def require_groups(self, *names: str) -> tuple[AsyncGroup, ...]:
-        """Several groups, created if need be."""
+        """Return several groups; create those that are missing."""
         return tuple(map(wrap_node, await in_thread(self._sync.require_groups, *names)))
 
     async def create_array(self, name: str, **kwargs: Unpack[ArrayOptions]) -> AsyncArray:
@@ -423,7 +423,7 @@ class AsyncGroup(_AsyncNode):
         config: ArrayConfigLike | None = None,
         **kwargs: Unpack[RequireOptions],
     ) -> AsyncArray:
-        """The array of a name, created if need be."""
+        """Return the array of a name; create it if it is missing."""
         options = {"shape": shape, "dtype": dtype, "exact": exact, "config": config, **kwargs}
         return wrap_node(await in_thread(self._sync.require_array, name, **options))
 

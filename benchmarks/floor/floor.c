@@ -391,7 +391,7 @@ static void *write_part(void *argument) {
 
 /* ---- threads ---- */
 
-/* `work` on 0..n, of which each thread begins with an equal range; the caller's is the first. */
+/* `work` on 0..n; each thread begins with an equal range, the caller with the first one. */
 static int divide(void *(*work)(void *), const layout *l, const source *sources, const piece *pieces,
                   uint8_t *array, int64_t n) {
     int threads = l->threads > MAX_THREADS ? MAX_THREADS : l->threads > n ? (int)n : l->threads;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Filters in front of shards, blocks and transpositions: what they make becomes an array with a chain of its own, and
+ * Filters before shards, blocks and transpositions: what they make becomes an array with a chain of its own, and
  * their fill value that of the array.
  */
 #include <string.h>
@@ -19,7 +19,7 @@ zc_status zc_codecs_inside(const zc_codecs *c, const zc_node *node, zc_codecs *o
     return out->chain != NULL ? ZC_OK : zc_document_no_memory(node);
 }
 
-/* One item behind the chain's filter number s, of which `before` is one in front of it. */
+/* Compute one item after the chain's filter number s from `before`, the item before it. */
 static zc_status filtered_fill(const zc_codecs *c, int s, const uint8_t *before, size_t n, uint8_t *out, size_t cap,
                                size_t *written, zc_workspace *ws, zc_error *err)
 {

@@ -95,7 +95,7 @@ static zc_status add_swap(zc_codecs *c, const zc_node *codec)
     return ZC_OK;
 }
 
-/* Items that filters have made, in front of which there may be no stage any more. */
+/* Items that filters have made, which must come before all stages. */
 static zc_status set_filtered_item(zc_codecs *c, const zc_node *codec, bool swapped)
 {
     const size_t word = filtered_word(c);

@@ -7,7 +7,7 @@
 
 #include "document/document.h"
 
-#define ZC_CODECS_BODIES_MAX 4       /* arrays inside of arrays, for each of which the engine keeps memory open */
+#define ZC_CODECS_BODIES_MAX 4       /* arrays inside of arrays; the engine keeps memory open for each */
 
 /* What a filter makes of the fill value, where shards lack inner chunks behind it. */
 typedef enum zc_filtered_fill { ZC_FILL_STAYS, ZC_FILL_ENCODED, ZC_FILL_ZERO } zc_filtered_fill;

@@ -53,7 +53,7 @@ static zc_status reshaped_length(const zc_codecs *c, const zc_node *part, int64_
     return status;
 }
 
-/* What is left over for the length -1, of which there is at most one. */
+/* The length that -1 stands for; there is at most one. */
 static bool fill_in(int ndim, int64_t *lengths, int64_t items)
 {
     int64_t given = 1, *open = NULL;

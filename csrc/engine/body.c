@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Filters in front of an array of its own: all of the chunk is decoded, or encoded, at once.
+ * Filters before an array of its own: all of the chunk is decoded, or encoded, at once.
  */
 #include "engine/body.h"
 
@@ -47,7 +47,7 @@ zc_status zc_body_decode(const zc_scope *scope, const zc_chain *chain, int ndim,
     if (made == NULL) {
         return ZC_ERR_MEMORY;
     }
-    unknown.origin = NULL;           /* a cache keeps what is in front of the filters */
+    unknown.origin = NULL;           /* a cache keeps what is before the filters */
     zc_part_whole(body->ndim, shape, body->chain->item.size, made, &part);
     status = zc_chunk_read(&inside, body->chain, shape, &part, &unknown, offset, nbytes, ws, err);
     if (status == ZC_OK && chain->n_stages > 0) {

@@ -8,7 +8,7 @@
 
 #include "engine/engine.h"
 
-/* The elements of a chunk that has a body, as they are in front of the filters. */
+/* The elements of a chunk that has a body, as they are before the filters. */
 zc_status zc_body_decode(const zc_scope *scope, const zc_chain *chain, int ndim, const int64_t *stored,
                          const zc_value *value, uint64_t offset, uint64_t nbytes, uint8_t *dst, size_t size,
                          zc_workspace *ws, zc_error *err);

@@ -84,7 +84,7 @@ bool zc_chain_decoded_size(const zc_chain *chain, int ndim, const int64_t *shape
 /* Most bytes that the chain can make of a chunk of that shape. */
 zc_status zc_chain_bound(const zc_chain *chain, int ndim, const int64_t *shape, size_t *out, zc_error *err);
 
-/* Bytes behind which an encoded value cannot be honest, however badly its writer compressed; values
+/* Upper bound of a plausible encoded size, however badly its writer compressed; values
  * beyond are refused before memory is taken for them. */
 size_t zc_chain_plausible_size(const zc_chain *chain, size_t decoded);
 

@@ -365,7 +365,7 @@ static zc_status read_innermost(const chunk_job *job, const zc_encoded *encoded)
     return status;
 }
 
-/* A value whose only codec has blocks, of which no more than a block needs to be in memory. */
+/* Read a value whose only codec has blocks: only one block needs to be in memory. */
 typedef struct ranged {
     const zc_value *value;
     uint64_t offset;

@@ -53,7 +53,7 @@ typedef struct zc_window {
     bool patches;            /* writing: other bytes of the elements keep their values, so no chunk is ever covered */
     const uint8_t *mask;     /* writing: the element i places behind the one at `first` is given where mask[i] is not 0 */
     const char *first;
-    const zc_picked *picked; /* reading: where to, of which elements; NULL: part->memory, all of them */
+    const zc_picked *picked; /* reading: where to, and which elements; NULL: part->memory, all of them */
 } zc_window;
 
 typedef struct zc_part {
@@ -118,7 +118,7 @@ zc_status zc_part_scatter(const zc_part *part, const int64_t *shape, const void 
 zc_status zc_part_gather(const zc_part *part, const int64_t *shape, void *chunk, int64_t first, int64_t n,
                          const zc_item *item, zc_workspace *ws, zc_error *err);
 
-/* Is it a part for reading of which some elements are not wanted? */
+/* Return whether it is a part for reading with elements that are not wanted. */
 static inline bool zc_part_is_picked(const zc_part *part)
 {
     return part->window != NULL && part->window->picked != NULL;
@@ -131,7 +131,7 @@ bool zc_part_picks_any(const zc_part *part);
 /* Copy the wanted ones.  chunk points to the element (0, 0, ...) of the chunk, strides are in bytes. */
 void zc_part_place_picked(const zc_part *part, const char *chunk, const int64_t *chunk_stride, const zc_item *item);
 
-/* Is it a part for writing of which some elements may not be given? */
+/* Return whether it is a part for writing with elements that may not be given. */
 static inline bool zc_part_is_masked(const zc_part *part)
 {
     return part->window != NULL && part->window->mask != NULL;

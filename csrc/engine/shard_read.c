@@ -3,7 +3,7 @@
  * Reading shards (zarr v3 spec, codec "sharding_indexed"): index, then only the ranges that are needed.
  *
  * Inner chunks are worked on in runs of neighbours along the last dimension: their bytes are fetched
- * together where they lie together, and where possible they are decoded side by side into a slab
+ * together where they lie together, and where possible they are decoded next to each other into a slab
  * that fits the L2 cache and placed from there as long rows.
  */
 #include <string.h>
@@ -120,7 +120,7 @@ static zc_status read_inner(run *r, size_t number, const zc_part *part, const zc
     return blame(r, number, gone(status, r->err));
 }
 
-/* Can the inner chunks j .. j + n be decoded side by side and placed together?  All of them must be
+/* Can the inner chunks j .. j + n be decoded next to each other and placed together?  All of them must be
  * wanted along their whole last dimension. */
 static bool fits_slab(run *r, int64_t j, int64_t n)
 {
@@ -240,7 +240,7 @@ static int64_t neighbours(run *r, int64_t j, zc_extent *range)
     return n;
 }
 
-/* Refuse an inner chunk whose bytes cannot be an honest encoding, before memory is taken for them. */
+/* Refuse an inner chunk whose bytes cannot be a plausible encoding, before memory is taken for them. */
 static zc_status check_plausible(run *r, size_t number)
 {
     const shard *s = r->s;
@@ -577,7 +577,7 @@ zc_status zc_shard_read(const zc_scope *scope, const zc_chain *chain, const int6
     zc_status status;
 
     if (chain->n_stages > 0 && zc_part_is_prefetch(part)) {
-        return ZC_OK;                /* no cache keeps what lies in front of further codecs */
+        return ZC_OK;                /* no cache keeps what lies before further codecs */
     }
     if (chain->n_stages > 0) {
         return read_wrapped(scope, chain, stored, part, value, offset, nbytes, ws, err);

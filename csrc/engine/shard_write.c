@@ -22,7 +22,7 @@ typedef struct shard {
     int64_t grid[ZC_MAX_DIMS];
     size_t n_inner;
     size_t slot;                     /* most bytes of one encoded inner chunk that is made here */
-    size_t plausible;                /* the same of any honest writer */
+    size_t plausible;                /* the same of any plausible writer */
     bool oversize;                   /* another writer has made larger ones, which are kept */
     uint8_t *data;                   /* where inner chunk number i may put its bytes: data + i * slot ... */
     zc_extent *extents;              /* ... and what it put there, offset from data */

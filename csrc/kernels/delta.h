@@ -34,7 +34,7 @@ void zc_delta_decode_strided(void *dst, int64_t dst_stride, const void *src, int
 /*
  * Differences of integers stored as integers of fewer bytes: `from` (encoding) or `to` (decoding) bytes of a number, and
  * those of a difference, each 1, 2, 4 or 8.  Differences are cut; decoding extends them, with their sign if they have one,
- * and adds modulo 2 ** bits of a number.  n numbers, of which the first one is stored itself if `first`; else the
+ * and adds modulo 2 ** bits of a number.  n numbers; the first one is stored itself if `first`, else the
  * number before them lies before src (encoding) or before dst (decoding).  dst and src do not overlap.
  */
 void zc_delta_encode_narrow(void *dst, size_t to, const void *src, size_t from, size_t n, bool first);

@@ -25,7 +25,7 @@ static zc_codec codec_of(zc_blosc_compressor compressor, zc_blosc_shuffle shuffl
     return codec;
 }
 
-/* Numbers whose low bytes differ by chance, of which each is less than `below`. */
+/* Numbers less than `below` whose low bytes differ by chance. */
 static void make_data(uint32_t below)
 {
     uint32_t state = 12345, value;

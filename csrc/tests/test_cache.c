@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The cache of decoded chunks, over a store that is told what its values are.
+ * The cache of decoded chunks, over a store whose values the test sets.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Damaged input: never a crash, never a byte beyond a buffer, never a byte of somebody else's memory in the
- * output.  To be run with AddressSanitizer; every buffer here is exactly as long as the codec is told.
+ * output.  To be run with AddressSanitizer; every buffer here has exactly the length that is passed to the codec.
  */
 #include "base/arith.h"
 #include "check.h"
@@ -483,7 +483,7 @@ static void conditional_headers(void)
     uint8_t plain[50], zeros[1000];
     size_t n = 0;
 
-    for (int bit = 0; bit < 8; bit++) {              /* of codecs 0 to 2, to none of which this was encoded */
+    for (int bit = 0; bit < 8; bit++) {              /* of codecs 0 to 2; this was encoded by none of them */
         memset(plain, 7, sizeof plain);
         plain[0] = (uint8_t)(1u << bit);
         CHECK(is_data_fault(decode_checked(&always, plain, sizeof plain, 49)));

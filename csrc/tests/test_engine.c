@@ -43,7 +43,7 @@ static size_t scratch_of_spares(void)
     return total;
 }
 
-/* Chunks of 1 MB, of which half that is stored: to read them takes little more than one of them. */
+/* Chunks of 1 MB, half of that stored: to read them takes little more memory than one of them. */
 static void large_chunks_are_decoded_over_themselves(void)
 {
     static uint16_t values[TALL * WIDE], all[TALL * WIDE];

@@ -67,7 +67,7 @@ static void remove_chunk(void)
     remove_one("array/c/0/1");
 }
 
-/* Read an array of 12 chunks, in the middle of which that happens. */
+/* Read an array of 12 chunks; that happens in the middle of the read. */
 static zc_status read_during(void (*what)(void))
 {
     char path[300];

@@ -314,7 +314,7 @@ cdef class Chain:
             raise ValueError("swap: filters take items as they are in memory")
         for i in range(self.c.n_stages):
             if not self.c.stages[i].cls.fixed_size:
-                raise ValueError(f"stages[{i}]: filters in front of an array are of fixed size")
+                raise ValueError(f"stages[{i}]: filters before an array are of fixed size")
         self.body = body
         self.bodies = 1 + body.chain.bodies
         self.c.body = &body.c

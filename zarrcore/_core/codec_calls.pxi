@@ -21,7 +21,7 @@ cdef extern from "Python.h":
 # ---- memory ------------------------------------------------------------------------------------------------------
 
 cdef inline bint _is_plain_array(object data) noexcept:
-    """Is it an ndarray, no subclass, whose items lie side by side and hold no references?"""
+    """Return whether it is an ndarray, no subclass, with contiguous items that hold no references."""
     cdef int kind
     if not cnp.PyArray_CheckExact(data) or not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>data):
         return False

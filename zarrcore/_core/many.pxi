@@ -32,7 +32,7 @@ cdef int _by_place(const void *a, const void *b) noexcept nogil:
 
 
 def entangled(list arrays not None, Py_ssize_t most) -> list:
-    """Pairs of arrays of which one begins before the other ends: (number, number), at most `most` of them.
+    """Return pairs of arrays whose memory may overlap: (number, number), at most `most` of them.
 
     These alone might have items in common.  Arrays that begin next to each other come first.
     """

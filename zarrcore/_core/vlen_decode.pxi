@@ -89,7 +89,7 @@ cdef inline PyObject *_new_text(const uint8_t *src, size_t n, bint ascii) noexce
     """A new str; NULL where it is not UTF-8, and with an exception where there is no memory."""
     cdef zc_utf8_text text
     cdef PyObject *item
-    if n < 2:                     # strings of which Python keeps one each
+    if n < 2:                     # strings that Python keeps once
         return PyUnicode_FromUTF8(<const char *>src, n, NULL) if zc_is_ascii(src, n) else NULL
     if ascii or zc_is_ascii(src, n):
         item = PyUnicode_New(n, 0x7f)

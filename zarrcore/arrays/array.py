@@ -164,7 +164,7 @@ class Array(SelectableArray, SynchronousNode):
 
     @property
     def async_array(self) -> Any:
-        """The same array with methods to be awaited."""
+        """The same array with coroutines for methods."""
         from zarrcore.asynchronous import AsyncArray
 
         return AsyncArray._wrap(self)
@@ -258,7 +258,7 @@ class Array(SelectableArray, SynchronousNode):
 
         return Prefetch(self, indexing.plain_selection(selection, self.shape), threads)
 
-    # --- numpy manners ---
+    # --- like a numpy array ---
 
     def __repr__(self) -> str:
         return f"<Array {self._store_path} shape={self.shape} dtype={self.dtype}>"
@@ -291,7 +291,7 @@ class Array(SelectableArray, SynchronousNode):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if copy is False:
-            raise ValueError("the data of a stored array can only be had as a copy")
+            raise ValueError("the data of a stored array can only be read into a copy")
         selection = indexing.basic_selection((), self.shape)
         array = np.empty(self.shape, dtype=self.dtype, order=self.order)
         access.fill(self, selection, array, 0)

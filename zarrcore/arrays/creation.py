@@ -249,7 +249,7 @@ def store_array(
 
 
 def _described(data: Any, shape: Any, dtype: Any) -> tuple[Any, tuple[int, ...], Any]:
-    """Data, shape and data type, of which data excludes the other two."""
+    """Return data, shape and data type; data excludes the other two."""
     if data is None:
         if shape is None or dtype is None:
             raise ValueError("without data, both shape and dtype are needed")

@@ -17,7 +17,7 @@ __all__ = ["Prefetch"]
 class Prefetch:
     """Chunks on their way into the cache of an array; made by :meth:`zarrcore.Array.prefetch`.
 
-    Reads of the array need not wait for it: they decode what is not there yet.  What goes wrong is told by
+    Reads of the array need not wait for it: they decode what is not there yet.  Errors are raised by
     :meth:`wait` alone.
 
     Notes

@@ -70,7 +70,7 @@ def as_values(value: Any, dtype: np.dtype, *, ndim: int = 0, any_text: bool = Fa
     if array.dtype.kind == dtype.kind and dtype.kind in "mM":
         return _as_times(array, dtype)
     if array.dtype.kind == "f" and dtype.kind in "iu" and not hasattr(value, "dtype"):
-        # Python integers around 2**63, of which numpy makes floats when it is not told otherwise.
+        # Python integers around 2**63, which numpy converts to floats by default.
         boxed = np.asarray(value, dtype=object)
         if any(isinstance(item, int) for item in boxed.flat):
             return _unboxed(boxed, dtype)
@@ -83,7 +83,7 @@ def as_values(value: Any, dtype: np.dtype, *, ndim: int = 0, any_text: bool = Fa
 
 
 def _is_custom(dtype: np.dtype) -> bool:
-    """True for data types from outside numpy (ml_dtypes), of which numpy knows no casting rule."""
+    """Return whether a data type is from outside numpy (ml_dtypes): numpy has no casting rule for it."""
     return dtype.isbuiltin == 2
 
 

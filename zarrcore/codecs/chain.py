@@ -32,7 +32,7 @@ _STAGE = {"array->array": 0, "array->bytes": 1, "bytes->bytes": 2}
 
 @dataclass(frozen=True)
 class IgnoredCodec(Codec):
-    """A codec that is not known and, by its own word (``must_understand`` is false), need not be."""
+    """An unknown codec that may be ignored (``must_understand`` is false)."""
 
     data: Any
 
@@ -340,7 +340,7 @@ class CodecChain:
         spec : ArraySpec
             The chunks.  The byte order of ``spec.np_dtype`` is the one in memory.
         before : tuple, optional
-            Of the inner chunks of a shard that filters come before: bytes of an item in front of these, and
+            Of the inner chunks of a shard that filters come before: bytes of an item before these, and
             their stages, which each inner chunk goes through by itself.
 
         Returns

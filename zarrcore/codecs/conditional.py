@@ -38,7 +38,7 @@ DECISIONS: dict[str, Decision] = {
 
 @dataclass(frozen=True, kw_only=True)
 class ConditionalCodec(BytesBytesCodec):
-    """Codecs of which a header in each chunk says if they were used (codec ``conditional``, extensions).
+    """Codecs that are used or not; a header in each chunk records which (codec ``conditional``, extensions).
 
     Parameters
     ----------

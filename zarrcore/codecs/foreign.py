@@ -1,6 +1,6 @@
 """Codecs of the optional package numcodecs: what is neither in the engine nor in the standard library.
 
-Classes in the manner of numcodecs that are registered here need not have that package.
+Registered classes that behave like codecs of numcodecs do not need that package.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _EXTRAS = {"pcodec": "numcodecs,pcodec", "zfpy": "numcodecs,zfp"}
 
 @dataclass(frozen=True)
 class ForeignFilter(Filter):
-    """A codec of format 2 that numcodecs implements, or a registered class in the manner of numcodecs.
+    """A codec of format 2 that numcodecs implements, or a registered class that behaves like one of them.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class ForeignFilter(Filter):
 
 
 def numcodecs_codec(config: Mapping[str, Any]) -> Any:
-    """Return the codec of `config` in the manner of numcodecs: a registered one, or else of that package.
+    """Return the numcodecs-style codec of `config`: a registered one, or else of that package.
 
     Raises
     ------

@@ -96,7 +96,7 @@ class _Front:
 
     @property
     def keeps_fill(self) -> bool:
-        """Whether inner chunks that a shard does not hold are the same in front of the codecs and behind."""
+        """Whether inner chunks that a shard does not hold are the same before the codecs and behind."""
         return all(keeps_fill(codec, spec) for codec, spec in self.filters)
 
 

@@ -287,7 +287,7 @@ class ShardingCodec(ArrayBytesCodec):
         parts: list[Buffer] = []
         for coords in sorted(chunks):
             nbytes = memoryview(chunks[coords]).nbytes
-            if nbytes:  # what has none cannot be told from what is not there
+            if nbytes:  # a chunk of no bytes looks like an absent one
                 index[coords] = position, nbytes
                 position += nbytes
                 parts.append(chunks[coords])

@@ -397,7 +397,7 @@ class Group(SynchronousNode):
         return require_group(self, name, overwrite=overwrite, options={"attributes": attributes})
 
     def require_groups(self, *names: str) -> tuple[Group, ...]:
-        """Several groups, created if need be."""
+        """Return several groups; create those that are missing."""
         return tuple(self.require_group(name) for name in names)
 
     @takes(ArrayOptions)
@@ -438,7 +438,7 @@ class Group(SynchronousNode):
         config: ArrayConfigLike | None = None,
         **kwargs: Unpack[RequireOptions],
     ) -> Array:
-        """The array of a name, created if need be.
+        """Return the array of a name; create it if it is missing.
 
         Parameters
         ----------
@@ -551,7 +551,7 @@ class Group(SynchronousNode):
     def _look_in_store(self) -> None:
         """From now on this object does without consolidated metadata, which do not know of what it changes.
 
-        Those in the store stay as they are until :func:`zarrcore.consolidate_metadata` makes them anew, and
+        Those in the store stay as they are; call :func:`zarrcore.consolidate_metadata` to refresh them, and
         the change that follows makes them known as stale.
         """
         if self._copy is not None and self._copy.is_stale:
@@ -581,7 +581,7 @@ class Group(SynchronousNode):
         move(self, source, dest)
 
     async def update_attributes_async(self, new_attributes: Mapping[str, Any]) -> Group:
-        """The same as :meth:`update_attributes`, to be awaited."""
+        """The same as :meth:`update_attributes`, as a coroutine."""
         from zarrcore.asynchronous import in_thread
 
         return await in_thread(self.update_attributes, new_attributes)

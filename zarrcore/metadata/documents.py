@@ -113,7 +113,7 @@ def dump_document(document: Mapping[str, Any], *, where: str) -> bytes:
 def with_shape(document: bytes, old: tuple[int, ...], new: tuple[int, ...]) -> bytes | None:
     """What :func:`dump_document` gave for an array of shape `old`, with the shape `new` in it.
 
-    Those who append write a document each time, of which nothing else changes.  None where the text does not
+    Each append writes the document, and only the shape in it changes.  None where the text does not
     tell the shape from other members, or was indented in another way than the configuration says now.
     """
     before = _shape_member(old)

@@ -103,7 +103,7 @@ def load_group_document(data: Buffer, *, where: str) -> dict[str, Any]:
 
 
 def _in_sections(text: str, where: str) -> dict[str, Any] | None:
-    """Return the document with a section, or None if it cannot be told from the lines where the nodes are."""
+    """Return the document with a section, or None if the lines do not show where the nodes are."""
     cut = _cut(text)
     if cut is None:
         return None

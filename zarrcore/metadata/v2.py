@@ -122,7 +122,7 @@ class ArrayV2Metadata(ArrayMetadata):
             return CodecChain.from_codecs(chain, spec)
         except (
             MetadataValidationError
-        ) as error:  # its place is in the chain, of which the document knows nothing
+        ) as error:  # its place is in the chain, which the document does not know
             raise MetadataValidationError(error.reason, where="chunks") from error.__cause__
 
     @classmethod

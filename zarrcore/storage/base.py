@@ -303,7 +303,7 @@ class Store(ABC):
             raise StoreError(f"{self!r} cannot be made writable")
         from zarrcore.storage.wrapper import ReadOnlyStore
 
-        # A subclass need not ask `_check_writable`, so the refusal has to stand in front of it.
+        # A subclass need not ask `_check_writable`, so the refusal has to come first.
         return ReadOnlyStore(self)
 
     def close(self) -> None:  # noqa: B027  # most stores hold nothing open
@@ -372,7 +372,7 @@ class Store(ABC):
         return False
 
     def _concurrent_requests(self) -> int:
-        """How many requests are to wait for the store side by side; 0: nothing is gained by more than one."""
+        """How many requests to make to the store at a time; 0: more than one is not faster."""
         return 0
 
     def _scope(self, path: str) -> str:

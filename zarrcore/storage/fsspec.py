@@ -46,9 +46,9 @@ _creating = forkable(Lock())
 class FsspecStore(Store):
     """A filesystem of fsspec; the value of the key ``a/b`` is the file ``path/a/b``.
 
-    Many values are fetched side by side where the filesystem is an asynchronous one (S3, GCS, Azure, HTTP),
-    at most ``async.concurrency`` of them at a time.  Others, of which fsspec does not say whether they may be
-    used by several threads at once, are asked for one value after the other.
+    Many values are fetched in parallel where the filesystem is an asynchronous one (S3, GCS, Azure, HTTP),
+    at most ``async.concurrency`` of them at a time.  Others, for which fsspec does not state whether they may
+    be used by several threads at once, are asked for one value after the other.
 
     Parameters
     ----------

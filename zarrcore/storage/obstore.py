@@ -31,7 +31,7 @@ __all__ = ["ObjectStore"]
 class ObjectStore(Store):
     """A store of obstore.
 
-    Many values, or parts of them, are fetched side by side, at most ``async.concurrency`` at a time.
+    Many values, or parts of them, are fetched in parallel, at most ``async.concurrency`` at a time.
 
     Parameters
     ----------
