@@ -19,7 +19,7 @@ REFUSED = {
     r"\bto be awaited\b": "as a coroutine",
     r"\bby (?:its|their) own word\b": "say what it declares",
     r"\b(?:in the|in their|in its) manners? of\b|\bmanners\b": "like, numcodecs-style, behaves like",
-    r"(?<!each )(?<!one )(?<!some )(?<!most )(?<!none )(?<!all )(?<!both )\bof which\b": "two sentences, or whose",
+    r"(?<!each )(?<!one )(?<!some )(?<!most )(?<!none )(?<!all )\bof which\b": "whose",
     r"\bhonest": "valid, plausible",
     r"\b(?:is|are|be) told\b": "gets, is called with, is reported",
     r"\ba say in\b": "say what is decided",
@@ -28,6 +28,8 @@ REFUSED = {
     r"\bif need be\b": "if it is missing, if necessary",
     r"\bin front of\b": "before",
 }
+
+NOT_OURS = {"sources", ".envs", "data", "build"}
 
 pytestmark = pytest.mark.skipif(
     not (ROOT / "docs").is_dir(), reason="only the package is here, not its source tree"

@@ -110,7 +110,7 @@ class VLenBytes(Filter):
     name: ClassVar[str] = "vlen-bytes"
 
     def check_items(self, spec: ArraySpec) -> None:
-        if not _is_raw(spec.np_dtype):  # of which zarr-python 2 stores all bytes
+        if not _is_raw(spec.np_dtype):  # zarr-python 2 stores all bytes of these
             require_kind(spec, "OS", self.name, "byte strings")
         _require_own(spec, self.name)
 
