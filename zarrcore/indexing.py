@@ -2,7 +2,7 @@
 
 Every selection becomes one small :class:`Selection`: for each dimension of the array a progression
 ``(start, step, count)`` or an array of indices, and the shape of the result that the user sees.  Nothing here
-knows about stores, codecs or chunks; :mod:`zarrcore.projection` maps a selection onto the chunk grid.
+knows about stores, codecs or chunks; :mod:`zarrcore.engine.projection` maps a selection onto the chunk grid.
 
 An integer keeps its dimension with a count of one, and ``numpy.newaxis`` adds none.  So the block which an
 engine fills and the result which a user sees differ by axes of length one only: a reshape that never copies.

@@ -110,7 +110,7 @@ NOT_FOR_OPENING = {
     "zarrcore.metadata.consolidated",
     "zarrcore.metadata.group",
     "zarrcore.metadata.v2",
-    "zarrcore.pipeline",
+    "zarrcore.engine.python",
     "zarrcore.storage.byte_range",
     "zarrcore.storage.memory",
     "zarrcore.storage.wrapper",

@@ -31,7 +31,7 @@ LAYERS = [
     {"config", "_core", "buffer"},
     {"registry", "show"},
     {"dtypes", "codecs", "grids", "keys", "kernels", "transformers"},
-    {"metadata", "storage", "indexing", "projection", "chunk_place", "shard_parts", "pipeline", "engine"},
+    {"metadata", "storage", "indexing", "engine"},
     {"nodes", "migration"},
     {"arrays", "attributes", "info", "node"},
     {"groups"},

@@ -16,8 +16,8 @@ import pytest
 from capi_documents import METADATA, LibraryError
 
 import zarrcore
+from zarrcore.engine.python import PythonEngine
 from zarrcore.errors import BaseZarrError
-from zarrcore.pipeline import PythonEngine
 
 pytestmark = pytest.mark.timeout(600)  # the first test builds the library
 

@@ -31,11 +31,11 @@ LAYOUTS: dict[str, dict[str, Any]] = {
 
 
 def records(layout: str, *, python: bool = False, length: int = 64) -> zarrcore.Array:
-    from zarrcore.arrays import engine
+    from zarrcore.engine import build
 
     array = zarrcore.create_array({}, shape=length, dtype=RECORD, **LAYOUTS[layout])
     if python:  # the same chunks by the engine that user-written codecs have
-        compiled = engine._python_engine(array.metadata, array.store_path, missing_is_error=False)
+        compiled = build._python_engine(array.metadata, array.store_path, missing_is_error=False)
         array._compiled()
         array._engine, array._native_get = compiled, None
     return array

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zarrcore import indexing
+from zarrcore.engine.projection import axes_of, grid_shape, project, project_points
 from zarrcore.errors import BoundsCheckError, VindexInvalidSelectionError
-from zarrcore.projection import axes_of, grid_shape, project, project_points
 
 
 def chunk_box(part, axes):

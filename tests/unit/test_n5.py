@@ -22,6 +22,7 @@ from zarrcore._core.engine import NativeArray
 from zarrcore.codecs import ArraySpec
 from zarrcore.codecs.n5 import LZ4BlockCodec, N5DefaultCodec, xxhash32
 from zarrcore.dtypes import parse_dtype
+from zarrcore.engine.python import PythonEngine
 from zarrcore.errors import (
     ChecksumError,
     ChunkDecodeError,
@@ -32,7 +33,6 @@ from zarrcore.errors import (
 )
 from zarrcore.metadata.n5 import n5_document
 from zarrcore.nodes.n5 import N5Store
-from zarrcore.pipeline import PythonEngine
 from zarrcore.storage import MemoryStore
 
 VALUES = np.arange(-9, 26, dtype=">i2").reshape(5, 7)  # in the order of Zarr: N5's dimensions are 7, 5

@@ -13,9 +13,11 @@ import pytest
 import zarrcore
 from zarrcore.codecs import BytesBytesCodec
 from zarrcore.codecs.filled import is_all_fill
+from zarrcore.engine import chunk_place
+from zarrcore.engine.chunk_place import chunk_lock
+from zarrcore.engine.python import PythonEngine
 from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, ChunkError, ChunkIOError, StoreError
 from zarrcore.keys import ChunkKeyEncoding
-from zarrcore.pipeline import PythonEngine
 from zarrcore.registry import register_chunk_key_encoding, register_codec
 from zarrcore.storage import MemoryStore
 

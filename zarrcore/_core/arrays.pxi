@@ -107,6 +107,14 @@ cdef class NativeArray:
                     self.c.place = &place.c
         return 0
 
+    @property
+    def block_shape(self):
+        """Shape of the blocks that :meth:`write_gathered` takes: of the inner chunks; None for whole chunks."""
+        if self.chain.shard is None:
+            return None
+        by_axis = dict(zip(self.chain.order or range(self.c.ndim), self.chain.shard.inner_shape))
+        return tuple(by_axis[d] for d in range(self.c.ndim))
+
     cdef int _check(self, chunks, key_encoding) except -1:
         ndim = len(self.shape)
         if ndim > ZC_MAX_DIMS:

@@ -8,7 +8,7 @@ import numpy as np
 
 from zarrcore import indexing
 from zarrcore.arrays.values import as_values, broadcast_values, check_out
-from zarrcore.projection import raw_dtype
+from zarrcore.engine.projection import raw_dtype
 
 if TYPE_CHECKING:
     from zarrcore.arrays.array import Array

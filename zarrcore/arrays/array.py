@@ -8,10 +8,11 @@ import numpy as np
 
 from zarrcore import indexing
 from zarrcore._locks import Lock, forkable
-from zarrcore.arrays import access, layout
+from zarrcore.arrays import access
 from zarrcore.arrays.config import ArrayConfig, parse_array_config
 from zarrcore.arrays.selections import SelectableArray
 from zarrcore.errors import ReadOnlyError
+from zarrcore.metadata import layout
 from zarrcore.node import SynchronousNode
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from zarrcore.arrays.config import ArrayConfigLike
     from zarrcore.arrays.prefetching import Prefetch
     from zarrcore.arrays.writer import ArrayWriter
+    from zarrcore.engine.base import Engine
     from zarrcore.indexing import Fields, Selection
     from zarrcore.metadata.common import ArrayMetadata
     from zarrcore.storage import StoreLike, StorePath
@@ -92,27 +94,29 @@ class Array(SelectableArray, SynchronousNode):
         """Take over (new) metadata; the engine is compiled on the first access to the data."""
         with _BINDING:
             self._metadata = metadata
-            self._engine: Any = None
+            self._engine: Engine | None = None
             self._native_get: Any = None
 
-    def _compiled(self) -> Any:
+    def _compiled(self) -> Engine:
         engine = self._engine
         if engine is None:
-            from zarrcore.arrays.engine import build_engine
+            from zarrcore.engine.build import build_engine
 
-            metadata = self._metadata
-            engine = build_engine(metadata, self._store_path, self._config, self._cache)
+            metadata, missing_is_error = self._metadata, not self._config.read_missing_chunks
+            engine = build_engine(
+                metadata, self._store_path, missing_is_error=missing_is_error, cache=self._cache
+            )
             with _BINDING:
                 self._dtype = metadata.np_dtype
                 if self._metadata is metadata:  # else another thread has given the array a new shape
                     self._engine = engine
-                    self._native_get = getattr(engine, "get", None) if self.order == "C" else None
+                    self._native_get = engine.get if self.order == "C" else None
         return engine
 
     def _first_get(self, selection: Any) -> Any:
         """Compile the engine, and read by its fast path if it has one, as `_native_get` does from then on."""
-        get: Any = getattr(self._compiled(), "get", None) if self.order == "C" else None
-        return NotImplemented if get is None else get(selection)
+        engine = self._compiled()
+        return engine.get(selection) if self.order == "C" else NotImplemented
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._metadata, self._store_path, self._config)

@@ -154,7 +154,8 @@ def _read(
     threads: int,
 ) -> None:
     """Read natively what can be, in one call, and all else one by one."""
-    requests, later, positions = [], [], []
+    requests: list[Any] = []
+    later, positions = [], []
     for number, (array, selection) in enumerate(zip(arrays, selections, strict=True)):
         result = results[number, ...] if isinstance(results, np.ndarray) else results[number]
         compiled = array._compiled()

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zarrcore.arrays import layout
 from zarrcore.arrays.access import writes_empty_chunks
 from zarrcore.arrays.documents import documents_of, reread, save
-from zarrcore.arrays.engine import build_engine, chunk_store, note_shape
 from zarrcore.arrays.values import as_values
+from zarrcore.engine.build import build_engine, chunk_store, note_shape
+from zarrcore.engine.projection import Axis, axes_of
 from zarrcore.errors import StoreError
 from zarrcore.keys import ChunkKeyEncoding
+from zarrcore.metadata import layout
 from zarrcore.nodes.changes import CHANGES
-from zarrcore.projection import Axis, axes_of
 from zarrcore.storage.validation import key_prefix
 
 if TYPE_CHECKING:
@@ -264,7 +264,12 @@ class _Outside:
         last = [(axis, axis.nchunks - 1) for axis in self._axes]
         ends = tuple(axis.offset(k) + axis.chunk_length(k) for axis, k in last)
         array = self._array
-        return build_engine(self._metadata.update_shape(ends), array.store_path, array.config, array.cache)
+        return build_engine(
+            self._metadata.update_shape(ends),
+            array.store_path,
+            missing_is_error=not array.config.read_missing_chunks,
+            cache=array.cache,
+        )
 
 
 def append(array: Array, data: Any, axis: int = 0) -> tuple[int, ...]:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zarrcore.arrays import layout
 from zarrcore.arrays.array import Array
 from zarrcore.arrays.chunks import can_list, present_chunks
-from zarrcore.arrays.engine import chunk_store
 from zarrcore.arrays.regions import RegionGrid
+from zarrcore.engine.build import chunk_store
+from zarrcore.engine.projection import Axis, axes_of
 from zarrcore.errors import MetadataValidationError, UnknownCodecError
-from zarrcore.projection import Axis, axes_of
+from zarrcore.metadata import layout
 from zarrcore.storage.validation import key_prefix
 
 if TYPE_CHECKING:

@@ -13,12 +13,12 @@ from zarrcore.arrays.chunking import resolve_layout
 from zarrcore.arrays.chunks import can_list, parse_shape, stored_chunks
 from zarrcore.arrays.config import ArrayConfig, parse_array_config
 from zarrcore.arrays.copying import copy_values
-from zarrcore.arrays.engine import note_shape
 from zarrcore.arrays.options import ArrayOptions, complete
 from zarrcore.arrays.trial import refuse_unusable_codecs
 from zarrcore.codecs.chain import parse_codec
 from zarrcore.config import config as settings
 from zarrcore.dtypes import dtype_from_v2, parse_dtype
+from zarrcore.engine.build import note_shape
 from zarrcore.nodes.create import create_node, new_node
 from zarrcore.nodes.places import overlap
 from zarrcore.registry import registrations

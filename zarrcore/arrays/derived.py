@@ -8,9 +8,9 @@ import numpy as np
 
 from zarrcore.arrays.array import Array
 from zarrcore.arrays.creation import create_array_at, default_format, refuse_own_source
-from zarrcore.arrays.layout import codecs_of, grid_edges, inner_chunks
 from zarrcore.arrays.options import FromArrayOptions, complete
 from zarrcore.errors import BaseZarrError
+from zarrcore.metadata.layout import codecs_of, grid_edges, inner_chunks
 
 if TYPE_CHECKING:
     from typing import Unpack

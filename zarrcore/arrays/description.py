@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from zarrcore.arrays import layout
+from zarrcore.metadata import layout
 from zarrcore.node import Node
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class ArrayDescription(Node):
     @property
     def cdata_shape(self) -> tuple[int, ...]:
         """Number of chunks along each dimension (of inner chunks, if sharded)."""
-        from zarrcore.projection import grid_shape
+        from zarrcore.engine.projection import grid_shape
 
         inner = layout.inner_chunks(self._metadata)
         return grid_shape(self.shape, inner or layout.grid_edges(self._metadata))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from zarrcore.arrays import layout
 from zarrcore.errors import ArrayNotFoundError
+from zarrcore.metadata import layout
 from zarrcore.nodes.changes import CHANGES
 from zarrcore.nodes.create import store_documents
 from zarrcore.nodes.documents import is_array_metadata

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from zarrcore._locks import Rank, lock
-from zarrcore.projection import Axis, axes_of, outer_index, pieces_of, put_fields
+from zarrcore.engine.projection import Axis, axes_of, outer_index, pieces_of, put_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from zarrcore.engine.projection import FieldNames, Selector
     from zarrcore.indexing import Dim
-    from zarrcore.projection import FieldNames, Selector
 
 __all__ = ["BlockGrid", "Cut", "PendingChunk", "interior"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from zarrcore._core import engine
 
@@ -40,9 +40,10 @@ class Prefetch:
 
     def _run(self) -> None:
         selection = self._selection
+        compiled: Any = self._array._compiled()  # native: no other engine has a cache
         try:
             engine.prefetch(
-                self._array._compiled(),
+                compiled,
                 selection.dims,
                 selection.block,
                 selection.points,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from zarrcore.projection import Axis
+    from zarrcore.engine.projection import Axis
 
     Box = Sequence[tuple[int, int]]
 
@@ -32,7 +32,7 @@ class RegionGrid:
 
     Examples
     --------
-    >>> from zarrcore.projection import axes_of
+    >>> from zarrcore.engine.projection import axes_of
     >>> grid = RegionGrid(axes_of((8, 8), (8, 1)), axes_of((8, 8), (1, 8)), limit=40)
     >>> [region[1] for region in grid]
     [slice(0, 5, None), slice(5, 8, None)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from zarrcore import indexing
-from zarrcore.arrays import layout
+from zarrcore.metadata import layout
 
 if TYPE_CHECKING:
     from zarrcore._typing import SelectionLike, ValueLike

@@ -13,13 +13,13 @@ import numpy as np
 from zarrcore import indexing
 from zarrcore._core import engine as native
 from zarrcore._locks import Rank, lock
-from zarrcore.arrays import layout
 from zarrcore.arrays.access import field_values, fill, writes_empty_chunks
 from zarrcore.arrays.pending import BlockGrid, PendingChunk, interior
 from zarrcore.arrays.values import as_values, broadcast_values, check_out
 from zarrcore.arrays.views import Indexable
+from zarrcore.engine.projection import project_points
 from zarrcore.errors import BaseZarrError, ChunkError, FlushError, ZarrUserWarning
-from zarrcore.projection import project_points
+from zarrcore.metadata import layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from zarrcore.arrays.array import Array
     from zarrcore.arrays.pending import Cut
+    from zarrcore.engine.projection import ChunkPart, FieldNames
     from zarrcore.indexing import Fields, Selection
     from zarrcore.metadata.common import ArrayMetadata
-    from zarrcore.projection import ChunkPart, FieldNames
 
 __all__ = ["ArrayWriter"]
 
@@ -78,14 +78,8 @@ class ArrayWriter(Indexable):
         """Take over the shape of the array."""
         array = self._array
         edges = layout.grid_edges(self._metadata)
-        chain = getattr(array._compiled(), "chain", None)
-        block = None
-        if chain is not None and chain.shard is not None:
-            order = chain.order or range(array.ndim)
-            by_axis = dict(zip(order, chain.shard.inner_shape, strict=True))
-            block = tuple(by_axis[d] for d in range(array.ndim))
         self._dtype = array.dtype
-        self._grid = BlockGrid(array.shape, edges, block)
+        self._grid = BlockGrid(array.shape, edges, array._compiled().block_shape)
 
     def _default_bytes(self) -> int:
         """256 MiB, but at least one chunk (or shard) for each thread."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import zarrcore
-from zarrcore.arrays.engine import _python_engine
+from zarrcore.engine.build import _python_engine
 
 LAYOUTS = {
     "v2": {"zarr_format": 2, "chunks": (5, 4), "compressors": {"id": "zlib", "level": 1}},

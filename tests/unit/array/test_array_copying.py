@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import zarrcore
 from zarrcore.arrays.copying import REGION_BYTES, same_bytes
 from zarrcore.arrays.regions import RegionGrid
-from zarrcore.projection import axes_of
+from zarrcore.engine.projection import axes_of
 from zarrcore.storage import LocalStore, MemoryStore, StorePath, WrapperStore, ZipStore
 from zarrcore.testing import strategies as zst
 

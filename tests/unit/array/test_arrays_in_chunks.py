@@ -12,7 +12,7 @@ import pytest
 import zarrcore
 from tests.unit.array.conftest import use_python_engine
 from zarrcore._core.engine import NativeArray
-from zarrcore.pipeline import PythonEngine
+from zarrcore.engine.python import PythonEngine
 from zarrcore.storage import MemoryStore, WrapperStore
 
 SHAPE, CHUNKS = (14, 9), (6, 4)

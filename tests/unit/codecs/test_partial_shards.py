@@ -108,7 +108,7 @@ def stored(store: Store, layout: str, way: str, *, write_empty: bool, python: bo
     )
     with pytest.MonkeyPatch.context() as patch:
         if python:  # whatever the codecs are
-            patch.setattr("zarrcore.arrays.engine._native_engine", lambda *args, **options: None)
+            patch.setattr("zarrcore.engine.build._native_engine", lambda *args, **options: None)
         WAYS[way](array)
     return {key: bytes(store.get(key)) for key in store.list() if not key.endswith(".json")}
 

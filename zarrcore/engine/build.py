@@ -6,13 +6,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from zarrcore._core import engine
-from zarrcore.arrays.layout import fill_array, grid_edges
 from zarrcore.config import config
+from zarrcore.metadata.layout import fill_array, grid_edges
 from zarrcore.storage.validation import key_prefix
 
 if TYPE_CHECKING:
-    from zarrcore._core.engine import ChunkCache
-    from zarrcore.arrays.config import ArrayConfig
+    from zarrcore._core.engine import ChunkCache, NativeArray
+    from zarrcore.engine.base import Engine
+    from zarrcore.engine.python import PythonEngine
     from zarrcore.metadata.common import ArrayMetadata
     from zarrcore.storage import Store, StorePath
 
@@ -48,10 +49,13 @@ def note_shape(metadata: ArrayMetadata, store_path: StorePath, *, created: bool 
 
 
 def build_engine(
-    metadata: ArrayMetadata, store_path: StorePath, array_config: ArrayConfig, cache: ChunkCache | None = None
-) -> Any:
-    """The native engine where every part of the array has a native form, the Python one otherwise."""
-    missing_is_error = not array_config.read_missing_chunks
+    metadata: ArrayMetadata,
+    store_path: StorePath,
+    *,
+    missing_is_error: bool = False,
+    cache: ChunkCache | None = None,
+) -> Engine:
+    """Return the native engine if every part of the array has a native form, else the Python one."""
     native = _native_engine(metadata, store_path, missing_is_error=missing_is_error, cache=cache)
     if native is not None:
         return native
@@ -68,7 +72,7 @@ def _native_engine(
     *,
     missing_is_error: bool,
     cache: ChunkCache | None = None,
-) -> Any | None:
+) -> NativeArray | None:
     dtype = metadata.np_dtype
     key_encoding = metadata.key_encoding.native()
     if key_encoding is None or dtype.kind in "OT" or dtype.hasobject or dtype.itemsize == 0:
@@ -103,8 +107,10 @@ def _store_source(store: Store) -> Any:
     return engine.StoreSource(store, SuffixByteRequest, store._has_lost, store._concurrent_requests)
 
 
-def _python_engine(metadata: ArrayMetadata, store_path: StorePath, *, missing_is_error: bool) -> Any:
-    from zarrcore.pipeline import PythonEngine
+def _python_engine(
+    metadata: ArrayMetadata, store_path: StorePath, *, missing_is_error: bool
+) -> PythonEngine:
+    from zarrcore.engine.python import PythonEngine
 
     store = chunk_store(metadata, store_path)
     return PythonEngine(

@@ -15,13 +15,22 @@ import numpy as np
 from zarrcore.codecs.base import Patch
 from zarrcore.codecs.filled import is_all_fill
 from zarrcore.codecs.sharding import EMPTY
+from zarrcore.engine.projection import (
+    ChunkPart,
+    axes_of,
+    decode_part,
+    project,
+    project_points,
+    put,
+    take,
+    view_of,
+)
 from zarrcore.errors import ChunkDecodeError, ChunkError, ChunkIOError
-from zarrcore.projection import ChunkPart, axes_of, decode_part, project, project_points, put, take, view_of
 
 if TYPE_CHECKING:
-    from zarrcore.chunk_place import ChunkPlace
     from zarrcore.codecs.base import ArraySpec
     from zarrcore.codecs.sharding import ShardingCodec
+    from zarrcore.engine.chunk_place import ChunkPlace
 
     Each = Callable[[Iterable[Any], Callable[[Any], int]], None]  # calls with each, on several threads
 

@@ -1,8 +1,6 @@
-"""Reading and writing chunks in Python: the way for what the C engine cannot do.
+"""The engine for codecs, data types and key encodings that only Python has.
 
-:class:`PythonEngine` offers the four calls of the native engine (``read``, ``write``, ``read_points``,
-``write_points``) over the same selections, for codecs, data types and key encodings that only Python has.
-Both walk the same plan, so both give the same results.
+It walks the same plan as the native engine, so that both return the same values.
 """
 
 from __future__ import annotations
@@ -17,17 +15,10 @@ import numpy as np
 
 from zarrcore._core import engine
 from zarrcore._locks import Rank, ranked
-from zarrcore.chunk_place import ChunkPlace, reason
 from zarrcore.codecs.base import Patch
 from zarrcore.codecs.filled import is_all_fill
-from zarrcore.errors import (
-    ChunkDecodeError,
-    ChunkEncodeError,
-    ChunkError,
-    ChunkIOError,
-    ChunkNotFoundError,
-)
-from zarrcore.projection import (
+from zarrcore.engine.chunk_place import ChunkPlace, reason
+from zarrcore.engine.projection import (
     axes_of,
     decode_part,
     index_of,
@@ -39,16 +30,23 @@ from zarrcore.projection import (
     raw_field,
     take,
 )
+from zarrcore.errors import (
+    ChunkDecodeError,
+    ChunkEncodeError,
+    ChunkError,
+    ChunkIOError,
+    ChunkNotFoundError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from zarrcore.abc.store import Store
     from zarrcore.codecs.chain import CodecChain
+    from zarrcore.engine.projection import ChunkPart, FieldNames
+    from zarrcore.engine.shard_parts import ShardParts
     from zarrcore.indexing import Dim
     from zarrcore.keys import ChunkKeyEncoding
-    from zarrcore.projection import ChunkPart, FieldNames
-    from zarrcore.shard_parts import ShardParts
 
 __all__ = ["PythonEngine"]
 
@@ -141,9 +139,9 @@ class PythonEngine:
         self._shard_parts: dict[tuple[int, ...], ShardParts] = {}
 
     is_native = False
-    """Whether the engine is the one in C."""
+    block_shape: tuple[int, ...] | None = None
 
-    # --- the calls of the protocol ---
+    # --- the protocol: zarrcore.engine.base ---
 
     def get(self, key: Any, threads: int = 0) -> Any:
         """``NotImplemented``: only the native engine has a short way for small reads."""
@@ -346,7 +344,7 @@ class PythonEngine:
         shape = self._chunk_shape(coords)
         shards = self._shard_parts.get(shape)
         if shards is None:
-            from zarrcore.shard_parts import ShardParts
+            from zarrcore.engine.shard_parts import ShardParts
 
             codec: Any = self._chain.array_bytes
             shards = self._shard_parts[shape] = ShardParts(codec, self._spec(coords), self._fill)
