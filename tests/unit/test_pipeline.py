@@ -13,8 +13,6 @@ import pytest
 import zarrcore
 from zarrcore.codecs import BytesBytesCodec
 from zarrcore.codecs.filled import is_all_fill
-from zarrcore.engine import chunk_place
-from zarrcore.engine.chunk_place import chunk_lock
 from zarrcore.engine.python import PythonEngine
 from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, ChunkError, ChunkIOError, StoreError
 from zarrcore.keys import ChunkKeyEncoding
