@@ -344,7 +344,7 @@ class Group(SynchronousNode):
         """
         from zarrcore.groups.tree import tree_of
 
-        return tree_of(self, level=level, max_nodes=max_nodes)
+        return tree_of(self._store_path, self.metadata, level=level, max_nodes=max_nodes)
 
     # --- creating ---
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from zarrcore.metadata import GroupMetadata
 from zarrcore.nodes.find import Unreadable
+from zarrcore.nodes.walk import children
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from zarrcore.groups.group import Group
+    from zarrcore.storage import StorePath
 
 __all__ = ["Tree", "tree_of"]
 
@@ -31,38 +34,45 @@ class Tree:
         return f"<pre>{escape(repr(self))}</pre>"
 
 
-def tree_of(group: Group, *, level: int | None = None, max_nodes: int = 500) -> Tree:
+def tree_of(
+    place: StorePath, metadata: GroupMetadata, *, level: int | None = None, max_nodes: int = 500
+) -> Tree:
     """Draw a group and what is below it.
 
     Parameters
     ----------
+    place, metadata
+        The group.
     level : int, optional
         Number of levels below the group to show.
     max_nodes : int
         Stop after so many nodes, and say so.
     """
-    lines = [group.name]
-    for count, line in enumerate(_branches(group, "", level)):
-        if count == max_nodes:
-            lines.append(f"... (only {max_nodes} nodes are shown)")
-            break
-        lines.append(line)
+    lines = [f"/{place.path}", *islice(_branches(place, metadata, level), max_nodes + 1)]
+    if len(lines) > max_nodes + 1:
+        lines[-1] = f"... (only {max_nodes} nodes are shown)"
     return Tree(lines)
 
 
-def _branches(group: Group, indent: str, level: int | None) -> Iterator[str]:
+def _branches(place: StorePath, metadata: GroupMetadata, level: int | None) -> Iterator[str]:
     if level == 0:
         return
-    members = list(group._walk(0))
-    for position, (name, node) in enumerate(members, start=1):
-        last = position == len(members)
-        yield f"{indent}{'└── ' if last else '├── '}{name}{_details(node)}"
-        if not hasattr(node, "shape") and not isinstance(node, Unreadable):
-            deeper = None if level is None else level - 1
-            yield from _branches(node, indent + ("    " if last else "│   "), deeper)  # type: ignore[arg-type]
+    # A stack of members that are still to be drawn, the next one last, because groups may be nested deeply.
+    stack = [(place, "", list(children(place, metadata))[::-1])]
+    while stack:
+        place, indent, members = stack[-1]
+        if not members:
+            stack.pop()
+            continue
+        name, found = members.pop()
+        yield f"{indent}{'├── ' if members else '└── '}{name}{_details(found)}"
+        if isinstance(found, GroupMetadata) and (level is None or len(stack) < level):
+            child = place._child(name)
+            deeper = indent + ("│   " if members else "    ")
+            stack.append((child, deeper, list(children(child, found))[::-1]))
 
 
-def _details(node: Any) -> str:
-    if isinstance(node, Unreadable):
-        return f" (unreadable: {' '.join(str(node.error).split()):.200})"
-    return f" {node.shape} {node.dtype}" if hasattr(node, "shape") else ""
+def _details(found: Any) -> str:
+    if isinstance(found, Unreadable):
+        return f" (unreadable: {' '.join(str(found.error).split()):.200})"
+    return "" if isinstance(found, GroupMetadata) else f" {found.shape} {found.np_dtype}"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from zarrcore._validate import at, choice, describe, integer, mapping
 from zarrcore.errors import MetadataValidationError
 from zarrcore.metadata.departures import Departure, collected, report
+from zarrcore.metadata.documents import NonFinite
 from zarrcore.metadata.sections import Section
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
     from zarrcore.metadata.group import GroupMetadata
     from zarrcore.metadata.v3 import ArrayV3Metadata
+
+    _Branch = dict[str, "_Branch"]
 
 __all__ = ["ConsolidatedMetadata"]
 
@@ -33,33 +36,47 @@ class _Nodes(Mapping[str, Any]):
     """Path -> metadata of a node, each parsed when it is first asked for.
 
     A store of thousands of arrays opens in the time that the few take which are used, and arrays that are
-    described in the same words are parsed once.
+    described in the same words are parsed once.  The nodes below one are a view of the same documents,
+    so that walking through a hierarchy takes time in proportion to its nodes, however deeply they are nested.
+
+    Parameters
+    ----------
+    documents : mapping
+        Path -> document of each node, or its metadata.
+    where : str or None
+        Store key of the document that they are from, for messages; None for metadata.
+    above : str
+        What the paths in the document have before those here, for messages.
     """
 
-    def __init__(
-        self, documents: Mapping[str, Mapping[str, Any]], where: str | None, above: str = ""
-    ) -> None:
+    __slots__ = ("_above", "_branch", "_documents", "_parsed", "_prefix", "_twins", "_where")
+
+    def __init__(self, documents: Mapping[str, Any], where: str | None, above: str = "") -> None:
         self._documents = documents
         self._where = where
-        self._above = above  # what the paths in the document have before those here
+        self._above = above
+        self._prefix = ""  # what the paths in the documents have before those here
+        self._branch: _Branch | None = None
         self._parsed: dict[str, Any] = {}
         self._twins: dict[str, tuple[ArrayV3Metadata, list[Departure]]] = {}
 
     def __getitem__(self, path: str) -> Any:
-        found = self._parsed.get(path)
+        full = self._prefix + path
+        found = self._parsed.get(full)
         if found is None:
-            if path not in self._documents:
+            if path == "" or full not in self._documents:
                 raise KeyError(path)
-            place = f"consolidated_metadata.metadata.{self._above}{path}"
+            place = f"consolidated_metadata.metadata.{self._above}{full}"
             with at(place, key=self._where):
-                found, departures = self._parse(path)
+                found, departures = self._parse(full)
             report((departure.below(place, self._where) for departure in departures), self._where)
-            self._parsed[path] = found
+            self._parsed[full] = found
         return found
 
     def _parse(self, path: str) -> tuple[Any, list[Departure]]:
         if not isinstance(self._documents, Section):
-            return _collecting(self._documents[path])
+            document = self._documents[path]
+            return _collecting(document) if isinstance(document, Mapping) else (document, [])
         text = self._documents.text_of(path)
         if text in self._twins:
             node, departures = self._twins[text]
@@ -69,25 +86,64 @@ class _Nodes(Mapping[str, Any]):
             self._twins[text] = node, departures
         return node, departures
 
-    def below(self, prefix: str) -> _Nodes:
-        """The nodes whose paths begin with `prefix`, without it."""
-        documents, above = self._documents, self._above + prefix
-        paths = [(path.removeprefix(prefix), path) for path in documents if path.startswith(prefix)]
-        if isinstance(documents, Section):
-            return _Nodes(documents.renamed(paths), self._where, above)
-        return _Nodes({new: documents[old] for new, old in paths}, self._where, above)
+    def _tree(self) -> _Branch:
+        """The names below, each with those below it."""
+        if self._branch is None:
+            self._branch = {}
+            for path in self._documents:
+                branch = self._branch
+                for name in path.split("/"):
+                    branch = branch.setdefault(name, {})
+        return self._branch
+
+    def names(self) -> Iterator[str]:
+        """Names directly below, those included that only deeper paths imply."""
+        return iter(self._tree())
+
+    def below(self, path: str) -> _Nodes:
+        """The nodes below a path, by their paths from there."""
+        branch = self._tree()
+        for name in path.split("/"):
+            branch = branch.get(name, {})
+        view = _Nodes(self._documents, self._where, self._above)
+        view._prefix, view._branch = f"{self._prefix}{path}/", branch
+        view._parsed, view._twins = self._parsed, self._twins
+        return view
+
+    def _own_paths(self) -> Iterator[str]:
+        levels = [("", self._tree())]
+        while levels:
+            above, branch = levels.pop()
+            for name, inside in branch.items():
+                path = above + name
+                if self._prefix + path in self._documents:
+                    yield path
+                if inside:
+                    levels.append((f"{path}/", inside))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._documents)
+        if not self._prefix:
+            return iter(self._documents)
+        return iter(sorted(self._own_paths(), key=_path_order))
 
     def __len__(self) -> int:
-        return len(self._documents)
+        return sum(1 for _ in self._own_paths()) if self._prefix else len(self._documents)
+
+    def __bool__(self) -> bool:
+        return bool(self._tree())
 
     def __contains__(self, path: object) -> bool:
-        return path in self._documents
+        return isinstance(path, str) and path != "" and self._prefix + path in self._documents
 
     def __repr__(self) -> str:
         return f"<metadata of {len(self)} nodes>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        pairs = [(path, self._prefix + path) for path in self]
+        if isinstance(self._documents, Section):
+            return _Nodes, (self._documents.renamed(pairs), self._where, self._above + self._prefix)
+        documents = {new: self._documents[old] for new, old in pairs}
+        return _Nodes, (documents, self._where, self._above + self._prefix)
 
 
 @dataclass(frozen=True)
@@ -109,17 +165,12 @@ class ConsolidatedMetadata:
     extra_fields: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if isinstance(self.metadata, _Nodes) and self.metadata._prefix:
+            return  # a part of what has been checked
         for path in self.metadata:
             _check_path(path)
         if not isinstance(self.metadata, _Nodes):
-            object.__setattr__(self, "metadata", dict(_in_order(self.metadata)))
-
-    def says_the_same(self, other: ConsolidatedMetadata) -> bool:
-        """Whether the nodes are the same; what has not been parsed is compared as it was read."""
-        ours, theirs = self.metadata, other.metadata
-        if isinstance(ours, _Nodes) and isinstance(theirs, _Nodes):
-            return ours._documents == theirs._documents
-        return ours == theirs
+            object.__setattr__(self, "metadata", _Nodes(dict(_in_order(self.metadata)), None))
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], *, where: str | None = None) -> Self:
@@ -205,17 +256,16 @@ class ConsolidatedMetadata:
 
     def children(self) -> Iterator[str]:
         """Names of the nodes directly in the group, nodes that only deeper paths imply included."""
-        return iter(dict.fromkeys(path.partition("/")[0] for path in self._paths()))
+        return self._nodes.names()
 
     def below(self, path: str) -> ConsolidatedMetadata:
         """The consolidated metadata of the group at `path` below this group."""
-        prefix = f"{path}/"
-        nodes = self.metadata
-        if isinstance(nodes, _Nodes):
-            return ConsolidatedMetadata(nodes.below(prefix))
-        return ConsolidatedMetadata(
-            {path.removeprefix(prefix): node for path, node in nodes.items() if path.startswith(prefix)}
-        )
+        return ConsolidatedMetadata(self._nodes.below(path))
+
+    @property
+    def _nodes(self) -> _Nodes:
+        assert isinstance(self.metadata, _Nodes)
+        return self.metadata
 
     def _paths(self) -> list[str]:
         return list(self.metadata)
@@ -244,7 +294,7 @@ def _parse_node(document: Mapping[str, Any]) -> Any:
     from zarrcore.metadata.v3 import ArrayV3Metadata
 
     if document.get("node_type") == "array" and document.get("zarr_format") == 3:
-        return ArrayV3Metadata.from_document(document, where=None)
+        return ArrayV3Metadata.from_document(_with_spelled_fill(document), where=None)
     from zarrcore.metadata.group import GroupMetadata
     from zarrcore.metadata.v2 import ArrayV2Metadata
 
@@ -260,6 +310,24 @@ def _parse_node(document: Mapping[str, Any]) -> Any:
     if zarr_format == 2:
         return ArrayV2Metadata.from_document(own, where=None)
     return ArrayV3Metadata.from_document(own, where=None)
+
+
+def _with_spelled_fill(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A document in which a fill value of bare NaN or infinities is spelled as the specification wants.
+
+    zarr-python 3.0.0 to 3.0.6 wrote them bare into consolidated metadata, and rightly into the node's own.
+    """
+    fill_value = document.get("fill_value")
+    spelled = _spelled(fill_value)
+    return document if spelled is fill_value else {**document, "fill_value": spelled}
+
+
+def _spelled(value: Any) -> Any:
+    if isinstance(value, NonFinite):
+        return value.token
+    if isinstance(value, list) and any(isinstance(item, NonFinite) for item in value):
+        return [_spelled(item) for item in value]
+    return value
 
 
 def _without_consolidated(node: Any) -> Any:

@@ -271,17 +271,25 @@ def _create(temporary: str, *, sync: bool) -> int:
 
 
 def _make_directories(directory: str, *, sync: bool) -> None:
-    parent = os.path.dirname(directory)
-    with suppress(FileExistsError):  # another thread was faster; if it is a file, opening it will fail
+    missing = [directory]
+    while True:
         try:
-            os.mkdir(directory)
+            _make_directory(missing[-1], sync=sync)
+            break
         except FileNotFoundError:
-            if parent == directory:
+            above = os.path.dirname(missing[-1])
+            if above == missing[-1]:
                 raise
-            _make_directories(parent, sync=sync)
-            os.mkdir(directory)
+            missing.append(above)
+    for path in missing[-2::-1]:
+        _make_directory(path, sync=sync)
+
+
+def _make_directory(path: str, *, sync: bool) -> None:
+    with suppress(FileExistsError):  # another thread was faster; if it is a file, opening will say so
+        os.mkdir(path)
     if sync:
-        _sync_directory(parent)
+        _sync_directory(os.path.dirname(path))
 
 
 def _write_all(fd: int, data: bytes | memoryview) -> None:

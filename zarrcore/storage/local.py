@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import errno
 import os
 import stat
@@ -259,14 +260,25 @@ class LocalStore(Store):
 
     def _walk(self, prefix: str, *, temporary: bool = False) -> Iterator[str]:
         """Keys below a prefix, directory by directory, each directory in sorted order."""
-        with _scan(self._directory(prefix)) as entries:
-            children = sorted(entries, key=lambda entry: entry.name)
-        for entry in children:
+        # A stack of entries still to be looked at, because directories may be nested deeply.
+        stack = [(prefix, self._entries(prefix))]
+        while stack:
+            above, entries = stack[-1]
+            if not entries:
+                stack.pop()
+                continue
+            entry = entries.pop()
             if entry.is_dir():
                 if not (entry.is_symlink() and self._is_loop(entry.path)):
-                    yield from self._walk(f"{prefix}{entry.name}/", temporary=temporary)
+                    below = f"{above}{entry.name}/"
+                    stack.append((below, self._entries(below)))
             elif entry.is_file() and files.is_temporary(entry.name) is temporary:
-                yield prefix + entry.name
+                yield above + entry.name
+
+    def _entries(self, prefix: str) -> builtins.list[os.DirEntry[str]]:
+        """The entries of a directory, the first one last."""
+        with _scan(self._directory(prefix)) as entries:
+            return sorted(entries, key=lambda entry: entry.name, reverse=True)
 
     def _is_loop(self, path: str) -> bool:
         """Whether a link to a directory leads back to one that it lies in."""

@@ -118,8 +118,9 @@ class MemoryStore(Store):
     def list_dir(self, prefix: str) -> Iterator[str]:
         prefix = validate_prefix(prefix)
         start = len(prefix)
-        keys = [*self._store_dict]
-        return iter({key[start:].partition("/")[0]: None for key in keys if key.startswith(prefix)})
+        keys = [key for key in [*self._store_dict] if key.startswith(prefix)]
+        ends = ((key, key.find("/", start)) for key in keys)
+        return iter({key[start:end] if end >= 0 else key[start:]: None for key, end in ends})
 
     def _view(self, key: str, value: Any) -> bytes | memoryview:
         try:
