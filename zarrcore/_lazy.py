@@ -47,6 +47,7 @@ def attach(
         return value
 
     def names() -> list[str]:
-        return sorted({*vars(sys.modules[module]), *home_of, *submodules})
+        own = vars(sys.modules[module])
+        return sorted({*own["__all__"], *submodules, *(name for name in own if name.startswith("__"))})
 
     return sorted(home_of), load, names

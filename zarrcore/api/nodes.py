@@ -18,7 +18,8 @@ from zarrcore.errors import ArrayNotFoundError, GroupNotFoundError, ZarrRuntimeW
 from zarrcore.groups.nodes import create_nodes, node_of, open_group_at
 from zarrcore.nodes.create import create_node
 from zarrcore.nodes.documents import is_array_metadata
-from zarrcore.nodes.find import find_node
+from zarrcore.nodes.open import open_node
+from zarrcore.nodes.places import located
 from zarrcore.storage import Store, StorePath, make_store_path
 
 if TYPE_CHECKING:
@@ -122,11 +123,15 @@ def open(
     if "shape" in arguments:
         return _open_array_at(place, mode, zarr_format, config, arguments, {**arguments})
     if mode in _READ_MODES:
-        place, metadata = find_node(place, zarr_format)
-        if metadata is not None and is_array_metadata(metadata):
-            return node_of(place, metadata, config=config)
-        if metadata is None and mode not in _CREATE_MODES:
-            raise GroupNotFoundError(f"no array or group found in {place.store} at path {place.path!r}")
+        try:
+            found, metadata = open_node(place, zarr_format)
+        except GroupNotFoundError:
+            if mode not in _CREATE_MODES:
+                raise
+        else:
+            if is_array_metadata(metadata):
+                return node_of(found, metadata, config=config)
+            place = found
     if config is not None:
         raise TypeError("open: config is for arrays; groups have no run-time settings")
     drop_unused(arguments)
@@ -194,7 +199,7 @@ def _open_array_at(
             return array
     drop_unused(described)
     if "shape" not in described:
-        raise TypeError(f"no array found in {place.store} at path {place.path!r}, and no shape to create one")
+        raise TypeError(f"open_array: no array found {located(place)}, and no shape to create one")
     from zarrcore.arrays.legacy import create_at
 
     overwrite = _insists(mode, described.pop("overwrite", False))

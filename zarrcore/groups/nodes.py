@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from zarrcore.arrays.array import Array
-from zarrcore.errors import GroupNotFoundError, NotAGroupError
-from zarrcore.nodes.consolidated import with_consolidated
 from zarrcore.nodes.create import create_node
 from zarrcore.nodes.documents import is_array_metadata
-from zarrcore.nodes.find import find_node
-from zarrcore.nodes.places import located
+from zarrcore.nodes.open import open_group_node
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path, normalize_path
 
@@ -39,26 +36,11 @@ def node_of(
 def open_group_at(
     place: StorePath, zarr_format: int | None = None, *, use_consolidated: bool | str | None = None
 ) -> Group:
-    """Return the group at a place, with its consolidated metadata if there is any.
+    """Open the group at a place; parameters and errors are those of `open_group_node`."""
+    from zarrcore.groups.group import Group
 
-    Parameters
-    ----------
-    use_consolidated : bool or str, optional
-        True: it must be there; False: it is left alone; a string: the key that holds it (format 2 only).
-
-    Raises
-    ------
-    GroupNotFoundError
-        If there is no group.
-    NotAGroupError
-        If there is an array.
-    """
-    place, metadata = find_node(place, zarr_format)
-    if metadata is None:
-        raise GroupNotFoundError(f"no group found {located(place)}")
-    if is_array_metadata(metadata):
-        raise NotAGroupError(f"expected a group {located(place)}, found an array")
-    return node_of(place, with_consolidated(place, metadata, use_consolidated))  # type: ignore[return-value]
+    place, metadata = open_group_node(place, zarr_format, use_consolidated=use_consolidated)
+    return Group(metadata, place)
 
 
 def create_nodes(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import errno
 from abc import ABC, abstractmethod
+from inspect import isasyncgenfunction, iscoroutinefunction, isfunction
 from typing import TYPE_CHECKING, Any
 
 from zarrcore._locks import RLock, forkable
@@ -95,6 +96,16 @@ class Store(ABC):
     supports_partial_writes: bool = False
     supports_consolidated_metadata: bool = True
     _is_near: bool = False  # whether reading one more document costs next to nothing
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name, member in vars(cls).items():
+            if name in _VERBS and (iscoroutinefunction(member) or isasyncgenfunction(member)):
+                raise TypeError(
+                    f"{cls.__name__}.{name} is asynchronous, but methods of stores are plain functions here, "
+                    "called from several threads: write `def`, and inside of it call a blocking client, or "
+                    "run the coroutine in a loop of your own (asyncio.run_coroutine_threadsafe(...).result())"
+                )
 
     def __init__(self, *, read_only: bool = False) -> None:
         self._read_only = bool(read_only)
@@ -364,6 +375,10 @@ class Store(ABC):
         """Where a path really is, as text: the same for all stores over the same data."""
         return join_path(str(self), path)
 
+    def _instead_of_node(self, path: str) -> str:
+        """What is at a path where a node was looked for and is not, as text; empty if that is not known."""
+        return ""
+
     def _has_lost(self, prefix: str) -> bool:
         """Whether it is certain, and costs next to nothing to know, that nothing is left of the array there.
 
@@ -389,6 +404,9 @@ class Store(ABC):
     def _native_source(self) -> Any | None:
         """A source that the engine reads and writes without Python, or None if there is none."""
         return None
+
+
+_VERBS = frozenset(name for name, member in vars(Store).items() if isfunction(member) and name[0] != "_")
 
 
 def overrides(store: Store, base: type[Store]) -> bool:

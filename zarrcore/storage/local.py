@@ -335,6 +335,18 @@ class LocalStore(Store):
     def _address(self, path: str) -> str:
         return os.path.realpath(f"{self._root}/{path}")
 
+    def _instead_of_node(self, path: str) -> str:
+        directory = f"{self._root}/{path}" if path else self._root
+        if not os.path.exists(self._root):
+            return f"the directory {self._root} does not exist"
+        if not os.path.isdir(directory):
+            return f"{directory} is a file" if os.path.exists(directory) else f"{directory} does not exist"
+        names = sorted(os.listdir(directory))
+        if not names:
+            return f"the directory {directory} is empty"
+        named = ", ".join(map(repr, names[:3])) + (", ..." if len(names) > 3 else "")
+        return f"the directory {directory} has no Zarr metadata, but {named}"
+
     def _has_lost(self, prefix: str) -> bool:
         return not os.path.exists(f"{self._root}/{prefix}")
 

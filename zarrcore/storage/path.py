@@ -21,6 +21,14 @@ __all__ = ["AccessMode", "StoreLike", "StorePath", "make_store", "make_store_pat
 
 AccessMode = Literal["r", "r+", "a", "w", "w-"]
 _MODES = ("r", "r+", "a", "w", "w-")
+_OF_ZARR_PYTHON = {
+    "FsspecStore": "give its URL, or zarrcore.storage.FsspecStore(store.fs, path=store.path)",
+    "LocalStore": "give its directory, store.root",
+    "MemoryStore": "give the dictionary that it was made with, or copy its values into one",
+    "ObjectStore": "give zarrcore.storage.ObjectStore(store.store)",
+    "StorePath": "give its path or URL, and path=",
+    "ZipStore": "give zarrcore.storage.ZipStore(store.path)",
+}
 # Two letters at least: "C:" is a drive.
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)(?:://|::)|(file):(?=/)")
 
@@ -229,7 +237,13 @@ def _as_store(store_like: StoreLike, storage_options: dict[str, Any] | None) -> 
             return LocalStore(store_like)
         case MutableMapping():
             return _memory_store(store_like)
-    raise TypeError(f"expected a store, a path, a URL or a dictionary, got {type(store_like).__name__}")
+    kind = type(store_like)
+    if kind.__module__.partition(".")[0] == "zarr":
+        way_out = _OF_ZARR_PYTHON.get(kind.__name__, "give its path, its URL or its dictionary")
+        raise TypeError(
+            f"{kind.__module__}.{kind.__name__} is a class of zarr-python, not a store of zarrcore: {way_out}"
+        )
+    raise TypeError(f"expected a store, a path, a URL or a dictionary, got {kind.__module__}.{kind.__name__}")
 
 
 def _from_string(text: str, storage_options: dict[str, Any] | None) -> Store:

@@ -58,6 +58,9 @@ class WrapperStore(Store):
     def _address(self, path: str) -> str:
         return self._store._address(path)
 
+    def _instead_of_node(self, path: str) -> str:
+        return self._store._instead_of_node(path)
+
     def _has_lost(self, prefix: str) -> bool:
         return self._store._has_lost(prefix)
 

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT
+"""What errors about nodes and stores say: what was asked, what is there instead, and the way out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import zarrcore
+from zarrcore.errors import ArrayNotFoundError, GroupNotFoundError
+from zarrcore.storage import MemoryStore, Store
+
+OPEN: list[Any] = [zarrcore.open, zarrcore.open_array, zarrcore.open_group]
+ABSENT = (ArrayNotFoundError, GroupNotFoundError)
+
+
+@pytest.mark.parametrize("open_it", OPEN)
+def test_a_missing_directory_is_said_to_be_missing(open_it: Any, tmp_path: Path) -> None:
+    path = tmp_path / "nowhere"
+    with pytest.raises(ABSENT, match=f"the directory {path} does not exist") as found:
+        open_it(path, mode="r")
+    assert "''" not in str(found.value)
+    assert f"at the root of {path.as_uri()}" in str(found.value)
+    path.mkdir()
+    with pytest.raises(ABSENT, match=f"the directory {path} is empty"):
+        open_it(path, mode="r")
+    with pytest.raises(ABSENT, match=f"{path}/deep does not exist"):
+        open_it(path, path="deep", mode="r")
+    for name in ("a.csv", "b.csv", "c.csv", "d.csv"):
+        (path / name).write_bytes(b"")
+    with pytest.raises(ABSENT, match=r"has no Zarr metadata, but 'a\.csv', 'b\.csv', 'c\.csv', \.\.\.$"):
+        open_it(path, mode="r")
+    with pytest.raises(ABSENT, match=f"{path}/a.csv is a file"):
+        open_it(path, path="a.csv", mode="r")
+
+
+def test_another_format_is_named(tmp_path: Path) -> None:
+    zarrcore.create_array(tmp_path, name="a", shape=1, dtype="i1", zarr_format=2)
+    with pytest.raises(
+        ArrayNotFoundError, match="no array of format 3 found .*there is an array of format 2"
+    ):
+        zarrcore.open_array(tmp_path, path="a", zarr_format=3, mode="r")
+    with pytest.raises(GroupNotFoundError, match="no group of format 3 found .*there is a group of format 2"):
+        zarrcore.open_group(tmp_path, zarr_format=3, mode="r")
+
+
+def test_an_asynchronous_store_is_refused_when_it_is_defined() -> None:
+    with pytest.raises(TypeError, match=r"Remote\.get is asynchronous.*`def`.*run_coroutine_threadsafe"):
+
+        class Remote(Store):
+            async def get(self, key: str, byte_range: Any = None) -> Any:
+                return None
+
+            def set(self, key: str, value: Any) -> None: ...
+
+            def delete(self, key: str) -> None: ...
+
+            def list(self) -> Any:
+                return iter(())
+
+    with pytest.raises(TypeError, match=r"Listing\.list_dir is asynchronous"):
+
+        class Listing(MemoryStore):
+            async def list_dir(self, prefix: str) -> Any:
+                yield prefix
+
+
+def test_stores_of_zarr_python_are_named_with_the_way_out(tmp_path: Path) -> None:
+    theirs = pytest.importorskip("zarr.storage")
+    for store, way_out in (
+        (theirs.MemoryStore(), "dictionary"),
+        (theirs.LocalStore(tmp_path), r"store\.root"),
+        (theirs.ZipStore(tmp_path / "a.zip", mode="w"), r"ZipStore\(store\.path\)"),
+    ):
+        with pytest.raises(
+            TypeError, match=rf"zarr\.storage\..*{type(store).__name__} is a class of zarr-python.*{way_out}"
+        ):
+            zarrcore.open(store)
+
+
+def test_dir_shows_what_is_public() -> None:
+    names = [name for name in dir(zarrcore) if not name.startswith("__")]
+    assert set(names) <= set(zarrcore.__all__) | {"abc", "api", "codecs", "dtype", "errors", "kernels"} | {
+        "registry",
+        "storage",
+        "testing",
+        "typing",
+    }
+    for name in names:
+        assert getattr(zarrcore, name) is not None
+    for plumbing in ("HOMES", "MODULES", "attach", "annotations", "_lazy", "_locks"):
+        assert plumbing not in names

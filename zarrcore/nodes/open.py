@@ -1,0 +1,109 @@
+"""Opening nodes: finding them, and errors that say what is there instead."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from zarrcore.errors import (
+    ArrayNotFoundError,
+    BaseZarrError,
+    GroupNotFoundError,
+    NodeNotFoundError,
+    NotAGroupError,
+    NotAnArrayError,
+)
+from zarrcore.nodes.consolidated import with_consolidated
+from zarrcore.nodes.documents import is_array_metadata
+from zarrcore.nodes.find import find_node, read_node
+from zarrcore.nodes.places import located
+
+if TYPE_CHECKING:
+    from zarrcore.metadata import ArrayMetadata, GroupMetadata
+    from zarrcore.nodes.documents import Metadata
+    from zarrcore.storage import StorePath
+
+__all__ = ["open_array_node", "open_group_node", "open_node"]
+
+
+def open_node(place: StorePath, zarr_format: int | None = None) -> tuple[StorePath, Metadata]:
+    """Open an array or a group, without its consolidated metadata in format 2.
+
+    Returns
+    -------
+    place : StorePath
+        Where it is; in an N5 container, in a store of format 3 that stands for it.
+    metadata : ArrayMetadata or GroupMetadata
+        Its metadata.
+
+    Raises
+    ------
+    GroupNotFoundError
+        If there is none.
+    """
+    found, metadata = find_node(place, zarr_format)
+    if metadata is None:
+        raise _absent(GroupNotFoundError, "array or group", place, zarr_format)
+    return found, metadata
+
+
+def open_array_node(place: StorePath, zarr_format: int | None = None) -> tuple[StorePath, ArrayMetadata]:
+    """Open an array; see :func:`open_node`.
+
+    Raises
+    ------
+    ArrayNotFoundError
+        If there is none.
+    NotAnArrayError
+        If there is a group.
+    """
+    found, metadata = find_node(place, zarr_format, implied=False)
+    if metadata is None:
+        raise _absent(ArrayNotFoundError, "array", place, zarr_format)
+    if not is_array_metadata(metadata):
+        raise NotAnArrayError(f"expected an array {located(place)}, found a group")
+    return found, metadata
+
+
+def open_group_node(
+    place: StorePath, zarr_format: int | None = None, *, use_consolidated: bool | str | None = None
+) -> tuple[StorePath, GroupMetadata]:
+    """Open a group, with its consolidated metadata if there are any; see :func:`open_node`.
+
+    Parameters
+    ----------
+    use_consolidated : bool or str, optional
+        True: they must be there; False: they are left alone; a string: the key that holds them (format 2).
+
+    Raises
+    ------
+    GroupNotFoundError
+        If there is no group.
+    NotAGroupError
+        If there is an array.
+    """
+    found, metadata = find_node(place, zarr_format)
+    if metadata is None:
+        raise _absent(GroupNotFoundError, "group", place, zarr_format)
+    if is_array_metadata(metadata):
+        raise NotAGroupError(f"expected a group {located(place)}, found an array")
+    return found, with_consolidated(found, metadata, use_consolidated)
+
+
+def _absent(
+    error: type[NodeNotFoundError], kind: str, place: StorePath, zarr_format: int | None
+) -> NodeNotFoundError:
+    """The error for a node that is not there, which says what is there instead."""
+    wanted = kind if zarr_format is None else f"{kind} of format {zarr_format}"
+    instead = _instead(place, zarr_format)
+    return error(f"no {wanted} found {located(place)}{f': {instead}' if instead else ''}")
+
+
+def _instead(place: StorePath, zarr_format: int | None) -> str:
+    with suppress(BaseZarrError, OSError):  # the error that is being made says enough without it
+        other = None if zarr_format is None else read_node(place)
+        if other is not None:
+            kind = "an array" if is_array_metadata(other) else "a group"
+            return f"there is {kind} of format {other.zarr_format}; open it with zarr_format=None"
+        return place.store._instead_of_node(place.path)
+    return ""
