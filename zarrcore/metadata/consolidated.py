@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from zarrcore._validate import at, choice, describe, integer, mapping
 from zarrcore.errors import MetadataValidationError
 from zarrcore.metadata.departures import Departure, collected, report
-from zarrcore.metadata.documents import NonFinite
 from zarrcore.metadata.sections import Section
 
 if TYPE_CHECKING:
@@ -294,7 +293,7 @@ def _parse_node(document: Mapping[str, Any]) -> Any:
     from zarrcore.metadata.v3 import ArrayV3Metadata
 
     if document.get("node_type") == "array" and document.get("zarr_format") == 3:
-        return ArrayV3Metadata.from_document(_with_spelled_fill(document), where=None)
+        return ArrayV3Metadata.from_document(document, where=None)
     from zarrcore.metadata.group import GroupMetadata
     from zarrcore.metadata.v2 import ArrayV2Metadata
 
@@ -310,24 +309,6 @@ def _parse_node(document: Mapping[str, Any]) -> Any:
     if zarr_format == 2:
         return ArrayV2Metadata.from_document(own, where=None)
     return ArrayV3Metadata.from_document(own, where=None)
-
-
-def _with_spelled_fill(document: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A document in which a fill value of bare NaN or infinities is spelled as the specification wants.
-
-    zarr-python 3.0.0 to 3.0.6 wrote them bare into consolidated metadata, and rightly into the node's own.
-    """
-    fill_value = document.get("fill_value")
-    spelled = _spelled(fill_value)
-    return document if spelled is fill_value else {**document, "fill_value": spelled}
-
-
-def _spelled(value: Any) -> Any:
-    if isinstance(value, NonFinite):
-        return value.token
-    if isinstance(value, list) and any(isinstance(item, NonFinite) for item in value):
-        return [_spelled(item) for item in value]
-    return value
 
 
 def _without_consolidated(node: Any) -> Any:

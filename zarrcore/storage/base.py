@@ -106,13 +106,10 @@ class Store(ABC):
                     "called from several threads: write `def`, and inside of it call a blocking client, or "
                     "run the coroutine in a loop of your own (asyncio.run_coroutine_threadsafe(...).result())"
                 )
+        announce_changes(cls)
 
     def __init__(self, *, read_only: bool = False) -> None:
         self._read_only = bool(read_only)
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        announce_changes(cls)
 
     @classmethod
     def open(cls, *args: Any, **kwargs: Any) -> Self:

@@ -62,6 +62,7 @@ def test_files_of_deeply_nested_directories_are_listed(tmp_path: Path) -> None:
         subprocess.run(["rm", "-rf", str(store.root)], check=True)
 
 
+@pytest.mark.filterwarnings("ignore::zarrcore.errors.ZarrcoreWarning")
 @pytest.mark.parametrize("indent", [2, None])
 @pytest.mark.parametrize("own_documents", [True, False])
 def test_bare_nan_in_consolidated_metadata_of_zarr_python(indent: int | None, own_documents: bool) -> None:
