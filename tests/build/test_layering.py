@@ -82,7 +82,6 @@ PYTHON_IN_CIRCLES = [
     "groups/group.py",
     "groups/members.py",
     "groups/nodes.py",
-    "groups/tree.py",
     "info.py",
     "keys/standard.py",
     "metadata/consolidated.py",
