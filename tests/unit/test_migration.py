@@ -165,6 +165,65 @@ def test_what_has_no_form_in_format_3_is_refused(name: str) -> None:
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 
 
+OTHER_ORDER: dict[str, tuple[Any, dict[str, Any]]] = {
+    "fixedscaleoffset": ("<i8", {"offset": 0, "scale": 1, "dtype": ">i8", "astype": "<i8"}),
+    "delta": ("<i8", {"dtype": ">i8"}),
+    "delta, of a big-endian array": (">i4", {"dtype": "<i4"}),
+    "quantize": ("<f8", {"digits": 3, "dtype": ">f8"}),
+    "astype": ("<f4", {"encode_dtype": "<f4", "decode_dtype": ">f4"}),
+    "delta, of bytes": ("|V4", {"dtype": "<i4"}),
+    "delta, of a structure": ([("a", ">i4"), ("b", "<i4")], {"dtype": "<i4"}),
+}
+
+
+@pytest.mark.parametrize("chunks", [1, 3])
+@pytest.mark.parametrize("name", OTHER_ORDER)
+def test_a_filter_of_another_byte_order_than_the_items_is_refused(name: str, chunks: int) -> None:
+    """It changed the values, and a chunk of one item that is 0 did not show it."""
+    dtype, options = OTHER_ORDER[name]
+    store: dict[str, Any] = {}
+    array = zarrcore.create_array(
+        store,
+        shape=3,
+        chunks=chunks,
+        dtype=dtype,
+        zarr_format=2,
+        compressors=None,
+        filters=[{"id": name.partition(",")[0], **options}],
+    )
+    array[...] = np.frombuffer(bytes(range(1, 1 + 3 * array.dtype.itemsize)), array.dtype)
+    before = array[...].tobytes()
+    with pytest.raises(MigrationError, match="takes the bytes of"):
+        zarrcore.migrate(store)
+    assert zarrcore.open_array(store, zarr_format=2)[...].tobytes() == before
+    copied = zarrcore.from_array({}, data=array, zarr_format=3, filters=(), compressors=None)
+    assert copied[...].tobytes() == array[...].astype(copied.dtype).tobytes()
+
+
+@pytest.mark.parametrize("order", "<>")
+def test_filters_of_the_byte_order_of_the_items_stay(order: str) -> None:
+    other = "<>"[order == "<"]
+    for filters in (
+        [
+            {"id": "delta", "dtype": f"{order}i8", "astype": f"{other}i4"},
+            {"id": "delta", "dtype": f"{other}i4"},
+        ],
+        [
+            {"id": "astype", "decode_dtype": f"{order}i8", "encode_dtype": f"{other}f4"},
+            {"id": "bitround", "keepbits": 9},
+        ],
+        [{"id": "fixedscaleoffset", "offset": 1, "scale": 2, "dtype": f"{order}i8", "astype": "|i1"}],
+    ):
+        store: dict[str, Any] = {}
+        array = zarrcore.create_array(
+            store, shape=9, chunks=4, dtype=f"{order}i8", zarr_format=2, compressors=None, filters=filters
+        )
+        array[...] = np.arange(9) - 4
+        expected = array[...].tolist()
+        zarrcore.migrate(store)
+        assert zarrcore.open_array(store, zarr_format=3)[...].tolist() == expected
+
+
 def test_dry_run_writes_nothing_and_reports_all() -> None:
     store = MemoryStore()
     add(store, "a", "<i4")

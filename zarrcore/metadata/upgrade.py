@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["upgraded"]
 
+_CALCULATING = ("astype", "delta", "fixedscaleoffset", "quantize")
 _DTYPE_MEMBERS = ("dtype", "astype", "encode_dtype", "decode_dtype")
 
 
@@ -71,6 +72,7 @@ def _codecs(codecs: tuple[Codec, ...], dtype: np.dtype[Any]) -> list[dict[str, A
     serialized = False
     for codec in codecs:
         config = codec.get_config()  # type: ignore[attr-defined]
+        _check_order(config, dtype)
         found = _codec(config, dtype.itemsize)
         kind = codec_registry.get(found["name"]).kind
         if kind == "bytes->bytes":
@@ -84,6 +86,24 @@ def _codecs(codecs: tuple[Codec, ...], dtype: np.dtype[Any]) -> list[dict[str, A
         made.append(found)
         dtype = _dtype_after(config, dtype)
     return made if serialized else [*made, _bytes(dtype)]
+
+
+def _check_order(config: dict[str, Any], dtype: np.dtype[Any]) -> None:
+    """Refuse a filter that takes items in another byte order than they have.
+
+    Filters of format 2 take the stored bytes as items of their own data type.  In format 3 items are in the
+    byte order of the machine by then, and the filter would calculate with other numbers.
+    """
+    member = "decode_dtype" if config["id"] == "astype" else "dtype"
+    taken = config.get(member)
+    orders = (
+        _byte_orders(np.dtype(taken)) if isinstance(taken, str) and config["id"] in _CALCULATING else set()
+    )
+    if orders and orders != _byte_orders(dtype):
+        raise MetadataValidationError(
+            f"the filter {config['id']!r} takes the bytes of {dtype} as {np.dtype(taken).str}, "
+            "which no filter of format 3 does"
+        )
 
 
 def _codec(config: dict[str, Any], item_size: int) -> dict[str, Any]:
@@ -175,4 +195,7 @@ def _vary(items: np.ndarray) -> None:
         items[...] = np.void(bytes(range(1, 1 + dtype.itemsize))[: dtype.itemsize])
     else:
         counted = np.arange(items.size).reshape(items.shape)
-        items[...] = (counted % 100).astype("i8").astype(dtype)
+        first = (
+            0 if dtype.kind == "b" else 1
+        )  # of a chunk of one item that one counts: 0 is 0 in any byte order
+        items[...] = (counted % 100 + first).astype("i8").astype(dtype)
