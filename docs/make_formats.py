@@ -90,6 +90,11 @@ DEPARTURES_2 = (
         "",
     ),
     ("`.zattrs` that is empty or null", "no attributes", ""),
+    (
+        "no `dimension_separator`, and chunks at `0/0`, none at `0.0`",
+        '`"/"`; stores over a network are asked for the first chunk, once per handle',
+        "`NestedDirectoryStore` of zarr-python 2.2 to 2.7, OME-Zarr 0.2",
+    ),
 )
 DEPARTURES_3 = (
     ("in format 3", "read as", "known writers"),

@@ -11,6 +11,7 @@ from zarrcore._locks import Lock, forkable
 from zarrcore.arrays import access
 from zarrcore.arrays.config import ArrayConfig, parse_array_config
 from zarrcore.arrays.selections import SelectableArray
+from zarrcore.arrays.separator import with_separator_in_use
 from zarrcore.errors import ReadOnlyError
 from zarrcore.metadata import layout
 from zarrcore.node import SynchronousNode
@@ -92,6 +93,10 @@ class Array(SelectableArray, SynchronousNode):
 
     def _bind(self, metadata: ArrayMetadata) -> None:
         """Take over (new) metadata; the engine is compiled on the first access to the data."""
+        if metadata.separator_is_open:
+            # What is written, the document included, must go by the keys in use; reading can ask later.
+            may_ask = not self._store_path.read_only
+            metadata = with_separator_in_use(metadata, self._store_path, may_ask=may_ask)
         with _BINDING:
             self._metadata = metadata
             self._engine: Engine | None = None
@@ -103,6 +108,9 @@ class Array(SelectableArray, SynchronousNode):
             from zarrcore.engine.build import build_engine
 
             metadata, missing_is_error = self._metadata, not self._config.read_missing_chunks
+            if metadata.separator_is_open:
+                metadata = with_separator_in_use(metadata, self._store_path, may_ask=True)
+                self._metadata = metadata
             engine = build_engine(
                 metadata, self._store_path, missing_is_error=missing_is_error, cache=self._cache
             )

@@ -44,6 +44,8 @@ class ArrayMetadata:
     shape: tuple[int, ...]
     fill_value: Any
     attributes: dict[str, Any]
+    separator_is_open: ClassVar[bool] = False
+    """Whether the stored document of an array of format 2 does not say how chunk keys are made."""
     _chain: CodecChain
 
     if TYPE_CHECKING:  # fields of one format, properties of another

@@ -183,7 +183,7 @@ class ArrayV2Metadata(ArrayMetadata):
             if metadata.filters is None and isinstance(metadata.compressor, (BytesBytesCodec, type(None))):
                 known.keep(key, metadata, _STORAGE, found)
             report((*nulls, *found), where)
-            return metadata
+            return metadata._with_open_separator(data)
         report((*nulls, *departures), where)
         with document(where):
             integer(data.get("zarr_format"), "zarr_format", 2, 2)
@@ -192,7 +192,13 @@ class ArrayV2Metadata(ArrayMetadata):
             metadata = object.__new__(cls)
             vars(metadata).update(storage, **_own_members(data))
             metadata._parse_own()
-            return metadata
+            return metadata._with_open_separator(data)
+
+    def _with_open_separator(self, data: Mapping[str, Any]) -> Self:
+        """Note whether a stored document names the separator; what :func:`replace` makes, does."""
+        if data.get("dimension_separator") is None:
+            vars(self)["separator_is_open"] = True
+        return self
 
     def to_dict(self) -> dict[str, Any]:
         """The ``.zarray`` document, and under ``attributes`` the ``.zattrs`` document."""

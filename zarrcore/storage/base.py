@@ -383,6 +383,17 @@ class Store(ABC):
         """
         return False
 
+    def _first_names(self, prefix: str) -> Iterable[str] | None:
+        """Return the names below a prefix, perhaps repeated, of which only the first few will be looked at.
+
+        None if listing does not begin at next to no cost.
+        """
+        return None
+
+    def _names_of_keys(self, prefix: str) -> Iterator[str]:
+        """Yield, for each key below a prefix, the name that follows the prefix."""
+        return (key[len(prefix) :].partition("/")[0] for key in self.list_prefix(prefix))
+
     def _concurrent_requests(self) -> int:
         """How many requests to make to the store at a time; 0: more than one is not faster."""
         return 0

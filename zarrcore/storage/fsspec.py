@@ -331,6 +331,15 @@ class FsspecStore(Store):
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_blocking": None}
 
+    def _first_names(self, prefix: str) -> Iterable[str] | None:
+        if not self._is_local:
+            return None
+        try:
+            with os.scandir(self._below(prefix)) as entries:
+                return [entry.name for entry in entries]
+        except OSError:
+            return []
+
     def _has_lost(self, prefix: str) -> bool:
         return self._is_local and not os.path.exists(self._below(prefix))
 

@@ -347,6 +347,10 @@ class LocalStore(Store):
         named = ", ".join(map(repr, names[:3])) + (", ..." if len(names) > 3 else "")
         return f"the directory {directory} has no Zarr metadata, but {named}"
 
+    def _first_names(self, prefix: str) -> Iterator[str]:
+        with _scan(self._directory(prefix)) as entries:
+            yield from (entry.name for entry in entries)
+
     def _has_lost(self, prefix: str) -> bool:
         return not os.path.exists(f"{self._root}/{prefix}")
 

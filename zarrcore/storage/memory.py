@@ -128,6 +128,9 @@ class MemoryStore(Store):
         except TypeError as error:
             raise StoreError(f"{self}: {error}") from error
 
+    def _first_names(self, prefix: str) -> Iterator[str]:
+        return self._names_of_keys(prefix)
+
     def _has_lost(self, prefix: str) -> bool:
         values = self._store_dict
         if f"{prefix}zarr.json" in values or f"{prefix}.zarray" in values:

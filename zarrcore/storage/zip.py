@@ -154,6 +154,9 @@ class ZipStore(Store):
     def list(self) -> Iterator[str]:
         return self.list_prefix("")
 
+    def _first_names(self, prefix: str) -> Iterator[str]:
+        return self._names_of_keys(prefix)
+
     def list_prefix(self, prefix: str) -> Iterator[str]:
         prefix = validate_prefix(prefix)
         with self._archive as archive:

@@ -1,0 +1,80 @@
+"""Arrays of format 2 whose document leaves open how chunk keys are made, while the chunks tell.
+
+The ``NestedDirectoryStore`` of zarr-python 2.2 to 2.7, and writers of OME-Zarr 0.2, stored chunks under keys
+such as ``0/0`` without recording it.  To the letter the keys are ``0.0``: every chunk would be missing, and
+read as the fill value.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from zarrcore.metadata.departures import Departure, report
+from zarrcore.metadata.documents import ZARRAY_JSON
+from zarrcore.storage.validation import key_prefix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from zarrcore.metadata.common import ArrayMetadata
+    from zarrcore.storage import Store, StorePath
+
+__all__ = ["with_separator_in_use"]
+
+_CLAUSE = 'Zarr v2, "Metadata": without dimension_separator chunk keys have the form "0.0"'
+
+
+def with_separator_in_use(metadata: ArrayMetadata, place: StorePath, *, may_ask: bool) -> ArrayMetadata:
+    """Return the metadata of an array with ``"/"`` in chunk keys if its chunks are stored like that.
+
+    Parameters
+    ----------
+    metadata : ArrayMetadata
+        As the stored document says.  Where it names a separator, it is returned as it is.
+    place : StorePath
+        Where the array is.
+    may_ask : bool
+        Whether a store that cannot list the first names below a prefix at next to no cost is asked for the
+        first chunk.
+    """
+    if not metadata.separator_is_open or metadata.ndim < 2:
+        return metadata
+    prefix = key_prefix(place.path)
+    names = place.store._first_names(prefix)
+    if names is None and not may_ask:
+        return metadata
+    nested = _first_chunk_is_nested(place.store, prefix, metadata.ndim) if names is None else None
+    if nested is None:
+        nested = _are_nested(place.store, prefix, names or (), metadata.ndim)
+    found: Any = metadata
+    if not nested:
+        return replace(found, dimension_separator=".") if may_ask else metadata
+    reading = 'missing, but chunks are stored under keys such as "0/0": read as "/"'
+    report([Departure("dimension_separator", reading, _CLAUSE)], prefix + ZARRAY_JSON)
+    nested_metadata: ArrayMetadata = replace(found, dimension_separator="/")
+    return nested_metadata
+
+
+def _first_chunk_is_nested(store: Store, prefix: str, ndim: int) -> bool:
+    first = ["0"] * ndim
+    return not store.exists(prefix + ".".join(first)) and store.exists(prefix + "/".join(first))
+
+
+def _are_nested(store: Store, prefix: str, names: Iterable[str], ndim: int) -> bool:
+    """Whether there are chunks in folders, and none beside them: names are looked at until that is clear."""
+    chunk = re.compile(r"\d+" + r"\.\d+" * (ndim - 1))
+    folder = None
+    for name in names:
+        if chunk.fullmatch(name):
+            return False
+        if name.isdecimal():
+            folder = name
+    return folder is not None and _has_chunks(store, f"{prefix}{folder}/", ndim - 1)
+
+
+def _has_chunks(store: Store, prefix: str, depth: int) -> bool:
+    """Whether a folder has names that are indexes, to a depth."""
+    index = next((name for name in store._first_names(prefix) or () if name.isdecimal()), None)
+    return index is not None and (depth == 1 or _has_chunks(store, f"{prefix}{index}/", depth - 1))
