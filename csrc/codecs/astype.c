@@ -68,6 +68,7 @@ const zc_codec_class zc_codec_astype = {
     .name = "astype",
     .max_decoded = ZC_NUMBERS_MAX_DECODED,
     .fixed_size = true,
+    .filter = ZC_FILTER_BY_ITEM,
     .numbers = ZC_NUMBERS_OF_NUMPY,
     .bound = zc_numbers_bound,
     .encode = astype_encode,

@@ -181,6 +181,7 @@ const zc_codec_class zc_codec_bitround = {
     .name = "bitround",
     .max_decoded = ZC_SIZE_MAX,
     .fixed_size = true,
+    .filter = ZC_FILTER_BY_ITEM,
     .numbers = ZC_NUMBERS_REAL,
     .bound = bitround_bound,
     .encode = bitround_encode,

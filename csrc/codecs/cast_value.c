@@ -294,6 +294,7 @@ const zc_codec_class zc_codec_cast_value = {
     .name = "cast_value",
     .max_decoded = ZC_NUMBERS_MAX_DECODED,
     .fixed_size = true,
+    .filter = ZC_FILTER_BY_ITEM,
     .numbers = ZC_NUMBERS_REAL,
     .bound = zc_numbers_bound,
     .encode = cast_value_encode,

@@ -59,6 +59,14 @@ typedef enum zc_number_set {
     ZC_NUMBERS_OF_NUMPY      /* those of cast_numpy.h */
 } zc_number_set;
 
+/* What a codec is as a filter, array -> array. */
+typedef enum zc_filter_kind {
+    ZC_FILTER_NONE,
+    ZC_FILTER_BY_ITEM,       /* each item becomes one item, whatever the others are */
+    ZC_FILTER_IN_ORDER,      /* as many items, which depend on others */
+    ZC_FILTER_PACKS          /* bytes: one that counts, then one for every eight items */
+} zc_filter_kind;
+
 /* One configured codec: plain data, copied freely. */
 typedef struct zc_codec zc_codec;
 struct zc_codec {
@@ -132,6 +140,8 @@ struct zc_codec_class {
 
     /* What decoded and encoded may be. */
     zc_number_set numbers;
+
+    zc_filter_kind filter;
 
     /* Most bytes that the encoding of n bytes can take; false if n is beyond the codec's limit. */
     bool (*bound)(const zc_codec *codec, size_t n, size_t *out);

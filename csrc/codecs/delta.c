@@ -213,6 +213,7 @@ const zc_codec_class zc_codec_delta = {
     .name = "delta",
     .max_decoded = ZC_NUMBERS_MAX_DECODED,
     .fixed_size = true,
+    .filter = ZC_FILTER_IN_ORDER,
     .numbers = ZC_NUMBERS_OF_NUMPY,
     .bound = zc_numbers_bound,
     .encode = delta_encode,

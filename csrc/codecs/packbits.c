@@ -149,6 +149,7 @@ const zc_codec_class zc_codec_packbits = {
     .name = "packbits",
     .max_decoded = ZC_SIZE_MAX,
     .fixed_size = true,
+    .filter = ZC_FILTER_PACKS,
     .numbers = ZC_NUMBERS_REAL,
     .bound = packbits_bound,
     .encode = packbits_encode,

@@ -278,6 +278,7 @@ const zc_codec_class zc_codec_scale_offset = {
     .name = "scale_offset",
     .max_decoded = ZC_NUMBERS_MAX_DECODED,
     .fixed_size = true,
+    .filter = ZC_FILTER_BY_ITEM,
     .numbers = ZC_NUMBERS_REAL,
     .bound = zc_numbers_bound,
     .encode = scale_offset_encode,

@@ -7,43 +7,55 @@
 #include <stdlib.h>
 #include <string.h>
 
-void *zc_document_alloc(zc_document *doc, size_t size)
-{
-    zc_block *const block = calloc(1, sizeof *block + size);
-
-    if (block == NULL) {
-        return NULL;
-    }
-    block->next = doc->blocks;
-    doc->blocks = block;
-    return block->data;
-}
-
 void zc_document_free(zc_document *doc)
 {
     zc_cache_free(doc->array.indexes);
     doc->array.indexes = NULL;
     zc_dtype_free(&doc->dtype);
-    while (doc->blocks != NULL) {
-        zc_block *const block = doc->blocks;
-        doc->blocks = block->next;
-        free(block);
-    }
+    zc_arena_free(&doc->arena);
 }
 
-/* Everything is known: are the chunks of a size that can be worked with? */
-static zc_status finish(zc_document *doc, const zc_node *root)
+/* Are chunks of that shape of a size that can be worked with, and shards multiples of their inner chunks? */
+static zc_status check_bound(const zc_document *doc, const zc_node *root, const int64_t *shape)
 {
-    int64_t shape[ZC_MAX_DIMS];
     size_t bound;
     zc_error err;
 
-    zc_grid_longest(doc, shape);
     zc_error_clear(&err);
     if (zc_chain_bound(doc->array.chain, doc->array.ndim, shape, &bound, &err) != ZC_OK) {
         return zc_node_fail(root, "%s%s%s", err.codec, err.codec[0] != '\0' ? ": " : "", err.message);
     }
     return ZC_OK;
+}
+
+/* The chain of the links; everything else is known. */
+static zc_status finish(zc_document *doc, const zc_node *root, const zc_links *links)
+{
+    const zc_array *const array = &doc->array;
+    int64_t shape[ZC_MAX_DIMS];
+    const zc_chain_description description = {
+        .links = *links, .item_size = doc->dtype.size, .fill = array->fill, .ndim = array->ndim, .shape = shape};
+    zc_error *const err = root->json->err;
+
+    zc_grid_longest(doc, shape);
+    zc_status status = zc_chain_compile(&description, &doc->arena, &doc->array.chain, err);
+    if (status != ZC_OK) {
+        err->status = status == ZC_ERR_MEMORY ? status : ZC_ERR_METADATA;
+        return err->status;
+    }
+    status = check_bound(doc, root, shape);
+    for (int d = 0; d < array->ndim; d++) {
+        const zc_grid_axis *const axis = &array->grid[d];
+        const int64_t longest = shape[d];
+        for (int64_t i = 0; axis->edges != NULL && i < axis->n_edges && status == ZC_OK; i++) {
+            const int64_t length = axis->edges[i + 1] - axis->edges[i];
+            const bool is_new = length != shape[d];
+            shape[d] = length;
+            status = is_new ? check_bound(doc, root, shape) : ZC_OK;
+        }
+        shape[d] = longest;
+    }
+    return status;
 }
 
 /* Data type and fill value. */
@@ -54,9 +66,9 @@ static zc_status set_dtype(zc_document *doc, const zc_node *dtype, const zc_node
     if (status != ZC_OK) {
         return status;
     }
-    uint8_t *const item = zc_document_alloc(doc, doc->dtype.size);
+    uint8_t *const item = zc_arena_alloc(&doc->arena, doc->dtype.size);
     if (item == NULL) {
-        return zc_document_no_memory(dtype);
+        return zc_node_no_memory(dtype);
     }
     doc->array.fill = item;
     return zc_fill_value(fill, dtype, &doc->dtype, format, item);
@@ -68,43 +80,7 @@ static bool is_given(const zc_node *member)
     return member->value != NULL && !zc_node_is_null(member);
 }
 
-static zc_chain *set_chain(zc_document *doc)
-{
-    zc_chain *const chain = zc_document_alloc(doc, sizeof *chain);
-
-    doc->array.chain = chain;
-    return chain;
-}
-
 /* ---- format 3 ----------------------------------------------------------------------------------- */
-
-zc_status zc_extension(const zc_node *node, const char **name, zc_node *configuration, bool *optional)
-{
-    static const char *const members[] = {"name", "configuration", "must_understand", NULL};
-    const zc_node named = zc_node_member(node, "name");
-    bool must_understand = true;
-
-    *configuration = zc_node_member(node, "configuration");
-    *optional = false;
-    if (zc_node_is_string(node)) {
-        return zc_node_string(node, name);
-    }
-    zc_status status = zc_node_object(node);
-    if (status == ZC_OK) {
-        status = zc_node_members(node, members, false);
-    }
-    if (status == ZC_OK) {
-        status = zc_node_string(&named, name);
-    }
-    if (status == ZC_OK && configuration->value != NULL) {
-        status = zc_node_object(configuration);
-    }
-    if (status == ZC_OK) {
-        status = zc_node_optional_bool(node, "must_understand", &must_understand);
-    }
-    *optional = !must_understand;
-    return status;
-}
 
 static zc_status grid_v3(zc_document *doc, const zc_node *root)
 {
@@ -117,7 +93,7 @@ static zc_status grid_v3(zc_document *doc, const zc_node *root)
     const char *name = "";
     bool optional;
     int kind;
-    zc_status status = zc_extension(&grid, &name, &configuration, &optional);
+    zc_status status = zc_node_extension(&grid, &name, &configuration, &optional);
     const bool is_regular = strcmp(name, "regular") == 0;
 
     if (status == ZC_OK && !is_regular && strcmp(name, "rectilinear") != 0) {
@@ -161,7 +137,7 @@ static zc_status keys_v3(zc_document *doc, const zc_node *root)
     zc_node configuration;
     const char *name = "";
     bool optional;
-    zc_status status = zc_extension(&encoding, &name, &configuration, &optional);
+    zc_status status = zc_node_extension(&encoding, &name, &configuration, &optional);
     const bool v2 = strcmp(name, "v2") == 0;
 
     doc->array.keys = (zc_key_encoding){.v2 = v2, .separator = v2 ? '.' : '/'};
@@ -237,8 +213,8 @@ zc_status zc_document_v3(zc_document *doc, const zc_node *root)
     const zc_node data_type = zc_node_member(root, "data_type");
     const zc_node fill = zc_node_member(root, "fill_value");
     const zc_node codecs = zc_node_member(root, "codecs");
-    zc_chain *const chain = set_chain(doc);
-    zc_status status = chain != NULL ? begin_v3(root) : zc_document_no_memory(root);
+    zc_links links;
+    zc_status status = begin_v3(root);
 
     if (status == ZC_OK) {
         status = grid_v3(doc, root);
@@ -250,35 +226,37 @@ zc_status zc_document_v3(zc_document *doc, const zc_node *root)
         status = set_dtype(doc, &data_type, &fill, 3);
     }
     if (status == ZC_OK) {
-        status = zc_codecs_v3(doc, &codecs, chain);
+        status = zc_codecs_v3(doc, &codecs, &links);
     }
     if (status == ZC_OK) {
         status = rest_v3(doc, root);
     }
-    return status == ZC_OK ? finish(doc, root) : status;
+    return status == ZC_OK ? finish(doc, root, &links) : status;
 }
 
 /* ---- format 2 ----------------------------------------------------------------------------------- */
 
-/* C order, or F order as a transposition. */
-static zc_status order_v2(const zc_node *root, int ndim, zc_chain *chain)
+/* Links of format 2: a transposition where the order is F, the items, then filters and compressor. */
+typedef struct links_v2 {
+    zc_link at[3 + ZC_MAX_STAGES];
+    size_t n;
+} links_v2;
+
+static zc_status add_order(const zc_node *root, links_v2 *links)
 {
     static const char *const orders[] = {"C", "F", NULL};
     const zc_node order = zc_node_member(root, "order");
     int which = 0;
     const zc_status status = zc_node_choice(&order, orders, &which);
 
-    if (which == 1 && ndim > 1) {
-        chain->order_ndim = ndim;
-        for (int d = 0; d < ndim; d++) {
-            chain->order[d] = ndim - 1 - d;
-        }
+    if (which == 1) {
+        links->at[links->n++].kind = ZC_LINK_TRANSPOSE;
     }
     return status;
 }
 
 /* A filter or the compressor. */
-static zc_status add_codec_v2(const zc_document *doc, const zc_node *node, zc_flow *flow, zc_chain *chain)
+static zc_status add_codec_v2(zc_document *doc, const zc_node *node, zc_flow *flow, links_v2 *links)
 {
     const zc_node id = zc_node_member(node, "id");
     const char *name;
@@ -288,18 +266,16 @@ static zc_status add_codec_v2(const zc_document *doc, const zc_node *node, zc_fl
     if (status == ZC_OK) {
         status = zc_node_string(&id, &name);
     }
-    if (status == ZC_OK && chain->n_stages == ZC_MAX_STAGES) {
+    if (status == ZC_OK && links->n == sizeof links->at / sizeof links->at[0]) {
         status = zc_node_fail(node, "more than %d codecs", ZC_MAX_STAGES);
     }
-    if (status == ZC_OK) {
-        status = zc_stage_numcodecs(node, name, node, doc->dtype.size, flow, &chain->stages[chain->n_stages],
-                                    &known);
+    if (status != ZC_OK) {
+        return status;
     }
-    if (status == ZC_OK && !known) {
-        status = zc_node_fail(&id, "the codec \"%.60s\" is not supported", name);
-    }
-    chain->n_stages++;
-    return status;
+    zc_link *const link = &links->at[links->n++];
+    *link = (zc_link){.kind = ZC_LINK_STAGE, .where = zc_node_keep_place(&doc->arena, node)};
+    status = zc_stage_numcodecs(node, name, node, doc->dtype.size, flow, &link->codec, &known);
+    return status == ZC_OK && !known ? zc_node_fail(&id, "the codec \"%.60s\" is not supported", name) : status;
 }
 
 /* What n5-zarr wrote for no compressor before 2020: {"type": "raw"}. */
@@ -317,39 +293,44 @@ static bool is_raw_of_n5(const zc_node *compressor)
     return is_raw;
 }
 
-static zc_status codecs_v2(zc_document *doc, const zc_node *root, zc_chain *chain)
+static zc_status codecs_v2(zc_document *doc, const zc_node *root, links_v2 *links)
 {
+    const zc_node dtype = zc_node_member(root, "dtype");
     const zc_node filters = zc_node_member(root, "filters");
     const zc_node compressor = zc_node_member(root, "compressor");
-    zc_flow flow = zc_flow_of(&doc->dtype, &chain->item);
-    zc_status status = ZC_OK;
+    zc_link *const items = &links->at[links->n++];
+    zc_status status = zc_dtype_item(doc, &dtype, &items->item);
+    zc_flow flow = zc_flow_of(&doc->dtype, &items->item);
 
-    if (is_given(&filters)) {
+    items->kind = ZC_LINK_BYTES;
+    if (status == ZC_OK && is_given(&filters)) {
         size_t n;
         status = zc_node_array(&filters, &n);
         ZC_EACH(filter, &filters, status) {
-            status = add_codec_v2(doc, &filter, &flow, chain);
+            status = add_codec_v2(doc, &filter, &flow, links);
         }
     }
     if (status == ZC_OK && is_given(&compressor) && !is_raw_of_n5(&compressor)) {
-        status = add_codec_v2(doc, &compressor, &flow, chain);
+        status = add_codec_v2(doc, &compressor, &flow, links);
     }
     return status;
 }
 
-static zc_status stored_v2(zc_document *doc, const zc_node *root, zc_chain *chain)
+static zc_status stored_v2(zc_document *doc, const zc_node *root)
 {
     const zc_node dtype = zc_node_member(root, "dtype");
     const zc_node fill = zc_node_member(root, "fill_value");
+    links_v2 links = {.n = 0};
     zc_status status = set_dtype(doc, &dtype, &fill, 2);
 
     if (status == ZC_OK) {
-        status = zc_dtype_item(doc, &dtype, &chain->item);
+        status = add_order(root, &links);
     }
     if (status == ZC_OK) {
-        status = codecs_v2(doc, root, chain);
+        status = codecs_v2(doc, root, &links);
     }
-    return status == ZC_OK ? order_v2(root, doc->array.ndim, chain) : status;
+    const zc_links all = {links.at, links.n};
+    return status == ZC_OK ? finish(doc, root, &all) : status;
 }
 
 zc_status zc_document_v2(zc_document *doc, const zc_node *root)
@@ -358,9 +339,8 @@ zc_status zc_document_v2(zc_document *doc, const zc_node *root)
     const zc_node shape = zc_node_member(root, "shape");
     const zc_node chunks = zc_node_member(root, "chunks");
     const zc_node separator_node = zc_node_member(root, "dimension_separator");
-    zc_chain *const chain = set_chain(doc);
     int64_t number;
-    zc_status status = chain != NULL ? zc_node_object(root) : zc_document_no_memory(root);
+    zc_status status = zc_node_object(root);
 
     doc->array.keys = (zc_key_encoding){.v2 = true, .separator = '.'};
     if (status == ZC_OK) {
@@ -372,8 +352,5 @@ zc_status zc_document_v2(zc_document *doc, const zc_node *root)
     if (status == ZC_OK) {
         status = separator(&separator_node, &doc->array.keys.separator);
     }
-    if (status == ZC_OK) {
-        status = stored_v2(doc, root, chain);
-    }
-    return status == ZC_OK ? finish(doc, root) : status;
+    return status == ZC_OK ? stored_v2(doc, root) : status;
 }

@@ -8,8 +8,10 @@
 #ifndef ZC_DOCUMENT_DOCUMENT_H
 #define ZC_DOCUMENT_DOCUMENT_H
 
+#include "base/arena.h"
 #include "capi/handle.h"
 #include "document/json.h"
+#include "engine/chain_compile.h"
 #include "engine/engine.h"
 
 #define ZC_ITEM_MAX ((size_t)1 << 24)        /* bytes of one element */
@@ -32,36 +34,16 @@ typedef struct zc_dtype {
     size_t n_words, room;
 } zc_dtype;
 
-/* Memory that lives as long as its document. */
-typedef struct zc_block {
-    struct zc_block *next;
-    max_align_t data[];
-} zc_block;
-
 typedef struct zc_document {
     zc_array array;
     zc_dtype dtype;
-    zc_block *blocks;        /* everything that zc_document_free frees, beside the words of dtype */
+    zc_arena arena;          /* everything that zc_document_free frees, but the words of dtype */
 } zc_document;
 
 /* Parse a document into an empty (all zero) one.  After a failure too, zc_document_free gives memory back. */
 zc_status zc_document_v3(zc_document *doc, const zc_node *root);
 zc_status zc_document_v2(zc_document *doc, const zc_node *root);
 void zc_document_free(zc_document *doc);
-
-/* Zeroed memory that lives as long as the document; NULL when out of memory. */
-void *zc_document_alloc(zc_document *doc, size_t size);
-
-static inline zc_status zc_document_no_memory(const zc_node *node)
-{
-    return zc_fail(node->json->err, ZC_ERR_MEMORY, "out of memory");
-}
-
-/* ---- extension points of format 3 --------------------------------------------------------------- */
-
-/* A name, or an object with a name and a configuration.  *name lives as long as the document, *configuration
- * has a NULL value if there is none; *optional says that a reader who does not know it may leave it out. */
-zc_status zc_extension(const zc_node *node, const char **name, zc_node *configuration, bool *optional);
 
 /* ---- data types --------------------------------------------------------------------------------- */
 
@@ -127,9 +109,6 @@ zc_status zc_fill_value(const zc_node *node, const zc_node *dtype_node, const zc
 zc_status zc_fill_number(const zc_node *node, const char *name, char kind, size_t size, int format,
                          uint8_t *out);
 
-/* Bytes that a fill value spells as base64 or as a list of numbers: at most capacity, their count to *n. */
-zc_status zc_fill_bytes(const zc_node *node, uint8_t *out, size_t capacity, size_t *n);
-
 /* ---- chunks ------------------------------------------------------------------------------------- */
 
 /* Shape and chunks, with checks of what follows from both. */
@@ -141,8 +120,8 @@ void zc_grid_longest(const zc_document *doc, int64_t *out);
 
 /* ---- codecs ------------------------------------------------------------------------------------- */
 
-/* The codecs of format 3 for the chunks of the document. */
-zc_status zc_codecs_v3(zc_document *doc, const zc_node *node, zc_chain *out);
+/* The codecs of format 3, each as one or two links. */
+zc_status zc_codecs_v3(zc_document *doc, const zc_node *node, zc_links *out);
 
 /* One bytes -> bytes codec; *known is false if there is none of that name, and nothing has been set then. */
 zc_status zc_stage_v3(const zc_node *codec, const char *name, const zc_node *configuration, size_t item_size,

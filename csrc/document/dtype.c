@@ -44,7 +44,7 @@ zc_status zc_dtype_add_words(const zc_node *node, zc_dtype *dtype, size_t offset
         const size_t room = dtype->room > 0 ? 2 * dtype->room : 8;
         zc_words *const words = realloc(dtype->words, room * sizeof words[0]);
         if (words == NULL) {
-            return zc_document_no_memory(node);
+            return zc_node_no_memory(node);
         }
         dtype->words = words;
         dtype->room = room;
@@ -213,7 +213,7 @@ static zc_status plain_v3(const zc_node *node, zc_dtype *out)
     zc_node configuration;
     bool optional;
     size_t size = 0;
-    zc_status status = zc_extension(node, &name, &configuration, &optional);
+    zc_status status = zc_node_extension(node, &name, &configuration, &optional);
 
     if (status != ZC_OK) {
         return status;
@@ -355,19 +355,6 @@ zc_status zc_dtype_plain(const zc_node *node, int format, zc_dtype *out)
     return format == 2 ? plain_v2(node, out) : plain_v3(node, out);
 }
 
-zc_status zc_dtype_parse(const zc_node *node, int format, zc_dtype *out)
-{
-    zc_node fields, holder;
-
-    *out = (zc_dtype){.kind = 'V'};
-    const zc_status status = zc_dtype_fields(node, format, &holder, &fields);
-    if (status != ZC_OK) {
-        return status;
-    }
-    return fields.value != NULL ? zc_dtype_struct(node, &fields, format, 1, out)
-                                : zc_dtype_plain(node, format, out);
-}
-
 /* The words that are not in the byte order of the machine, as an item. */
 static zc_status make_item(zc_document *doc, const zc_node *node, const bool *big_endian, zc_item *out)
 {
@@ -381,10 +368,10 @@ static zc_status make_item(zc_document *doc, const zc_node *node, const bool *bi
             continue;
         }
         if (fields == NULL) {
-            fields = zc_document_alloc(doc, dtype->n_words * sizeof fields[0]);
+            fields = zc_arena_alloc(&doc->arena, dtype->n_words * sizeof fields[0]);
         }
         if (fields == NULL) {
-            return zc_document_no_memory(node);
+            return zc_node_no_memory(node);
         }
         fields[n++] = dtype->words[i].at;
     }

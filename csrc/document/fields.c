@@ -24,7 +24,7 @@ zc_status zc_dtype_fields(const zc_node *node, int format, zc_node *holder, zc_n
         *out = zc_node_is_array(node) ? *node : *out;
         return ZC_OK;
     }
-    zc_status status = zc_extension(node, &name, holder, &optional);
+    zc_status status = zc_node_extension(node, &name, holder, &optional);
     if (status != ZC_OK || (strcmp(name, "struct") != 0 && strcmp(name, "structured") != 0)) {
         return status;
     }
@@ -199,4 +199,19 @@ zc_status zc_dtype_struct(const zc_node *node, const zc_node *fields, int format
     }
     snprintf(out->typestr, sizeof out->typestr, "|V%zu", out->size);
     return status;
+}
+
+/* ---- all data types ------------------------------------------------------------------------------ */
+
+zc_status zc_dtype_parse(const zc_node *node, int format, zc_dtype *out)
+{
+    zc_node fields, holder;
+
+    *out = (zc_dtype){.kind = 'V'};
+    const zc_status status = zc_dtype_fields(node, format, &holder, &fields);
+    if (status != ZC_OK) {
+        return status;
+    }
+    return fields.value != NULL ? zc_dtype_struct(node, &fields, format, 1, out)
+                                : zc_dtype_plain(node, format, out);
 }

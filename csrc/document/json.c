@@ -138,17 +138,25 @@ static size_t put_path(const zc_node *node, char *out, size_t capacity)
     return total < capacity ? total : capacity - 1;
 }
 
+size_t zc_node_place(const zc_node *node, char *out, size_t capacity)
+{
+    char path[128];
+    const size_t n = put_path(node, path, sizeof path);
+    const int length = snprintf(out, capacity, "%s%s%s", node->json->name, n > 0 ? ": " : "", path);
+
+    return length > 0 && (size_t)length < capacity ? (size_t)length : strlen(out);
+}
+
 zc_status zc_node_fail(const zc_node *node, const char *format, ...)
 {
-    char path[128], text[256];
+    char place[256], text[256];
     va_list args;
 
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    const size_t n = put_path(node, path, sizeof path);
-    return zc_fail(node->json->err, ZC_ERR_METADATA, "%s: %s%s%s", node->json->name, path, n > 0 ? ": " : "",
-                   text);
+    zc_node_place(node, place, sizeof place);
+    return zc_fail(node->json->err, ZC_ERR_METADATA, "%s: %s", place, text);
 }
 
 zc_status zc_node_expected(const zc_node *node, const char *what)
@@ -358,4 +366,63 @@ zc_status zc_node_optional_bool(const zc_node *object, const char *name, bool *i
     const zc_node node = zc_node_member(object, name);
 
     return node.value == NULL ? ZC_OK : zc_node_bool(&node, inout);
+}
+
+/* ---- in memory of an arena ----------------------------------------------------------------------- */
+
+const char *zc_node_keep_place(zc_arena *arena, const zc_node *node)
+{
+    char place[256];
+    const size_t size = zc_node_place(node, place, sizeof place) + 1;
+    char *const kept = zc_arena_alloc(arena, size);
+
+    return kept != NULL ? memcpy(kept, place, size) : NULL;
+}
+
+zc_status zc_node_keep_ints(zc_arena *arena, const zc_node *node, size_t most, int64_t low, int64_t high,
+                            const int64_t **out, int *n)
+{
+    size_t count = 0;
+    zc_status status = zc_node_array(node, &count);
+
+    if (status == ZC_OK && count > most) {
+        return zc_node_fail(node, "expected up to %zu entries, got %zu", most, count);
+    }
+    int64_t *const numbers = status == ZC_OK ? zc_arena_alloc(arena, count * sizeof numbers[0]) : NULL;
+    if (numbers == NULL) {
+        return status == ZC_OK ? zc_node_no_memory(node) : status;
+    }
+    *out = numbers;
+    *n = (int)count;
+    return zc_node_ints(node, count, low, high, numbers);
+}
+
+/* ---- extension points of format 3 --------------------------------------------------------------- */
+
+zc_status zc_node_extension(const zc_node *node, const char **name, zc_node *configuration, bool *optional)
+{
+    static const char *const members[] = {"name", "configuration", "must_understand", NULL};
+    const zc_node named = zc_node_member(node, "name");
+    bool must_understand = true;
+
+    *configuration = zc_node_member(node, "configuration");
+    *optional = false;
+    if (zc_node_is_string(node)) {
+        return zc_node_string(node, name);
+    }
+    zc_status status = zc_node_object(node);
+    if (status == ZC_OK) {
+        status = zc_node_members(node, members, false);
+    }
+    if (status == ZC_OK) {
+        status = zc_node_string(&named, name);
+    }
+    if (status == ZC_OK && configuration->value != NULL) {
+        status = zc_node_object(configuration);
+    }
+    if (status == ZC_OK) {
+        status = zc_node_optional_bool(node, "must_understand", &must_understand);
+    }
+    *optional = !must_understand;
+    return status;
 }

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+#include "base/arena.h"
 #include "base/status.h"
 #include "include/zarrcore.h"
 
@@ -59,6 +60,9 @@ zc_node zc_node_next(const zc_node *item);
 zc_node zc_node_first_member(const zc_node *object);
 zc_node zc_node_next_member(const zc_node *member);
 
+/* Write where a value is, "zarr.json: codecs[1]", cut off where there is no room; returns its length. */
+size_t zc_node_place(const zc_node *node, char *out, size_t capacity);
+
 /* Record what is wrong with a value: "zarr.json: codecs[1].configuration.level: expected ...". */
 zc_status zc_node_fail(const zc_node *node, const char *format, ...) ZC_PRINTF(2, 3);
 
@@ -100,5 +104,22 @@ zc_status zc_node_members(const zc_node *object, const char *const *names, bool 
 zc_status zc_node_optional_int(const zc_node *object, const char *name, int64_t low, int64_t high,
                                int64_t *inout);
 zc_status zc_node_optional_bool(const zc_node *object, const char *name, bool *inout);
+
+static inline zc_status zc_node_no_memory(const zc_node *node)
+{
+    return zc_fail(node->json->err, ZC_ERR_MEMORY, "out of memory");
+}
+
+/* What zc_node_place writes, in memory of the arena; NULL when out of memory. */
+const char *zc_node_keep_place(zc_arena *arena, const zc_node *node);
+
+/* An array of at most `most` integers of low to high, likewise. */
+zc_status zc_node_keep_ints(zc_arena *arena, const zc_node *node, size_t most, int64_t low, int64_t high,
+                            const int64_t **out, int *n);
+
+/* An extension of format 3: a name, or an object with a name and a configuration.  *name lives as long as the
+ * document, *configuration has a NULL value if there is none; *optional: a reader who does not know it may leave it
+ * out. */
+zc_status zc_node_extension(const zc_node *node, const char **name, zc_node *configuration, bool *optional);
 
 #endif

@@ -148,8 +148,14 @@ static zc_status shard_bound(const zc_chain *chain, int ndim, const int64_t *sto
     int64_t grid[ZC_MAX_DIMS];
     size_t n, index, inner;
 
+    for (int d = 0; d < ndim; d++) {
+        if (stored_shape[d] % chain->inner_shape[d] != 0) {
+            return zc_fail(err, ZC_ERR_ARGUMENT, "chunk_shape: %lld does not divide the shard's %lld",
+                           (long long)chain->inner_shape[d], (long long)stored_shape[d]);
+        }
+    }
     if (!zc_chain_inner_grid(chain, ndim, stored_shape, grid, &n)) {
-        return zc_fail(err, ZC_ERR_ARGUMENT, "the shard's shape is no multiple of the inner chunk's");
+        return zc_fail(err, ZC_ERR_OVERFLOW, "a shard has too many inner chunks");
     }
     zc_status status = zc_chain_index_size(chain, n, &index, err);
     if (status == ZC_OK) {

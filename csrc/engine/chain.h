@@ -42,8 +42,7 @@ typedef struct zc_body {
 } zc_body;
 
 struct zc_chain {
-    zc_item item;                    /* fields point into swap_fields */
-    const zc_swap_field *swap_fields;
+    zc_item item;
     int order_ndim;                  /* 0: C order */
     int order[ZC_MAX_DIMS];          /* stored dimension i is memory dimension order[i] */
     int n_stages;

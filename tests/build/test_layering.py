@@ -68,10 +68,7 @@ PYTHON_IN_CIRCLES = [
     "arrays/writer.py",
     "asynchronous.py",
     "attributes.py",
-    "codecs/chain.py",
     "codecs/foreign.py",
-    "codecs/lowering.py",
-    "codecs/sharding.py",
     "codecs/v2.py",
     "codecs/v2_filters.py",
     "codecs/v2_pickle.py",
@@ -97,18 +94,6 @@ CORE_IN_CIRCLES = [
     "codecs/blosc.c",
     "codecs/codec.c",
     "codecs/conditional.c",
-    "document/bodies.c",
-    "document/codecs.c",
-    "document/document.c",
-    "document/dtype.c",
-    "document/fields.c",
-    "document/fill.c",
-    "document/fill_numbers.c",
-    "document/filters.c",
-    "document/grid.c",
-    "document/nested.c",
-    "document/numcodecs.c",
-    "document/reshape.c",
     "engine/block.c",
     "engine/body.c",
     "engine/cached_read.c",
@@ -119,7 +104,7 @@ CORE_IN_CIRCLES = [
 ]
 
 # Files of one name in two folders of csrc; the same.
-NAMED_TWICE = {"delta.c", "fill.c", "grid.c", "shuffle.c", "stages.c"}
+NAMED_TWICE = {"delta.c", "shuffle.c"}
 
 CORE_MAY_INCLUDE = {
     "base": {"base"},

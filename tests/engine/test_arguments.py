@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from engine_chains import make_chain, make_shard
 
 from zarrcore._core import engine
-from zarrcore._core.engine import Chain, LocalSource, MemorySource, NativeArray, Shard, StoreSource
+from zarrcore._core.engine import Chain, LocalSource, MemorySource, NativeArray, StoreSource
 from zarrcore.errors import BoundsCheckError, ChunkDecodeError, UnknownCodecError
 
-PLAIN = Chain(4)
-INDEX = Chain(8)
+PLAIN = make_chain(4)
+INDEX = make_chain(8)
 
 
 def array(**changes: Any) -> NativeArray:
@@ -87,16 +88,79 @@ def test_more_threads_than_there_are_chunks() -> None:
         (4, {"stages": [("gzip", {"speed": 1})]}, TypeError, "speed"),
         (4, {"stages": [("gzip", {"level": "x"})]}, TypeError, None),
         (4, {"stages": [("blosc", {"cname": "snippy"})]}, ValueError, None),
-        (4, {"stages": [("gzip", {})] * 100}, ValueError, "codecs"),
-        (4, {"shard": Shard((1,), Chain(2), INDEX)}, ValueError, "sizes"),
-        (4, {"shard": Shard((1,), PLAIN, Chain(4))}, ValueError, "index"),
-        (4, {"shard": Shard((1,), PLAIN, INDEX), "swap": 4}, ValueError, "swap"),
-        (4, {"shard": Shard((1,), PLAIN, Chain(8, stages=[("gzip", {})]))}, ValueError, None),
+        (4, {"stages": [("gzip", {})] * 100}, NotImplementedError, "more than 16 codecs"),
+        (4, {"shard": make_shard((1,), PLAIN, make_chain(8, stages=[("gzip", {})]))}, ValueError, None),
     ],
 )
 def test_bad_chains(itemsize: Any, options: dict, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
-        Chain(itemsize, **options)
+        make_chain(itemsize, **options)
+
+
+LITTLE, GZIP = ("bytes", 0), ("stage", "gzip", {})
+DELTA = ("filter", "delta", {"dtype": "<i4", "astype": "<i4"}, bytes(4))
+DELTA_8 = ("filter", "delta", {"dtype": "<i8", "astype": "<i8"}, bytes(8))
+
+
+@pytest.mark.parametrize(
+    ("links", "error", "text"),
+    [
+        ([], ValueError, "expected a codec that makes bytes"),
+        ([("filters",)], TypeError, "filters"),
+        ([GZIP, LITTLE], ValueError, '"gzip" needs a codec before it that makes bytes'),
+        ([LITTLE, LITTLE], ValueError, "a second codec that makes bytes"),
+        ([LITTLE, ("transpose", (0, 1))], ValueError, '"transpose" cannot follow'),
+        ([LITTLE, DELTA], ValueError, '"delta" cannot follow'),
+        ([("transpose", (0,)), LITTLE], ValueError, "order: expected 2 entries, got 1"),
+        ([("transpose", (0, 0)), LITTLE], ValueError, "order: expected a permutation"),
+        ([("transpose", (0, -1)), LITTLE], ValueError, "order: expected a permutation"),
+        ([("transpose", (0, 2**70)), LITTLE], OverflowError, None),
+        ([("reshape", (5, -1)), LITTLE], ValueError, "shape: expected lengths for the items"),
+        ([("reshape", (-1, -1)), LITTLE], ValueError, "-1 at most once"),
+        ([("reshape", (-2,)), LITTLE], ValueError, "positive lengths"),
+        ([("reshape", ((1, 0), 2)), LITTLE], ValueError, "shape"),
+        ([("reshape", ((0,), (2,))), LITTLE], ValueError, "dimensions of the chunk"),
+        ([("reshape", ((70,),)), LITTLE], ValueError, "expected dimensions"),
+        ([("reshape", (2, (0,), -1)), LITTLE], ValueError, "items before it"),
+        ([("reshape", (1,) * 65), LITTLE], ValueError, "64 dimensions"),
+        ([("filter", "zstd", {}, bytes(4)), LITTLE], NotImplementedError, "no filter"),
+        ([DELTA_8, LITTLE], ValueError, "takes no items"),
+        ([(*DELTA[:3], bytes(3)), ("transpose", (1, 0)), LITTLE], NotImplementedError, "4 bytes, not of 3"),
+        ([DELTA, ("transpose", (1, 0))] * 5 + [LITTLE], NotImplementedError, "in turn"),
+        ([("shards", (2,), [LITTLE], [LITTLE], "end")], ValueError, "chunk_shape: expected 2 entries"),
+        ([("shards", (3, 3), [LITTLE], [LITTLE], "end")], ValueError, "3 does not divide the shard's 4"),
+        ([("shards", (0, 3), [LITTLE], [LITTLE], "end")], ValueError, "1 or more"),
+        ([("shards", (2, 3), [], [LITTLE], "end")], ValueError, "makes bytes"),
+        ([("shards", (2, 3), [LITTLE], [GZIP, LITTLE], "end")], ValueError, "before it"),
+        ([("shards", (2, 3), [LITTLE], [LITTLE, GZIP], "end")], ValueError, "index_codecs: .*fixed size"),
+        ([("shards", (2, 3), [LITTLE], [("transpose", (0,)), LITTLE], "end")], NotImplementedError, "index"),
+        ([("n5_block", [LITTLE])], ValueError, "expected transpose, bytes"),
+        ([("n5_block", [("transpose", (0, 1)), ("bytes", 4)])], ValueError, "reverses the dimensions"),
+    ],
+)  # fmt: skip
+def test_links_that_cannot_be_together(links: list, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        Chain(4, links, shape=(4, 6))
+
+
+def test_links_are_not_nested_without_end() -> None:
+    def shards(levels: int) -> tuple:
+        inner = (LITTLE,) if levels == 1 else shards(levels - 1)
+        return (("shards", (4, 6), inner, (LITTLE,), "end"),)
+
+    assert Chain(4, shards(15), shape=(4, 6)).shard is not None
+    with pytest.raises(ValueError, match="nested more than 16 levels deep"):
+        Chain(4, shards(16), shape=(4, 6))
+    stage: tuple = GZIP[1:]
+    for _ in range(16):
+        stage = "conditional", {"codecs": (stage,), "header": 1}
+    with pytest.raises(ValueError, match="nested more than 16 levels deep"):
+        Chain(4, (LITTLE, ("stage", *stage)))
+
+
+def test_an_inner_chain_outlives_the_one_around_it() -> None:
+    inner = make_chain(4, shard=make_shard((1, 2), make_chain(4, order=(1, 0)), INDEX)).shard.inner
+    assert (inner.order, inner.itemsize) == ((1, 0), 4)
 
 
 @pytest.mark.parametrize(
@@ -110,25 +174,22 @@ def test_bad_chains(itemsize: Any, options: dict, error: type[Exception], text: 
 )
 def test_bad_shards(shape: tuple, where: str, error: type[Exception]) -> None:
     with pytest.raises(error):
-        Shard(shape, PLAIN, INDEX, where)
+        make_chain(4, shard=make_shard(shape, PLAIN, INDEX, where))
 
 
 def test_none_is_no_chain() -> None:
-    for inner, index in ((None, INDEX), (PLAIN, None)):
-        with pytest.raises(TypeError):
-            Shard((1,), inner, index)
     with pytest.raises(TypeError):
         array(chain=None)
 
 
 def test_chains_do_not_change() -> None:
-    chain = Chain(4, stages=[("zstd", {"level": 1})], order=(1, 0))
+    chain = make_chain(4, stages=[("zstd", {"level": 1})], order=(1, 0))
     with pytest.raises(RuntimeError, match="immutable"):
         chain.__init__(8)
-    for name, value in (("order", (0, 1)), ("stages", ()), ("itemsize", 8)):
+    for name, value in (("order", (0, 1)), ("links", ()), ("itemsize", 8)):
         with pytest.raises(AttributeError):
             setattr(chain, name, value)
-    assert (chain.itemsize, chain.order, chain.stages) == (4, (1, 0), (("zstd", {"level": 1}),))
+    assert (chain.itemsize, chain.order, chain.links[-1]) == (4, (1, 0), ("stage", "zstd", {"level": 1}))
 
 
 # ---- arrays --------------------------------------------------------------------------------------
@@ -148,8 +209,8 @@ def test_chains_do_not_change() -> None:
         ({"chunks": ((), 3)}, "chunks"),
         ({"dtype": "i8"}, "dtype"),
         ({"fill": b"123"}, "fill"),
-        ({"chain": Chain(4, order=(0,))}, "order"),
-        ({"chain": Chain(4, shard=Shard((1,), PLAIN, INDEX))}, "inner chunks"),
+        ({"chain": make_chain(4, order=(2, 0, 1))}, "order"),
+        ({"chain": make_chain(4, shard=make_shard((1,), PLAIN, INDEX))}, "inner chunks"),
         ({"key_encoding": ("v3", "/")}, "key_encoding"),
         ({"key_encoding": ("default", "-")}, "key_encoding"),
         ({"key_encoding": ("default", None)}, "key_encoding"),
@@ -165,7 +226,7 @@ def test_bad_arrays(changes: dict, text: str) -> None:
 
 def test_shard_that_its_inner_chunks_do_not_divide() -> None:
     """Known at the latest when a chunk is to be read or written, and then said."""
-    chain = Chain(4, shard=Shard((2, 2), PLAIN, INDEX))
+    chain = make_chain(4, shard=make_shard((2, 2), PLAIN, INDEX))
     with pytest.raises((ValueError, ChunkDecodeError)):
         array(chain=chain).write([(0, 1, 4), (0, 1, 6)], np.ones((4, 6), "i4"))
 

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from engine_chains import make_chain, make_shard
 
-from zarrcore._core.engine import Chain, LocalSource, MemorySource, NativeArray, Shard
+from zarrcore._core.engine import Chain, LocalSource, MemorySource, NativeArray
 from zarrcore.errors import (
     ChecksumError,
     ChunkDecodeError,
@@ -33,11 +34,11 @@ posix = pytest.mark.skipif(os.name == "nt", reason="needs POSIX files")
 
 
 def chain_of(*stages: tuple[str, dict]) -> Chain:
-    return Chain(4, stages=stages)
+    return make_chain(4, stages=stages)
 
 
 def sharded(*inner: tuple[str, dict], index: tuple = (("crc32c", {}),), where: str = "end") -> Chain:
-    return Chain(4, shard=Shard((1, 3), chain_of(*inner), Chain(8, stages=index), where))
+    return make_chain(4, shard=make_shard((1, 3), chain_of(*inner), make_chain(8, stages=index), where))
 
 
 def written(chain: Chain, **options: Any) -> tuple[dict[str, bytes], NativeArray]:
@@ -265,7 +266,9 @@ def test_damaged_inner_chunk() -> None:
 
 def test_inner_chunk_of_a_transposed_shard() -> None:
     """The inner chunk's place is told in the array's order of dimensions."""
-    chain = Chain(4, order=(1, 0), shard=Shard((1, 2), chain_of(("zstd", {"level": 1})), Chain(8), "end"))
+    chain = make_chain(
+        4, order=(1, 0), shard=make_shard((1, 2), chain_of(("zstd", {"level": 1})), make_chain(8), "end")
+    )
     store, array = written(chain)
     key = "foo/bar/c/0/0"
     entries = list(struct.unpack("<6Q", store[key][-48:]))
@@ -432,7 +435,7 @@ def test_chunk_that_a_codec_cannot_take(tmp_path: Path) -> None:
         "",
         shape=(2**31,),
         chunks=(2**31,),
-        chain=Chain(1, stages=[("blosc", {})]),
+        chain=make_chain(1, stages=[("blosc", {})]),
         dtype="u1",
         path="foo/bar",
     )

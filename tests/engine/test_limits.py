@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from engine_chains import make_chain, make_shard
 
-from zarrcore._core.engine import Chain, MemorySource, NativeArray, Shard
+from zarrcore._core.engine import Chain, MemorySource, NativeArray
 
 # ---- fill values ---------------------------------------------------------------------------------
 
@@ -35,10 +36,10 @@ def stored(
 
 
 CHAINS = {
-    "plain": Chain(4),
-    "swapped": Chain(4, swap=4),
-    "zstd": Chain(4, stages=[("zstd", {"level": 1})]),
-    "shard": Chain(4, shard=Shard((2,), Chain(4), Chain(8))),
+    "plain": make_chain(4),
+    "swapped": make_chain(4, swap=4),
+    "zstd": make_chain(4, stages=[("zstd", {"level": 1})]),
+    "shard": make_chain(4, shard=make_shard((2,), make_chain(4), make_chain(8))),
 }
 
 
@@ -65,7 +66,7 @@ def test_chunks_that_become_empty_are_removed() -> None:
 
 
 def test_inner_chunks_of_nothing_but_fill_are_not_stored() -> None:
-    chain = Chain(4, shard=Shard((2,), Chain(4), Chain(8)))
+    chain = make_chain(4, shard=make_shard((2,), make_chain(4), make_chain(8)))
     store: dict[str, bytes] = {}
     array = NativeArray(MemorySource(store), "", shape=(8,), chunks=(8,), chain=chain, dtype="<f4")
     array.write([(2, 1, 1)], np.ones(1, "<f4"))
@@ -92,9 +93,11 @@ def test_swapped_fields(sharded: bool, order: tuple | None) -> None:
     assert NATIVE.itemsize == BIG.itemsize == 34
     rng = np.random.default_rng(5)
     values = rng.integers(0, 256, (6, 10, NATIVE.itemsize), dtype="u1").view(NATIVE)[..., 0]
-    chain = Chain(34, swap=FIELDS, order=order)
+    chain = make_chain(34, swap=FIELDS, order=order)
     if sharded:
-        chain = Chain(34, shard=Shard((2, 5), Chain(34, swap=FIELDS, order=order), Chain(8)))
+        chain = make_chain(
+            34, shard=make_shard((2, 5), make_chain(34, swap=FIELDS, order=order), make_chain(8))
+        )
     store: dict[str, bytes] = {}
     array = NativeArray(MemorySource(store), "", shape=(6, 10), chunks=(4, 5), chain=chain, dtype=NATIVE)
     array.write([(0, 1, 6), (0, 1, 10)], values)
@@ -112,7 +115,7 @@ def test_swapped_fields(sharded: bool, order: tuple | None) -> None:
 def test_swapped_words(word: int) -> None:
     values = np.arange(100, dtype=f"<u{word}") * 259 % 251
     store: dict[str, bytes] = {}
-    chain = Chain(word, swap=word)
+    chain = make_chain(word, swap=word)
     array = NativeArray(MemorySource(store), "", shape=(100,), chunks=(64,), chain=chain, dtype=values.dtype)
     array.write([(0, 1, 100)], values)
     assert store["c/0"] == values[:64].byteswap().tobytes()
@@ -129,14 +132,16 @@ def large(store: dict[str, bytes], *, chain: Chain | None = None) -> NativeArray
         "",
         shape=(10**9, 10**7),
         chunks=(1000, 10),
-        chain=chain or Chain(4, stages=[("zstd", {"level": 1})]),
+        chain=chain or make_chain(4, stages=[("zstd", {"level": 1})]),
         dtype="i4",
         fill=np.int32(3).tobytes(),
     )
 
 
 @pytest.mark.parametrize(
-    "chain", [None, Chain(4, shard=Shard((100, 10), Chain(4), Chain(8)))], ids=["chunks", "shards"]
+    "chain",
+    [None, make_chain(4, shard=make_shard((100, 10), make_chain(4), make_chain(8)))],
+    ids=["chunks", "shards"],
 )
 def test_box_of_a_large_array(chain: Chain | None) -> None:
     """What is selected counts, not how large the array is."""
@@ -187,7 +192,9 @@ def resident() -> int:
 def test_edges_of_the_number_range() -> None:
     """Lengths up to 2^63 - 1 are counted right, and keys written in full."""
     length = 2**63 - 1
-    array = NativeArray(MemorySource({}), "", shape=(length,), chunks=(2**40,), chain=Chain(1), dtype="u1")
+    array = NativeArray(
+        MemorySource({}), "", shape=(length,), chunks=(2**40,), chain=make_chain(1), dtype="u1"
+    )
     assert array.chunk_key((2**23 - 1,)) == f"c/{2**23 - 1}"
     assert array.get(-1) == 0
     assert array.get(slice(-3, None)).tolist() == [0, 0, 0]

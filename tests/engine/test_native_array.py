@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from engine_chains import make_chain, make_shard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from zarrcore._core.engine import Chain, LocalSource, MemorySource, NativeArray, Shard, StoreSource
+from zarrcore._core.engine import Chain, LocalSource, MemorySource, NativeArray, StoreSource
 from zarrcore.testing import strategies as zst
 
 MODEL = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
@@ -74,14 +75,16 @@ def chains(draw: Any, itemsize: int, shape: tuple[int, ...], depth: int = 0) -> 
     order = draw(st.none() | st.permutations(range(len(shape))).map(tuple))
     if depth == 2 or draw(st.booleans()):
         swap = draw(st.sampled_from((0, itemsize))) if itemsize in (2, 4, 8) else 0
-        return Chain(itemsize, swap=swap, order=order, stages=draw(stages(itemsize)))
+        return make_chain(itemsize, swap=swap, order=order, stages=draw(stages(itemsize)))
     stored = shape if order is None else tuple(shape[axis] for axis in order)
     inner_shape = draw(zst.inner_chunk_shapes(stored))
-    index = Chain(8, swap=draw(st.sampled_from((0, 8))), stages=draw(st.sampled_from(([], [("crc32c", {})]))))
+    index = make_chain(
+        8, swap=draw(st.sampled_from((0, 8))), stages=draw(st.sampled_from(([], [("crc32c", {})])))
+    )
     where = draw(st.sampled_from(("start", "end")))
-    shard = Shard(inner_shape, draw(chains(itemsize, inner_shape, depth + 1)), index, where)
+    shard = make_shard(inner_shape, draw(chains(itemsize, inner_shape, depth + 1)), index, where)
     outside = draw(st.just([]) | stages(itemsize))
-    return Chain(itemsize, order=order, stages=outside, shard=shard)
+    return make_chain(itemsize, order=order, stages=outside, shard=shard)
 
 
 @st.composite
@@ -275,7 +278,7 @@ def chunks_of(values: np.ndarray, chunks: tuple[Any, ...]) -> list[tuple[tuple[i
 @pytest.fixture
 def ramp() -> tuple[NativeArray, np.ndarray]:
     values = np.arange(20 * 30, dtype="i4").reshape(20, 30)
-    chain = Chain(4, stages=[("zstd", {"level": 1})])
+    chain = make_chain(4, stages=[("zstd", {"level": 1})])
     array = NativeArray(
         MemorySource({}), "", shape=(20, 30), chunks=(7, 8), chain=chain, dtype="i4", path="ramp"
     )

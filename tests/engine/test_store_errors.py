@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from engine_chains import make_chain, make_shard
 
-from zarrcore._core.engine import Chain, ChunkCache, MemorySource, NativeArray, Shard, StoreSource
+from zarrcore._core.engine import Chain, ChunkCache, MemorySource, NativeArray, StoreSource
 from zarrcore.errors import ChunkDecodeError, ChunkError, ChunkIOError, StoreError
 
 SHAPE, CHUNKS = (4, 6), (2, 3)
@@ -17,11 +18,11 @@ VALUES = np.arange(24, dtype="i4").reshape(SHAPE) + 1
 
 
 def chain_of() -> Chain:
-    return Chain(4)
+    return make_chain(4)
 
 
 def sharded() -> Chain:
-    return Chain(4, shard=Shard((1, 3), chain_of(), Chain(8, stages=[("crc32c", {})])))
+    return make_chain(4, shard=make_shard((1, 3), chain_of(), make_chain(8, stages=[("crc32c", {})])))
 
 
 class Store:

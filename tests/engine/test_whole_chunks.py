@@ -12,8 +12,9 @@ from pathlib import Path
 import numcodecs
 import numpy as np
 import pytest
+from engine_chains import make_chain
 
-from zarrcore._core.engine import Chain, LocalSource, MemorySource, NativeArray
+from zarrcore._core.engine import LocalSource, MemorySource, NativeArray
 from zarrcore.errors import ChunkDecodeError, ChunkError
 
 SHAPE, CHUNKS = (600, 600), (600, 500)
@@ -52,7 +53,7 @@ def arrays(tmp_path: Path, name: str) -> tuple[NativeArray, NativeArray, dict[st
             "",
             shape=SHAPE,
             chunks=CHUNKS,
-            chain=Chain(4, stages=CHAINS[name]),
+            chain=make_chain(4, stages=CHAINS[name]),
             dtype="i4",
             path="a",
         )

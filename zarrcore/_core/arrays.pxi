@@ -74,7 +74,7 @@ cdef class NativeArray:
         self.fill = bytes(self.dtype.itemsize) if fill is None else bytes(fill)
         self._check(chunks, key_encoding)
         self.c.ndim = <int>len(self.shape)
-        self.c.chain = &chain.c
+        self.c.chain = chain.c
         self.c.fill = <const void *>PyBytes_AS_STRING(self.fill)
         self.c.prefix = PyBytes_AS_STRING(self.prefix)
         self.c.prefix_len = len(self.prefix)
@@ -273,7 +273,7 @@ cdef class NativeArray:
 
     cdef object _set_window(self, zc_window *window, size_t offset, size_t size):
         """Describe some bytes of every element; returns what must stay alive."""
-        cdef const zc_chain *chain = &self.chain.c
+        cdef const zc_chain *chain = self.chain.c
         cdef const zc_swap_field *field
         cdef size_t begin, end, i
         cdef uint32_t n = 0

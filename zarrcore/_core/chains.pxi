@@ -131,90 +131,150 @@ cdef class _Nested:
         for i, (name, _) in enumerate(stages):
             _configure(&self.at[i], name, self.options[i])
         self.n = <int>len(stages)
-        if zc_stages_count(self.at, self.n) > ZC_MAX_STAGES:
-            raise ValueError(f"more than {ZC_MAX_STAGES} codecs in one")
 
     def __dealloc__(self):
         free(self.at)
 
 
 @cython.final
-cdef class Shard:
-    """The sharding part of a codec chain.
+cdef class _Links:
+    """Codecs as zc_chain_compile takes them, made of tuples; see :class:`Chain`."""
 
-    Parameters
-    ----------
-    inner_shape : tuple of int
-        Shape of the inner chunks, in the order of the dimensions in which shards are stored.
-    inner, index : Chain
-        The chains of inner chunks and of the index (items of 8 bytes).
-    index_location : {"end", "start"}
-        Where in the shard the index lies.
-    """
+    cdef zc_link *at
+    cdef size_t n
+    cdef list kept                       # what they point into
 
-    cdef readonly tuple inner_shape
-    cdef readonly Chain inner
-    cdef readonly Chain index
-    cdef readonly str index_location
+    def __cinit__(self, links):
+        self.kept = []
+        self.n = len(links)
+        self.at = <zc_link *>calloc(self.n + 1, sizeof(zc_link))
+        if self.at == NULL:
+            raise MemoryError
+        for i, (kind, *what) in enumerate(links):
+            self._set(&self.at[i], kind, what)
 
-    def __init__(self, inner_shape, Chain inner not None, Chain index not None, index_location="end"):
-        if index_location not in ("start", "end"):
-            raise ValueError(f"index_location: expected 'start' or 'end', got {index_location!r}")
-        self.inner_shape = tuple(int(n) for n in inner_shape)
-        if len(self.inner_shape) > ZC_MAX_DIMS or any(n < 1 for n in self.inner_shape):
-            raise ValueError(f"inner_shape: expected up to {ZC_MAX_DIMS} lengths of 1 or more, got {inner_shape}")
-        self.inner = inner
-        self.index = index
-        self.index_location = index_location
+    def __dealloc__(self):
+        free(self.at)
+
+    cdef int _set(self, zc_link *link, str kind, list what) except -1:
+        if kind == "transpose":
+            link.kind = ZC_LINK_TRANSPOSE
+            link.order = self._numbers(link, what[0], "order")
+        elif kind == "reshape":
+            link.kind = ZC_LINK_RESHAPE
+            self._set_lengths(link, what[0])
+        elif kind == "filter":
+            link.kind = ZC_LINK_FILTER
+            self._set_codec(link, what[0], what[1])
+            self._set_fill(link, what[2])
+        elif kind == "bytes":
+            link.kind = ZC_LINK_BYTES
+            self._set_swap(link, what[0])
+        elif kind == "shards":
+            link.kind = ZC_LINK_SHARDS
+            link.inner_shape = self._numbers(link, what[0], "inner_shape")
+            self._set_inner(&link.inner, what[1])
+            self._set_inner(&link.index, what[2])
+            if what[3] not in ("start", "end"):
+                raise ValueError(f"index_location: expected 'start' or 'end', got {what[3]!r}")
+            link.index_at_start = what[3] == "start"
+        elif kind == "n5_block":
+            link.kind = ZC_LINK_N5_BLOCK
+            self._set_inner(&link.inner, what[0])
+        elif kind == "stage":
+            link.kind = ZC_LINK_STAGE
+            self._set_codec(link, what[0], what[1])
+        else:
+            raise TypeError(f"the chunk engine has no codecs of the kind {kind!r}")
+        return 0
+
+    cdef const int64_t *_numbers(self, zc_link *link, numbers, str what) except? NULL:
+        kept = np.array([as_index(n) for n in numbers], np.int64).tobytes()
+        if len(kept) > ZC_MAX_DIMS * sizeof(int64_t):
+            raise ValueError(f"{what}: the engine handles up to {ZC_MAX_DIMS} dimensions, got {len(numbers)}")
+        link.n = <int>len(numbers)
+        self.kept.append(kept)
+        return <const int64_t *>PyBytes_AS_STRING(kept)
+
+    cdef int _set_lengths(self, zc_link *link, lengths) except -1:
+        cdef zc_length *at
+        kept = PyBytes_FromStringAndSize(NULL, len(lengths) * sizeof(zc_length))
+        at = <zc_length *>PyBytes_AS_STRING(kept)
+        for d, length in enumerate(lengths):
+            at[d].fixed = 0 if isinstance(length, tuple) else length
+            at[d].axes = 0
+            for axis in length if isinstance(length, tuple) else ():
+                if not 0 <= axis < ZC_MAX_DIMS:
+                    raise ValueError(f"lengths[{d}]: expected dimensions, got {length}")
+                at[d].axes |= <uint64_t>1 << <int>axis
+        link.n = <int>len(lengths)
+        link.lengths = at
+        self.kept.append(kept)
+        return 0
+
+    cdef int _set_codec(self, zc_link *link, str name, config) except -1:
+        options = dict(config)
+        _configure(&link.codec, name, options)
+        self.kept.append(options)
+        return 0
+
+    cdef int _set_fill(self, zc_link *link, bytes fill) except -1:
+        link.fill_rule = ZC_FILL_GIVEN
+        link.fill = PyBytes_AS_STRING(fill)
+        link.fill_size = len(fill)
+        self.kept.append(fill)
+        return 0
+
+    cdef int _set_swap(self, zc_link *link, swap) except -1:
+        cdef zc_swap_field *fields
+        if isinstance(swap, int):
+            if swap not in (0, 2, 4, 8):
+                raise ValueError(f"swap: expected 0, 2, 4 or 8, got {swap}")
+            link.item.word = swap
+            return 0
+        kept = PyBytes_FromStringAndSize(NULL, len(swap) * sizeof(zc_swap_field))
+        fields = <zc_swap_field *>PyBytes_AS_STRING(kept)
+        for i, field in enumerate(swap):
+            if min(field) < 0:
+                raise ValueError(f"swap[{i}]: expected numbers of 0 or more, got {field}")
+            fields[i].offset, fields[i].word, fields[i].count = field
+        link.item.fields = fields
+        link.item.n_fields = <uint32_t>len(swap)
+        self.kept.append(kept)
+        return 0
+
+    cdef int _set_inner(self, zc_links *inner, links) except -1:
+        cdef _Links kept = _Links(links)
+        inner.at = kept.at
+        inner.n = kept.n
+        self.kept.append(kept)
+        return 0
 
 
 @cython.final
-cdef class Body:
-    """The array that the stages of a chain make of a chunk, where it has a chain of its own.
+cdef class _Compiled:
+    """The memory of a chain and of those within it."""
 
-    Parameters
-    ----------
-    chain : Chain
-        That chain.
-    lengths : sequence of (int or tuple of int)
-        Its shape: a length, the stored dimensions of the chunk whose lengths are multiplied, or once -1 for what is
-        left over.
-    fill : bytes
-        One item of it, as it lies in memory.
-    """
+    cdef zc_arena arena
+    cdef _Links links                    # what it points into
 
-    cdef zc_body c
-    cdef readonly Chain chain
-    cdef readonly tuple lengths
-    cdef readonly bytes fill
+    def __cinit__(self):
+        self.arena.blocks = NULL
 
-    def __init__(self, Chain chain not None, lengths, bytes fill not None):
-        cdef Py_ssize_t d
-        self.chain = chain
-        self.lengths = tuple(lengths)
-        self.fill = fill
-        if len(self.lengths) > ZC_MAX_DIMS:
-            raise ValueError(f"lengths: the engine handles up to {ZC_MAX_DIMS} dimensions, got {len(self.lengths)}")
-        if len(fill) != chain.itemsize:
-            raise ValueError(f"fill: expected {chain.itemsize} bytes, got {len(fill)}")
-        self.c.chain = &chain.c
-        self.c.ndim = <int>len(self.lengths)
-        self.c.fill = <const void *>PyBytes_AS_STRING(fill)
-        for d, length in enumerate(self.lengths):
-            self.c.lengths[d].fixed = 0
-            self.c.lengths[d].axes = 0
-            if isinstance(length, tuple):
-                for axis in length:
-                    if not 0 <= axis < ZC_MAX_DIMS:
-                        raise ValueError(f"lengths[{d}]: expected dimensions, got {length}")
-                    self.c.lengths[d].axes |= <uint64_t>1 << <int>axis
-            elif length == -1 or length > 0:
-                self.c.lengths[d].fixed = length
-            else:
-                raise ValueError(f"lengths[{d}]: expected 1 or more, -1 or dimensions, got {length}")
-        if self.lengths.count(-1) > 1:
-            raise ValueError(f"lengths: expected -1 once at most, got {self.lengths}")
-        chain.check_ndim(self.c.ndim)
+    def __dealloc__(self):
+        zc_arena_free(&self.arena)
+
+
+@cython.final
+cdef class Shard:
+    """How the chunks of a chain are cut into inner chunks: these are in the order of the stored dimensions."""
+
+    cdef readonly tuple inner_shape
+    cdef readonly Chain inner
+    cdef readonly str index_location
+
+    def __init__(self):
+        raise TypeError("shards are made by chains")
 
 
 @cython.final
@@ -225,64 +285,79 @@ cdef class Chain:
     ----------
     itemsize : int
         Bytes of one element.
-    swap : int or tuple of (offset, word, count)
-        What differs in byte order between memory and stored form: all words of that size (2, 4 or 8; 0: nothing), or
-        runs of words inside of an element.
-    order : tuple of int, optional
-        Stored dimension ``i`` is dimension ``order[i]`` of the chunk (zarr v3 "transpose").  None: C order.
-    stages : sequence of (name, configuration)
-        Filters and bytes -> bytes codecs in the order of encoding.
-    shard : Shard, optional
-        Chunks are shards.
-    block : Chain, optional
-        Chunks are blocks of N5, whose elements that chain makes.
-    body : Body, optional
-        The stages are filters that make this array.
+    links : sequence of tuple
+        The codecs in the order of encoding: ``("transpose", order)``; ``("reshape", lengths)``, each of them a length,
+        a tuple of dimensions whose lengths are multiplied, or once -1; ``("filter", name, options, fill)`` with the
+        fill value that it makes as bytes; ``("bytes", swap)`` with what differs in byte order between memory and stored
+        form, all words of that size (2, 4 or 8; 0: nothing) or runs ``(offset, word, count)`` of words inside of an
+        element; ``("shards", inner_shape, inner_links, index_links, "end" or "start")``; ``("n5_block", links)``;
+        ``("stage", name, options)`` for a bytes -> bytes codec.
+    shape : tuple of int, optional
+        The longest chunk.
+    fill : bytes, optional
+        The fill value, one element.  Default: zero bytes.
+
+    Raises
+    ------
+    ValueError
+        If the codecs cannot be together.
+    NotImplementedError
+        If they exceed a limit of the engine.
     """
 
-    cdef zc_chain c
-    cdef zc_swap_field *fields
+    cdef const zc_chain *c
+    cdef _Compiled memory
+    cdef readonly tuple links
     cdef readonly Shard shard
-    cdef readonly Chain block
-    cdef readonly Body body
     cdef readonly tuple order
-    cdef readonly tuple stages
-    cdef readonly int bodies             # arrays inside of arrays, at most so many around one another
-    cdef tuple _options                  # of the stages, which point into them
 
-    def __cinit__(self):
-        memset(&self.c, 0, sizeof(self.c))
-        self.fields = NULL
-
-    def __dealloc__(self):
-        free(self.fields)
-
-    def __init__(self, itemsize, *, swap=0, order=None, stages=(), shard=None, Chain block=None, Body body=None):
+    def __init__(self, itemsize, links=(("bytes", 0),), *, shape=None, bytes fill=None):
+        cdef zc_chain_description description
+        cdef int64_t lengths[64]
+        cdef const zc_chain *compiled
+        cdef _Compiled memory = _Compiled()
+        cdef zc_error err
+        if self.c != NULL:
+            raise RuntimeError("a Chain is immutable")
         if itemsize < 1:
             raise ValueError(f"itemsize: expected 1 or more, got {itemsize}")
-        if self.c.item.size != 0:
-            raise RuntimeError("a Chain is immutable")
-        self.c.item.size = itemsize
-        self._set_swap(swap)
-        if order is not None:
-            self._set_order(tuple(int(axis) for axis in order))
-        self.stages = tuple(stages)
-        self._options = tuple([dict(config) for _, config in self.stages])
-        if len(self.stages) > ZC_MAX_STAGES:
-            raise ValueError(f"more than {ZC_MAX_STAGES} bytes -> bytes codecs in one chain")
-        for i, (name, _) in enumerate(self.stages):
-            _configure(&self.c.stages[i], name, self._options[i])
-        self.c.n_stages = <int>len(self.stages)
-        if zc_stages_count(self.c.stages, self.c.n_stages) > ZC_MAX_STAGES:
-            raise ValueError(f"more than {ZC_MAX_STAGES} codecs in one chain, with those that they hold")
-        if (shard is not None) + (block is not None) + (body is not None) > 1:
-            raise ValueError("a chain has a shard, a block or a body, not several of them")
-        if shard is not None:
-            self._set_shard(shard)
-        if block is not None:
-            self._set_block(block)
-        if body is not None:
-            self._set_body(body)
+        if fill is not None and len(fill) != itemsize:
+            raise ValueError(f"fill: expected {itemsize} bytes, got {len(fill)}")
+        self.links = tuple(links)
+        if shape is None and any(kind in ("reshape", "filter") for kind, *_ in self.links):
+            raise ValueError("shape: filters need to know it")
+        memory.links = _Links(self.links)
+        memset(&description, 0, sizeof(description))
+        description.links.at = memory.links.at
+        description.links.n = memory.links.n
+        description.item_size = itemsize
+        description.fill = NULL if fill is None else PyBytes_AS_STRING(fill)
+        description.ndim = -1
+        if shape is not None:
+            if len(shape) > ZC_MAX_DIMS:
+                raise ValueError(f"shape: the engine handles up to {ZC_MAX_DIMS} dimensions, got {len(shape)}")
+            for d, length in enumerate(shape):
+                lengths[d] = length
+            description.ndim = <int>len(shape)
+            description.shape = lengths
+        zc_error_clear(&err)
+        _check_compiled(zc_chain_compile(&description, &memory.arena, &compiled, &err), &err)
+        self._adopt(compiled, memory)
+
+    cdef int _adopt(self, const zc_chain *compiled, _Compiled memory) except -1:
+        cdef Shard shard
+        self.c = compiled
+        self.memory = memory
+        if compiled.order_ndim > 0:
+            self.order = tuple([compiled.order[d] for d in range(compiled.order_ndim)])
+        if compiled.sharded:
+            shard = Shard.__new__(Shard)
+            shard.inner_shape = tuple([compiled.inner_shape[d] for d in range(compiled.shard_ndim)])
+            shard.index_location = "start" if compiled.index_at_start else "end"
+            shard.inner = Chain.__new__(Chain)
+            shard.inner._adopt(compiled.inner, memory)
+            self.shard = shard
+        return 0
 
     def check_ndim(self, ndim):
         """Raise ValueError unless the chain is one for chunks of that many dimensions."""
@@ -292,99 +367,20 @@ cdef class Chain:
             if len(self.shard.inner_shape) != ndim:
                 raise ValueError(f"chain: its inner chunks {self.shard.inner_shape} have not {ndim} dimensions")
             self.shard.inner.check_ndim(ndim)
-        if self.block is not None:
-            self.block.check_ndim(ndim)
-        if self.body is not None and any(axis >= ndim for axes in self.body.lengths if isinstance(axes, tuple)
-                                         for axis in axes):
-            raise ValueError(f"chain: the lengths {self.body.lengths} of its body need more than {ndim} dimensions")
-
-    cdef int _set_block(self, Chain block) except -1:
-        if self.c.item.word or self.c.item.n_fields:
-            raise ValueError("swap: a chain of blocks swaps bytes in the chain of their elements")
-        if block.c.item.size != self.c.item.size:
-            raise ValueError("block and chunk have elements of different sizes")
-        self.block = block
-        self.c.block = &block.c
-        self.c.item = block.c.item
-        return 0
-
-    cdef int _set_body(self, Body body) except -1:
-        cdef int i
-        if self.c.item.word or self.c.item.n_fields:
-            raise ValueError("swap: filters take items as they are in memory")
-        for i in range(self.c.n_stages):
-            if not self.c.stages[i].cls.fixed_size:
-                raise ValueError(f"stages[{i}]: filters before an array are of fixed size")
-        self.body = body
-        self.bodies = 1 + body.chain.bodies
-        self.c.body = &body.c
-        return 0
-
-    cdef int _set_swap(self, swap) except -1:
-        cdef size_t i
-        if isinstance(swap, int):
-            if swap not in (0, 2, 4, 8) or (swap and self.c.item.size % <size_t>swap):
-                raise ValueError(f"swap: expected 0, 2, 4 or 8 and a divisor of the item size, got {swap}")
-            self.c.item.word = swap
-            return 0
-        fields = tuple(swap)
-        if not fields:
-            return 0
-        self.fields = <zc_swap_field *>malloc(len(fields) * sizeof(zc_swap_field))
-        if self.fields == NULL:
-            raise MemoryError
-        for i, (offset, word, count) in enumerate(fields):
-            if word not in (2, 4, 8) or offset < 0 or count < 1 or offset + word * count > self.c.item.size:
-                raise ValueError(
-                    f"swap[{i}]: {(offset, word, count)} does not lie in an item of {self.c.item.size} bytes")
-            self.fields[i].offset = offset
-            self.fields[i].word = word
-            self.fields[i].count = count
-        self.c.swap_fields = self.fields
-        if len(fields) == 1 and fields[0][0] == 0 and fields[0][1] * fields[0][2] == self.c.item.size:
-            self.c.item.word = fields[0][1]
-        else:
-            self.c.item.fields = self.fields
-            self.c.item.n_fields = <uint32_t>len(fields)
-        return 0
-
-    cdef int _set_order(self, tuple order) except -1:
-        cdef int i
-        if len(order) > ZC_MAX_DIMS or sorted(order) != list(range(len(order))):
-            raise ValueError(f"order: expected a permutation, got {order}")
-        self.order = order
-        self.c.order_ndim = <int>len(order)
-        for i in range(self.c.order_ndim):
-            self.c.order[i] = order[i]
-        return 0
-
-    cdef int _set_shard(self, Shard shard) except -1:
-        cdef size_t size
-        cdef zc_error err
-        if self.c.item.word or self.c.item.n_fields:
-            raise ValueError("swap: a sharded chain swaps bytes in its inner chain")
-        if shard.inner.c.item.size != self.c.item.size:
-            raise ValueError("inner chunks and shard have elements of different sizes")
-        if shard.index.c.item.size != 8 or shard.index.c.sharded:
-            raise ValueError("the index chain must have items of 8 bytes")
-        self.shard = shard
-        self.bodies = shard.inner.bodies
-        self.c.sharded = True
-        self.c.shard_ndim = <int>len(shard.inner_shape)
-        for i, n in enumerate(shard.inner_shape):
-            self.c.inner_shape[i] = n
-        self.c.inner = &shard.inner.c
-        self.c.index = &shard.index.c
-        self.c.index_at_start = shard.index_location == "start"
-        zc_error_clear(&err)
-        if zc_chain_index_size(&self.c, 1, &size, &err) != ZC_OK:
-            raise ValueError((<bytes>err.message).decode())
-        return 0
 
     @property
     def itemsize(self) -> int:
         """Bytes of one element."""
         return self.c.item.size
+
+
+cdef int _check_compiled(zc_status status, const zc_error *err) except -1:
+    if status == ZC_OK:
+        return 0
+    reason = (<bytes>err.message).decode("utf-8", "replace")
+    if status == ZC_ERR_MEMORY:
+        raise MemoryError(reason)
+    raise NotImplementedError(reason) if status == ZC_ERR_UNSUPPORTED else ValueError(reason)
 
 
 def libraries() -> dict:

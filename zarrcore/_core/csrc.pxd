@@ -218,9 +218,14 @@ cdef extern from "engine/part.h" nogil:
         size_t n_points
         int64_t point_stride
 
-cdef extern from "codecs/stages.h" nogil:
-    const int ZC_MAX_STAGES
-    int zc_stages_count(const zc_codec *stages, int n_stages)
+cdef extern from "base/arena.h" nogil:
+    ctypedef struct zc_arena_block "struct zc_arena_block":
+        pass
+
+    ctypedef struct zc_arena:
+        zc_arena_block *blocks
+
+    void zc_arena_free(zc_arena *arena)
 
 cdef extern from "engine/chain.h" nogil:
 
@@ -228,30 +233,57 @@ cdef extern from "engine/chain.h" nogil:
         int64_t fixed
         uint64_t axes
 
-    ctypedef struct zc_body:
-        const zc_chain *chain
-        int ndim
-        zc_length lengths[64]
-        const void *fill
-
     ctypedef struct zc_chain:
         zc_item item
-        const zc_swap_field *swap_fields
         int order_ndim
         int order[64]
-        int n_stages
-        zc_codec stages[16]
         bint sharded
         int shard_ndim
         int64_t inner_shape[64]
         const zc_chain *inner
-        const zc_chain *index
         bint index_at_start
-        const zc_chain *block
-        const zc_body *body
 
-    zc_status zc_chain_bound(const zc_chain *chain, int ndim, const int64_t *shape, size_t *out, zc_error *err)
-    zc_status zc_chain_index_size(const zc_chain *chain, size_t n, size_t *out, zc_error *err)
+cdef extern from "engine/chain_compile.h" nogil:
+    ctypedef enum zc_link_kind:
+        ZC_LINK_TRANSPOSE
+        ZC_LINK_RESHAPE
+        ZC_LINK_FILTER
+        ZC_LINK_BYTES
+        ZC_LINK_SHARDS
+        ZC_LINK_N5_BLOCK
+        ZC_LINK_STAGE
+
+    ctypedef enum zc_fill_rule:
+        ZC_FILL_GIVEN
+
+    ctypedef struct zc_links:
+        const zc_link *at
+        size_t n
+
+    ctypedef struct zc_link:
+        zc_link_kind kind
+        zc_codec codec
+        zc_fill_rule fill_rule
+        const void *fill
+        size_t fill_size
+        zc_item item
+        int n
+        const int64_t *order
+        const zc_length *lengths
+        const int64_t *inner_shape
+        bint index_at_start
+        zc_links inner
+        zc_links index
+
+    ctypedef struct zc_chain_description:
+        zc_links links
+        size_t item_size
+        const void *fill
+        int ndim
+        const int64_t *shape
+
+    zc_status zc_chain_compile(const zc_chain_description *description, zc_arena *arena, const zc_chain **out,
+                               zc_error *err)
 
 cdef extern from "engine/store.h" nogil:
     const uint64_t ZC_SIZE_UNKNOWN

@@ -89,37 +89,20 @@ def read_many(
 class Shard:
     inner_shape: tuple[int, ...]
     inner: Chain
-    index: Chain
     index_location: str
-    def __init__(
-        self, inner_shape: Sequence[int], inner: Chain, index: Chain, index_location: str = "end"
-    ) -> None: ...
-
-@final
-class Body:
-    chain: Chain
-    lengths: tuple[int | tuple[int, ...], ...]
-    fill: bytes
-    def __init__(self, chain: Chain, lengths: Sequence[int | tuple[int, ...]], fill: bytes) -> None: ...
 
 @final
 class Chain:
+    links: tuple[Any, ...]
     shard: Shard | None
-    block: Chain | None
-    body: Body | None
     order: tuple[int, ...] | None
-    stages: tuple[_Stage, ...]
-    bodies: int
     def __init__(
         self,
         itemsize: int,
+        links: Sequence[tuple[Any, ...]] = ...,
         *,
-        swap: int | Sequence[tuple[int, int, int]] = 0,
-        order: Sequence[int] | None = None,
-        stages: Sequence[_Stage] = (),
-        shard: Shard | None = None,
-        block: Chain | None = None,
-        body: Body | None = None,
+        shape: Sequence[int] | None = None,
+        fill: bytes | None = None,
     ) -> None: ...
     def check_ndim(self, ndim: int) -> None: ...
     @property

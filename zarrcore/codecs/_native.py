@@ -10,17 +10,14 @@ from zarrcore.codecs.base import ArrayArrayCodec, BytesBytesCodec
 from zarrcore.errors import ChunkDecodeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from types import ModuleType
 
     from zarrcore.codecs.base import ArraySpec, Buffer
     from zarrcore.dtypes import ZDType
 
 __all__ = [
-    "MAX_STAGES",
     "NativeArrayCodec",
     "NativeBytesCodec",
-    "count_stages",
     "decode",
     "encode",
     "engine",
@@ -31,9 +28,6 @@ __all__ = [
     "words_of",
 ]
 
-MAX_STAGES = 16
-"""Most bytes -> bytes codecs that the engine takes in one chain, with those that others hold."""
-
 _MOST = 2**31 - 1
 
 
@@ -42,11 +36,6 @@ def engine() -> ModuleType:
     from zarrcore._core import engine as compiled
 
     return compiled
-
-
-def count_stages(stages: Iterable[tuple[str, dict[str, Any]]]) -> int:
-    """Return the number of codecs, nested ones included."""
-    return sum(1 + count_stages(options.get("codecs", ())) for _, options in stages)
 
 
 def encode(stage: tuple[str, dict[str, Any]], data: Buffer) -> bytes:

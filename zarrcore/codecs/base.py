@@ -267,8 +267,8 @@ class ArrayBytesCodec(Codec):
         """
         return False
 
-    def native(self, spec: ArraySpec) -> dict[str, Any] | None:
-        """Arguments for a chain of the chunk engine: ``swap``, ``shard`` or ``block``, and ``stages``.
+    def native(self, spec: ArraySpec) -> tuple[Any, ...] | None:
+        """The links of this codec in a chain of the chunk engine (:class:`zarrcore._core.engine.Chain`).
 
         None if only Python can run this codec.
         """

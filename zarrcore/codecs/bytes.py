@@ -93,12 +93,12 @@ class BytesCodec(ArrayBytesCodec):
             return octets.view(spec.np_dtype).reshape(spec.shape)
         return chunk.astype(spec.np_dtype, copy=False)
 
-    def native(self, spec: ArraySpec) -> dict[str, Any] | None:
+    def native(self, spec: ArraySpec) -> tuple[Any, ...] | None:
         if spec.item_size is None:
             return None
         if _has_unused_bits(spec):
-            return {"swap": 0, "stages": (("low_bits", {"bits": spec.dtype.bits}),)}  # type: ignore[attr-defined]
-        return {"swap": byte_swap(spec, self.endian)}
+            return ("bytes", 0), ("stage", "low_bits", {"bits": spec.dtype.bits})  # type: ignore[attr-defined]
+        return (("bytes", byte_swap(spec, self.endian)),)
 
     def _stored_dtype(self, spec: ArraySpec) -> np.dtype[Any]:
         dtype = spec.np_dtype

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zarrcore._validate import MAX_DEPTH, at, checked_nbytes, named_configuration, sequence
+from zarrcore.codecs import _native
 from zarrcore.codecs.base import ArrayArrayCodec, ArrayBytesCodec, BytesBytesCodec, Codec, Patch, roomy
 from zarrcore.codecs.partial import ArrayBytesCodecPartialDecodeMixin, ArrayBytesCodecPartialEncodeMixin
 from zarrcore.errors import (
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from zarrcore.codecs.base import ArraySpec, Buffer
-    from zarrcore.codecs.lowering import Before
 
 __all__ = ["CodecChain", "IgnoredCodec", "parse_codec", "parse_codecs", "run_codec"]
 
@@ -289,8 +289,6 @@ class CodecChain:
         """Whether what a new shard leaves out has the fill value also behind the array -> array codecs."""
         if not any(codec.is_elementwise for codec in self.array_array):
             return True
-        from zarrcore.codecs.lowering import keeps_fill
-
         pairs = zip(self.array_array, self.array_specs(spec), strict=False)
         return all(keeps_fill(codec, its_spec) for codec, its_spec in pairs if codec.is_elementwise)
 
@@ -332,38 +330,92 @@ class CodecChain:
 
     # --- the path in C ------------------------------------------------------------------------------------
 
-    def lower(self, spec: ArraySpec, *, before: Before | None = None) -> Any | None:
+    def links(self, spec: ArraySpec) -> tuple[Any, ...] | None:
+        """Return the codecs one by one, as :class:`zarrcore._core.engine.Chain` takes them.
+
+        Returns
+        -------
+        tuple or None
+            None if a codec or the data type has no native form.
+        """
+        if spec.item_size is None:
+            return None
+        links: list[Any] = []
+        for codec in self.array_array:
+            link = _array_link(codec, spec)
+            if link is None:
+                return None
+            links += link
+            spec = codec.output_spec(spec)
+        made = self.array_bytes.native(spec)
+        stages = [codec.stage() for codec in self.bytes_bytes]
+        if made is None or None in stages:
+            return None
+        return (*links, *made, *(("stage", *stage) for stage in stages if stage is not None))
+
+    def lower(self, spec: ArraySpec) -> Any | None:
         """Return the chain compiled for the chunk engine.
 
         Parameters
         ----------
         spec : ArraySpec
             The chunks.  The byte order of ``spec.np_dtype`` is the one in memory.
-        before : tuple, optional
-            Of the inner chunks of a shard that filters come before: bytes of an item before these, and
-            their stages, which each inner chunk goes through by itself.
 
         Returns
         -------
         zarrcore._core.engine.Chain or None
-            None if a codec or the data type has no native form: then the path is that in Python.
+            None if a codec or the data type has no native form, or if a limit of the engine is exceeded:
+            then the path is that in Python.
         """
-        if spec.item_size is None:
-            return None
-        from zarrcore.codecs.lowering import compile_chain
-
-        if before is not None:
-            return compile_chain(self, spec, before)
         # Kept for the next array: those that are stored alike share their chain, see metadata.known.
         last, compiled = vars(self).get("_compiled", (None, None))
         if last is None or (last.shape, last.dtype) != (spec.shape, spec.dtype) or last.fill is not spec.fill:
-            compiled = compile_chain(self, spec, (spec.item_size, ()))
+            compiled = self._compile(spec)
             vars(self)["_compiled"] = (spec, compiled)
         return compiled
+
+    def _compile(self, spec: ArraySpec) -> Any | None:
+        links = self.links(spec)
+        if links is None:
+            return None
+        fill = fill_item(spec).tobytes() if self.array_array else None
+        try:
+            return _native.engine().Chain(spec.item_size, links, shape=spec.shape, fill=fill)
+        except NotImplementedError:
+            return None
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what is compiled, which belongs to this process."""
         return {name: value for name, value in vars(self).items() if name != "_compiled"}
+
+
+def _array_link(codec: ArrayArrayCodec, spec: ArraySpec) -> tuple[Any, ...] | None:
+    """Return the link of a codec, or none where it leaves all as it is; None if it has no native form."""
+    made = codec.output_spec(spec)
+    order = codec.permutation(spec)
+    if order is not None:
+        return (("transpose", order),)
+    if codec.keeps_items:
+        return () if made.shape == spec.shape else (("reshape", codec.lengths(spec)),)
+    stage = codec.stage(spec)
+    return None if stage is None else (("filter", *stage, fill_item(made).tobytes()),)
+
+
+def fill_item(spec: ArraySpec) -> np.ndarray:
+    """Return one item that is the fill value."""
+    return np.full(1, spec.dtype.default_scalar() if spec.fill is None else spec.fill, spec.np_dtype)
+
+
+def keeps_fill(codec: ArrayArrayCodec, spec: ArraySpec) -> bool:
+    """Return whether the codec turns the fill value into that of what it makes, and back, bit for bit."""
+    item = replace(spec, shape=(1,))
+    before, after = fill_item(item), fill_item(codec.output_spec(item))
+    try:
+        there = run_codec(codec, ChunkEncodeError, codec.encode, before, item)
+        back = run_codec(codec, ChunkDecodeError, codec.decode, after, item)
+    except ChunkError:
+        return False
+    return bool(there.tobytes() == after.tobytes() and back.tobytes() == before.tobytes())
 
 
 def _check_order(codecs: tuple[Codec, ...]) -> None:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from zarrcore._validate import at, describe, fail, integer
-from zarrcore.codecs import _native
 from zarrcore.codecs.base import BytesBytesCodec, Codec, roomy
 from zarrcore.codecs.chain import IgnoredCodec, parse_codecs
 from zarrcore.errors import ChunkDecodeError, MetadataValidationError
@@ -132,8 +131,7 @@ class ConditionalCodec(BytesBytesCodec):
     def stage(self) -> tuple[str, dict[str, Any]] | None:
         nested = self._nested()
         stages = tuple(stage for codec in nested if (stage := codec.stage()) is not None)
-        too_many = _native.count_stages(stages) >= _native.MAX_STAGES
-        if callable(self.decision) or len(stages) < len(nested) or too_many:
+        if callable(self.decision) or len(stages) < len(nested):
             return None
         options = {"codecs": stages, "header": self.header_nbytes, "decision": self.decision}
         return self.name, options

@@ -94,9 +94,9 @@ class N5DefaultCodec(ArrayBytesCodec):
         chunk[common] = block[common]
         return chunk
 
-    def native(self, spec: ArraySpec) -> dict[str, Any] | None:
-        block = self._chain(spec).lower(spec)
-        return None if block is None else {"block": block}
+    def native(self, spec: ArraySpec) -> tuple[Any, ...] | None:
+        links = self._chain(spec).links(spec)
+        return None if links is None else (("n5_block", links),)
 
     def _chain(self, spec: ArraySpec) -> CodecChain:
         return CodecChain.from_codecs(self.codecs, spec)

@@ -85,9 +85,9 @@ class PackBitsCodec(ArrayBytesCodec):
         chunk = np.frombuffer(items, spec.np_dtype.newbyteorder("=")).reshape(spec.shape)
         return chunk.astype(spec.np_dtype, copy=False)
 
-    def native(self, spec: ArraySpec) -> dict[str, Any] | None:
+    def native(self, spec: ArraySpec) -> tuple[Any, ...] | None:
         swap = 0 if spec.np_dtype.isnative else -(-_layout(spec).bits // 8)
-        return {"swap": swap, "stages": (self._stage(spec),)}
+        return ("bytes", swap), ("stage", *self._stage(spec))
 
     def _stage(self, spec: ArraySpec) -> tuple[str, dict[str, Any]]:
         """Return the engine takes the items in the byte order of the machine."""

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 import numpy as np
 
 from zarrcore._validate import at, choice, describe, fail, shape
-from zarrcore.codecs import _native
 from zarrcore.codecs.base import ArrayBytesCodec, ArraySpec, BytesBytesCodec, Patch, roomy
 from zarrcore.codecs.bytes import BytesCodec
 from zarrcore.codecs.chain import CodecChain, parse_codecs
@@ -296,16 +295,12 @@ class ShardingCodec(ArrayBytesCodec):
             [encoded_index, *parts] if self.index_location == "start" else [*parts, encoded_index]
         )
 
-    def native(
-        self, spec: ArraySpec, *, before: tuple[int, tuple[Any, ...]] | None = None
-    ) -> dict[str, Any] | None:
-        """As for all codecs; `before` is that of :meth:`CodecChain.lower`."""
-        inner = self.inner_chain(spec).lower(self.inner_spec(spec), before=before)
-        index = self.index_chain(spec).lower(self.index_spec(spec))
+    def native(self, spec: ArraySpec) -> tuple[Any, ...] | None:
+        inner = self.inner_chain(spec).links(self.inner_spec(spec))
+        index = self.index_chain(spec).links(self.index_spec(spec))
         if inner is None or index is None:
             return None
-        shard = _native.engine().Shard(self.chunk_shape, inner, index, self.index_location)
-        return {"swap": 0, "shard": shard}
+        return (("shards", self.chunk_shape, inner, index, str(self.index_location)),)
 
     def _regions(self, spec: ArraySpec) -> Iterator[tuple[tuple[int, ...], tuple[Any, ...]]]:
         """Coordinates and region of each inner chunk, in C order."""

@@ -323,8 +323,8 @@ class FilterChain(ArrayBytesCodec):
         only = self.filters[0] if len(self.filters) == 1 else None
         return isinstance(only, Filter) and only.decode_into(data, out)
 
-    def native(self, spec: ArraySpec) -> dict[str, Any] | None:
-        stages = []
+    def native(self, spec: ArraySpec) -> tuple[Any, ...] | None:
+        links: list[Any] = [("bytes", 0)]
         dtype = spec.np_dtype
         for codec in self.filters:
             if isinstance(codec, BytesBytesCodec):
@@ -333,9 +333,9 @@ class FilterChain(ArrayBytesCodec):
                 lowered = codec.lowered(dtype)  # type: ignore[attr-defined]
             if lowered is None or lowered[0] is None:
                 return None
-            stage, dtype = lowered
-            stages.append(stage)
-        return {"swap": 0, "stages": tuple(stages)}
+            links.append(("stage", *lowered[0]))
+            dtype = lowered[1]
+        return tuple(links)
 
 
 def item_size_after(filters: tuple[Codec, ...], item_size: int | None) -> int:

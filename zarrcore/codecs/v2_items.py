@@ -42,5 +42,5 @@ class RawItems(ArrayBytesCodec):
     def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
         return from_bytes(data, spec.np_dtype, spec)
 
-    def native(self, spec: ArraySpec) -> dict[str, Any] | None:
-        return None if spec.item_size is None else {"swap": 0}
+    def native(self, spec: ArraySpec) -> tuple[Any, ...] | None:
+        return None if spec.item_size is None else (("bytes", 0),)

@@ -95,7 +95,7 @@ class TestChain:
         chunk = metadata.chain().decode(b"\0\0\0\1\0\0\0\2", spec)
         assert chunk.dtype == np.dtype(">i4")
         assert chunk.tolist() == [1, 2]
-        assert metadata.chain().array_bytes.native(spec) == {"swap": 0}
+        assert metadata.chain().array_bytes.native(spec) == (("bytes", 0),)
 
     def test_shuffle_of_nczarr(self) -> None:
         filters = [{"id": "shuffle", "elementsize": 0}]

@@ -111,9 +111,9 @@ static zc_status set_runs(zc_document *doc, const zc_node *runs, zc_grid_axis *a
     if (status != ZC_OK) {
         return status;
     }
-    int64_t *const edges = zc_document_alloc(doc, (size_t)(n + 1) * sizeof edges[0]);
+    int64_t *const edges = zc_arena_alloc(&doc->arena, (size_t)(n + 1) * sizeof edges[0]);
     if (edges == NULL) {
-        return zc_document_no_memory(runs);
+        return zc_node_no_memory(runs);
     }
     status = put_edges(runs, edges);
     if (status == ZC_OK && edges[n] < axis->length) {

@@ -49,7 +49,8 @@ static zc_status from_base64(const zc_node *node, const char *text, size_t lengt
     return ZC_OK;
 }
 
-zc_status zc_fill_bytes(const zc_node *node, uint8_t *out, size_t capacity, size_t *n)
+/* Bytes as base64 or as a list of numbers: at most capacity, their count to *n. */
+static zc_status fill_bytes(const zc_node *node, uint8_t *out, size_t capacity, size_t *n)
 {
     const char *text;
     size_t length = 0;
@@ -97,7 +98,7 @@ static zc_status fill_string(const zc_node *node, size_t size, int format, uint8
 {
     const char *text = "";
     size_t length = 0, n = 0;
-    const zc_status status = zc_fill_bytes(node, out, size, &n);
+    const zc_status status = fill_bytes(node, out, size, &n);
 
     if (status == ZC_OK || format != 2 || !zc_node_is_string(node) ||
         zc_node_text(node, &text, &length) != ZC_OK || length > size || !is_ascii(text, length)) {
@@ -112,7 +113,7 @@ static zc_status fill_string(const zc_node *node, size_t size, int format, uint8
 static zc_status fill_raw(const zc_node *node, size_t size, int format, uint8_t *out)
 {
     size_t n = 0;
-    const zc_status status = zc_fill_bytes(node, out, size, &n);
+    const zc_status status = fill_bytes(node, out, size, &n);
 
     if (status == ZC_OK && format == 3 && n != size) {
         return zc_node_fail(node, "expected %zu bytes, got %zu", size, n);

@@ -143,9 +143,9 @@ static zc_status read_pairs(const zc_node *map, const char *name, zc_number_kind
     if (status != ZC_OK || n == 0) {
         return status;
     }
-    zc_number_pair *const pairs = zc_document_alloc(doc, n * sizeof pairs[0]);
+    zc_number_pair *const pairs = zc_arena_alloc(&doc->arena, n * sizeof pairs[0]);
     if (pairs == NULL) {
-        return zc_document_no_memory(&node);
+        return zc_node_no_memory(&node);
     }
     ZC_EACH(pair, &node, status) {
         status = read_pair(&pair, from, to, &pairs[pair.index]);
