@@ -42,7 +42,7 @@ async def in_thread(function: Callable[..., Any], *args: Any, **kwargs: Any) -> 
 
 
 def wrap_node(node: Any) -> Any:
-    """The asynchronous face of an array or group; anything else is returned as it is."""
+    """Return the asynchronous face of an array or group; anything else is returned as it is."""
     if isinstance(node, Array):
         return AsyncArray._wrap(node)
     if isinstance(node, Group):
@@ -80,11 +80,11 @@ class _AsyncNode(Node):
 
     @property
     def info(self) -> Any:
-        """What the metadata says, as an object that prints as a table."""
+        """The main properties of the metadata, as an object that prints as a table."""
         return self._sync.info
 
     async def info_complete(self) -> Any:
-        """The same as `info`, with what only a look into the store tells."""
+        """Return `info` with the properties that need a look into the store."""
         return await in_thread(self._sync.info_complete)
 
     async def update_attributes(self, new_attributes: Mapping[str, Any]) -> Self:
@@ -135,7 +135,7 @@ class AsyncArray(_AsyncNode, ArrayDescription):
 
     @classmethod
     def from_dict(cls, store_path: StorePath, data: dict[str, Any]) -> AsyncArray:
-        """An array from its metadata as a dictionary; nothing is written."""
+        """Return an array from its metadata as a dictionary; nothing is written."""
         return cls(data, store_path)
 
     def __repr__(self) -> str:
@@ -154,11 +154,11 @@ class AsyncArray(_AsyncNode, ArrayDescription):
         return self._wrap(self._sync.with_config(config))
 
     async def nchunks_initialized(self) -> int:
-        """Number of chunks that are stored."""
+        """Return the number of chunks that are stored."""
         return await in_thread(lambda: self._sync.nchunks_initialized)
 
     async def nbytes_stored(self) -> int:
-        """Number of bytes in the store, metadata included."""
+        """Return the number of bytes in the store, metadata included."""
         return await in_thread(self._sync.nbytes_stored)
 
     async def getitem(self, selection: SelectionLike, *, prototype: BufferPrototype | None = None) -> Any:
@@ -285,7 +285,7 @@ class AsyncGroup(_AsyncNode):
 
     @classmethod
     def from_dict(cls, store_path: StorePath, data: dict[str, Any]) -> AsyncGroup:
-        """A group from its metadata as a dictionary; nothing is written."""
+        """Return a group from its metadata as a dictionary; nothing is written."""
         from zarrcore.metadata import GroupMetadata
 
         return cls(GroupMetadata.from_dict(data), store_path)
@@ -301,7 +301,7 @@ class AsyncGroup(_AsyncNode):
     # --- members ---
 
     async def getitem(self, key: str) -> AsyncArray | AsyncGroup:
-        """The array or group at a path below this group."""
+        """Return the array or group at a path below this group."""
         return wrap_node(await in_thread(self._sync.__getitem__, key))
 
     async def setitem(self, key: str, value: ArrayLike) -> None:
@@ -313,23 +313,23 @@ class AsyncGroup(_AsyncNode):
         await in_thread(self._sync.__delitem__, key)
 
     async def get(self, key: str, default: T | None = None) -> AsyncArray | AsyncGroup | T | None:
-        """The array or group at a path, or `default`."""
+        """Return the array or group at a path, or `default`."""
         return wrap_node(await in_thread(self._sync.get, key, default))
 
     async def get_array(self, path: str) -> AsyncArray:
-        """The array at a path."""
+        """Return the array at a path."""
         return wrap_node(await in_thread(self._sync.get_array, path))
 
     async def get_group(self, path: str) -> AsyncGroup:
-        """The group at a path."""
+        """Return the group at a path."""
         return wrap_node(await in_thread(self._sync.get_group, path))
 
     async def contains(self, member: str) -> bool:
-        """True if there is a member at a path."""
+        """Return whether there is a member at a path."""
         return await in_thread(self._sync.__contains__, member)
 
     async def nmembers(self, max_depth: int | None = 0) -> int:
-        """Number of members."""
+        """Return the number of members."""
         return await in_thread(self._sync.nmembers, max_depth)
 
     async def members(
@@ -346,7 +346,7 @@ class AsyncGroup(_AsyncNode):
         return await in_thread(lambda: list(iterate()))
 
     async def keys(self) -> AsyncIterator[str]:
-        """Names of the direct members."""
+        """Yield the names of the direct members."""
         for name in await self._listed(self._sync.keys):
             yield name
 
@@ -356,7 +356,7 @@ class AsyncGroup(_AsyncNode):
             yield name, wrap_node(node)
 
     async def array_keys(self) -> AsyncIterator[str]:
-        """Names of the arrays among the direct members."""
+        """Yield the names of the arrays among the direct members."""
         for name in await self._listed(self._sync.array_keys):
             yield name
 
@@ -371,7 +371,7 @@ class AsyncGroup(_AsyncNode):
             yield name, wrap_node(node)
 
     async def group_keys(self) -> AsyncIterator[str]:
-        """Names of the groups among the direct members."""
+        """Yield the names of the groups among the direct members."""
         for name in await self._listed(self._sync.group_keys):
             yield name
 
@@ -388,7 +388,7 @@ class AsyncGroup(_AsyncNode):
         max_nodes: int = 500,
         plain: bool = False,
     ) -> Any:
-        """The hierarchy below the group as an object that prints as a tree."""
+        """Return the hierarchy below the group as an object that prints as a tree."""
         return await in_thread(self._sync.tree, expand, level, max_nodes=max_nodes, plain=plain)
 
     # --- creating ---
@@ -435,7 +435,7 @@ class AsyncGroup(_AsyncNode):
             yield path, wrap_node(node)
 
     async def empty(self, *, name: str, shape: ShapeLike, **kwargs: Unpack[MemberOptions]) -> AsyncArray:
-        """Create an array whose values do not matter yet."""
+        """Create an array without values (they are the fill value)."""
         return wrap_node(await in_thread(self._sync.empty, name=name, shape=shape, **kwargs))
 
     async def zeros(self, *, name: str, shape: ShapeLike, **kwargs: Unpack[MemberOptions]) -> AsyncArray:
@@ -456,7 +456,7 @@ class AsyncGroup(_AsyncNode):
     async def empty_like(
         self, *, name: str, data: ArrayLike | AsyncArray, **kwargs: Unpack[MemberOptions]
     ) -> AsyncArray:
-        """Create an array like `data`, whose values do not matter yet."""
+        """Create an array like `data`, without its values."""
         return wrap_node(await in_thread(self._sync.empty_like, name=name, data=_plain(data), **kwargs))
 
     async def zeros_like(
@@ -483,5 +483,5 @@ class AsyncGroup(_AsyncNode):
 
 
 def _plain(data: Any) -> Any:
-    """The synchronous array behind an asynchronous one."""
+    """Return the synchronous array of an asynchronous one."""
     return data._sync if isinstance(data, AsyncArray) else data

@@ -1,4 +1,4 @@
-"""What arrays and groups have in common: a place in a store, and what it is called."""
+"""What arrays and groups have in common: a place in a store, and its names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Node", "SynchronousNode"]
 
 
 class Node:
-    """A node of a hierarchy, by its place; what it holds is the business of those who inherit."""
+    """A node of a hierarchy, known by its place; subclasses define its contents."""
 
     __slots__ = ()
 
@@ -52,12 +52,12 @@ class Node:
 
     @property
     def read_only(self) -> bool:
-        """True if the store refuses writes."""
+        """Whether the store refuses writes."""
         return self.store.read_only
 
 
 class SynchronousNode(Node):
-    """What arrays and groups have in common whose methods are not awaited."""
+    """What arrays and groups with synchronous methods have in common."""
 
     __slots__ = ()
 
@@ -67,7 +67,7 @@ class SynchronousNode(Node):
         raise NotImplementedError
 
     def _change_attributes(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-        """Store what `change` makes of the attributes that are stored now."""
+        """Store the result of `change`, called with the attributes that are stored now."""
         raise NotImplementedError
 
     @property
@@ -99,13 +99,13 @@ class SynchronousNode(Node):
 
     @property
     def info(self) -> NodeInfo:
-        """What the metadata says, as an object that prints as a table."""
+        """The main properties of the metadata, as an object that prints as a table."""
         from zarrcore.info import node_info
 
         return node_info(self)
 
     def info_complete(self) -> NodeInfo:
-        """The same as `info`, with what only a look into the store tells."""
+        """Return `info` with the properties that need a look into the store."""
         from zarrcore.info import node_info
 
         return node_info(self, complete=True)

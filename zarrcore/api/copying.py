@@ -178,8 +178,8 @@ def copy_store(
     threads : int
         Number of threads; 0 for the configured number.
     progress : callable, optional
-        Called with the number of keys that are done, and of all, after each key.  What it raises ends the
-        copy.
+        Called as ``progress(done, total)`` after each key, with numbers of keys.  An exception that it raises
+        ends the copy.
 
     Returns
     -------

@@ -76,7 +76,7 @@ def create_array(
     data : array_like, optional
         Values; in place of `shape` and `dtype`.
     chunks : int, tuple or "auto"
-        Shape of a chunk (with `shards`: of an inner chunk).  A tuple of lengths for a dimension gives uneven
+        Shape of a chunk (with `shards`: of an inner chunk).  A tuple of lengths for a dimension makes uneven
         chunks.
     shards : tuple, dict or "auto", optional
         Shape of a shard, a multiple of `chunks`; in the long form a dictionary with ``"shape"`` and
@@ -84,9 +84,9 @@ def create_array(
     filters, serializer, compressors
         Codecs: array to array, array to bytes, bytes to bytes; ``"auto"`` for the defaults, None for none.
     fill_value : scalar, optional
-        Value of what is never written.  Default: the data type's zero.
+        Value of elements that are never written.  Default: the data type's zero.
     order : {"C", "F"}, optional
-        Memory layout of what a read returns; in format 2 also of the stored chunks.
+        Memory layout of the arrays that a read returns; in format 2 also of the stored chunks.
     zarr_format : {2, 3}
         Zarr format.
     attributes : mapping, optional
@@ -125,11 +125,11 @@ def from_array(
 ) -> Array:
     """Create an array from another one, or from anything like an array.
 
-    Where both arrays store their chunks alike (the same grid, codecs and fill value; keys and stores may
-    differ, and so may the Zarr format) the chunks are copied as they are.  Otherwise values are decoded and
-    encoded in regions of whole chunks.  These take 16 MiB of memory or, where that is more, one stored chunk
-    (shard) of the larger kind for each thread.  Chunks that are absent stay absent, unless the fill values
-    differ.  The array is there as soon as all its chunks are: if the copy fails there is none.
+    If both arrays store their chunks in the same form (the same grid, codecs and fill value; keys, stores and
+    the Zarr format may differ), the encoded chunks are copied as they are.  Otherwise values are decoded and
+    encoded in regions of whole chunks, which take 16 MiB of memory or, if that is more, one stored chunk
+    (shard) of the larger kind for each thread.  Absent chunks stay absent, unless the fill values differ.
+    The array appears only once all its chunks have been copied: a copy that fails leaves no array.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def from_array(
     storage_options, overwrite, config
         As for :func:`create_array`.
     data : Array or array_like
-        Values; from an :class:`Array` also what is ``"keep"``.
+        Values; an :class:`Array` also has the layout that ``"keep"`` keeps.
     write_data : bool
         Copy the values.
     chunks, shards, filters, compressors, serializer
@@ -146,8 +146,8 @@ def from_array(
     threads : int
         Number of threads; 0 for the configured number.
     progress : callable, optional
-        Called with the number of bytes of values that are done, and of all, after each step.  What it raises
-        ends the copy.
+        Called as ``progress(done, total)`` after each step, with numbers of bytes of values.  An exception
+        that it raises ends the copy.
 
     Examples
     --------
@@ -230,7 +230,7 @@ def array(data: ArrayLike, **kwargs: Unpack[OfValuesOptions]) -> Array:
 
 @takes(EmptyOptions)
 def empty(shape: ShapeLike, **kwargs: Unpack[EmptyOptions]) -> Array:
-    """Create an array whose values do not matter yet (they are the fill value); see :func:`create`."""
+    """Create an array without values (they are the fill value); see :func:`create`."""
     return create(shape, **kwargs)
 
 
@@ -256,7 +256,7 @@ def full(shape: ShapeLike, fill_value: FillValueLike, **kwargs: Unpack[FullOptio
 
 @takes(LikeOptions)
 def empty_like(a: ArrayLike, *, zarr_format: int | None = None, **kwargs: Unpack[LikeOptions]) -> Array:
-    """Create an array like `a`, whose values do not matter yet; see :func:`create`."""
+    """Create an array like `a`, without its values; see :func:`create`."""
     return create(**{**like_arguments(a, zarr_format), **kwargs})
 
 

@@ -94,15 +94,15 @@ def open(
     config: ArrayConfigLike | None = None,
     **kwargs: Unpack[OpenNodeOptions],
 ) -> Array | Group:
-    """Open an array or a group, whichever is there.
+    """Open the array or group at a path, or create one.
 
     Parameters
     ----------
     store : store-like, optional
         A store, a path, a URL or a dictionary.
     mode : {"r", "r+", "a", "w", "w-"}, optional
-        ``r`` reads; ``r+`` reads and writes; ``a`` also creates what is missing; ``w`` replaces what is
-        there; ``w-`` creates, and fails if something is there.  Default: ``r`` for a read-only store, else
+        ``r`` reads; ``r+`` reads and writes; ``a`` also creates a missing node; ``w`` replaces the node;
+        ``w-`` creates, and fails if the path is in use.  Default: ``r`` for a read-only store, else
         ``a``.
     zarr_format : {2, 3}, optional
         Look for this format only, and create nodes in it.
@@ -158,8 +158,7 @@ def open_array(
     store, zarr_format, path, storage_options, config
         As for :func:`open`.
     cache_bytes : int, optional
-        Keep decoded chunks, up to that many bytes, see :meth:`zarrcore.Array.with_cache`.  Default: none are
-        kept.
+        Size of a cache of decoded chunks in bytes, see :meth:`zarrcore.Array.with_cache`.  Default: no cache.
     **kwargs
         ``mode`` as for :func:`open` (default: open what is there), and the arguments of :func:`create` for an
         array that is created.  An array that is there must have the `shape` and the `dtype` that are given.
@@ -207,7 +206,7 @@ def _open_array_at(
 
 
 def _insists(mode: str | None, overwrite: Overwrite) -> Overwrite:
-    """What the mode ``w`` removes; other modes remove nothing."""
+    """Return what the mode ``w`` removes; other modes remove nothing."""
     return (overwrite or True) if mode == "w" else False
 
 
@@ -236,10 +235,10 @@ def open_group(
         User attributes of a group that is created.
     use_consolidated : bool or str, optional
         Whether to use consolidated metadata: None if it is there, True requires it, False ignores it; a
-        string names its key in a format 2 group.  What this process changes is seen at once.  A member that
-        is opened is compared with its own documents, which win with a warning, where reading them costs next
-        to nothing (directories and memory); the setting ``metadata.check_consolidated`` ("off", "warn",
-        "raise") says otherwise.
+        string names its key in a format 2 group.  Changes by this process are seen at once.  In directories
+        and in memory, a member that is opened is compared with its own documents; if they differ, a warning
+        is issued and these are used.  The setting ``metadata.check_consolidated`` ("off", "warn", "raise")
+        changes that.
     overwrite : bool or "all"
         With mode ``w``, ``"all"`` also removes entries that belong to no Zarr node.
     cache_attrs, synchronizer, chunk_store, meta_array
@@ -298,7 +297,7 @@ def open_consolidated(
 def open_like(
     a: ArrayLike, path: str, *, zarr_format: int | None = None, **kwargs: Unpack[OpenLikeOptions]
 ) -> Array:
-    """Open an array, or create one like `a`; the format of `a` is not taken over."""
+    """Open an array, or create one like `a` (except for its Zarr format)."""
     from zarrcore.arrays.creation import default_format
     from zarrcore.arrays.derived import like_arguments
 
@@ -429,7 +428,7 @@ def check_consolidated(
     Parameters
     ----------
     store : Group or store-like
-        A group that holds consolidated metadata, or where to look.
+        A group with consolidated metadata, or where it is.
     path : str, optional
         Path of the group in the store.
     zarr_format : {2, 3}, optional
@@ -471,5 +470,5 @@ def check_consolidated(
 
 
 def tree(grp: Group, expand: bool | None = None, level: int | None = None) -> Any:
-    """The hierarchy below a group as an object that prints as a tree; see :meth:`Group.tree`."""
+    """Return the hierarchy below a group as an object that prints as a tree; see :meth:`Group.tree`."""
     return grp.tree(expand=expand, level=level)

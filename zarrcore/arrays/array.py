@@ -1,4 +1,4 @@
-"""The array: a view of chunks in a store that reads and writes like a numpy array."""
+"""The array: chunks in a store, read and written like a numpy array."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ _BINDING = forkable(Lock())  # held while an array takes over an engine that fit
 class Array(SelectableArray, SynchronousNode):
     """An N-dimensional array stored as chunks.
 
-    Arrays are made by :func:`zarrcore.create_array` and opened by :func:`zarrcore.open_array`.
+    Create arrays with :func:`zarrcore.create_array` and open them with :func:`zarrcore.open_array`.  Read and
+    write with ``array[...]``, or with :meth:`read` and :meth:`write`, which take a number of threads.  Any
+    number of threads may use one array at the same time.
 
     Parameters
     ----------
@@ -47,7 +49,7 @@ class Array(SelectableArray, SynchronousNode):
     store_path : StorePath
         The store and the array's path in it.
     config : ArrayConfig or mapping, optional
-        Run-time settings; what is not given comes from the global configuration.
+        Run-time settings; the global configuration has the defaults.
 
     Examples
     --------
@@ -56,6 +58,8 @@ class Array(SelectableArray, SynchronousNode):
     >>> array[1, ::-2] = [1, 2, 3]
     >>> array[1]
     array([0, 3, 0, 2, 0, 1], dtype=int32)
+    >>> array.read((slice(None), 1), threads=2)
+    array([0, 3, 0, 0], dtype=int32)
     """
 
     __slots__ = (
@@ -122,7 +126,7 @@ class Array(SelectableArray, SynchronousNode):
         return engine
 
     def _first_get(self, selection: Any) -> Any:
-        """Compile the engine, and read by its fast path if it has one, as `_native_get` does from then on."""
+        """Compile the engine, and read by its fast path if it has one, as `_native_get` does after that."""
         engine = self._compiled()
         return engine.get(selection) if self.order == "C" else NotImplemented
 
@@ -156,7 +160,7 @@ class Array(SelectableArray, SynchronousNode):
 
     @classmethod
     def from_dict(cls, store_path: StorePath, data: dict[str, Any]) -> Array:
-        """An array from its metadata as a dictionary; nothing is written.
+        """Return an array from its metadata as a dictionary; nothing is written.
 
         Parameters
         ----------
@@ -203,11 +207,21 @@ class Array(SelectableArray, SynchronousNode):
         return count_stored(self)
 
     def nbytes_stored(self) -> int:
-        """Number of bytes in the store, metadata included."""
+        """Return the number of bytes in the store, metadata included."""
         return self.store.getsize_prefix(self.path)
 
     def with_config(self, config: ArrayConfigLike) -> Self:
-        """The same array with other run-time settings; what a mapping leaves out stays as it is."""
+        """Return the same array with other run-time settings.
+
+        Parameters
+        ----------
+        config : ArrayConfig or mapping
+            New settings; settings that a mapping does not contain stay as they are.
+
+        Returns
+        -------
+        Array
+        """
         if not isinstance(config, ArrayConfig):
             config = ArrayConfig.from_dict({**self._config.to_dict(), **config})
         array = type(self)(self._metadata, self._store_path, config)
@@ -220,7 +234,7 @@ class Array(SelectableArray, SynchronousNode):
         return self._cache
 
     def with_cache(self, cache: ChunkCache | int | None) -> Self:
-        """The same array, reading through a cache of decoded chunks (of inner chunks, if sharded).
+        """Return the same array, reading through a cache of decoded chunks (of inner chunks, if sharded).
 
         Parameters
         ----------
@@ -234,8 +248,7 @@ class Array(SelectableArray, SynchronousNode):
 
         Notes
         -----
-        :class:`zarrcore.ChunkCache` says when a kept chunk is used.  Pickling an array leaves its cache
-        behind.
+        :class:`zarrcore.ChunkCache` documents when a kept chunk is used.  A pickled array has no cache.
         """
         from zarrcore._core.engine import ChunkCache
 
@@ -286,7 +299,7 @@ class Array(SelectableArray, SynchronousNode):
         return self.shape[0]
 
     def __bool__(self) -> bool:
-        """Always true: an array is there, whatever its length and its values."""
+        """Return True: an array object is true for any length and any values."""
         return True
 
     def __iter__(self) -> Iterator[Any]:
@@ -295,7 +308,7 @@ class Array(SelectableArray, SynchronousNode):
         return self._rows()
 
     def _rows(self) -> Iterator[Any]:
-        """The rows, read by whole chunks so that no chunk is decoded twice."""
+        """Yield the rows, read by whole chunks so that no chunk is decoded twice."""
         length = (layout.inner_chunks(self._metadata) or layout.grid_edges(self._metadata))[0]
         step = length if isinstance(length, int) else max(length)
         for start in range(0, self.shape[0], step):
@@ -314,10 +327,22 @@ class Array(SelectableArray, SynchronousNode):
     def __getitem__(self, selection: SelectionLike) -> Any:
         """Read a selection.
 
-        Integers, slices (any step), an ellipsis and newaxis mean what they mean in numpy.  Integer arrays for
-        all dimensions select points as in :attr:`vindex`, a boolean array of the array's shape is a mask, and
-        one index array among integers and slices selects as in :attr:`oindex`.  Field names may stand first:
-        ``array["field", 0:3]``.
+        Integers, slices (any step), an ellipsis and newaxis select as in numpy.  Integer arrays for all
+        dimensions select points as in :attr:`vindex`, a boolean array of the array's shape is a mask, and one
+        index array among integers and slices selects as in :attr:`oindex`.  Field names may come first:
+        ``array["field", 0:3]``.  :meth:`read` does the same and has more parameters.
+
+        Returns
+        -------
+        ndarray or scalar
+            A new array, or a numpy scalar for a single element.
+
+        Raises
+        ------
+        IndexError
+            If the selection does not fit the array.
+        ChunkError
+            If a chunk cannot be read; only an absent chunk reads as the fill value.
         """
         result = (self._native_get or self._first_get)(selection)
         if result is not NotImplemented:
@@ -345,11 +370,11 @@ class Array(SelectableArray, SynchronousNode):
         Raises
         ------
         IndexError
-            If the selection is none of this array.
+            If the selection does not fit the array.
         ValueError
             If `out` has another shape or data type, cannot be written, or has items that share memory.
         ChunkError
-            If a chunk cannot be read; only one that is absent is the fill value.
+            If a chunk cannot be read; only an absent chunk reads as the fill value.
         """
         fields, selection = indexing.pop_fields(selection)
         return self._get(indexing.plain_selection(selection, self.shape), out, fields, threads)
@@ -403,13 +428,13 @@ class Array(SelectableArray, SynchronousNode):
         ------
         TypeError, OverflowError, ValueError
             If the data type has no such value: an integer out of range, 1.5 or NaN where integers belong,
-            None or NaN where strings belong.  Rounded floats and strings that are cut are no errors.
+            None or NaN where strings belong.  Rounded floats and cut strings are not errors.
         IndexError
-            If the selection is none of this array.
+            If the selection does not fit the array.
         ReadOnlyError
             If the store is read-only.
         ChunkError
-            If a chunk cannot be written; others may have been by then.
+            If a chunk cannot be written; others may have been written before.
         """
         fields, selection = indexing.pop_fields(selection)
         self._set(indexing.plain_selection(selection, self._metadata.shape), value, fields, threads)
@@ -418,13 +443,13 @@ class Array(SelectableArray, SynchronousNode):
         access.put(self, selection, value, fields, threads)
 
     def writer(self, *, max_bytes: int | None = None, threads: int = 0) -> ArrayWriter:
-        """A writer that gathers many small writes in memory and writes every chunk (or shard) once.
+        """Return a writer that collects small writes in memory and writes every chunk (or shard) once.
 
         Parameters
         ----------
         max_bytes : int, optional
-            Most memory for gathered values; the chunks that were not written to for longest are written when
-            it is reached.  Default: 256 MiB, and at least one chunk (or shard) for each thread.
+            Most memory for collected values; when it is reached, the chunks whose last write is oldest are
+            stored.  Default: 256 MiB, and at least one chunk (or shard) for each thread.
         threads : int
             Number of threads that write; 0 for the configured number.
 
@@ -456,7 +481,7 @@ class Array(SelectableArray, SynchronousNode):
     def resize(self, new_shape: ShapeLike) -> None:
         """Change the lengths of the dimensions.
 
-        Elements outside the new shape are gone, also if the array grows again later; new elements have the
+        Elements outside the new shape are removed, even if the array grows again later; new elements have the
         fill value.  The store is listed, the chunk grid is not walked.
 
         Parameters
@@ -467,7 +492,7 @@ class Array(SelectableArray, SynchronousNode):
         Raises
         ------
         TypeError, ValueError
-            If these are not lengths, or not as many as there are dimensions.
+            If these are not lengths, or their number is not that of the dimensions.
         ReadOnlyError
             If the store is read-only.
         """
@@ -502,7 +527,7 @@ class Array(SelectableArray, SynchronousNode):
         return append(self, data, axis)
 
     def _change_attributes(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-        """Store what `change` makes of the attributes that are stored now."""
+        """Store the result of `change`, called with the attributes that are stored now."""
         from zarrcore.arrays.documents import change_attributes
 
         change_attributes(self, change)

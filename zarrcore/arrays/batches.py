@@ -100,7 +100,7 @@ def _pair(number: int, request: Any) -> tuple[Array, Any]:
 def _results(
     arrays: Sequence[Array], selections: Sequence[Selection], out: Any, stack: bool
 ) -> Sequence[np.ndarray] | np.ndarray:
-    """Where to read to: given, or made."""
+    """Return the arrays to read into: those given, or new ones."""
     if out is None and not stack:
         return [
             np.empty(selection.shape, array.dtype)
@@ -134,7 +134,7 @@ def _refuse_overlap(results: list[np.ndarray]) -> None:
 
 
 def _common(arrays: Sequence[Array], selections: Sequence[Selection]) -> tuple[tuple[int, ...], np.dtype]:
-    """The shape and the data type that all selections have."""
+    """Return the shape and the data type that all selections have."""
     if not selections:
         raise ValueError("read_many: no selections to stack")
     first = selections[0].shape, arrays[0].dtype

@@ -38,7 +38,7 @@ __all__ = [
 
 
 def parse_shape(shape: Any) -> tuple[int, ...]:
-    """A shape from an integer or a sequence of integers.
+    """Return a shape from an integer or a sequence of integers.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def _whole_grid(array: Array, axes: Sequence[Axis]) -> Iterator[tuple[tuple[int,
 
 
 def can_list(array: Array) -> bool:
-    """Whether stored chunks can be found by listing; not every key encoding can be read backwards."""
+    """Return whether stored chunks can be found by listing; not every key encoding can be read backwards."""
     return _decodes(array.metadata.key_encoding) and array.store.supports_listing
 
 
@@ -111,7 +111,7 @@ def _decodes(encoding: ChunkKeyEncoding) -> bool:
 
 
 def _position(encoding: Any, key: str, ndim: int) -> tuple[int, ...] | None:
-    """The grid position that a key names, or None if it is no chunk key of this array."""
+    """Return the grid position that a key names, or None if it is no chunk key of this array."""
     if ndim == 0:
         return () if key == encoding.encode(()) else None
     try:
@@ -122,7 +122,7 @@ def _position(encoding: Any, key: str, ndim: int) -> tuple[int, ...] | None:
 
 
 def count_stored(array: Array, *, keys_only: bool = False) -> int:
-    """Number of chunks that are stored; for sharded arrays of inner chunks, unless `keys_only`."""
+    """Return the number of chunks that are stored; for sharded arrays of inner chunks, unless `keys_only`."""
     axes = axes_of(array.shape, layout.grid_edges(array.metadata))
     inner = None if keys_only else layout.inner_chunks(array.metadata)
     total = 0
@@ -133,7 +133,7 @@ def count_stored(array: Array, *, keys_only: bool = False) -> int:
 
 
 def _inner_count(coords: Sequence[int], axes: Sequence[Axis], inner: Sequence[int]) -> int:
-    """Number of inner chunks of one shard, full shards at the array's end included."""
+    """Return the number of inner chunks of one shard, full shards at the array's end included."""
     return math.prod(axis.chunk_length(k) // n for k, axis, n in zip(coords, axes, inner, strict=True))
 
 
@@ -254,13 +254,13 @@ class _Outside:
             box[dim] = (start, new)
 
     def _box(self, coords: tuple[int, ...]) -> list[tuple[int, int]]:
-        """Where a chunk begins and ends along each dimension."""
+        """Return where a chunk begins and ends along each dimension."""
         starts = [axis.offset(k) for k, axis in zip(coords, self._axes, strict=True)]
         lengths = [reach(k) for k, reach in zip(coords, self._reach, strict=True)]
         return [(start, start + length) for start, length in zip(starts, lengths, strict=True)]
 
     def _engine_of_whole_chunks(self) -> Any:
-        """An engine for all elements of the chunks, those beyond the end of the array included."""
+        """Return an engine for all elements of the chunks, those beyond the end of the array included."""
         last = [(axis, axis.nchunks - 1) for axis in self._axes]
         ends = tuple(axis.offset(k) + axis.chunk_length(k) for axis, k in last)
         array = self._array
@@ -320,7 +320,7 @@ def extend(array: Array, data: Any, axis: int = 0) -> tuple[np.ndarray, tuple[sl
 
 
 def _fits(given: tuple[int, ...], have: tuple[int, ...], axis: int) -> bool:
-    """Whether two shapes are the same but for one axis."""
+    """Return whether two shapes are the same but for one axis."""
     return len(given) == len(have) and all(
         k == axis or mine == theirs for k, (mine, theirs) in enumerate(zip(given, have, strict=True))
     )

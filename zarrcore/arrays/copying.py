@@ -240,7 +240,7 @@ def _source_edges(source: Any, dest: Array) -> Any:
 
 
 def _chunk_size(axes: Sequence[Axis]) -> int:
-    """Return number of elements of the first chunk, which in most grids is as large as any."""
+    """Return the number of elements of the first chunk, which in most grids is as large as any."""
     return math.prod(axis.chunk_length(0) if axis.nchunks else 0 for axis in axes)
 
 

@@ -54,7 +54,7 @@ __all__ = [
 
 
 def default_format(zarr_format: int | None) -> int:
-    """The Zarr format to create nodes in."""
+    """Return the Zarr format to create nodes in."""
     chosen = settings.get("default_zarr_format") if zarr_format is None else zarr_format
     if chosen not in (2, 3):
         raise ValueError(f"zarr_format: expected 2 or 3, got {chosen!r}")
@@ -124,7 +124,7 @@ def _grid(chunks: Sequence[Any]) -> ChunkGrid:
 
 
 def _key_encoding(value: Any) -> ChunkKeyEncoding:
-    """A chunk key encoding from an instance, an extension object or zarr-python's shorter spellings."""
+    """Return a chunk key encoding from an instance, an extension object or zarr-python's short forms."""
     from zarrcore.keys import DefaultChunkKeyEncoding, parse_chunk_key_encoding
 
     if value is None:
@@ -137,7 +137,7 @@ def _key_encoding(value: Any) -> ChunkKeyEncoding:
 
 
 def _separator(value: Any) -> str:
-    """The dimension separator of a format 2 array from a chunk key encoding."""
+    """Return the dimension separator of a format 2 array from a chunk key encoding."""
     if value is None:
         return "."
     encoding = _key_encoding(value)
@@ -159,7 +159,7 @@ def _codec_list(value: Any) -> list[Any]:
 
 
 def codecs_v3(zdtype: ZDType, filters: Any, serializer: Any, compressors: Any) -> list[Any]:
-    """All codecs of a format 3 array from the three groups that users give."""
+    """Return all codecs of a format 3 array from the three groups that users give."""
     arrays = [] if is_auto(filters) else _codec_list(filters)
     if is_auto(compressors):
         compressed: list[Any] = [_default_compressor(registrations())]
@@ -170,7 +170,7 @@ def codecs_v3(zdtype: ZDType, filters: Any, serializer: Any, compressors: Any) -
 
 @lru_cache(maxsize=1)
 def _default_compressor(registrations: int) -> Any:
-    """The codec of arrays that name none; the answer is good as long as nothing more is registered."""
+    """Return the codec of arrays that name none; the answer is good as long as nothing more is registered."""
     return parse_codec({"name": "zstd", "configuration": {"level": 0, "checksum": False}})
 
 
@@ -184,7 +184,7 @@ def _serializer(zdtype: ZDType) -> Any:
 
 
 def v2_config(codec: Any) -> Any:
-    """The JSON object of a format 2 codec, whatever stands for it."""
+    """Return the JSON object of a format 2 codec, whatever stands for it."""
     if codec is None or isinstance(codec, Mapping):
         return codec
     if hasattr(codec, "get_config"):
@@ -202,7 +202,7 @@ def filters_v2(zdtype: ZDType, filters: Any) -> list[Any]:
 
 
 def compressor_v2(compressors: Any) -> Any:
-    """The single compressor of a format 2 array."""
+    """Return the single compressor of a format 2 array."""
     if is_auto(compressors):
         return {"id": "zstd", "level": 0, "checksum": False}
     items = _codec_list(compressors)
@@ -212,7 +212,7 @@ def compressor_v2(compressors: Any) -> Any:
 
 
 def data_type(dtype: Any, zarr_format: int, filters: Any, object_codec: Any = None) -> ZDType:
-    """The data type; for ``object`` in format 2 the object codec among the filters says which."""
+    """Return the data type; for ``object`` in format 2 the object codec among the filters says which."""
     if zarr_format == 2 and _is_object(dtype):
         configs = [v2_config(item) for item in ([] if is_auto(filters) else _codec_list(filters))]
         if object_codec is not None:

@@ -1,4 +1,4 @@
-"""What the metadata of an array say, as properties that need no look into the store."""
+"""The metadata of an array as properties, which need no look into the store."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class ArrayDescription(Node):
 
     @property
     def order(self) -> Literal["C", "F"]:
-        """Memory layout of what a read returns."""
+        """Memory layout of the arrays that a read returns."""
         return self._metadata.order if self._metadata.zarr_format == 2 else self._config.order
 
     @property

@@ -21,7 +21,7 @@ __all__ = ["change_attributes", "documents_of", "reread", "save"]
 
 
 def change_attributes(array: Array, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-    """Store what `change` makes of the attributes that are stored now."""
+    """Store the result of `change`, called with the attributes that are stored now."""
     array._check_writable()
     with CHANGES:
         reread(array)
@@ -63,6 +63,6 @@ def save(array: Array, metadata: ArrayMetadata, documents: dict[str, bytes] | No
 
 
 def documents_of(array: Array) -> dict[str, bytes] | None:
-    """The documents that this object stored last, as long as its metadata say the same."""
+    """Return the documents that this object stored last, as long as its metadata say the same."""
     metadata, documents = array._stored
     return documents if metadata is array._metadata else None

@@ -118,7 +118,7 @@ class BlockGrid:
         return tuple(lengths)
 
     def blocks_in(self, chunk: Sequence[int]) -> int:
-        """Return number of blocks of a chunk that hold elements of the array."""
+        """Return the number of blocks of a chunk that hold elements of the array."""
         count = 1
         for whole, axis, k in zip(self.chunks, self.blocks, chunk, strict=True):
             if whole is not axis:

@@ -14,7 +14,7 @@ __all__ = ["as_values", "broadcast_values", "check_out"]
 
 
 def as_values(value: Any, dtype: np.dtype, *, ndim: int = 0, any_text: bool = False) -> np.ndarray:
-    """`value` as an array of type `dtype`.
+    """Convert `value` to an array of type `dtype`.
 
     Casting follows numpy's ``same_kind`` rule, and what that rule refuses is still allowed when no value
     changes (``1.0`` into integers, ``0`` and ``1`` into booleans).  Integers that do not fit are refused.
@@ -97,7 +97,7 @@ def _widened(array: np.ndarray) -> np.ndarray:
 
 
 def _is_one_item(value: Any) -> bool:
-    """Whether an array is an object itself where one is wanted; text and bytes of one item are that item."""
+    """Return whether an array is one object itself; text and bytes of one item are that item."""
     if not isinstance(value, np.ndarray) or value.ndim == 0:
         return False
     return value.dtype.kind not in "SUT" or value.size != 1
@@ -209,7 +209,7 @@ def _unboxed(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 def _as_integer(item: Any, dtype: np.dtype) -> int:
-    """A number of any type as an integer, if it is one."""
+    """Return a number of any type as an integer, if it is one."""
     _refuse_no_number(item, dtype)
     try:
         number = int(item)
@@ -228,7 +228,7 @@ def _as_boolean(item: Any, dtype: np.dtype) -> bool:
 
 
 def _as_float(item: Any, dtype: np.dtype) -> Any:
-    """A number of any type as a floating-point number, rounded if need be."""
+    """Return a number of any type as a floating-point number, rounded if need be."""
     _refuse_no_number(item, dtype)
     if isinstance(item, np.floating):
         return item
@@ -345,7 +345,7 @@ def _unchanged(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 def broadcast_values(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """`array` broadcast to the shape of a selection as numpy's assignment does, without a copy.
+    """Broadcast `array` to the shape of a selection as numpy's assignment does, without a copy.
 
     Leading axes of length one may be too many.
 
@@ -389,7 +389,7 @@ _MOST_COUNTED = 1 << 20  # items whose places are counted one by one
 
 
 def _overlaps_itself(array: np.ndarray) -> bool:
-    """Whether two items of an array share memory; also true where it would take too long to find out."""
+    """Return whether two items of an array share memory; True also if finding out would take too long."""
     reach = array.itemsize
     axes = [(abs(stride), n) for stride, n in zip(array.strides, array.shape, strict=True) if n > 1]
     for stride, n in sorted(axes):

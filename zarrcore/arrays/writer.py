@@ -309,7 +309,7 @@ class ArrayWriter(Indexable):
                     return [chunk] if chunk.complete else []
 
     def _entered(self, coords: tuple[int, ...]) -> PendingChunk:
-        """The pending chunk at `coords`, a new one if there is none."""
+        """Return the pending chunk at `coords`, a new one if there is none."""
         with self._lock:
             if self._closed:
                 self._check()
@@ -320,7 +320,7 @@ class ArrayWriter(Indexable):
         return chunk
 
     def _mine(self, chunk: PendingChunk) -> Any:
-        """The lock of a chunk, to change it.
+        """Return the lock of a chunk, to change it.
 
         Raises
         ------
@@ -511,7 +511,7 @@ class ArrayWriter(Indexable):
 def _outside(
     cuts: list[dict[int, list[Cut]]], inner: list[tuple[int, int]] | None
 ) -> Iterator[tuple[list[Cut], ...]]:
-    """The cuts of each chunk that is not in the inner ranges, without walking through those."""
+    """Yield the cuts of each chunk that is not in the inner ranges, without walking through those."""
     if inner is None:
         yield from product(*(along.values() for along in cuts))
         return
@@ -526,7 +526,7 @@ def _outside(
 
 
 def _failure(path: str, failures: list[tuple[tuple[int, ...], Exception]]) -> Exception:
-    """One exception for all chunks that could not be written."""
+    """Return one exception for all chunks that could not be written."""
     if len(failures) == 1:
         return failures[0][1]
     errors = tuple(

@@ -124,7 +124,7 @@ class ShardingCodec(ArrayBytesCodec):
     # --- what a shard consists of -------------------------------------------------------------------------
 
     def chunks_per_shard(self, spec: ArraySpec) -> tuple[int, ...]:
-        """Return number of inner chunks along each dimension of a shard of `spec`."""
+        """Return the number of inner chunks along each dimension of a shard of `spec`."""
         return tuple(outer // inner for outer, inner in zip(spec.shape, self.chunk_shape, strict=True))
 
     def inner_spec(self, spec: ArraySpec) -> ArraySpec:

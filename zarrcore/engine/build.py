@@ -23,14 +23,14 @@ config.watch("threading.max_workers", engine.set_num_threads)
 
 
 def chunk_spec(metadata: ArrayMetadata, shape: tuple[int, ...]) -> Any:
-    """The codecs' specification of a chunk of the given shape."""
+    """Return the codecs' specification of a chunk of the given shape."""
     from zarrcore.codecs.base import ArraySpec
 
     return ArraySpec(shape=shape, dtype=metadata.zdtype, fill=metadata.fill_scalar)
 
 
 def chunk_store(metadata: ArrayMetadata, store_path: StorePath) -> Store:
-    """The store of the chunks: the array's store behind its storage transformers."""
+    """Return the store of the chunks: the array's store behind its storage transformers."""
     transformers = getattr(metadata, "storage_transformers", ())
     if not transformers:
         return store_path.store
@@ -101,7 +101,7 @@ def _native_engine(
 
 
 def _store_source(store: Store) -> Any:
-    """The store as one that the engine asks through Python."""
+    """Return the store as one that the engine asks through Python."""
     from zarrcore.storage import SuffixByteRequest
 
     return engine.StoreSource(store, SuffixByteRequest, store._has_lost, store._concurrent_requests)

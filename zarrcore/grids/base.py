@@ -77,11 +77,11 @@ class ChunkGrid(ABC):
         return tuple(i * edges if isinstance(edges, int) else sum(edges[:i]) for i, edges in pairs)
 
     def grid_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """Return number of chunks along each dimension of an array of `shape`."""
+        """Return the number of chunks along each dimension of an array of `shape`."""
         return tuple(_count(edges, length) for edges, length in zip(self.native(), shape, strict=True))
 
     def n_chunks(self, shape: tuple[int, ...]) -> int:
-        """Return number of chunks of an array of `shape`."""
+        """Return the number of chunks of an array of `shape`."""
         return prod(self.grid_shape(shape))
 
     def chunk_shapes_present(self) -> list[tuple[int, ...]]:

@@ -37,7 +37,7 @@ def move(group: Group, source: str, dest: str) -> None:
 
 
 def change_attributes(group: Group, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-    """Store what `change` makes of the attributes that are stored now."""
+    """Store the result of `change`, called with the attributes that are stored now."""
     group.store._check_writable()
     copy = group.metadata.consolidated_metadata  # none that is out of date
     metadata = change_group_attributes(group._store_path, group._metadata.zarr_format, change)

@@ -1,4 +1,4 @@
-"""The group: a node that holds arrays and other groups, like a directory."""
+"""The group: a node that contains arrays and other groups, like a directory."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ __all__ = ["Group"]
 class Group(SynchronousNode):
     """A group of arrays and groups.
 
-    Groups are made by :func:`zarrcore.create_group` and opened by :func:`zarrcore.open_group`.
+    Create groups with :func:`zarrcore.create_group` and open them with :func:`zarrcore.open_group`.
+    ``group[path]`` is an array or a group below it.
 
     Parameters
     ----------
@@ -138,7 +139,7 @@ class Group(SynchronousNode):
 
     @property
     def metadata(self) -> GroupMetadata:
-        """The metadata document; without consolidated metadata that this process has changed nodes of."""
+        """The metadata document; without consolidated metadata if this process has changed nodes in them."""
         if self._copy is not None and self._copy.is_stale:
             self._look_in_store()
         return self._metadata
@@ -174,7 +175,7 @@ class Group(SynchronousNode):
         return node
 
     def get(self, path: str, default: T | None = None) -> Array | Group | T | None:
-        """The array or group at a path below this group.
+        """Return the array or group at a path below this group.
 
         Parameters
         ----------
@@ -206,7 +207,7 @@ class Group(SynchronousNode):
         return default if metadata is None else node_of(place, metadata, copy=self._copy)
 
     def get_array(self, path: str) -> Array:
-        """The array at a path.
+        """Return the array at a path.
 
         Raises
         ------
@@ -223,7 +224,7 @@ class Group(SynchronousNode):
         return node
 
     def get_group(self, path: str) -> Group:
-        """The group at a path.
+        """Return the group at a path.
 
         Raises
         ------
@@ -265,7 +266,7 @@ class Group(SynchronousNode):
     def members(
         self, max_depth: int | None = 0, *, use_consolidated_for_children: bool = True
     ) -> tuple[tuple[str, Array | Group], ...]:
-        """Paths and nodes of the members.
+        """Yield paths and nodes of the members.
 
         Parameters
         ----------
@@ -284,41 +285,41 @@ class Group(SynchronousNode):
         return tuple((path, readable(node)) for path, node in found)
 
     def nmembers(self, max_depth: int | None = 0) -> int:
-        """Number of members; `max_depth` is as of :meth:`members`."""
+        """Return the number of members; `max_depth` is that of :meth:`members`."""
         if max_depth == 0:
             return sum(1 for _ in names_of(self))
         return sum(1 for _ in self._walk(max_depth))
 
     def _walk(self, max_depth: int | None = None) -> Iterator[tuple[str, Any]]:
-        """The members, those included whose documents cannot be used."""
+        """Return the members, including those with unusable documents."""
         return walk(self, max_depth, use_consolidated=True)
 
     def keys(self) -> Iterator[str]:
-        """Names of the direct members."""
+        """Return the names of the direct members."""
         return names_of(self)
 
     def arrays(self) -> Iterator[tuple[str, Array]]:
-        """Names and arrays among the direct members."""
+        """Yield names and arrays of the direct members that are arrays."""
         return of_kind(self, arrays=True)
 
     def groups(self) -> Iterator[tuple[str, Group]]:
-        """Names and groups among the direct members."""
+        """Yield names and groups of the direct members that are groups."""
         return of_kind(self, arrays=False)
 
     def array_keys(self) -> Iterator[str]:
-        """Names of the arrays among the direct members."""
+        """Return the names of the arrays among the direct members."""
         return (name for name, _ in self.arrays())
 
     def group_keys(self) -> Iterator[str]:
-        """Names of the groups among the direct members."""
+        """Return the names of the groups among the direct members."""
         return (name for name, _ in self.groups())
 
     def array_values(self) -> Iterator[Array]:
-        """Arrays among the direct members."""
+        """Yield the arrays among the direct members."""
         return (array for _, array in self.arrays())
 
     def group_values(self) -> Iterator[Group]:
-        """Groups among the direct members."""
+        """Yield the groups among the direct members."""
         return (group for _, group in self.groups())
 
     def tree(
@@ -329,7 +330,7 @@ class Group(SynchronousNode):
         max_nodes: int = 500,
         plain: bool = False,
     ) -> Any:
-        """The hierarchy below the group as an object that prints as a tree.
+        """Return the hierarchy below the group as an object that prints as a tree.
 
         Parameters
         ----------
@@ -469,7 +470,7 @@ class Group(SynchronousNode):
 
     @takes(MemberOptions)
     def empty(self, *, name: str, shape: ShapeLike, **kwargs: Unpack[MemberOptions]) -> Array:
-        """Create an array whose values do not matter yet; see :func:`zarrcore.create`."""
+        """Create an array without values (they are the fill value); see :func:`zarrcore.create`."""
         from zarrcore.groups.creating import filled
 
         return filled(self, name, shape, ..., {**kwargs})
@@ -499,7 +500,7 @@ class Group(SynchronousNode):
 
     @takes(MemberOptions)
     def empty_like(self, *, name: str, data: ArrayLike, **kwargs: Unpack[MemberOptions]) -> Array:
-        """Create an array like `data`, whose values do not matter yet."""
+        """Create an array like `data`, without its values."""
         from zarrcore.groups.creating import like
 
         return like(self, name, data, ..., {**kwargs})
@@ -549,7 +550,7 @@ class Group(SynchronousNode):
         remove(self, key)
 
     def _look_in_store(self) -> None:
-        """From now on this object does without consolidated metadata, which do not know of what it changes.
+        """Stop using consolidated metadata in this object, before it changes nodes that are in them.
 
         Those in the store stay as they are; call :func:`zarrcore.consolidate_metadata` to refresh them, and
         the change that follows makes them known as stale.
@@ -587,7 +588,7 @@ class Group(SynchronousNode):
         return await in_thread(self.update_attributes, new_attributes)
 
     def _change_attributes(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-        """Store what `change` makes of the attributes that are stored now."""
+        """Store the result of `change`, called with the attributes that are stored now."""
         from zarrcore.groups.changing import change_attributes
 
         change_attributes(self, change)

@@ -51,7 +51,7 @@ class Names:
 
 
 def names_of(group: Group) -> Iterator[str]:
-    """Return names of the direct members."""
+    """Return the names of the direct members."""
     consolidated = group.metadata.consolidated_metadata
     if consolidated is not None:
         return iter(sorted(consolidated.children()))

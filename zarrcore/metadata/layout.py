@@ -67,7 +67,7 @@ def codecs_of(metadata: ArrayMetadata) -> tuple[tuple[Any, ...], Any | None, tup
 
 
 def fill_array(metadata: ArrayMetadata) -> np.ndarray:
-    """The value of elements that were never written, as a zero-dimensional array."""
+    """Return the value of elements that were never written, as a zero-dimensional array."""
     dtype = metadata.np_dtype
     fill = np.zeros((), dtype=dtype)
     bits = metadata.fill_bytes
@@ -78,5 +78,5 @@ def fill_array(metadata: ArrayMetadata) -> np.ndarray:
 
 
 def is_stored_alike(one: ArrayMetadata, other: ArrayMetadata) -> bool:
-    """Whether two documents differ in nothing but the attributes."""
+    """Return whether two documents differ in nothing but the attributes."""
     return {**one.to_dict(), "attributes": None} == {**other.to_dict(), "attributes": None}

@@ -23,7 +23,7 @@ __all__ = ["change_group_attributes"]
 def change_group_attributes(
     place: StorePath, zarr_format: int, change: Callable[[dict[str, Any]], dict[str, Any]]
 ) -> GroupMetadata:
-    """Store what `change` makes of the attributes of a group that are stored now.
+    """Store the result of `change`, called with the attributes of a group that are stored now.
 
     Returns
     -------
