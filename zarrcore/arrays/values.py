@@ -228,7 +228,7 @@ def _as_boolean(item: Any, dtype: np.dtype) -> bool:
 
 
 def _as_float(item: Any, dtype: np.dtype) -> Any:
-    """Return a number of any type as a floating-point number, rounded if need be."""
+    """Return a number of any type as a floating-point number, rounded if necessary."""
     _refuse_no_number(item, dtype)
     if isinstance(item, np.floating):
         return item
