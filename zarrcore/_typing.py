@@ -16,6 +16,7 @@ __all__ = [
     "FillValueLike",
     "IndexLike",
     "MemoryOrder",
+    "PrototypeLike",
     "SelectionLike",
     "ShapeLike",
     "ShapedArray",
@@ -72,3 +73,6 @@ Overwrite: TypeAlias = bool | Literal["all"]
 """Whether what is there is removed first; ``"all"``: even entries that belong to no Zarr node."""
 
 MemoryOrder: TypeAlias = Literal["C", "F"]
+
+#: The buffer classes that programs written for zarr-python hand in; zarrcore does not use them.
+PrototypeLike: TypeAlias = object

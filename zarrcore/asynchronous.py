@@ -18,11 +18,18 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from zarrcore._typing import ArrayLike, FillValueLike, Overwrite, SelectionLike, ShapeLike, ValueLike
+    from zarrcore._typing import (
+        ArrayLike,
+        FillValueLike,
+        Overwrite,
+        PrototypeLike,
+        SelectionLike,
+        ShapeLike,
+        ValueLike,
+    )
     from zarrcore.arrays.config import ArrayConfig, ArrayConfigLike
     from zarrcore.arrays.options import ArrayOptions, FullMemberOptions, MemberOptions, RequireOptions
     from zarrcore.arrays.views import OIndex, VIndex
-    from zarrcore.buffer import BufferPrototype
     from zarrcore.dtypes.parse import DTypeLike
     from zarrcore.indexing import Fields
     from zarrcore.metadata import ArrayMetadata, GroupMetadata
@@ -161,12 +168,12 @@ class AsyncArray(_AsyncNode, ArrayDescription):
         """Return the number of bytes in the store, metadata included."""
         return await in_thread(self._sync.nbytes_stored)
 
-    async def getitem(self, selection: SelectionLike, *, prototype: BufferPrototype | None = None) -> Any:
+    async def getitem(self, selection: SelectionLike, *, prototype: PrototypeLike | None = None) -> Any:
         """Read integers and slices; see :meth:`zarrcore.Array.get_basic_selection`."""
         return await in_thread(self._sync.get_basic_selection, selection)
 
     async def setitem(
-        self, selection: SelectionLike, value: ValueLike, prototype: BufferPrototype | None = None
+        self, selection: SelectionLike, value: ValueLike, prototype: PrototypeLike | None = None
     ) -> None:
         """Write into integers and slices; see :meth:`zarrcore.Array.set_basic_selection`."""
         await in_thread(self._sync.set_basic_selection, selection, value)
@@ -177,7 +184,7 @@ class AsyncArray(_AsyncNode, ArrayDescription):
         *,
         out: np.ndarray | None = None,
         fields: Fields | None = None,
-        prototype: BufferPrototype | None = None,
+        prototype: PrototypeLike | None = None,
     ) -> Any:
         """See :meth:`zarrcore.Array.get_orthogonal_selection`."""
         return await in_thread(self._sync.get_orthogonal_selection, selection, out=out, fields=fields)
@@ -188,7 +195,7 @@ class AsyncArray(_AsyncNode, ArrayDescription):
         *,
         out: np.ndarray | None = None,
         fields: Fields | None = None,
-        prototype: BufferPrototype | None = None,
+        prototype: PrototypeLike | None = None,
     ) -> Any:
         """See :meth:`zarrcore.Array.get_coordinate_selection`."""
         return await in_thread(self._sync.get_coordinate_selection, selection, out=out, fields=fields)
@@ -199,7 +206,7 @@ class AsyncArray(_AsyncNode, ArrayDescription):
         *,
         out: np.ndarray | None = None,
         fields: Fields | None = None,
-        prototype: BufferPrototype | None = None,
+        prototype: PrototypeLike | None = None,
     ) -> Any:
         """See :meth:`zarrcore.Array.get_mask_selection`."""
         return await in_thread(self._sync.get_mask_selection, mask, out=out, fields=fields)

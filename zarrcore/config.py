@@ -52,11 +52,12 @@ _WITHOUT_EFFECT = (
     "array.v2_default_",
     "array.v3_default_",
     "async.timeout",
-    "buffer",
     "codec_pipeline.",
     "codecs.",
-    "ndbuffer",
 )
+
+# Keys without a default: the classes that zarrcore.registry returns.
+_CHOICES = {"buffer", "codec_pipeline.path", "ndbuffer"}
 
 
 def _is_count(value: Any) -> bool:
@@ -221,7 +222,7 @@ class Config:
 
     def _check_known(self, key: str) -> None:
         """Refuse a key that looks like a misspelt one; warn of those that only zarr-python reads."""
-        known = self._defaults.keys() | _DEFAULTS.keys()
+        known = self._defaults.keys() | _DEFAULTS.keys() | _CHOICES
         if key in known or key in self._values or any(key.startswith(f"{name}.") for name in known):
             return
         if key.startswith(_WITHOUT_EFFECT):

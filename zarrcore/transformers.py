@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Self
 
-    from zarrcore.abc.store import Store
+    from zarrcore.storage.base import Store
 
 __all__ = [
     "IgnoredTransformer",

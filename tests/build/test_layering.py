@@ -24,11 +24,14 @@ from dependencies import (
     way_round,
 )
 
+# Modules that hand on what is in zarrcore.compat, or in the house, under the names of zarr-python.
+HANDED_ON = {"abc", "buffer", "core", "dtype", "experimental", "types"}
+
 # From the bottom to the top; a file or sub-package of zarrcore may import from its own layer and from
 # those above it in this list.  A new one needs a place here.
 LAYERS = [
     {"_version", "_lazy", "_locks", "_typing", "errors", "_validate", "include_dir"},
-    {"config", "_core", "buffer"},
+    {"config", "_core"},
     {"registry", "show"},
     {"dtypes", "codecs", "grids", "keys", "kernels", "transformers"},
     {"metadata", "storage", "indexing", "engine"},
@@ -36,13 +39,12 @@ LAYERS = [
     {"arrays", "attributes", "info", "node"},
     {"groups"},
     {"asynchronous"},
-    {"api", "abc", "core", "dtype", "experimental", "types", "typing"},
-    {"__init__", "__main__", "cli", "compat", "integrations", "testing"},
+    {"api", "typing"},
+    {"__init__", "__main__", "cli", "integrations", "testing", "compat", *HANDED_ON},
 ]
 
 # Where a function imports upwards on purpose, when it runs for the first time.
 DEFERRED = {
-    ("buffer", "registry"): "the classes in use are those that are registered",
     ("arrays", "asynchronous"): "the awaitable twin of an array is made on request",
     ("groups", "asynchronous"): "the same",
 }
@@ -265,6 +267,26 @@ def test_circles_are_found() -> None:
 def test_no_file_name_twice_in_the_core() -> None:
     names = Counter(path.name for path in core_paths())
     assert {name for name, count in names.items() if count > 1} == NAMED_TWICE
+
+
+def test_the_house_does_not_need_what_is_there_for_zarr_python() -> None:
+    compat = HANDED_ON | {"compat"}
+    users = {
+        (file, target)
+        for file, targets in python_graph().items()
+        for target in targets
+        if target.split("/")[0].removesuffix(".py") in compat
+    }
+    assert {file for file, _ in users if file.split("/")[0].removesuffix(".py") not in compat} == set()
+
+
+def test_modules_that_hand_names_on_define_nothing() -> None:
+    files = [file for file in python_files() if file.split("/")[0].removesuffix(".py") in HANDED_ON]
+    assert len(files) > 10
+    for file in files:
+        for node in ast.parse(python_files()[file].read_text(encoding="utf-8")).body:
+            is_code = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+            assert not is_code, f"{file} defines {node.name}"
 
 
 def test_every_exemption_is_used() -> None:

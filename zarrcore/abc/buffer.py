@@ -1,11 +1,5 @@
-"""Buffers, under the names that zarr-python uses; arrays are numpy arrays."""
+"""The names of ``zarr.abc.buffer``."""
 
-from __future__ import annotations
-
-import numpy as np
-
-from zarrcore.buffer import Buffer, BufferPrototype, NDBuffer
+from zarrcore.compat.buffers import ArrayLike, Buffer, BufferPrototype, NDArrayLike, NDBuffer
 
 __all__ = ["ArrayLike", "Buffer", "BufferPrototype", "NDArrayLike", "NDBuffer"]
-
-ArrayLike = NDArrayLike = np.ndarray

@@ -11,8 +11,7 @@ from zarrcore.arrays.description import ArrayDescription
 from zarrcore.arrays.views import Indexable
 
 if TYPE_CHECKING:
-    from zarrcore._typing import ArrayLike, SelectionLike, ValueLike
-    from zarrcore.buffer import BufferPrototype
+    from zarrcore._typing import ArrayLike, PrototypeLike, SelectionLike, ValueLike
     from zarrcore.indexing import Fields
 
 __all__ = ["SelectableArray"]
@@ -35,7 +34,7 @@ class SelectableArray(ArrayDescription, Indexable):
         selection: SelectionLike = ...,
         *,
         out: np.ndarray | None = None,
-        prototype: BufferPrototype | None = None,
+        prototype: PrototypeLike | None = None,
         fields: Fields | None = None,
     ) -> Any:
         """Read integers and slices.
@@ -59,7 +58,7 @@ class SelectableArray(ArrayDescription, Indexable):
         *,
         out: np.ndarray | None = None,
         fields: Fields | None = None,
-        prototype: BufferPrototype | None = None,
+        prototype: PrototypeLike | None = None,
     ) -> Any:
         """Read the outer product of integers, slices and integer or boolean arrays, one per dimension."""
         return self._get(indexing.orthogonal_selection(selection, self.shape), out, fields)
@@ -70,7 +69,7 @@ class SelectableArray(ArrayDescription, Indexable):
         *,
         out: np.ndarray | None = None,
         fields: Fields | None = None,
-        prototype: BufferPrototype | None = None,
+        prototype: PrototypeLike | None = None,
     ) -> Any:
         """Read single elements, given by one integer array for each dimension."""
         return self._get(indexing.coordinate_selection(selection, self.shape), out, fields)
@@ -81,7 +80,7 @@ class SelectableArray(ArrayDescription, Indexable):
         *,
         out: np.ndarray | None = None,
         fields: Fields | None = None,
-        prototype: BufferPrototype | None = None,
+        prototype: PrototypeLike | None = None,
     ) -> Any:
         """Read the elements where a boolean array of the array's shape is true."""
         return self._get(indexing.mask_selection(mask, self.shape), out, fields)
@@ -92,7 +91,7 @@ class SelectableArray(ArrayDescription, Indexable):
         *,
         out: np.ndarray | None = None,
         fields: Fields | None = None,
-        prototype: BufferPrototype | None = None,
+        prototype: PrototypeLike | None = None,
     ) -> Any:
         """Read whole chunks, given by their position in the chunk grid."""
         return self._get(self._blocks(selection), out, fields)
@@ -105,7 +104,7 @@ class SelectableArray(ArrayDescription, Indexable):
         value: ValueLike,
         *,
         fields: Fields | None = None,
-        prototype: BufferPrototype | None = None,
+        prototype: PrototypeLike | None = None,
     ) -> None:
         """Write into integers and slices, as :meth:`get_basic_selection` reads them."""
         self._set(indexing.basic_selection(selection, self.shape), value, fields)
@@ -116,7 +115,7 @@ class SelectableArray(ArrayDescription, Indexable):
         value: ValueLike,
         *,
         fields: Fields | None = None,
-        prototype: BufferPrototype | None = None,
+        prototype: PrototypeLike | None = None,
     ) -> None:
         """Write into an outer product, as :meth:`get_orthogonal_selection` reads it."""
         self._set(indexing.orthogonal_selection(selection, self.shape), value, fields)
@@ -127,7 +126,7 @@ class SelectableArray(ArrayDescription, Indexable):
         value: ValueLike,
         *,
         fields: Fields | None = None,
-        prototype: BufferPrototype | None = None,
+        prototype: PrototypeLike | None = None,
     ) -> None:
         """Write single elements; of elements that are given several times the last one stays."""
         self._set(indexing.coordinate_selection(selection, self.shape), value, fields)
@@ -138,7 +137,7 @@ class SelectableArray(ArrayDescription, Indexable):
         value: ValueLike,
         *,
         fields: Fields | None = None,
-        prototype: BufferPrototype | None = None,
+        prototype: PrototypeLike | None = None,
     ) -> None:
         """Write where a boolean array of the array's shape is true."""
         self._set(indexing.mask_selection(mask, self.shape), value, fields)
@@ -149,7 +148,7 @@ class SelectableArray(ArrayDescription, Indexable):
         value: ValueLike,
         *,
         fields: Fields | None = None,
-        prototype: BufferPrototype | None = None,
+        prototype: PrototypeLike | None = None,
     ) -> None:
         """Write whole chunks, given by their position in the chunk grid."""
         self._set(self._blocks(selection), value, fields)

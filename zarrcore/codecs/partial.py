@@ -2,15 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
+    from typing_extensions import Buffer
 
-    from zarrcore.abc.store import ByteGetter, ByteSetter
     from zarrcore.codecs.base import ArraySpec
 
-__all__ = ["ArrayBytesCodecPartialDecodeMixin", "ArrayBytesCodecPartialEncodeMixin", "GetResult"]
+__all__ = [
+    "ArrayBytesCodecPartialDecodeMixin",
+    "ArrayBytesCodecPartialEncodeMixin",
+    "ByteGetter",
+    "ByteSetter",
+    "GetResult",
+]
+
+
+@runtime_checkable
+class ByteGetter(Protocol):
+    """A place that a value can be read from, such as a :class:`~zarrcore.storage.StorePath`."""
+
+    def get(self, byte_range: Any = None) -> Buffer | None: ...
+
+
+@runtime_checkable
+class ByteSetter(ByteGetter, Protocol):
+    """A place that a value can be read from and written to."""
+
+    def set(self, value: Buffer) -> None: ...
+
+    def delete(self) -> None: ...
+
+    def set_if_not_exists(self, default: Buffer) -> object: ...
 
 
 class ArrayBytesCodecPartialDecodeMixin:

@@ -10,7 +10,7 @@ from zarrcore.errors import ChunkError, ChunkIOError, ChunkLockError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from zarrcore.abc.store import Store
+    from zarrcore.storage.base import Store
 
 __all__ = ["ChunkPlace", "reason"]
 

@@ -41,12 +41,12 @@ from zarrcore.errors import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from zarrcore.abc.store import Store
     from zarrcore.codecs.chain import CodecChain
     from zarrcore.engine.projection import ChunkPart, FieldNames
     from zarrcore.engine.shard_parts import ShardParts
     from zarrcore.indexing import Dim
     from zarrcore.keys import ChunkKeyEncoding
+    from zarrcore.storage.base import Store
 
 __all__ = ["PythonEngine"]
 
