@@ -23,7 +23,6 @@ static zc_key key_of(const char *name)
 {
     zc_key key;
 
-    zc_place_set(&place, "store/array/");
     zc_key_set(&key, &place, name);
     return key;
 }
@@ -222,6 +221,7 @@ static void serves_many_threads(void)
 
 int main(void)
 {
+    zc_place_set(&place, "store/array/");
     RUN(finds_what_is_valid);
     RUN(keeps_nothing_while_a_key_changes);
     RUN(tells_indexes_apart);
