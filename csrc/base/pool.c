@@ -16,6 +16,7 @@
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "base/os_thread.h"
 #include "base/shares.h"
@@ -341,11 +342,34 @@ static void leave_locked(job *j, bool moving)
     }
 }
 
+static _Atomic(zc_on_start) on_start;
+
+void zc_pool_on_start(zc_on_start start)
+{
+    atomic_store(&on_start, start);
+}
+
+/* Where there is no memory for thread-local variables at their first use, some systems end the process. */
+static bool has_memory(void)
+{
+    void *volatile trial = malloc(1 << 16);      /* volatile: not to be optimised away */
+    const bool ok = trial != NULL;
+
+    free(trial);
+    return ok;
+}
+
 static void worker_main(void)
 {
-    is_worker = true;
+    const zc_on_start start = atomic_load(&on_start);
+    const bool ready = has_memory() && (start == NULL || start());
+
+    if (ready) {
+        is_worker = true;
+    }
     zc_mutex_lock(&pool.lock);
-    for (;;) {
+    pool.workers -= !ready;
+    while (ready) {
         job *j = poorest_job_locked();
 
         if (j == NULL) {
@@ -365,6 +389,7 @@ static void worker_main(void)
         zc_mutex_lock(&pool.lock);
         leave_locked(j, moving);
     }
+    zc_mutex_unlock(&pool.lock);
 }
 
 /* Have at least n workers, or as many as the system allows. */

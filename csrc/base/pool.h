@@ -6,6 +6,7 @@
 #ifndef ZC_BASE_POOL_H
 #define ZC_BASE_POOL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "status.h"
@@ -46,6 +47,11 @@ typedef struct zc_run {
  * ends in the child with ZC_ERR_CANCELLED.
  */
 zc_status zc_pool_run(const zc_run *run, size_t *failed_item, zc_error *err);
+
+/* What a worker does before anything else.  False: it does nothing else and ends, as if the system had refused a thread.
+ * To be set before the first job. */
+typedef bool (*zc_on_start)(void);
+void zc_pool_on_start(zc_on_start start);
 
 /* A workspace for work on the calling thread alone; give it back with zc_pool_release. */
 zc_workspace *zc_pool_borrow(zc_error *err);

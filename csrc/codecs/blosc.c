@@ -293,7 +293,8 @@ static zc_status blosc_check(const zc_codec *codec, zc_error *err)
 static zc_status blosc_encode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
                               uint8_t *dst, size_t cap, size_t *written, zc_error *err)
 {
-    const zc_status status = blosc_check(codec, err);
+    zc_status status = blosc_check(codec, err);
+    int size;
 
     (void)ws;
     if (status != ZC_OK) {
@@ -306,13 +307,10 @@ static zc_status blosc_encode(const zc_codec *codec, zc_workspace *ws, const uin
     if (cap < room) {        /* with less the library writes the first block's start beyond the end */
         return zc_fail(err, ZC_ERR_ARGUMENT, "%zu bytes are not enough room to encode %zu", cap, n);
     }
-    const size_t blocksize = codec->blosc.blocksize < n ? codec->blosc.blocksize : n;
-    if (!zc_blosc_library_has_room(blocksize)) {
-        return zc_fail(err, ZC_ERR_MEMORY, "out of memory: no room for two blocks of %zu bytes", blocksize);
+    status = zc_blosc_compress(codec, src, n, dst, room, &size, err);
+    if (status != ZC_OK) {
+        return status;
     }
-    const int size = blosc_compress_ctx(codec->level, (int)codec->blosc.shuffle, codec->blosc.typesize, n,
-                                        n > 0 ? src : dst, dst, room,
-                                        zc_blosc_compressor_name(codec->blosc.compressor), blocksize, 1);
     if (size <= 0) {
         return zc_fail(err, ZC_ERR_ENCODE, "blosc failed (%d) for %zu bytes into %zu", size, n, cap);
     }

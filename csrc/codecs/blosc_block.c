@@ -17,24 +17,42 @@
 
 /* ---- by the library ----------------------------------------------------------------------------- */
 
-bool zc_blosc_library_has_room(size_t blocksize)
+/* The library makes no larger blocks when it is left to it (block size 0). */
+#define AUTOMATIC_MAX ((size_t)1 << 20)
+
+/* The library does not look whether it got its temporary buffer of two blocks: is there room for them? */
+static zc_status check_room(size_t blocksize, zc_error *err)
 {
-    if (blocksize < ((size_t)1 << 20)) {
-        return true;
-    }
-    void *volatile trial = malloc(2 * blocksize + 4096);     /* volatile: not to be optimised away */
+    void *volatile trial = malloc(2 * blocksize + 8192);     /* volatile: not to be optimised away */
     const bool ok = trial != NULL;
+
     free(trial);
-    return ok;
+    return ok ? ZC_OK : zc_fail(err, ZC_ERR_MEMORY, "out of memory: no room for two blocks of %zu bytes", blocksize);
+}
+
+zc_status zc_blosc_compress(const zc_codec *codec, const uint8_t *src, size_t n, uint8_t *dst, size_t room, int *size,
+                            zc_error *err)
+{
+    const size_t most = codec->blosc.blocksize > 0 ? codec->blosc.blocksize : AUTOMATIC_MAX;
+    const zc_status status = check_room(n < most ? n : most, err);
+
+    *size = 0;
+    if (status == ZC_OK) {
+        *size = blosc_compress_ctx(codec->level, (int)codec->blosc.shuffle, codec->blosc.typesize, n, n > 0 ? src : dst,
+                                   dst, room, zc_blosc_compressor_name(codec->blosc.compressor),
+                                   codec->blosc.blocksize < n ? codec->blosc.blocksize : n, 1);
+    }
+    return status;
 }
 
 /* Decode a buffer of one block, all of whose numbers have been checked. */
 static zc_status decode_single(const uint8_t *src, size_t n, uint8_t *dst, size_t nbytes, zc_error *err)
 {
     size_t stated;
+    const zc_status status = check_room(nbytes, err);
 
-    if (!zc_blosc_library_has_room(nbytes)) {
-        return zc_fail(err, ZC_ERR_MEMORY, "out of memory: no room for two blocks of %zu bytes", nbytes);
+    if (status != ZC_OK) {
+        return status;
     }
     if (blosc_cbuffer_validate(src, n, &stated) != 0 || stated != nbytes) {
         return zc_fail(err, ZC_ERR_CORRUPT, "blosc refuses the header");

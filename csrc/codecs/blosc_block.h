@@ -31,7 +31,8 @@ void zc_blosc_unshuffle(const zc_blosc_header *h, zc_blosc_shuffle shuffle, cons
 zc_status zc_blosc_decode_block(const zc_blosc_header *h, zc_workspace *ws, const uint8_t *src, size_t n,
                                 size_t index, uint8_t *plain, uint8_t *dst, zc_error *err);
 
-/* The library does not look whether it got its temporary buffer of two blocks: is there room for them? */
-bool zc_blosc_library_has_room(size_t blocksize);
+/* Compress n bytes into `room` bytes by the library; *size is what it returns, 0 or less if it fails. */
+zc_status zc_blosc_compress(const zc_codec *codec, const uint8_t *src, size_t n, uint8_t *dst, size_t room, int *size,
+                            zc_error *err);
 
 #endif

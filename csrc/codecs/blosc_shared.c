@@ -125,25 +125,22 @@ static size_t slot_of(const encoding *e, size_t piece)
     return place_of(e, block) + block * 4 * (1 + MOST_STREAMS) + piece * ZC_BLOSC_HEADER;
 }
 
-static int compress(const zc_codec *codec, const uint8_t *src, size_t n, uint8_t *dst, size_t room)
-{
-    return blosc_compress_ctx(codec->level, (int)codec->blosc.shuffle, codec->blosc.typesize, n, src, dst, room,
-                              zc_blosc_compressor_name(codec->blosc.compressor), codec->blosc.blocksize, 1);
-}
-
 static zc_status encode_piece(void *job, size_t item, zc_workspace *ws, zc_error *err)
 {
     const encoding *e = job;
     const size_t block = first_block(e, item), end = first_block(e, item + 1);
     const size_t from = place_of(e, block), nbytes = place_of(e, end) - from;
     const size_t slot = slot_of(e, item), room = slot_of(e, item + 1) - slot;
-    const zc_status status = zc_codec_poll(ws, err);
+    zc_status status = zc_codec_poll(ws, err);
     zc_blosc_header h;
+    int size;
 
+    if (status == ZC_OK) {
+        status = zc_blosc_compress(e->codec, e->src + from, nbytes, e->slots + slot, room, &size, err);
+    }
     if (status != ZC_OK) {
         return status;
     }
-    const int size = compress(e->codec, e->src + from, nbytes, e->slots + slot, room);
     const bool sound = size > 0 && zc_blosc_read_header(e->slots + slot, (size_t)size, &h, NULL) == ZC_OK &&
                        !h.stored && h.blocksize == e->blocksize && h.nblocks == end - block;
     e->sizes[item] = sound ? (size_t)size : 0;
@@ -162,8 +159,10 @@ static zc_status encode_whole(void *job, size_t item, zc_workspace *ws, zc_error
 static size_t ask_blocksize(const zc_codec *codec, const uint8_t *src, size_t n)
 {
     uint8_t header[ZC_BLOSC_HEADER + 64] = {0};
+    int size;
 
-    if (compress(codec, src, n, header, ZC_BLOSC_HEADER) > 0 || zc_load_le32(header + 4) != n) {
+    if (zc_blosc_compress(codec, src, n, header, ZC_BLOSC_HEADER, &size, NULL) != ZC_OK || size > 0 ||
+        zc_load_le32(header + 4) != n) {
         return 0;
     }
     const size_t blocksize = zc_load_le32(header + 8);
@@ -255,7 +254,7 @@ zc_status zc_blosc_encode_shared(const zc_codec *codec, const zc_sharing *sharin
 
     *written = 0;
     e.blocksize = usual ? ask_blocksize(codec, src, n) : 0;
-    if (e.blocksize > 0 && zc_blosc_library_has_room(e.blocksize)) {
+    if (e.blocksize > 0) {
         e.nblocks = (n - 1) / e.blocksize + 1;
         e.pieces = count_pieces(n, e.nblocks, sharing->threads);
         const zc_status status = e.pieces > 1 ? encode_pieces(&e, sharing, dst, written, err) : ZC_OK;

@@ -56,6 +56,45 @@ static void sleep_ms(long ms)
     nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * MS}, NULL);
 }
 
+/* ---- workers that cannot start ---- */
+
+static atomic_int refusals;
+static pthread_t caller;
+
+static bool refuse(void)
+{
+    atomic_fetch_add(&refusals, 1);
+    return false;
+}
+
+static zc_status by_the_caller(void *job, size_t item, zc_workspace *ws, zc_error *err)
+{
+    atomic_int *const strangers = job;
+
+    (void)item, (void)ws, (void)err;
+    atomic_fetch_add(strangers, !pthread_equal(pthread_self(), caller));
+    sleep_ms(1);
+    return ZC_OK;
+}
+
+/* As where there is no memory for what they need: the caller does all of the job. */
+static void workers_that_cannot_start(void)
+{
+    atomic_int strangers = 0;
+    const zc_run run = {.task = by_the_caller, .job = &strangers, .n_items = 50, .threads = 4};
+    zc_error err;
+
+    caller = pthread_self();
+    zc_pool_on_start(refuse);
+    CHECK(zc_pool_run(&run, NULL, &err) == ZC_OK);
+    CHECK(atomic_load(&strangers) == 0);
+    for (int64_t end = now_ns() + soon(10000); atomic_load(&refusals) < 3 && now_ns() < end;) {
+        sleep_ms(1);
+    }
+    zc_pool_on_start(NULL);
+    CHECK(atomic_load(&refusals) == 3);
+}
+
 /* ---- every item once ---- */
 
 static zc_status count_item(void *job, size_t item, zc_workspace *ws, zc_error *err)
@@ -574,6 +613,7 @@ static void fork_inside_of_poll(void)
 
 int main(void)
 {
+    RUN(workers_that_cannot_start);
     RUN(every_item_runs_once);
     RUN(first_failure_wins);
     RUN(rest_is_skipped);

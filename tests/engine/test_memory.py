@@ -15,6 +15,7 @@ import pytest
 
 import zarrcore
 
+BLOSC = {"clevel": 5, "shuffle": "shuffle", "typesize": 8}
 BYTES = {"name": "bytes", "configuration": {"endian": "little"}}
 
 
@@ -105,3 +106,48 @@ def test_lists_in_many_dimensions(ndim: int, shards: bool) -> None:
     array[...] = np.arange(6).reshape(shape)
     lists = ([2, 0, 2], [1, 0], *([[0]] * (ndim - 2)))
     assert array.oindex[lists].ravel().tolist() == [5, 4, 1, 0, 5, 4]
+
+
+SCARCE = """
+    import resource, sys
+    import numpy as np
+    import zarrcore
+    from zarrcore.errors import BaseZarrError
+
+    array = zarrcore.create_array({{}}, **{options!r})
+    values = np.arange(array.size, dtype=array.dtype).reshape(array.shape)
+    array[...] = values
+    refused = 0
+    for extra in range(0, {most}, {step}):
+        used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + extra, -1))
+        try:
+            array.write(..., values, threads={threads})
+            array.read(threads={threads})
+        except (MemoryError, BaseZarrError):
+            refused += 1
+        finally:
+            resource.setrlimit(resource.RLIMIT_AS, (-1, -1))
+    assert np.array_equal(array[...], values)
+    print("refused", refused > 0)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="says how much memory is used in /proc")
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"compressors": {"name": "blosc", "configuration": BLOSC | {"cname": "lz4", "blocksize": 0}}},
+        {"compressors": {"name": "blosc", "configuration": BLOSC | {"cname": "zstd", "blocksize": 65536}}},
+        {"compressors": {"name": "zstd", "configuration": {"level": 3}}},
+        {"compressors": None},
+    ],
+    ids=["blosc", "blosc blocks", "zstd", "raw"],
+)
+def test_memory_that_runs_out_is_an_error_and_no_crash(options: dict[str, Any], threads: int) -> None:
+    """More of it is left each time; libraries, and Python on the threads of the pool, ask for some too."""
+    options = {"shape": 1 << 19, "chunks": 1 << 18, "dtype": "f8", **options}
+    program = SCARCE.format(options=options, threads=threads, most=9 << 20, step=1 << 16)
+    done = limited(program, resource.RLIM_INFINITY)
+    assert (done.returncode, done.stdout) == (0, "refused True\n"), done.stderr[-3000:]

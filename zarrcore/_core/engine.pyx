@@ -50,6 +50,31 @@ if PyInterpreterState_Get() != PyInterpreterState_Main():
 
 # ---- threads -----------------------------------------------------------------------------------------------------
 
+# PyGILState_Ensure ends the process where there is no memory for the state that Python has of a thread.  So a thread of
+# the pool makes one when it starts, or ends at once, and keeps it: later calls of Python need none.  Where there is no
+# GIL, a state that is kept would hold on to objects that other threads have let go.
+cdef extern from *:
+    """
+    #include <stdbool.h>
+
+    static bool zc_make_thread_state(void)
+    {
+    #ifdef Py_GIL_DISABLED
+        return true;
+    #else
+        return !Py_IsInitialized() || PyGILState_GetThisThreadState() != NULL
+               || PyThreadState_New(PyInterpreterState_Main()) != NULL;
+    #endif
+    }
+    """
+    cbool zc_make_thread_state() noexcept nogil
+
+cdef extern from "base/pool.h" nogil:
+    void zc_pool_on_start(cbool (*start)() noexcept nogil)
+
+zc_pool_on_start(zc_make_thread_state)
+
+
 def num_threads() -> int:
     """The default number of threads of a call, the calling thread included."""
     return zc_pool_threads()
