@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import MutableMapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from zarrcore.node import SynchronousNode
+    from collections.abc import Callable, Iterator
 
 __all__ = ["Attributes"]
 
 _UNCHANGEABLE = {str, int, float, bool, type(None)}
+
+
+class HasAttributes(Protocol):
+    """A node: its metadata, and the way to change the attributes that are stored."""
+
+    @property
+    def metadata(self) -> Any: ...
+
+    def _change_attributes(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None: ...
 
 
 class Attributes(MutableMapping[str, Any]):
@@ -25,7 +32,7 @@ class Attributes(MutableMapping[str, Any]):
 
     __slots__ = ("_node",)
 
-    def __init__(self, node: SynchronousNode) -> None:
+    def __init__(self, node: HasAttributes) -> None:
         self._node = node
 
     def __getitem__(self, key: str) -> Any:

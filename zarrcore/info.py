@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from zarrcore.arrays.array import Array
-    from zarrcore.groups.group import Group
-    from zarrcore.node import SynchronousNode
+from zarrcore.nodes.documents import is_array_metadata
+from zarrcore.nodes.find import Unreadable
+from zarrcore.nodes.walk import walk
 
 __all__ = ["NodeInfo", "array_info", "format_bytes", "group_info", "node_info"]
 
@@ -61,14 +60,14 @@ def format_bytes(size: int) -> str:
     return f"{size} ({size / 1024**power:.1f}{' KMGTP'[power]})"
 
 
-def node_info(node: SynchronousNode, *, complete: bool = False) -> NodeInfo:
+def node_info(node: Any, *, complete: bool = False) -> NodeInfo:
     """Return a description of an array or a group; `complete` asks the store as well."""
     describe: Any = array_info if node.metadata.node_type == "array" else group_info
     info: NodeInfo = describe(node, complete=complete)
     return info
 
 
-def array_info(array: Array, *, complete: bool = False) -> NodeInfo:
+def array_info(array: Any, *, complete: bool = False) -> NodeInfo:
     """Return a description of an array; `complete` asks the store how much of it is stored."""
     metadata = array.metadata
     rows: list[tuple[str, Any]] = [
@@ -97,14 +96,14 @@ def array_info(array: Array, *, complete: bool = False) -> NodeInfo:
     return NodeInfo(tuple(rows))
 
 
-def _shape_or_variable(array: Array, what: str) -> Any:
+def _shape_or_variable(array: Any, what: str) -> Any:
     try:
         return getattr(array, what)
     except NotImplementedError:  # a rectilinear grid has no single shape
         return "<variable>"
 
 
-def _stored_rows(array: Array, unit: str) -> list[tuple[str, Any]]:
+def _stored_rows(array: Any, unit: str) -> list[tuple[str, Any]]:
     from zarrcore.arrays.chunks import count_stored
 
     stored = array.nbytes_stored()
@@ -115,7 +114,7 @@ def _stored_rows(array: Array, unit: str) -> list[tuple[str, Any]]:
     return rows
 
 
-def group_info(group: Group, *, complete: bool = False) -> NodeInfo:
+def group_info(group: Any, *, complete: bool = False) -> NodeInfo:
     """Return a description of a group; `complete` counts its members."""
     rows: list[tuple[str, Any]] = [
         ("Name", group.name),
@@ -128,12 +127,14 @@ def group_info(group: Group, *, complete: bool = False) -> NodeInfo:
     if consolidated:
         rows.append(("Consolidated", True))
     if complete or consolidated:
-        kinds = [type(node).__name__ for _, node in group._walk()]
+        found = [metadata for _, metadata, _ in walk(group.store_path, group.metadata)]
+        unreadable = sum(isinstance(metadata, Unreadable) for metadata in found)
+        arrays = sum(not isinstance(item, Unreadable) and is_array_metadata(item) for item in found)
         rows += [
-            ("No. members", len(kinds)),
-            ("No. arrays", kinds.count("Array")),
-            ("No. groups", kinds.count("Group")),
+            ("No. members", len(found)),
+            ("No. arrays", arrays),
+            ("No. groups", len(found) - arrays - unreadable),
         ]
-        if "Unreadable" in kinds:
-            rows.append(("No. unreadable", kinds.count("Unreadable")))
+        if unreadable:
+            rows.append(("No. unreadable", unreadable))
     return NodeInfo(tuple(rows))

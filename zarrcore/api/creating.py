@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from zarrcore.api.nodes import create_group_at, drop_unused, open
+from zarrcore.api.nodes import create_group_in, drop_unused, open
 from zarrcore.arrays.array import Array
 from zarrcore.arrays.creation import (
     create_array_at,
@@ -352,7 +352,7 @@ def save_group(
     place = make_store_path(store, path=path, mode="w", storage_options=storage_options)
     for arr in named.values():
         refuse_own_source(place, arr)
-    create_group_at(place, zarr_format, None, overwrite=overwrite)
+    create_group_in(place, zarr_format, None, overwrite=overwrite)
     for name, arr in named.items():
         save_array(place / name, arr, zarr_format=zarr_format)
 

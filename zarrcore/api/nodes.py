@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from zarrcore.arrays.creation import check_described
+from zarrcore.arrays.array import Array
 from zarrcore.arrays.opening import open_array_at
 from zarrcore.arrays.options import (
     IgnoredOptions,
@@ -15,8 +15,6 @@ from zarrcore.arrays.options import (
     takes,
 )
 from zarrcore.errors import ArrayNotFoundError, GroupNotFoundError, ZarrRuntimeWarning
-from zarrcore.groups.nodes import create_nodes, node_of, open_group_at
-from zarrcore.nodes.create import create_node
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.open import open_node
 from zarrcore.nodes.places import located
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from zarrcore._typing import ArrayLike, Overwrite
-    from zarrcore.arrays.array import Array
     from zarrcore.arrays.config import ArrayConfigLike
     from zarrcore.groups.group import Group
     from zarrcore.nodes.consolidate import ConsolidatedDifference
@@ -130,7 +127,7 @@ def open(
                 raise
         else:
             if is_array_metadata(metadata):
-                return node_of(found, metadata, config=config)
+                return Array(metadata, found, config)
             place = found
     if config is not None:
         raise TypeError("open: config is for arrays; groups have no run-time settings")
@@ -194,6 +191,10 @@ def _open_array_at(
             if mode not in _CREATE_MODES or place.read_only:
                 raise
         else:
+            if required.get("shape") is None and required.get("dtype") is None:
+                return array
+            from zarrcore.arrays.creation import check_described
+
             check_described(array, required.get("shape"), required.get("dtype"))
             return array
     drop_unused(described)
@@ -275,12 +276,14 @@ def _open_group_at(
     overwrite: Overwrite = False,
 ) -> Group:
     if mode in _READ_MODES:
+        from zarrcore.groups.group import open_group_at
+
         try:
             return open_group_at(place, zarr_format, use_consolidated=use_consolidated)
         except GroupNotFoundError:
             if mode not in _CREATE_MODES:
                 raise
-    return create_group_at(place, zarr_format, attributes, overwrite=_insists(mode, overwrite))
+    return create_group_in(place, zarr_format, attributes, overwrite=_insists(mode, overwrite))
 
 
 @takes(OpenGroupOptions)
@@ -336,19 +339,18 @@ def create_group(
         User attributes.
     """
     place = make_store_path(store, path=path, mode="a", storage_options=storage_options)
-    return create_group_at(place, zarr_format, attributes, overwrite=overwrite)
+    return create_group_in(place, zarr_format, attributes, overwrite=overwrite)
 
 
-def create_group_at(
+def create_group_in(
     place: StorePath, zarr_format: int | None, attributes: Mapping[str, Any] | None, *, overwrite: Overwrite
 ) -> Group:
+    """Create a group at a place."""
     from zarrcore.arrays.creation import default_format
+    from zarrcore.groups.creating import create_group_at
     from zarrcore.groups.group import Group
-    from zarrcore.metadata import GroupMetadata
 
-    metadata = GroupMetadata(attributes=dict(attributes or {}), zarr_format=default_format(zarr_format))
-    create_node(place, metadata, overwrite=overwrite)
-    return Group(metadata, place)
+    return Group._of(create_group_at(place, default_format(zarr_format), attributes, overwrite=overwrite))
 
 
 def group(
@@ -399,7 +401,11 @@ def create_hierarchy(
     tuple of str and Array or Group
         Each path with its node, parents first.
     """
-    return create_nodes(make_store_path(store), nodes, overwrite=overwrite)
+    from zarrcore.groups.group import node_of
+    from zarrcore.nodes.create_many import create_nodes
+
+    created = create_nodes(make_store_path(store), nodes, overwrite=overwrite)
+    return ((path, node_of(place, metadata)) for path, place, metadata in created)
 
 
 def consolidate_metadata(store: StoreLike, path: str | None = None, zarr_format: int | None = None) -> Group:
@@ -410,7 +416,7 @@ def consolidate_metadata(store: StoreLike, path: str | None = None, zarr_format:
     Group
         The group, with its consolidated metadata.
     """
-    from zarrcore.groups.group import Group
+    from zarrcore.groups.group import Group, open_group_at
     from zarrcore.nodes.consolidate import consolidate
 
     group = open_group_at(make_store_path(store, path=path), zarr_format, use_consolidated=False)
@@ -459,7 +465,7 @@ def check_consolidated(
     >>> [str(difference) for difference in zarrcore.check_consolidated(values)]
     ['a: changed (shape)']
     """
-    from zarrcore.groups.group import Group
+    from zarrcore.groups.group import Group, open_group_at
     from zarrcore.nodes.consolidate import check
 
     if isinstance(store, Group):

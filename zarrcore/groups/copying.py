@@ -214,7 +214,7 @@ def _copy_one(
         fill_value = getattr(step.source, "fill_value", getattr(step.source, "fillvalue", None))
         if fill_value is not None:
             arguments.setdefault("fill_value", fill_value)
-    dest._look_in_store()
+    dest._opened.look_in_store()
     from_array_at(
         dest.store_path / step.path,
         data=step.source,

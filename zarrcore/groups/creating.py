@@ -5,57 +5,131 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from zarrcore.arrays.array import Array
-from zarrcore.arrays.creation import check_required
+from zarrcore.arrays.creation import check_required, create_array_at
 from zarrcore.arrays.derived import like_arguments
-from zarrcore.arrays.legacy import create_at
+from zarrcore.arrays.legacy import array_at, create_at
 from zarrcore.errors import ContainsArrayError, ContainsGroupError
-from zarrcore.groups.nodes import member_path
+from zarrcore.groups.members import find, member_path
+from zarrcore.groups.opened import OpenGroup
+from zarrcore.metadata import GroupMetadata
+from zarrcore.nodes.create import create_node
+from zarrcore.nodes.documents import is_array_metadata
+from zarrcore.nodes.places import located
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from zarrcore._typing import Overwrite
-    from zarrcore.groups.group import Group
+    from zarrcore.storage import StorePath
 
-__all__ = ["filled", "like", "require_array", "require_group"]
+__all__ = [
+    "create_array",
+    "create_group",
+    "create_group_at",
+    "filled",
+    "like",
+    "require_array",
+    "require_group",
+    "set_member",
+]
 
 
-def require_group(group: Group, name: str, *, overwrite: Overwrite, options: dict[str, Any]) -> Group:
-    """Return the group of a name; create it with the options if it is missing."""
-    group._look_in_store()
-    found = None if overwrite else group.get(name)
+def create_group_at(
+    place: StorePath,
+    zarr_format: int,
+    attributes: Mapping[str, Any] | None,
+    *,
+    overwrite: Overwrite,
+    group: StorePath | None = None,
+) -> OpenGroup:
+    """Create a group at a place; `group` is a group above it that has been read."""
+    metadata = GroupMetadata(attributes=dict(attributes or {}), zarr_format=zarr_format)
+    create_node(place, metadata, overwrite=overwrite, group=group)
+    return OpenGroup(metadata, place)
+
+
+def create_group(
+    group: OpenGroup, name: str, attributes: Mapping[str, Any] | None, *, overwrite: Overwrite
+) -> OpenGroup:
+    """Create a group below another one, and the groups between them."""
+    group.look_in_store()
+    place = group.place / member_path(name)
+    return create_group_at(place, group.zarr_format, attributes, overwrite=overwrite, group=group.place)
+
+
+def require_group(
+    group: OpenGroup, name: str, attributes: Mapping[str, Any] | None, *, overwrite: Overwrite
+) -> OpenGroup:
+    """Return the group of a name; create it if it is missing."""
+    group.look_in_store()
+    found = None if overwrite else find(group, name)
     if found is None:
-        return group.create_group(name, overwrite=overwrite, **options)
-    if isinstance(found, Array):
-        raise ContainsArrayError(f"an array exists in store {group.store} at path {found.path!r}")
-    return found  # type: ignore[no-any-return]
+        return create_group(group, name, attributes, overwrite=overwrite)
+    place = group.place / found.path
+    if is_array_metadata(found.metadata):
+        raise ContainsArrayError(f"an array exists {located(place)}")
+    return OpenGroup(found.metadata, place, found.copy)
+
+
+def create_array(group: OpenGroup, name: str, options: Any, compressor: Any) -> Array:
+    """Create an array below a group."""
+    group.look_in_store()
+    return create_array_at(
+        group.place / member_path(name),
+        options,
+        zarr_format=group.zarr_format,
+        compressor=compressor,
+        group=group.place,
+    )
 
 
 def require_array(
-    group: Group, name: str, shape: Any, dtype: Any, *, exact: bool, config: Any, options: dict[str, Any]
+    group: OpenGroup,
+    name: str,
+    shape: Any,
+    dtype: Any,
+    *,
+    exact: bool,
+    config: Any,
+    options: dict[str, Any],
 ) -> Array:
     """Return the array of a name; create it with the options if it is missing."""
-    group._look_in_store()
-    found = group.get(name)
+    group.look_in_store()
+    found = find(group, name)
     dtype = "float64" if dtype is None else dtype
     if found is None:
-        return group.create_array(name, shape=shape, dtype=dtype, config=config, **options)
-    if not isinstance(found, Array):
-        raise ContainsGroupError(f"a group exists in store {group.store} at path {found.path!r}")
-    check_required(found, shape, dtype, exact=exact)
-    return found if config is None else found.with_config(config)
+        compressor = options.pop("compressor", "auto")
+        described = {"shape": shape, "dtype": dtype, "config": config, **options}
+        return create_array(group, name, described, compressor)
+    place = group.place / found.path
+    if not is_array_metadata(found.metadata):
+        raise ContainsGroupError(f"a group exists {located(place)}")
+    array = Array(found.metadata, place, config)
+    check_required(array, shape, dtype, exact=exact)
+    return array
 
 
-def filled(group: Group, name: str, shape: Any, fill_value: Any, options: dict[str, Any]) -> Array:
+def set_member(group: OpenGroup, key: str, value: Any) -> None:
+    """Store an array-like under a name, in place of the array of that name."""
+    group.look_in_store()
+    name = member_path(key)
+    found = find(group, name)
+    overwrite = found is not None and is_array_metadata(found.metadata)
+    array_at(group.place / name, value, zarr_format=group.zarr_format, overwrite=overwrite)
+
+
+def filled(group: OpenGroup, name: str, shape: Any, fill_value: Any, options: dict[str, Any]) -> Array:
     """Return a new array of `fill_value`, or of the default one (``...``)."""
-    group._look_in_store()
-    options.setdefault("zarr_format", group._metadata.zarr_format)
+    group.look_in_store()
+    options.setdefault("zarr_format", group.zarr_format)
     if fill_value is not ...:
         options["fill_value"] = fill_value
-    return create_at(group._store_path / member_path(name), shape, **options)
+    return create_at(group.place / member_path(name), shape, **options)
 
 
-def like(group: Group, name: str, data: Any, fill_value: Any, options: dict[str, Any]) -> Array:
+def like(group: OpenGroup, name: str, data: Any, fill_value: Any, options: dict[str, Any]) -> Array:
     """The same for an array like `data`."""
-    arguments = {**like_arguments(data, group._metadata.zarr_format), **options}
+    arguments = {**like_arguments(data, group.zarr_format), **options}
     if fill_value is not ...:
         arguments["fill_value"] = fill_value
     return filled(group, name, arguments.pop("shape"), ..., arguments)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
+from zarrcore.arrays.array import Array
 from zarrcore.arrays.options import (
     ArrayOptions,
     FullMemberOptions,
@@ -13,24 +13,14 @@ from zarrcore.arrays.options import (
     RequireOptions,
     takes,
 )
-from zarrcore.errors import (
-    ArrayNotFoundError,
-    DataTypeValidationError,
-    GroupNotFoundError,
-    InvalidKeyError,
-    MetadataValidationError,
-    NotAGroupError,
-    NotAnArrayError,
-    PickleCodecDisabledError,
-    UnknownCodecError,
-)
-from zarrcore.groups.members import Names, names_of, of_kind, walk
-from zarrcore.groups.nodes import create_nodes, member_path, node_of, open_group_at
-from zarrcore.metadata import GroupMetadata
+from zarrcore.groups import changing, creating, members
+from zarrcore.groups.opened import OpenGroup
+from zarrcore.groups.tree import tree_of
 from zarrcore.node import SynchronousNode
-from zarrcore.nodes.changes import KeptCopy
-from zarrcore.nodes.create import create_node
-from zarrcore.nodes.find import find_member, readable
+from zarrcore.nodes.create_many import create_nodes
+from zarrcore.nodes.documents import is_array_metadata
+from zarrcore.nodes.find import readable
+from zarrcore.nodes.open import open_group_node
 from zarrcore.storage.path import StorePath, make_store_path
 
 if TYPE_CHECKING:
@@ -38,16 +28,18 @@ if TYPE_CHECKING:
     from typing import TypeVar, Unpack
 
     from zarrcore._typing import ArrayLike, FillValueLike, Overwrite, ShapeLike
-    from zarrcore.arrays.array import Array
     from zarrcore.arrays.config import ArrayConfigLike
     from zarrcore.codecs.base import CodecLike
     from zarrcore.dtypes.parse import DTypeLike
+    from zarrcore.metadata import GroupMetadata
+    from zarrcore.nodes.changes import KeptCopy
     from zarrcore.nodes.documents import Metadata
+    from zarrcore.nodes.walk import Found
     from zarrcore.storage.path import StoreLike
 
     T = TypeVar("T")
 
-__all__ = ["Group"]
+__all__ = ["Group", "node_of", "open_group_at"]
 
 
 class Group(SynchronousNode):
@@ -72,19 +64,29 @@ class Group(SynchronousNode):
     ['weather', 'weather/temperature']
     """
 
-    __slots__ = ("__weakref__", "_copy", "_listing", "_metadata", "_store_path")
+    __slots__ = ("__weakref__", "_listing", "_opened")
 
-    _store_path: StorePath
+    def __init__(self, metadata: GroupMetadata, store_path: StorePath) -> None:
+        self._take(OpenGroup(metadata, store_path))
 
-    def __init__(
-        self, metadata: GroupMetadata, store_path: StorePath, *, _copy: KeptCopy | None = None
-    ) -> None:
-        self._metadata = metadata
-        self._store_path = store_path
-        if _copy is None and metadata.consolidated_metadata is not None:
-            _copy = KeptCopy(store_path)
-        self._copy = _copy
-        self._listing: ref[Names] | None = None  # the last iterator that was made, see `Names`
+    def _take(self, opened: OpenGroup) -> None:
+        self._opened = opened
+        self._listing: ref[members.Names] | None = None  # the last iterator that was made, see `Names`
+
+    @classmethod
+    def _of(cls, opened: OpenGroup) -> Group:
+        """Return the face of a group that is open."""
+        group = cls.__new__(cls)
+        group._take(opened)
+        return group
+
+    def _node(self, found: Found) -> Array | Group:
+        """Return the face of a member."""
+        return node_of(self._opened.place._child(found.path), found.metadata, copy=found.copy)
+
+    @property
+    def _store_path(self) -> StorePath:
+        return self._opened.place
 
     # --- opening ---
 
@@ -116,9 +118,7 @@ class Group(SynchronousNode):
             If there is a node already.
         """
         place = make_store_path(store)
-        metadata = GroupMetadata(attributes=dict(attributes or {}), zarr_format=zarr_format)
-        create_node(place, metadata, overwrite=overwrite)
-        return cls(metadata, place)
+        return cls._of(creating.create_group_at(place, zarr_format, attributes, overwrite=overwrite))
 
     @classmethod
     def open(
@@ -140,9 +140,7 @@ class Group(SynchronousNode):
     @property
     def metadata(self) -> GroupMetadata:
         """The metadata document; without consolidated metadata if this process has changed nodes in them."""
-        if self._copy is not None and self._copy.is_stale:
-            self._look_in_store()
-        return self._metadata
+        return self._opened.current()
 
     @property
     def synchronizer(self) -> None:
@@ -189,22 +187,8 @@ class Group(SynchronousNode):
         MetadataValidationError
             If there is a node whose metadata document is not valid.
         """
-        try:
-            name = member_path(path)
-        except (KeyError, InvalidKeyError):
-            return default
-        place = self._store_path / name
-        consolidated = self.metadata.consolidated_metadata
-        if consolidated is not None:
-            from zarrcore.nodes.consolidated import checked_lookup
-
-            metadata = checked_lookup(consolidated, place, name, self._metadata.zarr_format)
-        else:
-            try:
-                metadata = find_member(place, self._metadata.zarr_format)
-            except InvalidKeyError:  # no name that the store can have
-                return default
-        return default if metadata is None else node_of(place, metadata, copy=self._copy)
+        found = members.find(self._opened, path)
+        return default if found is None else self._node(found)
 
     def get_array(self, path: str) -> Array:
         """Return the array at a path.
@@ -216,12 +200,8 @@ class Group(SynchronousNode):
         NotAnArrayError
             If there is a group.
         """
-        node = self.get(path)
-        if node is None:
-            raise ArrayNotFoundError(f"no array found in {self!r} at path {path!r}")
-        if isinstance(node, Group):
-            raise NotAnArrayError(f"expected an array at path {path!r} in {self!r}, found {node!r}")
-        return node
+        found = members.find_array(self._opened, path)
+        return Array(found.metadata, self._store_path / found.path)
 
     def get_group(self, path: str) -> Group:
         """Return the group at a path.
@@ -233,27 +213,14 @@ class Group(SynchronousNode):
         NotAGroupError
             If there is an array.
         """
-        node = self.get(path)
-        if node is None:
-            raise GroupNotFoundError(f"no group found in {self!r} at path {path!r}")
-        if not isinstance(node, Group):
-            raise NotAGroupError(f"expected a group at path {path!r} in {self!r}, found {node!r}")
-        return node
+        found = members.find_group(self._opened, path)
+        return Group._of(OpenGroup(found.metadata, self._store_path / found.path, found.copy))
 
     def __contains__(self, member: object) -> bool:
-        try:
-            return isinstance(member, str) and self.get(member) is not None
-        except (
-            MetadataValidationError,
-            DataTypeValidationError,
-            UnknownCodecError,
-            PickleCodecDisabledError,
-        ):
-            # It is there, and keys() names it.
-            return True
+        return members.contains(self._opened, member)
 
     def __iter__(self) -> Iterator[str]:
-        names = Names(self)
+        names = members.Names(self._opened)
         self._listing = ref(names)
         return names
 
@@ -281,30 +248,30 @@ class Group(SynchronousNode):
             If the metadata document of a member cannot be used.  :meth:`keys` and :meth:`tree` name that
             member all the same, ``group[name]`` opens any other, and ``del group[name]`` removes it.
         """
-        found = walk(self, max_depth, use_consolidated_for_children)
-        return tuple((path, readable(node)) for path, node in found)
+        below = members.walk(self._opened, max_depth, use_consolidated=use_consolidated_for_children)
+        found = ((item, readable(item.metadata)) for item in below)
+        return tuple((item.path, self._node(item)) for item, _ in found)
 
     def nmembers(self, max_depth: int | None = 0) -> int:
         """Return the number of members; `max_depth` is that of :meth:`members`."""
         if max_depth == 0:
-            return sum(1 for _ in names_of(self))
-        return sum(1 for _ in self._walk(max_depth))
+            return sum(1 for _ in members.names_of(self._opened))
+        return sum(1 for _ in members.walk(self._opened, max_depth))
 
-    def _walk(self, max_depth: int | None = None) -> Iterator[tuple[str, Any]]:
-        """Return the members, including those with unusable documents."""
-        return walk(self, max_depth, use_consolidated=True)
+    def _of_kind(self, *, arrays: bool) -> Iterator[tuple[str, Any]]:
+        return ((found.path, self._node(found)) for found in members.of_kind(self._opened, arrays=arrays))
 
     def keys(self) -> Iterator[str]:
         """Return the names of the direct members."""
-        return names_of(self)
+        return members.names_of(self._opened)
 
     def arrays(self) -> Iterator[tuple[str, Array]]:
         """Yield names and arrays of the direct members that are arrays."""
-        return of_kind(self, arrays=True)
+        return self._of_kind(arrays=True)
 
     def groups(self) -> Iterator[tuple[str, Group]]:
         """Yield names and groups of the direct members that are groups."""
-        return of_kind(self, arrays=False)
+        return self._of_kind(arrays=False)
 
     def array_keys(self) -> Iterator[str]:
         """Return the names of the arrays among the direct members."""
@@ -343,8 +310,6 @@ class Group(SynchronousNode):
         plain : bool
             Accepted for compatibility; the text is always plain.
         """
-        from zarrcore.groups.tree import tree_of
-
         return tree_of(self._store_path, self.metadata, level=level, max_nodes=max_nodes)
 
     # --- creating ---
@@ -368,11 +333,7 @@ class Group(SynchronousNode):
         ContainsArrayError, ContainsGroupError
             If there is a node already, or an array above it.
         """
-        self._look_in_store()
-        place = self._store_path / member_path(name)
-        metadata = GroupMetadata(attributes=dict(attributes or {}), zarr_format=self._metadata.zarr_format)
-        create_node(place, metadata, overwrite=overwrite, group=self._store_path)
-        return Group(metadata, place)
+        return Group._of(creating.create_group(self._opened, name, attributes, overwrite=overwrite))
 
     def require_group(
         self, name: str, overwrite: Overwrite = False, *, attributes: Mapping[str, Any] | None = None
@@ -393,9 +354,7 @@ class Group(SynchronousNode):
         ContainsArrayError
             If there is an array.
         """
-        from zarrcore.groups.creating import require_group
-
-        return require_group(self, name, overwrite=overwrite, options={"attributes": attributes})
+        return Group._of(creating.require_group(self._opened, name, attributes, overwrite=overwrite))
 
     def require_groups(self, *names: str) -> tuple[Group, ...]:
         """Return several groups; create those that are missing."""
@@ -415,16 +374,7 @@ class Group(SynchronousNode):
             raise TypeError(
                 "Group.create_array: storage_options open a store, and a group has its store already"
             )
-        self._look_in_store()
-        from zarrcore.arrays.creation import create_array_at
-
-        return create_array_at(
-            self._store_path / member_path(name),
-            options,
-            zarr_format=self._metadata.zarr_format,
-            compressor=compressor,
-            group=self._store_path,
-        )
+        return creating.create_array(self._opened, name, options, compressor)
 
     create = create_array
 
@@ -457,74 +407,59 @@ class Group(SynchronousNode):
         TypeError
             If the shape or the data type of an existing array does not fit.
         """
-        from zarrcore.groups.creating import require_array
-
-        return require_array(self, name, shape, dtype, exact=exact, config=config, options={**kwargs})
+        return creating.require_array(
+            self._opened, name, shape, dtype, exact=exact, config=config, options={**kwargs}
+        )
 
     def create_hierarchy(
         self, nodes: Mapping[str, Metadata], *, overwrite: Overwrite = False
     ) -> Iterator[tuple[str, Array | Group]]:
         """Create many nodes below this group; see :func:`zarrcore.create_hierarchy`."""
-        self._look_in_store()
-        return create_nodes(self._store_path, nodes, overwrite=overwrite)
+        self._opened.look_in_store()
+        created = create_nodes(self._store_path, nodes, overwrite=overwrite)
+        return ((path, node_of(place, metadata)) for path, place, metadata in created)
 
     @takes(MemberOptions)
     def empty(self, *, name: str, shape: ShapeLike, **kwargs: Unpack[MemberOptions]) -> Array:
         """Create an array without values (they are the fill value); see :func:`zarrcore.create`."""
-        from zarrcore.groups.creating import filled
-
-        return filled(self, name, shape, ..., {**kwargs})
+        return creating.filled(self._opened, name, shape, ..., {**kwargs})
 
     @takes(MemberOptions)
     def zeros(self, *, name: str, shape: ShapeLike, **kwargs: Unpack[MemberOptions]) -> Array:
         """Create an array of zeros; see :func:`zarrcore.create`."""
-        from zarrcore.groups.creating import filled
-
-        return filled(self, name, shape, 0, {**kwargs})
+        return creating.filled(self._opened, name, shape, 0, {**kwargs})
 
     @takes(MemberOptions)
     def ones(self, *, name: str, shape: ShapeLike, **kwargs: Unpack[MemberOptions]) -> Array:
         """Create an array of ones; see :func:`zarrcore.create`."""
-        from zarrcore.groups.creating import filled
-
-        return filled(self, name, shape, 1, {**kwargs})
+        return creating.filled(self._opened, name, shape, 1, {**kwargs})
 
     @takes(FullMemberOptions)
     def full(
         self, *, name: str, shape: ShapeLike, fill_value: FillValueLike, **kwargs: Unpack[FullMemberOptions]
     ) -> Array:
         """Create an array of `fill_value`; see :func:`zarrcore.create`."""
-        from zarrcore.groups.creating import filled
-
-        return filled(self, name, shape, fill_value, {**kwargs})
+        return creating.filled(self._opened, name, shape, fill_value, {**kwargs})
 
     @takes(MemberOptions)
     def empty_like(self, *, name: str, data: ArrayLike, **kwargs: Unpack[MemberOptions]) -> Array:
         """Create an array like `data`, without its values."""
-        from zarrcore.groups.creating import like
-
-        return like(self, name, data, ..., {**kwargs})
+        return creating.like(self._opened, name, data, ..., {**kwargs})
 
     @takes(MemberOptions)
     def zeros_like(self, *, name: str, data: ArrayLike, **kwargs: Unpack[MemberOptions]) -> Array:
         """Create an array of zeros like `data`."""
-        from zarrcore.groups.creating import like
-
-        return like(self, name, data, 0, {**kwargs})
+        return creating.like(self._opened, name, data, 0, {**kwargs})
 
     @takes(MemberOptions)
     def ones_like(self, *, name: str, data: ArrayLike, **kwargs: Unpack[MemberOptions]) -> Array:
         """Create an array of ones like `data`."""
-        from zarrcore.groups.creating import like
-
-        return like(self, name, data, 1, {**kwargs})
+        return creating.like(self._opened, name, data, 1, {**kwargs})
 
     @takes(MemberOptions)
     def full_like(self, *, name: str, data: ArrayLike, **kwargs: Unpack[MemberOptions]) -> Array:
         """Create an array like `data`, filled with the keyword argument `fill_value`."""
-        from zarrcore.groups.creating import like
-
-        return like(self, name, data, ..., {**kwargs})
+        return creating.like(self._opened, name, data, ..., {**kwargs})
 
     # --- changing ---
 
@@ -536,29 +471,10 @@ class Group(SynchronousNode):
         ContainsGroupError
             If there is a group of that name.
         """
-        from zarrcore.arrays.legacy import array_at
-
-        self._look_in_store()
-        name = member_path(key)
-        found = self.get(name)
-        overwrite = found is not None and not isinstance(found, Group)
-        array_at(self._store_path / name, value, zarr_format=self._metadata.zarr_format, overwrite=overwrite)
+        creating.set_member(self._opened, key, value)
 
     def __delitem__(self, key: str) -> None:
-        from zarrcore.groups.changing import remove
-
-        remove(self, key)
-
-    def _look_in_store(self) -> None:
-        """Stop using consolidated metadata in this object, before it changes nodes that are in them.
-
-        Those in the store stay as they are; call :func:`zarrcore.consolidate_metadata` to refresh them, and
-        the change that follows makes them known as stale.
-        """
-        if self._copy is not None and self._copy.is_stale:
-            self._copy = None
-        if self._metadata.consolidated_metadata is not None:
-            self._metadata = replace(self._metadata, consolidated_metadata=None)
+        changing.remove(self._opened, key)
 
     def move(self, source: str, dest: str) -> None:
         """Move a member, with everything below it, to another path in this group.
@@ -577,9 +493,7 @@ class Group(SynchronousNode):
         ContainsArrayError, ContainsGroupError
             If there is one at `dest`.
         """
-        from zarrcore.groups.changing import move
-
-        move(self, source, dest)
+        changing.move(self._opened, source, dest)
 
     async def update_attributes_async(self, new_attributes: Mapping[str, Any]) -> Group:
         """The same as :meth:`update_attributes`, as a coroutine."""
@@ -589,6 +503,21 @@ class Group(SynchronousNode):
 
     def _change_attributes(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
         """Store the result of `change`, called with the attributes that are stored now."""
-        from zarrcore.groups.changing import change_attributes
+        changing.change_attributes(self._opened, change)
 
-        change_attributes(self, change)
+
+def node_of(
+    place: StorePath, metadata: Metadata, *, config: Any = None, copy: KeptCopy | None = None
+) -> Array | Group:
+    """Return the array or group that metadata describe; `copy` is the one that they come from, if any."""
+    if is_array_metadata(metadata):
+        return Array(metadata, place, config)
+    return Group._of(OpenGroup(metadata, place, copy))
+
+
+def open_group_at(
+    place: StorePath, zarr_format: int | None = None, *, use_consolidated: bool | str | None = None
+) -> Group:
+    """Open the group at a place; parameters and errors are those of `open_group_node`."""
+    place, metadata = open_group_node(place, zarr_format, use_consolidated=use_consolidated)
+    return Group(metadata, place)

@@ -3,21 +3,117 @@
 from __future__ import annotations
 
 from _thread import get_ident
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from zarrcore.arrays.array import Array
-from zarrcore.groups.nodes import node_of
+from zarrcore.errors import (
+    ArrayNotFoundError,
+    DataTypeValidationError,
+    GroupNotFoundError,
+    InvalidKeyError,
+    MetadataValidationError,
+    NotAGroupError,
+    NotAnArrayError,
+    PickleCodecDisabledError,
+    UnknownCodecError,
+)
+from zarrcore.nodes.consolidated import checked_lookup
 from zarrcore.nodes.documents import is_array_metadata
-from zarrcore.nodes.find import Unreadable, readable
-from zarrcore.nodes.walk import children
+from zarrcore.nodes.find import find_member, readable
+from zarrcore.nodes.walk import Found, children
 from zarrcore.nodes.walk import walk as nodes_below
+from zarrcore.storage.validation import normalize_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from zarrcore.groups.group import Group
+    from zarrcore.groups.opened import OpenGroup
 
-__all__ = ["Names", "names_of", "of_kind", "walk"]
+__all__ = [
+    "Names",
+    "contains",
+    "find",
+    "find_array",
+    "find_group",
+    "member_path",
+    "names_of",
+    "of_kind",
+    "walk",
+]
+
+
+def member_path(path: str) -> str:
+    """Return the path of a member, which is not the group itself."""
+    name = normalize_path(path)
+    if not name:
+        raise KeyError(path)
+    return name
+
+
+# --- one member ---
+
+
+def find(group: OpenGroup, path: str) -> Found | None:
+    """Find the node at a path below a group; None if there is none, or no node can have the path."""
+    try:
+        name = member_path(path)
+    except (KeyError, InvalidKeyError):
+        return None
+    place, metadata = group.place / name, group.current()
+    if metadata.consolidated_metadata is not None:
+        found = checked_lookup(metadata.consolidated_metadata, place, name, group.zarr_format)
+    else:
+        try:
+            found = find_member(place, group.zarr_format)
+        except InvalidKeyError:  # no name that the store can have
+            return None
+    return None if found is None else Found(name, found, group.copy)
+
+
+def find_array(group: OpenGroup, path: str) -> Found:
+    """Find an array.
+
+    Raises
+    ------
+    ArrayNotFoundError
+        If there is nothing.
+    NotAnArrayError
+        If there is a group.
+    """
+    found = find(group, path)
+    if found is None:
+        raise ArrayNotFoundError(f"no array found in the group {group.place} at path {path!r}")
+    if not is_array_metadata(found.metadata):
+        raise NotAnArrayError(f"expected an array in the group {group.place} at path {path!r}, found a group")
+    return found
+
+
+def find_group(group: OpenGroup, path: str) -> Found:
+    """Find a group.
+
+    Raises
+    ------
+    GroupNotFoundError
+        If there is nothing.
+    NotAGroupError
+        If there is an array.
+    """
+    found = find(group, path)
+    if found is None:
+        raise GroupNotFoundError(f"no group found in the group {group.place} at path {path!r}")
+    if is_array_metadata(found.metadata):
+        raise NotAGroupError(f"expected a group in the group {group.place} at path {path!r}, found an array")
+    return found
+
+
+def contains(group: OpenGroup, member: object) -> bool:
+    """Whether there is a node at a path, be it one whose documents cannot be used."""
+    try:
+        return isinstance(member, str) and find(group, member) is not None
+    except (MetadataValidationError, DataTypeValidationError, UnknownCodecError, PickleCodecDisabledError):
+        return True  # it is there, and its name is listed
+
+
+# --- all members ---
 
 
 class Names:
@@ -28,7 +124,7 @@ class Names:
 
     __slots__ = ("__weakref__", "_group", "_names", "_thread")
 
-    def __init__(self, group: Group) -> None:
+    def __init__(self, group: OpenGroup) -> None:
         self._group = group
         self._thread = get_ident()
         self._names: Iterator[str] | None = None
@@ -50,36 +146,23 @@ class Names:
         return len(names)
 
 
-def names_of(group: Group) -> Iterator[str]:
+def names_of(group: OpenGroup) -> Iterator[str]:
     """Return the names of the direct members."""
-    consolidated = group.metadata.consolidated_metadata
-    if consolidated is not None:
-        return iter(sorted(consolidated.children()))
-    return (name for name, _ in children(group._store_path, group._metadata))
+    metadata = group.current()
+    if metadata.consolidated_metadata is not None:
+        return iter(sorted(metadata.consolidated_metadata.children()))
+    return (name for name, _ in children(group.place, metadata))
 
 
-def walk(
-    group: Group, max_depth: int | None, use_consolidated: bool
-) -> Iterator[tuple[str, Array | Group | Unreadable]]:
-    """Members with their paths, each group directly before its own members."""
-    metadata = group.metadata
-    found = nodes_below(
-        group._store_path,
-        metadata,
-        group._copy if metadata.consolidated_metadata is not None else None,
-        max_depth=max_depth,
-        use_consolidated=use_consolidated,
-    )
-    for path, member, copy in found:
-        if isinstance(member, Unreadable):
-            yield path, member
-        else:
-            yield path, node_of(group._store_path._child(path), member, copy=copy)
+def walk(group: OpenGroup, max_depth: int | None, *, use_consolidated: bool = True) -> Iterator[Found]:
+    """Return the nodes below a group, those included whose documents cannot be used."""
+    metadata = group.current()
+    copy = group.copy if metadata.consolidated_metadata is not None else None
+    return nodes_below(group.place, metadata, copy, max_depth=max_depth, use_consolidated=use_consolidated)
 
 
-def of_kind(group: Group, arrays: bool) -> Iterator[tuple[str, Any]]:
-    """Names and nodes of the arrays, or of the groups, among the direct members."""
-    for name, found in children(group._store_path, group.metadata):
-        metadata = readable(found)
-        if is_array_metadata(metadata) == arrays:
-            yield name, node_of(group._store_path._child(name), metadata, copy=group._copy)
+def of_kind(group: OpenGroup, *, arrays: bool) -> Iterator[Found]:
+    """Return the arrays, or the groups, among the direct members."""
+    for found in walk(group, 0):
+        if is_array_metadata(readable(found.metadata)) == arrays:
+            yield found

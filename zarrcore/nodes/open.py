@@ -13,7 +13,6 @@ from zarrcore.errors import (
     NotAGroupError,
     NotAnArrayError,
 )
-from zarrcore.nodes.consolidated import with_consolidated
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import find_node, read_node
 from zarrcore.nodes.places import located
@@ -87,6 +86,8 @@ def open_group_node(
         raise _absent(GroupNotFoundError, "group", place, zarr_format)
     if is_array_metadata(metadata):
         raise NotAGroupError(f"expected a group {located(place)}, found an array")
+    from zarrcore.nodes.consolidated import with_consolidated
+
     return found, with_consolidated(found, metadata, use_consolidated)
 
 
