@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import runpy
 import subprocess
@@ -18,6 +19,9 @@ from zarrcore.testing.store import StoreTests
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 
+# The package of this tree, also where another one is installed.
+ENVIRON = {**os.environ, "PYTHONPATH": str(ROOT)}
+
 pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="only the package is here, not its source tree")
 
 
@@ -27,6 +31,7 @@ def test_formats_page_is_up_to_date() -> None:
     made = subprocess.run(
         [sys.executable, DOCS / "make_formats.py", "--check"],
         cwd=ROOT,
+        env=ENVIRON,
         capture_output=True,
         text=True,
         check=False,
@@ -56,7 +61,7 @@ def test_code_runs() -> None:
     source = "\n".join(code_of("stores.md"))
     assert source
     ran = subprocess.run(
-        [sys.executable, "-c", source], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-c", source], cwd=ROOT, env=ENVIRON, capture_output=True, text=True, check=False
     )
     assert ran.returncode == 0, ran.stderr
 

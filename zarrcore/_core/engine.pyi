@@ -90,6 +90,7 @@ class Shard:
     inner_shape: tuple[int, ...]
     inner: Chain
     index_location: str
+    def __init__(self, *args: object, **kwargs: object) -> None: ...
 
 @final
 class Chain:

@@ -384,7 +384,7 @@ class Store(ABC):
         return False
 
     def _first_names(self, prefix: str) -> Iterable[str] | None:
-        """Return the names below a prefix, perhaps repeated, of which only the first few will be looked at.
+        """Return the names below a prefix, perhaps repeated; only the first few will be looked at.
 
         None if listing does not begin at next to no cost.
         """
