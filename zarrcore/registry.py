@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from zarrcore.codecs.base import Codec
-    from zarrcore.keys import ChunkKeyEncoding
+    from zarrcore.keys.base import ChunkKeyEncoding
 
 __all__ = [
     "NUMCODECS",

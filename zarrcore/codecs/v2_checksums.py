@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from zarrcore._validate import choice, fail, integer
 from zarrcore.codecs._native import NativeBytesCodec
-from zarrcore.codecs.v2 import V2Config
+from zarrcore.codecs.v2_config import V2Config
 
 __all__ = ["Adler32", "Crc32", "Crc32c", "Fletcher32", "JenkinsLookup3"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from zarrcore._validate import boolean, choice, integer
 from zarrcore.codecs._native import NativeBytesCodec
 from zarrcore.codecs.blosc import BLOSC_MAX_INPUT, BloscCname, blosc_stage
-from zarrcore.codecs.v2 import V2Config
+from zarrcore.codecs.v2_config import V2Config
 from zarrcore.codecs.zstd import MAX_ZSTD_LEVEL, MIN_ZSTD_LEVEL
 
 if TYPE_CHECKING:

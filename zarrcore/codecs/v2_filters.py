@@ -16,7 +16,7 @@ from zarrcore._validate import fail, integer, known_keys
 from zarrcore.codecs.base import ArrayBytesCodec, BytesBytesCodec, Codec
 from zarrcore.codecs.bytes import from_bytes
 from zarrcore.codecs.chain import run_codec
-from zarrcore.codecs.v2 import V2Config
+from zarrcore.codecs.v2_config import V2Config
 from zarrcore.codecs.vlen import (
     decode_binary,
     decode_binary_into,

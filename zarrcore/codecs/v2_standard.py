@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from zarrcore._validate import fail, integer
 from zarrcore.codecs._native import unbounded_room
 from zarrcore.codecs.base import BytesBytesCodec
-from zarrcore.codecs.v2 import V2Config
+from zarrcore.codecs.v2_config import V2Config
 from zarrcore.errors import ChunkDecodeError
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal
 
 import numpy as np
 
+from zarrcore.dtypes.extension_object import canonical_v3, shown
 from zarrcore.errors import DataTypeValidationError
 
 if TYPE_CHECKING:
@@ -165,8 +166,6 @@ class ZDType(ABC, Generic[DType, Scalar]):
             If `data` is not a data type of this class.
         """
         if zarr_format == 3:
-            from zarrcore.dtypes.spelling import canonical_v3
-
             return cls._from_json_v3(canonical_v3(data))
         if zarr_format == 2:
             return cls._from_json_v2(data)
@@ -248,15 +247,6 @@ class ZDType(ABC, Generic[DType, Scalar]):
 def refuse_type(data: object, expected: str) -> DataTypeTypeError:
     """Return the error for a value of the wrong type."""
     return DataTypeTypeError(f"expected {expected}, got {shown(data)}")
-
-
-def shown(data: object) -> str:
-    """Return `data` as text for a message, shortened: it may come from a damaged document."""
-    try:
-        text = repr(data)
-    except (ValueError, RecursionError):  # an integer of too many digits, a value nested too deeply
-        text = f"<{type(data).__name__}>"
-    return text if len(text) <= 120 else f"{text[:117]}..."
 
 
 def check_item_size(size: int) -> int:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zarrcore.dtypes.base import DataTypeTypeError, ZDType, shown
-from zarrcore.dtypes.spelling import canonical_v3, check_dtype_spec_v2, type_string
+from zarrcore.dtypes.extension_object import canonical_v3
+from zarrcore.dtypes.spelling import check_dtype_spec_v2, type_string
 from zarrcore.errors import DataTypeValidationError
 from zarrcore.registry import note_registration, registrations
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zarrcore._validate import MAX_DEPTH
-from zarrcore.dtypes.base import ZDType, shown
+from zarrcore.dtypes.base import ZDType
 from zarrcore.errors import DataTypeValidationError
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TypeString",
-    "canonical_v3",
     "check_dtype_name_v2",
     "check_dtype_spec_no_object_codec_v2",
     "check_dtype_spec_v2",
@@ -65,41 +64,6 @@ def type_string_v2(cls: type[ZDType[Any, Any]], data: object, kind: str, expecte
     if parts is None or parts.kind != kind or (parts.unit is not None and kind not in "mM"):
         raise cls._reject_json(data["name"], expected)
     return parts
-
-
-def canonical_v3(data: object) -> Any:
-    """The `data_type` member as a name, or as an object with the members ``name`` and ``configuration``.
-
-    Raises
-    ------
-    DataTypeValidationError
-        If `data` has not the form of an extension point.
-    """
-    if isinstance(data, str):
-        if not data:
-            raise DataTypeValidationError("the name of a data type must not be empty")
-        return data
-    if not isinstance(data, Mapping):
-        raise DataTypeValidationError(f"a data type must be a name or an object, got {shown(data)}")
-    _check_members(data)
-    configuration = data.get("configuration", {})
-    if not configuration:
-        return data["name"]
-    return {"name": data["name"], "configuration": dict(configuration)}
-
-
-def _check_members(data: Mapping[Any, Any]) -> None:
-    unknown = sorted(map(str, set(data) - {"name", "configuration", "must_understand"}))
-    if unknown:
-        raise DataTypeValidationError(f"a data type object has unknown members {shown(unknown)}")
-    if not isinstance(data.get("name"), str) or not data["name"]:
-        raise DataTypeValidationError(f"a data type object must have a name, got {shown(data)}")
-    if not isinstance(data.get("configuration", {}), Mapping):
-        raise DataTypeValidationError(
-            f"the configuration of a data type must be an object, got {shown(data)}"
-        )
-    if not isinstance(data.get("must_understand", True), bool):
-        raise DataTypeValidationError(f"must_understand must be true or false, got {shown(data)}")
 
 
 def plain_v3(cls: type[ZDType[Any, Any]], data: object, *names: str) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from zarrcore._lazy import attach
 
 HOMES = {
+    "base": "ChunkKeyEncoding",
     "fanout": "FanoutChunkKeyEncoding",
     "n5": "N5ChunkKeyEncoding",
-    "standard": "ChunkKeyEncoding DefaultChunkKeyEncoding V2ChunkKeyEncoding parse_chunk_key_encoding",
+    "standard": "DefaultChunkKeyEncoding V2ChunkKeyEncoding parse_chunk_key_encoding",
     "suffix": "DefaultSuffixChunkKeyEncoding SuffixChunkKeyEncoding",
 }
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from zarrcore._validate import integer
-from zarrcore.keys.standard import ChunkKeyEncoding
+from zarrcore.keys.base import ChunkKeyEncoding
 
 __all__ = ["FanoutChunkKeyEncoding"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from zarrcore.keys.standard import ChunkKeyEncoding, coordinates
+from zarrcore.keys.base import ChunkKeyEncoding, coordinates
 
 __all__ = ["N5ChunkKeyEncoding"]
 

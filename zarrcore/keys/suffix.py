@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from zarrcore._validate import at, choice, describe, fail
 from zarrcore.errors import MetadataValidationError
-from zarrcore.keys.standard import ChunkKeyEncoding, DefaultChunkKeyEncoding, parse_chunk_key_encoding
+from zarrcore.keys.base import ChunkKeyEncoding
+from zarrcore.keys.standard import DefaultChunkKeyEncoding, parse_chunk_key_encoding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from zarrcore._validate import at, choice, document, fail, integer, mapping, sequence, shape
 from zarrcore.codecs.base import ArraySpec, BytesBytesCodec
 from zarrcore.codecs.chain import CodecChain
-from zarrcore.codecs.v2 import V2Config, parse_v2_codec
+from zarrcore.codecs.v2 import parse_v2_codec
+from zarrcore.codecs.v2_config import V2Config
 from zarrcore.codecs.v2_items import RawItems
 from zarrcore.errors import MetadataValidationError
 from zarrcore.grids import RegularGrid
