@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from zarrcore._validate import at, choice, describe, integer, mapping
 from zarrcore.errors import MetadataValidationError
@@ -20,10 +20,10 @@ from zarrcore.metadata.sections import Section
 if TYPE_CHECKING:
     from typing import Self
 
-    from zarrcore.metadata.group import GroupMetadata
     from zarrcore.metadata.v3 import ArrayV3Metadata
 
     _Branch = dict[str, "_Branch"]
+    ParseNode: TypeAlias = Callable[[Mapping[str, Any]], Any]
 
 __all__ = ["ConsolidatedMetadata"]
 
@@ -44,15 +44,20 @@ class _Nodes(Mapping[str, Any]):
         Path -> document of each node, or its metadata.
     where : str or None
         Store key of the document that they are from, for messages; None for metadata.
+    parse : callable
+        Makes metadata of the document of one node.
     above : str
         What the paths in the document have before those here, for messages.
     """
 
-    __slots__ = ("_above", "_branch", "_documents", "_parsed", "_prefix", "_twins", "_where")
+    __slots__ = ("_above", "_branch", "_documents", "_parse_node", "_parsed", "_prefix", "_twins", "_where")
 
-    def __init__(self, documents: Mapping[str, Any], where: str | None, above: str = "") -> None:
+    def __init__(
+        self, documents: Mapping[str, Any], where: str | None, parse: ParseNode, above: str = ""
+    ) -> None:
         self._documents = documents
         self._where = where
+        self._parse_node = parse
         self._above = above
         self._prefix = ""  # what the paths in the documents have before those here
         self._branch: _Branch | None = None
@@ -75,15 +80,20 @@ class _Nodes(Mapping[str, Any]):
     def _parse(self, path: str) -> tuple[Any, list[Departure]]:
         if not isinstance(self._documents, Section):
             document = self._documents[path]
-            return _collecting(document) if isinstance(document, Mapping) else (document, [])
+            return self._collecting(document) if isinstance(document, Mapping) else (document, [])
         text = self._documents.text_of(path)
         if text in self._twins:
             node, departures = self._twins[text]
             return node.twin(), departures
-        node, departures = _collecting(self._documents[path])
+        node, departures = self._collecting(self._documents[path])
         if node.node_type == "array" and node.zarr_format == 3:
             self._twins[text] = node, departures
         return node, departures
+
+    def _collecting(self, document: Mapping[str, Any]) -> tuple[Any, list[Departure]]:
+        """The metadata of one node, and where its document departs from the specification."""
+        with collected() as departures:
+            return self._parse_node(document), departures
 
     def _tree(self) -> _Branch:
         """The names below, each with those below it."""
@@ -104,7 +114,7 @@ class _Nodes(Mapping[str, Any]):
         branch = self._tree()
         for name in path.split("/"):
             branch = branch.get(name, {})
-        view = _Nodes(self._documents, self._where, self._above)
+        view = _Nodes(self._documents, self._where, self._parse_node, self._above)
         view._prefix, view._branch = f"{self._prefix}{path}/", branch
         view._parsed, view._twins = self._parsed, self._twins
         return view
@@ -140,9 +150,10 @@ class _Nodes(Mapping[str, Any]):
     def __reduce__(self) -> tuple[Any, ...]:
         pairs = [(path, self._prefix + path) for path in self]
         if isinstance(self._documents, Section):
-            return _Nodes, (self._documents.renamed(pairs), self._where, self._above + self._prefix)
-        documents = {new: self._documents[old] for new, old in pairs}
-        return _Nodes, (documents, self._where, self._above + self._prefix)
+            documents: Mapping[str, Any] = self._documents.renamed(pairs)
+        else:
+            documents = {new: self._documents[old] for new, old in pairs}
+        return _Nodes, (documents, self._where, self._parse_node, self._above + self._prefix)
 
 
 @dataclass(frozen=True)
@@ -169,10 +180,10 @@ class ConsolidatedMetadata:
         for path in self.metadata:
             _check_path(path)
         if not isinstance(self.metadata, _Nodes):
-            object.__setattr__(self, "metadata", _Nodes(dict(_in_order(self.metadata)), None))
+            object.__setattr__(self, "metadata", _Nodes(dict(_in_order(self.metadata)), None, _not_parsed))
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any], *, where: str | None = None) -> Self:
+    def from_dict(cls, data: Mapping[str, Any], parse: ParseNode, *, where: str | None = None) -> Self:
         """Parse the ``consolidated_metadata`` member of a format 3 group.
 
         Nodes are parsed when they are asked for, so that is when a node that is not valid is found.
@@ -181,6 +192,8 @@ class ConsolidatedMetadata:
         ----------
         data : dict
             The member.
+        parse : callable
+            Makes metadata of the document of one node.
         where : str, optional
             The store key of the group's document, for messages.
 
@@ -197,16 +210,20 @@ class ConsolidatedMetadata:
         else:
             members = mapping(members, "metadata")
             nodes = {path: mapping(item, f"metadata.{path}") for path, item in _in_order(members)}
-        return cls(_Nodes(nodes, where), _others(data, "kind", "must_understand", "metadata"))
+        return cls(_Nodes(nodes, where, parse), _others(data, "kind", "must_understand", "metadata"))
 
     @classmethod
-    def from_zmetadata(cls, data: Mapping[str, Any], *, where: str | None = ".zmetadata") -> Self:
+    def from_zmetadata(
+        cls, data: Mapping[str, Any], parse: ParseNode, *, where: str | None = ".zmetadata"
+    ) -> Self:
         """Parse a ``.zmetadata`` document of format 2.
 
         Parameters
         ----------
         data : dict
             The document.
+        parse : callable
+            Makes metadata of the document of one node.
         where : str, optional
             Its store key, for messages.
         """
@@ -229,7 +246,8 @@ class ConsolidatedMetadata:
             for path in nodes.keys() & attributes.keys():
                 nodes[path]["attributes"] = attributes[path]
             return cls(
-                _Nodes(dict(_in_order(nodes)), where), _others(data, "zarr_consolidated_format", "metadata")
+                _Nodes(dict(_in_order(nodes)), where, parse),
+                _others(data, "zarr_consolidated_format", "metadata"),
             )
 
     def to_dict(self) -> dict[str, Any]:
@@ -237,10 +255,10 @@ class ConsolidatedMetadata:
         nodes = {path: _without_consolidated(self.metadata[path]).to_dict() for path in self._paths()}
         return {"kind": self.kind, "must_understand": False, "metadata": nodes, **self.extra_fields}
 
-    def to_zmetadata(self, group: GroupMetadata) -> dict[str, Any]:
-        """The ``.zmetadata`` document of `group`."""
-        zgroup = {"zarr_format": 2, **group.extra_fields}
-        documents: dict[str, Any] = {".zgroup": zgroup, ".zattrs": dict(group.attributes)}
+    def to_zmetadata(self, attributes: Mapping[str, Any], extra_fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the ``.zmetadata`` document of a group with these attributes and further members."""
+        zgroup = {"zarr_format": 2, **extra_fields}
+        documents: dict[str, Any] = {".zgroup": zgroup, ".zattrs": dict(attributes)}
         for path in self._paths():
             node = self.metadata[path].to_dict()
             documents[f"{path}/.zattrs"] = node.pop("attributes", {})
@@ -282,33 +300,9 @@ def _others(data: Mapping[str, Any], *known: str) -> dict[str, Any]:
     return {name: value for name, value in data.items() if name not in known}
 
 
-def _collecting(document: Mapping[str, Any]) -> tuple[Any, list[Departure]]:
-    """The metadata of one node, and where its document departs from the specification."""
-    with collected() as departures:
-        return _parse_node(document), departures
-
-
-def _parse_node(document: Mapping[str, Any]) -> Any:
-    """The metadata of one node; in format 2 ``node_type`` says which document it is from."""
-    from zarrcore.metadata.v3 import ArrayV3Metadata
-
-    if document.get("node_type") == "array" and document.get("zarr_format") == 3:
-        return ArrayV3Metadata.from_document(document, where=None)
-    from zarrcore.metadata.group import GroupMetadata
-    from zarrcore.metadata.v2 import ArrayV2Metadata
-
-    zarr_format = integer(document.get("zarr_format"), "zarr_format", 2, 3)
-    default = "array" if zarr_format == 2 and "shape" in document else "group" if zarr_format == 2 else None
-    node_type = choice(document.get("node_type", default), "node_type", ("array", "group"))
-    # What is below a group is known from this document; a copy inside the group would be a second truth.
-    own = {name: value for name, value in document.items() if name != "consolidated_metadata"}
-    if zarr_format == 2:
-        own.pop("node_type", None)
-    if node_type == "group":
-        return GroupMetadata.from_document(own, where=None)
-    if zarr_format == 2:
-        return ArrayV2Metadata.from_document(own, where=None)
-    return ArrayV3Metadata.from_document(own, where=None)
+def _not_parsed(document: Mapping[str, Any]) -> Any:
+    """Takes the place of a parser where all nodes are metadata already."""
+    raise TypeError(f"expected the metadata of a node, got {document!r}")
 
 
 def _without_consolidated(node: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from zarrcore._validate import at, document, fail, integer, mapping
+from zarrcore._validate import at, choice, document, fail, integer, mapping
 from zarrcore.metadata.common import dump
 from zarrcore.metadata.departures import report, without_nulls
 from zarrcore.metadata.documents import (
@@ -15,7 +15,7 @@ from zarrcore.metadata.documents import (
     ZMETADATA_V2_JSON,
     parse_attributes,
 )
-from zarrcore.metadata.v3 import check_node, parse_extra_fields
+from zarrcore.metadata.v3 import ArrayV3Metadata, check_node, parse_extra_fields
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from zarrcore.metadata.consolidated import ConsolidatedMetadata
 
-__all__ = ["GROUP_METADATA_KEYS", "ZGROUP_JSON", "ZMETADATA_V2_JSON", "GroupMetadata"]
+__all__ = ["GROUP_METADATA_KEYS", "ZGROUP_JSON", "ZMETADATA_V2_JSON", "GroupMetadata", "parse_node_below"]
 
 GROUP_METADATA_KEYS = frozenset({"zarr_format", "node_type", "attributes", "consolidated_metadata"})
 """The known members of a group document; zarr-python added ``consolidated_metadata``."""
@@ -115,7 +115,8 @@ class GroupMetadata:
             ZATTRS_JSON, self.attributes
         )
         if self.consolidated_metadata is not None:
-            documents |= dump(ZMETADATA_V2_JSON, self.consolidated_metadata.to_zmetadata(self))
+            zmetadata = self.consolidated_metadata.to_zmetadata(self.attributes, self.extra_fields)
+            documents |= dump(ZMETADATA_V2_JSON, zmetadata)
         return documents
 
     def without_consolidated(self) -> Self:
@@ -144,4 +145,25 @@ def _parse_consolidated(
             return None  # another form, which need not be understood: the documents themselves are there
         from zarrcore.metadata.consolidated import ConsolidatedMetadata
 
-        return ConsolidatedMetadata.from_dict(found, where=where)
+        return ConsolidatedMetadata.from_dict(found, parse_node_below, where=where)
+
+
+def parse_node_below(document: Mapping[str, Any]) -> Any:
+    """Return the metadata of a node that a consolidated document describes.
+
+    In format 2 the member ``node_type`` says which document it is from.
+    """
+    zarr_format = integer(document.get("zarr_format"), "zarr_format", 2, 3)
+    default = "array" if zarr_format == 2 and "shape" in document else "group" if zarr_format == 2 else None
+    node_type = choice(document.get("node_type", default), "node_type", ("array", "group"))
+    if zarr_format == 3 and node_type == "array":
+        return ArrayV3Metadata.from_document(document, where=None)
+    # What is below a group is known from this document; a copy inside the group would be a second truth.
+    own = {name: value for name, value in document.items() if name != "consolidated_metadata"}
+    if zarr_format == 2:
+        own.pop("node_type", None)
+    if node_type == "group":
+        return GroupMetadata.from_document(own, where=None)
+    from zarrcore.metadata.v2 import ArrayV2Metadata
+
+    return ArrayV2Metadata.from_document(own, where=None)

@@ -74,7 +74,7 @@ def parse_v2_group(
     prefix : str
         Key prefix of the group, for messages: ``"foo/bar/"``.
     """
-    from zarrcore.metadata.group import GroupMetadata
+    from zarrcore.metadata.group import GroupMetadata, parse_node_below
 
     document = _with_attributes(load_document(zgroup, where=prefix + ZGROUP_JSON), zattrs, prefix)
     group = GroupMetadata.from_document(
@@ -85,7 +85,8 @@ def parse_v2_group(
     from zarrcore.metadata.consolidated import ConsolidatedMetadata
 
     key = prefix + ZMETADATA_V2_JSON
-    consolidated = ConsolidatedMetadata.from_zmetadata(load_document(zmetadata, where=key), where=key)
+    members = load_document(zmetadata, where=key)
+    consolidated = ConsolidatedMetadata.from_zmetadata(members, parse_node_below, where=key)
     return GroupMetadata(group.attributes, 2, consolidated, group.extra_fields)
 
 

@@ -74,8 +74,10 @@ def _read_zgroup(data: Buffer, key: str) -> None:
 
 def _read_zmetadata(data: Buffer, key: str) -> None:
     from zarrcore.metadata.consolidated import ConsolidatedMetadata
+    from zarrcore.metadata.group import parse_node_below
 
-    _read_nodes(ConsolidatedMetadata.from_zmetadata(load_document(data, where=key), where=key))
+    members = load_document(data, where=key)
+    _read_nodes(ConsolidatedMetadata.from_zmetadata(members, parse_node_below, where=key))
 
 
 def _read_nodes(consolidated: ConsolidatedMetadata | None) -> None:

@@ -99,7 +99,8 @@ class TestConsolidated3:
 
     def test_children_and_what_is_below(self) -> None:
         nodes = {"a": GROUP, "a/b": GROUP, "a/b/c": ARRAY, "x": ARRAY, "implied/y": ARRAY}
-        consolidated = ConsolidatedMetadata.from_dict(inline(nodes)["consolidated_metadata"])
+        consolidated = GroupMetadata.from_dict(inline(nodes)).consolidated_metadata
+        assert consolidated is not None
         assert list(consolidated.children()) == ["a", "x", "implied"]
         assert list(consolidated.below("a").metadata) == ["b", "b/c"]
         assert consolidated.below("a/b").metadata["c"] == ArrayV3Metadata.from_dict(ARRAY)
