@@ -78,13 +78,13 @@ s3: build $(S3)/.complete ## the tests of stores on S3, with a server of their o
 NATIVE = NATIVE_CFLAGS="$$($(PY) wheels/native_libs.py --cflags)" NATIVE_LIBS="$$($(PY) wheels/native_libs.py --libs)"
 
 csrc-test: $(ENV)/.complete ## the C core by itself
-	$(MAKE) --no-print-directory -s -j $(JOBS) -C csrc check $(NATIVE)
+	$(MAKE) --no-print-directory -s -k -j $(JOBS) -C csrc check $(NATIVE)
 
 csrc-asan: $(ENV)/.complete ## the same under AddressSanitizer and UBSan
-	$(MAKE) --no-print-directory -s -C csrc check SANITIZE=address,undefined $(NATIVE)
+	$(MAKE) --no-print-directory -s -k -j $(JOBS) -C csrc check SANITIZE=address,undefined $(NATIVE)
 
 csrc-tsan: $(ENV)/.complete ## the same under ThreadSanitizer
-	$(MAKE) --no-print-directory -s -C csrc check SANITIZE=thread $(NATIVE)
+	$(MAKE) --no-print-directory -s -k -j $(JOBS) -C csrc check SANITIZE=thread $(NATIVE)
 
 # New inputs that libFuzzer finds go to build/fuzz, and are used again the next time.
 FUZZ_SECONDS ?= 60
@@ -92,7 +92,7 @@ fuzz: $(ENV)/.complete ## fuzz the C core for FUZZ_SECONDS=60 a target, under Ad
 	$(MAKE) --no-print-directory -s -C csrc fuzz FUZZ_SECONDS=$(FUZZ_SECONDS) FUZZ_CORPUS=$(CURDIR)/build/fuzz $(NATIVE)
 
 fuzz-test: $(ENV)/.complete
-	$(MAKE) --no-print-directory -s -j $(JOBS) -C csrc fuzz FUZZ_SECONDS=10 $(NATIVE)
+	$(MAKE) --no-print-directory -s -k -j $(JOBS) -C csrc fuzz FUZZ_SECONDS=10 $(NATIVE)
 
 csrc-foreign: $(ENV)/.wheels ## the same on emulated CPUs: aarch64, s390x, 32-bit arm; and Windows; needs qemu-user, wine64
 	$(PY) wheels/check_foreign.py
