@@ -33,7 +33,8 @@ class ZipStore(Store):
 
     The archive is opened at the first use.  What is written can be read through this store at once, and by
     others after :meth:`close`: use a ``with`` statement.  ZIP archives cannot forget: setting a key again
-    appends a second entry and the last one counts, and deleting a key that exists is refused.
+    appends an entry in place of the old one, whose bytes stay in the file, and deleting a key that exists is
+    refused.
 
     Parameters
     ----------
@@ -320,11 +321,15 @@ def _append(archive: zipfile.ZipFile, key: str, data: bytes | memoryview) -> Non
     info = zipfile.ZipInfo(key, date_time=time.localtime()[:6])
     info.compress_type = archive.compression
     info.external_attr = 0o644 << 16
-    # zipfile warns about a second entry of a name that it knows.
+    # The entry that is replaced leaves the central directory: its bytes stay, but no reader lists a name twice.
     old = archive.NameToInfo.pop(key, None)
+    place = None if old is None else archive.filelist.index(old)
+    if place is not None:
+        del archive.filelist[place]
     try:
         archive.writestr(info, data)
     except BaseException:
-        if old is not None:
+        if old is not None and place is not None:
             archive.NameToInfo[key] = old
+            archive.filelist.insert(place, old)
         raise

@@ -10,6 +10,7 @@ import zipfile
 
 import pytest
 
+import zarrcore
 from zarrcore.errors import ReadOnlyError, StoreError
 from zarrcore.storage import ZipStore
 from zarrcore.testing.process import in_child
@@ -222,3 +223,38 @@ def test_a_forked_child_does_not_write_the_parents_archive(path):
     assert in_child(child)
     store.close()
     assert list(ZipStore(path).list()) == ["a"]
+
+
+def test_what_is_replaced_is_not_listed_twice(tmp_path):
+    """Rewriting attributes left an entry of the old ones in the archive's directory."""
+    path = tmp_path / "a.zip"
+    with ZipStore(path, mode="w") as store:
+        array = zarrcore.create_array(store, name="a", shape=4, chunks=2, dtype="i4", attributes={"n": 0})
+        array[...] = 7
+        for n in range(5):
+            array.attrs["n"] = n
+    with ZipStore(path, mode="a") as store:
+        array = zarrcore.open_array(store, path="a", mode="r+")
+        array.attrs["n"] = 9
+        array.append([8])
+    names = zipfile.ZipFile(path).namelist()
+    assert sorted(names) == sorted(set(names))
+    assert zipfile.ZipFile(path).testzip() is None
+    array = zarrcore.open_array(ZipStore(path), path="a", mode="r")
+    assert dict(array.attrs) == {"n": 9}
+    assert array[...].tolist() == [7, 7, 7, 7, 8]
+
+
+def test_an_entry_that_cannot_be_replaced_stays(tmp_path, monkeypatch):
+    with ZipStore(tmp_path / "a.zip", mode="w") as store:
+        store.set("k", b"old")
+
+        def fail(self, *args, **kwargs):
+            raise OSError(28, "No space left on device")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(zipfile.ZipFile, "writestr", fail)
+            with pytest.raises(OSError, match="No space"):
+                store.set("k", b"new")
+        assert bytes(store.get("k")) == b"old"
+    assert zipfile.ZipFile(tmp_path / "a.zip").namelist() == ["k"]
