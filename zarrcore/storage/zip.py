@@ -321,7 +321,7 @@ def _append(archive: zipfile.ZipFile, key: str, data: bytes | memoryview) -> Non
     info = zipfile.ZipInfo(key, date_time=time.localtime()[:6])
     info.compress_type = archive.compression
     info.external_attr = 0o644 << 16
-    # The entry that is replaced leaves the central directory: its bytes stay, but no reader lists a name twice.
+    # The entry that is replaced leaves the central directory; only its bytes stay in the file.
     old = archive.NameToInfo.pop(key, None)
     place = None if old is None else archive.filelist.index(old)
     if place is not None:
