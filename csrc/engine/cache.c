@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/os_thread.h"
+#include "base/lock_order.h"
 
 #define MIN_BUCKETS 256
 
@@ -41,11 +41,25 @@ uint64_t zc_cache_array(void)
     return atomic_fetch_add(&last_array, 1) + 1;
 }
 
+static bool has_stamps(const zc_store *store)
+{
+    return store->is_local || store->values_in_memory;
+}
+
+uint64_t zc_origin_generation(const zc_store *store, const zc_key *key)
+{
+    return has_stamps(store) ? 0 : zc_key_generation(key);
+}
+
 void zc_origin_of_key(zc_cache *cache, uint64_t array, const zc_store *store, const zc_key *key, const char *name,
                       uint64_t generation, zc_origin *out)
 {
-    *out = (zc_origin){.cache = cache, .store = store, .name = name, .key = *key,
-                       .stamp = {.array = array, .key = key->hash, .generation = generation}};
+    *out = (zc_origin){.cache = cache, .store = store, .name = name,
+                       .stamp = {.array = array, .key = key->hash}};
+    if (!has_stamps(store)) {
+        out->key = *key;
+        out->stamp.generation = generation;
+    }
 }
 
 static void stamp_file(zc_stamp *stamp, const zc_file *file)
@@ -58,9 +72,6 @@ static void stamp_file(zc_stamp *stamp, const zc_file *file)
 
 bool zc_origin_stamp(zc_origin *origin, const zc_value *value)
 {
-    if (origin->stamp.generation == ZC_CHANGING) {
-        return false;
-    }
     if (origin->store->is_local) {
         stamp_file(&origin->stamp, &value->file);
         return value->file.inode != 0 && zc_file_is_settled(&value->file);
@@ -69,7 +80,7 @@ bool zc_origin_stamp(zc_origin *origin, const zc_value *value)
         origin->stamp.token = value->token;
         return value->token != NULL && !value->copied;
     }
-    return true;
+    return origin->stamp.generation != ZC_CHANGING;
 }
 
 void zc_origin_of_index(zc_cache *cache, const void *chain, const zc_file *file, uint64_t nbytes, size_t n,
@@ -131,7 +142,7 @@ zc_cache *zc_cache_new(size_t max_bytes)
     }
     cache->stats.max_bytes = max_bytes;
     start_empty(cache);
-    zc_mutex_lock(&all_lock);
+    zc_rank_lock(&all_lock, ZC_RANK_CACHES);
     if (!watching_forks) {
         zc_at_fork(start_child);
         watching_forks = true;
@@ -142,7 +153,7 @@ zc_cache *zc_cache_new(size_t max_bytes)
         all->before = &cache->next;
     }
     all = cache;
-    zc_mutex_unlock(&all_lock);
+    zc_rank_unlock(&all_lock, ZC_RANK_CACHES);
     return cache;
 }
 
@@ -200,6 +211,7 @@ static void take_out(zc_cached *entry, zc_cached **dead)
 /* Never under the lock: dropping a token may wait for whoever waits for the lock. */
 static void free_all(zc_cached *dead)
 {
+    zc_assert_no_rank();
     while (dead != NULL) {
         zc_cached *next = dead->next;
         if (dead->drop != NULL) {
@@ -214,11 +226,11 @@ void zc_cache_clear(zc_cache *cache)
 {
     zc_cached *dead = NULL;
 
-    zc_mutex_lock(&cache->lock);
+    zc_rank_lock(&cache->lock, ZC_RANK_CACHE);
     while (cache->oldest != NULL) {
         take_out(cache->oldest, &dead);
     }
-    zc_mutex_unlock(&cache->lock);
+    zc_rank_unlock(&cache->lock, ZC_RANK_CACHE);
     free_all(dead);
 }
 
@@ -227,12 +239,12 @@ void zc_cache_free(zc_cache *cache)
     if (cache == NULL) {
         return;
     }
-    zc_mutex_lock(&all_lock);
+    zc_rank_lock(&all_lock, ZC_RANK_CACHES);
     *cache->before = cache->next;
     if (cache->next != NULL) {
         cache->next->before = cache->before;
     }
-    zc_mutex_unlock(&all_lock);
+    zc_rank_unlock(&all_lock, ZC_RANK_CACHES);
     zc_cache_clear(cache);
     free(cache->buckets);
     zc_mutex_destroy(&cache->lock);
@@ -241,9 +253,9 @@ void zc_cache_free(zc_cache *cache)
 
 void zc_cache_stats_get(zc_cache *cache, zc_cache_stats *out)
 {
-    zc_mutex_lock(&cache->lock);
+    zc_rank_lock(&cache->lock, ZC_RANK_CACHE);
     *out = cache->stats;
-    zc_mutex_unlock(&cache->lock);
+    zc_rank_unlock(&cache->lock, ZC_RANK_CACHE);
 }
 
 /* ---- finding ------------------------------------------------------------------------------------------- */
@@ -269,9 +281,9 @@ bool zc_cache_has(const zc_origin *origin, uint64_t offset)
 {
     zc_cached *dead = NULL;
 
-    zc_mutex_lock(&origin->cache->lock);
+    zc_rank_lock(&origin->cache->lock, ZC_RANK_CACHE);
     const bool found = look_up(origin->cache, origin, offset, &dead) != NULL;
-    zc_mutex_unlock(&origin->cache->lock);
+    zc_rank_unlock(&origin->cache->lock, ZC_RANK_CACHE);
     free_all(dead);
     return found;
 }
@@ -281,7 +293,7 @@ zc_cached *zc_cache_find(const zc_origin *origin, uint64_t offset)
     zc_cache *cache = origin->cache;
     zc_cached *dead = NULL;
 
-    zc_mutex_lock(&cache->lock);
+    zc_rank_lock(&cache->lock, ZC_RANK_CACHE);
     zc_cached *entry = look_up(cache, origin, offset, &dead);
     if (entry != NULL) {
         entry->users++;
@@ -291,7 +303,7 @@ zc_cached *zc_cache_find(const zc_origin *origin, uint64_t offset)
     } else {
         cache->stats.misses++;
     }
-    zc_mutex_unlock(&cache->lock);
+    zc_rank_unlock(&cache->lock, ZC_RANK_CACHE);
     free_all(dead);
     return entry;
 }
@@ -353,7 +365,7 @@ void zc_cache_add(const zc_origin *origin, zc_cached *entry)
         store->hold(origin->stamp.token);
         entry->drop = store->drop;
     }
-    zc_mutex_lock(&cache->lock);
+    zc_rank_lock(&cache->lock, ZC_RANK_CACHE);
     make_buckets(cache);
     if (cache->n_buckets > 0 && entry->size <= cache->stats.max_bytes && is_current(origin) &&
         look_up(cache, origin, entry->offset, &dead) == NULL) {
@@ -368,7 +380,7 @@ void zc_cache_add(const zc_origin *origin, zc_cached *entry)
         cache->stats.n_chunks++;
         cache->stats.n_bytes += entry->size;
     }
-    zc_mutex_unlock(&cache->lock);
+    zc_rank_unlock(&cache->lock, ZC_RANK_CACHE);
     free_all(dead);
 }
 
@@ -379,9 +391,9 @@ void *zc_cached_data(zc_cached *entry)
 
 void zc_cached_let_go(zc_cached *entry)
 {
-    zc_mutex_lock(&entry->cache->lock);
+    zc_rank_lock(&entry->cache->lock, ZC_RANK_CACHE);
     const bool last = --entry->users == 0 && !entry->linked;
-    zc_mutex_unlock(&entry->cache->lock);
+    zc_rank_unlock(&entry->cache->lock, ZC_RANK_CACHE);
     if (last) {
         entry->next = NULL;
         free_all(entry);

@@ -6,9 +6,9 @@
  * What is kept of a chunk are its elements as they are stored (byte order and order of dimensions included), so that a
  * hit costs the same single pass into the caller's memory as decoding does.
  *
- * An entry is used only while it is valid: as long as the key has the generation (engine/keys.h) from before its value was
- * opened, and the value has the same stamp: size, time of change and inode of a file, the identity of an object in
- * memory.  A store that has neither is trusted to be written by this process alone.
+ * An entry is used only while it is valid: as long as the value has the same stamp (size, time of change and inode of a
+ * file, the identity of an object in memory).  Of a store whose values have none: as long as the key has the generation
+ * (engine/keys.h) from before its value was opened; such a store is trusted to be written by this process alone.
  */
 #ifndef ZC_ENGINE_CACHE_H
 #define ZC_ENGINE_CACHE_H
@@ -43,7 +43,7 @@ struct zc_origin {
     zc_cache *cache;
     const zc_store *store;
     const char *name;
-    zc_key key;              /* of an index: without a place */
+    zc_key key;              /* without a place where the stamp is proof enough */
     zc_stamp stamp;
 };
 
@@ -59,7 +59,10 @@ void zc_cache_stats_get(zc_cache *cache, zc_cache_stats *out);
 /* A number for an array that no other array of this process has. */
 uint64_t zc_cache_array(void);
 
-/* The origin of a key's value, as far as the key says it.  generation: of the key, from before the value was opened. */
+/* The generation that the origin of a key's value needs; to be asked before the value is opened. */
+uint64_t zc_origin_generation(const zc_store *store, const zc_key *key);
+
+/* The origin of a key's value, as far as the key says it. */
 void zc_origin_of_key(zc_cache *cache, uint64_t array, const zc_store *store, const zc_key *key, const char *name,
                       uint64_t generation, zc_origin *out);
 

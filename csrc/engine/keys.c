@@ -16,7 +16,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#include "base/os_thread.h"
+#include "base/lock_order.h"
 
 /* ---- names ----------------------------------------------------------------------------------------- */
 
@@ -91,6 +91,10 @@ static zc_mutex graph = ZC_MUTEX_INIT;       /* taken before the guard of a buck
 
 static _Atomic uint64_t slots[N_SLOTS];
 
+#ifndef NDEBUG
+_Thread_local unsigned zc_ranks_held;
+#endif
+
 static unsigned forks;
 static zc_mutex starting = ZC_MUTEX_INIT;
 static atomic_bool started;
@@ -112,6 +116,9 @@ static void start_child(void)
     zc_mutex_init(&graph);
     open_buckets();
     this_thread.wants = 0;
+#ifndef NDEBUG
+    zc_ranks_held = 0;
+#endif
     forks++;
     for (int i = 0; i < N_SLOTS; i++) {
         const uint64_t word = atomic_load_explicit(&slots[i], memory_order_relaxed);
@@ -191,9 +198,9 @@ static void leave(bucket *b, const waiter *w)
 
 static void stop_wanting(void)
 {
-    zc_mutex_lock(&graph);
+    zc_rank_lock(&graph, ZC_RANK_WAITS);
     this_thread.wants = 0;
-    zc_mutex_unlock(&graph);
+    zc_rank_unlock(&graph, ZC_RANK_WAITS);
 }
 
 /*
@@ -204,25 +211,26 @@ static bool is_dead_lock(uint64_t hash)
 {
     bool circle = false;
 
-    zc_mutex_lock(&graph);
+    zc_rank_lock(&graph, ZC_RANK_WAITS);
     this_thread.wants = hash;
     for (int steps = 0; hash != 0 && !circle && steps < 1000; steps++) {
         bucket *b = bucket_of(hash);
-        zc_mutex_lock(&b->guard);            /* while it is held, the owner stays one, and its thread alive */
+        zc_rank_lock(&b->guard, ZC_RANK_BUCKET);            /* while it is held, the owner stays one, and its thread alive */
         const struct thread *owner = owner_of(b, hash);
         circle = owner == &this_thread;
         hash = owner != NULL ? owner->wants : 0;
-        zc_mutex_unlock(&b->guard);
+        zc_rank_unlock(&b->guard, ZC_RANK_BUCKET);
     }
     if (circle) {
         this_thread.wants = 0;
     }
-    zc_mutex_unlock(&graph);
+    zc_rank_unlock(&graph, ZC_RANK_WAITS);
     return circle;
 }
 
 static zc_status go_on_waiting(uint64_t hash, const zc_workspace *ws, zc_error *err)
 {
+    zc_assert_no_rank();
     if (ws != NULL && zc_workspace_cancelled(ws)) {          /* which may run a signal handler */
         return ZC_ERR_CANCELLED;
     }
@@ -244,9 +252,9 @@ static zc_status wait_for(bucket *b, uint64_t hash, const zc_workspace *ws, zc_e
     while (status == ZC_OK && owner_of(b, hash) != NULL) {
         zc_cond_wait_for(&w.opened, &b->guard, LOOK_AGAIN_NS);
         if (owner_of(b, hash) != NULL) {
-            zc_mutex_unlock(&b->guard);
+            zc_rank_unlock(&b->guard, ZC_RANK_BUCKET);
             status = go_on_waiting(hash, ws, err);
-            zc_mutex_lock(&b->guard);
+            zc_rank_lock(&b->guard, ZC_RANK_BUCKET);
         }
     }
     leave(b, &w);
@@ -264,7 +272,7 @@ zc_status zc_key_lock(const zc_key *key, zc_held *held, const zc_workspace *ws, 
     zc_status status = ZC_OK;
 
     start();
-    zc_mutex_lock(&b->guard);
+    zc_rank_lock(&b->guard, ZC_RANK_BUCKET);
     const struct thread *owner = owner_of(b, hash);
     if (owner == &this_thread) {
         status = zc_fail(err, ZC_ERR_LOCKED, "the chunk is written to while this thread is writing it, from its store's "
@@ -275,7 +283,7 @@ zc_status zc_key_lock(const zc_key *key, zc_held *held, const zc_workspace *ws, 
     if (status == ZC_OK) {
         take(b, hash, held);
     }
-    zc_mutex_unlock(&b->guard);
+    zc_rank_unlock(&b->guard, ZC_RANK_BUCKET);
     if (this_thread.wants != 0) {
         stop_wanting();
     }
@@ -290,13 +298,13 @@ void zc_key_unlock(zc_held *held)
     bucket *const b = bucket_of(held->hash);
     zc_held **at = &b->held;
 
-    zc_mutex_lock(&b->guard);
+    zc_rank_lock(&b->guard, ZC_RANK_BUCKET);
     while (*at != held) {
         at = &(*at)->next;
     }
     *at = held->next;
     wake_first(b, held->hash);
-    zc_mutex_unlock(&b->guard);
+    zc_rank_unlock(&b->guard, ZC_RANK_BUCKET);
 }
 
 /* ---- generations ----------------------------------------------------------------------------------- */
@@ -305,6 +313,7 @@ zc_change zc_change_begin(const zc_key *key)
 {
     const zc_change change = {slot_of(key->hash), forks};
 
+    zc_assert_no_rank();
     start();
     atomic_fetch_add(&slots[change.slot], EVENT + 1);
     return change;

@@ -18,7 +18,7 @@ typedef struct read_job {
     const zc_value *fetched;         /* values of the items from first_item on, or NULL: open each */
     const zc_pieces *pieces;         /* the same, parts of values; or NULL */
     size_t first_item;
-    uint64_t *generations;           /* of their keys, from before they were fetched; NULL: there is no cache */
+    uint64_t *generations;           /* of their keys, from before they were fetched; NULL: not needed */
     zc_cached **pinned;              /* for each of them the chunk from the cache, or NULL; NULL: not looked for */
     const char **names;              /* of those to be fetched */
     atomic_bool *absent;             /* a chunk was */
@@ -82,7 +82,7 @@ static zc_status open_and_read(void *arg)
     const zc_call *call = o->job->plan.call;
     const zc_array *array = call->array;
     const zc_store *store = call->store;
-    const uint64_t generation = array->cache != NULL ? zc_key_generation(&o->known) : ZC_CHANGING;
+    const uint64_t generation = array->cache != NULL ? zc_origin_generation(store, &o->known) : 0;
     zc_origin origin;
     zc_value value;
 
@@ -151,7 +151,8 @@ static zc_status read_fetched_item(const read_job *job, const int64_t *chunk, co
         }
         zc_chunk_key(array, chunk, key);
         zc_array_key(array, key, &known);
-        value.origin = origin_of(job, &known, key, job->generations[item], &value, &origin);
+        const uint64_t generation = job->generations != NULL ? job->generations[item] : 0;
+        value.origin = origin_of(job, &known, key, generation, &value, &origin);
     }
     const zc_status status = zc_chunk_read(&job->scope, array->chain, shape, part, &value, 0, value.size, ws, err);
     zc_pop(ws, key != NULL);
@@ -443,7 +444,7 @@ static zc_status read_fetched(read_job *job, size_t *failed, zc_error *err)
     zc_status status = keys != NULL ? ZC_OK : ZC_ERR_MEMORY;
 
     job->plan.pushed += (values != NULL) + (keys != NULL);
-    if (status == ZC_OK && job->plan.call->array->cache != NULL) {
+    if (status == ZC_OK && job->plan.call->array->cache != NULL && !job->plan.call->store->values_in_memory) {
         job->generations = zc_scratch_push(ws, batch * sizeof *job->generations, err);
         job->plan.pushed += job->generations != NULL;
         status = job->generations != NULL ? ZC_OK : ZC_ERR_MEMORY;

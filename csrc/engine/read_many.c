@@ -302,7 +302,7 @@ static zc_status open_and_read(void *arg)
     zc_origin origin;
     zc_value value;
 
-    make_origin(o, &o->known, zc_key_generation(&o->known), &origin);
+    make_origin(o, &o->known, zc_origin_generation(store, &o->known), &origin);
     zc_status status = store->open(store, o->key, o->whole, &value, o->err);
     const bool again = o->again;
     o->again = true;
