@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from zarrcore.arrays.array import Array
-from zarrcore.arrays.description import ArrayDescription
+from zarrcore.arrays.async_array import AsyncArray, in_thread
 from zarrcore.groups.group import Group
 from zarrcore.node import Node
 
@@ -16,23 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping
     from typing import Self, TypeVar, Unpack
 
-    import numpy as np
-
-    from zarrcore._typing import (
-        ArrayLike,
-        FillValueLike,
-        Overwrite,
-        PrototypeLike,
-        SelectionLike,
-        ShapeLike,
-        ValueLike,
-    )
-    from zarrcore.arrays.config import ArrayConfig, ArrayConfigLike
+    from zarrcore._typing import ArrayLike, FillValueLike, Overwrite, ShapeLike
+    from zarrcore.arrays.config import ArrayConfigLike
     from zarrcore.arrays.options import ArrayOptions, FullMemberOptions, MemberOptions, RequireOptions
-    from zarrcore.arrays.views import OIndex, VIndex
     from zarrcore.dtypes.parse import DTypeLike
-    from zarrcore.indexing import Fields
-    from zarrcore.metadata import ArrayMetadata, GroupMetadata
+    from zarrcore.metadata import GroupMetadata
     from zarrcore.nodes.documents import Metadata
     from zarrcore.storage import StoreLike, StorePath
 
@@ -41,17 +29,10 @@ if TYPE_CHECKING:
 __all__ = ["AsyncArray", "AsyncGroup", "in_thread", "wrap_node"]
 
 
-async def in_thread(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Run a function in a worker thread of the event loop's executor."""
-    import asyncio
-
-    return await asyncio.to_thread(function, *args, **kwargs)
-
-
 def wrap_node(node: Any) -> Any:
     """Return the asynchronous face of an array or group; anything else is returned as it is."""
     if isinstance(node, Array):
-        return AsyncArray._wrap(node)
+        return AsyncArray._of(node._opened)
     if isinstance(node, Group):
         return AsyncGroup._wrap(node)
     return node
@@ -103,152 +84,6 @@ class _AsyncNode(Node):
         return type(other) is type(self) and self._sync == other._sync
 
     __hash__ = None  # type: ignore[assignment]
-
-
-class AsyncArray(_AsyncNode, ArrayDescription):
-    """An array whose methods are awaited; see :class:`zarrcore.Array`.
-
-    Parameters
-    ----------
-    metadata : ArrayV2Metadata, ArrayV3Metadata or dict
-        The array's metadata document.
-    store_path : StorePath
-        The store and the array's path in it.
-    config : ArrayConfig or mapping, optional
-        Run-time settings.
-    """
-
-    __slots__ = ()
-
-    _sync: Array
-
-    def __init__(
-        self,
-        metadata: ArrayMetadata | dict[str, Any],
-        store_path: StorePath,
-        config: ArrayConfigLike | None = None,
-    ) -> None:
-        self._sync = Array(metadata, store_path, config)
-
-    @classmethod
-    async def open(
-        cls, store: StoreLike, zarr_format: int | None = 3, *, config: ArrayConfigLike | None = None
-    ) -> AsyncArray:
-        """Open the array at the root of a store-like."""
-        from zarrcore.arrays.opening import open_array_at
-        from zarrcore.storage import make_store_path
-
-        return cls._wrap(await in_thread(open_array_at, make_store_path(store), zarr_format, config=config))
-
-    @classmethod
-    def from_dict(cls, store_path: StorePath, data: dict[str, Any]) -> AsyncArray:
-        """Return an array from its metadata as a dictionary; nothing is written."""
-        return cls(data, store_path)
-
-    def __repr__(self) -> str:
-        return f"<Async{repr(self._sync)[1:]}"
-
-    @property
-    def _metadata(self) -> ArrayMetadata:
-        return self._sync._metadata
-
-    @property
-    def _config(self) -> ArrayConfig:
-        return self._sync._config
-
-    def with_config(self, config: ArrayConfigLike) -> AsyncArray:
-        """The same array with other run-time settings."""
-        return self._wrap(self._sync.with_config(config))
-
-    async def nchunks_initialized(self) -> int:
-        """Return the number of chunks that are stored."""
-        return await in_thread(lambda: self._sync.nchunks_initialized)
-
-    async def nbytes_stored(self) -> int:
-        """Return the number of bytes in the store, metadata included."""
-        return await in_thread(self._sync.nbytes_stored)
-
-    async def getitem(self, selection: SelectionLike, *, prototype: PrototypeLike | None = None) -> Any:
-        """Read integers and slices; see :meth:`zarrcore.Array.get_basic_selection`."""
-        return await in_thread(self._sync.get_basic_selection, selection)
-
-    async def setitem(
-        self, selection: SelectionLike, value: ValueLike, prototype: PrototypeLike | None = None
-    ) -> None:
-        """Write into integers and slices; see :meth:`zarrcore.Array.set_basic_selection`."""
-        await in_thread(self._sync.set_basic_selection, selection, value)
-
-    async def get_orthogonal_selection(
-        self,
-        selection: SelectionLike,
-        *,
-        out: np.ndarray | None = None,
-        fields: Fields | None = None,
-        prototype: PrototypeLike | None = None,
-    ) -> Any:
-        """See :meth:`zarrcore.Array.get_orthogonal_selection`."""
-        return await in_thread(self._sync.get_orthogonal_selection, selection, out=out, fields=fields)
-
-    async def get_coordinate_selection(
-        self,
-        selection: SelectionLike,
-        *,
-        out: np.ndarray | None = None,
-        fields: Fields | None = None,
-        prototype: PrototypeLike | None = None,
-    ) -> Any:
-        """See :meth:`zarrcore.Array.get_coordinate_selection`."""
-        return await in_thread(self._sync.get_coordinate_selection, selection, out=out, fields=fields)
-
-    async def get_mask_selection(
-        self,
-        mask: ArrayLike,
-        *,
-        out: np.ndarray | None = None,
-        fields: Fields | None = None,
-        prototype: PrototypeLike | None = None,
-    ) -> Any:
-        """See :meth:`zarrcore.Array.get_mask_selection`."""
-        return await in_thread(self._sync.get_mask_selection, mask, out=out, fields=fields)
-
-    @property
-    def oindex(self) -> AsyncIndex:
-        """Orthogonal indexing: ``await array.oindex.getitem(...)``."""
-        return AsyncIndex(self._sync.oindex)
-
-    @property
-    def vindex(self) -> AsyncIndex:
-        """Vectorised indexing: ``await array.vindex.getitem(...)``."""
-        return AsyncIndex(self._sync.vindex)
-
-    async def resize(self, new_shape: ShapeLike, delete_outside_chunks: bool = True) -> None:
-        """Change the lengths of the dimensions; see :meth:`zarrcore.Array.resize`.
-
-        Parameters
-        ----------
-        delete_outside_chunks : bool
-            False leaves what lies outside the new shape in the store.
-        """
-        from zarrcore.arrays.chunks import resize
-
-        await in_thread(resize, self._sync, new_shape, cut=delete_outside_chunks)
-
-    async def append(self, data: ArrayLike, axis: int = 0) -> tuple[int, ...]:
-        """Append `data` along `axis`; returns the new shape."""
-        return await in_thread(self._sync.append, data, axis)
-
-
-class AsyncIndex:
-    """One way of indexing an array, with coroutines."""
-
-    __slots__ = ("_view",)
-
-    def __init__(self, view: OIndex | VIndex) -> None:
-        self._view = view
-
-    async def getitem(self, selection: SelectionLike) -> Any:
-        """Read a selection."""
-        return await in_thread(self._view.__getitem__, selection)
 
 
 class AsyncGroup(_AsyncNode):
@@ -491,4 +326,4 @@ class AsyncGroup(_AsyncNode):
 
 def _plain(data: Any) -> Any:
     """Return the synchronous array of an asynchronous one."""
-    return data._sync if isinstance(data, AsyncArray) else data
+    return Array._of(data._opened) if isinstance(data, AsyncArray) else data

@@ -9,7 +9,7 @@ from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import Unreadable
 from zarrcore.nodes.walk import walk
 
-__all__ = ["NodeInfo", "array_info", "format_bytes", "group_info", "node_info"]
+__all__ = ["NodeInfo", "format_bytes", "group_info"]
 
 
 @dataclass(frozen=True)
@@ -58,60 +58,6 @@ def format_bytes(size: int) -> str:
         return str(size)
     power = min((size.bit_length() - 1) // 10, 5)
     return f"{size} ({size / 1024**power:.1f}{' KMGTP'[power]})"
-
-
-def node_info(node: Any, *, complete: bool = False) -> NodeInfo:
-    """Return a description of an array or a group; `complete` asks the store as well."""
-    describe: Any = array_info if node.metadata.node_type == "array" else group_info
-    info: NodeInfo = describe(node, complete=complete)
-    return info
-
-
-def array_info(array: Any, *, complete: bool = False) -> NodeInfo:
-    """Return a description of an array; `complete` asks the store how much of it is stored."""
-    metadata = array.metadata
-    rows: list[tuple[str, Any]] = [
-        ("Type", "Array"),
-        ("Zarr format", metadata.zarr_format),
-        ("Data type", metadata.zdtype),
-        ("Fill value", array.fill_value),
-        ("Shape", array.shape),
-    ]
-    sharded = _shape_or_variable(array, "shards")
-    if sharded is not None:
-        rows.append(("Shard shape", sharded))
-    rows += [
-        ("Chunk shape", _shape_or_variable(array, "chunks")),
-        ("Order", array.order),
-        ("Read-only", array.read_only),
-        ("Store type", type(array.store).__name__),
-        ("Filters", array.filters),
-    ]
-    if array.serializer is not None:
-        rows.append(("Serializer", array.serializer))
-    rows.append(("Compressors", array.compressors))
-    rows.append(("No. bytes", format_bytes(array.nbytes)))
-    if complete:
-        rows += _stored_rows(array, "Shards" if sharded is not None else "Chunks")
-    return NodeInfo(tuple(rows))
-
-
-def _shape_or_variable(array: Any, what: str) -> Any:
-    try:
-        return getattr(array, what)
-    except NotImplementedError:  # a rectilinear grid has no single shape
-        return "<variable>"
-
-
-def _stored_rows(array: Any, unit: str) -> list[tuple[str, Any]]:
-    from zarrcore.arrays.chunks import count_stored
-
-    stored = array.nbytes_stored()
-    rows: list[tuple[str, Any]] = [("No. bytes stored", format_bytes(stored))]
-    if stored:
-        rows.append(("Storage ratio", f"{array.nbytes / stored:.1f}"))
-    rows.append((f"{unit} Initialized", count_stored(array, keys_only=True)))
-    return rows
 
 
 def group_info(group: Any, *, complete: bool = False) -> NodeInfo:

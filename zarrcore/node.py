@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from typing import Self
 
     from zarrcore.attributes import Attributes
-    from zarrcore.info import NodeInfo
     from zarrcore.storage import Store, StorePath
 
 __all__ = ["Node", "SynchronousNode"]
@@ -96,16 +95,3 @@ class SynchronousNode(Node):
         """
         self._change_attributes(lambda attributes: {**attributes, **new_attributes})
         return self
-
-    @property
-    def info(self) -> NodeInfo:
-        """The main properties of the metadata, as an object that prints as a table."""
-        from zarrcore.info import node_info
-
-        return node_info(self)
-
-    def info_complete(self) -> NodeInfo:
-        """Return `info` with the properties that need a look into the store."""
-        from zarrcore.info import node_info
-
-        return node_info(self, complete=True)

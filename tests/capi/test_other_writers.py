@@ -60,7 +60,7 @@ def test_arrays_of_other_writers(library: Any, error_of: Any, path: Path) -> Non
     except LibraryError as failure:
         status, message = failure.args
         assert status == METADATA, message
-        assert node is None or isinstance(node._engine, PythonEngine), message
+        assert node is None or isinstance(node._opened._engine, PythonEngine), message
         if node is not None:
             assert "is not supported" in message
         return

@@ -37,7 +37,7 @@ def records(layout: str, *, python: bool = False, length: int = 64) -> zarrcore.
     if python:  # the same chunks by the engine that user-written codecs have
         compiled = build._python_engine(array.metadata, array.store_path, missing_is_error=False)
         array._compiled()
-        array._engine, array._native_get = compiled, None
+        array._opened._engine, array._opened.get = compiled, compiled.get
     return array
 
 

@@ -111,7 +111,7 @@ class TestContainers:
         array = zarrcore.open_array(MemoryStore(container(*COMPRESSIONS[kind])), path="group/data", mode="r")
         array[...]
         native = kind not in ("bzip2", "xz", "lzma", "lz4")
-        assert isinstance(array._engine, NativeArray if native else PythonEngine)
+        assert isinstance(array._opened._engine, NativeArray if native else PythonEngine)
 
     def test_blocks_of_the_mode_varlength(self) -> None:
         store = MemoryStore(container({"type": "raw"}, bytes, mode=1))
@@ -273,7 +273,7 @@ class TestN5Default:
         assert self.codec().decode(data, self.SPEC).tolist() == expected
         array = self.stored(data)
         assert array[...].tolist() == expected
-        assert isinstance(array._engine, NativeArray)
+        assert isinstance(array._opened._engine, NativeArray)
         assert array[1:, 1].tolist() == [row[1] for row in expected[1:]]
         assert array.vindex[[0, 2], [1, 0]].tolist() == [expected[0][1], expected[2][0]]
         assert array[np.array(expected) == 5].tolist() == [5] * sum(row.count(5) for row in expected)

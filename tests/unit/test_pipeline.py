@@ -79,7 +79,7 @@ def array(store):
 def test_user_defined_parts_take_the_python_engine(array, store):
     values = np.arange(35, dtype="i2").reshape(7, 5)
     array[...] = values
-    assert isinstance(array._engine, PythonEngine)
+    assert isinstance(array._opened._engine, PythonEngine)
     np.testing.assert_array_equal(array[...], values)
     assert array.nchunks_initialized == 9
     assert store.exists("x/k2-0")

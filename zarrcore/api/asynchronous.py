@@ -9,6 +9,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from zarrcore.api import synchronous
+from zarrcore.arrays.array import Array
 from zarrcore.asynchronous import AsyncArray, AsyncGroup, in_thread, wrap_node
 
 if TYPE_CHECKING:
@@ -63,7 +64,9 @@ def _awaitable(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
 
 
 def _synchronous(value: Any) -> Any:
-    return value._sync if isinstance(value, (AsyncArray, AsyncGroup)) else value
+    if isinstance(value, AsyncArray):
+        return Array._of(value._opened)
+    return value._sync if isinstance(value, AsyncGroup) else value
 
 
 async def create_hierarchy(*args: Any, **kwargs: Any) -> AsyncIterator[tuple[str, AsyncArray | AsyncGroup]]:

@@ -110,7 +110,7 @@ def create_array(
         If there is something at the path already.
     """
     place = make_store_path(store, path=name, mode="a", storage_options=storage_options)
-    return create_array_at(place, options, zarr_format=zarr_format)
+    return Array._of(create_array_at(place, options, zarr_format=zarr_format))
 
 
 @takes(FromArrayOptions)
@@ -158,7 +158,7 @@ def from_array(
     (3, 1)
     """
     place = make_store_path(store, path=name, mode="a", storage_options=storage_options)
-    return from_array_at(place, data=data, zarr_format=zarr_format, **options)
+    return Array._of(from_array_at(place, data=data, zarr_format=zarr_format, **options))
 
 
 @takes(CreateOptions)
@@ -201,7 +201,8 @@ def create(
     drop_unused(arguments)
     place = make_store_path(store, path=path, mode=mode or "a", storage_options=storage_options)
     overwrite = overwrite or mode == "w"
-    return create_at(place, shape, zarr_format=zarr_format, overwrite=overwrite, data=data, **arguments)
+    created = create_at(place, shape, zarr_format=zarr_format, overwrite=overwrite, data=data, **arguments)
+    return Array._of(created)
 
 
 @takes(OfValuesOptions)
@@ -225,7 +226,7 @@ def array(data: ArrayLike, **kwargs: Unpack[OfValuesOptions]) -> Array:
     if arguments.pop("read_only", False):
         raise ValueError("read_only=True: a new array is written, so its store cannot be read-only")
     drop_unused(arguments)
-    return array_at(place, data, **arguments)
+    return Array._of(array_at(place, data, **arguments))
 
 
 @takes(EmptyOptions)

@@ -186,7 +186,7 @@ def _open_array_at(
     """Open an array, or create it as it is described; one that is there must have what is required."""
     if mode != "w":
         try:
-            array = open_array_at(place, zarr_format, config=config)
+            array = Array._of(open_array_at(place, zarr_format, config=config))
         except ArrayNotFoundError:
             if mode not in _CREATE_MODES or place.read_only:
                 raise
@@ -203,7 +203,8 @@ def _open_array_at(
     from zarrcore.arrays.legacy import create_at
 
     overwrite = _insists(mode, described.pop("overwrite", False))
-    return create_at(place, zarr_format=zarr_format, overwrite=overwrite, config=config, **described)
+    created = create_at(place, zarr_format=zarr_format, overwrite=overwrite, config=config, **described)
+    return Array._of(created)
 
 
 def _insists(mode: str | None, overwrite: Overwrite) -> Overwrite:

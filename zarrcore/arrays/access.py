@@ -11,29 +11,42 @@ from zarrcore.arrays.values import as_values, broadcast_values, check_out
 from zarrcore.engine.projection import raw_dtype
 
 if TYPE_CHECKING:
-    from zarrcore.arrays.array import Array
+    from collections.abc import Callable
+
+    from zarrcore.arrays.opened import OpenArray
     from zarrcore.indexing import Fields, Selection
 
-__all__ = ["field_values", "fill", "get", "put", "writes_empty_chunks"]
+__all__ = ["field_values", "fill", "get", "get_by", "put", "put_by", "writes_empty_chunks"]
 
 # --- reading ---
 
 
-def get(array: Array, selection: Selection, out: Any, fields: Fields | None, threads: int) -> Any:
+def get(array: OpenArray, selection: Selection, out: Any, fields: Fields | None, threads: int) -> Any:
     """Read a selection, or fields of it, into `out` or a new array."""
     if fields:
         return _get_fields(array, selection, out, fields, threads)
-    array._compiled()
+    array.engine()
     if out is not None:
-        fill(array, selection, check_out(out, selection.shape, array._dtype), threads)
+        fill(array, selection, check_out(out, selection.shape, array.dtype_in_memory), threads)
         return out
     order = "C" if selection.points else array.order
-    result = np.empty(selection.shape, dtype=array._dtype, order=order)
+    result = np.empty(selection.shape, dtype=array.dtype_in_memory, order=order)
     fill(array, selection, result, threads)
     return result[()] if selection.shape == () else result
 
 
-def _get_fields(array: Array, selection: Selection, out: Any, fields: Fields, threads: int) -> Any:
+def get_by(
+    array: OpenArray,
+    select: Callable[..., Selection],
+    selection: Any,
+    out: Any = None,
+    fields: Fields | None = None,
+) -> Any:
+    """Read a selection as one of the functions of :mod:`zarrcore.indexing` understands it."""
+    return get(array, select(selection, array.shape), out, fields, 0)
+
+
+def _get_fields(array: OpenArray, selection: Selection, out: Any, fields: Fields, threads: int) -> Any:
     dtype = indexing.field_dtype(fields, array.dtype)
     if isinstance(fields, str):
         result = _get_field(array, selection, fields, threads)
@@ -49,7 +62,7 @@ def _get_fields(array: Array, selection: Selection, out: Any, fields: Fields, th
 
 
 def _get_several(
-    array: Array, selection: Selection, fields: tuple[str, ...], dtype: np.dtype, threads: int
+    array: OpenArray, selection: Selection, fields: tuple[str, ...], dtype: np.dtype, threads: int
 ) -> np.ndarray:
     """Some fields of the selected records as records of `dtype`."""
     result = np.empty(selection.shape, dtype=dtype)
@@ -58,7 +71,7 @@ def _get_several(
     return result
 
 
-def _get_field(array: Array, selection: Selection, field: str, threads: int) -> np.ndarray:
+def _get_field(array: OpenArray, selection: Selection, field: str, threads: int) -> np.ndarray:
     """Return one field of the selected records; no other bytes are taken out of decoded chunks."""
     dtype = array.dtype[field]
     raw = np.empty(selection.shape, raw_dtype(dtype))
@@ -70,10 +83,10 @@ def _get_field(array: Array, selection: Selection, field: str, threads: int) -> 
 
 
 def fill(
-    array: Array, selection: Selection, result: np.ndarray, threads: int, **options: str | tuple[str, ...]
+    array: OpenArray, selection: Selection, result: np.ndarray, threads: int, **options: str | tuple[str, ...]
 ) -> None:
     """Read into `result`, which has the shape that the user sees; `options` go to the engine."""
-    engine = array._compiled()
+    engine = array.engine()
     if result.size == 0:
         return
     if not selection.points:
@@ -89,18 +102,23 @@ def fill(
 # --- writing ---
 
 
-def put(array: Array, selection: Selection, value: Any, fields: Fields | None, threads: int) -> None:
+def put(array: OpenArray, selection: Selection, value: Any, fields: Fields | None, threads: int) -> None:
     """Write values, or fields of them, into a selection."""
-    array._check_writable()
+    array.check_writable()
     if fields:
         values = field_values(value, fields, array.dtype, selection.shape)
         if values.dtype.itemsize > 0:
             field = fields if isinstance(fields, str) else tuple(fields)
             _store(array, selection, values, threads, field=field)
         return
-    array._compiled()
-    values = as_values(value, array._dtype, ndim=len(selection.shape), any_text=True)
+    array.engine()
+    values = as_values(value, array.dtype_in_memory, ndim=len(selection.shape), any_text=True)
     _store(array, selection, broadcast_values(values, selection.shape), threads)
+
+
+def put_by(array: OpenArray, select: Callable[..., Selection], selection: Any, value: Any) -> None:
+    """Write into a selection as one of the functions of :mod:`zarrcore.indexing` understands it."""
+    put(array, select(selection, array.shape), value, None, 0)
 
 
 def field_values(value: Any, fields: Fields, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
@@ -115,12 +133,12 @@ def field_values(value: Any, fields: Fields, dtype: np.dtype, shape: tuple[int, 
 
 
 def _store(
-    array: Array, selection: Selection, values: np.ndarray, threads: int, **options: str | tuple[str, ...]
+    array: OpenArray, selection: Selection, values: np.ndarray, threads: int, **options: str | tuple[str, ...]
 ) -> None:
     """Write `values`, of the shape that the user sees; `options` go to the engine."""
     if values.size == 0:
         return
-    engine = array._compiled()
+    engine = array.engine()
     write_empty = writes_empty_chunks(array)
     if selection.points:
         flat = np.ascontiguousarray(values).reshape(-1)
@@ -129,10 +147,10 @@ def _store(
         engine.write(selection.dims, values.reshape(selection.block), threads, write_empty, **options)
 
 
-def writes_empty_chunks(array: Array) -> bool:
+def writes_empty_chunks(array: OpenArray) -> bool:
     """Return whether chunks of fill values must be stored like others.
 
     Without a fill value nobody could tell what a missing chunk holds, and some stores cannot delete.
     """
-    config, store = array._config, array._store_path.store
-    return config.write_empty_chunks or array._metadata.fill_value is None or not store.supports_deletes
+    config, store = array.config, array.store_path.store
+    return config.write_empty_chunks or array.metadata.fill_value is None or not store.supports_deletes

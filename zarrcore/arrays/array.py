@@ -1,4 +1,4 @@
-"""The array: chunks in a store, read and written like a numpy array."""
+"""The face of an opened array for synchronous programs: it reads and writes like a numpy array."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zarrcore import indexing
-from zarrcore._locks import Lock, forkable
 from zarrcore.arrays import access
-from zarrcore.arrays.config import ArrayConfig, parse_array_config
+from zarrcore.arrays.config import ArrayConfig
+from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.selections import SelectableArray
-from zarrcore.arrays.separator import with_separator_in_use
-from zarrcore.errors import ReadOnlyError
 from zarrcore.metadata import layout
 from zarrcore.node import SynchronousNode
 
@@ -25,14 +23,12 @@ if TYPE_CHECKING:
     from zarrcore.arrays.config import ArrayConfigLike
     from zarrcore.arrays.prefetching import Prefetch
     from zarrcore.arrays.writer import ArrayWriter
-    from zarrcore.engine.base import Engine
     from zarrcore.indexing import Fields, Selection
+    from zarrcore.info import NodeInfo
     from zarrcore.metadata.common import ArrayMetadata
     from zarrcore.storage import StoreLike, StorePath
 
 __all__ = ["Array"]
-
-_BINDING = forkable(Lock())  # held while an array takes over an engine that fits its metadata
 
 
 class Array(SelectableArray, SynchronousNode):
@@ -62,21 +58,7 @@ class Array(SelectableArray, SynchronousNode):
     array([0, 3, 0, 0], dtype=int32)
     """
 
-    __slots__ = (
-        "__weakref__",
-        "_cache",
-        "_config",
-        "_dtype",
-        "_engine",
-        "_metadata",
-        "_native_get",
-        "_store_path",
-        "_stored",
-    )
-
-    _metadata: ArrayMetadata
-    _config: ArrayConfig
-    _store_path: StorePath
+    __slots__ = ("__weakref__", "_opened")
 
     def __init__(
         self,
@@ -84,51 +66,26 @@ class Array(SelectableArray, SynchronousNode):
         store_path: StorePath,
         config: ArrayConfigLike | None = None,
     ) -> None:
-        if isinstance(metadata, dict):
-            from zarrcore.nodes.documents import array_metadata_from_dict
+        self._opened = OpenArray.of_document(metadata, store_path, config)
 
-            metadata = array_metadata_from_dict(metadata, store_path.path)
-        self._store_path = store_path
-        self._config = parse_array_config(config)
-        self._cache: ChunkCache | None = None
-        self._stored: tuple[ArrayMetadata | None, dict[str, bytes]] = (None, {})
-        self._dtype: np.dtype[Any] = None  # type: ignore[assignment]  # as long as there is no engine
-        self._bind(metadata)
+    @classmethod
+    def _of(cls, opened: OpenArray) -> Self:
+        """The face of an opened array."""
+        array = cls.__new__(cls)
+        array._opened = opened
+        return array
 
-    def _bind(self, metadata: ArrayMetadata) -> None:
-        """Take over (new) metadata; the engine is compiled on the first access to the data."""
-        if metadata.separator_is_open:
-            # What is written, the document included, must go by the keys in use; reading can ask later.
-            may_ask = not self._store_path.read_only
-            metadata = with_separator_in_use(metadata, self._store_path, may_ask=may_ask)
-        with _BINDING:
-            self._metadata = metadata
-            self._engine: Engine | None = None
-            self._native_get: Any = None
+    @property
+    def _metadata(self) -> ArrayMetadata:
+        return self._opened.metadata
 
-    def _compiled(self) -> Engine:
-        engine = self._engine
-        if engine is None:
-            from zarrcore.engine.build import build_engine
+    @property
+    def _config(self) -> ArrayConfig:
+        return self._opened.config
 
-            metadata, missing_is_error = self._metadata, not self._config.read_missing_chunks
-            if metadata.separator_is_open:
-                metadata = with_separator_in_use(metadata, self._store_path, may_ask=True)
-                self._metadata = metadata
-            engine = build_engine(
-                metadata, self._store_path, missing_is_error=missing_is_error, cache=self._cache
-            )
-            with _BINDING:
-                self._dtype = metadata.np_dtype
-                if self._metadata is metadata:  # else another thread has given the array a new shape
-                    self._engine = engine
-                    self._native_get = engine.get if self.order == "C" else None
-        return engine
-
-    def _first_get(self, selection: Any) -> Any:
-        """Compile the engine, and read by its fast path if it has one, as `_native_get` does after that."""
-        engine = self._compiled()
-        return engine.get(selection) if self.order == "C" else NotImplemented
+    @property
+    def _store_path(self) -> StorePath:
+        return self._opened.store_path
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._metadata, self._store_path, self._config)
@@ -156,7 +113,7 @@ class Array(SelectableArray, SynchronousNode):
         from zarrcore.arrays.opening import open_array_at
         from zarrcore.storage import make_store_path
 
-        return open_array_at(make_store_path(store), config=config)
+        return cls._of(open_array_at(make_store_path(store), config=config))
 
     @classmethod
     def from_dict(cls, store_path: StorePath, data: dict[str, Any]) -> Array:
@@ -181,9 +138,9 @@ class Array(SelectableArray, SynchronousNode):
     @property
     def async_array(self) -> Any:
         """The same array with coroutines for methods."""
-        from zarrcore.asynchronous import AsyncArray
+        from zarrcore.arrays.async_array import AsyncArray
 
-        return AsyncArray._wrap(self)
+        return AsyncArray._of(self._opened)
 
     _async_array = async_array  # the name that xarray uses
 
@@ -204,11 +161,24 @@ class Array(SelectableArray, SynchronousNode):
         """
         from zarrcore.arrays.chunks import count_stored
 
-        return count_stored(self)
+        return count_stored(self._opened)
 
     def nbytes_stored(self) -> int:
         """Return the number of bytes in the store, metadata included."""
         return self.store.getsize_prefix(self.path)
+
+    @property
+    def info(self) -> NodeInfo:
+        """What the metadata says, as an object that prints as a table."""
+        from zarrcore.arrays.info import array_info
+
+        return array_info(self._opened)
+
+    def info_complete(self) -> NodeInfo:
+        """Return the same as `info`, with what only a look into the store tells."""
+        from zarrcore.arrays.info import array_info
+
+        return array_info(self._opened, complete=True)
 
     def with_config(self, config: ArrayConfigLike) -> Self:
         """Return the same array with other run-time settings.
@@ -222,16 +192,12 @@ class Array(SelectableArray, SynchronousNode):
         -------
         Array
         """
-        if not isinstance(config, ArrayConfig):
-            config = ArrayConfig.from_dict({**self._config.to_dict(), **config})
-        array = type(self)(self._metadata, self._store_path, config)
-        array._cache = self._cache
-        return array
+        return type(self)._of(self._opened.with_config(config))
 
     @property
     def cache(self) -> ChunkCache | None:
         """Where decoded chunks are kept, see :meth:`with_cache`."""
-        return self._cache
+        return self._opened.cache
 
     def with_cache(self, cache: ChunkCache | int | None) -> Self:
         """Return the same array, reading through a cache of decoded chunks (of inner chunks, if sharded).
@@ -254,10 +220,7 @@ class Array(SelectableArray, SynchronousNode):
 
         if cache is not None and not isinstance(cache, ChunkCache):
             cache = ChunkCache(cache)
-        array = type(self)(self._metadata, self._store_path, self._config)
-        array._cache = cache
-        array._compiled()
-        return array
+        return type(self)._of(self._opened.with_cache(cache))
 
     def prefetch(self, selection: SelectionLike = ..., *, threads: int = 0) -> Prefetch:
         """Decode the chunks of a selection into the array's cache, without waiting for it.
@@ -281,7 +244,7 @@ class Array(SelectableArray, SynchronousNode):
         """
         from zarrcore.arrays.prefetching import Prefetch
 
-        return Prefetch(self, indexing.plain_selection(selection, self.shape), threads)
+        return Prefetch(self._opened, indexing.plain_selection(selection, self.shape), threads)
 
     # --- like a numpy array ---
 
@@ -289,9 +252,7 @@ class Array(SelectableArray, SynchronousNode):
         return f"<Array {self._store_path} shape={self.shape} dtype={self.dtype}>"
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Array):
-            return NotImplemented
-        return (self._store_path, self._metadata) == (other._store_path, other._metadata)
+        return self._opened.is_same(other._opened) if isinstance(other, Array) else NotImplemented
 
     def __len__(self) -> int:
         if not self.shape:
@@ -319,7 +280,7 @@ class Array(SelectableArray, SynchronousNode):
             raise ValueError("the data of a stored array can only be read into a copy")
         selection = indexing.basic_selection((), self.shape)
         array = np.empty(self.shape, dtype=self.dtype, order=self.order)
-        access.fill(self, selection, array, 0)
+        access.fill(self._opened, selection, array, 0)
         return array if dtype is None else array.astype(dtype, copy=False)
 
     # --- reading ---
@@ -344,7 +305,7 @@ class Array(SelectableArray, SynchronousNode):
         ChunkError
             If a chunk cannot be read; only an absent chunk reads as the fill value.
         """
-        result = (self._native_get or self._first_get)(selection)
+        result = self._opened.get(selection)
         if result is not NotImplemented:
             return result
         fields, selection = indexing.pop_fields(selection)
@@ -398,13 +359,13 @@ class Array(SelectableArray, SynchronousNode):
         """
         from zarrcore.arrays.batches import read_many
 
-        requests = [(self, selection) for selection in selections]
+        requests = [(self._opened, selection) for selection in selections]
         return read_many(requests, out=out, stack=stack, threads=threads)
 
     def _get(
         self, selection: Selection, out: Any = None, fields: Fields | None = None, threads: int = 0
     ) -> Any:
-        return access.get(self, selection, out, fields, threads)
+        return access.get(self._opened, selection, out, fields, threads)
 
     # --- writing ---
 
@@ -440,7 +401,7 @@ class Array(SelectableArray, SynchronousNode):
         self._set(indexing.plain_selection(selection, self._metadata.shape), value, fields, threads)
 
     def _set(self, selection: Selection, value: Any, fields: Fields | None = None, threads: int = 0) -> None:
-        access.put(self, selection, value, fields, threads)
+        access.put(self._opened, selection, value, fields, threads)
 
     def writer(self, *, max_bytes: int | None = None, threads: int = 0) -> ArrayWriter:
         """Return a writer that collects small writes in memory and writes every chunk (or shard) once.
@@ -471,11 +432,6 @@ class Array(SelectableArray, SynchronousNode):
 
         return ArrayWriter(self, max_bytes=max_bytes, threads=threads)
 
-    def _check_writable(self) -> None:
-        self._store_path.store._check_writable()
-        if self._metadata.zarr_format == 1:
-            raise ReadOnlyError(f"array {self.path or '/'!r}: arrays of format 1 can be read only")
-
     # --- changing ---
 
     def resize(self, new_shape: ShapeLike) -> None:
@@ -498,7 +454,7 @@ class Array(SelectableArray, SynchronousNode):
         """
         from zarrcore.arrays.chunks import resize
 
-        resize(self, new_shape)
+        resize(self._opened, new_shape)
 
     def append(self, data: ArrayLike, axis: int = 0) -> tuple[int, ...]:
         """Append `data` along `axis`; the other dimensions must agree.
@@ -524,10 +480,14 @@ class Array(SelectableArray, SynchronousNode):
         """
         from zarrcore.arrays.chunks import append
 
-        return append(self, data, axis)
+        return append(self._opened, data, axis)
+
+    def _compiled(self) -> Any:
+        """The engine, for the C API."""
+        return self._opened.engine()
 
     def _change_attributes(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
         """Store the result of `change`, called with the attributes that are stored now."""
         from zarrcore.arrays.documents import change_attributes
 
-        change_attributes(self, change)
+        change_attributes(self._opened, change)

@@ -9,13 +9,13 @@ import numpy as np
 from zarrcore import indexing
 from zarrcore._core import engine
 from zarrcore.arrays.access import fill
+from zarrcore.arrays.opened import OpenArray, opened
 from zarrcore.arrays.values import check_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from zarrcore._typing import SelectionLike
-    from zarrcore.arrays.array import Array
     from zarrcore.indexing import Selection
 
 __all__ = ["read_many"]
@@ -29,7 +29,7 @@ _MOST_WORK = 10_000
 
 
 def read_many(
-    requests: Iterable[tuple[Array, SelectionLike]],
+    requests: Iterable[tuple[Any, SelectionLike]],
     *,
     out: Sequence[np.ndarray] | np.ndarray | None = None,
     stack: bool = False,
@@ -77,7 +77,7 @@ def read_many(
     array([[ 6,  7],
            [20, 21]], dtype=int32)
     """
-    arrays: list[Array] = []
+    arrays: list[OpenArray] = []
     selections: list[Selection] = []
     for number, request in enumerate(requests):
         array, wanted = _pair(number, request)
@@ -91,14 +91,16 @@ def read_many(
     return results if out is None else out  # type: ignore[return-value]
 
 
-def _pair(number: int, request: Any) -> tuple[Array, Any]:
-    if isinstance(request, tuple | list) and len(request) == 2 and hasattr(request[0], "_compiled"):
-        return request[0], request[1]
+def _pair(number: int, request: Any) -> tuple[OpenArray, Any]:
+    if isinstance(request, tuple | list) and len(request) == 2:
+        array = opened(request[0])
+        if isinstance(array, OpenArray):
+            return array, request[1]
     raise TypeError(f"requests: expected pairs of an array and a selection, number {number} is {request!r}")
 
 
 def _results(
-    arrays: Sequence[Array], selections: Sequence[Selection], out: Any, stack: bool
+    arrays: Sequence[OpenArray], selections: Sequence[Selection], out: Any, stack: bool
 ) -> Sequence[np.ndarray] | np.ndarray:
     """Return the arrays to read into: those given, or new ones."""
     if out is None and not stack:
@@ -133,7 +135,7 @@ def _refuse_overlap(results: list[np.ndarray]) -> None:
             raise ValueError(f"out: the arrays for selections {first} and {second} overlap")
 
 
-def _common(arrays: Sequence[Array], selections: Sequence[Selection]) -> tuple[tuple[int, ...], np.dtype]:
+def _common(arrays: Sequence[OpenArray], selections: Sequence[Selection]) -> tuple[tuple[int, ...], np.dtype]:
     """Return the shape and the data type that all selections have."""
     if not selections:
         raise ValueError("read_many: no selections to stack")
@@ -148,7 +150,7 @@ def _common(arrays: Sequence[Array], selections: Sequence[Selection]) -> tuple[t
 
 
 def _read(
-    arrays: Sequence[Array],
+    arrays: Sequence[OpenArray],
     selections: Sequence[Selection],
     results: Sequence[np.ndarray] | np.ndarray,
     threads: int,
@@ -158,7 +160,7 @@ def _read(
     later, positions = [], []
     for number, (array, selection) in enumerate(zip(arrays, selections, strict=True)):
         result = results[number, ...] if isinstance(results, np.ndarray) else results[number]
-        compiled = array._compiled()
+        compiled = array.engine()
         if result.size == 0:
             continue
         if not compiled.is_native or (selection.points and not result.flags.c_contiguous):

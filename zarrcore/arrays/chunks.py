@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zarrcore.arrays.access import writes_empty_chunks
+from zarrcore import indexing
+from zarrcore.arrays.access import put, writes_empty_chunks
 from zarrcore.arrays.documents import documents_of, reread, save
 from zarrcore.arrays.values import as_values
 from zarrcore.engine.build import build_engine, chunk_store, note_shape
@@ -23,7 +24,8 @@ from zarrcore.storage.validation import key_prefix
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from zarrcore.arrays.array import Array
+    from zarrcore.arrays.description import ArrayDescription
+    from zarrcore.arrays.opened import OpenArray
 
 __all__ = [
     "append",
@@ -67,7 +69,7 @@ def _iterable(value: Any) -> bool:
     return hasattr(value, "__iter__")
 
 
-def stored_chunks(array: Array) -> Iterator[tuple[tuple[int, ...], str]]:
+def stored_chunks(array: ArrayDescription) -> Iterator[tuple[tuple[int, ...], str]]:
     """Grid position and key of every chunk that is stored, found by listing the store."""
     prefix = key_prefix(array.path)
     encoding = array.metadata.key_encoding
@@ -84,7 +86,7 @@ def stored_chunks(array: Array) -> Iterator[tuple[tuple[int, ...], str]]:
             yield coords, key
 
 
-def present_chunks(array: Array, axes: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], str]]:
+def present_chunks(array: ArrayDescription, axes: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], str]]:
     """Position and key of each chunk of the grid that may be stored: those listed, or else all of them."""
     if can_list(array):
         for coords, key in stored_chunks(array):
@@ -94,14 +96,14 @@ def present_chunks(array: Array, axes: Sequence[Axis]) -> Iterator[tuple[tuple[i
     yield from _whole_grid(array, axes)
 
 
-def _whole_grid(array: Array, axes: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], str]]:
+def _whole_grid(array: ArrayDescription, axes: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], str]]:
     """Position and key of each chunk of the grid."""
     encoding, prefix = array.metadata.key_encoding, key_prefix(array.path)
     for coords in product(*(range(axis.nchunks) for axis in axes)):
         yield coords, prefix + encoding.encode(coords)
 
 
-def can_list(array: Array) -> bool:
+def can_list(array: ArrayDescription) -> bool:
     """Return whether stored chunks can be found by listing; not every key encoding can be read backwards."""
     return _decodes(array.metadata.key_encoding) and array.store.supports_listing
 
@@ -121,7 +123,7 @@ def _position(encoding: Any, key: str, ndim: int) -> tuple[int, ...] | None:
     return coords if len(coords) == ndim and encoding.encode(coords) == key else None
 
 
-def count_stored(array: Array, *, keys_only: bool = False) -> int:
+def count_stored(array: ArrayDescription, *, keys_only: bool = False) -> int:
     """Return the number of chunks that are stored; for sharded arrays of inner chunks, unless `keys_only`."""
     axes = axes_of(array.shape, layout.grid_edges(array.metadata))
     inner = None if keys_only else layout.inner_chunks(array.metadata)
@@ -137,7 +139,7 @@ def _inner_count(coords: Sequence[int], axes: Sequence[Axis], inner: Sequence[in
     return math.prod(axis.chunk_length(k) // n for k, axis, n in zip(coords, axes, inner, strict=True))
 
 
-def resize(array: Array, new_shape: Any, *, cut: bool = True) -> None:
+def resize(array: OpenArray, new_shape: Any, *, cut: bool = True) -> None:
     """Give an array a new shape; see :meth:`zarrcore.Array.resize`.
 
     Parameters
@@ -146,13 +148,13 @@ def resize(array: Array, new_shape: Any, *, cut: bool = True) -> None:
         Remove what lies outside the new shape; False leaves it in the store.
     """
     shape = parse_shape(new_shape)
-    array._check_writable()
+    array.check_writable()
     with CHANGES:
         reread(array, documents_of(array))
         _resize(array, shape, cut=cut, clean=cut and shape == array.shape)
 
 
-def _resize(array: Array, shape: tuple[int, ...], *, cut: bool, clean: bool = False) -> None:
+def _resize(array: OpenArray, shape: tuple[int, ...], *, cut: bool, clean: bool = False) -> None:
     """Store the new shape, then remove what lies outside of it.
 
     In this order a failure loses nothing that is inside, under the old shape or the new one.  `clean` removes
@@ -172,7 +174,7 @@ def _resize(array: Array, shape: tuple[int, ...], *, cut: bool, clean: bool = Fa
     outside = _Outside(array, shape) if clean else None
     note_shape(metadata, array.store_path)
     save(array, metadata, documents)
-    array._bind(metadata)
+    array.adopt(metadata)
     if outside is not None:
         outside.remove()
 
@@ -186,7 +188,7 @@ class _Outside:
         If there are chunks to be removed and the store cannot remove any.
     """
 
-    def __init__(self, array: Array, shape: tuple[int, ...]) -> None:
+    def __init__(self, array: OpenArray, shape: tuple[int, ...]) -> None:
         self._array, self._shape, self._metadata = array, shape, array.metadata
         axes = self._axes = axes_of(array.shape, layout.grid_edges(array.metadata))
         # What lies beyond the old shape has been removed by whoever set that, or is to be cleaned up now.
@@ -272,12 +274,12 @@ class _Outside:
         )
 
 
-def append(array: Array, data: Any, axis: int = 0) -> tuple[int, ...]:
+def append(array: OpenArray, data: Any, axis: int = 0) -> tuple[int, ...]:
     """Append along one dimension; see :meth:`zarrcore.Array.append`."""
     values, region = extend(array, data, axis)
     grown = tuple(part.stop for part in region)
     try:
-        array[region] = values
+        put(array, indexing.basic_selection(region, array.shape), values, None, 0)
     except BaseException as error:
         _take_back(array, grown, region, operator.index(axis) % len(region), error)
         raise
@@ -285,7 +287,7 @@ def append(array: Array, data: Any, axis: int = 0) -> tuple[int, ...]:
 
 
 def _take_back(
-    array: Array, grown: tuple[int, ...], region: tuple[slice, ...], axis: int, error: BaseException
+    array: OpenArray, grown: tuple[int, ...], region: tuple[slice, ...], axis: int, error: BaseException
 ) -> None:
     """Remove the room that was made for values which could not be written, unless the array has changed."""
     shape = tuple(part.start if k == axis else part.stop for k, part in enumerate(region))
@@ -298,9 +300,9 @@ def _take_back(
         error.add_note(f"the array keeps its new shape {grown}: {second}")
 
 
-def extend(array: Array, data: Any, axis: int = 0) -> tuple[np.ndarray, tuple[slice, ...]]:
+def extend(array: OpenArray, data: Any, axis: int = 0) -> tuple[np.ndarray, tuple[slice, ...]]:
     """Make room for `data` along one dimension; returns its values and the region that they belong to."""
-    array._check_writable()
+    array.check_writable()
     with CHANGES:
         reread(array, documents_of(array))
         values = as_values(data, array.dtype, ndim=array.ndim)

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zarrcore.arrays.array import Array
+from zarrcore import indexing
+from zarrcore.arrays.access import get, put
 from zarrcore.arrays.chunks import can_list, present_chunks
+from zarrcore.arrays.opened import OpenArray, opened
 from zarrcore.arrays.regions import RegionGrid
 from zarrcore.engine.build import chunk_store
 from zarrcore.engine.projection import Axis, axes_of
@@ -40,7 +42,7 @@ Items of variable length have what one chunk for each thread needs.
 _BATCH = 32  # keys that a thread copies before it reports
 
 
-def copy_values(source: Any, dest: Array, *, threads: int = 0, progress: Progress | None = None) -> None:
+def copy_values(source: Any, dest: OpenArray, *, threads: int = 0, progress: Progress | None = None) -> None:
     """Copy all values into an array of the same shape that has no chunks yet.
 
     Chunks that are absent stay absent, unless they stand for another value than in `source`.
@@ -57,6 +59,7 @@ def copy_values(source: Any, dest: Array, *, threads: int = 0, progress: Progres
         Called with the number of bytes of values that are done, and of all, after each step.  What it raises
         ends the copy.
     """
+    source, dest = opened(source), opened(dest)
     if dest.size == 0:
         return
     done, total = 0, dest.nbytes
@@ -70,9 +73,9 @@ def copy_values(source: Any, dest: Array, *, threads: int = 0, progress: Progres
         progress(total, total)
 
 
-def _steps(source: Any, dest: Array, threads: int) -> Generator[int, None, None]:
+def _steps(source: Any, dest: OpenArray, threads: int) -> Generator[int, None, None]:
     """Copy step by step; yield the number of bytes of values in each step."""
-    if isinstance(source, Array) and same_bytes(source.metadata, dest.metadata):
+    if isinstance(source, OpenArray) and same_bytes(source.metadata, dest.metadata):
         return _move_chunks(source, dest, threads or threads_to_move(source.store, dest.store))
     return _write_regions(source, dest, threads or _configured_threads())
 
@@ -145,7 +148,7 @@ def _said_in_format_3(source: ArrayMetadata, dest: ArrayMetadata) -> bool:
     return _said(ours) == _said(theirs)
 
 
-def _move_chunks(source: Array, dest: Array, threads: int) -> Generator[int, None, None]:
+def _move_chunks(source: OpenArray, dest: OpenArray, threads: int) -> Generator[int, None, None]:
     """Copy the stored chunks without decoding them, batch by batch; yield the bytes of values in each."""
     read = chunk_store(source.metadata, source.store_path)
     write = chunk_store(dest.metadata, dest.store_path)
@@ -203,7 +206,7 @@ def in_threads(
 # --- values
 
 
-def _write_regions(source: Any, dest: Array, threads: int) -> Generator[int, None, None]:
+def _write_regions(source: Any, dest: OpenArray, threads: int) -> Generator[int, None, None]:
     """Decode and encode one region at a time; yield the bytes of values in each."""
     item_size = max(1, dest.dtype.itemsize)
     target = axes_of(dest.shape, layout.grid_edges(dest.metadata))
@@ -212,26 +215,30 @@ def _write_regions(source: Any, dest: Array, threads: int) -> Generator[int, Non
     if dest.dtype.kind not in "OT":  # of items of any length only the chunks say how many fit into memory
         limit = max(REGION_BYTES // item_size, limit)
     regions = RegionGrid(target, origin, limit)
-    buffer = np.empty(0, source.dtype if isinstance(source, Array) else None)
+    buffer = np.empty(0, source.dtype if isinstance(source, OpenArray) else None)
     for region in _needed(source, dest, origin, regions):
         shape = tuple(part.stop - part.start for part in region)
         size = math.prod(shape)
-        if not isinstance(source, Array):
+        if not isinstance(source, OpenArray):
             values = source[region if shape else ...]
         elif source.dtype.kind in "OT":
-            values = source.read(region, threads=threads)
+            values = _read(source, region, None, threads)
         else:
             if buffer.size < size:
                 del buffer
                 buffer = np.empty(size, source.dtype)
-            values = source.read(region, out=buffer[:size].reshape(shape), threads=threads)
-        dest.write(region, values, threads=threads)
+            values = _read(source, region, buffer[:size].reshape(shape), threads)
+        put(dest, indexing.basic_selection(region, dest.shape), values, None, threads)
         del values
         yield size * dest.dtype.itemsize
 
 
-def _source_edges(source: Any, dest: Array) -> Any:
-    if isinstance(source, Array):
+def _read(source: OpenArray, region: tuple[slice, ...], out: np.ndarray | None, threads: int) -> Any:
+    return get(source, indexing.basic_selection(region, source.shape), out, None, threads)
+
+
+def _source_edges(source: Any, dest: OpenArray) -> Any:
+    if isinstance(source, OpenArray):
         return layout.grid_edges(source.metadata)
     chunks = getattr(source, "chunks", None)
     if isinstance(chunks, tuple) and len(chunks) == dest.ndim and all(isinstance(n, int) for n in chunks):
@@ -245,10 +252,14 @@ def _chunk_size(axes: Sequence[Axis]) -> int:
 
 
 def _needed(
-    source: Any, dest: Array, origin: Sequence[Axis], regions: RegionGrid
+    source: Any, dest: OpenArray, origin: Sequence[Axis], regions: RegionGrid
 ) -> Iterator[tuple[slice, ...]]:
     """Return the regions in which there is something to write."""
-    if not isinstance(source, Array) or not can_list(source) or not same_fill(source.metadata, dest.metadata):
+    if (
+        not isinstance(source, OpenArray)
+        or not can_list(source)
+        or not same_fill(source.metadata, dest.metadata)
+    ):
         return iter(regions)
     boxes = (
         [

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zarrcore.arrays.array import Array
+from zarrcore import indexing
+from zarrcore.arrays.access import put
 from zarrcore.arrays.chunking import resolve_layout
 from zarrcore.arrays.chunks import can_list, parse_shape, stored_chunks
 from zarrcore.arrays.config import ArrayConfig, parse_array_config
 from zarrcore.arrays.copying import copy_values
+from zarrcore.arrays.opened import OpenArray, opened
 from zarrcore.arrays.options import ArrayOptions, complete
 from zarrcore.arrays.trial import refuse_unusable_codecs
 from zarrcore.codecs.chain import parse_codec
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
     from zarrcore._typing import Overwrite
     from zarrcore.arrays.copying import Progress
+    from zarrcore.arrays.description import ArrayDescription
     from zarrcore.dtypes import ZDType
     from zarrcore.grids import ChunkGrid
     from zarrcore.keys import ChunkKeyEncoding
@@ -239,13 +242,13 @@ def store_array(
     overwrite: Overwrite = False,
     config: Any = None,
     group: StorePath | None = None,
-) -> Array:
+) -> OpenArray:
     """Store a new array without chunks; `group` is as for :func:`zarrcore.nodes.create.create_node`."""
     parsed = parse_array_config(config)
     refuse_unusable_codecs(metadata)
     create_node(place, metadata, overwrite=overwrite, group=group)
     note_shape(metadata, place, created=True)
-    return Array(metadata, place, parsed)
+    return OpenArray(metadata, place, parsed)
 
 
 def _described(data: Any, shape: Any, dtype: Any) -> tuple[Any, tuple[int, ...], Any]:
@@ -256,6 +259,7 @@ def _described(data: Any, shape: Any, dtype: Any) -> tuple[Any, tuple[int, ...],
         return None, parse_shape(shape), dtype
     if shape is not None or dtype is not None:
         raise ValueError("data brings its own shape and dtype; give either data or shape and dtype")
+    data = opened(data)
     if not hasattr(data, "shape") or not hasattr(data, "dtype"):
         data = np.asarray(data)
     return data, tuple(data.shape), data.dtype
@@ -271,7 +275,7 @@ def create_array_at(
     threads: int = 0,
     progress: Progress | None = None,
     group: StorePath | None = None,
-) -> Array:
+) -> OpenArray:
     """Create an array; the options are those of :func:`zarrcore.create_array`.
 
     `values` is for those who give shape and data type as well, unlike `data`; `group` is a group above the
@@ -356,16 +360,16 @@ def store_with_values(
     config: ArrayConfig,
     threads: int = 0,
     progress: Progress | None = None,
-) -> Array:
+) -> OpenArray:
     """Store a new array with the values of `data`; it is there as soon as all of them are."""
     with new_node(place, metadata, overwrite=overwrite) as is_new:
         note_shape(metadata, place, created=True)
-        array = Array(metadata, place, config)
+        array = OpenArray(metadata, place, config)
         if not is_new and can_list(array):  # what a killed writer left behind is not part of the new array
             for _, key in list(stored_chunks(array)):
                 place.store.delete(key)
         if isinstance(data, np.ndarray) or getattr(data, "shape", None) != array.shape:
-            array.write(..., data, threads=threads)
+            put(array, indexing.basic_selection(..., array.shape), data, None, threads)
         else:
             copy_values(data, array, threads=threads, progress=progress)
     return array
@@ -389,7 +393,7 @@ def _sharded(inner: tuple[int, ...], codecs: list[Any], shards: Any) -> Any:
     return ShardingCodec(chunk_shape=inner, codecs=tuple(codecs), **options)
 
 
-def check_required(array: Array, shape: Any, dtype: Any, *, exact: bool) -> None:
+def check_required(array: ArrayDescription, shape: Any, dtype: Any, *, exact: bool) -> None:
     """Refuse an existing array whose shape or data type is not the one that is required."""
     wanted = parse_shape(shape)
     if array.shape != wanted:
@@ -400,7 +404,7 @@ def check_required(array: Array, shape: Any, dtype: Any, *, exact: bool) -> None
         raise TypeError(f"array {array.path!r}: expected data type {target}, found {array.dtype}")
 
 
-def check_described(array: Array, shape: Any, dtype: Any) -> None:
+def check_described(array: ArrayDescription, shape: Any, dtype: Any) -> None:
     """Refuse an existing array whose shape or data type is not the given one, if one is given.
 
     Raises
@@ -427,7 +431,8 @@ def refuse_own_source(place: StorePath, data: Any) -> None:
     ValueError
         If `data` is an array at the place, below it, or above it.
     """
-    if isinstance(data, Array) and overlap(data.store_path, place):
+    data = opened(data)
+    if isinstance(data, OpenArray) and overlap(data.store_path, place):
         raise ValueError(
             f"cannot overwrite {place} with values of {data.store_path}, which would be removed first: "
             "write to another path, or read the values before (data=array[...])"

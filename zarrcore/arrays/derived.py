@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zarrcore.arrays.array import Array
 from zarrcore.arrays.creation import create_array_at, default_format, refuse_own_source
+from zarrcore.arrays.opened import OpenArray, opened
 from zarrcore.arrays.options import FromArrayOptions, complete
 from zarrcore.errors import BaseZarrError
 from zarrcore.metadata.layout import codecs_of, grid_edges, inner_chunks
@@ -36,11 +36,12 @@ def like_arguments(data: Any, zarr_format: int | None) -> dict[str, Any]:
     Codecs and memory order of an array are taken over if the new one has the same Zarr format.
     """
     arguments: dict[str, Any] = {}
+    data = opened(data)
     if not hasattr(data, "shape"):
         data = np.asarray(data)
     arguments["shape"] = tuple(data.shape)
     arguments["dtype"] = data.dtype
-    if isinstance(data, Array):
+    if isinstance(data, OpenArray):
         _like_array(data, zarr_format, arguments)
     elif isinstance(getattr(data, "chunks", None), tuple) and all(isinstance(n, int) for n in data.chunks):
         arguments["chunks"] = data.chunks
@@ -49,7 +50,7 @@ def like_arguments(data: Any, zarr_format: int | None) -> dict[str, Any]:
     return arguments
 
 
-def _like_array(array: Array, zarr_format: int | None, arguments: dict[str, Any]) -> None:
+def _like_array(array: OpenArray, zarr_format: int | None, arguments: dict[str, Any]) -> None:
     metadata = array.metadata
     same = zarr_format in (None, metadata.zarr_format)
     arguments["zarr_format"] = metadata.zarr_format
@@ -70,12 +71,13 @@ def _like_array(array: Array, zarr_format: int | None, arguments: dict[str, Any]
 
 def from_array_at(
     place: StorePath, *, data: Any, zarr_format: int | None = None, **given: Unpack[FromArrayOptions]
-) -> Array:
+) -> OpenArray:
     """Create an array from another; the options are those of :func:`zarrcore.from_array`."""
+    data = opened(data)
     options: Any = complete(FromArrayOptions, given)
     if options["overwrite"]:
         refuse_own_source(place, data)
-    if isinstance(data, Array):
+    if isinstance(data, OpenArray):
         zarr_format = _keep(data, zarr_format, options)
     else:
         data = data if hasattr(data, "shape") and hasattr(data, "dtype") else np.asarray(data)
@@ -92,7 +94,7 @@ def from_array_at(
     return create_array_at(place, options, zarr_format=zarr_format, values=values, **how)
 
 
-def _keep(array: Array, zarr_format: int | None, options: dict[str, Any]) -> int:
+def _keep(array: OpenArray, zarr_format: int | None, options: dict[str, Any]) -> int:
     """Put what a new array keeps of another one in place of the options; returns the new one's format."""
     metadata = _kept_metadata(array, zarr_format)
     zarr_format = max(2, metadata.zarr_format) if zarr_format is None else default_format(zarr_format)
@@ -102,7 +104,7 @@ def _keep(array: Array, zarr_format: int | None, options: dict[str, Any]) -> int
     if options["fill_value"] is ...:
         options["fill_value"] = metadata.fill_value
     if options["attributes"] is None:
-        options["attributes"] = dict(array.attrs)
+        options["attributes"] = dict(array.metadata.attributes)
     if same and zarr_format == 3 and options["dimension_names"] is None:
         options["dimension_names"] = metadata.dimension_names
     if same and options["chunk_key_encoding"] is None and array.metadata is metadata:
@@ -112,7 +114,7 @@ def _keep(array: Array, zarr_format: int | None, options: dict[str, Any]) -> int
     return zarr_format
 
 
-def _kept_metadata(array: Array, zarr_format: int | None) -> ArrayMetadata:
+def _kept_metadata(array: OpenArray, zarr_format: int | None) -> ArrayMetadata:
     """Return the metadata from which a copy in a format takes what it keeps.
 
     Metadata of an older format are converted to format 3, where that is possible, so that the chunks can
@@ -133,7 +135,7 @@ def _kept_metadata(array: Array, zarr_format: int | None) -> ArrayMetadata:
         return metadata
 
 
-def _portable(array: Array) -> Any:
+def _portable(array: OpenArray) -> Any:
     """Return the data type of an array for another Zarr format."""
     return array.metadata.zdtype if array.dtype.kind in "OTV" else array.dtype
 

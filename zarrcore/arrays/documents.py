@@ -14,22 +14,22 @@ from zarrcore.nodes.find import parse_node, read_documents
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from zarrcore.arrays.array import Array
+    from zarrcore.arrays.opened import OpenArray
     from zarrcore.metadata.common import ArrayMetadata
 
 __all__ = ["change_attributes", "documents_of", "reread", "save"]
 
 
-def change_attributes(array: Array, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+def change_attributes(array: OpenArray, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
     """Store the result of `change`, called with the attributes that are stored now."""
-    array._check_writable()
+    array.check_writable()
     with CHANGES:
         reread(array)
-        metadata: Any = array._metadata
+        metadata: Any = array.metadata
         save(array, metadata.update_attributes(change(dict(metadata.attributes))))
 
 
-def reread(array: Array, known: dict[str, bytes] | None = None) -> None:
+def reread(array: OpenArray, known: dict[str, bytes] | None = None) -> None:
     """Take over what others have changed in the metadata documents since they were read.
 
     Parameters
@@ -37,7 +37,7 @@ def reread(array: Array, known: dict[str, bytes] | None = None) -> None:
     known
         If these are the documents in the store, nothing needs to be taken over.
     """
-    place, zarr_format = array._store_path, array._metadata.zarr_format
+    place, zarr_format = array.store_path, array.metadata.zarr_format
     values = read_documents(place, zarr_format)
     if known is not None and {name: bytes(value) for name, value in values.items()} == known:
         return
@@ -47,22 +47,19 @@ def reread(array: Array, known: dict[str, bytes] | None = None) -> None:
             f"array {array.path or '/'!r} is no longer in {array.store}: "
             f"{'there is nothing' if found is None else 'there is a group'} in its place"
         )
-    if layout.is_stored_alike(found, array._metadata):
-        array._metadata = found
-    else:
-        array._bind(found)
+    array.adopt(found, alike=layout.is_stored_alike(found, array.metadata))
 
 
-def save(array: Array, metadata: ArrayMetadata, documents: dict[str, bytes] | None = None) -> None:
+def save(array: OpenArray, metadata: ArrayMetadata, documents: dict[str, bytes] | None = None) -> None:
     """Store changed metadata and continue with it; `documents` are what it is serialised to."""
-    array._check_writable()
+    array.check_writable()
     documents = documents or metadata.to_documents()
-    store_documents(array._store_path, documents)
-    array._metadata = metadata
-    array._stored = (metadata, documents)
+    store_documents(array.store_path, documents)
+    array.adopt(metadata, alike=True)
+    array.stored = (metadata, documents)
 
 
-def documents_of(array: Array) -> dict[str, bytes] | None:
+def documents_of(array: OpenArray) -> dict[str, bytes] | None:
     """Return the documents that this object stored last, as long as its metadata say the same."""
-    metadata, documents = array._stored
-    return documents if metadata is array._metadata else None
+    metadata, documents = array.stored
+    return documents if metadata is array.metadata else None

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zarrcore.arrays.array import Array
 from zarrcore.arrays.chunking import resolve_layout
 from zarrcore.arrays.chunks import parse_shape
 from zarrcore.arrays.config import ArrayConfig, parse_array_config
@@ -24,6 +23,7 @@ from zarrcore.arrays.creation import (
     with_order,
 )
 from zarrcore.arrays.derived import from_array_at, like_arguments
+from zarrcore.arrays.opened import OpenArray, opened
 from zarrcore.arrays.options import LegacyOptions, complete
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def create_at(
     overwrite: Overwrite = False,
     data: Any = None,
     **given: Unpack[LegacyOptions],
-) -> Array:
+) -> OpenArray:
     """Create an array; the options are those of :func:`zarrcore.create`."""
     metadata, settings = _described(default_format(zarr_format), shape, complete(LegacyOptions, given))
     if data is None:
@@ -56,9 +56,10 @@ def create_at(
     return store_with_values(place, metadata, data, overwrite=overwrite, config=settings)
 
 
-def array_at(place: StorePath, data: Any, **kwargs: Any) -> Array:
+def array_at(place: StorePath, data: Any, **kwargs: Any) -> OpenArray:
     """Create an array with the values of `data`; the parameters are those of :func:`zarrcore.array`."""
-    if isinstance(data, Array):
+    data = opened(data)
+    if isinstance(data, OpenArray):
         return from_array_at(place, data=data, **kwargs)
     if not hasattr(data, "shape") or not hasattr(data, "dtype"):
         data = np.asarray(data)

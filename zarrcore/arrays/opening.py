@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from zarrcore.arrays.opened import OpenArray
 from zarrcore.nodes.open import open_array_node
 
 if TYPE_CHECKING:
-    from zarrcore.arrays.array import Array
     from zarrcore.storage import StorePath
 
 __all__ = ["open_array_at"]
 
 
-def open_array_at(place: StorePath, zarr_format: int | None = None, *, config: Any = None) -> Array:
+def open_array_at(place: StorePath, zarr_format: int | None = None, *, config: Any = None) -> OpenArray:
     """Open the array at a place; the errors are those of :func:`zarrcore.nodes.open.open_array_node`."""
-    from zarrcore.arrays.array import Array
-
     place, metadata = open_array_node(place, zarr_format)
-    return Array(metadata, place, config)
+    return OpenArray(metadata, place, config)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from zarrcore._core import engine
 
 if TYPE_CHECKING:
-    from zarrcore.arrays.array import Array
+    from zarrcore.arrays.opened import OpenArray
     from zarrcore.indexing import Selection
 
 __all__ = ["Prefetch"]
@@ -26,7 +26,7 @@ class Prefetch:
     done, and the cache is empty.
     """
 
-    def __init__(self, array: Array, selection: Selection, threads: int = 0) -> None:
+    def __init__(self, array: OpenArray, selection: Selection, threads: int = 0) -> None:
         if array.cache is None:
             raise ValueError(f"array {array.path or '/'!r}: prefetching needs a cache, see Array.with_cache")
         self._array = array
@@ -40,7 +40,7 @@ class Prefetch:
 
     def _run(self) -> None:
         selection = self._selection
-        compiled: Any = self._array._compiled()  # native: no other engine has a cache
+        compiled: Any = self._array.engine()  # native: no other engine has a cache
         try:
             engine.prefetch(
                 compiled,

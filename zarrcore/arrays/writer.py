@@ -14,6 +14,8 @@ from zarrcore import indexing
 from zarrcore._core import engine as native
 from zarrcore._locks import Rank, lock
 from zarrcore.arrays.access import field_values, fill, writes_empty_chunks
+from zarrcore.arrays.chunks import extend
+from zarrcore.arrays.opened import OpenArray, opened
 from zarrcore.arrays.pending import BlockGrid, PendingChunk, interior
 from zarrcore.arrays.values import as_values, broadcast_values, check_out
 from zarrcore.arrays.views import Indexable
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Self
 
-    from zarrcore.arrays.array import Array
     from zarrcore.arrays.pending import Cut
     from zarrcore.engine.projection import ChunkPart, FieldNames
     from zarrcore.indexing import Fields, Selection
@@ -61,10 +62,12 @@ class ArrayWriter(Indexable):
     writer are not seen by it: where both touch the same elements, the one that reaches the store last stays.
     """
 
-    def __init__(self, array: Array, *, max_bytes: int | None = None, threads: int = 0) -> None:
-        array._check_writable()
+    def __init__(self, array: Any, *, max_bytes: int | None = None, threads: int = 0) -> None:
+        self._face = array
+        array = opened(array)
+        array.check_writable()
         most = None if max_bytes is None else native.byte_limit(max_bytes)
-        self._array = array
+        self._array: OpenArray = array
         self._threads = native.thread_number(threads)
         self._lock = lock(Rank.TABLE)
         self._appending = lock(Rank.GROWTH)
@@ -79,7 +82,7 @@ class ArrayWriter(Indexable):
         array = self._array
         edges = layout.grid_edges(self._metadata)
         self._dtype = array.dtype
-        self._grid = BlockGrid(array.shape, edges, array._compiled().block_shape)
+        self._grid = BlockGrid(array.shape, edges, array.engine().block_shape)
 
     def _default_bytes(self) -> int:
         """256 MiB, but at least one chunk (or shard) for each thread."""
@@ -91,9 +94,9 @@ class ArrayWriter(Indexable):
     # --- properties ---
 
     @property
-    def array(self) -> Array:
+    def array(self) -> Any:
         """The array."""
-        return self._array
+        return self._face
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -162,8 +165,6 @@ class ArrayWriter(Indexable):
         tuple of int
             The new shape.
         """
-        from zarrcore.arrays.chunks import extend
-
         with self._appending:
             self._check()
             values, region = extend(self._array, data, axis)
@@ -234,9 +235,7 @@ class ArrayWriter(Indexable):
             taken.append(slice(low - start, high - start))
         pending = self._renew(inner, cuts, values)
         array = self._array
-        array._compiled().write(
-            tuple(whole), values[(*taken, ...)], self._threads, writes_empty_chunks(array)
-        )
+        array.engine().write(tuple(whole), values[(*taken, ...)], self._threads, writes_empty_chunks(array))
         for chunk, puts in pending:
             with chunk.lock:
                 if chunk.puts == puts:  # else there is something newer
@@ -295,7 +294,7 @@ class ArrayWriter(Indexable):
     def _read_block(self, start: tuple[int, ...], out: np.ndarray) -> None:
         """Read what is stored of a block."""
         dims = tuple((first, 1, n) for first, n in zip(start, out.shape, strict=True))
-        self._array._compiled().read(dims, out, self._threads)
+        self._array.engine().read(dims, out, self._threads)
 
     def _give(self, coords: tuple[int, ...], put: Callable[[PendingChunk], object]) -> list[PendingChunk]:
         """Put values into the pending chunk at `coords`; return the chunk if all of it is given then."""
@@ -410,7 +409,7 @@ class ArrayWriter(Indexable):
 
     def _write_pending(self, pending: PendingChunk, threads: int) -> None:
         array = self._array
-        engine, write_empty = array._compiled(), writes_empty_chunks(array)
+        engine, write_empty = array.engine(), writes_empty_chunks(array)
         blocks = {place: (block.values, block.mask) for place, block in pending.blocks.items()}
         engine.write_gathered(pending.coords, blocks, pending.complete, threads, write_empty)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from zarrcore.arrays.array import Array
 from zarrcore.arrays.creation import check_required, create_array_at
 from zarrcore.arrays.derived import like_arguments
 from zarrcore.arrays.legacy import array_at, create_at
+from zarrcore.arrays.opened import OpenArray
 from zarrcore.errors import ContainsArrayError, ContainsGroupError
 from zarrcore.groups.members import find, member_path
 from zarrcore.groups.opened import OpenGroup
@@ -71,7 +71,7 @@ def require_group(
     return OpenGroup(found.metadata, place, found.copy)
 
 
-def create_array(group: OpenGroup, name: str, options: Any, compressor: Any) -> Array:
+def create_array(group: OpenGroup, name: str, options: Any, compressor: Any) -> OpenArray:
     """Create an array below a group."""
     group.look_in_store()
     return create_array_at(
@@ -92,7 +92,7 @@ def require_array(
     exact: bool,
     config: Any,
     options: dict[str, Any],
-) -> Array:
+) -> OpenArray:
     """Return the array of a name; create it with the options if it is missing."""
     group.look_in_store()
     found = find(group, name)
@@ -104,7 +104,7 @@ def require_array(
     place = group.place / found.path
     if not is_array_metadata(found.metadata):
         raise ContainsGroupError(f"a group exists {located(place)}")
-    array = Array(found.metadata, place, config)
+    array = OpenArray(found.metadata, place, config)
     check_required(array, shape, dtype, exact=exact)
     return array
 
@@ -118,7 +118,7 @@ def set_member(group: OpenGroup, key: str, value: Any) -> None:
     array_at(group.place / name, value, zarr_format=group.zarr_format, overwrite=overwrite)
 
 
-def filled(group: OpenGroup, name: str, shape: Any, fill_value: Any, options: dict[str, Any]) -> Array:
+def filled(group: OpenGroup, name: str, shape: Any, fill_value: Any, options: dict[str, Any]) -> OpenArray:
     """Return a new array of `fill_value`, or of the default one (``...``)."""
     group.look_in_store()
     options.setdefault("zarr_format", group.zarr_format)
@@ -127,7 +127,7 @@ def filled(group: OpenGroup, name: str, shape: Any, fill_value: Any, options: di
     return create_at(group.place / member_path(name), shape, **options)
 
 
-def like(group: OpenGroup, name: str, data: Any, fill_value: Any, options: dict[str, Any]) -> Array:
+def like(group: OpenGroup, name: str, data: Any, fill_value: Any, options: dict[str, Any]) -> OpenArray:
     """The same for an array like `data`."""
     arguments = {**like_arguments(data, group.zarr_format), **options}
     if fill_value is not ...:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from zarrcore.arrays.config import ArrayConfigLike
     from zarrcore.codecs.base import CodecLike
     from zarrcore.dtypes.parse import DTypeLike
+    from zarrcore.info import NodeInfo
     from zarrcore.metadata import GroupMetadata
     from zarrcore.nodes.changes import KeptCopy
     from zarrcore.nodes.documents import Metadata
@@ -314,6 +315,19 @@ class Group(SynchronousNode):
 
     # --- creating ---
 
+    @property
+    def info(self) -> NodeInfo:
+        """What the metadata says, as an object that prints as a table."""
+        from zarrcore.info import group_info
+
+        return group_info(self)
+
+    def info_complete(self) -> NodeInfo:
+        """Return the same as `info`, with what only a look into the store tells."""
+        from zarrcore.info import group_info
+
+        return group_info(self, complete=True)
+
     def create_group(
         self, name: str, *, overwrite: Overwrite = False, attributes: Mapping[str, Any] | None = None
     ) -> Group:
@@ -374,7 +388,7 @@ class Group(SynchronousNode):
             raise TypeError(
                 "Group.create_array: storage_options open a store, and a group has its store already"
             )
-        return creating.create_array(self._opened, name, options, compressor)
+        return Array._of(creating.create_array(self._opened, name, options, compressor))
 
     create = create_array
 
@@ -407,8 +421,10 @@ class Group(SynchronousNode):
         TypeError
             If the shape or the data type of an existing array does not fit.
         """
-        return creating.require_array(
-            self._opened, name, shape, dtype, exact=exact, config=config, options={**kwargs}
+        return Array._of(
+            creating.require_array(
+                self._opened, name, shape, dtype, exact=exact, config=config, options={**kwargs}
+            )
         )
 
     def create_hierarchy(
@@ -422,44 +438,44 @@ class Group(SynchronousNode):
     @takes(MemberOptions)
     def empty(self, *, name: str, shape: ShapeLike, **kwargs: Unpack[MemberOptions]) -> Array:
         """Create an array without values (they are the fill value); see :func:`zarrcore.create`."""
-        return creating.filled(self._opened, name, shape, ..., {**kwargs})
+        return Array._of(creating.filled(self._opened, name, shape, ..., {**kwargs}))
 
     @takes(MemberOptions)
     def zeros(self, *, name: str, shape: ShapeLike, **kwargs: Unpack[MemberOptions]) -> Array:
         """Create an array of zeros; see :func:`zarrcore.create`."""
-        return creating.filled(self._opened, name, shape, 0, {**kwargs})
+        return Array._of(creating.filled(self._opened, name, shape, 0, {**kwargs}))
 
     @takes(MemberOptions)
     def ones(self, *, name: str, shape: ShapeLike, **kwargs: Unpack[MemberOptions]) -> Array:
         """Create an array of ones; see :func:`zarrcore.create`."""
-        return creating.filled(self._opened, name, shape, 1, {**kwargs})
+        return Array._of(creating.filled(self._opened, name, shape, 1, {**kwargs}))
 
     @takes(FullMemberOptions)
     def full(
         self, *, name: str, shape: ShapeLike, fill_value: FillValueLike, **kwargs: Unpack[FullMemberOptions]
     ) -> Array:
         """Create an array of `fill_value`; see :func:`zarrcore.create`."""
-        return creating.filled(self._opened, name, shape, fill_value, {**kwargs})
+        return Array._of(creating.filled(self._opened, name, shape, fill_value, {**kwargs}))
 
     @takes(MemberOptions)
     def empty_like(self, *, name: str, data: ArrayLike, **kwargs: Unpack[MemberOptions]) -> Array:
         """Create an array like `data`, without its values."""
-        return creating.like(self._opened, name, data, ..., {**kwargs})
+        return Array._of(creating.like(self._opened, name, data, ..., {**kwargs}))
 
     @takes(MemberOptions)
     def zeros_like(self, *, name: str, data: ArrayLike, **kwargs: Unpack[MemberOptions]) -> Array:
         """Create an array of zeros like `data`."""
-        return creating.like(self._opened, name, data, 0, {**kwargs})
+        return Array._of(creating.like(self._opened, name, data, 0, {**kwargs}))
 
     @takes(MemberOptions)
     def ones_like(self, *, name: str, data: ArrayLike, **kwargs: Unpack[MemberOptions]) -> Array:
         """Create an array of ones like `data`."""
-        return creating.like(self._opened, name, data, 1, {**kwargs})
+        return Array._of(creating.like(self._opened, name, data, 1, {**kwargs}))
 
     @takes(MemberOptions)
     def full_like(self, *, name: str, data: ArrayLike, **kwargs: Unpack[MemberOptions]) -> Array:
         """Create an array like `data`, filled with the keyword argument `fill_value`."""
-        return creating.like(self._opened, name, data, ..., {**kwargs})
+        return Array._of(creating.like(self._opened, name, data, ..., {**kwargs}))
 
     # --- changing ---
 

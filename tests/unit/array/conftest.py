@@ -23,10 +23,10 @@ LAYOUTS = {
 def use_python_engine(array):
     """Switch an array to the engine written in Python."""
     array._compiled()
-    array._engine = _python_engine(
+    array._opened._engine = _python_engine(
         array.metadata, array.store_path, missing_is_error=not array.config.read_missing_chunks
     )
-    array._native_get = None
+    array._opened.get = lambda selection: NotImplemented
     return array
 
 

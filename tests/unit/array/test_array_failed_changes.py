@@ -81,7 +81,7 @@ def test_the_same_shape_again_removes_what_lies_outside() -> None:
     whole[...] = 2
     from zarrcore.arrays.chunks import resize
 
-    resize(whole, (7, 7), cut=False)
+    resize(whole._opened, (7, 7), cut=False)
     whole.resize((7, 7))
     whole.resize((17, 17))
     assert (whole[:7, :7] == 2).all() and not whole[7:].any() and not whole[:, 7:].any()

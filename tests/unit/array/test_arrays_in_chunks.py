@@ -104,7 +104,7 @@ def create(store: Any, codecs: list[Any], *, fill: int = 0, **changed: Any) -> z
 
 def assert_native(array: zarrcore.Array) -> None:
     array._compiled()
-    assert isinstance(array._engine, NativeArray)
+    assert isinstance(array._opened._engine, NativeArray)
 
 
 def selections(rng: np.random.Generator) -> tuple[slice, ...]:
@@ -213,7 +213,7 @@ def test_more_bodies_than_the_engine_keeps_open() -> None:
     codecs = [DELTA, TURN] * 5
     array = create(MemoryStore(), [*codecs, LITTLE])
     array._compiled()
-    assert isinstance(array._engine, PythonEngine)
+    assert isinstance(array._opened._engine, PythonEngine)
     array[2:5] = 3
     assert array[...].sum() == 3 * 3 * 9
     assert_native(create(MemoryStore(), [*codecs[2:], LITTLE]))

@@ -1,0 +1,59 @@
+"""A summary of an array that prints as a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from zarrcore.info import NodeInfo, format_bytes
+
+if TYPE_CHECKING:
+    from zarrcore.arrays.description import ArrayDescription
+
+__all__ = ["array_info"]
+
+
+def array_info(array: ArrayDescription, *, complete: bool = False) -> NodeInfo:
+    """Return a description of an array; `complete` asks the store how much of it is stored."""
+    metadata = array.metadata
+    rows: list[tuple[str, Any]] = [
+        ("Type", "Array"),
+        ("Zarr format", metadata.zarr_format),
+        ("Data type", metadata.zdtype),
+        ("Fill value", array.fill_value),
+        ("Shape", array.shape),
+    ]
+    sharded = _shape_or_variable(array, "shards")
+    if sharded is not None:
+        rows.append(("Shard shape", sharded))
+    rows += [
+        ("Chunk shape", _shape_or_variable(array, "chunks")),
+        ("Order", array.order),
+        ("Read-only", array.read_only),
+        ("Store type", type(array.store).__name__),
+        ("Filters", array.filters),
+    ]
+    if array.serializer is not None:
+        rows.append(("Serializer", array.serializer))
+    rows.append(("Compressors", array.compressors))
+    rows.append(("No. bytes", format_bytes(array.nbytes)))
+    if complete:
+        rows += _stored_rows(array, "Shards" if sharded is not None else "Chunks")
+    return NodeInfo(tuple(rows))
+
+
+def _shape_or_variable(array: ArrayDescription, what: str) -> Any:
+    try:
+        return getattr(array, what)
+    except NotImplementedError:  # a rectilinear grid has no single shape
+        return "<variable>"
+
+
+def _stored_rows(array: ArrayDescription, unit: str) -> list[tuple[str, Any]]:
+    from zarrcore.arrays.chunks import count_stored
+
+    stored = array.store.getsize_prefix(array.path)
+    rows: list[tuple[str, Any]] = [("No. bytes stored", format_bytes(stored))]
+    if stored:
+        rows.append(("Storage ratio", f"{array.nbytes / stored:.1f}"))
+    rows.append((f"{unit} Initialized", count_stored(array, keys_only=True)))
+    return rows

@@ -1,0 +1,178 @@
+"""The state of an opened array: what all operations on arrays take, and none of the operations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from zarrcore._locks import Rank, forkable, lock
+from zarrcore.arrays.config import ArrayConfig, parse_array_config
+from zarrcore.arrays.description import ArrayDescription
+from zarrcore.arrays.separator import with_separator_in_use
+from zarrcore.engine.build import build_engine
+from zarrcore.errors import ReadOnlyError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+
+    from zarrcore._core.engine import ChunkCache
+    from zarrcore.arrays.config import ArrayConfigLike
+    from zarrcore.engine.base import Engine
+    from zarrcore.metadata.common import ArrayMetadata
+    from zarrcore.storage import StorePath
+
+__all__ = ["OpenArray", "opened"]
+
+_BINDING = forkable(lock(Rank.TABLE))  # held while an array takes over an engine that fits its metadata
+
+
+def _no_engine(selection: Any) -> Any:
+    """Take the place of the engine's short way for small reads where there is none."""
+    return NotImplemented
+
+
+class OpenArray(ArrayDescription):
+    """An array that is open.
+
+    It knows its metadata, its place, its settings and its engine, but no operation: these are functions that
+    take it.  Users hold it as an :class:`zarrcore.Array` or :class:`zarrcore.AsyncArray`.
+
+    Parameters
+    ----------
+    metadata : ArrayMetadata
+        The array's metadata document.
+    store_path : StorePath
+        The store and the array's path in it.
+    config : ArrayConfig or mapping, optional
+        Run-time settings; what is not given comes from the global configuration.
+    cache : ChunkCache, optional
+        Where decoded chunks are kept.
+
+    Attributes
+    ----------
+    get : callable
+        Reads a basic selection, or returns ``NotImplemented``; the engine's own once there is one.
+    dtype_in_memory : dtype
+        The data type, as the very object that the engine compares with; None as long as there is no engine.
+    stored : tuple
+        Metadata that were stored by this object, and the documents that they became.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_config",
+        "_engine",
+        "_metadata",
+        "_store_path",
+        "cache",
+        "dtype_in_memory",
+        "get",
+        "stored",
+    )
+
+    _metadata: ArrayMetadata
+    _config: ArrayConfig
+    _store_path: StorePath
+
+    def __init__(
+        self,
+        metadata: ArrayMetadata,
+        store_path: StorePath,
+        config: ArrayConfigLike | None = None,
+        cache: ChunkCache | None = None,
+    ) -> None:
+        self._store_path = store_path
+        self._config = parse_array_config(config)
+        self.cache = cache
+        self.stored: tuple[ArrayMetadata | None, dict[str, bytes]] = (None, {})
+        self.dtype_in_memory: np.dtype[Any] = None  # type: ignore[assignment]
+        self.adopt(metadata)
+
+    @classmethod
+    def of_document(
+        cls,
+        metadata: ArrayMetadata | dict[str, Any],
+        store_path: StorePath,
+        config: ArrayConfigLike | None = None,
+    ) -> OpenArray:
+        """Return an array from its metadata, which may be a document as a dictionary."""
+        if isinstance(metadata, dict):
+            from zarrcore.nodes.documents import array_metadata_from_dict
+
+            metadata = array_metadata_from_dict(metadata, store_path.path)
+        return cls(metadata, store_path, config)
+
+    def with_config(self, config: ArrayConfigLike) -> OpenArray:
+        """Return the same array with other settings; what a mapping leaves out stays as it is."""
+        if not isinstance(config, ArrayConfig):
+            config = ArrayConfig.from_dict({**self._config.to_dict(), **config})
+        return OpenArray(self._metadata, self._store_path, config, self.cache)
+
+    def with_cache(self, cache: ChunkCache | None) -> OpenArray:
+        """Return the same array reading through a cache.
+
+        Raises
+        ------
+        ValueError
+            If the chunks are decoded by codecs in Python, or the data type is one of Python objects.
+        """
+        array = OpenArray(self._metadata, self._store_path, self._config, cache)
+        array.engine()
+        return array
+
+    def is_same(self, other: OpenArray) -> bool:
+        """Whether both are the same array with the same metadata."""
+        return (self._store_path, self._metadata) == (other._store_path, other._metadata)
+
+    def adopt(self, metadata: ArrayMetadata, *, alike: bool = False) -> None:
+        """Continue with other metadata; `alike`: chunks are stored as before, so that the engine can stay."""
+        if metadata.separator_is_open:
+            # What is written, the document included, must go by the keys in use; reading can ask later.
+            may_ask = not self._store_path.read_only
+            metadata = with_separator_in_use(metadata, self._store_path, may_ask=may_ask)
+        with _BINDING:
+            self._metadata = metadata
+            if not alike:
+                self._engine: Engine | None = None
+                self.get: Callable[[Any], Any] = _no_engine
+
+    def engine(self) -> Engine:
+        """The engine, compiled on the first access to the data."""
+        engine = self._engine
+        if engine is None:
+            metadata, missing_is_error = self._metadata, not self._config.read_missing_chunks
+            if metadata.separator_is_open:
+                metadata = with_separator_in_use(metadata, self._store_path, may_ask=True)
+                self._metadata = metadata
+            engine = build_engine(
+                metadata, self._store_path, missing_is_error=missing_is_error, cache=self.cache
+            )
+            with _BINDING:
+                self.dtype_in_memory = metadata.np_dtype
+                if self._metadata is metadata:  # else another thread has given the array a new shape
+                    self._engine = engine
+                    if self.order == "C":
+                        self.get = engine.get
+        return engine
+
+    def check_writable(self) -> None:
+        """Check that the store and the format of the array can be written.
+
+        Raises
+        ------
+        ReadOnlyError
+            If one of them can be read only.
+        """
+        self._store_path.store._check_writable()
+        if self._metadata.zarr_format == 1:
+            raise ReadOnlyError(f"array {self.path or '/'!r}: arrays of format 1 can be read only")
+
+    def __repr__(self) -> str:
+        return f"<OpenArray {self._store_path} shape={self.shape} dtype={self.dtype}>"
+
+
+def opened(value: Any) -> Any:
+    """Return the opened array of an Array or AsyncArray; other values as they are."""
+    found = getattr(value, "_opened", None)
+    return found if isinstance(found, OpenArray) else value
