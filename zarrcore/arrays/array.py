@@ -147,6 +147,7 @@ class Array(SelectableArray, SynchronousNode):
     @property
     def shape(self) -> tuple[int, ...]:
         """Length of each dimension."""
+        self._opened.follow()
         return self._metadata.shape
 
     @shape.setter
@@ -309,7 +310,7 @@ class Array(SelectableArray, SynchronousNode):
         if result is not NotImplemented:
             return result
         fields, selection = indexing.pop_fields(selection)
-        return self._get(indexing.plain_selection(selection, self._metadata.shape), fields=fields)
+        return self._get(indexing.plain_selection(selection, self.shape), fields=fields)
 
     def read(self, selection: SelectionLike = ..., *, out: np.ndarray | None = None, threads: int = 0) -> Any:
         """Read a selection, into the caller's memory if `out` is given.
@@ -398,7 +399,7 @@ class Array(SelectableArray, SynchronousNode):
             If a chunk cannot be written; others may have been written before.
         """
         fields, selection = indexing.pop_fields(selection)
-        self._set(indexing.plain_selection(selection, self._metadata.shape), value, fields, threads)
+        self._set(indexing.plain_selection(selection, self.shape), value, fields, threads)
 
     def _set(self, selection: Selection, value: Any, fields: Fields | None = None, threads: int = 0) -> None:
         access.put(self._opened, selection, value, fields, threads)

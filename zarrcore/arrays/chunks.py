@@ -12,6 +12,7 @@ import numpy as np
 from zarrcore import indexing
 from zarrcore.arrays.access import put, writes_empty_chunks
 from zarrcore.arrays.documents import documents_of, reread, save
+from zarrcore.arrays.opened import note_loss
 from zarrcore.arrays.values import as_values
 from zarrcore.engine.build import build_engine, chunk_store, note_shape
 from zarrcore.engine.projection import Axis, axes_of
@@ -174,6 +175,8 @@ def _resize(array: OpenArray, shape: tuple[int, ...], *, cut: bool, clean: bool 
     outside = _Outside(array, shape) if clean else None
     note_shape(metadata, array.store_path)
     save(array, metadata, documents)
+    if any(new < was for new, was in zip(shape, old, strict=True)):
+        note_loss(array.store_path)
     array.adopt(metadata)
     if outside is not None:
         outside.remove()

@@ -14,7 +14,7 @@ from zarrcore.arrays.chunking import resolve_layout
 from zarrcore.arrays.chunks import can_list, parse_shape, stored_chunks
 from zarrcore.arrays.config import ArrayConfig, parse_array_config
 from zarrcore.arrays.copying import copy_values
-from zarrcore.arrays.opened import OpenArray, opened
+from zarrcore.arrays.opened import OpenArray, note_loss, opened
 from zarrcore.arrays.options import ArrayOptions, complete
 from zarrcore.arrays.trial import refuse_unusable_codecs
 from zarrcore.codecs.chain import parse_codec
@@ -248,6 +248,8 @@ def store_array(
     refuse_unusable_codecs(metadata)
     create_node(place, metadata, overwrite=overwrite, group=group)
     note_shape(metadata, place, created=True)
+    if overwrite:
+        note_loss(place)
     return OpenArray(metadata, place, parsed)
 
 
@@ -364,6 +366,8 @@ def store_with_values(
     """Store a new array with the values of `data`; it is there as soon as all of them are."""
     with new_node(place, metadata, overwrite=overwrite) as is_new:
         note_shape(metadata, place, created=True)
+        if overwrite:
+            note_loss(place)
         array = OpenArray(metadata, place, config)
         if not is_new and can_list(array):  # what a killed writer left behind is not part of the new array
             for _, key in list(stored_chunks(array)):

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from zarrcore.errors import ArrayNotFoundError
+from zarrcore.arrays.opened import stored_metadata
 from zarrcore.metadata import layout
 from zarrcore.nodes.changes import CHANGES
 from zarrcore.nodes.create import store_documents
-from zarrcore.nodes.documents import is_array_metadata
-from zarrcore.nodes.find import parse_node, read_documents
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,17 +35,9 @@ def reread(array: OpenArray, known: dict[str, bytes] | None = None) -> None:
     known
         If these are the documents in the store, nothing needs to be taken over.
     """
-    place, zarr_format = array.store_path, array.metadata.zarr_format
-    values = read_documents(place, zarr_format)
-    if known is not None and {name: bytes(value) for name, value in values.items()} == known:
-        return
-    found = parse_node(place, zarr_format, values)
-    if found is None or not is_array_metadata(found):
-        raise ArrayNotFoundError(
-            f"array {array.path or '/'!r} is no longer in {array.store}: "
-            f"{'there is nothing' if found is None else 'there is a group'} in its place"
-        )
-    array.adopt(found, alike=layout.is_stored_alike(found, array.metadata))
+    found = stored_metadata(array, known)
+    if found is not array.metadata:
+        array.adopt(found, alike=layout.is_stored_alike(found, array.metadata))
 
 
 def save(array: OpenArray, metadata: ArrayMetadata, documents: dict[str, bytes] | None = None) -> None:

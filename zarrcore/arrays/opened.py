@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from zarrcore._locks import Rank, forkable, lock
 from zarrcore.arrays.config import ArrayConfig, parse_array_config
 from zarrcore.arrays.description import ArrayDescription
 from zarrcore.arrays.separator import with_separator_in_use
 from zarrcore.engine.build import build_engine
-from zarrcore.errors import ReadOnlyError
+from zarrcore.errors import ArrayNotFoundError, ReadOnlyError
+from zarrcore.metadata.layout import is_stored_alike
+from zarrcore.nodes.documents import is_array_metadata
+from zarrcore.nodes.find import parse_node, read_documents
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,9 +27,16 @@ if TYPE_CHECKING:
     from zarrcore.metadata.common import ArrayMetadata
     from zarrcore.storage import StorePath
 
-__all__ = ["OpenArray", "opened"]
+__all__ = ["OpenArray", "note_loss", "opened", "stored_metadata"]
 
 _BINDING = forkable(lock(Rank.TABLE))  # held while an array takes over an engine that fits its metadata
+
+_COMPILED: WeakSet[OpenArray] = WeakSet()
+"""Arrays that read and write by the metadata that they have now."""
+
+_LOSSES = count(1)
+_latest_loss = 0
+"""How often this process has made an array shrink, or put another one in its place."""
 
 
 def _no_engine(selection: Any) -> Any:
@@ -63,6 +75,7 @@ class OpenArray(ArrayDescription):
         "__weakref__",
         "_config",
         "_engine",
+        "_loss",
         "_metadata",
         "_store_path",
         "cache",
@@ -133,6 +146,7 @@ class OpenArray(ArrayDescription):
             metadata = with_separator_in_use(metadata, self._store_path, may_ask=may_ask)
         with _BINDING:
             self._metadata = metadata
+            self._loss = _latest_loss
             if not alike:
                 self._engine: Engine | None = None
                 self.get: Callable[[Any], Any] = _no_engine
@@ -141,6 +155,7 @@ class OpenArray(ArrayDescription):
         """The engine, compiled on the first access to the data."""
         engine = self._engine
         if engine is None:
+            self.follow()
             metadata, missing_is_error = self._metadata, not self._config.read_missing_chunks
             if metadata.separator_is_open:
                 metadata = with_separator_in_use(metadata, self._store_path, may_ask=True)
@@ -152,9 +167,34 @@ class OpenArray(ArrayDescription):
                 self.dtype_in_memory = metadata.np_dtype
                 if self._metadata is metadata:  # else another thread has given the array a new shape
                     self._engine = engine
+                    _COMPILED.add(self)
                     if self.order == "C":
                         self.get = engine.get
         return engine
+
+    def follow(self) -> None:
+        """Take over the shape to which another handle of this process has made the array shrink.
+
+        Raises
+        ------
+        ArrayNotFoundError
+            If another array, or nothing, is in its place.
+        """
+        if self._loss == _latest_loss:
+            return
+        found = stored_metadata(self)
+        if found.separator_is_open and not self._metadata.separator_is_open:
+            found = with_separator_in_use(found, self._store_path, may_ask=True)
+        if self._metadata.shape == found.shape:
+            alike = is_stored_alike(found, self._metadata)
+        else:
+            alike = is_stored_alike(found, self._metadata.update_shape(found.shape))
+        if not alike:
+            raise ArrayNotFoundError(
+                f"array {self.path or '/'!r} in {self.store} has been replaced by another one since it was "
+                "opened: open it again"
+            )
+        self.adopt(found)
 
     def check_writable(self) -> None:
         """Check that the store and the format of the array can be written.
@@ -170,6 +210,42 @@ class OpenArray(ArrayDescription):
 
     def __repr__(self) -> str:
         return f"<OpenArray {self._store_path} shape={self.shape} dtype={self.dtype}>"
+
+
+def stored_metadata(array: OpenArray, known: dict[str, bytes] | None = None) -> ArrayMetadata:
+    """Return the metadata that are in the store now; those of the array if `known` are the documents there.
+
+    Raises
+    ------
+    ArrayNotFoundError
+        If there is no array any more.
+    """
+    place, zarr_format = array.store_path, array.metadata.zarr_format
+    values = read_documents(place, zarr_format)
+    if known is not None and {name: bytes(value) for name, value in values.items()} == known:
+        return array.metadata
+    found = parse_node(place, zarr_format, values)
+    if found is None or not is_array_metadata(found):
+        raise ArrayNotFoundError(
+            f"array {array.path or '/'!r} is no longer in {array.store}: "
+            f"{'there is nothing' if found is None else 'there is a group'} in its place"
+        )
+    return found
+
+
+def note_loss(store_path: StorePath) -> None:
+    """Have all handles of an array that has shrunk or been replaced look at its metadata again."""
+    global _latest_loss
+    with _BINDING:
+        _latest_loss = next(_LOSSES)
+        compiled = list(_COMPILED)
+    scope = store_path.store._scope(store_path.path)
+    for array in compiled:
+        with _BINDING:
+            if array.store_path is store_path or array.store._scope(array.path) == scope:
+                array._engine, array.get = None, _no_engine
+            else:
+                array._loss = _latest_loss
 
 
 def opened(value: Any) -> Any:

@@ -1,0 +1,73 @@
+"""Handles from before another handle made the array shrink, or put another one in its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import zarrcore
+from zarrcore.errors import ArrayNotFoundError
+from zarrcore.storage import LocalStore, MemoryStore
+
+STORES = ["memory", "local", "linked"]
+
+
+def two(kind: str, tmp_path: Path, *, used: bool, **options: Any) -> tuple[zarrcore.Array, zarrcore.Array]:
+    """Two handles of one array; the second one has been read through, or not."""
+    store: Any = MemoryStore() if kind == "memory" else LocalStore(tmp_path / "real")
+    first = zarrcore.create_array(store, name="a", shape=20, **{"chunks": 4, "dtype": "i4", **options})
+    first[...] = np.arange(20)
+    if kind == "linked":
+        (tmp_path / "link").symlink_to(tmp_path / "real")
+        store = LocalStore(tmp_path / "link")
+    second = zarrcore.open_array(store, path="a")
+    if used:
+        assert second[3] == 3
+    return first, second
+
+
+@pytest.mark.parametrize("used", [False, True])
+@pytest.mark.parametrize("kind", STORES)
+def test_a_handle_from_before_a_shrink(kind: str, used: bool, tmp_path: Path) -> None:
+    first, second = two(kind, tmp_path, used=used)
+    first.resize(6)
+    with pytest.raises(IndexError):
+        second[15] = 7
+    with pytest.raises(IndexError):
+        second[15]
+    assert second.shape == (6,) and second[...].tolist() == list(range(6))
+    second[5] = 50
+    first.resize(20)
+    assert first[4:8].tolist() == [4, 50, 0, 0] and not first[8:].any()
+
+
+@pytest.mark.parametrize("used", [False, True])
+@pytest.mark.parametrize("kind", STORES)
+def test_a_handle_from_before_another_data_type(kind: str, used: bool, tmp_path: Path) -> None:
+    first, second = two(kind, tmp_path, used=used)
+    new = zarrcore.create_array(first.store, name="a", shape=20, chunks=4, dtype="f4", overwrite=True)
+    new[...] = 1.5
+    for access in (lambda: second[3], lambda: second[:], lambda: second.read([1, 2])):
+        with pytest.raises(ArrayNotFoundError, match="replaced by another one since it was opened"):
+            access()
+    with pytest.raises(ArrayNotFoundError, match="open it again"):
+        second[3] = 4
+    assert (zarrcore.open_array(second.store, path="a")[...] == 1.5).all()
+
+
+def test_a_handle_from_before_the_same_array_anew(tmp_path: Path) -> None:
+    first, second = two("local", tmp_path, used=True)
+    new = zarrcore.create_array(first.store, name="a", shape=20, chunks=4, dtype="i4", overwrite=True)
+    new[...] = 5
+    assert (second[...] == 5).all()
+
+
+def test_other_arrays_go_on(tmp_path: Path) -> None:
+    first, second = two("local", tmp_path, used=True)
+    other = zarrcore.create_array(first.store, name="b", shape=20, chunks=4, dtype="i4")
+    other[...] = 2
+    first.resize(6)
+    assert (other[...] == 2).all() and other[19] == 2 and other.shape == (20,)
