@@ -194,7 +194,8 @@ class OpenArray(ArrayDescription):
                 f"array {self.path or '/'!r} in {self.store} has been replaced by another one since it was "
                 "opened: open it again"
             )
-        self.adopt(found)
+        shrunk = any(now < was for now, was in zip(found.shape, self._metadata.shape, strict=True))
+        self.adopt(found if shrunk else self._metadata)  # where it has only grown, the old shape stays valid
 
     def check_writable(self) -> None:
         """Check that the store and the format of the array can be written.
