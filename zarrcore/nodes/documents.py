@@ -77,9 +77,10 @@ def parse(zarr_format: int, values: Mapping[str, Any], *, path: str) -> ArrayMet
 def _parse_v1(values: Mapping[str, Any], prefix: str) -> ArrayMetadata | None:
     if "meta" not in values:
         return None
+    from zarrcore.metadata.parse import parse_zattrs
     from zarrcore.metadata.v1 import ArrayV1Metadata
 
-    attributes = load_document(values["attrs"], where=prefix + "attrs") if "attrs" in values else {}
+    attributes = parse_zattrs(values["attrs"], prefix + "attrs") if "attrs" in values else {}
     document = {**load_document(values["meta"], where=prefix + "meta"), "attributes": attributes}
     return ArrayV1Metadata.from_dict(document, where=prefix + "meta")
 

@@ -71,6 +71,13 @@ def test_attributes_that_are_left_empty(text: bytes) -> None:
     assert [departure.key for departure in validate(text, key="a/.zattrs")] == ["a/.zattrs"]
 
 
+def test_attributes_of_format_1_that_are_left_empty() -> None:
+    meta = v2(zarr_format=1, compressor=..., filters=...) | {"compression": None, "compression_opts": None}
+    with pytest.warns(ZarrcoreWarning, match=r"^attrs: null is read as no attributes"):
+        array = zarrcore.open_array({"meta": json.dumps(meta).encode(), "attrs": b"null"}, mode="r")
+    assert dict(array.attrs) == {}
+
+
 def test_null_attributes_of_a_group() -> None:
     document = b'{"zarr_format": 3, "node_type": "group", "attributes": null}'
     with pytest.warns(ZarrcoreWarning, match=r"zarr\.json: attributes: null"):
