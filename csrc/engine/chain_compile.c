@@ -7,6 +7,7 @@
 
 #include "base/arith.h"
 #include "base/pool.h"
+#include "engine/reshape.h"
 
 /* What is known of the chunk after the links so far. */
 typedef struct build {
@@ -111,7 +112,7 @@ static zc_status filtered_fill(const zc_link *filter, const uint8_t *before, siz
     case ZC_FILL_ZERO: memset(out, 0, *made); return ZC_OK;
     default:
         if (*made != n) {
-            return zc_fail(err, ZC_ERR_ARGUMENT, "a filter that makes items of another size cannot keep the fill value");
+            return zc_fail(err, ZC_ERR_ARGUMENT, "items of another size cannot keep the fill value");
         }
         memcpy(out, before, n);
         return ZC_OK;
@@ -165,7 +166,8 @@ static zc_status follow_fill(const build *b, const zc_link *link, const uint8_t 
         return ZC_OK;
     }
     if (b->item_size > ZC_FILTER_ITEM_MAX) {
-        return refuse(b, link, ZC_ERR_UNSUPPORTED, "filters of items of %zu bytes are not supported here", b->item_size);
+        return refuse(b, link, ZC_ERR_UNSUPPORTED, "filters of items of %zu bytes are not supported here",
+                      b->item_size);
     }
     zc_workspace *const ws = zc_pool_borrow(b->err);
     if (ws == NULL) {
@@ -272,104 +274,16 @@ static zc_status add_transposition(build *b, const zc_link *link)
     return status;
 }
 
-static bool multiply(int64_t *product, int64_t by)
-{
-    size_t made;
-
-    if (!zc_mul_size((size_t)*product, (uint64_t)by, &made) || made > INT64_MAX) {
-        return false;
-    }
-    *product = (int64_t)made;
-    return true;
-}
-
-/* The items of the dimensions from `first` on to `last`; false on overflow. */
-static bool count_items(const int64_t *shape, int first, int last, int64_t *out)
-{
-    *out = 1;
-    for (int d = first; d < last; d++) {
-        if (!multiply(out, shape[d])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The lengths of a reshaped array: all but the one that is left over, whose dimension goes to *open, or -1. */
-static zc_status known_lengths(const build *b, const zc_link *link, int64_t *out, int *open)
-{
-    int next = 0;                    /* dimension of the chunk that has not been named yet */
-
-    *open = -1;
-    for (int d = 0; d < link->n; d++) {
-        const zc_length *const length = &link->lengths[d];
-        if (length->fixed < -1 || (length->fixed == -1 && *open >= 0)) {
-            return refuse(b, link, ZC_ERR_ARGUMENT, "shape: expected positive lengths, and -1 at most once");
-        }
-        *open = length->fixed < 0 ? d : *open;
-        out[d] = length->fixed > 0 ? length->fixed : 1;
-        for (int axis = 0; length->fixed == 0 && axis < ZC_MAX_DIMS; axis++) {
-            if (!(length->axes >> axis & 1)) {
-                continue;
-            }
-            if (axis < next || (b->ndim >= 0 && axis >= b->ndim)) {
-                return refuse(b, link, ZC_ERR_ARGUMENT, "shape[%d]: expected dimensions of the chunk, in order", d);
-            }
-            next = axis + 1;
-            if (b->has_shape && !multiply(&out[d], b->shape[axis])) {
-                return refuse(b, link, ZC_ERR_ARGUMENT, "a chunk has too many items");
-            }
-        }
-    }
-    return ZC_OK;
-}
-
-/* A length that is made of dimensions has as many items before it as these. */
-static zc_status check_aligned(const build *b, const zc_link *link, const int64_t *lengths)
-{
-    for (int d = 0; d < link->n; d++) {
-        int64_t before = 1, found = 1;
-        int first = 0;
-        if (link->lengths[d].fixed != 0 || link->lengths[d].axes == 0) {
-            continue;
-        }
-        while (!(link->lengths[d].axes >> first & 1)) {
-            first++;
-        }
-        if (!count_items(b->shape, 0, first, &before) || !count_items(lengths, 0, d, &found) || before != found) {
-            return refuse(b, link, ZC_ERR_ARGUMENT, "shape[%d]: expected %lld items before it, got %lld", d,
-                          (long long)before, (long long)found);
-        }
-    }
-    return ZC_OK;
-}
-
-static zc_status check_lengths(const build *b, const zc_link *link, int64_t *lengths, int open)
-{
-    int64_t items, given;
-    const bool counted = count_items(b->shape, 0, b->ndim, &items) && count_items(lengths, 0, link->n, &given);
-
-    if (counted && open >= 0 && given > 0) {
-        lengths[open] = items / given;
-        given *= lengths[open];
-    }
-    return counted && given == items
-               ? check_aligned(b, link, lengths)
-               : refuse(b, link, ZC_ERR_ARGUMENT, "shape: expected lengths for the items of a chunk");
-}
-
 static zc_status add_reshaping(build *b, const zc_link *link)
 {
     int64_t lengths[ZC_MAX_DIMS];
-    int open;
+    zc_error err;
     zc_status status = b->is_reshaped ? begin_filtered_array(b, link) : ZC_OK;
 
-    if (status == ZC_OK && (link->n < 0 || link->n > ZC_MAX_DIMS)) {
-        status = refuse(b, link, ZC_ERR_ARGUMENT, "shape: more than %d dimensions", ZC_MAX_DIMS);
-    }
-    status = status == ZC_OK ? known_lengths(b, link, lengths, &open) : status;
-    if (status == ZC_OK && b->has_shape) {
-        status = check_lengths(b, link, lengths, open);
+    zc_error_clear(&err);
+    if (status == ZC_OK && zc_reshape_lengths(link->lengths, link->n, b->ndim, b->has_shape ? b->shape : NULL, lengths,
+                                              &err) != ZC_OK) {
+        status = refuse(b, link, err.status, "%s", err.message);
     }
     if (status == ZC_OK) {
         memcpy(b->lengths, link->lengths, (size_t)link->n * sizeof b->lengths[0]);
@@ -385,7 +299,7 @@ static zc_status pack_items(build *b, const zc_link *link)
 {
     int64_t items = 1;
 
-    if (b->has_shape && !count_items(b->shape, 0, b->ndim, &items)) {
+    if (b->has_shape && !zc_reshape_count(b->shape, b->ndim, &items)) {
         return refuse(b, link, ZC_ERR_ARGUMENT, "a chunk has too many items");
     }
     b->shape[0] = 1 + items / 8 + (items % 8 != 0);
@@ -430,8 +344,9 @@ static zc_status copy_item(const build *b, const zc_link *link, size_t size, zc_
 
     *out = (zc_item){.size = size, .word = item->word};
     if (item->word != 0 && ((item->word != 2 && item->word != 4 && item->word != 8) || size % item->word != 0)) {
-        return refuse(b, link, ZC_ERR_ARGUMENT, "swap: expected 0, 2, 4 or 8 and a divisor of the item size %zu, got %u",
-                      size, (unsigned)item->word);
+        return refuse(b, link, ZC_ERR_ARGUMENT,
+                      "swap: expected 0, 2, 4 or 8 and a divisor of the item size %zu, got %u", size,
+                      (unsigned)item->word);
     }
     if (item->n_fields == 0) {
         return ZC_OK;
@@ -535,7 +450,7 @@ static zc_status compile_index(build *b, const zc_link *link)
                : refuse(b, link, ZC_ERR_ARGUMENT, "index_codecs: %s", err.message);
 }
 
-/* Filters go with each inner chunk where that comes to the same: those that take item by item and keep the fill value. */
+/* Filters that take item by item and keep the fill value do the same to each inner chunk as to the shard. */
 static zc_status place_filters(build *b, const zc_link *link)
 {
     const uint8_t *fill;
@@ -691,7 +606,8 @@ zc_status zc_chain_compile(const zc_chain_description *description, zc_arena *ar
 {
     const size_t size = description->item_size;
     const build outside = {.arena = arena, .err = err, .ndim = description->ndim, .made_size = size,
-                           .has_shape = description->shape != NULL && description->ndim >= 0, .fill = description->fill};
+                           .has_shape = description->shape != NULL && description->ndim >= 0,
+                           .fill = description->fill};
     build b;
 
     *out = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fuzz target for zc_chain_compile: the input describes a chunk and links, nested ones included; what compiles is written
- * and read.
+ * Fuzz target for zc_chain_compile: the input describes a chunk and links, nested ones included; what compiles is
+ * written and read.
  */
 #include "engine/chain_compile.h"
 #include "fuzz/one_chunk.h"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import zarrcore
 from zarrcore.codecs import ArraySpec, BytesCodec, CodecChain, Crc32cCodec, ShardingCodec
 from zarrcore.codecs.sharding import EMPTY
 from zarrcore.dtypes import parse_dtype
@@ -117,6 +119,20 @@ def test_nested_shards_within_compression() -> None:
     assert len(chain.encode(CHUNK, spec)) > 4 * CHUNK.nbytes
     packed = CodecChain.from_json([*chain.to_json(), "gzip"], spec)
     np.testing.assert_array_equal(packed.decode(packed.encode(CHUNK, spec), spec), CHUNK)
+
+
+def test_a_transposed_index_is_stored_transposed(tmp_path: Path) -> None:
+    """The engine left the transposition out, in writing and in reading."""
+    index = [{"name": "transpose", "configuration": {"order": [2, 0, 1]}}, *PLAIN]
+    codec = ShardingCodec(chunk_shape=(2, 3), codecs=PLAIN, index_codecs=index)
+    array = zarrcore.create_array(
+        tmp_path, shape=(4, 6), chunks=(4, 6), dtype="i4", serializer=codec, compressors=[]
+    )
+    values = np.arange(1, 25, dtype="i4").reshape(4, 6)
+    array[...] = values
+    offsets_and_lengths = np.frombuffer((tmp_path / "c" / "0" / "0").read_bytes()[-64:], "<u8").reshape(2, 4)
+    assert offsets_and_lengths.tolist() == [[0, 24, 48, 72], [24, 24, 24, 24]]
+    np.testing.assert_array_equal(zarrcore.open_array(tmp_path)[...], values)
 
 
 def test_nested_shards_take_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:
