@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is behind the public handle: an array of the engine, and somebody who knows where its chunks are.
+ * The contents of a public handle: an array of the engine, and somebody who knows where its chunks are.
  */
 #ifndef ZC_CAPI_HANDLE_H
 #define ZC_CAPI_HANDLE_H

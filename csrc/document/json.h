@@ -47,7 +47,7 @@ zc_node zc_json_root(const zc_json *json);
 /* The member of an object; value is NULL if it is absent, or if the node is no object. */
 zc_node zc_node_member(const zc_node *object, const char *name);
 
-/* The items of an array, one after the other; value is NULL behind the last one, or if it is no array. */
+/* The items of an array, one after the other; value is NULL after the last one, or if it is no array. */
 zc_node zc_node_first(const zc_node *array);
 zc_node zc_node_next(const zc_node *item);
 

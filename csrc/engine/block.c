@@ -242,7 +242,7 @@ zc_status zc_block_read(const zc_scope *scope, const zc_chain *chain, const int6
 
 /* ---- writing ---------------------------------------------------------------------------------- */
 
-/* A block without codecs behind it. */
+/* A block without codecs after it. */
 static zc_status write_bare(const zc_scope *scope, const zc_chain *elements, const int64_t *stored,
                             const int64_t *bounds, const zc_part *part, uint8_t *dst, size_t cap, size_t *written,
                             zc_workspace *ws, zc_error *err)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Chunks that hold an array with a chain of its own: behind filters (zc_chain.body), or as a block of N5
+ * Chunks that hold an array with a chain of its own: after filters (zc_chain.body), or as a block of N5
  * (zc_chain.block).
  */
 #ifndef ZC_ENGINE_BODY_H

@@ -335,7 +335,7 @@ static zc_status read_raw(const chunk_job *job, const zc_value *value, uint64_t 
     return read_from(job, &from, !remote);
 }
 
-/* ---- behind codecs --------------------------------------------------------------------------------- */
+/* ---- after codecs --------------------------------------------------------------------------------- */
 
 static zc_status read_stripped(const chunk_job *job, const zc_codec *codec, const uint8_t *data, size_t n)
 {

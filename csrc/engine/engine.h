@@ -191,7 +191,7 @@ zc_status zc_cached_place(const zc_chain *chain, const int64_t *shape, const zc_
                           zc_workspace *ws, zc_error *err);
 
 /*
- * Undo the stages behind a shard or a block at value[offset .. offset + nbytes): *bare is the chain without them and
+ * Undo the stages after a shard or a block at value[offset .. offset + nbytes): *bare is the chain without them and
  * its transposition, *out what it stands for, in memory.  *pushed scratch buffers more are open if that succeeds.
  */
 zc_status zc_unwrap(const zc_chain *chain, int ndim, const int64_t *stored, const zc_value *value, uint64_t offset,

@@ -51,7 +51,7 @@ typedef struct zc_window {
     size_t offset;           /* in the chunk's elements */
     zc_item item;
     bool patches;            /* writing: other bytes of the elements keep their values, so no chunk is ever covered */
-    const uint8_t *mask;     /* writing: the element i places behind the one at `first` is given where mask[i] is not 0 */
+    const uint8_t *mask;     /* writing: the element i places after the one at `first` is given where mask[i] is not 0 */
     const char *first;
     const zc_picked *picked; /* reading: where to, and which elements; NULL: part->memory, all of them */
 } zc_window;

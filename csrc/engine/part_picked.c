@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Elements where a mask is true: walked in the order of the mask, whatever the order of the chunk, so that those of
- * one row lie behind each other in the memory.
+ * one row lie one after the other in the memory.
  */
 #include <string.h>
 

@@ -15,7 +15,7 @@ static const uint8_t *find(const zc_piece_item *item, uint64_t offset, size_t n)
 {
     size_t low = 0, high = item->n;
 
-    while (low < high) {             /* the last piece that does not begin behind the offset */
+    while (low < high) {             /* the last piece that does not begin after the offset */
         const size_t middle = low + (high - low) / 2;
         if (item->pieces[middle].base <= offset) {
             low = middle + 1;

@@ -102,7 +102,7 @@ static zc_status blame(const run *r, size_t number, zc_status status)
     return status;
 }
 
-/* A value that vanished behind its index is a fault, not an absent chunk. */
+/* A value that vanished after its index was read is a fault, not an absent chunk. */
 static zc_status gone(zc_status status, zc_error *err)
 {
     return status == ZC_ERR_MISSING ? zc_fail(err, ZC_ERR_CORRUPT, "the shard is gone") : status;
@@ -146,7 +146,7 @@ static bool fits_slab(run *r, int64_t j, int64_t n)
     return axis->start <= begin && axis->start + axis->count >= begin + n * length;
 }
 
-/* Place n decoded inner chunks that lie behind each other in slab; part is that of the first one. */
+/* Place n decoded inner chunks that lie one after the other in slab; part is that of the first one. */
 static void place_slab(const shard *s, const zc_part *part, const uint8_t *slab, int64_t n)
 {
     const int last = s->ndim - 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Writing shards: inner chunks in C order, behind or before them the index.
+ * Writing shards: inner chunks in C order, after or before them the index.
  *
  * Inner chunks that are not written to are copied from the old shard as they are, without decoding.
  * All of the new shard lies in one buffer, so that it is stored by a single replacement.
@@ -175,7 +175,7 @@ static zc_status check_oversize(shard *s, size_t room, zc_error *err)
 
 /*
  * Carry over inner chunks that nothing is written to, from `first` on as long as their bytes follow each other in
- * the old shard, by one read.  *next is the inner chunk behind them; they take *written bytes at `at`.
+ * the old shard, by one read.  *next is the inner chunk after them; they take *written bytes at `at`.
  */
 static zc_status keep_run(const shard *s, size_t first, size_t at, size_t *next, size_t *written, zc_error *err)
 {

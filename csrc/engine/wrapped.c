@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Shards and blocks behind which further codecs follow: undo these first.
+ * Shards and blocks after which further codecs follow: undo these first.
  */
 #include "engine/engine.h"
 

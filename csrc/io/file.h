@@ -48,7 +48,7 @@ void zc_file_close(zc_file *file);
 /*
  * The same for a file that is probably small.  If it has 1 to cap - 1 bytes, they are read to dst, *n says how many, and
  * the file is closed again (its handle is negative and nothing else of *out is set).  Otherwise it stays open and *n is 0.
- * Where a disk fails behind the first *n bytes, no more are read either: if they make no sense, zc_file_read finds out.
+ * Where a disk fails after the first *n bytes, no more are read either: if they make no sense, zc_file_read finds out.
  */
 zc_status zc_file_load(const zc_dir *dir, const char *name, void *dst, size_t cap, size_t *n, zc_file *out,
                        zc_error *err);

@@ -316,7 +316,7 @@ static uint64_t unique_number(void)
     return (uint64_t)GetCurrentProcessId() << 40 ^ (uint64_t)ticks.QuadPart;
 }
 
-/* mkdir -p for the part of path before its last backslash, beginning behind the first `from` characters. */
+/* mkdir -p for the part of path before its last backslash, beginning after the first `from` characters. */
 static DWORD make_parents(wchar_t *path, size_t from)
 {
     const wchar_t *last = wcsrchr(path, L'\\');

@@ -6,7 +6,7 @@ from libc.stdlib cimport qsort
 
 cdef struct _Stretch:
     const char *low
-    const char *high                     # behind the last byte
+    const char *high                     # after the last byte
     Py_ssize_t number
 
 

@@ -109,7 +109,7 @@ cdef class _Growing:
 
 
 cdef inline int _add_item(_Growing out, const void *item, size_t length) except -1:
-    """An item behind its length."""
+    """An item after its length."""
     if <size_t>(out.end - out.at) < 4 + length:
         out.grow(4 + length)
     zc_store_le32(out.at, <uint32_t>length)
@@ -199,7 +199,7 @@ cdef bytes _encoded(object item, size_t i, str codec, object to_item, bint utf8)
 
 
 cdef int _add_encoded(_Growing out, bytes encoded, size_t i, str codec) except -1:
-    """The same behind its length."""
+    """The same after its length."""
     if <size_t>PyBytes_GET_SIZE(encoded) > _MAX_LENGTH:
         raise _encode_error(TOO_LONG, i, PyBytes_GET_SIZE(encoded), codec)
     return _add_item(out, PyBytes_AS_STRING(encoded), PyBytes_GET_SIZE(encoded))
@@ -224,7 +224,7 @@ cdef bytes _encode_objects(cnp.ndarray items, str codec, object to_item, bint ut
 
 
 cdef bytes _encode_fixed(cnp.ndarray items, str codec):
-    """Items of fixed length, four bytes for each code point and zeros behind the last."""
+    """Items of fixed length, four bytes for each code point and zeros after the last."""
     cdef const uint32_t *points = <const uint32_t *>cnp.PyArray_DATA(items)
     cdef size_t width = cnp.PyArray_ITEMSIZE(items) // 4, count = cnp.PyArray_SIZE(items), i, n, length = 0
     cdef _Growing out = _Growing(4 + (4 + width) * count)

@@ -30,7 +30,7 @@ def chunk_spec(metadata: ArrayMetadata, shape: tuple[int, ...]) -> Any:
 
 
 def chunk_store(metadata: ArrayMetadata, store_path: StorePath) -> Store:
-    """Return the store of the chunks: the array's store behind its storage transformers."""
+    """Return the store of the chunks: the array's store under its storage transformers."""
     transformers = getattr(metadata, "storage_transformers", ())
     if not transformers:
         return store_path.store

@@ -72,5 +72,5 @@ class ChunkPlace:
 
 
 def reason(error: Exception) -> str:
-    """What an error of a store or codec says, behind its name."""
+    """Return the message of an error of a store or codec, after its name."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -222,7 +222,7 @@ class PythonEngine:
     def _each(self, chunks: Iterable[_T], call: Callable[[_T], int], threads: int, size: int) -> None:
         """Call with each chunk of `size` elements, on several threads: one codes while another is stored.
 
-        What the call returns is how many bytes the chunk had before or behind the bytes -> bytes codecs: of
+        What the call returns is how many bytes the chunk had before or after the bytes -> bytes codecs: of
         items of any length there may be more than it seems.
         """
         chunks = iter(chunks)

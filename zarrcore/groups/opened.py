@@ -51,7 +51,7 @@ class OpenGroup:
         return self.metadata.zarr_format
 
     def current(self) -> GroupMetadata:
-        """Return the metadata, without consolidated metadata of which this process has changed nodes."""
+        """Return the metadata, without consolidated metadata if this process has changed nodes in them."""
         if self.copy is not None and self.copy.is_stale:
             self.look_in_store()
         return self.metadata

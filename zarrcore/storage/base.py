@@ -264,7 +264,7 @@ class Store(ABC):
         Raises
         ------
         StoreError
-            If parts overlap, or would leave a gap behind the end of the value.
+            If parts overlap, or would leave a gap after the end of the value.
         """
         self._check_writable()
         patches: dict[str, list[tuple[int, bytes | memoryview]]] = {}
@@ -438,7 +438,7 @@ def _patched(key: str, old: Buffer | None, parts: list[tuple[int, bytes | memory
             )
         if start > len(value):
             raise StoreError(
-                f"key {key!r}: a part at byte {start} leaves a gap behind the end at byte {len(value)}"
+                f"key {key!r}: a part at byte {start} leaves a gap after the end at byte {len(value)}"
             )
         done = start + len(part)
         value[start:done] = part

@@ -424,7 +424,7 @@ def _span(byte_range: ByteRange | None) -> _Span | None:
 
 
 def _lies_beyond(error: BaseException) -> bool:
-    """Whether a server says that a range begins behind the end of the value (HTTP status 416)."""
+    """Whether a server says that a range begins after the end of the value (HTTP status 416)."""
     return getattr(error, "status", None) == 416 or "not satisfiable" in str(error).lower()
 
 

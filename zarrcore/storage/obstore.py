@@ -76,7 +76,7 @@ class ObjectStore(Store):
                     options = {"range": {"suffix": suffix}}
                     return bytes(obstore.get(self.store, key, options=options).bytes())
         except obstore.exceptions.BaseError:
-            # It begins behind the end of the value, or is counted from the end, which not all stores can.
+            # It begins after the end of the value, or is counted from the end, which not all stores can.
             start, stop = resolve_range(request, self._head(key))
             if start < stop and not isinstance(request, SuffixByteRequest):
                 raise
@@ -93,7 +93,7 @@ class ObjectStore(Store):
     def get_partial_values(
         self, key_ranges: Iterable[tuple[str, ByteRange | None]]
     ) -> Sequence[bytes | None]:
-        # Not obstore.get_ranges, which panics where a range begins behind the end of a value in memory.
+        # Not obstore.get_ranges, which panics where a range begins after the end of a value in memory.
         return side_by_side(lambda request: self.get(*request), list(key_ranges))
 
     def exists(self, key: str) -> bool:
