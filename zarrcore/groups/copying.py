@@ -14,6 +14,7 @@ import numpy as np
 
 from zarrcore.arrays.array import Array
 from zarrcore.errors import CopyError
+from zarrcore.node import SynchronousNode
 from zarrcore.nodes.move import is_document, stored_value
 from zarrcore.nodes.places import address
 from zarrcore.storage.path import StorePath
@@ -151,6 +152,8 @@ def _members(group: Any) -> Iterable[tuple[str, Any]]:
 
 def _attributes(node: Any) -> dict[str, Any]:
     """User attributes; numpy arrays, which h5py returns, become lists."""
+    if isinstance(node, SynchronousNode):
+        return dict(node.metadata.attributes)  # NaN that stands there may be stored again
     items = dict(getattr(node, "attrs", {})).items()
     return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in items}
 

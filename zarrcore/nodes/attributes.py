@@ -41,7 +41,7 @@ def change_group_attributes(
         found = parse_node(place, zarr_format, values) or implied_group(place, zarr_format)
         if found is None or is_array_metadata(found):
             there = "there is nothing" if found is None else "there is an array"
-            raise GroupNotFoundError(f"the group {located(place)} is gone: {there} in its place")
+            raise GroupNotFoundError(f"the group {located(place)} is no longer there: {there} in its place")
         metadata = found.update_attributes(change(dict(found.attributes)))
         store_documents(place, _documents(metadata, values))
         return metadata
