@@ -45,7 +45,7 @@ static zc_status decode(const chunk_work *work, const void *data, size_t nbytes,
         return status;
     }
     const zc_call call = {.array = array, .part = &part, .threads = 1};
-    const zc_scope scope = {.call = &call, .fill = array->fill};
+    const zc_scope scope = {.call = &call, .ops = &zc_any_chunk, .fill = array->fill};
     zc_workspace *const ws = zc_pool_borrow(err);
     if (ws == NULL) {
         return ZC_ERR_MEMORY;
@@ -71,7 +71,7 @@ static zc_status encode(const chunk_work *work, void *out, size_t capacity, size
         return status;
     }
     const zc_call call = {.array = array, .part = &part, .threads = 1, .write_empty = true};
-    const zc_scope scope = {.call = &call, .fill = array->fill};
+    const zc_scope scope = {.call = &call, .ops = &zc_any_chunk, .fill = array->fill};
     uint8_t *const dst = bound <= capacity ? out : zc_scratch_push(ws, bound, err);
     if (dst == NULL) {
         return ZC_ERR_MEMORY;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The codec classes, for the table in codec.c.  A new codec: its own file, a line here, a line there.
+ * The codec classes, for the table in codec_list.c.  A new codec: its own file, a line here, a line there.
  */
 #ifndef ZC_CODECS_CLASSES_H
 #define ZC_CODECS_CLASSES_H

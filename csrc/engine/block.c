@@ -159,8 +159,8 @@ static zc_status decode_bare(const zc_scope *scope, const zc_chain *chain, int n
     zc_part_whole(ndim, stored, chain->item.size, dst, &all);
     unknown.origin = NULL;           /* a cache keeps whole chunks */
     if (status == ZC_OK && zc_part_clip(&all, lo, b.lengths, &part)) {
-        status = zc_chunk_read(scope, &elements, b.lengths, &part, &unknown, offset + b.header, nbytes - b.header, ws,
-                               err);
+        status = scope->ops->read(scope, &elements, b.lengths, &part, &unknown, offset + b.header, nbytes - b.header, ws,
+                                  err);
     }
     return status;
 }
@@ -219,7 +219,7 @@ static zc_status read_bare(const zc_scope *scope, const zc_chain *chain, const i
         return read_other(scope, chain, stored, part, value, offset, nbytes, ws, err);
     }
     unknown.origin = NULL;
-    return zc_chunk_read(scope, chain->block, stored, part, &unknown, offset + b.header, nbytes - b.header, ws, err);
+    return scope->ops->read(scope, chain->block, stored, part, &unknown, offset + b.header, nbytes - b.header, ws, err);
 }
 
 zc_status zc_block_read(const zc_scope *scope, const zc_chain *chain, const int64_t *stored, const zc_part *part,
@@ -252,8 +252,8 @@ static zc_status write_bare(const zc_scope *scope, const zc_chain *elements, con
     zc_status status = write_header(part->ndim, stored, dst, err);
 
     if (status == ZC_OK) {
-        status = zc_chunk_write(scope, elements, stored, bounds, part, NULL, dst + header, cap - header, written, ws,
-                                err);
+        status = scope->ops->write(scope, elements, stored, bounds, part, NULL, dst + header, cap - header, written, ws,
+                                   err);
     }
     if (status == ZC_OK && *written > 0) {
         *written += header;

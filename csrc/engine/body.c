@@ -49,7 +49,7 @@ zc_status zc_body_decode(const zc_scope *scope, const zc_chain *chain, int ndim,
     }
     unknown.origin = NULL;           /* a cache keeps what is before the filters */
     zc_part_whole(body->ndim, shape, body->chain->item.size, made, &part);
-    status = zc_chunk_read(&inside, body->chain, shape, &part, &unknown, offset, nbytes, ws, err);
+    status = inside.ops->read(&inside, body->chain, shape, &part, &unknown, offset, nbytes, ws, err);
     if (status == ZC_OK && chain->n_stages > 0) {
         status = zc_chain_unstage_into(chain, made, made_size, dst, size, ws, err);
     }
@@ -64,12 +64,12 @@ static zc_status encode_whole(const zc_scope *scope, const zc_chain *chain, cons
     zc_call call = *scope->call;
     zc_scope inside = inside_of(scope, chain->body->fill);
     const zc_chain *body = chain->body->chain;
-    zc_status status = zc_chunk_write(&inside, body, shape, shape, part, NULL, dst, cap, written, ws, err);
+    zc_status status = inside.ops->write(&inside, body, shape, shape, part, NULL, dst, cap, written, ws, err);
 
     if (status == ZC_OK && *written == 0) {
         call.write_empty = true;
         inside.call = &call;
-        status = zc_chunk_write(&inside, body, shape, shape, part, NULL, dst, cap, written, ws, err);
+        status = inside.ops->write(&inside, body, shape, shape, part, NULL, dst, cap, written, ws, err);
     }
     return status;
 }

@@ -18,8 +18,8 @@ static zc_status decode(const zc_scope *scope, const zc_chain *chain, int ndim, 
     if (entry == NULL) {
         return zc_fail(err, ZC_ERR_MEMORY, "no memory for a chunk of %zu bytes", decoded);
     }
-    const zc_status status = zc_chunk_decode(scope, chain, ndim, stored, value, offset, nbytes, zc_cached_data(entry),
-                                             decoded, ws, err);
+    const zc_status status = scope->ops->decode(scope, chain, ndim, stored, value, offset, nbytes, zc_cached_data(entry),
+                                                decoded, ws, err);
     if (status != ZC_OK) {
         zc_cached_let_go(entry);
         return status;

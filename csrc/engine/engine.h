@@ -131,15 +131,33 @@ size_t zc_chunk_key_size(const zc_array *array);
 
 /* ---- chunks (chunk_read.c, chunk_write.c, shard_read.c, index_read.c, shard_write.c) ---- */
 
+typedef struct zc_scope zc_scope;
+
+/* The functions for any chunk, declared below.  The files of shards, blocks and filtered arrays, whose inner chunks are
+ * chunks again, reach them by this table: nothing calls the file that calls it. */
+typedef struct zc_chunk_ops {
+    zc_status (*read)(const zc_scope *scope, const zc_chain *chain, const int64_t *shape, const zc_part *part,
+                      const zc_value *value, uint64_t offset, uint64_t nbytes, zc_workspace *ws, zc_error *err);
+    zc_status (*decode)(const zc_scope *scope, const zc_chain *chain, int ndim, const int64_t *stored,
+                        const zc_value *value, uint64_t offset, uint64_t nbytes, uint8_t *dst, size_t size,
+                        zc_workspace *ws, zc_error *err);
+    zc_status (*write)(const zc_scope *scope, const zc_chain *chain, const int64_t *shape, const int64_t *bounds,
+                       const zc_part *part, const zc_value *old, uint8_t *dst, size_t cap, size_t *written,
+                       zc_workspace *ws, zc_error *err);
+} zc_chunk_ops;
+
+extern const zc_chunk_ops zc_any_chunk;
+
 /* What stays the same from a chunk down to the inner chunks of its shards. */
-typedef struct zc_scope {
+struct zc_scope {
     const zc_call *call;
+    const zc_chunk_ops *ops; /* &zc_any_chunk */
     const void *fill;
     bool split;              /* too few chunks for the threads: work on inner chunks in parallel */
     const zc_given *blocks;  /* the call's, down to the level of shards that they are for */
     bool collects;           /* dry run: nothing is decoded, what the value lacks is noted, see pieces.h */
     bool keeps_beyond;       /* what lies beyond the array, as the call knows it, may have been written by others */
-} zc_scope;
+};
 
 /* Is a part all that a chunk has to hold, so that nothing stays of an old one?  bounds: the extent of the array in it. */
 static inline bool zc_scope_covers(const zc_scope *scope, const zc_part *part, const int64_t *stored,

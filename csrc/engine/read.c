@@ -571,7 +571,8 @@ zc_status zc_read(const zc_call *call, zc_fault *fault, zc_error *err)
         return status;
     }
     job.threads = worthwhile_threads(call, job.plan.n_items);
-    job.scope = (zc_scope){.call = call, .fill = call->array->fill, .split = job.plan.n_items < (size_t)job.threads};
+    job.scope = (zc_scope){.call = call, .ops = &zc_any_chunk, .fill = call->array->fill,
+                           .split = job.plan.n_items < (size_t)job.threads};
     /* Of a shard in a remote store, ranges may be wanted instead of all of it. */
     if (call->store->fetch != NULL && (call->store->values_in_memory || !call->array->chain->sharded)) {
         status = read_fetched(&job, &failed, err);

@@ -208,7 +208,7 @@ static bool pays_to_share(const many_job *job, const want *wants, size_t n)
 static zc_status read_want(const many_job *job, const want *w, const zc_value *value, zc_workspace *ws, zc_error *err)
 {
     const zc_call *call = &job->calls[w->call];
-    const zc_scope scope = {.call = call, .fill = call->array->fill, .split = job->split};
+    const zc_scope scope = {.call = call, .ops = &zc_any_chunk, .fill = call->array->fill, .split = job->split};
     int64_t shape[ZC_MAX_DIMS];
     zc_part part;
 
@@ -427,7 +427,7 @@ static zc_status collect_group(void *arg, size_t item, const zc_value *value, zc
     known.origin = origin.cache != NULL && zc_origin_stamp(&origin, value) ? &origin : NULL;
     for (size_t i = 0; i < o.n && status == ZC_OK; i++) {
         const zc_call *call = &job->calls[o.wants[i].call];
-        const zc_scope scope = {.call = call, .fill = call->array->fill, .collects = true};
+        const zc_scope scope = {.call = call, .ops = &zc_any_chunk, .fill = call->array->fill, .collects = true};
         int64_t shape[ZC_MAX_DIMS];
         zc_part part;
         if (part_in(call, o.wants[i].chunk, shape, &part)) {

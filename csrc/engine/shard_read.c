@@ -114,8 +114,8 @@ static zc_status read_inner(run *r, size_t number, const zc_part *part, const zc
 {
     const shard *s = r->s;
     const uint64_t nbytes = s->extents[number].nbytes;
-    const zc_status status = zc_chunk_read(s->scope, s->chain->inner, s->chain->inner_shape, part, value, offset,
-                                           nbytes, r->ws, r->err);
+    const zc_status status = s->scope->ops->read(s->scope, s->chain->inner, s->chain->inner_shape, part, value, offset,
+                                                 nbytes, r->ws, r->err);
 
     return blame(r, number, gone(status, r->err));
 }

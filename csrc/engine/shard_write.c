@@ -227,8 +227,8 @@ static zc_status make_inner(const shard *s, size_t number, const given *values, 
         old = zc_value_of_memory(data, (size_t)e.nbytes);
     }
     if (status == ZC_OK) {
-        status = zc_chunk_write(&scope, s->chain->inner, s->chain->inner_shape, values->bounds, &values->part,
-                                patch ? &old : NULL, dst, cap, written, ws, err);
+        status = scope.ops->write(&scope, s->chain->inner, s->chain->inner_shape, values->bounds, &values->part,
+                                  patch ? &old : NULL, dst, cap, written, ws, err);
     }
     zc_pop(ws, viewed);
     return status;

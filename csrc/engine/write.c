@@ -252,7 +252,8 @@ zc_status zc_write(const zc_call *call, zc_fault *fault, zc_error *err)
         return status;
     }
     const int threads = worthwhile_threads(call, job.plan.n_items);
-    job.scope = (zc_scope){.call = call, .fill = call->array->fill, .split = job.plan.n_items < (size_t)threads,
+    job.scope = (zc_scope){.call = call, .ops = &zc_any_chunk, .fill = call->array->fill,
+                            .split = job.plan.n_items < (size_t)threads,
                            .blocks = call->blocks};
     const zc_run run = {
         .task = write_item,
