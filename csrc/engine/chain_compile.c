@@ -22,7 +22,7 @@ typedef struct build {
     int64_t shape[ZC_MAX_DIMS];
     size_t item_size;                /* of the chain's items in memory */
     size_t made_size;                /* of the items that its filters make */
-    const uint8_t *fill;             /* item_size bytes; NULL: zero bytes */
+    const uint8_t *fill;             /* item_size bytes in memory of the arena */
     const zc_link *filters[ZC_MAX_STAGES];   /* those in chain->stages, as long as there is nothing else */
     zc_length lengths[ZC_MAX_DIMS];  /* `shape` in terms of the chain's stored dimensions */
     bool has_bytes;
@@ -126,9 +126,7 @@ static zc_status both_fills(const build *b, uint8_t *before, uint8_t *after, siz
     zc_status status = ZC_OK;
 
     memset(before, 0, ZC_FILTER_ITEM_MAX);
-    if (b->fill != NULL) {
-        memcpy(before, b->fill, b->item_size);
-    }
+    memcpy(before, b->fill, b->item_size);
     memcpy(after, before, ZC_FILTER_ITEM_MAX);
     *n = b->item_size;
     for (int s = 0; s < b->chain->n_stages && status == ZC_OK; s++) {
@@ -605,9 +603,8 @@ zc_status zc_chain_compile(const zc_chain_description *description, zc_arena *ar
                            zc_error *err)
 {
     const size_t size = description->item_size;
-    const build outside = {.arena = arena, .err = err, .ndim = description->ndim, .made_size = size,
-                           .has_shape = description->shape != NULL && description->ndim >= 0,
-                           .fill = description->fill};
+    build outside = {.arena = arena, .err = err, .ndim = description->ndim, .made_size = size,
+                     .has_shape = description->shape != NULL && description->ndim >= 0};
     build b;
 
     *out = NULL;
@@ -615,6 +612,11 @@ zc_status zc_chain_compile(const zc_chain_description *description, zc_arena *ar
         return zc_fail(err, ZC_ERR_ARGUMENT, "itemsize: expected 1 or more, and up to %d dimensions, got %zu and %d",
                        ZC_MAX_DIMS, size, description->ndim);
     }
+    uint8_t *const fill = zc_arena_alloc(arena, size);
+    if (fill == NULL) {
+        return no_memory(&outside);
+    }
+    outside.fill = description->fill != NULL ? memcpy(fill, description->fill, size) : fill;
     zc_status status = begin_inside(&outside, &b);
     if (status == ZC_OK && outside.has_shape) {
         memcpy(b.shape, description->shape, (size_t)description->ndim * sizeof b.shape[0]);
