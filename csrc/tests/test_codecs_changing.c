@@ -64,7 +64,6 @@ static void unused_bits(void)
 
     CHECK(zc_codec_init(&codec, "packbits"));
     codec.bits.padding = ZC_PADDING_NUMCODECS;
-    codec.decoded.kind = ZC_NUMBER_BOOL;
     decode_while_it_flips(&codec, value, sizeof value, 9, 0, 0);
 }
 
