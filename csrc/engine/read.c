@@ -94,7 +94,8 @@ static zc_status open_and_read(void *arg)
         status = zc_chunk_read(&o->job->scope, array->chain, o->shape, o->part, &value, 0, value.size, o->ws, o->err);
         zc_value_close(&value);
     }
-    if (o->cap > 0 && zc_may_be_torn(status)) {      /* or not all of it could be loaded: that comes out by reading it */
+    const bool makes_sense = status == ZC_OK || status == ZC_ERR_MISSING || !zc_may_be_torn(status);
+    if (o->cap > 0 && !makes_sense) {                /* if not all of it could be loaded, reading it shows the reason */
         zc_error_clear(o->err);
         o->cap = 0;
         return open_and_read(o);
