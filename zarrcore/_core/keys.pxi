@@ -1,5 +1,27 @@
 # Locks and generations of keys (csrc/engine/keys.h), for what Python reads and writes itself.
 
+cdef extern from *:
+    """
+    #ifdef _WIN32
+    #define zc_realpath(path) NULL
+    #else
+    #define zc_realpath(path) realpath(path, NULL)
+    #endif
+    """
+    char *zc_realpath(const char *path) nogil
+
+
+def real_path(str path not None):
+    """Return the path without symbolic links that leads to the same; None if the system does not know it."""
+    cdef char *found = zc_realpath(os.fsencode(path))
+    if found == NULL:
+        return None
+    try:
+        return os.fsdecode(<bytes>found)
+    finally:
+        free(found)
+
+
 @cython.final
 cdef class Place:
     """Where the keys of an array, or of a store, really are.

@@ -18,17 +18,21 @@ if TYPE_CHECKING:
 __all__ = ["TYPES", "Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64"]
 
 
-_limits = cache(np.iinfo)
+@cache
+def _limits(dtype: np.dtype[Any]) -> tuple[int, int, Any]:
+    """Return the smallest and the largest number, and the scalar type, of a numpy data type."""
+    limits = np.iinfo(dtype)  # whose members are computed at each access
+    return limits.min, limits.max, limits.dtype.type
 
 
 class IntegerBase(NumericBase, HasItemSize):
     """What all integer data types share."""
 
     def _within_range(self, value: int, data: object) -> Any:
-        limits = _limits(self.to_native_dtype())
-        if not limits.min <= value <= limits.max:
-            raise self._reject_range(data, f"an integer {limits.min}..{limits.max}")
-        return limits.dtype.type(value)
+        least, most, scalar_type = _limits(self.to_native_dtype())
+        if not least <= value <= most:
+            raise self._reject_range(data, f"an integer {least}..{most}")
+        return scalar_type(value)
 
     def cast_scalar(self, data: object) -> Any:
         """Return `data` as an integer of this type; its value must not change."""

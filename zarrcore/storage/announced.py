@@ -10,6 +10,8 @@ from functools import wraps
 from inspect import isfunction
 from typing import TYPE_CHECKING, Any
 
+from zarrcore.storage.validation import is_document
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -53,7 +55,11 @@ def _announcing(method: Any, changed: Callable[..., list[str]], *, many: bool) -
             args = ([*args[0]], *args[1:])
         elif many:
             kwargs = {name: [*value] for name, value in kwargs.items()}
-        with engine.Change(engine.Place(self._scope("")), changed(*args, *kwargs.values())):
+        # The engine keeps nothing of metadata documents.
+        keys = [key for key in changed(*args, *kwargs.values()) if not is_document(key)]
+        if not keys:
+            return method(self, *args, **kwargs)
+        with engine.Change(engine.Place(self._scope("")), keys):
             return method(self, *args, **kwargs)
 
     return announced

@@ -378,7 +378,9 @@ class LocalStore(Store):
 
 def _real(path: str) -> str:
     """The real path of a directory, the same for all names that lead to it."""
-    return os.path.join(os.path.normcase(os.path.realpath(path)), "")
+    engine = sys.modules.get("zarrcore._core.engine")  # the system's function costs a tenth of Python's
+    real = engine.real_path(path) if engine is not None else None
+    return os.path.join(os.path.normcase(real or os.path.realpath(path)), "")
 
 
 def _configured_fsync() -> bool:
