@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "codecs/numbers.h"
-#include "kernels/words.h"
+#include "kernels/byte_order.h"
 
 #ifdef ZC_HAVE_AVX
 

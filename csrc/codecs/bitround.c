@@ -8,7 +8,7 @@
 
 #include "codecs/numbers.h"
 #include "kernels/long_copy.h"
-#include "kernels/words.h"
+#include "kernels/byte_order.h"
 
 /* Most bits that may be kept; -1 for types that are not rounded. */
 static int most_bits(const zc_codec *codec)

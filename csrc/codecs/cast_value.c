@@ -3,14 +3,14 @@
  * Numbers stored as another type, by stated rules (Zarr extensions, "cast_value").
  *
  * Tiles of numbers go through the loops of kernels/cast_checked.c.  A tile with a number that these cannot do (one that
- * is to be refused, above all) is done again, number by number, by kernels/reals.c, which also reports what is wrong with
+ * is to be refused, above all) is done again, number by number, by kernels/exact_number.c, which also reports what is wrong with
  * it; types of one byte have few enough numbers for a table.
  */
 #include <string.h>
 
 #include "codecs/numbers.h"
 #include "kernels/cast_checked.h"
-#include "kernels/halves.h"
+#include "kernels/float16.h"
 
 enum { TABLE = 256, TABLE_WORTH = 1024, MOST_MARKS = 255 };
 

@@ -11,7 +11,7 @@
 
 #include "base/status.h"
 #include "base/workspace.h"
-#include "kernels/reals.h"
+#include "kernels/exact_number.h"
 
 typedef enum zc_blosc_compressor {
     ZC_BLOSC_BLOSCLZ, ZC_BLOSC_LZ4, ZC_BLOSC_LZ4HC, ZC_BLOSC_SNAPPY, ZC_BLOSC_ZLIB, ZC_BLOSC_ZSTD
@@ -55,7 +55,7 @@ typedef struct zc_number {
 /* Which types of numbers a codec takes. */
 typedef enum zc_number_set {
     ZC_NUMBERS_OF_C,         /* integers and floats of 4 and 8 bytes */
-    ZC_NUMBERS_REAL,         /* all of reals.h */
+    ZC_NUMBERS_REAL,         /* all of exact_number.h */
     ZC_NUMBERS_OF_NUMPY      /* those of cast_numpy.h */
 } zc_number_set;
 

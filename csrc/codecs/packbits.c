@@ -7,7 +7,7 @@
  */
 #include "base/arith.h"
 #include "codecs/classes.h"
-#include "kernels/bits.h"
+#include "kernels/bit_packing.h"
 
 static bool as_numcodecs(const zc_codec *codec)
 {

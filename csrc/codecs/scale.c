@@ -11,7 +11,7 @@
 
 #include "codecs/scale_integers.h"
 #include "codecs/scale_numpy.h"
-#include "kernels/words.h"
+#include "kernels/byte_order.h"
 
 /*
  * To the nearest integer, ties to even, as rint() does: beyond 2 ** 52 (23) every float is an integer, and adding

@@ -21,7 +21,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/words.h"
+#include "kernels/byte_order.h"
 
 #ifdef ZC_HAVE_AVX
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/halves.h"
+#include "kernels/float16.h"
 #include "kernels/stamped.h"
 
 /* ---- half precision --------------------------------------------------------------------------- */

@@ -9,8 +9,8 @@
 
 #include "codecs/numbers.h"
 #include "codecs/scale_table.h"
-#include "kernels/halves.h"
-#include "kernels/words.h"
+#include "kernels/float16.h"
+#include "kernels/byte_order.h"
 
 /* ---- floats ----------------------------------------------------------------------------------- */
 

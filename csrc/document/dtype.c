@@ -16,7 +16,7 @@ typedef struct named_dtype {
     uint8_t word;
 } named_dtype;
 
-/* Zarr v3 specification, "Core data types"; then names of the extension registry (its small numbers: reals.h). */
+/* Zarr v3 specification, "Core data types"; then names of the extension registry (its small numbers: exact_number.h). */
 static const named_dtype named[] = {
     {"bool", 'b', 1, 0},      {"int8", 'i', 1, 0},        {"int16", 'i', 2, 2},     {"int32", 'i', 4, 4},
     {"int64", 'i', 8, 8},     {"uint8", 'u', 1, 0},       {"uint16", 'u', 2, 2},    {"uint32", 'u', 4, 4},

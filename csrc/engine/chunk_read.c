@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/arith.h"
-#include "engine/body.h"
+#include "engine/filtered_array.h"
 
 /* Chunks are decoded and placed in pieces of about this size where the codec allows, so that the
  * piece is still in the L2 cache when it is placed. */

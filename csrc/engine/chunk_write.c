@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "engine/body.h"
+#include "engine/filtered_array.h"
 
 /* Uncompressed chunks are gathered and written in pieces of this size, which stay in the L2 cache meanwhile. */
 #define PIECE ((size_t)256 << 10)

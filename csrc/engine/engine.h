@@ -155,7 +155,7 @@ struct zc_scope {
     const void *fill;
     bool split;              /* too few chunks for the threads: work on inner chunks in parallel */
     const zc_given *blocks;  /* the call's, down to the level of shards that they are for */
-    bool collects;           /* dry run: nothing is decoded, what the value lacks is noted, see pieces.h */
+    bool collects;           /* dry run: nothing is decoded, what the value lacks is noted, see fetch_ranges.h */
     bool keeps_beyond;       /* what lies beyond the array, as the call knows it, may have been written by others */
 };
 

@@ -6,7 +6,7 @@
 
 #include "base/arith.h"
 #include "engine/engine.h"
-#include "engine/pieces.h"
+#include "engine/fetch_ranges.h"
 
 /* Below this much output, waking another thread costs more than it brings. */
 #define SHARED_MIN ((size_t)128 << 10)

@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "engine/engine.h"
-#include "engine/pieces.h"
+#include "engine/fetch_ranges.h"
 
 /* Memory for chunks that several reads share, beside what the decoders need anyway. */
 #define SHARED_BYTES ((size_t)64 << 20)

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "kernels/words.h"
+#include "kernels/byte_order.h"
 
 /* ---- floats to integers ----------------------------------------------------------------------- */
 

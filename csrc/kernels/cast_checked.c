@@ -13,10 +13,10 @@
 #include <string.h>
 
 #include "kernels/cast_rounded.h"
-#include "kernels/halves.h"
-#include "kernels/narrow.h"
+#include "kernels/float16.h"
+#include "kernels/float_to_small.h"
 #include "kernels/stamped.h"
-#include "kernels/words.h"
+#include "kernels/byte_order.h"
 
 /* ---- integers --------------------------------------------------------------------------------- */
 

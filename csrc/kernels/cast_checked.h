@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Numbers of one type as numbers of another, by the rules of rounding in reals.h, as long as nothing special happens.
+ * Numbers of one type as numbers of another, by the rules of rounding in exact_number.h, as long as nothing special happens.
  */
 #ifndef ZC_KERNELS_CAST_CHECKED_H
 #define ZC_KERNELS_CAST_CHECKED_H
 
-#include "kernels/reals.h"
+#include "kernels/exact_number.h"
 
 enum { ZC_CAST_MAX = 512 };      /* numbers in one call */
 

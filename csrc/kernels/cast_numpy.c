@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "kernels/halves.h"
-#include "kernels/narrow.h"
+#include "kernels/float16.h"
+#include "kernels/float_to_small.h"
 #include "kernels/stamped.h"
 
 enum { PIECE = 512 };        /* numbers */

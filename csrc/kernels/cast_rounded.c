@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "kernels/stamped.h"
-#include "kernels/words.h"
+#include "kernels/byte_order.h"
 
 #define MANTISSA64 52
 #define HIDDEN64 (UINT64_C(1) << MANTISSA64)

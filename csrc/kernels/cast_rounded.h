@@ -5,7 +5,7 @@
 #ifndef ZC_KERNELS_CAST_ROUNDED_H
 #define ZC_KERNELS_CAST_ROUNDED_H
 
-#include "kernels/reals.h"
+#include "kernels/exact_number.h"
 
 /* Numbers below `low` become `least`, those above `high` become `most`. */
 typedef struct zc_whole_limits {

@@ -10,7 +10,7 @@
  */
 #include "kernels/chunk_grid.h"
 
-#include "kernels/words.h"
+#include "kernels/byte_order.h"
 
 typedef struct divisor {
     uint64_t d;                          /* 2 or more */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The region copy: canonical loops first (nest.c), then the cheapest inner kernel for the pattern that is
+ * The region copy: canonical loops first (loop_nest.c), then the cheapest inner kernel for the pattern that is
  * left.
  */
 #include <string.h>

@@ -30,7 +30,7 @@
 
 #include "base/arith.h"
 #include "base/cpu.h"
-#include "kernels/words.h"
+#include "kernels/byte_order.h"
 
 #define POLY UINT32_C(0x82F63B78)
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "kernels/delta_vectors.h"
-#include "kernels/words.h"
+#include "kernels/byte_order.h"
 
 /* ---- any stride ------------------------------------------------------------------------------ */
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "kernels/delta.h"
-#include "kernels/halves.h"
+#include "kernels/float16.h"
 #include "kernels/stamped.h"
 
 enum { PIECE = 512 };        /* numbers */

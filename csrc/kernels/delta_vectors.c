@@ -9,7 +9,7 @@
  */
 #include "kernels/delta_vectors.h"
 
-#include "kernels/words.h"
+#include "kernels/byte_order.h"
 
 #ifdef ZC_HAVE_AVX
 

@@ -5,9 +5,9 @@
  */
 #include <string.h>
 
-#include "kernels/items.h"
-#include "kernels/nest.h"
-#include "kernels/words.h"
+#include "kernels/item_loops.h"
+#include "kernels/loop_nest.h"
+#include "kernels/byte_order.h"
 
 #define BLOCK 512                        /* bytes between two looks at the result */
 

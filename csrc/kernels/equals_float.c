@@ -7,8 +7,8 @@
  */
 #include <string.h>
 
-#include "kernels/items.h"
-#include "kernels/words.h"
+#include "kernels/item_loops.h"
+#include "kernels/byte_order.h"
 
 #define GROUP 16                         /* bytes that are asked at once: two words, or up to 8 floats */
 #define BLOCK 512                        /* bytes between two looks at the result */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "kernels/region.h"
-#include "kernels/words.h"
+#include "kernels/byte_order.h"
 
 #if defined(ZC_HAVE_AVX) && (defined(__SSE2__) || defined(_M_X64))
 

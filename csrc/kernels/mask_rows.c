@@ -4,7 +4,7 @@
  * cannot foresee; here every row takes the same steps for any bits.
  */
 #include "kernels/mask.h"
-#include "kernels/words.h"
+#include "kernels/byte_order.h"
 
 #ifdef ZC_HAVE_AVX
 

@@ -5,8 +5,8 @@
 #ifndef ZC_KERNELS_PLAN_H
 #define ZC_KERNELS_PLAN_H
 
-#include "kernels/items.h"
-#include "kernels/nest.h"
+#include "kernels/item_loops.h"
+#include "kernels/loop_nest.h"
 
 typedef struct zc_copy_plan zc_copy_plan;
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "kernels/region.h"
-#include "kernels/words.h"
+#include "kernels/byte_order.h"
 
 /* Items first to n - 1 as a plane of bytes with its axes exchanged. */
 static void shuffle_rest(char *dst, const char *src, size_t first, size_t n, size_t size)

@@ -6,7 +6,7 @@
 #ifndef ZC_KERNELS_STAMPED_H
 #define ZC_KERNELS_STAMPED_H
 
-#include "kernels/words.h"
+#include "kernels/byte_order.h"
 
 #ifdef ZC_HAVE_AVX
 #define STAMP_BOTH(STAMP, ...) STAMP(any, , __VA_ARGS__) STAMP(avx2, ZC_AVX2, __VA_ARGS__)

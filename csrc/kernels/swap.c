@@ -7,8 +7,8 @@
  */
 #include <string.h>
 
-#include "kernels/items.h"
-#include "kernels/words.h"
+#include "kernels/item_loops.h"
+#include "kernels/byte_order.h"
 
 #define STAMP_SCALAR(WORD, T, OP)                                                                \
     static void swap_scalar_##WORD(char *dst, const char *src, size_t nbytes)                    \

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "kernels/plan.h"
-#include "kernels/words.h"
+#include "kernels/byte_order.h"
 
 #define LINE 64
 

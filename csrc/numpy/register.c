@@ -14,10 +14,10 @@
 #include <numpy/dtype_api.h>
 #include <numpy/ufuncobject.h>
 
-#include "numpy/calls.h"
+#include "numpy/ufunc_vectorcall.h"
 #include "numpy/docs.h"
 #include "numpy/loops.h"
-#include "numpy/quick.h"
+#include "numpy/small_arrays.h"
 
 enum { GIL_MIN_NBYTES = 4096, MAX_OPERANDS = 3, MAX_DTYPES = 26 };
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * cast_value: the loops over tiles against kernels/reals.c number by number, and what must be refused.
+ * cast_value: the loops over tiles against kernels/exact_number.c number by number, and what must be refused.
  */
 #include <fenv.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "codec_cases.h"
-#include "kernels/halves.h"
-#include "kernels/reals.h"
+#include "kernels/float16.h"
+#include "kernels/exact_number.h"
 #include "tests/every_cpu.h"
 
 enum { N = 1500 };

@@ -2,7 +2,7 @@
  *
  * Delta, shuffle and bit packing.
  */
-#include "kernels/bits.h"
+#include "kernels/bit_packing.h"
 #include "kernels/delta.h"
 #include "kernels/shuffle.h"
 

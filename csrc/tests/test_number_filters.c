@@ -8,7 +8,7 @@
 #include "codec_cases.h"
 #include "kernels/cast_numpy.h"
 #include "kernels/delta_numpy.h"
-#include "kernels/halves.h"
+#include "kernels/float16.h"
 #include "tests/every_cpu.h"
 
 static zc_codec filter(const char *name, zc_number_kind decoded, zc_number_kind encoded, bool swapped)
@@ -146,7 +146,7 @@ static void small_numbers_come_back(void)
     }
 }
 
-/* All halves, against the exact numbers of reals.h. */
+/* All halves, against the exact numbers of exact_number.h. */
 static void halves_and_floats(void)
 {
     static uint16_t halves[1 << 16], back[1 << 16];

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "kernels/items.h"
+#include "kernels/item_loops.h"
 #include "tests/every_cpu.h"
 
 #define ARENA (1u << 18)

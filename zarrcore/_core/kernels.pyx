@@ -69,7 +69,7 @@ cdef extern from "kernels/shard_index.h" nogil:
     void zc_shard_index_pack(const zc_extent *src, size_t n, bint big_endian, uint8_t *out)
 
 
-cdef extern from "kernels/bits.h" nogil:
+cdef extern from "kernels/bit_packing.h" nogil:
     ctypedef struct zc_bit_field:
         uint32_t size
         uint32_t first
@@ -84,7 +84,7 @@ cdef extern from "kernels/bits.h" nogil:
 cdef extern from "numpy/register.h":
     int zc_register_ufuncs(object names) except -1
 
-cdef extern from "numpy/quick.h":
+cdef extern from "numpy/small_arrays.h":
     int zc_quick_init() except -1
     object zc_quick_byteswap(object x, object out)
     object zc_quick_transpose(object x, object order, object out)
@@ -96,7 +96,7 @@ cdef extern from "numpy/quick.h":
     object zc_quick_equals_fill(object x, object value, bint by_value)
     object zc_quick_shard_index_pack(object offsets, object nbytes)
 
-cdef extern from "numpy/calls.h":
+cdef extern from "numpy/ufunc_vectorcall.h":
     int zc_calls_init() except -1
     void zc_calls_share_by(object share)
 
@@ -419,7 +419,7 @@ def unpack_bits(const uint8_t[::1] src, uint8_t[::1] dst, uint32_t size, uint32_
 
 # ---- plain cases -----------------------------------------------------------------------------------
 
-# See csrc/numpy/quick.h: None where a call is not plain.  X_quick_first(function) stands in for `function`, the whole
+# See csrc/numpy/small_arrays.h: None where a call is not plain.  X_quick_first(function) stands in for `function`, the whole
 # of kernel X: plain calls do not go through it, which would cost as much as the work on a few bytes.
 
 

@@ -2,7 +2,7 @@
  *
  * Filters before an array of its own: all of the chunk is decoded, or encoded, at once.
  */
-#include "engine/body.h"
+#include "engine/filtered_array.h"
 
 /* What lies inside has a fill value of its own, and none of it is the caller's. */
 static zc_scope inside_of(const zc_scope *scope, const void *fill)

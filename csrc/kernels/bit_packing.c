@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "kernels/bits.h"
+#include "kernels/bit_packing.h"
 
 #include <string.h>
 
 #include "base/arith.h"
-#include "kernels/words.h"
+#include "kernels/byte_order.h"
 
 /* ---- flags ----------------------------------------------------------------------------------- */
 

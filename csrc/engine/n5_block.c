@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/arith.h"
-#include "engine/body.h"
+#include "engine/filtered_array.h"
 
 enum { MODE_DEFAULT, MODE_VARLENGTH, MODE_OBJECT };
 

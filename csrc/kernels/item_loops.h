@@ -2,8 +2,8 @@
  *
  * Private to kernels/: one loop over items, by stride or by table of byte offsets, for every kind of item.
  */
-#ifndef ZC_KERNELS_ITEMS_H
-#define ZC_KERNELS_ITEMS_H
+#ifndef ZC_KERNELS_ITEM_LOOPS_H
+#define ZC_KERNELS_ITEM_LOOPS_H
 
 #include <stdint.h>
 

@@ -2,8 +2,8 @@
  *
  * Calls of ufuncs before NumPy sees them: they know one more option, `threads`, and share large arrays among threads.
  */
-#ifndef ZC_NUMPY_CALLS_H
-#define ZC_NUMPY_CALLS_H
+#ifndef ZC_NUMPY_UFUNC_VECTORCALL_H
+#define ZC_NUMPY_UFUNC_VECTORCALL_H
 
 #include <Python.h>
 

@@ -2,8 +2,8 @@
  *
  * Floats of 16 bits as floats of 32 bits and back: IEEE 754 half precision, and bfloat16.
  */
-#ifndef ZC_KERNELS_HALVES_H
-#define ZC_KERNELS_HALVES_H
+#ifndef ZC_KERNELS_FLOAT16_H
+#define ZC_KERNELS_FLOAT16_H
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "numpy/quick.h"
+#include "numpy/small_arrays.h"
 
 #include <math.h>
 
@@ -7,7 +7,7 @@
 #include <numpy/arrayscalars.h>
 
 #include "base/arith.h"
-#include "kernels/bits.h"
+#include "kernels/bit_packing.h"
 #include "kernels/chunk_grid.h"
 #include "kernels/region.h"
 #include "kernels/shuffle.h"

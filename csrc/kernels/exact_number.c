@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "kernels/reals.h"
+#include "kernels/exact_number.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/words.h"
+#include "kernels/byte_order.h"
 
 #define NONE ZC_REAL_NO_CODE
 #define INTEGER(NAME, BITS, SIGNED) {NAME, BITS, false, SIGNED, 0, 0, 0, 0, 0}

@@ -3,8 +3,8 @@
  * Private to kernels/: unaligned loads and stores of machine words, byte swaps inside registers, and a vector
  * of 16 bytes where the machine has one.
  */
-#ifndef ZC_KERNELS_WORDS_H
-#define ZC_KERNELS_WORDS_H
+#ifndef ZC_KERNELS_BYTE_ORDER_H
+#define ZC_KERNELS_BYTE_ORDER_H
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "kernels/items.h"
+#include "kernels/item_loops.h"
 
 #include <string.h>
 
-#include "kernels/words.h"
+#include "kernels/byte_order.h"
 
 /*
  * Both loops for one item type T and one in-register operation.  The three stride patterns with a constant

@@ -3,8 +3,8 @@
  * Chunks that hold an array with a chain of its own: after filters (zc_chain.body), or as a block of N5
  * (zc_chain.block).
  */
-#ifndef ZC_ENGINE_BODY_H
-#define ZC_ENGINE_BODY_H
+#ifndef ZC_ENGINE_FILTERED_ARRAY_H
+#define ZC_ENGINE_FILTERED_ARRAY_H
 
 #include "engine/engine.h"
 

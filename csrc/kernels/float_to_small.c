@@ -4,12 +4,12 @@
  * the exponent above it: a carry out of the rounding then makes the next exponent, and subnormal numbers are those
  * whose shift is larger.  Once for the machine that the program was built for, once for AVX2.
  */
-#include "kernels/narrow.h"
+#include "kernels/float_to_small.h"
 
 #include <string.h>
 
 #include "kernels/stamped.h"
-#include "kernels/words.h"
+#include "kernels/byte_order.h"
 
 /* ---- floats to smaller floats ----------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/pieces.h"
+#include "engine/fetch_ranges.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "kernels/nest.h"
+#include "kernels/loop_nest.h"
 
 static int64_t magnitude(int64_t stride)
 {

@@ -5,8 +5,8 @@
  * A round is a dry run.  Every value is "read" from what has been fetched so far; what is not there yet is noted and
  * answered with ZC_ERR_PENDING, and then all that has been noted is fetched by one call of the store.
  */
-#ifndef ZC_ENGINE_PIECES_H
-#define ZC_ENGINE_PIECES_H
+#ifndef ZC_ENGINE_FETCH_RANGES_H
+#define ZC_ENGINE_FETCH_RANGES_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -2,8 +2,8 @@
  *
  * Bits without gaps: flags as one bit each, and some bits of integers ("packbits").
  */
-#ifndef ZC_KERNELS_BITS_H
-#define ZC_KERNELS_BITS_H
+#ifndef ZC_KERNELS_BIT_PACKING_H
+#define ZC_KERNELS_BIT_PACKING_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
  *
  * Private to kernels/: a loop nest over two strided regions of one shape, and its simplest equivalent form.
  */
-#ifndef ZC_KERNELS_NEST_H
-#define ZC_KERNELS_NEST_H
+#ifndef ZC_KERNELS_LOOP_NEST_H
+#define ZC_KERNELS_LOOP_NEST_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,13 +4,13 @@
  * for AVX2.  Subnormal halves are made by one addition or subtraction of floats, whose last place is theirs.  CPUs with
  * instructions for IEEE 754 halves have the same results of them, NaN included.
  */
-#include "kernels/halves.h"
+#include "kernels/float16.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "kernels/words.h"
+#include "kernels/byte_order.h"
 
 #define INFINITE32 UINT32_C(0x7f800000)
 #define QUIET32 UINT32_C(0x00400000)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "numpy/calls.h"
+#include "numpy/ufunc_vectorcall.h"
 
 #include <stdbool.h>
 
 #include <numpy/arrayobject.h>
 #include <numpy/ufuncobject.h>
 
-#include "numpy/quick.h"
+#include "numpy/small_arrays.h"
 
 /* What NumPy calls for ufuncs; the same for all, and set before the first call. */
 static vectorcallfunc general_call;

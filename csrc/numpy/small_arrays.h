@@ -4,8 +4,8 @@
  * the plain case: ndarrays and nothing derived from them, of NumPy's own numbers, less than ZC_QUICK_NBYTES of them.
  * For every other it returns None, having done nothing, and the caller goes the long way, which refuses what is wrong.
  */
-#ifndef ZC_NUMPY_QUICK_H
-#define ZC_NUMPY_QUICK_H
+#ifndef ZC_NUMPY_SMALL_ARRAYS_H
+#define ZC_NUMPY_SMALL_ARRAYS_H
 
 #include <Python.h>
 #include <stdbool.h>

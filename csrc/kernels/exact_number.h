@@ -6,8 +6,8 @@
  * The small types are those of the Zarr extensions ("data-types"), in the encodings of IEEE 754, of the OCP formats
  * and of the package ml_dtypes.  Items of fewer than 8 bits lie in the low bits of a byte.
  */
-#ifndef ZC_KERNELS_REALS_H
-#define ZC_KERNELS_REALS_H
+#ifndef ZC_KERNELS_EXACT_NUMBER_H
+#define ZC_KERNELS_EXACT_NUMBER_H
 
 #include <stdbool.h>
 #include <stddef.h>

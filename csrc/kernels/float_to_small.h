@@ -2,10 +2,10 @@
  *
  * Floats as numbers of fewer bits, by any rule of rounding: loops of integer arithmetic that compilers vectorise.
  */
-#ifndef ZC_KERNELS_NARROW_H
-#define ZC_KERNELS_NARROW_H
+#ifndef ZC_KERNELS_FLOAT_TO_SMALL_H
+#define ZC_KERNELS_FLOAT_TO_SMALL_H
 
-#include "kernels/reals.h"
+#include "kernels/exact_number.h"
 
 /*
  * dst[i] = the number of type `to` that zc_real_store would store for src[i].  Numbers that are out of range become the
