@@ -140,13 +140,26 @@ class OpenArray(ArrayDescription):
 
     def adopt(self, metadata: ArrayMetadata, *, alike: bool = False) -> None:
         """Continue with other metadata; `alike`: chunks are stored as before, so that the engine can stay."""
+        self._adopt(metadata, _latest_loss, alike=alike)
+
+    def _adopt(
+        self,
+        metadata: ArrayMetadata,
+        loss: int,
+        *,
+        alike: bool = False,
+        instead_of: ArrayMetadata | None = None,
+    ) -> None:
+        """Do the same with metadata from before later losses, unless `instead_of` is out of use already."""
         if metadata.separator_is_open:
             # What is written, the document included, must go by the keys in use; reading can ask later.
             may_ask = not self._store_path.read_only
             metadata = with_separator_in_use(metadata, self._store_path, may_ask=may_ask)
         with _BINDING:
+            if instead_of is not None and self._metadata is not instead_of:
+                return  # another thread has found newer metadata, or made them
             self._metadata = metadata
-            self._loss = _latest_loss
+            self._loss = loss
             if not alike:
                 self._engine: Engine | None = None
                 self.get: Callable[[Any], Any] = _no_engine
@@ -180,22 +193,23 @@ class OpenArray(ArrayDescription):
         ArrayNotFoundError
             If another array, or nothing, is in its place.
         """
-        if self._loss == _latest_loss:
-            return
-        found = stored_metadata(self)
-        if found.separator_is_open and not self._metadata.separator_is_open:
-            found = with_separator_in_use(found, self._store_path, may_ask=True)
-        if self._metadata.shape == found.shape:
-            alike = is_stored_alike(found, self._metadata)
-        else:
-            alike = is_stored_alike(found, self._metadata.update_shape(found.shape))
-        if not alike:
-            raise ArrayNotFoundError(
-                f"array {self.path or '/'!r} in {self.store} has been replaced by another one since it was "
-                "opened: open it again"
-            )
-        shrunk = any(now < was for now, was in zip(found.shape, self._metadata.shape, strict=True))
-        self.adopt(found if shrunk else self._metadata)  # where it has only grown, the old shape stays valid
+        while self._loss != _latest_loss:
+            known, loss = self._metadata, _latest_loss
+            found = stored_metadata(self)
+            if found.separator_is_open and not known.separator_is_open:
+                found = with_separator_in_use(found, self._store_path, may_ask=True)
+            if known.shape == found.shape:
+                alike = is_stored_alike(found, known)
+            else:
+                alike = is_stored_alike(found, known.update_shape(found.shape))
+            if not alike:
+                raise ArrayNotFoundError(
+                    f"array {self.path or '/'!r} in {self.store} has been replaced by another one since it "
+                    "was opened: open it again"
+                )
+            shrunk = any(now < was for now, was in zip(found.shape, known.shape, strict=True))
+            # Where it has only grown, the old shape stays valid.
+            self._adopt(found if shrunk else known, loss, instead_of=known)
 
     def check_writable(self) -> None:
         """Check that the store and the format of the array can be written.

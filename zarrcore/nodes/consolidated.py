@@ -80,13 +80,7 @@ def checked_lookup(consolidated: ConsolidatedMetadata, place: StorePath, path: s
     StaleMetadataError
         If the setting ``metadata.check_consolidated`` is ``"raise"`` and they differ.
     """
-    try:
-        found = lookup(consolidated, path, zarr_format)
-    except BaseZarrError:
-        stored = read_node(place, zarr_format)
-        if stored is None:
-            raise
-        return stored
+    found = lookup(consolidated, path, zarr_format)
     action = config.get("metadata.check_consolidated", None)
     if action is None:
         action = "warn" if place.store._is_near else "off"
@@ -112,25 +106,18 @@ def difference(copy: Any, stored: Any) -> str:
     return ", ".join(names) or "in format"
 
 
-def children(
-    consolidated: ConsolidatedMetadata, place: StorePath, zarr_format: int
-) -> Iterator[tuple[str, Any]]:
+def children(consolidated: ConsolidatedMetadata, zarr_format: int) -> Iterator[tuple[str, Any]]:
     """Names and metadata of the direct members, sorted by name.
 
-    One that the copy describes in a way that cannot be read is read from its own documents.
+    One that the copy describes in a way that cannot be used hides no other.
     """
     for name in sorted(consolidated.children()):
-        yield name, _lookup_or_read(consolidated, place._child(name), name, zarr_format)
-
-
-def _lookup_or_read(consolidated: ConsolidatedMetadata, place: StorePath, path: str, zarr_format: int) -> Any:
-    try:
-        return lookup(consolidated, path, zarr_format)
-    except BaseZarrError as error:
+        found: Any
         try:
-            return read_node(place, zarr_format) or Unreadable(error)
-        except BaseZarrError:
-            return Unreadable(error)
+            found = lookup(consolidated, name, zarr_format)
+        except BaseZarrError as error:
+            found = Unreadable(error)
+        yield name, found
 
 
 def bare(metadata: Any) -> Any:

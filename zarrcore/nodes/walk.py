@@ -46,7 +46,7 @@ def children(place: StorePath, metadata: GroupMetadata) -> _Children:
     """Names and metadata of the direct members of a group."""
     copy = metadata.consolidated_metadata
     if copy is not None:
-        return consolidated.children(copy, place, metadata.zarr_format)
+        return consolidated.children(copy, metadata.zarr_format)
     return read_children(place, metadata.zarr_format)
 
 

@@ -121,7 +121,7 @@ def test_groups(store):
     root.update_attributes({"c": 3})
     assert dict(zarrcore.open_group(store).attrs) == dict(root.attrs) == {"a": 1, "b": 2, "c": 3}
     store.delete("zarr.json")
-    with pytest.raises(GroupNotFoundError, match="is gone: there is nothing in its place"):
+    with pytest.raises(GroupNotFoundError, match="is no longer there: there is nothing in its place"):
         root.attrs["d"] = 1
     assert list(store.list()) == []
 

@@ -51,7 +51,7 @@ class TestRegular:
                 {"name": "regular", "configuration": {"chunk_shape": [1], "x": 1}},
                 "configuration.x: unknown key",
             ),
-            ({"name": "irregular"}, "unknown chunk grid 'irregular'; known are rectilinear, regular"),
+            ({"name": "irregular"}, "unknown chunk grid 'irregular'; did you mean 'regular'?"),
             ([2, 2], "expected a name or an object"),
             ({}, "name: expected a name"),
         ],
