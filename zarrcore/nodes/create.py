@@ -159,9 +159,8 @@ def _store_new(place: StorePath, documents: dict[str, bytes], *, replaces: bool)
         store_documents(place, documents)
         return
     note_change(place)
-    for name in sorted(
-        documents, key=lambda name: name not in _DECIDING
-    ):  # the one that may be refused first
+    # The document that another creator may have stored already comes first.
+    for name in sorted(documents, key=lambda name: name not in _DECIDING):
         if name in _DECIDING:
             _store_deciding(place, name, documents[name])
         else:

@@ -350,9 +350,7 @@ class Store(ABC):
         replaced = next(base for base in kind.__mro__ if {"set", "set_if_not_exists"} & vars(base).keys())
         if "set_if_not_exists" not in vars(replaced):
             return Store.set_if_not_exists(self, key, value)
-        return (
-            self.set_if_not_exists(key, value) is not False
-        )  # stores written for older versions return None
+        return self.set_if_not_exists(key, value) is not False  # stores for older versions return None
 
     def _claim(self, prefix: str) -> bool:
         """Whether it costs next to nothing to know that there is no key below a prefix (without a slash).
