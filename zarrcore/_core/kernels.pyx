@@ -419,8 +419,8 @@ def unpack_bits(const uint8_t[::1] src, uint8_t[::1] dst, uint32_t size, uint32_
 
 # ---- plain cases -----------------------------------------------------------------------------------
 
-# See csrc/numpy/small_arrays.h: None where a call is not plain.  X_quick_first(function) stands in for `function`, the whole
-# of kernel X: plain calls do not go through it, which would cost as much as the work on a few bytes.
+# See csrc/numpy/small_arrays.h: None where a call is not plain.  X_quick_first(function) stands in for `function`,
+# the whole of kernel X: plain calls do not go through it, which would cost as much as the work on a few bytes.
 
 
 def byteswap_quick_first(function):
