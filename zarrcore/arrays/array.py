@@ -306,7 +306,8 @@ class Array(SelectableArray, SynchronousNode):
         ChunkError
             If a chunk cannot be read; only an absent chunk reads as the fill value.
         """
-        result = self._opened.get(selection)
+        opened = self._opened
+        result = (opened.get or opened.first_get)(selection)
         if result is not NotImplemented:
             return result
         fields, selection = indexing.pop_fields(selection)

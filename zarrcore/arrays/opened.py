@@ -39,11 +39,6 @@ _latest_loss = 0
 """How often this process has made an array shrink, or put another one in its place."""
 
 
-def _no_engine(selection: Any) -> Any:
-    """Take the place of the engine's short way for small reads where there is none."""
-    return NotImplemented
-
-
 class OpenArray(ArrayDescription):
     """An array that is open.
 
@@ -63,8 +58,9 @@ class OpenArray(ArrayDescription):
 
     Attributes
     ----------
-    get : callable
-        Reads a basic selection, or returns ``NotImplemented``; the engine's own once there is one.
+    get : callable or None
+        Reads a basic selection, or returns ``NotImplemented``: the engine's own short way for small reads.
+        None as long as there is no engine, and for arrays that are read in the order F.
     dtype_in_memory : dtype
         The data type, as the very object that the engine compares with; None as long as there is no engine.
     stored : tuple
@@ -162,7 +158,7 @@ class OpenArray(ArrayDescription):
             self._loss = loss
             if not alike:
                 self._engine: Engine | None = None
-                self.get: Callable[[Any], Any] = _no_engine
+                self.get: Callable[[Any], Any] | None = None
 
     def engine(self) -> Engine:
         """The engine, compiled on the first access to the data."""
@@ -184,6 +180,11 @@ class OpenArray(ArrayDescription):
                     if self.order == "C":
                         self.get = engine.get
         return engine
+
+    def first_get(self, selection: Any) -> Any:
+        """Compile the engine, and read as :attr:`get` does from then on."""
+        engine = self.engine()
+        return engine.get(selection) if self.order == "C" else NotImplemented
 
     def follow(self) -> None:
         """Take over the shape to which another handle of this process has made the array shrink.
@@ -258,7 +259,7 @@ def note_loss(store_path: StorePath) -> None:
     for array in compiled:
         with _BINDING:
             if array.store_path is store_path or array.store._scope(array.path) == scope:
-                array._engine, array.get = None, _no_engine
+                array._engine, array.get = None, None
             else:
                 array._loss = _latest_loss
 
