@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -14,6 +15,10 @@ import numpy as np
 import pytest
 
 import zarrcore
+
+limits_memory = pytest.mark.skipif(
+    "san" in os.environ.get("LD_PRELOAD", ""), reason="a sanitizer needs memory itself"
+)
 
 BLOSC = {"clevel": 5, "shuffle": "shuffle", "typesize": 8}
 BYTES = {"name": "bytes", "configuration": {"endian": "little"}}
@@ -73,6 +78,7 @@ WRITES = """
 """
 
 
+@limits_memory
 @pytest.mark.parametrize(
     "statement", ["array[::2] = 1", "array.with_cache(1 << 20).prefetch(slice(None, None, 2)).wait()"]
 )
@@ -83,6 +89,7 @@ def test_half_of_an_array_that_no_memory_holds_is_no_crash(statement: str) -> No
     assert (done.returncode, done.stdout.split()[-1:]) == (0, ["alive"]), done.stderr
 
 
+@limits_memory
 @pytest.mark.parametrize("edges", [None, [[[1 << 26, 4]]]], ids=["regular", "rectilinear"])
 def test_a_list_of_chunks_takes_as_much_memory_as_there_are_chunks(edges: Any) -> None:
     """Not 8 bytes for each of the 2**27 elements that lie in four of them."""
@@ -133,6 +140,7 @@ SCARCE = """
 """
 
 
+@limits_memory
 @pytest.mark.skipif(sys.platform != "linux", reason="says how much memory is used in /proc")
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(
