@@ -147,7 +147,7 @@ static zc_status swapped_item(const codec_list *c, const zc_node *codec, bool bi
     if (!c->is_index && !c->is_filtered) {
         return zc_dtype_item_as(c->doc, codec, big_endian, out);
     }
-    if (big_endian == zc_big_endian() || word < 2) {
+    if (big_endian == ZC_BIG_ENDIAN || word < 2) {
         return ZC_OK;
     }
     if (word != 2 && word != 4 && word != 8) {

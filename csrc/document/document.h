@@ -9,6 +9,7 @@
 #define ZC_DOCUMENT_DOCUMENT_H
 
 #include "base/arena.h"
+#include "base/cpu.h"
 #include "capi/handle.h"
 #include "document/json.h"
 #include "engine/chain_compile.h"
@@ -46,13 +47,6 @@ zc_status zc_document_v2(zc_document *doc, const zc_node *root);
 void zc_document_free(zc_document *doc);
 
 /* ---- data types --------------------------------------------------------------------------------- */
-
-/* Is this machine big-endian? */
-static inline bool zc_big_endian(void)
-{
-    const uint16_t probe = 1;
-    return *(const uint8_t *)&probe == 0;
-}
 
 /* A data type by its name in format 3, or by its string or list of fields in format 2.  zc_dtype_free must
  * follow, after a failure too. */

@@ -58,7 +58,7 @@ zc_status zc_dtype_add_words(const zc_node *node, zc_dtype *dtype, size_t offset
 static zc_status set_plain(const zc_node *node, zc_dtype *out, char kind, size_t size, uint32_t word,
                            bool big_endian, const char *unit)
 {
-    const char order = word == 0 ? '|' : zc_big_endian() ? '>' : '<';
+    const char order = word == 0 ? '|' : ZC_BIG_ENDIAN ? '>' : '<';
     const size_t number = kind == 'U' ? size / 4 : size;
 
     if (size < 1 || size > ZC_ITEM_MAX) {
@@ -364,7 +364,7 @@ static zc_status make_item(zc_document *doc, const zc_node *node, const bool *bi
 
     *out = (zc_item){.size = dtype->size};
     for (size_t i = 0; i < dtype->n_words; i++) {
-        if ((big_endian != NULL ? *big_endian : dtype->words[i].big_endian) == zc_big_endian()) {
+        if ((big_endian != NULL ? *big_endian : dtype->words[i].big_endian) == ZC_BIG_ENDIAN) {
             continue;
         }
         if (fields == NULL) {

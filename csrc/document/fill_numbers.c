@@ -17,7 +17,7 @@
 static void put_bits(uint64_t bits, size_t size, uint8_t *out)
 {
     for (size_t i = 0; i < size; i++) {
-        out[zc_big_endian() ? size - 1 - i : i] = (uint8_t)(bits >> (8 * i));
+        out[ZC_BIG_ENDIAN ? size - 1 - i : i] = (uint8_t)(bits >> (8 * i));
     }
 }
 

@@ -168,7 +168,7 @@ static zc_status fill_stored(const zc_node *node, const zc_dtype *dtype, int for
 
     for (size_t i = 0; status == ZC_OK && i < dtype->n_words; i++) {
         const zc_words *const words = &dtype->words[i];
-        if ((format == 2 && words->big_endian) != zc_big_endian()) {
+        if ((format == 2 && words->big_endian) != ZC_BIG_ENDIAN) {
             const zc_item word = {.size = words->at.word, .word = words->at.word};
             zc_items_copy(words->at.count, out + words->at.offset, out + words->at.offset, &word);
         }

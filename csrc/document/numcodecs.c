@@ -69,7 +69,7 @@ static bool parse_number(const char *text, zc_flow *out)
     }
     const bool big = type.order == '>', little = type.order == '<';
     *out = (zc_flow){.kind = type.kind, .size = type.size,
-                     .swapped = type.size > 1 && (zc_big_endian() ? little : big)};
+                     .swapped = type.size > 1 && (ZC_BIG_ENDIAN ? little : big)};
     return true;
 }
 

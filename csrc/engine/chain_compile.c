@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "base/cpu.h"
 #include "base/pool.h"
 #include "engine/reshape.h"
 
@@ -387,13 +388,6 @@ static zc_status add_swap(build *b, const zc_link *link, const zc_item *made)
     return add_stage(b, link, &swap);
 }
 
-static bool is_big_endian(void)
-{
-    const uint16_t probe = 1;
-
-    return *(const uint8_t *)&probe == 0;
-}
-
 static zc_status add_items(build *b, const zc_link *link)
 {
     zc_item made;
@@ -404,7 +398,7 @@ static zc_status add_items(build *b, const zc_link *link)
         return add_swap(b, link, &made);
     }
     if (b->is_index) {               /* here a word means "big-endian", whatever the machine is */
-        made.word = (made.word != 0) != is_big_endian() ? 8 : 0;
+        made.word = (made.word != 0) != ZC_BIG_ENDIAN ? 8 : 0;
     }
     b->chain->item = made;
     return status;
@@ -501,7 +495,7 @@ static zc_status add_shards(build *b, const zc_link *link)
 /* Big-endian numbers, first dimension first. */
 static zc_status check_block(const build *b, const zc_link *link, const zc_chain *block)
 {
-    const bool is_big = b->made_size == 1 || (block->item.word != 0) != is_big_endian();
+    const bool is_big = b->made_size == 1 || (block->item.word != 0) != ZC_BIG_ENDIAN;
     const bool is_reversed = b->ndim < 2 || block->order_ndim == b->ndim;
 
     for (int d = 0; d < b->ndim; d++) {

@@ -192,7 +192,7 @@ class LZ4BlockCodec(BytesBytesCodec):
         return b"".join(parts)
 
     def _block(self, view: memoryview, room: int) -> tuple[bytes, memoryview]:
-        """Return the next block, decoded, and what is behind it."""
+        """Return the next block, decoded, and the bytes that follow it."""
         if len(view) < _HEADER.size:
             raise ChunkDecodeError(f"{len(view)} bytes cannot hold the header of a block", codec=self.name)
         magic, token, stored, plain, check = _HEADER.unpack_from(view)
