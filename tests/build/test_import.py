@@ -113,7 +113,7 @@ NOT_FOR_OPENING = {
     "zarrcore.engine.python",
     "zarrcore.storage.byte_range",
     "zarrcore.storage.memory",
-    "zarrcore.storage.wrapper",
+    "zarrcore.storage.logged",
     "zarrcore.transformers",
 }
 

@@ -55,8 +55,6 @@ APART = {("metadata", "storage"), ("storage", "metadata"), ("storage", "indexing
 PYTHON_IN_CIRCLES = [
     "asynchronous.py",
     "groups/group.py",
-    "storage/base.py",
-    "storage/wrapper.py",
 ]
 
 # The same of C files that call each other.

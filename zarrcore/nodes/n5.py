@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 from zarrcore.errors import MetadataValidationError
 from zarrcore.metadata import ZARR_JSON, load_document
 from zarrcore.metadata.n5 import ATTRIBUTES_JSON, is_n5_array, is_n5_root, n5_document
-from zarrcore.storage.base import overrides
+from zarrcore.storage.base import ReadOnlyStore, overrides
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path
-from zarrcore.storage.wrapper import ReadOnlyStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

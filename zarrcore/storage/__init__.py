@@ -5,17 +5,17 @@ from __future__ import annotations
 from zarrcore._lazy import attach
 
 HOMES = {
-    "base": "Store",
+    "base": "ReadOnlyStore Store WrapperStore",
     "byte_range": "ByteRequest OffsetByteRequest RangeByteRequest SuffixByteRequest resolve_range",
     "caching": "CacheStore",
     "fsspec": "FsspecStore",
     "gpu": "GpuMemoryStore",
     "local": "LocalStore",
+    "logged": "LoggingStore",
     "memory": "ManagedMemoryStore MemoryStore",
     "obstore": "ObjectStore",
     "path": "StoreLike StorePath make_store make_store_path",
     "validation": "normalize_path validate_key validate_prefix",
-    "wrapper": "LoggingStore ReadOnlyStore WrapperStore",
     "zip": "ZipStore",
 }
 

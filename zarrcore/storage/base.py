@@ -1,4 +1,4 @@
-"""The base class of all stores: the abstract store interface of the Zarr v3 core specification."""
+"""Base classes of stores: the abstract store interface of the Zarr v3 core specification, and wrappers."""
 
 from __future__ import annotations
 
@@ -6,47 +6,29 @@ import copy
 import errno
 from abc import ABC, abstractmethod
 from inspect import isasyncgenfunction, iscoroutinefunction, isfunction
+from types import GenericAlias
 from typing import TYPE_CHECKING, Any
 
 from zarrcore._locks import RLock, forkable
 from zarrcore.errors import ReadOnlyError, StoreError
 from zarrcore.storage.announced import announce_changes
 from zarrcore.storage.validation import join_path, validate_key, validate_prefix
+from zarrcore.storage.values import as_view, patched
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from typing import Self
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import ParamSpec, Self, TypeVar
 
     from typing_extensions import Buffer
 
     from zarrcore.storage.byte_range import ByteRange
 
-__all__ = ["Store", "as_view", "overrides"]
+    P = ParamSpec("P")
+    T = TypeVar("T")
+
+__all__ = ["ReadOnlyStore", "Store", "WrapperStore", "overrides"]
 
 _CREATING = forkable(RLock())  # held while a store without a way of its own creates a key
-
-
-def as_view(value: Buffer, key: str) -> bytes | memoryview:
-    """The bytes of a value, without a copy where that is possible.
-
-    Raises
-    ------
-    TypeError
-        If the value is not bytes-like; the message names the key.
-    """
-    if isinstance(value, bytes):
-        return value
-    # zarr-python's Buffer objects are not buffers themselves, but hand one out.
-    export = getattr(value, "as_buffer_like", None)
-    try:
-        view = memoryview(export() if export is not None else value)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"key {key!r}: expected a bytes-like value, got {type(value).__name__}") from error
-    if view.nbytes == 0:
-        return b""
-    if not view.c_contiguous:
-        return view.tobytes()
-    return view.cast("B")
 
 
 class Store(ABC):
@@ -271,7 +253,7 @@ class Store(ABC):
         for key, start, value in key_start_values:
             patches.setdefault(validate_key(key), []).append((start, as_view(value, key)))
         for key, parts in patches.items():
-            self.set(key, _patched(key, self.get(key), parts))
+            self.set(key, patched(key, self.get(key), parts))
 
     def erase(self, key: str) -> None:
         """The specification's name for :meth:`delete`."""
@@ -309,8 +291,6 @@ class Store(ABC):
             return self
         if not read_only:
             raise StoreError(f"{self!r} cannot be made writable")
-        from zarrcore.storage.wrapper import ReadOnlyStore
-
         # A subclass need not ask `_check_writable`, so the refusal has to come first.
         return ReadOnlyStore(self)
 
@@ -423,21 +403,192 @@ def overrides(store: Store, base: type[Store]) -> bool:
     return any(getattr(type(store), verb) is not getattr(base, verb) for verb in verbs)
 
 
-def _patched(key: str, old: Buffer | None, parts: list[tuple[int, bytes | memoryview]]) -> bytes:
-    """A value with parts of it replaced."""
-    value = bytearray(b"" if old is None else old)
-    done = 0
-    for start, part in sorted(parts, key=lambda item: item[0]):
-        if start < 0:
-            raise StoreError(f"key {key!r}: a part cannot start at byte {start}")
-        if start < done:
-            raise StoreError(
-                f"key {key!r}: the part at byte {start} overlaps the one that ends at byte {done}"
-            )
-        if start > len(value):
-            raise StoreError(
-                f"key {key!r}: a part at byte {start} leaves a gap after the end at byte {len(value)}"
-            )
-        done = start + len(part)
-        value[start:done] = part
-    return bytes(value)
+class WrapperStore(Store):
+    """A store that passes every call on to another one.
+
+    To see or change single calls, override their methods; to see all of them, override :meth:`_call`.  Where
+    :meth:`get` is overridden, everything that reads values goes through it, value by value, unless
+    :meth:`get_partial_values` and :meth:`get_many` are overridden as well.  Where :meth:`set` is, everything
+    that writes goes through it, unless :meth:`set_if_not_exists` and :meth:`set_partial_values` are as well.
+
+    Parameters
+    ----------
+    store : Store
+        The store to wrap.
+    """
+
+    __class_getitem__: Any = classmethod(GenericAlias)  # classes for one kind: WrapperStore[LocalStore]
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def _call(self, method: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call a method of the wrapped store."""
+        return method(*args, **kwargs)
+
+    def _with_store(self, store: Store) -> Self:
+        """The same wrapper around another store."""
+        return type(self)(store)
+
+    # --- what the wrapped store says about itself ---
+
+    def _scope(self, path: str) -> str:
+        return self._store._scope(path)
+
+    def _address(self, path: str) -> str:
+        return self._store._address(path)
+
+    def _instead_of_node(self, path: str) -> str:
+        return self._store._instead_of_node(path)
+
+    def _has_lost(self, prefix: str) -> bool:
+        return self._store._has_lost(prefix)
+
+    def _concurrent_requests(self) -> int:
+        return self._store._concurrent_requests()
+
+    @property
+    def read_only(self) -> bool:
+        return self._store.read_only
+
+    @property
+    def supports_writes(self) -> bool:  # type: ignore[override]
+        return self._store.supports_writes
+
+    @property
+    def supports_deletes(self) -> bool:  # type: ignore[override]
+        return self._store.supports_deletes
+
+    @property
+    def supports_listing(self) -> bool:  # type: ignore[override]
+        return self._store.supports_listing
+
+    @property
+    def supports_partial_writes(self) -> bool:  # type: ignore[override]
+        return self._store.supports_partial_writes
+
+    @property
+    def supports_consolidated_metadata(self) -> bool:  # type: ignore[override]
+        return self._store.supports_consolidated_metadata
+
+    def with_read_only(self, read_only: bool = False) -> Store:
+        return self._with_store(self._store.with_read_only(read_only))
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self._store == other._store
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        return f"wrapping-{self._store}"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._store!r})"
+
+    # --- calls ---
+
+    def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
+        return self._call(self._store.get, key, byte_range)
+
+    def get_partial_values(
+        self, key_ranges: Iterable[tuple[str, ByteRange | None]]
+    ) -> Sequence[Buffer | None]:
+        if self._changes("get") and not self._changes("get_partial_values"):
+            return super().get_partial_values(key_ranges)
+        return self._call(self._store.get_partial_values, key_ranges)
+
+    def get_many(self, keys: Iterable[str]) -> Sequence[Buffer | None]:
+        passed_by = self._changes("get") or self._changes("get_partial_values")
+        if passed_by and not self._changes("get_many"):
+            return super().get_many(keys)
+        return self._call(self._store.get_many, keys)
+
+    def _changes(self, method: str) -> bool:
+        """Whether a subclass has a method of its own, which what is built on it must not pass by."""
+        return getattr(type(self), method) is not getattr(WrapperStore, method)
+
+    def exists(self, key: str) -> bool:
+        return self._call(self._store.exists, key)
+
+    def getsize(self, key: str) -> int:
+        return self._call(self._store.getsize, key)
+
+    def getsize_prefix(self, prefix: str) -> int:
+        return self._call(self._store.getsize_prefix, prefix)
+
+    def list(self) -> Iterator[str]:
+        return self._call(self._store.list)
+
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        return self._call(self._store.list_prefix, prefix)
+
+    def list_dir(self, prefix: str) -> Iterator[str]:
+        return self._call(self._store.list_dir, prefix)
+
+    def is_empty(self, prefix: str = "") -> bool:
+        return self._call(self._store.is_empty, prefix)
+
+    def set(self, key: str, value: Buffer) -> None:
+        self._call(self._store.set, key, value)
+
+    def set_if_not_exists(self, key: str, value: Buffer) -> bool:
+        if self._changes("set") and not self._changes("set_if_not_exists"):
+            return super().set_if_not_exists(key, value)
+        return self._call(self._store.set_if_not_exists, key, value)
+
+    def set_partial_values(self, key_start_values: Iterable[tuple[str, int, Buffer]]) -> None:
+        if (self._changes("set") or self._changes("get")) and not self._changes("set_partial_values"):
+            super().set_partial_values(key_start_values)
+            return
+        self._call(self._store.set_partial_values, key_start_values)
+
+    def delete(self, key: str) -> None:
+        self._call(self._store.delete, key)
+
+    def erase_values(self, keys: Iterable[str]) -> None:
+        self._call(self._store.erase_values, keys)
+
+    def erase_prefix(self, prefix: str) -> None:
+        self._call(self._store.erase_prefix, prefix)
+
+    def clear(self) -> None:
+        self._call(self._store.clear)
+
+    def close(self) -> None:
+        self._call(self._store.close)
+
+
+class ReadOnlyStore(WrapperStore):
+    """Any store, with every write refused."""
+
+    @property
+    def read_only(self) -> bool:
+        return True
+
+    def with_read_only(self, read_only: bool = False) -> Store:
+        return self if read_only else self._store
+
+    def __str__(self) -> str:
+        return str(self._store)
+
+    def set(self, key: str, value: Buffer) -> None:
+        self._check_writable()
+
+    def set_if_not_exists(self, key: str, value: Buffer) -> bool:
+        self._check_writable()
+        return False
+
+    def set_partial_values(self, key_start_values: Iterable[tuple[str, int, Buffer]]) -> None:
+        self._check_writable()
+
+    def delete(self, key: str) -> None:
+        self._check_writable()
+
+    def erase_values(self, keys: Iterable[str]) -> None:
+        self._check_writable()
+
+    def erase_prefix(self, prefix: str) -> None:
+        self._check_writable()
+
+    def clear(self) -> None:
+        self._check_writable()

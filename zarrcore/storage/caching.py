@@ -9,9 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from zarrcore._locks import Lock
+from zarrcore.storage.base import Store, WrapperStore
 from zarrcore.storage.byte_range import as_request
 from zarrcore.storage.validation import validate_prefix
-from zarrcore.storage.wrapper import WrapperStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    from zarrcore.storage.base import Store
     from zarrcore.storage.byte_range import ByteRange, ByteRequest
 
     Request = tuple[str, ByteRequest | None]

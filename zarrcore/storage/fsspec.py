@@ -10,7 +10,7 @@ from zarrcore._locks import Lock, forkable
 from zarrcore.config import config
 from zarrcore.errors import BaseZarrError, StoreError
 from zarrcore.storage import files
-from zarrcore.storage.base import Store, as_view
+from zarrcore.storage.base import Store
 from zarrcore.storage.byte_range import (
     ByteRange,
     OffsetByteRequest,
@@ -20,6 +20,7 @@ from zarrcore.storage.byte_range import (
 )
 from zarrcore.storage.side_by_side import concurrency
 from zarrcore.storage.validation import is_document, join_path, validate_key, validate_prefix
+from zarrcore.storage.values import as_view
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zarrcore.errors import StoreError
-from zarrcore.storage.base import as_view
 from zarrcore.storage.memory import MemoryStore
 from zarrcore.storage.validation import validate_key
+from zarrcore.storage.values import as_view
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping

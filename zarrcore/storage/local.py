@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from zarrcore.errors import InvalidKeyError, StoreError
 from zarrcore.storage import files
-from zarrcore.storage.base import Store, as_view, overrides
+from zarrcore.storage.base import Store, overrides
 from zarrcore.storage.validation import DOCUMENTS, is_document, validate_key, validate_prefix, windows_problem
+from zarrcore.storage.values import as_view
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

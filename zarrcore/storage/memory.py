@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from zarrcore._locks import Lock, forkable
 from zarrcore.errors import StoreError
-from zarrcore.storage.base import Store, as_view, overrides
+from zarrcore.storage.base import Store, overrides
 from zarrcore.storage.validation import join_path, normalize_path, validate_key, validate_prefix
+from zarrcore.storage.values import as_view
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, MutableMapping

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from zarrcore.errors import BaseZarrError, StoreError
-from zarrcore.storage.base import Store, as_view
+from zarrcore.storage.base import Store
 from zarrcore.storage.byte_range import (
     ByteRange,
     OffsetByteRequest,
@@ -18,6 +18,7 @@ from zarrcore.storage.byte_range import (
 )
 from zarrcore.storage.side_by_side import concurrency, side_by_side
 from zarrcore.storage.validation import validate_key, validate_prefix
+from zarrcore.storage.values import as_view
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -9,9 +9,10 @@ from typing import IO, TYPE_CHECKING, Any, Literal
 
 from zarrcore._locks import RLock
 from zarrcore.errors import InvalidKeyError, StoreError
-from zarrcore.storage.base import Store, as_view
+from zarrcore.storage.base import Store
 from zarrcore.storage.byte_range import ByteRange, resolve_range
 from zarrcore.storage.validation import join_path, validate_key, validate_prefix
+from zarrcore.storage.values import as_view
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
