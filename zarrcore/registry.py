@@ -71,7 +71,7 @@ class Registry(Generic[T]):
         self._searched = False
 
     def register(self, cls: T | str, name: str | None = None) -> None:
-        """Add `cls` under `name`, in place of what had that name.
+        """Register a class under a name, in place of the one that had that name.
 
         Parameters
         ----------
@@ -138,12 +138,12 @@ _state = object()
 
 
 def registrations() -> object:
-    """Another object after each registration, in any registry: what names stand for may have changed."""
+    """Return an object that is replaced at each registration, so that caches notice them."""
     return _state
 
 
 def note_registration() -> None:
-    """Say that a class has been registered."""
+    """Replace the object of :func:`registrations`."""
     global _state
     _state = object()  # of two threads one wins, but no state comes twice, as that of a counter might
 
@@ -193,7 +193,14 @@ def register_codec(key: str, codec_cls: type[Codec], *, qualname: str | None = N
 
 
 def get_codec_class(key: str, reload_config: bool = False) -> type[Codec]:
-    """Return the codec class of format 3 registered under `key`.
+    """Return the codec class of format 3 registered under a name.
+
+    Parameters
+    ----------
+    key : str
+        The codec's name.
+    reload_config : bool
+        Accepted for compatibility; not used.
 
     Raises
     ------
@@ -204,7 +211,7 @@ def get_codec_class(key: str, reload_config: bool = False) -> type[Codec]:
 
 
 def register_chunk_key_encoding(key: str, cls: type[ChunkKeyEncoding]) -> None:
-    """Register a chunk key encoding class under its name in metadata documents."""
+    """Register `cls`, a chunk key encoding, under `key`, its name in metadata documents."""
     key_encoding_registry.register(cls, key)
 
 
@@ -249,12 +256,14 @@ _pipelines = _Choice("codec_pipeline.path", "zarrcore.codecs.chain:CodecChain")
 
 
 def register_buffer(cls: type, qualname: str | None = None) -> None:
-    """Register a class of buffers for :func:`get_buffer_class`; zarrcore itself makes no buffers."""
+    """Register `cls` for :func:`get_buffer_class`, under `qualname` if given; zarrcore uses none itself."""
     _buffers.register(cls, qualname)
 
 
 def get_buffer_class(reload_config: bool = False) -> Any:
     """Return the class named by the setting ``buffer``; default :class:`zarrcore.buffer.cpu.Buffer`.
+
+    `reload_config` is accepted for compatibility and not used.
 
     Raises
     ------
@@ -265,12 +274,14 @@ def get_buffer_class(reload_config: bool = False) -> Any:
 
 
 def register_ndbuffer(cls: type, qualname: str | None = None) -> None:
-    """Register a class of array buffers for :func:`get_ndbuffer_class`; zarrcore itself makes none."""
+    """Register `cls` for :func:`get_ndbuffer_class`, under `qualname` if given; zarrcore uses none itself."""
     _ndbuffers.register(cls, qualname)
 
 
 def get_ndbuffer_class(reload_config: bool = False) -> Any:
     """Return the class named by the setting ``ndbuffer``; default :class:`zarrcore.buffer.cpu.NDBuffer`.
+
+    `reload_config` is accepted for compatibility and not used.
 
     Raises
     ------
@@ -281,12 +292,14 @@ def get_ndbuffer_class(reload_config: bool = False) -> Any:
 
 
 def register_pipeline(pipe_cls: type) -> None:
-    """Register a codec pipeline for :func:`get_pipeline_class`; arrays go on to use their own."""
+    """Register `pipe_cls` for :func:`get_pipeline_class`; arrays go on to use their own."""
     _pipelines.register(pipe_cls)
 
 
 def get_pipeline_class(reload_config: bool = False) -> Any:
     """Return the class named by ``codec_pipeline.path``; default :class:`~zarrcore.codecs.CodecChain`.
+
+    `reload_config` is accepted for compatibility and not used.
 
     Raises
     ------

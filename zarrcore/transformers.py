@@ -44,7 +44,7 @@ class StorageTransformer(ABC):
 
     @classmethod
     def from_json(cls, configuration: Mapping[str, Any]) -> Self:
-        """Return a transformer from the ``configuration`` of a metadata document.
+        """Return a transformer from `configuration`, the member of that name in a metadata document.
 
         Raises
         ------
@@ -95,12 +95,12 @@ class IgnoredTransformer(StorageTransformer):
 
 
 def register_storage_transformer(key: str, cls: type[StorageTransformer]) -> None:
-    """Register a storage transformer class under its name in metadata documents."""
+    """Register `cls`, a storage transformer, under `key`, its name in metadata documents."""
     storage_transformer_registry.register(cls, key)
 
 
 def parse_storage_transformers(data: object) -> tuple[StorageTransformer, ...]:
-    """Transformers from a ``storage_transformers`` member, or from instances.
+    """Return the transformers of `data`: a ``storage_transformers`` member, or a sequence of instances.
 
     Raises
     ------
@@ -126,7 +126,10 @@ def _parse_one(item: object, where: str) -> StorageTransformer:
 
 
 def transformed(store: Store, transformers: Iterable[StorageTransformer], prefix: str) -> Store:
-    """Return the store under a stack of transformers; the first one is next to the array."""
+    """Return `store` wrapped by all of `transformers`; the first one is next to the array.
+
+    `prefix` is the start of the array's keys, as :meth:`StorageTransformer.wrap` takes it.
+    """
     for transformer in reversed(tuple(transformers)):
         store = transformer.wrap(store, prefix)
     return store

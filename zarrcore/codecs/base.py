@@ -111,6 +111,11 @@ class Codec:
     def from_json(cls, configuration: Mapping[str, Any]) -> Self:
         """Return a codec from the ``configuration`` of a metadata document.
 
+        Parameters
+        ----------
+        configuration : dict
+            The member of that name.
+
         Raises
         ------
         MetadataValidationError
@@ -122,7 +127,7 @@ class Codec:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Return a codec from its whole extension object."""
+        """Return a codec from `data`, its whole extension object."""
         configuration = named_configuration(data)[1]
         with at("configuration"):
             return cls.from_json(configuration)
@@ -135,7 +140,7 @@ class Codec:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as :meth:`to_json`."""
+        """Return the same as :meth:`to_json`."""
         return self.to_json()
 
     def resolve(self, spec: ArraySpec) -> Self:
@@ -149,7 +154,7 @@ class Codec:
         return self
 
     def evolve_from_array_spec(self, array_spec: ArraySpec) -> Self:
-        """The same as :meth:`resolve`."""
+        """Return the same as :meth:`resolve` for the chunks of `array_spec`."""
         return self.resolve(array_spec)
 
 
@@ -179,11 +184,11 @@ class ArrayArrayCodec(Codec):
     """Whether each item becomes one item in its place, whatever the others are."""
 
     def output_spec(self, spec: ArraySpec) -> ArraySpec:
-        """Return the spec of encoded chunks of `spec`."""
+        """Return the spec of encoded chunks: their shape, data type and fill value, from `spec`."""
         return spec
 
     def resolve_metadata(self, chunk_spec: ArraySpec) -> ArraySpec:
-        """The same as :meth:`output_spec`."""
+        """Return the same as :meth:`output_spec` for `chunk_spec`."""
         return self.output_spec(chunk_spec)
 
     def encode(self, chunk: np.ndarray, spec: ArraySpec) -> np.ndarray:
@@ -199,15 +204,28 @@ class ArrayArrayCodec(Codec):
         raise NotImplementedError(f"codec {self.name!r} cannot encode")
 
     def decode(self, chunk: np.ndarray, spec: ArraySpec) -> np.ndarray:
-        """Decode a chunk: the inverse of :meth:`encode`, with the same `spec`."""
+        """Decode `chunk`: the inverse of :meth:`encode`, with the same `spec`."""
         raise NotImplementedError(f"codec {self.name!r} cannot decode")
 
     def permutation(self, spec: ArraySpec) -> tuple[int, ...] | None:
-        """Return the transposition that this codec is, for the chunk engine; None if it is anything else."""
+        """Return the order of axes if all that the codec does to chunks of `spec` is to transpose them."""
         return None
 
     def moved(self, given: np.ndarray, spec: ArraySpec) -> np.ndarray | None:
-        """Return where marked elements of a chunk of `spec` are in its encoded form; None if unknown."""
+        """Return where marked elements of a chunk are in its encoded form.
+
+        Parameters
+        ----------
+        given : ndarray of bool
+            Of the chunk's shape, true for the marked elements.
+        spec : ArraySpec
+            What the chunk is.
+
+        Returns
+        -------
+        ndarray of bool or None
+            Of the encoded shape; None if the codec does not know.
+        """
         order = self.permutation(spec)
         if order is not None:
             return given.transpose(order)
@@ -216,18 +234,19 @@ class ArrayArrayCodec(Codec):
         return given.reshape(self.output_spec(spec).shape)
 
     def lengths(self, spec: ArraySpec) -> tuple[int | tuple[int, ...], ...]:
-        """Return the shape that a codec which changes it makes, for the chunk engine.
+        """Return the shape into which the codec changes chunks of `spec`, for the chunk engine.
 
-        For each dimension a length, the dimensions of the chunk whose lengths are multiplied, or once -1 for
-        what is left over.
+        For each dimension a length, or the dimensions of the chunk whose lengths are multiplied; one of them
+        may be -1, for what is left over.
         """
         shape = self.output_spec(spec).shape
         return shape if len(shape) != 1 else (-1,)
 
     def stage(self, spec: ArraySpec) -> tuple[str, dict[str, Any]] | None:
-        """Name and configuration for the chunk engine of a codec that takes item after item in C order.
+        """Return name and configuration for the chunk engine, if the codec takes item after item in C order.
 
-        The engine sees the items as bytes in the order of memory.  None if only Python can run this codec.
+        The engine passes the items as bytes, in the order of memory.  None if only Python can run this codec
+        on chunks of `spec`.
         """
         return None
 
@@ -242,23 +261,32 @@ class ArrayBytesCodec(Codec):
     """Whether encoded chunks tell their shape."""
 
     def encoded_size(self, spec: ArraySpec) -> int | None:
-        """Bytes that every encoded chunk has, or None if they vary."""
+        """Return the size in bytes that every encoded chunk of `spec` has, or None if sizes vary."""
         return None
 
     def encoded_limit(self, spec: ArraySpec) -> int | None:
-        """More bytes than any sound encoded chunk has; None for items of variable length."""
+        """Return the limit in bytes of valid encodings of `spec`; None for items of variable length."""
         return None if spec.nbytes is None else roomy(spec.nbytes) + (1 << 16)
 
     def encode(self, chunk: np.ndarray, spec: ArraySpec) -> Buffer:
-        """Encode a chunk of the shape and data type of `spec`."""
+        """Encode `chunk`, an array of the shape and data type of `spec`."""
         raise NotImplementedError(f"codec {self.name!r} cannot encode")
 
     def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
-        """Decode to a chunk of the shape and data type of `spec`; the result may be read-only."""
+        """Decode `data` to a chunk of the shape and data type of `spec`; the result may be read-only."""
         raise NotImplementedError(f"codec {self.name!r} cannot decode")
 
     def decode_into(self, data: Buffer, spec: ArraySpec, out: np.ndarray) -> bool:
-        """Decode into memory that the caller has: an array of the shape of `spec`, with any strides.
+        """Decode into memory of the caller.
+
+        Parameters
+        ----------
+        data : bytes-like
+            The encoded chunk.
+        spec : ArraySpec
+            What the chunk is.
+        out : ndarray
+            Of the shape of `spec`, with any strides.
 
         Returns
         -------
@@ -268,9 +296,9 @@ class ArrayBytesCodec(Codec):
         return False
 
     def native(self, spec: ArraySpec) -> tuple[Any, ...] | None:
-        """The links of this codec in a chain of the chunk engine (:class:`zarrcore._core.engine.Chain`).
+        """Return the codec's links in a chain of the chunk engine (:class:`zarrcore._core.engine.Chain`).
 
-        None if only Python can run this codec.
+        None if only Python can run this codec on chunks of `spec`.
         """
         return None
 
@@ -281,7 +309,7 @@ class BytesBytesCodec(Codec):
     kind = "bytes->bytes"
 
     def encoded_size(self, nbytes: int) -> int:
-        """Bytes that the encoding of `nbytes` bytes has; asked of codecs of fixed size only."""
+        """Return the encoded size of `nbytes` bytes; called only if :attr:`is_fixed_size` is true."""
         raise NotImplementedError(f"codec {self.name!r} has no fixed encoded size")
 
     def encode(self, data: Buffer, spec: ArraySpec | None = None) -> Buffer:
@@ -311,11 +339,11 @@ class BytesBytesCodec(Codec):
         raise NotImplementedError(f"codec {self.name!r} cannot decode")
 
     def stage(self) -> tuple[str, dict[str, Any]] | None:
-        """Name and configuration for the chunk engine; None if only Python can run this codec."""
+        """Return name and configuration for the chunk engine; None if only Python can run this codec."""
         return None
 
     def check_input(self, nbytes: int) -> None:
-        """Refuse to encode `nbytes` bytes, if it can only be that they are decoded.
+        """Check that `nbytes` bytes that were encoded can also be decoded.
 
         Raises
         ------
@@ -324,17 +352,17 @@ class BytesBytesCodec(Codec):
         """
 
     def max_input(self) -> int | None:
-        """Most bytes that the codec can encode at once, or None without a limit."""
+        """Return the most bytes that the codec can encode at once, or None if there is no limit."""
         return None
 
 
 def roomy(nbytes: int) -> int:
-    """More bytes than any sound encoding of `nbytes` takes: room for poor compression, not for bombs."""
+    """Return the largest plausible size of an encoding of `nbytes` bytes, to stop decompression bombs."""
     return nbytes + nbytes // 2 + 128
 
 
 def configuration_names(cls: type) -> tuple[str, ...]:
-    """Return the fields of a codec class that metadata documents hold."""
+    """Return the names of those fields of a codec class that are members of its configuration."""
     return _configuration_names(cls)
 
 

@@ -126,7 +126,7 @@ class ZDType(ABC, Generic[DType, Scalar]):
     @classmethod
     @abstractmethod
     def from_native_dtype(cls, dtype: np.dtype[Any]) -> Self:
-        """Return the data type of arrays with NumPy dtype `dtype`.
+        """Return the data type of arrays with the NumPy dtype `dtype`.
 
         Raises
         ------
@@ -173,7 +173,7 @@ class ZDType(ABC, Generic[DType, Scalar]):
 
     @abstractmethod
     def to_json(self, zarr_format: ZarrFormat) -> Any:
-        """Return the JSON form, as :meth:`from_json` takes it."""
+        """Return the JSON form in format `zarr_format`, as :meth:`from_json` takes it."""
 
     # --- scalars
 
@@ -201,7 +201,14 @@ class ZDType(ABC, Generic[DType, Scalar]):
 
     @abstractmethod
     def from_json_scalar(self, data: JSON, *, zarr_format: ZarrFormat) -> Scalar:
-        """Read a fill value from its JSON form.
+        """Return the scalar that a fill value in a metadata document stands for.
+
+        Parameters
+        ----------
+        data : JSON
+            The ``fill_value`` member.
+        zarr_format : {2, 3}
+            The format of the document.
 
         Raises
         ------
@@ -211,7 +218,15 @@ class ZDType(ABC, Generic[DType, Scalar]):
 
     @abstractmethod
     def to_json_scalar(self, data: object, *, zarr_format: ZarrFormat) -> JSON:
-        """Return the JSON form of a fill value; :meth:`from_json_scalar` returns the same bits."""
+        """Return the JSON form of a fill value; :meth:`from_json_scalar` returns the same bits.
+
+        Parameters
+        ----------
+        data : object
+            A scalar of this data type, or a value that can be cast to one.
+        zarr_format : {2, 3}
+            The format of the document.
+        """
 
     # --- layout
 

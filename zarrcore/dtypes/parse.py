@@ -55,27 +55,40 @@ def dtype_from_v2(dtype: Any, object_codec_id: str | None = None) -> ZDType[Any,
 
 
 def dtype_to_v2(zdtype: ZDType[Any, Any]) -> Any:
-    """Return the ``dtype`` member of a ``.zarray`` document: a type string or a list of fields."""
+    """Return the ``dtype`` member of a ``.zarray`` document for `zdtype`: a string or a list of fields."""
     return zdtype.to_json(zarr_format=2)["name"]
 
 
 def dtype_from_v3(data: DTypeJSON) -> ZDType[Any, Any]:
-    """Return the data type of the ``data_type`` member of a ``zarr.json`` document, in any spelling."""
+    """Return the data type of `data`, the ``data_type`` member of a ``zarr.json``, in any spelling."""
     return data_type_registry.match_json(data, zarr_format=3)
 
 
 def dtype_to_v3(zdtype: ZDType[Any, Any]) -> Any:
-    """Return the ``data_type`` member of a ``zarr.json`` document: a name or an object."""
+    """Return the ``data_type`` member of a ``zarr.json`` document for `zdtype`: a name or an object."""
     return zdtype.to_json(zarr_format=3)
 
 
 def get_data_type_from_json(dtype_spec: DTypeJSON, *, zarr_format: ZarrFormat) -> ZDType[Any, Any]:
-    """Return the data type with this JSON form, see :meth:`ZDType.from_json`."""
+    """Return the data type with a JSON form.
+
+    Parameters
+    ----------
+    dtype_spec : JSON
+        The JSON form, see :meth:`ZDType.from_json`.
+    zarr_format : {2, 3}
+        The format of the document that it is from.
+
+    Raises
+    ------
+    DataTypeValidationError
+        If `dtype_spec` is not a data type.
+    """
     return data_type_registry.match_json(dtype_spec, zarr_format=zarr_format)
 
 
 def get_data_type_from_native_dtype(dtype: npt.DTypeLike) -> ZDType[Any, Any]:
-    """Return the data type of arrays with this NumPy dtype, or what NumPy makes a dtype of."""
+    """Return the data type of arrays with the NumPy dtype `dtype`, or what NumPy makes a dtype of."""
     return data_type_registry.match_dtype(_numpy_dtype(dtype))
 
 
@@ -118,7 +131,7 @@ def parse_dtype(dtype_spec: DTypeLike, *, zarr_format: ZarrFormat) -> ZDType[Any
 
 
 def parse_data_type(dtype_spec: DTypeLike, *, zarr_format: ZarrFormat) -> ZDType[Any, Any]:
-    """Another name of :func:`parse_dtype`."""
+    """Return the same as :func:`parse_dtype`, from `dtype_spec` and `zarr_format`."""
     return parse_dtype(dtype_spec, zarr_format=zarr_format)
 
 

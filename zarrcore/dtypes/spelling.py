@@ -103,7 +103,7 @@ def check_nesting(data: object) -> None:
 
 
 def check_dtype_spec_v2(data: object) -> TypeGuard[DTypeSpec_V2]:
-    """Whether `data` has the form ``{"name": ..., "object_codec_id": ...}`` of a Zarr v2 data type."""
+    """Return whether `data` has the form ``{"name": ..., "object_codec_id": ...}`` of a Zarr v2 data type."""
     if not isinstance(data, Mapping) or set(data) != {"name", "object_codec_id"}:
         return False
     codec_id = data["object_codec_id"]
@@ -111,12 +111,12 @@ def check_dtype_spec_v2(data: object) -> TypeGuard[DTypeSpec_V2]:
 
 
 def check_dtype_spec_no_object_codec_v2(data: object) -> TypeGuard[DTypeConfig_V2[Any, None]]:
-    """Whether `data` has the form of a Zarr v2 data type without an object codec."""
+    """Return whether `data` has the form of a Zarr v2 data type without an object codec."""
     return check_dtype_spec_v2(data) and data["object_codec_id"] is None
 
 
 def check_dtype_spec_v3(data: object) -> TypeGuard[DTypeSpec_V3]:
-    """Whether `data` has the form of a Zarr v3 data type: a name, or a name and a configuration."""
+    """Return whether `data` has the form of a Zarr v3 data type: a name, or a name and a configuration."""
     if isinstance(data, str):
         return True
     if not isinstance(data, Mapping) or not {"name"} <= set(data) <= {"name", "configuration"}:

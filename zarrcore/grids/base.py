@@ -24,11 +24,17 @@ class ChunkGrid(ABC):
     @classmethod
     @abstractmethod
     def from_json(cls, configuration: Mapping[str, Any]) -> Self:
-        """Return a grid from the ``configuration`` of a metadata document."""
+        """Return a grid from `configuration`, the member of that name in a metadata document.
+
+        Raises
+        ------
+        MetadataValidationError
+            If a member is unknown or its value is not valid.
+        """
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Return a grid from its whole extension object."""
+        """Return a grid from `data`, its whole extension object."""
         return cls.from_json(named_configuration(data)[1])
 
     @abstractmethod
@@ -36,7 +42,7 @@ class ChunkGrid(ABC):
         """Return the extension object of a metadata document."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as :meth:`to_json`."""
+        """Return the same as :meth:`to_json`."""
         return self.to_json()
 
     @property
@@ -46,11 +52,17 @@ class ChunkGrid(ABC):
 
     @abstractmethod
     def native(self) -> tuple[int | tuple[int, ...], ...]:
-        """For each dimension the length of every chunk, or the lengths of all: the form the engine takes."""
+        """Return, for each dimension, the length of every chunk or a tuple of all lengths."""
 
     @abstractmethod
     def validate(self, shape: tuple[int, ...]) -> None:
-        """Check that the grid covers an array of `shape`."""
+        """Check that the grid covers an array of `shape`.
+
+        Raises
+        ------
+        MetadataValidationError
+            If it has another number of dimensions, or chunks that end before the array does.
+        """
 
     @abstractmethod
     def update_shape(self, shape: tuple[int, ...]) -> Self:
@@ -67,12 +79,12 @@ class ChunkGrid(ABC):
         return all(isinstance(edges, int) for edges in self.native())
 
     def shape_of(self, coords: tuple[int, ...]) -> tuple[int, ...]:
-        """Shape of the chunk at `coords`, the whole chunk also where it overhangs the array."""
+        """Return the shape of the chunk at `coords`, including what reaches over the end of the array."""
         pairs = zip(coords, self.native(), strict=True)
         return tuple(edges if isinstance(edges, int) else edges[i] for i, edges in pairs)
 
     def origin_of(self, coords: tuple[int, ...]) -> tuple[int, ...]:
-        """Array index of the first item of the chunk at `coords`."""
+        """Return the array index of the first item of the chunk at `coords`."""
         pairs = zip(coords, self.native(), strict=True)
         return tuple(i * edges if isinstance(edges, int) else sum(edges[:i]) for i, edges in pairs)
 
@@ -103,7 +115,7 @@ def _count(edges: int | tuple[int, ...], length: int) -> int:
 
 
 def parse_chunk_grid(data: object) -> ChunkGrid:
-    """Return a chunk grid from a metadata document, or an instance."""
+    """Return a chunk grid from `data`: an extension object of a metadata document, or an instance."""
     if isinstance(data, ChunkGrid):
         return data
     name, configuration, _ = named_configuration(data)

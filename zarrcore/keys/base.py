@@ -22,13 +22,19 @@ class ChunkKeyEncoding(ABC):
 
     @classmethod
     def from_json(cls, configuration: Mapping[str, Any]) -> Self:
-        """Return an encoding from the ``configuration`` of a metadata document."""
+        """Return an encoding from `configuration`, the member of that name in a metadata document.
+
+        Raises
+        ------
+        MetadataValidationError
+            If a member is unknown or its value is not valid.
+        """
         known_keys(configuration, _members(cls))
         return cls(**configuration)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Return an encoding from its whole extension object."""
+        """Return an encoding from `data`, its whole extension object."""
         return cls.from_json(named_configuration(data)[1])
 
     def to_json(self) -> dict[str, Any]:
@@ -36,7 +42,7 @@ class ChunkKeyEncoding(ABC):
         return {"name": self.name, "configuration": {name: getattr(self, name) for name in _members(self)}}
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as :meth:`to_json`."""
+        """Return the same as :meth:`to_json`."""
         return self.to_json()
 
     @abstractmethod
@@ -54,15 +60,15 @@ class ChunkKeyEncoding(ABC):
         raise NotImplementedError(f"the chunk key encoding {self.name!r} cannot decode keys")
 
     def encode_chunk_key(self, chunk_coords: tuple[int, ...]) -> str:
-        """The same as :meth:`encode`."""
+        """Return the same as :meth:`encode` for `chunk_coords`."""
         return self.encode(chunk_coords)
 
     def decode_chunk_key(self, chunk_key: str) -> tuple[int, ...]:
-        """The same as :meth:`decode`."""
+        """Return the same as :meth:`decode` for `chunk_key`."""
         return self.decode(chunk_key)
 
     def native(self) -> tuple[str, str] | None:
-        """Kind and separator for the chunk engine, or None if only Python can encode keys."""
+        """Return kind and separator for the chunk engine, or None if only Python can encode keys."""
         return None
 
 

@@ -95,21 +95,27 @@ class Store(ABC):
 
     @classmethod
     def open(cls, *args: Any, **kwargs: Any) -> Self:
-        """Create a store; the same as calling the class."""
+        """Create a store; the same as calling the class.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            The arguments of the class.
+        """
         return cls(*args, **kwargs)
 
     # --- what a store must do ---
 
     @abstractmethod
     def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
-        """The value at a key, or a part of it.
+        """Return the value at a key, or a part of it.
 
         Parameters
         ----------
         key : str
             The key.
         byte_range : RangeByteRequest, OffsetByteRequest, SuffixByteRequest or (start, length), optional
-            The part to return.  What lies beyond the end of the value is left out.
+            The part to return, in bytes.  What lies beyond the end of the value is left out.
 
         Returns
         -------
@@ -132,31 +138,51 @@ class Store(ABC):
             The key.
         value : bytes-like
             The value; the store keeps no reference to it.
+
+        Raises
+        ------
+        ReadOnlyError
+            If the store is read-only.
+        StoreError, OSError
+            If the value could not be stored; then the key still has its old value.
         """
 
     @abstractmethod
     def delete(self, key: str) -> None:
-        """Remove a key and its value; nothing happens if there is none."""
+        """Remove a key and its value; do nothing if there is none.
+
+        Parameters
+        ----------
+        key : str
+            The key.
+
+        Raises
+        ------
+        ReadOnlyError
+            If the store is read-only.
+        StoreError, OSError
+            If the value could not be removed.
+        """
 
     @abstractmethod
     def list(self) -> Iterator[str]:
-        """All keys of the store, in any order."""
+        """Return an iterator over all keys of the store, in any order."""
 
     # --- reading ---
 
     def exists(self, key: str) -> bool:
-        """Whether there is a value at a key."""
+        """Return whether there is a value at `key`."""
         return self.get(key) is not None
 
     def get_partial_values(
         self, key_ranges: Iterable[tuple[str, ByteRange | None]]
     ) -> Sequence[Buffer | None]:
-        """Many values, or parts of values.
+        """Return many values, or parts of values.
 
         Parameters
         ----------
         key_ranges : iterable of (key, byte range or None)
-            What to get; a key may occur several times.
+            What to read; a key may occur several times.
 
         Returns
         -------
@@ -167,11 +193,11 @@ class Store(ABC):
         return [self.get(key, byte_range) for key, byte_range in key_ranges]
 
     def get_many(self, keys: Iterable[str]) -> Sequence[Buffer | None]:
-        """The values at many keys, in their order."""
+        """Return the values at `keys`, in their order; None for keys that have no value."""
         return self.get_partial_values([(key, None) for key in keys])
 
     def getsize(self, key: str) -> int:
-        """The size of a value in bytes.
+        """Return the size of the value at `key`, in bytes.
 
         Raises
         ------
@@ -184,13 +210,13 @@ class Store(ABC):
         return memoryview(value).nbytes
 
     def getsize_prefix(self, prefix: str) -> int:
-        """The sum of the sizes of all values below a prefix, in bytes."""
+        """Return the sum of the sizes of all values below `prefix`, in bytes."""
         return sum(map(self.getsize, self.list_prefix(prefix)))
 
     # --- listing ---
 
     def list_prefix(self, prefix: str) -> Iterator[str]:
-        """All keys that begin with a prefix, in full.
+        """Return an iterator over all keys that begin with a prefix, in full.
 
         Parameters
         ----------
@@ -201,16 +227,16 @@ class Store(ABC):
         return (key for key in self.list() if key.startswith(prefix))
 
     def list_dir(self, prefix: str) -> Iterator[str]:
-        """The names of the keys and of the prefixes directly below a prefix, each once and without a slash.
+        """Return an iterator over the names of keys and prefixes directly below `prefix`.
 
-        A store that knows directories may also name empty ones.
+        Each name occurs once and has no slash.  A store that knows directories may also name empty ones.
         """
         start = len(validate_prefix(prefix))
         names = dict.fromkeys(key[start:].partition("/")[0] for key in self.list_prefix(prefix))
         return iter(names)
 
     def is_empty(self, prefix: str = "") -> bool:
-        """Whether there is no key below a prefix."""
+        """Return whether there is no key below `prefix`."""
         return next(iter(self.list_prefix(prefix)), None) is None
 
     # --- writing ---
@@ -218,8 +244,15 @@ class Store(ABC):
     def set_if_not_exists(self, key: str, value: Buffer) -> bool:
         """Store a value unless the key has one.
 
-        Of several that do this at the same time, one stores its value.  This default promises that to the
-        threads of one process; a store that other processes write to should replace it.
+        If several callers do this at the same time, one of them stores its value.  This default promises that
+        to the threads of one process; a store that other processes write to should replace it.
+
+        Parameters
+        ----------
+        key : str
+            The key.
+        value : bytes-like
+            The value.
 
         Returns
         -------
@@ -256,22 +289,22 @@ class Store(ABC):
             self.set(key, patched(key, self.get(key), parts))
 
     def erase(self, key: str) -> None:
-        """The specification's name for :meth:`delete`."""
+        """Remove `key`: the specification's name for :meth:`delete`."""
         self.delete(key)
 
     def erase_values(self, keys: Iterable[str]) -> None:
-        """Remove many keys."""
+        """Remove all of `keys`; those without a value are ignored."""
         self._check_writable()
         for key in keys:
             self.delete(key)
 
     def erase_prefix(self, prefix: str) -> None:
-        """Remove all keys below a prefix."""
+        """Remove all keys below `prefix`."""
         self._check_writable()
         self.erase_values([*self.list_prefix(prefix)])
 
     def delete_dir(self, prefix: str) -> None:
-        """zarr-python's name for :meth:`erase_prefix`."""
+        """Remove all keys below `prefix`: zarr-python's name for :meth:`erase_prefix`."""
         self.erase_prefix(prefix)
 
     def clear(self) -> None:
@@ -286,7 +319,18 @@ class Store(ABC):
         return self._read_only
 
     def with_read_only(self, read_only: bool = False) -> Store:
-        """The same store, read-only or writable; this object stays as it is."""
+        """Return the same store, read-only or writable; this object stays as it is.
+
+        Parameters
+        ----------
+        read_only : bool
+            Whether the returned store refuses writes.
+
+        Raises
+        ------
+        StoreError
+            If the store cannot be made writable.
+        """
         if read_only == self.read_only:
             return self
         if not read_only:
@@ -295,7 +339,7 @@ class Store(ABC):
         return ReadOnlyStore(self)
 
     def close(self) -> None:  # noqa: B027  # most stores hold nothing open
-        """Release what the store holds open."""
+        """Release files and connections that the store keeps open."""
 
     def __enter__(self) -> Self:
         return self
