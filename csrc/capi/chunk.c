@@ -18,13 +18,13 @@ typedef struct chunk_work {
     size_t elements_nbytes;
 } chunk_work;
 
-static zc_status prepare(const chunk_work *work, zc_part *part, zc_error *err)
+static zc_status prepare(const chunk_work *work, zc_selection *selection, zc_error *err)
 {
     const int ndim = work->array->array->ndim;
     size_t size;
 
     if (!zc_chain_decoded_size(work->chain, ndim, work->shape, &size) ||
-        !zc_part_whole(ndim, work->shape, work->chain->item.size, work->elements, part)) {
+        !zc_selection_whole(ndim, work->shape, work->chain->item.size, work->elements, selection)) {
         return zc_fail(err, ZC_ERR_OVERFLOW, "the chunk does not fit into memory");
     }
     if (size != work->elements_nbytes) {
@@ -38,19 +38,19 @@ static zc_status decode(const chunk_work *work, const void *data, size_t nbytes,
 {
     const zc_array *array = work->array->array;
     const zc_value value = zc_value_of_memory(data, nbytes);
-    zc_part part;
-    zc_status status = prepare(work, &part, err);
+    zc_selection selection;
+    zc_status status = prepare(work, &selection, err);
 
     if (status != ZC_OK) {
         return status;
     }
-    const zc_call call = {.array = array, .part = &part, .threads = 1};
+    const zc_call call = {.array = array, .selection = &selection, .threads = 1};
     const zc_scope scope = {.call = &call, .ops = &zc_any_chunk, .fill = array->fill};
     zc_workspace *const ws = zc_pool_borrow(err);
     if (ws == NULL) {
         return ZC_ERR_MEMORY;
     }
-    status = zc_chunk_read(&scope, work->chain, work->shape, &part, &value, 0, nbytes, ws, err);
+    status = zc_chunk_read(&scope, work->chain, work->shape, &selection, &value, 0, nbytes, ws, err);
     zc_pool_release(ws);
     return status;
 }
@@ -60,9 +60,9 @@ static zc_status encode(const chunk_work *work, void *out, size_t capacity, size
                         zc_error *err)
 {
     const zc_array *array = work->array->array;
-    zc_part part;
+    zc_selection selection;
     size_t bound;
-    zc_status status = prepare(work, &part, err);
+    zc_status status = prepare(work, &selection, err);
 
     if (status == ZC_OK) {
         status = zc_chain_bound(work->chain, array->ndim, work->shape, &bound, err);
@@ -70,13 +70,13 @@ static zc_status encode(const chunk_work *work, void *out, size_t capacity, size
     if (status != ZC_OK) {
         return status;
     }
-    const zc_call call = {.array = array, .part = &part, .threads = 1, .write_empty = true};
+    const zc_call call = {.array = array, .selection = &selection, .threads = 1, .write_empty = true};
     const zc_scope scope = {.call = &call, .ops = &zc_any_chunk, .fill = array->fill};
     uint8_t *const dst = bound <= capacity ? out : zc_scratch_push(ws, bound, err);
     if (dst == NULL) {
         return ZC_ERR_MEMORY;
     }
-    status = zc_chunk_write(&scope, work->chain, work->shape, work->shape, &part, NULL, dst, bound, nbytes,
+    status = zc_chunk_write(&scope, work->chain, work->shape, work->shape, &selection, NULL, dst, bound, nbytes,
                             ws, err);
     if (status == ZC_OK && *nbytes > capacity) {
         status = zc_fail(err, ZC_ERR_SIZE, "the encoded chunk has %zu bytes, there is room for %zu", *nbytes,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Regions of an array: from the caller's numbers to a part, and one call of the engine.
+ * Regions of an array: from the caller's numbers to a selection, and one call of the engine.
  */
 #include "base/arith.h"
 #include "capi/call.h"
@@ -32,7 +32,7 @@ static zc_status check_axis(int d, int64_t length, int64_t start, int64_t step, 
 }
 
 /* One dimension of the region; a negative step is turned round, for the engine counts upwards. */
-static zc_status set_axis(zc_part *part, int d, int64_t start, int64_t step, int64_t count, int64_t stride,
+static zc_status set_axis(zc_selection *selection, int d, int64_t start, int64_t step, int64_t count, int64_t stride,
                           zc_error *err)
 {
     size_t span;
@@ -45,24 +45,25 @@ static zc_status set_axis(zc_part *part, int d, int64_t start, int64_t step, int
     }
     if (step < 0 && count > 0) {
         start += (count - 1) * step;
-        part->memory += (count - 1) * stride;
+        selection->memory += (count - 1) * stride;
         stride = -stride;
         step = -step;
     }
-    part->axis[d] = (zc_axis){.count = count, .start = start, .step = count > 1 ? step : 1, .stride = stride};
+    selection->axis[d] = (zc_axis){.count = count, .start = start, .step = count > 1 ? step : 1, .stride = stride};
     return ZC_OK;
 }
 
-static zc_status make_part(const zc_array *array, const region *r, zc_part *part, bool *empty, zc_error *err)
+static zc_status make_selection(const zc_array *array, const region *r, zc_selection *selection, bool *empty,
+                                zc_error *err)
 {
     int64_t start[ZC_MAX_DIMS], step[ZC_MAX_DIMS], count[ZC_MAX_DIMS], strides[ZC_MAX_DIMS];
     zc_status status = ZC_OK;
 
     *empty = false;
-    part->ndim = array->ndim;
-    part->memory = r->memory;
-    part->points = NULL;
-    part->window = NULL;
+    selection->ndim = array->ndim;
+    selection->memory = r->memory;
+    selection->points = NULL;
+    selection->window = NULL;
     for (int d = 0; d < array->ndim && status == ZC_OK; d++) {
         const int64_t length = array->grid[d].length;
         start[d] = r->start != NULL ? r->start[d] : 0;
@@ -86,18 +87,18 @@ static zc_status make_part(const zc_array *array, const region *r, zc_part *part
     }
     for (int d = 0; d < array->ndim && status == ZC_OK; d++) {
         const int64_t stride = r->strides != NULL ? r->strides[d] : strides[d];
-        status = set_axis(part, d, start[d], step[d], count[d], stride, err);
+        status = set_axis(selection, d, start[d], step[d], count[d], stride, err);
     }
     return status;
 }
 
 /* Can the engine count the region's bytes?  With strides of zero it may have more than memory has. */
-static zc_status check_size(const zc_part *part, size_t itemsize, zc_error *err)
+static zc_status check_size(const zc_selection *selection, size_t itemsize, zc_error *err)
 {
     size_t n = itemsize;
 
-    for (int d = 0; d < part->ndim; d++) {
-        if (!zc_mul_size(n, (uint64_t)part->axis[d].count, &n)) {
+    for (int d = 0; d < selection->ndim; d++) {
+        if (!zc_mul_size(n, (uint64_t)selection->axis[d].count, &n)) {
             return zc_fail(err, ZC_ERR_OVERFLOW, "the region has more elements than can be counted");
         }
     }
@@ -107,24 +108,24 @@ static zc_status check_size(const zc_part *part, size_t itemsize, zc_error *err)
 static int transfer(const zarrcore_array *array, const region *r, bool write, bool write_empty,
                     zarrcore_error *error)
 {
-    zc_part part;
+    zc_selection selection;
     zc_session session;
     zc_fault fault = {.in_chunk = false};
     zc_error err;
     bool empty;
 
     zc_error_clear(&err);
-    zc_status status = make_part(array->array, r, &part, &empty, &err);
+    zc_status status = make_selection(array->array, r, &selection, &empty, &err);
     if (status == ZC_OK && !empty) {
         status = r->memory == NULL ? zc_fail(&err, ZC_ERR_ARGUMENT, "memory is NULL")
-                                   : check_size(&part, array->array->chain->item.size, &err);
+                                   : check_size(&selection, array->array->chain->item.size, &err);
     }
     if (status != ZC_OK || empty) {
         return zc_report(error, &err, NULL, NULL);
     }
     status = zc_session_begin(array, &session, &err);
     if (status == ZC_OK) {
-        const zc_call call = {.array = array->array, .store = &session.store, .part = &part,
+        const zc_call call = {.array = array->array, .store = &session.store, .selection = &selection,
                               .threads = r->threads, .write_empty = write_empty, .poll = session.poll,
                               .poll_arg = session.poll_arg};
         status = (write ? zc_write : zc_read)(&call, &fault, &err);

@@ -29,43 +29,43 @@ static zc_status decode(const zc_scope *scope, const zc_chain *chain, int ndim, 
     return ZC_OK;
 }
 
-/* Place the part, in stored order, of a chunk of the shape `stored`. */
-static zc_status place(const zc_chain *chain, const int64_t *stored, const zc_part *part, zc_cached *entry,
+/* Place the selection, in stored order, of a chunk of the shape `stored`. */
+static zc_status place(const zc_chain *chain, const int64_t *stored, const zc_selection *selection, zc_cached *entry,
                        zc_workspace *ws, zc_error *err)
 {
     int64_t n = 1;
 
-    for (int d = 0; d < part->ndim; d++) {
+    for (int d = 0; d < selection->ndim; d++) {
         n *= stored[d];
     }
-    return zc_part_scatter(part, stored, zc_cached_data(entry), 0, n, &chain->item, ws, err);
+    return zc_selection_scatter(selection, stored, zc_cached_data(entry), 0, n, &chain->item, ws, err);
 }
 
-zc_status zc_cached_place(const zc_chain *chain, const int64_t *shape, const zc_part *part, zc_cached *entry,
+zc_status zc_cached_place(const zc_chain *chain, const int64_t *shape, const zc_selection *selection, zc_cached *entry,
                           zc_workspace *ws, zc_error *err)
 {
     int64_t stored[ZC_MAX_DIMS];
-    zc_part permuted = *part;
+    zc_selection permuted = *selection;
 
-    zc_chain_stored_shape(chain, part->ndim, shape, stored);
+    zc_chain_stored_shape(chain, selection->ndim, shape, stored);
     if (chain->order_ndim > 0) {
-        zc_part_permute(&permuted, chain->order);
+        zc_selection_permute(&permuted, chain->order);
     }
     return place(chain, stored, &permuted, entry, ws, err);
 }
 
-zc_status zc_chunk_read_cached(const zc_scope *scope, const zc_chain *chain, const int64_t *stored, const zc_part *part,
-                               size_t decoded, const zc_value *value, uint64_t offset, uint64_t nbytes,
-                               zc_workspace *ws, zc_error *err)
+zc_status zc_chunk_read_cached(const zc_scope *scope, const zc_chain *chain, const int64_t *stored,
+                               const zc_selection *selection, size_t decoded, const zc_value *value, uint64_t offset,
+                               uint64_t nbytes, zc_workspace *ws, zc_error *err)
 {
     zc_cached *entry = zc_cache_find(value->origin, value->base + offset);
     zc_status status = ZC_OK;
 
     if (entry == NULL) {
-        status = decode(scope, chain, part->ndim, stored, decoded, value, offset, nbytes, &entry, ws, err);
+        status = decode(scope, chain, selection->ndim, stored, decoded, value, offset, nbytes, &entry, ws, err);
     }
     if (status == ZC_OK) {
-        status = place(chain, stored, part, entry, ws, err);
+        status = place(chain, stored, selection, entry, ws, err);
         zc_cached_let_go(entry);
     }
     return status;

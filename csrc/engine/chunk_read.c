@@ -30,7 +30,7 @@ typedef struct chunk_job {
     const zc_scope *scope;
     const zc_chain *chain;
     const int64_t *stored;           /* shape in stored order */
-    const zc_part *part;             /* in stored order */
+    const zc_selection *selection;   /* in stored order */
     size_t decoded;                  /* bytes of the whole chunk */
     zc_workspace *ws;
     zc_error *err;
@@ -40,19 +40,19 @@ static zc_status scatter_all(const chunk_job *job, const void *data)
 {
     const zc_item *item = &job->chain->item;
 
-    return zc_part_scatter(job->part, job->stored, data, 0, (int64_t)(job->decoded / item->size), item, job->ws,
-                           job->err);
+    return zc_selection_scatter(job->selection, job->stored, data, 0, (int64_t)(job->decoded / item->size), item,
+                                job->ws, job->err);
 }
 
 /* The flat elements [*first, *last] between which all of a region lies. */
-static void part_extent(const chunk_job *job, int64_t *first, int64_t *last)
+static void selection_extent(const chunk_job *job, int64_t *first, int64_t *last)
 {
-    const zc_part *part = job->part;
+    const zc_selection *selection = job->selection;
     int64_t stride = 1;
 
     *first = *last = 0;
-    for (int d = part->ndim - 1; d >= 0; d--) {
-        const zc_axis *axis = &part->axis[d];
+    for (int d = selection->ndim - 1; d >= 0; d--) {
+        const zc_axis *axis = &selection->axis[d];
         const int64_t low = axis->start + (axis->index != NULL ? axis->index[0] : 0);
         const int64_t high = axis->start + (axis->index != NULL ? axis->index[axis->count - 1]
                                                                 : (axis->count - 1) * axis->step);
@@ -110,8 +110,8 @@ static zc_status reader_fetch(reader *r, const chunk_job *job, size_t offset, si
 
 /* ---- piece by piece ------------------------------------------------------------------------------ */
 
-/* Fetch n elements from `at` on into buffer, and place those that belong to part. */
-static zc_status read_piece(const chunk_job *job, reader *r, const zc_part *part, int64_t at, int64_t n,
+/* Fetch n elements from `at` on into buffer, and place those that are selected. */
+static zc_status read_piece(const chunk_job *job, reader *r, const zc_selection *selection, int64_t at, int64_t n,
                             uint8_t *buffer)
 {
     const zc_item *item = &job->chain->item;
@@ -123,7 +123,7 @@ static zc_status read_piece(const chunk_job *job, reader *r, const zc_part *part
     if (zc_workspace_cancelled(job->ws)) {
         return ZC_ERR_CANCELLED;
     }
-    return zc_part_scatter(part, job->stored, buffer, at, n, item, job->ws, job->err);
+    return zc_selection_scatter(selection, job->stored, buffer, at, n, item, job->ws, job->err);
 }
 
 /* The pieces of a region, from element `first` to element `last`. */
@@ -140,7 +140,8 @@ static bool piece_is_wanted(const piece_range *range, const chunk_job *job, size
     const int64_t at = range->first + (int64_t)number * range->length;
     const int64_t rest = range->last - at + 1;
 
-    return range->all || zc_part_touches(job->part, job->stored, at, range->length < rest ? range->length : rest);
+    return range->all || zc_selection_touches(job->selection, job->stored, at,
+                                              range->length < rest ? range->length : rest);
 }
 
 /* Pieces number .. number + n, at once. */
@@ -150,7 +151,7 @@ static zc_status read_piece_run(const piece_range *range, const chunk_job *job, 
     const int64_t at = range->first + (int64_t)number * range->length;
     const int64_t length = (int64_t)n * range->length, rest = range->last - at + 1;
 
-    return read_piece(job, r, job->part, at, length < rest ? length : rest, buffer);
+    return read_piece(job, r, job->selection, at, length < rest ? length : rest, buffer);
 }
 
 /* One piece, on any thread. */
@@ -178,11 +179,11 @@ static zc_status piece_task(void *arg, size_t number, zc_workspace *ws, zc_error
 static zc_status region_pieces(const chunk_job *job, reader *r, int64_t length, size_t at_once, uint8_t *buffer)
 {
     piece_range range = {.job = job, .from = r->from, .length = length,
-                         .all = zc_part_covers(job->part, job->stored)};
+                         .all = zc_selection_covers(job->selection, job->stored)};
     const zc_call *call = job->scope->call;
     zc_status status = ZC_OK;
 
-    part_extent(job, &range.first, &range.last);
+    selection_extent(job, &range.first, &range.last);
     const size_t n = (size_t)((range.last - range.first) / length + 1);
     if (job->scope->split && range.all && n >= SPLIT_MIN) {
         const zc_run run = {.task = piece_task, .job = &range, .n_items = n, .threads = call->threads,
@@ -207,27 +208,27 @@ static zc_status points_pieces(const chunk_job *job, reader *r, int64_t length, 
 {
     zc_grid_axis single[ZC_MAX_DIMS];
     zc_point_groups groups;
-    zc_part part = *job->part;
+    zc_selection selection = *job->selection;
     int pushed = 0;
 
-    for (int d = 0; d < part.ndim; d++) {
+    for (int d = 0; d < selection.ndim; d++) {
         single[d] = (zc_grid_axis){.length = job->stored[d], .chunk = 1};
     }
-    zc_status status = zc_points_group(job->part, single, &groups, job->ws, &pushed, job->err);
+    zc_status status = zc_points_group(job->selection, single, &groups, job->ws, &pushed, job->err);
     for (size_t g = 0, h; g < groups.n && status == ZC_OK; g = h) {
-        const int64_t at = zc_part_point_flat(&part, job->stored, groups.order[groups.begin[g]]);
+        const int64_t at = zc_selection_point_flat(&selection, job->stored, groups.order[groups.begin[g]]);
         int64_t last = at;
         const int64_t end = at - at % length + length;
         for (h = g + 1; h < groups.n; h++) {
-            const int64_t next = zc_part_point_flat(&part, job->stored, groups.order[groups.begin[h]]);
+            const int64_t next = zc_selection_point_flat(&selection, job->stored, groups.order[groups.begin[h]]);
             if (next >= end) {
                 break;
             }
             last = next;
         }
-        part.points = groups.order + groups.begin[g];
-        part.n_points = groups.begin[h] - groups.begin[g];
-        status = read_piece(job, r, &part, at, last - at + 1, buffer);
+        selection.points = groups.order + groups.begin[g];
+        selection.n_points = groups.begin[h] - groups.begin[g];
+        status = read_piece(job, r, &selection, at, last - at + 1, buffer);
     }
     zc_pop(job->ws, pushed);
     return status;
@@ -239,7 +240,7 @@ static size_t piece_size(const chunk_job *job, const reader *r)
     const size_t itemsize = job->chain->item.size;
     size_t size = SMALL_PIECE;
 
-    if (zc_part_covers(job->part, job->stored)) {
+    if (zc_selection_covers(job->selection, job->stored)) {
         const size_t step = r->from->blocks ? r->blocks.step : PIECE;
         size = step < SMALL_BLOCK ? SMALL_BLOCK / step * step : step;
     }
@@ -247,18 +248,18 @@ static size_t piece_size(const chunk_job *job, const reader *r)
     return size > itemsize ? size - size % itemsize : itemsize;
 }
 
-/* Fetch and place the pieces that the part touches. */
+/* Fetch and place the pieces that the selection touches. */
 static zc_status read_pieces(const chunk_job *job, reader *r)
 {
     const size_t size = piece_size(job, r);
-    const size_t at_once = size < RUN && !zc_part_covers(job->part, job->stored) ? RUN / size : 1;
+    const size_t at_once = size < RUN && !zc_selection_covers(job->selection, job->stored) ? RUN / size : 1;
     const int64_t length = (int64_t)(size / job->chain->item.size);
     uint8_t *buffer = zc_scratch_push(job->ws, size * at_once, job->err);
 
     if (buffer == NULL) {
         return ZC_ERR_MEMORY;
     }
-    const zc_status status = job->part->points != NULL ? points_pieces(job, r, length, buffer)
+    const zc_status status = job->selection->points != NULL ? points_pieces(job, r, length, buffer)
                                                        : region_pieces(job, r, length, at_once, buffer);
     zc_scratch_pop(job->ws);
     return status;
@@ -284,7 +285,7 @@ static zc_status read_at_once(const chunk_job *job, reader *r)
 static zc_status read_in_place(const chunk_job *job, reader *r)
 {
     const zc_item *item = &job->chain->item;
-    char *memory = job->part->memory;
+    char *memory = job->selection->memory;
     const zc_status status = reader_fetch(r, job, 0, job->decoded, (uint8_t *)memory);
 
     if (status == ZC_OK && zc_item_swaps(item)) {
@@ -293,11 +294,11 @@ static zc_status read_in_place(const chunk_job *job, reader *r)
     return status;
 }
 
-/* The way that suits the part.  pieces: parts of the chunk can be fetched for what they are worth. */
+/* The way that suits the selection.  pieces: parts of the chunk can be fetched for what they are worth. */
 static zc_status read_from(const chunk_job *job, const source *from, bool pieces)
 {
-    const bool image = zc_part_is_chunk_image(job->part, job->stored, job->chain->item.size);
-    const bool covers = zc_part_covers(job->part, job->stored);
+    const bool image = zc_selection_is_chunk_image(job->selection, job->stored, job->chain->item.size);
+    const bool covers = zc_selection_covers(job->selection, job->stored);
     reader r;
     zc_status status = reader_open(job, from, &r);
 
@@ -306,7 +307,7 @@ static zc_status read_from(const chunk_job *job, const source *from, bool pieces
     }
     if (image && !(pieces && job->scope->split)) {
         status = read_in_place(job, &r);
-    } else if (pieces && !(covers && !zc_part_keeps_rows(job->part))) {
+    } else if (pieces && !(covers && !zc_selection_keeps_rows(job->selection))) {
         status = read_pieces(job, &r);
     } else {
         status = read_at_once(job, &r);
@@ -405,7 +406,7 @@ static size_t room_over_itself(const chunk_job *job, const zc_value *value, uint
     size_t room;
 
     if (job->decoded < OVER_FROM || value->data != NULL || value->store->fetch != NULL || codec->cls->slack == NULL ||
-        !only_strips(chain) || zc_part_is_chunk_image(job->part, job->stored, chain->item.size)) {
+        !only_strips(chain) || zc_selection_is_chunk_image(job->selection, job->stored, chain->item.size)) {
         return 0;
     }
     const size_t slack = codec->cls->slack(codec, job->decoded);
@@ -512,14 +513,14 @@ zc_status zc_chunk_decode(const zc_scope *scope, const zc_chain *chain, int ndim
 /* Filters made an array of its own of the chunk: decode all of it. */
 static zc_status read_body(const chunk_job *job, const zc_value *value, uint64_t offset, uint64_t nbytes)
 {
-    const zc_part *part = job->part;
-    const bool image = zc_part_is_chunk_image(part, job->stored, job->chain->item.size);
-    uint8_t *const dst = image ? (uint8_t *)part->memory : zc_scratch_push(job->ws, job->decoded, job->err);
+    const zc_selection *selection = job->selection;
+    const bool image = zc_selection_is_chunk_image(selection, job->stored, job->chain->item.size);
+    uint8_t *const dst = image ? (uint8_t *)selection->memory : zc_scratch_push(job->ws, job->decoded, job->err);
 
     if (dst == NULL) {
         return ZC_ERR_MEMORY;
     }
-    zc_status status = zc_body_decode(job->scope, job->chain, part->ndim, job->stored, value, offset, nbytes, dst,
+    zc_status status = zc_body_decode(job->scope, job->chain, selection->ndim, job->stored, value, offset, nbytes, dst,
                                       job->decoded, job->ws, job->err);
     if (!image) {
         status = status == ZC_OK ? scatter_all(job, dst) : status;
@@ -529,32 +530,32 @@ static zc_status read_body(const chunk_job *job, const zc_value *value, uint64_t
 }
 
 zc_status zc_chunk_read(const zc_scope *scope, const zc_chain *chain, const int64_t *shape,
-                        const zc_part *part, const zc_value *value, uint64_t offset, uint64_t nbytes,
+                        const zc_selection *selection, const zc_value *value, uint64_t offset, uint64_t nbytes,
                         zc_workspace *ws, zc_error *err)
 {
     int64_t stored[ZC_MAX_DIMS];
-    zc_part permuted;
-    chunk_job job = {scope, chain, stored, part, 0, ws, err};
+    zc_selection permuted;
+    chunk_job job = {scope, chain, stored, selection, 0, ws, err};
 
-    if (!zc_chain_decoded_size(chain, part->ndim, shape, &job.decoded)) {
+    if (!zc_chain_decoded_size(chain, selection->ndim, shape, &job.decoded)) {
         return zc_fail(err, ZC_ERR_OVERFLOW, "the chunk does not fit into memory");
     }
-    zc_chain_stored_shape(chain, part->ndim, shape, stored);
+    zc_chain_stored_shape(chain, selection->ndim, shape, stored);
     if (chain->order_ndim > 0) {
-        permuted = *part;
-        zc_part_permute(&permuted, chain->order);
-        job.part = &permuted;
+        permuted = *selection;
+        zc_selection_permute(&permuted, chain->order);
+        job.selection = &permuted;
     }
-    if (zc_part_is_prefetch(part) && value->origin == NULL) {
+    if (zc_selection_is_prefetch(selection) && value->origin == NULL) {
         return ZC_OK;                /* no cache would keep it */
     }
     if (chain->sharded) {
-        return zc_shard_read(scope, chain, stored, job.part, value, offset, nbytes, ws, err);
+        return zc_shard_read(scope, chain, stored, job.selection, value, offset, nbytes, ws, err);
     }
     if (zc_chunk_is_cached(value, job.decoded)) {
-        return zc_chunk_read_cached(scope, chain, stored, job.part, job.decoded, value, offset, nbytes, ws, err);
+        return zc_chunk_read_cached(scope, chain, stored, job.selection, job.decoded, value, offset, nbytes, ws, err);
     }
-    if (zc_part_is_prefetch(part)) {
+    if (zc_selection_is_prefetch(selection)) {
         return ZC_OK;
     }
     if (chain->body != NULL) {
@@ -568,7 +569,7 @@ zc_status zc_chunk_read(const zc_scope *scope, const zc_chain *chain, const int6
         return status;
     }
     if (chain->block != NULL) {
-        return zc_block_read(scope, chain, stored, job.part, value, offset, nbytes, ws, err);
+        return zc_block_read(scope, chain, stored, job.selection, value, offset, nbytes, ws, err);
     }
     return read_staged(&job, value, offset, nbytes);
 }

@@ -15,7 +15,7 @@
 #include "engine/chain.h"
 #include "engine/grid.h"
 #include "engine/keys.h"
-#include "engine/part.h"
+#include "engine/selection.h"
 #include "engine/store.h"
 #include "kernels/shard_index.h"
 
@@ -59,10 +59,10 @@ typedef struct zc_given {
 typedef struct zc_call {
     const zc_array *array;
     const zc_store *store;
-    const zc_part *part;             /* of the whole array */
+    const zc_selection *selection;   /* of the whole array */
     int threads;                     /* 0: the default */
     bool write_empty;                /* store chunks that hold nothing but the fill value */
-    const zc_given *blocks;          /* writing: the values, instead of those of part, which is one whole shard; or NULL */
+    const zc_given *blocks;          /* writing: the values, if not in the selection's memory; NULL: there */
     zc_poll poll;
     void *poll_arg;
 } zc_call;
@@ -73,10 +73,10 @@ typedef struct zc_fault {
     int64_t chunk[ZC_MAX_DIMS];
 } zc_fault;
 
-/* part's memory <- array. */
+/* the selection's memory <- array. */
 zc_status zc_read(const zc_call *call, zc_fault *fault, zc_error *err);
 
-/* array <- part's memory. */
+/* array <- the selection's memory. */
 zc_status zc_write(const zc_call *call, zc_fault *fault, zc_error *err);
 
 /*
@@ -86,8 +86,8 @@ zc_status zc_write(const zc_call *call, zc_fault *fault, zc_error *err);
 zc_status zc_read_many(const zc_call *calls, size_t n, int threads, zc_poll poll, void *poll_arg,
                        size_t *failed_call, zc_fault *fault, zc_error *err);
 
-/* Read the part of a chunk that is absent: the fill value, or a failure where the array wants that. */
-zc_status zc_read_absent(const zc_array *array, const zc_part *part, zc_workspace *ws, zc_error *err);
+/* Read what is selected of a chunk that is absent: the fill value, or a failure where the array wants that. */
+zc_status zc_read_absent(const zc_array *array, const zc_selection *selection, zc_workspace *ws, zc_error *err);
 
 /* ---- the plan of a call: its work, chunk by chunk ---- */
 
@@ -112,9 +112,9 @@ zc_status zc_plan_hold(zc_plan *plan, zc_error *err);
 /* Say which chunk a failed item was; no item at all if its number is out of range. */
 void zc_plan_blame(const zc_plan *plan, size_t item, zc_fault *fault);
 
-/* The chunk of an item, its shape, and the part of the selection that lies in it. */
+/* The chunk of an item, its shape, and what is selected of it. */
 void zc_plan_chunk(const zc_plan *plan, size_t item, int64_t *chunk);
-bool zc_plan_part(const zc_plan *plan, size_t item, const int64_t *chunk, int64_t *shape, zc_part *out);
+bool zc_plan_selection(const zc_plan *plan, size_t item, const int64_t *chunk, int64_t *shape, zc_selection *out);
 
 /* Write the key of a chunk to dst (plan->key_size bytes are enough). */
 void zc_chunk_key(const zc_array *array, const int64_t *chunk, char *dst);
@@ -136,13 +136,13 @@ typedef struct zc_scope zc_scope;
 /* The functions for any chunk, declared below.  The files of shards, blocks and filtered arrays, whose inner chunks are
  * chunks again, reach them by this table: nothing calls the file that calls it. */
 typedef struct zc_chunk_ops {
-    zc_status (*read)(const zc_scope *scope, const zc_chain *chain, const int64_t *shape, const zc_part *part,
+    zc_status (*read)(const zc_scope *scope, const zc_chain *chain, const int64_t *shape, const zc_selection *selection,
                       const zc_value *value, uint64_t offset, uint64_t nbytes, zc_workspace *ws, zc_error *err);
     zc_status (*decode)(const zc_scope *scope, const zc_chain *chain, int ndim, const int64_t *stored,
                         const zc_value *value, uint64_t offset, uint64_t nbytes, uint8_t *dst, size_t size,
                         zc_workspace *ws, zc_error *err);
     zc_status (*write)(const zc_scope *scope, const zc_chain *chain, const int64_t *shape, const int64_t *bounds,
-                       const zc_part *part, const zc_value *old, uint8_t *dst, size_t cap, size_t *written,
+                       const zc_selection *selection, const zc_value *old, uint8_t *dst, size_t cap, size_t *written,
                        zc_workspace *ws, zc_error *err);
 } zc_chunk_ops;
 
@@ -159,11 +159,12 @@ struct zc_scope {
     bool keeps_beyond;       /* what lies beyond the array, as the call knows it, may have been written by others */
 };
 
-/* Is a part all that a chunk has to hold, so that nothing stays of an old one?  bounds: the extent of the array in it. */
-static inline bool zc_scope_covers(const zc_scope *scope, const zc_part *part, const int64_t *stored,
+/* Is the selection all that a chunk has to hold, so that nothing stays of an old one?  bounds: the extent of the array
+ * in it. */
+static inline bool zc_scope_covers(const zc_scope *scope, const zc_selection *selection, const int64_t *stored,
                                    const int64_t *bounds)
 {
-    return zc_part_covers(part, scope->keeps_beyond ? stored : bounds);
+    return zc_selection_covers(selection, scope->keeps_beyond ? stored : bounds);
 }
 
 /* Can ranges of an encoded chunk be asked for?  Only of a shard that no codec wraps. */
@@ -179,12 +180,12 @@ static inline bool zc_is_most(size_t wanted, size_t size)
 }
 
 /*
- * Decode the elements of `part` out of the encoded chunk at value[offset .. offset + nbytes).
+ * Decode the elements of `selection` out of the encoded chunk at value[offset .. offset + nbytes).
  * shape is the chunk's, in memory order.  nbytes may be ZC_SIZE_UNKNOWN for a whole value of unknown
  * size.
  */
 zc_status zc_chunk_read(const zc_scope *scope, const zc_chain *chain, const int64_t *shape,
-                        const zc_part *part, const zc_value *value, uint64_t offset, uint64_t nbytes,
+                        const zc_selection *selection, const zc_value *value, uint64_t offset, uint64_t nbytes,
                         zc_workspace *ws, zc_error *err);
 
 /* Is the chunk, decoded, to be looked for and kept in a cache? */
@@ -198,14 +199,14 @@ zc_status zc_chunk_decode(const zc_scope *scope, const zc_chain *chain, int ndim
                           const zc_value *value, uint64_t offset, uint64_t nbytes, uint8_t *dst, size_t size,
                           zc_workspace *ws, zc_error *err);
 
-/* zc_chunk_read of a chunk for which that is so and whose chain is not sharded; stored is its shape and part its part in
+/* zc_chunk_read of a chunk for which that is so and whose chain is not sharded; its shape and the selection are in
  * stored order. */
-zc_status zc_chunk_read_cached(const zc_scope *scope, const zc_chain *chain, const int64_t *stored, const zc_part *part,
-                               size_t decoded, const zc_value *value, uint64_t offset, uint64_t nbytes,
-                               zc_workspace *ws, zc_error *err);
+zc_status zc_chunk_read_cached(const zc_scope *scope, const zc_chain *chain, const int64_t *stored,
+                               const zc_selection *selection, size_t decoded, const zc_value *value, uint64_t offset,
+                               uint64_t nbytes, zc_workspace *ws, zc_error *err);
 
-/* Place the part of a chunk of that shape, whose chain is not sharded, that a cache has. */
-zc_status zc_cached_place(const zc_chain *chain, const int64_t *shape, const zc_part *part, zc_cached *entry,
+/* Place what is selected of a chunk of that shape, whose chain is not sharded, that a cache has. */
+zc_status zc_cached_place(const zc_chain *chain, const int64_t *shape, const zc_selection *selection, zc_cached *entry,
                           zc_workspace *ws, zc_error *err);
 
 /*
@@ -215,19 +216,19 @@ zc_status zc_cached_place(const zc_chain *chain, const int64_t *shape, const zc_
 zc_status zc_unwrap(const zc_chain *chain, int ndim, const int64_t *stored, const zc_value *value, uint64_t offset,
                     uint64_t nbytes, zc_chain *bare, zc_value *out, int *pushed, zc_workspace *ws, zc_error *err);
 
-/* zc_chunk_read of a shard; stored is its shape and part its part in stored order. */
+/* zc_chunk_read of a shard; its shape and the selection are in stored order. */
 zc_status zc_shard_read(const zc_scope *scope, const zc_chain *chain, const int64_t *stored,
-                        const zc_part *part, const zc_value *value, uint64_t offset, uint64_t nbytes,
+                        const zc_selection *selection, const zc_value *value, uint64_t offset, uint64_t nbytes,
                         zc_workspace *ws, zc_error *err);
 
 /*
- * Encode a chunk: the elements of `part` from the caller's memory, all others from the old chunk
+ * Encode a chunk: the elements of `selection` from the caller's memory, all others from the old chunk
  * (old[0 .. old->size), NULL: the fill value).  bounds: the extent of the array inside the chunk (what lies
  * beyond is the fill value, unless the scope keeps it).  dst has the chain's bound of room.  *written is 0 if
  * nothing needs to be stored, because all elements equal the fill value and write_empty is off.
  */
 zc_status zc_chunk_write(const zc_scope *scope, const zc_chain *chain, const int64_t *shape,
-                         const int64_t *bounds, const zc_part *part, const zc_value *old, uint8_t *dst,
+                         const int64_t *bounds, const zc_selection *selection, const zc_value *old, uint8_t *dst,
                          size_t cap, size_t *written, zc_workspace *ws, zc_error *err);
 
 /*
@@ -237,7 +238,7 @@ zc_status zc_chunk_write(const zc_scope *scope, const zc_chain *chain, const int
 typedef struct zc_plain {
     const zc_scope *scope;
     const zc_chain *chain;
-    zc_part part;                    /* in stored order */
+    zc_selection selection;          /* in stored order */
     int64_t stored[ZC_MAX_DIMS];
     size_t size;                     /* bytes */
     zc_workspace *ws;
@@ -246,7 +247,7 @@ typedef struct zc_plain {
 } zc_plain;
 
 bool zc_plain_open(const zc_scope *scope, const zc_chain *chain, const int64_t *shape, const int64_t *bounds,
-                   const zc_part *part, zc_plain *out);
+                   const zc_selection *selection, zc_plain *out);
 
 /* Nothing but fill values, which the call does not want to store? */
 bool zc_plain_is_empty(const zc_plain *plain);
@@ -255,7 +256,7 @@ bool zc_plain_is_empty(const zc_plain *plain);
 zc_status zc_plain_source(zc_plain *plain, zc_workspace *ws, zc_file_source *out, zc_error *err);
 
 zc_status zc_shard_write(const zc_scope *scope, const zc_chain *chain, const int64_t *stored,
-                         const int64_t *bounds, const zc_part *part, const zc_value *old, uint8_t *dst,
+                         const int64_t *bounds, const zc_selection *selection, const zc_value *old, uint8_t *dst,
                          size_t cap, size_t *written, zc_workspace *ws, zc_error *err);
 
 /* Read and check the index of a shard that lies at value[offset .. offset + nbytes).  *out is in scratch

@@ -37,7 +37,7 @@ zc_status zc_body_decode(const zc_scope *scope, const zc_chain *chain, int ndim,
     zc_value unknown = *value;
     int64_t shape[ZC_MAX_DIMS];
     size_t made_size;
-    zc_part part;
+    zc_selection selection;
     zc_status status = measure(chain, ndim, stored, shape, &made_size, err);
 
     if (status != ZC_OK) {
@@ -48,8 +48,8 @@ zc_status zc_body_decode(const zc_scope *scope, const zc_chain *chain, int ndim,
         return ZC_ERR_MEMORY;
     }
     unknown.origin = NULL;           /* a cache keeps what is before the filters */
-    zc_part_whole(body->ndim, shape, body->chain->item.size, made, &part);
-    status = inside.ops->read(&inside, body->chain, shape, &part, &unknown, offset, nbytes, ws, err);
+    zc_selection_whole(body->ndim, shape, body->chain->item.size, made, &selection);
+    status = inside.ops->read(&inside, body->chain, shape, &selection, &unknown, offset, nbytes, ws, err);
     if (status == ZC_OK && chain->n_stages > 0) {
         status = zc_chain_unstage_into(chain, made, made_size, dst, size, ws, err);
     }
@@ -58,18 +58,19 @@ zc_status zc_body_decode(const zc_scope *scope, const zc_chain *chain, int ndim,
 }
 
 /* Encode all of the body.  A chunk that is not empty is stored, also where all that filters make of it is. */
-static zc_status encode_whole(const zc_scope *scope, const zc_chain *chain, const int64_t *shape, const zc_part *part,
-                              uint8_t *dst, size_t cap, size_t *written, zc_workspace *ws, zc_error *err)
+static zc_status encode_whole(const zc_scope *scope, const zc_chain *chain, const int64_t *shape,
+                              const zc_selection *selection, uint8_t *dst, size_t cap, size_t *written,
+                              zc_workspace *ws, zc_error *err)
 {
     zc_call call = *scope->call;
     zc_scope inside = inside_of(scope, chain->body->fill);
     const zc_chain *body = chain->body->chain;
-    zc_status status = inside.ops->write(&inside, body, shape, shape, part, NULL, dst, cap, written, ws, err);
+    zc_status status = inside.ops->write(&inside, body, shape, shape, selection, NULL, dst, cap, written, ws, err);
 
     if (status == ZC_OK && *written == 0) {
         call.write_empty = true;
         inside.call = &call;
-        status = inside.ops->write(&inside, body, shape, shape, part, NULL, dst, cap, written, ws, err);
+        status = inside.ops->write(&inside, body, shape, shape, selection, NULL, dst, cap, written, ws, err);
     }
     return status;
 }
@@ -82,7 +83,7 @@ zc_status zc_body_encode(const zc_scope *scope, const zc_chain *chain, int ndim,
     const uint8_t *made = elements;
     int64_t shape[ZC_MAX_DIMS];
     size_t made_size, n = size;
-    zc_part part;
+    zc_selection selection;
     zc_status status = measure(chain, ndim, stored, shape, &made_size, err);
 
     if (status == ZC_OK && chain->n_stages > 0) {
@@ -94,8 +95,8 @@ zc_status zc_body_encode(const zc_scope *scope, const zc_chain *chain, int ndim,
         made = room;
     }
     if (status == ZC_OK) {
-        zc_part_whole(body->ndim, shape, body->chain->item.size, (void *)made, &part);
-        status = encode_whole(scope, chain, shape, &part, dst, cap, written, ws, err);
+        zc_selection_whole(body->ndim, shape, body->chain->item.size, (void *)made, &selection);
+        status = encode_whole(scope, chain, shape, &selection, dst, cap, written, ws, err);
     }
     zc_pop(ws, made != elements);
     return status;

@@ -23,13 +23,14 @@ zc_status zc_block_decode(const zc_scope *scope, const zc_chain *chain, int ndim
                           const zc_value *value, uint64_t offset, uint64_t nbytes, uint8_t *dst, size_t size,
                           zc_workspace *ws, zc_error *err);
 
-/* Decode a part, in stored order, of a chunk that is a block: no more than is wanted, as far as its codecs allow. */
-zc_status zc_block_read(const zc_scope *scope, const zc_chain *chain, const int64_t *stored, const zc_part *part,
-                        const zc_value *value, uint64_t offset, uint64_t nbytes, zc_workspace *ws, zc_error *err);
+/* Decode what is selected (in stored order) of a chunk that is a block: nothing else, as far as its codecs allow. */
+zc_status zc_block_read(const zc_scope *scope, const zc_chain *chain, const int64_t *stored,
+                        const zc_selection *selection, const zc_value *value, uint64_t offset, uint64_t nbytes,
+                        zc_workspace *ws, zc_error *err);
 
-/* Encode a chunk as a block: the elements of part, all others being the fill value. */
+/* Encode a chunk as a block: the elements of the selection, all others being the fill value. */
 zc_status zc_block_write(const zc_scope *scope, const zc_chain *chain, const int64_t *stored, const int64_t *bounds,
-                         const zc_part *part, uint8_t *dst, size_t cap, size_t *written, zc_workspace *ws,
+                         const zc_selection *selection, uint8_t *dst, size_t cap, size_t *written, zc_workspace *ws,
                          zc_error *err);
 
 /* The same from elements in memory, as the block stores them. */

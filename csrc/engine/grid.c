@@ -191,12 +191,12 @@ static zc_status chunk_weights(const zc_grid_axis *grid, int ndim, size_t *weigh
 }
 
 /* Add the coordinate along dimension d, times its weight, to the key of each point. */
-static void add_coordinates(const zc_part *part, int d, const zc_grid_axis *grid, size_t weight, keyed *out)
+static void add_coordinates(const zc_selection *selection, int d, const zc_grid_axis *grid, size_t weight, keyed *out)
 {
-    const zc_axis *axis = &part->axis[d];
+    const zc_axis *axis = &selection->axis[d];
 
     if (grid->edges == NULL && grid->chunk == 1) {
-        for (size_t p = 0; p < part->n_points; p++) {
+        for (size_t p = 0; p < selection->n_points; p++) {
             out[p].key += (uint64_t)(axis->start + axis->index[out[p].point]) * weight;
         }
     } else if (grid->edges == NULL && (grid->chunk & (grid->chunk - 1)) == 0) {
@@ -204,32 +204,32 @@ static void add_coordinates(const zc_part *part, int d, const zc_grid_axis *grid
         while (grid->chunk >> shift != 1) {
             shift++;
         }
-        for (size_t p = 0; p < part->n_points; p++) {
+        for (size_t p = 0; p < selection->n_points; p++) {
             out[p].key += (uint64_t)((axis->start + axis->index[out[p].point]) >> shift) * weight;
         }
     } else {
-        for (size_t p = 0; p < part->n_points; p++) {
+        for (size_t p = 0; p < selection->n_points; p++) {
             out[p].key += (uint64_t)zc_grid_find(grid, axis->start + axis->index[out[p].point]) * weight;
         }
     }
 }
 
 /* Give each point the number of its chunk, in C order of the grid. */
-static zc_status number_points(const zc_part *part, const zc_grid_axis *grid, keyed *out, uint64_t *largest,
+static zc_status number_points(const zc_selection *selection, const zc_grid_axis *grid, keyed *out, uint64_t *largest,
                                zc_error *err)
 {
     size_t weight[ZC_MAX_DIMS], total;
-    const zc_status status = chunk_weights(grid, part->ndim, weight, &total, err);
+    const zc_status status = chunk_weights(grid, selection->ndim, weight, &total, err);
 
     if (status != ZC_OK) {
         return status;
     }
     *largest = total - 1;
-    for (size_t p = 0; p < part->n_points; p++) {
-        out[p] = (keyed){0, part->points[p]};
+    for (size_t p = 0; p < selection->n_points; p++) {
+        out[p] = (keyed){0, selection->points[p]};
     }
-    for (int d = 0; d < part->ndim; d++) {
-        add_coordinates(part, d, &grid[d], weight[d], out);
+    for (int d = 0; d < selection->ndim; d++) {
+        add_coordinates(selection, d, &grid[d], weight[d], out);
     }
     return ZC_OK;
 }
@@ -244,10 +244,10 @@ static bool is_ascending(const keyed *pairs, size_t n)
     return true;
 }
 
-zc_status zc_points_group(const zc_part *part, const zc_grid_axis *grid, zc_point_groups *out,
+zc_status zc_points_group(const zc_selection *selection, const zc_grid_axis *grid, zc_point_groups *out,
                           zc_workspace *ws, int *pushed, zc_error *err)
 {
-    const size_t n = part->n_points;
+    const size_t n = selection->n_points;
     size_t *begin = zc_scratch_array(ws, (uint64_t)n + 1, sizeof *begin, err);
     int64_t *order;
     keyed *pairs;
@@ -265,7 +265,7 @@ zc_status zc_points_group(const zc_part *part, const zc_grid_axis *grid, zc_poin
     if ((pairs = zc_scratch_array(ws, n, 2 * sizeof *pairs, err)) == NULL) {
         return ZC_ERR_MEMORY;
     }
-    const zc_status status = number_points(part, grid, pairs, &largest, err);
+    const zc_status status = number_points(selection, grid, pairs, &largest, err);
     if (status == ZC_OK && n > 0) {
         const keyed *sorted = is_ascending(pairs, n) ? pairs : sort_keyed(pairs, pairs + n, n, largest);
         for (size_t p = 0; p < n; p++) {

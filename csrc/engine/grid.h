@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Chunk grids, and which of their chunks a part touches, without enumerating the others.
+ * Chunk grids, and which of their chunks a selection touches, without enumerating the others.
  */
 #ifndef ZC_ENGINE_GRID_H
 #define ZC_ENGINE_GRID_H
@@ -10,7 +10,7 @@
 
 #include "base/status.h"
 #include "base/workspace.h"
-#include "engine/part.h"
+#include "engine/selection.h"
 
 /* One dimension of a chunk grid. */
 typedef struct zc_grid_axis {
@@ -41,7 +41,7 @@ static inline int64_t zc_grid_end(const zc_grid_axis *g, int64_t chunk)
 /* The chunk that holds an index. */
 int64_t zc_grid_find(const zc_grid_axis *g, int64_t index);
 
-/* The chunks that hold elements of one axis of a part, in ascending order. */
+/* The chunks that hold elements of one axis of a selection, in ascending order. */
 typedef struct zc_span {
     int64_t n;
     int64_t first;           /* chunk first + j ... */
@@ -50,7 +50,7 @@ typedef struct zc_span {
     const zc_grid_axis *grid;
 } zc_span;
 
-/* The spans of the axes of a part.  Scratch memory may be pushed for their lists (*pushed += 1). */
+/* The spans of the axes of a selection.  Scratch memory may be pushed for their lists (*pushed += 1). */
 zc_status zc_spans_make(int ndim, const zc_axis *axis, const zc_grid_axis *grid, zc_span *out, zc_workspace *ws,
                         int *pushed, zc_error *err);
 
@@ -73,7 +73,7 @@ typedef struct zc_point_groups {
     const int64_t *order;
 } zc_point_groups;
 
-zc_status zc_points_group(const zc_part *part, const zc_grid_axis *grid, zc_point_groups *out,
+zc_status zc_points_group(const zc_selection *selection, const zc_grid_axis *grid, zc_point_groups *out,
                           zc_workspace *ws, int *pushed, zc_error *err);
 
 #endif

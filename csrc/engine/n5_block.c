@@ -149,18 +149,18 @@ static zc_status decode_bare(const zc_scope *scope, const zc_chain *chain, int n
     const zc_chain elements = unswapped(chain);
     const int64_t lo[ZC_MAX_DIMS] = {0};
     zc_value unknown = *value;
-    zc_part all, part;
+    zc_selection all, selection;
     block b;
     zc_status status = read_header(value, offset, nbytes, ndim, stored, &b, err);
 
     if (status == ZC_OK && memcmp(b.lengths, stored, (size_t)ndim * sizeof *stored) != 0) {
         status = fill_elements(scope, chain, dst, size, ws, err);
     }
-    zc_part_whole(ndim, stored, chain->item.size, dst, &all);
+    zc_selection_whole(ndim, stored, chain->item.size, dst, &all);
     unknown.origin = NULL;           /* a cache keeps whole chunks */
-    if (status == ZC_OK && zc_part_clip(&all, lo, b.lengths, &part)) {
-        status = scope->ops->read(scope, &elements, b.lengths, &part, &unknown, offset + b.header, nbytes - b.header, ws,
-                                  err);
+    if (status == ZC_OK && zc_selection_clip(&all, lo, b.lengths, &selection)) {
+        status = scope->ops->read(scope, &elements, b.lengths, &selection, &unknown, offset + b.header,
+                                  nbytes - b.header, ws, err);
     }
     return status;
 }
@@ -184,57 +184,64 @@ zc_status zc_block_decode(const zc_scope *scope, const zc_chain *chain, int ndim
     return status;
 }
 
-/* Decode all of a block that has another shape than the chunk, and place the part. */
-static zc_status read_other(const zc_scope *scope, const zc_chain *chain, const int64_t *stored, const zc_part *part,
-                            const zc_value *value, uint64_t offset, uint64_t nbytes, zc_workspace *ws, zc_error *err)
+/* Decode all of a block that has another shape than the chunk, and place the selection. */
+static zc_status read_other(const zc_scope *scope, const zc_chain *chain, const int64_t *stored,
+                            const zc_selection *selection, const zc_value *value, uint64_t offset, uint64_t nbytes,
+                            zc_workspace *ws, zc_error *err)
 {
     size_t size;
 
-    if (!zc_chain_decoded_size(chain, part->ndim, stored, &size)) {
+    if (!zc_chain_decoded_size(chain, selection->ndim, stored, &size)) {
         return zc_fail(err, ZC_ERR_OVERFLOW, "the chunk does not fit into memory");
     }
     uint8_t *const elements = zc_scratch_push(ws, size, err);
     if (elements == NULL) {
         return ZC_ERR_MEMORY;
     }
-    zc_status status = decode_bare(scope, chain, part->ndim, stored, value, offset, nbytes, elements, size, ws, err);
+    zc_status status = decode_bare(scope, chain, selection->ndim, stored, value, offset, nbytes, elements, size, ws,
+                                   err);
     if (status == ZC_OK) {
-        status = zc_part_scatter(part, stored, elements, 0, (int64_t)(size / chain->item.size), &chain->item, ws, err);
+        status = zc_selection_scatter(selection, stored, elements, 0, (int64_t)(size / chain->item.size), &chain->item,
+                                      ws, err);
     }
     zc_scratch_pop(ws);
     return status;
 }
 
-static zc_status read_bare(const zc_scope *scope, const zc_chain *chain, const int64_t *stored, const zc_part *part,
-                           const zc_value *value, uint64_t offset, uint64_t nbytes, zc_workspace *ws, zc_error *err)
+static zc_status read_bare(const zc_scope *scope, const zc_chain *chain, const int64_t *stored,
+                           const zc_selection *selection, const zc_value *value, uint64_t offset, uint64_t nbytes,
+                           zc_workspace *ws, zc_error *err)
 {
     zc_value unknown = *value;
     block b;
-    const zc_status status = read_header(value, offset, nbytes, part->ndim, stored, &b, err);
+    const zc_status status = read_header(value, offset, nbytes, selection->ndim, stored, &b, err);
 
     if (status != ZC_OK) {
         return status;
     }
-    if (memcmp(b.lengths, stored, (size_t)part->ndim * sizeof *stored) != 0) {
-        return read_other(scope, chain, stored, part, value, offset, nbytes, ws, err);
+    if (memcmp(b.lengths, stored, (size_t)selection->ndim * sizeof *stored) != 0) {
+        return read_other(scope, chain, stored, selection, value, offset, nbytes, ws, err);
     }
     unknown.origin = NULL;
-    return scope->ops->read(scope, chain->block, stored, part, &unknown, offset + b.header, nbytes - b.header, ws, err);
+    return scope->ops->read(scope, chain->block, stored, selection, &unknown, offset + b.header, nbytes - b.header, ws,
+                            err);
 }
 
-zc_status zc_block_read(const zc_scope *scope, const zc_chain *chain, const int64_t *stored, const zc_part *part,
-                        const zc_value *value, uint64_t offset, uint64_t nbytes, zc_workspace *ws, zc_error *err)
+zc_status zc_block_read(const zc_scope *scope, const zc_chain *chain, const int64_t *stored,
+                        const zc_selection *selection, const zc_value *value, uint64_t offset, uint64_t nbytes,
+                        zc_workspace *ws, zc_error *err)
 {
     zc_chain bare;
     zc_value inside;
     int pushed = 0;
 
     if (chain->n_stages == 0) {
-        return read_bare(scope, chain, stored, part, value, offset, nbytes, ws, err);
+        return read_bare(scope, chain, stored, selection, value, offset, nbytes, ws, err);
     }
-    zc_status status = zc_unwrap(chain, part->ndim, stored, value, offset, nbytes, &bare, &inside, &pushed, ws, err);
+    zc_status status = zc_unwrap(chain, selection->ndim, stored, value, offset, nbytes, &bare, &inside, &pushed, ws,
+                                 err);
     if (status == ZC_OK) {
-        status = read_bare(scope, &bare, stored, part, &inside, 0, inside.size, ws, err);
+        status = read_bare(scope, &bare, stored, selection, &inside, 0, inside.size, ws, err);
     }
     zc_pop(ws, pushed);
     return status;
@@ -244,16 +251,16 @@ zc_status zc_block_read(const zc_scope *scope, const zc_chain *chain, const int6
 
 /* A block without codecs after it. */
 static zc_status write_bare(const zc_scope *scope, const zc_chain *elements, const int64_t *stored,
-                            const int64_t *bounds, const zc_part *part, uint8_t *dst, size_t cap, size_t *written,
-                            zc_workspace *ws, zc_error *err)
+                            const int64_t *bounds, const zc_selection *selection, uint8_t *dst, size_t cap,
+                            size_t *written, zc_workspace *ws, zc_error *err)
 {
-    const size_t header = zc_block_header_size(part->ndim);
+    const size_t header = zc_block_header_size(selection->ndim);
 
-    zc_status status = write_header(part->ndim, stored, dst, err);
+    zc_status status = write_header(selection->ndim, stored, dst, err);
 
     if (status == ZC_OK) {
-        status = scope->ops->write(scope, elements, stored, bounds, part, NULL, dst + header, cap - header, written, ws,
-                                   err);
+        status = scope->ops->write(scope, elements, stored, bounds, selection, NULL, dst + header, cap - header,
+                                   written, ws, err);
     }
     if (status == ZC_OK && *written > 0) {
         *written += header;
@@ -262,23 +269,23 @@ static zc_status write_bare(const zc_scope *scope, const zc_chain *elements, con
 }
 
 static zc_status write_elements(const zc_scope *scope, const zc_chain *chain, const zc_chain *elements,
-                                const int64_t *stored, const int64_t *bounds, const zc_part *part, uint8_t *dst,
-                                size_t cap, size_t *written, zc_workspace *ws, zc_error *err)
+                                const int64_t *stored, const int64_t *bounds, const zc_selection *selection,
+                                uint8_t *dst, size_t cap, size_t *written, zc_workspace *ws, zc_error *err)
 {
     zc_chain bare = *chain;
     size_t size;
 
     if (chain->n_stages == 0) {
-        return write_bare(scope, elements, stored, bounds, part, dst, cap, written, ws, err);
+        return write_bare(scope, elements, stored, bounds, selection, dst, cap, written, ws, err);
     }
     bare.n_stages = 0;
     bare.order_ndim = 0;
-    zc_status status = zc_chain_bound(&bare, part->ndim, stored, &size, err);
+    zc_status status = zc_chain_bound(&bare, selection->ndim, stored, &size, err);
     uint8_t *const plain = status == ZC_OK ? zc_scratch_push(ws, size, err) : NULL;
     if (plain == NULL) {
         return status == ZC_OK ? ZC_ERR_MEMORY : status;
     }
-    status = write_bare(scope, elements, stored, bounds, part, plain, size, written, ws, err);
+    status = write_bare(scope, elements, stored, bounds, selection, plain, size, written, ws, err);
     if (status == ZC_OK && *written > 0) {
         status = zc_chain_stage_into(chain, plain, *written, dst, cap, written, ws, err);
     }
@@ -287,10 +294,10 @@ static zc_status write_elements(const zc_scope *scope, const zc_chain *chain, co
 }
 
 zc_status zc_block_write(const zc_scope *scope, const zc_chain *chain, const int64_t *stored, const int64_t *bounds,
-                         const zc_part *part, uint8_t *dst, size_t cap, size_t *written, zc_workspace *ws,
+                         const zc_selection *selection, uint8_t *dst, size_t cap, size_t *written, zc_workspace *ws,
                          zc_error *err)
 {
-    return write_elements(scope, chain, chain->block, stored, bounds, part, dst, cap, written, ws, err);
+    return write_elements(scope, chain, chain->block, stored, bounds, selection, dst, cap, written, ws, err);
 }
 
 zc_status zc_block_encode(const zc_scope *scope, const zc_chain *chain, int ndim, const int64_t *stored,
@@ -300,10 +307,10 @@ zc_status zc_block_encode(const zc_scope *scope, const zc_chain *chain, int ndim
     const zc_chain stored_order = unswapped(chain);
     zc_call call = *scope->call;
     zc_scope inside = *scope;
-    zc_part part;
+    zc_selection selection;
 
     call.write_empty = true;         /* whether it is empty has been looked at */
     inside.call = &call;
-    zc_part_whole(ndim, stored, chain->item.size, (void *)elements, &part);
-    return write_elements(&inside, chain, &stored_order, stored, stored, &part, dst, cap, written, ws, err);
+    zc_selection_whole(ndim, stored, chain->item.size, (void *)elements, &selection);
+    return write_elements(&inside, chain, &stored_order, stored, stored, &selection, dst, cap, written, ws, err);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The plan of a call: which chunks, and which part of the selection in each.
+ * The plan of a call: which chunks, and what is selected of each.
  */
 #include <string.h>
 
@@ -56,7 +56,7 @@ static zc_status list_picked(zc_plan *plan, zc_error *err)
 {
     int64_t chunk[ZC_MAX_DIMS], shape[ZC_MAX_DIMS];
     size_t n = 0;
-    zc_part part;
+    zc_selection selection;
     size_t *list = zc_scratch_array(plan->ws, plan->n_items, sizeof *list, err);
 
     if (list == NULL) {
@@ -65,7 +65,7 @@ static zc_status list_picked(zc_plan *plan, zc_error *err)
     plan->pushed++;
     for (size_t item = 0; item < plan->n_items; item++) {
         zc_plan_chunk(plan, item, chunk);
-        if (zc_plan_part(plan, item, chunk, shape, &part) && zc_part_picks_any(&part)) {
+        if (zc_plan_selection(plan, item, chunk, shape, &selection) && zc_selection_picks_any(&selection)) {
             list[n++] = item;
         }
     }
@@ -77,14 +77,15 @@ static zc_status list_picked(zc_plan *plan, zc_error *err)
 static zc_status plan_region(zc_plan *plan, zc_error *err)
 {
     const zc_array *array = plan->call->array;
-    const zc_part *part = plan->call->part;
+    const zc_selection *selection = plan->call->selection;
 
-    zc_status status = zc_spans_make(array->ndim, part->axis, array->grid, plan->span, plan->ws, &plan->pushed, err);
+    zc_status status = zc_spans_make(array->ndim, selection->axis, array->grid, plan->span, plan->ws, &plan->pushed,
+                                     err);
 
     if (status == ZC_OK) {
         status = zc_span_count(array->ndim, plan->span, &plan->n_items, err);
     }
-    return status == ZC_OK && zc_part_is_picked(part) ? list_picked(plan, err) : status;
+    return status == ZC_OK && zc_selection_is_picked(selection) ? list_picked(plan, err) : status;
 }
 
 zc_status zc_plan_open(const zc_call *call, zc_plan *plan, zc_error *err)
@@ -101,10 +102,10 @@ zc_status zc_plan_open(const zc_call *call, zc_plan *plan, zc_error *err)
     if (plan->ws == NULL) {
         return ZC_ERR_MEMORY;
     }
-    if (call->part->points == NULL) {
+    if (call->selection->points == NULL) {
         status = plan_region(plan, err);
     } else {
-        status = zc_points_group(call->part, call->array->grid, &plan->groups, plan->ws, &plan->pushed, err);
+        status = zc_points_group(call->selection, call->array->grid, &plan->groups, plan->ws, &plan->pushed, err);
         plan->n_items = plan->groups.n;
     }
     if (status != ZC_OK) {
@@ -147,22 +148,22 @@ void zc_plan_blame(const zc_plan *plan, size_t item, zc_fault *fault)
 void zc_plan_chunk(const zc_plan *plan, size_t item, int64_t *chunk)
 {
     const zc_array *array = plan->call->array;
-    const zc_part *part = plan->call->part;
+    const zc_selection *selection = plan->call->selection;
 
-    if (part->points == NULL) {
+    if (selection->points == NULL) {
         zc_span_item(array->ndim, plan->span, plan->list != NULL ? plan->list[item] : item, chunk);
         return;
     }
     const int64_t point = plan->groups.order[plan->groups.begin[item]];
     for (int d = 0; d < array->ndim; d++) {
-        chunk[d] = zc_grid_find(&array->grid[d], part->axis[d].start + part->axis[d].index[point]);
+        chunk[d] = zc_grid_find(&array->grid[d], selection->axis[d].start + selection->axis[d].index[point]);
     }
 }
 
-bool zc_plan_part(const zc_plan *plan, size_t item, const int64_t *chunk, int64_t *shape, zc_part *out)
+bool zc_plan_selection(const zc_plan *plan, size_t item, const int64_t *chunk, int64_t *shape, zc_selection *out)
 {
     const zc_array *array = plan->call->array;
-    const zc_part *part = plan->call->part;
+    const zc_selection *selection = plan->call->selection;
     int64_t lo[ZC_MAX_DIMS], hi[ZC_MAX_DIMS];
 
     for (int d = 0; d < array->ndim; d++) {
@@ -170,17 +171,17 @@ bool zc_plan_part(const zc_plan *plan, size_t item, const int64_t *chunk, int64_
         shape[d] = zc_grid_chunk_length(&array->grid[d], chunk[d]);
         hi[d] = zc_grid_end(&array->grid[d], chunk[d]);
     }
-    if (part->points == NULL) {
-        return zc_part_clip(part, lo, hi, out);
+    if (selection->points == NULL) {
+        return zc_selection_clip(selection, lo, hi, out);
     }
-    out->ndim = part->ndim;
-    out->memory = part->memory;
-    out->window = part->window;
-    out->point_stride = part->point_stride;
+    out->ndim = selection->ndim;
+    out->memory = selection->memory;
+    out->window = selection->window;
+    out->point_stride = selection->point_stride;
     out->points = plan->groups.order + plan->groups.begin[item];
     out->n_points = plan->groups.begin[item + 1] - plan->groups.begin[item];
     for (int d = 0; d < array->ndim; d++) {
-        out->axis[d] = part->axis[d];
+        out->axis[d] = selection->axis[d];
         out->axis[d].start -= lo[d];
     }
     return true;

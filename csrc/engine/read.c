@@ -25,28 +25,28 @@ typedef struct read_job {
 } read_job;
 
 /* Is all of a chunk to be asked for at once? */
-static bool wants_whole(const zc_chain *chain, const int64_t *shape, const zc_part *part)
+static bool wants_whole(const zc_chain *chain, const int64_t *shape, const zc_selection *selection)
 {
     size_t size, wanted;
 
     if (!zc_has_ranges(chain)) {
         return true;
     }
-    return zc_chain_decoded_size(chain, part->ndim, shape, &size) &&
-           zc_mul_size(zc_part_count(part), chain->item.size, &wanted) && zc_is_most(wanted, size);
+    return zc_chain_decoded_size(chain, selection->ndim, shape, &size) &&
+           zc_mul_size(zc_selection_count(selection), chain->item.size, &wanted) && zc_is_most(wanted, size);
 }
 
 #define SMALL_CHUNK ((size_t)64 << 10)
 
 /* Room for all of an encoded chunk that is small, and one byte more; 0 if it is to be opened and read by ranges. */
-static size_t load_size(const zc_call *call, const int64_t *shape, const zc_part *part)
+static size_t load_size(const zc_call *call, const int64_t *shape, const zc_selection *selection)
 {
     const zc_chain *chain = call->array->chain;
     size_t size;
 
     if (call->store->load == NULL || call->array->cache != NULL || chain->sharded ||
-        !zc_chain_decoded_size(chain, part->ndim, shape, &size) || size > SMALL_CHUNK ||
-        (chain->n_stages == 0 && !zc_part_covers(part, shape) && size > SMALL_CHUNK / 16)) {
+        !zc_chain_decoded_size(chain, selection->ndim, shape, &size) || size > SMALL_CHUNK ||
+        (chain->n_stages == 0 && !zc_selection_covers(selection, shape) && size > SMALL_CHUNK / 16)) {
         return 0;
     }
     return size + size / 8 + 256;
@@ -58,7 +58,7 @@ typedef struct opening {
     const char *key;
     zc_key known;                    /* only if there is a cache, or if the value is not read as a whole */
     const int64_t *shape;
-    const zc_part *part;
+    const zc_selection *selection;
     uint8_t *room;                   /* cap bytes for a small one */
     size_t cap;
     bool whole;
@@ -91,7 +91,8 @@ static zc_status open_and_read(void *arg)
     if (status == ZC_OK) {
         value.origin = array->cache != NULL ? origin_of(o->job, &o->known, o->key, generation, &value, &origin) : NULL;
         value.base = 0;
-        status = zc_chunk_read(&o->job->scope, array->chain, o->shape, o->part, &value, 0, value.size, o->ws, o->err);
+        status = zc_chunk_read(&o->job->scope, array->chain, o->shape, o->selection, &value, 0, value.size, o->ws,
+                               o->err);
         zc_value_close(&value);
     }
     const bool makes_sense = status == ZC_OK || status == ZC_ERR_MISSING || !zc_may_be_torn(status);
@@ -104,12 +105,13 @@ static zc_status open_and_read(void *arg)
 }
 
 /* Open the value of a chunk by its key and read it. */
-static zc_status read_by_key(const read_job *job, const int64_t *chunk, const int64_t *shape, const zc_part *part,
-                             zc_workspace *ws, zc_error *err)
+static zc_status read_by_key(const read_job *job, const int64_t *chunk, const int64_t *shape,
+                             const zc_selection *selection, zc_workspace *ws, zc_error *err)
 {
     const zc_call *call = job->plan.call;
-    opening o = {.job = job, .shape = shape, .part = part, .cap = load_size(call, shape, part),
-                 .whole = call->store->is_local || wants_whole(call->array->chain, shape, part), .ws = ws, .err = err};
+    opening o = {.job = job, .shape = shape, .selection = selection, .cap = load_size(call, shape, selection),
+                 .whole = call->store->is_local || wants_whole(call->array->chain, shape, selection), .ws = ws,
+                 .err = err};
 
     o.room = zc_scratch_push(ws, o.cap + job->plan.key_size, err);
     if (o.room == NULL) {
@@ -127,8 +129,8 @@ static zc_status read_by_key(const read_job *job, const int64_t *chunk, const in
 }
 
 /* Read a chunk whose value has been fetched. */
-static zc_status read_fetched_item(const read_job *job, const int64_t *chunk, const int64_t *shape, const zc_part *part,
-                                   size_t item, zc_workspace *ws, zc_error *err)
+static zc_status read_fetched_item(const read_job *job, const int64_t *chunk, const int64_t *shape,
+                                   const zc_selection *selection, size_t item, zc_workspace *ws, zc_error *err)
 {
     const zc_call *call = job->plan.call;
     const zc_array *array = call->array;
@@ -137,7 +139,7 @@ static zc_status read_fetched_item(const read_job *job, const int64_t *chunk, co
     char *key = NULL;
 
     if (job->pinned != NULL && job->pinned[item] != NULL) {
-        return zc_cached_place(array->chain, shape, part, job->pinned[item], ws, err);
+        return zc_cached_place(array->chain, shape, selection, job->pinned[item], ws, err);
     }
     if (value.data == NULL) {
         return ZC_ERR_MISSING;
@@ -155,7 +157,7 @@ static zc_status read_fetched_item(const read_job *job, const int64_t *chunk, co
         const uint64_t generation = job->generations != NULL ? job->generations[item] : 0;
         value.origin = origin_of(job, &known, key, generation, &value, &origin);
     }
-    const zc_status status = zc_chunk_read(&job->scope, array->chain, shape, part, &value, 0, value.size, ws, err);
+    const zc_status status = zc_chunk_read(&job->scope, array->chain, shape, selection, &value, 0, value.size, ws, err);
     zc_pop(ws, key != NULL);
     return status;
 }
@@ -170,7 +172,7 @@ static const zc_origin *origin_of_pieces(const read_job *job, const zc_piece_ite
 
 /* Read a chunk of whose value parts have been fetched.  If they do not fit together, it was replaced meanwhile. */
 static zc_status read_item_of_pieces(const read_job *job, const int64_t *chunk, const int64_t *shape,
-                                     const zc_part *part, size_t item, zc_workspace *ws, zc_error *err)
+                                     const zc_selection *selection, size_t item, zc_workspace *ws, zc_error *err)
 {
     const zc_piece_item *found = &job->pieces->items[item];
     zc_status status = ZC_ERR_MISSING;
@@ -182,41 +184,43 @@ static zc_status read_item_of_pieces(const read_job *job, const int64_t *chunk, 
     if (!found->alone) {
         zc_value value = zc_pieces_value(job->pieces, item);
         value.origin = origin_of_pieces(job, found, &value, &origin);
-        status = zc_chunk_read(&job->scope, job->plan.call->array->chain, shape, part, &value, 0, value.size, ws, err);
+        status = zc_chunk_read(&job->scope, job->plan.call->array->chain, shape, selection, &value, 0, value.size, ws,
+                               err);
         if ((status == ZC_OK && !zc_pieces_is_torn(job->pieces, item)) || found->whole || !zc_may_be_torn(status)) {
             return status;
         }
         zc_error_clear(err);
     }
-    return read_by_key(job, chunk, shape, part, ws, err);
+    return read_by_key(job, chunk, shape, selection, ws, err);
 }
 
 #define FILL_AT_ONCE ((size_t)32 << 20)
 
 /* Set the memory of a chunk that is absent to the fill value, in pieces between which an interrupt is noticed. */
-static zc_status fill_part(const zc_array *array, const zc_part *part, zc_workspace *ws, zc_error *err)
+static zc_status fill_selection(const zc_array *array, const zc_selection *selection, zc_workspace *ws, zc_error *err)
 {
     const size_t itemsize = array->chain->item.size;
-    zc_part piece = *part;
+    zc_selection piece = *selection;
     int axis = 0;
 
-    if (zc_part_is_prefetch(part)) {
+    if (zc_selection_is_prefetch(selection)) {
         return ZC_OK;
     }
-    while (axis < part->ndim && part->axis[axis].count == 1) {
+    while (axis < selection->ndim && selection->axis[axis].count == 1) {
         axis++;
     }
-    if (part->points != NULL || zc_part_is_picked(part) || axis == part->ndim || part->axis[axis].index != NULL) {
-        return zc_part_fill(part, itemsize, array->fill, ws, err);
+    if (selection->points != NULL || zc_selection_is_picked(selection) || axis == selection->ndim ||
+        selection->axis[axis].index != NULL) {
+        return zc_selection_fill(selection, itemsize, array->fill, ws, err);
     }
-    const int64_t count = part->axis[axis].count;
-    const int64_t row = (int64_t)(zc_part_count(part) / (size_t)count * itemsize);
+    const int64_t count = selection->axis[axis].count;
+    const int64_t row = (int64_t)(zc_selection_count(selection) / (size_t)count * itemsize);
     const int64_t rows = row < (int64_t)FILL_AT_ONCE ? (int64_t)FILL_AT_ONCE / row : 1;
     zc_status status = ZC_OK;
     for (int64_t k = 0; k < count && status == ZC_OK; k += rows) {
         piece.axis[axis].count = rows < count - k ? rows : count - k;
-        piece.memory = part->memory + k * part->axis[axis].stride;
-        status = zc_part_fill(&piece, itemsize, array->fill, ws, err);
+        piece.memory = selection->memory + k * selection->axis[axis].stride;
+        status = zc_selection_fill(&piece, itemsize, array->fill, ws, err);
         if (zc_workspace_cancelled(ws)) {
             return ZC_ERR_CANCELLED;
         }
@@ -224,13 +228,13 @@ static zc_status fill_part(const zc_array *array, const zc_part *part, zc_worksp
     return status;
 }
 
-zc_status zc_read_absent(const zc_array *array, const zc_part *part, zc_workspace *ws, zc_error *err)
+zc_status zc_read_absent(const zc_array *array, const zc_selection *selection, zc_workspace *ws, zc_error *err)
 {
     if (array->missing_is_error) {
         return zc_fail(err, ZC_ERR_MISSING, "the chunk is missing from the store");
     }
     zc_error_clear(err);             /* absent, and only that, means the fill value */
-    return fill_part(array, part, ws, err);
+    return fill_selection(array, selection, ws, err);
 }
 
 static zc_status read_item(void *arg, size_t item, zc_workspace *ws, zc_error *err)
@@ -238,23 +242,23 @@ static zc_status read_item(void *arg, size_t item, zc_workspace *ws, zc_error *e
     const read_job *job = arg;
     const zc_array *array = job->plan.call->array;
     int64_t chunk[ZC_MAX_DIMS], shape[ZC_MAX_DIMS];
-    zc_part part;
+    zc_selection selection;
     zc_status status = ZC_ERR_MISSING;
 
     zc_plan_chunk(&job->plan, job->first_item + item, chunk);
-    if (!zc_plan_part(&job->plan, job->first_item + item, chunk, shape, &part)) {
+    if (!zc_plan_selection(&job->plan, job->first_item + item, chunk, shape, &selection)) {
         return ZC_OK;
     }
     if (job->pieces != NULL) {
-        status = read_item_of_pieces(job, chunk, shape, &part, item, ws, err);
+        status = read_item_of_pieces(job, chunk, shape, &selection, item, ws, err);
     } else if (job->fetched == NULL) {
-        status = read_by_key(job, chunk, shape, &part, ws, err);
+        status = read_by_key(job, chunk, shape, &selection, ws, err);
     } else {
-        status = read_fetched_item(job, chunk, shape, &part, item, ws, err);
+        status = read_fetched_item(job, chunk, shape, &selection, item, ws, err);
     }
     if (status == ZC_ERR_MISSING) {
         atomic_store_explicit(job->absent, true, memory_order_relaxed);
-        status = zc_read_absent(array, &part, ws, err);
+        status = zc_read_absent(array, &selection, ws, err);
     }
     return status;
 }
@@ -266,7 +270,7 @@ static zc_status read_item(void *arg, size_t item, zc_workspace *ws, zc_error *e
 #define POINT_COST ((size_t)512)
 #define ROW_COST ((size_t)4 << 10)
 
-/* How far along a dimension the elements of a part reach. */
+/* How far along a dimension the elements of a selection reach. */
 static size_t reach(const zc_axis *axis)
 {
     const int64_t last = axis->count - 1;
@@ -274,21 +278,21 @@ static size_t reach(const zc_axis *axis)
     return 1 + (size_t)(axis->index != NULL ? axis->index[last] - axis->index[0] : last * axis->step);
 }
 
-/* Bytes of uncompressed files that a part with elements moves, roughly: what lies between its rows is read with them, where
+/* Bytes of uncompressed files that a selection with elements moves, roughly: what lies between rows is read too, where
  * that is not much. */
-static size_t spanned(const zc_part *part, size_t itemsize)
+static size_t spanned(const zc_selection *selection, size_t itemsize)
 {
     size_t rows = ROW_COST, span = itemsize;
 
-    if (part->points != NULL) {
-        return zc_mul_size(part->n_points, POINT_COST, &span) ? span : ZC_SIZE_MAX;
+    if (selection->points != NULL) {
+        return zc_mul_size(selection->n_points, POINT_COST, &span) ? span : ZC_SIZE_MAX;
     }
-    for (int d = 0; d < part->ndim; d++) {
-        const size_t count = (size_t)part->axis[d].count;
-        if (!zc_mul_size(span, d == 0 ? count : reach(&part->axis[d]), &span)) {
+    for (int d = 0; d < selection->ndim; d++) {
+        const size_t count = (size_t)selection->axis[d].count;
+        if (!zc_mul_size(span, d == 0 ? count : reach(&selection->axis[d]), &span)) {
             span = ZC_SIZE_MAX;
         }
-        if (d < part->ndim - 1 && !zc_mul_size(rows, count, &rows)) {
+        if (d < selection->ndim - 1 && !zc_mul_size(rows, count, &rows)) {
             rows = ZC_SIZE_MAX;
         }
     }
@@ -302,13 +306,14 @@ static size_t work_of(const zc_call *call, size_t n_items)
     const zc_chain *chain = array->chain;
     size_t chunk = chain->item.size, wanted, decoded;
 
-    const zc_part *part = call->part;
-    const size_t count = zc_part_is_picked(part) ? part->window->picked->count : zc_part_count(part);
+    const zc_selection *selection = call->selection;
+    const bool picked = zc_selection_is_picked(selection);
+    const size_t count = picked ? selection->window->picked->count : zc_selection_count(selection);
     if (!zc_mul_size(count, chain->item.size, &wanted)) {
         return ZC_SIZE_MAX;
     }
     if (zc_chain_is_plain(chain)) {
-        const size_t moved = count > 0 && !call->store->values_in_memory ? spanned(part, chain->item.size) : 0;
+        const size_t moved = count > 0 && !call->store->values_in_memory ? spanned(selection, chain->item.size) : 0;
         return wanted > moved ? wanted : moved;
     }
     for (int d = 0; d < array->ndim && chunk < DECODED_MIN; d++) {
@@ -481,16 +486,17 @@ static zc_status collect_item(void *arg, size_t item, const zc_value *value, zc_
     int64_t chunk[ZC_MAX_DIMS], shape[ZC_MAX_DIMS];
     zc_value known = *value;
     zc_origin origin;
-    zc_part part;
+    zc_selection selection;
 
     zc_plan_chunk(&job->plan, job->first_item + item, chunk);
-    if (!zc_plan_part(&job->plan, job->first_item + item, chunk, shape, &part)) {
+    if (!zc_plan_selection(&job->plan, job->first_item + item, chunk, shape, &selection)) {
         return ZC_OK;
     }
     scope.collects = true;
     scope.split = false;
     known.origin = origin_of_pieces(job, value->token, value, &origin);
-    return zc_chunk_read(&scope, job->plan.call->array->chain, shape, &part, &known, 0, known.size, job->plan.ws, err);
+    return zc_chunk_read(&scope, job->plan.call->array->chain, shape, &selection, &known, 0, known.size, job->plan.ws,
+                         err);
 }
 
 /* Fetch what is wanted of items first_item .. + n and read them; keys and items have room for n. */
@@ -499,7 +505,7 @@ static zc_status read_pieces(read_job *job, size_t n, char *keys, zc_piece_item 
     const zc_array *array = job->plan.call->array;
     int64_t chunk[ZC_MAX_DIMS], shape[ZC_MAX_DIMS];
     zc_pieces pieces;
-    zc_part part;
+    zc_selection selection;
 
     for (size_t i = 0; i < n; i++) {
         char *const key = keys + i * job->plan.key_size;
@@ -507,8 +513,8 @@ static zc_status read_pieces(read_job *job, size_t n, char *keys, zc_piece_item 
         zc_chunk_key(array, chunk, key);
         items[i] = (zc_piece_item){.key = key};
         zc_array_key(array, key, &items[i].known);
-        items[i].whole = zc_plan_part(&job->plan, job->first_item + i, chunk, shape, &part) &&
-                         wants_whole(array->chain, shape, &part);
+        items[i].whole = zc_plan_selection(&job->plan, job->first_item + i, chunk, shape, &selection) &&
+                         wants_whole(array->chain, shape, &selection);
     }
     zc_pieces_open(&pieces, job->plan.call->store, items, n);
     zc_status status = zc_pieces_fetch(&pieces, collect_item, job, err);
@@ -523,7 +529,7 @@ static size_t pieces_batch(const read_job *job)
 {
     const zc_call *call = job->plan.call;
     const zc_chain *chain = call->array->chain;
-    size_t inner = 0, wanted = zc_part_count(call->part) / job->plan.n_items + 1;
+    size_t inner = 0, wanted = zc_selection_count(call->selection) / job->plan.n_items + 1;
 
     if (!zc_mul_size(wanted, chain->item.size, &wanted) ||
         (chain->sharded && !zc_chain_decoded_size(chain->inner, call->array->ndim, chain->inner_shape, &inner))) {

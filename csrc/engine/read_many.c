@@ -43,7 +43,7 @@ typedef struct many_job {
 /* Points have a way of their own. */
 static bool is_alone(const zc_call *call)
 {
-    return call->part->points != NULL;
+    return call->selection->points != NULL;
 }
 
 static zc_status make_room(many_job *job, size_t n, zc_error *err)
@@ -167,8 +167,8 @@ static zc_status sort_and_group(many_job *job, zc_error *err)
 
 /* ---- one chunk ----------------------------------------------------------------------------------------- */
 
-/* The part of a call that lies in a chunk. */
-static bool part_in(const zc_call *call, const int64_t *chunk, int64_t *shape, zc_part *out)
+/* What a call selects of a chunk. */
+static bool selection_in(const zc_call *call, const int64_t *chunk, int64_t *shape, zc_selection *out)
 {
     const zc_array *array = call->array;
     int64_t lo[ZC_MAX_DIMS], hi[ZC_MAX_DIMS];
@@ -178,16 +178,16 @@ static bool part_in(const zc_call *call, const int64_t *chunk, int64_t *shape, z
         shape[d] = zc_grid_chunk_length(&array->grid[d], chunk[d]);
         hi[d] = zc_grid_end(&array->grid[d], chunk[d]);
     }
-    return zc_part_clip(call->part, lo, hi, out);
+    return zc_selection_clip(call->selection, lo, hi, out);
 }
 
-/* Does it pay to decode all of the chunk once?  A codec of blocks decodes of a part about its share of the rows. */
+/* Does it pay to decode all of the chunk once?  A codec of blocks decodes about the share of the rows that is wanted. */
 static bool pays_to_share(const many_job *job, const want *wants, size_t n)
 {
     const zc_chain *chain = job->calls[wants[0].call].array->chain;
     int64_t shape[ZC_MAX_DIMS];
     double share = 0;
-    zc_part part;
+    zc_selection selection;
 
     if (n < 2 || zc_chain_is_plain(chain)) {
         return false;
@@ -197,8 +197,9 @@ static bool pays_to_share(const many_job *job, const want *wants, size_t n)
     }
     const int first = chain->order_ndim > 0 ? chain->order[0] : 0;
     for (size_t i = 0; i < n && share < 1; i++) {
-        if (part_in(&job->calls[wants[i].call], wants[i].chunk, shape, &part)) {
-            share += part.ndim == 0 ? 1 : (double)(part.axis[first].count * part.axis[first].step) / (double)shape[first];
+        if (selection_in(&job->calls[wants[i].call], wants[i].chunk, shape, &selection)) {
+            const zc_axis *axis = &selection.axis[first];
+            share += selection.ndim == 0 ? 1 : (double)(axis->count * axis->step) / (double)shape[first];
         }
     }
     return share >= 1;
@@ -210,32 +211,32 @@ static zc_status read_want(const many_job *job, const want *w, const zc_value *v
     const zc_call *call = &job->calls[w->call];
     const zc_scope scope = {.call = call, .ops = &zc_any_chunk, .fill = call->array->fill, .split = job->split};
     int64_t shape[ZC_MAX_DIMS];
-    zc_part part;
+    zc_selection selection;
 
-    if (!part_in(call, w->chunk, shape, &part)) {
+    if (!selection_in(call, w->chunk, shape, &selection)) {
         return ZC_OK;
     }
     zc_status status = value == NULL ? ZC_ERR_MISSING
-                                     : zc_chunk_read(&scope, call->array->chain, shape, &part, value, 0, value->size,
-                                                     ws, err);
+                                     : zc_chunk_read(&scope, call->array->chain, shape, &selection, value, 0,
+                                                     value->size, ws, err);
     if (status == ZC_ERR_MISSING) {
-        status = zc_read_absent(call->array, &part, ws, err);
+        status = zc_read_absent(call->array, &selection, ws, err);
     }
     return status;
 }
 
-/* Is all of the chunk that some parts lie in to be asked for at once? */
+/* Is all of the chunk to be asked for at once? */
 static bool wants_whole(const many_job *job, const want *wants, size_t n)
 {
     const zc_chain *chain = job->calls[wants[0].call].array->chain;
     int64_t shape[ZC_MAX_DIMS];
     size_t size = 0, wanted = 0;
-    zc_part part;
+    zc_selection selection;
 
     for (size_t i = 0; i < n && zc_has_ranges(chain); i++) {
-        if (part_in(&job->calls[wants[i].call], wants[i].chunk, shape, &part) &&
-            zc_chain_decoded_size(chain, part.ndim, shape, &size)) {
-            wanted += zc_part_count(&part) * chain->item.size;
+        if (selection_in(&job->calls[wants[i].call], wants[i].chunk, shape, &selection) &&
+            zc_chain_decoded_size(chain, selection.ndim, shape, &size)) {
+            wanted += zc_selection_count(&selection) * chain->item.size;
         }
     }
     return !zc_has_ranges(chain) || zc_is_most(wanted, size);
@@ -429,9 +430,9 @@ static zc_status collect_group(void *arg, size_t item, const zc_value *value, zc
         const zc_call *call = &job->calls[o.wants[i].call];
         const zc_scope scope = {.call = call, .ops = &zc_any_chunk, .fill = call->array->fill, .collects = true};
         int64_t shape[ZC_MAX_DIMS];
-        zc_part part;
-        if (part_in(call, o.wants[i].chunk, shape, &part)) {
-            status = zc_chunk_read(&scope, call->array->chain, shape, &part, &known, 0, known.size, job->ws, err);
+        zc_selection selection;
+        if (selection_in(call, o.wants[i].chunk, shape, &selection)) {
+            status = zc_chunk_read(&scope, call->array->chain, shape, &selection, &known, 0, known.size, job->ws, err);
             pending = pending || status == ZC_ERR_PENDING;
             status = status == ZC_ERR_PENDING ? ZC_OK : status;
         }

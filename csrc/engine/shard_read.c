@@ -27,7 +27,7 @@ void zc_inner_axes(const zc_chain *chain, int ndim, const int64_t *stored, zc_gr
 typedef struct shard {
     const zc_scope *scope;
     const zc_chain *chain;           /* the sharded one */
-    const zc_part *part;             /* of the shard, in stored order */
+    const zc_selection *selection;   /* of the shard, in stored order */
     const zc_value *value;
     uint64_t offset;                 /* of the shard in the value */
     const zc_extent *extents;        /* by inner chunk */
@@ -70,7 +70,7 @@ static size_t run_at(run *r, int64_t j)
     return inner_number(r->s, r->chunk);
 }
 
-static bool run_part(const run *r, zc_part *out)
+static bool run_selection(const run *r, zc_selection *out)
 {
     const shard *s = r->s;
     int64_t lo[ZC_MAX_DIMS], hi[ZC_MAX_DIMS];
@@ -79,15 +79,17 @@ static bool run_part(const run *r, zc_part *out)
         lo[d] = r->chunk[d] * s->chain->inner_shape[d];
         hi[d] = lo[d] + s->chain->inner_shape[d];
     }
-    return zc_part_clip(s->part, lo, hi, out) && (!zc_part_is_picked(out) || zc_part_picks_any(out));
+    return zc_selection_clip(s->selection, lo, hi, out) && (!zc_selection_is_picked(out) ||
+                                                            zc_selection_picks_any(out));
 }
 
 /* Is inner chunk j of the run one whose bytes are not needed: absent, or without an element that is wanted? */
 static bool is_skipped(run *r, int64_t j)
 {
-    zc_part part;
+    zc_selection selection;
 
-    return zc_extent_empty(r->s->extents[run_at(r, j)]) || (zc_part_is_picked(r->s->part) && !run_part(r, &part));
+    return zc_extent_empty(r->s->extents[run_at(r, j)]) ||
+           (zc_selection_is_picked(r->s->selection) && !run_selection(r, &selection));
 }
 
 /* Say in which inner chunk a fault lies; the outermost level of nested shards has the last word. */
@@ -108,14 +110,14 @@ static zc_status gone(zc_status status, zc_error *err)
     return status == ZC_ERR_MISSING ? zc_fail(err, ZC_ERR_CORRUPT, "the shard is gone") : status;
 }
 
-/* Decode the part of an inner chunk that begins at value[offset]. */
-static zc_status read_inner(run *r, size_t number, const zc_part *part, const zc_value *value,
+/* Decode what is selected of an inner chunk that begins at value[offset]. */
+static zc_status read_inner(run *r, size_t number, const zc_selection *selection, const zc_value *value,
                             uint64_t offset)
 {
     const shard *s = r->s;
     const uint64_t nbytes = s->extents[number].nbytes;
-    const zc_status status = s->scope->ops->read(s->scope, s->chain->inner, s->chain->inner_shape, part, value, offset,
-                                                 nbytes, r->ws, r->err);
+    const zc_status status = s->scope->ops->read(s->scope, s->chain->inner, s->chain->inner_shape, selection, value,
+                                                 offset, nbytes, r->ws, r->err);
 
     return blame(r, number, gone(status, r->err));
 }
@@ -127,16 +129,17 @@ static bool fits_slab(run *r, int64_t j, int64_t n)
     const shard *s = r->s;
     const int last = s->ndim - 1;
 
-    if (n < 2 || s->value->origin != NULL || s->ndim == ZC_MAX_DIMS || s->part->points != NULL ||
-        zc_part_is_picked(s->part) || !zc_chain_is_simple(s->chain->inner) || s->chain->inner->order_ndim > 0) {
+    if (n < 2 || s->value->origin != NULL || s->ndim == ZC_MAX_DIMS || s->selection->points != NULL ||
+        zc_selection_is_picked(s->selection) || !zc_chain_is_simple(s->chain->inner) ||
+        s->chain->inner->order_ndim > 0) {
         return false;
     }
     for (int d = 0; d < s->ndim; d++) {
-        if (s->part->axis[d].index != NULL) {
+        if (s->selection->axis[d].index != NULL) {
             return false;
         }
     }
-    const zc_axis *axis = &s->part->axis[last];
+    const zc_axis *axis = &s->selection->axis[last];
     const int64_t length = s->chain->inner_shape[last];
     if (axis->step != 1) {
         return false;
@@ -146,31 +149,31 @@ static bool fits_slab(run *r, int64_t j, int64_t n)
     return axis->start <= begin && axis->start + axis->count >= begin + n * length;
 }
 
-/* Place n decoded inner chunks that lie one after the other in slab; part is that of the first one. */
-static void place_slab(const shard *s, const zc_part *part, const uint8_t *slab, int64_t n)
+/* Place n decoded inner chunks that lie one after the other in slab; selection is that of the first one. */
+static void place_slab(const shard *s, const zc_selection *selection, const uint8_t *slab, int64_t n)
 {
     const int last = s->ndim - 1;
     const int64_t itemsize = (int64_t)s->chain->inner->item.size;
     int64_t shape[ZC_MAX_DIMS + 1], to[ZC_MAX_DIMS + 1], from[ZC_MAX_DIMS + 1];
     int64_t stride = itemsize;
 
-    slab += zc_part_offset(part);
+    slab += zc_selection_offset(selection);
     for (int d = last; d >= 0; d--) {
         const int at = d == last ? s->ndim : d;     /* the chunk number goes before the last dimension */
-        shape[at] = part->axis[d].count;
-        to[at] = part->axis[d].stride;
-        from[at] = stride * part->axis[d].step;
-        slab += part->axis[d].start * stride;
+        shape[at] = selection->axis[d].count;
+        to[at] = selection->axis[d].stride;
+        from[at] = stride * selection->axis[d].step;
+        slab += selection->axis[d].start * stride;
         stride *= s->chain->inner_shape[d];
     }
     shape[last] = n;
-    to[last] = part->axis[last].stride * s->chain->inner_shape[last];
+    to[last] = selection->axis[last].stride * s->chain->inner_shape[last];
     from[last] = (int64_t)s->inner_size;
-    zc_region_copy(s->ndim + 1, shape, part->memory, to, slab, from,
-                   zc_part_item(part, &s->chain->inner->item));
+    zc_region_copy(s->ndim + 1, shape, selection->memory, to, slab, from,
+                   zc_selection_item(selection, &s->chain->inner->item));
 }
 
-static zc_status read_slab(run *r, int64_t j, int64_t n, const zc_part *part)
+static zc_status read_slab(run *r, int64_t j, int64_t n, const zc_selection *selection)
 {
     const shard *s = r->s;
     uint8_t *slab = zc_scratch_push(r->ws, (size_t)n * s->inner_size, r->err);
@@ -183,7 +186,7 @@ static zc_status read_slab(run *r, int64_t j, int64_t n, const zc_part *part)
         status = blame(r, number, status);
     }
     if (status == ZC_OK) {
-        place_slab(s, part, slab, n);
+        place_slab(s, selection, slab, n);
     }
     if (slab != NULL) {
         zc_scratch_pop(r->ws);
@@ -197,22 +200,22 @@ static zc_status read_group(run *r, int64_t j, int64_t n)
     const zc_chain *inner = r->s->chain->inner;
     const int64_t *shape = r->s->chain->inner_shape;
     zc_status status = ZC_OK;
-    zc_part part;
+    zc_selection selection;
 
     for (int64_t m = 1; n > 0 && status == ZC_OK; j += m, n -= m) {
         /* The first and the last chunk may be wanted in part only; those between are whole. */
         m = fits_slab(r, j, n) ? n : fits_slab(r, j, n - 1) ? n - 1 : 1;
         const size_t number = run_at(r, j);
-        if (!run_part(r, &part)) {
+        if (!run_selection(r, &selection)) {
             m = 1;
-        } else if (m > 1 && !zc_part_is_chunk_image(&part, shape, inner->item.size)) {
-            status = read_slab(r, j, m, &part);
+        } else if (m > 1 && !zc_selection_is_chunk_image(&selection, shape, inner->item.size)) {
+            status = read_slab(r, j, m, &selection);
         } else {
             zc_value value = zc_value_of_memory(r->bytes[j], (size_t)r->s->extents[number].nbytes);
             value.origin = r->s->value->origin;
             value.base = r->s->value->base + r->s->offset + r->s->extents[number].offset;
             m = 1;
-            status = read_inner(r, number, &part, &value, 0);
+            status = read_inner(r, number, &selection, &value, 0);
         }
     }
     return status;
@@ -326,7 +329,7 @@ static zc_status fetch(run *r, int *pushed)
 #define FETCHED_MAX ((uint64_t)256 << 10)
 
 /* Have all bytes of an inner chunk noted; of one that is a shard itself, what is wanted of it. */
-static zc_status collect_inner(run *r, const zc_part *part)
+static zc_status collect_inner(run *r, const zc_selection *selection)
 {
     const shard *s = r->s;
     const zc_chain *inner = s->chain->inner;
@@ -338,7 +341,7 @@ static zc_status collect_inner(run *r, const zc_part *part)
         return ZC_OK;
     }
     if (inner->sharded && inner->n_stages == 0) {
-        return read_inner(r, number, part, s->value, s->offset + e.offset);
+        return read_inner(r, number, selection, s->value, s->offset + e.offset);
     }
     const zc_status status = check_plausible(r, number);
     return status != ZC_OK ? status
@@ -352,10 +355,10 @@ static zc_status collect_run(run *r)
 
     r->n = 1;
     for (int64_t j = 0; j < n; j++) {
-        zc_part part;
+        zc_selection selection;
         r->first = first + j;
         run_at(r, 0);
-        const zc_status status = run_part(r, &part) ? collect_inner(r, &part) : ZC_OK;
+        const zc_status status = run_selection(r, &selection) ? collect_inner(r, &selection) : ZC_OK;
         if (status != ZC_OK && status != ZC_ERR_PENDING) {
             return status;
         }
@@ -368,27 +371,27 @@ static zc_status collect_run(run *r)
 
 static zc_status fill_inner(run *r)
 {
-    zc_part part;
+    zc_selection selection;
 
-    if (!run_part(r, &part)) {
+    if (!run_selection(r, &selection)) {
         return ZC_OK;
     }
-    return zc_part_fill(&part, r->s->chain->inner->item.size, r->s->scope->fill, r->ws, r->err);
+    return zc_selection_fill(&selection, r->s->chain->inner->item.size, r->s->scope->fill, r->ws, r->err);
 }
 
 /* A single inner chunk: of one without compression, no more than the wanted bytes need to be read. */
 static zc_status read_alone(run *r)
 {
     const size_t number = run_at(r, 0);
-    zc_part part;
+    zc_selection selection;
 
     if (zc_extent_empty(r->s->extents[number])) {
         return fill_inner(r);
     }
-    if (!run_part(r, &part)) {
+    if (!run_selection(r, &selection)) {
         return ZC_OK;
     }
-    return read_inner(r, number, &part, r->s->value, r->s->offset + r->s->extents[number].offset);
+    return read_inner(r, number, &selection, r->s->value, r->s->offset + r->s->extents[number].offset);
 }
 
 /* Are all inner chunks of the run that are there in a cache? */
@@ -454,29 +457,29 @@ static zc_status read_run(run *r)
 
 static zc_status read_points_group(const shard *s, size_t item, run *r)
 {
-    zc_part part;
+    zc_selection selection;
     const int64_t point = s->groups->order[s->groups->begin[item]];
 
-    part.ndim = s->ndim;
-    part.memory = s->part->memory;
-    part.window = s->part->window;
-    part.point_stride = s->part->point_stride;
-    part.points = s->groups->order + s->groups->begin[item];
-    part.n_points = s->groups->begin[item + 1] - s->groups->begin[item];
+    selection.ndim = s->ndim;
+    selection.memory = s->selection->memory;
+    selection.window = s->selection->window;
+    selection.point_stride = s->selection->point_stride;
+    selection.points = s->groups->order + s->groups->begin[item];
+    selection.n_points = s->groups->begin[item + 1] - s->groups->begin[item];
     for (int d = 0; d < s->ndim; d++) {
-        const zc_axis *axis = &s->part->axis[d];
+        const zc_axis *axis = &s->selection->axis[d];
         r->chunk[d] = (axis->start + axis->index[point]) / s->chain->inner_shape[d];
-        part.axis[d] = *axis;
-        part.axis[d].start -= r->chunk[d] * s->chain->inner_shape[d];
+        selection.axis[d] = *axis;
+        selection.axis[d].start -= r->chunk[d] * s->chain->inner_shape[d];
     }
     const size_t number = inner_number(s, r->chunk);
     if (s->scope->collects) {
-        return collect_inner(r, &part);
+        return collect_inner(r, &selection);
     }
     if (zc_extent_empty(s->extents[number])) {
-        return zc_part_fill(&part, s->chain->inner->item.size, s->scope->fill, r->ws, r->err);
+        return zc_selection_fill(&selection, s->chain->inner->item.size, s->scope->fill, r->ws, r->err);
     }
-    return read_inner(r, number, &part, s->value, s->offset + s->extents[number].offset);
+    return read_inner(r, number, &selection, s->value, s->offset + s->extents[number].offset);
 }
 
 static zc_status shard_task(void *job, size_t item, zc_workspace *ws, zc_error *err)
@@ -505,13 +508,13 @@ static zc_status plan_runs(shard *s, const zc_grid_axis *axes, zc_point_groups *
     zc_status status;
     size_t rows;
 
-    if (s->part->points != NULL) {
+    if (s->selection->points != NULL) {
         s->groups = groups;
-        status = zc_points_group(s->part, axes, groups, ws, pushed, err);
+        status = zc_points_group(s->selection, axes, groups, ws, pushed, err);
         *n_items = groups->n;
         return status;
     }
-    status = zc_spans_make(s->ndim, s->part->axis, axes, s->span, ws, pushed, err);
+    status = zc_spans_make(s->ndim, s->selection->axis, axes, s->span, ws, pushed, err);
     if (status != ZC_OK) {
         return status;
     }
@@ -548,27 +551,28 @@ static zc_status run_all(shard *s, size_t n_items, zc_workspace *ws, zc_error *e
 
 /* The shard's bytes went through further codecs: undo them, then read the result from memory. */
 static zc_status read_wrapped(const zc_scope *scope, const zc_chain *chain, const int64_t *stored,
-                              const zc_part *part, const zc_value *value, uint64_t offset, uint64_t nbytes,
+                              const zc_selection *selection, const zc_value *value, uint64_t offset, uint64_t nbytes,
                               zc_workspace *ws, zc_error *err)
 {
     zc_chain bare;
     zc_value inside;
     int pushed = 0;
-    zc_status status = zc_unwrap(chain, part->ndim, stored, value, offset, nbytes, &bare, &inside, &pushed, ws, err);
+    zc_status status = zc_unwrap(chain, selection->ndim, stored, value, offset, nbytes, &bare, &inside, &pushed, ws,
+                                 err);
 
     if (status == ZC_OK) {
-        status = zc_shard_read(scope, &bare, stored, part, &inside, 0, inside.size, ws, err);
+        status = zc_shard_read(scope, &bare, stored, selection, &inside, 0, inside.size, ws, err);
     }
     zc_pop(ws, pushed);
     return status;
 }
 
 zc_status zc_shard_read(const zc_scope *scope, const zc_chain *chain, const int64_t *stored,
-                        const zc_part *part, const zc_value *value, uint64_t offset, uint64_t nbytes,
+                        const zc_selection *selection, const zc_value *value, uint64_t offset, uint64_t nbytes,
                         zc_workspace *ws, zc_error *err)
 {
-    shard s = {.scope = scope, .chain = chain, .part = part, .value = value, .offset = offset,
-               .ndim = part->ndim};
+    shard s = {.scope = scope, .chain = chain, .selection = selection, .value = value, .offset = offset,
+               .ndim = selection->ndim};
     zc_grid_axis axes[ZC_MAX_DIMS];
     zc_point_groups groups;
     size_t n_inner, n_items = 0;
@@ -576,11 +580,11 @@ zc_status zc_shard_read(const zc_scope *scope, const zc_chain *chain, const int6
     int pushed = 0;
     zc_status status;
 
-    if (chain->n_stages > 0 && zc_part_is_prefetch(part)) {
+    if (chain->n_stages > 0 && zc_selection_is_prefetch(selection)) {
         return ZC_OK;                /* no cache keeps what lies before further codecs */
     }
     if (chain->n_stages > 0) {
-        return read_wrapped(scope, chain, stored, part, value, offset, nbytes, ws, err);
+        return read_wrapped(scope, chain, stored, selection, value, offset, nbytes, ws, err);
     }
     if (!zc_chain_inner_grid(chain, s.ndim, stored, s.grid, &n_inner) ||
         !zc_chain_decoded_size(chain->inner, s.ndim, chain->inner_shape, &s.inner_size)) {

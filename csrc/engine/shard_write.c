@@ -15,7 +15,7 @@ typedef struct shard {
     const zc_scope *scope;
     const zc_chain *chain;
     const int64_t *bounds;           /* extent of the array in the shard */
-    const zc_part *part;             /* of the shard, in stored order */
+    const zc_selection *selection;   /* of the shard, in stored order */
     const zc_value *old;             /* NULL: there is none, or nothing of it stays */
     const zc_extent *old_extents;
     int ndim;
@@ -46,17 +46,17 @@ static void inner_box(const shard *s, size_t number, int64_t *lo, int64_t *hi, i
 }
 
 /* The points in inner chunk `lo`, found among the groups by bisection. */
-static bool points_part(const shard *s, size_t number, const int64_t *lo, zc_part *out)
+static bool points_selection(const shard *s, size_t number, const int64_t *lo, zc_selection *out)
 {
     size_t low = 0, high = s->groups->n;
 
-    *out = *s->part;
+    *out = *s->selection;
     while (low < high) {             /* the first group whose inner chunk number is not less */
         const size_t middle = low + (high - low) / 2;
         const int64_t point = s->groups->order[s->groups->begin[middle]];
         size_t at = 0;
         for (int d = 0; d < s->ndim; d++) {
-            const int64_t index = s->part->axis[d].start + s->part->axis[d].index[point];
+            const int64_t index = s->selection->axis[d].start + s->selection->axis[d].index[point];
             at = at * (size_t)s->grid[d] + (size_t)(index / s->chain->inner_shape[d]);
         }
         if (at == number) {
@@ -78,13 +78,13 @@ static bool points_part(const shard *s, size_t number, const int64_t *lo, zc_par
 
 /* What is written to an inner chunk. */
 typedef struct given {
-    zc_part part;
-    zc_window window;                /* the part's, if it was gathered with a mask */
+    zc_selection selection;
+    zc_window window;                /* the selection's, if it was gathered with a mask */
     int64_t bounds[ZC_MAX_DIMS];     /* the extent of the array in the inner chunk */
 } given;
 
-/* The part of the inner chunk that has been gathered; false if none has. */
-static bool block_part(const shard *s, size_t number, given *out)
+/* What has been gathered of the inner chunk; false if nothing has. */
+static bool block_selection(const shard *s, size_t number, given *out)
 {
     const zc_given *blocks = s->scope->blocks;
     const zc_given_block *block = &blocks->at[number];
@@ -92,14 +92,14 @@ static bool block_part(const shard *s, size_t number, given *out)
     if (block->values == NULL) {
         return false;
     }
-    out->part = *s->part;
-    out->part.memory = (char *)block->values;
+    out->selection = *s->selection;
+    out->selection.memory = (char *)block->values;
     for (int d = 0; d < s->ndim; d++) {
-        out->part.axis[d] = (zc_axis){.count = out->bounds[d], .step = 1, .stride = blocks->stride[d]};
+        out->selection.axis[d] = (zc_axis){.count = out->bounds[d], .step = 1, .stride = blocks->stride[d]};
     }
     if (block->mask != NULL) {
         out->window = (zc_window){.mask = block->mask, .first = block->values};
-        out->part.window = &out->window;
+        out->selection.window = &out->window;
     }
     return true;
 }
@@ -111,13 +111,13 @@ static bool find_given(const shard *s, size_t number, given *out)
 
     inner_box(s, number, lo, hi, out->bounds);
     if (s->scope->blocks != NULL) {
-        return block_part(s, number, out);
+        return block_selection(s, number, out);
     }
-    if (s->part->points != NULL) {
-        return points_part(s, number, lo, &out->part);
+    if (s->selection->points != NULL) {
+        return points_selection(s, number, lo, &out->selection);
     }
-    return zc_part_clip(s->part, lo, hi, &out->part) &&
-           !(zc_part_is_masked(&out->part) && zc_part_masks_all(&out->part, s->chain->item.size));
+    return zc_selection_clip(s->selection, lo, hi, &out->selection) &&
+           !(zc_selection_is_masked(&out->selection) && zc_selection_masks_all(&out->selection, s->chain->item.size));
 }
 
 static bool is_given(const shard *s, size_t number)
@@ -215,7 +215,7 @@ static zc_status make_inner(const shard *s, size_t number, const given *values, 
     zc_status status = ZC_OK;
 
     scope.blocks = NULL;             /* an inner chunk that is a shard itself has one block */
-    const bool patch = !zc_scope_covers(&scope, &values->part, s->chain->inner_shape, values->bounds) &&
+    const bool patch = !zc_scope_covers(&scope, &values->selection, s->chain->inner_shape, values->bounds) &&
                        s->old != NULL && !zc_extent_empty(s->old_extents[number]);
     if (patch) {
         const zc_extent e = s->old_extents[number];
@@ -227,7 +227,7 @@ static zc_status make_inner(const shard *s, size_t number, const given *values, 
         old = zc_value_of_memory(data, (size_t)e.nbytes);
     }
     if (status == ZC_OK) {
-        status = scope.ops->write(&scope, s->chain->inner, s->chain->inner_shape, values->bounds, &values->part,
+        status = scope.ops->write(&scope, s->chain->inner, s->chain->inner_shape, values->bounds, &values->selection,
                                   patch ? &old : NULL, dst, cap, written, ws, err);
     }
     zc_pop(ws, viewed);
@@ -372,7 +372,7 @@ static zc_status open_old(shard *s, const zc_value *old, zc_workspace *ws, int *
 
 /* Further codecs follow the sharding codec: undo them on the old value, apply them to the new. */
 static zc_status write_wrapped(const zc_scope *scope, const zc_chain *chain, const int64_t *stored,
-                               const int64_t *bounds, const zc_part *part, const zc_value *old, uint8_t *dst,
+                               const int64_t *bounds, const zc_selection *selection, const zc_value *old, uint8_t *dst,
                                size_t cap, size_t *written, zc_workspace *ws, zc_error *err)
 {
     zc_chain bare = *chain;
@@ -384,17 +384,17 @@ static zc_status write_wrapped(const zc_scope *scope, const zc_chain *chain, con
     bare.n_stages = 0;
     bare.order_ndim = 0;
     if (old != NULL) {
-        status = zc_unwrap(chain, part->ndim, stored, old, 0, old->size, &bare, &inside, &pushed, ws, err);
+        status = zc_unwrap(chain, selection->ndim, stored, old, 0, old->size, &bare, &inside, &pushed, ws, err);
     }
     if (status == ZC_OK) {
-        status = zc_chain_bound(&bare, part->ndim, stored, &bound, err);
+        status = zc_chain_bound(&bare, selection->ndim, stored, &bound, err);
     }
     uint8_t *plain = status == ZC_OK ? zc_scratch_push(ws, bound, err) : NULL;
     if (status == ZC_OK && plain == NULL) {
         status = ZC_ERR_MEMORY;
     }
     if (plain != NULL) {
-        status = zc_shard_write(scope, &bare, stored, bounds, part, old != NULL ? &inside : NULL, plain, bound,
+        status = zc_shard_write(scope, &bare, stored, bounds, selection, old != NULL ? &inside : NULL, plain, bound,
                                 written, ws, err);
         if (status == ZC_OK && *written > 0) {
             status = zc_chain_stage_into(chain, plain, *written, dst, cap, written, ws, err);
@@ -406,17 +406,17 @@ static zc_status write_wrapped(const zc_scope *scope, const zc_chain *chain, con
 }
 
 zc_status zc_shard_write(const zc_scope *scope, const zc_chain *chain, const int64_t *stored,
-                         const int64_t *bounds, const zc_part *part, const zc_value *old, uint8_t *dst,
+                         const int64_t *bounds, const zc_selection *selection, const zc_value *old, uint8_t *dst,
                          size_t cap, size_t *written, zc_workspace *ws, zc_error *err)
 {
-    shard s = {.scope = scope, .chain = chain, .bounds = bounds, .part = part, .ndim = part->ndim};
+    shard s = {.scope = scope, .chain = chain, .bounds = bounds, .selection = selection, .ndim = selection->ndim};
     zc_grid_axis axes[ZC_MAX_DIMS];
     zc_point_groups groups;
     size_t index_size, inner_size;
     int pushed = 0;
 
     if (chain->n_stages > 0) {
-        return write_wrapped(scope, chain, stored, bounds, part, old, dst, cap, written, ws, err);
+        return write_wrapped(scope, chain, stored, bounds, selection, old, dst, cap, written, ws, err);
     }
     if (!zc_chain_inner_grid(chain, s.ndim, stored, s.grid, &s.n_inner) ||
         !zc_chain_decoded_size(chain->inner, s.ndim, chain->inner_shape, &inner_size)) {
@@ -430,10 +430,10 @@ zc_status zc_shard_write(const zc_scope *scope, const zc_chain *chain, const int
     if (status == ZC_OK && old != NULL) {
         status = open_old(&s, old, ws, &pushed, err);
     }
-    if (status == ZC_OK && part->points != NULL) {
+    if (status == ZC_OK && selection->points != NULL) {
         zc_inner_axes(chain, s.ndim, stored, axes);
         s.groups = &groups;
-        status = zc_points_group(part, axes, &groups, ws, &pushed, err);
+        status = zc_points_group(selection, axes, &groups, ws, &pushed, err);
     }
     if (status == ZC_OK) {
         s.extents = zc_scratch_array(ws, s.n_inner, sizeof *s.extents, err);

@@ -21,7 +21,7 @@ typedef struct target {
     zc_key known;
     int64_t shape[ZC_MAX_DIMS];
     int64_t bounds[ZC_MAX_DIMS];     /* extent of the array in the chunk */
-    zc_part part;
+    zc_selection selection;
 } target;
 
 /* May there be elements in the chunk that lie beyond the array as this call knows it?  To be asked under its lock. */
@@ -44,10 +44,10 @@ static zc_status encode(const zc_scope *scope, const target *t, const zc_value *
 {
     const zc_chain *chain = scope->call->array->chain;
     size_t cap, decoded;
-    zc_status status = zc_chain_bound(chain, t->part.ndim, t->shape, &cap, err);
+    zc_status status = zc_chain_bound(chain, t->selection.ndim, t->shape, &cap, err);
 
     if (status == ZC_OK && chain->sharded && chain->n_stages == 0 && old != NULL &&
-        zc_chain_decoded_size(chain, t->part.ndim, t->shape, &decoded)) {
+        zc_chain_decoded_size(chain, t->selection.ndim, t->shape, &decoded)) {
         /* What stays of it may be the work of an encoder that makes more of a chunk than this one does. */
         const uint64_t most = zc_chain_plausible_size(chain, decoded);
         if (!zc_add_size(cap, (size_t)(old->size < most ? old->size : most), &cap)) {
@@ -60,7 +60,7 @@ static zc_status encode(const zc_scope *scope, const target *t, const zc_value *
     if ((*dst = zc_scratch_push(ws, cap, err)) == NULL) {
         return ZC_ERR_MEMORY;
     }
-    status = zc_chunk_write(scope, chain, t->shape, t->bounds, &t->part, old, *dst, cap, written, ws, err);
+    status = zc_chunk_write(scope, chain, t->shape, t->bounds, &t->selection, old, *dst, cap, written, ws, err);
     if (status == ZC_OK && zc_workspace_cancelled(ws)) {
         status = ZC_ERR_CANCELLED;   /* nothing is stored once the caller has been told */
     }
@@ -158,7 +158,7 @@ static zc_status overwrite(const write_job *job, const target *t, zc_workspace *
     uint8_t *data;
     size_t n;
 
-    if (store->replace_from != NULL && zc_plain_open(&job->scope, chain, t->shape, t->bounds, &t->part, &plain)) {
+    if (store->replace_from != NULL && zc_plain_open(&job->scope, chain, t->shape, t->bounds, &t->selection, &plain)) {
         return overwrite_plain(job, t, &plain, ws, err);
     }
     zc_status status = encode(&job->scope, t, NULL, &data, &n, ws, err);
@@ -183,7 +183,7 @@ static zc_status write_item(void *arg, size_t item, zc_workspace *ws, zc_error *
     zc_status status;
 
     zc_plan_chunk(&job->plan, item, chunk);
-    if (!zc_plan_part(&job->plan, item, chunk, t.shape, &t.part)) {
+    if (!zc_plan_selection(&job->plan, item, chunk, t.shape, &t.selection)) {
         return ZC_OK;
     }
     for (int d = 0; d < array->ndim; d++) {
@@ -197,7 +197,8 @@ static zc_status write_item(void *arg, size_t item, zc_workspace *ws, zc_error *
     zc_chunk_key(array, chunk, key);
     t.key = key;
     zc_array_key(array, key, &t.known);
-    const bool all = zc_part_covers(&t.part, t.bounds) && (job->scope.blocks == NULL || job->scope.blocks->complete);
+    const bool all = zc_selection_covers(&t.selection, t.bounds) &&
+                     (job->scope.blocks == NULL || job->scope.blocks->complete);
     status = (all ? overwrite : patch)(job, &t, ws, err);
     zc_scratch_pop(ws);
     return status;
@@ -227,7 +228,7 @@ static int waiting_threads(const zc_call *call, size_t n_items)
 static int worthwhile_threads(const zc_call *call, size_t n_items)
 {
     const zc_chain *chain = call->array->chain;
-    const size_t bytes = zc_part_count(call->part) * chain->item.size;
+    const size_t bytes = zc_selection_count(call->selection) * chain->item.size;
     const bool plain = zc_chain_is_plain(chain);
     const bool copies = plain && call->store->fetch != NULL;
 

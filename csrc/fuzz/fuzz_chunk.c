@@ -47,23 +47,23 @@ static void spread_points(const choice *c, int64_t index[NDIM][16], int64_t numb
 static zc_status transfer(fuzz_array *a, const choice *c, bool write, void *memory, zc_error *err)
 {
     int64_t index[NDIM][16], numbers[16];
-    zc_part part = {.ndim = NDIM, .memory = memory};
-    const zc_call call = {.array = &a->array, .store = &a->store, .part = &part, .threads = 1};
+    zc_selection selection = {.ndim = NDIM, .memory = memory};
+    const zc_call call = {.array = &a->array, .store = &a->store, .selection = &selection, .threads = 1};
     zc_fault fault;
 
     if (c->points) {
         spread_points(c, index, numbers);
-        part.points = numbers;
-        part.n_points = 16;
-        part.point_stride = ITEM;
+        selection.points = numbers;
+        selection.n_points = 16;
+        selection.point_stride = ITEM;
     }
     for (int d = 0; d < NDIM; d++) {
-        part.axis[d] = c->points ? (zc_axis){.count = 16, .index = index[d], .place = numbers}
+        selection.axis[d] = c->points ? (zc_axis){.count = 16, .index = index[d], .place = numbers}
                                  : (zc_axis){.count = c->count[d], .start = c->start[d], .step = c->step[d]};
     }
     if (memory != NULL) {            /* NULL stays NULL, whatever is clipped */
-        part.axis[1].stride = ITEM;
-        part.axis[0].stride = ITEM * c->count[1];
+        selection.axis[1].stride = ITEM;
+        selection.axis[0].stride = ITEM * c->count[1];
     }
     zc_error_clear(err);
     return (write ? zc_write : zc_read)(&call, &fault, err);

@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     const int ndim = 1 + (flags & 63) % MOST_DIMS;
     int64_t items = 1;
     fuzz_array a;
-    zc_part part = {.ndim = ndim};
+    zc_selection selection = {.ndim = ndim};
     zc_fault fault;
     zc_error err;
 
@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     uint8_t *first = case_exact(NULL, (size_t)items * ITEM), *second = case_exact(NULL, (size_t)items * ITEM);
     int64_t stride = ITEM;
     for (int d = ndim - 1; d >= 0; d--) {
-        part.axis[d] = (zc_axis){.count = a.array.grid[d].length, .step = 1, .stride = stride};
+        selection.axis[d] = (zc_axis){.count = a.array.grid[d].length, .step = 1, .stride = stride};
         stride *= a.array.grid[d].length;
     }
     uint8_t *block = case_exact(in.at, in.n);
@@ -44,13 +44,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (flags & COMPRESSED) {
         zc_codec_init(&a.inner.stages[a.inner.n_stages++], "gzip");
     }
-    const zc_call call = {.array = &a.array, .store = &a.store, .part = &part, .threads = 1};
+    const zc_call call = {.array = &a.array, .store = &a.store, .selection = &selection, .threads = 1};
     memset(first, 0x00, (size_t)items * ITEM);
     memset(second, 0xff, (size_t)items * ITEM);
     zc_error_clear(&err);
-    part.memory = (char *)first;
+    selection.memory = (char *)first;
     const zc_status status = zc_read(&call, &fault, &err);
-    part.memory = (char *)second;
+    selection.memory = (char *)second;
     FUZZ_REQUIRE(zc_read(&call, &fault, &err) == status, "of two reads one failed");
     FUZZ_REQUIRE(status != ZC_OK || memcmp(first, second, (size_t)items * ITEM) == 0, "two reads differ");
     free(first);

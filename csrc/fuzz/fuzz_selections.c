@@ -4,7 +4,7 @@
  * limits of int64.  The target keeps what the engine demands of its callers (indices in bounds, ascending edges and
  * lists) and takes everything else from the input.
  *
- * Nothing is read.  Every item of a plan must name a chunk of the grid and a part inside of it, and all parts together
+ * Nothing is read.  Every item of a plan must name a chunk of the grid and a selection inside of it, and all together
  * must be the selection.
  */
 #include "base/arith.h"
@@ -19,7 +19,7 @@ typedef enum kind { SLICES, LISTS, POINTS, MASK } kind;
 typedef struct selection {
     zc_chain chain;
     zc_array array;
-    zc_part part;
+    zc_selection selection;
     zc_store store;
     zc_window window;
     zc_picked picked;
@@ -97,15 +97,16 @@ static zc_axis parse_list(fuzz_input *in, selection *s, int d)
 
 static bool parse_points(fuzz_input *in, selection *s)
 {
-    s->part.n_points = fuzz_byte(in) % (MOST_INDICES + 1);
-    s->part.points = s->place;
-    s->part.point_stride = 1;
-    for (int d = 0; d < s->part.ndim; d++) {
+    s->selection.n_points = fuzz_byte(in) % (MOST_INDICES + 1);
+    s->selection.points = s->place;
+    s->selection.point_stride = 1;
+    for (int d = 0; d < s->selection.ndim; d++) {
         if (s->array.grid[d].length == 0) {
             return false;
         }
-        parse_indices(in, s->array.grid[d].length, (int64_t)s->part.n_points, s->index[d]);
-        s->part.axis[d] = (zc_axis){.count = (int64_t)s->part.n_points, .index = s->index[d], .place = s->place};
+        parse_indices(in, s->array.grid[d].length, (int64_t)s->selection.n_points, s->index[d]);
+        s->selection.axis[d] = (zc_axis){.count = (int64_t)s->selection.n_points, .index = s->index[d],
+                                         .place = s->place};
     }
     return true;
 }
@@ -115,9 +116,9 @@ static bool parse_mask(fuzz_input *in, selection *s)
 {
     int64_t n = 1;
 
-    for (int d = s->part.ndim - 1; d >= 0; d--) {
+    for (int d = s->selection.ndim - 1; d >= 0; d--) {
         const int64_t length = s->array.grid[d].length;
-        s->part.axis[d] = (zc_axis){.count = length, .step = 1, .stride = n};
+        s->selection.axis[d] = (zc_axis){.count = length, .step = 1, .stride = n};
         if (length == 0 || length > MOST_BITS / n) {
             return false;
         }
@@ -129,11 +130,11 @@ static bool parse_mask(fuzz_input *in, selection *s)
         s->before[i] = (int64_t)s->picked.count;
         s->picked.count += (size_t)__builtin_popcountll(s->bits[i]);
     }
-    s->picked.base = s->part.memory;
+    s->picked.base = s->selection.memory;
     s->picked.bits = s->bits;
     s->picked.before = s->before;
     s->window = (zc_window){.item = {.size = 1}, .picked = &s->picked};
-    s->part.window = &s->window;
+    s->selection.window = &s->window;
     return true;
 }
 
@@ -148,8 +149,8 @@ static bool parse(fuzz_input *in, selection *s)
     s->chain.item.size = 1;
     s->array = (zc_array){.ndim = 1 + choice / 4 % MOST_DIMS, .chain = &s->chain, .fill = "", .prefix = "",
                           .keys = {.separator = '/'}};
-    s->part.ndim = s->array.ndim;
-    s->part.memory = memory;
+    s->selection.ndim = s->array.ndim;
+    s->selection.memory = memory;
     for (int64_t i = 0; i < MOST_INDICES; i++) {
         s->place[i] = i;
     }
@@ -163,14 +164,14 @@ static bool parse(fuzz_input *in, selection *s)
         return parse_mask(in, s);
     }
     for (int d = 0; d < s->array.ndim; d++) {
-        s->part.axis[d] = k == LISTS ? parse_list(in, s, d) : parse_slice(in, s->array.grid[d].length);
+        s->selection.axis[d] = k == LISTS ? parse_list(in, s, d) : parse_slice(in, s->array.grid[d].length);
     }
     return true;
 }
 
 /* ---- what must hold --------------------------------------------------------------------------- */
 
-/* The elements of the part, in order, as long as they are inside of the chunk. */
+/* The elements of the selection, in order, as long as they are inside of the chunk. */
 static void check_axis(const zc_axis *axis, int64_t length)
 {
     if (axis->index != NULL) {
@@ -180,15 +181,16 @@ static void check_axis(const zc_axis *axis, int64_t length)
         }
         return;
     }
-    FUZZ_REQUIRE(axis->start >= 0 && axis->start < length, "a part that starts outside of its chunk");
-    FUZZ_REQUIRE(axis->count - 1 <= (length - 1 - axis->start) / axis->step, "a part that ends outside of its chunk");
+    FUZZ_REQUIRE(axis->start >= 0 && axis->start < length, "a selection that starts outside of its chunk");
+    FUZZ_REQUIRE(axis->count - 1 <= (length - 1 - axis->start) / axis->step,
+                 "a selection that ends outside of its chunk");
 }
 
-static void check_points(const zc_part *part, const int64_t *shape)
+static void check_points(const zc_selection *selection, const int64_t *shape)
 {
-    for (size_t p = 0; p < part->n_points; p++) {
-        for (int d = 0; d < part->ndim; d++) {
-            const int64_t at = part->axis[d].start + part->axis[d].index[part->points[p]];
+    for (size_t p = 0; p < selection->n_points; p++) {
+        for (int d = 0; d < selection->ndim; d++) {
+            const int64_t at = selection->axis[d].start + selection->axis[d].index[selection->points[p]];
             FUZZ_REQUIRE(at >= 0 && at < shape[d], "a point outside of its chunk");
         }
     }
@@ -200,7 +202,7 @@ static size_t check_item(const zc_plan *plan, size_t item)
     const zc_array *array = plan->call->array;
     int64_t chunk[ZC_MAX_DIMS], shape[ZC_MAX_DIMS];
     char key[512];
-    zc_part part;
+    zc_selection selection;
 
     zc_plan_chunk(plan, item, chunk);
     for (int d = 0; d < array->ndim; d++) {
@@ -212,33 +214,33 @@ static size_t check_item(const zc_plan *plan, size_t item)
     FUZZ_REQUIRE(plan->key_size <= sizeof key, "a long key");
     zc_chunk_key(array, chunk, key);
     FUZZ_REQUIRE(strlen(key) < plan->key_size, "a key that is longer than was said");
-    if (!zc_plan_part(plan, item, chunk, shape, &part)) {
+    if (!zc_plan_selection(plan, item, chunk, shape, &selection)) {
         FUZZ_REQUIRE(false, "an item without elements");
     }
-    if (part.points != NULL) {
-        check_points(&part, shape);
-        return part.n_points;
+    if (selection.points != NULL) {
+        check_points(&selection, shape);
+        return selection.n_points;
     }
-    for (int d = 0; d < part.ndim; d++) {
-        check_axis(&part.axis[d], shape[d]);
+    for (int d = 0; d < selection.ndim; d++) {
+        check_axis(&selection.axis[d], shape[d]);
     }
-    return zc_part_count(&part);
+    return zc_selection_count(&selection);
 }
 
 /* The number of selected elements; false if it is too large to be counted. */
-static bool count_selected(const zc_part *part, size_t *out)
+static bool count_selected(const zc_selection *selection, size_t *out)
 {
     *out = 1;
-    if (part->points != NULL) {
-        *out = part->n_points;
+    if (selection->points != NULL) {
+        *out = selection->n_points;
         return true;
     }
-    if (zc_part_is_picked(part)) {
-        *out = part->window->picked->count;
+    if (zc_selection_is_picked(selection)) {
+        *out = selection->window->picked->count;
         return true;
     }
-    for (int d = 0; d < part->ndim; d++) {
-        if (!zc_mul_size(*out, (uint64_t)part->axis[d].count, out)) {
+    for (int d = 0; d < selection->ndim; d++) {
+        if (!zc_mul_size(*out, (uint64_t)selection->axis[d].count, out)) {
             return false;
         }
     }
@@ -249,7 +251,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     static selection s;
     fuzz_input in = {data, n};
-    const zc_call call = {.array = &s.array, .store = &s.store, .part = &s.part, .threads = 1};
+    const zc_call call = {.array = &s.array, .store = &s.store, .selection = &s.selection, .threads = 1};
     zc_plan plan;
     zc_error err;
 
@@ -267,7 +269,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         for (size_t item = 0; item < plan.n_items; item++) {
             found += check_item(&plan, item);
         }
-        FUZZ_REQUIRE(!count_selected(&s.part, &selected) || found == selected, "elements were lost or added");
+        FUZZ_REQUIRE(!count_selected(&s.selection, &selected) || found == selected, "elements were lost or added");
     } else {
         for (size_t i = 0; i < 64; i++) {
             (void)check_item(&plan, i);

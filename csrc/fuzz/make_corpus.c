@@ -54,16 +54,16 @@ static void make_codecs(void)
 static uint8_t *store_chunk(int number, size_t *n)
 {
     static uint8_t values[PIXELS * ITEM];
-    zc_part part = {.ndim = NDIM, .memory = (char *)values};
+    zc_selection selection = {.ndim = NDIM, .memory = (char *)values};
     fuzz_array a;
     zc_fault fault;
     zc_error err;
 
     case_fill(values, sizeof values, number % 2 == 0 ? DATA_RAMP : DATA_NOISE);
     fuzz_array_open(&a, number, NULL, 0);
-    part.axis[0] = (zc_axis){.count = ROWS, .step = 1, .stride = COLUMNS * ITEM};
-    part.axis[1] = (zc_axis){.count = COLUMNS, .step = 1, .stride = ITEM};
-    const zc_call call = {.array = &a.array, .store = &a.store, .part = &part, .threads = 1};
+    selection.axis[0] = (zc_axis){.count = ROWS, .step = 1, .stride = COLUMNS * ITEM};
+    selection.axis[1] = (zc_axis){.count = COLUMNS, .step = 1, .stride = ITEM};
+    const zc_call call = {.array = &a.array, .store = &a.store, .selection = &selection, .threads = 1};
     const zc_status status = zc_write(&call, &fault, &err);
     FUZZ_REQUIRE(status == ZC_OK, err.message);
     *n = a.n_stored;

@@ -10,19 +10,19 @@
 
 enum { ONE_CHUNK_BYTES = 1 << 14, ONE_CHUNK_BOUND = 1 << 18 };
 
-/* The first chunk as a part; false if it is empty or larger than what is tried. */
-static inline bool one_chunk_part(const zc_array *array, zc_part *part, size_t *size)
+/* The first chunk as a selection; false if it is empty or larger than what is tried. */
+static inline bool one_chunk_selection(const zc_array *array, zc_selection *selection, size_t *size)
 {
     int64_t shape[ZC_MAX_DIMS];
     size_t bound;
 
-    *part = (zc_part){.ndim = array->ndim};
+    *selection = (zc_selection){.ndim = array->ndim};
     *size = array->chain->item.size;
     for (int d = array->ndim - 1; d >= 0; d--) {
         const zc_grid_axis *const axis = &array->grid[d];
         shape[d] = axis->edges != NULL ? axis->edges[1] - axis->edges[0] : axis->chunk;
         const int64_t count = shape[d] < axis->length ? shape[d] : axis->length;
-        part->axis[d] = (zc_axis){.count = count, .step = 1, .stride = (int64_t)*size};
+        selection->axis[d] = (zc_axis){.count = count, .step = 1, .stride = (int64_t)*size};
         if (!zc_mul_size(*size, (uint64_t)count, size) || *size > ONE_CHUNK_BYTES) {
             return false;
         }
@@ -43,12 +43,12 @@ static inline bool one_chunk_may_fail(const zc_error *err)
 static inline void one_chunk_try(const zc_array *array, fuzz_input *in)
 {
     fuzz_array a;
-    zc_part part;
+    zc_selection selection;
     size_t size;
     zc_fault fault;
     zc_error err;
 
-    if (!one_chunk_part(array, &part, &size)) {
+    if (!one_chunk_selection(array, &selection, &size)) {
         return;
     }
     fuzz_array_open(&a, 0, NULL, 0);
@@ -59,11 +59,11 @@ static inline void one_chunk_try(const zc_array *array, fuzz_input *in)
     a.array.prefix_len = 0;
     uint8_t *const memory = calloc(1, size);
     FUZZ_REQUIRE(memory != NULL, "out of memory");
-    part.memory = (char *)memory;
+    selection.memory = (char *)memory;
     for (size_t i = 0; i < size; i++) {
         memory[i] = fuzz_byte(in);
     }
-    const zc_call call = {.array = &a.array, .store = &a.store, .part = &part, .threads = 1};
+    const zc_call call = {.array = &a.array, .store = &a.store, .selection = &selection, .threads = 1};
     zc_error_clear(&err);
     if (zc_write(&call, &fault, &err) == ZC_OK && a.stored != NULL) {
         a.value = a.stored;

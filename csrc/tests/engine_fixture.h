@@ -70,11 +70,11 @@ static inline void make_sharded(fixture *f, int64_t rows, int64_t columns, bool 
 static inline zc_status transfer(fixture *f, bool write, int64_t row, int64_t rows, int64_t column, int64_t columns,
                           uint16_t *memory, int threads, zc_fault *fault, zc_error *err)
 {
-    zc_part part = {.ndim = NDIM, .memory = (char *)memory};
-    const zc_call call = {.array = &f->array, .store = &f->store, .part = &part, .threads = threads};
+    zc_selection selection = {.ndim = NDIM, .memory = (char *)memory};
+    const zc_call call = {.array = &f->array, .store = &f->store, .selection = &selection, .threads = threads};
 
-    part.axis[0] = (zc_axis){.count = rows, .start = row, .step = 1, .stride = columns * 2};
-    part.axis[1] = (zc_axis){.count = columns, .start = column, .step = 1, .stride = 2};
+    selection.axis[0] = (zc_axis){.count = rows, .start = row, .step = 1, .stride = columns * 2};
+    selection.axis[1] = (zc_axis){.count = columns, .start = column, .step = 1, .stride = 2};
     zc_error_clear(err);
     return (write ? zc_write : zc_read)(&call, fault, err);
 }

@@ -177,8 +177,9 @@ static void gathered_blocks(void)
         table[blocks[b]] = (zc_given_block){(const char *)values[b], b == 2 ? mask : NULL};
     }
     const zc_given given = {.at = table, .stride = {6, 2}};
-    zc_part part = {.ndim = NDIM, .axis = {{.count = 32, .step = 1}, {.count = 18, .step = 1}}};
-    const zc_call call = {.array = &f.array, .store = &f.store, .part = &part, .blocks = &given, .threads = 2};
+    zc_selection selection = {.ndim = NDIM, .axis = {{.count = 32, .step = 1}, {.count = 18, .step = 1}}};
+    const zc_call call = {
+        .array = &f.array, .store = &f.store, .selection = &selection, .blocks = &given, .threads = 2};
     CHECK(zc_write(&call, &fault, &err) == ZC_OK);
     CHECK(transfer(&f, false, 0, ROWS, 0, COLUMNS, all, 1, &fault, &err) == ZC_OK);
     CHECK(memcmp(all, f.model, sizeof all) == 0);
@@ -190,7 +191,7 @@ static void many_reads(void)
     enum { N = 20, SIDE = 9 };
     fixture f;
     uint16_t boxes[N][SIDE * SIDE];
-    zc_part parts[N];
+    zc_selection selections[N];
     zc_call calls[N];
     size_t failed;
     zc_fault fault;
@@ -203,10 +204,10 @@ static void many_reads(void)
     }
     CHECK(transfer(&f, true, 0, ROWS, 0, COLUMNS, f.model, 1, &fault, &err) == ZC_OK);
     for (int n = 0; n < N; n++) {
-        parts[n] = (zc_part){.ndim = NDIM, .memory = (char *)boxes[n]};
-        parts[n].axis[0] = (zc_axis){.count = SIDE, .start = n, .step = 1, .stride = SIDE * 2};
-        parts[n].axis[1] = (zc_axis){.count = SIDE, .start = N - n, .step = 1, .stride = 2};
-        calls[n] = (zc_call){.array = &f.array, .store = &f.store, .part = &parts[n]};
+        selections[n] = (zc_selection){.ndim = NDIM, .memory = (char *)boxes[n]};
+        selections[n].axis[0] = (zc_axis){.count = SIDE, .start = n, .step = 1, .stride = SIDE * 2};
+        selections[n].axis[1] = (zc_axis){.count = SIDE, .start = N - n, .step = 1, .stride = 2};
+        calls[n] = (zc_call){.array = &f.array, .store = &f.store, .selection = &selections[n]};
     }
     CHECK(zc_read_many(calls, N, 2, NULL, NULL, &failed, &fault, &err) == ZC_OK);
     for (int n = 0; n < N; n++) {

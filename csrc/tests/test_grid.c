@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Parts and grids against brute force: every element of a selection must be found in exactly the chunk
+ * Selections and grids against brute force: every element of a selection must be found in exactly the chunk
  * that holds it, and no other chunk may be visited.
  */
 #include <stdlib.h>
 
 #include "check.h"
 #include "engine/grid.h"
-#include "engine/part.h"
+#include "engine/selection.h"
 
 static zc_workspace *ws;
 
@@ -199,7 +199,7 @@ static void points_are_grouped_and_stay_in_order(void)
     enum { N = 500 };
     const zc_grid_axis grid[2] = {{.length = 50, .chunk = 7}, {.length = 300, .chunk = 1}};
     int64_t index[2][N], points[N];
-    zc_part part = {.ndim = 2, .points = points, .n_points = N};
+    zc_selection selection = {.ndim = 2, .points = points, .n_points = N};
     zc_point_groups groups;
     zc_error err = {0};
     int pushed = 0;
@@ -210,9 +210,9 @@ static void points_are_grouped_and_stay_in_order(void)
         index[0][p] = random_below(50);
         index[1][p] = random_below(300);
     }
-    part.axis[0].index = index[0];
-    part.axis[1].index = index[1];
-    CHECK(zc_points_group(&part, grid, &groups, ws, &pushed, &err) == ZC_OK);
+    selection.axis[0].index = index[0];
+    selection.axis[1].index = index[1];
+    CHECK(zc_points_group(&selection, grid, &groups, ws, &pushed, &err) == ZC_OK);
     CHECK(groups.begin[groups.n] == N);
     int64_t last = -1;
     for (size_t g = 0; g < groups.n; g++) {
@@ -234,13 +234,13 @@ static void too_many_chunks_to_number(void)
 {
     const zc_grid_axis grid[2] = {{.length = INT64_MAX, .chunk = 1}, {.length = INT64_MAX, .chunk = 1}};
     int64_t index[1] = {5}, points[1] = {0};
-    zc_part part = {.ndim = 2, .points = points, .n_points = 1};
+    zc_selection selection = {.ndim = 2, .points = points, .n_points = 1};
     zc_point_groups groups;
     zc_error err = {0};
     int pushed = 0;
 
-    part.axis[0].index = part.axis[1].index = index;
-    CHECK(zc_points_group(&part, grid, &groups, ws, &pushed, &err) == ZC_ERR_OVERFLOW);
+    selection.axis[0].index = selection.axis[1].index = index;
+    CHECK(zc_points_group(&selection, grid, &groups, ws, &pushed, &err) == ZC_ERR_OVERFLOW);
     while (pushed-- > 0) {
         zc_scratch_pop(ws);
     }
@@ -253,30 +253,30 @@ static void pieces_make_the_whole(void)
 
     for (int i = 0; i < 500; i++) {
         int64_t shape[3], total = 1;
-        zc_part part = {.ndim = 3};
+        zc_selection selection = {.ndim = 3};
         uint16_t chunk[1000], whole[1000] = {0}, pieces[1000] = {0};
         zc_error err = {0};
         int64_t stride = 2;
         for (int d = 2; d >= 0; d--) {
             shape[d] = 1 + random_below(10);
             total *= shape[d];
-            part.axis[d] = random_slice(shape[d]);
-            part.axis[d].stride = stride;
-            stride *= part.axis[d].count;
+            selection.axis[d] = random_slice(shape[d]);
+            selection.axis[d].stride = stride;
+            stride *= selection.axis[d].count;
         }
         for (int e = 0; e < 1000; e++) {
             chunk[e] = (uint16_t)(e + 1);
         }
-        part.memory = (char *)whole;
-        CHECK(zc_part_scatter(&part, shape, chunk, 0, total, &item, ws, &err) == ZC_OK);
-        part.memory = (char *)pieces;
+        selection.memory = (char *)whole;
+        CHECK(zc_selection_scatter(&selection, shape, chunk, 0, total, &item, ws, &err) == ZC_OK);
+        selection.memory = (char *)pieces;
         for (int64_t at = 0; at < total;) {
             int64_t n = 1 + random_below(40);
             n = n < total - at ? n : total - at;
             uint16_t before[1000];
             memcpy(before, pieces, sizeof before);
-            CHECK(zc_part_scatter(&part, shape, chunk + at, at, n, &item, ws, &err) == ZC_OK);
-            if (!zc_part_touches(&part, shape, at, n)) {
+            CHECK(zc_selection_scatter(&selection, shape, chunk + at, at, n, &item, ws, &err) == ZC_OK);
+            if (!zc_selection_touches(&selection, shape, at, n)) {
                 CHECK(memcmp(before, pieces, sizeof before) == 0);
             }
             at += n;

@@ -3,7 +3,7 @@
  * Elements where a mask is true, out of boxes of an array that lies in memory in any order of its dimensions, against
  * a walk over all of them.
  */
-#include "engine/part.h"
+#include "engine/selection.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +80,7 @@ static void check_box(const selection *s, const zc_item *item)
     uint8_t *array = case_exact(NULL, (size_t)s->size * size), *got = case_exact(NULL, s->count * size + 1);
     uint8_t *want = case_exact(NULL, s->count * size + 1);
     size_t rank = 0, wanted = 0;
-    zc_part all = {.ndim = s->ndim, .memory = (char *)s->mask}, box;
+    zc_selection all = {.ndim = s->ndim, .memory = (char *)s->mask}, box;
     const zc_picked picked = {(const char *)s->mask, s->bits, s->before, s->count, (char *)got};
     const zc_window window = {.item = *item, .picked = &picked};
 
@@ -115,10 +115,10 @@ static void check_box(const selection *s, const zc_item *item)
             index[d] = 0;
         }
     }
-    CHECK(rank == s->count && zc_part_count(&all) == s->count);
-    CHECK(zc_part_clip(&all, lo, hi, &box));
-    CHECK(zc_part_picks(&box) == wanted && zc_part_picks_any(&box) == (wanted > 0));
-    zc_part_place_picked(&box, (const char *)first, stride, item);
+    CHECK(rank == s->count && zc_selection_count(&all) == s->count);
+    CHECK(zc_selection_clip(&all, lo, hi, &box));
+    CHECK(zc_selection_picks(&box) == wanted && zc_selection_picks_any(&box) == (wanted > 0));
+    zc_selection_place_picked(&box, (const char *)first, stride, item);
     CHECK(memcmp(got, want, s->count * size + 1) == 0);
     free(array);
     free(got);

@@ -396,31 +396,32 @@ static range any_range(int low, int high, bool one_chunk)
 
 static zc_status transfer(handle *h, bool write, const range *r, uint32_t *memory)
 {
-    zc_part part = {.ndim = 1, .memory = (char *)memory};
-    const zc_call call = {.array = &h->array, .store = &h->store, .part = &part, .threads = 1};
+    zc_selection selection = {.ndim = 1, .memory = (char *)memory};
+    const zc_call call = {.array = &h->array, .store = &h->store, .selection = &selection, .threads = 1};
     zc_fault fault;
     zc_error err;
 
-    part.axis[0] = (zc_axis){.count = r->n, .start = r->start, .step = r->n > 1 ? r->step : 1, .stride = 4};
+    selection.axis[0] = (zc_axis){.count = r->n, .start = r->start, .step = r->n > 1 ? r->step : 1, .stride = 4};
     zc_error_clear(&err);
     return (write ? zc_write : zc_read)(&call, &fault, &err);
 }
 
 static zc_status read_two(handle *h, const range *r, uint32_t *memory)
 {
-    zc_part parts[2];
+    zc_selection selections[2];
     zc_call calls[2];
     zc_fault fault;
     zc_error err;
     size_t failed;
 
     for (int i = 0; i < 2; i++) {
-        parts[i] = (zc_part){.ndim = 1, .memory = (char *)memory};
-        parts[i].axis[0] = (zc_axis){.count = r->n, .start = r->start, .step = r->n > 1 ? r->step : 1, .stride = 4};
-        calls[i] = (zc_call){.array = &h->array, .store = &h->store, .part = &parts[i], .threads = 1};
+        selections[i] = (zc_selection){.ndim = 1, .memory = (char *)memory};
+        selections[i].axis[0] = (zc_axis){.count = r->n, .start = r->start, .step = r->n > 1 ? r->step : 1,
+                                          .stride = 4};
+        calls[i] = (zc_call){.array = &h->array, .store = &h->store, .selection = &selections[i], .threads = 1};
     }
     uint32_t again[N];
-    parts[1].memory = (char *)again;
+    selections[1].memory = (char *)again;
     zc_error_clear(&err);
     return zc_read_many(calls, 2, 1, NULL, NULL, &failed, &fault, &err);
 }

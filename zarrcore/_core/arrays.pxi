@@ -168,7 +168,7 @@ cdef class NativeArray:
 
     # ---- calls
 
-    cdef int _run(self, zc_part *part, int threads, bint write, bint write_empty,
+    cdef int _run(self, zc_selection *selection, int threads, bint write, bint write_empty,
                   const zc_given *blocks=NULL, object token=None) except -1:
         """Run one call of the engine and raise what went wrong; it may be cancelled by `token`."""
         cdef zc_call call
@@ -188,7 +188,7 @@ cdef class NativeArray:
             store.waits = (<StoreSource>self.source).waits()
         call.array = &self.c
         call.store = &store
-        call.part = part
+        call.selection = selection
         call.threads = threads
         call.write_empty = write_empty
         call.blocks = blocks
@@ -321,21 +321,21 @@ cdef class NativeArray:
         window.item.pieces = pieces
         return kept
 
-    cdef object _set_fields(self, zc_part *part, zc_window *window, field, cnp.ndarray out):
-        """Have a part read one field, or several; returns what must stay alive."""
+    cdef object _set_fields(self, zc_selection *selection, zc_window *window, field, cnp.ndarray out):
+        """Have a selection read one field, or several; returns what must stay alive."""
         if field is None:
             return None
-        part.window = window
+        selection.window = window
         if isinstance(field, str):
             dtype, offset = _field(self.dtype, field)
             return self._set_window(window, offset, dtype.itemsize)
         return self._set_pieces(window, _runs(self.dtype, field, out.dtype), out.dtype.itemsize)
 
-    cdef object _set_written(self, zc_part *part, zc_window *window, field, cnp.ndarray value):
-        """Have a part write one field, or several; returns what must stay alive."""
+    cdef object _set_written(self, zc_selection *selection, zc_window *window, field, cnp.ndarray value):
+        """Have a selection write one field, or several; returns what must stay alive."""
         if field is None:
             return None
-        part.window = window
+        selection.window = window
         if isinstance(field, str):
             dtype, offset = _field(self.dtype, field)
             kept = self._set_window(window, offset, dtype.itemsize)
@@ -354,7 +354,7 @@ cdef class NativeArray:
             return None
         return _field(self.dtype, field)[0] if isinstance(field, str) else out.dtype
 
-    cdef list _set_region(self, zc_part *part, dims, cnp.ndarray array):
+    cdef list _set_region(self, zc_selection *selection, dims, cnp.ndarray array):
         """Describe the selection `dims` of this array and its place in `array`; returns what must stay alive."""
         cdef list kept = []
         cdef int d
@@ -363,10 +363,10 @@ cdef class NativeArray:
 
         if len(dims) != self.c.ndim:
             raise ValueError(f"dims: expected {self.c.ndim} entries, got {len(dims)}")
-        part.ndim = self.c.ndim
-        part.points = NULL
-        part.window = NULL
-        part.memory = <char *>cnp.PyArray_DATA(array)
+        selection.ndim = self.c.ndim
+        selection.points = NULL
+        selection.window = NULL
+        selection.memory = <char *>cnp.PyArray_DATA(array)
         for d in range(self.c.ndim):
             entry = dims[d]
             length = self.c.grid[d].length
@@ -379,7 +379,7 @@ cdef class NativeArray:
                     raise ValueError(f"dims[{d}]: {entry} has a step of 0")
                 if count > 0 and not (0 <= start < length and 0 <= start + (count - 1) * step < length):
                     raise errors.BoundsCheckError(f"dims[{d}]: {entry} leaves the {length} elements of the dimension")
-                _set_axis_slice(part, d, start, step, count, stride)
+                _set_axis_slice(selection, d, start, step, count, stride)
                 continue
             index = _int64(entry)
             if cnp.PyArray_NDIM(index) != 1 or cnp.PyArray_DIM(index, 0) != cnp.PyArray_DIM(array, d):
@@ -393,12 +393,12 @@ cdef class NativeArray:
             else:
                 place = np.arange(count, dtype=np.int64)
             kept += [index, place]
-            part.axis[d].start = 0
-            part.axis[d].step = 1
-            part.axis[d].count = count
-            part.axis[d].stride = stride
-            part.axis[d].index = <const int64_t *>cnp.PyArray_DATA(index)
-            part.axis[d].place = <const int64_t *>cnp.PyArray_DATA(place)
+            selection.axis[d].start = 0
+            selection.axis[d].step = 1
+            selection.axis[d].count = count
+            selection.axis[d].stride = stride
+            selection.axis[d].index = <const int64_t *>cnp.PyArray_DATA(index)
+            selection.axis[d].place = <const int64_t *>cnp.PyArray_DATA(place)
         return kept
 
     def read(self, dims, cnp.ndarray out not None, threads=0, field=None) -> None:
@@ -422,15 +422,15 @@ cdef class NativeArray:
         ChunkError
             If a chunk that is present could not be read.
         """
-        cdef zc_part part
+        cdef zc_selection selection
         cdef zc_window window
         self._check_memory(out, "out", self.c.ndim, self._expected(field, out))
         if not cnp.PyArray_ISWRITEABLE(out):
             raise ValueError("out: is read-only")
-        kept = self._set_region(&part, dims, out)
-        described = self._set_fields(&part, &window, field, out)
+        kept = self._set_region(&selection, dims, out)
+        described = self._set_fields(&selection, &window, field, out)
         if cnp.PyArray_SIZE(out):
-            self._run(&part, self._threads(threads), False, False)
+            self._run(&selection, self._threads(threads), False, False)
 
     def write(self, dims, cnp.ndarray value not None, threads=0, write_empty=False, field=None) -> None:
         """Write `value` to a region; parameters as of :meth:`read`.
@@ -443,15 +443,15 @@ cdef class NativeArray:
             The fields of each record that are written, of the dtype that :meth:`read` asks for; the others keep
             their values, also if another thread writes them meanwhile.
         """
-        cdef zc_part part
+        cdef zc_selection selection
         cdef zc_window window
         self._check_memory(value, "value", self.c.ndim, self._expected(field, value))
-        kept = self._set_region(&part, dims, value)
-        described = self._set_written(&part, &window, field, value)
+        kept = self._set_region(&selection, dims, value)
+        described = self._set_written(&selection, &window, field, value)
         if cnp.PyArray_SIZE(value):
-            self._run(&part, self._threads(threads), True, write_empty)
+            self._run(&selection, self._threads(threads), True, write_empty)
 
-    cdef list _set_points(self, zc_part *part, coords, cnp.ndarray array):
+    cdef list _set_points(self, zc_selection *selection, coords, cnp.ndarray array):
         cdef list kept = []
         cdef int d
         cdef cnp.ndarray index, points
@@ -459,10 +459,10 @@ cdef class NativeArray:
 
         if len(coords) != self.c.ndim or self.c.ndim == 0:
             raise ValueError(f"coords: expected {max(self.c.ndim, 1)} arrays, got {len(coords)}")
-        part.ndim = self.c.ndim
-        part.window = NULL
-        part.memory = <char *>cnp.PyArray_DATA(array)
-        part.point_stride = cnp.PyArray_STRIDE(array, 0)
+        selection.ndim = self.c.ndim
+        selection.window = NULL
+        selection.memory = <char *>cnp.PyArray_DATA(array)
+        selection.point_stride = cnp.PyArray_STRIDE(array, 0)
         for d in range(self.c.ndim):
             index = _int64(coords[d])
             if cnp.PyArray_NDIM(index) != 1 or cnp.PyArray_DIM(index, 0) != n:
@@ -471,16 +471,16 @@ cdef class NativeArray:
                 raise errors.BoundsCheckError(
                     f"coords[{d}]: indices leave the {self.c.grid[d].length} elements of the dimension")
             kept.append(index)
-            part.axis[d].start = 0
-            part.axis[d].step = 1
-            part.axis[d].count = n
-            part.axis[d].stride = 0
-            part.axis[d].index = <const int64_t *>cnp.PyArray_DATA(index)
-            part.axis[d].place = NULL
+            selection.axis[d].start = 0
+            selection.axis[d].step = 1
+            selection.axis[d].count = n
+            selection.axis[d].stride = 0
+            selection.axis[d].index = <const int64_t *>cnp.PyArray_DATA(index)
+            selection.axis[d].place = NULL
         points = np.arange(n, dtype=np.int64)
         kept.append(points)
-        part.points = <const int64_t *>cnp.PyArray_DATA(points)
-        part.n_points = n
+        selection.points = <const int64_t *>cnp.PyArray_DATA(points)
+        selection.n_points = n
         return kept
 
     def read_points(self, coords, cnp.ndarray out not None, threads=0, field=None) -> None:
@@ -497,7 +497,7 @@ cdef class NativeArray:
         field : str or tuple of str, optional
             As of :meth:`read`.
         """
-        cdef zc_part part
+        cdef zc_selection selection
         cdef zc_window window
         self._check_memory(out, "out", 1, self._expected(field, out))
         if not cnp.PyArray_ISWRITEABLE(out):
@@ -505,10 +505,10 @@ cdef class NativeArray:
         if type(coords) is MaskPoints and self._picks(coords, out, field):
             self._read_picked(coords, out, self._threads(threads), field)
             return
-        kept = self._set_points(&part, coords, out)
-        described = self._set_fields(&part, &window, field, out)
-        if part.n_points:
-            self._run(&part, self._threads(threads), False, False)
+        kept = self._set_points(&selection, coords, out)
+        described = self._set_fields(&selection, &window, field, out)
+        if selection.n_points:
+            self._run(&selection, self._threads(threads), False, False)
 
     cdef bint _picks(self, MaskPoints points, cnp.ndarray out, field) except -1:
         """Can chunks be read by the mask itself, and does that pay?"""
@@ -518,27 +518,27 @@ cdef class NativeArray:
 
     cdef int _read_picked(self, MaskPoints points, cnp.ndarray out, int threads, field) except -1:
         """The same where a mask of the array is true."""
-        cdef zc_part part
+        cdef zc_selection selection
         cdef zc_window window
         cdef zc_picked picked
         if field is None:
             described = self._set_window(&window, 0, self.dtype.itemsize)
         else:
-            described = self._set_fields(&part, &window, field, out)
-        points.set_part(&part, &window, &picked, out)
+            described = self._set_fields(&selection, &window, field, out)
+        points.set_selection(&selection, &window, &picked, out)
         if points.count:
-            self._run(&part, threads, False, False)
+            self._run(&selection, threads, False, False)
         return 0
 
     def write_points(self, coords, cnp.ndarray value not None, threads=0, write_empty=False, field=None) -> None:
         """Write single elements, or fields of them; of several values for one element the last one stays."""
-        cdef zc_part part
+        cdef zc_selection selection
         cdef zc_window window
         self._check_memory(value, "value", 1, self._expected(field, value))
-        kept = self._set_points(&part, coords, value)
-        described = self._set_written(&part, &window, field, value)
-        if part.n_points:
-            self._run(&part, self._threads(threads), True, write_empty)
+        kept = self._set_points(&selection, coords, value)
+        described = self._set_written(&selection, &window, field, value)
+        if selection.n_points:
+            self._run(&selection, self._threads(threads), True, write_empty)
 
     def write_gathered(self, chunk, dict blocks not None, bint complete, threads=0, write_empty=False) -> None:
         """Write parts of one chunk that were gathered, at once: one read, one patch, one replacement.
@@ -566,7 +566,7 @@ cdef class NativeArray:
         numpy.ndarray, scalar or NotImplemented
             NotImplemented for every other kind of selection, and for one that is out of bounds.
         """
-        cdef zc_part part
+        cdef zc_selection selection
         cdef cnp.npy_intp shape[64]
         cdef int axis_of[64]
         cdef int result_ndim = 0, d
@@ -574,29 +574,29 @@ cdef class NativeArray:
         cdef cnp.ndarray out
         cdef tuple entries = key if type(key) is tuple else (key,)
 
-        if not self._parse(entries, &part, shape, axis_of, &result_ndim, &scalar):
+        if not self._parse(entries, &selection, shape, axis_of, &result_ndim, &scalar):
             return NotImplemented
         Py_INCREF(self.dtype)                 # the new array takes over one reference
         out = PyArray_NewFromDescr(cnp.ndarray, self.dtype, result_ndim, shape, NULL, NULL, 0, None)
         if cnp.PyArray_SIZE(out):
-            part.memory = <char *>cnp.PyArray_DATA(out)
+            selection.memory = <char *>cnp.PyArray_DATA(out)
             for d in range(self.c.ndim):
                 if axis_of[d] >= 0:
-                    _set_axis_slice(&part, d, part.axis[d].start, part.axis[d].step, part.axis[d].count,
-                                    cnp.PyArray_STRIDE(out, axis_of[d]))
-            self._run(&part, self._threads(threads), False, False)
+                    _set_axis_slice(&selection, d, selection.axis[d].start, selection.axis[d].step,
+                                    selection.axis[d].count, cnp.PyArray_STRIDE(out, axis_of[d]))
+            self._run(&selection, self._threads(threads), False, False)
         return out[()] if scalar else out
 
-    cdef bint _parse(self, tuple entries, zc_part *part, cnp.npy_intp *shape, int *axis_of, int *result_ndim,
+    cdef bint _parse(self, tuple entries, zc_selection *selection, cnp.npy_intp *shape, int *axis_of, int *result_ndim,
                      bint *scalar) except -1:
         """Take a basic selection apart; False if it is none.  Axes keep the signs of their steps."""
         cdef Py_ssize_t start, stop, step, length, n = len(entries), i
         cdef int d = 0, skipped
         cdef bint ellipsis = False
 
-        part.ndim = self.c.ndim
-        part.points = NULL
-        part.window = NULL
+        selection.ndim = self.c.ndim
+        selection.points = NULL
+        selection.window = NULL
         for i in range(n):
             entry = entries[i]
             if entry is Ellipsis:
@@ -607,7 +607,7 @@ cdef class NativeArray:
                 if skipped < 0:
                     return False
                 while skipped > 0:
-                    self._whole_axis(part, shape, axis_of, result_ndim, d)
+                    self._whole_axis(selection, shape, axis_of, result_ndim, d)
                     d += 1
                     skipped -= 1
                 continue
@@ -616,11 +616,11 @@ cdef class NativeArray:
             length = self.c.grid[d].length
             if PySlice_Check(entry):
                 PySlice_Unpack(entry, &start, &stop, &step)
-                part.axis[d].count = PySlice_AdjustIndices(length, &start, &stop, step)
-                part.axis[d].start = start
-                part.axis[d].step = step
+                selection.axis[d].count = PySlice_AdjustIndices(length, &start, &stop, step)
+                selection.axis[d].start = start
+                selection.axis[d].step = step
                 axis_of[d] = result_ndim[0]
-                shape[result_ndim[0]] = part.axis[d].count
+                shape[result_ndim[0]] = selection.axis[d].count
                 result_ndim[0] += 1
             elif PyLong_CheckExact(entry) or isinstance(entry, np.integer):
                 start = PyNumber_AsSsize_t(entry, IndexError)
@@ -628,37 +628,39 @@ cdef class NativeArray:
                     start += length
                 if start < 0 or start >= length:
                     return False
-                _set_axis_slice(part, d, start, 1, 1, 0)
+                _set_axis_slice(selection, d, start, 1, 1, 0)
                 axis_of[d] = -1
             else:
                 return False
             d += 1
         while d < self.c.ndim:
-            self._whole_axis(part, shape, axis_of, result_ndim, d)
+            self._whole_axis(selection, shape, axis_of, result_ndim, d)
             d += 1
         if result_ndim[0] > 0:
             scalar[0] = False
         return True
 
-    cdef void _whole_axis(self, zc_part *part, cnp.npy_intp *shape, int *axis_of, int *result_ndim, int d) noexcept:
-        part.axis[d].start = 0
-        part.axis[d].step = 1
-        part.axis[d].count = self.c.grid[d].length
+    cdef void _whole_axis(self, zc_selection *selection, cnp.npy_intp *shape, int *axis_of, int *result_ndim,
+                          int d) noexcept:
+        selection.axis[d].start = 0
+        selection.axis[d].step = 1
+        selection.axis[d].count = self.c.grid[d].length
         axis_of[d] = result_ndim[0]
         shape[result_ndim[0]] = self.c.grid[d].length
         result_ndim[0] += 1
 
 
-cdef void _set_axis_slice(zc_part *part, int d, int64_t start, int64_t step, int64_t count, int64_t stride) noexcept:
+cdef void _set_axis_slice(zc_selection *selection, int d, int64_t start, int64_t step, int64_t count,
+                          int64_t stride) noexcept:
     """Set one axis; a negative step is turned round, for the engine counts upwards."""
     if step < 0 and count > 0:
         start += (count - 1) * step
-        part.memory += (count - 1) * stride
+        selection.memory += (count - 1) * stride
         stride = -stride
         step = -step
-    part.axis[d].index = NULL
-    part.axis[d].place = NULL
-    part.axis[d].start = start
-    part.axis[d].step = step if count > 1 else 1
-    part.axis[d].count = count
-    part.axis[d].stride = stride
+    selection.axis[d].index = NULL
+    selection.axis[d].place = NULL
+    selection.axis[d].start = start
+    selection.axis[d].step = step if count > 1 else 1
+    selection.axis[d].count = count
+    selection.axis[d].stride = stride

@@ -185,7 +185,7 @@ cdef extern from "codecs/libraries.h" nogil:
     cbool zc_library_get(size_t i, zc_library *out)
     const char *zc_libraries_origin()
 
-cdef extern from "engine/part.h" nogil:
+cdef extern from "engine/selection.h" nogil:
     ctypedef struct zc_axis:
         int64_t count
         int64_t start
@@ -209,7 +209,7 @@ cdef extern from "engine/part.h" nogil:
         const char *first
         const zc_picked *picked
 
-    ctypedef struct zc_part:
+    ctypedef struct zc_selection:
         int ndim
         char *memory
         zc_axis axis[64]
@@ -417,7 +417,7 @@ cdef extern from "engine/engine.h" nogil:
     ctypedef struct zc_call:
         const zc_array *array
         const zc_store *store
-        const zc_part *part
+        const zc_selection *selection
         int threads
         bint write_empty
         const zc_given *blocks

@@ -18,36 +18,36 @@ cdef list _gathered(NativeArray array, cnp.ndarray values, mask, shape):
 
 cdef int _write_gathered(NativeArray array, chunk, dict blocks, bint complete, threads, bint write_empty) except -1:
     """Write blocks of one chunk, see :meth:`NativeArray.write_gathered`."""
-    cdef zc_part part
+    cdef zc_selection selection
     cdef zc_window window
     cdef zc_given given
     cdef int64_t start, length
     cdef int d
     cdef list kept = []
     lengths = []
-    part.ndim = array.c.ndim
-    part.points = NULL
-    part.window = NULL
-    part.memory = NULL
+    selection.ndim = array.c.ndim
+    selection.points = NULL
+    selection.window = NULL
+    selection.memory = NULL
     for d in range(array.c.ndim):
         start, length = _chunk_extent(array, d, chunk[d])
         lengths.append(length)
-        _set_axis_slice(&part, d, start, 1, min(length, array.c.grid[d].length - start), 0)
+        _set_axis_slice(&selection, d, start, 1, min(length, array.c.grid[d].length - start), 0)
     if array.c.chain.sharded:
         _set_blocks(array, &given, blocks, lengths, kept)
         given.complete = complete
-        return array._run(&part, array._threads(threads), True, write_empty, &given)
+        return array._run(&selection, array._threads(threads), True, write_empty, &given)
     (values, mask), = blocks.values()
     kept = _gathered(array, values, mask, lengths)
-    part.memory = <char *>cnp.PyArray_DATA(values)
+    selection.memory = <char *>cnp.PyArray_DATA(values)
     for d in range(array.c.ndim):
-        part.axis[d].stride = cnp.PyArray_STRIDE(values, d)
+        selection.axis[d].stride = cnp.PyArray_STRIDE(values, d)
     if mask is not None:
         memset(&window, 0, sizeof(window))
         window.mask = <const uint8_t *>cnp.PyArray_DATA(mask)
-        window.first = part.memory
-        part.window = &window
-    return array._run(&part, array._threads(threads), True, write_empty)
+        window.first = selection.memory
+        selection.window = &window
+    return array._run(&selection, array._threads(threads), True, write_empty)
 
 
 cdef tuple _chunk_extent(NativeArray array, int d, int64_t chunk):

@@ -73,7 +73,7 @@ cdef class _Batch:
     cdef list kept
     cdef list sessions
     cdef zc_call *calls
-    cdef zc_part *parts
+    cdef zc_selection *selections
     cdef zc_store *stores
     cdef zc_local *locals_
 
@@ -81,15 +81,15 @@ cdef class _Batch:
         self.kept = []
         self.sessions = []
         self.calls = <zc_call *>calloc(n + 1, sizeof(zc_call))
-        self.parts = <zc_part *>calloc(n + 1, sizeof(zc_part))
+        self.selections = <zc_selection *>calloc(n + 1, sizeof(zc_selection))
         self.stores = <zc_store *>calloc(n_arrays + 1, sizeof(zc_store))
         self.locals_ = <zc_local *>calloc(n_arrays + 1, sizeof(zc_local))
-        if self.calls == NULL or self.parts == NULL or self.stores == NULL or self.locals_ == NULL:
+        if self.calls == NULL or self.selections == NULL or self.stores == NULL or self.locals_ == NULL:
             raise MemoryError("no memory for the calls")
 
     def __dealloc__(self):
         free(self.calls)
-        free(self.parts)
+        free(self.selections)
         free(self.stores)
         free(self.locals_)
 
@@ -136,8 +136,8 @@ def read_many(list requests not None, threads=0, numbers=None) -> None:
         array._check_memory(out, "out", 1 if points else array.c.ndim)
         if not cnp.PyArray_ISWRITEABLE(out):
             raise ValueError("out: is read-only")
-        batch.kept.append(array._set_points(&batch.parts[i], dims, out) if points
-                          else array._set_region(&batch.parts[i], dims, out))
+        batch.kept.append(array._set_points(&batch.selections[i], dims, out) if points
+                          else array._set_region(&batch.selections[i], dims, out))
         place = places[_place_of(array)]
         if place == len(batch.sessions):
             session = _Session.__new__(_Session)
@@ -146,7 +146,7 @@ def read_many(list requests not None, threads=0, numbers=None) -> None:
             batch.sessions.append(session)
         batch.calls[i].array = &array.c
         batch.calls[i].store = &batch.stores[<size_t>place]
-        batch.calls[i].part = &batch.parts[i]
+        batch.calls[i].selection = &batch.selections[i]
         batch.calls[i].threads = limit
         batch.calls[i].poll = NULL
     session = batch.sessions[0]

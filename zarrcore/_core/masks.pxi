@@ -106,17 +106,18 @@ cdef class MaskPoints:
             chain = chain.shard.inner
         return size // max(min(row, self.mask.shape[self.mask.ndim - 1]), 1) + size // 64 < 8 * self.count
 
-    cdef void set_part(self, zc_part *part, zc_window *window, zc_picked *picked, cnp.ndarray out) noexcept:
+    cdef void set_selection(self, zc_selection *selection, zc_window *window, zc_picked *picked,
+                            cnp.ndarray out) noexcept:
         """Describe the elements and their place in `out`; the window has been set but for this."""
         cdef int d
-        part.ndim = cnp.PyArray_NDIM(self.mask)
-        part.points = NULL
-        part.n_points = 0
-        part.window = window
-        part.memory = <char *>cnp.PyArray_DATA(self.mask)
-        for d in range(part.ndim):
-            _set_axis_slice(part, d, 0, 1, cnp.PyArray_DIM(self.mask, d), cnp.PyArray_STRIDE(self.mask, d))
-        picked.base = part.memory
+        selection.ndim = cnp.PyArray_NDIM(self.mask)
+        selection.points = NULL
+        selection.n_points = 0
+        selection.window = window
+        selection.memory = <char *>cnp.PyArray_DATA(self.mask)
+        for d in range(selection.ndim):
+            _set_axis_slice(selection, d, 0, 1, cnp.PyArray_DIM(self.mask, d), cnp.PyArray_STRIDE(self.mask, d))
+        picked.base = selection.memory
         picked.bits = <const uint64_t *>cnp.PyArray_DATA(self.bits)
         picked.before = <const int64_t *>cnp.PyArray_DATA(self.before)
         picked.count = self.count

@@ -18,11 +18,11 @@ def prefetch(NativeArray array not None, dims, shape, bint points, threads=0, to
     token : object, optional
         The call ends early, without an error, when its attribute ``cancelled`` is true.
     """
-    cdef zc_part part
+    cdef zc_selection selection
     cdef cnp.ndarray nothing = np.broadcast_to(np.zeros((), array.dtype), shape)
     if array.cache is None:
         raise ValueError(f"array {array.path or '/'!r}: has no cache to prefetch into")
-    kept = array._set_points(&part, dims, nothing) if points else array._set_region(&part, dims, nothing)
-    part.memory = NULL
+    kept = array._set_points(&selection, dims, nothing) if points else array._set_region(&selection, dims, nothing)
+    selection.memory = NULL
     if cnp.PyArray_SIZE(nothing):
-        array._run(&part, array._threads(threads), False, False, NULL, token)
+        array._run(&selection, array._threads(threads), False, False, NULL, token)

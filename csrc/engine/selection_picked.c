@@ -5,10 +5,10 @@
  */
 #include <string.h>
 
-#include "engine/part.h"
+#include "engine/selection.h"
 #include "kernels/mask.h"
 
-/* A part in the order of its mask. */
+/* A selection in the order of its mask. */
 typedef struct walk {
     int ndim;
     int64_t count[ZC_MAX_DIMS];
@@ -20,13 +20,13 @@ typedef struct walk {
 } walk;
 
 /* chunk_stride is in bytes; NULL: nothing is moved. */
-static void walk_begin(const zc_part *part, const int64_t *chunk_stride, walk *w)
+static void walk_begin(const zc_selection *selection, const int64_t *chunk_stride, walk *w)
 {
-    w->ndim = part->ndim;
-    w->element = part->memory - part->window->picked->base;
+    w->ndim = selection->ndim;
+    w->element = selection->memory - selection->window->picked->base;
     w->offset = 0;
-    for (int d = 0; d < part->ndim; d++) {
-        const zc_axis *axis = &part->axis[d];
+    for (int d = 0; d < selection->ndim; d++) {
+        const zc_axis *axis = &selection->axis[d];
         const int64_t stride = chunk_stride != NULL ? chunk_stride[d] : 0;
         int to = d;
         for (; to > 0 && w->step[to - 1] < axis->stride; to--) {     /* few dimensions: sorted by insertion */
@@ -69,13 +69,13 @@ ZC_INLINE int64_t at_most_64(int64_t n)
 }
 
 /* How many elements are wanted; counting may end once there are `enough`. */
-ZC_INLINE size_t count_picks(const zc_part *part, size_t enough)
+ZC_INLINE size_t count_picks(const zc_selection *selection, size_t enough)
 {
-    const zc_picked *picked = part->window->picked;
+    const zc_picked *picked = selection->window->picked;
     size_t found = 0;
     walk w;
 
-    walk_begin(part, NULL, &w);
+    walk_begin(selection, NULL, &w);
     const int64_t n = w.count[w.ndim - 1], rows = rows_of(&w), step = w.ndim > 1 ? w.step[w.ndim - 2] : 0;
     do {
         for (int64_t row = 0, first = w.element; row < rows && found < enough; row++, first += step) {
@@ -87,14 +87,14 @@ ZC_INLINE size_t count_picks(const zc_part *part, size_t enough)
     return found;
 }
 
-bool zc_part_picks_any(const zc_part *part)
+bool zc_selection_picks_any(const zc_selection *selection)
 {
-    return count_picks(part, 1) > 0;
+    return count_picks(selection, 1) > 0;
 }
 
-size_t zc_part_picks(const zc_part *part)
+size_t zc_selection_picks(const zc_selection *selection)
 {
-    return count_picks(part, SIZE_MAX);
+    return count_picks(selection, SIZE_MAX);
 }
 
 /* Copy the elements of some bits from the chunk to the memory in turn; size is that of the item, or 0 for any. */
@@ -147,14 +147,15 @@ static bool copy_rows(const walk *w, const zc_picked *picked, const char *chunk,
     return zc_mask_copy_rows(&rows, size);
 }
 
-void zc_part_place_picked(const zc_part *part, const char *chunk, const int64_t *chunk_stride, const zc_item *item)
+void zc_selection_place_picked(const zc_selection *selection, const char *chunk, const int64_t *chunk_stride,
+                               const zc_item *item)
 {
-    const zc_picked *picked = part->window->picked;
+    const zc_picked *picked = selection->window->picked;
     const size_t plain = zc_item_swaps(item) ? 0 : item->size;
-    const int last = part->ndim - 1;
+    const int last = selection->ndim - 1;
     walk w;
 
-    walk_begin(part, chunk_stride, &w);
+    walk_begin(selection, chunk_stride, &w);
     do {
         if (plain > 0 && w.stride[last] == (int64_t)plain && copy_rows(&w, picked, chunk, plain)) {
             continue;

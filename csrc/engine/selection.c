@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/part.h"
+#include "engine/selection.h"
 
 #include "base/arith.h"
 
 #include <string.h>
 
-/* ---- restricting a part ------------------------------------------------------------------- */
+/* ---- restricting a selection ------------------------------------------------------------------- */
 
-static void copy_header(const zc_part *part, zc_part *out)
+static void copy_header(const zc_selection *selection, zc_selection *out)
 {
-    out->ndim = part->ndim;
-    out->memory = part->memory;
-    out->window = part->window;
-    out->points = part->points;
-    out->n_points = part->n_points;
-    out->point_stride = part->point_stride;
+    out->ndim = selection->ndim;
+    out->memory = selection->memory;
+    out->window = selection->window;
+    out->points = selection->points;
+    out->n_points = selection->n_points;
+    out->point_stride = selection->point_stride;
 }
 
 /* First k with start + index[k] >= bound. */
@@ -70,51 +70,51 @@ bool zc_axis_clip(const zc_axis *axis, int64_t lo, int64_t hi, zc_axis *out, int
     return out->count > 0;
 }
 
-bool zc_part_clip(const zc_part *part, const int64_t *lo, const int64_t *hi, zc_part *out)
+bool zc_selection_clip(const zc_selection *selection, const int64_t *lo, const int64_t *hi, zc_selection *out)
 {
     int64_t total = 0;
 
-    copy_header(part, out);
-    for (int d = 0; d < part->ndim; d++) {
+    copy_header(selection, out);
+    for (int d = 0; d < selection->ndim; d++) {
         int64_t shift;
-        if (!zc_axis_clip(&part->axis[d], lo[d], hi[d], &out->axis[d], &shift)) {
+        if (!zc_axis_clip(&selection->axis[d], lo[d], hi[d], &out->axis[d], &shift)) {
             return false;
         }
         total += shift;
     }
-    out->memory = zc_part_is_prefetch(part) ? NULL : part->memory + total;
+    out->memory = zc_selection_is_prefetch(selection) ? NULL : selection->memory + total;
     return true;
 }
 
-void zc_part_permute(zc_part *part, const int *order)
+void zc_selection_permute(zc_selection *selection, const int *order)
 {
     zc_axis axis[ZC_MAX_DIMS];
 
-    memcpy(axis, part->axis, (size_t)part->ndim * sizeof *axis);
-    for (int d = 0; d < part->ndim; d++) {
-        part->axis[d] = axis[order[d]];
+    memcpy(axis, selection->axis, (size_t)selection->ndim * sizeof *axis);
+    for (int d = 0; d < selection->ndim; d++) {
+        selection->axis[d] = axis[order[d]];
     }
 }
 
-/* ---- questions about a part --------------------------------------------------------------- */
+/* ---- questions about a selection --------------------------------------------------------------- */
 
-size_t zc_part_count(const zc_part *part)
+size_t zc_selection_count(const zc_selection *selection)
 {
     size_t count = 1;
 
-    if (part->points != NULL) {
-        return part->n_points;
+    if (selection->points != NULL) {
+        return selection->n_points;
     }
-    if (zc_part_is_picked(part)) {
-        return zc_part_picks(part);
+    if (zc_selection_is_picked(selection)) {
+        return zc_selection_picks(selection);
     }
-    for (int d = 0; d < part->ndim; d++) {
-        count *= (size_t)part->axis[d].count;
+    for (int d = 0; d < selection->ndim; d++) {
+        count *= (size_t)selection->axis[d].count;
     }
     return count;
 }
 
-bool zc_part_whole(int ndim, const int64_t *shape, size_t itemsize, void *memory, zc_part *out)
+bool zc_selection_whole(int ndim, const int64_t *shape, size_t itemsize, void *memory, zc_selection *out)
 {
     size_t stride = itemsize;
 
@@ -131,14 +131,14 @@ bool zc_part_whole(int ndim, const int64_t *shape, size_t itemsize, void *memory
     return true;
 }
 
-bool zc_part_covers(const zc_part *part, const int64_t *shape)
+bool zc_selection_covers(const zc_selection *selection, const int64_t *shape)
 {
-    if (part->points != NULL || (part->window != NULL && part->window->patches) || zc_part_is_masked(part) ||
-        zc_part_is_picked(part)) {
+    if (selection->points != NULL || (selection->window != NULL && selection->window->patches) ||
+        zc_selection_is_masked(selection) || zc_selection_is_picked(selection)) {
         return false;
     }
-    for (int d = 0; d < part->ndim; d++) {
-        const zc_axis *axis = &part->axis[d];
+    for (int d = 0; d < selection->ndim; d++) {
+        const zc_axis *axis = &selection->axis[d];
         /* An index list may repeat an element, so its length proves nothing. */
         if (axis->index != NULL || axis->start != 0 || axis->count != shape[d] ||
             (axis->step != 1 && axis->count > 1)) {
@@ -148,15 +148,15 @@ bool zc_part_covers(const zc_part *part, const int64_t *shape)
     return true;
 }
 
-bool zc_part_is_chunk_image(const zc_part *part, const int64_t *shape, size_t itemsize)
+bool zc_selection_is_chunk_image(const zc_selection *selection, const int64_t *shape, size_t itemsize)
 {
     int64_t stride = (int64_t)itemsize;
 
-    if (zc_part_is_prefetch(part) || part->window != NULL || !zc_part_covers(part, shape)) {
+    if (zc_selection_is_prefetch(selection) || selection->window != NULL || !zc_selection_covers(selection, shape)) {
         return false;
     }
-    for (int d = part->ndim - 1; d >= 0; d--) {
-        if (shape[d] != 1 && part->axis[d].stride != stride) {
+    for (int d = selection->ndim - 1; d >= 0; d--) {
+        if (shape[d] != 1 && selection->axis[d].stride != stride) {
             return false;
         }
         stride *= shape[d];
@@ -164,12 +164,12 @@ bool zc_part_is_chunk_image(const zc_part *part, const int64_t *shape, size_t it
     return true;
 }
 
-int64_t zc_part_point_flat(const zc_part *part, const int64_t *shape, int64_t point)
+int64_t zc_selection_point_flat(const zc_selection *selection, const int64_t *shape, int64_t point)
 {
     int64_t flat = 0;
 
-    for (int d = 0; d < part->ndim; d++) {
-        flat = flat * shape[d] + part->axis[d].start + part->axis[d].index[point];
+    for (int d = 0; d < selection->ndim; d++) {
+        flat = flat * shape[d] + selection->axis[d].start + selection->axis[d].index[point];
     }
     return flat;
 }
@@ -254,16 +254,16 @@ typedef struct tables {
     bool pushed;
 } tables;
 
-static zc_status tables_open(const zc_part *part, const int64_t *chunk_stride, tables *t, zc_workspace *ws,
+static zc_status tables_open(const zc_selection *selection, const int64_t *chunk_stride, tables *t, zc_workspace *ws,
                              zc_error *err)
 {
     size_t total = 0;
     int64_t *at;
 
-    for (int d = 0; d < part->ndim; d++) {
+    for (int d = 0; d < selection->ndim; d++) {
         t->chunk[d] = t->memory[d] = NULL;
-        if (part->axis[d].index != NULL) {
-            total += (size_t)part->axis[d].count;
+        if (selection->axis[d].index != NULL) {
+            total += (size_t)selection->axis[d].count;
         }
     }
     t->pushed = total > 0;
@@ -274,8 +274,8 @@ static zc_status tables_open(const zc_part *part, const int64_t *chunk_stride, t
     if (at == NULL) {
         return ZC_ERR_MEMORY;
     }
-    for (int d = 0; d < part->ndim; d++) {
-        const zc_axis *axis = &part->axis[d];
+    for (int d = 0; d < selection->ndim; d++) {
+        const zc_axis *axis = &selection->axis[d];
         if (axis->index == NULL) {
             continue;
         }
@@ -300,22 +300,22 @@ static void tables_close(tables *t, zc_workspace *ws)
 typedef enum direction { TO_MEMORY, TO_CHUNK } direction;
 
 /* Move all elements of a region; chunk points to its element (0, 0, ...), stride in elements. */
-static zc_status move_region(const zc_part *part, char *chunk, const int64_t *stride, direction way,
+static zc_status move_region(const zc_selection *selection, char *chunk, const int64_t *stride, direction way,
                              const zc_item *item, zc_workspace *ws, zc_error *err)
 {
     int64_t shape[ZC_MAX_DIMS], memory_stride[ZC_MAX_DIMS], chunk_stride[ZC_MAX_DIMS];
     tables t;
 
-    chunk += zc_part_offset(part);
-    if (zc_part_is_picked(part)) {
-        for (int d = 0; d < part->ndim; d++) {
+    chunk += zc_selection_offset(selection);
+    if (zc_selection_is_picked(selection)) {
+        for (int d = 0; d < selection->ndim; d++) {
             chunk_stride[d] = stride[d] * (int64_t)item->size;
         }
-        zc_part_place_picked(part, chunk, chunk_stride, &part->window->item);
+        zc_selection_place_picked(selection, chunk, chunk_stride, &selection->window->item);
         return ZC_OK;
     }
-    for (int d = 0; d < part->ndim; d++) {
-        const zc_axis *axis = &part->axis[d];
+    for (int d = 0; d < selection->ndim; d++) {
+        const zc_axis *axis = &selection->axis[d];
         const int64_t bytes = stride[d] * (int64_t)item->size;
         shape[d] = axis->count;
         memory_stride[d] = axis->stride;
@@ -324,22 +324,22 @@ static zc_status move_region(const zc_part *part, char *chunk, const int64_t *st
             chunk += axis->start * bytes;
         }
     }
-    const zc_status status = tables_open(part, chunk_stride, &t, ws, err);
+    const zc_status status = tables_open(selection, chunk_stride, &t, ws, err);
     if (status != ZC_OK) {
         return status;
     }
-    item = zc_part_item(part, item);
+    item = zc_selection_item(selection, item);
     if (!t.pushed) {
         if (way == TO_MEMORY) {
-            zc_region_copy(part->ndim, shape, part->memory, memory_stride, chunk, chunk_stride, item);
+            zc_region_copy(selection->ndim, shape, selection->memory, memory_stride, chunk, chunk_stride, item);
         } else {
-            zc_region_copy(part->ndim, shape, chunk, chunk_stride, part->memory, memory_stride, item);
+            zc_region_copy(selection->ndim, shape, chunk, chunk_stride, selection->memory, memory_stride, item);
         }
     } else if (way == TO_MEMORY) {
-        zc_region_gather(part->ndim, shape, part->memory, memory_stride, t.memory, chunk, chunk_stride,
+        zc_region_gather(selection->ndim, shape, selection->memory, memory_stride, t.memory, chunk, chunk_stride,
                          t.chunk, item);
     } else {
-        zc_region_gather(part->ndim, shape, chunk, chunk_stride, t.chunk, part->memory, memory_stride,
+        zc_region_gather(selection->ndim, shape, chunk, chunk_stride, t.chunk, selection->memory, memory_stride,
                          t.memory, item);
     }
     tables_close(&t, ws);
@@ -349,26 +349,26 @@ static zc_status move_region(const zc_part *part, char *chunk, const int64_t *st
 #define POINTS_AT_ONCE 512
 
 /* Move the points among the flat elements first .. first + n; chunk points to element `first`. */
-static void move_points(const zc_part *part, char *chunk, const int64_t *shape, int64_t first, int64_t n,
+static void move_points(const zc_selection *selection, char *chunk, const int64_t *shape, int64_t first, int64_t n,
                         direction way, const zc_item *item)
 {
-    const zc_item *const moved = zc_part_item(part, item);
+    const zc_item *const moved = zc_selection_item(selection, item);
     int64_t in_chunk[POINTS_AT_ONCE], in_memory[POINTS_AT_ONCE];
     size_t held = 0;
 
-    chunk += zc_part_offset(part);
-    for (size_t p = 0; p < part->n_points; p++) {
-        const int64_t flat = zc_part_point_flat(part, shape, part->points[p]) - first;
+    chunk += zc_selection_offset(selection);
+    for (size_t p = 0; p < selection->n_points; p++) {
+        const int64_t flat = zc_selection_point_flat(selection, shape, selection->points[p]) - first;
         if (flat >= 0 && flat < n) {
             in_chunk[held] = flat * (int64_t)item->size;
-            in_memory[held] = part->points[p] * part->point_stride;
+            in_memory[held] = selection->points[p] * selection->point_stride;
             held++;
         }
-        if (held == POINTS_AT_ONCE || p + 1 == part->n_points) {
+        if (held == POINTS_AT_ONCE || p + 1 == selection->n_points) {
             if (way == TO_MEMORY) {
-                zc_points_copy(held, part->memory, in_memory, chunk, in_chunk, moved);
+                zc_points_copy(held, selection->memory, in_memory, chunk, in_chunk, moved);
             } else {
-                zc_points_copy(held, chunk, in_chunk, part->memory, in_memory, moved);
+                zc_points_copy(held, chunk, in_chunk, selection->memory, in_memory, moved);
             }
             held = 0;
         }
@@ -378,7 +378,7 @@ static void move_points(const zc_part *part, char *chunk, const int64_t *shape, 
 /* ---- chunk <-> memory ---------------------------------------------------------------------- */
 
 typedef struct mover {
-    const zc_part *part;
+    const zc_selection *selection;
     char *chunk;                     /* element `first` */
     int64_t first;
     direction way;
@@ -391,10 +391,10 @@ typedef struct mover {
 static bool move_box(box_walk *walk)
 {
     mover *m = walk->context;
-    zc_part inside;
+    zc_selection inside;
     int64_t at = -m->first;
 
-    if (!zc_part_clip(m->part, walk->lo, walk->hi, &inside)) {
+    if (!zc_selection_clip(m->selection, walk->lo, walk->hi, &inside)) {
         return true;
     }
     for (int d = 0; d < walk->ndim; d++) {
@@ -408,19 +408,19 @@ static bool move_box(box_walk *walk)
 /* Move what lies among the flat elements m->first .. m->first + n. */
 static zc_status move_range(mover *m, const int64_t *shape, int64_t n)
 {
-    const zc_part *part = m->part;
+    const zc_selection *selection = m->selection;
     box_walk walk;
 
-    if (zc_part_is_prefetch(part)) {
+    if (zc_selection_is_prefetch(selection)) {
         return ZC_OK;
     }
-    if (part->points != NULL) {
-        move_points(part, m->chunk, shape, m->first, n, m->way, m->item);
+    if (selection->points != NULL) {
+        move_points(selection, m->chunk, shape, m->first, n, m->way, m->item);
         return ZC_OK;
     }
-    walk_begin(&walk, part->ndim, shape);
-    if (m->first == 0 && (part->ndim == 0 || n == shape[0] * walk.stride[0])) {
-        return move_region(part, m->chunk, walk.stride, m->way, m->item, m->ws, m->err);
+    walk_begin(&walk, selection->ndim, shape);
+    if (m->first == 0 && (selection->ndim == 0 || n == shape[0] * walk.stride[0])) {
+        return move_region(selection, m->chunk, walk.stride, m->way, m->item, m->ws, m->err);
     }
     walk.visit = move_box;
     walk.context = m;
@@ -428,29 +428,29 @@ static zc_status move_range(mover *m, const int64_t *shape, int64_t n)
     return m->status;
 }
 
-zc_status zc_part_scatter(const zc_part *part, const int64_t *shape, const void *chunk, int64_t first,
-                          int64_t n, const zc_item *item, zc_workspace *ws, zc_error *err)
+zc_status zc_selection_scatter(const zc_selection *selection, const int64_t *shape, const void *chunk, int64_t first,
+                               int64_t n, const zc_item *item, zc_workspace *ws, zc_error *err)
 {
-    mover m = {part, (char *)chunk, first, TO_MEMORY, item, ws, err, ZC_OK};
+    mover m = {selection, (char *)chunk, first, TO_MEMORY, item, ws, err, ZC_OK};
 
     return move_range(&m, shape, n);
 }
 
-zc_status zc_part_gather(const zc_part *part, const int64_t *shape, void *chunk, int64_t first, int64_t n,
-                         const zc_item *item, zc_workspace *ws, zc_error *err)
+zc_status zc_selection_gather(const zc_selection *selection, const int64_t *shape, void *chunk, int64_t first,
+                              int64_t n, const zc_item *item, zc_workspace *ws, zc_error *err)
 {
-    mover m = {part, chunk, first, TO_CHUNK, item, ws, err, ZC_OK};
+    mover m = {selection, chunk, first, TO_CHUNK, item, ws, err, ZC_OK};
 
     return move_range(&m, shape, n);
 }
 
-bool zc_part_keeps_rows(const zc_part *part)
+bool zc_selection_keeps_rows(const zc_selection *selection)
 {
     int64_t row = INT64_MAX, least = INT64_MAX;
 
-    for (int d = 0; d < part->ndim && part->points == NULL; d++) {
-        const int64_t stride = part->axis[d].stride < 0 ? -part->axis[d].stride : part->axis[d].stride;
-        if (part->axis[d].count > 1) {
+    for (int d = 0; d < selection->ndim && selection->points == NULL; d++) {
+        const int64_t stride = selection->axis[d].stride < 0 ? -selection->axis[d].stride : selection->axis[d].stride;
+        if (selection->axis[d].count > 1) {
             row = stride;            /* of the last dimension that has a length */
             least = stride < least ? stride : least;
         }
@@ -461,33 +461,33 @@ bool zc_part_keeps_rows(const zc_part *part)
 /* ---- intersection -------------------------------------------------------------------------- */
 
 typedef struct touch {
-    const zc_part *part;
+    const zc_selection *selection;
     bool found;
 } touch;
 
 static bool touch_box(box_walk *walk)
 {
     touch *t = walk->context;
-    zc_part inside;
+    zc_selection inside;
 
-    t->found = zc_part_clip(t->part, walk->lo, walk->hi, &inside) &&
-               (!zc_part_is_picked(&inside) || zc_part_picks_any(&inside));
+    t->found = zc_selection_clip(t->selection, walk->lo, walk->hi, &inside) &&
+               (!zc_selection_is_picked(&inside) || zc_selection_picks_any(&inside));
     return !t->found;
 }
 
-bool zc_part_touches(const zc_part *part, const int64_t *shape, int64_t first, int64_t n)
+bool zc_selection_touches(const zc_selection *selection, const int64_t *shape, int64_t first, int64_t n)
 {
-    touch t = {part, false};
+    touch t = {selection, false};
     box_walk walk;
 
-    walk_begin(&walk, part->ndim, shape);
-    for (size_t p = 0; p < part->n_points && part->points != NULL; p++) {
-        const int64_t flat = zc_part_point_flat(part, shape, part->points[p]);
+    walk_begin(&walk, selection->ndim, shape);
+    for (size_t p = 0; p < selection->n_points && selection->points != NULL; p++) {
+        const int64_t flat = zc_selection_point_flat(selection, shape, selection->points[p]);
         if (flat >= first && flat - first < n) {
             return true;
         }
     }
-    if (part->points != NULL) {
+    if (selection->points != NULL) {
         return false;
     }
     walk.visit = touch_box;
@@ -498,10 +498,10 @@ bool zc_part_touches(const zc_part *part, const int64_t *shape, int64_t first, i
 
 /* ---- fill values --------------------------------------------------------------------------- */
 
-static bool is_indexed(const zc_part *part)
+static bool is_indexed(const zc_selection *selection)
 {
-    for (int d = 0; d < part->ndim; d++) {
-        if (part->axis[d].index != NULL) {
+    for (int d = 0; d < selection->ndim; d++) {
+        if (selection->axis[d].index != NULL) {
             return true;
         }
     }
@@ -509,73 +509,74 @@ static bool is_indexed(const zc_part *part)
 }
 
 /* Each piece as a window of its own. */
-static zc_status fill_pieces(const zc_part *part, size_t itemsize, const void *fill, zc_workspace *ws, zc_error *err)
+static zc_status fill_pieces(const zc_selection *selection, size_t itemsize, const void *fill, zc_workspace *ws,
+                             zc_error *err)
 {
-    const zc_item *const item = &part->window->item;
+    const zc_item *const item = &selection->window->item;
     zc_status status = ZC_OK;
 
     for (uint32_t i = 0; i < item->n_pieces && status == ZC_OK; i++) {
-        const zc_window window = {.offset = part->window->offset + item->pieces[i].from,
+        const zc_window window = {.offset = selection->window->offset + item->pieces[i].from,
                                   .item = {.size = item->pieces[i].item.size}};
-        zc_part piece = *part;
+        zc_selection piece = *selection;
         piece.memory += item->pieces[i].to;
         piece.window = &window;
-        status = zc_part_fill(&piece, itemsize, fill, ws, err);
+        status = zc_selection_fill(&piece, itemsize, fill, ws, err);
     }
     return status;
 }
 
-zc_status zc_part_fill(const zc_part *part, size_t itemsize, const void *fill, zc_workspace *ws,
-                       zc_error *err)
+zc_status zc_selection_fill(const zc_selection *selection, size_t itemsize, const void *fill, zc_workspace *ws,
+                            zc_error *err)
 {
-    if (zc_part_is_prefetch(part)) {
+    if (zc_selection_is_prefetch(selection)) {
         return ZC_OK;
     }
-    if (part->window != NULL && part->window->item.n_pieces > 0) {
-        return fill_pieces(part, itemsize, fill, ws, err);
+    if (selection->window != NULL && selection->window->item.n_pieces > 0) {
+        return fill_pieces(selection, itemsize, fill, ws, err);
     }
-    const zc_item item = {.size = part->window != NULL ? part->window->item.size : itemsize};
+    const zc_item item = {.size = selection->window != NULL ? selection->window->item.size : itemsize};
     int64_t shape[ZC_MAX_DIMS], stride[ZC_MAX_DIMS];
 
-    fill = (const char *)fill + zc_part_offset(part);
-    for (int d = 0; d < part->ndim; d++) {
+    fill = (const char *)fill + zc_selection_offset(selection);
+    for (int d = 0; d < selection->ndim; d++) {
         stride[d] = 0;
     }
-    if (zc_part_is_picked(part)) {
-        zc_part_place_picked(part, fill, stride, &item);         /* every element comes from the one at `fill` */
+    if (zc_selection_is_picked(selection)) {
+        zc_selection_place_picked(selection, fill, stride, &item); /* every element comes from the one at `fill` */
         return ZC_OK;
     }
-    if (part->points != NULL) {
-        for (size_t p = 0; p < part->n_points; p++) {
-            memcpy(part->memory + part->points[p] * part->point_stride, fill, item.size);
+    if (selection->points != NULL) {
+        for (size_t p = 0; p < selection->n_points; p++) {
+            memcpy(selection->memory + selection->points[p] * selection->point_stride, fill, item.size);
         }
         return ZC_OK;
     }
-    if (is_indexed(part)) {
-        zc_part from_one = *part;    /* every element comes from the one at `fill` */
+    if (is_indexed(selection)) {
+        zc_selection from_one = *selection; /* every element comes from the one at `fill` */
         from_one.window = NULL;
-        for (int d = 0; d < part->ndim; d++) {
+        for (int d = 0; d < selection->ndim; d++) {
             if (from_one.axis[d].index == NULL) {
                 from_one.axis[d].start = 0;
             }
         }
         return move_region(&from_one, (char *)fill, stride, TO_MEMORY, &item, ws, err);
     }
-    for (int d = 0; d < part->ndim; d++) {
-        shape[d] = part->axis[d].count;
-        stride[d] = part->axis[d].stride;
+    for (int d = 0; d < selection->ndim; d++) {
+        shape[d] = selection->axis[d].count;
+        stride[d] = selection->axis[d].stride;
     }
-    zc_region_fill(part->ndim, shape, part->memory, stride, item.size, fill);
+    zc_region_fill(selection->ndim, shape, selection->memory, stride, item.size, fill);
     return ZC_OK;
 }
 
-bool zc_part_equals_fill(const zc_part *part, size_t itemsize, const void *fill)
+bool zc_selection_equals_fill(const zc_selection *selection, size_t itemsize, const void *fill)
 {
     int64_t shape[ZC_MAX_DIMS], stride[ZC_MAX_DIMS];
 
-    for (int d = 0; d < part->ndim; d++) {
-        shape[d] = part->axis[d].count;
-        stride[d] = part->axis[d].stride;
+    for (int d = 0; d < selection->ndim; d++) {
+        shape[d] = selection->axis[d].count;
+        stride[d] = selection->axis[d].stride;
     }
-    return zc_region_equals_fill(part->ndim, shape, part->memory, stride, itemsize, fill);
+    return zc_region_equals_fill(selection->ndim, shape, selection->memory, stride, itemsize, fill);
 }
