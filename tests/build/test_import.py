@@ -96,7 +96,7 @@ NOT_FOR_OPENING = {
     "zarrcore.codecs.packbits",
     "zarrcore.codecs.sharding",
     "zarrcore.codecs.v2",
-    "zarrcore.codecs.v2_filters",
+    "zarrcore.codecs.filters",
     "zarrcore.codecs.vlen",
     "zarrcore.dtypes.binary",
     "zarrcore.dtypes.floating",

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from zarrcore import kernels
-from zarrcore.codecs import v2_standard
+from zarrcore.codecs import compressors
 
 pytestmark = [pytest.mark.threads, pytest.mark.alone]
 with_gil = pytest.mark.skipif(
@@ -123,7 +123,7 @@ def test_other_thread_runs(patient_switching, call):
 
 
 @with_gil
-@pytest.mark.parametrize("codec", [v2_standard.BZ2(), v2_standard.LZMA(preset=0)], ids=["bz2", "lzma"])
+@pytest.mark.parametrize("codec", [compressors.BZ2(), compressors.LZMA(preset=0)], ids=["bz2", "lzma"])
 def test_other_thread_runs_beside_the_standard_library(patient_switching, codec):
     data = np.random.default_rng(0).integers(0, 4, 1 << 19, "u1").tobytes()
     encoded = codec.encode(data)

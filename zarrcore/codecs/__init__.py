@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from zarrcore._lazy import attach
-from zarrcore.registry import NUMCODECS
 
 HOMES = {
     "base": "ArrayArrayCodec ArrayBytesCodec ArraySpec BytesBytesCodec Codec",
-    "blosc": "BloscCname BloscCodec BloscShuffle",
+    "blosc": "Blosc BloscCname BloscCodec BloscShuffle",
     "bytes": "BytesCodec Endian",
     "cast_value": "CastValue",
     "chain": "CodecChain",
-    "crc32c": "Crc32cCodec",
-    "gzip": "GzipCodec",
-    "numcodecs": " ".join(NUMCODECS.values()),
+    "checksums": "Adler32 CRC32 CRC32C Crc32cCodec Fletcher32 JenkinsLookup3",
+    "compressors": "BZ2 LZ4 LZMA Shuffle",
+    "foreign": "PCodec ZFPY",
+    "gzip": "GZip GzipCodec Zlib",
+    "number_filters": "AsType BitRound Delta FixedScaleOffset PackBits Quantize",
     "packbits": "PackBitsCodec",
     "scale_offset": "ScaleOffset",
     "sharding": "ShardingCodec ShardingCodecIndexLocation SubchunkWriteOrder",
     "transpose": "TransposeCodec",
     "vlen": "VLenBytesCodec VLenUTF8Codec",
-    "zstd": "ZstdCodec",
+    "zstd": "Zstd ZstdCodec",
 }
 
 __all__, __getattr__, __dir__ = attach(__name__, HOMES)

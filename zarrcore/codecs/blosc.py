@@ -1,4 +1,4 @@
-"""The ``blosc`` codec."""
+"""The Blosc codec, as formats 2 and 3 spell it."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from zarrcore._validate import choice, integer
 from zarrcore.codecs._native import NativeBytesCodec
+from zarrcore.codecs.spelling import NumcodecsCodec, option
 
 if TYPE_CHECKING:
     from typing import Self
 
     from zarrcore.codecs.base import ArraySpec
 
-__all__ = ["BLOSC_MAX_INPUT", "BloscCname", "BloscCodec", "BloscShuffle", "blosc_stage"]
+__all__ = ["Blosc", "BloscCname", "BloscCodec", "BloscShuffle"]
 
-BLOSC_MAX_INPUT = 2**31 - 1 - 16
+_MAX_INPUT = 2**31 - 1 - 16
 """Most bytes of one Blosc buffer: its header has 32-bit sizes and takes 16 bytes."""
 
 _MAX_TYPESIZE = 255  # one byte of the header; Blosc itself takes larger items as single bytes
@@ -96,13 +97,55 @@ class BloscCodec(NativeBytesCodec):
 
     def stage(self) -> tuple[str, dict[str, Any]] | None:
         shuffle = tuple(BloscShuffle).index(BloscShuffle(self.shuffle or "bitshuffle"))
-        return blosc_stage(self.cname, self.clevel, shuffle, self.typesize or 1, self.blocksize)
+        return _stage(self.cname, self.clevel, shuffle, self.typesize or 1, self.blocksize)
 
     def max_input(self) -> int | None:
-        return BLOSC_MAX_INPUT
+        return _MAX_INPUT
 
 
-def blosc_stage(
+class Blosc(NumcodecsCodec, NativeBytesCodec, id="blosc"):
+    """The Blosc container format.
+
+    Parameters
+    ----------
+    cname : {"lz4", "zstd", "lz4hc", "blosclz", "zlib", "snappy"}
+        The compressor.
+    clevel : int
+        0 (no compression) to 9.
+    shuffle : int
+        0 (none), 1 (bytes), 2 (bits), or -1: bits of items of one byte, else bytes.
+    blocksize : int
+        Bytes of the blocks that are compressed one by one; 0 lets Blosc choose.
+    typesize : int, optional
+        Bytes over which shuffling strides.  Default: in format 2 the item size, in format 3 one byte.
+    """
+
+    needed_to_decode = ()
+    cname: str = option("lz4", choice, BloscCname)
+    clevel: int = option(5, integer, 0, 9)
+    shuffle: int = option(1, integer, -1, 2)
+    blocksize: int = option(0, integer, 0, 2**31 - 1)
+    typesize: int | None = option(None, integer, 1, 2**31 - 1)
+    itemsize: ClassVar[int] = 1  # in place of a typesize: format 3 compresses bytes, format 2 knows the items
+
+    def get_config(self) -> dict[str, Any]:
+        config = super().get_config()
+        del config["typesize"]  # format 2 leaves it to the writer
+        return config
+
+    def sized(self, nbytes: int, item_size: int | None) -> Self:
+        return self._replaced(itemsize=nbytes)
+
+    def stage(self) -> tuple[str, dict[str, Any]] | None:
+        typesize = self.typesize or self.itemsize
+        shuffle = self.shuffle if self.shuffle >= 0 else (2 if typesize == 1 else 1)
+        return _stage(self.cname, self.clevel, shuffle, typesize, self.blocksize)
+
+    def max_input(self) -> int | None:
+        return _MAX_INPUT
+
+
+def _stage(
     cname: str, clevel: int, shuffle: int, typesize: int, blocksize: int
 ) -> tuple[str, dict[str, Any]]:
     """Return the engine's name and configuration of a Blosc codec."""

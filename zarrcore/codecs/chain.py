@@ -50,7 +50,7 @@ def parse_codec(data: object) -> Codec:
     MetadataValidationError
         If the configuration is not valid.
     """
-    if isinstance(data, Codec) and not hasattr(data, "get_config"):
+    if isinstance(data, Codec) and not getattr(data, "is_v2", hasattr(data, "get_config")):
         return data
     if not isinstance(data, (str, dict)):
         from zarrcore.codecs.standard import extension_of

@@ -5,70 +5,92 @@ Registered classes that behave like codecs of numcodecs do not need that package
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zarrcore.codecs.base import Codec
-from zarrcore.codecs.v2_filters import Filter
-from zarrcore.errors import MetadataValidationError, UnknownCodecError
+from zarrcore.codecs.base import ArrayBytesCodec, Codec
+from zarrcore.codecs.filters import Filter, as_bytes
+from zarrcore.codecs.spelling import NumcodecsCodec
+from zarrcore.errors import ChunkDecodeError, MetadataValidationError, UnknownCodecError
 from zarrcore.registry import compressor_registry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Self
 
-    from zarrcore.codecs.base import ArraySpec
+    from zarrcore.codecs.base import ArraySpec, Buffer
 
-__all__ = ["ForeignFilter", "numcodecs_codec"]
+__all__ = ["ZFPY", "ForeignFilter", "PCodec"]
 
 
 _EXTRAS = {"pcodec": "numcodecs,pcodec", "zfpy": "numcodecs,zfp"}
 """The extras that bring codecs of numcodecs which other implementations are known to write."""
 
 
-@dataclass(frozen=True)
-class ForeignFilter(Filter):
-    """A codec of format 2 that numcodecs implements, or a registered class that behaves like one of them.
+class _Foreign(NumcodecsCodec):
+    """Base class: a codec whose configuration only another package knows."""
 
-    Parameters
-    ----------
-    config : dict
-        Its JSON object.
-    """
-
-    config: Mapping[str, Any]
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """The codec's id."""
-        return str(self.config["id"])
-
-    @classmethod
-    def from_config(cls, config: Mapping[str, Any]) -> ForeignFilter:
-        """Check the configuration by making the codec once."""
-        numcodecs_codec(config)
-        return cls(dict(config))
+    def __init__(self, /, **codec_config: Any) -> None:
+        codec_config.pop("id", None)
+        vars(self)["codec_config"] = codec_config
 
     def get_config(self) -> dict[str, Any]:
-        return dict(self.config)
+        return {"id": self.codec_id, **self.codec_config}
 
-    def __hash__(self) -> int:
-        return hash((self.name, *sorted(self.config)))
+    def _codec(self) -> Any:
+        return numcodecs_codec(self.get_config())
+
+    @classmethod
+    def from_json(cls, configuration: Mapping[str, Any]) -> Self:
+        codec = cls(**configuration)
+        codec._codec()  # which checks the configuration
+        return codec
+
+    def _decoded(self, data: Any, spec: ArraySpec | None) -> Any:
+        if not isinstance(data, np.ndarray):
+            data = bytes(data)  # some of these codecs take nothing else
+        if self.codec_id == "zfpy" and spec is not None:
+            from zarrcore.codecs.zfp import guarded
+
+            data = guarded(data, spec.size, self.name)
+        return self._codec().decode(data)
+
+
+class ForeignFilter(_Foreign, Filter):
+    """A codec of format 2 that numcodecs implements, or a registered class that behaves like one of them."""
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        codec = cls(**config)
+        vars(codec).update(codec_id=config["id"], name=config["id"])
+        codec._codec()  # which checks the configuration
+        return codec
 
     def encode(self, data: Any, spec: ArraySpec | None = None) -> Any:
         if spec is not None and isinstance(data, np.ndarray) and data.size == spec.size:
             data = data.reshape(spec.shape)  # compressors of images and volumes want their dimensions
-        return numcodecs_codec(self.config).encode(data)
+        return self._codec().encode(data)
 
     def decode(self, data: Any, spec: ArraySpec | None = None) -> Any:
-        if not isinstance(data, np.ndarray):
-            data = bytes(data)  # some of these codecs take nothing else
-        if self.name == "zfpy" and spec is not None:
-            from zarrcore.codecs.zfp import guarded
+        return self._decoded(data, spec)
 
-            data = guarded(data, spec.size, self.name)
-        return numcodecs_codec(self.config).decode(data)
+
+class PCodec(_Foreign, ArrayBytesCodec, id="pcodec"):
+    """The pco compressor for numbers."""
+
+    def encode(self, chunk: np.ndarray, spec: ArraySpec) -> Buffer:
+        return as_bytes(self._codec().encode(np.ascontiguousarray(chunk)))
+
+    def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
+        out = np.asarray(self._decoded(data, spec))
+        if out.nbytes != spec.nbytes:
+            raise ChunkDecodeError(f"expected {spec.nbytes} bytes, got {out.nbytes}", codec=self.name)
+        return out.reshape(-1).view(spec.np_dtype).reshape(spec.shape)
+
+
+class ZFPY(PCodec, id="zfpy"):
+    """The ZFP compressor for floating-point arrays."""
 
 
 def numcodecs_codec(config: Mapping[str, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""The ``gzip`` codec."""
+"""DEFLATE: the codec ``gzip`` of format 3, and the codecs ``gzip`` and ``zlib`` of numcodecs."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 from zarrcore._validate import integer
 from zarrcore.codecs._native import NativeBytesCodec
+from zarrcore.codecs.spelling import NumcodecsCodec, option
 
-__all__ = ["GzipCodec"]
+__all__ = ["GZip", "GzipCodec", "Zlib"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,3 +30,26 @@ class GzipCodec(NativeBytesCodec):
 
     def stage(self) -> tuple[str, dict[str, Any]] | None:
         return "gzip", {"level": self.level}
+
+
+class Zlib(NumcodecsCodec, NativeBytesCodec, id="zlib"):
+    """DEFLATE in the zlib format.
+
+    Parameters
+    ----------
+    level : int
+        0 (no compression) to 9; -1 is the library's default, 6.
+    """
+
+    needed_to_decode = ()
+    level: int = option(1, integer, -1, 9)
+
+    def stage(self) -> tuple[str, dict[str, Any]] | None:
+        return self.codec_id, {"level": self.level if self.level >= 0 else 6}
+
+
+class GZip(Zlib, id="gzip"):
+    """DEFLATE in the gzip format.
+
+    The parameters are those of :class:`Zlib`.
+    """

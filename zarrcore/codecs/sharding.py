@@ -15,7 +15,7 @@ from zarrcore._validate import at, choice, describe, fail, shape
 from zarrcore.codecs.base import ArrayBytesCodec, ArraySpec, BytesBytesCodec, Patch, roomy
 from zarrcore.codecs.bytes import BytesCodec
 from zarrcore.codecs.chain import CodecChain, parse_codecs
-from zarrcore.codecs.crc32c import Crc32cCodec
+from zarrcore.codecs.checksums import Crc32cCodec
 from zarrcore.codecs.filled import is_all_fill
 from zarrcore.errors import ChunkDecodeError, MetadataValidationError
 

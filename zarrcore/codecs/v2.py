@@ -30,7 +30,7 @@ def _pickle(data: dict[str, Any]) -> Codec:
             f"the pickle codec is refused, because unpickling can run any code; got {describe(data)}.  "
             f"The setting {_ALLOW_PICKLE} allows it, for data that you trust"
         )
-    from zarrcore.codecs.v2_pickle import Pickle
+    from zarrcore.codecs.object_filters import Pickle
 
     with at(None, codec="pickle"):
         return Pickle.from_config(data)
@@ -54,7 +54,8 @@ def parse_v2_codec(data: object) -> Codec:
     if isinstance(data, Codec):
         if not hasattr(data, "get_config"):
             raise TypeError(f"expected a codec of format 2, got {data!r} of format 3")
-        return data
+        if getattr(data, "is_v2", True):
+            return data
     if not isinstance(data, dict) and callable(getattr(data, "get_config", None)):
         data = data.get_config()  # type: ignore[attr-defined]
     if not isinstance(data, dict) or not isinstance(data.get("id"), str):

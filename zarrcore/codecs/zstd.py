@@ -1,4 +1,4 @@
-"""The ``zstd`` codec."""
+"""The Zstandard codec, as formats 2 and 3 spell it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 
 from zarrcore._validate import boolean, integer
 from zarrcore.codecs._native import NativeBytesCodec
+from zarrcore.codecs.spelling import NumcodecsCodec, option
 
-__all__ = ["MAX_ZSTD_LEVEL", "MIN_ZSTD_LEVEL", "ZstdCodec"]
+__all__ = ["Zstd", "ZstdCodec"]
 
-MIN_ZSTD_LEVEL, MAX_ZSTD_LEVEL = -131072, 22
+_LEVELS = (-131072, 22)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +31,19 @@ class ZstdCodec(NativeBytesCodec):
     checksum: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "level", integer(self.level, "level", MIN_ZSTD_LEVEL, MAX_ZSTD_LEVEL))
+        object.__setattr__(self, "level", integer(self.level, "level", *_LEVELS))
         object.__setattr__(self, "checksum", boolean(self.checksum, "checksum"))
 
     def stage(self) -> tuple[str, dict[str, Any]] | None:
         return "zstd", {"level": self.level, "checksum": self.checksum}
+
+
+class Zstd(NumcodecsCodec, ZstdCodec, id="zstd"):
+    """Zstandard.
+
+    The parameters are those of :class:`ZstdCodec`.
+    """
+
+    needed_to_decode = ()
+    level: int = option(0, integer, *_LEVELS)
+    checksum: bool = option(False, boolean, omitted=True)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from zarrcore._validate import at, choice, document, fail, integer, mapping, sequence, shape
 from zarrcore.codecs.base import ArraySpec, BytesBytesCodec
 from zarrcore.codecs.chain import CodecChain
+from zarrcore.codecs.filters import FilterChain, RawItems, item_size_after
+from zarrcore.codecs.spelling import NumcodecsCodec
 from zarrcore.codecs.v2 import parse_v2_codec
-from zarrcore.codecs.v2_config import V2Config
-from zarrcore.codecs.v2_items import RawItems
 from zarrcore.errors import MetadataValidationError
 from zarrcore.grids import RegularGrid
 from zarrcore.keys import V2ChunkKeyEncoding
@@ -114,8 +114,6 @@ class ArrayV2Metadata(ArrayMetadata):
         serializer: Codec = RawItems()
         item_size = self.dtype.item_size or 1
         if filters:
-            from zarrcore.codecs.v2_filters import FilterChain, item_size_after
-
             serializer = FilterChain(filters)
             item_size = item_size_after(filters, self.dtype.item_size)
         chain = (*arrays, serializer, *_sized(plain, item_size, self.dtype.item_size))
@@ -342,7 +340,7 @@ def _sized(codecs: tuple[Codec, ...], made: int, item_size: int | None) -> tuple
     """`codecs` that shuffle, with the size of the items they get: `made` bytes for the first of them."""
     sized = []
     for codec in codecs:
-        sized.append(codec.sized(made, item_size) if isinstance(codec, V2Config) else codec)
+        sized.append(codec.sized(made, item_size) if isinstance(codec, NumcodecsCodec) else codec)
         made = 1
     return tuple(sized)
 

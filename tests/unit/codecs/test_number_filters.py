@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from zarrcore import create_array
 from zarrcore._core import engine
 from zarrcore.codecs.base import BytesBytesCodec
+from zarrcore.codecs.filters import as_bytes
 from zarrcore.codecs.v2 import parse_v2_codec
-from zarrcore.codecs.v2_filters import as_bytes
 from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, MetadataValidationError
 from zarrcore.storage import MemoryStore
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+from dataclasses import FrozenInstanceError
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +11,20 @@ import numpy as np
 import pytest
 
 import zarrcore
-from zarrcore.codecs import ArraySpec, CodecChain, GzipCodec, v2_checksums, v2_filters, v2_standard
+from zarrcore.codecs import (
+    ArraySpec,
+    CodecChain,
+    Delta,
+    GzipCodec,
+    Shuffle,
+    checksums,
+    compressors,
+    object_filters,
+)
 from zarrcore.codecs import numcodecs as in_v3
+from zarrcore.codecs.filters import FilterChain, RawItems, item_size_after
+from zarrcore.codecs.object_filters import JSON2, MsgPack2
 from zarrcore.codecs.v2 import parse_v2_codec
-from zarrcore.codecs.v2_filters import Delta, FilterChain, Shuffle, item_size_after
-from zarrcore.codecs.v2_items import RawItems
-from zarrcore.codecs.v2_objects import JSON2, MsgPack2
 from zarrcore.dtypes import dtype_from_v2, parse_dtype
 from zarrcore.errors import (
     ChunkDecodeError,
@@ -158,7 +168,7 @@ class TestFilters:
             (Delta("<i4"),),
             (Delta("<i4", "<i2"), Shuffle(2)),
             (Shuffle(0), Delta("|u1")),
-            (Delta("<i4"), v2_checksums.Crc32(), v2_standard.BZ2()),
+            (Delta("<i4"), checksums.CRC32(), compressors.BZ2()),
         ],
     )
     def test_chains_of_filters(self, filters: tuple) -> None:
@@ -178,7 +188,8 @@ class TestFilters:
 
     def test_errors_name_the_filter(self) -> None:
         chunk = np.arange(12, dtype="<i4")
-        codec = FilterChain((v2_checksums.Crc32(), Delta("<i4")))
+        filters = ({"id": "crc32"}, {"id": "delta", "dtype": "<i4"})
+        codec = FilterChain(tuple(map(parse_v2_codec, filters)))
         with pytest.raises(ChunkDecodeError, match="codec 'delta': ValueError: .* no whole number"):
             codec.decode(b"abc", spec_of(chunk))
         with pytest.raises(ChunkDecodeError, match="codec 'crc32'"):
@@ -196,7 +207,7 @@ class TestFilters:
         spec = ArraySpec((2,), dtype_from_v2("|O", "vlen-utf8"), "")
         with pytest.raises(MetadataValidationError, match="needs an object codec"):
             RawItems().resolve(spec)
-        codec = FilterChain((v2_filters.VLenUTF8(), v2_checksums.Crc32()))
+        codec = FilterChain((object_filters.VLenUTF8(), checksums.CRC32()))
         chunk = np.array(["a", "é"], spec.np_dtype)
         assert codec.decode(codec.encode(chunk, spec), spec).tolist() == ["a", "é"]
 
@@ -261,6 +272,33 @@ class TestNumcodecsInFormat3:
     def test_bad_configurations_are_refused(self) -> None:
         with pytest.raises(MetadataValidationError, match="level"):
             in_v3.Zlib.from_json({"level": "x"})
+
+    @pytest.mark.parametrize("codec", CODECS, ids=repr)
+    def test_the_same_class_spells_both_formats(self, codec: Any) -> None:
+        spelt = in_v3.AsType("<i2", "<i4") if codec.codec_id == "astype" else codec
+        if "dtype" in codec.members:
+            spelt = type(codec)(**codec.codec_config | {"dtype": "<i4"})
+        in_v2: Any = parse_v2_codec(spelt)
+        assert (type(in_v2), in_v2.name) == (type(codec), codec.codec_id)
+        assert in_v2.to_json() == in_v2.get_config() == spelt.get_config()
+        assert spelt.to_json() == {"name": codec.name, "configuration": spelt.codec_config}
+        assert in_v2 != spelt and pickle.loads(pickle.dumps(in_v2)) == in_v2
+
+    def test_codecs_of_numcodecs_are_taken_for_arrays_of_format_2(self) -> None:
+        store: dict[str, Any] = {}
+        array = zarrcore.create_array(
+            store,
+            shape=6,
+            dtype="<i4",
+            zarr_format=2,
+            filters=[in_v3.Delta(dtype="<i4")],
+            compressors=in_v3.Zlib(level=3),
+        )
+        array[...] = range(6)
+        assert zarrcore.open_array(store)[...].tolist() == list(range(6))
+        assert array.metadata.to_dict()["compressor"] == {"id": "zlib", "level": 3}
+        with pytest.raises(FrozenInstanceError):
+            array.compressors[0].level = 4  # type: ignore[attr-defined]
 
 
 class TestRegistry:

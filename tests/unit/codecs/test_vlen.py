@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from zarrcore.codecs import ArraySpec, VLenBytesCodec, VLenUTF8Codec
-from zarrcore.codecs.v2_filters import VLenUTF8
+from zarrcore.codecs.object_filters import VLenUTF8
 from zarrcore.dtypes import VariableLengthBytes, VariableLengthUTF8, parse_dtype
 from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, MetadataValidationError
 

@@ -12,10 +12,8 @@ import numpy as np
 import pytest
 
 from zarrcore.codecs import TransposeCodec
-from zarrcore.codecs.v2_compressors import Blosc, Zlib
-from zarrcore.codecs.v2_filters import Delta, FilterChain, Shuffle
-from zarrcore.codecs.v2_items import RawItems
-from zarrcore.codecs.v2_standard import BZ2
+from zarrcore.codecs.filters import FilterChain, RawItems
+from zarrcore.codecs.v2 import parse_v2_codec
 from zarrcore.errors import (
     MetadataValidationError,
     PickleCodecDisabledError,
@@ -26,6 +24,11 @@ from zarrcore.grids import RegularGrid
 from zarrcore.keys import V2ChunkKeyEncoding
 from zarrcore.metadata import ArrayV2Metadata, parse_v2_array
 from zarrcore.metadata.v1 import ArrayV1Metadata
+
+
+def v2(name: str, **config: Any) -> Any:
+    return parse_v2_codec({"id": name, **config})
+
 
 DOCUMENT: dict[str, Any] = {
     "zarr_format": 2,
@@ -58,8 +61,8 @@ def test_example_of_the_specification() -> None:
     assert math.isnan(metadata.fill_value)
     assert metadata.grid == RegularGrid((1000, 100))
     assert metadata.key_encoding == V2ChunkKeyEncoding(".")
-    assert metadata.compressor == Blosc()
-    assert metadata.filters == (Delta("<f8", "<f4"),)
+    assert metadata.compressor == v2("blosc")
+    assert metadata.filters == (v2("delta", dtype="<f8", astype="<f4"),)
     assert metadata.attributes == {"a": 1}
     assert metadata.shards is None
     assert metadata.sharding_codec is None
@@ -72,13 +75,13 @@ class TestChain:
     def test_filters_and_compressor(self) -> None:
         chain = ArrayV2Metadata.from_dict(DOCUMENT).chain()
         assert chain.array_array == ()
-        assert chain.array_bytes == FilterChain((Delta("<f8", "<f4"),))
-        assert chain.bytes_bytes == (Blosc(typesize=4),)
+        assert chain.array_bytes == FilterChain((v2("delta", dtype="<f8", astype="<f4"),))
+        assert chain.bytes_bytes == (v2("blosc").sized(4, 8),)
 
     def test_plain(self) -> None:
         chain = ArrayV2Metadata.from_dict(plain(compressor={"id": "zlib", "level": 1})).chain()
         assert chain.array_bytes == RawItems()
-        assert chain.bytes_bytes == (Zlib(1),)
+        assert chain.bytes_bytes == (v2("zlib", level=1),)
 
     def test_order_f_is_a_transpose(self) -> None:
         chain = ArrayV2Metadata.from_dict(plain(order="F")).chain()
@@ -100,14 +103,14 @@ class TestChain:
     def test_shuffle_of_nczarr(self) -> None:
         filters = [{"id": "shuffle", "elementsize": 0}]
         metadata = ArrayV2Metadata.from_dict(plain(filters=filters))
-        assert metadata.chain().bytes_bytes == (Shuffle(0, itemsize=4),)
+        assert metadata.chain().bytes_bytes == (v2("shuffle", elementsize=0).sized(1, 4),)
         assert metadata.to_dict()["filters"] == filters
 
     def test_bytes_filters_stand_before_the_compressor(self) -> None:
         filters = [{"id": "crc32"}, {"id": "bz2", "level": 1}]
         chain = ArrayV2Metadata.from_dict(plain(filters=filters)).chain()
         assert [codec.name for codec in chain.bytes_bytes] == ["crc32", "bz2"]
-        assert chain.bytes_bytes[1] == BZ2(1)
+        assert chain.bytes_bytes[1] == v2("bz2", level=1)
 
     def test_strings(self) -> None:
         document = plain(dtype="|O", filters=[{"id": "vlen-utf8"}], fill_value="", shape=[2], chunks=[2])
@@ -240,8 +243,8 @@ class TestFormat1:
     def test_example(self) -> None:
         metadata = ArrayV1Metadata.from_dict(self.DOCUMENT | {"attributes": {"foo": 42}})
         assert metadata.zarr_format == 1
-        assert metadata.compressor == Zlib(1)
-        assert metadata.chain().bytes_bytes == (Zlib(1),)
+        assert metadata.compressor == v2("zlib", level=1)
+        assert metadata.chain().bytes_bytes == (v2("zlib", level=1),)
         assert metadata.encode_chunk_key((0, 1)) == "0.1"
         assert metadata.attributes == {"foo": 42}
 
@@ -261,7 +264,7 @@ class TestFormat1:
         assert (metadata.compressor and metadata.compressor.name) == compression
 
     @pytest.mark.parametrize(
-        ("compression", "options", "expected"), [("none", None, None), ("gzip", 3, Zlib(3))]
+        ("compression", "options", "expected"), [("none", None, None), ("gzip", 3, v2("zlib", level=3))]
     )
     def test_other_names_of_compressions(self, compression: str, options: Any, expected: Any) -> None:
         """The names that zarr-python 1 knew besides: ``none`` is what it wrote where nothing compresses."""

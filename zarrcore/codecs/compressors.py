@@ -1,0 +1,257 @@
+"""The other codecs of numcodecs that take and make bytes.
+
+What the engine does not have, the standard library does, within the bounds that the metadata sets.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from zarrcore._validate import fail, integer
+from zarrcore.codecs._native import NativeBytesCodec, unbounded_room
+from zarrcore.codecs.base import BytesBytesCodec
+from zarrcore.codecs.spelling import NumcodecsCodec, option
+from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, MetadataValidationError
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from zarrcore.codecs.base import ArraySpec, Buffer
+
+__all__ = ["BZ2", "LZ4", "LZMA", "Base64", "Shuffle"]
+
+
+class LZ4(NumcodecsCodec, NativeBytesCodec, id="lz4"):
+    """The decoded size and one LZ4 block.
+
+    Parameters
+    ----------
+    acceleration : int
+        The larger, the faster and the less compressed; below 1 the same as 1.
+    """
+
+    needed_to_decode = ()
+    acceleration: int = option(1, integer, -(2**31), 2**31 - 1)
+
+    def stage(self) -> tuple[str, dict[str, Any]] | None:
+        return "lz4", {"acceleration": max(self.acceleration, 1)}
+
+    def max_input(self) -> int | None:
+        return 0x7E000000  # LZ4_MAX_INPUT_SIZE
+
+
+class Shuffle(NumcodecsCodec, BytesBytesCodec, id="shuffle"):
+    """The first bytes of all items, then the second bytes, and so on.
+
+    Parameters
+    ----------
+    elementsize : int
+        Bytes of an item.  NCZarr writes 0 for the item size of the data type.
+
+    Notes
+    -----
+    Bytes after the last whole item are read where HDF5 leaves them, at the end.  They are not written, since
+    numcodecs refuses to read them.
+    """
+
+    is_fixed_size = True
+    elementsize: int = option(4, integer, 0, 2**31 - 1)
+    itemsize: ClassVar[int] = 0  # in place of an elementsize of 0
+
+    def sized(self, nbytes: int, item_size: int | None) -> Self:
+        return self._replaced(itemsize=item_size or 1)
+
+    def resolve(self, spec: ArraySpec) -> Self:
+        return self.completed(elementsize=spec.item_size or 1)
+
+    def encoded_size(self, nbytes: int) -> int:
+        return nbytes
+
+    def stage(self) -> tuple[str, dict[str, Any]] | None:
+        return self.codec_id, {"elementsize": self._width}
+
+    def check_input(self, nbytes: int) -> None:
+        if nbytes % self._width:
+            raise MetadataValidationError(self._rest(nbytes))
+
+    def encode(self, data: Buffer, spec: ArraySpec | None = None) -> bytes:
+        items, rest = self._split(data)
+        if rest.size:
+            raise ChunkEncodeError(self._rest(items.size + rest.size), codec=self.name)
+        return items.reshape(-1, self._width).T.tobytes()
+
+    def decode(self, data: Buffer, spec: ArraySpec | None = None, max_size: int | None = None) -> bytes:
+        items, rest = self._split(data)
+        return items.reshape(self._width, -1).T.tobytes() + rest.tobytes()
+
+    @property
+    def _width(self) -> int:
+        return self.elementsize or self.itemsize or 1
+
+    def _rest(self, nbytes: int) -> str:
+        return f"elementsize: {nbytes} bytes are no whole number of items of {self._width} bytes"
+
+    def _split(self, data: Buffer) -> tuple[np.ndarray, np.ndarray]:
+        octets = np.frombuffer(data, np.uint8)
+        whole = octets.size - octets.size % self._width
+        return octets[:whole], octets[whole:]
+
+
+class BZ2(NumcodecsCodec, BytesBytesCodec, id="bz2"):
+    """Compression by the bz2 module of the standard library.
+
+    Parameters
+    ----------
+    level : int
+        1 to 9: hundreds of kilobytes that are compressed at once.
+    """
+
+    needed_to_decode = ()
+    level: int = option(1, integer, 1, 9)
+
+    def encode(self, data: Buffer, spec: ArraySpec | None = None) -> bytes:
+        import bz2
+
+        return bz2.compress(data, self.level)
+
+    def decode(self, data: Buffer, spec: ArraySpec | None = None, max_size: int | None = None) -> bytes:
+        import bz2
+
+        return _decompress(bz2.BZ2Decompressor, data, _room(data, spec, max_size), self.name, OSError)
+
+
+_LZMA_MEMORY_LIMIT = 1 << 27  # bytes, twice what the highest preset needs
+_LZMA_CHECKS = (-1, 0, 1, 4, 10)  # by the format, none, CRC32, CRC64, SHA-256
+_LZMA_EXTREME = 1 << 31  # may be added to a preset
+_LZMA_FILTERS = (0x4000000000000001, 0x21, *range(3, 10))  # LZMA1, LZMA2, delta, machine code of processors
+
+
+def _lzma_check(value: object, where: str) -> int:
+    if integer(value, where) not in _LZMA_CHECKS:
+        fail(where, "-1, 0, 1, 4 or 10", value)
+    return integer(value, where)
+
+
+def _lzma_preset(value: object, where: str) -> int:
+    if integer(value, where) & ~_LZMA_EXTREME not in range(10):
+        fail(where, f"an integer 0..9, to which {_LZMA_EXTREME} may be added", value)
+    return integer(value, where)
+
+
+def _lzma_filters(value: object, where: str) -> list[dict[str, Any]]:
+    if not isinstance(value, (list, tuple)) or not all(isinstance(item, dict) for item in value):
+        fail(where, "an array of objects", value)
+    for index, item in enumerate(value):
+        if integer(item.get("id"), f"{where}[{index}].id") not in _LZMA_FILTERS:
+            fail(f"{where}[{index}].id", "the number of a filter of the lzma module", item["id"])
+    return [dict(item) for item in value]
+
+
+class LZMA(NumcodecsCodec, BytesBytesCodec, id="lzma"):
+    """Compression by the lzma module of the standard library, whose numbers the configuration uses.
+
+    Parameters
+    ----------
+    format, check : int
+        The container and its checksum.
+    preset : int, optional
+        0 to 9, to which ``lzma.PRESET_EXTREME`` may be added.
+    filters : list of dict, optional
+        A chain of filters, in place of a preset; the raw format needs it.
+    """
+
+    needed_to_decode = ("format",)
+    format: int = option(1, integer, 0, 3)
+    check: int = option(-1, _lzma_check)
+    preset: int | None = option(None, _lzma_preset)
+    filters: list[dict[str, Any]] | None = option(None, _lzma_filters)
+
+    def _check(self) -> None:
+        if self.filters is not None and self.preset is not None:
+            fail("preset", "none beside filters", self.preset)
+        if self.filters is None and self.format == 3:
+            fail("filters", "filters, as the format 3 (raw) needs", None)
+
+    @property
+    def _memory_limit(self) -> int:
+        """Most bytes that decoding may take besides the result: a stream says how much it wants."""
+        sizes = [item.get("dict_size", 0) for item in self.filters or ()]
+        return _LZMA_MEMORY_LIMIT + max((size for size in sizes if isinstance(size, int)), default=0)
+
+    def encode(self, data: Buffer, spec: ArraySpec | None = None) -> bytes:
+        import lzma
+
+        return lzma.compress(
+            data, format=self.format, check=self.check, preset=self.preset, filters=self.filters
+        )
+
+    def decode(self, data: Buffer, spec: ArraySpec | None = None, max_size: int | None = None) -> bytes:
+        import lzma
+
+        def start() -> lzma.LZMADecompressor:
+            if self.format == lzma.FORMAT_RAW:
+                return lzma.LZMADecompressor(self.format, filters=self.filters)
+            return lzma.LZMADecompressor(self.format, memlimit=self._memory_limit)
+
+        may_end_anywhere = self.format == lzma.FORMAT_RAW  # a raw stream has no end mark
+        room = _room(data, spec, max_size)
+        return _decompress(start, data, room, self.name, lzma.LZMAError, needs_end=not may_end_anywhere)
+
+
+class Base64(NumcodecsCodec, BytesBytesCodec, id="base64", in_v3=False):
+    """The bytes as text of 64 characters (RFC 4648)."""
+
+    is_fixed_size = True
+
+    def encoded_size(self, nbytes: int) -> int:
+        return -(-nbytes // 3) * 4
+
+    def encode(self, data: Buffer, spec: ArraySpec | None = None) -> bytes:
+        import base64
+
+        return base64.standard_b64encode(data)
+
+    def decode(self, data: Buffer, spec: ArraySpec | None = None, max_size: int | None = None) -> bytes:
+        import base64
+
+        try:
+            return base64.b64decode(data, validate=True)
+        except ValueError as error:
+            raise ChunkDecodeError(f"not base64: {error}", codec=self.name) from error
+
+
+def _room(data: Buffer, spec: ArraySpec | None, max_size: int | None) -> int:
+    return unbounded_room(data, spec) if max_size is None else max_size
+
+
+def _decompress(
+    start: Any,
+    data: Buffer,
+    max_size: int,
+    codec: str,
+    error_class: type[Exception],
+    *,
+    needs_end: bool = True,
+) -> bytes:
+    """Decompress one stream after the other, and never more than `max_size` bytes."""
+    room = max_size
+    parts: list[bytes] = []
+    rest = bytes(data)
+    while rest or not parts:
+        stream = start()
+        try:
+            part = stream.decompress(rest, room + 1)
+            while not stream.eof and not stream.needs_input and len(part) <= room:
+                part += stream.decompress(b"", room + 1 - len(part))
+        except (error_class, EOFError, ValueError) as error:
+            raise ChunkDecodeError(str(error), codec=codec) from error
+        if len(part) > room:
+            raise ChunkDecodeError(f"decodes to more than the {max_size} bytes it may have", codec=codec)
+        if needs_end and not stream.eof:
+            raise ChunkDecodeError("the compressed stream is cut off", codec=codec)
+        parts.append(part)
+        room -= len(part)
+        rest = stream.unused_data
+    return b"".join(parts)
