@@ -22,8 +22,9 @@ HOMES = {
         "open_consolidated open_group open_like tree"
     ),
     "arrays.array": "Array",
+    "arrays.async_array": "AsyncArray",
     "arrays.batches": "read_many",
-    "asynchronous": "AsyncArray AsyncGroup",
+    "groups.async_group": "AsyncGroup",
     "groups.group": "Group",
     "include_dir": "get_include",
     "migration": "migrate",

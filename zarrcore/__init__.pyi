@@ -46,9 +46,10 @@ from zarrcore.api.nodes import (
     tree,
 )
 from zarrcore.arrays.array import Array
+from zarrcore.arrays.async_array import AsyncArray
 from zarrcore.arrays.batches import read_many
-from zarrcore.asynchronous import AsyncArray, AsyncGroup
 from zarrcore.config import config
+from zarrcore.groups.async_group import AsyncGroup
 from zarrcore.groups.group import Group
 from zarrcore.include_dir import get_include
 from zarrcore.migration import migrate

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from zarrcore.attributes import Attributes
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Self
 
-    from zarrcore.attributes import Attributes
     from zarrcore.storage import Store, StorePath
 
-__all__ = ["Node", "SynchronousNode"]
+__all__ = ["AsynchronousNode", "Node", "SynchronousNode", "in_thread"]
+
+
+async def in_thread(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Run a function in a worker thread of the event loop's executor."""
+    import asyncio
+
+    return await asyncio.to_thread(function, *args, **kwargs)
 
 
 class Node:
@@ -55,25 +63,28 @@ class Node:
         return self.store.read_only
 
 
-class SynchronousNode(Node):
+class _HasAttributes(Node):
+    """A node that users hold, whose attributes can be changed."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        @property
+        def metadata(self) -> Any: ...
+
+        def _change_attributes(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+            """Store the result of `change`, called with the attributes that are stored now."""
+
+
+class SynchronousNode(_HasAttributes):
     """What arrays and groups with synchronous methods have in common."""
 
     __slots__ = ()
 
     @property
-    def metadata(self) -> Any:
-        """The metadata document."""
-        raise NotImplementedError
-
-    def _change_attributes(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-        """Store the result of `change`, called with the attributes that are stored now."""
-        raise NotImplementedError
-
-    @property
     def attrs(self) -> Attributes:
         """User attributes; changes are stored at once."""
-        from zarrcore.attributes import Attributes
-
         return Attributes(self)
 
     def update_attributes(self, new_attributes: Mapping[str, Any]) -> Self:
@@ -94,4 +105,20 @@ class SynchronousNode(Node):
             If the store is read-only.
         """
         self._change_attributes(lambda attributes: {**attributes, **new_attributes})
+        return self
+
+
+class AsynchronousNode(_HasAttributes):
+    """What arrays and groups whose methods are coroutines have in common."""
+
+    __slots__ = ()
+
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """A copy of the user attributes; :meth:`update_attributes` changes them."""
+        return Attributes(self).asdict()
+
+    async def update_attributes(self, new_attributes: Mapping[str, Any]) -> Self:
+        """Set attributes, keeping those that are not named; see :meth:`zarrcore.Array.update_attributes`."""
+        await in_thread(self._change_attributes, lambda attributes: {**attributes, **new_attributes})
         return self

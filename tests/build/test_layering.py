@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -38,27 +38,12 @@ LAYERS = [
     {"nodes", "migration"},
     {"arrays", "attributes", "info", "node"},
     {"groups"},
-    {"asynchronous"},
     {"api", "typing"},
     {"__init__", "__main__", "cli", "integrations", "testing", "compat", *HANDED_ON},
 ]
 
-# Where a function imports upwards on purpose, when it runs for the first time.
-DEFERRED = {
-    ("groups", "asynchronous"): "the asynchronous face of a group is made on request",
-}
-
 # Within one layer: who must not know whom.
 APART = {("metadata", "storage"), ("storage", "metadata"), ("storage", "indexing")}
-
-# Files that still import each other in circles.  This list only gets shorter.
-PYTHON_IN_CIRCLES = [
-    "asynchronous.py",
-    "groups/group.py",
-]
-
-# The same of C files that call each other.
-CORE_IN_CIRCLES: list[str] = []
 
 CORE_MAY_INCLUDE = {
     "base": {"base"},
@@ -89,24 +74,22 @@ def is_type_checking(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
 
 
-def imports(node: ast.AST, *, deferred: bool = False) -> Iterator[tuple[str, bool]]:
-    """(unit of zarrcore, whether only when a function runs) for each import that is ever executed."""
+def imports(node: ast.AST) -> Iterator[str]:
+    """Unit of zarrcore for each import that is ever executed, inside of functions too."""
     for child in ast.iter_child_nodes(node):
         if is_type_checking(child):
             continue
         if isinstance(child, ast.Import):
             for alias in child.names:
                 if alias.name.startswith("zarrcore."):
-                    yield alias.name.split(".")[1], deferred
+                    yield alias.name.split(".")[1]
         elif isinstance(child, ast.ImportFrom):
             assert child.level == 0, f"relative import on line {child.lineno}"
             top, _, rest = (child.module or "").partition(".")
             if top == "zarrcore":
-                names = [rest.split(".")[0]] if rest else [alias.name for alias in child.names]
-                yield from ((name, deferred) for name in names)
+                yield from [rest.split(".")[0]] if rest else [alias.name for alias in child.names]
         else:
-            inside = deferred or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)
-            yield from imports(child, deferred=inside)
+            yield from imports(child)
 
 
 def is_module(name: str) -> bool:
@@ -120,8 +103,8 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 def test_python_imports_point_downwards(path: Path) -> None:
     unit = unit_of(path)
     height = layer_of(unit)
-    for target, deferred in imports(ast.parse(path.read_text(encoding="utf-8"))):
-        if target == unit or not is_module(target) or (deferred and (unit, target) in DEFERRED):
+    for target in imports(ast.parse(path.read_text(encoding="utf-8"))):
+        if target == unit or not is_module(target):
             continue
         assert layer_of(target) <= height, f"{unit} imports {target}, which is above it"
         assert (unit, target) not in APART, f"{unit} must not know {target}"
@@ -176,12 +159,10 @@ def test_core_knows_no_python() -> None:
 # ---- files ---------------------------------------------------------------------------------------
 
 
-def check_circles(graph: Graph, known: Collection[str]) -> None:
-    """No file is in a circle but the known ones, and these all are."""
-    inside = set().union(*circles(graph))
-    for file in sorted(inside - set(known)):
+def check_circles(graph: Graph) -> None:
+    """No file is in a circle."""
+    for file in sorted(set().union(*circles(graph))):
         raise AssertionError("a circle: " + " -> ".join(way_round(graph, file)))
-    assert not set(known) - inside, "in no circle any more, so take them off the list"
 
 
 def test_python_files_do_not_import_each_other_in_circles() -> None:
@@ -189,12 +170,12 @@ def test_python_files_do_not_import_each_other_in_circles() -> None:
     graph = python_graph()
     assert len(graph) > 150
     assert "errors.py" in graph["api/nodes.py"]
-    check_circles(graph, PYTHON_IN_CIRCLES)
+    check_circles(graph)
 
 
 def test_c_files_do_not_call_each_other_in_circles() -> None:
     texts = core_files(CORE_MAY_INCLUDE)
-    check_circles(core_graph(texts), CORE_IN_CIRCLES)
+    check_circles(core_graph(texts))
 
 
 def test_calls_of_the_core_are_seen() -> None:
@@ -210,10 +191,9 @@ def test_circles_are_found() -> None:
     graph = {"a": {"b"}, "b": {"c", "d"}, "c": {"a"}, "d": set(), "e": {"f"}, "f": {"e"}, "g": {"a"}}
     assert sorted(map(sorted, circles(graph))) == [["a", "b", "c"], ["e", "f"]]
     assert way_round(graph, "b") == ["b", "c", "a", "b"]
-    with pytest.raises(AssertionError, match="e -> f -> e"):
-        check_circles(graph, "abc")
-    with pytest.raises(AssertionError, match="take them off"):
-        check_circles(graph, "abcdef")
+    with pytest.raises(AssertionError, match="a -> b -> c -> a"):
+        check_circles(graph)
+    check_circles({"a": {"b"}, "b": set()})
 
 
 def test_no_file_name_twice_in_the_core() -> None:
@@ -241,13 +221,6 @@ def test_modules_that_hand_names_on_define_nothing() -> None:
             assert not is_code, f"{file} defines {node.name}"
 
 
-def test_every_exemption_is_used() -> None:
-    used = {
-        (unit_of(path), target)
-        for path in python_files().values()
-        for target, deferred in imports(ast.parse(path.read_text(encoding="utf-8")))
-        if deferred and is_module(target) and layer_of(target) > layer_of(unit_of(path))
-    }
-    assert set(DEFERRED) <= used
+def test_files_kept_apart_exist() -> None:
     units = {unit_of(path) for path in python_files().values()}
     assert {unit for pair in APART for unit in pair} <= units

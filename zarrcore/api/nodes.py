@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from zarrcore.arrays.array import Array
-from zarrcore.arrays.opening import open_array_at
+from zarrcore.arrays.opened import open_array_at
 from zarrcore.arrays.options import (
     IgnoredOptions,
     OpenGroupOptions,
@@ -277,10 +277,11 @@ def _open_group_at(
     overwrite: Overwrite = False,
 ) -> Group:
     if mode in _READ_MODES:
-        from zarrcore.groups.group import open_group_at
+        from zarrcore.groups.group import Group
+        from zarrcore.groups.opened import open_group_at
 
         try:
-            return open_group_at(place, zarr_format, use_consolidated=use_consolidated)
+            return Group._of(open_group_at(place, zarr_format, use_consolidated=use_consolidated))
         except GroupNotFoundError:
             if mode not in _CREATE_MODES:
                 raise
@@ -402,11 +403,11 @@ def create_hierarchy(
     tuple of str and Array or Group
         Each path with its node, parents first.
     """
+    from zarrcore.groups.creating import hierarchy_at
     from zarrcore.groups.group import node_of
-    from zarrcore.nodes.create_many import create_nodes
 
-    created = create_nodes(make_store_path(store), nodes, overwrite=overwrite)
-    return ((path, node_of(place, metadata)) for path, place, metadata in created)
+    created = hierarchy_at(make_store_path(store), nodes, overwrite=overwrite)
+    return ((path, node_of(opened)) for path, opened in created)
 
 
 def consolidate_metadata(store: StoreLike, path: str | None = None, zarr_format: int | None = None) -> Group:
@@ -417,11 +418,12 @@ def consolidate_metadata(store: StoreLike, path: str | None = None, zarr_format:
     Group
         The group, with its consolidated metadata.
     """
-    from zarrcore.groups.group import Group, open_group_at
+    from zarrcore.groups.group import Group
     from zarrcore.nodes.consolidate import consolidate
+    from zarrcore.nodes.open import open_group_node
 
-    group = open_group_at(make_store_path(store, path=path), zarr_format, use_consolidated=False)
-    return Group(consolidate(group.store_path, group.metadata), group.store_path)
+    place, metadata = open_group_node(make_store_path(store, path=path), zarr_format, use_consolidated=False)
+    return Group(consolidate(place, metadata), place)
 
 
 def check_consolidated(
@@ -466,14 +468,14 @@ def check_consolidated(
     >>> [str(difference) for difference in zarrcore.check_consolidated(values)]
     ['a: changed (shape)']
     """
-    from zarrcore.groups.group import Group, open_group_at
+    from zarrcore.groups.group import Group
     from zarrcore.nodes.consolidate import check
+    from zarrcore.nodes.open import open_group_node
 
     if isinstance(store, Group):
         group = store if path is None else store.get_group(path)
-    else:
-        group = open_group_at(make_store_path(store, path=path), zarr_format, use_consolidated=True)
-    return check(group.store_path, group.metadata)
+        return check(group.store_path, group.metadata)
+    return check(*open_group_node(make_store_path(store, path=path), zarr_format, use_consolidated=True))
 
 
 def tree(grp: Group, expand: bool | None = None, level: int | None = None) -> Any:

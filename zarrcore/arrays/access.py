@@ -11,9 +11,8 @@ from zarrcore.arrays.values import as_values, broadcast_values, check_out
 from zarrcore.engine.projection import raw_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from zarrcore.arrays.opened import OpenArray
+    from zarrcore.arrays.selections import Select
     from zarrcore.indexing import Fields, Selection
 
 __all__ = ["field_values", "fill", "get", "get_by", "put", "put_by", "writes_empty_chunks"]
@@ -37,13 +36,15 @@ def get(array: OpenArray, selection: Selection, out: Any, fields: Fields | None,
 
 def get_by(
     array: OpenArray,
-    select: Callable[..., Selection],
+    select: Select,
     selection: Any,
     out: Any = None,
     fields: Fields | None = None,
+    threads: int = 0,
 ) -> Any:
     """Read a selection as one of the functions of :mod:`zarrcore.indexing` understands it."""
-    return get(array, select(selection, array.shape), out, fields, 0)
+    array.follow()
+    return get(array, select(selection, array.shape), out, fields, threads)
 
 
 def _get_fields(array: OpenArray, selection: Selection, out: Any, fields: Fields, threads: int) -> Any:
@@ -116,9 +117,17 @@ def put(array: OpenArray, selection: Selection, value: Any, fields: Fields | Non
     _store(array, selection, broadcast_values(values, selection.shape), threads)
 
 
-def put_by(array: OpenArray, select: Callable[..., Selection], selection: Any, value: Any) -> None:
+def put_by(
+    array: OpenArray,
+    select: Select,
+    selection: Any,
+    value: Any,
+    fields: Fields | None = None,
+    threads: int = 0,
+) -> None:
     """Write into a selection as one of the functions of :mod:`zarrcore.indexing` understands it."""
-    put(array, select(selection, array.shape), value, None, 0)
+    array.follow()
+    put(array, select(selection, array.shape), value, fields, threads)
 
 
 def field_values(value: Any, fields: Fields, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:

@@ -8,30 +8,30 @@ import numpy as np
 
 from zarrcore import indexing
 from zarrcore.arrays import access
-from zarrcore.arrays.config import ArrayConfig
-from zarrcore.arrays.opened import OpenArray
-from zarrcore.arrays.selections import SelectableArray
+from zarrcore.arrays.face import ArrayFace
+from zarrcore.arrays.opened import open_array_at
+from zarrcore.arrays.selections import Indexable
 from zarrcore.metadata import layout
 from zarrcore.node import SynchronousNode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Self
 
     from zarrcore._core.engine import ChunkCache
     from zarrcore._typing import ArrayLike, SelectionLike, ShapeLike, ValueLike
     from zarrcore.arrays.config import ArrayConfigLike
     from zarrcore.arrays.prefetching import Prefetch
+    from zarrcore.arrays.selections import Select
     from zarrcore.arrays.writer import ArrayWriter
-    from zarrcore.indexing import Fields, Selection
+    from zarrcore.indexing import Fields
     from zarrcore.info import NodeInfo
-    from zarrcore.metadata.common import ArrayMetadata
-    from zarrcore.storage import StoreLike, StorePath
+    from zarrcore.storage import StoreLike
 
 __all__ = ["Array"]
 
 
-class Array(SelectableArray, SynchronousNode):
+class Array(ArrayFace, Indexable, SynchronousNode):
     """An N-dimensional array stored as chunks.
 
     Create arrays with :func:`zarrcore.create_array` and open them with :func:`zarrcore.open_array`.  Read and
@@ -58,34 +58,7 @@ class Array(SelectableArray, SynchronousNode):
     array([0, 3, 0, 0], dtype=int32)
     """
 
-    __slots__ = ("__weakref__", "_opened")
-
-    def __init__(
-        self,
-        metadata: ArrayMetadata | dict[str, Any],
-        store_path: StorePath,
-        config: ArrayConfigLike | None = None,
-    ) -> None:
-        self._opened = OpenArray.of_document(metadata, store_path, config)
-
-    @classmethod
-    def _of(cls, opened: OpenArray) -> Self:
-        """The face of an opened array."""
-        array = cls.__new__(cls)
-        array._opened = opened
-        return array
-
-    @property
-    def _metadata(self) -> ArrayMetadata:
-        return self._opened.metadata
-
-    @property
-    def _config(self) -> ArrayConfig:
-        return self._opened.config
-
-    @property
-    def _store_path(self) -> StorePath:
-        return self._opened.store_path
+    __slots__ = ("__weakref__",)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._metadata, self._store_path, self._config)
@@ -110,28 +83,9 @@ class Array(SelectableArray, SynchronousNode):
         NodeTypeValidationError
             If there is a group.
         """
-        from zarrcore.arrays.opening import open_array_at
         from zarrcore.storage import make_store_path
 
         return cls._of(open_array_at(make_store_path(store), config=config))
-
-    @classmethod
-    def from_dict(cls, store_path: StorePath, data: dict[str, Any]) -> Array:
-        """Return an array from its metadata as a dictionary; nothing is written.
-
-        Parameters
-        ----------
-        store_path : StorePath
-            Where the array is.
-        data : dict
-            Its metadata document, of format 2 (attributes as a member) or 3.
-
-        Raises
-        ------
-        MetadataValidationError
-            If the document is not valid, or that of a group.
-        """
-        return cls(data, store_path)
 
     # --- properties ---
 
@@ -168,32 +122,11 @@ class Array(SelectableArray, SynchronousNode):
         """Return the number of bytes in the store, metadata included."""
         return self.store.getsize_prefix(self.path)
 
-    @property
-    def info(self) -> NodeInfo:
-        """What the metadata says, as an object that prints as a table."""
-        from zarrcore.arrays.info import array_info
-
-        return array_info(self._opened)
-
     def info_complete(self) -> NodeInfo:
         """Return the same as `info`, with what only a look into the store tells."""
         from zarrcore.arrays.info import array_info
 
         return array_info(self._opened, complete=True)
-
-    def with_config(self, config: ArrayConfigLike) -> Self:
-        """Return the same array with other run-time settings.
-
-        Parameters
-        ----------
-        config : ArrayConfig or mapping
-            New settings; settings that a mapping does not contain stay as they are.
-
-        Returns
-        -------
-        Array
-        """
-        return type(self)._of(self._opened.with_config(config))
 
     @property
     def cache(self) -> ChunkCache | None:
@@ -248,12 +181,6 @@ class Array(SelectableArray, SynchronousNode):
         return Prefetch(self._opened, indexing.plain_selection(selection, self.shape), threads)
 
     # --- like a numpy array ---
-
-    def __repr__(self) -> str:
-        return f"<Array {self._store_path} shape={self.shape} dtype={self.dtype}>"
-
-    def __eq__(self, other: object) -> bool:
-        return self._opened.is_same(other._opened) if isinstance(other, Array) else NotImplemented
 
     def __len__(self) -> int:
         if not self.shape:
@@ -311,7 +238,7 @@ class Array(SelectableArray, SynchronousNode):
         if result is not NotImplemented:
             return result
         fields, selection = indexing.pop_fields(selection)
-        return self._get(indexing.plain_selection(selection, self.shape), fields=fields)
+        return self._get(indexing.plain_selection, selection, fields=fields)
 
     def read(self, selection: SelectionLike = ..., *, out: np.ndarray | None = None, threads: int = 0) -> Any:
         """Read a selection, into the caller's memory if `out` is given.
@@ -340,7 +267,7 @@ class Array(SelectableArray, SynchronousNode):
             If a chunk cannot be read; only an absent chunk reads as the fill value.
         """
         fields, selection = indexing.pop_fields(selection)
-        return self._get(indexing.plain_selection(selection, self.shape), out, fields, threads)
+        return self._get(indexing.plain_selection, selection, out, fields, threads)
 
     def read_many(
         self,
@@ -365,9 +292,9 @@ class Array(SelectableArray, SynchronousNode):
         return read_many(requests, out=out, stack=stack, threads=threads)
 
     def _get(
-        self, selection: Selection, out: Any = None, fields: Fields | None = None, threads: int = 0
+        self, select: Select, selection: Any, out: Any = None, fields: Fields | None = None, threads: int = 0
     ) -> Any:
-        return access.get(self._opened, selection, out, fields, threads)
+        return access.get_by(self._opened, select, selection, out, fields, threads)
 
     # --- writing ---
 
@@ -400,10 +327,12 @@ class Array(SelectableArray, SynchronousNode):
             If a chunk cannot be written; others may have been written before.
         """
         fields, selection = indexing.pop_fields(selection)
-        self._set(indexing.plain_selection(selection, self.shape), value, fields, threads)
+        self._set(indexing.plain_selection, selection, value, fields, threads)
 
-    def _set(self, selection: Selection, value: Any, fields: Fields | None = None, threads: int = 0) -> None:
-        access.put(self._opened, selection, value, fields, threads)
+    def _set(
+        self, select: Select, selection: Any, value: Any, fields: Fields | None = None, threads: int = 0
+    ) -> None:
+        access.put_by(self._opened, select, selection, value, fields, threads)
 
     def writer(self, *, max_bytes: int | None = None, threads: int = 0) -> ArrayWriter:
         """Return a writer that collects small writes in memory and writes every chunk (or shard) once.
@@ -487,9 +416,3 @@ class Array(SelectableArray, SynchronousNode):
     def _compiled(self) -> Any:
         """The engine, for the C API."""
         return self._opened.engine()
-
-    def _change_attributes(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-        """Store the result of `change`, called with the attributes that are stored now."""
-        from zarrcore.arrays.documents import change_attributes
-
-        change_attributes(self._opened, change)

@@ -15,6 +15,7 @@ from zarrcore.errors import ArrayNotFoundError, ReadOnlyError
 from zarrcore.metadata.layout import is_stored_alike
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import parse_node, read_documents
+from zarrcore.nodes.open import open_array_node
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from zarrcore.metadata.common import ArrayMetadata
     from zarrcore.storage import StorePath
 
-__all__ = ["OpenArray", "note_loss", "opened", "stored_metadata"]
+__all__ = ["OpenArray", "note_loss", "open_array_at", "opened", "stored_metadata"]
 
 _BINDING = forkable(lock(Rank.TABLE))  # held while an array takes over an engine that fits its metadata
 
@@ -226,6 +227,12 @@ class OpenArray(ArrayDescription):
 
     def __repr__(self) -> str:
         return f"<OpenArray {self._store_path} shape={self.shape} dtype={self.dtype}>"
+
+
+def open_array_at(place: StorePath, zarr_format: int | None = None, *, config: Any = None) -> OpenArray:
+    """Open the array at a place; the errors are those of :func:`zarrcore.nodes.open.open_array_node`."""
+    place, metadata = open_array_node(place, zarr_format)
+    return OpenArray(metadata, place, config)
 
 
 def stored_metadata(array: OpenArray, known: dict[str, bytes] | None = None) -> ArrayMetadata:

@@ -347,7 +347,8 @@ def takes(kind: Any) -> Callable[[F], F]:
         @wraps(function)
         def call(*args: Any, **options: Any) -> Any:
             if not known.issuperset(options):
-                refuse_unknown(function.__qualname__, options, known)
+                owner = f"{type(args[0]).__name__}." if "self" in own.parameters else ""
+                refuse_unknown(f"{owner}{function.__name__}", options, known)
             return function(*args, **options)
 
         if all(hasattr(hint, "__metadata__") for hint in kind.__annotations__.values()):

@@ -17,8 +17,8 @@ from zarrcore.arrays.access import field_values, fill, writes_empty_chunks
 from zarrcore.arrays.chunks import extend
 from zarrcore.arrays.opened import OpenArray, opened
 from zarrcore.arrays.pending import BlockGrid, PendingChunk, interior
+from zarrcore.arrays.selections import Indexable
 from zarrcore.arrays.values import as_values, broadcast_values, check_out
-from zarrcore.arrays.views import Indexable
 from zarrcore.engine.projection import project_points
 from zarrcore.errors import BaseZarrError, ChunkError, FlushError, ZarrUserWarning
 from zarrcore.metadata import layout
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from zarrcore.arrays.pending import Cut
+    from zarrcore.arrays.selections import Select
     from zarrcore.engine.projection import ChunkPart, FieldNames
     from zarrcore.indexing import Fields, Selection
     from zarrcore.metadata.common import ArrayMetadata
@@ -143,7 +144,7 @@ class ArrayWriter(Indexable):
             Broadcast to the selection; copied, unless it is written at once.
         """
         fields, selection = indexing.pop_fields(selection)
-        self._set(indexing.plain_selection(selection, self.shape), value, fields)
+        self._set(indexing.plain_selection, selection, value, fields)
 
     def __getitem__(self, selection: Any) -> Any:
         """Read a selection, with all that was given so far."""
@@ -152,7 +153,7 @@ class ArrayWriter(Indexable):
     def read(self, selection: Any = ..., *, out: np.ndarray | None = None) -> Any:
         """Read a selection, with all that was given so far; parameters as of :meth:`zarrcore.Array.read`."""
         fields, selection = indexing.pop_fields(selection)
-        return self._get(indexing.plain_selection(selection, self.shape), out, fields)
+        return self._get(indexing.plain_selection, selection, out, fields)
 
     def append(self, data: Any, axis: int = 0) -> tuple[int, ...]:
         """Append along one dimension; the array grows at once, the values are gathered.
@@ -188,8 +189,9 @@ class ArrayWriter(Indexable):
 
     # --- writing ---
 
-    def _set(self, selection: Selection, value: Any, fields: Fields | None = None) -> None:
+    def _set(self, select: Select, wanted: Any, value: Any, fields: Fields | None = None) -> None:
         self._check()
+        selection = select(wanted, self.shape)
         field: FieldNames | None = None
         if fields:
             field = fields if isinstance(fields, str) else tuple(fields)
@@ -450,12 +452,12 @@ class ArrayWriter(Indexable):
 
     # --- reading ---
 
-    def _get(self, selection: Selection, out: Any = None, fields: Fields | None = None) -> Any:
+    def _get(self, select: Select, wanted: Any, out: Any = None, fields: Fields | None = None) -> Any:
         self._check()
+        selection = select(wanted, self.shape)
         if fields:
-            records = self._read(selection)
-            chosen = indexing.field_dtype(fields, self._dtype)
-            result = records[fields] if isinstance(fields, str) else records[list(fields)].astype(chosen)
+            records, dtype = self._read(selection), indexing.field_dtype(fields, self._dtype)
+            result = records[fields] if isinstance(fields, str) else records[list(fields)].astype(dtype)
             if out is not None:
                 check_out(out, result.shape, result.dtype)[...] = result
                 return out

@@ -6,7 +6,7 @@ Arrays of all formats are of one class here, so the names for one format mean th
 from __future__ import annotations
 
 from zarrcore.arrays.array import Array
-from zarrcore.asynchronous import AsyncArray
+from zarrcore.arrays.async_array import AsyncArray
 from zarrcore.dtypes import JSON, DTypeConfig_V2, DTypeJSON, ZarrFormat
 
 __all__ = [

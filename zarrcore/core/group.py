@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from zarrcore.asynchronous import AsyncGroup
+from zarrcore.groups.async_group import AsyncGroup
 from zarrcore.groups.group import Group
 from zarrcore.metadata import ConsolidatedMetadata, GroupMetadata
 

@@ -10,23 +10,27 @@ from zarrcore.arrays.legacy import array_at, create_at
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.errors import ContainsArrayError, ContainsGroupError
 from zarrcore.groups.members import find, member_path
-from zarrcore.groups.opened import OpenGroup
+from zarrcore.groups.opened import OpenGroup, opened_node
 from zarrcore.metadata import GroupMetadata
 from zarrcore.nodes.create import create_node
+from zarrcore.nodes.create_many import create_nodes
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.places import located
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from zarrcore._typing import Overwrite
+    from zarrcore.nodes.documents import Metadata
     from zarrcore.storage import StorePath
 
 __all__ = [
     "create_array",
     "create_group",
     "create_group_at",
+    "create_hierarchy",
     "filled",
+    "hierarchy_at",
     "like",
     "require_array",
     "require_group",
@@ -107,6 +111,22 @@ def require_array(
     array = OpenArray(found.metadata, place, config)
     check_required(array, shape, dtype, exact=exact)
     return array
+
+
+def create_hierarchy(
+    group: OpenGroup, nodes: Mapping[str, Metadata], *, overwrite: Overwrite
+) -> Iterator[tuple[str, OpenArray | OpenGroup]]:
+    """Create many nodes below a group from their metadata, parents first."""
+    group.look_in_store()
+    return hierarchy_at(group.place, nodes, overwrite=overwrite)
+
+
+def hierarchy_at(
+    place: StorePath, nodes: Mapping[str, Metadata], *, overwrite: Overwrite
+) -> Iterator[tuple[str, OpenArray | OpenGroup]]:
+    """Do the same at a place."""
+    created = create_nodes(place, nodes, overwrite=overwrite)
+    return ((path, opened_node(where, metadata)) for path, where, metadata in created)
 
 
 def set_member(group: OpenGroup, key: str, value: Any) -> None:

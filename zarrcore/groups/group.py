@@ -6,44 +6,32 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from zarrcore.arrays.array import Array
-from zarrcore.arrays.options import (
-    ArrayOptions,
-    FullMemberOptions,
-    MemberOptions,
-    RequireOptions,
-    takes,
-)
 from zarrcore.groups import changing, creating, members
-from zarrcore.groups.opened import OpenGroup
+from zarrcore.groups.face import GroupFace
+from zarrcore.groups.opened import OpenGroup, open_group_at
 from zarrcore.groups.tree import tree_of
-from zarrcore.node import SynchronousNode
-from zarrcore.nodes.create_many import create_nodes
-from zarrcore.nodes.documents import is_array_metadata
-from zarrcore.nodes.find import readable
-from zarrcore.nodes.open import open_group_node
+from zarrcore.node import SynchronousNode, in_thread
 from zarrcore.storage.path import StorePath, make_store_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from typing import TypeVar, Unpack
+    from typing import Self, TypeVar
 
-    from zarrcore._typing import ArrayLike, FillValueLike, Overwrite, ShapeLike
-    from zarrcore.arrays.config import ArrayConfigLike
-    from zarrcore.codecs.base import CodecLike
-    from zarrcore.dtypes.parse import DTypeLike
+    from zarrcore._typing import ArrayLike, Overwrite
+    from zarrcore.arrays.opened import OpenArray
+    from zarrcore.groups.async_group import AsyncGroup
     from zarrcore.info import NodeInfo
     from zarrcore.metadata import GroupMetadata
-    from zarrcore.nodes.changes import KeptCopy
     from zarrcore.nodes.documents import Metadata
     from zarrcore.nodes.walk import Found
     from zarrcore.storage.path import StoreLike
 
     T = TypeVar("T")
 
-__all__ = ["Group", "node_of", "open_group_at"]
+__all__ = ["Group", "node_of"]
 
 
-class Group(SynchronousNode):
+class Group(GroupFace["Array", "Group"], SynchronousNode):
     """A group of arrays and groups.
 
     Create groups with :func:`zarrcore.create_group` and open them with :func:`zarrcore.open_group`.
@@ -65,29 +53,23 @@ class Group(SynchronousNode):
     ['weather', 'weather/temperature']
     """
 
-    __slots__ = ("__weakref__", "_listing", "_opened")
+    __slots__ = ("__weakref__", "_listing")
 
     def __init__(self, metadata: GroupMetadata, store_path: StorePath) -> None:
-        self._take(OpenGroup(metadata, store_path))
-
-    def _take(self, opened: OpenGroup) -> None:
-        self._opened = opened
+        super().__init__(metadata, store_path)
         self._listing: ref[members.Names] | None = None  # the last iterator that was made, see `Names`
 
     @classmethod
-    def _of(cls, opened: OpenGroup) -> Group:
-        """Return the face of a group that is open."""
-        group = cls.__new__(cls)
-        group._take(opened)
+    def _of(cls, opened: OpenGroup) -> Self:
+        group = super()._of(opened)
+        group._listing = None
         return group
 
-    def _node(self, found: Found) -> Array | Group:
-        """Return the face of a member."""
-        return node_of(self._opened.place._child(found.path), found.metadata, copy=found.copy)
+    def _array(self, function: Callable[..., OpenArray], *args: Any, **kwargs: Any) -> Array:
+        return Array._of(function(self._opened, *args, **kwargs))
 
-    @property
-    def _store_path(self) -> StorePath:
-        return self._opened.place
+    def _group(self, function: Callable[..., OpenGroup], *args: Any, **kwargs: Any) -> Group:
+        return Group._of(function(self._opened, *args, **kwargs))
 
     # --- opening ---
 
@@ -134,33 +116,15 @@ class Group(SynchronousNode):
         NodeTypeValidationError
             If there is an array.
         """
-        return open_group_at(make_store_path(store), zarr_format, use_consolidated=use_consolidated)
+        return cls._of(open_group_at(make_store_path(store), zarr_format, use_consolidated=use_consolidated))
 
     # --- properties ---
 
     @property
-    def metadata(self) -> GroupMetadata:
-        """The metadata document; without consolidated metadata if this process has changed nodes in them."""
-        return self._opened.current()
+    def _async_group(self) -> AsyncGroup:
+        from zarrcore.groups.async_group import AsyncGroup
 
-    @property
-    def synchronizer(self) -> None:
-        """None; kept for compatibility."""
-        return None
-
-    @property
-    def _async_group(self) -> Any:
-        from zarrcore.asynchronous import AsyncGroup
-
-        return AsyncGroup._wrap(self)
-
-    def __repr__(self) -> str:
-        return f"<Group {self._store_path}>"
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Group):
-            return NotImplemented
-        return (self._store_path, self.metadata) == (other._store_path, other.metadata)
+        return AsyncGroup._of(self._opened)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.metadata, self._store_path)
@@ -190,32 +154,6 @@ class Group(SynchronousNode):
         """
         found = members.find(self._opened, path)
         return default if found is None else self._node(found)
-
-    def get_array(self, path: str) -> Array:
-        """Return the array at a path.
-
-        Raises
-        ------
-        ArrayNotFoundError
-            If there is nothing.
-        NotAnArrayError
-            If there is a group.
-        """
-        found = members.find_array(self._opened, path)
-        return Array(found.metadata, self._store_path / found.path)
-
-    def get_group(self, path: str) -> Group:
-        """Return the group at a path.
-
-        Raises
-        ------
-        GroupNotFoundError
-            If there is nothing.
-        NotAGroupError
-            If there is an array.
-        """
-        found = members.find_group(self._opened, path)
-        return Group._of(OpenGroup(found.metadata, self._store_path / found.path, found.copy))
 
     def __contains__(self, member: object) -> bool:
         return members.contains(self._opened, member)
@@ -249,15 +187,16 @@ class Group(SynchronousNode):
             If the metadata document of a member cannot be used.  :meth:`keys` and :meth:`tree` name that
             member all the same, ``group[name]`` opens any other, and ``del group[name]`` removes it.
         """
-        below = members.walk(self._opened, max_depth, use_consolidated=use_consolidated_for_children)
-        found = ((item, readable(item.metadata)) for item in below)
-        return tuple((item.path, self._node(item)) for item, _ in found)
+        below = members.usable(self._opened, max_depth, use_consolidated=use_consolidated_for_children)
+        return tuple((found.path, self._node(found)) for found in below)
 
     def nmembers(self, max_depth: int | None = 0) -> int:
         """Return the number of members; `max_depth` is that of :meth:`members`."""
-        if max_depth == 0:
-            return sum(1 for _ in members.names_of(self._opened))
-        return sum(1 for _ in members.walk(self._opened, max_depth))
+        return members.count(self._opened, max_depth)
+
+    def _node(self, found: Found) -> Array | Group:
+        """Return the face of a member."""
+        return node_of(members.opened(self._opened, found))
 
     def _of_kind(self, *, arrays: bool) -> Iterator[tuple[str, Any]]:
         return ((found.path, self._node(found)) for found in members.of_kind(self._opened, arrays=arrays))
@@ -315,167 +254,24 @@ class Group(SynchronousNode):
 
     # --- creating ---
 
-    @property
-    def info(self) -> NodeInfo:
-        """What the metadata says, as an object that prints as a table."""
-        from zarrcore.info import group_info
-
-        return group_info(self)
-
     def info_complete(self) -> NodeInfo:
         """Return the same as `info`, with what only a look into the store tells."""
         from zarrcore.info import group_info
 
         return group_info(self, complete=True)
 
-    def create_group(
-        self, name: str, *, overwrite: Overwrite = False, attributes: Mapping[str, Any] | None = None
-    ) -> Group:
-        """Create a group below this one, and the groups between them.
-
-        Parameters
-        ----------
-        name : str
-            Path below this group.
-        overwrite : bool or "all"
-            Remove what is there first; ``"all"``: even if it belongs to no Zarr node.
-        attributes : mapping, optional
-            User attributes.
-
-        Raises
-        ------
-        ContainsArrayError, ContainsGroupError
-            If there is a node already, or an array above it.
-        """
-        return Group._of(creating.create_group(self._opened, name, attributes, overwrite=overwrite))
-
-    def require_group(
-        self, name: str, overwrite: Overwrite = False, *, attributes: Mapping[str, Any] | None = None
-    ) -> Group:
-        """Return the group of a name; create it if it is missing.
-
-        Parameters
-        ----------
-        name : str
-            Path below this group.
-        overwrite : bool or "all"
-            Remove what is there, and create the group again.
-        attributes : mapping, optional
-            User attributes of a group that is created.
-
-        Raises
-        ------
-        ContainsArrayError
-            If there is an array.
-        """
-        return Group._of(creating.require_group(self._opened, name, attributes, overwrite=overwrite))
-
     def require_groups(self, *names: str) -> tuple[Group, ...]:
         """Return several groups; create those that are missing."""
         return tuple(self.require_group(name) for name in names)
 
-    @takes(ArrayOptions)
-    def create_array(
-        self,
-        name: str,
-        *,
-        compressor: CodecLike | None = "auto",
-        storage_options: dict[str, Any] | None = None,
-        **options: Unpack[ArrayOptions],
-    ) -> Array:
-        """Create an array below this group; the parameters are those of :func:`zarrcore.create_array`."""
-        if storage_options is not None:
-            raise TypeError(
-                "Group.create_array: storage_options open a store, and a group has its store already"
-            )
-        return Array._of(creating.create_array(self._opened, name, options, compressor))
-
-    create = create_array
-
-    @takes(RequireOptions)
-    def require_array(
-        self,
-        name: str,
-        *,
-        shape: ShapeLike,
-        dtype: DTypeLike | None = None,
-        exact: bool = False,
-        config: ArrayConfigLike | None = None,
-        **kwargs: Unpack[RequireOptions],
-    ) -> Array:
-        """Return the array of a name; create it if it is missing.
-
-        Parameters
-        ----------
-        shape, dtype
-            What an existing array must have; `dtype` is ``float64`` by default.
-        exact : bool
-            Ask for the very data type, rather than one that can be cast to it safely.
-        **kwargs
-            As for :meth:`create_array`.
-
-        Raises
-        ------
-        ContainsGroupError
-            If there is a group.
-        TypeError
-            If the shape or the data type of an existing array does not fit.
-        """
-        return Array._of(
-            creating.require_array(
-                self._opened, name, shape, dtype, exact=exact, config=config, options={**kwargs}
-            )
-        )
+    create = GroupFace.create_array
 
     def create_hierarchy(
         self, nodes: Mapping[str, Metadata], *, overwrite: Overwrite = False
     ) -> Iterator[tuple[str, Array | Group]]:
         """Create many nodes below this group; see :func:`zarrcore.create_hierarchy`."""
-        self._opened.look_in_store()
-        created = create_nodes(self._store_path, nodes, overwrite=overwrite)
-        return ((path, node_of(place, metadata)) for path, place, metadata in created)
-
-    @takes(MemberOptions)
-    def empty(self, *, name: str, shape: ShapeLike, **kwargs: Unpack[MemberOptions]) -> Array:
-        """Create an array without values (they are the fill value); see :func:`zarrcore.create`."""
-        return Array._of(creating.filled(self._opened, name, shape, ..., {**kwargs}))
-
-    @takes(MemberOptions)
-    def zeros(self, *, name: str, shape: ShapeLike, **kwargs: Unpack[MemberOptions]) -> Array:
-        """Create an array of zeros; see :func:`zarrcore.create`."""
-        return Array._of(creating.filled(self._opened, name, shape, 0, {**kwargs}))
-
-    @takes(MemberOptions)
-    def ones(self, *, name: str, shape: ShapeLike, **kwargs: Unpack[MemberOptions]) -> Array:
-        """Create an array of ones; see :func:`zarrcore.create`."""
-        return Array._of(creating.filled(self._opened, name, shape, 1, {**kwargs}))
-
-    @takes(FullMemberOptions)
-    def full(
-        self, *, name: str, shape: ShapeLike, fill_value: FillValueLike, **kwargs: Unpack[FullMemberOptions]
-    ) -> Array:
-        """Create an array of `fill_value`; see :func:`zarrcore.create`."""
-        return Array._of(creating.filled(self._opened, name, shape, fill_value, {**kwargs}))
-
-    @takes(MemberOptions)
-    def empty_like(self, *, name: str, data: ArrayLike, **kwargs: Unpack[MemberOptions]) -> Array:
-        """Create an array like `data`, without its values."""
-        return Array._of(creating.like(self._opened, name, data, ..., {**kwargs}))
-
-    @takes(MemberOptions)
-    def zeros_like(self, *, name: str, data: ArrayLike, **kwargs: Unpack[MemberOptions]) -> Array:
-        """Create an array of zeros like `data`."""
-        return Array._of(creating.like(self._opened, name, data, 0, {**kwargs}))
-
-    @takes(MemberOptions)
-    def ones_like(self, *, name: str, data: ArrayLike, **kwargs: Unpack[MemberOptions]) -> Array:
-        """Create an array of ones like `data`."""
-        return Array._of(creating.like(self._opened, name, data, 1, {**kwargs}))
-
-    @takes(MemberOptions)
-    def full_like(self, *, name: str, data: ArrayLike, **kwargs: Unpack[MemberOptions]) -> Array:
-        """Create an array like `data`, filled with the keyword argument `fill_value`."""
-        return Array._of(creating.like(self._opened, name, data, ..., {**kwargs}))
+        created = creating.create_hierarchy(self._opened, nodes, overwrite=overwrite)
+        return ((path, node_of(opened)) for path, opened in created)
 
     # --- changing ---
 
@@ -513,27 +309,9 @@ class Group(SynchronousNode):
 
     async def update_attributes_async(self, new_attributes: Mapping[str, Any]) -> Group:
         """The same as :meth:`update_attributes`, as a coroutine."""
-        from zarrcore.asynchronous import in_thread
-
         return await in_thread(self.update_attributes, new_attributes)
 
-    def _change_attributes(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-        """Store the result of `change`, called with the attributes that are stored now."""
-        changing.change_attributes(self._opened, change)
 
-
-def node_of(
-    place: StorePath, metadata: Metadata, *, config: Any = None, copy: KeptCopy | None = None
-) -> Array | Group:
-    """Return the array or group that metadata describe; `copy` is the one that they come from, if any."""
-    if is_array_metadata(metadata):
-        return Array(metadata, place, config)
-    return Group._of(OpenGroup(metadata, place, copy))
-
-
-def open_group_at(
-    place: StorePath, zarr_format: int | None = None, *, use_consolidated: bool | str | None = None
-) -> Group:
-    """Open the group at a place; parameters and errors are those of `open_group_node`."""
-    place, metadata = open_group_node(place, zarr_format, use_consolidated=use_consolidated)
-    return Group(metadata, place)
+def node_of(opened: OpenArray | OpenGroup) -> Array | Group:
+    """Return the array or group for users."""
+    return Group._of(opened) if isinstance(opened, OpenGroup) else Array._of(opened)

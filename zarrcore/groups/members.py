@@ -5,6 +5,7 @@ from __future__ import annotations
 from _thread import get_ident
 from typing import TYPE_CHECKING
 
+from zarrcore.arrays.opened import OpenArray
 from zarrcore.errors import (
     ArrayNotFoundError,
     DataTypeValidationError,
@@ -16,6 +17,7 @@ from zarrcore.errors import (
     PickleCodecDisabledError,
     UnknownCodecError,
 )
+from zarrcore.groups.opened import OpenGroup, opened_node
 from zarrcore.nodes.consolidated import checked_lookup
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import find_member, readable
@@ -26,18 +28,18 @@ from zarrcore.storage.validation import normalize_path
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from zarrcore.groups.opened import OpenGroup
-
 __all__ = [
     "Names",
     "contains",
+    "count",
     "find",
-    "find_array",
-    "find_group",
+    "get_array",
+    "get_group",
     "member_path",
     "names_of",
     "of_kind",
-    "walk",
+    "opened",
+    "usable",
 ]
 
 
@@ -69,8 +71,13 @@ def find(group: OpenGroup, path: str) -> Found | None:
     return None if found is None else Found(name, found, group.copy)
 
 
-def find_array(group: OpenGroup, path: str) -> Found:
-    """Find an array.
+def opened(group: OpenGroup, found: Found) -> OpenArray | OpenGroup:
+    """Open a member that has been found."""
+    return opened_node(group.place._child(found.path), found.metadata, copy=found.copy)
+
+
+def get_array(group: OpenGroup, path: str) -> OpenArray:
+    """Open the array at a path.
 
     Raises
     ------
@@ -82,13 +89,14 @@ def find_array(group: OpenGroup, path: str) -> Found:
     found = find(group, path)
     if found is None:
         raise ArrayNotFoundError(f"no array found in the group {group.place} at path {path!r}")
-    if not is_array_metadata(found.metadata):
-        raise NotAnArrayError(f"expected an array in the group {group.place} at path {path!r}, found a group")
-    return found
+    array = opened(group, found)
+    if isinstance(array, OpenArray):
+        return array
+    raise NotAnArrayError(f"expected an array in the group {group.place} at path {path!r}, found a group")
 
 
-def find_group(group: OpenGroup, path: str) -> Found:
-    """Find a group.
+def get_group(group: OpenGroup, path: str) -> OpenGroup:
+    """Open the group at a path.
 
     Raises
     ------
@@ -100,9 +108,10 @@ def find_group(group: OpenGroup, path: str) -> Found:
     found = find(group, path)
     if found is None:
         raise GroupNotFoundError(f"no group found in the group {group.place} at path {path!r}")
-    if is_array_metadata(found.metadata):
-        raise NotAGroupError(f"expected a group in the group {group.place} at path {path!r}, found an array")
-    return found
+    inner = opened(group, found)
+    if isinstance(inner, OpenGroup):
+        return inner
+    raise NotAGroupError(f"expected a group in the group {group.place} at path {path!r}, found an array")
 
 
 def contains(group: OpenGroup, member: object) -> bool:
@@ -161,8 +170,18 @@ def walk(group: OpenGroup, max_depth: int | None, *, use_consolidated: bool = Tr
     return nodes_below(group.place, metadata, copy, max_depth=max_depth, use_consolidated=use_consolidated)
 
 
+def usable(group: OpenGroup, max_depth: int | None, *, use_consolidated: bool = True) -> Iterator[Found]:
+    """Return the nodes below a group; one whose documents cannot be used raises the reason."""
+    for found in walk(group, max_depth, use_consolidated=use_consolidated):
+        readable(found.metadata)
+        yield found
+
+
+def count(group: OpenGroup, max_depth: int | None) -> int:
+    """Return the number of nodes below a group."""
+    return sum(1 for _ in (names_of(group) if max_depth == 0 else walk(group, max_depth)))
+
+
 def of_kind(group: OpenGroup, *, arrays: bool) -> Iterator[Found]:
     """Return the arrays, or the groups, among the direct members."""
-    for found in walk(group, 0):
-        if is_array_metadata(readable(found.metadata)) == arrays:
-            yield found
+    return (found for found in usable(group, 0) if is_array_metadata(found.metadata) == arrays)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from zarrcore.arrays.opened import OpenArray
 from zarrcore.nodes.changes import KeptCopy
+from zarrcore.nodes.documents import is_array_metadata
+from zarrcore.nodes.open import open_group_node
 
 if TYPE_CHECKING:
     from zarrcore.metadata import GroupMetadata
+    from zarrcore.nodes.documents import Metadata
     from zarrcore.storage import StorePath
 
-__all__ = ["OpenGroup"]
+__all__ = ["OpenGroup", "open_group_at", "opened_node"]
 
 
 class OpenGroup:
@@ -65,3 +69,20 @@ class OpenGroup:
             self.copy = None
         if self.metadata.consolidated_metadata is not None:
             self.metadata = replace(self.metadata, consolidated_metadata=None)
+
+
+def opened_node(
+    place: StorePath, metadata: Metadata, *, config: Any = None, copy: KeptCopy | None = None
+) -> OpenArray | OpenGroup:
+    """Return the array or group that metadata describe; `copy` is the one that they come from, if any."""
+    if is_array_metadata(metadata):
+        return OpenArray(metadata, place, config)
+    return OpenGroup(metadata, place, copy)
+
+
+def open_group_at(
+    place: StorePath, zarr_format: int | None = None, *, use_consolidated: bool | str | None = None
+) -> OpenGroup:
+    """Open the group at a place; parameters and errors are those of `open_group_node`."""
+    place, metadata = open_group_node(place, zarr_format, use_consolidated=use_consolidated)
+    return OpenGroup(metadata, place)

@@ -1,0 +1,262 @@
+"""What users hold of an open group, synchronous or not: what both do by the same names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from zarrcore.arrays.options import (
+    ArrayOptions,
+    FullMemberOptions,
+    MemberOptions,
+    RequireOptions,
+    takes,
+)
+from zarrcore.groups import changing, creating, members
+from zarrcore.groups.opened import OpenGroup
+from zarrcore.node import Node
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Self, Unpack
+
+    from zarrcore._typing import ArrayLike, FillValueLike, Overwrite, ShapeLike
+    from zarrcore.arrays.config import ArrayConfigLike
+    from zarrcore.codecs.base import CodecLike
+    from zarrcore.dtypes.parse import DTypeLike
+    from zarrcore.info import NodeInfo
+    from zarrcore.metadata import GroupMetadata
+    from zarrcore.storage.path import StorePath
+
+__all__ = ["GroupFace"]
+
+ArrayT = TypeVar("ArrayT")
+GroupT = TypeVar("GroupT")
+
+
+class GroupFace(Node, Generic[ArrayT, GroupT]):
+    """A face of an open group: it holds the group, and calls functions that take it.
+
+    `ArrayT` and `GroupT` are what methods return: an array and a group, or coroutines that return them.
+    """
+
+    __slots__ = ("_opened",)
+
+    def __init__(self, metadata: GroupMetadata, store_path: StorePath) -> None:
+        self._opened = OpenGroup(metadata, store_path)
+
+    @classmethod
+    def _of(cls, opened: OpenGroup) -> Self:
+        """Return the face of a group that is open."""
+        group = cls.__new__(cls)
+        group._opened = opened
+        return group
+
+    if TYPE_CHECKING:
+
+        def _array(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> ArrayT:
+            """Call a function that takes the open group and returns an array."""
+
+        def _group(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> GroupT:
+            """Call a function that takes the open group and returns a group."""
+
+    @classmethod
+    def from_dict(cls, store_path: StorePath, data: dict[str, Any]) -> Self:
+        """Return a group from its metadata as a dictionary; nothing is written."""
+        from zarrcore.metadata import GroupMetadata
+
+        return cls(GroupMetadata.from_dict(data), store_path)
+
+    @property
+    def _store_path(self) -> StorePath:
+        return self._opened.place
+
+    @property
+    def metadata(self) -> GroupMetadata:
+        """The metadata document; without consolidated metadata if this process has changed nodes in them."""
+        return self._opened.current()
+
+    @property
+    def synchronizer(self) -> None:
+        """None; kept for compatibility."""
+        return None
+
+    @property
+    def info(self) -> NodeInfo:
+        """The main properties of the metadata, as an object that prints as a table."""
+        from zarrcore.info import group_info
+
+        return group_info(self)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._store_path}>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        return (self._store_path, self.metadata) == (other._store_path, other.metadata)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _change_attributes(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+        """Store the result of `change`, called with the attributes that are stored now."""
+        changing.change_attributes(self._opened, change)
+
+    # --- members ---
+
+    def get_array(self, path: str) -> ArrayT:
+        """Return the array at a path.
+
+        Raises
+        ------
+        ArrayNotFoundError
+            If there is nothing.
+        NotAnArrayError
+            If there is a group.
+        """
+        return self._array(members.get_array, path)
+
+    def get_group(self, path: str) -> GroupT:
+        """Return the group at a path.
+
+        Raises
+        ------
+        GroupNotFoundError
+            If there is nothing.
+        NotAGroupError
+            If there is an array.
+        """
+        return self._group(members.get_group, path)
+
+    # --- creating ---
+
+    def create_group(
+        self, name: str, *, overwrite: Overwrite = False, attributes: Mapping[str, Any] | None = None
+    ) -> GroupT:
+        """Create a group below this one, and the groups between them.
+
+        Parameters
+        ----------
+        name : str
+            Path below this group.
+        overwrite : bool or "all"
+            Remove what is there first; ``"all"``: even if it belongs to no Zarr node.
+        attributes : mapping, optional
+            User attributes.
+
+        Raises
+        ------
+        ContainsArrayError, ContainsGroupError
+            If there is a node already, or an array above it.
+        """
+        return self._group(creating.create_group, name, attributes, overwrite=overwrite)
+
+    def require_group(
+        self, name: str, overwrite: Overwrite = False, *, attributes: Mapping[str, Any] | None = None
+    ) -> GroupT:
+        """Return the group of a name; create it if it is missing.
+
+        Parameters
+        ----------
+        name : str
+            Path below this group.
+        overwrite : bool or "all"
+            Remove what is there, and create the group again.
+        attributes : mapping, optional
+            User attributes of a group that is created.
+
+        Raises
+        ------
+        ContainsArrayError
+            If there is an array.
+        """
+        return self._group(creating.require_group, name, attributes, overwrite=overwrite)
+
+    @takes(ArrayOptions)
+    def create_array(
+        self,
+        name: str,
+        *,
+        compressor: CodecLike | None = "auto",
+        storage_options: dict[str, Any] | None = None,
+        **options: Unpack[ArrayOptions],
+    ) -> ArrayT:
+        """Create an array below this group; the parameters are those of :func:`zarrcore.create_array`."""
+        if storage_options is not None:
+            raise TypeError(
+                "Group.create_array: storage_options open a store, and a group has its store already"
+            )
+        return self._array(creating.create_array, name, options, compressor)
+
+    @takes(RequireOptions)
+    def require_array(
+        self,
+        name: str,
+        *,
+        shape: ShapeLike,
+        dtype: DTypeLike | None = None,
+        exact: bool = False,
+        config: ArrayConfigLike | None = None,
+        **kwargs: Unpack[RequireOptions],
+    ) -> ArrayT:
+        """Return the array of a name; create it if it is missing.
+
+        Parameters
+        ----------
+        shape, dtype
+            What an existing array must have; `dtype` is ``float64`` by default.
+        exact : bool
+            Ask for the very data type, rather than one that can be cast to it safely.
+        **kwargs
+            As for :meth:`create_array`.
+
+        Raises
+        ------
+        ContainsGroupError
+            If there is a group.
+        TypeError
+            If the shape or the data type of an existing array does not fit.
+        """
+        options = {"exact": exact, "config": config, "options": {**kwargs}}
+        return self._array(creating.require_array, name, shape, dtype, **options)
+
+    @takes(MemberOptions)
+    def empty(self, *, name: str, shape: ShapeLike, **kwargs: Unpack[MemberOptions]) -> ArrayT:
+        """Create an array without values (they are the fill value); see :func:`zarrcore.create`."""
+        return self._array(creating.filled, name, shape, ..., {**kwargs})
+
+    @takes(MemberOptions)
+    def zeros(self, *, name: str, shape: ShapeLike, **kwargs: Unpack[MemberOptions]) -> ArrayT:
+        """Create an array of zeros; see :func:`zarrcore.create`."""
+        return self._array(creating.filled, name, shape, 0, {**kwargs})
+
+    @takes(MemberOptions)
+    def ones(self, *, name: str, shape: ShapeLike, **kwargs: Unpack[MemberOptions]) -> ArrayT:
+        """Create an array of ones; see :func:`zarrcore.create`."""
+        return self._array(creating.filled, name, shape, 1, {**kwargs})
+
+    @takes(FullMemberOptions)
+    def full(
+        self, *, name: str, shape: ShapeLike, fill_value: FillValueLike, **kwargs: Unpack[FullMemberOptions]
+    ) -> ArrayT:
+        """Create an array of `fill_value`; see :func:`zarrcore.create`."""
+        return self._array(creating.filled, name, shape, fill_value, {**kwargs})
+
+    @takes(MemberOptions)
+    def empty_like(self, *, name: str, data: ArrayLike, **kwargs: Unpack[MemberOptions]) -> ArrayT:
+        """Create an array like `data`, without its values."""
+        return self._array(creating.like, name, data, ..., {**kwargs})
+
+    @takes(MemberOptions)
+    def zeros_like(self, *, name: str, data: ArrayLike, **kwargs: Unpack[MemberOptions]) -> ArrayT:
+        """Create an array of zeros like `data`."""
+        return self._array(creating.like, name, data, 0, {**kwargs})
+
+    @takes(MemberOptions)
+    def ones_like(self, *, name: str, data: ArrayLike, **kwargs: Unpack[MemberOptions]) -> ArrayT:
+        """Create an array of ones like `data`."""
+        return self._array(creating.like, name, data, 1, {**kwargs})
+
+    @takes(MemberOptions)
+    def full_like(self, *, name: str, data: ArrayLike, **kwargs: Unpack[MemberOptions]) -> ArrayT:
+        """Create an array like `data`, filled with the keyword argument `fill_value`."""
+        return self._array(creating.like, name, data, ..., {**kwargs})
