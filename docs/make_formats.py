@@ -119,8 +119,9 @@ NO_DEPARTURES = """\
 Not departures: JSON has one kind of number, so in format 2, which does not say otherwise, `3.0` is the fill
 value of an integer.  Members of `.zarray` and `.zgroup` that no reader needs are kept.
 
-Refused, though others read it: a name that is twice in one JSON object.  RFC 8259 leaves open which of
-the two counts, and programs differ: one would read other values than the next.
+Refused, although other programs read it: a JSON object that has the same name twice.  RFC 8259 does not
+define which of the two counts, and programs differ: zarr-python and tensorstore take the last one, other
+parsers the first.  Such a document has two meanings, so one program would read other values than the next.
 """
 
 # What is needed besides the class to make a data type; the others need nothing.
@@ -406,7 +407,7 @@ def page() -> str:
             table(*data_type_rows()),
             "## Codecs of format 3\n",
             "Before `sharding_indexed`, array -> array codecs that take items one by one and bring the fill"
-            " value back bit for bit\nleave inner chunks to be read one by one.  Behind any others, such as"
+            " value back bit for bit\nleave inner chunks to be read one by one.  After any others, such as"
             " `reshape`, `numcodecs.delta` and\n`numcodecs.packbits`, all of a shard is decoded at once.\n",
             "Codecs within codecs (`sharding_indexed`, `conditional`, `n5_default`) and data types within"
             f" data types nest at most\n{MAX_DEPTH} levels deep, in Python and in C; a document with more is"

@@ -339,10 +339,15 @@ zc_status zc_document_v2(zc_document *doc, const zc_node *root)
     const zc_node shape = zc_node_member(root, "shape");
     const zc_node chunks = zc_node_member(root, "chunks");
     const zc_node separator_node = zc_node_member(root, "dimension_separator");
+    static const char *const members[] = {"zarr_format", "shape", "chunks", "dtype", "compressor", "fill_value", "order",
+                                          "filters", "dimension_separator", NULL};
     int64_t number;
     zc_status status = zc_node_object(root);
 
     doc->array.keys = (zc_key_encoding){.v2 = true, .separator = '.'};
+    if (status == ZC_OK) {
+        status = zc_node_members_once(root, members);
+    }
     if (status == ZC_OK) {
         status = zc_node_int(&format, 2, 2, &number);
     }

@@ -330,7 +330,14 @@ static bool need_not_be_understood(const zc_node *member)
     return yyjson_is_false(must.value);
 }
 
-zc_status zc_node_members(const zc_node *object, const char *const *names, bool tolerant)
+static bool is_any(const zc_node *member)
+{
+    (void)member;
+    return true;
+}
+
+/* Refuse a member twice, and members that are not in the list, all or those that are not accepted. */
+static zc_status check_members(const zc_node *object, const char *const *names, bool (*accepts)(const zc_node *member))
 {
     uint32_t seen = 0;
 
@@ -341,16 +348,26 @@ zc_status zc_node_members(const zc_node *object, const char *const *names, bool 
             i++;
         }
         if (names[i] == NULL) {
-            if (!tolerant || !need_not_be_understood(&node)) {
+            if (accepts == NULL || !accepts(&node)) {
                 return zc_node_fail(&node, "is not supported");
             }
         } else if (seen & (uint32_t)1 << i) {
-            return zc_node_fail(&node, "is there twice");
+            return zc_node_fail(&node, "occurs twice");
         } else {
             seen |= (uint32_t)1 << i;
         }
     }
     return ZC_OK;
+}
+
+zc_status zc_node_members(const zc_node *object, const char *const *names, bool tolerant)
+{
+    return check_members(object, names, tolerant ? need_not_be_understood : NULL);
+}
+
+zc_status zc_node_members_once(const zc_node *object, const char *const *names)
+{
+    return check_members(object, names, is_any);
 }
 
 zc_status zc_node_optional_int(const zc_node *object, const char *name, int64_t low, int64_t high,

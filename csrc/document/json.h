@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A thin layer over yyjson: values that know where in their document they lie, so that a complaint says it.
+ * A thin layer over yyjson: values that know where in their document they lie, so that errors name that place.
  *
  * Only libzarrcore (the build without Python) has this directory.
  */
@@ -99,6 +99,9 @@ zc_status zc_node_choice(const zc_node *node, const char *const *choices, int *o
 /* Refuse a member twice, and members that are not in the list (ends with NULL, at most 31).  Where
  * `tolerant`, the latter only if they are not objects with "must_understand": false. */
 zc_status zc_node_members(const zc_node *object, const char *const *names, bool tolerant);
+
+/* Refuse a member of the list twice; members that are not in it may be there. */
+zc_status zc_node_members_once(const zc_node *object, const char *const *names);
 
 /* Optional members: *inout stays as it is where one is absent. */
 zc_status zc_node_optional_int(const zc_node *object, const char *name, int64_t low, int64_t high,

@@ -71,7 +71,10 @@ REFUSED: list[tuple[Any, str]] = [
     (v3("zarr_format", 4), "zarr_format: expected 3 to 3, got 4"),
     (v3("zarr_format", "3"), "zarr_format: expected an integer"),
     (v3("node_type", "group"), 'node_type: "group" is not supported'),
-    (json.dumps(V3)[:-1] + ', "shape": [6, 4]}', "shape: is there twice"),
+    # a name twice: programs differ in which of the two they read, even if both are the same
+    (json.dumps(V3)[:-1] + ', "shape": [6, 4]}', "shape: occurs twice"),
+    (json.dumps(V3)[:-1] + ', "shape": [2, 4]}', "shape: occurs twice"),
+    (json.dumps(V3).replace('"chunk_shape":', '"chunk_shape": [1], "chunk_shape":'), "chunk_shape: occurs"),
     # members
     (v3("shape", ...), "shape: is required and missing"),
     (v3("shape", [6, -4]), "shape[1]: expected 0 to"),
@@ -224,6 +227,10 @@ REFUSED: list[tuple[Any, str]] = [
 @pytest.mark.parametrize(("document", "reason"), REFUSED, ids=[reason for _, reason in REFUSED])
 def test_refused(refuse: Any, document: Any, reason: str) -> None:
     assert reason in refuse(document)
+
+
+def test_a_name_twice_is_refused_in_format_2(refuse: Any) -> None:
+    assert "order: occurs twice" in refuse(json.dumps(V2)[:-1] + ', "order": "F"}', ".zarray")
 
 
 def test_every_cut_of_a_document_is_refused(refuse: Any) -> None:

@@ -93,12 +93,12 @@ def parse_document(text: str, *, where: str) -> dict[str, Any]:
 
 
 def dump_document(document: Mapping[str, Any], *, where: str) -> bytes:
-    """Serialise a metadata document, indented as the configuration ``json_indent`` says.
+    """Serialise a metadata document, indented by the configuration ``json_indent``.
 
     Raises
     ------
     MetadataValidationError
-        If a value is NaN or infinite, which JSON cannot say.
+        If a value is NaN or infinite, for which JSON has no number.
     """
     try:
         return _text(document, config.get("json_indent", 2)).encode()
@@ -111,10 +111,10 @@ def dump_document(document: Mapping[str, Any], *, where: str) -> bytes:
 
 
 def with_shape(document: bytes, old: tuple[int, ...], new: tuple[int, ...]) -> bytes | None:
-    """What :func:`dump_document` gave for an array of shape `old`, with the shape `new` in it.
+    """Return a document of :func:`dump_document` with the shape `new` in place of `old`.
 
-    Each append writes the document, and only the shape in it changes.  None where the text does not
-    tell the shape from other members, or was indented in another way than the configuration says now.
+    Each append writes the document, and only the shape in it changes.  None if the text of the shape is
+    ambiguous, or was indented differently from the present configuration.
     """
     before = _shape_member(old)
     return document.replace(before, _shape_member(new)) if document.count(before) == 1 else None
@@ -168,7 +168,7 @@ def parse_attributes(attributes: object) -> dict[str, Any]:
 
 
 def json_value(value: Any, where: str) -> Any:
-    """`value` as JSON would give it back: tuples as lists, NumPy scalars as Python's.
+    """Return `value` as JSON would return it: tuples as lists, NumPy scalars as Python's.
 
     Raises
     ------
@@ -187,7 +187,7 @@ def json_value(value: Any, where: str) -> Any:
 
 
 def refuse_nan(value: Any, where: str) -> None:
-    """Check that `value` holds neither NaN nor infinities.
+    """Check that `value` contains neither NaN nor infinities.
 
     JSON has no numbers for them, and what other programs make of the tokens differs.  Those that a document
     held already stay (:class:`NonFinite`): nobody is kept from changing anything else of it.
@@ -210,7 +210,10 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise MetadataValidationError(f"the name {describe(twice)} stands twice in one object")
+        raise MetadataValidationError(
+            f"the name {describe(twice)} occurs twice in one object, and programs differ in which of the two "
+            "they read: remove one"
+        )
     return found
 
 

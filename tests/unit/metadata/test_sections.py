@@ -125,10 +125,10 @@ def test_a_damaged_node_is_refused_when_it_is_used() -> None:
 
 def test_names_that_stand_twice_are_refused() -> None:
     raw = text(group({"a": array(), "b": array()})).decode()
-    with pytest.raises(MetadataValidationError, match='"a" stands twice'):
+    with pytest.raises(MetadataValidationError, match='"a" occurs twice'):
         parse_v3_node(raw.replace('"b": {', '"a": {').encode())
     metadata: Any = parse_v3_node(raw.replace('"shape": [', '"fill_value": [', 1).encode())
-    with pytest.raises(MetadataValidationError, match='"fill_value" stands twice'):
+    with pytest.raises(MetadataValidationError, match='"fill_value" occurs twice'):
         metadata.consolidated_metadata.metadata["a"]
 
 
