@@ -243,7 +243,7 @@ class BuildExt(build_ext):
 
 
 class BuildPy(build_py):
-    """Put the public C headers (csrc/include) beside the Python files (zarrcore/include)."""
+    """Put the public C headers (csrc/include) next to the Python files (zarrcore/include)."""
 
     def run(self) -> None:
         """Copy; an editable installation finds the headers in the tree."""
@@ -265,7 +265,7 @@ def _older(target: str, sources: Sequence[str]) -> bool:
 
 
 def _headers_of(target: str) -> list[str]:
-    """The headers that went into an object: from the rule that gcc and clang write beside it, else all."""
+    """The headers that went into an object: from the rule that gcc and clang write next to it, else all."""
     rule = Path(target).with_suffix(".d")
     if not rule.exists():
         return tree("csrc/**/*.h")

@@ -3,7 +3,7 @@
 
     python -m benchmarks.kernels [--nbytes 4Mi] [--rounds 9] [--only NAME] [--page docs/kernels.md]
 
-The results are compared first.  Then both sides work on the same data, in turns, and a line gives the median
+The results are compared first.  Then both sides work on the same data, in turns, and a line shows the median
 of the ratios of neighbouring measurements of CPU time: a busy machine slows both.  Outputs are allocated
 beforehand where both sides can take them.  One thread each.  A ratio above 1 means that zarrcore is faster; a
 difference under 5 % is noise.  Beside filters stands how their speed compares with copying as many bytes as

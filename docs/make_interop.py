@@ -75,7 +75,7 @@ def _table(what: str, rows: Sequence[tuple[Row, dict[str, str]]]) -> Iterator[st
 
 
 def _note(row: Row) -> str:
-    """Why no peer has it, or what is odd about one of them."""
+    """Why no peer has it, or what is special about one of them."""
     if row in NO_PEER:
         return NO_PEER[row]
     odd = (f"{peer} {LACKS[peer][row]}" for peer in PEERS if row in LACKS[peer])

@@ -18,7 +18,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import fetch_sources  # this and the next beside this file
+import fetch_sources  # this and the next are in this directory
 import native_libs
 
 BUILD = native_libs.ROOT / "build" / "foreign"

@@ -8,7 +8,7 @@ builds look for them and sdists take them along.  What is there already is kept.
 have from its wheel, is brought only where it is asked for by name.
 
 ``fetch_sources.py [NAME...]`` is a step of its own, which `make` takes once: a build loads nothing.  Needs
-pip and its index.  ``--optional``: without them a warning says what will be missing, and that is all.
+pip and its index.  ``--optional``: without them a warning names what will be missing, and that is all.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Write the stubs of the packages that load names lazily, from their own tables.
 
-``make_stubs.py`` writes an ``__init__.pyi`` beside each table ``HOMES``; with ``--check`` it writes nothing
+``make_stubs.py`` writes an ``__init__.pyi`` next to each table ``HOMES``; with ``--check`` it writes nothing
 and exits with 1 if one of them is out of date.
 """
 

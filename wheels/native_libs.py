@@ -21,7 +21,7 @@ libdeflate, which doubles the speed of gzip and zlib chunks, is optional and cho
 zstd may be taken apart too, where the four are archives ("wheel", "source"): what is linked before an archive
 takes the place of the copy in it.  ``ZARRCORE_ZSTD=source`` compiles what ``fetch_sources.py`` has brought,
 ``=DIR`` the source tree in that directory, ``=off`` keeps the archive's own.  ``auto``, the default, is
-source if it has been brought, else off.  Beside the archive of a wheel, made by a newer compiler than is
+source if it has been brought, else off.  With the archive of a wheel, made by a newer compiler than is
 likely to be here, only the encoder is taken: decoders gain from the compiler, encoders from the release.
 
 As a program it prints what a Makefile needs: ``native_libs.py --cflags | --libs | --describe``.
@@ -38,7 +38,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import compile_sources  # this and the next two beside this file
+import compile_sources  # this and the next two are in this directory
 import deflate_source
 import zstd_source
 
@@ -111,7 +111,7 @@ class NativeLibs:
     zstd: str | None = None
     """Where zstd comes from, if not from the same place."""
     zstd_encoder: str | None = None
-    """The version of an encoder for zstd that stands beside the bundle's decoder."""
+    """The version of an encoder for zstd that is used with the bundle's decoder."""
 
     def __str__(self) -> str:
         zstd = f"; zstd: {self.zstd}" if self.zstd else ""
@@ -353,7 +353,7 @@ def from_source(environ: Mapping[str, str], *, build_dir: str | os.PathLike[str]
         raise ResolveError(
             "ZARRCORE_LIBS=source needs ZARRCORE_BLOSC_SRC, the directory of an unpacked blosc sdist"
         )
-    import blosc_source  # beside this file; only this way of the four needs it
+    import blosc_source  # in this directory; only this way of the four needs it
 
     try:
         tree = blosc_source.find_tree(Path(where))
@@ -435,7 +435,7 @@ def _with_system_deflate(libs: NativeLibs, environ: Mapping[str, str]) -> Native
     version = _pkg_config(tool, ["--modversion", "libdeflate"], environ)
     return replace(
         libs,
-        # Behind the directories of the bundle, which stays the first to be searched.
+        # After the directories of the bundle, which stays the first to be searched.
         include_dirs=_joined(libs.include_dirs, _with_flag(compile_args, "-I")),
         library_dirs=_joined(libs.library_dirs, _with_flag(link_args, "-L")),
         libraries=_joined(libs.libraries, _with_flag(link_args, "-l")),

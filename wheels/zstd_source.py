@@ -40,7 +40,7 @@ def _tree(root: Path) -> Tree:
 
 
 def encoder_of(tree: Tree) -> Tree:
-    """The encoder alone, to stand beside the decoder of another release.
+    """Return the encoder alone, to be linked with the decoder of another release.
 
     The two share the functions of ``common/``, whose meaning may change from one release to the next, so
     each keeps its own: those of the encoder are private.

@@ -35,7 +35,7 @@ class Rank(IntEnum):
     DOCUMENTS = 2
     """Of the metadata documents that this process changes."""
     PENDING = 3
-    """A chunk's whose values an ArrayWriter gathers; a thread holds one of them at most."""
+    """That of a chunk whose values an ArrayWriter gathers; a thread holds one of them at most."""
     CHUNK = 4
     """That of a key, while its chunk is replaced: of the C engine, see engine.KeyLock."""
     TABLE = 5
@@ -48,7 +48,7 @@ def lock(rank: Rank) -> Any:
 
 
 def ranked(lock: Any, rank: Rank) -> Any:
-    """Return a lock that is taken in order, which is checked if the environment says so."""
+    """Return a lock that is taken in order, which is checked if ZARRCORE_CHECK_LOCKS is set."""
     return lock if not _CHECKED else _Checked(lock, rank)
 
 

@@ -1,7 +1,7 @@
 """Every exception and warning that zarrcore raises.
 
-All errors about data derive from :class:`BaseZarrError`, which is a :class:`ValueError`.  A message says what
-was asked, what was found and where; it is composed once, when the error is made, and survives pickling.
+All errors about data derive from :class:`BaseZarrError`, which is a :class:`ValueError`.  A message names
+what was asked, what was found and where; it is composed once, when the error is made, and survives pickling.
 """
 
 from __future__ import annotations
@@ -95,11 +95,11 @@ class CopyError(BaseZarrError, RuntimeError):
 
 
 class StaleMetadataError(BaseZarrError):
-    """Consolidated metadata say something else than the documents of a node."""
+    """Consolidated metadata differ from the documents of a node."""
 
 
 class ContainsArrayAndGroupError(BaseZarrError):
-    """One path holds the metadata documents of an array and of a group."""
+    """One path has the metadata documents of both an array and a group."""
 
 
 # --- metadata --------------------------------------------------------------------------------------
@@ -336,7 +336,7 @@ class StoreError(BaseZarrError):
     message : str
         What it cannot do, and why.
     key : str, optional
-        The key that it failed on.  Where many were asked for at once, this tells which.
+        The key that it failed on.  If many were requested at once, this is the one that failed.
     """
 
     def __init__(self, message: str = "", *, key: str | None = None) -> None:

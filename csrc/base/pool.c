@@ -453,7 +453,7 @@ static zc_workspace *workspace_of_caller(job *j, zc_error *err)
 }
 
 /* Ask for a worker in place of the caller, who is to watch and leaves its workspace to that one.  False if the caller had
- * better go on: nobody else is at work, and the workers may be waiting for something that this very thread holds. */
+ * better go on: nobody else is at work, and the workers may be waiting for a lock of this very thread. */
 static bool relieve_caller(job *j, zc_workspace **ws)
 {
     if (atomic_load(&j->helpers) == 0) {

@@ -82,7 +82,7 @@ static inline zc_share *zc_shares_fullest(zc_share *shares, int n_shares)
 
 /*
  * Take a unit for the owner of an empty share: the rear half of the fullest one moves here.
- * False if no share has anything left.  The caller holds the job's lock, so that nobody looks while units
+ * False if all shares are empty.  The caller holds the job's lock, so that nobody looks while units
  * are on their way from one share to another.
  */
 static inline bool zc_shares_steal(zc_share *shares, int n_shares, zc_share *own, uint32_t *unit)

@@ -25,7 +25,7 @@ typedef struct zc_backend {
     /* Set up the store of a call.  owner and self are set already. */
     zc_status (*begin)(zc_session *session, zc_error *err);
 
-    /* The call is over; err->status says how it ended, and the message may be made better.  May be NULL. */
+    /* The call is over; err->status is its result, and the message may be improved.  May be NULL. */
     void (*end)(zc_session *session, zc_error *err);
 
     void (*destroy)(void *owner);

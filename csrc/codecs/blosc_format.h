@@ -61,7 +61,7 @@ zc_status zc_blosc_block_start(const zc_blosc_header *h, const uint8_t *starts, 
 zc_status zc_blosc_stream(const zc_blosc_header *h, const uint8_t *src, size_t n, size_t index, size_t pos,
                           size_t *length, zc_error *err);
 
-/* Write what comes before the n bytes of block `index` in a buffer that holds it alone: 20 bytes to dst, behind which the
+/* Write what comes before the n bytes of block `index` in a buffer that holds it alone: 20 bytes to dst, after which the
  * block lies.  Returns the size of all. */
 size_t zc_blosc_single_block(const zc_blosc_header *h, size_t n, size_t index, uint8_t *dst);
 

@@ -30,7 +30,7 @@ typedef enum zc_padding {
 /* What cast_value does with numbers that are out of range. */
 typedef enum zc_out_of_range { ZC_RANGE_ERROR, ZC_RANGE_CLAMP, ZC_RANGE_WRAP } zc_out_of_range;
 
-/* When a codec that holds others applies one of them to a value (conditional). */
+/* When a codec that contains others applies one of them to a value (conditional). */
 typedef enum zc_decision { ZC_DECIDE_SMALLER, ZC_DECIDE_ALWAYS, ZC_DECIDE_NEVER } zc_decision;
 
 /* A number and the one that stands for it, as bits of their types in the low bits of a word. */
@@ -162,8 +162,8 @@ struct zc_codec_class {
     /*
      * Decoding over the encoded bytes themselves, else both NULL: these lie at the end of the memory at dst, which is
      * `slack` bytes longer than what they decode to (0: not of such a size).  decode_over is true if dst[0..decoded)
-     * has come out as decode would have made it.  If not, src is spoilt, and nothing more is known: what is odd, but
-     * right, may need more slack.
+     * has come out as decode would have made it.  If not, src is spoilt; the data may still be valid, since unusual
+     * but valid streams can need more slack.
      */
     size_t (*slack)(const zc_codec *codec, size_t decoded);
     bool (*decode_over)(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n, uint8_t *dst,

@@ -134,7 +134,7 @@ static zc_status conditional_decode(const zc_codec *codec, zc_workspace *ws, con
         return zc_stages_decode(used, n_used, src, n, dst, cap, written, ws, err);
     }
     if (n > cap) {
-        return zc_fail(err, ZC_ERR_SIZE, "holds %zu bytes, at most %zu expected", n, cap);
+        return zc_fail(err, ZC_ERR_SIZE, "contains %zu bytes, at most %zu expected", n, cap);
     }
     if (n > 0) {
         memcpy(dst, src, n);

@@ -76,7 +76,7 @@ static zc_status lz4_decode(const zc_codec *codec, zc_workspace *ws, const uint8
         return zc_fail(err, ZC_ERR_CORRUPT, "malformed LZ4 block of %zu bytes", n - HEADER_NBYTES);
     }
     if ((size_t)size != stated) {
-        return zc_fail(err, ZC_ERR_CORRUPT, "the LZ4 block holds %d bytes, its header states %zu", size,
+        return zc_fail(err, ZC_ERR_CORRUPT, "the LZ4 block contains %d bytes, its header states %zu", size,
                        stated);
     }
     *written = stated;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * "scale_offset" of types with so few numbers that a table holds what becomes of each.
+ * "scale_offset" of types with so few numbers that all results fit into a table.
  */
 #ifndef ZC_CODECS_SCALE_TABLE_H
 #define ZC_CODECS_SCALE_TABLE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Codecs one after the other, as the chain of an array has them, or a codec that holds others.
+ * Codecs one after the other, as the chain of an array has them, or a codec that contains others.
  */
 #ifndef ZC_CODECS_STAGES_H
 #define ZC_CODECS_STAGES_H

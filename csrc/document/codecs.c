@@ -21,7 +21,7 @@ typedef struct codec_list {
 
 static zc_status parse_list(codec_list *c, const zc_node *node, zc_links *out);
 
-/* The codecs that another one holds: for the items that `c` has come to, or for the index of a shard. */
+/* The codecs within another one: for the items that `c` has reached, or for the index of a shard. */
 static zc_status parse_inside(const codec_list *c, const zc_node *node, bool is_index, zc_links *out)
 {
     static const zc_flow entries = {.kind = 'u', .size = 8};

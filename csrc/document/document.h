@@ -21,7 +21,7 @@
 /* Inside an item: `count` words of `word` bytes from byte `offset` on, in a byte order of their own. */
 typedef struct zc_words {
     zc_swap_field at;
-    bool big_endian;         /* format 2 says it in the data type, format 3 in the codec `bytes` */
+    bool big_endian;         /* part of the data type in format 2, of the codec `bytes` in format 3 */
 } zc_words;
 
 /* A data type of fixed size, in memory in the byte order of the machine. */
@@ -41,7 +41,7 @@ typedef struct zc_document {
     zc_arena arena;          /* everything that zc_document_free frees, but the words of dtype */
 } zc_document;
 
-/* Parse a document into an empty (all zero) one.  After a failure too, zc_document_free gives memory back. */
+/* Parse a document into an empty (all zero) one.  zc_document_free releases its memory, after a failure as well. */
 zc_status zc_document_v3(zc_document *doc, const zc_node *root);
 zc_status zc_document_v2(zc_document *doc, const zc_node *root);
 void zc_document_free(zc_document *doc);
@@ -78,7 +78,7 @@ typedef struct zc_field {
     zc_node shape;           /* of a sub-array (format 2), or its value is NULL */
     size_t count;            /* elements */
     zc_node holder;          /* the field itself; what the nodes above point to */
-    char padding[16];        /* the name that numpy gives to padding, which has none (format 2) */
+    char padding[16];        /* padding has no name, numpy calls it so (format 2) */
 } zc_field;
 
 /* The list of fields, or a NULL value where the data type is not structured. */

@@ -3,7 +3,7 @@
  * Fill values: bytes, text and structures (zarr v3 specification, "Fill value"; zarr extensions,
  * "data-types").
  *
- * The data type's node is walked beside the value's, so that no model of the data type is needed.
+ * The data type's node is walked together with the value's, so that no model of the data type is needed.
  */
 #include <string.h>
 

@@ -321,7 +321,7 @@ typedef struct known_codec {
     const char *id;
     bool is_filter;          /* takes and makes numbers */
     zc_status (*configure)(const source *from, zc_codec *out);
-    const char *members[6];  /* beside "id", ending with NULL */
+    const char *members[6];  /* other than "id", ending with NULL */
     bool is_self_describing; /* no member is needed to decode */
 } known_codec;
 

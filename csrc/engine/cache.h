@@ -31,7 +31,7 @@ typedef struct zc_cache_stats {
 
 /* One version of one value, or of an index in it. */
 typedef struct zc_stamp {
-    uint64_t array;          /* tells the arrays of this process apart, see zc_cache_array */
+    uint64_t array;          /* differs between the arrays of this process, see zc_cache_array */
     uint64_t key;            /* hash */
     uint64_t generation;     /* of the key, from before the value was opened */
     uint64_t words[6];
@@ -62,7 +62,7 @@ uint64_t zc_cache_array(void);
 /* The generation that the origin of a key's value needs; to be asked before the value is opened. */
 uint64_t zc_origin_generation(const zc_store *store, const zc_key *key);
 
-/* The origin of a key's value, as far as the key says it. */
+/* The origin of a key's value, as far as the key determines it. */
 void zc_origin_of_key(zc_cache *cache, uint64_t array, const zc_store *store, const zc_key *key, const char *name,
                       uint64_t generation, zc_origin *out);
 

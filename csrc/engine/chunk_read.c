@@ -68,7 +68,7 @@ static void selection_extent(const chunk_job *job, int64_t *first, int64_t *last
 typedef struct source {
     const zc_value *value;           /* without codecs: the bytes at offset */
     uint64_t offset;
-    const zc_codec *codec;           /* else: this codec, with blocks if the flag says so */
+    const zc_codec *codec;           /* else: this codec, with blocks if the flag is set */
     const zc_encoded *encoded;
     bool blocks;
 } source;

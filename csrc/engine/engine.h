@@ -109,7 +109,7 @@ void zc_plan_close(zc_plan *plan);
 /* Tell the store that the plan's chunks are going to be opened one by one, where there are so many that it pays. */
 zc_status zc_plan_hold(zc_plan *plan, zc_error *err);
 
-/* Say which chunk a failed item was; no item at all if its number is out of range. */
+/* Set fault to the chunk of a failed item; to no chunk if the item's number is out of range. */
 void zc_plan_blame(const zc_plan *plan, size_t item, zc_fault *fault);
 
 /* The chunk of an item, its shape, and what is selected of it. */
@@ -199,8 +199,8 @@ zc_status zc_chunk_decode(const zc_scope *scope, const zc_chain *chain, int ndim
                           const zc_value *value, uint64_t offset, uint64_t nbytes, uint8_t *dst, size_t size,
                           zc_workspace *ws, zc_error *err);
 
-/* zc_chunk_read of a chunk for which that is so and whose chain is not sharded; its shape and the selection are in
- * stored order. */
+/* zc_chunk_read of a chunk for which zc_chunk_is_cached is true and whose chain is not sharded; its shape and the
+ * selection are in stored order. */
 zc_status zc_chunk_read_cached(const zc_scope *scope, const zc_chain *chain, const int64_t *stored,
                                const zc_selection *selection, size_t decoded, const zc_value *value, uint64_t offset,
                                uint64_t nbytes, zc_workspace *ws, zc_error *err);

@@ -192,7 +192,7 @@ static zc_status fetch_noted(zc_pieces *set, zc_error *err)
     if (status == ZC_ERR_CALLBACK) {
         return status;
     }
-    zc_error_clear(err);             /* one of many requests failed: asking for each alone tells which, and why */
+    zc_error_clear(err);             /* one of many requests failed: asking for each alone shows which, and why */
     return ZC_OK;
 }
 

@@ -50,7 +50,7 @@ static uint64_t list_bound(const zc_axis *axis, const zc_grid_axis *grid)
     return (uint64_t)(between < axis->count ? between : axis->count);
 }
 
-/* Jump from chunk to chunk and note each one that holds an element. */
+/* Jump from chunk to chunk and note each one that contains an element. */
 static void list_chunks(const zc_axis *axis, const zc_grid_axis *grid, int64_t *list, zc_span *out)
 {
     zc_axis rest = *axis;

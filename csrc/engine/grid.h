@@ -38,7 +38,7 @@ static inline int64_t zc_grid_end(const zc_grid_axis *g, int64_t chunk)
     return length <= INT64_MAX - start ? start + length : INT64_MAX;
 }
 
-/* The chunk that holds an index. */
+/* The chunk that contains an index. */
 int64_t zc_grid_find(const zc_grid_axis *g, int64_t index);
 
 /* The chunks that hold elements of one axis of a selection, in ascending order. */

@@ -9,7 +9,7 @@
  * bits) and those under way (lower bits), so it never comes back to an earlier value; nor does the sum of the words of a
  * key and its prefixes.
  *
- * Notes: a table of fixed size as well.  A word that two arrays want says so, and then both count as changed.
+ * Notes: a table of fixed size as well.  A word that two arrays share is marked as such, and then both count as changed.
  */
 #include "engine/keys.h"
 

@@ -455,7 +455,7 @@ static zc_status read_fetched(read_job *job, size_t *failed, zc_error *err)
         job->plan.pushed += job->generations != NULL;
         status = job->generations != NULL ? ZC_OK : ZC_ERR_MEMORY;
     }
-    /* Of a store whose values have no stamp, the key tells whether a chunk is in the cache: it need not be fetched. */
+    /* If values have no stamp, the key alone decides whether a chunk is in the cache: it need not be fetched. */
     if (status == ZC_OK && job->plan.call->array->cache != NULL && !job->plan.call->store->values_in_memory) {
         job->pinned = zc_scratch_array(ws, batch, sizeof *job->pinned + sizeof *job->names, err);
         job->names = job->pinned != NULL ? (const char **)(job->pinned + batch) : NULL;

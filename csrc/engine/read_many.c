@@ -10,7 +10,7 @@
 #include "engine/engine.h"
 #include "engine/fetch_ranges.h"
 
-/* Memory for chunks that several reads share, beside what the decoders need anyway. */
+/* Memory for chunks that several reads share, in addition to what the decoders need. */
 #define SHARED_BYTES ((size_t)64 << 20)
 
 /* What one read wants of one chunk. */

@@ -58,7 +58,7 @@ typedef struct zc_window {
 
 typedef struct zc_selection {
     int ndim;
-    char *memory;            /* the element with k = 0 in every dimension; NULL: read for the sake of a cache alone */
+    char *memory;            /* the element with k = 0 in every dimension; NULL: only read into a cache */
     zc_axis axis[ZC_MAX_DIMS];
     const zc_window *window; /* NULL: whole elements, all of them */
 
@@ -81,8 +81,8 @@ bool zc_selection_covers(const zc_selection *selection, const int64_t *shape);
 /* Does the memory have the C-contiguous layout of a whole chunk of that shape, every element in its place? */
 bool zc_selection_is_chunk_image(const zc_selection *selection, const int64_t *shape, size_t itemsize);
 
-/* Where in an element of the chunk that begins which the memory holds, and what that is: the element itself, or the
- * window's bytes. */
+/* Offset, within a chunk element, of the bytes that memory holds, and their layout: the whole element, or the window's
+ * bytes. */
 static inline size_t zc_selection_offset(const zc_selection *selection)
 {
     return selection->window != NULL ? selection->window->offset : 0;
@@ -96,7 +96,7 @@ static inline const zc_item *zc_selection_item(const zc_selection *selection, co
 /* All of a chunk of that shape, to or from C-contiguous memory; false if its size overflows. */
 bool zc_selection_whole(int ndim, const int64_t *shape, size_t itemsize, void *memory, zc_selection *out);
 
-/* Is it read for the sake of a cache alone, so that nothing is to be placed? */
+/* Is the chunk only read into a cache, so that nothing is copied to memory? */
 static inline bool zc_selection_is_prefetch(const zc_selection *selection)
 {
     return selection->memory == NULL;
@@ -127,7 +127,7 @@ static inline bool zc_selection_is_picked(const zc_selection *selection)
 size_t zc_selection_picks(const zc_selection *selection);
 bool zc_selection_picks_any(const zc_selection *selection);
 
-/* Copy the wanted ones.  chunk points to the element (0, 0, ...) of the chunk, strides are in bytes. */
+/* Copy the wanted elements.  chunk points to the element (0, 0, ...) of the chunk, strides are in bytes. */
 void zc_selection_place_picked(const zc_selection *selection, const char *chunk, const int64_t *chunk_stride,
                                const zc_item *item);
 

@@ -520,7 +520,7 @@ static zc_status plan_runs(shard *s, const zc_grid_axis *axes, zc_point_groups *
     }
     const size_t fitting = SLAB / s->inner_size;
     const int64_t length = s->ndim > 0 ? s->span[s->ndim - 1].n : 1;
-    /* An inner shard is read by its own index: how long it is in all says nothing. */
+    /* An inner shard is read by its own index: its total length does not matter. */
     s->run = fitting < 1 || s->chain->inner->sharded ? 1 : fitting > RUN_MAX ? RUN_MAX : (int64_t)fitting;
     s->runs_a_row = (size_t)((length + s->run - 1) / s->run);
     status = zc_span_count(s->ndim > 0 ? s->ndim - 1 : 0, s->span, &rows, err);

@@ -74,9 +74,9 @@ struct zc_store {
 
     /*
      * For stores that serve one thread at a time, else NULL: open the whole values of n keys at once on the calling
-     * thread.  A key that is absent gives a value with data NULL.  release closes them again, on the same
+     * thread.  The value of an absent key has data NULL.  release closes them again, on the same
      * thread.  A failure with ZC_ERR_IO is of a key that is not known, and each has to be opened alone to find
-     * it; any other ends the call, and *failed says whose it is, if it is that of one key.
+     * it; any other ends the call, and *failed is the number of the key that failed, if it is one.
      */
     zc_status (*fetch)(const zc_store *store, const char *const *keys, size_t n, zc_value *out,
                        size_t *failed, zc_error *err);

@@ -46,7 +46,7 @@ enum { FUZZ_ARRAYS = sizeof fuzz_arrays / sizeof *fuzz_arrays };
 
 /* An array with all that it points to. */
 typedef struct fuzz_array {
-    zc_chain chain, inner, innermost, index, behind;
+    zc_chain chain, inner, innermost, index, after;
     zc_body body;
     zc_array array;
     zc_place place;
@@ -158,12 +158,12 @@ static inline void fuzz_add_shards(fuzz_array *a, zc_chain *chain, const zc_chai
     chain->index_at_start = at_start;
 }
 
-/* `chain` comes behind differences of neighbours. */
+/* `chain` comes after differences of neighbours. */
 static inline void fuzz_add_filter(fuzz_array *a)
 {
     a->chain = (zc_chain){.item = {.size = ITEM}};
     a->chain.stages[a->chain.n_stages++] = fuzz_codec_at(CASE_CODECS + 3);
-    a->body = (zc_body){.chain = &a->behind, .ndim = NDIM, .lengths = {{.axes = 1}, {.axes = 2}}, .fill = &a->fill};
+    a->body = (zc_body){.chain = &a->after, .ndim = NDIM, .lengths = {{.axes = 1}, {.axes = 2}}, .fill = &a->fill};
     a->chain.body = &a->body;
 }
 
@@ -173,7 +173,7 @@ static inline void fuzz_make_chain(fuzz_array *a, int number)
     const int *codecs = fuzz_arrays[number].codecs;
     const bool at_start = fuzz_arrays[number].index_at_start;
 
-    a->chain.item = a->inner.item = a->innermost.item = a->behind.item = (zc_item){.size = ITEM};
+    a->chain.item = a->inner.item = a->innermost.item = a->after.item = (zc_item){.size = ITEM};
     a->index.item.size = 8;
     if (!fuzz_arrays[number].plain_index) {
         zc_codec_init(&a->index.stages[a->index.n_stages++], "crc32c");
@@ -215,12 +215,12 @@ static inline void fuzz_make_chain(fuzz_array *a, int number)
         break;
     case FUZZ_FILTERED_SHARDS:
         fuzz_add_codecs(&a->inner, codecs);
-        fuzz_add_shards(a, &a->behind, &a->inner, 3, 4, at_start);
+        fuzz_add_shards(a, &a->after, &a->inner, 3, 4, at_start);
         fuzz_add_filter(a);
         break;
     default:
-        fuzz_transpose(&a->behind);
-        fuzz_add_codecs(&a->behind, codecs);
+        fuzz_transpose(&a->after);
+        fuzz_add_codecs(&a->after, codecs);
         fuzz_add_filter(a);
         break;
     }

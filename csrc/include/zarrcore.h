@@ -183,7 +183,7 @@ ZARRCORE_PUBLIC int zarrcore_set_num_threads(int threads);
 
 /* ---- handles ------------------------------------------------------------------------------------ */
 
-/* libzarrcore only: open the array in a local directory (the one that holds zarr.json or .zarray). */
+/* libzarrcore only: open the array in a local directory (the one with zarr.json or .zarray in it). */
 ZARRCORE_PUBLIC int zarrcore_open(const char *path, int flags, zarrcore_array **out, zarrcore_error *error);
 
 /* One more owner. */

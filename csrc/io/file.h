@@ -46,7 +46,7 @@ zc_status zc_file_open(const zc_dir *dir, const char *name, zc_file *out, zc_err
 void zc_file_close(zc_file *file);
 
 /*
- * The same for a file that is probably small.  If it has 1 to cap - 1 bytes, they are read to dst, *n says how many, and
+ * The same for a file that is probably small.  If it has 1 to cap - 1 bytes, they are read to dst, *n is their number, and
  * the file is closed again (its handle is negative and nothing else of *out is set).  Otherwise it stays open and *n is 0.
  * Where a disk fails after the first *n bytes, no more are read either: if they make no sense, zc_file_read finds out.
  */
@@ -79,7 +79,7 @@ zc_status zc_file_replace(const zc_dir *dir, const char *name, const void *src, 
                           zc_error *err);
 
 /*
- * The bytes of a file that is made piece by piece: piece gives *n > 0 bytes from `offset` on, at most those
+ * The bytes of a file that is made piece by piece: piece returns *n > 0 bytes from `offset` on, at most those
  * that are left of `total`; they stay valid until the next call.
  */
 typedef struct zc_file_source {

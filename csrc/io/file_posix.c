@@ -284,7 +284,7 @@ static int make_parents(writer *w)
     return 0;
 }
 
-/* A new file with a temporary name beside w->name.  Its descriptor, or -1 and errno. */
+/* Create a file with a temporary name in the directory of w->name.  Its descriptor, or -1 and errno. */
 static int open_temporary(writer *w)
 {
     int parents_left = PARENT_TRIES;
@@ -412,7 +412,7 @@ static int fill_temporary(const writer *w, int fd, const zc_file_source *source,
     return code;
 }
 
-/* 0 or errno; each of these leaves the temporary name behind if it fails. */
+/* 0 or errno; each of these leaves the temporary file in place if it fails. */
 static int put_in_place(const writer *w)
 {
     return renameat(w->at, w->temporary, w->at, w->name) == 0 ? 0 : errno;

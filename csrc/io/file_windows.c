@@ -203,7 +203,7 @@ bool zc_dir_has(const zc_dir *dir, const char *name)
 
 /* ---- reading ---- */
 
-/* ERROR_ACCESS_DENIED is also what opening a directory gives. */
+/* Opening a directory fails with ERROR_ACCESS_DENIED as well. */
 static zc_status fail_open(wchar_t *wide, const char *name, zc_error *err)
 {
     const DWORD failure = GetLastError();

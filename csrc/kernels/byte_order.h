@@ -75,7 +75,7 @@ ZC_INLINE zc_pair zc_swap128_8(zc_pair x) { return (zc_pair){zc_swap64_8(x.a), z
 
 /*
  * zc_v16, where ZC_HAVE_V16 is defined: load, store, the byte permutation that swaps words (0x80 in its
- * order gives zero), add items of 1, 2 or 4 bytes, and zip = interleave the items of the lower (lo) or
+ * order results in zero), add items of 1, 2 or 4 bytes, and zip = interleave the items of the lower (lo) or
  * upper (hi) halves of two vectors, first item from a.
  * Functions that use it carry ZC_V16 and run only if zc_cpu_features() has the bit ZC_V16_CPU.
  */

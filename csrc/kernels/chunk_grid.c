@@ -2,7 +2,7 @@
  *
  * One chunk length for all indices is the usual case: the division then is a multiplication by an inverse
  * (Granlund and Montgomery, "Division by invariant integers using multiplication", 1994).  With
- * 2^(l-1) < d <= 2^l, an inverse m = floor(2^(N+l) / d) + 1 gives floor(x / d) = floor(m * x / 2^(N+l)) for
+ * 2^(l-1) < d <= 2^l and the inverse m = floor(2^(N+l) / d) + 1, floor(x / d) = floor(m * x / 2^(N+l)) for
  * all x < 2^N.  For N = 63 m fits into 64 bits; for N = 64 its highest bit, 2^64, is added apart.
  *
  * Where all numbers are less than 2^51, vectors of floats do: x times the float nearest to 1 / d, rounded to an

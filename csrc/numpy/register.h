@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The ufuncs of zarrcore, for the extension module that holds them.
+ * The ufuncs of zarrcore, for the extension module that contains them.
  */
 #ifndef ZC_NUMPY_REGISTER_H
 #define ZC_NUMPY_REGISTER_H

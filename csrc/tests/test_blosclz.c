@@ -41,7 +41,7 @@ static uint8_t *decoded_over(const void *bytes, size_t n, size_t nbytes, size_t 
     return out;
 }
 
-static bool gives(const void *bytes, size_t n, const void *wanted, size_t nbytes)
+static bool decodes_to(const void *bytes, size_t n, const void *wanted, size_t nbytes)
 {
     uint8_t *out = decoded(bytes, n, nbytes);
     const bool same = out != NULL && memcmp(out, wanted, nbytes) == 0;
@@ -60,11 +60,11 @@ static bool refused(const void *bytes, size_t n, size_t nbytes)
 
 static void tokens(void)
 {
-    CHECK(gives("\x02" "abc", 4, "abc", 3));
-    CHECK(gives("\xe2" "abc", 4, "abc", 3));                        /* upper bits of the first byte */
-    CHECK(gives("\x02" "abc\x20\x02\x00" "d", 8, "abcabcd", 7));    /* 3 bytes from 3 behind */
-    CHECK(gives("\x00" "a\xe0\x01\x00\x00" "b", 7, "aaaaaaaaaaab", 12));
-    CHECK(gives("\x01" "ab\xc0\x01\x00" "c", 7, "ababababab" "c", 11));
+    CHECK(decodes_to("\x02" "abc", 4, "abc", 3));
+    CHECK(decodes_to("\xe2" "abc", 4, "abc", 3));                        /* upper bits of the first byte */
+    CHECK(decodes_to("\x02" "abc\x20\x02\x00" "d", 8, "abcabcd", 7));    /* 3 bytes from a distance of 3 */
+    CHECK(decodes_to("\x00" "a\xe0\x01\x00\x00" "b", 7, "aaaaaaaaaaab", 12));
+    CHECK(decodes_to("\x01" "ab\xc0\x01\x00" "c", 7, "ababababab" "c", 11));
 }
 
 static void faults(void)
@@ -118,7 +118,7 @@ static void distances(void)
                 wanted[made] = wanted[made - distance];
             }
             wanted[made++] = 'z';
-            CHECK(gives(stream, n, wanted, made));
+            CHECK(decodes_to(stream, n, wanted, made));
             CHECK(refused(stream, n, made - 1));
         }
     }
@@ -166,7 +166,7 @@ static void of_the_library(void)
         const uint8_t *stream = stream_of(encoded, &n, size);
         if (stream != NULL) {
             uint8_t *over = decoded_over(stream, n, size, SLACK);
-            CHECK(gives(stream, n, data, size));
+            CHECK(decodes_to(stream, n, data, size));
             CHECK(over != NULL && memcmp(over, data, size) == 0);
             free(over);
             CHECK(refused(stream, n - 1, size));

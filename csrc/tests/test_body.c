@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Chunks that hold an array with a chain of its own: behind filters, and as blocks of N5, sound and damaged.
+ * Chunks that hold an array with a chain of its own: after filters, and as blocks of N5, sound and damaged.
  */
 #include "engine_fixture.h"
 
@@ -14,11 +14,11 @@ static void transpose(zc_chain *chain)
     chain->order[1] = 0;
 }
 
-/* What stands behind the filters: the chain of the elements, and the shape that they have there. */
-typedef struct behind {
+/* What stands after the filters: the chain of the elements, and the shape that they have there. */
+typedef struct after {
     zc_chain chain;
     zc_body body;
-} behind;
+} after;
 
 /* Chunks are blocks: big-endian, first dimension first. */
 static void make_blocks(zc_chain *chain, zc_chain *elements, const char *codec)
@@ -32,8 +32,8 @@ static void make_blocks(zc_chain *chain, zc_chain *elements, const char *codec)
     chain->block = elements;
 }
 
-/* The array is stored as `chain` stores it, behind differences of neighbours. */
-static void make_filtered(fixture *f, behind *b, const uint16_t *fill)
+/* The array is stored as `chain` stores it, after differences of neighbours. */
+static void make_filtered(fixture *f, after *b, const uint16_t *fill)
 {
     zc_codec *const delta = &f->chain.stages[0];
 
@@ -83,7 +83,7 @@ static void filters_in_front_of_shards(void)
 {
     const uint16_t fill = 3;
     fixture f;
-    behind b;
+    after b;
 
     for (int transposed = 0; transposed < 2; transposed++) {
         memset(&b, 0, sizeof b);
@@ -116,7 +116,7 @@ static void other_shapes(void)
     char prefix[16];
     uint16_t all[ROWS * COLUMNS] = {1};
     fixture f;
-    behind b;
+    after b;
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         memset(&b, 0, sizeof b);

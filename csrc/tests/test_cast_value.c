@@ -153,11 +153,11 @@ static void in_other_states(void)
     }
 }
 
-/* ---- numbers beside those of small types --------------------------------------------------------- */
+/* ---- numbers next to those of small types --------------------------------------------------------- */
 
 enum { BESIDE = 8 };
 
-/* Words of a wide type at, beside and between two numbers that follow each other in a small one. */
+/* Words of a wide type at, next to and between two numbers that follow each other in a small one. */
 static void words_beside(zc_number_kind small, zc_number_kind wide, uint64_t code, uint64_t words[BESIDE])
 {
     uint64_t two[2] = {0, 0};
@@ -282,7 +282,7 @@ static void check_words(zc_number_kind from, zc_number_kind to, const uint64_t *
     zc_workspace_free(ws);
 }
 
-/* Integers of any size at, beside and between floats. */
+/* Integers of any size at, next to and between floats. */
 static void integers_between_floats(void)
 {
     static const zc_number_kind kinds[] = {ZC_NUMBER_F32, ZC_NUMBER_F64, ZC_NUMBER_F16, ZC_NUMBER_BF16,

@@ -56,7 +56,7 @@ static void decode_while_it_flips(const zc_codec *codec, uint8_t *value, size_t 
     CHECK(kept);
 }
 
-/* Its first byte says how many bits of the last one are not used. */
+/* Its first byte is how many bits of the last one are not used. */
 static void unused_bits(void)
 {
     zc_codec codec;

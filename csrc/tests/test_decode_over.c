@@ -171,7 +171,7 @@ static void several_frames(void)
     check_joined("stray", 5);
 }
 
-/* A frame of zstd that says it has more than comes, or less, or nothing of its size. */
+/* A frame of zstd that states a larger size than it has, a smaller one, or none. */
 static void zstd_content_sizes(void)
 {
     /* one block of three bytes: header 0x20 (one byte of size) or 0x00 and a window, then raw data */

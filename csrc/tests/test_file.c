@@ -223,7 +223,7 @@ static void remove_tolerates_absence(void)
 
 enum { VERSIONS = 400, LARGEST = 3 * 4096 };
 
-/* A version is one byte, many times; its length tells which byte. */
+/* A version is one byte, many times; its length determines which byte. */
 static void *write_versions(void *arg)
 {
     static char buffers[2][LARGEST];

@@ -191,7 +191,7 @@ static void rest_is_skipped(void)
     }
 }
 
-/* A failure that an item swallows says nothing about a later one. */
+/* A failure that an item swallows does not count for a later one. */
 static zc_status swallow(void *job, size_t item, zc_workspace *ws, zc_error *err)
 {
     (void)job;

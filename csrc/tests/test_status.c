@@ -64,7 +64,7 @@ static void long_messages(void)
     CHECK(strlen(err.message) == sizeof err.message - 1);
 }
 
-/* A cut must not leave half of a character behind, wherever it falls. */
+/* A cut must never leave half of a character, wherever it falls. */
 static void torn_utf8(void)
 {
     for (int shift = 0; shift < 5; shift++) {

@@ -100,7 +100,7 @@ static void an_array_that_is_removed_while_it_is_read(void)
     CHECK(read_during(remove_chunk) == ZC_OK && values[10] == f.fill && values[0] == 100);
 }
 
-/* ---- a disk that fails behind the first bytes of each file ---- */
+/* ---- a disk that fails after the first bytes of each file ---- */
 
 static zc_status load_some(const zc_store *store, const char *key, uint8_t *dst, size_t cap, zc_value *out,
                            zc_error *error)

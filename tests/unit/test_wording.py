@@ -27,6 +27,11 @@ REFUSED = {
     r"\bfor who \b": "for those who",
     r"\bif need be\b": "if it is missing, if necessary",
     r"\bin front of\b": "before",
+    r"\bbehind\b": "after",
+    r"\bgives(?! up)\b": "returns, makes, names",
+    r"\btells\b": "shows, names, reports",
+    r"\bsays (?:so|it|nothing|which|what|whether|who|how)\b": "names, states, is unknown",
+    r"\bwhat is odd\b": "unusual, invalid",
 }
 
 NOT_OURS = {"sources", ".envs", "data", "build"}

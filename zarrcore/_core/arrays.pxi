@@ -549,7 +549,7 @@ cdef class NativeArray:
             The chunk's place in the grid.
         blocks : dict
             Contiguous values of inner chunks, by their coordinates in the chunk; of a chunk without any, those of the
-            chunk under a key of zeros.  Each is an array of the whole shape, with an array of booleans that says which
+            chunk under a key of zeros.  Each is an array of the whole shape, with an array of booleans that marks which
             elements are given, or None if all of them are.
         complete : bool
             The blocks hold all elements of the array in the chunk, so that nothing is read.

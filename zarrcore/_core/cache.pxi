@@ -22,7 +22,7 @@ cdef class ChunkCache:
     Parameters
     ----------
     max_bytes : int
-        The limit.  Each thread that reads holds one chunk more at most.
+        The limit in bytes.  Each thread that reads keeps one more chunk at most.
 
     Notes
     -----

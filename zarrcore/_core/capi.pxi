@@ -3,7 +3,7 @@
 
 cdef extern from *:
     """
-    /* This thread's state if it holds the GIL, else NULL. */
+    /* This thread's state if it has the GIL, else NULL. */
     static PyThreadState *zc_held_gil(void)
     {
     #if PY_VERSION_HEX >= 0x030D0000
@@ -15,7 +15,7 @@ cdef extern from *:
     #endif
     }
 
-    /* Let go of the GIL if this thread holds it: other threads of the call will want it. */
+    /* Release the GIL if this thread has it: other threads of the call need it. */
     static void *zc_leave_gil(void) { return zc_held_gil() != NULL ? (void *)PyEval_SaveThread() : NULL; }
 
     static void zc_enter_gil(void *state)

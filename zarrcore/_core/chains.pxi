@@ -44,7 +44,7 @@ cdef int _set_pairs(zc_number_pairs *pairs, bytes words) except -1:
 cdef int _configure(zc_codec *codec, str name, dict config) except -1:
     """Set up one codec.  It points into values of `config`, which have to outlive it.
 
-    Codecs that it holds are replaced in `config` by what they are in memory.
+    Codecs within it are replaced in `config` by their compiled form.
     """
     cdef bytes encoded = name.encode()
     cdef object key
@@ -117,7 +117,7 @@ cdef int _configure(zc_codec *codec, str name, dict config) except -1:
 
 @cython.final
 cdef class _Nested:
-    """The codecs that another one holds."""
+    """Return the codecs within another one."""
 
     cdef zc_codec *at
     cdef int n

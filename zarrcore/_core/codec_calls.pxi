@@ -59,7 +59,7 @@ cdef object _flat_bytes(object data):
 # ---- calls -------------------------------------------------------------------------------------------------------
 
 cdef object _codec_error(zc_status status, const zc_error *err, str where, bint decode=True):
-    """The exception for a failure outside of any array, of the codec `where` or of one that it holds."""
+    """The exception for a failure outside of any array, of the codec `where` or of one within it."""
     if err.codec[0] != 0:
         where = (<bytes>err.codec).decode()
     reason = (<bytes>err.message).decode("utf-8", "replace")

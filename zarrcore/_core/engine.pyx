@@ -85,7 +85,7 @@ cdef enum:
 
 
 cpdef int thread_number(threads) except -1:
-    """What a caller says of threads, as a number that C counts; 0 stands for the default."""
+    """Return the argument `threads` as C takes it; 0 stands for the default."""
     if threads is None:
         return 0
     try:

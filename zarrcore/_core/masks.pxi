@@ -19,7 +19,7 @@ cdef size_t _mask_stripe(cnp.ndarray mask, tuple indices, int64_t first, int64_t
 
 def mask_points(mask) -> tuple:
     """Where a Boolean array of one dimension or more is true: one array of int64 indices for each dimension, in
-    C order, as `numpy.nonzero` gives them.  The GIL is free meanwhile, and large masks are divided among threads."""
+    C order, as `numpy.nonzero` returns them.  The GIL is free meanwhile, and large masks are divided among threads."""
     plain = np.ascontiguousarray(mask, dtype=np.bool_)
     if not 1 <= plain.ndim <= ZC_MAX_DIMS:
         raise ValueError(f"mask: expected 1 to {ZC_MAX_DIMS} dimensions, got {plain.ndim}")

@@ -82,7 +82,7 @@ cdef str _own_scope(object source):
     return f"object://{id(owner):#x}/"
 
 
-# What one call needs while it runs: its source, and the exception that a callback left behind.
+# What one call needs while it runs: its source, and the exception that a callback raised.
 cdef class _Session:
     cdef object source
     cdef object error
@@ -138,7 +138,7 @@ cdef int _lend(object value, const zc_store *store, zc_value *out) except -1:
 
 
 cdef int _lend_checked(str key, object value, const zc_store *store, zc_value *out) except -1:
-    """The same, with the key in the message if the store holds something that has no bytes."""
+    """The same, with the key in the message if the value is not bytes-like."""
     try:
         return _lend(value, store, out)
     except (TypeError, ValueError, BufferError) as error:

@@ -114,7 +114,7 @@ cdef enum:
     _PAUSE = 32768            # items that are then not looked up, the next time twice as many
 
 cdef struct Recent:
-    PyObject *item            # a reference of its own: what an array holds is the user's to replace
+    PyObject *item            # a reference of its own: the user may replace the items of an array
     uint64_t first            # its first eight bytes, or fewer
     uint64_t last
     uint32_t length
@@ -234,7 +234,7 @@ cdef int _start(Reader *reader, const uint8_t[::1] view, size_t count, str codec
     reader.data = &view[0]
     found = zc_load_le32(reader.data)
     if found != count:
-        raise errors.ChunkDecodeError(f"expected {count} items, the chunk says {found}", codec=codec)
+        raise errors.ChunkDecodeError(f"expected {count} items, the chunk states {found}", codec=codec)
     if reader.size - 4 < 4 * count:
         raise errors.ChunkDecodeError(f"{reader.size} bytes cannot hold {count} items", codec=codec)
     return 0

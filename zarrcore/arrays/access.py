@@ -159,7 +159,7 @@ def _store(
 def writes_empty_chunks(array: OpenArray) -> bool:
     """Return whether chunks of fill values must be stored like others.
 
-    Without a fill value nobody could tell what a missing chunk holds, and some stores cannot delete.
+    Without a fill value the contents of a missing chunk are undefined, and some stores cannot delete.
     """
     config, store = array.config, array.store_path.store
     return config.write_empty_chunks or array.metadata.fill_value is None or not store.supports_deletes

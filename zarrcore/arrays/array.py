@@ -123,7 +123,7 @@ class Array(ArrayFace, Indexable, SynchronousNode):
         return self.store.getsize_prefix(self.path)
 
     def info_complete(self) -> NodeInfo:
-        """Return the same as `info`, with what only a look into the store tells."""
+        """Return the same as `info`, with the stored size and the number of stored chunks."""
         from zarrcore.arrays.info import array_info
 
         return array_info(self._opened, complete=True)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["read_many"]
 
 _MORE_PAIRS = 32
-"""Pairs that are looked at closely, beside one for each array, where one array begins before the other ends:
-views that alternate in memory."""
+"""Most pairs of outputs that are compared closely, besides one for each array, because one begins before the
+other ends: views that alternate in memory."""
 
 _MOST_WORK = 10_000
 """Of :func:`numpy.shares_memory`, for strides for which that question is a hard one."""
@@ -56,14 +56,14 @@ def read_many(
     Returns
     -------
     list of ndarray, or ndarray
-        In the order of the requests; `out` if it was given.  A selection of a single element gives an array
+        In the order of the requests; `out` if it was given.  A selection of a single element returns an array
         without dimensions.
 
     Raises
     ------
     ChunkError
         If a chunk cannot be read; the message names the number of the selection, the array and the chunk.
-        What `out` holds then is undefined.
+        The contents of `out` are undefined then.
     ValueError
         If the selections do not agree in shape and data type but have to, or `out` does not fit or overlaps
         itself.

@@ -215,7 +215,7 @@ def compressor_v2(compressors: Any) -> Any:
 
 
 def data_type(dtype: Any, zarr_format: int, filters: Any, object_codec: Any = None) -> ZDType:
-    """Return the data type; for ``object`` in format 2 the object codec among the filters says which."""
+    """Return the data type; that of ``object`` in format 2 depends on the object codec among the filters."""
     if zarr_format == 2 and _is_object(dtype):
         configs = [v2_config(item) for item in ([] if is_auto(filters) else _codec_list(filters))]
         if object_codec is not None:
@@ -369,7 +369,7 @@ def store_with_values(
         if overwrite:
             note_loss(place)
         array = OpenArray(metadata, place, config)
-        if not is_new and can_list(array):  # what a killed writer left behind is not part of the new array
+        if not is_new and can_list(array):  # what a killed writer left is not part of the new array
             for _, key in list(stored_chunks(array)):
                 place.store.delete(key)
         if isinstance(data, np.ndarray) or getattr(data, "shape", None) != array.shape:

@@ -316,7 +316,7 @@ def refuse_unknown(function: str | None, given: Iterable[str], known: Collection
     Raises
     ------
     TypeError
-        If there is one; the message says which of the known ones has a similar name.
+        If there is one; the message suggests known ones with similar names.
     """
     for name in given:
         if name not in known:

@@ -283,7 +283,7 @@ def _merged(block: _Block, inside: Any, read: np.ndarray) -> np.ndarray:
 
 
 def interior(dims: Sequence[Dim], axes: Sequence[Axis]) -> list[tuple[int, int]] | None:
-    """For each dimension the range of chunks that a selection holds as a whole; None if there are none."""
+    """Return, for each dimension, the range of chunks that a selection covers; None if there are none."""
     ranges = []
     for dim, axis in zip(dims, axes, strict=True):
         if not isinstance(dim, tuple) or (dim[1] != 1 and dim[2] > 1) or dim[2] == 0:

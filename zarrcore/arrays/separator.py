@@ -32,7 +32,7 @@ def with_separator_in_use(metadata: ArrayMetadata, place: StorePath, *, may_ask:
     Parameters
     ----------
     metadata : ArrayMetadata
-        As the stored document says.  Where it names a separator, it is returned as it is.
+        Those of the stored document.  If they name a separator, they are returned unchanged.
     place : StorePath
         Where the array is.
     may_ask : bool
@@ -63,7 +63,7 @@ def _first_chunk_is_nested(store: Store, prefix: str, ndim: int) -> bool:
 
 
 def _are_nested(store: Store, prefix: str, names: Iterable[str], ndim: int) -> bool:
-    """Whether there are chunks in folders, and none beside them: names are looked at until that is clear."""
+    """Return whether there are chunks in folders and none outside of them."""
     chunk = re.compile(r"\d+" + r"\.\d+" * (ndim - 1))
     folder = None
     for name in names:

@@ -120,7 +120,7 @@ def _is_sure(codec: Codec) -> bool:
 
 
 def _all_codecs(codecs: Iterable[Any]) -> Iterator[Any]:
-    """Codecs that are run, those of inner chunks and the filters of format 2 in place of what holds them."""
+    """Return the codecs that are run: inner codecs and filters in place of the codecs that contain them."""
     for codec in codecs:
         if isinstance(codec, IgnoredCodec):
             continue

@@ -182,7 +182,7 @@ def _refuse_masked(value: np.ndarray) -> None:
     """Refuse masked items: nobody knows what the array should hold where they are."""
     mask = getattr(value, "mask", None)
     if isinstance(mask, np.ndarray | np.bool_) and hasattr(value, "filled") and mask.any():
-        raise ValueError("some of the values are masked: .filled(value) says what is to be stored for them")
+        raise ValueError("some of the values are masked: use .filled(value) to choose what is stored")
 
 
 def _unboxed(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
@@ -286,7 +286,7 @@ def _boxed(dtype: np.dtype) -> np.dtype:
 
 def _require_text(value: Any, dtype: np.dtype) -> None:
     """Refuse numbers and missing values where strings belong, which numpy would write out as text."""
-    # Of a list that holds a string, numpy makes an array of strings, whatever else is in it.
+    # NumPy makes an array of strings of any list that contains a string.
     array = np.asarray(value, dtype=object if isinstance(value, list | tuple) else None)
     if array.dtype.kind == "O":
         _refuse_other_objects(array, dtype)

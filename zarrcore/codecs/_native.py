@@ -63,7 +63,7 @@ def decode(
 
 
 def unbounded_room(data: Buffer, spec: ArraySpec | None) -> int:
-    """Most bytes that a chunk may decode to whose size nothing says, because its items have any length.
+    """Most bytes that a chunk of items of variable length may decode to: metadata do not state its size.
 
     More than DEFLATE can make of its input, and room for many items that are equal or empty.
     """
@@ -105,7 +105,7 @@ def words_of(zdtype: ZDType[Any, Any]) -> str | None:
 
 
 class NativeArrayCodec(ArrayArrayCodec):
-    """Base class of filters on single items that the engine has: a subclass gives its :meth:`stage`."""
+    """Base class of filters on single items that run in the engine; a subclass defines :meth:`stage`."""
 
     is_elementwise = True
 
@@ -131,7 +131,7 @@ class NativeArrayCodec(ArrayArrayCodec):
 
 
 class NativeBytesCodec(BytesBytesCodec):
-    """Base class of bytes -> bytes codecs that the engine has: a subclass gives its :meth:`stage`."""
+    """Base class of bytes -> bytes codecs that run in the engine; a subclass defines :meth:`stage`."""
 
     def encode(self, data: Buffer, spec: ArraySpec | None = None) -> bytes:
         return encode(self._stage(), data)

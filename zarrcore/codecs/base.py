@@ -334,7 +334,7 @@ class BytesBytesCodec(Codec):
         spec : ArraySpec, optional
             The array that the bytes stand for.
         max_size : int, optional
-            Most bytes that the result can have.  A decompressor must stop there, whatever its input says.
+            Most bytes that the result can have.  A decompressor must stop there, whatever its input states.
         """
         raise NotImplementedError(f"codec {self.name!r} cannot decode")
 

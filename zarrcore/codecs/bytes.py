@@ -53,7 +53,7 @@ class BytesCodec(ArrayBytesCodec):
 
     @classmethod
     def from_json(cls, configuration: Any) -> Self:
-        # A document says nothing about the machine it is read on: no member, no byte order.
+        # A document is read on any machine: without the member there is no byte order.
         return super().from_json({"endian": None, **configuration})
 
     def to_json(self) -> dict[str, Any]:
@@ -88,7 +88,7 @@ class BytesCodec(ArrayBytesCodec):
     def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
         chunk = from_bytes(data, self._stored_dtype(spec), spec)
         if _has_unused_bits(spec):
-            # In one dimension, since NumPy gives no view of another item size where there is none.
+            # In one dimension, since NumPy makes no view of another item size of an array without dimensions.
             octets = chunk.reshape(-1).view(np.uint8) & _bit_mask(spec)
             return octets.view(spec.np_dtype).reshape(spec.shape)
         return chunk.astype(spec.np_dtype, copy=False)

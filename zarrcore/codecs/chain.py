@@ -172,8 +172,8 @@ class CodecChain:
         codecs: tuple[Any, ...] = self.codecs
         while not self.bytes_bytes and codecs[-1].name == "sharding_indexed":
             codecs = codecs[-1].codecs
-        behind = [codec for codec in codecs if isinstance(codec, BytesBytesCodec)]
-        return bool(behind) and all(codec.stage() is not None for codec in behind)
+        compressors = [codec for codec in codecs if isinstance(codec, BytesBytesCodec)]
+        return bool(compressors) and all(codec.stage() is not None for codec in compressors)
 
     @property
     def _is_alone(self) -> bool:
@@ -286,7 +286,7 @@ class CodecChain:
         return Patch(given, None if patch.old is None else self.decode_bytes(patch.old, spec))
 
     def _keeps_fill(self, spec: ArraySpec) -> bool:
-        """Whether what a new shard leaves out has the fill value also behind the array -> array codecs."""
+        """Whether the array -> array codecs turn the fill value into that of absent inner chunks."""
         if not any(codec.is_elementwise for codec in self.array_array):
             return True
         pairs = zip(self.array_array, self.array_specs(spec), strict=False)

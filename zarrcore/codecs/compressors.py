@@ -170,13 +170,13 @@ class LZMA(NumcodecsCodec, BytesBytesCodec, id="lzma"):
 
     def _check(self) -> None:
         if self.filters is not None and self.preset is not None:
-            fail("preset", "none beside filters", self.preset)
+            fail("preset", "none together with filters", self.preset)
         if self.filters is None and self.format == 3:
             fail("filters", "filters, as the format 3 (raw) needs", None)
 
     @property
     def _memory_limit(self) -> int:
-        """Most bytes that decoding may take besides the result: a stream says how much it wants."""
+        """Most bytes that decoding may allocate besides the result; a stream states how much it needs."""
         sizes = [item.get("dict_size", 0) for item in self.filters or ()]
         return _LZMA_MEMORY_LIMIT + max((size for size in sizes if isinstance(size, int)), default=0)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whether a chunk holds nothing but the fill value, so that it need not be stored."""
+"""Whether a chunk contains nothing but the fill value, so that it need not be stored."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def _is_raw(dtype: np.dtype[Any]) -> bool:
 
 
 def _require_own(spec: ArraySpec, codec: str) -> None:
-    """Refuse items of variable length that another codec gives their meaning."""
+    """Refuse items of variable length whose meaning another codec determines."""
     own = getattr(spec.dtype, "object_codec_id", None)
     if own not in (None, codec):
         raise MetadataValidationError(f"the data type {spec.dtype!r} goes with the {own} filter, not {codec}")

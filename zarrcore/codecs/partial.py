@@ -51,7 +51,7 @@ class ArrayBytesCodecPartialDecodeMixin:
         Parameters
         ----------
         byte_getter : ByteGetter
-            The stored chunk: ``byte_getter.get(byte_range)`` gives a part of its bytes, or None if it is not
+            The stored chunk: ``byte_getter.get(byte_range)`` returns a part of its bytes; None if it is not
             stored.
         selection : tuple of slice or of ndarray of int
             The part: what NumPy selects with ``chunk[selection]``.
@@ -87,7 +87,7 @@ class ArrayBytesCodecPartialEncodeMixin:
         selection : tuple of slice or of ndarray of int
             Where: what NumPy assigns to with ``chunk[selection] = values``.
         spec : ArraySpec
-            The chunk; its fill value is what an absent chunk holds.
+            The chunk; its fill value is the value of absent chunks.
         """
         raise NotImplementedError(f"{type(self).__name__} does not implement encode_partial")
 

@@ -227,7 +227,7 @@ class ShardingCodec(ArrayBytesCodec):
         return out
 
     def read_index(self, shard: memoryview, spec: ArraySpec) -> np.ndarray:
-        """Return the index of a shard that is there as a whole, as :meth:`decode_index` gives it."""
+        """Return the index of a whole shard, as :meth:`decode_index` returns it."""
         index_nbytes = self.index_nbytes(spec)
         if len(shard) < index_nbytes:
             raise ChunkDecodeError(

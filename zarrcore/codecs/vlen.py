@@ -93,7 +93,7 @@ def encode_strings(items: np.ndarray, codec: str) -> bytes:
 
 
 def decode_strings(data: Buffer, count: int, dtype: np.dtype[Any], codec: str) -> np.ndarray:
-    """Return the `count` strings that `data` holds; anything but UTF-8 is refused.
+    """Return the `count` strings in `data`; anything but UTF-8 is refused.
 
     Returns
     -------
@@ -106,7 +106,7 @@ def decode_strings(data: Buffer, count: int, dtype: np.dtype[Any], codec: str) -
 
 
 def decode_strings_into(data: Buffer, out: np.ndarray, codec: str) -> bool:
-    """Put the strings that `data` holds into `out` in C order; False if its data type cannot have them."""
+    """Put the strings of `data` into `out` in C order; False if its data type cannot have them."""
     from zarrcore._core import vlen
 
     if out.dtype.kind not in "TO" or not out.flags.aligned:
@@ -123,14 +123,14 @@ def encode_binary(items: np.ndarray, codec: str) -> bytes:
 
 
 def decode_binary(data: Buffer, count: int, codec: str) -> np.ndarray:
-    """Return the `count` byte strings that `data` holds, as a one-dimensional array of objects."""
+    """Return the `count` byte strings in `data`, as a one-dimensional array of objects."""
     from zarrcore._core import vlen
 
     return vlen.decode(data, count, np.dtype(object), codec, utf8=False)
 
 
 def decode_binary_into(data: Buffer, out: np.ndarray, codec: str) -> bool:
-    """Put the byte strings that `data` holds into `out` in C order; False if it takes no objects."""
+    """Put the byte strings of `data` into `out` in C order; False if it takes no objects."""
     from zarrcore._core import vlen
 
     if out.dtype.kind != "O" or not out.flags.aligned:

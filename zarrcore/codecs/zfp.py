@@ -63,7 +63,7 @@ class ZfpCodec(ArrayBytesCodec):
     The package zfpy is needed.  It has no expert mode: such chunks can be read, and written only if the
     parameters are those of another mode.
 
-    Smaller types than zfp has are promoted as the specification says.  It does not say how uint32 and uint64
+    Types that zfp lacks are promoted as the specification demands.  It does not define how uint32 and uint64
     are; as other implementations do, the numbers are stored as signed ones, so that those which do not fit
     are refused.
     """

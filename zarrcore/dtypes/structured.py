@@ -36,7 +36,7 @@ Field = tuple[str, ZDType[Any, Any]]
 
 @dataclass(frozen=True, kw_only=True)
 class SubArray(ZDType[Any, Any], HasItemSize):
-    """A field that holds an array of fixed shape (format 2 only: the third element of a field).
+    """A field that is an array of fixed shape (format 2 only: the third element of a field).
 
     Parameters
     ----------
@@ -366,7 +366,7 @@ def _levels(dtype: ZDType[Any, Any]) -> int:
 def _field_from_json_v2(index: int, name: str, dtype: Any, shape: Any = None) -> Field:
     parts = type_string(dtype)
     if name == "" and parts is not None and parts.kind == "V":
-        name = f"f{index}"  # padding of an aligned dtype, to which NumPy gives this name
+        name = f"f{index}"  # padding of an aligned dtype, which NumPy names like this
     with _field(name):
         item = data_type_registry.match_json({"name": dtype, "object_codec_id": None}, zarr_format=2)
         return name, item if shape is None else SubArray(item=item, shape=tuple(shape))

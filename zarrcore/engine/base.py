@@ -79,5 +79,5 @@ class Engine(Protocol):
     ) -> None:
         """Write elements of one chunk: of each block those where its mask is true, or all without a mask.
 
-        `complete` says that these are all elements of the array in the chunk.
+        `complete`: these are all elements of the array in the chunk.
         """

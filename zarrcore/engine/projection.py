@@ -1,4 +1,4 @@
-"""Selections on the chunk grid: which chunk holds which part of a selection.
+"""Selections on the chunk grid: which part of a selection is in which chunk.
 
 All arithmetic is closed-form or vectorised: the cost grows with the number of chunks touched, never with the
 size of the grid or with the number of elements in a progression.
@@ -61,7 +61,7 @@ class Axis:
             self.nchunks = int(np.searchsorted(self._bounds, length, side="left"))
 
     def chunk_of(self, index: int) -> int:
-        """Number of the chunk that holds element `index`."""
+        """Return the number of the chunk that contains element `index`."""
         if self.size is not None:
             return index // self.size
         return int(np.searchsorted(self._bounds, index, side="right")) - 1

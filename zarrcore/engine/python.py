@@ -90,7 +90,7 @@ class PythonEngine:
     prefix
         Start of every chunk key, ``""`` or ``"foo/bar/"``.
     shape, chunks
-        Of the array; `chunks` holds for each dimension a length, or the lengths of all chunks.
+        Of the array; `chunks` has, for each dimension, a length or the lengths of all chunks.
     key_encoding, chain
         How chunks are named and encoded.
     chunk_spec
@@ -320,7 +320,7 @@ class PythonEngine:
             key = getattr(error, "key", None)
             if key in keys:
                 raise self._io_error(batch[keys.index(key)].coords, key, error) from error
-            # One chunk of the batch failed; asking for each alone tells which, and what was wrong.
+            # One chunk of the batch failed; asking for each alone shows which one, and why.
             return [
                 _Held(part, key, self._get(part.coords, key)) for part, key in zip(batch, keys, strict=True)
             ]

@@ -255,7 +255,7 @@ class Group(GroupFace["Array", "Group"], SynchronousNode):
     # --- creating ---
 
     def info_complete(self) -> NodeInfo:
-        """Return the same as `info`, with what only a look into the store tells."""
+        """Return the same as `info`, with the number of members."""
         from zarrcore.info import group_info
 
         return group_info(self, complete=True)

@@ -28,7 +28,7 @@ class OpenGroup:
     place : StorePath
         Where it is.
     copy : KeptCopy, optional
-        The copy that a group above holds and that the metadata come from.
+        The copy, in a group above, that the metadata come from.
 
     Attributes
     ----------

@@ -40,7 +40,7 @@ class ArrayMetadata:
 
     zarr_format: ClassVar[int]
     node_type: ClassVar[str]
-    _shape_document: ClassVar[str]  # the name of the one that holds the shape
+    _shape_document: ClassVar[str]  # the name of the document that has the shape
     shape: tuple[int, ...]
     fill_value: Any
     attributes: dict[str, Any]

@@ -1,4 +1,4 @@
-"""Fill values as writers spell them, with what the specification says of the spelling."""
+"""Fill values as writers spell them, and the clauses of the specification that a spelling breaks."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ def _parse_consolidated(
 def parse_node_below(document: Mapping[str, Any]) -> Any:
     """Return the metadata of a node that a consolidated document describes.
 
-    In format 2 the member ``node_type`` says which document it is from.
+    In format 2 the member ``node_type`` names the kind of document that it is from.
     """
     zarr_format = integer(document.get("zarr_format"), "zarr_format", 2, 3)
     default = "array" if zarr_format == 2 and "shape" in document else "group" if zarr_format == 2 else None

@@ -1,4 +1,4 @@
-"""What an array's metadata says about its chunks and codecs, in the terms that users ask for."""
+"""Chunks and codecs of an array, as its properties present them to users."""
 
 from __future__ import annotations
 

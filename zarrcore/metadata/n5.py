@@ -162,7 +162,7 @@ def _lzma(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _lz4(options: Mapping[str, Any]) -> dict[str, Any]:
-    if options.get("id") == "lz4":  # zarr-python 2 writes blocks of numcodecs, and says so
+    if options.get("id") == "lz4":  # zarr-python 2 writes blocks of numcodecs, marked by the id
         acceleration = integer(options.get("acceleration", 1), "acceleration")
         return {"name": "numcodecs.lz4", "configuration": {"acceleration": acceleration}}
     size = integer(options.get("blockSize", 65536), "blockSize", 64, 1 << 25)

@@ -1,4 +1,4 @@
-"""The codecs of format 2 that give the data type ``"|O"`` its meaning."""
+"""The codecs of format 2 that determine the data type of ``"|O"``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OBJECT_CODEC_IDS = ("vlen-utf8", "vlen-bytes", "vlen-array", "pickle", "json2", 
 
 
 def object_codec_id(ids: Iterable[str | None]) -> str | None:
-    """The first id, of the filters and the compressor, of a codec that gives objects their meaning."""
+    """Return the first id, of filters and compressor, of a codec that determines the data type."""
     for name in ids:
         if name in OBJECT_CODEC_IDS:
             return name

@@ -1,10 +1,10 @@
-"""Consolidated metadata as text: a group of thousands of nodes opens without parsing what it says of each.
+"""Consolidated metadata as text: a group of thousands of nodes opens without parsing the entry of each.
 
-Writers indent their documents, so that the lines tell where the document of a node begins and ends: no string
-in JSON holds a line break.  What is left when numbers that the text does not hold replace those documents has
-to be valid JSON with these numbers in the places of the nodes, and each document has to be valid by itself
-before it is used.  Then the whole is valid, and means the same.  A text that is not laid out like that is
-parsed at once.
+Writers indent their documents, so the lines show where the document of a node begins and ends: no string in
+JSON contains a line break.  Each of these documents is replaced by a number that occurs nowhere else.  The
+remaining text has to be valid JSON, with these numbers in the places of the nodes, and each document has to
+be valid by itself before it is used: then the whole is valid and means the same.  A text with another layout
+is parsed at once.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Section(Mapping[str, Any]):
             nodes = whole["consolidated_metadata"]["metadata"]
             if name not in nodes:
                 raise MetadataValidationError(
-                    f"the lines do not tell where the node {name!r} begins and ends", key=self._where
+                    f"the lines do not show where the node {name!r} begins and ends", key=self._where
                 ) from None
             return nodes[name]
 
@@ -125,7 +125,7 @@ def _in_sections(text: str, where: str) -> dict[str, Any] | None:
 
 
 def _digits_for(text: str) -> str | None:
-    """Digits that the text does not hold: no number in it begins with them.  None if it takes many."""
+    """Return digits that do not occur in the text; None if that takes many."""
     digits = "9071538264"
     while digits in text:
         digits *= 2

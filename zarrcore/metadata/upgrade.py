@@ -30,7 +30,7 @@ def upgraded(metadata: ArrayV2Metadata) -> ArrayV3Metadata:
     ------
     MetadataValidationError
         If format 3 has no such data type, fill value or codec, or the chunks would not read the same; the
-        message says which.
+        message names it.
     """
     zdtype = metadata.zdtype
     codecs = (*(metadata.filters or ()), *((metadata.compressor,) if metadata.compressor else ()))
@@ -80,7 +80,7 @@ def _codecs(codecs: tuple[Codec, ...], dtype: np.dtype[Any]) -> list[dict[str, A
                 made.append(_bytes(dtype))
         elif serialized:
             raise MetadataValidationError(
-                f"the filter {codec.name!r} takes items, and stands behind codecs that make bytes"
+                f"the filter {codec.name!r} takes items, but comes after codecs that make bytes"
             )
         serialized = serialized or kind != "array->array"
         made.append(found)

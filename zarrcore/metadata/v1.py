@@ -32,7 +32,7 @@ class ArrayV1Metadata(ArrayV2Metadata):
         Parameters
         ----------
         data : dict
-            The document; a member ``attributes`` holds what is stored as ``attrs``.
+            The document; its member ``attributes`` is what is stored as ``attrs``.
         where : str
             Its store key, for messages.
         """

@@ -131,7 +131,7 @@ class ArrayV2Metadata(ArrayMetadata):
         Parameters
         ----------
         data : dict
-            The document; a member ``attributes`` holds what is stored as ``.zattrs``.
+            The document; its member ``attributes`` is what is stored as ``.zattrs``.
         where : str
             Its store key, for messages.
 

@@ -253,7 +253,7 @@ class ArrayV3Metadata(ArrayMetadata):
     def update_shape(self, shape: tuple[int, ...]) -> Self:
         """The metadata of the same array, resized."""
         if len(shape) != self.ndim:
-            return replace(self, shape=shape)  # which says what is wrong
+            return replace(self, shape=shape)  # raises the error
         # A shard that is added is made of whole inner chunks.
         covered = tuple(-(-length // n) * n for length, n in zip(shape, self._shard_units(), strict=True))
         grid = self.chunk_grid.update_shape(covered)
@@ -264,7 +264,7 @@ class ArrayV3Metadata(ArrayMetadata):
         )
 
     def _shard_units(self) -> tuple[int, ...]:
-        """The lengths that those of every chunk are multiples of: of inner chunks, also behind filters."""
+        """Return lengths that divide those of every chunk: those of inner chunks."""
         chain = self.chain()
         if chain.array_bytes.name != "sharding_indexed":
             return (1,) * self.ndim

@@ -33,7 +33,7 @@ def validate(data: Buffer, *, key: str = ZARR_JSON) -> list[Departure]:
     data : bytes-like
         The document as it is stored.
     key : str
-        Its store key, whose last part says what it is: ``"zarr.json"``, ``".zarray"``, ``".zgroup"``,
+        Its store key, whose last part determines what it is: ``"zarr.json"``, ``".zarray"``, ``".zgroup"``,
         ``".zattrs"`` or ``".zmetadata"``.
 
     Returns

@@ -18,7 +18,7 @@ CHANGES = forkable(lock(Rank.DOCUMENTS))
 
 
 class KeptCopy:
-    """An open group holds a copy of the metadata of all nodes below a place.
+    """A copy of the metadata of all nodes below a place, in an open group.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ class N5Store(ReadOnlyStore):
     Parameters
     ----------
     store : Store
-        The store that holds the container.
+        The store that contains the N5 container.
 
     Examples
     --------

@@ -72,7 +72,7 @@ def open_group_node(
     Parameters
     ----------
     use_consolidated : bool or str, optional
-        True: they must be there; False: they are left alone; a string: the key that holds them (format 2).
+        True: they must be there; False: they are left alone; a string: the key of their document (format 2).
 
     Raises
     ------
@@ -94,14 +94,14 @@ def open_group_node(
 def _absent(
     error: type[NodeNotFoundError], kind: str, place: StorePath, zarr_format: int | None
 ) -> NodeNotFoundError:
-    """The error for a node that is not there, which says what is there instead."""
+    """Return the error for a node that is not there; it names what is there instead."""
     wanted = kind if zarr_format is None else f"{kind} of format {zarr_format}"
     instead = _instead(place, zarr_format)
     return error(f"no {wanted} found {located(place)}{f': {instead}' if instead else ''}")
 
 
 def _instead(place: StorePath, zarr_format: int | None) -> str:
-    with suppress(BaseZarrError, OSError):  # the error that is being made says enough without it
+    with suppress(BaseZarrError, OSError):  # the error that is being made is clear enough without it
         other = None if zarr_format is None else read_node(place)
         if other is not None:
             kind = "an array" if is_array_metadata(other) else "a group"

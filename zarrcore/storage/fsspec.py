@@ -35,7 +35,7 @@ ALLOWED_EXCEPTIONS: tuple[type[Exception], ...] = (
     IsADirectoryError,
     NotADirectoryError,
 )
-"""What says, by default, that there is no value at a key."""
+"""Exceptions that mean, by default, that there is no value at a key."""
 
 _MUCH = 1 << 26
 _MAGIC = frozenset("*?[")  # fsspec takes paths with one of these for patterns when it removes several
@@ -103,7 +103,7 @@ class FsspecStore(Store):
         read_only: bool = False,
         allowed_exceptions: tuple[type[Exception], ...] = ALLOWED_EXCEPTIONS,
     ) -> Self:
-        """The store of a URL, whose scheme tells the filesystem.
+        """Return the store of a URL, whose scheme selects the filesystem.
 
         Parameters
         ----------
@@ -425,7 +425,7 @@ def _span(byte_range: ByteRange | None) -> _Span | None:
 
 
 def _lies_beyond(error: BaseException) -> bool:
-    """Whether a server says that a range begins after the end of the value (HTTP status 416)."""
+    """Return whether a server reports that a range begins after the end of the value (HTTP status 416)."""
     return getattr(error, "status", None) == 416 or "not satisfiable" in str(error).lower()
 
 

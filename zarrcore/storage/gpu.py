@@ -23,8 +23,8 @@ __all__ = ["GpuMemoryStore"]
 class GpuMemoryStore(MemoryStore):
     """Values kept on a GPU, in a dictionary of one-dimensional ``cupy`` arrays of bytes.
 
-    Values come back as bytes of the host, since that is where chunks are decoded: the store holds more than
-    the host has room for, but saves no copy.
+    Values come back as bytes of the host, since that is where chunks are decoded: the store may be larger
+    than the memory of the host, but saves no copy.
 
     Parameters
     ----------

@@ -199,7 +199,7 @@ class LocalStore(Store):
                     os.unlink(path)
 
     def remove_partials(self, prefix: str = "", *, min_age: float = 3600.0) -> int:
-        """Remove the temporary files that killed writers left behind.
+        """Remove the temporary files of writers that were killed.
 
         Parameters
         ----------

@@ -65,7 +65,7 @@ class MemoryStore(Store):
             and (self._store_dict is other._store_dict or self._store_dict == other._store_dict)
         )
 
-    __hash__ = None  # type: ignore[assignment]  # equality depends on what the dictionary holds
+    __hash__ = None  # type: ignore[assignment]  # equality depends on the contents of the dictionary
 
     def with_read_only(self, read_only: bool = False) -> Self:
         return self._copy_with_read_only(read_only)
@@ -186,7 +186,7 @@ class ManagedMemoryStore(MemoryStore):
 
     def __init__(self, name: str | None = None, *, path: str = "", read_only: bool = False) -> None:
         if name is not None and "/" in name:
-            raise ValueError(f"the name of a memory store holds no '/', got {name!r}; use path=")
+            raise ValueError(f"the name of a memory store must not contain '/', got {name!r}; use path=")
         self._name, values = _managed_dict(name)
         self.path = normalize_path(path)
         super().__init__(values, read_only=read_only)

@@ -217,7 +217,7 @@ class ObjectStore(Store):
             return super()._address(path)
         return os.path.realpath(
             f"{self.store.prefix or ''}/{path}"
-        )  # as a LocalStore of this package says it
+        )  # the same address as that of a LocalStore
 
     def _scope(self, path: str) -> str:
         is_local = type(self.store).__name__ == "LocalStore"

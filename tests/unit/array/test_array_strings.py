@@ -180,7 +180,7 @@ def packed(*items: bytes) -> bytes:
     [
         (packed(b"a", b"\xff"), "item 1 is not UTF-8: byte 0xff at 0 of its 1 bytes"),
         (packed(b"a", b"\xed\xa0\x80"), "item 1 is not UTF-8"),
-        (packed(b"a"), "expected 2 items, the chunk says 1"),
+        (packed(b"a"), "expected 2 items, the chunk states 1"),
         (packed(b"a", b"b") + b"!", "1 bytes follow the last item"),
         (packed(b"a", b"bcd")[:-1], "item 1 has 3 bytes at 13, the chunk ends at 15"),
         (b"", "expected the number of items, got 0 bytes"),

@@ -61,8 +61,8 @@ def test_as_numcodecs() -> None:
     [
         (b"", "expected the number of items"),
         (b"\1\0\0", "expected the number of items"),
-        (packed([b"a"]), "expected 2 items, the chunk says 1"),
-        (packed([b"a", b"b", b"c"]), "expected 2 items, the chunk says 3"),
+        (packed([b"a"]), "expected 2 items, the chunk states 1"),
+        (packed([b"a", b"b", b"c"]), "expected 2 items, the chunk states 3"),
         (packed([], 2), "cannot hold 2 items"),
         (packed([b"a", b"b"]) + b"x", "1 bytes follow"),
         (packed([b"abcdefgh", b""])[:-4], "ends before item 1"),

@@ -104,7 +104,7 @@ def test_damaged_values_are_refused_or_right(items: list[bytes], data: st.DataOb
     ("data", "count", "reason"),
     [
         (b"\1\0", 1, "expected the number of items, got 2 bytes"),
-        (packed([b"a"], 7), 1, "expected 1 items, the chunk says 7"),
+        (packed([b"a"], 7), 1, "expected 1 items, the chunk states 7"),
         (struct.pack("<I", 2**31), 2**31, "cannot hold 2147483648 items"),
         (struct.pack("<III", 2, 4, 0) + b"\0", 2, "the chunk ends before item 1 of 2"),
         (packed([b"ab"])[:4] + struct.pack("<I", 2**32 - 1) + b"ab", 1, "item 0 has 4294967295 bytes at 8"),
@@ -262,7 +262,7 @@ def test_one_place_and_none(dtype: np.dtype) -> None:
         assert decode_strings_into(packed([]), np.empty(shape, dtype), "v")
         with pytest.raises(ChunkDecodeError, match="1 bytes follow"):
             decode_strings_into(packed([]) + b"x", np.empty(shape, dtype), "v")
-    with pytest.raises(ChunkDecodeError, match="expected 4 items, the chunk says 5"):
+    with pytest.raises(ChunkDecodeError, match="expected 4 items, the chunk states 5"):
         decode_strings_into(packed([b""] * 5), np.empty((2, 2), dtype), "v")
 
 

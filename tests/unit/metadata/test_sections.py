@@ -146,7 +146,7 @@ def test_arrays_in_the_same_words_have_attributes_of_their_own() -> None:
 
 @pytest.mark.parametrize("literal", ["1", "true", "1.0", "90715382641", "9071538264e1"])
 def test_what_is_no_node_is_not_taken_for_one(literal: str) -> None:
-    """A document where the second object in the layout of a node stands behind the nodes."""
+    """A document where the second object in the layout of a node comes after the nodes."""
     nodes = '      "a": {\n        "x": 1\n      },\n      "b": ' + literal
     other = '}, "other": {\n        "y": 2\n      }\n    }\n  , "attributes": {}\n}'
     document = f'{HEAD}    "metadata": {{\n{nodes}{other}'.encode()
