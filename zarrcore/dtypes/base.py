@@ -110,12 +110,20 @@ class ZDType(ABC, Generic[DType, Scalar]):
     -----
     ``_zarr_v3_name`` is the name in Zarr v3 metadata and the key in the registry.  ``_v2_kinds`` lists the
     NumPy kinds, with or without an item size (``"i4"``, ``"U"``), of the Zarr v2 names that a class can
-    read; a class without it is offered every name.
+    read; a class without it is offered every name.  ``_other_v3_names`` are read in format 3 as well, and
+    never written.
     """
 
     dtype_cls: ClassVar[Any]
     _zarr_v3_name: ClassVar[str]
     _v2_kinds: ClassVar[tuple[str, ...] | None] = None
+    _other_v3_names: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def _code(cls) -> str:
+        """Return the only entry of ``_v2_kinds``."""
+        assert cls._v2_kinds is not None
+        return cls._v2_kinds[0]
 
     # --- native dtypes
 
@@ -124,7 +132,6 @@ class ZDType(ABC, Generic[DType, Scalar]):
         return type(dtype) is cls.dtype_cls
 
     @classmethod
-    @abstractmethod
     def from_native_dtype(cls, dtype: np.dtype[Any]) -> Self:
         """Return the data type of arrays with the NumPy dtype `dtype`.
 
@@ -133,6 +140,15 @@ class ZDType(ABC, Generic[DType, Scalar]):
         DataTypeValidationError
             If this class does not stand for `dtype`.
         """
+        if not cls._check_native_dtype(dtype):
+            raise cls._reject_native(dtype)
+        return cls._of(dtype)
+
+    @classmethod
+    def _of(cls, dtype: np.dtype[Any]) -> Self:
+        """Return the data type of arrays with `dtype`, which this class stands for."""
+        make: Any = cls
+        return make(endianness=endianness_of(dtype)) if issubclass(cls, HasEndianness) else make()  # type: ignore[no-any-return]
 
     @abstractmethod
     def to_native_dtype(self) -> Any:
@@ -145,8 +161,11 @@ class ZDType(ABC, Generic[DType, Scalar]):
     def _from_json_v2(cls, data: DTypeJSON) -> Self: ...
 
     @classmethod
-    @abstractmethod
-    def _from_json_v3(cls, data: DTypeJSON) -> Self: ...
+    def _from_json_v3(cls, data: DTypeJSON) -> Self:
+        names = (cls._zarr_v3_name, *cls._other_v3_names)
+        if not isinstance(data, str) or data not in names:
+            raise cls._reject_json(data, f"{names[0]!r} without configuration")
+        return cls()
 
     @classmethod
     def from_json(cls, data: DTypeJSON, *, zarr_format: ZarrFormat) -> Self:

@@ -14,8 +14,8 @@ from zarrcore.dtypes.base import (
     ZDType,
     check_item_size,
 )
-from zarrcore.dtypes.scalars import bytes_from_json, bytes_to_json, is_integer, is_zero
-from zarrcore.dtypes.spelling import config_v3, plain_v3, type_string_v2
+from zarrcore.dtypes.scalars import bytes_from_json, bytes_to_json, is_integer, is_zero, unboxed
+from zarrcore.dtypes.spelling import config_v3, type_string_v2
 from zarrcore.dtypes.variable import VariableLength
 
 if TYPE_CHECKING:
@@ -35,8 +35,7 @@ _RAW_BITS = r"r([1-9]\d{0,10})"
 
 def _as_bytes(data: object) -> bytes | None:
     """Return `data` as bytes, or None if it is not bytes-like."""
-    if isinstance(data, np.ndarray) and data.ndim == 0:
-        data = data[()]
+    data = unboxed(data)
     if isinstance(data, bytes):
         return bytes(data)
     if isinstance(data, np.void):
@@ -51,22 +50,15 @@ class _FixedBytes(ZDType[Any, Any], HasLength, HasItemSize):
         check_item_size(self.length)
 
     @classmethod
-    def _kind(cls) -> str:
-        assert cls._v2_kinds is not None
-        return cls._v2_kinds[0]
-
-    @classmethod
-    def from_native_dtype(cls, dtype: np.dtype[Any]) -> Self:
-        if not cls._check_native_dtype(dtype):
-            raise cls._reject_native(dtype)
+    def _of(cls, dtype: np.dtype[Any]) -> Self:
         return cls(length=dtype.itemsize)
 
     def to_native_dtype(self) -> Any:
-        return np.dtype(f"{self._kind()}{self.length}")
+        return np.dtype(f"{self._code()}{self.length}")
 
     @classmethod
     def _from_json_v2(cls, data: DTypeJSON) -> Self:
-        kind = cls._kind()
+        kind = cls._code()
         return cls(length=type_string_v2(cls, data, kind, f"a string such as '|{kind}4'").size)
 
     @classmethod
@@ -76,7 +68,7 @@ class _FixedBytes(ZDType[Any, Any], HasLength, HasItemSize):
 
     def to_json(self, zarr_format: ZarrFormat) -> Any:
         if zarr_format == 2:
-            return {"name": f"|{self._kind()}{self.length}", "object_codec_id": None}
+            return {"name": f"|{self._code()}{self.length}", "object_codec_id": None}
         return {"name": self._zarr_v3_name, "configuration": {"length_bytes": self.length}}
 
     @property
@@ -212,7 +204,7 @@ class VariableLengthBytes(VariableLength):
 
     @classmethod
     def _from_json_v3(cls, data: DTypeJSON) -> Self:
-        plain_v3(cls, data, cls._zarr_v3_name, *cls._other_v3_names)
+        super()._from_json_v3(data)
         return cls(spelling=data)
 
     def to_json(self, zarr_format: ZarrFormat) -> Any:

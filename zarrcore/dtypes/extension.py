@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from zarrcore.dtypes.base import HasEndianness, HasItemSize, ZDType, endianness_of
-from zarrcore.dtypes.spelling import check_dtype_spec_no_object_codec_v2, plain_v3
+from zarrcore.dtypes.spelling import check_dtype_spec_no_object_codec_v2
 from zarrcore.errors import DataTypeValidationError
 
 if TYPE_CHECKING:
@@ -90,11 +90,6 @@ class ExtensionType(ZDType[Any, Any], HasItemSize):
         make: Any = cls
         return make(endianness="little") if issubclass(cls, HasEndianness) else cls()
 
-    @classmethod
-    def _from_json_v3(cls, data: DTypeJSON) -> Self:
-        plain_v3(cls, data)
-        return cls()
-
     def to_json(self, zarr_format: ZarrFormat) -> Any:
         if zarr_format == 3:
             return self._zarr_v3_name
@@ -122,13 +117,6 @@ class MLType(ExtensionType):
     @classmethod
     def _check_native_dtype(cls, dtype: np.dtype[Any]) -> bool:
         return is_ml(dtype) and dtype.name == cls._zarr_v3_name
-
-    @classmethod
-    def from_native_dtype(cls, dtype: np.dtype[Any]) -> Self:
-        if not cls._check_native_dtype(dtype):
-            raise cls._reject_native(dtype)
-        make: Any = cls
-        return make(endianness=endianness_of(dtype)) if issubclass(cls, HasEndianness) else cls()
 
     def to_native_dtype(self) -> Any:
         dtype = np.dtype(self._scalar_type())

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zarrcore.dtypes.base import HasEndianness, HasItemSize
 from zarrcore.dtypes.numeric import NumericBase
-from zarrcore.dtypes.scalars import float_from_json, float_from_user, float_to_json, round_to_float
+from zarrcore.dtypes.scalars import float_from_json, float_from_user, float_to_json, round_to_float, unboxed
 
 if TYPE_CHECKING:
     from zarrcore.dtypes.base import JSON, ZarrFormat, ZDType
@@ -23,8 +23,7 @@ _REAL = (bool, int, float, np.bool_, np.integer, np.floating)
 
 def _cast_float(zdtype: ZDType[Any, Any], data: object, size: int) -> Any:
     """Return a floating-point scalar from a number or from text; a scalar of that size keeps its bits."""
-    if isinstance(data, np.ndarray) and data.ndim == 0:
-        data = data[()]
+    data = unboxed(data)
     if isinstance(data, str):
         return float_from_user(data, partial(float_from_json, zdtype, size=size))
     if isinstance(data, np.timedelta64) or not isinstance(data, _REAL):
@@ -62,8 +61,7 @@ class ComplexBase(NumericBase, HasEndianness, HasItemSize):
 
     def cast_scalar(self, data: object) -> Any:
         """Return `data`, a number or a pair of real and imaginary part, rounded to this type."""
-        if isinstance(data, np.ndarray) and data.ndim == 0:
-            data = data[()]
+        data = unboxed(data)
         size = self.item_size // 2
         if isinstance(data, (complex, np.complexfloating)):
             data = (data.real, data.imag)
@@ -106,46 +104,28 @@ def parse_complex(zdtype: ZDType[Any, Any], text: str) -> tuple[float, float]:
     return number.real, number.imag
 
 
-class Float16(FloatBase):
+class Float16(FloatBase, code="f2"):
     """Floating-point numbers of half precision (``float16``, ``"<f2"``)."""
 
-    dtype_cls = np.dtypes.Float16DType
-    _zarr_v3_name: ClassVar[str] = "float16"
-    _v2_kinds: ClassVar[tuple[str, ...] | None] = ("f2",)
 
-
-class Float32(FloatBase):
+class Float32(FloatBase, code="f4"):
     """Floating-point numbers of single precision (``float32``, ``"<f4"``)."""
 
-    dtype_cls = np.dtypes.Float32DType
-    _zarr_v3_name: ClassVar[str] = "float32"
-    _v2_kinds: ClassVar[tuple[str, ...] | None] = ("f4",)
 
-
-class Float64(FloatBase):
+class Float64(FloatBase, code="f8"):
     """Floating-point numbers of double precision (``float64``, ``"<f8"``)."""
 
-    dtype_cls = np.dtypes.Float64DType
-    _zarr_v3_name: ClassVar[str] = "float64"
-    _v2_kinds: ClassVar[tuple[str, ...] | None] = ("f8",)
 
-
-class Complex64(ComplexBase):
+class Complex64(ComplexBase, code="c8"):
     """Complex numbers with parts of single precision (``complex64``, ``"<c8"``)."""
 
-    dtype_cls = np.dtypes.Complex64DType
-    _zarr_v3_name: ClassVar[str] = "complex64"
     _other_v3_names = ("complex_float32",)
-    _v2_kinds: ClassVar[tuple[str, ...] | None] = ("c8",)
 
 
-class Complex128(ComplexBase):
+class Complex128(ComplexBase, code="c16"):
     """Complex numbers with parts of double precision (``complex128``, ``"<c16"``)."""
 
-    dtype_cls = np.dtypes.Complex128DType
-    _zarr_v3_name: ClassVar[str] = "complex128"
     _other_v3_names = ("complex_float64",)
-    _v2_kinds: ClassVar[tuple[str, ...] | None] = ("c16",)
 
 
 TYPES = (Float16, Float32, Float64, Complex64, Complex128)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zarrcore.dtypes.base import HasEndianness, HasItemSize
 from zarrcore.dtypes.numeric import NumericBase
-from zarrcore.dtypes.scalars import integer_from_json, is_integer
+from zarrcore.dtypes.scalars import integer_from_json, is_integer, unboxed
 
 if TYPE_CHECKING:
     from zarrcore.dtypes.base import JSON, ZarrFormat
@@ -36,8 +36,7 @@ class IntegerBase(NumericBase, HasItemSize):
 
     def cast_scalar(self, data: object) -> Any:
         """Return `data` as an integer of this type; its value must not change."""
-        if isinstance(data, np.ndarray) and data.ndim == 0:
-            data = data[()]
+        data = unboxed(data)
         if is_integer(data) or isinstance(data, (bool, np.bool_)):
             return self._within_range(int(data), data)  # type: ignore[call-overload]
         if isinstance(data, (float, np.floating)):
@@ -63,68 +62,36 @@ class WideInteger(IntegerBase, HasEndianness):
     """What the integer data types of more than one byte share: a byte order."""
 
 
-class Int8(IntegerBase):
+class Int8(IntegerBase, code="i1"):
     """Signed integers of 8 bits (``int8``, ``"|i1"``)."""
 
-    dtype_cls = np.dtypes.Int8DType
-    _zarr_v3_name: ClassVar[str] = "int8"
-    _v2_kinds: ClassVar[tuple[str, ...] | None] = ("i1",)
 
-
-class UInt8(IntegerBase):
+class UInt8(IntegerBase, code="u1"):
     """Unsigned integers of 8 bits (``uint8``, ``"|u1"``)."""
 
-    dtype_cls = np.dtypes.UInt8DType
-    _zarr_v3_name: ClassVar[str] = "uint8"
-    _v2_kinds: ClassVar[tuple[str, ...] | None] = ("u1",)
 
-
-class Int16(WideInteger):
+class Int16(WideInteger, code="i2"):
     """Signed integers of 16 bits (``int16``, ``"<i2"``)."""
 
-    dtype_cls = np.dtypes.Int16DType
-    _zarr_v3_name: ClassVar[str] = "int16"
-    _v2_kinds: ClassVar[tuple[str, ...] | None] = ("i2",)
 
-
-class Int32(WideInteger):
+class Int32(WideInteger, code="i4"):
     """Signed integers of 32 bits (``int32``, ``"<i4"``)."""
 
-    dtype_cls = np.dtypes.Int32DType
-    _zarr_v3_name: ClassVar[str] = "int32"
-    _v2_kinds: ClassVar[tuple[str, ...] | None] = ("i4",)
 
-
-class Int64(WideInteger):
+class Int64(WideInteger, code="i8"):
     """Signed integers of 64 bits (``int64``, ``"<i8"``)."""
 
-    dtype_cls = np.dtypes.Int64DType
-    _zarr_v3_name: ClassVar[str] = "int64"
-    _v2_kinds: ClassVar[tuple[str, ...] | None] = ("i8",)
 
-
-class UInt16(WideInteger):
+class UInt16(WideInteger, code="u2"):
     """Unsigned integers of 16 bits (``uint16``, ``"<u2"``)."""
 
-    dtype_cls = np.dtypes.UInt16DType
-    _zarr_v3_name: ClassVar[str] = "uint16"
-    _v2_kinds: ClassVar[tuple[str, ...] | None] = ("u2",)
 
-
-class UInt32(WideInteger):
+class UInt32(WideInteger, code="u4"):
     """Unsigned integers of 32 bits (``uint32``, ``"<u4"``)."""
 
-    dtype_cls = np.dtypes.UInt32DType
-    _zarr_v3_name: ClassVar[str] = "uint32"
-    _v2_kinds: ClassVar[tuple[str, ...] | None] = ("u4",)
 
-
-class UInt64(WideInteger):
+class UInt64(WideInteger, code="u8"):
     """Unsigned integers of 64 bits (``uint64``, ``"<u8"``)."""
-
-    dtype_cls = np.dtypes.UInt64DType
-    _zarr_v3_name: ClassVar[str] = "uint64"
-    _v2_kinds: ClassVar[tuple[str, ...] | None] = ("u8",)
 
 
 TYPES = (Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64)

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from zarrcore.dtypes import mlfloat
-from zarrcore.dtypes.base import HasEndianness, ZDType, endianness_of
+from zarrcore.dtypes.base import HasEndianness, ZDType
 from zarrcore.dtypes.extension import ExtensionType, is_ml
 from zarrcore.dtypes.floating import Float16, parse_complex
 from zarrcore.dtypes.layout import scalar_to_bytes
+from zarrcore.dtypes.scalars import unboxed
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from zarrcore.dtypes.base import JSON, ZarrFormat
 
 __all__ = [
@@ -50,6 +49,12 @@ class ComplexPair(ExtensionType):
     part_cls: ClassVar[type[ZDType[Any, Any]]]
     _ml_name: ClassVar[str | None] = None
 
+    def __init_subclass__(cls, part: type[ZDType[Any, Any]] | None = None, **options: Any) -> None:
+        if part is not None:
+            cls.part_cls, cls.bits = part, getattr(part, "bits", 16)
+            cls._zarr_v3_name = f"complex_{part._zarr_v3_name}"
+        super().__init_subclass__(**options)
+
     @property
     def part(self) -> ZDType[Any, Any]:
         """The data type of the two parts."""
@@ -63,13 +68,6 @@ class ComplexPair(ExtensionType):
     def _check_native_dtype(cls, dtype: np.dtype[Any]) -> bool:
         # A structure of two fields is a struct: nothing marks it as a complex number.
         return cls._ml_name is not None and is_ml(dtype) and dtype.name == cls._ml_name
-
-    @classmethod
-    def from_native_dtype(cls, dtype: np.dtype[Any]) -> Self:
-        if not cls._check_native_dtype(dtype):
-            raise cls._reject_native(dtype)
-        make: Any = cls
-        return make(endianness=endianness_of(dtype))  # type: ignore[no-any-return]
 
     def to_native_dtype(self) -> Any:
         part = self.part.to_native_dtype()
@@ -90,8 +88,7 @@ class ComplexPair(ExtensionType):
 
     def cast_scalar(self, data: object) -> np.void:
         """Return `data`, a number or a pair of real and imaginary part, rounded to this type."""
-        if isinstance(data, np.ndarray) and data.ndim == 0:
-            data = data[()]
+        data = unboxed(data)
         if isinstance(data, str):
             data = parse_complex(self, data)
         elif isinstance(data, np.void) and data.dtype.names == ("real", "imag"):
@@ -125,102 +122,56 @@ class WidePair(ComplexPair, HasEndianness):
     """What the complex data types with parts of more than a byte share: a byte order."""
 
 
-class ComplexFloat16(WidePair):
+class ComplexFloat16(WidePair, part=Float16):
     """Complex numbers with parts of half precision (``complex_float16``); needs no other package."""
 
-    bits = 16
-    part_cls = Float16
     _ml_name = "complex32"
-    _zarr_v3_name = "complex_float16"
 
 
-class ComplexBFloat16(WidePair):
+class ComplexBFloat16(WidePair, part=mlfloat.BFloat16):
     """Complex numbers with parts of type bfloat16 (``complex_bfloat16``)."""
 
-    bits = 16
-    part_cls = mlfloat.BFloat16
     _ml_name = "bcomplex32"
-    _zarr_v3_name = "complex_bfloat16"
 
 
-class ComplexFloat8E3M4(ComplexPair):
+class ComplexFloat8E3M4(ComplexPair, part=mlfloat.Float8E3M4):
     """Complex numbers with parts of type float8_e3m4 (``complex_float8_e3m4``)."""
 
-    bits = 8
-    part_cls = mlfloat.Float8E3M4
-    _zarr_v3_name = "complex_float8_e3m4"
 
-
-class ComplexFloat8E4M3(ComplexPair):
+class ComplexFloat8E4M3(ComplexPair, part=mlfloat.Float8E4M3):
     """Complex numbers with parts of type float8_e4m3 (``complex_float8_e4m3``)."""
 
-    bits = 8
-    part_cls = mlfloat.Float8E4M3
-    _zarr_v3_name = "complex_float8_e4m3"
 
-
-class ComplexFloat8E4M3B11FNUZ(ComplexPair):
+class ComplexFloat8E4M3B11FNUZ(ComplexPair, part=mlfloat.Float8E4M3B11FNUZ):
     """Complex numbers with parts of type float8_e4m3b11fnuz (``complex_float8_e4m3b11fnuz``)."""
 
-    bits = 8
-    part_cls = mlfloat.Float8E4M3B11FNUZ
-    _zarr_v3_name = "complex_float8_e4m3b11fnuz"
 
-
-class ComplexFloat8E4M3FNUZ(ComplexPair):
+class ComplexFloat8E4M3FNUZ(ComplexPair, part=mlfloat.Float8E4M3FNUZ):
     """Complex numbers with parts of type float8_e4m3fnuz (``complex_float8_e4m3fnuz``)."""
 
-    bits = 8
-    part_cls = mlfloat.Float8E4M3FNUZ
-    _zarr_v3_name = "complex_float8_e4m3fnuz"
 
-
-class ComplexFloat8E5M2(ComplexPair):
+class ComplexFloat8E5M2(ComplexPair, part=mlfloat.Float8E5M2):
     """Complex numbers with parts of type float8_e5m2 (``complex_float8_e5m2``)."""
 
-    bits = 8
-    part_cls = mlfloat.Float8E5M2
-    _zarr_v3_name = "complex_float8_e5m2"
 
-
-class ComplexFloat8E5M2FNUZ(ComplexPair):
+class ComplexFloat8E5M2FNUZ(ComplexPair, part=mlfloat.Float8E5M2FNUZ):
     """Complex numbers with parts of type float8_e5m2fnuz (``complex_float8_e5m2fnuz``)."""
 
-    bits = 8
-    part_cls = mlfloat.Float8E5M2FNUZ
-    _zarr_v3_name = "complex_float8_e5m2fnuz"
 
-
-class ComplexFloat8E8M0FNU(ComplexPair):
+class ComplexFloat8E8M0FNU(ComplexPair, part=mlfloat.Float8E8M0FNU):
     """Complex numbers with parts of type float8_e8m0fnu (``complex_float8_e8m0fnu``)."""
 
-    bits = 8
-    part_cls = mlfloat.Float8E8M0FNU
-    _zarr_v3_name = "complex_float8_e8m0fnu"
 
-
-class ComplexFloat6E2M3FN(ComplexPair):
+class ComplexFloat6E2M3FN(ComplexPair, part=mlfloat.Float6E2M3FN):
     """Complex numbers with parts of type float6_e2m3fn (``complex_float6_e2m3fn``)."""
 
-    bits = 6
-    part_cls = mlfloat.Float6E2M3FN
-    _zarr_v3_name = "complex_float6_e2m3fn"
 
-
-class ComplexFloat6E3M2FN(ComplexPair):
+class ComplexFloat6E3M2FN(ComplexPair, part=mlfloat.Float6E3M2FN):
     """Complex numbers with parts of type float6_e3m2fn (``complex_float6_e3m2fn``)."""
 
-    bits = 6
-    part_cls = mlfloat.Float6E3M2FN
-    _zarr_v3_name = "complex_float6_e3m2fn"
 
-
-class ComplexFloat4E2M1FN(ComplexPair):
+class ComplexFloat4E2M1FN(ComplexPair, part=mlfloat.Float4E2M1FN):
     """Complex numbers with parts of type float4_e2m1fn (``complex_float4_e2m1fn``)."""
-
-    bits = 4
-    part_cls = mlfloat.Float4E2M1FN
-    _zarr_v3_name = "complex_float4_e2m1fn"
 
 
 TYPES = (

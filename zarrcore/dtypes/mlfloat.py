@@ -10,7 +10,7 @@ import numpy as np
 
 from zarrcore.dtypes.base import HasEndianness, ZDType
 from zarrcore.dtypes.extension import MLType, is_ml, ml_finfo
-from zarrcore.dtypes.scalars import float_from_json, float_from_user, float_to_json
+from zarrcore.dtypes.scalars import float_from_json, float_from_user, float_to_json, unboxed
 
 if TYPE_CHECKING:
     from zarrcore.dtypes.base import JSON, ZarrFormat
@@ -50,8 +50,7 @@ class MLFloat(MLType):
 
     def cast_scalar(self, data: object) -> Any:
         """Return `data` rounded to this type; finite numbers must stay finite."""
-        if isinstance(data, np.ndarray) and data.ndim == 0:
-            data = data[()]
+        data = unboxed(data)
         if isinstance(data, np.generic) and is_ml(data.dtype):
             if data.dtype.name == self._zarr_v3_name:
                 return data  # with the bits of a NaN

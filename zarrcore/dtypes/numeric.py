@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zarrcore.dtypes.base import HasEndianness, ZDType, endianness_of, is_native_kind, order_char
-from zarrcore.dtypes.spelling import plain_v3, type_string_v2
+from zarrcore.dtypes.base import HasEndianness, ZDType, is_native_kind, order_char
+from zarrcore.dtypes.spelling import type_string_v2
 
 if TYPE_CHECKING:
     from typing import Self
@@ -22,29 +22,21 @@ _numpy_dtype: Any = cache(np.dtype)
 
 
 class NumericBase(ZDType[Any, Any]):
-    """A data type that is one NumPy kind with one item size, named by the only entry of ``_v2_kinds``.
+    """A data type that is one NumPy kind with one item size: ``class Int8(NumericBase, code="i1")``.
 
-    ``_other_v3_names`` are read in format 3 as well, and never written.  Only classes that add a field are
-    decorated as dataclasses; making one takes a while at import.
+    Only classes that add a field are decorated as dataclasses; making one takes a while at import.
     """
 
-    _other_v3_names: ClassVar[tuple[str, ...]] = ()
-
-    @classmethod
-    def _code(cls) -> str:
-        assert cls._v2_kinds is not None
-        return cls._v2_kinds[0]
+    def __init_subclass__(cls, code: str = "", **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if code:
+            dtype = np.dtype(code)
+            cls.dtype_cls, cls._zarr_v3_name, cls._v2_kinds = type(dtype), dtype.name, (code,)
 
     @classmethod
     def _check_native_dtype(cls, dtype: np.dtype[Any]) -> bool:
         code = cls._code()
         return is_native_kind(dtype, code[0], int(code[1:]))
-
-    @classmethod
-    def from_native_dtype(cls, dtype: np.dtype[Any]) -> Self:
-        if not cls._check_native_dtype(dtype):
-            raise cls._reject_native(dtype)
-        return cls(endianness=endianness_of(dtype)) if issubclass(cls, HasEndianness) else cls()
 
     def to_native_dtype(self) -> Any:
         return _numpy_dtype(order_char(self) + self._code())
@@ -59,11 +51,6 @@ class NumericBase(ZDType[Any, Any]):
             raise cls._reject_json(data["name"], expected)
         make: Any = cls
         return make(endianness="little" if order == "<" else "big") if many else cls()
-
-    @classmethod
-    def _from_json_v3(cls, data: DTypeJSON) -> Self:
-        plain_v3(cls, data, cls._zarr_v3_name, *cls._other_v3_names)
-        return cls()
 
     def to_json(self, zarr_format: ZarrFormat) -> Any:
         if zarr_format == 3:

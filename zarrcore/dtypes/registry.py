@@ -286,53 +286,30 @@ def _hint(dtype: np.dtype[Any]) -> str:
 data_type_registry = DataTypeRegistry()
 
 # Module, the kinds of NumPy's own dtypes that it has classes for, and their names.
-_BUILT_IN: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("boolean", "b", ("bool",)),
-    ("integer", "iu", ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")),
-    ("floating", "fc", ("float16", "float32", "float64", "complex64", "complex128")),
-    ("strings", "UTO", ("fixed_length_utf32", "string")),
-    ("binary", "SVO", ("null_terminated_bytes", "raw_bytes", "variable_length_bytes")),
-    ("time", "mM", ("numpy.datetime64", "numpy.timedelta64")),
-    ("structured", "V", ("structured", "struct")),
-    ("objects", "O", ("python_object",)),
+_BUILT_IN = (
+    ("boolean", "b", "bool"),
+    ("integer", "iu", "int8 int16 int32 int64 uint8 uint16 uint32 uint64"),
+    ("floating", "fc", "float16 float32 float64 complex64 complex128"),
+    ("strings", "UTO", "fixed_length_utf32 string"),
+    ("binary", "SVO", "null_terminated_bytes raw_bytes variable_length_bytes"),
+    ("time", "mM", "numpy.datetime64 numpy.timedelta64"),
+    ("structured", "V", "structured struct"),
+    ("objects", "O", "python_object"),
     (
         "mlfloat",
         "",
-        (
-            "bfloat16",
-            "float4_e2m1fn",
-            "float6_e2m3fn",
-            "float6_e3m2fn",
-            "float8_e3m4",
-            "float8_e4m3",
-            "float8_e4m3b11fnuz",
-            "float8_e4m3fn",
-            "float8_e4m3fnuz",
-            "float8_e5m2",
-            "float8_e5m2fnuz",
-            "float8_e8m0fnu",
-        ),
+        "bfloat16 float4_e2m1fn float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e4m3 float8_e4m3b11fnuz "
+        "float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu",
     ),
-    ("subbyte", "", ("int2", "int4", "uint2", "uint4")),
+    ("subbyte", "", "int2 int4 uint2 uint4"),
     (
         "mlcomplex",
         "",
-        (
-            "complex_bfloat16",
-            "complex_float16",
-            "complex_float4_e2m1fn",
-            "complex_float6_e2m3fn",
-            "complex_float6_e3m2fn",
-            "complex_float8_e3m4",
-            "complex_float8_e4m3",
-            "complex_float8_e4m3b11fnuz",
-            "complex_float8_e4m3fnuz",
-            "complex_float8_e5m2",
-            "complex_float8_e5m2fnuz",
-            "complex_float8_e8m0fnu",
-        ),
+        "complex_bfloat16 complex_float16 complex_float4_e2m1fn complex_float6_e2m3fn complex_float6_e3m2fn "
+        "complex_float8_e3m4 complex_float8_e4m3 complex_float8_e4m3b11fnuz complex_float8_e4m3fnuz "
+        "complex_float8_e5m2 complex_float8_e5m2fnuz complex_float8_e8m0fnu",
     ),
 )
 
 for _module, _kinds, _names in _BUILT_IN:
-    data_type_registry.register_module(f"zarrcore.dtypes.{_module}", _kinds, *_names)
+    data_type_registry.register_module(f"zarrcore.dtypes.{_module}", _kinds, *_names.split())

@@ -30,6 +30,7 @@ __all__ = [
     "is_integer",
     "is_zero",
     "round_to_float",
+    "unboxed",
 ]
 
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
@@ -37,6 +38,11 @@ _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _HEX = r"0x([0-9a-fA-F]+)"
 _INTEGER = r"-?\d{1,20}"
 _NUMBER = r"[+-]?(\d+(\.\d*)?([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|nan|inf|infinity)"
+
+
+def unboxed(data: Any) -> Any:
+    """Return the item of an array without dimensions, and anything else as it is."""
+    return data[()] if isinstance(data, np.ndarray) and data.ndim == 0 else data
 
 
 def is_integer(data: object) -> bool:

@@ -27,7 +27,6 @@ __all__ = [
     "check_dtype_spec_v3",
     "check_nesting",
     "config_v3",
-    "plain_v3",
     "type_string",
     "type_string_v2",
 ]
@@ -64,13 +63,6 @@ def type_string_v2(cls: type[ZDType[Any, Any]], data: object, kind: str, expecte
     if parts is None or parts.kind != kind or (parts.unit is not None and kind not in "mM"):
         raise cls._reject_json(data["name"], expected)
     return parts
-
-
-def plain_v3(cls: type[ZDType[Any, Any]], data: object, *names: str) -> None:
-    """Check that the canonical v3 form `data` is one of `names`, without a configuration."""
-    names = names or (cls._zarr_v3_name,)
-    if not isinstance(data, str) or data not in names:
-        raise cls._reject_json(data, f"{names[0]!r} without configuration")
 
 
 def config_v3(cls: type[ZDType[Any, Any]], data: object, *members: str) -> tuple[Any, ...]:

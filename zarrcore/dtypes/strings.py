@@ -16,7 +16,7 @@ from zarrcore.dtypes.base import (
     endianness_of,
     order_char,
 )
-from zarrcore.dtypes.scalars import is_zero
+from zarrcore.dtypes.scalars import is_zero, unboxed
 from zarrcore.dtypes.spelling import config_v3, type_string_v2
 from zarrcore.dtypes.variable import VariableLength
 
@@ -46,9 +46,7 @@ class FixedLengthUTF32(ZDType[Any, np.str_], HasEndianness, HasLength, HasItemSi
         check_item_size(check_item_size(self.length) * self.code_point_bytes)
 
     @classmethod
-    def from_native_dtype(cls, dtype: np.dtype[Any]) -> Self:
-        if not cls._check_native_dtype(dtype):
-            raise cls._reject_native(dtype)
+    def _of(cls, dtype: np.dtype[Any]) -> Self:
         return cls(length=dtype.itemsize // cls.code_point_bytes, endianness=endianness_of(dtype))
 
     def to_native_dtype(self) -> Any:
@@ -75,8 +73,7 @@ class FixedLengthUTF32(ZDType[Any, np.str_], HasEndianness, HasLength, HasItemSi
 
     def cast_scalar(self, data: object) -> np.str_:
         """Return `data` as a string of at most `length` code points."""
-        if isinstance(data, np.ndarray) and data.ndim == 0:
-            data = data[()]
+        data = unboxed(data)
         if is_zero(data):
             return self.default_scalar()
         if not isinstance(data, str):
@@ -111,18 +108,15 @@ class VariableLengthUTF8(VariableLength):
     object_codec_id: ClassVar[str] = "vlen-utf8"
 
     @classmethod
-    def from_native_dtype(cls, dtype: np.dtype[Any]) -> Self:
-        if hasattr(dtype, "na_object"):
-            raise cls._reject_native(dtype)
-        return super().from_native_dtype(dtype)
+    def _check_native_dtype(cls, dtype: np.dtype[Any]) -> bool:
+        return super()._check_native_dtype(dtype) and not hasattr(dtype, "na_object")
 
     def to_native_dtype(self) -> Any:
         return np.dtypes.StringDType()
 
     def cast_scalar(self, data: object) -> str:
         """Return `data` as a string that UTF-8 can encode."""
-        if isinstance(data, np.ndarray) and data.ndim == 0:
-            data = data[()]
+        data = unboxed(data)
         if is_zero(data):
             return ""
         if not isinstance(data, str):

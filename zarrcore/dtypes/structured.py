@@ -14,7 +14,7 @@ from zarrcore._validate import MAX_DEPTH
 from zarrcore.dtypes.base import HasItemSize, HasObjectCodec, ZDType, check_item_size, shown
 from zarrcore.dtypes.layout import check_swap_fields, scalar_to_bytes
 from zarrcore.dtypes.registry import data_type_registry
-from zarrcore.dtypes.scalars import bytes_from_json, bytes_to_json, is_integer, is_zero
+from zarrcore.dtypes.scalars import bytes_from_json, bytes_to_json, is_integer, is_zero, unboxed
 from zarrcore.dtypes.spelling import (
     TOO_DEEP,
     check_dtype_spec_no_object_codec_v2,
@@ -165,10 +165,8 @@ class Structured(ZDType[Any, np.void], HasItemSize):
         return dtype.type is np.void and dtype.names is not None
 
     @classmethod
-    def from_native_dtype(cls, dtype: np.dtype[Any]) -> Self:
-        """The data type with the fields of `dtype`; padding between them is left out."""
-        if not cls._check_native_dtype(dtype):
-            raise cls._reject_native(dtype)
+    def _of(cls, dtype: np.dtype[Any]) -> Self:
+        """Return the data type with the fields of `dtype`; padding between them is left out."""
         assert dtype.names is not None and dtype.fields is not None
         fields = []
         for name in dtype.names:
@@ -244,8 +242,7 @@ class Structured(ZDType[Any, np.void], HasItemSize):
 
     def cast_scalar(self, data: object) -> np.void:
         """`data`, values by field or the bytes of an item, with every field cast; 0 is all zeros."""
-        if isinstance(data, np.ndarray) and data.ndim == 0:
-            data = data[()]
+        data = unboxed(data)
         if is_zero(data):
             return self.default_scalar()
         if isinstance(data, np.void) and data.dtype == self.to_native_dtype():

@@ -11,6 +11,7 @@ import numpy as np
 
 from zarrcore.dtypes.extension import MLType, is_ml
 from zarrcore.dtypes.integer import IntegerBase
+from zarrcore.dtypes.scalars import unboxed
 
 __all__ = ["TYPES", "Int2", "Int4", "UInt2", "UInt4"]
 
@@ -29,8 +30,7 @@ class SmallInteger(MLType, IntegerBase):
 
     def cast_scalar(self, data: object) -> Any:
         """Return `data` as an integer of this type; its value must not change."""
-        if isinstance(data, np.ndarray) and data.ndim == 0:
-            data = data[()]
+        data = unboxed(data)
         if isinstance(data, np.generic) and is_ml(data.dtype) and str(data.dtype.kind) != "W":
             data = float(data)  # all values of these types are exact
         return super().cast_scalar(data)

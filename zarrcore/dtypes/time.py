@@ -15,7 +15,7 @@ from zarrcore.dtypes.base import (
     endianness_of,
     order_char,
 )
-from zarrcore.dtypes.scalars import integer_from_json, is_integer
+from zarrcore.dtypes.scalars import integer_from_json, is_integer, unboxed
 from zarrcore.dtypes.spelling import config_v3, type_string_v2
 from zarrcore.errors import DataTypeValidationError
 
@@ -40,6 +40,7 @@ _MICRO = ("\u03bcs", "\u00b5s")  # the Greek letter and the sign: both are "us"
 class TimeBase(ZDType[Any, Any], HasEndianness, HasItemSize):
     """What both data types share: 64-bit counts of steps of `scale_factor` units, and NaT."""
 
+    _python_types: ClassVar[tuple[type, ...]]
     unit: DateTimeUnit = "generic"
     scale_factor: int = 1
 
@@ -56,14 +57,7 @@ class TimeBase(ZDType[Any, Any], HasEndianness, HasItemSize):
             raise DataTypeValidationError(f"unit must be one of {', '.join(UNITS)}, got {self.unit!r}")
 
     @classmethod
-    def _kind(cls) -> str:
-        assert cls._v2_kinds is not None
-        return cls._v2_kinds[0][0]
-
-    @classmethod
-    def from_native_dtype(cls, dtype: np.dtype[Any]) -> Self:
-        if not cls._check_native_dtype(dtype):
-            raise cls._reject_native(dtype)
+    def _of(cls, dtype: np.dtype[Any]) -> Self:
         unit, scale_factor = np.datetime_data(dtype)
         return cls._make(unit, scale_factor, endianness_of(dtype))
 
@@ -75,14 +69,14 @@ class TimeBase(ZDType[Any, Any], HasEndianness, HasItemSize):
         return f"{self.scale_factor}{self.unit}"
 
     def to_native_dtype(self) -> Any:
-        return np.dtype(f"{order_char(self)}{self._kind()}8[{self._step()}]")
+        return np.dtype(f"{order_char(self)}{self._code()}[{self._step()}]")
 
     @classmethod
     def _from_json_v2(cls, data: DTypeJSON) -> Self:
-        kind = cls._kind()
-        order, _, size, scale, unit = type_string_v2(cls, data, kind, f"a string such as '<{kind}8[s]'")
+        code = cls._code()
+        order, _, size, scale, unit = type_string_v2(cls, data, code[0], f"a string such as '<{code}[s]'")
         if size != 8 or order == "|":
-            raise cls._reject_json(data["name"], f"a string such as '<{kind}8[s]'")
+            raise cls._reject_json(data["name"], f"a string such as '<{code}[s]'")
         return cls._make(unit or "generic", scale, "little" if order == "<" else "big")
 
     @classmethod
@@ -97,12 +91,12 @@ class TimeBase(ZDType[Any, Any], HasEndianness, HasItemSize):
         scale = "" if self.scale_factor == 1 else str(self.scale_factor)
         step = f"{scale}{self.unit}"
         suffix = "" if step == "generic" else f"[{step}]"
-        return {"name": f"{order_char(self)}{self._kind()}8{suffix}", "object_codec_id": None}
+        return {"name": f"{order_char(self)}{self._code()}{suffix}", "object_codec_id": None}
 
     def _from_count(self, count: int, data: object) -> Any:
         if not _NAT <= count < 2**63:
             raise self._reject_range(data, "an integer of 64 bits")
-        return np.array([count], dtype=np.int64).view(f"{self._kind()}8[{self._step()}]")[0]
+        return np.array([count], dtype=np.int64).view(f"{self._code()}[{self._step()}]")[0]
 
     def default_scalar(self) -> Any:
         """Return NaT, the default of NumPy and zarr-python."""
@@ -110,13 +104,12 @@ class TimeBase(ZDType[Any, Any], HasEndianness, HasItemSize):
 
     def cast_scalar(self, data: object) -> Any:
         """Return `data` in steps of this data type; None is NaT, an integer counts steps."""
-        if isinstance(data, np.ndarray) and data.ndim == 0:
-            data = data[()]
+        data = unboxed(data)
         if data is None or (isinstance(data, str) and data == "NaT"):
             return self.default_scalar()
         if is_integer(data):
             return self._from_count(int(data), data)  # type: ignore[call-overload]
-        if not isinstance(data, self._python_types()):
+        if not isinstance(data, self._python_types):
             raise self._reject_scalar(data, "a time of NumPy or of datetime, its text, or a count of steps")
         return self._convert(data)
 
@@ -129,7 +122,7 @@ class TimeBase(ZDType[Any, Any], HasEndianness, HasItemSize):
                 return self.default_scalar()
             if "generic" in (self.unit, np.datetime_data(exact.dtype)[0]):
                 return self._from_count(_count(exact), data)
-            scalar = exact.astype(f"{self._kind()}8[{self._step()}]", casting="same_kind")
+            scalar = exact.astype(f"{self._code()}[{self._step()}]", casting="same_kind")
             wrapped = _is_wrapped(exact, scalar)
         except OverflowError:
             wrapped = True
@@ -138,10 +131,6 @@ class TimeBase(ZDType[Any, Any], HasEndianness, HasItemSize):
         if wrapped:
             raise self._reject_range(data, f"a time that 64 bits can count in steps of {self._step()}")
         return scalar
-
-    @classmethod
-    def _python_types(cls) -> tuple[type, ...]:
-        raise NotImplementedError
 
     def from_json_scalar(self, data: JSON, *, zarr_format: ZarrFormat) -> Any:
         if isinstance(data, str) and data == "NaT":
@@ -177,10 +166,7 @@ class DateTime64(TimeBase):
     dtype_cls = np.dtypes.DateTime64DType
     _zarr_v3_name: ClassVar[str] = "numpy.datetime64"
     _v2_kinds: ClassVar[tuple[str, ...] | None] = ("M8",)
-
-    @classmethod
-    def _python_types(cls) -> tuple[type, ...]:
-        return (np.datetime64, datetime.date, str)  # datetime.datetime is a date
+    _python_types: ClassVar = (np.datetime64, datetime.date, str)  # datetime.datetime is a date
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,10 +176,7 @@ class TimeDelta64(TimeBase):
     dtype_cls = np.dtypes.TimeDelta64DType
     _zarr_v3_name: ClassVar[str] = "numpy.timedelta64"
     _v2_kinds: ClassVar[tuple[str, ...] | None] = ("m8",)
-
-    @classmethod
-    def _python_types(cls) -> tuple[type, ...]:
-        return (np.timedelta64, datetime.timedelta)
+    _python_types: ClassVar = (np.timedelta64, datetime.timedelta)
 
 
 TYPES = (DateTime64, TimeDelta64)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from zarrcore.dtypes.base import HasObjectCodec, ZDType
-from zarrcore.dtypes.spelling import check_dtype_spec_v2, plain_v3
+from zarrcore.dtypes.spelling import check_dtype_spec_v2
 
 if TYPE_CHECKING:
     from typing import ClassVar, Self
-
-    import numpy as np
 
     from zarrcore.dtypes.base import DTypeJSON, ZarrFormat
 
@@ -21,24 +19,12 @@ class VariableLength(ZDType[Any, Any], HasObjectCodec):
     """A data type named by one word in format 3, and by ``"|O"`` with an object codec in format 2."""
 
     _v2_kinds: ClassVar[tuple[str, ...] | None] = ("O",)
-    _other_v3_names: ClassVar[tuple[str, ...]] = ()
-
-    @classmethod
-    def from_native_dtype(cls, dtype: np.dtype[Any]) -> Self:
-        if not cls._check_native_dtype(dtype):
-            raise cls._reject_native(dtype)
-        return cls()
 
     @classmethod
     def _from_json_v2(cls, data: DTypeJSON) -> Self:
         expected = {"name": "|O", "object_codec_id": cls.object_codec_id}
         if not check_dtype_spec_v2(data) or dict(data) != expected:
             raise cls._reject_json(data, repr(expected))
-        return cls()
-
-    @classmethod
-    def _from_json_v3(cls, data: DTypeJSON) -> Self:
-        plain_v3(cls, data, cls._zarr_v3_name, *cls._other_v3_names)
         return cls()
 
     def to_json(self, zarr_format: ZarrFormat) -> Any:
