@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Removing the temporary files of killed writers, see file.h.
+ * Removing the temporary files of killed writers, see temporary.h.
  */
 #ifndef _WIN32
 
@@ -12,108 +12,136 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "io/file.h"
+#include "io/temporary.h"
 
-#define DEPTH_MAX 200                        /* one descriptor per level; stores are a few levels deep */
-#define OPEN_FLAGS (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+#ifndef PATH_MAX
+#define PATH_MAX 4096
+#endif
 
-typedef struct cleaner {
-    time_t before;                           /* files written later may still be in use */
-    size_t removed;
-    zc_status status;                        /* the first failure */
-    zc_error *err;
-} cleaner;
+#define A_WHILE 60                           /* seconds; between two writes to a temporary file there are fewer */
+#define LONG_AGO (24 * 60 * 60)              /* where nobody can say whether the writer is still there */
+#define MOST_ENTRIES 65536
+#define LOOK_AGAIN_MINUTES 10
 
-/* Other processes work here too: what is gone already is fine. */
-static void note_failure(cleaner *c, const char *what, const char *name)
+#define PID_MASK ((UINT64_C(1) << ZC_PID_BITS) - 1)
+#define SYSTEM_MASK ((UINT64_C(1) << 24) - 1)
+#define IS_SET (UINT64_C(1) << 32)
+
+/* ---- who writes ---- */
+
+static uint64_t hash(uint64_t x, const char *text, size_t n)
 {
-    if (c->status == ZC_OK && errno != ENOENT) {
-        c->status = zc_fail_errno(c->err, errno, "cannot %s %s", what, name);
+    for (size_t i = 0; i < n; i++) {
+        x = (x ^ (unsigned char)text[i]) * UINT64_C(1099511628211);
     }
+    return x;
 }
 
-static void remove_if_old(cleaner *c, int fd, const char *name)
+/* The number of this boot and of the space that process numbers belong to; 0 if the system does not name them. */
+static uint64_t find_system(void)
 {
-    struct stat st;
+    char boot[64];
+    struct stat space;
+    const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    const ssize_t n = fd >= 0 ? read(fd, boot, sizeof boot) : -1;
 
-    if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
-        note_failure(c, "inspect", name);
-    } else if (S_ISREG(st.st_mode) && st.st_mtime < c->before) {
-        if (unlinkat(fd, name, 0) == 0) {
-            c->removed++;
-        } else {
-            note_failure(c, "remove", name);
-        }
+    if (fd >= 0) {
+        close(fd);
     }
+    if (n <= 0 || stat("/proc/self/ns/pid", &space) != 0) {
+        return 0;
+    }
+    const uint64_t inode = space.st_ino;
+    const uint64_t whole = hash(hash(UINT64_C(14695981039346656037), boot, (size_t)n), (const char *)&inode, sizeof inode);
+    return (whole ^ whole >> 24 ^ whole >> 48) & SYSTEM_MASK;
 }
 
-static bool is_directory(int fd, const struct dirent *entry)
+static uint64_t this_system(void)
+{
+    static _Atomic uint64_t known;
+    uint64_t system = atomic_load_explicit(&known, memory_order_relaxed);
+
+    if (system == 0) {
+        system = IS_SET | find_system();
+        atomic_store_explicit(&known, system, memory_order_relaxed);
+    }
+    return system & SYSTEM_MASK;
+}
+
+zc_owner zc_this_process(void)
+{
+    return this_system() << ZC_PID_BITS | ((uint64_t)getpid() & PID_MASK);
+}
+
+static bool is_abandoned(int fd, const char *name)
 {
     struct stat st;
+    const zc_owner owner = zc_temporary_owner(name);
 
-    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) {
+    if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode)) {
         return false;
     }
-#ifdef DT_DIR
-    if (entry->d_type != DT_UNKNOWN) {
-        return entry->d_type == DT_DIR;
+    const time_t age = time(NULL) - st.st_mtime;
+    if (this_system() != 0 && owner >> ZC_PID_BITS == this_system() && (owner & PID_MASK) != 0) {
+        return age >= A_WHILE && kill((pid_t)(owner & PID_MASK), 0) != 0 && errno == ESRCH;
     }
-#endif
-    return fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+    return age >= LONG_AGO;
 }
 
-/* Takes over fd. */
-static void clean(cleaner *c, int fd, const char *name, int depth)
+/* ---- where ---- */
+
+/* Note that this process looks at a directory; false if it has done so lately.  Where two directories share a word, only
+ * one of them is looked at. */
+static bool is_due(uint64_t where)
+{
+    static _Atomic int64_t looked_at[4096];          /* minutes */
+    const int64_t minute = (int64_t)time(NULL) / 60;
+    _Atomic int64_t *const last = &looked_at[(where ^ where >> 32) % 4096];
+    int64_t before = atomic_load_explicit(last, memory_order_relaxed);
+
+    return minute >= before + LOOK_AGAIN_MINUTES && atomic_compare_exchange_strong(last, &before, minute);
+}
+
+static void clean(int fd)
 {
     const struct dirent *entry;
     DIR *list = fdopendir(fd);
 
     if (list == NULL) {
-        note_failure(c, "list", name);
         close(fd);
         return;
     }
-    while (errno = 0, (entry = readdir(list)) != NULL) {
-        if (zc_file_is_temporary(entry->d_name)) {
-            remove_if_old(c, fd, entry->d_name);
-        } else if (depth < DEPTH_MAX && is_directory(fd, entry)) {
-            const int below = openat(fd, entry->d_name, OPEN_FLAGS | O_NOFOLLOW);
-
-            if (below < 0) {
-                note_failure(c, "open directory", entry->d_name);
-            } else {
-                clean(c, below, entry->d_name, depth + 1);
-            }
+    for (int left = MOST_ENTRIES; left > 0 && (entry = readdir(list)) != NULL; left--) {
+        if (zc_file_is_temporary(entry->d_name) && is_abandoned(fd, entry->d_name)) {
+            unlinkat(fd, entry->d_name, 0);
         }
-    }
-    if (errno != 0) {
-        note_failure(c, "list", name);
     }
     closedir(list);
 }
 
-zc_status zc_dir_clean_temporaries(const char *path, int64_t older_than_s, size_t *removed, zc_error *err)
+void zc_clean_directory(int at, const char *path, size_t parent, uint64_t where, int is_new)
 {
-    cleaner c = {.before = time(NULL) - (time_t)older_than_s, .err = err};
-    const int fd = open(path, OPEN_FLAGS);
+    char directory[PATH_MAX];
 
-    if (removed != NULL) {
-        *removed = 0;
+    if (!is_due(hash(where, path, parent)) || is_new || parent + 2 > sizeof directory) {
+        return;
     }
-    if (fd < 0) {
-        return errno == ENOENT ? zc_fail(err, ZC_ERR_MISSING, "no directory %s", path)
-                               : zc_fail_errno(err, errno, "cannot open directory %s", path);
+    memcpy(directory, path, parent);
+    memcpy(directory + parent, ".", 2);
+    const int fd = openat(at, directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        clean(fd);
     }
-    clean(&c, fd, path, 0);
-    if (removed != NULL) {
-        *removed = c.removed;
-    }
-    return c.status;
 }
 
 #else

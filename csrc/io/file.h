@@ -73,7 +73,8 @@ zc_status zc_file_read(const zc_file *file, uint64_t offset, void *dst, size_t n
  * synced afterwards, the new file is in place already).
  * On Windows others may have the old file open only where a rename may take its name away (NTFS since Windows 10):
  * elsewhere this waits a quarter of a second for them, then fails with EACCES.
- * The temporary name is ".zc-" + 16 hex digits + ".partial" (see zc_file_is_temporary): listings skip it.
+ * The temporary name is ".zc-" + 16 hex digits + ".partial" (see zc_file_is_temporary): listings skip it.  Those of writers
+ * that were killed are removed by later writers to the same directory (io/temporary.h; not on Windows).
  */
 zc_status zc_file_replace(const zc_dir *dir, const char *name, const void *src, size_t n, bool sync,
                           zc_error *err);
@@ -107,15 +108,6 @@ zc_status zc_file_create(const zc_dir *dir, const char *name, const void *src, s
 
 /* Remove a file.  One that is not there is no error; a file where a directory above it should be is ZC_ERR_IO. */
 zc_status zc_file_remove(const zc_dir *dir, const char *name, zc_error *err);
-
-/*
- * Remove the temporary files that killed writers left in the directory path and below it (symbolic links
- * are not followed), if they were last written more than older_than_s seconds ago.  *removed (may be NULL)
- * counts them.  Goes on after a failure and reports the first one.  ZC_ERR_MISSING if there is no such
- * directory.
- */
-zc_status zc_dir_clean_temporaries(const char *path, int64_t older_than_s, size_t *removed,
-                                   zc_error *err);
 
 /* Is this last path component a name that zc_file_replace makes for its temporary files? */
 bool zc_file_is_temporary(const char *component);

@@ -48,6 +48,7 @@
 
 struct zc_dir {
     int fd;
+    uint64_t where;                          /* a hash of its path */
 };
 
 static int fd_of(const zc_dir *dir)
@@ -67,6 +68,16 @@ static int open_again(int at, const char *name, int flags, mode_t mode)
 
 /* ---- directories ---- */
 
+static uint64_t hash_of(const char *path)
+{
+    uint64_t x = UINT64_C(14695981039346656037);
+
+    for (; *path != '\0'; path++) {
+        x = (x ^ (unsigned char)*path) * UINT64_C(1099511628211);
+    }
+    return x;
+}
+
 zc_status zc_dir_open(const char *path, zc_dir **out, zc_error *err)
 {
     *out = NULL;
@@ -81,6 +92,7 @@ zc_status zc_dir_open(const char *path, zc_dir **out, zc_error *err)
         return zc_fail(err, ZC_ERR_MEMORY, "out of memory: no room for a directory handle");
     }
     dir->fd = fd;
+    dir->where = hash_of(path);
     *out = dir;
     return ZC_OK;
 }
@@ -256,14 +268,6 @@ typedef struct writer {
     bool made_parents;
 } writer;
 
-static uint64_t unique_number(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (uint64_t)getpid() << 40 ^ (uint64_t)t.tv_sec << 30 ^ (uint64_t)t.tv_nsec;
-}
-
 /* mkdir -p for the directory part of w->name.  0 or errno. */
 static int make_parents(writer *w)
 {
@@ -288,10 +292,12 @@ static int make_parents(writer *w)
 static int open_temporary(writer *w)
 {
     int parents_left = PARENT_TRIES;
+    struct timespec now;
 
+    clock_gettime(CLOCK_REALTIME, &now);
     memcpy(w->temporary, w->name, w->parent);
     for (int names_left = NAME_TRIES; names_left > 0;) {
-        zc_temporary_name(unique_number(), w->temporary + w->parent);
+        zc_temporary_name(zc_this_process(), (uint64_t)now.tv_nsec, w->temporary + w->parent);
         const int fd = open_again(w->at, w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 
         if (fd >= 0) {
@@ -502,6 +508,7 @@ static zc_status write_file(const zc_dir *dir, const char *name, const zc_file_s
     if (fd < 0) {
         return zc_fail_errno(err, errno, "cannot create a temporary file for %s", name);
     }
+    zc_clean_directory(w.at, name, w.parent, dir != NULL ? dir->where : 0, w.made_parents);
     int code = fill_temporary(&w, fd, source, &failed, err);
     if (code == 0 && failed == ZC_OK) {
         code = place(&w);

@@ -349,7 +349,7 @@ static HANDLE open_temporary(wchar_t *path, size_t parents_from, wchar_t *tempor
     }
     memcpy(temporary, path, n * sizeof *path);
     for (int i = 0; i < NAME_TRIES; i++) {
-        zc_temporary_name(unique_number(), name);
+        zc_temporary_name(0, unique_number(), name);
         for (size_t k = 0; k < sizeof name; k++) {
             temporary[n + k] = (wchar_t)name[k];
         }
@@ -525,91 +525,6 @@ zc_status zc_file_remove(const zc_dir *dir, const char *name, zc_error *err)
     }
     const int code = errno_of_path(wide);
     return code == ENOENT ? ZC_OK : zc_fail_errno(err, code, "cannot remove %s", name);
-}
-
-/* ---- left-over temporary files ---- */
-
-typedef struct cleaner {
-    uint64_t before;                         /* FILETIME */
-    size_t removed;
-    DWORD failed;                            /* the first failure */
-} cleaner;
-
-static void clean(cleaner *c, wchar_t *path, size_t n);
-
-static void clean_entry(cleaner *c, wchar_t *path, size_t n, const WIN32_FIND_DATAW *entry)
-{
-    const size_t length = wcslen(entry->cFileName);
-    char name[ZC_TEMPORARY_LENGTH + 1] = "";
-
-    if (n + 1 + length + 3 >= PATH_CHARS || wcscmp(entry->cFileName, L".") == 0
-        || wcscmp(entry->cFileName, L"..") == 0 || (entry->dwFileAttributes & FILE_ATTRIBUTE_REPARSE_POINT)) {
-        return;
-    }
-    path[n] = L'\\';
-    memcpy(path + n + 1, entry->cFileName, (length + 1) * sizeof *path);
-    if (entry->dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY) {
-        clean(c, path, n + 1 + length);
-        return;
-    }
-    WideCharToMultiByte(CP_UTF8, 0, entry->cFileName, -1, name, (int)sizeof name, NULL, NULL);
-    name[ZC_TEMPORARY_LENGTH] = '\0';
-    if (length != ZC_TEMPORARY_LENGTH || !zc_file_is_temporary(name)
-        || ticks_of(entry->ftLastWriteTime) >= c->before) {
-        return;
-    }
-    if (DeleteFileW(path)) {
-        c->removed++;
-    } else if (c->failed == ERROR_SUCCESS && GetLastError() != ERROR_FILE_NOT_FOUND) {
-        c->failed = GetLastError();
-    }
-}
-
-/* Everything below path[0..n), which is used as a buffer for the longer paths. */
-static void clean(cleaner *c, wchar_t *path, size_t n)
-{
-    WIN32_FIND_DATAW entry;
-
-    memcpy(path + n, L"\\*", 3 * sizeof *path);
-    const HANDLE list = FindFirstFileW(path, &entry);
-    if (list == INVALID_HANDLE_VALUE) {
-        c->failed = c->failed == ERROR_SUCCESS ? GetLastError() : c->failed;
-        return;
-    }
-    do {
-        clean_entry(c, path, n, &entry);
-    } while (FindNextFileW(list, &entry));
-    FindClose(list);
-}
-
-zc_status zc_dir_clean_temporaries(const char *path, int64_t older_than_s, size_t *removed, zc_error *err)
-{
-    wchar_t wide[PATH_CHARS];
-    zc_dir *dir = NULL;
-    FILETIME now;
-    cleaner c = {0};
-
-    if (removed != NULL) {
-        *removed = 0;
-    }
-    const zc_status status = zc_dir_open(path, &dir, err);
-    if (status != ZC_OK) {
-        return status;
-    }
-    const size_t n = wcslen(dir->path);
-    memcpy(wide, dir->path, (n + 1) * sizeof *wide);
-    zc_dir_close(dir);
-    if (n + 3 >= PATH_CHARS) {
-        return fail_name(err, path);
-    }
-    GetSystemTimeAsFileTime(&now);
-    c.before = ticks_of(now) - (uint64_t)older_than_s * TICKS_PER_SECOND;
-    clean(&c, wide, n);
-    if (removed != NULL) {
-        *removed = c.removed;
-    }
-    return c.failed == ERROR_SUCCESS ? ZC_OK
-                                     : zc_fail_errno(err, errno_of(c.failed), "cannot clean %s", path);
 }
 
 #else

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "io/file.h"
@@ -11,6 +12,7 @@
 #define PREFIX ".zc-"
 #define SUFFIX ".partial"
 #define DIGITS 16
+#define UNIQUE_BITS 18
 
 _Static_assert(sizeof PREFIX - 1 + DIGITS + sizeof SUFFIX - 1 == ZC_TEMPORARY_LENGTH, "name length");
 
@@ -25,19 +27,23 @@ static uint64_t mix(uint64_t x)
 }
 
 /* Names need not be secret: they are opened with O_EXCL, so that a clash costs another try. */
-void zc_temporary_name(uint64_t unique, char *out)
+void zc_temporary_name(zc_owner owner, uint64_t unique, char *out)
 {
     static _Atomic uint64_t counter;
-    const uint64_t here = (uint64_t)(uintptr_t)&counter;     /* address space randomisation */
-    uint64_t x = mix(mix(unique) ^ here);
+    const uint64_t here = mix(unique + atomic_fetch_add(&counter, 1) * UINT64_C(0x9e3779b97f4a7c15));
+    const uint64_t x = owner << UNIQUE_BITS | here >> (64 - UNIQUE_BITS);
 
-    x = mix(x + (atomic_fetch_add(&counter, 1) + 1) * UINT64_C(0x9e3779b97f4a7c15));
     memcpy(out, PREFIX, sizeof PREFIX - 1);
     out += sizeof PREFIX - 1;
-    for (int i = 0; i < DIGITS; i++, x >>= 4) {
-        *out++ = hex_digits[x & 15];
+    for (int i = 0; i < DIGITS; i++) {
+        *out++ = hex_digits[x >> 4 * (DIGITS - 1 - i) & 15];
     }
     memcpy(out, SUFFIX, sizeof SUFFIX);
+}
+
+zc_owner zc_temporary_owner(const char *component)
+{
+    return strtoull(component + sizeof PREFIX - 1, NULL, 16) >> UNIQUE_BITS;
 }
 
 bool zc_file_is_temporary(const char *component)

@@ -1,16 +1,42 @@
 /* SPDX-License-Identifier: MIT
  *
- * Names of temporary files, shared by the file layers of all platforms.
+ * Temporary files: their names, shared by the file layers of all platforms, and the removal of those whose writer was
+ * killed.
  */
 #ifndef ZC_IO_TEMPORARY_H
 #define ZC_IO_TEMPORARY_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define ZC_TEMPORARY_LENGTH 28               /* ".zc-0123456789abcdef.partial" */
 
-/* Write a name that is most likely unused, and a final 0, to out[0 .. ZC_TEMPORARY_LENGTH].
- * unique is what the platform knows: process id, clock. */
-void zc_temporary_name(uint64_t unique, char *out);
+/* A process: 24 bits of the system that it runs on (0: not known), then 22 bits of its number there. */
+typedef uint64_t zc_owner;
+
+#define ZC_PID_BITS 22
+
+/* Write a name that is most likely unused, and a final 0, to out[0 .. ZC_TEMPORARY_LENGTH].  The digits are those of the
+ * owner, then 18 bits of `unique`: what the platform has, such as a clock, mixed with a counter. */
+void zc_temporary_name(zc_owner owner, uint64_t unique, char *out);
+
+/* The owner in a name for which zc_file_is_temporary holds. */
+zc_owner zc_temporary_owner(const char *component);
+
+#ifndef _WIN32
+/* This process. */
+zc_owner zc_this_process(void);
+
+/*
+ * Remove what killed writers left in a directory, unless this process has looked there in the last ten minutes.  The
+ * directory is path[0 .. parent), relative to the descriptor `at`; `where` identifies it.  is_new: it has just been made,
+ * so nothing can be in it.
+ *
+ * A temporary file is removed if it was last written more than a minute ago by a process of this system that is no more,
+ * or more than a day ago on another system (or in another container).  At most 65,536 entries are looked at.  Failures
+ * are ignored: the write that is under way does not depend on it.
+ */
+void zc_clean_directory(int at, const char *path, size_t parent, uint64_t where, int is_new);
+#endif
 
 #endif

@@ -21,6 +21,9 @@ int main(void)
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <utime.h>
 
 #include "file_cases.h"
 
@@ -156,12 +159,80 @@ static void a_link_is_not_created_over(void)
     CHECK(entries(".", false) == 0);
 }
 
-static void links_are_not_followed_by_cleaning(void)
+/* ---- left-overs of killed writers ---- */
+
+#define PID_MASK ((UINT64_C(1) << ZC_PID_BITS) - 1)
+
+static pid_t pid_of_nobody(void)
 {
-    put("outside/.zc-0000000000000003.partial", "outside");
-    CHECK(make_directory("left") && symlink("../outside", "left/up") == 0);
-    CHECK(zc_dir_clean_temporaries("left", -10, NULL, &err) == ZC_OK);
-    CHECK(holds("outside/.zc-0000000000000003.partial", "outside"));
+    const pid_t child = fork();
+
+    if (child == 0) {
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+    return child;
+}
+
+/* Create a temporary file of an owner that was last written so many seconds ago; its name is put into `name`. */
+static void leave(const char *directory, zc_owner owner, time_t age, char *name)
+{
+    const struct utimbuf then = {.actime = time(NULL) - age, .modtime = time(NULL) - age};
+    const int n = snprintf(name, PATH_ROOM, "%s/", directory);
+
+    zc_temporary_name(owner, (uint64_t)age, name + n);
+    FILE *file = fopen(name, "w");
+    CHECK(file != NULL && fclose(file) == 0 && utime(name, &then) == 0);
+}
+
+static bool is_there(const char *name)
+{
+    return access(name, F_OK) == 0;
+}
+
+static void the_next_write_removes_what_killed_writers_left(void)
+{
+    const zc_owner here = zc_this_process() & ~PID_MASK, gone = here | (zc_owner)pid_of_nobody();
+    char dead[PATH_ROOM], young[PATH_ROOM], own[PATH_ROOM], alive[PATH_ROOM], remote[PATH_ROOM], forgotten[PATH_ROOM];
+
+    CHECK(mkdir("left", 0777) == 0);
+    leave("left", gone, 120, dead);
+    leave("left", gone, 10, young);
+    leave("left", zc_this_process(), 1000000, own);
+    leave("left", here | (zc_owner)getppid(), 1000000, alive);
+    leave("left", gone ^ UINT64_C(1) << ZC_PID_BITS, 3600, remote);
+    leave("left", gone ^ UINT64_C(1) << ZC_PID_BITS, 100000, forgotten);
+    put("left/c", "chunk");
+    CHECK(is_there(dead) == (here == 0) && !is_there(forgotten));
+    CHECK(is_there(young) && is_there(own) == (here != 0) && is_there(alive) == (here != 0) && is_there(remote));
+    CHECK(holds("left/c", "chunk"));
+}
+
+static void only_files_are_left_overs(void)
+{
+    const zc_owner gone = (zc_this_process() & ~PID_MASK) | (zc_owner)pid_of_nobody();
+    const struct utimbuf long_ago = {.actime = 1000, .modtime = 1000};
+    char name[PATH_ROOM] = "new/";
+
+    put("outside", "outside");
+    CHECK(utime("outside", &long_ago) == 0 && mkdir("new", 0777) == 0);
+    CHECK(mkdir("new/.zc-0000000000000002.partial", 0777) == 0);
+    CHECK(utime("new/.zc-0000000000000002.partial", &long_ago) == 0);
+    zc_temporary_name(gone, 0, name + 4);
+    CHECK(symlink("../outside", name) == 0);
+    put("new/c", "chunk");
+    CHECK(entries("new", false) == 2 && holds("outside", "outside"));
+}
+
+static void a_directory_is_looked_at_once(void)
+{
+    const zc_owner gone = (zc_this_process() & ~PID_MASK) | (zc_owner)pid_of_nobody();
+    char name[PATH_ROOM];
+
+    put("once/c", "chunk");
+    leave("once", gone, 1000000, name);
+    put("once/c", "chunk");
+    CHECK(is_there(name));
 }
 
 int main(void)
@@ -176,7 +247,9 @@ int main(void)
         {"a_full_disk_leaves_no_trace", a_full_disk_leaves_no_trace},
         {"special_files_are_not_loaded", special_files_are_not_loaded},
         {"a_link_is_not_created_over", a_link_is_not_created_over},
-        {"links_are_not_followed_by_cleaning", links_are_not_followed_by_cleaning},
+        {"the_next_write_removes_what_killed_writers_left", the_next_write_removes_what_killed_writers_left},
+        {"only_files_are_left_overs", only_files_are_left_overs},
+        {"a_directory_is_looked_at_once", a_directory_is_looked_at_once},
     };
 
     run_cases(cases, sizeof cases / sizeof *cases);

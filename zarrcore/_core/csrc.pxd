@@ -37,6 +37,12 @@ cdef extern from "base/status.h" nogil:
     zc_status zc_fail(zc_error *err, zc_status status, const char *format, ...)
     void zc_error_clear(zc_error *err)
 
+cdef extern from "io/file.h" nogil:
+    ctypedef struct zc_dir:
+        pass
+    zc_status zc_file_replace(const zc_dir *dir, const char *name, const void *src, size_t n, cbool sync, zc_error *err)
+    zc_status zc_file_create(const zc_dir *dir, const char *name, const void *src, size_t n, cbool sync, zc_error *err)
+
 cdef extern from "base/workspace.h" nogil:
     ctypedef struct zc_workspace:
         cbool (*poll)(void *watch) noexcept

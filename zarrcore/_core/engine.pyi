@@ -1,12 +1,13 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Any, Self, final
+from typing import Any, Self, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Buffer
 
 _Slice = tuple[int, int, int]
+_Result = TypeVar("_Result")
 _Stage = tuple[str, Mapping[str, Any]]
 
 def num_threads() -> int: ...
@@ -26,6 +27,14 @@ def decode_into(name: str, config: Mapping[str, Any], data: Buffer, out: Buffer,
 def note_shape(place: Place, shape: Sequence[int], is_new: bool = False) -> None: ...
 def real_path(path: str) -> str | None: ...
 def shape_is_stale(place: Place, shape: Sequence[int]) -> bool: ...
+def write_file(path: str, data: Buffer, sync: bool = False, is_new: bool = False) -> bool: ...
+def while_changing(
+    scope: str,
+    keys: Sequence[str],
+    method: Callable[..., _Result],
+    args: Iterable[Any],
+    kwargs: Mapping[str, Any],
+) -> _Result: ...
 
 @final
 class Place:
@@ -34,12 +43,6 @@ class Place:
 @final
 class KeyLock:
     def __init__(self, place: Place, key: str) -> None: ...
-    def __enter__(self) -> Self: ...
-    def __exit__(self, *exc: object) -> None: ...
-
-@final
-class Change:
-    def __init__(self, place: Place, keys: Iterable[str]) -> None: ...
     def __enter__(self) -> Self: ...
     def __exit__(self, *exc: object) -> None: ...
 

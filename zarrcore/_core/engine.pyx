@@ -6,6 +6,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from cpython.slice cimport PySlice_AdjustIndices, PySlice_Unpack
+from libc.errno cimport EEXIST
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
@@ -115,6 +116,7 @@ include "parallel.pxi"
 include "chains.pxi"
 include "codec_calls.pxi"
 include "keys.pxi"
+include "files.pxi"
 include "sources.pxi"
 include "cache.pxi"
 include "masks.pxi"

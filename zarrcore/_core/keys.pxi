@@ -22,6 +22,12 @@ def real_path(str path not None):
         free(found)
 
 
+cdef int _set_place(zc_place *out, str scope) except -1:
+    cdef bytes text = scope.encode() if scope.isascii() else os.fsencode(scope)
+    zc_place_set(out, text)
+    return 0
+
+
 @cython.final
 cdef class Place:
     """Where the keys of an array, or of a store, really are.
@@ -37,7 +43,7 @@ cdef class Place:
     def __init__(self, str scope not None):
         if not scope.endswith("/"):
             raise ValueError(f"scope: expected text that ends with '/', got {scope!r}")
-        zc_place_set(&self.c, os.fsencode(scope))
+        _set_place(&self.c, scope)
 
 
 cdef cbool _poll_lock(void *lock) noexcept with gil:
@@ -98,51 +104,44 @@ cdef class KeyLock:
         zc_key_unlock(&self.held)
 
 
-@cython.final
-cdef class Change:
-    """A change of keys, for a ``with`` statement around it: what has been kept of their values counts no more.
+def while_changing(str scope not None, keys, method, args, kwargs):
+    """Call a method that changes keys: what has been kept of their values before counts no more.
 
     Parameters
     ----------
-    place : Place
+    scope : str
         Of the store.
-    keys : iterable of str
+    keys : sequence of str
         What is replaced or removed; ``"a/b/"`` and ``""`` stand for all keys below a prefix.
+    method, args, kwargs
+        What to call.
+
+    Returns
+    -------
+    object
+        What the method returns.
     """
-
-    cdef Place place
-    cdef list keys
-    cdef zc_change *begun
-    cdef Py_ssize_t n
-
-    def __init__(self, Place place not None, keys):
-        self.place = place
-        self.keys = [key.encode("utf-8", "surrogatepass") for key in keys]
-
-    def __dealloc__(self):
-        self._end()
-
-    cdef void _end(self) noexcept:
-        cdef Py_ssize_t i
-        for i in range(self.n):
-            zc_change_end(self.begun[i])
-        self.n = 0
-        free(self.begun)
-        self.begun = NULL
-
-    def __enter__(self):
-        cdef zc_key key
-        self.begun = <zc_change *>malloc((len(self.keys) + 1) * sizeof(zc_change))
-        if self.begun == NULL:
+    cdef zc_change few[4]
+    cdef zc_change *begun = few
+    cdef Py_ssize_t n = 0, total = len(keys)
+    cdef zc_place place
+    cdef zc_key key
+    if total > 4:
+        begun = <zc_change *>malloc(total * sizeof(zc_change))
+        if begun == NULL:
             raise MemoryError("no memory for a list of keys")
-        for name in self.keys:
-            zc_key_set(&key, &self.place.c, PyBytes_AS_STRING(name))
-            self.begun[self.n] = zc_change_begin(&key)
-            self.n += 1
-        return self
-
-    def __exit__(self, *exc):
-        self._end()
+    try:
+        _set_place(&place, scope)
+        for name in keys:
+            zc_key_set(&key, &place, (<str>name).encode("utf-8", "surrogatepass"))
+            begun[n] = zc_change_begin(&key)
+            n += 1
+        return method(*args, **kwargs)
+    finally:
+        for k in range(n):
+            zc_change_end(begun[k])
+        if begun != few:
+            free(begun)
 
 
 cdef int _lengths(shape, int64_t *out) except -1:

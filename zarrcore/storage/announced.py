@@ -22,12 +22,11 @@ def _prefix(prefix: str) -> str:
     return prefix if not prefix or prefix.endswith("/") else f"{prefix}/"
 
 
-# For each method the keys that a call changes, from its arguments; a prefix ends with a slash.
+_ONE_KEY = ("set", "set_if_not_exists", "delete")  # methods that change the key that is their first argument
+
+# For each other method the keys that a call changes, from its arguments; a prefix ends with a slash.
 _CHANGED: dict[str, Callable[..., list[str]]] = {
-    "set": lambda key, *rest: [key],
-    "set_if_not_exists": lambda key, *rest: [key],
     "set_partial_values": lambda parts, *rest: [key for key, *_ in parts],
-    "delete": lambda key, *rest: [key],
     "erase_values": lambda keys, *rest: keys,
     "erase_prefix": lambda prefix, *rest: [_prefix(prefix)],
     "delete_dir": lambda prefix, *rest: [_prefix(prefix)],
@@ -35,31 +34,44 @@ _CHANGED: dict[str, Callable[..., list[str]]] = {
     "_rename_prefix": lambda source, dest, *rest: [_prefix(source), _prefix(dest)],
 }
 _MANY = ("erase_values", "set_partial_values")  # take an iterable, which can be walked once
+_ENGINE = "zarrcore._core.engine"  # as long as it is not loaded, it has kept nothing
 
 
 def announce_changes(cls: type) -> None:
     """Have the methods that a store class defines itself announce the keys that they change."""
-    for name, changed in _CHANGED.items():
-        method = cls.__dict__.get(name)
-        if isfunction(method):
-            setattr(cls, name, _announcing(method, changed, many=name in _MANY))
+    own = vars(cls)
+    for name in filter(own.__contains__, _ONE_KEY):
+        if isfunction(own[name]):
+            setattr(cls, name, _announcing_one(own[name]))
+    for name in filter(own.__contains__, _CHANGED):
+        if isfunction(own[name]):
+            setattr(cls, name, _announcing(own[name], _CHANGED[name], many=name in _MANY))
+
+
+def _announcing_one(method: Any) -> Any:
+    @wraps(method)
+    def announced(self: Any, key: str, *args: Any, **kwargs: Any) -> Any:
+        engine = sys.modules.get(_ENGINE)
+        if engine is None or is_document(key):  # the engine keeps nothing of metadata documents
+            return method(self, key, *args, **kwargs)
+        return engine.while_changing(self._scope(""), (key,), method, (self, key, *args), kwargs)
+
+    return announced
 
 
 def _announcing(method: Any, changed: Callable[..., list[str]], *, many: bool) -> Any:
     @wraps(method)
     def announced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        engine = sys.modules.get("zarrcore._core.engine")
-        if engine is None:  # then it has kept nothing
+        engine = sys.modules.get(_ENGINE)
+        if engine is None:
             return method(self, *args, **kwargs)
         if many and args:
             args = ([*args[0]], *args[1:])
         elif many:
             kwargs = {name: [*value] for name, value in kwargs.items()}
-        # The engine keeps nothing of metadata documents.
         keys = [key for key in changed(*args, *kwargs.values()) if not is_document(key)]
         if not keys:
             return method(self, *args, **kwargs)
-        with engine.Change(engine.Place(self._scope("")), keys):
-            return method(self, *args, **kwargs)
+        return engine.while_changing(self._scope(""), keys, method, (self, *args), kwargs)
 
     return announced

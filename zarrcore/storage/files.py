@@ -1,9 +1,4 @@
-"""Whole files: read one version of a file, replace a file atomically.
-
-This module knows paths, not keys.  A file is replaced by writing a temporary one next to it and renaming
-that, so that a reader sees the old contents or the new ones, and a writer that is interrupted leaves the old
-file as it was.
-"""
+"""Whole files: read one version of a file, replace a file atomically.  This module knows paths, not keys."""
 
 from __future__ import annotations
 
@@ -11,7 +6,7 @@ import errno
 import os
 import stat
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from zarrcore.errors import StoreError
 
@@ -20,13 +15,12 @@ if TYPE_CHECKING:
     from io import FileIO
 
 __all__ = [
-    "create_file",
     "is_temporary",
     "open_file",
     "read_file",
     "read_span",
     "rename_directory",
-    "replace_file",
+    "write_file",
 ]
 
 _WINDOWS = os.name == "nt"
@@ -36,17 +30,12 @@ _READ_FLAGS = (
 )
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _LINK_REFUSED = (errno.ELOOP, errno.EMLINK)  # EMLINK: FreeBSD
-_CREATE_FLAGS = (
-    os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-)
-# File systems without hard links answer one of these.
-_NO_LINKS = {errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.EMLINK, errno.EXDEV}
 _BUSY_ON_WINDOWS = {5, 32}  # ERROR_ACCESS_DENIED, ERROR_SHARING_VIOLATION
 _BUSY_DELAYS = (0.001, 0.004, 0.016, 0.064, 0.256)
 
 
 def is_temporary(name: str) -> bool:
-    """Return whether a file name is one of the temporary files of :func:`replace_file`."""
+    """Return whether a file name is one of the temporary files of :func:`write_file`."""
     return (
         len(name) == 28
         and name.startswith(".zc-")
@@ -171,40 +160,15 @@ def _require_regular(path: str, status: os.stat_result) -> None:
 # --- writing ---
 
 
-def replace_file(path: str, data: bytes | memoryview, *, sync: bool = False) -> None:
-    """Put `data` in place of a file, atomically; missing directories are made.
-
-    Parameters
-    ----------
-    path : str
-        The file.
-    data : bytes or memoryview
-        Its new contents.
-    sync : bool
-        Make the change durable before returning: fsync of the file, of its directory after the rename, and of
-        the parents of new directories.
-    """
-    temporary = _write_beside(path, data, sync=sync)
-    try:
-        _retry_while_busy(os.replace, temporary, path)
-        if sync:
-            _sync_directory(os.path.dirname(path))
-    except BaseException as error:
-        _give_up(error, temporary, path)
+def write_file(path: str, data: bytes | memoryview, *, sync: bool = False, is_new: bool = False) -> bool:
+    """Write a file atomically; see ``engine.write_file``, which knows how on this system."""
+    global _write
+    if _write is None:
+        from zarrcore._core.engine import write_file as _write
+    return bool(_write(path, data, sync, is_new))
 
 
-def create_file(path: str, data: bytes | memoryview, *, sync: bool = False) -> bool:
-    """Like :func:`replace_file`, but only if there is no file yet; False if there is one."""
-    temporary = _write_beside(path, data, sync=sync)
-    try:
-        _publish_new(temporary, path)
-        if sync:
-            _sync_directory(os.path.dirname(path))
-    except FileExistsError:
-        return False
-    finally:
-        _remove(temporary)
-    return True
+_write: Any = None  # importing it at every call would take a part of its time
 
 
 def rename_directory(source: str, target: str, *, sync: bool = False) -> bool:
@@ -231,45 +195,6 @@ def rename_directory(source: str, target: str, *, sync: bool = False) -> bool:
     return True
 
 
-def _write_beside(path: str, data: bytes | memoryview, *, sync: bool) -> str:
-    """Write a temporary file next to `path`, for the caller to rename, and return its name."""
-    temporary = f"{os.path.dirname(path)}{os.sep}.zc-{os.urandom(8).hex()}.partial"
-    try:
-        fd = _create(temporary, sync=sync)
-        try:
-            _write_all(fd, data)
-            if sync:
-                os.fsync(fd)
-        finally:
-            os.close(fd)
-    except BaseException as error:
-        _give_up(error, temporary, path)
-    return temporary
-
-
-def _give_up(error: BaseException, temporary: str, path: str) -> NoReturn:
-    """Remove a temporary file and raise the error, for a caller who knows only the file it stands for."""
-    _remove(temporary)
-    if isinstance(error, OSError) and error.filename == temporary:
-        raise OSError(error.errno, error.strerror, path) from error
-    raise error
-
-
-def _remove(temporary: str) -> None:
-    with suppress(FileNotFoundError, NotADirectoryError):
-        os.unlink(temporary)
-
-
-def _create(temporary: str, *, sync: bool) -> int:
-    """Create a new file, and the directories above it if they are missing; its descriptor."""
-    for _ in range(3):  # another process may remove the directory again
-        try:
-            return os.open(temporary, _CREATE_FLAGS, 0o666)
-        except FileNotFoundError:
-            _make_directories(os.path.dirname(temporary), sync=sync)
-    return os.open(temporary, _CREATE_FLAGS, 0o666)
-
-
 def _make_directories(directory: str, *, sync: bool) -> None:
     missing = [directory]
     while True:
@@ -292,12 +217,6 @@ def _make_directory(path: str, *, sync: bool) -> None:
         _sync_directory(os.path.dirname(path))
 
 
-def _write_all(fd: int, data: bytes | memoryview) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]
-
-
 def _sync_directory(directory: str) -> None:
     if _WINDOWS:  # directories cannot be opened there, and renames are journaled
         return
@@ -306,21 +225,6 @@ def _sync_directory(directory: str) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
-
-
-def _publish_new(temporary: str, path: str) -> None:
-    """Give a temporary file its name; FileExistsError if the name is taken."""
-    if _WINDOWS:
-        _retry_while_busy(os.rename, temporary, path)
-        return
-    try:
-        os.link(temporary, path)
-    except OSError as error:
-        if error.errno not in _NO_LINKS:
-            raise
-        # Without hard links the name is claimed by an empty file first, which a reader may see for a moment.
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
-        os.replace(temporary, path)
 
 
 def _retry_while_busy(move: object, source: str, target: str) -> None:

@@ -255,7 +255,7 @@ class FsspecStore(Store):
         path, data = self._path(key), bytes(as_view(value, key))
         with self._failures(key):
             if self._is_local:
-                files.replace_file(path, data)
+                files.write_file(path, data)
             else:
                 self._pipe(path, data)
 
@@ -264,7 +264,7 @@ class FsspecStore(Store):
         path, data = self._path(key), bytes(as_view(value, key))
         with self._failures(key):
             if self._is_local:
-                return files.create_file(path, data)
+                return files.write_file(path, data, is_new=True)
             with _creating:  # filesystems without a way to create a file alone: one thread at a time
                 if self.exists(key):
                     return False

@@ -38,7 +38,8 @@ class LocalStore(Store):
     The root need not exist: reading then finds nothing, and the first write makes it.  Keys cannot leave the
     root; symbolic links that lie in it are followed when reading and listing.  A value is replaced by
     renaming a temporary file ``.zc-<16 hex digits>.partial``, so that readers never see half of it; such
-    names are no keys and are never listed.
+    names are no keys and are never listed.  Those of writers that were killed are removed by the next writer
+    to that directory (not on Windows) when they are a minute old, or a day old if another system wrote them.
 
     Parameters
     ----------
@@ -68,7 +69,7 @@ class LocalStore(Store):
             raise TypeError(f"LocalStore: expected a path, got {type(root).__name__}: {root!r}")
         # Absolute, so that the store means the same directory after chdir and in another process.
         self._root: str = os.path.abspath(os.fsdecode(root))
-        self._known: tuple[int, int, str] | None = None  # of the root: device, inode and real path
+        self._real_root: str | None = None
         self.fsync: bool = _configured_fsync() if fsync is None else bool(fsync)
 
     @classmethod
@@ -96,7 +97,7 @@ class LocalStore(Store):
         return hash((type(self), self._root))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_known": None}
+        return {**vars(self), "_real_root": None}
 
     def with_read_only(self, read_only: bool = False) -> Self:
         return self._copy_with_read_only(read_only)
@@ -159,14 +160,14 @@ class LocalStore(Store):
     def set(self, key: str, value: Buffer) -> None:
         self._check_writable()
         try:
-            files.replace_file(self._path(key), as_view(value, key), sync=self.fsync)
+            files.write_file(self._path(key), as_view(value, key), sync=self.fsync)
         except OSError as error:
             raise _told(error, key) from None
 
     def set_if_not_exists(self, key: str, value: Buffer) -> bool:
         self._check_writable()
         try:
-            return files.create_file(self._path(key), as_view(value, key), sync=self.fsync)
+            return files.write_file(self._path(key), as_view(value, key), sync=self.fsync, is_new=True)
         except OSError as error:
             raise _told(error, key) from None
 
@@ -236,7 +237,7 @@ class LocalStore(Store):
 
         os.makedirs(os.path.dirname(target), exist_ok=True)
         shutil.move(self._root, target)
-        self._root = target
+        self._root, self._real_root = target, None
 
     def _rename_prefix(self, source: str, dest: str) -> bool:
         if overrides(self, LocalStore):
@@ -358,14 +359,12 @@ class LocalStore(Store):
     def _scope(self, path: str) -> str:
         if path:
             return _real(f"{self._root}/{path}")
-        try:
-            status = os.stat(self._root)
-        except OSError:
-            return _real(self._root)
-        # A real path takes many calls of the system, and this is asked at each write.
-        if self._known is None or self._known[:2] != (status.st_dev, status.st_ino):
-            self._known = (status.st_dev, status.st_ino, _real(self._root))
-        return self._known[2]
+        if self._real_root is None:
+            real = _real(self._root)
+            if not os.path.exists(self._root):
+                return real
+            self._real_root = real  # finding it takes many calls of the system, and each write asks for it
+        return self._real_root
 
     def _native_source(self) -> Any | None:
         if overrides(self, LocalStore):

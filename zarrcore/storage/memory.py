@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from zarrcore._locks import Lock, forkable
 from zarrcore.errors import StoreError
 from zarrcore.storage.base import Store, overrides
-from zarrcore.storage.validation import join_path, normalize_path, validate_key, validate_prefix
+from zarrcore.storage.validation import join_path, key_prefix, normalize_path, validate_key, validate_prefix
 from zarrcore.storage.values import as_view
 
 if TYPE_CHECKING:
@@ -93,7 +93,8 @@ class MemoryStore(Store):
 
     def set(self, key: str, value: Buffer) -> None:
         self._check_writable()
-        self._store_dict[validate_key(key)] = bytes(as_view(value, key))
+        data = value if type(value) is bytes else bytes(as_view(value, key))
+        self._store_dict[validate_key(key)] = data
 
     def set_if_not_exists(self, key: str, value: Buffer) -> bool:
         self._check_writable()
@@ -139,7 +140,7 @@ class MemoryStore(Store):
         return not any(key.startswith(prefix) for key in [*values])
 
     def _scope(self, path: str) -> str:
-        return join_path(f"memory:{id(self._store_dict)}", path) + "/"
+        return f"memory:{id(self._store_dict)}/{key_prefix(path)}"
 
     def _native_source(self) -> Any | None:
         if type(self._store_dict) is not dict or overrides(self, MemoryStore):

@@ -42,7 +42,7 @@ def is_document(key: str) -> bool:
     Whoever looks for nodes asks for documents below names that are those of files: there are none.  A chunk
     that cannot be there because a file is in the place of its directory is another matter: it is damage.
     """
-    return key.rpartition("/")[2] in DOCUMENTS
+    return key[key.rfind("/") + 1 :] in DOCUMENTS
 
 
 def validate_key(key: str) -> str:
