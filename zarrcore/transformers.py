@@ -8,15 +8,15 @@ group ``zarrcore.storage_transformers``.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from zarrcore._validate import at, known_keys, named_configuration, sequence
+from zarrcore._extension import Extension, parse_extension
+from zarrcore._validate import at, named_configuration, sequence
 from zarrcore.registry import storage_transformer_registry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Self
+    from collections.abc import Iterable
 
     from zarrcore.storage.base import Store
 
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-class StorageTransformer(ABC):
+class StorageTransformer(Extension, ABC):
     """Base class of storage transformers: a name, a configuration, and a store put over another one.
 
     A transformer is a frozen dataclass whose fields are its configuration.
@@ -39,24 +39,6 @@ class StorageTransformer(ABC):
     name : str
         The name in metadata documents.
     """
-
-    name: ClassVar[str]
-
-    @classmethod
-    def from_json(cls, configuration: Mapping[str, Any]) -> Self:
-        """Return a transformer from `configuration`, the member of that name in a metadata document.
-
-        Raises
-        ------
-        MetadataValidationError
-            If a member is unknown or its value is not valid.
-        """
-        known_keys(configuration, _members(cls))
-        return cls(**configuration)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the extension object of a metadata document."""
-        return {"name": self.name, "configuration": {name: getattr(self, name) for name in _members(self)}}
 
     @abstractmethod
     def wrap(self, store: Store, prefix: str) -> Store:
@@ -114,15 +96,12 @@ def parse_storage_transformers(data: object) -> tuple[StorageTransformer, ...]:
 
 
 def _parse_one(item: object, where: str) -> StorageTransformer:
-    if isinstance(item, StorageTransformer):
-        return item
     with at(where):
-        name, configuration, must_understand = named_configuration(item)
-        if not must_understand and name not in storage_transformer_registry:
-            return IgnoredTransformer(item)
-        cls = storage_transformer_registry.get(name)
-        with at("configuration"):
-            return cls.from_json(configuration)  # type: ignore[no-any-return]
+        if not isinstance(item, StorageTransformer):
+            name, _, must_understand = named_configuration(item)
+            if not must_understand and name not in storage_transformer_registry:
+                return IgnoredTransformer(item)
+        return parse_extension(item, StorageTransformer, storage_transformer_registry)  # type: ignore[type-abstract]
 
 
 def transformed(store: Store, transformers: Iterable[StorageTransformer], prefix: str) -> Store:
@@ -133,7 +112,3 @@ def transformed(store: Store, transformers: Iterable[StorageTransformer], prefix
     for transformer in reversed(tuple(transformers)):
         store = transformer.wrap(store, prefix)
     return store
-
-
-def _members(transformer: Any) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(transformer))

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, dataclass, fields
-from functools import cache
+from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias
 
-from zarrcore._validate import at, known_keys, named_configuration
-from zarrcore.errors import MetadataValidationError
+from zarrcore._extension import Extension
 
 if TYPE_CHECKING:
     from typing import Self
@@ -28,8 +26,6 @@ __all__ = [
     "Codec",
     "CodecLike",
     "CodecsLike",
-    "configuration_names",
-    "require_members",
     "roomy",
 ]
 
@@ -86,7 +82,7 @@ class ArraySpec:
         return self.fill
 
 
-class Codec:
+class Codec(Extension):
     """Base class of all codecs (Zarr v3, extension point ``codecs``).
 
     A codec is a frozen dataclass whose fields are its configuration.  Derive from :class:`ArrayArrayCodec`,
@@ -103,45 +99,8 @@ class Codec:
         Whether the size of the encoding depends on nothing but the size of the input.
     """
 
-    name: ClassVar[str]
     kind: ClassVar[Kind]
     is_fixed_size: ClassVar[bool] = False
-
-    @classmethod
-    def from_json(cls, configuration: Mapping[str, Any]) -> Self:
-        """Return a codec from the ``configuration`` of a metadata document.
-
-        Parameters
-        ----------
-        configuration : dict
-            The member of that name.
-
-        Raises
-        ------
-        MetadataValidationError
-            If a member is unknown or its value is not valid.
-        """
-        known_keys(configuration, configuration_names(cls))
-        require_members(cls, configuration)
-        return cls(**configuration)
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Return a codec from `data`, its whole extension object."""
-        configuration = named_configuration(data)[1]
-        with at("configuration"):
-            return cls.from_json(configuration)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the extension object of a metadata document."""
-        return {
-            "name": self.name,
-            "configuration": {name: _json(getattr(self, name)) for name in configuration_names(type(self))},
-        }
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the same as :meth:`to_json`."""
-        return self.to_json()
 
     def resolve(self, spec: ArraySpec) -> Self:
         """Return the codec for chunks of `spec`, with everything filled in that depends on the data type.
@@ -359,31 +318,6 @@ class BytesBytesCodec(Codec):
 def roomy(nbytes: int) -> int:
     """Return the largest plausible size of an encoding of `nbytes` bytes, to stop decompression bombs."""
     return nbytes + nbytes // 2 + 128
-
-
-def configuration_names(cls: type) -> tuple[str, ...]:
-    """Return the names of those fields of a codec class that are members of its configuration."""
-    return _configuration_names(cls)
-
-
-def require_members(cls: Any, configuration: Mapping[str, Any]) -> None:
-    """Refuse a configuration that lacks one of the members without a default."""
-    for field in fields(cls):
-        if field.default is MISSING and field.default_factory is MISSING and field.name not in configuration:
-            raise MetadataValidationError("is required and missing", where=field.name)
-
-
-@cache
-def _configuration_names(cls: Any) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(cls) if "runtime" not in field.metadata)
-
-
-def _json(value: Any) -> Any:
-    if isinstance(value, Codec):
-        return value.to_json()
-    if isinstance(value, tuple):
-        return [_json(item) for item in value]
-    return value
 
 
 class _HasConfig(Protocol):

@@ -46,12 +46,6 @@ class BitRoundCodec(NativeArrayCodec):
     def __post_init__(self) -> None:
         object.__setattr__(self, "keepbits", integer(self.keepbits, "keepbits", 0, 64))
 
-    @classmethod
-    def from_json(cls, configuration: Any) -> Self:
-        if "keepbits" not in configuration:
-            raise MetadataValidationError("is required and missing", where="keepbits")
-        return super().from_json(configuration)
-
     def resolve(self, spec: ArraySpec) -> Self:
         if spec.item_size is None or not (spec.np_dtype.kind in "iumM" or _mantissa_bits(spec)):
             raise MetadataValidationError(

@@ -68,12 +68,6 @@ class CastValue(NativeArrayCodec):
             fail("out_of_range", '"clamp" or nothing, floating-point numbers do not wrap around', "wrap")
         object.__setattr__(self, "scalar_map", _parse_scalar_map(self.scalar_map))
 
-    @classmethod
-    def from_json(cls, configuration: Any) -> Self:
-        if "data_type" not in configuration:
-            raise MetadataValidationError("is required and missing", where="data_type")
-        return super().from_json(configuration)
-
     def to_json(self) -> dict[str, Any]:
         configuration: dict[str, Any] = {"data_type": self.data_type.to_json(zarr_format=3)}
         if self.rounding != "nearest-even":

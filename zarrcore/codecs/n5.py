@@ -58,12 +58,6 @@ class N5DefaultCodec(ArrayBytesCodec):
         if kinds[2:] not in ([], ["bytes->bytes"]):
             fail("codecs", "at most one bytes->bytes codec", [codec.name for codec in self.codecs[2:]])
 
-    @classmethod
-    def from_json(cls, configuration: Any) -> Self:
-        if "codecs" not in configuration:
-            raise MetadataValidationError("is required and missing", where="codecs")
-        return super().from_json(configuration)
-
     def resolve(self, spec: ArraySpec) -> Self:
         if spec.item_size is None or f"{spec.np_dtype.kind}{spec.np_dtype.itemsize}" not in _TYPES:
             raise MetadataValidationError(f"N5 has no data type {spec.dtype!r}")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from zarrcore._validate import fail, integer, integers, sequence
 from zarrcore.codecs.base import ArrayArrayCodec
-from zarrcore.errors import MetadataValidationError
 
 if TYPE_CHECKING:
     from typing import Self
@@ -51,12 +50,6 @@ class ReshapeCodec(ArrayArrayCodec):
         if any(axis >= after for axis, after in zip(axes, axes[1:], strict=False)):
             fail("shape", "dimensions of the chunk in increasing order", axes)
         object.__setattr__(self, "shape", parts)
-
-    @classmethod
-    def from_json(cls, configuration: Any) -> Self:
-        if "shape" not in configuration:
-            raise MetadataValidationError("is required and missing", where="shape")
-        return super().from_json(configuration)
 
     def resolve(self, spec: ArraySpec) -> Self:
         self._output_shape(spec.shape)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -39,12 +39,6 @@ class TransposeCodec(ArrayArrayCodec):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "order", integers(self.order, "order"))
-
-    @classmethod
-    def from_json(cls, configuration: Any) -> Self:
-        if "order" not in configuration:
-            fail("order", "a permutation of the dimensions", None)
-        return super().from_json(configuration)
 
     def resolve(self, spec: ArraySpec) -> Self:
         if sorted(self.order) != list(range(spec.ndim)):

@@ -4,46 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
-from zarrcore._validate import at, named_configuration
+from zarrcore._extension import Extension, parse_extension
 from zarrcore.registry import grid_registry
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Self
 
 __all__ = ["ChunkGrid", "parse_chunk_grid"]
 
 
-class ChunkGrid(ABC):
+class ChunkGrid(Extension, ABC):
     """Base class of chunk grids (Zarr v3, extension point ``chunk_grid``)."""
-
-    name: ClassVar[str]
-
-    @classmethod
-    @abstractmethod
-    def from_json(cls, configuration: Mapping[str, Any]) -> Self:
-        """Return a grid from `configuration`, the member of that name in a metadata document.
-
-        Raises
-        ------
-        MetadataValidationError
-            If a member is unknown or its value is not valid.
-        """
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Return a grid from `data`, its whole extension object."""
-        return cls.from_json(named_configuration(data)[1])
-
-    @abstractmethod
-    def to_json(self) -> dict[str, Any]:
-        """Return the extension object of a metadata document."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the same as :meth:`to_json`."""
-        return self.to_json()
 
     @property
     @abstractmethod
@@ -116,9 +89,4 @@ def _count(edges: int | tuple[int, ...], length: int) -> int:
 
 def parse_chunk_grid(data: object) -> ChunkGrid:
     """Return a chunk grid from `data`: an extension object of a metadata document, or an instance."""
-    if isinstance(data, ChunkGrid):
-        return data
-    name, configuration, _ = named_configuration(data)
-    cls = grid_registry.get(name)
-    with at("configuration"):
-        return cls.from_json(configuration)  # type: ignore[no-any-return]
+    return parse_extension(data, ChunkGrid, grid_registry)  # type: ignore[type-abstract]

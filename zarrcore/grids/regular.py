@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from zarrcore._validate import fail, known_keys, shape
-from zarrcore.errors import MetadataValidationError
+from zarrcore._validate import fail, shape
 from zarrcore.grids.base import ChunkGrid
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Self
 
 __all__ = ["RegularGrid"]
@@ -36,16 +34,6 @@ class RegularGrid(ChunkGrid):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "chunk_shape", shape(self.chunk_shape, "chunk_shape", low=1))
-
-    @classmethod
-    def from_json(cls, configuration: Mapping[str, Any]) -> Self:
-        if "chunk_shape" not in configuration:
-            raise MetadataValidationError("is required and missing", where="chunk_shape")
-        known_keys(configuration, ("chunk_shape",))
-        return cls(configuration["chunk_shape"])
-
-    def to_json(self) -> dict[str, Any]:
-        return {"name": self.name, "configuration": {"chunk_shape": list(self.chunk_shape)}}
 
     @property
     def ndim(self) -> int:

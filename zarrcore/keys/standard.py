@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
-from zarrcore._validate import at, choice, named_configuration
+from zarrcore._extension import parse_extension
+from zarrcore._validate import choice
 from zarrcore.keys.base import ChunkKeyEncoding, coordinates
 from zarrcore.registry import key_encoding_registry
 
@@ -96,11 +97,6 @@ def parse_chunk_key_encoding(data: object) -> ChunkKeyEncoding:
     data : ChunkKeyEncoding, str or dict
         An instance, a short-hand name, an extension object, or ``{"name": ..., "separator": ...}``.
     """
-    if isinstance(data, ChunkKeyEncoding):
-        return data
     if isinstance(data, dict) and "separator" in data and "configuration" not in data:
         data = {"name": data.get("name"), "configuration": {"separator": data["separator"]}}
-    name, configuration, _ = named_configuration(data)
-    cls = key_encoding_registry.get(name)
-    with at("configuration"):
-        return cls.from_json(configuration)
+    return parse_extension(data, ChunkKeyEncoding, key_encoding_registry)  # type: ignore[type-abstract]

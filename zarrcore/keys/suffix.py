@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import ClassVar
 
 from zarrcore._validate import at, choice, describe, fail
-from zarrcore.errors import MetadataValidationError
 from zarrcore.keys.base import ChunkKeyEncoding
 from zarrcore.keys.standard import DefaultChunkKeyEncoding, parse_chunk_key_encoding
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Self
 
 __all__ = ["DefaultSuffixChunkKeyEncoding", "SuffixChunkKeyEncoding"]
 
@@ -43,15 +38,6 @@ class SuffixChunkKeyEncoding(ChunkKeyEncoding):
         with at("base_encoding"):
             object.__setattr__(self, "base_encoding", parse_chunk_key_encoding(self.base_encoding))
 
-    @classmethod
-    def from_json(cls, configuration: Mapping[str, Any]) -> Self:
-        _require(configuration, "suffix", "base_encoding")
-        return super().from_json(configuration)
-
-    def to_json(self) -> dict[str, Any]:
-        configuration = {"suffix": self.suffix, "base_encoding": self.base_encoding.to_json()}
-        return {"name": self.name, "configuration": configuration}
-
     def encode(self, coords: tuple[int, ...]) -> str:
         return self.base_encoding.encode(coords) + self.suffix
 
@@ -79,22 +65,11 @@ class DefaultSuffixChunkKeyEncoding(ChunkKeyEncoding):
         _check_suffix(self.suffix)
         object.__setattr__(self, "separator", choice(self.separator, "separator", "/."))
 
-    @classmethod
-    def from_json(cls, configuration: Mapping[str, Any]) -> Self:
-        _require(configuration, "suffix")
-        return super().from_json(configuration)
-
     def encode(self, coords: tuple[int, ...]) -> str:
         return self.separator.join(("c", *map(str, coords))) + self.suffix
 
     def decode(self, key: str) -> tuple[int, ...]:
         return DefaultChunkKeyEncoding(self.separator).decode(_without_suffix(key, self.suffix))
-
-
-def _require(configuration: Mapping[str, Any], *names: str) -> None:
-    for name in names:
-        if name not in configuration:
-            raise MetadataValidationError("is required and missing", where=name)
 
 
 def _check_suffix(suffix: object) -> None:
