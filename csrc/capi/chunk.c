@@ -4,27 +4,35 @@
  */
 #include <string.h>
 
-#include "base/arith.h"
 #include "capi/call.h"
+#include "engine/chunk.h"
 
 /* ---- memory to memory --------------------------------------------------------------------------- */
 
-/* Work on one chunk of a chain, without any store. */
+/* Work on one chunk, without any store. */
 typedef struct chunk_work {
-    const zarrcore_array *array;
-    const zc_chain *chain;
-    const int64_t *shape;
+    const zc_array *array;
+    zc_chunk chunk;
     void *elements;
     size_t elements_nbytes;
 } chunk_work;
 
+/* A chunk of that shape, in memory order, all of which lies in the array. */
+static chunk_work work_on(const zarrcore_array *array, const zc_chain *chain, const int64_t *shape, const void *elements,
+                          size_t nbytes)
+{
+    const zc_chunk chunk = {.chain = chain, .ndim = array->array->ndim, .shape = shape, .bounds = shape};
+
+    return (chunk_work){array->array, chunk, (void *)elements, nbytes};
+}
+
 static zc_status prepare(const chunk_work *work, zc_selection *selection, zc_error *err)
 {
-    const int ndim = work->array->array->ndim;
+    const zc_chunk *chunk = &work->chunk;
     size_t size;
 
-    if (!zc_chain_decoded_size(work->chain, ndim, work->shape, &size) ||
-        !zc_selection_whole(ndim, work->shape, work->chain->item.size, work->elements, selection)) {
+    if (!zc_chain_decoded_size(chunk->chain, chunk->ndim, chunk->shape, &size) ||
+        !zc_selection_whole(chunk->ndim, chunk->shape, chunk->chain->item.size, work->elements, selection)) {
         return zc_fail(err, ZC_ERR_OVERFLOW, "the chunk does not fit into memory");
     }
     if (size != work->elements_nbytes) {
@@ -36,22 +44,21 @@ static zc_status prepare(const chunk_work *work, zc_selection *selection, zc_err
 
 static zc_status decode(const chunk_work *work, const void *data, size_t nbytes, zc_error *err)
 {
-    const zc_array *array = work->array->array;
     const zc_value value = zc_value_of_memory(data, nbytes);
+    const zc_slice all = zc_slice_all(&value);
     zc_selection selection;
     zc_status status = prepare(work, &selection, err);
 
     if (status != ZC_OK) {
         return status;
     }
-    const zc_call call = {.array = array, .selection = &selection, .threads = 1};
-    const zc_scope scope = {.call = &call, .ops = &zc_any_chunk, .fill = array->fill};
-    zc_workspace *const ws = zc_pool_borrow(err);
-    if (ws == NULL) {
+    const zc_call call = {.array = work->array, .selection = &selection, .threads = 1};
+    const zc_context ctx = {.call = &call, .fill = work->array->fill, .ws = zc_pool_borrow(err), .err = err};
+    if (ctx.ws == NULL) {
         return ZC_ERR_MEMORY;
     }
-    status = zc_chunk_read(&scope, work->chain, work->shape, &selection, &value, 0, nbytes, ws, err);
-    zc_pool_release(ws);
+    status = zc_chunk_read(&ctx, &work->chunk, &selection, &all);
+    zc_pool_release(ctx.ws);
     return status;
 }
 
@@ -59,32 +66,32 @@ static zc_status decode(const chunk_work *work, const void *data, size_t nbytes,
 static zc_status encode(const chunk_work *work, void *out, size_t capacity, size_t *nbytes, zc_workspace *ws,
                         zc_error *err)
 {
-    const zc_array *array = work->array->array;
+    const zc_chunk *chunk = &work->chunk;
     zc_selection selection;
-    size_t bound;
+    zc_output made = {0};
     zc_status status = prepare(work, &selection, err);
 
     if (status == ZC_OK) {
-        status = zc_chain_bound(work->chain, array->ndim, work->shape, &bound, err);
+        status = zc_chain_bound(chunk->chain, chunk->ndim, chunk->shape, &made.cap, err);
     }
     if (status != ZC_OK) {
         return status;
     }
-    const zc_call call = {.array = array, .selection = &selection, .threads = 1, .write_empty = true};
-    const zc_scope scope = {.call = &call, .ops = &zc_any_chunk, .fill = array->fill};
-    uint8_t *const dst = bound <= capacity ? out : zc_scratch_push(ws, bound, err);
-    if (dst == NULL) {
+    const zc_call call = {.array = work->array, .selection = &selection, .threads = 1, .write_empty = true};
+    const zc_context ctx = {.call = &call, .fill = work->array->fill, .ws = ws, .err = err};
+    made.data = made.cap <= capacity ? out : zc_scratch_push(ws, made.cap, err);
+    if (made.data == NULL) {
         return ZC_ERR_MEMORY;
     }
-    status = zc_chunk_write(&scope, work->chain, work->shape, work->shape, &selection, NULL, dst, bound, nbytes,
-                            ws, err);
+    status = zc_chunk_write(&ctx, chunk, &selection, NULL, &made);
+    *nbytes = made.written;
     if (status == ZC_OK && *nbytes > capacity) {
         status = zc_fail(err, ZC_ERR_SIZE, "the encoded chunk has %zu bytes, there is room for %zu", *nbytes,
                          capacity);
-    } else if (status == ZC_OK && dst != out) {
-        memcpy(out, dst, *nbytes);
+    } else if (status == ZC_OK && made.data != out) {
+        memcpy(out, made.data, *nbytes);
     }
-    if (dst != out) {
+    if (made.data != out) {
         zc_scratch_pop(ws);
     }
     return status;
@@ -177,7 +184,7 @@ int zarrcore_decode_chunk(const zarrcore_array *array, const int64_t *chunk, con
     }
     zc_error_clear(&err);
     zarrcore_chunk_box(array, chunk, NULL, shape);
-    const chunk_work work = {array, array->array->chain, shape, out, out_nbytes};
+    const chunk_work work = work_on(array, array->array->chain, shape, out, out_nbytes);
     err.status = decode(&work, data, nbytes, &err);
     return zc_report(error, &err, array, chunk);
 }
@@ -206,7 +213,7 @@ int zarrcore_decode_inner_chunk(const zarrcore_array *array, const void *data, s
         }
         inner.order_ndim = chain->order_ndim;
     }
-    const chunk_work work = {array, &inner, shape, out, out_nbytes};
+    const chunk_work work = work_on(array, &inner, shape, out, out_nbytes);
     err.status = decode(&work, data, nbytes, &err);
     return zc_report(error, &err, NULL, NULL);
 }
@@ -227,7 +234,7 @@ int zarrcore_encode_chunk(const zarrcore_array *array, const int64_t *chunk, con
     }
     zc_error_clear(&err);
     zarrcore_chunk_box(array, chunk, NULL, shape);
-    const chunk_work work = {array, array->array->chain, shape, (void *)elements, elements_nbytes};
+    const chunk_work work = work_on(array, array->array->chain, shape, elements, elements_nbytes);
     zc_workspace *const ws = zc_pool_borrow(&err);
     err.status = ZC_ERR_MEMORY;
     if (ws != NULL) {
@@ -385,7 +392,9 @@ static zc_status read_index(const zarrcore_array *array, const int64_t *chunk, c
     if (target->inner != NULL && !inner_number(chain, ndim, grid, target->inner, &number)) {
         return zc_fail(err, ZC_ERR_ARGUMENT, "inner: the shard has no such inner chunk");
     }
-    zc_status status = zc_shard_index_read(chain, n, value, 0, value->size, &extents, ws, &pushed, err);
+    const zc_context ctx = {.ws = ws, .err = err};
+    const zc_slice all = zc_slice_all(value);
+    zc_status status = zc_shard_index_read(&ctx, chain, n, &all, &extents, &pushed);
     if (status == ZC_OK) {
         status = copy_extents(target, extents, number, err);
     }

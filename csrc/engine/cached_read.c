@@ -2,7 +2,7 @@
  *
  * Reading one chunk through a cache: decode all of it once, and place it from there.
  */
-#include "engine/engine.h"
+#include "engine/chunk.h"
 
 bool zc_chunk_is_cached(const zc_value *value, size_t decoded)
 {
@@ -10,16 +10,15 @@ bool zc_chunk_is_cached(const zc_value *value, size_t decoded)
 }
 
 /* Decode the chunk into memory that the cache keeps. */
-static zc_status decode(const zc_scope *scope, const zc_chain *chain, int ndim, const int64_t *stored, size_t decoded,
-                        const zc_value *value, uint64_t offset, uint64_t nbytes, zc_cached **out, zc_workspace *ws,
-                        zc_error *err)
+static zc_status decode(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from, zc_cached **out)
 {
-    zc_cached *entry = zc_cached_new(value->origin, value->base + offset, decoded);
+    const zc_value *value = from->value;
+    zc_cached *entry = zc_cached_new(value->origin, value->base + from->offset, chunk->size);
+
     if (entry == NULL) {
-        return zc_fail(err, ZC_ERR_MEMORY, "no memory for a chunk of %zu bytes", decoded);
+        return zc_fail(ctx->err, ZC_ERR_MEMORY, "no memory for a chunk of %zu bytes", chunk->size);
     }
-    const zc_status status = scope->ops->decode(scope, chain, ndim, stored, value, offset, nbytes, zc_cached_data(entry),
-                                                decoded, ws, err);
+    const zc_status status = chunk->chain->ops->decode(ctx, chunk, from, zc_cached_data(entry));
     if (status != ZC_OK) {
         zc_cached_let_go(entry);
         return status;
@@ -29,43 +28,17 @@ static zc_status decode(const zc_scope *scope, const zc_chain *chain, int ndim, 
     return ZC_OK;
 }
 
-/* Place the selection, in stored order, of a chunk of the shape `stored`. */
-static zc_status place(const zc_chain *chain, const int64_t *stored, const zc_selection *selection, zc_cached *entry,
-                       zc_workspace *ws, zc_error *err)
+zc_status zc_chunk_read_cached(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
+                               const zc_slice *from)
 {
-    int64_t n = 1;
-
-    for (int d = 0; d < selection->ndim; d++) {
-        n *= stored[d];
-    }
-    return zc_selection_scatter(selection, stored, zc_cached_data(entry), 0, n, &chain->item, ws, err);
-}
-
-zc_status zc_cached_place(const zc_chain *chain, const int64_t *shape, const zc_selection *selection, zc_cached *entry,
-                          zc_workspace *ws, zc_error *err)
-{
-    int64_t stored[ZC_MAX_DIMS];
-    zc_selection permuted = *selection;
-
-    zc_chain_stored_shape(chain, selection->ndim, shape, stored);
-    if (chain->order_ndim > 0) {
-        zc_selection_permute(&permuted, chain->order);
-    }
-    return place(chain, stored, &permuted, entry, ws, err);
-}
-
-zc_status zc_chunk_read_cached(const zc_scope *scope, const zc_chain *chain, const int64_t *stored,
-                               const zc_selection *selection, size_t decoded, const zc_value *value, uint64_t offset,
-                               uint64_t nbytes, zc_workspace *ws, zc_error *err)
-{
-    zc_cached *entry = zc_cache_find(value->origin, value->base + offset);
+    zc_cached *entry = zc_cache_find(from->value->origin, from->value->base + from->offset);
     zc_status status = ZC_OK;
 
     if (entry == NULL) {
-        status = decode(scope, chain, selection->ndim, stored, decoded, value, offset, nbytes, &entry, ws, err);
+        status = decode(ctx, chunk, from, &entry);
     }
     if (status == ZC_OK) {
-        status = place(chain, stored, selection, entry, ws, err);
+        status = zc_elements_place(ctx, chunk, selection, zc_cached_data(entry));
         zc_cached_let_go(entry);
     }
     return status;

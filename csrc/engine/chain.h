@@ -2,15 +2,18 @@
  *
  * A codec chain, compiled: how the bytes of one chunk become its elements.
  *
- *     memory --(transpose, byte swap: one fused pass)--> stored elements --stages--> stored bytes
+ * Every chain is of one kind, chosen once by zc_chain_compile.  chain->ops are its functions, and nothing else asks
+ * which kind it is:
  *
- * or, for a sharded array, the sharding codec in the place of the stored elements, with a chain of
- * its own for inner chunks and one for the index (zarr v3 spec, "sharding_indexed");
+ *     plain      the stored bytes are the elements; transposing and swapping bytes are one pass
+ *     staged     elements that went through bytes -> bytes codecs, the stages
+ *     shard      inner chunks and their index, with a chain for each (zarr v3 spec, "sharding_indexed")
+ *     n5_block   a header and the elements, with a chain of their own (extension "n5_default")
+ *     filtered   the stages are filters, all of fixed size; what they make is an array with a chain of its own
+ *     wrapped    a shard or an N5 block whose bytes went through stages
  *
- * or a block of N5 in their place: a header and the elements, with a chain of its own (extension "n5_default");
- *
- * or, where filters come before what is no longer of single items (shards, a transposition), the array
- * that they make, with a chain of its own, its "body".
+ * Each kind is one file with a table of functions; a new kind is a new file, and a line in chain_compile.c that
+ * chooses it.
  */
 #ifndef ZC_ENGINE_CHAIN_H
 #define ZC_ENGINE_CHAIN_H
@@ -26,6 +29,7 @@
 #define ZC_DEPTH_MAX 16
 
 typedef struct zc_chain zc_chain;
+typedef struct zc_chain_ops zc_chain_ops;        /* engine/chunk.h */
 
 /* A length of the array that filters make of a chunk. */
 typedef struct zc_length {
@@ -34,71 +38,53 @@ typedef struct zc_length {
 } zc_length;
 
 /* That array. */
-typedef struct zc_body {
+typedef struct zc_filtered_array {
     const zc_chain *chain;
     int ndim;
     zc_length lengths[ZC_MAX_DIMS];
     const void *fill;                /* one item, as it lies in memory: for inner chunks that its shards lack */
-} zc_body;
+} zc_filtered_array;
 
 struct zc_chain {
+    const zc_chain_ops *ops;
     zc_item item;
     int order_ndim;                  /* 0: C order */
     int order[ZC_MAX_DIMS];          /* stored dimension i is memory dimension order[i] */
     int n_stages;
     zc_codec stages[ZC_MAX_STAGES];  /* in the order of encoding */
 
-    bool sharded;
+    bool sharded;                    /* a shard, wrapped or not, and so the members up to index_at_start are set */
     int shard_ndim;
-    int64_t inner_shape[ZC_MAX_DIMS];/* stored order, when sharded */
+    int64_t inner_shape[ZC_MAX_DIMS];/* in stored order */
     const zc_chain *inner;
     const zc_chain *index;
     bool index_at_start;
 
-    const zc_chain *block;           /* chunks are blocks of N5: of their elements, with the same item; else NULL */
-    const zc_body *body;             /* what the stages, all of them of fixed size, make; else NULL */
+    const zc_chain *block;           /* N5 blocks: the chain of their elements, with the same item */
+    const zc_filtered_array *filtered;
+    const zc_chain *bare;            /* wrapped: the same chain without stages and transposition */
 };
-
-/* Do stages alone lead from the stored bytes to the elements? */
-static inline bool zc_chain_is_simple(const zc_chain *chain)
-{
-    return !chain->sharded && chain->block == NULL && chain->body == NULL;
-}
-
-/* Are the stored bytes the elements? */
-static inline bool zc_chain_is_plain(const zc_chain *chain)
-{
-    return chain->n_stages == 0 && zc_chain_is_simple(chain);
-}
-
-/* Bytes of the header of a block of N5 as they are written. */
-static inline size_t zc_block_header_size(int ndim)
-{
-    return 4 + 4 * (size_t)ndim;
-}
 
 /* Bytes of a chunk of that shape when decoded; false on overflow. */
 bool zc_chain_decoded_size(const zc_chain *chain, int ndim, const int64_t *shape, size_t *out);
 
-/* Most bytes that the chain can make of a chunk of that shape. */
-zc_status zc_chain_bound(const zc_chain *chain, int ndim, const int64_t *shape, size_t *out, zc_error *err);
-
-/* Upper bound of a plausible encoded size, however badly its writer compressed; values
- * beyond are refused before memory is taken for them. */
-size_t zc_chain_plausible_size(const zc_chain *chain, size_t decoded);
-
 /* Elements of a shape in stored order: out[i] = shape[order[i]]. */
 void zc_chain_stored_shape(const zc_chain *chain, int ndim, const int64_t *shape, int64_t *out);
 
-/* The shape of the body of a chunk of that stored shape. */
-zc_status zc_body_shape(const zc_chain *chain, int ndim, const int64_t *stored, int64_t *out, zc_error *err);
+/* Most bytes that the chain can make of a chunk of that shape. */
+zc_status zc_chain_bound(const zc_chain *chain, int ndim, const int64_t *shape, size_t *out, zc_error *err);
 
-/* Bytes of the encoded index of n inner chunks; ZC_ERR_ARGUMENT if the index chain's size is not fixed. */
-zc_status zc_chain_index_size(const zc_chain *chain, size_t n, size_t *out, zc_error *err);
+/* Upper bound of a plausible encoded size, however badly its writer compressed; values beyond are refused before
+ * memory is taken for them. */
+size_t zc_chain_plausible_size(const zc_chain *chain, size_t decoded);
+zc_status zc_chain_check_plausible(const zc_chain *chain, uint64_t nbytes, size_t decoded, zc_error *err);
 
-/* Number of inner chunks in a shard of that stored shape; false on overflow or if it is not a multiple. */
-bool zc_chain_inner_grid(const zc_chain *chain, int ndim, const int64_t *stored_shape, int64_t *grid,
-                         size_t *n);
+/* ZC_ERR_SIZE unless n is the size that the chunk must have. */
+zc_status zc_chain_check_size(uint64_t n, size_t decoded, zc_error *err);
+
+/* Undo all stages of src into dst[0..decoded), which must come out full. */
+zc_status zc_chain_unstage_into(const zc_chain *chain, const uint8_t *src, size_t n, uint8_t *dst,
+                                size_t decoded, zc_workspace *ws, zc_error *err);
 
 /* zc_stages_undo of a chain's stages. */
 static inline zc_status zc_chain_unstage(const zc_chain *chain, int first_stage, const uint8_t *src, size_t n,
@@ -108,18 +94,20 @@ static inline zc_status zc_chain_unstage(const zc_chain *chain, int first_stage,
     return zc_stages_undo(chain->stages, chain->n_stages, first_stage, src, n, decoded, ws, out, out_n, pushed, err);
 }
 
-/* Undo all stages of src into dst[0..decoded), which must come out full. */
-zc_status zc_chain_unstage_into(const zc_chain *chain, const uint8_t *src, size_t n, uint8_t *dst,
-                                size_t decoded, zc_workspace *ws, zc_error *err);
-
-/* ZC_ERR_SIZE unless n is the size that the chunk must have. */
-zc_status zc_chain_check_size(uint64_t n, size_t decoded, zc_error *err);
-
 /* zc_stages_encode of a chain's stages. */
 static inline zc_status zc_chain_stage_into(const zc_chain *chain, const uint8_t *src, size_t n, uint8_t *dst,
                                             size_t cap, size_t *written, zc_workspace *ws, zc_error *err)
 {
     return zc_stages_encode(chain->stages, chain->n_stages, src, n, dst, cap, written, ws, err);
 }
+
+/* ---- shards ---- */
+
+/* Bytes of the encoded index of n inner chunks; ZC_ERR_ARGUMENT if the index chain's size is not fixed. */
+zc_status zc_chain_index_size(const zc_chain *chain, size_t n, size_t *out, zc_error *err);
+
+/* Number of inner chunks in a shard of that stored shape; false on overflow or if it is not a multiple. */
+bool zc_chain_inner_grid(const zc_chain *chain, int ndim, const int64_t *stored_shape, int64_t *grid,
+                         size_t *n);
 
 #endif

@@ -41,7 +41,7 @@ typedef struct zc_pieces {
     size_t n_requests, room;
 } zc_pieces;
 
-/* Read what is wanted of the value of an item, which is in dry run: zc_scope.collects. */
+/* Read what is wanted of the value of an item, which is in dry run: zc_context.collects. */
 typedef zc_status (*zc_collect)(void *arg, size_t item, const zc_value *value, zc_error *err);
 
 /* n items whose key and whole are set, the rest zeroed; the caller keeps them until zc_pieces_close. */

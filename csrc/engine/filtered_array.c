@@ -1,103 +1,168 @@
 /* SPDX-License-Identifier: MIT
  *
- * Filters before an array of its own: all of the chunk is decoded, or encoded, at once.
+ * Chunks that filters turn into an array with a chain of its own: all of it is decoded, or encoded, at once.
  */
-#include "engine/filtered_array.h"
+#include "engine/chunk.h"
+
+/* ---- the array that filters make ---------------------------------------------------------------- */
+
+/* Its lengths as far as they are known; *open is the dimension of the other one, or -1. */
+static bool known_lengths(const zc_filtered_array *array, const int64_t *stored, int64_t *out, size_t *known, int *open)
+{
+    *known = 1;
+    *open = -1;
+    for (int d = 0; d < array->ndim; d++) {
+        const zc_length *length = &array->lengths[d];
+        size_t n = length->fixed > 0 ? (size_t)length->fixed : 1;
+        for (int axis = 0; length->fixed == 0 && axis < ZC_MAX_DIMS; axis++) {
+            if ((length->axes >> axis & 1) && !zc_mul_size(n, (uint64_t)stored[axis], &n)) {
+                return false;
+            }
+        }
+        if (length->fixed < 0) {
+            *open = d;
+        }
+        out[d] = (int64_t)n;
+        if (!zc_mul_size(*known, n, known)) {
+            return false;
+        }
+    }
+    return *known > 0;
+}
+
+/* Its shape to shape, its bytes to *size. */
+static zc_status measure(const zc_chain *chain, int ndim, const int64_t *stored, int64_t *shape, size_t *size,
+                         zc_error *err)
+{
+    const zc_filtered_array *array = chain->filtered;
+    const size_t item = array->chain->item.size;
+    size_t known;
+    int open;
+
+    if (!zc_chain_decoded_size(chain, ndim, stored, size)) {
+        return zc_fail(err, ZC_ERR_OVERFLOW, "the chunk does not fit into memory");
+    }
+    const zc_status status = zc_stages_bound(chain->stages, chain->n_stages, *size, size, err);
+    if (status != ZC_OK) {
+        return status;
+    }
+    if (!known_lengths(array, stored, shape, &known, &open) || *size % item != 0 || *size / item % known != 0 ||
+        (open < 0 && *size / item != known)) {
+        return zc_fail(err, ZC_ERR_ARGUMENT, "the %zu bytes that filters make are no array of the shape wanted", *size);
+    }
+    if (open >= 0) {
+        shape[open] = (int64_t)(*size / item / known);
+    }
+    return ZC_OK;
+}
+
+static zc_status bound(const zc_chain *chain, int ndim, const int64_t *stored, size_t *out, zc_error *err)
+{
+    int64_t shape[ZC_MAX_DIMS];
+    size_t size;
+    const zc_status status = measure(chain, ndim, stored, shape, &size, err);
+
+    return status == ZC_OK ? zc_chain_bound(chain->filtered->chain, chain->filtered->ndim, shape, out, err) : status;
+}
+
+static size_t plausible(const zc_chain *chain, size_t decoded)
+{
+    const size_t made = zc_stages_capacity(chain->stages, chain->n_stages, decoded);
+    const size_t staged = zc_chain_plausible_size(chain->filtered->chain, made);
+
+    return staged > zc_roomy(decoded) ? staged : zc_roomy(decoded);
+}
+
+/* ---- reading and writing ------------------------------------------------------------------------ */
 
 /* What lies inside has a fill value of its own, and none of it is the caller's. */
-static zc_scope inside_of(const zc_scope *scope, const void *fill)
+static zc_context inside_of(const zc_context *ctx, const zc_chain *chain)
 {
-    zc_scope inside = *scope;
+    zc_context inside = *ctx;
 
-    inside.fill = fill;
+    inside.fill = chain->filtered->fill;
     inside.blocks = NULL;
     inside.keeps_beyond = false;
     return inside;
 }
 
-/* The shape of the body, and its bytes. */
-static zc_status measure(const zc_chain *chain, int ndim, const int64_t *stored, int64_t *shape, size_t *size,
-                         zc_error *err)
+static zc_status decode(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from, uint8_t *dst)
 {
-    const zc_body *body = chain->body;
-    const zc_status status = zc_body_shape(chain, ndim, stored, shape, err);
-
-    if (status == ZC_OK && !zc_chain_decoded_size(body->chain, body->ndim, shape, size)) {
-        return zc_fail(err, ZC_ERR_OVERFLOW, "the chunk does not fit into memory");
-    }
-    return status;
-}
-
-zc_status zc_body_decode(const zc_scope *scope, const zc_chain *chain, int ndim, const int64_t *stored,
-                         const zc_value *value, uint64_t offset, uint64_t nbytes, uint8_t *dst, size_t size,
-                         zc_workspace *ws, zc_error *err)
-{
-    const zc_body *body = chain->body;
-    const zc_scope inside = inside_of(scope, body->fill);
-    zc_value unknown = *value;
+    const zc_chain *chain = chunk->chain;
+    const zc_filtered_array *array = chain->filtered;
+    const zc_context inside = inside_of(ctx, chain);
+    zc_value unknown = *from->value;
     int64_t shape[ZC_MAX_DIMS];
-    size_t made_size;
-    zc_selection selection;
-    zc_status status = measure(chain, ndim, stored, shape, &made_size, err);
+    size_t size;
+    zc_selection all;
+    zc_status status = measure(chain, chunk->ndim, chunk->shape, shape, &size, ctx->err);
 
     if (status != ZC_OK) {
         return status;
     }
-    uint8_t *const made = chain->n_stages > 0 ? zc_scratch_push(ws, made_size, err) : dst;
+    uint8_t *const made = chain->n_stages > 0 ? zc_scratch_push(ctx->ws, size, ctx->err) : dst;
     if (made == NULL) {
         return ZC_ERR_MEMORY;
     }
     unknown.origin = NULL;           /* a cache keeps what is before the filters */
-    zc_selection_whole(body->ndim, shape, body->chain->item.size, made, &selection);
-    status = inside.ops->read(&inside, body->chain, shape, &selection, &unknown, offset, nbytes, ws, err);
+    zc_selection_whole(array->ndim, shape, array->chain->item.size, made, &all);
+    const zc_chunk made_chunk = {.chain = array->chain, .ndim = array->ndim, .shape = shape};
+    status = zc_chunk_read(&inside, &made_chunk, &all, &(zc_slice){&unknown, from->offset, from->nbytes});
     if (status == ZC_OK && chain->n_stages > 0) {
-        status = zc_chain_unstage_into(chain, made, made_size, dst, size, ws, err);
+        status = zc_chain_unstage_into(chain, made, size, dst, chunk->size, ctx->ws, ctx->err);
     }
-    zc_pop(ws, chain->n_stages > 0);
+    zc_pop(ctx->ws, chain->n_stages > 0);
     return status;
 }
 
-/* Encode all of the body.  A chunk that is not empty is stored, also where all that filters make of it is. */
-static zc_status encode_whole(const zc_scope *scope, const zc_chain *chain, const int64_t *shape,
-                              const zc_selection *selection, uint8_t *dst, size_t cap, size_t *written,
-                              zc_workspace *ws, zc_error *err)
+/* Encode all of the array.  A chunk that is not empty is stored, even if all that filters make of it is the fill value. */
+static zc_status encode_made(const zc_context *ctx, const zc_chunk *chunk, const int64_t *shape, const uint8_t *made,
+                             zc_output *out)
 {
-    zc_call call = *scope->call;
-    zc_scope inside = inside_of(scope, chain->body->fill);
-    const zc_chain *body = chain->body->chain;
-    zc_status status = inside.ops->write(&inside, body, shape, shape, selection, NULL, dst, cap, written, ws, err);
+    const zc_filtered_array *array = chunk->chain->filtered;
+    const zc_chunk made_chunk = {.chain = array->chain, .ndim = array->ndim, .shape = shape, .bounds = shape};
+    zc_context inside = inside_of(ctx, chunk->chain);
+    zc_call call = *ctx->call;
+    zc_selection all;
 
-    if (status == ZC_OK && *written == 0) {
+    zc_selection_whole(array->ndim, shape, array->chain->item.size, (void *)made, &all);
+    zc_status status = zc_chunk_write(&inside, &made_chunk, &all, NULL, out);
+    if (status == ZC_OK && out->written == 0) {
         call.write_empty = true;
         inside.call = &call;
-        status = inside.ops->write(&inside, body, shape, shape, selection, NULL, dst, cap, written, ws, err);
+        status = zc_chunk_write(&inside, &made_chunk, &all, NULL, out);
     }
     return status;
 }
 
-zc_status zc_body_encode(const zc_scope *scope, const zc_chain *chain, int ndim, const int64_t *stored,
-                         const uint8_t *elements, size_t size, uint8_t *dst, size_t cap, size_t *written,
-                         zc_workspace *ws, zc_error *err)
+static zc_status encode(const zc_context *ctx, const zc_chunk *chunk, const uint8_t *elements, zc_output *out)
 {
-    const zc_body *body = chain->body;
+    const zc_chain *chain = chunk->chain;
     const uint8_t *made = elements;
     int64_t shape[ZC_MAX_DIMS];
-    size_t made_size, n = size;
-    zc_selection selection;
-    zc_status status = measure(chain, ndim, stored, shape, &made_size, err);
+    size_t size, n;
+    zc_status status = measure(chain, chunk->ndim, chunk->shape, shape, &size, ctx->err);
 
     if (status == ZC_OK && chain->n_stages > 0) {
-        uint8_t *const room = zc_scratch_push(ws, made_size, err);
+        uint8_t *const room = zc_scratch_push(ctx->ws, size, ctx->err);
         if (room == NULL) {
             return ZC_ERR_MEMORY;
         }
-        status = zc_chain_stage_into(chain, elements, size, room, made_size, &n, ws, err);
+        status = zc_chain_stage_into(chain, elements, chunk->size, room, size, &n, ctx->ws, ctx->err);
         made = room;
     }
     if (status == ZC_OK) {
-        zc_selection_whole(body->ndim, shape, body->chain->item.size, (void *)made, &selection);
-        status = encode_whole(scope, chain, shape, &selection, dst, cap, written, ws, err);
+        status = encode_made(ctx, chunk, shape, made, out);
     }
-    zc_pop(ws, made != elements);
+    zc_pop(ctx->ws, made != elements);
     return status;
 }
+
+const zc_chain_ops zc_filtered_ops = {
+    .read = zc_elements_read,
+    .decode = decode,
+    .write = zc_elements_write,
+    .encode = encode,
+    .bound = bound,
+    .plausible = plausible,
+};

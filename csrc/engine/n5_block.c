@@ -6,19 +6,24 @@
  */
 #include <string.h>
 
-#include "base/arith.h"
-#include "engine/filtered_array.h"
+#include "engine/chunk.h"
 
 enum { MODE_DEFAULT, MODE_VARLENGTH, MODE_OBJECT };
 
 #define HEADER_MAX (8 + 4 * ZC_MAX_DIMS)
 
-typedef struct block {
+typedef struct header {
     int64_t lengths[ZC_MAX_DIMS];
-    size_t header;           /* bytes */
-} block;
+    size_t nbytes;
+} header;
 
 /* ---- headers ---------------------------------------------------------------------------------- */
+
+/* Bytes of a header as it is written here. */
+static size_t header_size(int ndim)
+{
+    return 4 + 4 * (size_t)ndim;
+}
 
 static uint32_t load_be(const uint8_t *p, int n)
 {
@@ -39,12 +44,12 @@ static void store_be(uint8_t *p, uint32_t v, int n)
 
 /* A block without items is none that anybody writes.  One that is much larger than the chunk is not sound either, and
  * would ask for as much memory. */
-static zc_status parse_lengths(const uint8_t *header, int ndim, const int64_t *stored, block *out, zc_error *err)
+static zc_status parse_lengths(const uint8_t *bytes, int ndim, const int64_t *stored, header *out, zc_error *err)
 {
     size_t items = 1, most = 4;
 
     for (int d = 0; d < ndim; d++) {
-        out->lengths[d] = load_be(header + 4 + 4 * d, 4);
+        out->lengths[d] = load_be(bytes + 4 + 4 * d, 4);
         if (out->lengths[d] == 0 || (out->lengths[d] + 1) / 2 > stored[d]) {
             return zc_fail(err, ZC_ERR_CORRUPT,
                            "a block of length %lld along dimension %d does not belong to a chunk of %lld",
@@ -57,17 +62,17 @@ static zc_status parse_lengths(const uint8_t *header, int ndim, const int64_t *s
     if (items > most) {
         return zc_fail(err, ZC_ERR_CORRUPT, "a block of %zu items does not belong to a chunk of %zu", items, most / 4);
     }
-    if (load_be(header, 2) == MODE_VARLENGTH && load_be(header + 4 + 4 * ndim, 4) != items) {
+    if (load_be(bytes, 2) == MODE_VARLENGTH && load_be(bytes + 4 + 4 * ndim, 4) != items) {
         return zc_fail(err, ZC_ERR_CORRUPT, "expected a block of %zu items, got one of %u", items,
-                       (unsigned)load_be(header + 4 + 4 * ndim, 4));
+                       (unsigned)load_be(bytes + 4 + 4 * ndim, 4));
     }
     return ZC_OK;
 }
 
-static zc_status parse_header(const uint8_t *header, size_t n, int ndim, const int64_t *stored, block *out,
+static zc_status parse_header(const uint8_t *bytes, size_t n, int ndim, const int64_t *stored, header *out,
                               zc_error *err)
 {
-    const uint32_t mode = n >= 2 ? load_be(header, 2) : MODE_DEFAULT;
+    const uint32_t mode = n >= 2 ? load_be(bytes, 2) : MODE_DEFAULT;
 
     if (mode == MODE_OBJECT) {
         return zc_fail(err, ZC_ERR_CORRUPT, "a block of objects cannot be read");
@@ -75,28 +80,28 @@ static zc_status parse_header(const uint8_t *header, size_t n, int ndim, const i
     if (mode > MODE_OBJECT) {
         return zc_fail(err, ZC_ERR_CORRUPT, "a block of the unknown mode %u cannot be read", (unsigned)mode);
     }
-    if (n >= 4 && load_be(header + 2, 2) != (uint32_t)ndim) {
+    if (n >= 4 && load_be(bytes + 2, 2) != (uint32_t)ndim) {
         return zc_fail(err, ZC_ERR_CORRUPT, "expected a block of %d dimensions, got one of %u", ndim,
-                       (unsigned)load_be(header + 2, 2));
+                       (unsigned)load_be(bytes + 2, 2));
     }
-    out->header = zc_block_header_size(ndim) + (mode == MODE_VARLENGTH ? 4 : 0);
-    if (n < out->header) {
+    out->nbytes = header_size(ndim) + (mode == MODE_VARLENGTH ? 4 : 0);
+    if (n < out->nbytes) {
         return zc_fail(err, ZC_ERR_CORRUPT, "%zu bytes cannot hold the header of a block", n);
     }
-    return parse_lengths(header, ndim, stored, out, err);
+    return parse_lengths(bytes, ndim, stored, out, err);
 }
 
-static zc_status read_header(const zc_value *value, uint64_t offset, uint64_t nbytes, int ndim, const int64_t *stored,
-                             block *out, zc_error *err)
+/* The header of a block, which lies in a chunk of that shape. */
+static zc_status read_header(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from, header *out)
 {
-    const size_t most = zc_block_header_size(ndim) + 4, n = nbytes < most ? (size_t)nbytes : most;
-    uint8_t header[HEADER_MAX];
-    zc_status status = zc_value_read(value, offset, header, n, err);
+    const size_t most = header_size(chunk->ndim) + 4, n = from->nbytes < most ? (size_t)from->nbytes : most;
+    uint8_t bytes[HEADER_MAX];
+    zc_status status = zc_value_read(from->value, from->offset, bytes, n, ctx->err);
 
     if (status == ZC_OK) {
-        status = parse_header(header, n, ndim, stored, out, err);
+        status = parse_header(bytes, n, chunk->ndim, chunk->shape, out, ctx->err);
         if (status != ZC_OK) {
-            zc_error_set_codec(err, "n5_default");
+            zc_error_set_codec(ctx->err, "n5_default");
         }
     }
     return status;
@@ -118,6 +123,11 @@ static zc_status write_header(int ndim, const int64_t *stored, uint8_t *dst, zc_
 
 /* ---- reading ---------------------------------------------------------------------------------- */
 
+static bool fills_chunk(const header *h, const zc_chunk *chunk)
+{
+    return memcmp(h->lengths, chunk->shape, (size_t)chunk->ndim * sizeof h->lengths[0]) == 0;
+}
+
 /* The chain of the elements as the block stores them: in their byte order. */
 static zc_chain unswapped(const zc_chain *chain)
 {
@@ -127,190 +137,119 @@ static zc_chain unswapped(const zc_chain *chain)
     return elements;
 }
 
-static zc_status fill_elements(const zc_scope *scope, const zc_chain *chain, uint8_t *dst, size_t size,
-                               zc_workspace *ws, zc_error *err)
+/* Read the elements after the header; a cache keeps whole chunks, not these. */
+static zc_status read_elements(const zc_context *ctx, const zc_chain *elements, const header *h, int ndim,
+                               const zc_selection *selection, const zc_slice *from)
 {
-    const int64_t n = (int64_t)(size / chain->item.size), stride = (int64_t)chain->item.size;
-    uint8_t *const fill = zc_scratch_push(ws, chain->item.size, err);
+    const zc_chunk chunk = {.chain = elements, .ndim = ndim, .shape = h->lengths};
+    zc_value unknown = *from->value;
 
-    if (fill == NULL) {
-        return ZC_ERR_MEMORY;
-    }
-    zc_items_copy(1, fill, scope->fill, &chain->item);
-    zc_region_fill(1, &n, dst, &stride, chain->item.size, fill);
-    zc_scratch_pop(ws);
-    return ZC_OK;
+    unknown.origin = NULL;
+    return zc_chunk_read(ctx, &chunk, selection, &(zc_slice){&unknown, from->offset + h->nbytes, from->nbytes - h->nbytes});
 }
 
-static zc_status decode_bare(const zc_scope *scope, const zc_chain *chain, int ndim, const int64_t *stored,
-                             const zc_value *value, uint64_t offset, uint64_t nbytes, uint8_t *dst, size_t size,
-                             zc_workspace *ws, zc_error *err)
+/* All elements; those that the block lacks are the fill value. */
+static zc_status decode(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from, uint8_t *dst)
 {
-    const zc_chain elements = unswapped(chain);
+    const zc_chain elements = unswapped(chunk->chain);
     const int64_t lo[ZC_MAX_DIMS] = {0};
-    zc_value unknown = *value;
-    zc_selection all, selection;
-    block b;
-    zc_status status = read_header(value, offset, nbytes, ndim, stored, &b, err);
+    zc_selection all, inside;
+    header h;
+    zc_status status = zc_chain_check_plausible(chunk->chain, from->nbytes, chunk->size, ctx->err);
 
-    if (status == ZC_OK && memcmp(b.lengths, stored, (size_t)ndim * sizeof *stored) != 0) {
-        status = fill_elements(scope, chain, dst, size, ws, err);
-    }
-    zc_selection_whole(ndim, stored, chain->item.size, dst, &all);
-    unknown.origin = NULL;           /* a cache keeps whole chunks */
-    if (status == ZC_OK && zc_selection_clip(&all, lo, b.lengths, &selection)) {
-        status = scope->ops->read(scope, &elements, b.lengths, &selection, &unknown, offset + b.header,
-                                  nbytes - b.header, ws, err);
-    }
-    return status;
-}
-
-zc_status zc_block_decode(const zc_scope *scope, const zc_chain *chain, int ndim, const int64_t *stored,
-                          const zc_value *value, uint64_t offset, uint64_t nbytes, uint8_t *dst, size_t size,
-                          zc_workspace *ws, zc_error *err)
-{
-    zc_chain bare;
-    zc_value inside;
-    int pushed = 0;
-
-    if (chain->n_stages == 0) {
-        return decode_bare(scope, chain, ndim, stored, value, offset, nbytes, dst, size, ws, err);
-    }
-    zc_status status = zc_unwrap(chain, ndim, stored, value, offset, nbytes, &bare, &inside, &pushed, ws, err);
     if (status == ZC_OK) {
-        status = decode_bare(scope, &bare, ndim, stored, &inside, 0, inside.size, dst, size, ws, err);
+        status = read_header(ctx, chunk, from, &h);
     }
-    zc_pop(ws, pushed);
-    return status;
+    if (status == ZC_OK && !fills_chunk(&h, chunk)) {
+        status = zc_elements_fill(ctx, chunk->chain, dst, chunk->size);
+    }
+    zc_selection_whole(chunk->ndim, chunk->shape, chunk->chain->item.size, dst, &all);
+    return status == ZC_OK && zc_selection_clip(&all, lo, h.lengths, &inside)
+               ? read_elements(ctx, &elements, &h, chunk->ndim, &inside, from)
+               : status;
 }
 
-/* Decode all of a block that has another shape than the chunk, and place the selection. */
-static zc_status read_other(const zc_scope *scope, const zc_chain *chain, const int64_t *stored,
-                            const zc_selection *selection, const zc_value *value, uint64_t offset, uint64_t nbytes,
-                            zc_workspace *ws, zc_error *err)
+/* No more than is wanted, as far as its codecs allow. */
+static zc_status read_block(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
+                            const zc_slice *from)
 {
-    size_t size;
+    header h;
+    zc_status status = zc_chain_check_plausible(chunk->chain, from->nbytes, chunk->size, ctx->err);
 
-    if (!zc_chain_decoded_size(chain, selection->ndim, stored, &size)) {
-        return zc_fail(err, ZC_ERR_OVERFLOW, "the chunk does not fit into memory");
-    }
-    uint8_t *const elements = zc_scratch_push(ws, size, err);
-    if (elements == NULL) {
-        return ZC_ERR_MEMORY;
-    }
-    zc_status status = decode_bare(scope, chain, selection->ndim, stored, value, offset, nbytes, elements, size, ws,
-                                   err);
     if (status == ZC_OK) {
-        status = zc_selection_scatter(selection, stored, elements, 0, (int64_t)(size / chain->item.size), &chain->item,
-                                      ws, err);
+        status = read_header(ctx, chunk, from, &h);
     }
-    zc_scratch_pop(ws);
-    return status;
-}
-
-static zc_status read_bare(const zc_scope *scope, const zc_chain *chain, const int64_t *stored,
-                           const zc_selection *selection, const zc_value *value, uint64_t offset, uint64_t nbytes,
-                           zc_workspace *ws, zc_error *err)
-{
-    zc_value unknown = *value;
-    block b;
-    const zc_status status = read_header(value, offset, nbytes, selection->ndim, stored, &b, err);
-
     if (status != ZC_OK) {
         return status;
     }
-    if (memcmp(b.lengths, stored, (size_t)selection->ndim * sizeof *stored) != 0) {
-        return read_other(scope, chain, stored, selection, value, offset, nbytes, ws, err);
-    }
-    unknown.origin = NULL;
-    return scope->ops->read(scope, chain->block, stored, selection, &unknown, offset + b.header, nbytes - b.header, ws,
-                            err);
-}
-
-zc_status zc_block_read(const zc_scope *scope, const zc_chain *chain, const int64_t *stored,
-                        const zc_selection *selection, const zc_value *value, uint64_t offset, uint64_t nbytes,
-                        zc_workspace *ws, zc_error *err)
-{
-    zc_chain bare;
-    zc_value inside;
-    int pushed = 0;
-
-    if (chain->n_stages == 0) {
-        return read_bare(scope, chain, stored, selection, value, offset, nbytes, ws, err);
-    }
-    zc_status status = zc_unwrap(chain, selection->ndim, stored, value, offset, nbytes, &bare, &inside, &pushed, ws,
-                                 err);
-    if (status == ZC_OK) {
-        status = read_bare(scope, &bare, stored, selection, &inside, 0, inside.size, ws, err);
-    }
-    zc_pop(ws, pushed);
-    return status;
+    return fills_chunk(&h, chunk) ? read_elements(ctx, chunk->chain->block, &h, chunk->ndim, selection, from)
+                                  : zc_elements_read(ctx, chunk, selection, from);
 }
 
 /* ---- writing ---------------------------------------------------------------------------------- */
 
-/* A block without codecs after it. */
-static zc_status write_bare(const zc_scope *scope, const zc_chain *elements, const int64_t *stored,
-                            const int64_t *bounds, const zc_selection *selection, uint8_t *dst, size_t cap,
-                            size_t *written, zc_workspace *ws, zc_error *err)
+static zc_status write_elements(const zc_context *ctx, const zc_chunk *chunk, const zc_chain *elements,
+                                const zc_selection *selection, zc_output *out)
 {
-    const size_t header = zc_block_header_size(selection->ndim);
+    const size_t size = header_size(chunk->ndim);
+    zc_chunk inside = *chunk;
+    zc_output rest = {out->data + size, out->cap - size, 0};
+    zc_status status = write_header(chunk->ndim, chunk->shape, out->data, ctx->err);
 
-    zc_status status = write_header(selection->ndim, stored, dst, err);
-
+    inside.chain = elements;
     if (status == ZC_OK) {
-        status = scope->ops->write(scope, elements, stored, bounds, selection, NULL, dst + header, cap - header,
-                                   written, ws, err);
+        status = zc_chunk_write(ctx, &inside, selection, NULL, &rest);
     }
-    if (status == ZC_OK && *written > 0) {
-        *written += header;
-    }
+    out->written = rest.written > 0 ? rest.written + size : 0;
     return status;
 }
 
-static zc_status write_elements(const zc_scope *scope, const zc_chain *chain, const zc_chain *elements,
-                                const int64_t *stored, const int64_t *bounds, const zc_selection *selection,
-                                uint8_t *dst, size_t cap, size_t *written, zc_workspace *ws, zc_error *err)
+static zc_status encode(const zc_context *ctx, const zc_chunk *chunk, const uint8_t *elements, zc_output *out)
 {
-    zc_chain bare = *chain;
-    size_t size;
-
-    if (chain->n_stages == 0) {
-        return write_bare(scope, elements, stored, bounds, selection, dst, cap, written, ws, err);
-    }
-    bare.n_stages = 0;
-    bare.order_ndim = 0;
-    zc_status status = zc_chain_bound(&bare, selection->ndim, stored, &size, err);
-    uint8_t *const plain = status == ZC_OK ? zc_scratch_push(ws, size, err) : NULL;
-    if (plain == NULL) {
-        return status == ZC_OK ? ZC_ERR_MEMORY : status;
-    }
-    status = write_bare(scope, elements, stored, bounds, selection, plain, size, written, ws, err);
-    if (status == ZC_OK && *written > 0) {
-        status = zc_chain_stage_into(chain, plain, *written, dst, cap, written, ws, err);
-    }
-    zc_scratch_pop(ws);
-    return status;
-}
-
-zc_status zc_block_write(const zc_scope *scope, const zc_chain *chain, const int64_t *stored, const int64_t *bounds,
-                         const zc_selection *selection, uint8_t *dst, size_t cap, size_t *written, zc_workspace *ws,
-                         zc_error *err)
-{
-    return write_elements(scope, chain, chain->block, stored, bounds, selection, dst, cap, written, ws, err);
-}
-
-zc_status zc_block_encode(const zc_scope *scope, const zc_chain *chain, int ndim, const int64_t *stored,
-                          const uint8_t *elements, uint8_t *dst, size_t cap, size_t *written, zc_workspace *ws,
-                          zc_error *err)
-{
-    const zc_chain stored_order = unswapped(chain);
-    zc_call call = *scope->call;
-    zc_scope inside = *scope;
-    zc_selection selection;
+    const zc_chain stored_order = unswapped(chunk->chain);
+    zc_call call = *ctx->call;
+    zc_context inside = *ctx;
+    zc_chunk whole = *chunk;
+    zc_selection all;
 
     call.write_empty = true;         /* whether it is empty has been looked at */
     inside.call = &call;
-    zc_selection_whole(ndim, stored, chain->item.size, (void *)elements, &selection);
-    return write_elements(&inside, chain, &stored_order, stored, stored, &selection, dst, cap, written, ws, err);
+    whole.bounds = chunk->shape;
+    zc_selection_whole(chunk->ndim, chunk->shape, chunk->chain->item.size, (void *)elements, &all);
+    return write_elements(&inside, &whole, &stored_order, &all, out);
 }
+
+static zc_status write_block(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
+                             const zc_slice *old, zc_output *out)
+{
+    return old == NULL || zc_chunk_is_covered(ctx, chunk, selection)
+               ? write_elements(ctx, chunk, chunk->chain->block, selection, out)
+               : zc_elements_write(ctx, chunk, selection, old, out);
+}
+
+/* ---- the kind --------------------------------------------------------------------------------- */
+
+static zc_status bound(const zc_chain *chain, int ndim, const int64_t *stored, size_t *out, zc_error *err)
+{
+    const zc_status status = zc_chain_bound(chain->block, ndim, stored, out, err);
+
+    return status == ZC_OK && !zc_add_size(*out, header_size(ndim), out)
+               ? zc_fail(err, ZC_ERR_OVERFLOW, "the chunk does not fit into memory")
+               : status;
+}
+
+/* A block of another shape may be larger than one that is made here. */
+static size_t plausible(const zc_chain *chain, size_t decoded)
+{
+    (void)chain;
+    return zc_roomy(decoded);
+}
+
+const zc_chain_ops zc_n5_block_ops = {
+    .read = read_block,
+    .decode = decode,
+    .write = write_block,
+    .encode = encode,
+    .bound = bound,
+    .plausible = plausible,
+};

@@ -4,8 +4,7 @@
  */
 #include <stdatomic.h>
 
-#include "base/arith.h"
-#include "engine/engine.h"
+#include "engine/chunk.h"
 #include "engine/fetch_ranges.h"
 
 /* Below this much output, waking another thread costs more than it brings. */
@@ -13,7 +12,7 @@
 
 typedef struct read_job {
     zc_plan plan;
-    zc_scope scope;
+    zc_context context;              /* without workspace and error, which are those of each thread */
     int threads;
     const zc_value *fetched;         /* values of the items from first_item on, or NULL: open each */
     const zc_pieces *pieces;         /* the same, parts of values; or NULL */
@@ -29,7 +28,7 @@ static bool wants_whole(const zc_chain *chain, const int64_t *shape, const zc_se
 {
     size_t size, wanted;
 
-    if (!zc_has_ranges(chain)) {
+    if (!chain->ops->has_ranges) {
         return true;
     }
     return zc_chain_decoded_size(chain, selection->ndim, shape, &size) &&
@@ -44,9 +43,9 @@ static size_t load_size(const zc_call *call, const int64_t *shape, const zc_sele
     const zc_chain *chain = call->array->chain;
     size_t size;
 
-    if (call->store->load == NULL || call->array->cache != NULL || chain->sharded ||
+    if (call->store->load == NULL || call->array->cache != NULL || chain->ops->has_ranges ||
         !zc_chain_decoded_size(chain, selection->ndim, shape, &size) || size > SMALL_CHUNK ||
-        (chain->n_stages == 0 && !zc_selection_covers(selection, shape) && size > SMALL_CHUNK / 16)) {
+        (chain->ops->is_plain && !zc_selection_covers(selection, shape) && size > SMALL_CHUNK / 16)) {
         return 0;
     }
     return size + size / 8 + 256;
@@ -76,6 +75,24 @@ static const zc_origin *origin_of(const read_job *job, const zc_key *known, cons
     return zc_origin_stamp(origin, value) ? origin : NULL;
 }
 
+static zc_chunk chunk_of(const read_job *job, const int64_t *shape)
+{
+    const zc_array *array = job->plan.call->array;
+
+    return (zc_chunk){.chain = array->chain, .ndim = array->ndim, .shape = shape};
+}
+
+/* Read a chunk whose value is open. */
+static zc_status read_value(const read_job *job, const int64_t *shape, const zc_selection *selection,
+                            const zc_value *value, zc_workspace *ws, zc_error *err)
+{
+    const zc_context ctx = zc_context_on(&job->context, ws, err);
+    const zc_chunk chunk = chunk_of(job, shape);
+    const zc_slice all = zc_slice_all(value);
+
+    return zc_chunk_read(&ctx, &chunk, selection, &all);
+}
+
 static zc_status open_and_read(void *arg)
 {
     opening *o = arg;
@@ -91,8 +108,7 @@ static zc_status open_and_read(void *arg)
     if (status == ZC_OK) {
         value.origin = array->cache != NULL ? origin_of(o->job, &o->known, o->key, generation, &value, &origin) : NULL;
         value.base = 0;
-        status = zc_chunk_read(&o->job->scope, array->chain, o->shape, o->selection, &value, 0, value.size, o->ws,
-                               o->err);
+        status = read_value(o->job, o->shape, o->selection, &value, o->ws, o->err);
         zc_value_close(&value);
     }
     const bool makes_sense = status == ZC_OK || status == ZC_ERR_MISSING || !zc_may_be_torn(status);
@@ -139,7 +155,9 @@ static zc_status read_fetched_item(const read_job *job, const int64_t *chunk, co
     char *key = NULL;
 
     if (job->pinned != NULL && job->pinned[item] != NULL) {
-        return zc_cached_place(array->chain, shape, selection, job->pinned[item], ws, err);
+        const zc_context ctx = zc_context_on(&job->context, ws, err);
+        const zc_chunk whole = chunk_of(job, shape);
+        return zc_chunk_place(&ctx, &whole, selection, zc_cached_data(job->pinned[item]));
     }
     if (value.data == NULL) {
         return ZC_ERR_MISSING;
@@ -157,7 +175,7 @@ static zc_status read_fetched_item(const read_job *job, const int64_t *chunk, co
         const uint64_t generation = job->generations != NULL ? job->generations[item] : 0;
         value.origin = origin_of(job, &known, key, generation, &value, &origin);
     }
-    const zc_status status = zc_chunk_read(&job->scope, array->chain, shape, selection, &value, 0, value.size, ws, err);
+    const zc_status status = read_value(job, shape, selection, &value, ws, err);
     zc_pop(ws, key != NULL);
     return status;
 }
@@ -184,8 +202,7 @@ static zc_status read_item_of_pieces(const read_job *job, const int64_t *chunk, 
     if (!found->alone) {
         zc_value value = zc_pieces_value(job->pieces, item);
         value.origin = origin_of_pieces(job, found, &value, &origin);
-        status = zc_chunk_read(&job->scope, job->plan.call->array->chain, shape, selection, &value, 0, value.size, ws,
-                               err);
+        status = read_value(job, shape, selection, &value, ws, err);
         if ((status == ZC_OK && !zc_pieces_is_torn(job->pieces, item)) || found->whole || !zc_may_be_torn(status)) {
             return status;
         }
@@ -312,7 +329,7 @@ static size_t work_of(const zc_call *call, size_t n_items)
     if (!zc_mul_size(count, chain->item.size, &wanted)) {
         return ZC_SIZE_MAX;
     }
-    if (zc_chain_is_plain(chain)) {
+    if (chain->ops->is_plain) {
         const size_t moved = count > 0 && !call->store->values_in_memory ? spanned(selection, chain->item.size) : 0;
         return wanted > moved ? wanted : moved;
     }
@@ -482,7 +499,7 @@ static zc_status read_fetched(read_job *job, size_t *failed, zc_error *err)
 static zc_status collect_item(void *arg, size_t item, const zc_value *value, zc_error *err)
 {
     const read_job *job = arg;
-    zc_scope scope = job->scope;
+    zc_context ctx = zc_context_on(&job->context, job->plan.ws, err);
     int64_t chunk[ZC_MAX_DIMS], shape[ZC_MAX_DIMS];
     zc_value known = *value;
     zc_origin origin;
@@ -492,11 +509,12 @@ static zc_status collect_item(void *arg, size_t item, const zc_value *value, zc_
     if (!zc_plan_selection(&job->plan, job->first_item + item, chunk, shape, &selection)) {
         return ZC_OK;
     }
-    scope.collects = true;
-    scope.split = false;
+    ctx.collects = true;
+    ctx.split = false;
     known.origin = origin_of_pieces(job, value->token, value, &origin);
-    return zc_chunk_read(&scope, job->plan.call->array->chain, shape, &selection, &known, 0, known.size, job->plan.ws,
-                         err);
+    const zc_chunk whole = chunk_of(job, shape);
+    const zc_slice all = zc_slice_all(&known);
+    return zc_chunk_read(&ctx, &whole, &selection, &all);
 }
 
 /* Fetch what is wanted of items first_item .. + n and read them; keys and items have room for n. */
@@ -532,7 +550,7 @@ static size_t pieces_batch(const read_job *job)
     size_t inner = 0, wanted = zc_selection_count(call->selection) / job->plan.n_items + 1;
 
     if (!zc_mul_size(wanted, chain->item.size, &wanted) ||
-        (chain->sharded && !zc_chain_decoded_size(chain->inner, call->array->ndim, chain->inner_shape, &inner))) {
+        (chain->ops->has_ranges && !zc_chain_decoded_size(chain->inner, call->array->ndim, chain->inner_shape, &inner))) {
         return 1;
     }
     const size_t bytes = inner > wanted ? inner : wanted;
@@ -578,10 +596,10 @@ zc_status zc_read(const zc_call *call, zc_fault *fault, zc_error *err)
         return status;
     }
     job.threads = worthwhile_threads(call, job.plan.n_items);
-    job.scope = (zc_scope){.call = call, .ops = &zc_any_chunk, .fill = call->array->fill,
+    job.context = (zc_context){.call = call, .fill = call->array->fill,
                            .split = job.plan.n_items < (size_t)job.threads};
     /* Of a shard in a remote store, ranges may be wanted instead of all of it. */
-    if (call->store->fetch != NULL && (call->store->values_in_memory || !call->array->chain->sharded)) {
+    if (call->store->fetch != NULL && (call->store->values_in_memory || !call->array->chain->ops->has_ranges)) {
         status = read_fetched(&job, &failed, err);
     } else if (call->store->fetch_parts != NULL) {
         status = job.plan.n_items > 0 ? read_in_pieces(&job, &failed, err) : ZC_OK;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "engine/engine.h"
+#include "engine/chunk.h"
 #include "engine/fetch_ranges.h"
 
 /* Memory for chunks that several reads share, in addition to what the decoders need. */
@@ -189,10 +189,10 @@ static bool pays_to_share(const many_job *job, const want *wants, size_t n)
     double share = 0;
     zc_selection selection;
 
-    if (n < 2 || zc_chain_is_plain(chain)) {
+    if (n < 2 || chain->ops->is_plain) {
         return false;
     }
-    if (!zc_chain_is_simple(chain) || chain->stages[0].cls->open_blocks == NULL) {
+    if (!chain->ops->is_staged || chain->stages[0].cls->open_blocks == NULL) {
         return true;
     }
     const int first = chain->order_ndim > 0 ? chain->order[0] : 0;
@@ -205,20 +205,29 @@ static bool pays_to_share(const many_job *job, const want *wants, size_t n)
     return share >= 1;
 }
 
-/* Read what one call wants of a chunk whose value is open; absent: it is not there. */
+/* What a call reads of a chunk, on one thread. */
+static zc_status read_chunk(const zc_context *ctx, const int64_t *shape, const zc_selection *selection,
+                            const zc_value *value)
+{
+    const zc_array *array = ctx->call->array;
+    const zc_chunk chunk = {.chain = array->chain, .ndim = array->ndim, .shape = shape};
+    const zc_slice all = zc_slice_all(value);
+
+    return zc_chunk_read(ctx, &chunk, selection, &all);
+}
+
+/* Read what one call wants of a chunk whose value is open; NULL: the chunk is absent. */
 static zc_status read_want(const many_job *job, const want *w, const zc_value *value, zc_workspace *ws, zc_error *err)
 {
     const zc_call *call = &job->calls[w->call];
-    const zc_scope scope = {.call = call, .ops = &zc_any_chunk, .fill = call->array->fill, .split = job->split};
+    const zc_context ctx = {.call = call, .fill = call->array->fill, .split = job->split, .ws = ws, .err = err};
     int64_t shape[ZC_MAX_DIMS];
     zc_selection selection;
 
     if (!selection_in(call, w->chunk, shape, &selection)) {
         return ZC_OK;
     }
-    zc_status status = value == NULL ? ZC_ERR_MISSING
-                                     : zc_chunk_read(&scope, call->array->chain, shape, &selection, value, 0,
-                                                     value->size, ws, err);
+    zc_status status = value == NULL ? ZC_ERR_MISSING : read_chunk(&ctx, shape, &selection, value);
     if (status == ZC_ERR_MISSING) {
         status = zc_read_absent(call->array, &selection, ws, err);
     }
@@ -233,13 +242,13 @@ static bool wants_whole(const many_job *job, const want *wants, size_t n)
     size_t size = 0, wanted = 0;
     zc_selection selection;
 
-    for (size_t i = 0; i < n && zc_has_ranges(chain); i++) {
+    for (size_t i = 0; i < n && chain->ops->has_ranges; i++) {
         if (selection_in(&job->calls[wants[i].call], wants[i].chunk, shape, &selection) &&
             zc_chain_decoded_size(chain, selection.ndim, shape, &size)) {
             wanted += zc_selection_count(&selection) * chain->item.size;
         }
     }
-    return !zc_has_ranges(chain) || zc_is_most(wanted, size);
+    return !chain->ops->has_ranges || zc_is_most(wanted, size);
 }
 
 /* How the chunk's value is known: in the array's own cache, or in one of this job for what several reads share. */
@@ -428,11 +437,11 @@ static zc_status collect_group(void *arg, size_t item, const zc_value *value, zc
     known.origin = origin.cache != NULL && zc_origin_stamp(&origin, value) ? &origin : NULL;
     for (size_t i = 0; i < o.n && status == ZC_OK; i++) {
         const zc_call *call = &job->calls[o.wants[i].call];
-        const zc_scope scope = {.call = call, .ops = &zc_any_chunk, .fill = call->array->fill, .collects = true};
+        const zc_context ctx = {.call = call, .fill = call->array->fill, .collects = true, .ws = job->ws, .err = err};
         int64_t shape[ZC_MAX_DIMS];
         zc_selection selection;
         if (selection_in(call, o.wants[i].chunk, shape, &selection)) {
-            status = zc_chunk_read(&scope, call->array->chain, shape, &selection, &known, 0, known.size, job->ws, err);
+            status = read_chunk(&ctx, shape, &selection, &known);
             pending = pending || status == ZC_ERR_PENDING;
             status = status == ZC_ERR_PENDING ? ZC_OK : status;
         }

@@ -8,26 +8,18 @@
  */
 #include <string.h>
 
-#include "base/arith.h"
 #include "base/pool.h"
-#include "engine/engine.h"
+#include "engine/chunk.h"
 
 #define SLAB ((size_t)512 << 10)     /* decoded bytes of one run */
 #define RUN_MAX 64                   /* inner chunks of one run */
 
-void zc_inner_axes(const zc_chain *chain, int ndim, const int64_t *stored, zc_grid_axis *out)
-{
-    for (int d = 0; d < ndim; d++) {
-        out[d] = (zc_grid_axis){.length = stored[d], .chunk = chain->inner_shape[d]};
-    }
-}
-
 /* ---- one run ------------------------------------------------------------------------------------ */
 
 typedef struct shard {
-    const zc_scope *scope;
-    const zc_chain *chain;           /* the sharded one */
-    const zc_selection *selection;   /* of the shard, in stored order */
+    const zc_context *ctx;
+    const zc_chain *chain;
+    const zc_selection *selection;   /* in stored order */
     const zc_value *value;
     uint64_t offset;                 /* of the shard in the value */
     const zc_extent *extents;        /* by inner chunk */
@@ -46,8 +38,7 @@ typedef struct run {
     int64_t chunk[ZC_MAX_DIMS];      /* the last entry is set for each inner chunk */
     int64_t first, n;                /* positions along the span of the last dimension */
     const uint8_t *bytes[RUN_MAX];   /* encoded inner chunks that have been fetched */
-    zc_workspace *ws;
-    zc_error *err;
+    const zc_context *ctx;           /* of the thread */
 } run;
 
 static size_t inner_number(const shard *s, const int64_t *chunk)
@@ -95,11 +86,11 @@ static bool is_skipped(run *r, int64_t j)
 /* Say in which inner chunk a fault lies; the outermost level of nested shards has the last word. */
 static zc_status blame(const run *r, size_t number, zc_status status)
 {
-    if (status != ZC_OK && r->err != NULL) {
-        r->err->in_shard = true;
-        r->err->inner_chunk = number;
-        r->err->offset = r->s->offset + r->s->extents[number].offset;
-        r->err->nbytes = r->s->extents[number].nbytes;
+    if (status != ZC_OK && r->ctx->err != NULL) {
+        r->ctx->err->in_shard = true;
+        r->ctx->err->inner_chunk = number;
+        r->ctx->err->offset = r->s->offset + r->s->extents[number].offset;
+        r->ctx->err->nbytes = r->s->extents[number].nbytes;
     }
     return status;
 }
@@ -115,11 +106,11 @@ static zc_status read_inner(run *r, size_t number, const zc_selection *selection
                             uint64_t offset)
 {
     const shard *s = r->s;
-    const uint64_t nbytes = s->extents[number].nbytes;
-    const zc_status status = s->scope->ops->read(s->scope, s->chain->inner, s->chain->inner_shape, selection, value,
-                                                 offset, nbytes, r->ws, r->err);
+    const zc_chunk chunk = {.chain = s->chain->inner, .ndim = s->ndim, .shape = s->chain->inner_shape};
+    const zc_status status = zc_chunk_read(r->ctx, &chunk, selection,
+                                           &(zc_slice){value, offset, s->extents[number].nbytes});
 
-    return blame(r, number, gone(status, r->err));
+    return blame(r, number, gone(status, r->ctx->err));
 }
 
 /* Can the inner chunks j .. j + n be decoded next to each other and placed together?  All of them must be
@@ -130,7 +121,7 @@ static bool fits_slab(run *r, int64_t j, int64_t n)
     const int last = s->ndim - 1;
 
     if (n < 2 || s->value->origin != NULL || s->ndim == ZC_MAX_DIMS || s->selection->points != NULL ||
-        zc_selection_is_picked(s->selection) || !zc_chain_is_simple(s->chain->inner) ||
+        zc_selection_is_picked(s->selection) || !s->chain->inner->ops->is_staged ||
         s->chain->inner->order_ndim > 0) {
         return false;
     }
@@ -176,20 +167,20 @@ static void place_slab(const shard *s, const zc_selection *selection, const uint
 static zc_status read_slab(run *r, int64_t j, int64_t n, const zc_selection *selection)
 {
     const shard *s = r->s;
-    uint8_t *slab = zc_scratch_push(r->ws, (size_t)n * s->inner_size, r->err);
+    uint8_t *slab = zc_scratch_push(r->ctx->ws, (size_t)n * s->inner_size, r->ctx->err);
     zc_status status = slab == NULL ? ZC_ERR_MEMORY : ZC_OK;
 
     for (int64_t i = 0; i < n && status == ZC_OK; i++) {
         const size_t number = run_at(r, j + i);
         status = zc_chain_unstage_into(s->chain->inner, r->bytes[j + i], (size_t)s->extents[number].nbytes,
-                                       slab + (size_t)i * s->inner_size, s->inner_size, r->ws, r->err);
+                                       slab + (size_t)i * s->inner_size, s->inner_size, r->ctx->ws, r->ctx->err);
         status = blame(r, number, status);
     }
     if (status == ZC_OK) {
         place_slab(s, selection, slab, n);
     }
     if (slab != NULL) {
-        zc_scratch_pop(r->ws);
+        zc_scratch_pop(r->ctx->ws);
     }
     return status;
 }
@@ -247,14 +238,9 @@ static int64_t neighbours(run *r, int64_t j, zc_extent *range)
 static zc_status check_plausible(run *r, size_t number)
 {
     const shard *s = r->s;
-    const uint64_t nbytes = s->extents[number].nbytes;
 
-    if (nbytes <= zc_chain_plausible_size(s->chain->inner, s->inner_size)) {
-        return ZC_OK;
-    }
-    return blame(r, number, zc_fail(r->err, ZC_ERR_SIZE,
-                                    "%llu bytes are more than an encoding of %zu bytes can have",
-                                    (unsigned long long)nbytes, s->inner_size));
+    return blame(r, number, zc_chain_check_plausible(s->chain->inner, s->extents[number].nbytes, s->inner_size,
+                                                     r->ctx->err));
 }
 
 /* Bytes that the inner chunks of the run take when they are fetched range by range. */
@@ -277,7 +263,7 @@ static zc_status fetched_size(run *r, size_t *total)
         }
         j += neighbours(r, j, &range);
         if (!zc_add_size(*total, range.nbytes, total)) {
-            status = zc_fail(r->err, ZC_ERR_OVERFLOW, "the inner chunks do not fit into memory");
+            status = zc_fail(r->ctx->err, ZC_ERR_OVERFLOW, "the inner chunks do not fit into memory");
         }
     }
     return status;
@@ -299,7 +285,7 @@ static zc_status fetch(run *r, int *pushed)
         return ZC_OK;
     }
     status = fetched_size(r, &total);
-    uint8_t *at = status == ZC_OK ? zc_scratch_push(r->ws, total, r->err) : NULL;
+    uint8_t *at = status == ZC_OK ? zc_scratch_push(r->ctx->ws, total, r->ctx->err) : NULL;
     if (at == NULL) {
         return status == ZC_OK ? ZC_ERR_MEMORY : status;
     }
@@ -310,9 +296,9 @@ static zc_status fetch(run *r, int *pushed)
             continue;
         }
         const int64_t n = neighbours(r, j, &range);
-        status = zc_value_read(s->value, s->offset + range.offset, at, (size_t)range.nbytes, r->err);
+        status = zc_value_read(s->value, s->offset + range.offset, at, (size_t)range.nbytes, r->ctx->err);
         if (status != ZC_OK) {
-            return blame(r, run_at(r, j), gone(status, r->err));
+            return blame(r, run_at(r, j), gone(status, r->ctx->err));
         }
         for (int64_t i = j; i < j + n; i++) {
             r->bytes[i] = at + (s->extents[run_at(r, i)].offset - range.offset);
@@ -336,16 +322,16 @@ static zc_status collect_inner(run *r, const zc_selection *selection)
     const size_t number = run_at(r, 0);
     const zc_extent e = s->extents[number];
 
-    if (zc_extent_empty(e) || (zc_chain_is_plain(inner) && e.nbytes > FETCHED_MAX) ||
+    if (zc_extent_empty(e) || (inner->ops->is_plain && e.nbytes > FETCHED_MAX) ||
         (s->value->origin != NULL && zc_cache_has(s->value->origin, s->value->base + s->offset + e.offset))) {
         return ZC_OK;
     }
-    if (inner->sharded && inner->n_stages == 0) {
+    if (inner->ops->has_ranges) {
         return read_inner(r, number, selection, s->value, s->offset + e.offset);
     }
     const zc_status status = check_plausible(r, number);
     return status != ZC_OK ? status
-                           : s->value->store->read(s->value, s->offset + e.offset, NULL, (size_t)e.nbytes, r->err);
+                           : s->value->store->read(s->value, s->offset + e.offset, NULL, (size_t)e.nbytes, r->ctx->err);
 }
 
 static zc_status collect_run(run *r)
@@ -376,7 +362,7 @@ static zc_status fill_inner(run *r)
     if (!run_selection(r, &selection)) {
         return ZC_OK;
     }
-    return zc_selection_fill(&selection, r->s->chain->inner->item.size, r->s->scope->fill, r->ws, r->err);
+    return zc_selection_fill(&selection, r->s->chain->inner->item.size, r->s->ctx->fill, r->ctx->ws, r->ctx->err);
 }
 
 /* A single inner chunk: of one without compression, no more than the wanted bytes need to be read. */
@@ -426,7 +412,7 @@ static zc_status read_run(run *r)
     int pushed = 0;
     zc_status status;
 
-    if (r->s->scope->collects) {
+    if (r->s->ctx->collects) {
         return collect_run(r);
     }
     if (r->n == 1) {
@@ -446,8 +432,8 @@ static zc_status read_run(run *r)
         }
         status = read_group(r, j, n);
     }
-    zc_pop(r->ws, pushed);
-    if (status == ZC_OK && zc_workspace_cancelled(r->ws)) {
+    zc_pop(r->ctx->ws, pushed);
+    if (status == ZC_OK && zc_workspace_cancelled(r->ctx->ws)) {
         return ZC_ERR_CANCELLED;
     }
     return status;
@@ -473,19 +459,18 @@ static zc_status read_points_group(const shard *s, size_t item, run *r)
         selection.axis[d].start -= r->chunk[d] * s->chain->inner_shape[d];
     }
     const size_t number = inner_number(s, r->chunk);
-    if (s->scope->collects) {
+    if (s->ctx->collects) {
         return collect_inner(r, &selection);
     }
     if (zc_extent_empty(s->extents[number])) {
-        return zc_selection_fill(&selection, s->chain->inner->item.size, s->scope->fill, r->ws, r->err);
+        return zc_selection_fill(&selection, s->chain->inner->item.size, s->ctx->fill, r->ctx->ws, r->ctx->err);
     }
     return read_inner(r, number, &selection, s->value, s->offset + s->extents[number].offset);
 }
 
-static zc_status shard_task(void *job, size_t item, zc_workspace *ws, zc_error *err)
+static zc_status shard_item(const shard *s, size_t item, const zc_context *ctx)
 {
-    const shard *s = job;
-    run r = {.s = s, .ws = ws, .err = err};
+    run r = {.s = s, .ctx = ctx};
 
     if (s->groups != NULL) {
         return read_points_group(s, item, &r);
@@ -501,106 +486,89 @@ static zc_status shard_task(void *job, size_t item, zc_workspace *ws, zc_error *
     return read_run(&r);
 }
 
-/* Find out which inner chunks are wanted, and divide them into runs. */
-static zc_status plan_runs(shard *s, const zc_grid_axis *axes, zc_point_groups *groups, size_t *n_items,
-                           zc_workspace *ws, int *pushed, zc_error *err)
+static zc_status shard_task(void *job, size_t item, zc_workspace *ws, zc_error *err)
 {
+    const shard *s = job;
+    const zc_context ctx = zc_context_on(s->ctx, ws, err);
+
+    return shard_item(s, item, &ctx);
+}
+
+/* Find out which inner chunks are wanted, and divide them into runs. */
+static zc_status plan_runs(shard *s, const zc_grid_axis *axes, zc_point_groups *groups, size_t *n_items, int *pushed)
+{
+    const zc_context *ctx = s->ctx;
     zc_status status;
     size_t rows;
 
     if (s->selection->points != NULL) {
         s->groups = groups;
-        status = zc_points_group(s->selection, axes, groups, ws, pushed, err);
+        status = zc_points_group(s->selection, axes, groups, ctx->ws, pushed, ctx->err);
         *n_items = groups->n;
         return status;
     }
-    status = zc_spans_make(s->ndim, s->selection->axis, axes, s->span, ws, pushed, err);
+    status = zc_spans_make(s->ndim, s->selection->axis, axes, s->span, ctx->ws, pushed, ctx->err);
     if (status != ZC_OK) {
         return status;
     }
     const size_t fitting = SLAB / s->inner_size;
     const int64_t length = s->ndim > 0 ? s->span[s->ndim - 1].n : 1;
     /* An inner shard is read by its own index: its total length does not matter. */
-    s->run = fitting < 1 || s->chain->inner->sharded ? 1 : fitting > RUN_MAX ? RUN_MAX : (int64_t)fitting;
+    s->run = fitting < 1 || s->chain->inner->ops->has_ranges ? 1 : fitting > RUN_MAX ? RUN_MAX : (int64_t)fitting;
     s->runs_a_row = (size_t)((length + s->run - 1) / s->run);
-    status = zc_span_count(s->ndim > 0 ? s->ndim - 1 : 0, s->span, &rows, err);
+    status = zc_span_count(s->ndim > 0 ? s->ndim - 1 : 0, s->span, &rows, ctx->err);
     if (status == ZC_OK && !zc_mul_size(rows, s->runs_a_row, n_items)) {
-        status = zc_fail(err, ZC_ERR_OVERFLOW, "too many inner chunks to count");
+        status = zc_fail(ctx->err, ZC_ERR_OVERFLOW, "too many inner chunks to count");
     }
     return status;
 }
 
-static zc_status run_all(shard *s, size_t n_items, zc_workspace *ws, zc_error *err)
+static zc_status run_all(shard *s, size_t n_items)
 {
-    const zc_call *call = s->scope->call;
+    const zc_call *call = s->ctx->call;
     zc_status status = ZC_OK;
 
-    if (s->scope->split && n_items > 1) {
+    if (s->ctx->split && n_items > 1) {
         const zc_run job = {.task = shard_task, .job = s, .n_items = n_items, .threads = call->threads,
                             .poll = call->poll, .poll_arg = call->poll_arg};
-        return zc_pool_run(&job, NULL, err);
+        return zc_pool_run(&job, NULL, s->ctx->err);
     }
     bool pending = false;
     for (size_t item = 0; item < n_items && status == ZC_OK; item++) {
-        status = shard_task(s, item, ws, err);
+        status = shard_item(s, item, s->ctx);
         pending = pending || status == ZC_ERR_PENDING;
         status = status == ZC_ERR_PENDING ? ZC_OK : status;
     }
     return status == ZC_OK && pending ? ZC_ERR_PENDING : status;
 }
 
-/* The shard's bytes went through further codecs: undo them, then read the result from memory. */
-static zc_status read_wrapped(const zc_scope *scope, const zc_chain *chain, const int64_t *stored,
-                              const zc_selection *selection, const zc_value *value, uint64_t offset, uint64_t nbytes,
-                              zc_workspace *ws, zc_error *err)
+zc_status zc_shard_read(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
+                        const zc_slice *from)
 {
-    zc_chain bare;
-    zc_value inside;
-    int pushed = 0;
-    zc_status status = zc_unwrap(chain, selection->ndim, stored, value, offset, nbytes, &bare, &inside, &pushed, ws,
-                                 err);
-
-    if (status == ZC_OK) {
-        status = zc_shard_read(scope, &bare, stored, selection, &inside, 0, inside.size, ws, err);
-    }
-    zc_pop(ws, pushed);
-    return status;
-}
-
-zc_status zc_shard_read(const zc_scope *scope, const zc_chain *chain, const int64_t *stored,
-                        const zc_selection *selection, const zc_value *value, uint64_t offset, uint64_t nbytes,
-                        zc_workspace *ws, zc_error *err)
-{
-    shard s = {.scope = scope, .chain = chain, .selection = selection, .value = value, .offset = offset,
-               .ndim = selection->ndim};
+    const zc_chain *chain = chunk->chain;
+    shard s = {.ctx = ctx, .chain = chain, .selection = selection, .value = from->value, .offset = from->offset,
+               .ndim = chunk->ndim};
     zc_grid_axis axes[ZC_MAX_DIMS];
     zc_point_groups groups;
     size_t n_inner, n_items = 0;
     zc_cached *pin;
     int pushed = 0;
-    zc_status status;
 
-    if (chain->n_stages > 0 && zc_selection_is_prefetch(selection)) {
-        return ZC_OK;                /* no cache keeps what lies before further codecs */
-    }
-    if (chain->n_stages > 0) {
-        return read_wrapped(scope, chain, stored, selection, value, offset, nbytes, ws, err);
-    }
-    if (!zc_chain_inner_grid(chain, s.ndim, stored, s.grid, &n_inner) ||
+    if (!zc_chain_inner_grid(chain, s.ndim, chunk->shape, s.grid, &n_inner) ||
         !zc_chain_decoded_size(chain->inner, s.ndim, chain->inner_shape, &s.inner_size)) {
-        return zc_fail(err, ZC_ERR_ARGUMENT, "the shard's shape is no multiple of the inner chunk's");
+        return zc_fail(ctx->err, ZC_ERR_ARGUMENT, "the shard's shape is no multiple of the inner chunk's");
     }
-    zc_inner_axes(chain, s.ndim, stored, axes);
-    status = zc_shard_index_find(scope, chain, n_inner, value, offset, nbytes, &s.extents, &pin, ws, &pushed, err);
+    zc_inner_axes(chain, s.ndim, chunk->shape, axes);
+    zc_status status = zc_shard_index_find(ctx, chain, n_inner, from, &s.extents, &pin, &pushed);
     if (status == ZC_OK) {
-        status = plan_runs(&s, axes, &groups, &n_items, ws, &pushed, err);
+        status = plan_runs(&s, axes, &groups, &n_items, &pushed);
     }
     if (status == ZC_OK) {
-        status = run_all(&s, n_items, ws, err);
+        status = run_all(&s, n_items);
     }
     if (pin != NULL) {
         zc_cached_let_go(pin);
     }
-    zc_pop(ws, pushed);
+    zc_pop(ctx->ws, pushed);
     return status;
 }

@@ -7,16 +7,15 @@
  */
 #include <string.h>
 
-#include "base/arith.h"
 #include "base/pool.h"
-#include "engine/engine.h"
+#include "engine/chunk.h"
 
 typedef struct shard {
-    const zc_scope *scope;
+    const zc_context *ctx;
     const zc_chain *chain;
     const int64_t *bounds;           /* extent of the array in the shard */
-    const zc_selection *selection;   /* of the shard, in stored order */
-    const zc_value *old;             /* NULL: there is none, or nothing of it stays */
+    const zc_selection *selection;   /* in stored order */
+    const zc_slice *old;             /* NULL: there is none, or nothing of it stays */
     const zc_extent *old_extents;
     int ndim;
     int64_t grid[ZC_MAX_DIMS];
@@ -86,7 +85,7 @@ typedef struct given {
 /* What has been gathered of the inner chunk; false if nothing has. */
 static bool block_selection(const shard *s, size_t number, given *out)
 {
-    const zc_given *blocks = s->scope->blocks;
+    const zc_given *blocks = s->ctx->blocks;
     const zc_given_block *block = &blocks->at[number];
 
     if (block->values == NULL) {
@@ -110,7 +109,7 @@ static bool find_given(const shard *s, size_t number, given *out)
     int64_t lo[ZC_MAX_DIMS], hi[ZC_MAX_DIMS];
 
     inner_box(s, number, lo, hi, out->bounds);
-    if (s->scope->blocks != NULL) {
+    if (s->ctx->blocks != NULL) {
         return block_selection(s, number, out);
     }
     if (s->selection->points != NULL) {
@@ -136,25 +135,30 @@ static zc_status blame(size_t number, zc_status status, zc_error *err)
     return status;
 }
 
-/* May the bytes of an old inner chunk be carried over? */
-static zc_status check_kept(const shard *s, size_t number, zc_error *err)
+static zc_status check_plausible(const shard *s, size_t number, zc_error *err)
 {
     const uint64_t nbytes = s->old_extents[number].nbytes;
 
-    if (nbytes == 0) {               /* no codec makes nothing of something; kept, it would turn into fill values */
+    return nbytes <= s->plausible ? ZC_OK
+                                  : zc_fail(err, ZC_ERR_SIZE,
+                                            "%llu bytes are more than an encoding of the inner chunk can have",
+                                            (unsigned long long)nbytes);
+}
+
+/* May the bytes of an old inner chunk be carried over? */
+static zc_status check_kept(const shard *s, size_t number, zc_error *err)
+{
+    if (s->old_extents[number].nbytes == 0) {    /* no codec makes nothing of something; it would read as fill values */
         return zc_fail(err, ZC_ERR_CORRUPT, "an inner chunk of 0 bytes");
     }
-    if (nbytes > s->plausible) {
-        return zc_fail(err, ZC_ERR_SIZE, "%llu bytes are more than an encoding of the inner chunk can have",
-                       (unsigned long long)nbytes);
-    }
-    return ZC_OK;
+    return check_plausible(s, number, err);
 }
 
 /* Another writer's inner chunks may be larger than any that is made here: see whether those that stay fit into room
  * bytes together with a slot for each of the others. */
-static zc_status check_oversize(shard *s, size_t room, zc_error *err)
+static zc_status check_oversize(shard *s, size_t room)
 {
+    zc_error *const err = s->ctx->err;
     size_t need = 0;
 
     for (size_t i = 0; i < s->n_inner && !s->oversize; i++) {
@@ -177,8 +181,9 @@ static zc_status check_oversize(shard *s, size_t room, zc_error *err)
  * Carry over inner chunks that nothing is written to, from `first` on as long as their bytes follow each other in
  * the old shard, by one read.  *next is the inner chunk after them; they take *written bytes at `at`.
  */
-static zc_status keep_run(const shard *s, size_t first, size_t at, size_t *next, size_t *written, zc_error *err)
+static zc_status keep_run(const shard *s, size_t first, size_t at, size_t *next, size_t *written)
 {
+    zc_error *const err = s->ctx->err;
     uint64_t begin = 0, n = 0;
     size_t i = first;
 
@@ -201,54 +206,53 @@ static zc_status keep_run(const shard *s, size_t first, size_t at, size_t *next,
     }
     *next = i;
     *written = (size_t)n;
-    return n > 0 ? blame(first, zc_value_read(s->old, begin, s->data + at, (size_t)n, err), err) : ZC_OK;
+    return n > 0 ? blame(first, zc_value_read(s->old->value, s->old->offset + begin, s->data + at, (size_t)n, err), err) : ZC_OK;
 }
 
-/* Make an inner chunk that is written to at dst.  *written is 0 for one that need not be stored. */
-static zc_status make_inner(const shard *s, size_t number, const given *values, uint8_t *dst, size_t cap,
-                            size_t *written, zc_workspace *ws, zc_error *err)
+/* Make an inner chunk that is written to, on the thread of the context. */
+static zc_status make_inner(const shard *s, size_t number, const given *values, zc_output *out, const zc_context *ctx)
 {
+    const zc_extent old = s->old != NULL ? s->old_extents[number] : (zc_extent){ZC_SHARD_EMPTY, ZC_SHARD_EMPTY};
+    const zc_chunk chunk = {.chain = s->chain->inner, .ndim = s->ndim, .shape = s->chain->inner_shape,
+                            .bounds = values->bounds};
+    const bool patch = !zc_extent_empty(old) && !zc_chunk_is_covered(ctx, &chunk, &values->selection);
+    zc_context inside = *ctx;
     const uint8_t *data;
-    zc_value old;
-    zc_scope scope = *s->scope;
+    zc_value value;
+    zc_slice slice;
     int viewed = 0;
     zc_status status = ZC_OK;
 
-    scope.blocks = NULL;             /* an inner chunk that is a shard itself has one block */
-    const bool patch = !zc_scope_covers(&scope, &values->selection, s->chain->inner_shape, values->bounds) &&
-                       s->old != NULL && !zc_extent_empty(s->old_extents[number]);
+    inside.blocks = NULL;            /* an inner chunk that is a shard itself has one block */
     if (patch) {
-        const zc_extent e = s->old_extents[number];
-        if (e.nbytes > s->plausible) {
-            return zc_fail(err, ZC_ERR_SIZE, "%llu bytes are more than an encoding of the inner chunk can have",
-                           (unsigned long long)e.nbytes);
+        slice = (zc_slice){s->old->value, s->old->offset + old.offset, old.nbytes};
+        status = check_plausible(s, number, ctx->err);
+        status = status == ZC_OK ? zc_slice_view(ctx, &slice, &data, &viewed) : status;
+        if (status != ZC_OK) {
+            return status;
         }
-        status = zc_value_view(s->old, e.offset, e.nbytes, ws, &data, &viewed, err);
-        old = zc_value_of_memory(data, (size_t)e.nbytes);
+        value = zc_value_of_memory(data, (size_t)old.nbytes);
+        slice = zc_slice_all(&value);
     }
-    if (status == ZC_OK) {
-        status = scope.ops->write(&scope, s->chain->inner, s->chain->inner_shape, values->bounds, &values->selection,
-                                  patch ? &old : NULL, dst, cap, written, ws, err);
-    }
-    zc_pop(ws, viewed);
+    status = zc_chunk_write(&inside, &chunk, &values->selection, patch ? &slice : NULL, out);
+    zc_pop(ctx->ws, viewed);
     return status;
 }
 
-static zc_status make_and_note(const shard *s, size_t number, const given *values, size_t at, zc_workspace *ws,
-                               zc_error *err)
+static zc_status make_and_note(const shard *s, size_t number, const given *values, size_t at, const zc_context *ctx)
 {
-    size_t written = 0;
-    const zc_status status = make_inner(s, number, values, s->data + at, s->slot, &written, ws, err);
+    zc_output out = {s->data + at, s->slot, 0};
+    const zc_status status = make_inner(s, number, values, &out, ctx);
 
-    s->extents[number] = written > 0 ? (zc_extent){at, written}
-                                     : (zc_extent){ZC_SHARD_EMPTY, ZC_SHARD_EMPTY};
-    return blame(number, status, err);
+    s->extents[number] = out.written > 0 ? (zc_extent){at, out.written}
+                                         : (zc_extent){ZC_SHARD_EMPTY, ZC_SHARD_EMPTY};
+    return blame(number, status, ctx->err);
 }
 
 /* ---- all inner chunks ----------------------------------------------------------------------------- */
 
 /* One after another, without gaps. */
-static zc_status make_in_turn(const shard *s, size_t *end, zc_workspace *ws, zc_error *err)
+static zc_status make_in_turn(const shard *s, size_t *end)
 {
     zc_status status = ZC_OK;
     given values;
@@ -258,13 +262,13 @@ static zc_status make_in_turn(const shard *s, size_t *end, zc_workspace *ws, zc_
         size_t written = 0;
         next = i + 1;
         if (find_given(s, i, &values)) {
-            status = make_and_note(s, i, &values, *end, ws, err);
+            status = make_and_note(s, i, &values, *end, s->ctx);
             written = zc_extent_empty(s->extents[i]) ? 0 : (size_t)s->extents[i].nbytes;
         } else {
-            status = keep_run(s, i, *end, &next, &written, err);
+            status = keep_run(s, i, *end, &next, &written);
         }
         *end += written;
-        if (zc_workspace_cancelled(ws)) {
+        if (zc_workspace_cancelled(s->ctx->ws)) {
             return ZC_ERR_CANCELLED;
         }
     }
@@ -276,12 +280,13 @@ static zc_status make_range(void *job, size_t task, zc_workspace *ws, zc_error *
     const shard *s = job;
     const size_t begin = s->n_inner / s->n_tasks * task;
     const size_t end = task + 1 == s->n_tasks ? s->n_inner : begin + s->n_inner / s->n_tasks;
+    const zc_context ctx = zc_context_on(s->ctx, ws, err);
     zc_status status = ZC_OK;
     given values;
 
     for (size_t i = begin; i < end && status == ZC_OK && !zc_workspace_cancelled(ws); i++) {
         if (find_given(s, i, &values)) {
-            status = make_and_note(s, i, &values, i * s->slot, ws, err);
+            status = make_and_note(s, i, &values, i * s->slot, &ctx);
         }
     }
     return status;
@@ -292,12 +297,12 @@ static zc_status make_range(void *job, size_t task, zc_workspace *ws, zc_error *
  * No value is longer than a slot, so that nothing reaches a slot whose turn has not come.  Memory between the values
  * is never touched.
  */
-static zc_status make_in_parallel(shard *s, size_t *end, zc_error *err)
+static zc_status make_in_parallel(shard *s, size_t *end)
 {
-    const zc_call *call = s->scope->call;
+    const zc_call *call = s->ctx->call;
     const zc_run run = {.task = make_range, .job = s, .n_items = s->n_tasks, .threads = call->threads,
                         .poll = call->poll, .poll_arg = call->poll_arg};
-    zc_status status = zc_pool_run(&run, NULL, err);
+    zc_status status = zc_pool_run(&run, NULL, s->ctx->err);
 
     *end = 0;
     for (size_t i = 0, next; i < s->n_inner && status == ZC_OK; i = next) {
@@ -305,7 +310,7 @@ static zc_status make_in_parallel(shard *s, size_t *end, zc_error *err)
         size_t written = 0;
         next = i + 1;
         if (!is_given(s, i)) {
-            status = keep_run(s, i, *end, &next, &written, err);
+            status = keep_run(s, i, *end, &next, &written);
         } else if (!zc_extent_empty(*e)) {
             memmove(s->data + *end, s->data + e->offset, (size_t)e->nbytes);
             e->offset = *end;
@@ -317,13 +322,12 @@ static zc_status make_in_parallel(shard *s, size_t *end, zc_error *err)
 }
 
 /* Put the index at its place around n bytes of inner chunks at s->data. */
-static zc_status add_index(const shard *s, uint8_t *dst, size_t index_size, size_t n, zc_workspace *ws,
-                           zc_error *err)
+static zc_status add_index(const shard *s, uint8_t *dst, size_t index_size, size_t n)
 {
+    const zc_context *ctx = s->ctx;
     const zc_chain *chain = s->chain;
-    const size_t plain = 16 * s->n_inner;
     size_t written;
-    uint8_t *packed = zc_scratch_array(ws, s->n_inner, 16, err);
+    uint8_t *packed = zc_scratch_array(ctx->ws, s->n_inner, 16, ctx->err);
 
     if (packed == NULL) {
         return ZC_ERR_MEMORY;
@@ -334,121 +338,81 @@ static zc_status add_index(const shard *s, uint8_t *dst, size_t index_size, size
         }
     }
     zc_shard_index_pack(s->extents, s->n_inner, chain->index->item.word == 8, packed);
-    const zc_status status = zc_chain_stage_into(chain->index, packed, plain,
+    const zc_status status = zc_chain_stage_into(chain->index, packed, 16 * s->n_inner,
                                                  chain->index_at_start ? dst : dst + n, index_size, &written,
-                                                 ws, err);
-    zc_scratch_pop(ws);
+                                                 ctx->ws, ctx->err);
+    zc_scratch_pop(ctx->ws);
     return status;
 }
 
-static zc_status make_shard(shard *s, uint8_t *dst, size_t index_size, size_t *written, zc_workspace *ws,
-                            zc_error *err)
+static zc_status make_shard(shard *s, size_t index_size, zc_output *out)
 {
-    const zc_call *call = s->scope->call;
+    const zc_call *call = s->ctx->call;
     const int threads = call->threads > 0 ? call->threads : zc_pool_threads();
     size_t end = 0;
-    zc_status status;
 
-    s->data = s->chain->index_at_start ? dst + index_size : dst;
+    s->data = s->chain->index_at_start ? out->data + index_size : out->data;
     s->n_tasks = (size_t)threads * 8 < s->n_inner ? (size_t)threads * 8 : s->n_inner;
-    if (s->scope->split && s->n_tasks > 1 && !s->oversize) {
-        status = make_in_parallel(s, &end, err);
-    } else {
-        status = make_in_turn(s, &end, ws, err);
-    }
-    *written = 0;
+    const bool parallel = s->ctx->split && s->n_tasks > 1 && !s->oversize;
+    const zc_status status = parallel ? make_in_parallel(s, &end) : make_in_turn(s, &end);
+    out->written = 0;
     if (status != ZC_OK || end == 0) {
         return status;               /* a shard of nothing but empty inner chunks is not stored */
     }
-    *written = end + index_size;
-    return add_index(s, dst, index_size, end, ws, err);
+    out->written = end + index_size;
+    return add_index(s, out->data, index_size, end);
 }
 
-static zc_status open_old(shard *s, const zc_value *old, zc_workspace *ws, int *pushed, zc_error *err)
+/* The index of the old shard, the groups of points, and room for the new index. */
+static zc_status prepare(shard *s, const int64_t *stored, zc_point_groups *groups, int *pushed)
 {
-    s->old = old;
-    return zc_shard_index_read(s->chain, s->n_inner, old, 0, old->size, &s->old_extents, ws, pushed, err);
-}
-
-/* Further codecs follow the sharding codec: undo them on the old value, apply them to the new. */
-static zc_status write_wrapped(const zc_scope *scope, const zc_chain *chain, const int64_t *stored,
-                               const int64_t *bounds, const zc_selection *selection, const zc_value *old, uint8_t *dst,
-                               size_t cap, size_t *written, zc_workspace *ws, zc_error *err)
-{
-    zc_chain bare = *chain;
-    zc_value inside;
-    size_t bound;
-    int pushed = 0;
+    const zc_context *ctx = s->ctx;
+    zc_grid_axis axes[ZC_MAX_DIMS];
     zc_status status = ZC_OK;
 
-    bare.n_stages = 0;
-    bare.order_ndim = 0;
-    if (old != NULL) {
-        status = zc_unwrap(chain, selection->ndim, stored, old, 0, old->size, &bare, &inside, &pushed, ws, err);
+    if (s->old != NULL) {
+        status = zc_shard_index_read(ctx, s->chain, s->n_inner, s->old, &s->old_extents, pushed);
+    }
+    if (status == ZC_OK && s->selection->points != NULL) {
+        zc_inner_axes(s->chain, s->ndim, stored, axes);
+        s->groups = groups;
+        status = zc_points_group(s->selection, axes, groups, ctx->ws, pushed, ctx->err);
     }
     if (status == ZC_OK) {
-        status = zc_chain_bound(&bare, selection->ndim, stored, &bound, err);
+        s->extents = zc_scratch_array(ctx->ws, s->n_inner, sizeof *s->extents, ctx->err);
+        status = s->extents != NULL ? ZC_OK : ZC_ERR_MEMORY;
+        *pushed += s->extents != NULL;
     }
-    uint8_t *plain = status == ZC_OK ? zc_scratch_push(ws, bound, err) : NULL;
-    if (status == ZC_OK && plain == NULL) {
-        status = ZC_ERR_MEMORY;
-    }
-    if (plain != NULL) {
-        status = zc_shard_write(scope, &bare, stored, bounds, selection, old != NULL ? &inside : NULL, plain, bound,
-                                written, ws, err);
-        if (status == ZC_OK && *written > 0) {
-            status = zc_chain_stage_into(chain, plain, *written, dst, cap, written, ws, err);
-        }
-        zc_scratch_pop(ws);
-    }
-    zc_pop(ws, pushed);
     return status;
 }
 
-zc_status zc_shard_write(const zc_scope *scope, const zc_chain *chain, const int64_t *stored,
-                         const int64_t *bounds, const zc_selection *selection, const zc_value *old, uint8_t *dst,
-                         size_t cap, size_t *written, zc_workspace *ws, zc_error *err)
+zc_status zc_shard_write(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
+                         const zc_slice *old, zc_output *out)
 {
-    shard s = {.scope = scope, .chain = chain, .bounds = bounds, .selection = selection, .ndim = selection->ndim};
-    zc_grid_axis axes[ZC_MAX_DIMS];
+    const zc_chain *chain = chunk->chain;
+    shard s = {.ctx = ctx, .chain = chain, .bounds = chunk->bounds, .selection = selection, .old = old,
+               .ndim = chunk->ndim};
     zc_point_groups groups;
     size_t index_size, inner_size;
     int pushed = 0;
 
-    if (chain->n_stages > 0) {
-        return write_wrapped(scope, chain, stored, bounds, selection, old, dst, cap, written, ws, err);
-    }
-    if (!zc_chain_inner_grid(chain, s.ndim, stored, s.grid, &s.n_inner) ||
+    if (!zc_chain_inner_grid(chain, s.ndim, chunk->shape, s.grid, &s.n_inner) ||
         !zc_chain_decoded_size(chain->inner, s.ndim, chain->inner_shape, &inner_size)) {
-        return zc_fail(err, ZC_ERR_ARGUMENT, "the shard's shape is no multiple of the inner chunk's");
+        return zc_fail(ctx->err, ZC_ERR_ARGUMENT, "the shard's shape is no multiple of the inner chunk's");
     }
     s.plausible = zc_chain_plausible_size(chain->inner, inner_size);
-    zc_status status = zc_chain_index_size(chain, s.n_inner, &index_size, err);
+    zc_status status = zc_chain_index_size(chain, s.n_inner, &index_size, ctx->err);
     if (status == ZC_OK) {
-        status = zc_chain_bound(chain->inner, s.ndim, chain->inner_shape, &s.slot, err);
+        status = zc_chain_bound(chain->inner, s.ndim, chain->inner_shape, &s.slot, ctx->err);
     }
+    status = status == ZC_OK ? prepare(&s, chunk->shape, &groups, &pushed) : status;
     if (status == ZC_OK && old != NULL) {
-        status = open_old(&s, old, ws, &pushed, err);
+        status = check_oversize(&s, out->cap - index_size);
     }
-    if (status == ZC_OK && selection->points != NULL) {
-        zc_inner_axes(chain, s.ndim, stored, axes);
-        s.groups = &groups;
-        status = zc_points_group(selection, axes, &groups, ws, &pushed, err);
-    }
-    if (status == ZC_OK) {
-        s.extents = zc_scratch_array(ws, s.n_inner, sizeof *s.extents, err);
-        status = s.extents != NULL ? ZC_OK : ZC_ERR_MEMORY;
-        pushed += s.extents != NULL;
-    }
-    if (status == ZC_OK && old != NULL) {
-        status = check_oversize(&s, cap - index_size, err);
-    }
-    if (status == ZC_OK) {
-        status = make_shard(&s, dst, index_size, written, ws, err);
-    }
+    status = status == ZC_OK ? make_shard(&s, index_size, out) : status;
     if (status != ZC_OK) {
-        zc_error_set_codec(err, "sharding_indexed");
+        zc_error_set_codec(ctx->err, "sharding_indexed");
     }
-    zc_pop(ws, pushed);
+    zc_pop(ctx->ws, pushed);
     return status;
 }

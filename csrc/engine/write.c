@@ -4,7 +4,7 @@
  * patched and written back under a lock.
  */
 #include "base/arith.h"
-#include "engine/engine.h"
+#include "engine/chunk.h"
 
 /* Below this much input, waking another thread costs more than it brings. */
 #define SHARED_MIN ((size_t)64 << 10)
@@ -12,7 +12,7 @@
 
 typedef struct write_job {
     zc_plan plan;
-    zc_scope scope;
+    zc_context context;              /* without workspace and error, which are those of each thread */
 } write_job;
 
 /* One chunk that is being written. */
@@ -38,34 +38,34 @@ static bool reaches_beyond(const write_job *job, const target *t)
     return at_end && zc_shape_is_stale(array->place, array->ndim, lengths);
 }
 
-/* Encode the chunk into dst, a scratch buffer that the caller pops.  old may be NULL. */
-static zc_status encode(const zc_scope *scope, const target *t, const zc_value *old, uint8_t **dst,
-                        size_t *written, zc_workspace *ws, zc_error *err)
+/* Encode the chunk into a scratch buffer that the caller pops.  old may be NULL. */
+static zc_status encode(const zc_context *ctx, const target *t, const zc_slice *old, zc_output *out)
 {
-    const zc_chain *chain = scope->call->array->chain;
-    size_t cap, decoded;
-    zc_status status = zc_chain_bound(chain, t->selection.ndim, t->shape, &cap, err);
+    const zc_chain *chain = ctx->call->array->chain;
+    const zc_chunk chunk = {.chain = chain, .ndim = t->selection.ndim, .shape = t->shape, .bounds = t->bounds};
+    size_t decoded;
+    zc_status status = zc_chain_bound(chain, chunk.ndim, t->shape, &out->cap, ctx->err);
 
-    if (status == ZC_OK && chain->sharded && chain->n_stages == 0 && old != NULL &&
-        zc_chain_decoded_size(chain, t->selection.ndim, t->shape, &decoded)) {
+    if (status == ZC_OK && chain->ops->has_ranges && old != NULL &&
+        zc_chain_decoded_size(chain, chunk.ndim, t->shape, &decoded)) {
         /* What stays of it may be the work of an encoder that makes more of a chunk than this one does. */
         const uint64_t most = zc_chain_plausible_size(chain, decoded);
-        if (!zc_add_size(cap, (size_t)(old->size < most ? old->size : most), &cap)) {
-            status = zc_fail(err, ZC_ERR_OVERFLOW, "the shard does not fit into memory");
+        if (!zc_add_size(out->cap, (size_t)(old->nbytes < most ? old->nbytes : most), &out->cap)) {
+            status = zc_fail(ctx->err, ZC_ERR_OVERFLOW, "the shard does not fit into memory");
         }
     }
     if (status != ZC_OK) {
         return status;
     }
-    if ((*dst = zc_scratch_push(ws, cap, err)) == NULL) {
+    if ((out->data = zc_scratch_push(ctx->ws, out->cap, ctx->err)) == NULL) {
         return ZC_ERR_MEMORY;
     }
-    status = zc_chunk_write(scope, chain, t->shape, t->bounds, &t->selection, old, *dst, cap, written, ws, err);
-    if (status == ZC_OK && zc_workspace_cancelled(ws)) {
+    status = zc_chunk_write(ctx, &chunk, &t->selection, old, out);
+    if (status == ZC_OK && zc_workspace_cancelled(ctx->ws)) {
         status = ZC_ERR_CANCELLED;   /* nothing is stored once the caller has been told */
     }
     if (status != ZC_OK) {
-        zc_scratch_pop(ws);
+        zc_scratch_pop(ctx->ws);
     }
     return status;
 }
@@ -83,31 +83,31 @@ static zc_status put(const zc_store *store, const target *t, const uint8_t *data
     return status;
 }
 
-static zc_status put_encoded(const zc_store *store, const target *t, const uint8_t *data, size_t n, zc_error *err)
+static zc_status put_encoded(const zc_store *store, const target *t, const zc_output *out, zc_error *err)
 {
-    return put(store, t, n > 0 ? data : NULL, n, NULL, err);
+    return put(store, t, out->written > 0 ? out->data : NULL, out->written, NULL, err);
 }
 
 /* Read, patch, write: the lock of the key keeps everybody else in this process from doing the same meanwhile. */
 static zc_status patch_locked(const write_job *job, const target *t, zc_workspace *ws, zc_error *err)
 {
     const zc_store *store = job->plan.call->store;
-    zc_scope scope = job->scope;
+    zc_context ctx = zc_context_on(&job->context, ws, err);
     zc_value old;
-    uint8_t *data;
-    size_t n;
+    zc_output out;
 
-    scope.keeps_beyond = reaches_beyond(job, t);
+    ctx.keeps_beyond = reaches_beyond(job, t);
     zc_status status = store->open(store, t->key, true, &old, err);
     if (status == ZC_OK) {
-        status = encode(&scope, t, &old, &data, &n, ws, err);
+        const zc_slice all = zc_slice_all(&old);
+        status = encode(&ctx, t, &all, &out);
         zc_value_close(&old);
     } else if (status == ZC_ERR_MISSING) {
         zc_error_clear(err);
-        status = encode(&scope, t, NULL, &data, &n, ws, err);
+        status = encode(&ctx, t, NULL, &out);
     }
     if (status == ZC_OK) {
-        status = put_encoded(store, t, data, n, err);
+        status = put_encoded(store, t, &out, err);
         zc_scratch_pop(ws);
     }
     return status;
@@ -133,7 +133,7 @@ static zc_status overwrite_plain(const write_job *job, const target *t, zc_plain
     const bool empty = zc_plain_is_empty(plain);
     zc_file_source source;
     zc_held held;
-    zc_status status = zc_plain_source(plain, ws, &source, err);
+    zc_status status = zc_plain_source(plain, &source);
 
     if (status != ZC_OK) {
         return status;
@@ -152,21 +152,22 @@ static zc_status overwrite_plain(const write_job *job, const target *t, zc_plain
 static zc_status overwrite(const write_job *job, const target *t, zc_workspace *ws, zc_error *err)
 {
     const zc_store *store = job->plan.call->store;
-    const zc_chain *chain = job->plan.call->array->chain;
+    const zc_context ctx = zc_context_on(&job->context, ws, err);
+    const zc_chunk chunk = {.chain = job->plan.call->array->chain, .ndim = t->selection.ndim, .shape = t->shape,
+                            .bounds = t->bounds};
     zc_plain plain;
     zc_held held;
-    uint8_t *data;
-    size_t n;
+    zc_output out;
 
-    if (store->replace_from != NULL && zc_plain_open(&job->scope, chain, t->shape, t->bounds, &t->selection, &plain)) {
+    if (store->replace_from != NULL && zc_plain_open(&ctx, &chunk, &t->selection, &plain)) {
         return overwrite_plain(job, t, &plain, ws, err);
     }
-    zc_status status = encode(&job->scope, t, NULL, &data, &n, ws, err);
+    zc_status status = encode(&ctx, t, NULL, &out);
     if (status == ZC_OK) {
         status = zc_key_lock(&t->known, &held, ws, err);
         if (status == ZC_OK) {
             status = reaches_beyond(job, t) ? patch_locked(job, t, ws, err)
-                                            : put_encoded(store, t, data, n, err);
+                                            : put_encoded(store, t, &out, err);
             zc_key_unlock(&held);
         }
         zc_scratch_pop(ws);
@@ -198,7 +199,7 @@ static zc_status write_item(void *arg, size_t item, zc_workspace *ws, zc_error *
     t.key = key;
     zc_array_key(array, key, &t.known);
     const bool all = zc_selection_covers(&t.selection, t.bounds) &&
-                     (job->scope.blocks == NULL || job->scope.blocks->complete);
+                     (job->context.blocks == NULL || job->context.blocks->complete);
     status = (all ? overwrite : patch)(job, &t, ws, err);
     zc_scratch_pop(ws);
     return status;
@@ -229,7 +230,7 @@ static int worthwhile_threads(const zc_call *call, size_t n_items)
 {
     const zc_chain *chain = call->array->chain;
     const size_t bytes = zc_selection_count(call->selection) * chain->item.size;
-    const bool plain = zc_chain_is_plain(chain);
+    const bool plain = chain->ops->is_plain;
     const bool copies = plain && call->store->fetch != NULL;
 
     if (call->threads == 0 && call->store->waits > 0 && n_items > 1) {
@@ -253,7 +254,7 @@ zc_status zc_write(const zc_call *call, zc_fault *fault, zc_error *err)
         return status;
     }
     const int threads = worthwhile_threads(call, job.plan.n_items);
-    job.scope = (zc_scope){.call = call, .ops = &zc_any_chunk, .fill = call->array->fill,
+    job.context = (zc_context){.call = call, .fill = call->array->fill,
                             .split = job.plan.n_items < (size_t)threads,
                            .blocks = call->blocks};
     const zc_run run = {

@@ -8,6 +8,7 @@
 #include "engine/engine.h"
 #include "fuzz/codec_table.h"
 #include "fuzz/fuzz.h"
+#include "tests/chain_kinds.h"
 
 enum { NDIM = 2, ROWS = 37, COLUMNS = 29, CHUNK_ROWS = 12, CHUNK_COLUMNS = 16, ITEM = 2, PIXELS = ROWS * COLUMNS };
 
@@ -47,7 +48,8 @@ enum { FUZZ_ARRAYS = sizeof fuzz_arrays / sizeof *fuzz_arrays };
 /* An array with all that it points to. */
 typedef struct fuzz_array {
     zc_chain chain, inner, innermost, index, after;
-    zc_body body;
+    zc_filtered_array made;
+    zc_arena arena;          /* of chains without their stages */
     zc_array array;
     zc_place place;
     zc_store store;
@@ -163,8 +165,8 @@ static inline void fuzz_add_filter(fuzz_array *a)
 {
     a->chain = (zc_chain){.item = {.size = ITEM}};
     a->chain.stages[a->chain.n_stages++] = fuzz_codec_at(CASE_CODECS + 3);
-    a->body = (zc_body){.chain = &a->after, .ndim = NDIM, .lengths = {{.axes = 1}, {.axes = 2}}, .fill = &a->fill};
-    a->chain.body = &a->body;
+    a->made = (zc_filtered_array){.chain = &a->after, .ndim = NDIM, .lengths = {{.axes = 1}, {.axes = 2}}, .fill = &a->fill};
+    a->chain.filtered = &a->made;
 }
 
 static inline void fuzz_make_chain(fuzz_array *a, int number)
@@ -234,6 +236,7 @@ static inline void fuzz_array_open(fuzz_array *a, int number, const uint8_t *val
     a->value = value;
     a->n = n;
     fuzz_make_chain(a, number);
+    choose_kinds(&a->chain, &a->arena);
     a->store = (zc_store){.self = a, .open = fuzz_open, .close = fuzz_close, .read = fuzz_read,
                           .read_tail = fuzz_read_tail, .replace = fuzz_replace, .remove = fuzz_remove,
                           .hold = fuzz_hold, .drop = fuzz_hold, .values_in_memory = true, .gap = 16, .most = 4096};
@@ -247,6 +250,7 @@ static inline void fuzz_array_open(fuzz_array *a, int number, const uint8_t *val
 static inline void fuzz_array_close(fuzz_array *a)
 {
     free(a->stored);
+    zc_arena_free(&a->arena);
 }
 
 #endif

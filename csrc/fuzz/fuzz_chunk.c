@@ -124,7 +124,7 @@ static void write_and_read(fuzz_array *a, const choice *c)
 /* Make the checksum of a shard's index right, or no change of the index is looked at. */
 static void fix_checksum(const fuzz_array *a, uint8_t *value, size_t n)
 {
-    const zc_chain *shard = a->chain.sharded ? &a->chain : a->chain.body != NULL ? &a->after : NULL;
+    const zc_chain *shard = a->chain.sharded ? &a->chain : a->chain.filtered != NULL ? &a->after : NULL;
     const size_t inner = CHUNK_ROWS * CHUNK_COLUMNS;
     size_t size;
 

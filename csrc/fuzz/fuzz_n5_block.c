@@ -43,6 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     a.store.values_in_memory = !a.ranges;
     if (flags & COMPRESSED) {
         zc_codec_init(&a.inner.stages[a.inner.n_stages++], "gzip");
+        choose_kinds(&a.chain, &a.arena);
     }
     const zc_call call = {.array = &a.array, .store = &a.store, .selection = &selection, .threads = 1};
     memset(first, 0x00, (size_t)items * ITEM);
@@ -53,6 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     selection.memory = (char *)second;
     FUZZ_REQUIRE(zc_read(&call, &fault, &err) == status, "of two reads one failed");
     FUZZ_REQUIRE(status != ZC_OK || memcmp(first, second, (size_t)items * ITEM) == 0, "two reads differ");
+    fuzz_array_close(&a);
     free(first);
     free(second);
     free(block);

@@ -8,6 +8,7 @@
  * must be the selection.
  */
 #include "base/arith.h"
+#include "engine/chain_kind.h"
 #include "engine/engine.h"
 #include "fuzz/fuzz.h"
 
@@ -147,6 +148,7 @@ static bool parse(fuzz_input *in, selection *s)
 
     memset(s, 0, sizeof *s);
     s->chain.item.size = 1;
+    (void)zc_chain_choose_kind(&s->chain, NULL);          /* plain: needs no memory */
     s->array = (zc_array){.ndim = 1 + choice / 4 % MOST_DIMS, .chain = &s->chain, .fill = "", .prefix = "",
                           .keys = {.separator = '/'}};
     s->selection.ndim = s->array.ndim;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "chain_kinds.h"
 #include "check.h"
 #include "engine/engine.h"
 #include "files.h"
@@ -72,11 +73,15 @@ static inline zc_status transfer(fixture *f, bool write, int64_t row, int64_t ro
 {
     zc_selection selection = {.ndim = NDIM, .memory = (char *)memory};
     const zc_call call = {.array = &f->array, .store = &f->store, .selection = &selection, .threads = threads};
+    zc_arena arena = {NULL};
 
+    choose_kinds(&f->chain, &arena);
     selection.axis[0] = (zc_axis){.count = rows, .start = row, .step = 1, .stride = columns * 2};
     selection.axis[1] = (zc_axis){.count = columns, .start = column, .step = 1, .stride = 2};
     zc_error_clear(err);
-    return (write ? zc_write : zc_read)(&call, fault, err);
+    const zc_status status = (write ? zc_write : zc_read)(&call, fault, err);
+    zc_arena_free(&arena);
+    return status;
 }
 
 /* Write random boxes, keep a model, and compare the whole array after each. */

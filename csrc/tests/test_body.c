@@ -17,7 +17,7 @@ static void transpose(zc_chain *chain)
 /* What stands after the filters: the chain of the elements, and the shape that they have there. */
 typedef struct after {
     zc_chain chain;
-    zc_body body;
+    zc_filtered_array made;
 } after;
 
 /* Chunks are blocks: big-endian, first dimension first. */
@@ -39,8 +39,8 @@ static void make_filtered(fixture *f, after *b, const uint16_t *fill)
 
     add_stage(&f->chain, "delta");
     delta->decoded.kind = delta->encoded.kind = ZC_NUMBER_U16;
-    b->body = (zc_body){.chain = &b->chain, .ndim = NDIM, .lengths = {{.axes = 1}, {.axes = 2}}, .fill = fill};
-    f->chain.body = &b->body;
+    b->made = (zc_filtered_array){.chain = &b->chain, .ndim = NDIM, .lengths = {{.axes = 1}, {.axes = 2}}, .fill = fill};
+    f->chain.filtered = &b->made;
 }
 
 static void blocks(void)
@@ -125,8 +125,8 @@ static void other_shapes(void)
         b.chain.item.size = 2;
         add_stage(&b.chain, "zlib");
         make_filtered(&f, &b, &f.fill);
-        b.body.ndim = cases[i].ndim;
-        memcpy(b.body.lengths, cases[i].lengths, sizeof cases[i].lengths);
+        b.made.ndim = cases[i].ndim;
+        memcpy(b.made.lengths, cases[i].lengths, sizeof cases[i].lengths);
         if (cases[i].fits) {
             exercise(&f);
         } else {

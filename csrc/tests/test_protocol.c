@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #endif
 
+#include "chain_kinds.h"
 #include "check.h"
 #include "engine/engine.h"
 #include "files.h"
@@ -376,6 +377,7 @@ static void make_chains(bool sharded)
         chain.inner = &inner;
         chain.index = &checksummed;
     }
+    choose_kinds(&chain, NULL);      /* none of them is wrapped */
 }
 
 /* ---- operations ------------------------------------------------------------------------------------------- */

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Any chunk: the way to the functions of its chain; and reading and writing by way of all of its elements.
+ */
+#include "engine/chunk.h"
+
+/* The chunk and the selection in stored order. */
+typedef struct stored_chunk {
+    zc_chunk chunk;
+    const zc_selection *selection;
+    zc_selection permuted;
+    int64_t shape[ZC_MAX_DIMS], bounds[ZC_MAX_DIMS];
+} stored_chunk;
+
+static zc_status store_order(const zc_chunk *chunk, const zc_selection *selection, stored_chunk *out, zc_error *err)
+{
+    const zc_chain *chain = chunk->chain;
+
+    out->chunk = *chunk;
+    out->chunk.shape = out->shape;
+    if (!zc_chain_decoded_size(chain, chunk->ndim, chunk->shape, &out->chunk.size)) {
+        return zc_fail(err, ZC_ERR_OVERFLOW, "the chunk does not fit into memory");
+    }
+    zc_chain_stored_shape(chain, chunk->ndim, chunk->shape, out->shape);
+    if (chunk->bounds != NULL) {
+        zc_chain_stored_shape(chain, chunk->ndim, chunk->bounds, out->bounds);
+        out->chunk.bounds = out->bounds;
+    }
+    out->selection = selection;
+    if (chain->order_ndim > 0) {
+        out->permuted = *selection;
+        zc_selection_permute(&out->permuted, chain->order);
+        out->selection = &out->permuted;
+    }
+    return ZC_OK;
+}
+
+zc_status zc_chunk_read(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
+                        const zc_slice *from)
+{
+    const zc_chain_ops *ops = chunk->chain->ops;
+    const bool prefetch = zc_selection_is_prefetch(selection);
+    stored_chunk stored;
+    const zc_status status = store_order(chunk, selection, &stored, ctx->err);
+
+    if (status != ZC_OK || (prefetch && from->value->origin == NULL)) {
+        return status;               /* no cache would keep it */
+    }
+    if (ops->decode != NULL && zc_chunk_is_cached(from->value, stored.chunk.size)) {
+        return zc_chunk_read_cached(ctx, &stored.chunk, stored.selection, from);
+    }
+    return prefetch && ops->decode != NULL ? ZC_OK : ops->read(ctx, &stored.chunk, stored.selection, from);
+}
+
+zc_status zc_chunk_place(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
+                         const void *data)
+{
+    stored_chunk stored;
+    const zc_status status = store_order(chunk, selection, &stored, ctx->err);
+
+    return status == ZC_OK ? zc_elements_place(ctx, &stored.chunk, stored.selection, data) : status;
+}
+
+zc_status zc_chunk_write(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
+                         const zc_slice *old, zc_output *out)
+{
+    stored_chunk stored;
+    const zc_status status = store_order(chunk, selection, &stored, ctx->err);
+
+    return status == ZC_OK ? chunk->chain->ops->write(ctx, &stored.chunk, stored.selection, old, out) : status;
+}
+
+/* ---- all elements -------------------------------------------------------------------------------- */
+
+zc_status zc_elements_read(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
+                           const zc_slice *from)
+{
+    const zc_item *item = &chunk->chain->item;
+    const bool image = !zc_item_swaps(item) && zc_selection_is_chunk_image(selection, chunk->shape, item->size);
+    uint8_t *const dst = image ? (uint8_t *)selection->memory : zc_scratch_push(ctx->ws, chunk->size, ctx->err);
+
+    if (dst == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    zc_status status = chunk->chain->ops->decode(ctx, chunk, from, dst);
+    if (!image) {
+        status = status == ZC_OK ? zc_elements_place(ctx, chunk, selection, dst) : status;
+        zc_scratch_pop(ctx->ws);
+    }
+    return status;
+}
+
+zc_status zc_elements_fill(const zc_context *ctx, const zc_chain *chain, uint8_t *dst, size_t size)
+{
+    const int64_t n = (int64_t)(size / chain->item.size), stride = (int64_t)chain->item.size;
+    uint8_t *const fill = zc_scratch_push(ctx->ws, chain->item.size, ctx->err);
+
+    if (fill == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    zc_items_copy(1, fill, ctx->fill, &chain->item);
+    zc_region_fill(1, &n, dst, &stride, chain->item.size, fill);
+    zc_scratch_pop(ctx->ws);
+    return ZC_OK;
+}
+
+/* All elements, as they are stored, to out: the old value (NULL: the fill value), patched with the selection. */
+static zc_status compose(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
+                         const zc_slice *old, uint8_t *out)
+{
+    const zc_item *item = &chunk->chain->item;
+    zc_status status = ZC_OK;
+
+    if (old != NULL) {
+        status = chunk->chain->ops->decode(ctx, chunk, old, out);
+    } else if (!zc_selection_covers(selection, chunk->shape)) {
+        status = zc_elements_fill(ctx, chunk->chain, out, chunk->size);
+    }
+    if (status == ZC_OK && zc_selection_is_masked(selection)) {
+        zc_selection_gather_masked(selection, chunk->shape, (char *)out, item);
+    } else if (status == ZC_OK) {
+        status = zc_selection_gather(selection, chunk->shape, out, 0, (int64_t)(chunk->size / item->size), item,
+                                     ctx->ws, ctx->err);
+    }
+    return status;
+}
+
+/* Is every one of the elements, as they are stored, the fill value? */
+static zc_status find_empty(const zc_context *ctx, const zc_chunk *chunk, const uint8_t *elements, bool *out)
+{
+    const zc_item *item = &chunk->chain->item;
+    uint8_t *const fill = zc_scratch_push(ctx->ws, item->size, ctx->err);
+
+    if (fill == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    zc_items_copy(1, fill, ctx->fill, item);
+    *out = zc_equals_fill(elements, chunk->size / item->size, item->size, fill);
+    zc_scratch_pop(ctx->ws);
+    return ZC_OK;
+}
+
+zc_status zc_elements_write(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
+                            const zc_slice *old, zc_output *out)
+{
+    const zc_chain *chain = chunk->chain;
+    const bool all = zc_chunk_is_covered(ctx, chunk, selection), omits_empty = !ctx->call->write_empty;
+    bool empty = omits_empty && all && zc_selection_equals_fill(selection, chain->item.size, ctx->fill);
+
+    if (empty) {
+        out->written = 0;
+        return ZC_OK;
+    }
+    if (!zc_item_swaps(&chain->item) && zc_selection_is_chunk_image(selection, chunk->shape, chain->item.size)) {
+        return chain->ops->encode(ctx, chunk, (const uint8_t *)selection->memory, out);
+    }
+    const bool in_place = chain->ops->is_plain && out->cap >= chunk->size;
+    uint8_t *const elements = in_place ? out->data : zc_scratch_push(ctx->ws, chunk->size, ctx->err);
+    if (elements == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    zc_status status = compose(ctx, chunk, selection, all ? NULL : old, elements);
+    if (status == ZC_OK && omits_empty && !all) {
+        status = find_empty(ctx, chunk, elements, &empty);
+    }
+    if (status == ZC_OK && (empty || in_place)) {
+        out->written = empty ? 0 : chunk->size;
+    } else if (status == ZC_OK) {
+        status = chain->ops->encode(ctx, chunk, elements, out);
+    }
+    zc_pop(ctx->ws, !in_place);
+    return status;
+}

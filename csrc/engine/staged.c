@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Chunks that are elements and nothing else, stored as they are (plain) or by way of bytes -> bytes codecs (staged):
+ * their kinds of chains, and writing plain ones piece by piece.
+ */
+#include "engine/chunk.h"
+
+/* Uncompressed chunks are gathered and written in pieces of this size, which stay in the L2 cache meanwhile. */
+#define PIECE ((size_t)256 << 10)
+
+/* ---- kinds ----------------------------------------------------------------------------------------- */
+
+static zc_status plain_decode(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from, uint8_t *dst)
+{
+    const zc_status status = zc_chain_check_size(from->nbytes, chunk->size, ctx->err);
+
+    return status == ZC_OK ? zc_slice_read(ctx, from, dst) : status;
+}
+
+static zc_status staged_decode(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from, uint8_t *dst)
+{
+    const uint8_t *data;
+    int viewed = 0;
+    zc_status status = zc_chain_check_plausible(chunk->chain, from->nbytes, chunk->size, ctx->err);
+
+    if (status == ZC_OK) {
+        status = zc_slice_view(ctx, from, &data, &viewed);
+    }
+    if (status == ZC_OK) {
+        status = zc_chain_unstage_into(chunk->chain, data, (size_t)from->nbytes, dst, chunk->size, ctx->ws, ctx->err);
+    }
+    zc_pop(ctx->ws, viewed);
+    return status;
+}
+
+static zc_status encode(const zc_context *ctx, const zc_chunk *chunk, const uint8_t *elements, zc_output *out)
+{
+    return zc_chain_stage_into(chunk->chain, elements, chunk->size, out->data, out->cap, &out->written, ctx->ws,
+                               ctx->err);
+}
+
+static zc_status bound(const zc_chain *chain, int ndim, const int64_t *stored, size_t *out, zc_error *err)
+{
+    size_t size;
+
+    if (!zc_chain_decoded_size(chain, ndim, stored, &size)) {
+        return zc_fail(err, ZC_ERR_OVERFLOW, "the chunk does not fit into memory");
+    }
+    return zc_stages_bound(chain->stages, chain->n_stages, size, out, err);
+}
+
+/* Without stages only the exact size is right. */
+static size_t plain_plausible(const zc_chain *chain, size_t decoded)
+{
+    (void)chain;
+    return decoded;
+}
+
+/* Some filters make large numbers of small ones. */
+static size_t staged_plausible(const zc_chain *chain, size_t decoded)
+{
+    const size_t staged = zc_stages_capacity(chain->stages, chain->n_stages, decoded), roomy = zc_roomy(decoded);
+
+    return staged > roomy ? staged : roomy;
+}
+
+const zc_chain_ops zc_plain_ops = {
+    .read = zc_plain_read,
+    .decode = plain_decode,
+    .write = zc_elements_write,
+    .encode = encode,
+    .bound = bound,
+    .plausible = plain_plausible,
+    .is_plain = true,
+    .is_staged = true,
+};
+
+const zc_chain_ops zc_staged_ops = {
+    .read = zc_staged_read,
+    .decode = staged_decode,
+    .write = zc_elements_write,
+    .encode = encode,
+    .bound = bound,
+    .plausible = staged_plausible,
+    .is_staged = true,
+};
+
+/* ---- plain chunks piece by piece ------------------------------------------------------------------- */
+
+bool zc_plain_open(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection, zc_plain *out)
+{
+    const zc_chain *chain = chunk->chain;
+
+    out->ctx = ctx;
+    out->chunk = *chunk;
+    out->selection = *selection;
+    if (!chain->ops->is_plain || !zc_selection_covers(selection, chunk->bounds) ||
+        !zc_chain_decoded_size(chain, chunk->ndim, chunk->shape, &out->chunk.size)) {
+        return false;
+    }
+    zc_chain_stored_shape(chain, chunk->ndim, chunk->shape, out->stored);
+    out->chunk.shape = out->stored;
+    if (chain->order_ndim > 0) {
+        zc_selection_permute(&out->selection, chain->order);
+    }
+    return zc_selection_keeps_rows(&out->selection);
+}
+
+bool zc_plain_is_empty(const zc_plain *plain)
+{
+    return !plain->ctx->call->write_empty &&
+           zc_selection_equals_fill(&plain->selection, plain->chunk.chain->item.size, plain->ctx->fill);
+}
+
+/* The next piece of the chunk: of the memory itself if it has the chunk's layout, else gathered. */
+static zc_status plain_piece(void *self, uint64_t offset, const void **data, size_t *n, zc_error *err)
+{
+    const zc_plain *plain = self;
+    const zc_context *ctx = plain->ctx;
+    const zc_item *item = &plain->chunk.chain->item;
+    const zc_selection *selection = &plain->selection;
+    const size_t left = plain->chunk.size - (size_t)offset;
+    zc_status status = ZC_OK;
+
+    if (zc_workspace_cancelled(ctx->ws)) {
+        return zc_fail(err, ZC_ERR_CANCELLED, "interrupted");
+    }
+    *n = left < plain->piece ? left : plain->piece;
+    if (!zc_item_swaps(item) && zc_selection_is_chunk_image(selection, plain->stored, item->size)) {
+        *data = selection->memory + offset;
+        return ZC_OK;
+    }
+    *data = plain->buffer;
+    if (!zc_selection_covers(selection, plain->stored)) {
+        status = zc_elements_fill(ctx, plain->chunk.chain, plain->buffer, *n);
+    }
+    return status != ZC_OK ? status
+                           : zc_selection_gather(selection, plain->stored, plain->buffer, (int64_t)(offset / item->size),
+                                                 (int64_t)(*n / item->size), item, ctx->ws, err);
+}
+
+zc_status zc_plain_source(zc_plain *plain, zc_file_source *out)
+{
+    const size_t itemsize = plain->chunk.chain->item.size;
+
+    plain->piece = itemsize < PIECE ? PIECE - PIECE % itemsize : itemsize;
+    plain->piece = plain->piece < plain->chunk.size ? plain->piece : plain->chunk.size;
+    plain->buffer = zc_scratch_push(plain->ctx->ws, plain->piece, plain->ctx->err);
+    *out = (zc_file_source){plain->chunk.size, plain_piece, plain};
+    return plain->buffer != NULL ? ZC_OK : ZC_ERR_MEMORY;
+}

@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reading plain and staged chunks: value -> elements -> the caller's memory, in pieces where that pays.
+ */
+#include <string.h>
+
+#include "engine/chunk.h"
+
+/* Chunks are decoded and placed in pieces of about this size where the codec allows, so that the
+ * piece is still in the L2 cache when it is placed. */
+#define PIECE ((size_t)256 << 10)
+
+/* Blocks that are smaller are decoded some at a time. */
+#define SMALL_BLOCK ((size_t)32 << 10)
+
+/* Of a chunk that is wanted in part, pieces of this size are read, or unshuffled, or skipped. */
+#define SMALL_PIECE ((size_t)16 << 10)
+#define RUN ((size_t)128 << 10)      /* as many neighbouring pieces as fit in here are read at once */
+
+/* Encoded chunks from this size on are read block by block, where the codec has blocks. */
+#define RANGED_FROM ((uint64_t)256 << 10)
+
+/* Chunks from this size on are decoded over their encoded bytes, where the codec can; of smaller ones both fit the cache. */
+#define OVER_FROM ((size_t)256 << 10)
+
+#define SPLIT_MIN 8          /* pieces of a chunk that are worth sharing among threads */
+
+/* A chunk that is being read on one thread. */
+typedef struct chunk_job {
+    const zc_context *ctx;
+    const zc_chunk *chunk;
+    const zc_selection *selection;
+} chunk_job;
+
+/* The flat elements [*first, *last] between which all of a region lies. */
+static void selection_extent(const chunk_job *job, int64_t *first, int64_t *last)
+{
+    const zc_selection *selection = job->selection;
+    int64_t stride = 1;
+
+    *first = *last = 0;
+    for (int d = selection->ndim - 1; d >= 0; d--) {
+        const zc_axis *axis = &selection->axis[d];
+        const int64_t low = axis->start + (axis->index != NULL ? axis->index[0] : 0);
+        const int64_t high = axis->start + (axis->index != NULL ? axis->index[axis->count - 1]
+                                                                : (axis->count - 1) * axis->step);
+        *first += low * stride;
+        *last += high * stride;
+        stride *= job->chunk->shape[d];
+    }
+}
+
+/* ---- where decoded bytes come from ---------------------------------------------------------------- */
+
+/* What a chunk is decoded from: a value without codecs, one whose codec has blocks, or any other. */
+typedef struct source {
+    const zc_slice *raw;             /* without codecs: the bytes */
+    const zc_codec *codec;           /* else: this codec, with blocks if the flag is set */
+    const zc_encoded *encoded;
+    bool blocks;
+} source;
+
+/* A source that is being read on one thread. */
+typedef struct reader {
+    const source *from;
+    zc_blocks blocks;
+} reader;
+
+static zc_status reader_open(const chunk_job *job, const source *from, reader *out)
+{
+    out->from = from;
+    return from->blocks ? zc_blocks_open(from->codec, from->encoded, job->chunk->size, job->ctx->ws, &out->blocks,
+                                         job->ctx->err)
+                        : ZC_OK;
+}
+
+static void reader_close(reader *r)
+{
+    if (r->from->blocks) {
+        zc_blocks_close(&r->blocks);
+    }
+}
+
+/* nbytes at an offset of the decoded chunk; all of it where the codec has no blocks. */
+static zc_status reader_fetch(reader *r, const chunk_job *job, size_t offset, size_t nbytes, uint8_t *dst)
+{
+    const source *from = r->from;
+
+    if (from->codec == NULL) {
+        return zc_value_read(from->raw->value, from->raw->offset + offset, dst, nbytes, job->ctx->err);
+    }
+    if (from->blocks) {
+        return zc_blocks_decode(&r->blocks, offset, nbytes, dst, job->ctx->err);
+    }
+    return zc_codec_decode_exact(from->codec, job->ctx->ws, from->encoded->data, from->encoded->n, dst, nbytes,
+                                 job->ctx->err);
+}
+
+/* ---- piece by piece ------------------------------------------------------------------------------ */
+
+/* Fetch n elements from `at` on into buffer, and place those that are selected. */
+static zc_status read_piece(const chunk_job *job, reader *r, const zc_selection *selection, int64_t at, int64_t n,
+                            uint8_t *buffer)
+{
+    const zc_item *item = &job->chunk->chain->item;
+    const zc_status status = reader_fetch(r, job, (size_t)at * item->size, (size_t)n * item->size, buffer);
+
+    if (status != ZC_OK) {
+        return status;
+    }
+    if (zc_workspace_cancelled(job->ctx->ws)) {
+        return ZC_ERR_CANCELLED;
+    }
+    return zc_selection_scatter(selection, job->chunk->shape, buffer, at, n, item, job->ctx->ws, job->ctx->err);
+}
+
+/* The pieces of a region, from element `first` to element `last`. */
+typedef struct piece_range {
+    const chunk_job *job;
+    const source *from;
+    int64_t length;                  /* elements of a piece */
+    int64_t first, last;
+    bool all;                        /* every piece is wanted */
+} piece_range;
+
+static bool piece_is_wanted(const piece_range *range, const chunk_job *job, size_t number)
+{
+    const int64_t at = range->first + (int64_t)number * range->length;
+    const int64_t rest = range->last - at + 1;
+
+    return range->all || zc_selection_touches(job->selection, job->chunk->shape, at,
+                                              range->length < rest ? range->length : rest);
+}
+
+/* Pieces number .. number + n, at once. */
+static zc_status read_piece_run(const piece_range *range, const chunk_job *job, reader *r, size_t number, size_t n,
+                                uint8_t *buffer)
+{
+    const int64_t at = range->first + (int64_t)number * range->length;
+    const int64_t length = (int64_t)n * range->length, rest = range->last - at + 1;
+
+    return read_piece(job, r, job->selection, at, length < rest ? length : rest, buffer);
+}
+
+/* One piece, on any thread. */
+static zc_status piece_task(void *arg, size_t number, zc_workspace *ws, zc_error *err)
+{
+    const piece_range *range = arg;
+    const zc_context ctx = zc_context_on(range->job->ctx, ws, err);
+    chunk_job job = *range->job;
+    reader r;
+    uint8_t *buffer = zc_scratch_push(ws, (size_t)range->length * job.chunk->chain->item.size, err);
+
+    if (buffer == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    job.ctx = &ctx;
+    zc_status status = reader_open(&job, range->from, &r);
+    if (status == ZC_OK) {
+        status = read_piece_run(range, &job, &r, number, 1, buffer);
+        reader_close(&r);
+    }
+    zc_scratch_pop(ws);
+    return status;
+}
+
+static zc_status region_pieces(const chunk_job *job, reader *r, int64_t length, size_t at_once, uint8_t *buffer)
+{
+    piece_range range = {.job = job, .from = r->from, .length = length,
+                         .all = zc_selection_covers(job->selection, job->chunk->shape)};
+    const zc_call *call = job->ctx->call;
+    zc_status status = ZC_OK;
+
+    selection_extent(job, &range.first, &range.last);
+    const size_t n = (size_t)((range.last - range.first) / length + 1);
+    if (job->ctx->split && range.all && n >= SPLIT_MIN) {
+        const zc_run run = {.task = piece_task, .job = &range, .n_items = n, .threads = call->threads,
+                            .poll = call->poll, .poll_arg = call->poll_arg};
+        return zc_pool_run(&run, NULL, job->ctx->err);
+    }
+    for (size_t number = 0, end; number < n && status == ZC_OK; number = end) {
+        end = number;
+        while (end < n && end - number < at_once && piece_is_wanted(&range, job, end)) {
+            end++;
+        }
+        if (end > number) {
+            status = read_piece_run(&range, job, r, number, end - number, buffer);
+        }
+        end += end < n && end - number < at_once;        /* the piece that ended the run is not wanted */
+    }
+    return status;
+}
+
+/* Points in the order in which they lie in the chunk, those of one piece together. */
+static zc_status points_pieces(const chunk_job *job, reader *r, int64_t length, uint8_t *buffer)
+{
+    zc_grid_axis single[ZC_MAX_DIMS];
+    zc_point_groups groups;
+    zc_selection selection = *job->selection;
+    int pushed = 0;
+
+    for (int d = 0; d < selection.ndim; d++) {
+        single[d] = (zc_grid_axis){.length = job->chunk->shape[d], .chunk = 1};
+    }
+    zc_status status = zc_points_group(job->selection, single, &groups, job->ctx->ws, &pushed, job->ctx->err);
+    for (size_t g = 0, h; g < groups.n && status == ZC_OK; g = h) {
+        const int64_t at = zc_selection_point_flat(&selection, job->chunk->shape, groups.order[groups.begin[g]]);
+        int64_t last = at;
+        const int64_t end = at - at % length + length;
+        for (h = g + 1; h < groups.n; h++) {
+            const int64_t next = zc_selection_point_flat(&selection, job->chunk->shape, groups.order[groups.begin[h]]);
+            if (next >= end) {
+                break;
+            }
+            last = next;
+        }
+        selection.points = groups.order + groups.begin[g];
+        selection.n_points = groups.begin[h] - groups.begin[g];
+        status = read_piece(job, r, &selection, at, last - at + 1, buffer);
+    }
+    zc_pop(job->ctx->ws, pushed);
+    return status;
+}
+
+/* Bytes of a piece: where all of the chunk is wanted, as the codec likes it. */
+static size_t piece_size(const chunk_job *job, const reader *r)
+{
+    const size_t itemsize = job->chunk->chain->item.size;
+    size_t size = SMALL_PIECE;
+
+    if (zc_selection_covers(job->selection, job->chunk->shape)) {
+        const size_t step = r->from->blocks ? r->blocks.step : PIECE;
+        size = step < SMALL_BLOCK ? SMALL_BLOCK / step * step : step;
+    }
+    size = size < job->chunk->size ? size : job->chunk->size;
+    return size > itemsize ? size - size % itemsize : itemsize;
+}
+
+/* Fetch and place the pieces that the selection touches. */
+static zc_status read_pieces(const chunk_job *job, reader *r)
+{
+    const size_t size = piece_size(job, r);
+    const size_t at_once = size < RUN && !zc_selection_covers(job->selection, job->chunk->shape) ? RUN / size : 1;
+    const int64_t length = (int64_t)(size / job->chunk->chain->item.size);
+    uint8_t *buffer = zc_scratch_push(job->ctx->ws, size * at_once, job->ctx->err);
+
+    if (buffer == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    const zc_status status = job->selection->points != NULL ? points_pieces(job, r, length, buffer)
+                                                       : region_pieces(job, r, length, at_once, buffer);
+    zc_scratch_pop(job->ctx->ws);
+    return status;
+}
+
+/* Fetch all of the chunk, then place it. */
+static zc_status read_at_once(const chunk_job *job, reader *r)
+{
+    uint8_t *buffer = zc_scratch_push(job->ctx->ws, job->chunk->size, job->ctx->err);
+
+    if (buffer == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    zc_status status = reader_fetch(r, job, 0, job->chunk->size, buffer);
+    if (status == ZC_OK) {
+        status = zc_elements_place(job->ctx, job->chunk, job->selection, buffer);
+    }
+    zc_scratch_pop(job->ctx->ws);
+    return status;
+}
+
+/* The memory has the layout of the chunk: fetch straight into it. */
+static zc_status read_in_place(const chunk_job *job, reader *r)
+{
+    const zc_item *item = &job->chunk->chain->item;
+    char *memory = job->selection->memory;
+    const zc_status status = reader_fetch(r, job, 0, job->chunk->size, (uint8_t *)memory);
+
+    if (status == ZC_OK && zc_item_swaps(item)) {
+        zc_items_copy(job->chunk->size / item->size, memory, memory, item);
+    }
+    return status;
+}
+
+/* The way that suits the selection.  pieces: parts of the chunk can be fetched for what they are worth. */
+static zc_status read_from(const chunk_job *job, const source *from, bool pieces)
+{
+    const bool image = zc_selection_is_chunk_image(job->selection, job->chunk->shape, job->chunk->chain->item.size);
+    const bool covers = zc_selection_covers(job->selection, job->chunk->shape);
+    reader r;
+    zc_status status = reader_open(job, from, &r);
+
+    if (status != ZC_OK) {
+        return status;
+    }
+    if (image && !(pieces && job->ctx->split)) {
+        status = read_in_place(job, &r);
+    } else if (pieces && !(covers && !zc_selection_keeps_rows(job->selection))) {
+        status = read_pieces(job, &r);
+    } else {
+        status = read_at_once(job, &r);
+    }
+    reader_close(&r);
+    return status;
+}
+
+/* ---- without codecs ------------------------------------------------------------------------------- */
+
+zc_status zc_plain_read(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
+                        const zc_slice *from)
+{
+    const chunk_job job = {ctx, chunk, selection};
+    const zc_value *value = from->value;
+    const source raw = {.raw = from};
+
+    if (from->nbytes != ZC_SIZE_UNKNOWN || value->data != NULL) {
+        const zc_status status = zc_chain_check_size(from->nbytes, chunk->size, ctx->err);
+        if (status != ZC_OK) {
+            return status;
+        }
+    }
+    if (value->data != NULL) {
+        return zc_elements_place(ctx, chunk, selection, value->data + from->offset);
+    }
+    const bool remote = value->store->fetch != NULL;     /* asks for ranges one by one, each a request */
+    return read_from(&job, &raw, !remote);
+}
+
+/* ---- after codecs --------------------------------------------------------------------------------- */
+
+static zc_status read_stripped(const chunk_job *job, const zc_codec *codec, const uint8_t *data, size_t n)
+{
+    zc_status status = codec->cls->strip(codec, data, n, &data, &n, job->ctx->err);
+
+    if (status == ZC_OK) {
+        status = zc_chain_check_size(n, job->chunk->size, job->ctx->err);
+    }
+    return status == ZC_OK ? zc_elements_place(job->ctx, job->chunk, job->selection, data) : status;
+}
+
+/* Undo the innermost stage and place the elements. */
+static zc_status read_innermost(const chunk_job *job, const zc_encoded *encoded)
+{
+    const zc_codec *codec = &job->chunk->chain->stages[0];
+    const source from = {.codec = codec, .encoded = encoded, .blocks = codec->cls->open_blocks != NULL};
+    zc_status status;
+
+    if (codec->cls->strip != NULL) {
+        status = read_stripped(job, codec, encoded->data, encoded->n);
+    } else {
+        status = read_from(job, &from, from.blocks);
+    }
+    if (status != ZC_OK) {
+        zc_error_set_codec(job->ctx->err, codec->cls->name);
+    }
+    return status;
+}
+
+/* Read a value whose only codec has blocks: only one block needs to be in memory. */
+static zc_status read_ranged(const void *source, size_t offset, void *dst, size_t n, zc_error *err)
+{
+    const zc_slice *from = source;
+
+    return zc_value_read(from->value, from->offset + offset, dst, n, err);
+}
+
+static bool suits_ranges(const zc_chain *chain, const zc_slice *from)
+{
+    return chain->n_stages == 1 && chain->stages[0].cls->open_blocks != NULL && from->nbytes >= RANGED_FROM &&
+           from->nbytes != ZC_SIZE_UNKNOWN && from->value->data == NULL && from->value->store->fetch == NULL;
+}
+
+/* Do the stages but the innermost leave the bytes where they are? */
+static bool only_strips(const zc_chain *chain)
+{
+    for (int s = 1; s < chain->n_stages; s++) {
+        if (chain->stages[s].cls->strip == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* How long the memory has to be in which the value is decoded over itself; 0: it is to be decoded in another way. */
+static size_t room_over_itself(const chunk_job *job, const zc_slice *from)
+{
+    const zc_chunk *chunk = job->chunk;
+    const zc_codec *codec = &chunk->chain->stages[0];
+    size_t room;
+
+    if (chunk->size < OVER_FROM || from->value->data != NULL || from->value->store->fetch != NULL ||
+        codec->cls->slack == NULL || !only_strips(chunk->chain) ||
+        zc_selection_is_chunk_image(job->selection, chunk->shape, chunk->chain->item.size)) {
+        return 0;
+    }
+    const size_t slack = codec->cls->slack(codec, chunk->size);
+    return slack > 0 && zc_add_size(chunk->size, slack, &room) && from->nbytes <= room ? room : 0;
+}
+
+/* The value at the end of the memory for the chunk, which is decoded from the front.  Where that does not do, or anything
+ * is wrong, *done stays false. */
+static zc_status read_over_itself(const chunk_job *job, const zc_slice *from, size_t room, bool *done)
+{
+    const zc_context *ctx = job->ctx;
+    const zc_chunk *chunk = job->chunk;
+    const zc_codec *codec = &chunk->chain->stages[0];
+    size_t n = (size_t)from->nbytes;
+    uint8_t *buffer = zc_scratch_push(ctx->ws, room, ctx->err);
+    int pushed = 0;
+
+    if (buffer == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    const uint8_t *data = buffer + room - n;
+    zc_status status = zc_slice_read(ctx, from, buffer + room - n);
+    if (status == ZC_OK) {
+        status = zc_chain_unstage(chunk->chain, 1, data, n, chunk->size, ctx->ws, &data, &n, &pushed, ctx->err);
+    }
+    *done = status == ZC_OK && codec->cls->decode_over(codec, ctx->ws, data, n, buffer, chunk->size);
+    status = *done ? zc_elements_place(ctx, chunk, job->selection, buffer) : ZC_OK;
+    zc_scratch_pop(ctx->ws);
+    return status;
+}
+
+/* Undo all stages, the innermost as far as the selection needs it. */
+static zc_status read_viewed(const chunk_job *job, const zc_slice *from)
+{
+    const zc_context *ctx = job->ctx;
+    const uint8_t *data;
+    size_t n;
+    int viewed = 0, pushed = 0;
+    zc_status status = zc_slice_view(ctx, from, &data, &viewed);
+
+    if (status == ZC_OK) {
+        status = zc_chain_unstage(job->chunk->chain, 1, data, (size_t)from->nbytes, job->chunk->size, ctx->ws, &data, &n,
+                                  &pushed, ctx->err);
+    }
+    if (status == ZC_OK) {
+        const zc_encoded encoded = zc_encoded_bytes(data, n);
+        status = read_innermost(job, &encoded);
+    }
+    zc_pop(ctx->ws, pushed + viewed);
+    return status;
+}
+
+zc_status zc_staged_read(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
+                         const zc_slice *from)
+{
+    const chunk_job job = {ctx, chunk, selection};
+    bool done = false;
+    zc_status status = zc_chain_check_plausible(chunk->chain, from->nbytes, chunk->size, ctx->err);
+
+    if (status != ZC_OK) {
+        return status;
+    }
+    if (suits_ranges(chunk->chain, from)) {
+        const zc_encoded encoded = {.n = (size_t)from->nbytes, .source = from, .read = read_ranged};
+        return read_innermost(&job, &encoded);
+    }
+    const size_t room = room_over_itself(&job, from);
+    if (room > 0) {
+        status = read_over_itself(&job, from, room, &done);
+        if (done || status != ZC_OK) {
+            return status;
+        }
+        zc_error_clear(ctx->err);    /* read it once more: that either succeeds or finds what is wrong */
+    }
+    return read_viewed(&job, from);
+}
