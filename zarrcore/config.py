@@ -113,7 +113,7 @@ class Config:
     # --- reading ---
 
     def get(self, key: str, default: Any = _MISSING) -> Any:
-        """Return the value of `key`; a dictionary if `key` names a whole branch.
+        """Return the value of `key`, or `default`; a dictionary if `key` names a whole branch.
 
         Raises
         ------

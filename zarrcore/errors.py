@@ -232,7 +232,7 @@ class ChunkError(BaseZarrError):
         return {name: getattr(self, name) for name in _PLACE}
 
     def located(self, **place: Any) -> ChunkError:
-        """The same error with the parts of its place filled in that were not known where it was made.
+        """Return the same error, with the parts of its place filled in that it does not know.
 
         Parameters
         ----------
@@ -302,7 +302,7 @@ class FlushError(ChunkError):
         super().__init__(reason, **place)
 
     def located(self, **place: Any) -> ChunkError:
-        """As of :class:`ChunkError`."""
+        """Return the same error with its failures; see :meth:`ChunkError.located`."""
         return super().located(failures=self.failures, **place)
 
     def __reduce__(self) -> tuple[Any, ...]:

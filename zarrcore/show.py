@@ -24,7 +24,7 @@ def show_config(*, mode: Literal["stdout"] = "stdout") -> None: ...
 @overload
 def show_config(*, mode: Literal["dicts"]) -> BuildConfig: ...
 def show_config(*, mode: Literal["stdout", "dicts"] = "stdout") -> BuildConfig | None:
-    """Tell which compression libraries are linked, in which versions.
+    """Print or return which compression libraries are linked, in which versions.
 
     Parameters
     ----------

@@ -337,7 +337,25 @@ def save_group(
 ) -> None:
     """Store several arrays in a group, which replaces what is there.
 
-    Other people's files are not removed, unless ``overwrite="all"`` is given.
+    Parameters
+    ----------
+    store : store-like
+        The store.
+    *args : array
+        Arrays that are called ``arr_0``, ``arr_1``, ...
+    zarr_format : {2, 3}, optional
+        Default: the configuration ``default_zarr_format``.
+    path : str, optional
+        Path of the group.  Default: the root.
+    storage_options : dict, optional
+        Options of a remote store.
+    **kwargs : array
+        Arrays by their names.  ``overwrite="all"`` also removes files that belong to no Zarr node.
+
+    Raises
+    ------
+    ForeignDataError
+        If files that belong to no Zarr node would be removed.
     """
     from zarrcore.dtypes import parse_dtype
 
@@ -359,11 +377,21 @@ def save_group(
 
 
 def load(store: StoreLike, path: str | None = None, zarr_format: int | None = None) -> Any:
-    """Read a whole array, or all arrays of a group as a dictionary by name.
+    """Read a whole array, or all arrays of a group.
+
+    Parameters
+    ----------
+    store : store-like
+        The store.
+    path : str, optional
+        Path of the array or group.  Default: the root.
+    zarr_format : {1, 2, 3}, optional
+        Default: the format that is found.
 
     Returns
     -------
     ndarray, scalar or dict
+        The values; those of a group by the names of its arrays.
     """
     node = open(store, path=path, zarr_format=zarr_format, mode="r")
     if isinstance(node, Array):

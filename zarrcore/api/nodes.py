@@ -302,7 +302,7 @@ def open_consolidated(
 def open_like(
     a: ArrayLike, path: str, *, zarr_format: int | None = None, **kwargs: Unpack[OpenLikeOptions]
 ) -> Array:
-    """Open an array, or create one like `a` (except for its Zarr format)."""
+    """Open the array at `path`, or create one like `a`; see :func:`open_array` for the other arguments."""
     from zarrcore.arrays.creation import default_format
     from zarrcore.arrays.derived import like_arguments
 
@@ -411,7 +411,16 @@ def create_hierarchy(
 
 
 def consolidate_metadata(store: StoreLike, path: str | None = None, zarr_format: int | None = None) -> Group:
-    """Collect the metadata of all nodes below a group in the group, so that it opens with one read.
+    """Copy the metadata of all nodes below a group into the group, so that it opens with one read.
+
+    Parameters
+    ----------
+    store : store-like
+        The store.
+    path : str, optional
+        Path of the group.  Default: the root.
+    zarr_format : {2, 3}, optional
+        Format of the group.  Default: the one that is found.
 
     Returns
     -------

@@ -48,7 +48,7 @@ class AsyncArray(ArrayFace, AsynchronousNode):
     async def open(
         cls, store: StoreLike, zarr_format: int | None = 3, *, config: ArrayConfigLike | None = None
     ) -> AsyncArray:
-        """Open the array at the root of a store-like."""
+        """Open the array at the root of `store`; see :func:`zarrcore.open_array`."""
         from zarrcore.storage import make_store_path
 
         return cls._of(await in_thread(open_array_at, make_store_path(store), zarr_format, config=config))

@@ -98,6 +98,7 @@ class CastValue(NativeArrayCodec):
         return replace(spec, dtype=self.data_type, fill=fill)
 
     def stored_dtype(self, spec: ArraySpec) -> np.dtype[Any]:
+        """Return the NumPy dtype of encoded chunks of `spec`."""
         return self.data_type.to_native_dtype()  # type: ignore[no-any-return]
 
     def stage(self, spec: ArraySpec) -> tuple[str, dict[str, Any]] | None:

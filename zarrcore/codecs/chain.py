@@ -107,12 +107,12 @@ class CodecChain:
 
     @classmethod
     def from_json(cls, data: object, spec: ArraySpec) -> CodecChain:
-        """Return the chain of a ``codecs`` member for chunks of `spec`."""
+        """Return the chain of `data`, a ``codecs`` member, for chunks of `spec`."""
         return cls.from_codecs(parse_codecs(data), spec)
 
     @classmethod
     def from_codecs(cls, codecs: Iterable[Codec], spec: ArraySpec) -> CodecChain:
-        """The chain of `codecs` for chunks of `spec`, each resolved for what the ones before it make of them.
+        """Return the chain of `codecs` for chunks of `spec`, each resolved for the output of those before it.
 
         Raises
         ------
@@ -182,14 +182,14 @@ class CodecChain:
     # --- sizes --------------------------------------------------------------------------------------------
 
     def array_specs(self, spec: ArraySpec) -> list[ArraySpec]:
-        """What each array -> array codec takes, and last what the array -> bytes codec takes."""
+        """Return the input of each codec for chunks of `spec`, up to the array -> bytes codec."""
         specs = [spec]
         for codec in self.array_array:
             specs.append(codec.output_spec(specs[-1]))
         return specs
 
     def encoded_size(self, spec: ArraySpec) -> int | None:
-        """Bytes that every encoded chunk of `spec` has, or None if they vary."""
+        """Return the size in bytes that every encoded chunk of `spec` has, or None if sizes vary."""
         return self._sizes(self.array_specs(spec)[-1])[-1][0]
 
     def _sizes(self, spec: ArraySpec) -> list[tuple[int | None, int | None]]:
@@ -293,7 +293,7 @@ class CodecChain:
         return all(keeps_fill(codec, its_spec) for codec, its_spec in pairs if codec.is_elementwise)
 
     def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
-        """Decode a chunk in Python; the result may be read-only.
+        """Decode `data` to a chunk of `spec`, in Python; the result may be read-only.
 
         Raises
         ------
@@ -315,7 +315,7 @@ class CodecChain:
         return data
 
     def decode_array_into(self, data: Buffer, spec: ArraySpec, out: np.ndarray) -> None:
-        """As :meth:`decode_array`, into an array of the chunk's shape."""
+        """Decode like :meth:`decode_array`, into an array of the chunk's shape."""
         codec = self.array_bytes
         if self.array_array or not run_codec(codec, ChunkDecodeError, codec.decode_into, data, spec, out):
             out[...] = self.decode_array(data, spec)

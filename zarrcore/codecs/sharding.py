@@ -164,7 +164,7 @@ class ShardingCodec(ArrayBytesCodec):
         return {name: value for name, value in vars(self).items() if name not in ("_inner", "_index")}
 
     def index_nbytes(self, spec: ArraySpec) -> int:
-        """Bytes that the encoded index of a shard of `spec` takes."""
+        """Return the size in bytes of the encoded index of a shard of `spec`."""
         size = self.index_chain(spec).encoded_size(self.index_spec(spec))
         assert size is not None  # every index codec is of fixed size
         return size
@@ -269,7 +269,7 @@ class ShardingCodec(ArrayBytesCodec):
         return self.join(chunks, spec)
 
     def inner_chunks(self, shard: Buffer, spec: ArraySpec) -> dict[tuple[int, ...], memoryview]:
-        """Return the encoded inner chunks of a shard, by their coordinates in it."""
+        """Return the encoded inner chunks of `shard`, of `spec`, by their coordinates in it."""
         view = memoryview(shard).cast("B")
         index = self.read_index(view, spec)
         stored = (index != EMPTY).any(axis=-1)
@@ -280,7 +280,7 @@ class ShardingCodec(ArrayBytesCodec):
         return chunks
 
     def join(self, chunks: Mapping[tuple[int, ...], Buffer], spec: ArraySpec) -> bytes:
-        """Return a shard of encoded inner chunks, by their coordinates in it."""
+        """Return the shard of the encoded inner chunks `chunks`, by their coordinates in it, for `spec`."""
         index = np.full((*self.chunks_per_shard(spec), 2), EMPTY, np.uint64)
         position = self.index_nbytes(spec) if self.index_location == "start" else 0
         parts: list[Buffer] = []

@@ -139,7 +139,7 @@ class NumcodecsCodec(Codec):
         return self
 
     def check_items(self, spec: ArraySpec) -> None:
-        """Check the items of a chunk of format 2 that no filter has changed yet.
+        """Check the items of a chunk of `spec`, of format 2, that no filter has changed yet.
 
         Raises
         ------

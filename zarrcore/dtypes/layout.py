@@ -29,7 +29,7 @@ class BitLayout(NamedTuple):
 
 
 def bit_layout(zdtype: ZDType[Any, Any]) -> BitLayout | None:
-    """Return the number of bits of the numbers of an item; None for types that are not numbers.
+    """Return the number of bits of the numbers of an item of `zdtype`; None if it has no numbers.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def scalar_to_bytes(zdtype: ZDType[Any, Any], scalar: object) -> bytes:
 
 
 def swap_fields(zdtype: ZDType[Any, Any]) -> SwapFields:
-    """Return the words of one item that have a byte order.
+    """Return the words of one item of `zdtype` that have a byte order.
 
     Returns
     -------

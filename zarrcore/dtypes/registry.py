@@ -92,7 +92,7 @@ class DataTypeRegistry:
         return self._classes[key]
 
     def knows(self, name: str) -> bool:
-        """Return whether a data type has a name in format 3, but for those that other packages may bring."""
+        """Return whether a data type is called `name` in format 3, other than those of entry points."""
         key = _registered_name(name)
         return key in self._classes or key in self._modules
 

@@ -241,7 +241,7 @@ class Structured(ZDType[Any, np.void], HasItemSize):
         return list(data)
 
     def cast_scalar(self, data: object) -> np.void:
-        """`data`, values by field or the bytes of an item, with every field cast; 0 is all zeros."""
+        """Return `data`, values by field or the bytes of an item, with every field cast; 0 is all zeros."""
         data = unboxed(data)
         if is_zero(data):
             return self.default_scalar()
@@ -258,7 +258,7 @@ class Structured(ZDType[Any, np.void], HasItemSize):
         return self._item(bytes(self.item_size))
 
     def from_json_scalar(self, data: JSON, *, zarr_format: ZarrFormat) -> np.void:
-        """Read base64 of the item's bytes (little-endian in format 3), or values by field."""
+        """Read `data`: base64 of the item's bytes (little-endian in `zarr_format` 3), or values by field."""
         if isinstance(data, str):
             return self._from_stored(bytes_from_json(self, data), zarr_format)
         if zarr_format == 2 and is_zero(data):
@@ -295,7 +295,7 @@ class Structured(ZDType[Any, np.void], HasItemSize):
         return self if fields == self.fields else replace(self, fields=fields)
 
     def has_multi_byte_fields(self) -> bool:
-        """Whether any field has more than one byte."""
+        """Return whether any field has more than one byte."""
         return any(_size_of(dtype) > 1 for _, dtype in self.fields)
 
 
@@ -309,7 +309,7 @@ class Struct(Structured):
         return [{"name": name, "data_type": dtype.to_json(zarr_format=3)} for name, dtype in self.fields]
 
     def to_json_scalar(self, data: object, *, zarr_format: ZarrFormat) -> Any:
-        """Base64 of the item in format 2, an object with the value of each field in format 3."""
+        """Return `data` as base64 of the item if `zarr_format` is 2, else as an object of field values."""
         if zarr_format == 2:
             return super().to_json_scalar(data, zarr_format=2)
         item = self.cast_scalar(data)

@@ -25,7 +25,7 @@ class ChunkGrid(Extension, ABC):
 
     @abstractmethod
     def native(self) -> tuple[int | tuple[int, ...], ...]:
-        """Return, for each dimension, the length of every chunk or a tuple of all lengths."""
+        """Return the length of every chunk, or a tuple of all lengths, for each dimension."""
 
     @abstractmethod
     def validate(self, shape: tuple[int, ...]) -> None:

@@ -73,7 +73,7 @@ class RectilinearGrid(ChunkGrid):
                 fail(where, f"chunks that cover the array's length {length}", sum(edges))
 
     def update_shape(self, shape: tuple[int, ...]) -> Self:
-        """Return the grid of the resized array: a dimension that outgrows its chunks gets one more chunk."""
+        """Return the grid resized to `shape`: a dimension that outgrows its chunks gets one more chunk."""
         if len(shape) != self.ndim:
             raise MetadataValidationError(f"expected {self.ndim} lengths, got {list(shape)}", where="shape")
         grown = (

@@ -92,23 +92,23 @@ class AsyncGroup(
     # --- members ---
 
     async def getitem(self, key: str) -> AsyncArray | AsyncGroup:
-        """Return the array or group at a path below this group."""
+        """Return the array or group at the path `key` below this group."""
         found = await self.get(key)
         if found is None:
             raise KeyError(key)
         return found
 
     async def get(self, key: str, default: T | None = None) -> AsyncArray | AsyncGroup | T | None:
-        """Return the array or group at a path, or `default`."""
+        """Return the array or group at the path `key`, or `default`."""
         found = await in_thread(members.find, self._opened, key)
         return default if found is None else self._node(found)
 
     async def setitem(self, key: str, value: ArrayLike) -> None:
-        """Store an array-like under a name."""
+        """Store `value`, an array-like, under the name `key`."""
         await in_thread(creating.set_member, self._opened, key, value)
 
     async def delitem(self, key: str) -> None:
-        """Remove a member and everything below it."""
+        """Remove the member `key` and everything below it."""
         await in_thread(changing.remove, self._opened, key)
 
     async def move(self, source: str, dest: str) -> None:
@@ -116,7 +116,7 @@ class AsyncGroup(
         await in_thread(changing.move, self._opened, source, dest)
 
     async def contains(self, member: str) -> bool:
-        """Return whether there is a member at a path."""
+        """Return whether there is a member at the path `member`."""
         return await in_thread(members.contains, self._opened, member)  # type: ignore[no-any-return]
 
     async def nmembers(self, max_depth: int | None = 0) -> int:
@@ -178,7 +178,7 @@ class AsyncGroup(
         return await in_thread(tree_of, self.store_path, self.metadata, level=level, max_nodes=max_nodes)
 
     async def require_groups(self, *names: str) -> tuple[AsyncGroup, ...]:
-        """Return several groups; create those that are missing."""
+        """Return the groups of these `names`; create those that are missing."""
         return tuple([await self.require_group(name) for name in names])
 
     async def create_hierarchy(

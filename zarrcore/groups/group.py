@@ -261,7 +261,7 @@ class Group(GroupFace["Array", "Group"], SynchronousNode):
         return group_info(self, complete=True)
 
     def require_groups(self, *names: str) -> tuple[Group, ...]:
-        """Return several groups; create those that are missing."""
+        """Return the groups of these `names`; create those that are missing."""
         return tuple(self.require_group(name) for name in names)
 
     create = GroupFace.create_array
@@ -308,7 +308,7 @@ class Group(GroupFace["Array", "Group"], SynchronousNode):
         changing.move(self._opened, source, dest)
 
     async def update_attributes_async(self, new_attributes: Mapping[str, Any]) -> Group:
-        """The same as :meth:`update_attributes`, as a coroutine."""
+        """Change the attributes like :meth:`update_attributes`, as a coroutine."""
         return await in_thread(self.update_attributes, new_attributes)
 
 

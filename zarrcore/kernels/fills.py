@@ -78,7 +78,7 @@ def equals_fill(
     out: np.ndarray | None = None,
     threads: int | None = None,
 ) -> Any:
-    """Is every item of ``x`` equal to ``fill``?
+    """Return whether every item of ``x`` equals ``fill``.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ _DIFFERENCES = "bBhHiIlLqQfd"
 def delta_encode(
     x: ArrayLike, /, out: np.ndarray | None = None, *, axis: int = -1, threads: int | None = None
 ) -> Any:
-    """Differences of neighbours along an axis; the first item stays as it is.
+    """Return the differences of neighbours along an axis; the first item stays as it is.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def delta_encode(
 def delta_decode(
     x: ArrayLike, /, out: np.ndarray | None = None, *, axis: int = -1, threads: int | None = None
 ) -> Any:
-    """Running sums along an axis: the inverse of :func:`delta_encode`.
+    """Return the running sums along an axis: the inverse of :func:`delta_encode`.
 
     Parameters, exceptions and thread rule are those of :func:`delta_encode`.
 
@@ -195,7 +195,7 @@ def unshuffle(
     *,
     threads: int | None = None,
 ) -> Any:
-    """Items from their sorted bytes: the inverse of :func:`shuffle`.
+    """Return the items whose sorted bytes are `x`: the inverse of :func:`shuffle`.
 
     Parameters, exceptions and thread rule are those of :func:`shuffle`; ``itemsize`` is needed.
 
@@ -259,7 +259,7 @@ def pack_bits(
     bitorder: Literal["little", "big"] = "little",
     threads: int | None = None,
 ) -> NDArray[np.uint8]:
-    """Bits of each item without gaps.
+    """Pack the bits of each item without gaps.
 
     Parameters
     ----------
@@ -333,7 +333,7 @@ def unpack_bits(
     bitorder: Literal["little", "big"] = "little",
     threads: int | None = None,
 ) -> np.ndarray:
-    """Items from their packed bits: the inverse of :func:`pack_bits`.
+    """Unpack items from their packed bits: the inverse of :func:`pack_bits`.
 
     Parameters
     ----------

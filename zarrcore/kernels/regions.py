@@ -140,7 +140,7 @@ def _swap_words(
 
 @_flat.copy_region_quick_first
 def copy_region(dst: np.ndarray, src: np.ndarray, /, *, threads: int | None = None) -> None:
-    """``dst[...] = src`` where the two differ in strides and byte order only.
+    """Copy ``src`` to ``dst``, which differ in strides and byte order only: ``dst[...] = src``.
 
     Parameters
     ----------

@@ -137,7 +137,7 @@ class ArrayMetadata:
         return self.chain().codecs if codec is None else codec.codecs
 
     def encode_chunk_key(self, chunk_coords: tuple[int, ...]) -> str:
-        """Return the key of a chunk, relative to the array."""
+        """Return the key of the chunk at `chunk_coords`, relative to the array."""
         return self.key_encoding.encode(chunk_coords)
 
     def _regular_chunk_shape(self, what: str) -> tuple[int, ...]:

@@ -251,12 +251,12 @@ class ConsolidatedMetadata:
             )
 
     def to_dict(self) -> dict[str, Any]:
-        """The ``consolidated_metadata`` member of a format 3 group."""
+        """Return the ``consolidated_metadata`` member of a format 3 group."""
         nodes = {path: _without_consolidated(self.metadata[path]).to_dict() for path in self._paths()}
         return {"kind": self.kind, "must_understand": False, "metadata": nodes, **self.extra_fields}
 
     def to_zmetadata(self, attributes: Mapping[str, Any], extra_fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the ``.zmetadata`` document of a group with these attributes and further members."""
+        """Return the ``.zmetadata`` document of a group with these `attributes` and `extra_fields`."""
         zgroup = {"zarr_format": 2, **extra_fields}
         documents: dict[str, Any] = {".zgroup": zgroup, ".zattrs": dict(attributes)}
         for path in self._paths():
@@ -272,11 +272,11 @@ class ConsolidatedMetadata:
         return {path: self.metadata[path] for path in self._paths()}
 
     def children(self) -> Iterator[str]:
-        """Names of the nodes directly in the group, nodes that only deeper paths imply included."""
+        """Iterate over the names directly in the group, including groups that only deeper paths imply."""
         return self._nodes.names()
 
     def below(self, path: str) -> ConsolidatedMetadata:
-        """The consolidated metadata of the group at `path` below this group."""
+        """Return the consolidated metadata of the group at `path` below this group."""
         return ConsolidatedMetadata(self._nodes.below(path))
 
     @property

@@ -58,7 +58,7 @@ class Departure(NamedTuple):
     key: str | None = None
 
     def below(self, place: str | None, key: str | None) -> Departure:
-        """The same departure, of a document that is a part of another one."""
+        """Return the same departure at `place` of another document, which is stored at `key`."""
         where = f"{place}.{self.where}" if place else self.where
         return self._replace(where=where, key=key or self.key)
 

@@ -93,12 +93,19 @@ def parse_document(text: str, *, where: str) -> dict[str, Any]:
 
 
 def dump_document(document: Mapping[str, Any], *, where: str) -> bytes:
-    """Serialise a metadata document, indented by the configuration ``json_indent``.
+    """Return a metadata document as bytes, indented by the configuration ``json_indent``.
+
+    Parameters
+    ----------
+    document : dict
+        The document.
+    where : str
+        Its store key, for messages.
 
     Raises
     ------
     MetadataValidationError
-        If a value is NaN or infinite, for which JSON has no number.
+        If a value is NaN or infinite, for which JSON has no number, or values are nested too deeply.
     """
     try:
         return _text(document, config.get("json_indent", 2)).encode()
@@ -155,7 +162,7 @@ def _indented(value: Any, newline: str, indent: str) -> str:
 
 
 def parse_attributes(attributes: object) -> dict[str, Any]:
-    """User attributes as plain JSON values; None is no attributes.
+    """Return `attributes` as plain JSON values; None is no attributes.
 
     With the setting ``attributes.nan="allow"``, NaN and infinities become :class:`NonFinite` and are stored.
     """

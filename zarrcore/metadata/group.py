@@ -92,14 +92,14 @@ class GroupMetadata:
 
     @classmethod
     def from_document(cls, data: Mapping[str, Any], *, where: str | None = None) -> Self:
-        """:meth:`from_dict` for a stored document: whatever has one meaning is read, with a warning."""
+        """Parse a stored document, leniently and with a warning; see :meth:`from_dict`."""
         data, departures = without_nulls(data, 2 if data.get("zarr_format") == 2 else 3)
         group = cls.from_dict(data, where=where)
         report(departures, where)
         return group
 
     def to_dict(self) -> dict[str, Any]:
-        """The metadata as one JSON object, in format 3 the ``zarr.json`` document."""
+        """Return the metadata as one JSON object, in format 3 the ``zarr.json`` document."""
         data: dict[str, Any] = {"attributes": dict(self.attributes), "zarr_format": self.zarr_format}
         if self.zarr_format == 3:
             if self.consolidated_metadata is not None:
@@ -108,7 +108,7 @@ class GroupMetadata:
         return data | {name: value for name, value in self.extra_fields.items() if name not in data}
 
     def to_documents(self) -> dict[str, bytes]:
-        """The metadata as it is stored: name of each document -> its bytes."""
+        """Return the metadata as they are stored: the name of each document, and its bytes."""
         if self.zarr_format == 3:
             return dump(ZARR_JSON, self.to_dict())
         documents = dump(ZGROUP_JSON, {"zarr_format": 2} | self.extra_fields) | dump(
@@ -120,14 +120,14 @@ class GroupMetadata:
         return documents
 
     def without_consolidated(self) -> Self:
-        """The metadata of the group alone."""
+        """Return the metadata of the group alone, without those of the nodes below it."""
         if self.consolidated_metadata is None and "consolidated_metadata" not in self.extra_fields:
             return self
         extra = {name: item for name, item in self.extra_fields.items() if name != "consolidated_metadata"}
         return replace(self, consolidated_metadata=None, extra_fields=extra)
 
     def update_attributes(self, attributes: dict[str, Any]) -> Self:
-        """The metadata of the same group with other attributes."""
+        """Return the metadata of the same group with other `attributes`."""
         return replace(self, attributes=attributes)
 
 

@@ -200,7 +200,7 @@ class ArrayV2Metadata(ArrayMetadata):
         return self
 
     def to_dict(self) -> dict[str, Any]:
-        """The ``.zarray`` document, and under ``attributes`` the ``.zattrs`` document."""
+        """Return the ``.zarray`` document, with the ``.zattrs`` document under ``attributes``."""
         from zarrcore.dtypes import dtype_to_v2
 
         fill_value = self.fill_value
@@ -257,11 +257,11 @@ class ArrayV2Metadata(ArrayMetadata):
         return None
 
     def update_shape(self, shape: tuple[int, ...]) -> Self:
-        """The metadata of the same array, resized."""
+        """Return the metadata of the same array, resized to `shape`."""
         return self._with_shape(shape) if len(shape) == self.ndim else replace(self, shape=shape)
 
     def update_attributes(self, attributes: dict[str, Any]) -> Self:
-        """The metadata of the same array with other attributes."""
+        """Return the metadata of the same array with other `attributes`."""
         return replace(self, attributes=attributes)
 
 

@@ -187,7 +187,7 @@ class ArrayV3Metadata(ArrayMetadata):
             return metadata
 
     def to_dict(self) -> dict[str, Any]:
-        """The ``zarr.json`` document."""
+        """Return the ``zarr.json`` document."""
         data: dict[str, Any] = {
             "shape": list(self.shape),
             "data_type": self.data_type.to_json(zarr_format=3),
@@ -251,7 +251,7 @@ class ArrayV3Metadata(ArrayMetadata):
         return None if self.sharding_codec is None else self._regular_chunk_shape("shards")
 
     def update_shape(self, shape: tuple[int, ...]) -> Self:
-        """The metadata of the same array, resized."""
+        """Return the metadata of the same array, resized to `shape`."""
         if len(shape) != self.ndim:
             return replace(self, shape=shape)  # raises the error
         # A shard that is added is made of whole inner chunks.
@@ -279,7 +279,7 @@ class ArrayV3Metadata(ArrayMetadata):
         return lengths
 
     def update_attributes(self, attributes: dict[str, Any]) -> Self:
-        """The metadata of the same array with other attributes."""
+        """Return the metadata of the same array with other `attributes`."""
         return replace(self, attributes=attributes)
 
 

@@ -139,7 +139,15 @@ class FsspecStore(Store):
         read_only: bool = False,
         allowed_exceptions: tuple[type[Exception], ...] = ALLOWED_EXCEPTIONS,
     ) -> Self:
-        """The store of a mapping that ``fsspec.get_mapper`` made."""
+        """Return the store of a mapping made by ``fsspec.get_mapper``.
+
+        Parameters
+        ----------
+        fs_map : fsspec.FSMap
+            The mapping.
+        read_only, allowed_exceptions
+            As for the class.
+        """
         return cls(fs_map.fs, read_only, fs_map.root, allowed_exceptions)
 
     @classmethod
@@ -149,7 +157,15 @@ class FsspecStore(Store):
         read_only: bool = False,
         allowed_exceptions: tuple[type[Exception], ...] = ALLOWED_EXCEPTIONS,
     ) -> Self:
-        """The store of a path of universal_pathlib."""
+        """Return the store of a path of universal_pathlib.
+
+        Parameters
+        ----------
+        upath : UPath
+            The path.
+        read_only, allowed_exceptions
+            As for the class.
+        """
         return cls(upath.fs, read_only, upath.path, allowed_exceptions)
 
     # --- reading ---

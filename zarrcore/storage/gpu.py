@@ -47,7 +47,7 @@ class GpuMemoryStore(MemoryStore):
 
     @classmethod
     def from_dict(cls, store_dict: Mapping[str, Any]) -> Self:
-        """Return a store of a copy of a dictionary, whose values are bytes of the host or arrays of cupy."""
+        """Return a store of a copy of `store_dict`, whose values are bytes of the host or arrays of cupy."""
         return cls({key: _on_gpu(key, value) for key, value in store_dict.items()})
 
     def __str__(self) -> str:

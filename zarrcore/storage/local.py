@@ -74,7 +74,22 @@ class LocalStore(Store):
 
     @classmethod
     def open(cls, root: str | os.PathLike[str], *, mode: str | None = None, read_only: bool = False) -> Self:
-        """Open a store; the modes ``"r"`` and ``"r+"`` want the directory to exist."""
+        """Open a store.
+
+        Parameters
+        ----------
+        root : str or PathLike
+            The directory.
+        mode : {"r", "r+", "a", "w"}, optional
+            ``"r"`` and ``"r+"`` require that the directory exists; ``"r"`` is read-only.
+        read_only : bool
+            Refuse every write.
+
+        Raises
+        ------
+        FileNotFoundError
+            If the mode requires a directory that does not exist.
+        """
         store = cls(root, read_only=read_only or mode == "r")
         if mode in ("r", "r+") and not os.path.isdir(store._root):
             raise FileNotFoundError(f"{store._root} does not exist")
@@ -184,7 +199,7 @@ class LocalStore(Store):
             raise _told(error, key) from None
 
     def erase_prefix(self, prefix: str) -> None:
-        """Remove all keys below a prefix, and the directory; symbolic links are unlinked, not followed."""
+        """Remove all keys below `prefix`, and its directory; symbolic links are unlinked, not followed."""
         self._check_writable()
         prefix = validate_prefix(prefix)
         if prefix:
@@ -228,7 +243,7 @@ class LocalStore(Store):
         return removed
 
     def move(self, dest_root: str | os.PathLike[str]) -> None:
-        """Move the whole directory to another place, which must not exist."""
+        """Move the whole directory to `dest_root`, which must not exist."""
         self._check_writable()
         target = os.path.abspath(os.fsdecode(dest_root))
         if os.path.lexists(target):

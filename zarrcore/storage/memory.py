@@ -194,7 +194,7 @@ class ManagedMemoryStore(MemoryStore):
 
     @classmethod
     def from_url(cls, url: str, *, read_only: bool = False) -> Self:
-        """The store that a URL ``memory://name/path`` stands for.
+        """Return the store of `url`, ``memory://name/path``; with `read_only` it refuses writes.
 
         Raises
         ------

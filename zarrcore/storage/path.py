@@ -97,15 +97,15 @@ class StorePath:
     __hash__ = None  # type: ignore[assignment]
 
     def get(self, byte_range: ByteRange | None = None) -> Buffer | None:
-        """Return the value at this key, or a part of it; None if there is none."""
+        """Return the value at this key, or its part `byte_range`; None if there is none."""
         return self.store.get(self.path, byte_range)
 
     def set(self, value: Buffer) -> None:
-        """Store a value at this key."""
+        """Store `value` at this key."""
         self.store.set(self.path, value)
 
     def set_if_not_exists(self, default: Buffer) -> bool:
-        """Store a value at this key unless it has one; True if it was stored."""
+        """Store the value `default` at this key unless it has one; True if it was stored."""
         return self.store.set_if_not_exists(self.path, default)
 
     def delete(self) -> None:

@@ -83,7 +83,7 @@ def validate_prefix(prefix: str) -> str:
 
 
 def normalize_path(path: str | bytes | os.PathLike[str] | None) -> str:
-    """Return the canonical form of a node path: ``""`` for the root, or ``"a/b"``.
+    """Return the canonical form of `path`, that of a node: ``""`` for the root, or ``"a/b"``.
 
     Slashes at either end are dropped, repeated ones collapse and backslashes count as slashes.
 

@@ -143,7 +143,7 @@ class ZipStore(Store):
             return True
 
     def delete(self, key: str) -> None:
-        """Refused, unless the key is absent anyway."""
+        """Raise an error, unless `key` is absent: ZIP archives cannot delete entries."""
         self._check_writable()
         if self.exists(key):
             raise StoreError(f"{self}: key {key!r} cannot be deleted, because ZIP archives cannot forget")
@@ -166,7 +166,7 @@ class ZipStore(Store):
         return (name for name in names if name.startswith(prefix) and not name.endswith("/"))
 
     def close(self) -> None:
-        """Finish the archive.  Another use opens it again, and appends if it was opened for writing."""
+        """Close the archive.  The next use opens it again, to append if it was opened for writing."""
         self._archive.close()
 
     def __getstate__(self) -> dict[str, Any]:
