@@ -17,9 +17,6 @@ if TYPE_CHECKING:
         def get(self, name: str) -> Any: ...
 
 
-__all__ = ["Extension", "parse_extension"]
-
-
 class Extension:
     """Base class of what metadata documents name: a frozen dataclass whose fields are its configuration."""
 

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["attach"]
-
 
 def attach(
     module: str, homes: Mapping[str, str], *, modules: str = "", package: str | None = None

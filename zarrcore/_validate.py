@@ -24,26 +24,6 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import NoReturn
 
-__all__ = [
-    "MAX_DEPTH",
-    "MAX_NBYTES",
-    "at",
-    "boolean",
-    "checked_nbytes",
-    "choice",
-    "describe",
-    "document",
-    "fail",
-    "integer",
-    "integers",
-    "known_keys",
-    "mapping",
-    "named_configuration",
-    "sequence",
-    "shape",
-    "suggestion",
-]
-
 MAX_NBYTES = 2**63 - 1
 """Most bytes that one chunk may stand for: the offsets of the chunk engine are signed 64-bit numbers."""
 

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["Attributes"]
-
 _UNCHANGEABLE = {str, int, float, bool, type(None)}
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["get_include"]
-
 
 def get_include() -> str:
     """Return the directory of ``zarrcore.h``, for the include directories of an extension module.

@@ -24,19 +24,6 @@ if TYPE_CHECKING:
     Dim = tuple[int, int, int] | np.ndarray
     Fields = str | list[str]
 
-__all__ = [
-    "Selection",
-    "basic_selection",
-    "block_selection",
-    "coordinate_selection",
-    "field_dtype",
-    "mask_selection",
-    "orthogonal_selection",
-    "plain_selection",
-    "pop_fields",
-    "vindex_selection",
-]
-
 _ALL = slice(None)
 
 

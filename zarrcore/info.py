@@ -9,8 +9,6 @@ from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import Unreadable
 from zarrcore.nodes.walk import walk
 
-__all__ = ["NodeInfo", "format_bytes", "group_info"]
-
 
 @dataclass(frozen=True)
 class NodeInfo:

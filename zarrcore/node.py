@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from zarrcore.storage import Store, StorePath
 
-__all__ = ["AsynchronousNode", "Node", "SynchronousNode", "in_thread"]
-
 
 async def in_thread(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Run a function in a worker thread of the event loop's executor."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict, overload
 
-__all__ = ["BuildConfig", "show_config"]
-
 
 class BuildConfig(TypedDict):
     """The output of :func:`show_config`."""

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 _NAMES = [name for name in synchronous.__all__ if name != "print_debug_info"]
 
-__all__ = ["AsyncArray", "AsyncGroup", *_NAMES]  # noqa: PLE0604
-
 
 def _coroutine(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
     """Return a coroutine function that runs `function` in a worker thread."""

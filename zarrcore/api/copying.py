@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     Log = Callable[[str], object] | TextIO | str | PathLike[str] | None
     Progress = Callable[[int, int], object]
 
-__all__ = ["copy", "copy_all", "copy_store"]
-
 Options = TypeVar("Options", bound="CopyOptions")
 
 

@@ -32,25 +32,6 @@ if TYPE_CHECKING:
     from zarrcore._typing import ArrayLike, FillValueLike, Overwrite, ShapedArray, ShapeLike
     from zarrcore.storage import StoreLike
 
-__all__ = [
-    "array",
-    "create",
-    "create_array",
-    "empty",
-    "empty_like",
-    "from_array",
-    "full",
-    "full_like",
-    "load",
-    "ones",
-    "ones_like",
-    "save",
-    "save_array",
-    "save_group",
-    "zeros",
-    "zeros_like",
-]
-
 
 @takes(ArrayOptions)
 def create_array(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["print_debug_info"]
-
 
 def print_debug_info() -> None:
     """Print versions of the interpreter, of this package and of what it works with."""

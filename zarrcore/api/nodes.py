@@ -31,20 +31,6 @@ if TYPE_CHECKING:
     from zarrcore.nodes.documents import Metadata
     from zarrcore.storage import StoreLike
 
-__all__ = [
-    "check_consolidated",
-    "consolidate_metadata",
-    "create_group",
-    "create_hierarchy",
-    "group",
-    "open",
-    "open_array",
-    "open_consolidated",
-    "open_group",
-    "open_like",
-    "tree",
-]
-
 _READ_MODES = ("r", "r+", "a")
 _CREATE_MODES = ("a", "w", "w-")
 _GROUP_ARGUMENTS = {"attributes", "use_consolidated", "overwrite"}

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from zarrcore.arrays.selections import Select
     from zarrcore.indexing import Fields, Selection
 
-__all__ = ["field_values", "fill", "get", "get_by", "put", "put_by", "writes_empty_chunks"]
-
 # --- reading ---
 
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from zarrcore.info import NodeInfo
     from zarrcore.storage import StoreLike
 
-__all__ = ["Array"]
-
 
 class Array(ArrayFace, Indexable, SynchronousNode):
     """An N-dimensional array stored as chunks.

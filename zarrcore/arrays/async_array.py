@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from zarrcore.info import NodeInfo
     from zarrcore.storage import StoreLike
 
-__all__ = ["AsyncArray"]
-
 
 class AsyncArray(ArrayFace, AsynchronousNode):
     """An array whose methods are coroutines; see :class:`zarrcore.Array`.

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from zarrcore._typing import SelectionLike
     from zarrcore.indexing import Selection
 
-__all__ = ["read_many"]
-
 _MORE_PAIRS = 32
 """Most pairs of outputs that are compared closely, besides one for each array, because one begins before the
 other ends: views that alternate in memory."""

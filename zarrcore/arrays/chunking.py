@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     Shape = tuple[int, ...]
 
-__all__ = ["guess_chunks", "guess_shards", "normalize_chunks", "resolve_layout"]
-
 _KIB = 1024
 _MIN_BYTES = 128 * _KIB
 _MAX_BYTES = 64 * _KIB * _KIB

@@ -28,17 +28,6 @@ if TYPE_CHECKING:
     from zarrcore.arrays.description import ArrayDescription
     from zarrcore.arrays.opened import OpenArray
 
-__all__ = [
-    "append",
-    "can_list",
-    "count_stored",
-    "extend",
-    "parse_shape",
-    "present_chunks",
-    "resize",
-    "stored_chunks",
-]
-
 
 def parse_shape(shape: Any) -> tuple[int, ...]:
     """Return a shape from an integer or a sequence of integers.

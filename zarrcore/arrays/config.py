@@ -9,9 +9,6 @@ from typing import Any, Literal, TypeAlias
 
 from zarrcore.config import config as _defaults
 
-__all__ = ["ArrayConfig", "ArrayConfigLike", "parse_array_config"]
-
-
 _CONFIGURED = ("order", "write_empty_chunks", "read_missing_chunks")
 _SETTINGS = tuple(f"array.{name}" for name in _CONFIGURED)
 

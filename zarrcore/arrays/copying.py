@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     Result = TypeVar("Result")
     Progress = Callable[[int, int], object]
 
-__all__ = ["copy_values", "in_threads", "same_bytes", "same_fill", "threads_to_move"]
-
 REGION_BYTES = 16 << 20
 """Memory for the values that are on their way, unless one chunk for each thread needs more.
 

@@ -37,24 +37,6 @@ if TYPE_CHECKING:
     from zarrcore.metadata import ArrayMetadata
     from zarrcore.storage import StorePath
 
-__all__ = [
-    "check_described",
-    "check_required",
-    "codecs_v3",
-    "compressor_v2",
-    "create_array_at",
-    "data_type",
-    "default_format",
-    "filters_v2",
-    "is_auto",
-    "make_metadata",
-    "refuse_own_source",
-    "store_array",
-    "store_with_values",
-    "v2_config",
-    "with_order",
-]
-
 
 def default_format(zarr_format: int | None) -> int:
     """Return the Zarr format to create nodes in."""

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from zarrcore.metadata import ArrayMetadata
     from zarrcore.storage import StorePath
 
-__all__ = ["from_array_at", "like_arguments"]
-
 # What stands for "keep" where there is nothing to keep.
 _NOTHING_KEPT = {
     "chunks": "auto",

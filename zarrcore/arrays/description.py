@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from zarrcore.arrays.config import ArrayConfig
     from zarrcore.metadata.common import ArrayMetadata
 
-__all__ = ["ArrayDescription"]
-
 
 class ArrayDescription(Node):
     """The properties that arrays, synchronous or not, have from their metadata and settings."""

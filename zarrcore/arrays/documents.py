@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from zarrcore.arrays.opened import OpenArray
     from zarrcore.metadata.common import ArrayMetadata
 
-__all__ = ["change_attributes", "documents_of", "reread", "save"]
-
 
 def change_attributes(array: OpenArray, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
     """Store the result of `change`, called with the attributes that are stored now."""

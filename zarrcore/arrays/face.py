@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from zarrcore.metadata.common import ArrayMetadata
     from zarrcore.storage import StorePath
 
-__all__ = ["ArrayFace"]
-
 
 class ArrayFace(SelectableArray):
     """A face of an opened array: it holds the array, and calls functions that take it."""

@@ -9,8 +9,6 @@ from zarrcore.info import NodeInfo, format_bytes
 if TYPE_CHECKING:
     from zarrcore.arrays.description import ArrayDescription
 
-__all__ = ["array_info"]
-
 
 def array_info(array: ArrayDescription, *, complete: bool = False) -> NodeInfo:
     """Return a description of an array; `complete` asks the store how much of it is stored."""

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from zarrcore.metadata import ArrayMetadata
     from zarrcore.storage import StorePath
 
-__all__ = ["array_at", "create_at"]
-
 _FORMAT_2_ONLY = ("dimension_separator", "filters", "object_codec")
 _FORMAT_3_ONLY = ("codecs", "chunk_key_encoding", "dimension_names")
 

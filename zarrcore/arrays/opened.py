@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from zarrcore.metadata.common import ArrayMetadata
     from zarrcore.storage import StorePath
 
-__all__ = ["OpenArray", "note_loss", "open_array_at", "opened", "stored_metadata"]
-
 _BINDING = forkable(lock(Rank.TABLE))  # held while an array takes over an engine that fits its metadata
 
 _COMPILED: WeakSet[OpenArray] = WeakSet()

@@ -30,40 +30,6 @@ if TYPE_CHECKING:
     from zarrcore.keys.standard import ChunkKeyEncodingLike
     from zarrcore.storage.path import AccessMode, StoreLike
 
-__all__ = [
-    "ArrayOptions",
-    "ConfigOption",
-    "CreateOptions",
-    "DataOptions",
-    "DescriptionOptions",
-    "EmptyOptions",
-    "FillOption",
-    "FromArrayOptions",
-    "FullMemberOptions",
-    "FullOptions",
-    "IgnoredOptions",
-    "KeepOptions",
-    "LayoutOptions",
-    "LegacyLayoutOptions",
-    "LegacyOptions",
-    "LikeOptions",
-    "MemberOptions",
-    "MissingOptions",
-    "OfValuesOptions",
-    "OpenGroupOptions",
-    "OpenLikeOptions",
-    "OpenNodeOptions",
-    "OpenOptions",
-    "PlaceOptions",
-    "RequireOptions",
-    "SaveOptions",
-    "SharedOptions",
-    "StoringOptions",
-    "complete",
-    "refuse_unknown",
-    "takes",
-]
-
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from zarrcore.engine.projection import FieldNames, Selector
     from zarrcore.indexing import Dim
 
-__all__ = ["BlockGrid", "Cut", "PendingChunk", "interior"]
-
 
 class Cut(NamedTuple):
     """The part of a selection along one dimension that falls into one block.

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from zarrcore.arrays.opened import OpenArray
     from zarrcore.indexing import Selection
 
-__all__ = ["Prefetch"]
-
 
 class Prefetch:
     """Chunks on their way into the cache of an array; made by :meth:`zarrcore.Array.prefetch`.

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     Box = Sequence[tuple[int, int]]
 
-__all__ = ["RegionGrid"]
-
 
 class RegionGrid:
     """The regions of one copy.

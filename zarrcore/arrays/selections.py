@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     Select = Callable[[Any, tuple[int, ...]], Selection]
     """Understands a selection of an array of some shape: a function of :mod:`zarrcore.indexing`."""
 
-__all__ = ["IndexView", "Indexable", "SelectableArray"]
-
 
 class Selectable:
     """What selections can be read from and written to; subclasses do it."""

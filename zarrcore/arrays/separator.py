@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from zarrcore.metadata.common import ArrayMetadata
     from zarrcore.storage import Store, StorePath
 
-__all__ = ["with_separator_in_use"]
-
 _CLAUSE = 'Zarr v2, "Metadata": without dimension_separator chunk keys have the form "0.0"'
 
 

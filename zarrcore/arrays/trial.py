@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from zarrcore.codecs.base import ArraySpec, Codec
     from zarrcore.metadata import ArrayMetadata
 
-__all__ = ["refuse_unusable_codecs"]
-
 _SURE = frozenset(
     ("bytes", "transpose", "blosc", "gzip", "zstd", "crc32c", "vlen-utf8", "vlen-bytes", "zlib", "lz4")
     + ("bz2", "crc32", "adler32", "fletcher32", "jenkins_lookup3", "shuffle")

@@ -10,8 +10,6 @@ import numpy as np
 if TYPE_CHECKING:
     from typing import NoReturn
 
-__all__ = ["as_values", "broadcast_values", "check_out"]
-
 
 def as_values(value: Any, dtype: np.dtype, *, ndim: int = 0, any_text: bool = False) -> np.ndarray:
     """Convert `value` to an array of type `dtype`.

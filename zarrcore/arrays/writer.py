@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from zarrcore.indexing import Fields, Selection
     from zarrcore.metadata.common import ArrayMetadata
 
-__all__ = ["ArrayWriter"]
-
 _DEFAULT_BYTES = 256 << 20
 
 

@@ -15,19 +15,6 @@ if TYPE_CHECKING:
     from zarrcore.codecs.base import ArraySpec, Buffer
     from zarrcore.dtypes import ZDType
 
-__all__ = [
-    "NativeArrayCodec",
-    "NativeBytesCodec",
-    "decode",
-    "encode",
-    "engine",
-    "is_integer",
-    "octets",
-    "real_number",
-    "unbounded_room",
-    "words_of",
-]
-
 _MOST = 2**31 - 1
 
 

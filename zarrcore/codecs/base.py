@@ -18,17 +18,6 @@ if TYPE_CHECKING:
 
     Buffer = bytes | bytearray | memoryview
 
-__all__ = [
-    "ArrayArrayCodec",
-    "ArrayBytesCodec",
-    "ArraySpec",
-    "BytesBytesCodec",
-    "Codec",
-    "CodecLike",
-    "CodecsLike",
-    "roomy",
-]
-
 Kind = Literal["array->array", "array->bytes", "bytes->bytes"]
 
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from zarrcore.codecs.base import ArraySpec
 
-__all__ = ["BitRoundCodec"]
-
 # Bits of the mantissa of each floating-point type.
 _MANTISSA_BITS = {"f2": 10, "bfloat16": 7, "f4": 23, "f8": 52}
 

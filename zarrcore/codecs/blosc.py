@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from zarrcore.codecs.base import ArraySpec
 
-__all__ = ["Blosc", "BloscCname", "BloscCodec", "BloscShuffle"]
-
 _MAX_INPUT = 2**31 - 1 - 16
 """Most bytes of one Blosc buffer: its header has 32-bit sizes and takes 16 bytes."""
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from zarrcore.codecs.base import ArraySpec, Buffer
 
-__all__ = ["BytesCodec", "Endian", "byte_swap", "contiguous_bytes", "from_bytes"]
-
 
 class Endian(StrEnum):
     """Byte order of items; the plain strings do as well."""

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from zarrcore.codecs.base import ArraySpec
     from zarrcore.dtypes import ZDType
 
-__all__ = ["CastValue"]
-
 _ROUNDING = ("nearest-even", "towards-zero", "towards-positive", "towards-negative", "nearest-away")
 _DIRECTIONS = ("encode", "decode")
 

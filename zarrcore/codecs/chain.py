@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from zarrcore.codecs.base import ArraySpec, Buffer
 
-__all__ = ["CodecChain", "IgnoredCodec", "parse_codec", "parse_codecs", "run_codec"]
-
 _STAGE = {"array->array": 0, "array->bytes": 1, "bytes->bytes": 2}
 
 

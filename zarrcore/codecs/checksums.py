@@ -9,8 +9,6 @@ from zarrcore._validate import choice, fail, integer
 from zarrcore.codecs._native import NativeBytesCodec
 from zarrcore.codecs.spelling import NumcodecsCodec, option
 
-__all__ = ["CRC32", "CRC32C", "Adler32", "Crc32cCodec", "Fletcher32", "JenkinsLookup3"]
-
 _ENDS = ("start", "end")
 
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from zarrcore.codecs.base import ArraySpec, Buffer
 
-__all__ = ["BZ2", "LZ4", "LZMA", "Base64", "Shuffle"]
-
 
 class LZ4(NumcodecsCodec, NativeBytesCodec, id="lz4"):
     """The decoded size and one LZ4 block.

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     Decision = Callable[[Codec, Buffer, Buffer], bool]
 
-__all__ = ["DECISIONS", "ConditionalCodec"]
-
 _MOST_HEADER_BITS = 1 << 16
 
 

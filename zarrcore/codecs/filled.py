@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["is_all_fill"]
-
 
 def is_all_fill(chunk: np.ndarray, fill: np.ndarray) -> bool:
     """Return whether every element has the bits of the fill value (NaN equals NaN, and -0.0 is not 0.0).

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from zarrcore.codecs.base import ArraySpec, Buffer
 
-__all__ = ["Filter", "FilterChain", "RawItems", "as_bytes", "item_size_after", "require_kind"]
-
 
 class Filter(NumcodecsCodec):
     """Base class of the filters of format 2 that are neither bytes -> bytes nor array -> array."""

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
     from zarrcore.codecs.base import ArraySpec, Buffer
 
-__all__ = ["ZFPY", "ForeignFilter", "PCodec"]
-
-
 _EXTRAS = {"pcodec": "numcodecs,pcodec", "zfpy": "numcodecs,zfp"}
 """The extras that bring codecs of numcodecs which other implementations are known to write."""
 

@@ -9,8 +9,6 @@ from zarrcore._validate import integer
 from zarrcore.codecs._native import NativeBytesCodec
 from zarrcore.codecs.spelling import NumcodecsCodec, option
 
-__all__ = ["GZip", "GzipCodec", "Zlib"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class GzipCodec(NativeBytesCodec):

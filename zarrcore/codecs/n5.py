@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from zarrcore.codecs.base import ArraySpec, Buffer
 
-__all__ = ["LZ4BlockCodec", "N5DefaultCodec", "xxhash32"]
-
 _DEFAULT, _VARLENGTH, _OBJECT = 0, 1, 2
 _TYPES = frozenset({"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"})
 

@@ -25,17 +25,6 @@ if TYPE_CHECKING:
 
     from zarrcore.codecs.base import ArraySpec
 
-__all__ = [
-    "AsType",
-    "BitRound",
-    "Delta",
-    "FixedScaleOffset",
-    "PackBits",
-    "Quantize",
-    "dtype_name",
-    "items_of",
-]
-
 # Name and configuration of a stage of the engine, and the data type of what it makes.
 Lowered = tuple[tuple[str, dict[str, Any]], "np.dtype[Any]"]
 

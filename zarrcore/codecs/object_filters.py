@@ -29,8 +29,6 @@ from zarrcore.errors import ChunkDecodeError, MetadataValidationError
 if TYPE_CHECKING:
     from zarrcore.codecs.base import ArraySpec
 
-__all__ = ["JSON2", "Categorize", "MsgPack2", "Pickle", "VLenArray", "VLenBytes", "VLenUTF8"]
-
 
 class VLenUTF8(Filter, id="vlen-utf8", in_v3=False):
     """Strings of any length as UTF-8."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from zarrcore.codecs.base import ArraySpec, Buffer
     from zarrcore.dtypes import BitLayout
 
-__all__ = ["PackBitsCodec"]
-
 _PADDING = ("none", "first_byte", "last_byte")
 
 

@@ -10,14 +10,6 @@ if TYPE_CHECKING:
 
     from zarrcore.codecs.base import ArraySpec
 
-__all__ = [
-    "ArrayBytesCodecPartialDecodeMixin",
-    "ArrayBytesCodecPartialEncodeMixin",
-    "ByteGetter",
-    "ByteSetter",
-    "GetResult",
-]
-
 
 @runtime_checkable
 class ByteGetter(Protocol):

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from zarrcore.codecs.base import ArraySpec, Buffer
 
-__all__ = ["PCodecCodec"]
-
 _DELTA_SPECS = ("auto", "none", "no_op", "try_consecutive", "try_lookback")
 _TYPES = frozenset(f"{kind}{size}" for kind in "iuf" for size in (2, 4, 8))
 _MOST_PER_PAGE = 1 << 24

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from zarrcore.codecs.base import ArraySpec
 
-__all__ = ["ReshapeCodec"]
-
 _SHAPE = "configuration.shape"
 
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from zarrcore.codecs.base import ArraySpec
 
-__all__ = ["ScaleOffset"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ScaleOffset(NativeArrayCodec):

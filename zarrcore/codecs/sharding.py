@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from zarrcore.codecs.base import Buffer, Codec
 
-__all__ = ["EMPTY", "ShardingCodec", "ShardingCodecIndexLocation", "SubchunkWriteOrder"]
-
 EMPTY = 2**64 - 1
 """Offset and length of an inner chunk that a shard does not hold."""
 

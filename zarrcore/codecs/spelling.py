@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from zarrcore.codecs.base import ArraySpec
 
-__all__ = ["REQUIRED", "NumcodecsCodec", "option"]
-
 REQUIRED: Any = object()
 """The default of a member that has none."""
 

@@ -12,8 +12,6 @@ from zarrcore.registry import codec_registry
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["extension_of", "standard_codec"]
-
 _SERIALIZERS = ("vlen-utf8", "vlen-bytes")
 
 

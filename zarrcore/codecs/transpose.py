@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from zarrcore.codecs.base import ArraySpec
 
-__all__ = ["TransposeCodec"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class TransposeCodec(ArrayArrayCodec):

@@ -16,9 +16,6 @@ from zarrcore.registry import compressor_registry
 if TYPE_CHECKING:
     from zarrcore.codecs.base import Codec
 
-__all__ = ["parse_v2_codec"]
-
-
 _ALLOW_PICKLE = "array.allow_unsafe_pickle_decode"
 
 

@@ -19,17 +19,6 @@ if TYPE_CHECKING:
 
     from zarrcore.codecs.base import ArraySpec, Buffer
 
-__all__ = [
-    "VLenBytesCodec",
-    "VLenUTF8Codec",
-    "decode_binary",
-    "decode_binary_into",
-    "decode_strings",
-    "decode_strings_into",
-    "encode_binary",
-    "encode_strings",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class _VLenCodec(ArrayBytesCodec):

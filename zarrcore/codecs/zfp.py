@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from zarrcore.codecs.base import ArraySpec, Buffer
 
-__all__ = ["ZfpCodec", "guarded"]
-
 # The parameters that each mode requires.
 _MODES = {
     "reversible": (),

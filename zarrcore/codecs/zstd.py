@@ -9,8 +9,6 @@ from zarrcore._validate import boolean, integer
 from zarrcore.codecs._native import NativeBytesCodec
 from zarrcore.codecs.spelling import NumcodecsCodec, option
 
-__all__ = ["Zstd", "ZstdCodec"]
-
 _LEVELS = (-131072, 22)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal
 import numpy as np
 
 from zarrcore.dtypes.extension_object import canonical_v3, shown
-from zarrcore.errors import DataTypeValidationError
+from zarrcore.errors import DataTypeValidationError as DataTypeValidationError
 
 if TYPE_CHECKING:
     from typing import Self
@@ -29,28 +29,6 @@ else:
 
     DType = TypeVar("DType")  # defaults, which plain `ZDType` needs, only from Python 3.13 on
     Scalar = TypeVar("Scalar")
-
-__all__ = [
-    "JSON",
-    "MAX_ITEM_SIZE",
-    "DTypeJSON",
-    "DataTypeRangeError",
-    "DataTypeTypeError",
-    "DataTypeValidationError",
-    "EndiannessStr",
-    "HasEndianness",
-    "HasItemSize",
-    "HasLength",
-    "HasObjectCodec",
-    "ZDType",
-    "ZarrFormat",
-    "check_item_size",
-    "endianness_of",
-    "is_native_kind",
-    "order_char",
-    "refuse_type",
-    "shown",
-]
 
 ZarrFormat = Literal[2, 3]
 EndiannessStr = Literal["little", "big"]

@@ -23,13 +23,6 @@ if TYPE_CHECKING:
 
     from zarrcore.dtypes.base import JSON, DTypeJSON, ZarrFormat
 
-__all__ = [
-    "TYPES",
-    "NullTerminatedBytes",
-    "RawBytes",
-    "VariableLengthBytes",
-]
-
 _RAW_BITS = r"r([1-9]\d{0,10})"
 
 

@@ -13,8 +13,6 @@ from zarrcore.dtypes.scalars import is_integer, unboxed
 if TYPE_CHECKING:
     from zarrcore.dtypes.base import JSON, ZarrFormat
 
-__all__ = ["TYPES", "Bool"]
-
 
 class Bool(NumericBase, HasItemSize, code="b1"):
     """Boolean values, one byte each (``bool``, ``"|b1"``)."""

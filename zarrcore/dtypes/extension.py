@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from zarrcore.dtypes.base import DTypeJSON, ZarrFormat
 
-__all__ = ["ExtensionType", "MLType", "is_ml", "ml_finfo", "ml_scalar_type"]
-
 
 def ml_scalar_type(name: str) -> type[Any]:
     """Return the scalar type that ml_dtypes calls `name`.

@@ -7,8 +7,6 @@ from typing import Any
 
 from zarrcore.errors import DataTypeValidationError
 
-__all__ = ["canonical_v3", "shown"]
-
 
 def canonical_v3(data: object) -> Any:
     """The `data_type` member as a name, or as an object with the members ``name`` and ``configuration``.

@@ -16,8 +16,6 @@ from zarrcore.dtypes.scalars import float_from_json, float_from_user, float_to_j
 if TYPE_CHECKING:
     from zarrcore.dtypes.base import JSON, ZarrFormat, ZDType
 
-__all__ = ["TYPES", "Complex64", "Complex128", "Float16", "Float32", "Float64", "parse_complex"]
-
 _REAL = (bool, int, float, np.bool_, np.integer, np.floating)
 
 

@@ -15,8 +15,6 @@ from zarrcore.dtypes.scalars import integer_from_json, is_integer, unboxed
 if TYPE_CHECKING:
     from zarrcore.dtypes.base import JSON, ZarrFormat
 
-__all__ = ["TYPES", "Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64"]
-
 
 @cache
 def _limits(dtype: np.dtype[Any]) -> tuple[int, int, Any]:

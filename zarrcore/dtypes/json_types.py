@@ -4,28 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Generic, Literal, TypedDict, TypeVar
 
-__all__ = [
-    "DTypeConfig_V2",
-    "DTypeSpec_V2",
-    "DTypeSpec_V3",
-    "DateTime64JSON_V2",
-    "DateTime64JSON_V3",
-    "DateTimeUnit",
-    "FixedLengthUTF32JSON_V2",
-    "FixedLengthUTF32JSON_V3",
-    "NullTerminatedBytesJSON_V3",
-    "NullterminatedBytesJSON_V2",
-    "RawBytesJSON_V2",
-    "RawBytesJSON_V3",
-    "StructJSON_V3",
-    "StructuredJSON_V2",
-    "StructuredJSON_V3",
-    "TimeDelta64JSON_V2",
-    "TimeDelta64JSON_V3",
-    "VariableLengthBytesJSON_V2",
-    "VariableLengthUTF8JSON_V2",
-]
-
 NameV2 = TypeVar("NameV2")
 ObjectCodecID = TypeVar("ObjectCodecID")
 

@@ -12,8 +12,6 @@ from zarrcore.errors import DataTypeValidationError
 if TYPE_CHECKING:
     from zarrcore.dtypes.base import ZDType
 
-__all__ = ["BitLayout", "bit_layout", "check_swap_fields", "scalar_to_bytes", "swap_fields"]
-
 SwapFields = tuple[tuple[int, int, int], ...]
 
 MAX_SWAP_FIELDS = 2**16

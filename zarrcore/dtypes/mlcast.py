@@ -8,8 +8,6 @@ import numpy as np
 
 from zarrcore.dtypes.extension import is_ml, ml_finfo
 
-__all__ = ["cast_values", "is_extension", "widened"]
-
 _COMPLEX_FIELDS = ("real", "imag")
 
 

@@ -23,23 +23,6 @@ from zarrcore.dtypes.scalars import unboxed
 if TYPE_CHECKING:
     from zarrcore.dtypes.base import JSON, ZarrFormat
 
-__all__ = [
-    "TYPES",
-    "ComplexBFloat16",
-    "ComplexFloat4E2M1FN",
-    "ComplexFloat6E2M3FN",
-    "ComplexFloat6E3M2FN",
-    "ComplexFloat8E3M4",
-    "ComplexFloat8E4M3",
-    "ComplexFloat8E4M3B11FNUZ",
-    "ComplexFloat8E4M3FNUZ",
-    "ComplexFloat8E5M2",
-    "ComplexFloat8E5M2FNUZ",
-    "ComplexFloat8E8M0FNU",
-    "ComplexFloat16",
-    "ComplexPair",
-]
-
 
 class ComplexPair(ExtensionType):
     """What the complex data types without a NumPy type share: pairs of real and imaginary part."""

@@ -15,23 +15,6 @@ from zarrcore.dtypes.scalars import float_from_json, float_from_user, float_to_j
 if TYPE_CHECKING:
     from zarrcore.dtypes.base import JSON, ZarrFormat
 
-__all__ = [
-    "TYPES",
-    "BFloat16",
-    "Float4E2M1FN",
-    "Float6E2M3FN",
-    "Float6E3M2FN",
-    "Float8E3M4",
-    "Float8E4M3",
-    "Float8E4M3B11FNUZ",
-    "Float8E4M3FN",
-    "Float8E4M3FNUZ",
-    "Float8E5M2",
-    "Float8E5M2FNUZ",
-    "Float8E8M0FNU",
-    "MLFloat",
-]
-
 _REAL = (bool, int, float, np.bool_, np.integer, np.floating)
 
 

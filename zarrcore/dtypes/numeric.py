@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 
     from zarrcore.dtypes.base import DTypeJSON, ZarrFormat
 
-__all__ = ["NumericBase"]
-
-
 _numpy_dtype: Any = cache(np.dtype)
 
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from zarrcore.dtypes.base import JSON, DTypeJSON, ZarrFormat
 
-__all__ = ["TYPES", "OBJECT_CODEC_IDS", "PythonObject"]
-
 OBJECT_CODEC_IDS = (
     "vlen-utf8",
     "vlen-bytes",

@@ -9,26 +9,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy import typing as npt
 
-from zarrcore.dtypes.base import DataTypeTypeError, ZDType, shown
+from zarrcore.dtypes.base import DataTypeTypeError, ZDType
+from zarrcore.dtypes.extension_object import shown
 from zarrcore.dtypes.registry import data_type_registry
 from zarrcore.errors import DataTypeValidationError
 from zarrcore.registry import registrations
 
 if TYPE_CHECKING:
     from zarrcore.dtypes.base import DTypeJSON, ZarrFormat
-
-__all__ = [
-    "DTypeLike",
-    "dtype_from_v2",
-    "dtype_from_v3",
-    "dtype_to_v2",
-    "dtype_to_v3",
-    "get_data_type_from_json",
-    "get_data_type_from_native_dtype",
-    "native_order",
-    "parse_data_type",
-    "parse_dtype",
-]
 
 #: A data type, a NumPy dtype or what NumPy makes one of, a name, or the JSON form of a data type.
 DTypeLike: TypeAlias = ZDType[Any, Any] | npt.DTypeLike | Mapping[str, Any]

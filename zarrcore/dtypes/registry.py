@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zarrcore.dtypes.base import DataTypeTypeError, ZDType, shown
-from zarrcore.dtypes.extension_object import canonical_v3
+from zarrcore.dtypes.base import DataTypeTypeError, ZDType
+from zarrcore.dtypes.extension_object import canonical_v3, shown
 from zarrcore.dtypes.spelling import check_dtype_spec_v2, type_string
 from zarrcore.errors import DataTypeValidationError
 from zarrcore.registry import note_registration, registrations
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from zarrcore.dtypes.base import DTypeJSON, ZarrFormat
-
-__all__ = ["DataTypeRegistry", "data_type_registry"]
 
 _LONG_DOUBLE = ": its bits differ between platforms"
 ENTRY_POINT_GROUP = "zarrcore.dtypes"

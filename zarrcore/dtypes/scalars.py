@@ -19,20 +19,6 @@ if TYPE_CHECKING:
 
     from zarrcore.dtypes.base import ZarrFormat, ZDType
 
-__all__ = [
-    "bytes_from_json",
-    "bytes_to_json",
-    "float_from_bits",
-    "float_from_json",
-    "float_from_user",
-    "float_to_json",
-    "integer_from_json",
-    "is_integer",
-    "is_zero",
-    "round_to_float",
-    "unboxed",
-]
-
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 # Texts are rare: the patterns are compiled for the first one.
 _HEX = r"0x([0-9a-fA-F]+)"

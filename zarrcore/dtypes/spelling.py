@@ -19,18 +19,6 @@ if TYPE_CHECKING:
 
     from zarrcore.dtypes.json_types import DTypeConfig_V2, DTypeSpec_V2, DTypeSpec_V3
 
-__all__ = [
-    "TypeString",
-    "check_dtype_name_v2",
-    "check_dtype_spec_no_object_codec_v2",
-    "check_dtype_spec_v2",
-    "check_dtype_spec_v3",
-    "check_nesting",
-    "config_v3",
-    "type_string",
-    "type_string_v2",
-]
-
 TOO_DEEP = f"data types are nested more than {MAX_DEPTH} levels deep"
 
 _TYPE_STRING = r"([<>|])([A-Za-z])(\d{0,10})(?:\[(\d{0,10})([A-Za-zμµ]+)\])?"

@@ -25,12 +25,6 @@ if TYPE_CHECKING:
 
     from zarrcore.dtypes.base import JSON, DTypeJSON, ZarrFormat
 
-__all__ = [
-    "TYPES",
-    "FixedLengthUTF32",
-    "VariableLengthUTF8",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class FixedLengthUTF32(ZDType[Any, np.str_], HasEndianness, HasLength, HasItemSize):

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from zarrcore._validate import MAX_DEPTH
-from zarrcore.dtypes.base import HasItemSize, HasObjectCodec, ZDType, check_item_size, shown
+from zarrcore.dtypes.base import HasItemSize, HasObjectCodec, ZDType, check_item_size
+from zarrcore.dtypes.extension_object import shown
 from zarrcore.dtypes.layout import check_swap_fields, scalar_to_bytes
 from zarrcore.dtypes.registry import data_type_registry
 from zarrcore.dtypes.scalars import bytes_from_json, bytes_to_json, is_integer, is_zero, unboxed
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from typing import Self
 
     from zarrcore.dtypes.base import JSON, DTypeJSON, ZarrFormat
-
-__all__ = ["TYPES", "Struct", "Structured", "SubArray"]
 
 Field = tuple[str, ZDType[Any, Any]]
 

@@ -13,8 +13,6 @@ from zarrcore.dtypes.extension import MLType, is_ml
 from zarrcore.dtypes.integer import IntegerBase
 from zarrcore.dtypes.scalars import unboxed
 
-__all__ = ["TYPES", "Int2", "Int4", "UInt2", "UInt4"]
-
 
 class SmallInteger(MLType, IntegerBase):
     """What the integer data types of less than a byte share."""

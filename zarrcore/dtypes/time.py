@@ -25,12 +25,6 @@ if TYPE_CHECKING:
     from zarrcore.dtypes.base import JSON, DTypeJSON, EndiannessStr, ZarrFormat
     from zarrcore.dtypes.json_types import DateTimeUnit
 
-__all__ = [
-    "TYPES",
-    "DateTime64",
-    "TimeDelta64",
-]
-
 UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "μs", "ns", "ps", "fs", "as", "generic")
 _NAT = -(2**63)
 _MICRO = ("\u03bcs", "\u00b5s")  # the Greek letter and the sign: both are "us"

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from zarrcore.dtypes.base import DTypeJSON, ZarrFormat
 
-__all__ = ["VariableLength"]
-
 
 class VariableLength(ZDType[Any, Any], HasObjectCodec):
     """A data type named by one word in format 3, and by ``"|O"`` with an object codec in format 2."""

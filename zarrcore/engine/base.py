@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     FieldNames = str | tuple[str, ...]
 
-__all__ = ["Engine"]
-
 
 class Engine(Protocol):
     """Reads and writes selections of one array.

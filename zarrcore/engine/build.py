@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from zarrcore.metadata.common import ArrayMetadata
     from zarrcore.storage import Store, StorePath
 
-__all__ = ["build_engine", "chunk_spec", "chunk_store", "note_shape"]
-
 config.watch("threading.max_workers", engine.set_num_threads)
 
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from zarrcore.storage.base import Store
 
-__all__ = ["ChunkPlace", "reason"]
-
 
 class ChunkPlace:
     """A stored chunk, for codecs that read and write parts of it; failures of the store are reported as such.

@@ -21,26 +21,6 @@ if TYPE_CHECKING:
     FieldNames = str | tuple[str, ...]
     Selector = slice | np.ndarray
 
-__all__ = [
-    "Axis",
-    "ChunkPart",
-    "Piece",
-    "axes_of",
-    "decode_part",
-    "grid_shape",
-    "index_of",
-    "outer_index",
-    "pieces_of",
-    "project",
-    "project_points",
-    "put",
-    "put_fields",
-    "raw_dtype",
-    "raw_field",
-    "take",
-    "view_of",
-]
-
 _NO_BOUNDS = np.zeros(0, dtype=np.int64)  # of a dimension whose chunks all have one size
 
 

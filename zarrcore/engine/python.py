@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from zarrcore.keys import ChunkKeyEncoding
     from zarrcore.storage.base import Store
 
-__all__ = ["PythonEngine"]
-
 _BATCH = 64  # chunks asked from the store, or shared among the threads, in one call
 _WORTH_SHARING = 1 << 16  # bytes of a chunk; fewer are done with before another thread wakes
 

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     Each = Callable[[Iterable[Any], Callable[[Any], int]], None]  # calls with each, on several threads
 
-__all__ = ["InnerChunk", "ShardParts"]
-
 _AT_ONCE = 64 << 20  # bytes of inner chunks asked for in one call: an index may send many to the same bytes
 _ATTEMPTS = 16  # at a shard that is replaced while it is read
 

@@ -12,8 +12,6 @@ from zarrcore.registry import grid_registry
 if TYPE_CHECKING:
     from typing import Self
 
-__all__ = ["ChunkGrid", "parse_chunk_grid"]
-
 
 class ChunkGrid(Extension, ABC):
     """Base class of chunk grids (Zarr v3, extension point ``chunk_grid``)."""

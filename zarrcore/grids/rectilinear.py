@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Self
 
-__all__ = ["MAX_EDGES", "RectilinearGrid"]
-
 MAX_EDGES = 10_000_000
 """Most chunks that may be listed along a dimension: a run length in a document must not take all memory."""
 

@@ -11,8 +11,6 @@ from zarrcore.grids.base import ChunkGrid
 if TYPE_CHECKING:
     from typing import Self
 
-__all__ = ["RegularGrid"]
-
 
 @dataclass(frozen=True)
 class RegularGrid(ChunkGrid):

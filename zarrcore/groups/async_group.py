@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-__all__ = ["AsyncGroup", "async_node_of"]
-
 
 class AsyncGroup(
     GroupFace[Coroutine[Any, Any, AsyncArray], "Coroutine[Any, Any, AsyncGroup]"], AsynchronousNode

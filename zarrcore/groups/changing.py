@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from zarrcore.groups.opened import OpenGroup
 
-__all__ = ["change_attributes", "move", "remove"]
-
 
 def remove(group: OpenGroup, key: str) -> None:
     """Remove a member and everything below it."""

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     Log = Callable[[str], object]
     Progress = Callable[[int, int], object]
 
-__all__ = ["CopyOptions", "Counts", "NodeCopyOptions", "copy_keys", "copy_members", "copy_node"]
-
 _NODE_CHOICES = ("raise", "replace", "skip", "skip_initialized")
 _KEY_CHOICES = ("raise", "replace", "skip")
 

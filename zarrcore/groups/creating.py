@@ -24,19 +24,6 @@ if TYPE_CHECKING:
     from zarrcore.nodes.documents import Metadata
     from zarrcore.storage import StorePath
 
-__all__ = [
-    "create_array",
-    "create_group",
-    "create_group_at",
-    "create_hierarchy",
-    "filled",
-    "hierarchy_at",
-    "like",
-    "require_array",
-    "require_group",
-    "set_member",
-]
-
 
 def create_group_at(
     place: StorePath,

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from zarrcore.metadata import GroupMetadata
     from zarrcore.storage.path import StorePath
 
-__all__ = ["GroupFace"]
-
 ArrayT = TypeVar("ArrayT")
 GroupT = TypeVar("GroupT")
 

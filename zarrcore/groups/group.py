@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-__all__ = ["Group", "node_of"]
-
 
 class Group(GroupFace["Array", "Group"], SynchronousNode):
     """A group of arrays and groups.

@@ -28,20 +28,6 @@ from zarrcore.storage.validation import normalize_path
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = [
-    "Names",
-    "contains",
-    "count",
-    "find",
-    "get_array",
-    "get_group",
-    "member_path",
-    "names_of",
-    "of_kind",
-    "opened",
-    "usable",
-]
-
 
 def member_path(path: str) -> str:
     """Return the path of a member, which is not the group itself."""

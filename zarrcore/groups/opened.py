@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from zarrcore.nodes.documents import Metadata
     from zarrcore.storage import StorePath
 
-__all__ = ["OpenGroup", "open_group_at", "opened_node"]
-
 
 class OpenGroup:
     """A group that is open.

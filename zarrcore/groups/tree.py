@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from zarrcore.storage import StorePath
 
-__all__ = ["Tree", "tree_of"]
-
 
 class Tree:
     """Lines of a drawn hierarchy; printing shows them."""

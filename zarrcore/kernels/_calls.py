@@ -13,8 +13,6 @@ import numpy as np
 from zarrcore.kernels._memory import broadcast_shape, same_memory
 from zarrcore.kernels._sharing import PIECE_NBYTES, by_rows, check_threads
 
-__all__ = ["share"]
-
 _OPTIONS = frozenset({"out", "where", "casting", "dtype", "subok"})
 """Keyword arguments that a call on several threads may have; all others change which dimensions are meant."""
 

@@ -6,8 +6,6 @@ from abc import ABC, abstractmethod
 
 from zarrcore._extension import Extension
 
-__all__ = ["ChunkKeyEncoding", "coordinates"]
-
 
 class ChunkKeyEncoding(Extension, ABC):
     """Base class of chunk key encodings (Zarr v3, extension point ``chunk_key_encoding``)."""

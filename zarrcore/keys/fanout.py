@@ -8,8 +8,6 @@ from typing import ClassVar
 from zarrcore._validate import integer
 from zarrcore.keys.base import ChunkKeyEncoding
 
-__all__ = ["FanoutChunkKeyEncoding"]
-
 
 @dataclass(frozen=True)
 class FanoutChunkKeyEncoding(ChunkKeyEncoding):

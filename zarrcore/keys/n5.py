@@ -7,8 +7,6 @@ from typing import ClassVar
 
 from zarrcore.keys.base import ChunkKeyEncoding, coordinates
 
-__all__ = ["N5ChunkKeyEncoding"]
-
 
 @dataclass(frozen=True)
 class N5ChunkKeyEncoding(ChunkKeyEncoding):

@@ -11,14 +11,6 @@ from zarrcore._validate import choice
 from zarrcore.keys.base import ChunkKeyEncoding, coordinates
 from zarrcore.registry import key_encoding_registry
 
-__all__ = [
-    "ChunkKeyEncodingLike",
-    "DefaultChunkKeyEncoding",
-    "V2ChunkKeyEncoding",
-    "parse_chunk_key_encoding",
-]
-
-
 #: A chunk key encoding, its name, its JSON object, or a pair of name and separator.
 ChunkKeyEncodingLike: TypeAlias = ChunkKeyEncoding | str | Mapping[str, Any] | tuple[str, str]
 

@@ -9,8 +9,6 @@ from zarrcore._validate import at, choice, describe, fail
 from zarrcore.keys.base import ChunkKeyEncoding
 from zarrcore.keys.standard import DefaultChunkKeyEncoding, parse_chunk_key_encoding
 
-__all__ = ["DefaultSuffixChunkKeyEncoding", "SuffixChunkKeyEncoding"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class SuffixChunkKeyEncoding(ChunkKeyEncoding):

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from zarrcore.grids import ChunkGrid
     from zarrcore.keys import ChunkKeyEncoding
 
-__all__ = ["ArrayMetadata"]
-
 
 class ArrayMetadata:
     """Base class of array metadata: the view of one model that the rest of the library works with.

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     _Branch = dict[str, "_Branch"]
     ParseNode: TypeAlias = Callable[[Mapping[str, Any]], Any]
 
-__all__ = ["ConsolidatedMetadata"]
-
-
 _NO_PATH = re.compile(r"(?:^|/)\.*(?:/|$)|[\0\\]")  # a part without a name, or a character that no name has
 
 

@@ -26,16 +26,6 @@ if TYPE_CHECKING:
 
     from zarrcore.dtypes import ZDType
 
-__all__ = [
-    "ATTRIBUTES_V2",
-    "Departure",
-    "collected",
-    "members_of_v2",
-    "members_of_v3",
-    "report",
-    "without_nulls",
-]
-
 
 class Departure(NamedTuple):
     """One place where a document departs from the specification.

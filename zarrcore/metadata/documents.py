@@ -17,22 +17,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-__all__ = [
-    "ZARRAY_JSON",
-    "ZARR_JSON",
-    "ZATTRS_JSON",
-    "ZGROUP_JSON",
-    "ZMETADATA_V2_JSON",
-    "decode_document",
-    "dump_document",
-    "json_value",
-    "load_document",
-    "parse_attributes",
-    "parse_document",
-    "refuse_nan",
-    "with_shape",
-]
-
 ZARR_JSON = "zarr.json"
 ZARRAY_JSON, ZATTRS_JSON = ".zarray", ".zattrs"
 ZGROUP_JSON, ZMETADATA_V2_JSON = ".zgroup", ".zmetadata"

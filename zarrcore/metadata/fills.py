@@ -13,8 +13,6 @@ from zarrcore.errors import DataTypeValidationError
 if TYPE_CHECKING:
     from zarrcore.dtypes import ZDType
 
-__all__ = ["has_floats", "spelled"]
-
 _BASE64 = "the fill value of bytes and structures is base64"
 _WHOLE = "integers have neither fraction nor exponent"
 _NUMBER = 'a number that is not "NaN", "Infinity" or "-Infinity" is a JSON number'

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from zarrcore.metadata.consolidated import ConsolidatedMetadata
 
-__all__ = ["GROUP_METADATA_KEYS", "ZGROUP_JSON", "ZMETADATA_V2_JSON", "GroupMetadata", "parse_node_below"]
-
 GROUP_METADATA_KEYS = frozenset({"zarr_format", "node_type", "attributes", "consolidated_metadata"})
 """The known members of a group document; zarr-python added ``consolidated_metadata``."""
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from zarrcore.codecs.base import ArraySpec, Codec
     from zarrcore.metadata.departures import Departure
 
-__all__ = ["chain_of", "find", "keep", "key_of"]
-
 _MOST_KEPT, _LONGEST_KEY = 256, 4096
 
 _kept: dict[tuple[object, bytes], tuple[dict[str, Any], tuple[Departure, ...]]] = {}

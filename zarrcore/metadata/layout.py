@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     Edges = tuple[int | tuple[int, ...], ...]
 
-__all__ = ["is_stored_alike", "chunk_sizes", "codecs_of", "fill_array", "grid_edges", "inner_chunks"]
-
 
 def grid_edges(metadata: ArrayMetadata) -> Edges:
     """For each dimension the length of the stored chunks, or the lengths of all of them where they differ."""

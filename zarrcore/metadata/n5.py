@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from zarrcore.metadata.v3 import ArrayV3Metadata
 
-__all__ = ["ATTRIBUTES_JSON", "is_n5_array", "is_n5_root", "n5_document", "without_blocks"]
-
 ATTRIBUTES_JSON = "attributes.json"
 
 _TYPES = (

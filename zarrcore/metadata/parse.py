@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from zarrcore.metadata.v2 import ArrayV2Metadata
     from zarrcore.metadata.v3 import ArrayV3Metadata
 
-__all__ = ["parse_v2_array", "parse_v2_group", "parse_v3_node"]
-
 
 def parse_v3_node(data: Buffer, *, where: str = ZARR_JSON) -> ArrayV3Metadata | GroupMetadata:
     """Parse a ``zarr.json`` document, of an array or a group.

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-__all__ = ["Section", "load_group_document"]
-
 _MARK = b'"consolidated_metadata": {'
 _INDENT = r'\{\n([ \t]+)"'
 _MOST_DIGITS = 40

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from zarrcore.codecs.base import Codec
     from zarrcore.metadata.v2 import ArrayV2Metadata
 
-__all__ = ["upgraded"]
-
 _CALCULATING = ("astype", "delta", "fixedscaleoffset", "quantize")
 _DTYPE_MEMBERS = ("dtype", "astype", "encode_dtype", "decode_dtype")
 

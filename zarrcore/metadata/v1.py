@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import NoReturn, Self
 
-__all__ = ["META", "ArrayV1Metadata"]
-
 META, ATTRS = "meta", "attrs"
 
 _COMPRESSIONS = ("blosc", "zlib", "gzip", "bz2", "lzma", "none")

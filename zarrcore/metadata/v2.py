@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from zarrcore.dtypes import ZDType
     from zarrcore.keys import ChunkKeyEncoding
 
-__all__ = ["ZARRAY_JSON", "ZATTRS_JSON", "ArrayV2Metadata"]
-
 _REQUIRED = ("shape", "chunks", "dtype", "compressor", "fill_value", "order")
 _STORAGE = ("chunks", "dtype", "compressor", "fill_value", "order", "filters", "dimension_separator")
 _KNOWN = frozenset({"zarr_format", "filters", "dimension_separator", "attributes", *_REQUIRED})

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from zarrcore.dtypes import ZDType
     from zarrcore.transformers import StorageTransformer
 
-__all__ = ["ARRAY_METADATA_KEYS", "ZARR_JSON", "ArrayV3Metadata", "parse_extra_fields"]
-
 _REQUIRED = ("shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs")
 _STORAGE = tuple(name for name in _REQUIRED if name != "shape")
 _SHARED = ("zarr_format", "node_type", *_STORAGE)

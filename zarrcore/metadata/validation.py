@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from zarrcore.metadata.consolidated import ConsolidatedMetadata
 
-__all__ = ["validate"]
-
 
 def validate(data: Buffer, *, key: str = ZARR_JSON) -> list[Departure]:
     """List where a stored metadata document departs from the letter of the specification.

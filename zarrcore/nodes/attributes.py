@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from zarrcore.storage import StorePath
 
-__all__ = ["change_group_attributes"]
-
 
 def change_group_attributes(
     place: StorePath, zarr_format: int, change: Callable[[dict[str, Any]], dict[str, Any]]

@@ -11,8 +11,6 @@ from zarrcore.nodes.places import address
 if TYPE_CHECKING:
     from zarrcore.storage import StorePath
 
-__all__ = ["CHANGES", "KeptCopy", "note_change", "note_move"]
-
 CHANGES = forkable(lock(Rank.DOCUMENTS))
 """Held by changes of metadata that depend on what they find, so that no thread undoes another one's."""
 

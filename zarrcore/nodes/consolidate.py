@@ -16,8 +16,6 @@ from zarrcore.nodes.walk import walk
 if TYPE_CHECKING:
     from zarrcore.storage import StorePath
 
-__all__ = ["ConsolidatedDifference", "check", "consolidate"]
-
 
 @dataclass(frozen=True)
 class ConsolidatedDifference:

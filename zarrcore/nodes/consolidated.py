@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from zarrcore.storage import StorePath
 
-__all__ = ["bare", "checked_lookup", "children", "difference", "lookup", "with_consolidated"]
-
 
 def with_consolidated(
     place: StorePath, metadata: GroupMetadata, use_consolidated: bool | str | None

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     Nodes = dict[str, Any]
 
-__all__ = ["follow_documents", "follow_removal", "follow_tree"]
-
 _V2_NAMES = (ZARRAY_JSON, ZGROUP_JSON, ZATTRS_JSON)
 _MARK = b'"consolidated_metadata"'
 

@@ -23,16 +23,6 @@ if TYPE_CHECKING:
     from zarrcore.nodes.documents import Metadata
     from zarrcore.storage import StorePath
 
-__all__ = [
-    "create_node",
-    "create_parents",
-    "delete_node",
-    "new_node",
-    "refuse_bad_name",
-    "store_documents",
-    "write_documents",
-]
-
 _DECIDING = (ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON)  # the documents that make a place a node
 _ATTEMPTS = 3
 

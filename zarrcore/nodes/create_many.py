@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from zarrcore._typing import Overwrite
     from zarrcore.nodes.documents import Metadata
 
-__all__ = ["create_nodes"]
-
 
 def create_nodes(
     place: StorePath, nodes: Mapping[str, Metadata], *, overwrite: Overwrite = False

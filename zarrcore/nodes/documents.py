@@ -27,16 +27,6 @@ if TYPE_CHECKING:
 
     Metadata = ArrayMetadata | GroupMetadata
 
-__all__ = [
-    "ALL_NAMES",
-    "IMPLIED_ZGROUP",
-    "NAMES",
-    "array_metadata_from_dict",
-    "from_dict",
-    "is_array_metadata",
-    "parse",
-]
-
 IMPLIED_ZGROUP = b'{"zarr_format": 2}'
 """The document that a group of format 2 lacks if only the nodes below it say that it is there."""
 

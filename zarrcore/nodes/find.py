@@ -19,19 +19,6 @@ if TYPE_CHECKING:
     from zarrcore.nodes.documents import Metadata
     from zarrcore.storage import Store
 
-__all__ = [
-    "Unreadable",
-    "find_member",
-    "find_node",
-    "implied_group",
-    "parse_node",
-    "read_children",
-    "read_documents",
-    "read_node",
-    "read_tree",
-    "readable",
-]
-
 
 @dataclass(frozen=True)
 class Unreadable:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from zarrcore.storage import StorePath
 
-__all__ = ["refuse_foreign"]
-
 _MOST_NAMED, _BATCH, _MOST_LEVELS = 3, 256, 4
 _NODE_NAMES = (ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON, ATTRIBUTES_JSON)
 _NO_DOCUMENTS = [None] * len(_NODE_NAMES)

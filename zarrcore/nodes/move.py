@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from zarrcore.storage import Store, StorePath
 
-__all__ = ["follow_arrival", "is_document", "move_node", "stored_value"]
-
 
 def move_node(source: StorePath, dest: StorePath) -> None:
     """Move a node and everything below it within one store.

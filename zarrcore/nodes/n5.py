@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from zarrcore.storage import Store
     from zarrcore.storage.byte_range import ByteRange
 
-__all__ = ["N5Store", "n5_place"]
-
 
 class N5Store(ReadOnlyStore):
     """A store of format 3 made of a store with an N5 container, for reading.

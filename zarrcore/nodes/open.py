@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from zarrcore.nodes.documents import Metadata
     from zarrcore.storage import StorePath
 
-__all__ = ["open_array_node", "open_group_node", "open_node"]
-
 
 def open_node(place: StorePath, zarr_format: int | None = None) -> tuple[StorePath, Metadata]:
     """Open an array or a group, without its consolidated metadata in format 2.

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from zarrcore.storage import StorePath
 
-__all__ = ["address", "above", "located", "overlap"]
-
 
 def address(place: StorePath) -> str:
     """Return where a place really is, as text that ends with a slash, seen through any store."""

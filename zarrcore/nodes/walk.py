@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     _Children = Iterator[tuple[str, Metadata | Unreadable]]
 
-__all__ = ["Found", "children", "walk"]
-
 _MOST_LEVELS = 5_000
 
 

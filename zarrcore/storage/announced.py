@@ -15,8 +15,6 @@ from zarrcore.storage.validation import is_document
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["announce_changes"]
-
 
 def _prefix(prefix: str) -> str:
     return prefix if not prefix or prefix.endswith("/") else f"{prefix}/"

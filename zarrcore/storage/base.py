@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     P = ParamSpec("P")
     T = TypeVar("T")
 
-__all__ = ["ReadOnlyStore", "Store", "WrapperStore", "overrides"]
-
 _CREATING = forkable(RLock())  # held while a store without a way of its own creates a key
 
 

@@ -9,16 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from operator import index
 
-__all__ = [
-    "ByteRange",
-    "ByteRequest",
-    "OffsetByteRequest",
-    "RangeByteRequest",
-    "SuffixByteRequest",
-    "as_request",
-    "resolve_range",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class RangeByteRequest:

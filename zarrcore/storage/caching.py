@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     Request = tuple[str, ByteRequest | None]
 
-__all__ = ["CacheStore"]
-
 
 class CacheStore(WrapperStore):
     """A store that keeps the values that are read from another one in a third, such as a local directory.

@@ -14,15 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from io import FileIO
 
-__all__ = [
-    "is_temporary",
-    "open_file",
-    "read_file",
-    "read_span",
-    "rename_directory",
-    "write_file",
-]
-
 _WINDOWS = os.name == "nt"
 # O_NONBLOCK: opening a FIFO must not wait for a writer; what was opened is looked at afterwards.
 _READ_FLAGS = (

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-__all__ = ["ALLOWED_EXCEPTIONS", "FsspecStore"]
-
 ALLOWED_EXCEPTIONS: tuple[type[Exception], ...] = (
     FileNotFoundError,
     IsADirectoryError,

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-__all__ = ["GpuMemoryStore"]
-
 
 class GpuMemoryStore(MemoryStore):
     """Values kept on a GPU, in a dictionary of one-dimensional ``cupy`` arrays of bytes.

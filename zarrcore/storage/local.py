@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from zarrcore.storage.byte_range import ByteRange
 
-__all__ = ["LocalStore"]
-
 _WINDOWS = os.name == "nt"
 # What file systems say of names that they cannot have.
 _BAD_NAMES = {errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL}

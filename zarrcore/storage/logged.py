@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     P = ParamSpec("P")
     T = TypeVar("T")
 
-__all__ = ["LoggingStore"]
-
 
 class LoggingStore(WrapperStore):
     """A store that logs and counts every call to another one.

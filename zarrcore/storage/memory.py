@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
     from zarrcore.storage.byte_range import ByteRange
 
-__all__ = ["ManagedMemoryStore", "MemoryStore"]
-
-
 _creating = forkable(Lock())  # two stores over one mapping of the caller's share nothing else
 
 

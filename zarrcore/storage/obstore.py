@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-__all__ = ["ObjectStore"]
-
 
 class ObjectStore(Store):
     """A store of obstore.

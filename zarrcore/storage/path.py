@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from zarrcore.storage.byte_range import ByteRange
 
-__all__ = ["AccessMode", "StoreLike", "StorePath", "make_store", "make_store_path"]
-
 AccessMode = Literal["r", "r+", "a", "w", "w-"]
 _MODES = ("r", "r+", "a", "w", "w-")
 _OF_ZARR_PYTHON = {

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from concurrent.futures import ThreadPoolExecutor
 
-__all__ = ["concurrency", "side_by_side"]
-
 T = TypeVar("T")
 R = TypeVar("R")
 

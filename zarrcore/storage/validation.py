@@ -12,18 +12,6 @@ import re
 
 from zarrcore.errors import InvalidKeyError
 
-__all__ = [
-    "DOCUMENTS",
-    "is_document",
-    "is_text",
-    "join_path",
-    "key_prefix",
-    "normalize_path",
-    "validate_key",
-    "validate_prefix",
-    "windows_problem",
-]
-
 # Names of files that are not in UTF-8 contain U+DC80 to U+DCFF (PEP 383); no name contains other halves of
 # pairs.  One search decides the common case; only a bad key pays for finding out why.
 _BAD_KEY = re.compile(r"\A\Z|\A/|/\Z|//|(?:\A|/)\.\.?(?:/|\Z)|[\0\ud800-\udc7f\udd00-\udfff]")

@@ -9,8 +9,6 @@ from zarrcore.errors import StoreError
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-__all__ = ["as_view", "patched"]
-
 
 def as_view(value: Buffer, key: str) -> bytes | memoryview:
     """The bytes of a value, without a copy where that is possible.
