@@ -131,7 +131,7 @@ bench: build ## run the benchmarks, and show the results in README.md and docs (
 style: $(ENV)/.complete ## style and types of Python and Cython
 	$(PY) -m ruff check --quiet zarrcore tests wheels setup.py docs examples
 	$(PY) -m mypy --no-error-summary
-	PATH="$(CURDIR)/$(ENV)/bin:$$PATH" cython-lint zarrcore/_core/*.pyx zarrcore/_core/*.px[di] zarrcore/*.pxd
+	PATH="$(CURDIR)/$(ENV)/bin:$$PATH" cython-lint zarrcore/_core/*.pyx zarrcore/_core/*/*.p[yx][xd] zarrcore/*.pxd
 
 lint: style ## the same, and warnings of C
 	$(MAKE) --no-print-directory -s -C csrc all BUILD=../build/csrc/lint WERROR=1 $(NATIVE)
@@ -160,5 +160,5 @@ sources: $(ENV)/.complete ## bring the sources of libdeflate, zstd and yyjson, w
 	$(PY) wheels/fetch_sources.py
 
 clean: ## remove what was built; .venv and wheels/sources stay
-	rm -rf build dist *.egg-info zarrcore/_core/*.so .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf build dist *.egg-info zarrcore/_core/*.so zarrcore/_core/*/*.so .pytest_cache .hypothesis .mypy_cache .ruff_cache
 	find . -name __pycache__ -not -path './.venv*/*' -prune -exec rm -rf {} +

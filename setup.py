@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Build of the compiled part; everything static is in pyproject.toml.
 
-The C core (csrc) knows no Python.  It is compiled once into an archive, which both extension modules
-link together with the compression libraries that wheels/native_libs.py finds.  Switches, all from the
-environment:
+The C core (csrc) knows no Python.  It is compiled once into an archive, which all extension modules
+link together with the compression libraries that wheels/native_libs.py finds.  The modules of a folder of
+zarrcore/_core are linked into one shared object, from which the folder's __init__.py loads them.  Switches,
+all from the environment:
 
 ZARRCORE_LIBS, ZARRCORE_<LIB>_DIR    where the compression libraries come from, see wheels/native_libs.py
 ZARRCORE_DEFLATE=auto                whether and which libdeflate is linked, see there
@@ -62,11 +63,24 @@ def core_sources() -> list[str]:
     return [source for part in CORE_PARTS for source in tree(f"csrc/{part}/*.c")]
 
 
-def extension(source: str) -> Extension:
-    """One extension module per .pyx; `kernels` also holds the ufunc loops."""
-    name = source.removesuffix(".pyx").replace("/", ".")
-    loops = tree("csrc/numpy/*.c") if name.endswith(".kernels") else []
-    return Extension(name, [source, *loops], depends=tree("csrc/**/*.h") + tree("zarrcore/_core/*.px[di]"))
+def module_name(source: str) -> str:
+    """The module that a .pyx becomes."""
+    return source.removesuffix(".pyx").replace("/", ".")
+
+
+def extensions() -> list[Extension]:
+    """One for each .pyx of zarrcore/_core, and one for all those of each folder in it."""
+    alone = [Extension(module_name(source), [source]) for source in tree("zarrcore/_core/*.pyx")]
+    folders = sorted({os.path.dirname(source) for source in tree("zarrcore/_core/*/*.pyx")})
+    together = [Extension(f"{module_name(one)}._modules", tree(f"{one}/*.pyx")) for one in folders]
+    return alone + together
+
+
+def cython_modules(ext: Extension) -> list[Extension]:
+    """The modules of an extension, as Cython compiles them; `kernels` also has the ufunc loops."""
+    depends = tree("csrc/**/*.h")
+    loops = tree("csrc/numpy/*.c") if ext.name.endswith(".kernels") else []
+    return [Extension(module_name(source), [source, *loops], depends=depends) for source in ext.sources]
 
 
 class Toolchain:
@@ -120,7 +134,7 @@ class Toolchain:
         return [*unused, "-Werror=incompatible-pointer-types"]
 
     def border_args(self) -> list[str]:
-        """For the module that calls the engine: no loops, so less code, and fewer pages for a first read."""
+        """For the modules that call the engine: no loops, so less code, and fewer pages for a first read."""
         return [] if self.msvc or self.flavour != "release" else ["-O2"]
 
     def link_args(self) -> list[str]:
@@ -160,17 +174,25 @@ class BuildExt(build_ext):
             raise SystemExit(f"error: {error}") from None
         print(f"zarrcore: compression libraries: {self.libs}")
         self._forget_if_arguments_changed()
+        modules = {ext.name: cython_modules(ext) for ext in self.extensions}
         generated = cythonize(
-            self.extensions,
+            [module for ext in self.extensions for module in modules[ext.name]],
             include_path=["."],
             build_dir="build/cython",
             compiler_directives=DIRECTIVES,
             force=bool(self.force),
         )
+        sources = {module.name: module.sources for module in generated}
         core = self.build_core()
-        for ext, made in zip(self.extensions, generated, strict=True):
-            self.compile_module(ext, made.sources, core)
+        for ext in self.extensions:
+            names = [module.name for module in modules[ext.name]]
+            ext.export_symbols = [f"PyInit_{name.rpartition('.')[2]}" for name in names]
+            self.compile_modules(ext, [source for name in names for source in sources[name]], core)
         super().build_extensions()
+
+    def get_export_symbols(self, ext: Extension) -> list[str]:
+        """The init functions of an extension's modules; it need not have one of its own name."""
+        return ext.export_symbols
 
     def _forget_if_arguments_changed(self) -> None:
         """Rebuild all objects when the compiler or its arguments are others than last time."""
@@ -195,11 +217,11 @@ class BuildExt(build_ext):
             self.compiler.create_static_lib(objects, "zarrcore_core", output_dir=str(self.inner_temp))
         return archive
 
-    def compile_module(self, ext: Extension, sources: list[str], core: str) -> None:
-        """Compile one module's own sources; what is left to distutils is the link."""
+    def compile_modules(self, ext: Extension, sources: list[str], core: str) -> None:
+        """Compile an extension's own sources; what is left to distutils is the link."""
         import numpy
 
-        border = self.tools.border_args() if ext.name.endswith(".engine") else []
+        border = self.tools.border_args() if ".engine." in ext.name else []
         objects = self.compile_changed(
             sources,
             include_dirs=["csrc", "zarrcore/_core", numpy.get_include(), *self.libs.include_dirs],
@@ -286,9 +308,7 @@ def _parallel(work: Callable[[str], None], items: Sequence[str], *, jobs: int) -
         list(pool.map(work, items))  # list: raise the first failure here
 
 
-MODULES = [] if os.environ.get("ZARRCORE_EXTENSIONS") == "0" else tree("zarrcore/_core/*.pyx")
-
 setup(
-    ext_modules=[extension(source) for source in MODULES],
+    ext_modules=[] if os.environ.get("ZARRCORE_EXTENSIONS") == "0" else extensions(),
     cmdclass={"build_ext": BuildExt, "build_py": BuildPy},
 )

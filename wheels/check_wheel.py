@@ -57,6 +57,8 @@ def tree_contents(root: Path = ROOT) -> list[str]:
     headers = (path.relative_to(root / "csrc") for path in (root / "csrc" / "include").rglob("*.h"))
     found += [f"zarrcore/{header.as_posix()}" for header in headers]
     found += [f"zarrcore/_core/{path.stem}.MODULE" for path in (package / "_core").glob("*.pyx")]
+    folders = {path.parent for path in (package / "_core").glob("*/*.pyx")}
+    found += [f"{folder.relative_to(root).as_posix()}/_modules.MODULE" for folder in folders]
     licenses = ["LICENSE", *(f"wheels/licenses/{path.name}" for path in (root / "wheels/licenses").iterdir())]
     metadata = ["METADATA", "RECORD", "WHEEL", "top_level.txt", *(f"licenses/{name}" for name in licenses)]
     if _has_entry_points(root):
@@ -81,7 +83,7 @@ def faults(wheel: Path, manylinux: str | None = None) -> list[str]:
         ]
         with tempfile.TemporaryDirectory() as directory:
             modules = {name: archive.extract(name, directory) for name in names if name.endswith(".so")}
-            found += _symbol_faults(modules)
+            found += _symbol_faults(modules, names)
             if manylinux is not None:
                 found += _tag_faults(wheel, manylinux) + _library_faults(modules)
     return found
@@ -101,18 +103,26 @@ def _holds_license(names: Sequence[str], license_name: str) -> bool:
     return any(".dist-info/licenses/" in name and name.endswith("/" + license_name) for name in names)
 
 
-def _symbol_faults(modules: dict[str, str]) -> list[str]:
+def _symbol_faults(modules: dict[str, str], names: Sequence[str]) -> list[str]:
     """Exported symbols other than the modules' init functions, where nm can tell."""
     if which("nm") is None or sys.platform == "darwin":
         return []
     found = []
     for name, path in modules.items():
         symbols = [line.split()[-1] for line in _output("nm", "-D", "--defined-only", path)]
-        init = f"PyInit_{Path(name).name.partition('.')[0]}"
-        found += [f"{name} exports {symbol}" for symbol in symbols if symbol != init]
-        if init not in symbols:
-            found.append(f"{name} has no {init}")
+        wanted = _init_functions(name, names)
+        found += [f"{name} exports {symbol}" for symbol in symbols if symbol not in wanted]
+        found += [f"{name} has no {init}" for init in sorted(wanted.difference(symbols))]
     return found
+
+
+def _init_functions(module: str, names: Sequence[str]) -> set[str]:
+    """Return those of a shared object: of its own name, or of its folder's modules, each with a stub."""
+    folder, _, file = module.rpartition("/")
+    stem = file.partition(".")[0]
+    if stem != "_modules":
+        return {f"PyInit_{stem}"}
+    return {f"PyInit_{Path(name).stem}" for name in names if re.fullmatch(rf"{folder}/\w+\.pyi", name)}
 
 
 def _tag_faults(wheel: Path, manylinux: str) -> list[str]:

@@ -15,6 +15,7 @@ from dependencies import (
     PACKAGE,
     Graph,
     circles,
+    compiled_graph,
     core_files,
     core_graph,
     declared,
@@ -113,7 +114,9 @@ def test_python_imports_point_downwards(path: Path) -> None:
 def test_compiled_modules_know_errors_only() -> None:
     """Of the package itself; a deferred import counts too."""
     statement = re.compile(r"^\s*(?:from|c?import)\s+zarrcore\.([\w.]+)", re.MULTILINE)
-    for path in sorted((PACKAGE / "_core").glob("*.p[yx]*")):
+    paths = sorted((PACKAGE / "_core").rglob("*.p[yx]*"))
+    assert len(paths) > 30
+    for path in paths:
         for target in statement.findall(path.read_text(encoding="utf-8")):
             assert target.split(".")[0] in ("_core", "errors"), f"{path.name} imports zarrcore.{target}"
 
@@ -171,6 +174,25 @@ def test_python_files_do_not_import_each_other_in_circles() -> None:
     assert len(graph) > 150
     assert "errors.py" in graph["api/nodes.py"]
     check_circles(graph)
+
+
+def test_compiled_modules_do_not_import_each_other_in_circles() -> None:
+    graph = compiled_graph()
+    assert {"engine.arrays", "engine.threads", "vlen.decoding"} <= set(graph)
+    assert "engine.selections" in graph["engine.masks"]
+    check_circles(graph)
+
+
+@pytest.mark.parametrize("package", ["engine", "vlen"])
+def test_compiled_modules_are_loaded_after_those_that_they_need(package: str) -> None:
+    loaded: list[str] = []
+    tree = ast.parse((PACKAGE / "_core" / package / "__init__.py").read_text(encoding="utf-8"))
+    (call,) = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    graph = compiled_graph()
+    for name in ast.literal_eval(call.args[1]):
+        assert graph[f"{package}.{name}"] <= set(loaded), name
+        loaded.append(f"{package}.{name}")
+    assert set(loaded) == {name for name in graph if name.startswith(f"{package}.")}
 
 
 def test_c_files_do_not_call_each_other_in_circles() -> None:

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""The compiled modules export one symbol each: nothing else in the process can bind to our copy of zstd."""
+"""The compiled modules export init functions only, so that nothing else binds to our copy of zstd."""
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
 import subprocess
 import sys
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-MODULES = sorted(path.stem for path in (ROOT / "zarrcore" / "_core").glob("*.pyx"))
+CORE = ROOT / "zarrcore" / "_core"
 CODEC_SYMBOLS = {
     "blosc": ("blosc_",),
     "zstd": ("ZSTD_",),
@@ -26,10 +26,18 @@ pytestmark = [
 ]
 
 
-def module_file(name: str) -> Path:
-    spec = importlib.util.find_spec(f"zarrcore._core.{name}")
-    assert spec is not None and spec.origin is not None, f"zarrcore._core.{name} is not built"
-    return Path(spec.origin)
+def shared_objects() -> dict[str, list[str]]:
+    """The modules that are in each of our shared objects, by the name of that without its suffix."""
+    alone = {path.stem: [path.stem] for path in CORE.glob("*.pyx")}
+    folders = {path.parent for path in CORE.glob("*/*.pyx")}
+    return alone | {
+        f"{folder.name}/_modules": sorted(path.stem for path in folder.glob("*.pyx")) for folder in folders
+    }
+
+
+def object_file(name: str) -> Path:
+    found = [CORE / f"{name}{suffix}" for suffix in EXTENSION_SUFFIXES]
+    return next(path for path in found if path.exists())
 
 
 def dynamic_symbols(path: Path, which: str) -> list[tuple[str, str]]:
@@ -39,15 +47,16 @@ def dynamic_symbols(path: Path, which: str) -> list[tuple[str, str]]:
     return [(line.split()[-2], line.split()[-1].partition("@")[0]) for line in lines]
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_only_the_init_function_is_exported(name: str) -> None:
-    exported = [symbol for _, symbol in dynamic_symbols(module_file(name), "defined")]
-    assert exported == [f"PyInit_{name}"]
+@pytest.mark.parametrize("name", sorted(shared_objects()))
+def test_only_the_init_functions_are_exported(name: str) -> None:
+    exported = [symbol for _, symbol in dynamic_symbols(object_file(name), "defined")]
+    assert sorted(exported) == [f"PyInit_{module}" for module in shared_objects()[name]]
 
 
 def test_compression_libraries_come_from_one_place() -> None:
     """All four are linked statically, or all four are shared libraries of the system."""
-    strong = [symbol for kind, symbol in dynamic_symbols(module_file("engine"), "undefined") if kind == "U"]
+    undefined = dynamic_symbols(object_file("engine/_modules"), "undefined")
+    strong = [symbol for kind, symbol in undefined if kind == "U"]
     from_outside = {
         library for library, prefixes in CODEC_SYMBOLS.items() if any(s.startswith(prefixes) for s in strong)
     }
@@ -55,6 +64,6 @@ def test_compression_libraries_come_from_one_place() -> None:
 
 
 def test_kernels_need_no_compression_library() -> None:
-    names = [symbol for _, symbol in dynamic_symbols(module_file("kernels"), "undefined")]
+    names = [symbol for _, symbol in dynamic_symbols(object_file("kernels"), "undefined")]
     prefixes = tuple(prefix for group in CODEC_SYMBOLS.values() for prefix in group)
     assert [name for name in names if name.startswith(prefixes)] == []

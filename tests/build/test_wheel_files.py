@@ -46,8 +46,8 @@ def test_contents_are_those_of_the_tree() -> None:
         "zarrcore/py.typed",
         "zarrcore/__init__.pxd",
         "zarrcore/include/zarrcore.h",
-        "zarrcore/_core/engine.MODULE",
-        "zarrcore/_core/engine.pyi",
+        "zarrcore/_core/engine/_modules.MODULE",
+        "zarrcore/_core/engine/arrays.pyi",
         "zarrcore/_core/kernels.MODULE",
         "zarrcore/_core/kernels.pyi",
         *(f"zarrcore-VERSION.dist-info/licenses/wheels/licenses/{name}" for name in check_wheel.LICENSES[1:]),
@@ -94,8 +94,8 @@ def test_whole_wheel_has_no_fault(tmp_path: Path, capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     ("surplus", "reason"),
     [
-        ("zarrcore/_core/engine.c", "does not belong into a wheel"),
-        ("zarrcore/_core/engine.pyx", "does not belong into a wheel"),
+        ("zarrcore/_core/kernels.c", "does not belong into a wheel"),
+        ("zarrcore/_core/engine/arrays.pyx", "does not belong into a wheel"),
         ("zarrcore/_core/left_over.MODULE", "is not in contents.txt"),
         ("zarrcore.libs/libz.so.1", "is not in contents.txt"),
         ("tests/test_it.py", "is not in contents.txt"),
@@ -108,7 +108,7 @@ def test_surplus_files_are_found(tmp_path: Path, surplus: str, reason: str) -> N
 
 @pytest.mark.usefixtures("no_tools")
 @pytest.mark.parametrize(
-    "missing", ["zarrcore/py.typed", "zarrcore/_core/engine.MODULE", "zarrcore/errors.py"]
+    "missing", ["zarrcore/py.typed", "zarrcore/_core/engine/_modules.MODULE", "zarrcore/errors.py"]
 )
 def test_missing_files_are_found(tmp_path: Path, missing: str, capsys: pytest.CaptureFixture[str]) -> None:
     wheel = make_wheel(tmp_path, [name for name in listed() if name != missing])
@@ -142,9 +142,15 @@ def test_symbols_and_libraries_are_found(tmp_path: Path) -> None:
     subprocess.run(["cc", "-shared", "-fPIC", "-o", other, source], check=True)
     link = ["-Wl,--no-as-needed", f"-L{tmp_path}", "-lother"]
     subprocess.run(["cc", "-shared", "-fPIC", "-o", module, source, *link], check=True)
-    modules = {"zarrcore/_core/engine.so": str(module)}
-    assert check_wheel._symbol_faults(modules) == ["zarrcore/_core/engine.so exports ZSTD_compress"]
-    assert check_wheel._library_faults(modules) == ["zarrcore/_core/engine.so needs libother.so"]
+    modules = {"zarrcore/engine.so": str(module)}
+    assert check_wheel._symbol_faults(modules, []) == ["zarrcore/engine.so exports ZSTD_compress"]
+    assert check_wheel._library_faults(modules) == ["zarrcore/engine.so needs libother.so"]
+    modules = {"zarrcore/engine/_modules.so": str(module)}
+    names = ["zarrcore/engine/engine.pyi", "zarrcore/engine/chains.pyi", "zarrcore/other.pyi"]
+    assert check_wheel._symbol_faults(modules, names) == [
+        "zarrcore/engine/_modules.so exports ZSTD_compress",
+        "zarrcore/engine/_modules.so has no PyInit_chains",
+    ]
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads ELF files")
@@ -155,9 +161,8 @@ def test_modules_need_none_of_the_libraries_that_are_in_the_archive() -> None:
 
     if zarrcore.show_config(mode="dicts")["origin"] != "wheel":
         pytest.skip("the libraries of this build are not in an archive")
-    names = [path.stem for path in (ROOT / "zarrcore" / "_core").glob("*.pyx")]
-    specs = [find_spec(f"zarrcore._core.{name}") for name in names]
-    assert None not in specs, names
+    specs = [find_spec(f"zarrcore._core.{name}") for name in ("engine._modules", "kernels", "vlen._modules")]
+    assert None not in specs
     faults = check_wheel._library_faults({spec.name: spec.origin for spec in specs})
     runtimes = ("libasan", "libubsan", "libtsan", "libgcov", "libdeflate")
     assert [fault for fault in faults if not any(name in fault for name in runtimes)] == []

@@ -109,6 +109,24 @@ def _lazy_names(file: str) -> dict[str, str]:
     return {alias.asname or alias.name: node.module or "" for node in imports for alias in node.names}
 
 
+# ---- Cython ------------------------------------------------------------------------------------------
+
+_COMPILED_IMPORT = re.compile(r"^from zarrcore\._core\.(\w+\.\w+) c?import", re.MULTILINE)
+
+
+def compiled_graph() -> dict[str, set[str]]:
+    """For each compiled module in a folder of ``_core``, such as ``engine.chains``, those that it needs."""
+    core = PACKAGE / "_core"
+    graph = {f"{path.parent.name}.{path.stem}": set[str]() for path in sorted(core.glob("*/*.pyx"))}
+    for name, needed in graph.items():
+        path = core / name.replace(".", "/")
+        sources = [file for suffix in (".pyx", ".pxd") if (file := path.with_suffix(suffix)).exists()]
+        for source in sources:
+            needed |= set(_COMPILED_IMPORT.findall(source.read_text(encoding="utf-8"))) & set(graph)
+        needed.discard(name)
+    return graph
+
+
 # ---- C -----------------------------------------------------------------------------------------------
 
 _NAME = re.compile(r"\b(?:zc_|zarrcore_|ZC_)\w+\b")

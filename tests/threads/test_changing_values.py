@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from zarrcore._core import ragged, vlen
+from zarrcore._core import vlen
+from zarrcore._core.vlen import ragged
 from zarrcore.errors import ChunkDecodeError
 
 N = 5_000

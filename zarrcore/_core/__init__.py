@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec, spec_from_file_location
 from typing import Any
 
 
@@ -19,3 +23,37 @@ def _refuse_subinterpreters() -> None:
 
 
 _refuse_subinterpreters()
+
+
+def load_modules(package: str, names: Iterable[str]) -> None:
+    """Load the compiled modules of a package, which are in one shared object, `_modules`.
+
+    They share what is linked into it: one C core, with one pool of threads.
+
+    Parameters
+    ----------
+    package : str
+        Name of the package.
+    names : iterable of str
+        Its modules, each after those that it needs.
+    """
+    parent = sys.modules[package]
+    found = PathFinder.find_spec(f"{package}._modules", parent.__path__)
+    if found is None or found.origin is None:
+        raise ModuleNotFoundError(f"{package}: the compiled modules are missing", name=f"{package}._modules")
+    for name in names:
+        full = f"{package}.{name}"
+        if full not in sys.modules:  # an earlier import may have failed half-way
+            _load(full, found.origin)
+        setattr(parent, name, sys.modules[full])
+
+
+def _load(name: str, path: str) -> None:
+    spec = spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    sys.modules[name] = module = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise

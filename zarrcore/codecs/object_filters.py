@@ -237,7 +237,7 @@ class VLenArray(Filter, id="vlen-array", in_v3=False):
         require_kind(spec, "O", self.name, "arrays")
 
     def encode(self, data: Any, spec: ArraySpec | None = None) -> bytes:
-        from zarrcore._core import ragged
+        from zarrcore._core.vlen import ragged
 
         return ragged.encode(_items_of(data), np.dtype(self.dtype), self.name, self._array)
 
@@ -255,7 +255,7 @@ class VLenArray(Filter, id="vlen-array", in_v3=False):
         return values.astype(self.dtype)
 
     def decode(self, data: Any, spec: ArraySpec | None = None) -> np.ndarray:
-        from zarrcore._core import ragged
+        from zarrcore._core.vlen import ragged
 
         return ragged.decode(as_bytes(data), _known(spec, self.name).size, np.dtype(self.dtype), self.name)
 

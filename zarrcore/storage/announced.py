@@ -32,7 +32,7 @@ _CHANGED: dict[str, Callable[..., list[str]]] = {
     "_rename_prefix": lambda source, dest, *rest: [_prefix(source), _prefix(dest)],
 }
 _MANY = ("erase_values", "set_partial_values")  # take an iterable, which can be walked once
-_ENGINE = "zarrcore._core.engine"  # as long as it is not loaded, it has kept nothing
+_ENGINE = "zarrcore._core.engine"  # not loaded, or loaded in part, it has kept nothing
 
 
 def announce_changes(cls: type) -> None:
@@ -49,10 +49,10 @@ def announce_changes(cls: type) -> None:
 def _announcing_one(method: Any) -> Any:
     @wraps(method)
     def announced(self: Any, key: str, *args: Any, **kwargs: Any) -> Any:
-        engine = sys.modules.get(_ENGINE)
-        if engine is None or is_document(key):  # the engine keeps nothing of metadata documents
+        while_changing = getattr(sys.modules.get(_ENGINE), "while_changing", None)
+        if while_changing is None or is_document(key):  # the engine keeps nothing of metadata documents
             return method(self, key, *args, **kwargs)
-        return engine.while_changing(self._scope(""), (key,), method, (self, key, *args), kwargs)
+        return while_changing(self._scope(""), (key,), method, (self, key, *args), kwargs)
 
     return announced
 
@@ -60,8 +60,8 @@ def _announcing_one(method: Any) -> Any:
 def _announcing(method: Any, changed: Callable[..., list[str]], *, many: bool) -> Any:
     @wraps(method)
     def announced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        engine = sys.modules.get(_ENGINE)
-        if engine is None:
+        while_changing = getattr(sys.modules.get(_ENGINE), "while_changing", None)
+        if while_changing is None:
             return method(self, *args, **kwargs)
         if many and args:
             args = ([*args[0]], *args[1:])
@@ -70,6 +70,6 @@ def _announcing(method: Any, changed: Callable[..., list[str]], *, many: bool) -
         keys = [key for key in changed(*args, *kwargs.values()) if not is_document(key)]
         if not keys:
             return method(self, *args, **kwargs)
-        return engine.while_changing(self._scope(""), keys, method, (self, *args), kwargs)
+        return while_changing(self._scope(""), keys, method, (self, *args), kwargs)
 
     return announced

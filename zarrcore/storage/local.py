@@ -392,7 +392,8 @@ class LocalStore(Store):
 def _real(path: str) -> str:
     """The real path of a directory, the same for all names that lead to it."""
     engine = sys.modules.get("zarrcore._core.engine")  # the system's function costs a tenth of Python's
-    real = engine.real_path(path) if engine is not None else None
+    real_path = getattr(engine, "real_path", None)  # missing while another thread loads the engine
+    real = real_path(path) if real_path is not None else None
     return os.path.join(os.path.normcase(real or os.path.realpath(path)), "")
 
 

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zarrcore._core import ragged, vlen
+from zarrcore._core import vlen
+from zarrcore._core.vlen import ragged
 from zarrcore.codecs.vlen import (
     decode_binary,
     decode_binary_into,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
+
 import pytest
 
 from zarrcore.storage import LocalStore, ManagedMemoryStore, MemoryStore, WrapperStore, ZipStore
@@ -29,3 +32,13 @@ def test_a_subclass_is_not_passed_by(tmp_path, base, verb):
 def test_other_stores_have_none(tmp_path):
     for store in (ZipStore(tmp_path / "a.zip"), ManagedMemoryStore(), WrapperStore(MemoryStore())):
         assert store._native_source() is None
+
+
+@pytest.mark.parametrize("make", [LocalStore, lambda path: MemoryStore()])
+def test_stores_work_while_another_thread_loads_the_engine(tmp_path, monkeypatch, make):
+    monkeypatch.setitem(sys.modules, "zarrcore._core.engine", ModuleType("zarrcore._core.engine"))
+    store = make(tmp_path)
+    store.set("c/0", b"value")
+    store.delete("c/1")
+    assert store._scope("").endswith("/")
+    assert bytes(store.get("c/0")) == b"value"

@@ -1,0 +1,446 @@
+# SPDX-License-Identifier: MIT
+"""Arrays: selections in, calls of the engine, exceptions out."""
+
+cimport cython
+cimport numpy as cnp
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.ref cimport Py_INCREF
+from libc.stdint cimport int64_t, uint64_t
+
+from zarrcore._core.engine.cache cimport ChunkCache
+from zarrcore._core.engine.chains cimport Chain
+from zarrcore._core.engine.csrc cimport *
+from zarrcore._core.engine.gathered cimport set_blocks, set_chunk
+from zarrcore._core.engine.keys cimport Place
+from zarrcore._core.engine.masks cimport MaskPoints
+from zarrcore._core.engine.selections cimport (
+    check_memory,
+    field_dtype,
+    int64_array,
+    set_axis,
+    set_basic,
+    set_fields,
+    set_points,
+    set_region,
+    set_window,
+)
+from zarrcore._core.engine.sources cimport (
+    LocalSource,
+    MemorySource,
+    StoreSource,
+    _Session,
+    open_store,
+    own_scope,
+    poll_session,
+)
+from zarrcore._core.engine.threads cimport thread_number
+
+import numpy as np
+
+from zarrcore import errors
+
+cnp.import_array()
+
+cdef extern from "numpy/arrayobject.h":
+    object PyArray_NewFromDescr(type subtype, cnp.dtype descr, int nd, const cnp.npy_intp *dims,
+                                const cnp.npy_intp *strides, void *data, int flags, object obj)
+
+
+@cython.final
+cdef class NativeArray:
+    """An array as the engine sees it: what is fixed once the array has been opened, compiled.
+
+    Parameters
+    ----------
+    source : LocalSource, MemorySource or StoreSource
+        Where its chunks are.
+    prefix : str
+        What all keys of its chunks begin with: ``""`` or ``"foo/bar/"``.
+    shape : tuple of int
+        Shape of the array.
+    chunks : tuple
+        For each dimension the length of its chunks, or a tuple of the lengths of all of them (rectilinear grid).
+    key_encoding : tuple of str
+        ``("default", separator)``, ``("v2", separator)`` or ``("n5", separator)``, which is v2 with the last
+        coordinate first.
+    chain : Chain
+        How chunks are encoded.
+    dtype : numpy.dtype
+        Of the elements in memory; its item size is the chain's.
+    fill : bytes or None
+        One element, for chunks that are absent.  None: zero bytes.
+    path : str
+        The array's path, for messages.
+    missing_is_error : bool
+        Reading a chunk that is absent raises ChunkNotFoundError.
+    cache : ChunkCache, optional
+        Where decoded chunks are kept.
+    scope : callable, optional
+        Returns the scope of the array's :class:`Place`; asked once, when it is needed.  Default: the source's own.
+
+    Notes
+    -----
+    Immutable; any number of threads may use it at once.  All methods release the GIL while they work.
+    """
+
+    is_native = True
+
+    def __init__(self, source, prefix, *, shape, chunks, key_encoding=("default", "/"), Chain chain not None, dtype,
+                 fill=None, path="", missing_is_error=False, ChunkCache cache=None, scope=None):
+        cdef Py_ssize_t d
+        self.dtype = np.dtype(dtype)
+        self.shape = tuple(int(n) for n in shape)
+        self.chain = chain
+        self.source = source
+        self.path = path
+        self.scope = scope
+        self.prefix = prefix.encode()
+        self.fill = bytes(self.dtype.itemsize) if fill is None else bytes(fill)
+        self._check(chunks, key_encoding)
+        self.c.ndim = <int>len(self.shape)
+        self.c.chain = chain.c
+        self.c.fill = <const void *>PyBytes_AS_STRING(self.fill)
+        self.c.prefix = PyBytes_AS_STRING(self.prefix)
+        self.c.prefix_len = len(self.prefix)
+        self.c.missing_is_error = missing_is_error
+        self.c.keys.v2 = key_encoding[0] != "default"
+        self.c.keys.reversed = key_encoding[0] == "n5"
+        self.c.keys.separator = <char>ord(key_encoding[1])
+        self.cache = cache
+        if cache is not None:
+            self.c.cache = cache.c
+            self.c.number = zc_cache_array()
+        self.edges = []
+        for d in range(self.c.ndim):
+            self._set_axis(d, self.shape[d], chunks[d])
+        if chain.shard is not None and self.c.indexes == NULL:
+            self.c.indexes = zc_cache_new(ZC_INDEX_CACHE_BYTES)
+
+    def __dealloc__(self):
+        zc_cache_free(self.c.indexes)
+
+    cdef int find_place(self) except -1:
+        """Have the array know its place; reads that need neither lock nor generation do without."""
+        cdef Place place
+        if self.place is None:
+            scope = self.scope() if self.scope is not None else f"{own_scope(self.source)}{self.prefix.decode()}"
+            place = Place(scope if scope.endswith("/") else f"{scope}/")
+            with cython.critical_section(self):
+                if self.place is None:
+                    self.place = place
+                    self.c.place = &place.c
+        return 0
+
+    @property
+    def block_shape(self):
+        """Shape of the blocks that :meth:`write_gathered` takes: of the inner chunks; None for whole chunks."""
+        if self.chain.shard is None:
+            return None
+        by_axis = dict(zip(self.chain.order or range(self.c.ndim), self.chain.shard.inner_shape))
+        return tuple(by_axis[d] for d in range(self.c.ndim))
+
+    cdef int _check(self, chunks, key_encoding) except -1:
+        ndim = len(self.shape)
+        if ndim > ZC_MAX_DIMS:
+            raise ValueError(f"shape: the engine handles up to {ZC_MAX_DIMS} dimensions, got {ndim}")
+        if any(n < 0 for n in self.shape):
+            raise ValueError(f"shape: expected lengths of 0 or more, got {self.shape}")
+        if len(chunks) != ndim:
+            raise ValueError(f"chunks: expected {ndim} entries, got {len(chunks)}")
+        if self.dtype.itemsize != self.chain.itemsize:
+            raise ValueError(
+                f"dtype: {self.dtype} has items of {self.dtype.itemsize} bytes, the chain of {self.chain.itemsize}")
+        if len(self.fill) != self.dtype.itemsize:
+            raise ValueError(f"fill: expected {self.dtype.itemsize} bytes, got {len(self.fill)}")
+        self.chain.check_ndim(ndim)
+        if key_encoding[0] not in ("default", "v2", "n5") or key_encoding[1] not in (".", "/"):
+            raise ValueError(f"key_encoding: expected 'default', 'v2' or 'n5' with '.' or '/', got {key_encoding}")
+        if type(self.source) not in (LocalSource, MemorySource, StoreSource):
+            raise TypeError(f"source: expected a source of this module, got {type(self.source).__name__}")
+        return 0
+
+    cdef int _set_axis(self, Py_ssize_t d, length, chunk) except -1:
+        cdef cnp.ndarray edges
+        self.c.grid[d].length = length
+        self.c.grid[d].edges = NULL
+        if isinstance(chunk, tuple):
+            edges = np.zeros(len(chunk) + 1, dtype=np.int64)
+            np.cumsum(int64_array(chunk), out=edges[1:])
+            if any(n < 1 for n in chunk) or edges[-1] < length:
+                raise ValueError(f"chunks[{d}]: lengths {chunk} do not cover {length} elements")
+            self.edges.append(edges)
+            self.c.grid[d].edges = <const int64_t *>cnp.PyArray_DATA(edges)
+            self.c.grid[d].n_edges = len(chunk)
+            self.c.grid[d].chunk = chunk[0] if chunk else 1
+        else:
+            if chunk < 1:
+                raise ValueError(f"chunks[{d}]: expected 1 or more, got {chunk}")
+            self.c.grid[d].chunk = chunk
+        return 0
+
+    def chunk_key(self, chunk) -> str:
+        """The store key of a chunk."""
+        cdef int64_t coordinates[64]
+        for i in range(self.c.ndim):
+            coordinates[i] = chunk[i]
+        return self._key(coordinates)
+
+    cdef str _key(self, const int64_t *chunk):
+        cdef bytes buffer = PyBytes_FromStringAndSize(NULL, zc_chunk_key_size(&self.c))
+        zc_chunk_key(&self.c, chunk, PyBytes_AS_STRING(buffer))
+        return (<bytes>PyBytes_AS_STRING(buffer)).decode()
+
+    # ---- calls
+
+    cdef int run(self, zc_selection *selection, int threads, bint write, bint write_empty,
+                 const zc_given *blocks=NULL, object token=None) except -1:
+        """Run one call of the engine and raise what went wrong; it may be cancelled by `token`."""
+        cdef zc_call call
+        cdef zc_store store
+        cdef zc_local local
+        cdef zc_fault fault
+        cdef zc_error err
+        cdef zc_status status
+        cdef _Session session = _Session.__new__(_Session)
+
+        session.source = self.source
+        session.token = token
+        open_store(session, &local, &store)
+        if self.place is None and (write or self.cache is not None or type(self.source) is StoreSource):
+            self.find_place()
+        if write and type(self.source) is StoreSource and (<StoreSource>self.source).waits is not None:
+            store.waits = (<StoreSource>self.source).waits()
+        call.array = &self.c
+        call.store = &store
+        call.selection = selection
+        call.threads = threads
+        call.write_empty = write_empty
+        call.blocks = blocks
+        call.poll = poll_session
+        call.poll_arg = <void *>session
+        zc_error_clear(&err)
+        with nogil:
+            if write:
+                status = zc_write(&call, &fault, &err)
+            else:
+                status = zc_read(&call, &fault, &err)
+        if status != ZC_OK:
+            if session.interrupted:
+                raise session.error
+            if status == ZC_ERR_CANCELLED and token is not None and token.cancelled:
+                return 0
+            self.raise_failure(status, &fault, &err, session.error, write)
+        elif session.error is not None:
+            raise session.error
+        return 0
+
+    cdef int raise_failure(self, zc_status status, const zc_fault *fault, const zc_error *err, object cause,
+                           bint write, str prefix="") except -1:
+        """Turn a failure into the exception that names its place; `prefix` goes before the reason."""
+        if cause is not None and not isinstance(cause, Exception):
+            raise cause                       # KeyboardInterrupt and its like, in a callback
+        place = {"array": self.path or "/"}
+        if fault.in_chunk:
+            place["chunk"] = tuple(fault.chunk[d] for d in range(self.c.ndim))
+            place["key"] = self._key(fault.chunk)
+        if err.in_shard and self.chain.shard is not None:
+            place["inner_chunk"] = self._inner_chunk(fault, err.inner_chunk)
+            if not write:
+                place["byte_range"] = (err.offset, err.nbytes)
+        if err.codec[0]:
+            place["codec"] = (<bytes>err.codec).decode("utf-8", "replace")
+        reason = prefix + message(err)
+        if status == ZC_ERR_MISSING:
+            raise errors.ChunkNotFoundError(str(errors.ChunkError(reason, **place)))
+        if cause is not None:
+            raise errors.ChunkIOError(f"{prefix}{type(cause).__name__}: {cause}", **place) from cause
+        if status == ZC_ERR_IO:
+            error = errors.ChunkIOError(reason, **place)
+            error.errno = err.sys_errno
+            raise error
+        if status == ZC_ERR_CHECKSUM:
+            raise errors.ChecksumError(reason, **place)
+        if status == ZC_ERR_MEMORY:
+            raise errors.ChunkMemoryError(reason or "out of memory", **place)
+        if status == ZC_ERR_LOCKED:
+            raise errors.ChunkLockError(reason, **place)
+        if status == ZC_ERR_ENCODE or (write and status in (ZC_ERR_ARGUMENT, ZC_ERR_OVERFLOW, ZC_ERR_UNSUPPORTED)):
+            raise errors.ChunkEncodeError(reason, **place)
+        raise errors.ChunkDecodeError(reason, **place)
+
+    cdef object _inner_chunk(self, const zc_fault *fault, uint64_t number):
+        """Coordinates of an inner chunk, in the array's order of dimensions, from its number in the shard."""
+        cdef int d
+        order = self.chain.order or tuple(range(self.c.ndim))
+        coordinates = [0] * self.c.ndim
+        for d in reversed(range(self.c.ndim)):
+            axis = order[d]
+            if self.c.grid[axis].edges == NULL:
+                length = self.c.grid[axis].chunk
+            else:
+                length = self.c.grid[axis].edges[fault.chunk[axis] + 1] - self.c.grid[axis].edges[fault.chunk[axis]]
+            number, coordinates[axis] = divmod(number, length // self.chain.shard.inner_shape[d])
+        return tuple(coordinates)
+
+    def read(self, dims, cnp.ndarray out not None, threads=0, field=None) -> None:
+        """Read a region into `out`.
+
+        Parameters
+        ----------
+        dims : sequence
+            For each dimension ``(start, step, count)``, where element k of `out` is element ``start + k * step`` of
+            the array, or an array of int64 indices.  Nothing is wrapped round or clipped.
+        out : numpy.ndarray
+            Of this dtype and of the shape that `dims` selects; any strides.
+        threads : int
+            Most threads to use; 0: the default.
+        field : str or tuple of str, optional
+            The field of each record that is wanted; `out` has its dtype, or is of void items of its size if the
+            field is an array itself.  Several fields make up the records of `out`, in any layout.
+
+        Raises
+        ------
+        ChunkError
+            If a chunk that is present could not be read.
+        """
+        cdef zc_selection selection
+        cdef zc_window window
+        check_memory(out, "out", self.c.ndim, field_dtype(self.dtype, field, out))
+        if not cnp.PyArray_ISWRITEABLE(out):
+            raise ValueError("out: is read-only")
+        _kept = set_region(&selection, &self.c, dims, out)
+        _kept_fields = set_fields(&selection, &window, self.c.chain, self.dtype, field, out, False)
+        if cnp.PyArray_SIZE(out):
+            self.run(&selection, thread_number(threads), False, False)
+
+    def write(self, dims, cnp.ndarray value not None, threads=0, write_empty=False, field=None) -> None:
+        """Write `value` to a region; parameters as of :meth:`read`.
+
+        Parameters
+        ----------
+        write_empty : bool
+            Store chunks that hold nothing but the fill value, instead of removing them.
+        field : str or tuple of str, optional
+            The fields of each record that are written, of the dtype that :meth:`read` asks for; the others keep
+            their values, also if another thread writes them meanwhile.
+        """
+        cdef zc_selection selection
+        cdef zc_window window
+        check_memory(value, "value", self.c.ndim, field_dtype(self.dtype, field, value))
+        _kept = set_region(&selection, &self.c, dims, value)
+        _kept_fields = set_fields(&selection, &window, self.c.chain, self.dtype, field, value, True)
+        if cnp.PyArray_SIZE(value):
+            self.run(&selection, thread_number(threads), True, write_empty)
+
+    def read_points(self, coords, cnp.ndarray out not None, threads=0, field=None) -> None:
+        """Read single elements.
+
+        Parameters
+        ----------
+        coords : sequence of numpy.ndarray
+            For each dimension the int64 indices of all n elements.
+        out : numpy.ndarray
+            Of this dtype, shape (n,).
+        threads : int
+            Most threads to use; 0: the default.
+        field : str or tuple of str, optional
+            As of :meth:`read`.
+        """
+        cdef zc_selection selection
+        cdef zc_window window
+        check_memory(out, "out", 1, field_dtype(self.dtype, field, out))
+        if not cnp.PyArray_ISWRITEABLE(out):
+            raise ValueError("out: is read-only")
+        if type(coords) is MaskPoints and self._picks(coords, out, field):
+            self._read_picked(coords, out, thread_number(threads), field)
+            return
+        _kept = set_points(&selection, &self.c, coords, out)
+        _kept_fields = set_fields(&selection, &window, self.c.chain, self.dtype, field, out, False)
+        if selection.n_points:
+            self.run(&selection, thread_number(threads), False, False)
+
+    cdef bint _picks(self, MaskPoints points, cnp.ndarray out, field) except -1:
+        """Can chunks be read by the mask itself, and does that pay?"""
+        return (self.c.ndim > 0 and not isinstance(field, tuple) and cnp.PyArray_ISCONTIGUOUS(out)
+                and cnp.PyArray_DIM(out, 0) == points.count
+                and points.suits(self.shape, self.c.grid[self.c.ndim - 1].chunk, self.chain))
+
+    cdef int _read_picked(self, MaskPoints points, cnp.ndarray out, int threads, field) except -1:
+        """The same where a mask of the array is true."""
+        cdef zc_selection selection
+        cdef zc_window window
+        cdef zc_picked picked
+        if field is None:
+            _kept_fields = set_window(&window, self.c.chain, 0, self.dtype.itemsize)
+        else:
+            _kept_fields = set_fields(&selection, &window, self.c.chain, self.dtype, field, out, False)
+        points.set_selection(&selection, &window, &picked, out)
+        if points.count:
+            self.run(&selection, threads, False, False)
+        return 0
+
+    def write_points(self, coords, cnp.ndarray value not None, threads=0, write_empty=False, field=None) -> None:
+        """Write single elements, or fields of them; of several values for one element the last one stays."""
+        cdef zc_selection selection
+        cdef zc_window window
+        check_memory(value, "value", 1, field_dtype(self.dtype, field, value))
+        _kept = set_points(&selection, &self.c, coords, value)
+        _kept_fields = set_fields(&selection, &window, self.c.chain, self.dtype, field, value, True)
+        if selection.n_points:
+            self.run(&selection, thread_number(threads), True, write_empty)
+
+    def write_gathered(self, chunk, dict blocks not None, bint complete, threads=0, write_empty=False) -> None:
+        """Write parts of one chunk that were gathered, at once: one read, one patch, one replacement.
+
+        Parameters
+        ----------
+        chunk : sequence of int
+            The chunk's place in the grid.
+        blocks : dict
+            Contiguous values of inner chunks, by their coordinates in the chunk; of a chunk without any, those of the
+            chunk under a key of zeros.  Each is an array of the whole shape, with an array of booleans that marks which
+            elements are given, or None if all of them are.
+        complete : bool
+            The blocks hold all elements of the array in the chunk, so that nothing is read.
+        threads, write_empty
+            As of :meth:`write`.
+        """
+        cdef zc_selection selection
+        cdef zc_window window
+        cdef zc_given given
+        if self.c.chain.sharded:
+            _kept = set_blocks(&selection, &given, &self.c, self.chain, self.dtype, chunk, blocks)
+            given.complete = complete
+            self.run(&selection, thread_number(threads), True, write_empty, &given)
+        else:
+            _kept = set_chunk(&selection, &window, &self.c, self.dtype, chunk, blocks)
+            self.run(&selection, thread_number(threads), True, write_empty)
+
+    def get(self, key, threads=0):
+        """Read a basic selection: integers, slices with any step, Ellipsis.
+
+        Returns
+        -------
+        numpy.ndarray, scalar or NotImplemented
+            NotImplemented for every other kind of selection, and for one that is out of bounds.
+        """
+        cdef zc_selection selection
+        cdef cnp.npy_intp shape[64]
+        cdef int axis_of[64]
+        cdef int result_ndim = 0, d
+        cdef bint scalar = True
+        cdef cnp.ndarray out
+        cdef tuple entries = key if type(key) is tuple else (key,)
+
+        if not set_basic(&selection, &self.c, entries, shape, axis_of, &result_ndim, &scalar):
+            return NotImplemented
+        Py_INCREF(self.dtype)                 # the new array takes over one reference
+        out = PyArray_NewFromDescr(cnp.ndarray, self.dtype, result_ndim, shape, NULL, NULL, 0, None)
+        if cnp.PyArray_SIZE(out):
+            selection.memory = <char *>cnp.PyArray_DATA(out)
+            for d in range(self.c.ndim):
+                if axis_of[d] >= 0:
+                    set_axis(&selection, d, selection.axis[d].start, selection.axis[d].step, selection.axis[d].count,
+                             cnp.PyArray_STRIDE(out, axis_of[d]))
+            self.run(&selection, thread_number(threads), False, False)
+        return out[()] if scalar else out

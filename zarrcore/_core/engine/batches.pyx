@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: MIT
+"""Reads of many selections as one job, and reads into a cache alone."""
+
+cimport cython
+cimport numpy as cnp
+from libc.stdlib cimport calloc, free, malloc, qsort
+
+from zarrcore._core.engine.arrays cimport NativeArray
+from zarrcore._core.engine.csrc cimport *
+from zarrcore._core.engine.selections cimport check_memory, set_points, set_region
+from zarrcore._core.engine.sources cimport StoreSource, _Session, open_store, poll_session
+from zarrcore._core.engine.threads cimport thread_number
+
+import numpy as np
+
+cnp.import_array()
+
+# ---- where to read to ------------------------------------------------------------------------------------------------
+
+cdef struct _Stretch:
+    const char *low
+    const char *high                     # after the last byte
+    Py_ssize_t number
+
+
+cdef _Stretch _stretch_of(cnp.ndarray array, Py_ssize_t number) noexcept:
+    """The memory from the first to the last byte of an array that is not empty."""
+    cdef const char *low = cnp.PyArray_BYTES(array)
+    cdef const char *high = low + cnp.PyArray_ITEMSIZE(array)
+    cdef Py_ssize_t length
+    cdef int d
+    for d in range(cnp.PyArray_NDIM(array)):
+        length = (cnp.PyArray_DIM(array, d) - 1) * cnp.PyArray_STRIDE(array, d)
+        if length < 0:
+            low += length
+        else:
+            high += length
+    return _Stretch(low, high, number)
+
+
+cdef int _by_place(const void *a, const void *b) noexcept nogil:
+    cdef const char *first = (<const _Stretch *>a).low
+    cdef const char *second = (<const _Stretch *>b).low
+    return (first > second) - (first < second)
+
+
+def entangled(list arrays not None, Py_ssize_t most) -> list:
+    """Return pairs of arrays whose memory may overlap: (number, number), at most `most` of them.
+
+    These alone might have items in common.  Arrays that begin next to each other come first.
+    """
+    cdef Py_ssize_t n = 0, i, distance
+    cdef bint found = True
+    cdef list pairs = []
+    cdef _Stretch *stretches = <_Stretch *>malloc((len(arrays) + 1) * sizeof(_Stretch))
+    if stretches == NULL:
+        raise MemoryError("no memory to compare the arrays")
+    try:
+        for i in range(len(arrays)):
+            if cnp.PyArray_SIZE(arrays[i]) > 0:
+                stretches[n] = _stretch_of(arrays[i], i)
+                n += 1
+        qsort(stretches, n, sizeof(_Stretch), _by_place)
+        distance = 1
+        while found and distance < n:
+            found = False
+            for i in range(n - distance):
+                if stretches[i + distance].low >= stretches[i].high:
+                    continue
+                if len(pairs) == most:
+                    return pairs
+                found = True
+                pairs.append((stretches[i].number, stretches[i + distance].number))
+            distance += 1
+        return pairs
+    finally:
+        free(stretches)
+
+
+# ---- reading ---------------------------------------------------------------------------------------------------------
+
+@cython.final
+cdef class _Batch:
+    """The calls of one job, and what they point to."""
+
+    cdef list kept
+    cdef list sessions
+    cdef zc_call *calls
+    cdef zc_selection *selections
+    cdef zc_store *stores
+    cdef zc_local *locals_
+
+    def __cinit__(self, size_t n, size_t n_arrays):
+        self.kept = []
+        self.sessions = []
+        self.calls = <zc_call *>calloc(n + 1, sizeof(zc_call))
+        self.selections = <zc_selection *>calloc(n + 1, sizeof(zc_selection))
+        self.stores = <zc_store *>calloc(n_arrays + 1, sizeof(zc_store))
+        self.locals_ = <zc_local *>calloc(n_arrays + 1, sizeof(zc_local))
+        if self.calls == NULL or self.selections == NULL or self.stores == NULL or self.locals_ == NULL:
+            raise MemoryError("no memory for the calls")
+
+    def __dealloc__(self):
+        free(self.calls)
+        free(self.selections)
+        free(self.stores)
+        free(self.locals_)
+
+
+cdef tuple _place_of(NativeArray array):
+    """What calls on this array share: its store, so that a remote one is asked once for what several arrays want."""
+    if type(array.source) is StoreSource:
+        return True, id((<StoreSource>array.source).store)
+    return False, id(array), 0
+
+
+def read_many(list requests not None, threads=0, numbers=None) -> None:
+    """Read many selections as one job.
+
+    Parameters
+    ----------
+    requests : list of tuple
+        ``(array, dims, points, out)``: a NativeArray, and as of :meth:`NativeArray.read`, or, if `points` is true,
+        of :meth:`NativeArray.read_points`, what is to be read and where to.
+    threads : int
+        Most threads to use; 0: the default.
+    numbers : sequence of int, optional
+        What to call each of them in the message of a failure, if not by its number.
+    """
+    cdef size_t n = len(requests), i, failed = 0
+    cdef int limit
+    cdef NativeArray array
+    cdef cnp.ndarray out
+    cdef _Batch batch
+    cdef _Session session
+    cdef zc_fault fault
+    cdef zc_error err
+    cdef zc_status status
+    if n == 0:
+        return
+    places = {}
+    for request in requests:
+        places.setdefault(_place_of(request[0]), len(places))
+    batch = _Batch(n, len(places))
+    for i in range(n):
+        array, dims, points, out = requests[i]
+        array.find_place()
+        limit = thread_number(threads)
+        check_memory(out, "out", 1 if points else array.c.ndim, array.dtype)
+        if not cnp.PyArray_ISWRITEABLE(out):
+            raise ValueError("out: is read-only")
+        batch.kept.append(set_points(&batch.selections[i], &array.c, dims, out) if points
+                          else set_region(&batch.selections[i], &array.c, dims, out))
+        place = places[_place_of(array)]
+        if place == len(batch.sessions):
+            session = _Session.__new__(_Session)
+            session.source = array.source
+            open_store(session, &batch.locals_[<size_t>place], &batch.stores[<size_t>place])
+            batch.sessions.append(session)
+        batch.calls[i].array = &array.c
+        batch.calls[i].store = &batch.stores[<size_t>place]
+        batch.calls[i].selection = &batch.selections[i]
+        batch.calls[i].threads = limit
+        batch.calls[i].poll = NULL
+    session = batch.sessions[0]
+    zc_error_clear(&err)
+    with nogil:
+        status = zc_read_many(batch.calls, n, limit, poll_session, <void *>session, &failed, &fault, &err)
+    if session.interrupted:
+        raise session.error
+    if status == ZC_OK:
+        return
+    if failed >= n:
+        fault.in_chunk = False
+        failed = 0
+        prefix = ""
+    else:
+        prefix = f"selection {failed if numbers is None else numbers[failed]}: "
+    array = requests[failed][0]
+    session = batch.sessions[places[_place_of(array)]]
+    array.raise_failure(status, &fault, &err, session.error, False, prefix)
+
+
+# ---- reading ahead --------------------------------------------------------------------------------------------------
+
+def prefetch(NativeArray array not None, dims, shape, bint points, threads=0, token=None) -> None:
+    """Decode the chunks of a selection into the array's cache.
+
+    Parameters
+    ----------
+    array : NativeArray
+        With a cache.
+    dims : sequence
+        As of :meth:`NativeArray.read`, or for points of :meth:`NativeArray.read_points`.
+    shape : tuple of int
+        Number of elements along each dimension, or of points.
+    points : bool
+        The selection is one of points.
+    threads : int
+        Most threads to use; 0: the default.
+    token : object, optional
+        The call ends early, without an error, when its attribute ``cancelled`` is true.
+    """
+    cdef zc_selection selection
+    cdef cnp.ndarray nothing = np.broadcast_to(np.zeros((), array.dtype), shape)
+    if array.cache is None:
+        raise ValueError(f"array {array.path or '/'!r}: has no cache to prefetch into")
+    _kept = (set_points if points else set_region)(&selection, &array.c, dims, nothing)
+    selection.memory = NULL
+    if cnp.PyArray_SIZE(nothing):
+        array.run(&selection, thread_number(threads), False, False, NULL, token)

@@ -1,0 +1,27 @@
+# Declarations of the implementation of the public C API (csrc/capi).
+from zarrcore._core.engine.csrc cimport zc_array, zc_error, zc_local, zc_poll, zc_status, zc_store
+
+cdef extern from "include/zarrcore.h" nogil:
+    ctypedef struct zarrcore_array:
+        pass
+
+    ctypedef struct zarrcore_api:
+        pass
+
+cdef extern from "capi/handle.h" nogil:
+    ctypedef struct zc_session:
+        zc_store store
+        zc_local local
+        zc_poll poll
+        void *poll_arg
+        void *owner
+        void *self
+
+    ctypedef struct zc_backend:
+        zc_status (*begin)(zc_session *session, zc_error *err) noexcept nogil
+        void (*end)(zc_session *session, zc_error *err) noexcept nogil
+        void (*destroy)(void *owner) noexcept nogil
+
+    zarrcore_array *zc_handle_new(const zc_array *array, const zc_backend *backend, void *owner, bint writable,
+                                  const char *typestr, const char *path)
+    void zc_api_fill(zarrcore_api *out, zarrcore_array *(*from_python)(void *) except NULL)

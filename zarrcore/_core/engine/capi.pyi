@@ -1,0 +1,1 @@
+_C_API: object

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: MIT
+"""The public C API (csrc/include/zarrcore.h): a backend of csrc/capi over arrays of Python, and its capsule."""
+
+from cpython.exc cimport PyErr_CheckSignals
+from cpython.object cimport PyObject
+from cpython.pycapsule cimport PyCapsule_New
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from libc.stdlib cimport free, malloc
+from libc.string cimport memset
+
+from zarrcore._core.engine.arrays cimport NativeArray
+from zarrcore._core.engine.csrc cimport *
+from zarrcore._core.engine.sources cimport LocalSource, _Session, open_store, poll_session, set_local
+
+cdef extern from *:
+    """
+    /* This thread's state if it has the GIL, else NULL. */
+    static PyThreadState *zc_held_gil(void)
+    {
+    #if PY_VERSION_HEX >= 0x030D0000
+        return PyThreadState_GetUnchecked();
+    #elif PY_VERSION_HEX >= 0x030C0000
+        return _PyThreadState_UncheckedGet();
+    #else
+        return PyGILState_Check() ? PyGILState_GetThisThreadState() : NULL;
+    #endif
+    }
+
+    /* Release the GIL if this thread has it: other threads of the call need it. */
+    static void *zc_leave_gil(void) { return zc_held_gil() != NULL ? (void *)PyEval_SaveThread() : NULL; }
+
+    static void zc_enter_gil(void *state)
+    {
+        if (state != NULL) {
+            PyEval_RestoreThread((PyThreadState *)state);
+        }
+    }
+    """
+    void *zc_leave_gil() noexcept nogil
+    void zc_enter_gil(void *state) noexcept nogil
+
+cdef extern from "Python.h":
+    int Py_IsInitialized() nogil
+    int Py_AddPendingCall(int (*func)(void *) except -1, void *arg)
+
+
+# What a handle keeps: the array, and, of one in local files, all that a call needs to get by without the GIL.
+ctypedef struct _Owner:
+    PyObject *native
+    bint is_local
+    zc_local local
+
+
+# A call on a store in Python: the session of the engine, and the thread state to come back to.
+cdef class _HandleSession(_Session):
+    cdef void *gil
+
+
+# Runs in the main thread's interpreter loop: raise what a signal handler raised while C code was in the engine.
+cdef int _raise_later(void *arg) except -1:
+    error = <object>arg
+    Py_DECREF(error)
+    raise error
+
+
+cdef int _schedule(object error) except -1:
+    Py_INCREF(error)
+    if Py_AddPendingCall(_raise_later, <void *>error) != 0:
+        Py_DECREF(error)
+    return 0
+
+
+cdef int _poll_signals(void *arg) noexcept with gil:
+    try:
+        PyErr_CheckSignals()
+    except BaseException as error:
+        _schedule(error)
+        return 1
+    return 0
+
+
+cdef zc_status _handle_open(zc_session *out, void *gil, zc_error *err) noexcept with gil:
+    cdef NativeArray native = <NativeArray>(<_Owner *>out.owner).native
+    cdef _HandleSession session
+    try:
+        session = _HandleSession.__new__(_HandleSession)
+        session.source = native.source
+        session.gil = gil
+        open_store(session, &out.local, &out.store)
+        Py_INCREF(session)
+        out.self = <void *>session
+        out.poll = poll_session
+        out.poll_arg = out.self
+        return ZC_OK
+    except BaseException:
+        return zc_fail(err, ZC_ERR_MEMORY, b"%s", <const char *>b"out of memory")
+
+
+cdef zc_status _handle_begin(zc_session *out, zc_error *err) noexcept nogil:
+    cdef _Owner *owner = <_Owner *>out.owner
+    cdef void *gil
+    cdef zc_status status
+    if owner.is_local:
+        out.local = owner.local
+        zc_store_local(&out.local, &out.store)
+        out.poll = _poll_signals
+        return ZC_OK
+    gil = zc_leave_gil()
+    status = _handle_open(out, gil, err)
+    if status != ZC_OK:
+        zc_enter_gil(gil)
+    return status
+
+
+cdef void *_handle_close(zc_session *done, zc_error *err) noexcept with gil:
+    """Tell what Python code raised; returns the thread state to restore."""
+    cdef _HandleSession session = <_HandleSession>done.self
+    cdef void *gil = session.gil
+    cdef bytes text
+    if session.error is not None and isinstance(session.error, Exception) and err.status == ZC_ERR_CALLBACK:
+        try:
+            text = f"{type(session.error).__name__}: {session.error}".encode("utf-8", "replace")
+            zc_fail(err, ZC_ERR_CALLBACK, b"%s", <const char *>text)
+        except Exception:         # its own str() failed: the message stays as it was
+            pass
+    elif session.error is not None:
+        _schedule(session.error)
+    Py_DECREF(session)
+    done.self = NULL
+    return gil
+
+
+cdef void _handle_end(zc_session *session, zc_error *err) noexcept nogil:
+    if session.self != NULL:
+        zc_enter_gil(_handle_close(session, err))
+
+
+cdef void _drop_array(_Owner *owner) noexcept with gil:
+    Py_DECREF(<object>owner.native)
+
+
+cdef void _handle_destroy(void *owner) noexcept nogil:
+    if Py_IsInitialized():        # after the interpreter's end the array is gone
+        _drop_array(<_Owner *>owner)
+    free(owner)
+
+
+cdef zc_backend _python_backend
+_python_backend.begin = _handle_begin
+_python_backend.end = _handle_end
+_python_backend.destroy = _handle_destroy
+
+
+cdef zarrcore_array *_handle_from_python(void *object_) except NULL with gil:
+    """A handle of a zarrcore.Array or a NativeArray."""
+    if object_ == NULL:
+        raise TypeError("expected a zarrcore.Array, got NULL")
+    array = <object>object_
+    writable = not getattr(array, "read_only", False)
+    engine = array._compiled() if hasattr(array, "_compiled") else array
+    if not isinstance(engine, NativeArray):
+        if engine is array:
+            raise TypeError(f"expected a zarrcore.Array, got {type(array).__name__}")
+        raise TypeError(f"{array!r}: the C API needs data types, codecs and chunk keys that have a native form")
+    return _new_handle(<NativeArray>engine, writable)
+
+
+cdef zarrcore_array *_new_handle(NativeArray native, bint writable) except NULL:
+    cdef bytes typestr = native.dtype.str.encode()
+    cdef bytes path = native.path.encode("utf-8", "surrogateescape")
+    cdef zarrcore_array *handle = NULL
+    cdef _Owner *owner
+    native.find_place()
+    owner = <_Owner *>malloc(sizeof(_Owner))
+    if owner != NULL:
+        memset(owner, 0, sizeof(_Owner))
+        owner.native = <PyObject *>native
+        owner.is_local = type(native.source) is LocalSource
+        if owner.is_local:
+            set_local(<LocalSource>native.source, &owner.local)
+        handle = zc_handle_new(&native.c, &_python_backend, owner, writable, typestr, path)
+    if handle == NULL:
+        free(owner)
+        raise MemoryError
+    Py_INCREF(native)
+    return handle
+
+
+cdef zarrcore_api _api
+zc_api_fill(&_api, _handle_from_python)
+_C_API = PyCapsule_New(<void *>&_api, "zarrcore._core.engine._C_API", NULL)

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: MIT
+"""Codec chains, compiled for the engine."""
+
+cimport cython
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memset
+
+from zarrcore._core.engine.codecs cimport configure
+from zarrcore._core.engine.csrc cimport *
+
+from operator import index as as_index
+
+import numpy as np
+
+
+@cython.final
+cdef class _Links:
+    """Codecs as zc_chain_compile takes them, made of tuples; see :class:`Chain`."""
+
+    cdef zc_link *at
+    cdef size_t n
+    cdef list kept                       # what they point into
+
+    def __cinit__(self, links):
+        self.kept = []
+        self.n = len(links)
+        self.at = <zc_link *>calloc(self.n + 1, sizeof(zc_link))
+        if self.at == NULL:
+            raise MemoryError
+        for i, (kind, *what) in enumerate(links):
+            self._set(&self.at[i], kind, what)
+
+    def __dealloc__(self):
+        free(self.at)
+
+    cdef int _set(self, zc_link *link, str kind, list what) except -1:
+        if kind == "transpose":
+            link.kind = ZC_LINK_TRANSPOSE
+            link.order = self._numbers(link, what[0], "order")
+        elif kind == "reshape":
+            link.kind = ZC_LINK_RESHAPE
+            self._set_lengths(link, what[0])
+        elif kind == "filter":
+            link.kind = ZC_LINK_FILTER
+            self._set_codec(link, what[0], what[1])
+            self._set_fill(link, what[2])
+        elif kind == "bytes":
+            link.kind = ZC_LINK_BYTES
+            self._set_swap(link, what[0])
+        elif kind == "shards":
+            link.kind = ZC_LINK_SHARDS
+            link.inner_shape = self._numbers(link, what[0], "inner_shape")
+            self._set_inner(&link.inner, what[1])
+            self._set_inner(&link.index, what[2])
+            if what[3] not in ("start", "end"):
+                raise ValueError(f"index_location: expected 'start' or 'end', got {what[3]!r}")
+            link.index_at_start = what[3] == "start"
+        elif kind == "n5_block":
+            link.kind = ZC_LINK_N5_BLOCK
+            self._set_inner(&link.inner, what[0])
+        elif kind == "stage":
+            link.kind = ZC_LINK_STAGE
+            self._set_codec(link, what[0], what[1])
+        else:
+            raise TypeError(f"the chunk engine has no codecs of the kind {kind!r}")
+        return 0
+
+    cdef const int64_t *_numbers(self, zc_link *link, numbers, str what) except? NULL:
+        kept = np.array([as_index(n) for n in numbers], np.int64).tobytes()
+        if len(kept) > ZC_MAX_DIMS * sizeof(int64_t):
+            raise ValueError(f"{what}: the engine handles up to {ZC_MAX_DIMS} dimensions, got {len(numbers)}")
+        link.n = <int>len(numbers)
+        self.kept.append(kept)
+        return <const int64_t *>PyBytes_AS_STRING(kept)
+
+    cdef int _set_lengths(self, zc_link *link, lengths) except -1:
+        cdef zc_length *at
+        kept = PyBytes_FromStringAndSize(NULL, len(lengths) * sizeof(zc_length))
+        at = <zc_length *>PyBytes_AS_STRING(kept)
+        for d, length in enumerate(lengths):
+            at[d].fixed = 0 if isinstance(length, tuple) else length
+            at[d].axes = 0
+            for axis in length if isinstance(length, tuple) else ():
+                if not 0 <= axis < ZC_MAX_DIMS:
+                    raise ValueError(f"lengths[{d}]: expected dimensions, got {length}")
+                at[d].axes |= <uint64_t>1 << <int>axis
+        link.n = <int>len(lengths)
+        link.lengths = at
+        self.kept.append(kept)
+        return 0
+
+    cdef int _set_codec(self, zc_link *link, str name, config) except -1:
+        options = dict(config)
+        configure(&link.codec, name, options)
+        self.kept.append(options)
+        return 0
+
+    cdef int _set_fill(self, zc_link *link, bytes fill) except -1:
+        link.fill_rule = ZC_FILL_GIVEN
+        link.fill = PyBytes_AS_STRING(fill)
+        link.fill_size = len(fill)
+        self.kept.append(fill)
+        return 0
+
+    cdef int _set_swap(self, zc_link *link, swap) except -1:
+        cdef zc_swap_field *fields
+        if isinstance(swap, int):
+            if swap not in (0, 2, 4, 8):
+                raise ValueError(f"swap: expected 0, 2, 4 or 8, got {swap}")
+            link.item.word = swap
+            return 0
+        kept = PyBytes_FromStringAndSize(NULL, len(swap) * sizeof(zc_swap_field))
+        fields = <zc_swap_field *>PyBytes_AS_STRING(kept)
+        for i, field in enumerate(swap):
+            if min(field) < 0:
+                raise ValueError(f"swap[{i}]: expected numbers of 0 or more, got {field}")
+            fields[i].offset, fields[i].word, fields[i].count = field
+        link.item.fields = fields
+        link.item.n_fields = <uint32_t>len(swap)
+        self.kept.append(kept)
+        return 0
+
+    cdef int _set_inner(self, zc_links *inner, links) except -1:
+        cdef _Links kept = _Links(links)
+        inner.at = kept.at
+        inner.n = kept.n
+        self.kept.append(kept)
+        return 0
+
+
+@cython.final
+cdef class _Compiled:
+    """The memory of a chain and of those within it."""
+
+    cdef zc_arena arena
+    cdef _Links links                    # what it points into
+
+    def __cinit__(self):
+        self.arena.blocks = NULL
+
+    def __dealloc__(self):
+        zc_arena_free(&self.arena)
+
+
+@cython.final
+cdef class Shard:
+    """How the chunks of a chain are cut into inner chunks: these are in the order of the stored dimensions."""
+
+    def __init__(self):
+        raise TypeError("shards are made by chains")
+
+
+@cython.final
+cdef class Chain:
+    """A codec chain, compiled for the engine.  Immutable.
+
+    Parameters
+    ----------
+    itemsize : int
+        Bytes of one element.
+    links : sequence of tuple
+        The codecs in the order of encoding: ``("transpose", order)``; ``("reshape", lengths)``, each of them a length,
+        a tuple of dimensions whose lengths are multiplied, or once -1; ``("filter", name, options, fill)`` with the
+        fill value that it makes as bytes; ``("bytes", swap)`` with what differs in byte order between memory and stored
+        form, all words of that size (2, 4 or 8; 0: nothing) or runs ``(offset, word, count)`` of words inside of an
+        element; ``("shards", inner_shape, inner_links, index_links, "end" or "start")``; ``("n5_block", links)``;
+        ``("stage", name, options)`` for a bytes -> bytes codec.
+    shape : tuple of int, optional
+        The longest chunk.
+    fill : bytes, optional
+        The fill value, one element.  Default: zero bytes.
+
+    Raises
+    ------
+    ValueError
+        If the codecs cannot be together.
+    NotImplementedError
+        If they exceed a limit of the engine.
+    """
+
+    def __init__(self, itemsize, links=(("bytes", 0),), *, shape=None, bytes fill=None):
+        cdef zc_chain_description description
+        cdef int64_t lengths[64]
+        cdef const zc_chain *compiled
+        cdef _Compiled memory = _Compiled()
+        cdef zc_error err
+        if self.c != NULL:
+            raise RuntimeError("a Chain is immutable")
+        if itemsize < 1:
+            raise ValueError(f"itemsize: expected 1 or more, got {itemsize}")
+        if fill is not None and len(fill) != itemsize:
+            raise ValueError(f"fill: expected {itemsize} bytes, got {len(fill)}")
+        self.links = tuple(links)
+        if shape is None and any(kind in ("reshape", "filter") for kind, *_ in self.links):
+            raise ValueError("shape: filters need to know it")
+        memory.links = _Links(self.links)
+        memset(&description, 0, sizeof(description))
+        description.links.at = memory.links.at
+        description.links.n = memory.links.n
+        description.item_size = itemsize
+        description.fill = NULL if fill is None else PyBytes_AS_STRING(fill)
+        description.ndim = -1
+        if shape is not None:
+            if len(shape) > ZC_MAX_DIMS:
+                raise ValueError(f"shape: the engine handles up to {ZC_MAX_DIMS} dimensions, got {len(shape)}")
+            for d, length in enumerate(shape):
+                lengths[d] = length
+            description.ndim = <int>len(shape)
+            description.shape = lengths
+        zc_error_clear(&err)
+        _check_compiled(zc_chain_compile(&description, &memory.arena, &compiled, &err), &err)
+        self._adopt(compiled, memory)
+
+    cdef int _adopt(self, const zc_chain *compiled, object memory) except -1:
+        cdef Shard shard
+        self.c = compiled
+        self.memory = memory
+        if compiled.order_ndim > 0:
+            self.order = tuple([compiled.order[d] for d in range(compiled.order_ndim)])
+        if compiled.sharded:
+            shard = Shard.__new__(Shard)
+            shard.inner_shape = tuple([compiled.inner_shape[d] for d in range(compiled.shard_ndim)])
+            shard.index_location = "start" if compiled.index_at_start else "end"
+            shard.inner = Chain.__new__(Chain)
+            shard.inner._adopt(compiled.inner, memory)
+            self.shard = shard
+        return 0
+
+    def check_ndim(self, ndim):
+        """Raise ValueError unless the chain is one for chunks of that many dimensions."""
+        if self.order is not None and len(self.order) != ndim:
+            raise ValueError(f"chain: its order {self.order} is not one of {ndim} dimensions")
+        if self.shard is not None:
+            if len(self.shard.inner_shape) != ndim:
+                raise ValueError(f"chain: its inner chunks {self.shard.inner_shape} have not {ndim} dimensions")
+            self.shard.inner.check_ndim(ndim)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self.c.item.size
+
+
+cdef int _check_compiled(zc_status status, const zc_error *err) except -1:
+    if status == ZC_OK:
+        return 0
+    if status == ZC_ERR_MEMORY:
+        raise MemoryError(message(err))
+    raise NotImplementedError(message(err)) if status == ZC_ERR_UNSUPPORTED else ValueError(message(err))

@@ -1,0 +1,472 @@
+# Declarations of the C core (csrc/), for the modules of this package.
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+
+cdef extern from "stdbool.h":
+    ctypedef bint cbool "bool"
+
+cdef extern from "base/status.h" nogil:
+    ctypedef enum zc_status:
+        ZC_OK
+        ZC_ERR_MEMORY
+        ZC_ERR_ARGUMENT
+        ZC_ERR_CORRUPT
+        ZC_ERR_CHECKSUM
+        ZC_ERR_SIZE
+        ZC_ERR_RANGE
+        ZC_ERR_IO
+        ZC_ERR_MISSING
+        ZC_ERR_UNSUPPORTED
+        ZC_ERR_OVERFLOW
+        ZC_ERR_CANCELLED
+        ZC_ERR_CALLBACK
+        ZC_ERR_ENCODE
+        ZC_ERR_LOCKED
+
+    const size_t ZC_SIZE_MAX "((size_t)PTRDIFF_MAX)"
+
+    ctypedef struct zc_error:
+        zc_status status
+        int sys_errno
+        char codec[32]
+        char message[320]
+        bint in_shard
+        uint64_t inner_chunk
+        uint64_t offset
+        uint64_t nbytes
+
+    zc_status zc_fail(zc_error *err, zc_status status, const char *format, ...)
+    void zc_error_clear(zc_error *err)
+
+cdef extern from "io/file.h" nogil:
+    ctypedef struct zc_dir:
+        pass
+    zc_status zc_file_replace(const zc_dir *dir, const char *name, const void *src, size_t n, cbool sync, zc_error *err)
+    zc_status zc_file_create(const zc_dir *dir, const char *name, const void *src, size_t n, cbool sync, zc_error *err)
+
+cdef extern from "base/workspace.h" nogil:
+    ctypedef struct zc_workspace:
+        cbool (*poll)(void *watch) noexcept
+        void *watch
+
+cdef extern from "base/pool.h" nogil:
+    ctypedef int (*zc_poll)(void *arg) noexcept nogil
+    zc_workspace *zc_pool_borrow(zc_error *err)
+    void zc_pool_release(zc_workspace *ws)
+    int zc_pool_threads()
+    void zc_pool_set_threads(int threads)
+    int zc_pool_cpus()
+    void zc_pool_on_start(cbool (*start)() noexcept nogil)
+
+    ctypedef zc_status (*zc_task)(void *job, size_t item, zc_workspace *ws, zc_error *err) noexcept nogil
+
+    ctypedef struct zc_run:
+        zc_task task
+        void *job
+        size_t n_items
+        int threads
+        size_t grain
+        zc_poll poll
+        void *poll_arg
+
+    zc_status zc_pool_run(const zc_run *run, size_t *failed_item, zc_error *err)
+
+cdef extern from "kernels/region.h" nogil:
+    const int ZC_MAX_DIMS
+
+    ctypedef struct zc_swap_field:
+        uint32_t offset
+        uint32_t word
+        uint32_t count
+
+    ctypedef struct zc_item:
+        size_t size
+        uint32_t word
+        uint32_t n_fields
+        const zc_swap_field *fields
+        uint32_t n_pieces
+        const zc_piece *pieces
+
+    ctypedef struct zc_piece:
+        size_t from_ "from"
+        size_t to
+        zc_item item
+
+cdef extern from "codecs/codec.h" nogil:
+    ctypedef enum zc_blosc_compressor:
+        pass
+
+    ctypedef enum zc_blosc_shuffle:
+        pass
+
+    ctypedef struct zc_blosc_options:
+        zc_blosc_compressor compressor
+        zc_blosc_shuffle shuffle
+        size_t typesize
+        size_t blocksize
+
+    ctypedef enum zc_number_kind:
+        ZC_NUMBER_BOOL
+        ZC_NUMBER_C64
+        ZC_NUMBER_C128
+
+    size_t zc_number_size(zc_number_kind kind)
+
+    ctypedef enum zc_rounding:
+        pass
+
+    cbool zc_number_named(const char *name, zc_number_kind *out)
+
+    ctypedef enum zc_out_of_range:
+        pass
+
+    ctypedef struct zc_number_pair:
+        uint64_t from_ "from"
+        uint64_t to
+
+    ctypedef struct zc_number_pairs:
+        const zc_number_pair *pairs
+        size_t n
+
+    ctypedef struct zc_cast_options:             # an anonymous member of zc_codec
+        zc_rounding rounding
+        zc_out_of_range out_of_range
+        zc_number_pairs encode
+        zc_number_pairs decode
+
+    ctypedef struct zc_number:
+        zc_number_kind kind
+        cbool swapped
+
+    ctypedef struct zc_codec_class:
+        const char *name
+        size_t max_decoded
+        bint fixed_size
+        bint (*bound)(const zc_codec *codec, size_t n, size_t *out) noexcept nogil
+        zc_status (*encode)(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
+                            uint8_t *dst, size_t cap, size_t *written, zc_error *err) noexcept nogil
+        zc_status (*decode)(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
+                            uint8_t *dst, size_t cap, size_t *written, zc_error *err) noexcept nogil
+
+    ctypedef enum zc_padding:
+        pass
+
+    ctypedef struct zc_bits_options:             # an anonymous member of zc_codec
+        zc_padding padding
+        uint32_t first
+        uint32_t width
+
+    ctypedef struct zc_lookup3_options:          # an anonymous member of zc_codec
+        uint32_t initial
+        const uint8_t *prefix
+        size_t n_prefix
+
+    ctypedef struct zc_whole_options:            # an anonymous member of zc_codec
+        int64_t offset
+        int64_t scale
+        cbool has_offset
+        cbool has_scale
+
+    ctypedef enum zc_decision:
+        pass
+
+    ctypedef struct zc_nested_options:           # an anonymous member of zc_codec
+        const zc_codec *codecs
+        int n
+        size_t header
+        zc_decision decision
+
+    ctypedef struct zc_codec:
+        const zc_codec_class *cls
+        int level
+        bint checksum
+        bint at_start
+        zc_blosc_options blosc
+        size_t element
+        zc_number decoded
+        zc_number encoded
+        double offset
+        double scale
+        zc_whole_options whole
+        zc_lookup3_options lookup3
+        zc_bits_options bits
+        bint keep_special
+        zc_cast_options cast
+        zc_nested_options nested
+
+    bint zc_codec_init(zc_codec *codec, const char *name)
+    bint zc_codec_takes(const zc_codec_class *cls, zc_number_kind kind)
+    zc_status zc_codec_check(const zc_codec *codec, zc_error *err)
+
+cdef extern from "codecs/blosc_shared.h" nogil:
+    ctypedef struct zc_sharing:
+        int threads
+        zc_poll poll
+        void *poll_arg
+
+    zc_status zc_blosc_encode_shared(const zc_codec *codec, const zc_sharing *sharing, const uint8_t *src, size_t n,
+                                     uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+    zc_status zc_blosc_decode_shared(const zc_codec *codec, const zc_sharing *sharing, const uint8_t *src, size_t n,
+                                     uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+
+cdef extern from "codecs/libraries.h" nogil:
+    ctypedef struct zc_library:
+        const char *name
+        const char *version
+
+    cbool zc_library_get(size_t i, zc_library *out)
+    const char *zc_libraries_origin()
+
+cdef extern from "engine/selection.h" nogil:
+    ctypedef struct zc_axis:
+        int64_t count
+        int64_t start
+        int64_t step
+        int64_t stride
+        const int64_t *index
+        const int64_t *place
+
+    ctypedef struct zc_picked:
+        const char *base
+        const uint64_t *bits
+        const int64_t *before
+        size_t count
+        char *memory
+
+    ctypedef struct zc_window:
+        size_t offset
+        zc_item item
+        bint patches
+        const uint8_t *mask
+        const char *first
+        const zc_picked *picked
+
+    ctypedef struct zc_selection:
+        int ndim
+        char *memory
+        zc_axis axis[64]
+        const zc_window *window
+        const int64_t *points
+        size_t n_points
+        int64_t point_stride
+
+cdef extern from "base/arena.h" nogil:
+    ctypedef struct zc_arena_block "struct zc_arena_block":
+        pass
+
+    ctypedef struct zc_arena:
+        zc_arena_block *blocks
+
+    void zc_arena_free(zc_arena *arena)
+
+cdef extern from "engine/chain.h" nogil:
+
+    ctypedef struct zc_length:
+        int64_t fixed
+        uint64_t axes
+
+    ctypedef struct zc_chain:
+        zc_item item
+        int order_ndim
+        int order[64]
+        bint sharded
+        int shard_ndim
+        int64_t inner_shape[64]
+        const zc_chain *inner
+        bint index_at_start
+
+cdef extern from "engine/chain_compile.h" nogil:
+    ctypedef enum zc_link_kind:
+        ZC_LINK_TRANSPOSE
+        ZC_LINK_RESHAPE
+        ZC_LINK_FILTER
+        ZC_LINK_BYTES
+        ZC_LINK_SHARDS
+        ZC_LINK_N5_BLOCK
+        ZC_LINK_STAGE
+
+    ctypedef enum zc_fill_rule:
+        ZC_FILL_GIVEN
+
+    ctypedef struct zc_links:
+        const zc_link *at
+        size_t n
+
+    ctypedef struct zc_link:
+        zc_link_kind kind
+        zc_codec codec
+        zc_fill_rule fill_rule
+        const void *fill
+        size_t fill_size
+        zc_item item
+        int n
+        const int64_t *order
+        const zc_length *lengths
+        const int64_t *inner_shape
+        bint index_at_start
+        zc_links inner
+        zc_links index
+
+    ctypedef struct zc_chain_description:
+        zc_links links
+        size_t item_size
+        const void *fill
+        int ndim
+        const int64_t *shape
+
+    zc_status zc_chain_compile(const zc_chain_description *description, zc_arena *arena, const zc_chain **out,
+                               zc_error *err)
+
+cdef extern from "engine/store.h" nogil:
+    const uint64_t ZC_SIZE_UNKNOWN
+
+    ctypedef struct zc_value:
+        const uint8_t *data
+        uint64_t size
+        void *token
+        const zc_store *store
+        cbool copied
+
+    ctypedef struct zc_request:
+        const char *key
+        uint64_t offset
+        size_t n
+
+    ctypedef struct zc_store:
+        void *self
+        zc_status (*open)(const zc_store *store, const char *key, cbool whole, zc_value *out,
+                          zc_error *err) noexcept nogil
+        void (*close)(zc_value *value) noexcept nogil
+        zc_status (*read)(const zc_value *value, uint64_t offset, void *dst, size_t n, zc_error *err) noexcept nogil
+        zc_status (*read_tail)(const zc_value *value, void *dst, size_t n, zc_error *err) noexcept nogil
+        zc_status (*replace)(const zc_store *store, const char *key, const void *data, size_t n,
+                             zc_error *err) noexcept nogil
+        zc_status (*remove)(const zc_store *store, const char *key, zc_error *err) noexcept nogil
+        zc_status (*fetch)(const zc_store *store, const char *const *keys, size_t n, zc_value *out,
+                           size_t *failed, zc_error *err) noexcept nogil
+        void (*release)(zc_value *values, size_t n) noexcept nogil
+        zc_status (*fetch_parts)(const zc_store *store, const zc_request *requests, size_t n, zc_value *out,
+                                 zc_error *err) noexcept nogil
+        zc_status (*check)(const zc_store *store, const char *prefix, size_t prefix_len, zc_error *err) noexcept nogil
+        void (*hold)(const void *token) noexcept nogil
+        void (*drop)(const void *token) noexcept nogil
+        size_t batch_bytes
+        int waits
+        bint values_in_memory
+        size_t gap
+        size_t most
+
+    ctypedef struct zc_local:
+        const char *root
+        size_t root_len
+        bint sync
+        bint documents
+
+    void zc_store_local(zc_local *local, zc_store *out)
+
+cdef extern from "engine/keys.h" nogil:
+    ctypedef struct zc_place:
+        pass
+
+    ctypedef struct zc_key:
+        pass
+
+    ctypedef struct zc_held:
+        pass
+
+    ctypedef struct zc_change:
+        pass
+
+    void zc_place_set(zc_place *out, const char *text)
+    void zc_key_set(zc_key *out, const zc_place *place, const char *name)
+    zc_status zc_key_lock(const zc_key *key, zc_held *held, const zc_workspace *ws, zc_error *err)
+    void zc_key_unlock(zc_held *held)
+    zc_change zc_change_begin(const zc_key *key)
+    void zc_change_end(zc_change change)
+    void zc_shape_note(const zc_place *array, int ndim, const int64_t *lengths, bint is_new)
+    cbool zc_shape_is_stale(const zc_place *array, int ndim, const int64_t *lengths)
+
+cdef extern from "engine/grid.h" nogil:
+    ctypedef struct zc_grid_axis:
+        int64_t length
+        int64_t chunk
+        const int64_t *edges
+        int64_t n_edges
+
+cdef extern from "engine/cache.h" nogil:
+    ctypedef struct zc_cache:
+        pass
+
+    ctypedef struct zc_cache_stats:
+        uint64_t hits
+        uint64_t misses
+        size_t n_chunks
+        size_t n_bytes
+        size_t max_bytes
+
+    zc_cache *zc_cache_new(size_t max_bytes)
+    void zc_cache_free(zc_cache *cache)
+    void zc_cache_clear(zc_cache *cache)
+    void zc_cache_stats_get(zc_cache *cache, zc_cache_stats *out)
+    uint64_t zc_cache_array()
+
+cdef extern from "kernels/mask.h" nogil:
+    size_t zc_mask_points(const uint8_t *mask, int ndim, const int64_t *shape, int64_t first, int64_t n,
+                          int64_t *const *out, size_t room)
+    size_t zc_mask_pack(const uint8_t *mask, size_t n, uint64_t *bits, int64_t *before)
+
+cdef extern from "engine/engine.h" nogil:
+    const size_t ZC_INDEX_CACHE_BYTES
+
+    ctypedef struct zc_key_encoding:
+        bint v2
+        bint reversed
+        char separator
+
+    ctypedef struct zc_array:
+        int ndim
+        zc_grid_axis grid[64]
+        const zc_chain *chain
+        const void *fill
+        bint missing_is_error
+        zc_key_encoding keys
+        const char *prefix
+        size_t prefix_len
+        const zc_place *place
+        zc_cache *indexes
+        zc_cache *cache
+        uint64_t number
+
+    ctypedef struct zc_given_block:
+        const char *values
+        const uint8_t *mask
+
+    ctypedef struct zc_given:
+        const zc_given_block *at
+        int64_t stride[64]
+        bint complete
+
+    ctypedef struct zc_call:
+        const zc_array *array
+        const zc_store *store
+        const zc_selection *selection
+        int threads
+        bint write_empty
+        const zc_given *blocks
+        zc_poll poll
+        void *poll_arg
+
+    ctypedef struct zc_fault:
+        bint in_chunk
+        int64_t chunk[64]
+
+    zc_status zc_read_many(const zc_call *calls, size_t n, int threads, zc_poll poll, void *poll_arg,
+                           size_t *failed_call, zc_fault *fault, zc_error *err)
+    zc_status zc_read(const zc_call *call, zc_fault *fault, zc_error *err)
+    zc_status zc_write(const zc_call *call, zc_fault *fault, zc_error *err)
+    void zc_chunk_key(const zc_array *array, const int64_t *chunk, char *dst)
+    size_t zc_chunk_key_size(const zc_array *array)
+
+
+cdef inline str message(const zc_error *err):
+    """Return what the engine wrote about a failure."""
+    return (<bytes>err.message).decode("utf-8", "replace")

@@ -1,0 +1,3 @@
+from typing_extensions import Buffer
+
+def write_file(path: str, data: Buffer, sync: bool = False, is_new: bool = False) -> bool: ...

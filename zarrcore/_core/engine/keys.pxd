@@ -1,0 +1,9 @@
+# Where the keys of an array are.
+cimport cython
+
+from zarrcore._core.engine.csrc cimport zc_place
+
+
+@cython.final
+cdef class Place:
+    cdef zc_place c

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: MIT
+"""Locks and generations of keys (csrc/engine/keys.h), for what Python reads and writes itself."""
+
+cimport cython
+from cpython.exc cimport PyErr_CheckSignals
+from libc.stdint cimport int64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memset
+
+from zarrcore._core.engine.csrc cimport *
+
+import os
+
+from zarrcore import errors
+
+cdef extern from *:
+    """
+    #ifdef _WIN32
+    #define zc_realpath(path) NULL
+    #else
+    #define zc_realpath(path) realpath(path, NULL)
+    #endif
+    """
+    char *zc_realpath(const char *path) nogil
+
+
+def real_path(str path not None):
+    """Return the path without symbolic links that leads to the same; None if the system does not know it."""
+    cdef char *found = zc_realpath(os.fsencode(path))
+    if found == NULL:
+        return None
+    try:
+        return os.fsdecode(<bytes>found)
+    finally:
+        free(found)
+
+
+cdef int _set_place(zc_place *out, str scope) except -1:
+    cdef bytes text = scope.encode() if scope.isascii() else os.fsencode(scope)
+    zc_place_set(out, text)
+    return 0
+
+
+@cython.final
+cdef class Place:
+    """Where the keys of an array, or of a store, really are.
+
+    Parameters
+    ----------
+    scope : str
+        Text that is the same for all stores over the same data, and ends with a slash.
+    """
+
+    def __init__(self, str scope not None):
+        if not scope.endswith("/"):
+            raise ValueError(f"scope: expected text that ends with '/', got {scope!r}")
+        _set_place(&self.c, scope)
+
+
+cdef cbool _poll_lock(void *lock) noexcept with gil:
+    try:
+        PyErr_CheckSignals()
+    except BaseException as error:
+        (<KeyLock>lock).error = error
+        return True
+    return False
+
+
+@cython.final
+cdef class KeyLock:
+    """The lock of a key, for a ``with`` statement: one read, patch and write at a time in this process.
+
+    The engine takes the same lock when it writes.  A thread may hold the locks of several keys.
+
+    Parameters
+    ----------
+    place : Place
+        Of the array.
+    key : str
+        Below the place.
+
+    Raises
+    ------
+    ChunkLockError
+        If waiting would never end: this thread has the lock already, or one that the other thread waits for.
+    """
+
+    cdef Place place
+    cdef zc_key key
+    cdef zc_held held
+    cdef object error
+
+    def __init__(self, Place place not None, str key not None):
+        self.place = place
+        zc_key_set(&self.key, &place.c, key.encode("utf-8", "surrogatepass"))
+
+    def __enter__(self):
+        cdef zc_workspace ws
+        cdef zc_error err
+        cdef zc_status status
+        memset(&ws, 0, sizeof(ws))
+        ws.poll = _poll_lock
+        ws.watch = <void *>self
+        zc_error_clear(&err)
+        with nogil:
+            status = zc_key_lock(&self.key, &self.held, &ws, &err)
+        if self.error is not None:
+            error, self.error = self.error, None
+            raise error
+        if status != ZC_OK:
+            raise errors.ChunkLockError(message(&err))
+        return self
+
+    def __exit__(self, *exc):
+        zc_key_unlock(&self.held)
+
+
+def while_changing(str scope not None, keys, method, args, kwargs):
+    """Call a method that changes keys: what has been kept of their values before counts no more.
+
+    Parameters
+    ----------
+    scope : str
+        Of the store.
+    keys : sequence of str
+        What is replaced or removed; ``"a/b/"`` and ``""`` stand for all keys below a prefix.
+    method, args, kwargs
+        What to call.
+
+    Returns
+    -------
+    object
+        What the method returns.
+    """
+    cdef tuple names = tuple(keys)                 # nobody can change it
+    cdef zc_change few[4]
+    cdef zc_change *begun = few
+    cdef Py_ssize_t n = 0, total = len(names)
+    cdef zc_place place
+    cdef zc_key key
+    if total > 4:
+        begun = <zc_change *>malloc(total * sizeof(zc_change))
+        if begun == NULL:
+            raise MemoryError("no memory for a list of keys")
+    try:
+        _set_place(&place, scope)
+        for name in names:
+            zc_key_set(&key, &place, (<str>name).encode("utf-8", "surrogatepass"))
+            begun[n] = zc_change_begin(&key)
+            n += 1
+        return method(*args, **kwargs)
+    finally:
+        for k in range(n):
+            zc_change_end(begun[k])
+        if begun != few:
+            free(begun)
+
+
+cdef int _lengths(shape, int64_t *out) except -1:
+    cdef int d
+    if len(shape) > ZC_MAX_DIMS:
+        return 0                              # no array of the engine
+    for d in range(len(shape)):
+        out[d] = shape[d]
+    return 1
+
+
+def note_shape(Place place not None, shape, bint is_new=False) -> None:
+    """Note that an array is getting a new shape, before anything is written to it by that shape.
+
+    Parameters
+    ----------
+    place : Place
+        Of the array.
+    shape : tuple of int
+        The new shape.
+    is_new : bool
+        The array is being created where none was.
+    """
+    cdef int64_t lengths[64]
+    if _lengths(shape, lengths):
+        zc_shape_note(&place.c, <int>len(shape), lengths, is_new)
+
+
+def shape_is_stale(Place place not None, shape) -> bool:
+    """Whether this process may have given an array another shape than this one; only False is certain."""
+    cdef int64_t lengths[64]
+    if not _lengths(shape, lengths):
+        return True
+    return zc_shape_is_stale(&place.c, <int>len(shape), lengths)

@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: MIT
+"""Selections of an array and their places in memory, as the engine takes them.
+
+What the functions that set something return has to stay alive as long as that is used.
+"""
+
+cimport numpy as cnp
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.slice cimport PySlice_AdjustIndices, PySlice_Unpack
+from libc.stdint cimport int64_t, uint32_t
+
+from zarrcore._core.engine.csrc cimport *
+
+import numpy as np
+
+from zarrcore import errors
+
+cnp.import_array()
+
+cdef extern from "Python.h":
+    int PySlice_Check(object)
+    int PyLong_CheckExact(object)
+    Py_ssize_t PyNumber_AsSsize_t(object, object) except? -1
+
+
+cdef cnp.ndarray int64_array(object values):
+    """A copy of indices: the engine reads them after the check, when other threads may write to the caller's array."""
+    values = np.array(values)
+    if values.dtype.kind not in "iu" and values.size:
+        raise TypeError(f"indices must be integers, got {values.dtype}")
+    return np.ascontiguousarray(values, dtype=np.int64)
+
+
+cdef int check_memory(cnp.ndarray array, str name, Py_ssize_t ndim, cnp.dtype expected) except -1:
+    """Check the memory that a selection is read to or written from."""
+    if cnp.PyArray_NDIM(array) != ndim:
+        raise ValueError(f"{name}: expected {ndim} dimensions, got {array.ndim}")
+    dtype = array.dtype
+    if dtype is not expected and dtype != expected:
+        raise ValueError(f"{name}: expected dtype {expected}, got {dtype}")
+    return 0
+
+
+# ---- integers and slices -----------------------------------------------------------------------------------------
+
+cdef bint set_basic(zc_selection *selection, const zc_array *array, tuple entries, cnp.npy_intp *shape, int *axis_of,
+                    int *result_ndim, bint *scalar) except -1:
+    """Take a basic selection apart; False if it is none.  Axes keep the signs of their steps."""
+    cdef Py_ssize_t start, stop, step, length, n = len(entries), i
+    cdef int d = 0, skipped
+    cdef bint ellipsis = False
+
+    selection.ndim = array.ndim
+    selection.points = NULL
+    selection.window = NULL
+    for i in range(n):
+        entry = entries[i]
+        if entry is Ellipsis:
+            if ellipsis:
+                return False
+            ellipsis = True
+            skipped = array.ndim - <int>(n - 1)
+            if skipped < 0:
+                return False
+            while skipped > 0:
+                _set_whole_axis(selection, array, shape, axis_of, result_ndim, d)
+                d += 1
+                skipped -= 1
+            continue
+        if d >= array.ndim:
+            return False
+        length = array.grid[d].length
+        if PySlice_Check(entry):
+            PySlice_Unpack(entry, &start, &stop, &step)
+            selection.axis[d].count = PySlice_AdjustIndices(length, &start, &stop, step)
+            selection.axis[d].start = start
+            selection.axis[d].step = step
+            axis_of[d] = result_ndim[0]
+            shape[result_ndim[0]] = selection.axis[d].count
+            result_ndim[0] += 1
+        elif PyLong_CheckExact(entry) or isinstance(entry, np.integer):
+            start = PyNumber_AsSsize_t(entry, IndexError)
+            if start < 0:
+                start += length
+            if start < 0 or start >= length:
+                return False
+            set_axis(selection, d, start, 1, 1, 0)
+            axis_of[d] = -1
+        else:
+            return False
+        d += 1
+    while d < array.ndim:
+        _set_whole_axis(selection, array, shape, axis_of, result_ndim, d)
+        d += 1
+    if result_ndim[0] > 0:
+        scalar[0] = False
+    return True
+
+
+cdef void _set_whole_axis(zc_selection *selection, const zc_array *array, cnp.npy_intp *shape, int *axis_of,
+                          int *result_ndim, int d) noexcept:
+    selection.axis[d].start = 0
+    selection.axis[d].step = 1
+    selection.axis[d].count = array.grid[d].length
+    axis_of[d] = result_ndim[0]
+    shape[result_ndim[0]] = array.grid[d].length
+    result_ndim[0] += 1
+
+
+# ---- slices and indices, points ----------------------------------------------------------------------------------
+
+cdef void _set_indices(zc_selection *selection, int d, cnp.ndarray index, int64_t stride) noexcept:
+    selection.axis[d].start = 0
+    selection.axis[d].step = 1
+    selection.axis[d].count = cnp.PyArray_DIM(index, 0)
+    selection.axis[d].stride = stride
+    selection.axis[d].index = <const int64_t *>cnp.PyArray_DATA(index)
+    selection.axis[d].place = NULL
+
+
+cdef bint _is_inside(int64_t start, int64_t step, int64_t count, int64_t length) noexcept:
+    """Whether one or more elements lie within a dimension; nothing is computed that could overflow."""
+    if not 0 <= start < length:
+        return False
+    return count == 1 or -(start // (count - 1)) <= step <= (length - 1 - start) // (count - 1)
+
+
+cdef list set_region(zc_selection *selection, const zc_array *array, dims, cnp.ndarray memory):
+    """Describe the selection `dims` of an array, see NativeArray.read, and its place in memory."""
+    cdef list kept = []
+    cdef int d
+    cdef int64_t start, step, count, length, stride
+    cdef cnp.ndarray index, place
+
+    if len(dims) != array.ndim:
+        raise ValueError(f"dims: expected {array.ndim} entries, got {len(dims)}")
+    selection.ndim = array.ndim
+    selection.points = NULL
+    selection.window = NULL
+    selection.memory = <char *>cnp.PyArray_DATA(memory)
+    for d in range(array.ndim):
+        entry = dims[d]
+        length = array.grid[d].length
+        stride = cnp.PyArray_STRIDE(memory, d)
+        if isinstance(entry, tuple):
+            start, step, count = entry
+            if count != cnp.PyArray_DIM(memory, d):
+                raise ValueError(f"dims[{d}] selects {count} elements, the memory has {memory.shape[d]}")
+            if step == 0 and count > 1:
+                raise ValueError(f"dims[{d}]: {entry} has a step of 0")
+            if count > 0 and not _is_inside(start, step, count, length):
+                raise errors.BoundsCheckError(f"dims[{d}]: {entry} leaves the {length} elements of the dimension")
+            set_axis(selection, d, start, step, count, stride)
+            continue
+        index = int64_array(entry)
+        if cnp.PyArray_NDIM(index) != 1 or cnp.PyArray_DIM(index, 0) != cnp.PyArray_DIM(memory, d):
+            raise ValueError(f"dims[{d}] selects {index.size} elements, the memory has {memory.shape[d]}")
+        count = cnp.PyArray_DIM(index, 0)
+        if count and not (0 <= index.min() and index.max() < length):
+            raise errors.BoundsCheckError(f"dims[{d}]: indices leave the {length} elements of the dimension")
+        if count > 1 and (index[1:] < index[:-1]).any():
+            place = int64_array(np.argsort(index, kind="stable"))
+            index = index[place]
+        else:
+            place = np.arange(count, dtype=np.int64)
+        kept += [index, place]
+        _set_indices(selection, d, index, stride)
+        selection.axis[d].place = <const int64_t *>cnp.PyArray_DATA(place)
+    return kept
+
+
+cdef list set_points(zc_selection *selection, const zc_array *array, coords, cnp.ndarray memory):
+    """Describe single elements of an array, see NativeArray.read_points, and their place in memory."""
+    cdef list kept = []
+    cdef int d
+    cdef cnp.ndarray index, points
+    cdef int64_t n = cnp.PyArray_DIM(memory, 0)
+
+    if len(coords) != array.ndim or array.ndim == 0:
+        raise ValueError(f"coords: expected {max(array.ndim, 1)} arrays, got {len(coords)}")
+    selection.ndim = array.ndim
+    selection.window = NULL
+    selection.memory = <char *>cnp.PyArray_DATA(memory)
+    selection.point_stride = cnp.PyArray_STRIDE(memory, 0)
+    for d in range(array.ndim):
+        index = int64_array(coords[d])
+        if cnp.PyArray_NDIM(index) != 1 or cnp.PyArray_DIM(index, 0) != n:
+            raise ValueError(f"coords[{d}]: expected {n} indices, got {index.size}")
+        if n and not (0 <= index.min() and index.max() < array.grid[d].length):
+            raise errors.BoundsCheckError(
+                f"coords[{d}]: indices leave the {array.grid[d].length} elements of the dimension")
+        kept.append(index)
+        _set_indices(selection, d, index, 0)
+    points = np.arange(n, dtype=np.int64)
+    kept.append(points)
+    selection.points = <const int64_t *>cnp.PyArray_DATA(points)
+    selection.n_points = n
+    return kept
+
+
+# ---- fields of records -------------------------------------------------------------------------------------------
+
+cdef tuple _field(cnp.dtype record, str name):
+    """Data type and offset of a field; memory for one that is an array itself is of void items."""
+    dtype, offset = record.fields[name][:2]
+    return np.dtype((np.void, dtype.itemsize)) if dtype.subdtype is not None else dtype, offset
+
+
+cdef cnp.dtype field_dtype(cnp.dtype record, field, cnp.ndarray memory):
+    """The data type that memory for a field must have; that for several fields is checked later."""
+    if field is None:
+        return record
+    return _field(record, field)[0] if isinstance(field, str) else memory.dtype
+
+
+cdef list _runs(cnp.dtype record, tuple names, cnp.dtype wanted):
+    """Which bytes of a record make up those of `wanted`: (from, to, size), neighbours joined."""
+    cdef list runs = []
+    for name in names:
+        dtype, begin = record.fields[name][:2]
+        if wanted.fields is None or name not in wanted.fields or wanted.fields[name][0] != dtype:
+            raise ValueError(f"out: expected the field {name!r} of {dtype}, got {wanted}")
+        to = wanted.fields[name][1]
+        if runs and runs[-1][0] + runs[-1][2] == begin and runs[-1][1] + runs[-1][2] == to:
+            runs[-1] = (runs[-1][0], runs[-1][1], runs[-1][2] + dtype.itemsize)
+        elif dtype.itemsize:
+            runs.append((begin, to, dtype.itemsize))
+    return runs
+
+
+cdef object set_window(zc_window *window, const zc_chain *chain, size_t offset, size_t size):
+    """Describe some bytes of every element."""
+    cdef const zc_swap_field *field
+    cdef size_t begin, end, i
+    cdef uint32_t n = 0
+    cdef bytes kept
+    cdef zc_swap_field *fields
+    while chain.sharded:                  # the innermost chain is the one that swaps
+        chain = chain.inner
+    window.patches = False
+    window.mask = NULL
+    window.picked = NULL
+    window.offset = offset
+    window.item.size = size
+    window.item.word = chain.item.word
+    kept = PyBytes_FromStringAndSize(NULL, chain.item.n_fields * sizeof(zc_swap_field))
+    fields = <zc_swap_field *>PyBytes_AS_STRING(kept)
+    for i in range(chain.item.n_fields):
+        field = &chain.item.fields[i]
+        begin = max(<size_t>field.offset, offset)
+        end = min(<size_t>field.offset + field.word * field.count, offset + size)
+        if begin < end:
+            fields[n].offset = <uint32_t>(begin - offset)
+            fields[n].word = field.word
+            fields[n].count = <uint32_t>((end - begin) // field.word)
+            n += 1
+    window.item.fields = fields
+    window.item.n_fields = n
+    window.item.n_pieces = 0
+    return kept
+
+
+cdef list _set_pieces(zc_window *window, const zc_chain *chain, list runs, size_t size, bint write):
+    """Describe several pieces of every element, which make up items of `size` bytes; from memory, to write."""
+    cdef bytes held = PyBytes_FromStringAndSize(NULL, len(runs) * sizeof(zc_piece))
+    cdef zc_piece *pieces = <zc_piece *>PyBytes_AS_STRING(held)
+    cdef list kept = [held]
+    cdef zc_window one
+    cdef Py_ssize_t i
+    for i, (begin, to, length) in enumerate(runs):
+        kept.append(set_window(&one, chain, begin, length))
+        pieces[i].item = one.item
+        pieces[i].from_, pieces[i].to = (to, begin) if write else (begin, to)
+    set_window(window, chain, 0, size)
+    window.item.word = 0
+    window.item.n_fields = 0
+    window.item.n_pieces = <uint32_t>len(runs)
+    window.item.pieces = pieces
+    return kept
+
+
+cdef object set_fields(zc_selection *selection, zc_window *window, const zc_chain *chain, cnp.dtype record, field,
+                       cnp.ndarray memory, bint write):
+    """Have a selection read or write one field, or several, of each record."""
+    if field is None:
+        return None
+    selection.window = window
+    if isinstance(field, str):
+        dtype, offset = _field(record, field)
+        kept = set_window(window, chain, offset, dtype.itemsize)
+    else:
+        runs = _runs(record, field, memory.dtype)
+        size = record.itemsize if write else memory.dtype.itemsize
+        kept = _set_pieces(window, chain, runs, size, write)
+    window.patches = write
+    return kept

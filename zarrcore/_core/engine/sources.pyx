@@ -1,0 +1,454 @@
+# SPDX-License-Identifier: MIT
+"""Where chunks come from: the stores of the engine, and the callbacks by which it reaches Python objects."""
+
+cimport cython
+cimport numpy as cnp
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.exc cimport PyErr_CheckSignals
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from libc.stdint cimport uint8_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from zarrcore._core.engine.csrc cimport *
+
+import os
+
+from zarrcore import errors
+
+cnp.import_array()
+
+cdef extern from "Python.h":
+    Py_buffer *PyMemoryView_GET_BUFFER(object)
+
+
+@cython.final
+cdef class LocalSource:
+    """Files below a root directory, read and written by the engine itself.
+
+    Parameters
+    ----------
+    root : str or os.PathLike
+        An absolute path, so that a change of the working directory does no harm.
+    fsync : bool
+        Flush what is written to the disk.
+    documents : bool
+        The directory of an array holds its metadata too: if it is gone when chunks are absent, that is an error.
+    """
+
+    def __init__(self, root, fsync=False, documents=False):
+        self.root = os.fsencode(os.path.abspath(root))
+        self.sync = fsync
+        self.documents = documents
+
+
+@cython.final
+cdef class MemorySource:
+    """A dict of keys and bytes-like values.
+
+    Parameters
+    ----------
+    values : dict
+        The dict.
+    is_gone : callable, optional
+        Whether there is nothing left of the array below a prefix; asked when chunks are absent.
+    """
+
+    def __init__(self, dict values not None, is_gone=None):
+        self.values = values
+        self.is_gone = is_gone
+
+
+@cython.final
+cdef class StoreSource:
+    """A store object written in Python.
+
+    Parameters
+    ----------
+    store : object
+        With ``get(key, byte_range=None)``, ``get_many(keys)``, ``set(key, value)`` and ``delete(key)``; get takes a
+        byte range ``(start, length)``.  If it has ``get_partial_values(key_ranges)``, parts of many values are asked
+        for by one call.
+    suffix : callable
+        Makes, of a number n, the byte range for the last n bytes.
+    is_gone : callable, optional
+        As of :class:`MemorySource`.
+    waits : callable, optional
+        How many threads may wait for the store at the same time while chunks are written.
+    """
+
+    def __init__(self, store, suffix, is_gone=None, waits=None):
+        self.store = store
+        self.waits = waits
+        self.suffix = suffix
+        self.is_gone = is_gone
+
+
+cdef str own_scope(object source):
+    """The scope of the keys of a source whose user gave none."""
+    if type(source) is LocalSource:
+        return os.path.join(os.path.realpath(os.fsdecode((<LocalSource>source).root)), "")
+    owner = (<MemorySource>source).values if type(source) is MemorySource else (<StoreSource>source).store
+    return f"object://{id(owner):#x}/"
+
+
+cdef class _Session:
+    """What one call needs while it runs: its source, and the first exception of its callbacks."""
+
+    cdef bint keep(self, object error) except -1:
+        """Remember the first one; callbacks fail on several threads at once, and there may be no GIL."""
+        cdef bint first
+        with cython.critical_section(self):
+            first = self.error is None
+            if first:
+                self.error = error
+        return first
+
+    cdef zc_status fail(self, object error, zc_error *err):
+        self.keep(error)
+        return zc_fail(err, ZC_ERR_CALLBACK, b"%s", <const char *>b"the store failed")
+
+
+cdef int poll_session(void *arg) noexcept with gil:
+    """Let Python handle its signals; an exception of a handler (KeyboardInterrupt) ends the call."""
+    cdef _Session session = <_Session>arg
+    try:
+        PyErr_CheckSignals()
+        return session.token is not None and session.token.cancelled
+    except BaseException as error:
+        if session.keep(error):
+            session.interrupted = True
+        return 1
+
+
+cdef int _lend(object value, const zc_store *store, zc_value *out) except -1:
+    """Make a bytes-like object the content of `out`, which keeps a reference to it."""
+    cdef Py_buffer *buffer
+    out.store = store
+    out.copied = type(value) is not bytes
+    if out.copied:
+        value = memoryview(value)             # one of our own: the store may release its
+        if type(value.obj) is not bytes or not value.c_contiguous:
+            # Somebody might change it while a decompressor, which checks lengths before it uses them, is at work.
+            value = bytes(value)
+    if type(value) is bytes:
+        out.data = <const uint8_t *>PyBytes_AS_STRING(value)
+        out.size = PyBytes_GET_SIZE(value)
+    else:
+        buffer = PyMemoryView_GET_BUFFER(value)
+        out.data = <const uint8_t *>buffer.buf if buffer.len else <const uint8_t *>b""
+        out.size = buffer.len
+    Py_INCREF(value)
+    out.token = <void *>value
+    return 0
+
+
+cdef int _lend_checked(str key, object value, const zc_store *store, zc_value *out) except -1:
+    """The same, with the key in the message if the value is not bytes-like."""
+    try:
+        return _lend(value, store, out)
+    except (TypeError, ValueError, BufferError) as error:
+        raise TypeError(f"key {key!r}: expected a bytes-like value, got {type(value).__name__}") from error
+
+
+cdef void _give_back(zc_value *value) noexcept with gil:
+    if value.token != NULL:
+        Py_DECREF(<object>value.token)
+        value.token = NULL
+
+
+cdef void _hold(const void *token) noexcept with gil:
+    Py_INCREF(<object>token)
+
+
+cdef void _drop(const void *token) noexcept with gil:
+    Py_DECREF(<object>token)
+
+
+cdef void _give_back_all(zc_value *values, size_t n) noexcept with gil:
+    cdef size_t i
+    for i in range(n):
+        _give_back(&values[i])
+
+
+# -- dicts
+
+cdef extern from *:
+    """
+    /* The value of a key, or None.  Without a GIL another thread may replace it meanwhile: no borrowed reference. */
+    static PyObject *zc_dict_value(PyObject *dict, PyObject *key)
+    {
+        PyObject *value;
+    #if PY_VERSION_HEX >= 0x030D0000
+        if (PyDict_GetItemRef(dict, key, &value) < 0) {
+            return NULL;
+        }
+        return value != NULL ? value : Py_NewRef(Py_None);
+    #else
+        value = PyDict_GetItemWithError(dict, key);
+        return value == NULL && PyErr_Occurred() ? NULL : Py_NewRef(value != NULL ? value : Py_None);
+    #endif
+    }
+    """
+    object zc_dict_value(dict values, object key)
+
+
+cdef zc_status _memory_open(const zc_store *store, const char *key, cbool whole, zc_value *out,
+                            zc_error *err) noexcept with gil:
+    cdef _Session session = <_Session>store.self
+    try:
+        value = zc_dict_value((<MemorySource>session.source).values, key.decode())
+        if value is None:
+            return ZC_ERR_MISSING
+        _lend(value, store, out)
+        return ZC_OK
+    except BaseException as error:
+        return session.fail(error, err)
+
+
+cdef zc_status _memory_fetch(const zc_store *store, const char *const *keys, size_t n, zc_value *out,
+                             size_t *failed, zc_error *err) noexcept with gil:
+    cdef _Session session = <_Session>store.self
+    cdef dict values = (<MemorySource>session.source).values
+    cdef size_t i = 0
+    memset(out, 0, n * sizeof(zc_value))
+    try:
+        for i in range(n):
+            key = (<bytes>keys[i]).decode()
+            value = zc_dict_value(values, key)
+            if value is not None:
+                _lend_checked(key, value, store, &out[i])
+        return ZC_OK
+    except BaseException as error:
+        _give_back_all(out, n)
+        failed[0] = i
+        return session.fail(error, err)
+
+
+cdef zc_status _memory_replace(const zc_store *store, const char *key, const void *data, size_t n,
+                               zc_error *err) noexcept with gil:
+    cdef _Session session = <_Session>store.self
+    try:
+        (<MemorySource>session.source).values[key.decode()] = PyBytes_FromStringAndSize(<const char *>data, n)
+        return ZC_OK
+    except BaseException as error:
+        return session.fail(error, err)
+
+
+cdef zc_status _memory_remove(const zc_store *store, const char *key, zc_error *err) noexcept with gil:
+    cdef _Session session = <_Session>store.self
+    try:
+        (<MemorySource>session.source).values.pop(key.decode(), None)
+        return ZC_OK
+    except BaseException as error:
+        return session.fail(error, err)
+
+
+# -- stores in Python
+
+cdef zc_status _store_open(const zc_store *store, const char *key, cbool whole, zc_value *out,
+                           zc_error *err) noexcept with gil:
+    cdef _Session session = <_Session>store.self
+    cdef object name
+    try:
+        name = key.decode()
+        if not whole:
+            Py_INCREF(name)
+            out.token = <void *>name
+            out.data = NULL
+            out.size = ZC_SIZE_UNKNOWN
+            out.store = store
+            return ZC_OK
+        value = (<StoreSource>session.source).store.get(name)
+        if value is None:
+            return ZC_ERR_MISSING
+        _lend(value, store, out)
+        return ZC_OK
+    except BaseException as error:
+        return session.fail(error, err)
+
+
+cdef object _flat_bytes(object data):
+    """Any contiguous buffer as one of bytes."""
+    if isinstance(data, cnp.ndarray) and cnp.PyArray_NDIM(data) == 1 and cnp.PyArray_TYPE(data) == cnp.NPY_UINT8:
+        return data
+    view = memoryview(data)
+    return view if view.ndim == 1 and view.format == "B" else view.cast("B") if view.nbytes else memoryview(b"")
+
+
+cdef zc_status _copy_range(object value, void *dst, size_t n, zc_error *err) except *:
+    """Copy what a ranged get returned, which must be n bytes."""
+    cdef const uint8_t[::1] view
+    if value is None:
+        return ZC_ERR_MISSING
+    view = _flat_bytes(value)
+    if <size_t>view.shape[0] != n:
+        return zc_fail(err, ZC_ERR_CORRUPT, b"the store returned %zu bytes of a range of %zu",
+                       <size_t>view.shape[0], n)
+    if n:
+        memcpy(dst, &view[0], n)
+    return ZC_OK
+
+
+cdef zc_status _store_read(const zc_value *value, uint64_t offset, void *dst, size_t n,
+                           zc_error *err) noexcept with gil:
+    cdef _Session session = <_Session>value.store.self
+    try:
+        got = (<StoreSource>session.source).store.get(<object>value.token, (offset, n))
+        return _copy_range(got, dst, n, err)
+    except BaseException as error:
+        return session.fail(error, err)
+
+
+cdef zc_status _store_read_tail(const zc_value *value, void *dst, size_t n, zc_error *err) noexcept with gil:
+    cdef _Session session = <_Session>value.store.self
+    cdef StoreSource source = <StoreSource>session.source
+    try:
+        return _copy_range(source.store.get(<object>value.token, source.suffix(n)), dst, n, err)
+    except BaseException as error:
+        return session.fail(error, err)
+
+
+cdef zc_status _store_fetch(const zc_store *store, const char *const *keys, size_t n, zc_value *out,
+                            size_t *failed, zc_error *err) noexcept with gil:
+    cdef _Session session = <_Session>store.self
+    cdef size_t k, i = n      # the key that failed, if it is one of them
+    memset(out, 0, n * sizeof(zc_value))
+    try:
+        names = [(<bytes>keys[k]).decode() for k in range(n)]
+        try:
+            answer = (<StoreSource>session.source).store.get_many(names)
+        except Exception as error:
+            key = getattr(error, "key", None)
+            if key not in names:
+                return zc_fail(err, ZC_ERR_IO, b"%s", <const char *>b"the store failed")     # and is asked key by key
+            i = names.index(key)
+            raise
+        values = list(answer)
+        if len(values) != n:
+            raise errors.StoreError(f"get_many returned {len(values)} values for {n} keys")
+        for i in range(n):
+            if values[i] is not None:
+                _lend_checked(names[i], values[i], store, &out[i])
+        return ZC_OK
+    except BaseException as error:
+        _give_back_all(out, n)
+        if i < n:
+            failed[0] = i
+        return session.fail(error, err)
+
+
+cdef zc_status _store_replace(const zc_store *store, const char *key, const void *data, size_t n,
+                              zc_error *err) noexcept with gil:
+    cdef _Session session = <_Session>store.self
+    try:
+        (<StoreSource>session.source).store.set(key.decode(), PyBytes_FromStringAndSize(<const char *>data, n))
+        return ZC_OK
+    except BaseException as error:
+        return session.fail(error, err)
+
+
+cdef zc_status _store_remove(const zc_store *store, const char *key, zc_error *err) noexcept with gil:
+    cdef _Session session = <_Session>store.self
+    try:
+        (<StoreSource>session.source).store.delete(key.decode())
+        return ZC_OK
+    except BaseException as error:
+        return session.fail(error, err)
+
+
+cdef zc_status _store_fetch_parts(const zc_store *store, const zc_request *requests, size_t n, zc_value *out,
+                                  zc_error *err) noexcept with gil:
+    cdef _Session session = <_Session>store.self
+    cdef StoreSource source = <StoreSource>session.source
+    cdef list wanted = []
+    cdef size_t i
+    memset(out, 0, n * sizeof(zc_value))
+    try:
+        for i in range(n):
+            key = (<bytes>requests[i].key).decode()
+            if requests[i].offset == ZC_SIZE_UNKNOWN:
+                wanted.append((key, source.suffix(requests[i].n)))
+            elif requests[i].n == ZC_SIZE_MAX:
+                wanted.append((key, None))
+            else:
+                wanted.append((key, (requests[i].offset, requests[i].n)))
+        values = list(source.store.get_partial_values(wanted))
+        if len(values) != n:
+            raise errors.StoreError(f"get_partial_values returned {len(values)} values for {n} requests")
+        for i in range(n):
+            if values[i] is not None:
+                _lend_checked(wanted[i][0], values[i], store, &out[i])
+        return ZC_OK
+    except Exception as error:
+        _give_back_all(out, n)
+        return zc_fail(err, ZC_ERR_IO, b"%s", <const char *>b"the store failed")     # and is asked again, key by key
+    except BaseException as error:
+        _give_back_all(out, n)
+        return session.fail(error, err)
+
+
+cdef zc_status _check_place(const zc_store *store, const char *prefix, size_t prefix_len,
+                            zc_error *err) noexcept with gil:
+    cdef _Session session = <_Session>store.self
+    cdef object source = session.source
+    try:
+        is_gone = (<MemorySource>source).is_gone if type(source) is MemorySource else (<StoreSource>source).is_gone
+        if is_gone is not None and is_gone(prefix[:prefix_len].decode()):
+            return zc_fail(err, ZC_ERR_IO, b"%s", <const char *>b"the array is gone from the store")
+        return ZC_OK
+    except BaseException as error:
+        return session.fail(error, err)
+
+
+cdef enum:
+    STORE_GAP = 1 << 18       # bytes that a remote store sends about as fast as it answers one more request
+    STORE_MOST = 1 << 26
+    STORE_BATCH = 1 << 26
+
+
+cdef int set_local(LocalSource source, zc_local *out) except -1:
+    """Describe local files as C does."""
+    out.root = source.root
+    out.root_len = len(source.root)
+    out.sync = source.sync
+    out.documents = source.documents
+    return 0
+
+
+cdef int open_store(_Session session, zc_local *local, zc_store *out) except -1:
+    """Set up the engine's view of the session's source."""
+    cdef object source = session.source
+    memset(out, 0, sizeof(out[0]))
+    memset(local, 0, sizeof(local[0]))
+    if type(source) is LocalSource:
+        set_local(<LocalSource>source, local)
+        zc_store_local(local, out)
+        return 0
+    out.self = <void *>session
+    out.close = _give_back
+    out.release = _give_back_all
+    if type(source) is MemorySource:
+        out.open = _memory_open
+        out.fetch = _memory_fetch
+        out.replace = _memory_replace
+        out.remove = _memory_remove
+        out.values_in_memory = True
+        out.hold = _hold
+        out.drop = _drop
+        out.check = _check_place
+        return 0
+    if type(source) is not StoreSource:
+        raise TypeError(f"source: expected a source of this module, got {type(source).__name__}")
+    out.open = _store_open
+    out.read = _store_read
+    out.read_tail = _store_read_tail
+    out.fetch = _store_fetch
+    if hasattr((<StoreSource>source).store, "get_partial_values"):
+        out.fetch_parts = _store_fetch_parts
+    out.check = _check_place
+    out.replace = _store_replace
+    out.remove = _store_remove
+    out.gap = STORE_GAP
+    out.most = STORE_MOST
+    out.batch_bytes = STORE_BATCH
+    return 0

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT
+"""The threads of the pool: how many there are, and Python calls on them."""
+
+cimport cython
+from cpython.exc cimport PyErr_CheckSignals
+from libc.string cimport memset
+
+from zarrcore._core.engine.csrc cimport *
+
+from operator import index as as_index
+
+cdef extern from "Python.h":
+    ctypedef struct PyInterpreterState:
+        pass
+    PyInterpreterState *PyInterpreterState_Get()
+    PyInterpreterState *PyInterpreterState_Main()
+
+# Threads of the pool call stores by way of PyGILState_Ensure, which knows the main interpreter alone: objects of
+# another one would get mixed up with its own.
+if PyInterpreterState_Get() != PyInterpreterState_Main():
+    raise ImportError("zarrcore works in the main interpreter only, not in a subinterpreter")
+
+# PyGILState_Ensure ends the process where there is no memory for the state that Python has of a thread.  So a thread of
+# the pool makes one when it starts, or ends at once, and keeps it: later calls of Python need none.  Where there is no
+# GIL, a state that is kept would hold on to objects that other threads have let go.
+cdef extern from *:
+    """
+    #include <stdbool.h>
+
+    static bool zc_make_thread_state(void)
+    {
+    #ifdef Py_GIL_DISABLED
+        return true;
+    #else
+        return !Py_IsInitialized() || PyGILState_GetThisThreadState() != NULL
+               || PyThreadState_New(PyInterpreterState_Main()) != NULL;
+    #endif
+    }
+    """
+    cbool zc_make_thread_state() noexcept nogil
+
+zc_pool_on_start(zc_make_thread_state)
+
+
+# ---- how many ----------------------------------------------------------------------------------------------------
+
+def num_threads() -> int:
+    """Return the default number of threads of a call, the calling thread included."""
+    return zc_pool_threads()
+
+
+cdef enum:
+    MOST_THREADS = 1 << 16
+
+
+cpdef int thread_number(threads) except -1:
+    """Return the argument `threads` as C takes it; 0 stands for the default."""
+    if threads is None:
+        return 0
+    try:
+        number = threads if type(threads) is int else as_index(threads)
+    except TypeError:
+        raise TypeError(f"threads: expected an integer, got {threads!r}") from None
+    if number < 0:
+        raise ValueError(f"threads: expected 1 or more (0: the default), got {threads}")
+    return min(number, MOST_THREADS)
+
+
+def set_num_threads(n) -> None:
+    """Set the default number of threads; None or 0 for the CPUs that affinity mask and cgroup quota leave."""
+    cdef int threads = 0 if n is None else as_index(n)
+    if threads < 0:
+        raise ValueError(f"number of threads: expected 1 or more (0: all CPUs), got {n}")
+    zc_pool_set_threads(threads)
+
+
+def available_cpus() -> int:
+    """Return how many CPUs affinity mask and cgroup quota leave to this process."""
+    return zc_pool_cpus()
+
+
+# ---- calls -------------------------------------------------------------------------------------------------------
+
+cdef class _Calls:
+    """A function, and the first exception that one of its calls raised."""
+
+    cdef zc_status call(self, size_t item) noexcept:
+        try:
+            self.function(item)
+        except BaseException as error:
+            self.keep(error)
+            return ZC_ERR_CALLBACK
+        return ZC_OK
+
+    cdef int keep(self, object error) except -1:
+        """Remember the first one; calls fail on several threads at once, and there may be no GIL."""
+        with cython.critical_section(self):
+            if self.error is None:
+                self.error = error
+        return 0
+
+
+cdef zc_status _call_item(void *job, size_t item, zc_workspace *ws, zc_error *err) noexcept nogil:
+    with gil:
+        return (<_Calls>job).call(item)
+
+
+cdef int poll_calls(void *calls) noexcept nogil:
+    with gil:
+        try:
+            PyErr_CheckSignals()
+        except BaseException as error:
+            (<_Calls>calls).keep(error)
+            return 1
+    return 0
+
+
+def call_parallel(function, Py_ssize_t n, int threads=0) -> None:
+    """Call function(0) to function(n - 1) on the threads of the pool, the calling one included.
+
+    It pays if most of each call runs without the GIL.  The first exception ends the whole.
+    """
+    cdef _Calls calls = _Calls()
+    cdef zc_run job
+    cdef zc_error err
+    cdef zc_status status
+    calls.function = function
+    memset(&job, 0, sizeof(job))
+    job.task = _call_item
+    job.job = <void *>calls
+    job.n_items = n
+    job.threads = threads
+    job.poll = poll_calls
+    job.poll_arg = <void *>calls
+    zc_error_clear(&err)
+    with nogil:
+        status = zc_pool_run(&job, NULL, &err)
+    if calls.error is not None:
+        raise calls.error
+    if status == ZC_ERR_MEMORY:
+        raise MemoryError(message(&err))
+    if status != ZC_OK:
+        raise RuntimeError(message(&err))

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: MIT
+"""From the items of any length of a chunk to its value."""
+
+cimport numpy as cnp
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_XDECREF
+from cpython.unicode cimport PyUnicode_AsUTF8String
+from libc.stdint cimport uint8_t, uint32_t
+
+from zarrcore._core.vlen.items cimport *
+
+import numpy as np
+
+from zarrcore import errors
+
+cnp.import_array()
+
+cdef object _encode_error(Trouble trouble, size_t item, size_t length, str codec):
+    if trouble == NO_MEMORY:
+        return MemoryError(f"{codec}: no memory for item {item}")
+    if trouble == NOT_GIVEN:
+        return errors.ChunkEncodeError(f"item {item} is missing, and has no encoding", codec=codec)
+    return errors.ChunkEncodeError(f"item {item} has {length} bytes, at most 2**32-1 fit", codec=codec)
+
+
+cdef bytes _encode_strings(cnp.ndarray items, str codec):
+    """Items of numpy's StringDType: measured first, then written."""
+    cdef const PyArray_StringDTypeObject *dtype = <const PyArray_StringDTypeObject *>cnp.PyArray_DESCR(items)
+    cdef const char *packed = <const char *>cnp.PyArray_DATA(items)
+    cdef size_t width = cnp.PyArray_ITEMSIZE(items), count = cnp.PyArray_SIZE(items), i = 0, size = 4
+    cdef npy_string_allocator *allocator
+    cdef npy_static_string text
+    cdef Trouble trouble = NOTHING
+    cdef int found
+    cdef bytes out
+    cdef uint8_t *dst
+    cdef uint8_t *end
+    text.size = 0
+    with nogil:
+        allocator = NpyString_acquire_allocator(dtype)
+        for i in range(count):
+            found = NpyString_load(allocator, <const npy_packed_static_string *>(packed + i * width), &text)
+            if found != 0 or text.size > MAX_LENGTH:
+                trouble = NO_MEMORY if found < 0 else NOT_GIVEN if found > 0 else TOO_LONG
+                break
+            size += 4 + text.size
+        NpyString_release_allocator(allocator)
+    if trouble != NOTHING:
+        raise _encode_error(trouble, i, text.size, codec)
+    out = PyBytes_FromStringAndSize(NULL, size)
+    dst = <uint8_t *>PyBytes_AS_STRING(out)
+    end = dst + size
+    zc_store_le32(dst, <uint32_t>count)
+    dst += 4
+    with nogil:
+        allocator = NpyString_acquire_allocator(dtype)
+        for i in range(count):
+            found = NpyString_load(allocator, <const npy_packed_static_string *>(packed + i * width), &text)
+            if found != 0 or <size_t>(end - dst) < 4 or text.size > <size_t>(end - dst) - 4:
+                break
+            zc_store_le32(dst, <uint32_t>text.size)
+            zc_short_copy(dst + 4, text.buf, text.size)
+            dst += 4 + text.size
+        NpyString_release_allocator(allocator)
+    if dst != end:
+        raise errors.ChunkEncodeError("the items were changed while they were encoded", codec=codec)
+    return out
+
+
+def first_missing(cnp.ndarray items not None):
+    """The number, in C order, of the first missing string of an array of ``StringDType``; -1 without one."""
+    if items.dtype.kind != "T":
+        raise TypeError(f"expected an array of StringDType, got one of {items.dtype}")
+    items = np.ascontiguousarray(items)
+    cdef const PyArray_StringDTypeObject *dtype = <const PyArray_StringDTypeObject *>cnp.PyArray_DESCR(items)
+    cdef const char *packed = <const char *>cnp.PyArray_DATA(items)
+    cdef size_t width = cnp.PyArray_ITEMSIZE(items), count = cnp.PyArray_SIZE(items), i
+    cdef npy_string_allocator *allocator
+    cdef npy_static_string text
+    cdef Py_ssize_t missing = -1
+    with nogil:
+        allocator = NpyString_acquire_allocator(dtype)
+        for i in range(count):
+            if NpyString_load(allocator, <const npy_packed_static_string *>(packed + i * width), &text) > 0:
+                missing = i
+                break
+        NpyString_release_allocator(allocator)
+    return missing
+
+
+cdef class _Growing:
+    """Bytes that grow at their end."""
+
+    cdef PyObject *out
+    cdef uint8_t *at           # where the next byte goes
+    cdef uint8_t *end
+
+    def __cinit__(self, size_t room):
+        self.out = NewBytes(NULL, room)
+        if self.out == NULL:
+            raise MemoryError
+        self.at = <uint8_t *>BytesData(self.out)
+        self.end = self.at + room
+
+    def __dealloc__(self):
+        Py_XDECREF(self.out)
+
+    cdef int grow(self, size_t more) except -1:
+        """Make room for so many bytes at least."""
+        cdef size_t size = self.at - <uint8_t *>BytesData(self.out)
+        cdef size_t room = BytesSize(self.out)
+        _PyBytes_Resize(&self.out, max(size + more, room + room // 2))
+        self.at = <uint8_t *>BytesData(self.out) + size
+        self.end = <uint8_t *>BytesData(self.out) + BytesSize(self.out)
+        return 0
+
+    cdef bytes finish(self):
+        cdef bytes out
+        _PyBytes_Resize(&self.out, self.at - <uint8_t *>BytesData(self.out))
+        out = <bytes>self.out
+        Py_XDECREF(self.out)
+        self.out = NULL
+        return out
+
+
+cdef inline int _add_item(_Growing out, const void *item, size_t length) except -1:
+    """An item after its length."""
+    if <size_t>(out.end - out.at) < 4 + length:
+        out.grow(4 + length)
+    zc_store_le32(out.at, <uint32_t>length)
+    zc_short_copy(out.at + 4, item, length)
+    out.at += 4 + length
+    return 0
+
+
+cdef bint _add_text(_Growing out, PyObject *item) except -1:
+    """A str; False where it is none, has no UTF-8 or is too long."""
+    cdef size_t n, length = 0
+    cdef int width
+    if item == NULL or not PyUnicode_CheckExact(item) or not PyUnicode_IS_COMPACT(item):
+        return False
+    n = PyUnicode_GET_LENGTH(item)
+    if n > MAX_LENGTH:
+        return False
+    if PyUnicode_IS_COMPACT_ASCII(item):
+        _add_item(out, PyUnicode_DATA(item), n)
+        return True
+    width = PyUnicode_KIND(item)
+    if <size_t>(out.end - out.at) < 4 + n * ZC_UTF8_MOST(width):
+        out.grow(4 + n * ZC_UTF8_MOST(width))
+    if not zc_utf8_encode(out.at + 4, PyUnicode_DATA(item), width, n, &length) or length > MAX_LENGTH:
+        return False
+    zc_store_le32(out.at, <uint32_t>length)
+    out.at += 4 + length
+    return True
+
+
+cdef inline bint _add_bytes(_Growing out, PyObject *item) except -1:
+    """A bytes; False where it is none or is too long."""
+    if item == NULL or not IsBytes(item) or <size_t>BytesSize(item) > MAX_LENGTH:
+        return False
+    _add_item(out, BytesData(item), BytesSize(item))
+    return True
+
+
+cdef enum:
+    _AHEAD = 12               # items between asking for one and using it
+
+
+cdef inline void _fetch(PyObject **slots, size_t i, size_t count) noexcept:
+    """Have an item that comes soon brought into the cache: objects lie anywhere."""
+    if i + _AHEAD < count:
+        ZC_PREFETCH(slots[i + _AHEAD])
+        ZC_PREFETCH(<const char *>slots[i + _AHEAD] + 64)
+
+
+cdef inline bint _is_text(PyObject *item) noexcept:
+    """A str itself, of no derived class, that has UTF-8?"""
+    if item == NULL or not PyUnicode_CheckExact(item) or not PyUnicode_IS_COMPACT(item):
+        return False
+    return PyUnicode_IS_COMPACT_ASCII(item) or not zc_has_no_utf8(
+        PyUnicode_DATA(item), PyUnicode_KIND(item), PyUnicode_GET_LENGTH(item))
+
+
+def all_text(cnp.ndarray items not None):
+    """Whether all strings of an array have UTF-8, so that :func:`encode` takes them as they are.
+
+    They are objects, each a str itself, or of fixed length; in C order and in the machine's byte order.
+    """
+    if items.dtype.kind not in "OU" or not cnp.PyArray_ISCARRAY_RO(items):
+        return False
+    if items.dtype.kind == "U":
+        return not zc_has_no_utf8(cnp.PyArray_DATA(items), 4, cnp.PyArray_NBYTES(items) // 4)
+    cdef PyObject **slots = <PyObject **>cnp.PyArray_DATA(items)
+    cdef size_t count = cnp.PyArray_SIZE(items), i
+    cdef PyObject *item
+    cdef bint sound
+    for i in range(count):
+        _fetch(slots, i, count)
+        item = zc_take(slots + i)
+        sound = _is_text(item)
+        zc_let_go(item)
+        if not sound:
+            return False
+    return True
+
+
+cdef bytes _encoded(object item, size_t i, str codec, object to_item, bint utf8):
+    """What is neither str nor bytes, or has no UTF-8."""
+    try:
+        return PyUnicode_AsUTF8String(item) if utf8 and type(item) is str else to_item(item)
+    except (TypeError, UnicodeError) as error:
+        raise errors.ChunkEncodeError(f"item {i}: {error}", codec=codec) from error
+
+
+cdef int _add_encoded(_Growing out, bytes encoded, size_t i, str codec) except -1:
+    """The same after its length."""
+    if <size_t>PyBytes_GET_SIZE(encoded) > MAX_LENGTH:
+        raise _encode_error(TOO_LONG, i, PyBytes_GET_SIZE(encoded), codec)
+    return _add_item(out, PyBytes_AS_STRING(encoded), PyBytes_GET_SIZE(encoded))
+
+
+cdef bytes _encode_objects(cnp.ndarray items, str codec, object to_item, bint utf8):
+    cdef PyObject **slots = <PyObject **>cnp.PyArray_DATA(items)
+    cdef size_t count = cnp.PyArray_SIZE(items), i
+    cdef _Growing out = _Growing(4 + 20 * count)
+    cdef PyObject *item
+    zc_store_le32(out.at, <uint32_t>count)
+    out.at += 4
+    for i in range(count):
+        _fetch(slots, i, count)
+        item = zc_take(slots + i)
+        try:
+            if not (_add_text(out, item) if utf8 else _add_bytes(out, item)):
+                _add_encoded(out, _encoded(<object>item if item != NULL else None, i, codec, to_item, utf8), i, codec)
+        finally:
+            zc_let_go(item)
+    return out.finish()
+
+
+cdef bytes _encode_fixed(cnp.ndarray items, str codec):
+    """Items of fixed length, four bytes for each code point and zeros after the last."""
+    cdef const uint32_t *points = <const uint32_t *>cnp.PyArray_DATA(items)
+    cdef size_t width = cnp.PyArray_ITEMSIZE(items) // 4, count = cnp.PyArray_SIZE(items), i, n, length = 0
+    cdef _Growing out = _Growing(4 + (4 + width) * count)
+    zc_store_le32(out.at, <uint32_t>count)
+    out.at += 4
+    for i in range(count):
+        n = width
+        while n > 0 and points[n - 1] == 0:
+            n -= 1
+        if n > MAX_LENGTH // 4:
+            raise _encode_error(TOO_LONG, i, n, codec)
+        if <size_t>(out.end - out.at) < 4 + 4 * n:
+            out.grow(4 + 4 * n)
+        if not zc_utf8_encode(out.at + 4, points, 4, n, &length):
+            bad = next(points[k] for k in range(n) if zc_has_no_utf8(&points[k], 4, 1))
+            raise errors.ChunkEncodeError(f"item {i}: U+{bad:04X} has no UTF-8", codec=codec)
+        zc_store_le32(out.at, <uint32_t>length)
+        out.at += 4 + length
+        points += width
+    return out.finish()
+
+
+def encode(cnp.ndarray items not None, str codec not None, to_item not None, *, bint utf8) -> bytes:
+    """Encode the items of a chunk.
+
+    Parameters
+    ----------
+    items : numpy.ndarray
+        Of ``StringDType`` or of fixed length (``U``, both for UTF-8 only), or ``object``; in C order.
+    codec : str
+        Its name, for messages.
+    to_item : callable
+        Turns what is neither str (with `utf8`) nor bytes (without) into bytes, or raises TypeError.
+    utf8 : bool
+        Whether items are strings or bytes.
+
+    Raises
+    ------
+    ChunkEncodeError
+        If an item has no encoding.
+    """
+    items = np.ascontiguousarray(items)
+    if <size_t>cnp.PyArray_SIZE(items) > MAX_LENGTH:
+        raise errors.ChunkEncodeError(f"{items.size} items, at most 2**32-1 fit", codec=codec)
+    if items.dtype.kind == "T" and utf8 and not hasattr(items.dtype, "na_object"):
+        return _encode_strings(items, codec)
+    if items.dtype.kind == "U" and utf8 and cnp.PyArray_ISCARRAY_RO(items):
+        return _encode_fixed(items, codec)
+    return _encode_objects(items.astype(object, copy=False), codec, to_item, utf8)
