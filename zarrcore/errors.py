@@ -11,49 +11,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = [
-    "ArrayIndexError",
-    "ArrayNotFoundError",
-    "BadConfigError",
-    "BaseZarrError",
-    "BoundsCheckError",
-    "ChecksumError",
-    "ChunkDecodeError",
-    "ChunkEncodeError",
-    "ChunkError",
-    "ChunkIOError",
-    "ChunkLockError",
-    "ChunkMemoryError",
-    "ChunkNotFoundError",
-    "ContainsArrayAndGroupError",
-    "ContainsArrayError",
-    "ContainsGroupError",
-    "CopyError",
-    "DataTypeValidationError",
-    "FlushError",
-    "ForeignDataError",
-    "GroupNotFoundError",
-    "InvalidKeyError",
-    "MetadataValidationError",
-    "NegativeStepError",
-    "NodeNotFoundError",
-    "NodeTypeValidationError",
-    "NotAGroupError",
-    "NotAnArrayError",
-    "PickleCodecDisabledError",
-    "ReadOnlyError",
-    "StaleMetadataError",
-    "StoreError",
-    "UnknownCodecError",
-    "UnstableSpecificationWarning",
-    "VindexInvalidSelectionError",
-    "ZarrDeprecationWarning",
-    "ZarrFutureWarning",
-    "ZarrRuntimeWarning",
-    "ZarrUserWarning",
-    "ZarrcoreWarning",
-]
-
 
 class BaseZarrError(ValueError):
     """Base class of all errors about Zarr data."""
@@ -408,3 +365,8 @@ class ZarrcoreWarning(ZarrUserWarning):
 
 class ZarrRuntimeWarning(RuntimeWarning):
     """Dubious behaviour at run time."""
+
+
+__all__ = sorted(
+    name for name, found in vars().items() if isinstance(found, type) and found.__module__ == __name__
+)

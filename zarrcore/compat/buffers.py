@@ -67,13 +67,11 @@ class Buffer:
         """Return a buffer around a bytes-like object, which is not copied."""
         return cls(np.frombuffer(bytes_like, "u1"))
 
-    def as_array_like(self) -> np.ndarray:
-        """Return the array of bytes."""
-        return self._data
-
     def as_numpy_array(self) -> np.ndarray:
         """Return the array of bytes."""
         return self._data
+
+    as_array_like = as_numpy_array
 
     def as_buffer_like(self) -> memoryview:
         """Return the bytes, as an object that supports the buffer protocol."""
@@ -149,13 +147,11 @@ class NDBuffer:
         """Return a buffer around an array, which is not copied."""
         return cls(array_like)
 
-    def as_ndarray_like(self) -> np.ndarray:
-        """Return the array."""
-        return self._data
-
     def as_numpy_array(self) -> np.ndarray:
         """Return the array."""
         return self._data
+
+    as_ndarray_like = as_numpy_array
 
     def as_scalar(self) -> Any:
         """Return the only item."""

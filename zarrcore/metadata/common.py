@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 from copy import deepcopy
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from zarrcore._validate import document
 from zarrcore._validate import shape as parse_shape
 from zarrcore.codecs.base import ArraySpec
+from zarrcore.metadata import known
+from zarrcore.metadata.departures import members_of, report, without_nulls
 from zarrcore.metadata.documents import dump_document, parse_attributes, with_shape
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Self
 
     import numpy as np
@@ -42,6 +47,8 @@ class ArrayMetadata:
     shape: tuple[int, ...]
     fill_value: Any
     attributes: dict[str, Any]
+    _storage_members: ClassVar[tuple[str, ...]]  # those that describe how chunks are stored
+    _can_be_kept: bool = True  # whether the objects made of these may serve other arrays as well
     separator_is_open: ClassVar[bool] = False
     """Whether the stored document of an array of format 2 does not say how chunk keys are made."""
     _chain: CodecChain
@@ -54,7 +61,19 @@ class ArrayMetadata:
         @property
         def shards(self) -> tuple[int, ...] | None: ...
 
+        @property
+        def chunk_grid(self) -> ChunkGrid: ...
+
+        @property
+        def chunk_key_encoding(self) -> ChunkKeyEncoding: ...
+
+        @property
+        def data_type(self) -> ZDType: ...
+
         def update_shape(self, shape: tuple[int, ...]) -> Self: ...
+
+        @classmethod
+        def from_dict(cls, data: Mapping[str, Any], *, where: str | None) -> Self: ...
 
         # What one format alone has: who asks has looked at zarr_format.
         def __getattr__(self, name: str, /) -> Any: ...
@@ -62,17 +81,47 @@ class ArrayMetadata:
     @property
     def grid(self) -> ChunkGrid:
         """The chunk grid."""
-        raise NotImplementedError
+        return self.chunk_grid
 
     @property
     def key_encoding(self) -> ChunkKeyEncoding:
         """The chunk key encoding."""
-        raise NotImplementedError
+        return self.chunk_key_encoding
 
     @property
     def zdtype(self) -> ZDType:
         """The data type."""
-        raise NotImplementedError
+        return self.data_type
+
+    @classmethod
+    def from_document(cls, data: Mapping[str, Any], *, where: str | None = None) -> Self:
+        """Parse what a JSON parser made of a stored document.
+
+        Like ``from_dict``, but whatever has one meaning is read, with a :class:`ZarrcoreWarning` where the
+        letter of the specification is broken; and faster if an array was stored like this before.
+
+        Parameters
+        ----------
+        data : dict
+            The document.
+        where : str, optional
+            Its store key, for messages.
+        """
+        data, nulls = without_nulls(data, cls.zarr_format)
+        key = known.key_of(data, ("zarr_format", "node_type", *cls._storage_members))
+        storage, departures = known.find(key)
+        if storage is None:
+            made, departures = members_of(data, cls.zarr_format)
+            metadata = cls.from_dict(made, where=where)
+            if metadata._can_be_kept:
+                known.keep(key, metadata, cls._storage_members, departures)
+        else:
+            with document(where):
+                metadata = object.__new__(cls)
+                vars(metadata).update(storage)
+                metadata._parse_other_members(data)
+        report((*nulls, *departures), where)
+        return metadata
 
     def to_dict(self) -> dict[str, Any]:
         """Return the metadata as one JSON object."""
@@ -153,6 +202,14 @@ class ArrayMetadata:
 
     def __hash__(self) -> int:
         return hash(_canonical(self))
+
+    def update_attributes(self, attributes: dict[str, Any]) -> Self:
+        """Return the metadata of the same array with other `attributes`."""
+        return replace(self, attributes=attributes)  # type: ignore[type-var]
+
+    def _parse_other_members(self, data: Mapping[str, Any]) -> None:
+        """Parse the members of a document that do not describe how chunks are stored."""
+        raise NotImplementedError
 
     def to_documents(self) -> dict[str, bytes]:
         """Return the metadata as it is stored: name of each document -> its bytes."""

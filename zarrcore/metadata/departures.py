@@ -116,6 +116,14 @@ def without_nulls(data: Mapping[str, Any], zarr_format: int) -> tuple[Mapping[st
     return kept, [Departure(name, _NO_MEMBER, clauses[name]) for name in names]
 
 
+def members_of(data: Mapping[str, Any], zarr_format: int) -> tuple[Mapping[str, Any], list[Departure]]:
+    """Return the members of an array's document as the strict parser takes them, and the departures."""
+    try:
+        return _members_of_v3(data) if zarr_format == 3 else _members_of_v2(data)
+    except RecursionError:  # nested too deeply, for which the parser has an error
+        return data, []
+
+
 # --- format 2 ---
 
 _REQUIRED_V2 = f'{_V2}, "Metadata": the key must be present'
@@ -123,14 +131,6 @@ _SEPARATOR_V2 = f'{_V2}, "Metadata": dimension_separator is "." or "/"'
 _CODEC_V2 = f'{_V2}, "Metadata": the configuration is that of the codec'
 _DTYPE_V2 = f'{_V2}, "Data type encoding": the byte order must be specified'
 _FILL_V2 = f'{_V2}, "Fill value encoding"'
-
-
-def members_of_v2(data: Mapping[str, Any]) -> tuple[dict[str, Any], list[Departure]]:
-    """Return the members of a ``.zarray`` document as the strict parser takes them, and the departures."""
-    try:
-        return _members_of_v2(data)
-    except RecursionError:  # nested too deeply, as the parser will say
-        return dict(data), []
 
 
 def _members_of_v2(data: Mapping[str, Any]) -> tuple[dict[str, Any], list[Departure]]:
@@ -253,14 +253,6 @@ _ENDIAN_V3 = f'{_V3}, "Codecs": the codec is called bytes'
 _GRID_V3 = f'{_V3}, "Regular grids": chunk lengths must be at least 1'
 _SEPARATOR_V3 = f'{_V3}, "Chunk key encoding": separator is "." or "/"'
 _FILL_V3 = f'{_V3}, "Fill value"'
-
-
-def members_of_v3(data: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[Departure]]:
-    """Return the members of a ``zarr.json`` document as the strict parser takes them, and the departures."""
-    try:
-        return _members_of_v3(data)
-    except RecursionError:  # nested too deeply, as the parser will say
-        return data, []
 
 
 def _members_of_v3(data: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[Departure]]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _MOST_KEPT, _LONGEST_KEY = 256, 4096
 
-_kept: dict[tuple[object, bytes], tuple[dict[str, Any], tuple[Departure, ...]]] = {}
+_kept: dict[tuple[object, bytes], tuple[dict[str, Any], list[Departure]]] = {}
 _chains: dict[Any, CodecChain] = {}
 
 
@@ -41,13 +41,13 @@ def key_of(document: Mapping[str, Any], names: Iterable[str]) -> tuple[object, b
     return (registrations(), members) if len(members) <= _LONGEST_KEY else None
 
 
-def find(key: tuple[object, bytes] | None) -> tuple[dict[str, Any] | None, tuple[Departure, ...]]:
+def find(key: tuple[object, bytes] | None) -> tuple[dict[str, Any] | None, list[Departure]]:
     """Return what was kept under a key: attributes of array metadata, and departures."""
-    return (None, ()) if key is None else _kept.get(key, (None, ()))
+    return (None, []) if key is None else _kept.get(key, (None, []))
 
 
 def keep(
-    key: tuple[object, bytes] | None, metadata: Any, names: Iterable[str], departures: Iterable[Departure]
+    key: tuple[object, bytes] | None, metadata: Any, names: Iterable[str], departures: list[Departure]
 ) -> None:
     """Remember the named attributes, if nothing in them can be changed, is large, or depends on the shape.
 
@@ -62,7 +62,7 @@ def keep(
         return
     if len(_kept) >= _MOST_KEPT:
         _kept.clear()
-    _kept[key] = {name: vars(metadata)[name] for name in (*names, "_chain")}, tuple(departures)
+    _kept[key] = {name: vars(metadata)[name] for name in (*names, "_chain")}, departures
 
 
 def chain_of(codecs: tuple[Codec, ...], spec: ArraySpec) -> CodecChain:

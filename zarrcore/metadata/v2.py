@@ -16,9 +16,7 @@ from zarrcore.codecs.v2 import parse_v2_codec
 from zarrcore.errors import MetadataValidationError
 from zarrcore.grids import RegularGrid
 from zarrcore.keys import V2ChunkKeyEncoding
-from zarrcore.metadata import known
 from zarrcore.metadata.common import ArrayMetadata, dump
-from zarrcore.metadata.departures import members_of_v2, report, without_nulls
 from zarrcore.metadata.documents import ZARRAY_JSON, ZATTRS_JSON, parse_attributes
 from zarrcore.metadata.object_codecs import object_codec_id
 
@@ -64,6 +62,7 @@ class ArrayV2Metadata(ArrayMetadata):
     zarr_format: ClassVar[int] = 2
     node_type: ClassVar[str] = "array"
     _shape_document: ClassVar[str] = ZARRAY_JSON
+    _storage_members: ClassVar[tuple[str, ...]] = _STORAGE
 
     shape: tuple[int, ...]
     chunks: tuple[int, ...]
@@ -163,33 +162,20 @@ class ArrayV2Metadata(ArrayMetadata):
                 **_own_members(data),
             )
 
-    @classmethod
-    def from_document(cls, data: Mapping[str, Any], *, where: str | None = ZARRAY_JSON) -> Self:
-        """Parse what a JSON parser made of a stored document.
+    @property
+    def _can_be_kept(self) -> bool:  # type: ignore[override]
+        # All but these compressors may be objects of other packages, which promise nothing.
+        return self.filters is None and isinstance(self.compressor, (BytesBytesCodec, type(None)))
 
-        As :meth:`from_dict`, but whatever has one meaning is read, with a :class:`ZarrcoreWarning` where the
-        letter of the specification is broken; and quicker if an array was stored like this before.
-        """
-        data, nulls = without_nulls(data, 2)
-        key = known.key_of(data, _STORAGE)
-        storage, departures = known.find(key)
-        if storage is None:
-            made, found = members_of_v2(data)
-            metadata = cls.from_dict(made, where=where)
-            # All else may be objects of other packages, which promise nothing.
-            if metadata.filters is None and isinstance(metadata.compressor, (BytesBytesCodec, type(None))):
-                known.keep(key, metadata, _STORAGE, found)
-            report((*nulls, *found), where)
-            return metadata._with_open_separator(data)
-        report((*nulls, *departures), where)
-        with document(where):
-            integer(data.get("zarr_format"), "zarr_format", 2, 2)
-            if "shape" not in data:
-                raise MetadataValidationError("is required and missing", where="shape")
-            metadata = object.__new__(cls)
-            vars(metadata).update(storage, **_own_members(data))
-            metadata._parse_own()
-            return metadata._with_open_separator(data)
+    @classmethod
+    def from_document(cls, data: Mapping[str, Any], *, where: str | None = None) -> Self:
+        return super().from_document(data, where=where)._with_open_separator(data)
+
+    def _parse_other_members(self, data: Mapping[str, Any]) -> None:
+        if "shape" not in data:
+            raise MetadataValidationError("is required and missing", where="shape")
+        vars(self).update(_own_members(data))
+        self._parse_own()
 
     def _with_open_separator(self, data: Mapping[str, Any]) -> Self:
         """Note whether a stored document names the separator; what :func:`replace` makes, does."""
@@ -223,26 +209,14 @@ class ArrayV2Metadata(ArrayMetadata):
         return dump(ZARRAY_JSON, zarray) | dump(ZATTRS_JSON, attributes)
 
     @cached_property
-    def grid(self) -> RegularGrid:
-        return RegularGrid(self.chunks)
-
-    @property
     def chunk_grid(self) -> RegularGrid:
         """The chunk grid."""
-        return self.grid
+        return RegularGrid(self.chunks)
 
     @cached_property
-    def key_encoding(self) -> ChunkKeyEncoding:
-        return V2ChunkKeyEncoding(self.dimension_separator)
-
-    @property
     def chunk_key_encoding(self) -> ChunkKeyEncoding:
         """Chunk coordinates -> keys."""
-        return self.key_encoding
-
-    @property
-    def zdtype(self) -> ZDType:
-        return self.dtype
+        return V2ChunkKeyEncoding(self.dimension_separator)
 
     @property
     def data_type(self) -> ZDType:
@@ -257,10 +231,6 @@ class ArrayV2Metadata(ArrayMetadata):
     def update_shape(self, shape: tuple[int, ...]) -> Self:
         """Return the metadata of the same array, resized to `shape`."""
         return self._with_shape(shape) if len(shape) == self.ndim else replace(self, shape=shape)
-
-    def update_attributes(self, attributes: dict[str, Any]) -> Self:
-        """Return the metadata of the same array with other `attributes`."""
-        return replace(self, attributes=attributes)
 
 
 def _own_members(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from zarrcore._validate import at, describe, document, fail, integer, mapping, sequence, shape
+from zarrcore._validate import at, describe, document, fail, integer, sequence, shape
 from zarrcore.codecs.base import ArraySpec
 from zarrcore.codecs.chain import parse_codecs
 from zarrcore.errors import MetadataValidationError, NodeTypeValidationError
@@ -14,7 +14,6 @@ from zarrcore.grids import ChunkGrid, parse_chunk_grid
 from zarrcore.keys import ChunkKeyEncoding, parse_chunk_key_encoding
 from zarrcore.metadata import known
 from zarrcore.metadata.common import ArrayMetadata, dump
-from zarrcore.metadata.departures import members_of_v3, report, without_nulls
 from zarrcore.metadata.documents import ZARR_JSON, parse_attributes, refuse_nan
 
 if TYPE_CHECKING:
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
 _REQUIRED = ("shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs")
 _STORAGE = tuple(name for name in _REQUIRED if name != "shape")
-_SHARED = ("zarr_format", "node_type", *_STORAGE)
 _OPTIONAL = {"attributes": dict, "dimension_names": list, "storage_transformers": list}
 
 ARRAY_METADATA_KEYS = frozenset({"zarr_format", "node_type", *_REQUIRED, *_OPTIONAL})
@@ -66,6 +64,7 @@ class ArrayV3Metadata(ArrayMetadata):
     zarr_format: ClassVar[int] = 3
     node_type: ClassVar[str] = "array"
     _shape_document: ClassVar[str] = ZARR_JSON
+    _storage_members: ClassVar[tuple[str, ...]] = _STORAGE
 
     shape: tuple[int, ...]
     data_type: ZDType
@@ -153,36 +152,14 @@ class ArrayV3Metadata(ArrayMetadata):
                 **_own_members(data),
             )
 
-    @classmethod
-    def from_document(cls, data: Mapping[str, Any], *, where: str | None = ZARR_JSON) -> Self:
-        """Parse what a JSON parser made of a stored document.
-
-        As :meth:`from_dict`, but whatever has one meaning is read, with a :class:`ZarrcoreWarning` where the
-        letter of the specification is broken; and quicker if an array was stored like this before.
-        """
-        data, nulls = without_nulls(data, 3)
-        key = known.key_of(data, _SHARED)
-        storage, departures = known.find(key)
-        if storage is None:
-            made, found = members_of_v3(data)
-            metadata = cls.from_dict(made, where=where)
-            known.keep(key, metadata, _STORAGE, found)
-            report((*nulls, *found), where)
-            return metadata
-        report((*nulls, *departures), where)
-        with document(where):
-            if "shape" not in data:
-                raise MetadataValidationError("is required and missing", where="shape")
-            metadata = object.__new__(cls)
-            own = vars(metadata)
-            own.update(storage, shape=shape(data["shape"], "shape"))
-            with at("chunk_grid"):
-                metadata.chunk_grid.validate(metadata.shape)
-            own["extra_fields"] = parse_extra_fields(_unknown_members(data), ARRAY_METADATA_KEYS)
-            own["attributes"] = parse_attributes(mapping(data.get("attributes", {}), "attributes"))
-            own["dimension_names"] = _parse_dimension_names(data.get("dimension_names"), metadata.ndim)
-            own["storage_transformers"] = _parse_transformers(data.get("storage_transformers"))
-            return metadata
+    def _parse_other_members(self, data: Mapping[str, Any]) -> None:
+        if "shape" not in data:
+            raise MetadataValidationError("is required and missing", where="shape")
+        own = vars(self)
+        own.update(_own_members(data))
+        for name in _OPTIONAL.keys() - own.keys():
+            own[name] = None
+        self._parse_own()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the ``zarr.json`` document."""
@@ -203,18 +180,6 @@ class ArrayV3Metadata(ArrayMetadata):
 
     def to_documents(self) -> dict[str, bytes]:
         return dump(ZARR_JSON, self.to_dict())
-
-    @property
-    def grid(self) -> ChunkGrid:
-        return self.chunk_grid
-
-    @property
-    def key_encoding(self) -> ChunkKeyEncoding:
-        return self.chunk_key_encoding
-
-    @property
-    def zdtype(self) -> ZDType:
-        return self.data_type
 
     @property
     def dtype(self) -> ZDType:
@@ -275,10 +240,6 @@ class ArrayV3Metadata(ArrayMetadata):
             elif before.shape != after.shape:  # of what reshapes chunks nothing is known
                 return (1,) * self.ndim
         return lengths
-
-    def update_attributes(self, attributes: dict[str, Any]) -> Self:
-        """Return the metadata of the same array with other `attributes`."""
-        return replace(self, attributes=attributes)
 
 
 def check_node(data: Mapping[str, Any], node_type: str) -> None:
