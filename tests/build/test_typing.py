@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from importlib import import_module
 from inspect import Parameter, signature
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -77,6 +79,25 @@ def test_public_parameters_have_types() -> None:
         if one.annotation is Parameter.empty or str(one.annotation).removeprefix("typing.").startswith("Any")
     ]
     assert untyped == []
+
+
+# What comes out of an array: arrays and scalars of data types that only the data decide, as with numpy.
+VALUES = r"(Array|AsyncArray)\.(__getitem__|getitem|read|(get|set)_\w+_selection)|load"
+
+
+def has_any(annotation: object) -> bool:
+    """Return whether there is an ``Any`` in a type, other than the values of a JSON object or of options."""
+    text = re.sub(r"(dict|Mapping)\[str, (typing\.)?Any\]", "", str(annotation))
+    return re.search(r"\bAny\b", text) is not None
+
+
+def test_unions_and_results_have_types() -> None:
+    parameters = [f"{where}({one.name})" for where, one in public_parameters() if has_any(one.annotation)]
+    assert parameters == []
+    routines = {where for where, _ in public_parameters()}
+    results = {where: signature(attrgetter(where)(zarrcore)).return_annotation for where in routines}
+    untyped = [where for where, found in results.items() if found is Parameter.empty or has_any(found)]
+    assert [where for where in untyped if not re.fullmatch(VALUES, where)] == []
 
 
 @pytest.mark.parametrize("name", LAZY)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from zarrcore._typing import ArrayLike, Overwrite
     from zarrcore.arrays.config import ArrayConfigLike
     from zarrcore.groups.group import Group
+    from zarrcore.groups.tree import Tree
     from zarrcore.nodes.consolidate import ConsolidatedDifference
     from zarrcore.nodes.documents import Metadata
     from zarrcore.storage import StoreLike
@@ -473,6 +474,6 @@ def check_consolidated(
     return check(*open_group_node(make_store_path(store, path=path), zarr_format, use_consolidated=True))
 
 
-def tree(grp: Group, expand: bool | None = None, level: int | None = None) -> Any:
+def tree(grp: Group, expand: bool | None = None, level: int | None = None) -> Tree:
     """Return the hierarchy below a group as an object that prints as a tree; see :meth:`Group.tree`."""
     return grp.tree(expand=expand, level=level)

@@ -15,7 +15,7 @@ from zarrcore.arrays.values import check_out
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from zarrcore._typing import SelectionLike
+    from zarrcore._typing import SelectionLike, ShapedArray
     from zarrcore.indexing import Selection
 
 _MORE_PAIRS = 32
@@ -27,7 +27,7 @@ _MOST_WORK = 10_000
 
 
 def read_many(
-    requests: Iterable[tuple[Any, SelectionLike]],
+    requests: Iterable[tuple[ShapedArray, SelectionLike]],
     *,
     out: Sequence[np.ndarray] | np.ndarray | None = None,
     stack: bool = False,

@@ -9,7 +9,7 @@ from zarrcore.arrays.async_array import AsyncArray
 from zarrcore.groups import changing, creating, members
 from zarrcore.groups.face import GroupFace
 from zarrcore.groups.opened import OpenGroup, open_group_at
-from zarrcore.groups.tree import tree_of
+from zarrcore.groups.tree import Tree, tree_of
 from zarrcore.node import AsynchronousNode, in_thread
 
 if TYPE_CHECKING:
@@ -171,9 +171,12 @@ class AsyncGroup(
         *,
         max_nodes: int = 500,
         plain: bool = False,
-    ) -> Any:
+    ) -> Tree:
         """Return the hierarchy below the group as an object that prints as a tree."""
-        return await in_thread(tree_of, self.store_path, self.metadata, level=level, max_nodes=max_nodes)
+        tree: Tree = await in_thread(
+            tree_of, self.store_path, self.metadata, level=level, max_nodes=max_nodes
+        )
+        return tree
 
     async def require_groups(self, *names: str) -> tuple[AsyncGroup, ...]:
         """Return the groups of these `names`; create those that are missing."""

@@ -9,7 +9,7 @@ from zarrcore.arrays.array import Array
 from zarrcore.groups import changing, creating, members
 from zarrcore.groups.face import GroupFace
 from zarrcore.groups.opened import OpenGroup, open_group_at
-from zarrcore.groups.tree import tree_of
+from zarrcore.groups.tree import Tree, tree_of
 from zarrcore.node import SynchronousNode, in_thread
 from zarrcore.storage.path import StorePath, make_store_path
 
@@ -234,7 +234,7 @@ class Group(GroupFace["Array", "Group"], SynchronousNode):
         *,
         max_nodes: int = 500,
         plain: bool = False,
-    ) -> Any:
+    ) -> Tree:
         """Return the hierarchy below the group as an object that prints as a tree.
 
         Parameters
