@@ -33,7 +33,7 @@ class Rank(IntEnum):
     GROWTH = 1
     """A writer's, while the array grows."""
     DOCUMENTS = 2
-    """Of the metadata documents that this process changes."""
+    """Of the metadata documents of one node, see nodes/changes.py."""
     PENDING = 3
     """That of a chunk whose values an ArrayWriter gathers; a thread holds one of them at most."""
     CHUNK = 4
@@ -81,8 +81,8 @@ class _Checked:
 
 
 def _may_follow(held: Rank, wanted: Rank) -> bool:
-    """A store may write other chunks, of another array, while it is given one."""
-    return held < wanted or held == wanted == Rank.CHUNK
+    """A store may write chunks of another array while it is given one; a change goes up to groups."""
+    return held < wanted or held == wanted in (Rank.DOCUMENTS, Rank.CHUNK)
 
 
 def _held() -> list[Rank]:

@@ -19,7 +19,7 @@ from zarrcore.engine.projection import Axis, axes_of
 from zarrcore.errors import StoreError
 from zarrcore.keys import ChunkKeyEncoding
 from zarrcore.metadata import layout
-from zarrcore.nodes.changes import CHANGES
+from zarrcore.nodes.changes import document_lock
 from zarrcore.storage.validation import key_prefix
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def resize(array: OpenArray, new_shape: Any, *, cut: bool = True) -> None:
     """
     shape = parse_shape(new_shape)
     array.check_writable()
-    with CHANGES:
+    with document_lock(array.store_path):
         reread(array, documents_of(array))
         _resize(array, shape, cut=cut, clean=cut and shape == array.shape)
 
@@ -284,7 +284,7 @@ def _take_back(
     """Remove the room that was made for values which could not be written, unless the array has changed."""
     shape = tuple(part.start if k == axis else part.stop for k, part in enumerate(region))
     try:
-        with CHANGES:
+        with document_lock(array.store_path):
             reread(array, documents_of(array))
             if array.shape == grown:
                 _resize(array, shape, cut=True)
@@ -295,7 +295,7 @@ def _take_back(
 def extend(array: OpenArray, data: Any, axis: int = 0) -> tuple[np.ndarray, tuple[slice, ...]]:
     """Make room for `data` along one dimension; returns its values and the region that they belong to."""
     array.check_writable()
-    with CHANGES:
+    with document_lock(array.store_path):
         reread(array, documents_of(array))
         values = as_values(data, array.dtype, ndim=array.ndim)
         ndim, axis = array.ndim, operator.index(axis)

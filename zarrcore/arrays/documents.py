@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from zarrcore.arrays.opened import stored_metadata
 from zarrcore.metadata import layout
-from zarrcore.nodes.changes import CHANGES
+from zarrcore.nodes.changes import document_lock
 from zarrcore.nodes.create import store_documents
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def change_attributes(array: OpenArray, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
     """Store the result of `change`, called with the attributes that are stored now."""
     array.check_writable()
-    with CHANGES:
+    with document_lock(array.store_path):
         reread(array)
         metadata: Any = array.metadata
         save(array, metadata.update_attributes(change(dict(metadata.attributes))))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from zarrcore.errors import GroupNotFoundError
 from zarrcore.metadata import ZARR_JSON, GroupMetadata, dump_document, load_document
-from zarrcore.nodes.changes import CHANGES
+from zarrcore.nodes.changes import document_lock
 from zarrcore.nodes.create import store_documents
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import implied_group, parse_node, read_documents
@@ -34,7 +34,7 @@ def change_group_attributes(
         If the group is no longer there.
     """
     place.store._check_writable()
-    with CHANGES:
+    with document_lock(place):
         values = read_documents(place, zarr_format)
         found = parse_node(place, zarr_format, values) or implied_group(place, zarr_format)
         if found is None or is_array_metadata(found):

@@ -1,18 +1,35 @@
-"""What this process changes: the lock for changes of metadata, and the copies that open groups hold."""
+"""What this process changes: locks of metadata documents, and the copies that open groups hold."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from zarrcore._locks import Rank, forkable, lock
+from zarrcore._locks import Rank, forkable, lock, ranked
+from zarrcore.metadata import ZARR_JSON
 from zarrcore.nodes.places import address
 
 if TYPE_CHECKING:
     from zarrcore.storage import StorePath
 
-CHANGES = forkable(lock(Rank.DOCUMENTS))
-"""Held by changes of metadata that depend on what they find, so that no thread undoes another one's."""
+_TABLE = forkable(lock(Rank.TABLE))
+
+
+def document_lock(place: StorePath, name: str = ZARR_JSON) -> Any:
+    """Return the lock of the metadata of a node, for a ``with`` statement.
+
+    Held by changes that depend on what they find, so that no thread undoes another one's.  It is a lock of a
+    key (see ``engine.KeyLock``), so changes of other nodes do not wait for it, and who has it cannot take it
+    again.  Who has that of a node takes no other locks of metadata than those of the groups above it.
+
+    Parameters
+    ----------
+    name : str
+        In format 2, consolidated metadata are a document that has a lock of its own.
+    """
+    from zarrcore._core.engine import KeyLock, Place
+
+    return ranked(KeyLock(Place(place.store._scope(place.path)), name), Rank.DOCUMENTS)
 
 
 class KeptCopy:
@@ -37,7 +54,7 @@ class KeptCopy:
         self.path = place.path
         self.is_stale = False
         self._address = address(place)
-        with CHANGES:
+        with _TABLE:
             _copies.add(ref(self, _copies.discard))
 
     def note(self, changed: str, *, removed: bool) -> None:
@@ -51,10 +68,10 @@ _copies: set[ref[KeptCopy]] = set()  # a WeakSet fails where one goes while anot
 
 
 def note_change(place: StorePath, *, removed: bool = False) -> None:
-    """Tell open groups that hold copies that the documents of a node are going to be changed."""
+    """Mark the copies of a node's documents as stale, in open groups and where they are being made."""
     if _copies:
         changed = address(place)
-        with CHANGES:
+        with _TABLE:
             for kept in _copies.copy():
                 copy = kept()
                 if copy is not None:

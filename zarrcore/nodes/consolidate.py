@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from zarrcore.errors import BaseZarrError
-from zarrcore.metadata import ConsolidatedMetadata, GroupMetadata
+from zarrcore.errors import BaseZarrError, ZarrUserWarning
+from zarrcore.metadata import ZARR_JSON, ZMETADATA_V2_JSON, ConsolidatedMetadata, GroupMetadata
+from zarrcore.nodes.changes import KeptCopy, document_lock
 from zarrcore.nodes.consolidated import bare, difference, lookup
 from zarrcore.nodes.create import write_documents
 from zarrcore.nodes.find import readable
@@ -15,6 +17,8 @@ from zarrcore.nodes.walk import walk
 
 if TYPE_CHECKING:
     from zarrcore.storage import StorePath
+
+_ATTEMPTS = 5
 
 
 @dataclass(frozen=True)
@@ -67,10 +71,21 @@ def consolidate(place: StorePath, metadata: GroupMetadata) -> GroupMetadata:
     if not place.store.supports_consolidated_metadata:
         raise TypeError(f"{type(place.store).__name__} does not support consolidated metadata")
     place.store._check_writable()
-    copy = ConsolidatedMetadata(_all_nodes(place, metadata.zarr_format))
-    metadata = replace(metadata.without_consolidated(), consolidated_metadata=copy)
-    write_documents(place, metadata)
-    return metadata
+    metadata = metadata.without_consolidated()
+    for _ in range(_ATTEMPTS):
+        kept = KeptCopy(place)  # takes notice of nodes that other threads change meanwhile
+        copy = ConsolidatedMetadata(_all_nodes(place, metadata.zarr_format))
+        with document_lock(place, ZARR_JSON if metadata.zarr_format == 3 else ZMETADATA_V2_JSON):
+            write_documents(place, replace(metadata, consolidated_metadata=copy))
+        if not kept.is_stale:
+            break
+    else:
+        warnings.warn(
+            f"nodes below {place} are being changed: its consolidated metadata may lack some of the changes",
+            ZarrUserWarning,
+            stacklevel=2,
+        )
+    return replace(metadata, consolidated_metadata=copy)
 
 
 def _all_nodes(place: StorePath, zarr_format: int) -> dict[str, Any]:

@@ -20,12 +20,12 @@ from zarrcore.metadata import (
     dump_document,
     load_document,
 )
-from zarrcore.nodes.changes import CHANGES
+from zarrcore.nodes.changes import document_lock, note_change
 from zarrcore.nodes.places import above
 from zarrcore.storage.validation import join_path, key_prefix
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from zarrcore.storage import StorePath
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _V2_NAMES = (ZARRAY_JSON, ZGROUP_JSON, ZATTRS_JSON)
 _MARK = b'"consolidated_metadata"'
+_MOST_KNOWN = 1000
 
 
 def follow_documents(place: StorePath, documents: dict[str, bytes]) -> None:
@@ -47,7 +48,7 @@ def follow_documents(place: StorePath, documents: dict[str, bytes]) -> None:
 
 def follow_removal(place: StorePath) -> None:
     """Take a node, and all below it, out of the copies above it after they have been removed."""
-    _follow(place, above(place), (ZARR_JSON, ZMETADATA_V2_JSON), _remove)
+    _follow(place, above(place), (ZARR_JSON, ZMETADATA_V2_JSON), _remove, removed=True)
 
 
 def follow_tree(place: StorePath, documents_below: Callable[[], dict[str, dict[str, bytes]]]) -> None:
@@ -78,34 +79,58 @@ if TYPE_CHECKING:
 
 
 def _follow(
-    place: StorePath, groups: Sequence[StorePath], names: Sequence[str], change: Callable[[str], _Change]
+    place: StorePath,
+    groups: Sequence[StorePath],
+    names: Sequence[str],
+    change: Callable[[str], _Change],
+    *,
+    removed: bool = False,
 ) -> None:
     """Apply a change, made for a path relative to the group, to the copies of some groups."""
     if not groups or not place.store.supports_consolidated_metadata:
         return
-    with CHANGES:
-        try:
-            for group, key, data in _stored_copies(groups, names):
-                _apply(group, key, data, change(place.path[len(key_prefix(group.path)) :]))
-        except (BaseZarrError, OSError) as error:
-            warnings.warn(
-                f"the change of {place} is stored, but consolidated metadata above it could not be updated: "
-                f"{error}; call consolidate_metadata() to refresh them",
-                ZarrUserWarning,
-                stacklevel=2,
-            )
+    # Whoever has read the node before it was stored may be about to make a copy of what was there.
+    note_change(place, removed=removed)
+    try:
+        for group, name in _groups_with_copies(groups, names):
+            with document_lock(group, name):
+                _apply(group, join_path(group.path, name), change(place.path[len(key_prefix(group.path)) :]))
+    except (BaseZarrError, OSError) as error:
+        warnings.warn(
+            f"the change of {place} is stored, but consolidated metadata above it could not be updated: "
+            f"{error}; call consolidate_metadata() to refresh them",
+            ZarrUserWarning,
+            stacklevel=2,
+        )
 
 
-def _stored_copies(groups: Sequence[StorePath], names: Sequence[str]) -> Iterator[tuple[StorePath, str, Any]]:
-    """Groups whose documents have consolidated metadata, and these documents with their keys."""
-    keys = [(group, join_path(group.path, name)) for group in groups for name in names]
-    values = groups[0].store.get_many([key for _, key in keys])
-    for (group, key), value in zip(keys, values, strict=True):
+def _groups_with_copies(groups: Sequence[StorePath], names: Sequence[str]) -> list[tuple[StorePath, str]]:
+    """Return the groups whose documents have consolidated metadata, and the names of these documents.
+
+    Where it costs next to nothing to see that a document has not changed, it is not read again.
+    """
+    store = groups[0].store
+    known: dict[str, Any] = vars(store).setdefault("_documents_without_copy", {})
+    places = {join_path(group.path, name): (group, name) for group in groups for name in names}
+    versions = {key: store._version(key) for key in places}
+    keys = [
+        key for key, version in versions.items() if version is None or (version and known.get(key) != version)
+    ]
+    found = []
+    for key, value in zip(keys, store.get_many(keys) if keys else (), strict=True):
         if value is not None and (not key.endswith(ZARR_JSON) or _MARK in bytes(value)):
-            yield group, key, value
+            found.append(places[key])
+        elif versions[key] is not None:
+            if len(known) >= _MOST_KNOWN:
+                known.clear()
+            known[key] = versions[key]
+    return found
 
 
-def _apply(group: StorePath, key: str, data: Any, change: _Change) -> None:
+def _apply(group: StorePath, key: str, change: _Change) -> None:
+    data = group.store.get(key)
+    if data is None:
+        return
     document = load_document(data, where=key)
     nodes = _nodes_in(document, is_v3=key.endswith(ZARR_JSON))
     if nodes is None:

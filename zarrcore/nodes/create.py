@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from zarrcore.storage import StorePath
 
 _DECIDING = (ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON)  # the documents that make a place a node
+_V2_KINDS = {ZARRAY_JSON: ZGROUP_JSON, ZGROUP_JSON: ZARRAY_JSON}  # and the other kind
 _ATTEMPTS = 3
 
 
@@ -161,10 +163,35 @@ def _store_new(place: StorePath, documents: dict[str, bytes], *, replaces: bool)
 def _store_deciding(place: StorePath, name: str, data: bytes) -> None:
     key = join_path(place.path, name)
     for _ in range(_ATTEMPTS):
-        if place.store._set_new(key, data):
+        if place.store._set_new(key, data) and not (name in _V2_KINDS and _yields(place, name)):
             return
         _refuse_existing(place)  # what came first may be gone again
     raise StoreError(f"{place.store}: the key {key!r} is neither there nor can it be created", key=key)
+
+
+def _yields(place: StorePath, name: str) -> bool:
+    """Withdraw the document of a new node of format 2 if there is one of the other kind; return if so.
+
+    An array and a group have different documents, so a creator of each may have stored its own.  Whoever
+    stored the last one sees the other, so at least one of them withdraws; where both do, the array is tried
+    again.
+
+    Raises
+    ------
+    ContainsArrayError
+        If the document is that of a group.
+    """
+    store, other = place.store, join_path(place.path, _V2_KINDS[name])
+    if not store.supports_deletes or not store.exists(other):
+        return False
+    store.delete(join_path(place.path, name))
+    if name == ZGROUP_JSON:
+        raise ContainsArrayError(f"an array exists {located(place)}")
+    for delay in (0.001, 0.01, 0.1):  # for the creator of the group to withdraw it, if it is not finished
+        time.sleep(delay)
+        if not store.exists(other):
+            break
+    return True
 
 
 # --- the groups above ---

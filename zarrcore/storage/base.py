@@ -392,6 +392,13 @@ class Store(ABC):
         """Where a path really is, as text: the same for all stores over the same data."""
         return join_path(str(self), path)
 
+    def _version(self, key: str) -> tuple[int, ...] | None:
+        """Numbers that differ once the value of a key does; ``()`` if it has none.
+
+        None if finding them costs more than next to nothing.
+        """
+        return None
+
     def _instead_of_node(self, path: str) -> str:
         """What is at a path where a node was looked for and is not, as text; empty if that is not known."""
         return ""
@@ -479,6 +486,13 @@ class WrapperStore(Store):
 
     def _address(self, path: str) -> str:
         return self._store._address(path)
+
+    def _version(self, key: str) -> tuple[int, ...] | None:
+        """Numbers that differ once the value of a key does; ``()`` if it has none.
+
+        None if finding them costs more than next to nothing.
+        """
+        return None
 
     def _instead_of_node(self, path: str) -> str:
         return self._store._instead_of_node(path)

@@ -68,6 +68,7 @@ class LocalStore(Store):
         # Absolute, so that the store means the same directory after chdir and in another process.
         self._root: str = os.path.abspath(os.fsdecode(root))
         self._real_root: str | None = None
+        self._real_paths: dict[str, tuple[int, int, str]] = {}  # with device and inode
         self.fsync: bool = _configured_fsync() if fsync is None else bool(fsync)
 
     @classmethod
@@ -110,7 +111,7 @@ class LocalStore(Store):
         return hash((type(self), self._root))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_real_root": None}
+        return {**vars(self), "_real_root": None, "_real_paths": {}}
 
     def with_read_only(self, read_only: bool = False) -> Self:
         return self._copy_with_read_only(read_only)
@@ -200,17 +201,21 @@ class LocalStore(Store):
         """Remove all keys below `prefix`, and its directory; symbolic links are unlinked, not followed."""
         self._check_writable()
         prefix = validate_prefix(prefix)
-        if prefix:
-            path = self._path(prefix[:-1])
-            self._refuse_outside(path)
-            _remove_tree(path)
+        if not prefix:
+            _remove_entries(self._root)
             return
-        with _scan(self._root) as entries:
-            children = [entry.path for entry in entries]
-        for path in children:
-            if not _remove_tree(path):
-                with suppress(FileNotFoundError):
-                    os.unlink(path)
+        path = self._path(prefix[:-1])
+        self._refuse_outside(path)
+        if os.path.islink(path):
+            if os.path.isdir(path):
+                os.unlink(path)
+            return
+        _remove_entries(path)
+        try:
+            os.rmdir(path)
+        except OSError as error:
+            if not isinstance(error, NotADirectoryError):
+                _forgive_others(os.rmdir, path, error)
 
     def remove_partials(self, prefix: str = "", *, min_age: float = 3600.0) -> int:
         """Remove the temporary files of writers that were killed.
@@ -251,6 +256,7 @@ class LocalStore(Store):
         os.makedirs(os.path.dirname(target), exist_ok=True)
         shutil.move(self._root, target)
         self._root, self._real_root = target, None
+        self._real_paths.clear()
 
     def _rename_prefix(self, source: str, dest: str) -> bool:
         if overrides(self, LocalStore):
@@ -350,6 +356,17 @@ class LocalStore(Store):
     def _address(self, path: str) -> str:
         return os.path.realpath(f"{self._root}/{path}")
 
+    def _version(self, key: str) -> tuple[int, ...] | None:
+        if overrides(self, LocalStore):
+            return None
+        try:
+            found = os.stat(f"{self._root}/{key}")
+        except (FileNotFoundError, NotADirectoryError):
+            return ()
+        except OSError:
+            return None
+        return found.st_ino, found.st_size, found.st_mtime_ns, found.st_dev
+
     def _instead_of_node(self, path: str) -> str:
         directory = f"{self._root}/{path}" if path else self._root
         if not os.path.exists(self._root):
@@ -371,13 +388,27 @@ class LocalStore(Store):
 
     def _scope(self, path: str) -> str:
         if path:
-            return _real(f"{self._root}/{path}")
+            return self._real_path(path)
         if self._real_root is None:
             real = _real(self._root)
             if not os.path.exists(self._root):
                 return real
             self._real_root = real  # finding it takes many calls of the system, and each write asks for it
         return self._real_root
+
+    def _real_path(self, path: str) -> str:
+        """Return the real path of a directory; finding it takes many calls of the system, so it is kept."""
+        directory = f"{self._root}/{path}"
+        try:
+            status = os.stat(directory)
+        except OSError:
+            return _real(directory)
+        known = self._real_paths.get(path)
+        if known is None or known[:2] != (status.st_dev, status.st_ino):
+            if len(self._real_paths) >= 1000:
+                self._real_paths.clear()
+            known = self._real_paths[path] = (status.st_dev, status.st_ino, _real(directory))
+        return known[2]
 
     def _native_source(self) -> Any | None:
         if overrides(self, LocalStore):
@@ -467,25 +498,24 @@ def _scan(directory: str) -> Iterator[Iterable[os.DirEntry[str]]]:
         yield entries
 
 
-def _remove_tree(path: str) -> bool:
-    """Remove a directory and what is in it, or a link to a directory; False if there is no directory."""
-    if os.path.islink(path):
-        if not os.path.isdir(path):
-            return False
-        os.unlink(path)
-        return True
-    if not os.path.isdir(path):
-        return False
-    for name in DOCUMENTS:  # first, so that readers, also after an interrupt, see that the node is gone
-        with suppress(OSError):
-            os.unlink(os.path.join(path, name))
-    import shutil
+def _remove_entries(directory: str) -> None:
+    """Remove what is in a directory; symbolic links are unlinked, not followed.
 
-    if sys.version_info >= (3, 12):
-        shutil.rmtree(path, onexc=_forgive_others)
-    else:
-        shutil.rmtree(path, onerror=lambda function, name, info: _forgive_others(function, name, info[1]))
-    return True
+    Metadata documents go first, so that readers, also after an interrupt, see that the node is gone.
+    """
+    with _scan(directory) as entries:
+        found = sorted(entries, key=lambda entry: entry.name not in DOCUMENTS)
+    for entry in found:
+        if not entry.is_dir(follow_symlinks=False):
+            with suppress(FileNotFoundError):
+                os.unlink(entry.path)
+            continue
+        import shutil
+
+        if sys.version_info >= (3, 12):
+            shutil.rmtree(entry.path, onexc=_forgive_others)
+        else:
+            shutil.rmtree(entry.path, onerror=lambda *failed: _forgive_others(*failed[:2], failed[2][1]))
 
 
 def _forgive_others(function: Any, path: str, error: BaseException) -> None:

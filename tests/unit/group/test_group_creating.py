@@ -148,6 +148,80 @@ def test_one_of_two_threads_creates(kind: str, zarr_format: int, with_data: bool
     assert zarrcore.open_array(store, path="a", mode="r").shape == (won[0],)
 
 
+class Overtaken(WrapperStore):
+    """Somebody else is quicker, once, after it was found that nothing is there."""
+
+    def __init__(self, store: Any, meanwhile: Any) -> None:
+        super().__init__(store)
+        self.meanwhile = meanwhile
+
+    def _claim(self, prefix: str) -> bool:
+        return False
+
+    def set_if_not_exists(self, key: str, value: Any) -> bool:
+        meanwhile, self.meanwhile = self.meanwhile, None
+        if meanwhile is not None:
+            meanwhile()
+        return super().set_if_not_exists(key, value)
+
+
+@pytest.mark.parametrize("first", ["array", "group"])
+def test_the_other_kind_of_node_was_quicker(first: str) -> None:
+    """Arrays and groups of format 2 have different documents: both can be stored at one place."""
+    store = MemoryStore()
+    zarrcore.create_group(store, zarr_format=2)
+
+    def array(store: Any) -> Any:
+        return zarrcore.create_array(store, name="a", shape=2, dtype="i4", zarr_format=2, attributes={"x": 1})
+
+    def group(store: Any) -> Any:
+        return zarrcore.create_group(store, path="a", zarr_format=2, attributes={"x": 2})
+
+    quick, slow = (array, group) if first == "array" else (group, array)
+    error = ContainsArrayError if first == "array" else ContainsGroupError
+    with pytest.raises(error, match=f"an? {first} exists"):
+        slow(Overtaken(store, lambda: quick(store)))
+    kind = zarrcore.Array if first == "array" else zarrcore.Group
+    found = zarrcore.open(store, path="a", mode="r")
+    assert isinstance(found, kind)
+    assert found.attrs["x"] == (1 if first == "array" else 2)
+    assert sum(key in store._store_dict for key in ("a/.zarray", "a/.zgroup")) == 1
+
+
+def _create_kind(path: str, barrier: Any, results: Any, kind: str) -> None:
+    for round_ in range(ROUNDS):
+        barrier.wait()
+        try:
+            if kind == "array":
+                zarrcore.create_array(path, name=f"n{round_}", shape=1, dtype="i4", zarr_format=2)
+            else:
+                zarrcore.create_group(path, path=f"n{round_}", zarr_format=2)
+        except (ContainsArrayError, ContainsGroupError):
+            results.put((round_, None))
+        else:
+            results.put((round_, kind))
+
+
+def test_one_of_an_array_and_a_group_is_created_by_processes(tmp_path: Path) -> None:
+    zarrcore.create_group(tmp_path, zarr_format=2)
+    context = multiprocessing.get_context("spawn")
+    barrier, results = context.Barrier(4), context.Queue()
+    workers = [
+        context.Process(target=_create_kind, args=(str(tmp_path), barrier, results, kind))
+        for kind in ("array", "group") * 2
+    ]
+    for worker in workers:
+        worker.start()
+    found = [results.get(timeout=120) for _ in range(4 * ROUNDS)]
+    for worker in workers:
+        worker.join(timeout=60)
+    for round_ in range(ROUNDS):
+        winners = [kind for number, kind in found if number == round_ and kind is not None]
+        documents = [name for name in (".zarray", ".zgroup") if (tmp_path / f"n{round_}" / name).exists()]
+        assert len(winners) == len(documents) == 1, f"round {round_}: {winners}, {documents}"
+        assert documents == [{"array": ".zarray", "group": ".zgroup"}[winners[0]]]
+
+
 def test_an_overridden_set_is_not_passed_by() -> None:
     """A wrapper that encrypts what is set: metadata of new nodes go through it as well."""
 
