@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from zarrcore import errors
 from zarrcore.testing.store import StoreTests
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -100,6 +101,24 @@ def test_benchmarks_section() -> None:
     assert [path for path in shown if not (ROOT / path).is_file()] == []
     with pytest.raises(SystemExit, match="lost its markers"):
         make["filled"]("nothing", "text")
+
+
+def error_tree(base: type | None = None, depth: int = 0) -> Iterator[str]:
+    """The classes of zarrcore.errors, each below its base class, with further base classes in brackets."""
+    classes = [getattr(errors, name) for name in errors.__all__]
+    for found in classes:
+        first, *others = found.__bases__
+        if (first if first in classes else None) is base:
+            further = others if base else found.__bases__
+            names = f" ({', '.join(other.__name__ for other in further)})" if further else ""
+            yield f"{'    ' * depth}{found.__name__}{names}"
+            yield from error_tree(found, depth + 1)
+
+
+def test_the_guide_lists_all_errors_and_their_bases() -> None:
+    guide = (DOCS / "guide.md").read_text(encoding="utf-8")
+    shown = re.findall(r"```text\n(ArrayIndexError.*?)```", guide, re.DOTALL)
+    assert shown == ["\n".join([*error_tree(), ""])]
 
 
 def test_pictures_are_well_formed_and_described() -> None:
