@@ -103,6 +103,15 @@ def test_benchmarks_section() -> None:
         make["filled"]("nothing", "text")
 
 
+def test_files_that_the_architecture_page_names_exist() -> None:
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(?:[\w/]*/)?(\w+\.(?:py|pyx|pxd|[ch]))`", page))
+    folders = ("zarrcore", "csrc", "tests", "docs")
+    found = {path.name for folder in folders for path in (ROOT / folder).rglob("*.*")}
+    assert len(named) > 50
+    assert named - found == set()
+
+
 def error_tree(base: type | None = None, depth: int = 0) -> Iterator[str]:
     """The classes of zarrcore.errors, each below its base class, with further base classes in brackets."""
     classes = [getattr(errors, name) for name in errors.__all__]
