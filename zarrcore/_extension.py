@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import MISSING, fields
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, field, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -17,10 +17,42 @@ if TYPE_CHECKING:
         def get(self, name: str) -> Any: ...
 
 
+REQUIRED: Any = MISSING
+"""The default of a member that has none."""
+
+
+def option(default: Any, check: Callable[..., Any], *limits: Any, omitted: bool = False) -> Any:
+    """Declare a member of a configuration, as :func:`dataclasses.field` does.
+
+    Parameters
+    ----------
+    default : object
+        Its value if it is not given, or ``REQUIRED``.  Where that is None, null is accepted too.
+    check : callable
+        ``check(value, name, *limits)`` returns the value to keep, or raises.
+    omitted : bool
+        Whether documents leave out the default.
+    """
+    return field(default=default, metadata={"check": check, "limits": limits, "omitted": omitted})
+
+
+def checked(member: Field[Any], value: Any) -> Any:
+    """Return the value to keep for a member that :func:`option` or a plain dataclass declares."""
+    check = member.metadata.get("check")
+    if check is None or (value is None and member.default is None):
+        return value
+    return check(value, member.name, *member.metadata["limits"])
+
+
 class Extension:
     """Base class of what metadata documents name: a frozen dataclass whose fields are its configuration."""
 
     name: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        for name, member in _members(type(self)).items():  # type: ignore[arg-type]
+            if "check" in member.metadata:
+                object.__setattr__(self, name, checked(member, getattr(self, name)))
 
     @classmethod
     def from_json(cls, configuration: Mapping[str, Any]) -> Self:
@@ -33,7 +65,8 @@ class Extension:
         """
         members = _members(cls)  # type: ignore[arg-type]
         known_keys(configuration, members)
-        for name, is_required in members.items():
+        for name, member in members.items():
+            is_required = member.default is MISSING and member.default_factory is MISSING
             if is_required and name not in configuration:
                 raise MetadataValidationError("is required and missing", where=name)
         return cls(**configuration)
@@ -47,8 +80,13 @@ class Extension:
 
     def to_json(self) -> dict[str, Any]:
         """Return the extension object of a metadata document, with all members of the configuration."""
-        configuration = {name: _json(getattr(self, name)) for name in _members(type(self))}  # type: ignore[arg-type]
-        return {"name": self.name, "configuration": configuration}
+        values = ((member, getattr(self, name)) for name, member in _members(type(self)).items())  # type: ignore[arg-type]
+        kept = {
+            member.name: _json(value)
+            for member, value in values
+            if not (member.metadata.get("omitted") and value == member.default)
+        }
+        return {"name": self.name, "configuration": kept}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the same as :meth:`to_json`."""
@@ -79,13 +117,9 @@ def parse_extension(data: object, kind: type[E], registry: _Registry) -> E:
 
 
 @cache
-def _members(cls: Any) -> dict[str, bool]:
-    """Return the fields that metadata documents hold, and whether they must."""
-    return {
-        field.name: field.default is MISSING and field.default_factory is MISSING
-        for field in fields(cls)
-        if "runtime" not in field.metadata
-    }
+def _members(cls: Any) -> dict[str, Field[Any]]:
+    """Return the fields that metadata documents hold."""
+    return {member.name: member for member in fields(cls) if "runtime" not in member.metadata}
 
 
 def _json(value: Any) -> Any:

@@ -234,10 +234,20 @@ class _Choice:
         self._default = default
         self._classes: dict[str, type] = {}
 
-    def register(self, cls: type, name: str | None = None) -> None:
-        self._classes[name or f"{cls.__module__}.{cls.__qualname__}"] = cls
+    def register(self, cls: type, qualname: str | None = None) -> None:
+        """Register `cls`, under `qualname` if given; zarrcore itself uses none of these classes."""
+        self._classes[qualname or f"{cls.__module__}.{cls.__qualname__}"] = cls
 
-    def get(self) -> Any:
+    def get(self, reload_config: bool = False) -> Any:
+        """Return the class that the setting names; without one, that of zarrcore.
+
+        `reload_config` is accepted for compatibility and not used.
+
+        Raises
+        ------
+        BadConfigError
+            If no class of that name is registered.
+        """
         name = config.get(self._setting, None)
         if name is None:
             return _import(self._default)
@@ -250,62 +260,18 @@ class _Choice:
 
 
 _buffers = _Choice("buffer", "zarrcore.buffer.cpu:Buffer")
+register_buffer, get_buffer_class = _buffers.register, _buffers.get
+
 _ndbuffers = _Choice("ndbuffer", "zarrcore.buffer.cpu:NDBuffer")
+register_ndbuffer, get_ndbuffer_class = _ndbuffers.register, _ndbuffers.get
+
 _pipelines = _Choice("codec_pipeline.path", "zarrcore.codecs.chain:CodecChain")
-
-
-def register_buffer(cls: type, qualname: str | None = None) -> None:
-    """Register `cls` for :func:`get_buffer_class`, under `qualname` if given; zarrcore uses none itself."""
-    _buffers.register(cls, qualname)
-
-
-def get_buffer_class(reload_config: bool = False) -> Any:
-    """Return the class named by the setting ``buffer``; default :class:`zarrcore.buffer.cpu.Buffer`.
-
-    `reload_config` is accepted for compatibility and not used.
-
-    Raises
-    ------
-    BadConfigError
-        If no class of that name is registered.
-    """
-    return _buffers.get()
-
-
-def register_ndbuffer(cls: type, qualname: str | None = None) -> None:
-    """Register `cls` for :func:`get_ndbuffer_class`, under `qualname` if given; zarrcore uses none itself."""
-    _ndbuffers.register(cls, qualname)
-
-
-def get_ndbuffer_class(reload_config: bool = False) -> Any:
-    """Return the class named by the setting ``ndbuffer``; default :class:`zarrcore.buffer.cpu.NDBuffer`.
-
-    `reload_config` is accepted for compatibility and not used.
-
-    Raises
-    ------
-    BadConfigError
-        If no class of that name is registered.
-    """
-    return _ndbuffers.get()
+get_pipeline_class = _pipelines.get
 
 
 def register_pipeline(pipe_cls: type) -> None:
     """Register `pipe_cls` for :func:`get_pipeline_class`; arrays go on to use their own."""
     _pipelines.register(pipe_cls)
-
-
-def get_pipeline_class(reload_config: bool = False) -> Any:
-    """Return the class named by ``codec_pipeline.path``; default :class:`~zarrcore.codecs.CodecChain`.
-
-    `reload_config` is accepted for compatibility and not used.
-
-    Raises
-    ------
-    BadConfigError
-        If no class of that name is registered.
-    """
-    return _pipelines.get()
 
 
 # The codecs of numcodecs: their ids, which are their names in format 2; in format 3 they are numcodecs.<id>.

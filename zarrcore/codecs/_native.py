@@ -96,37 +96,33 @@ class NativeArrayCodec(ArrayArrayCodec):
 
     is_elementwise = True
 
+    def stage(self, spec: ArraySpec) -> tuple[str, dict[str, Any]]:
+        raise NotImplementedError
+
     def stored_dtype(self, spec: ArraySpec) -> np.dtype[Any]:
         """Return the data type in memory of what the codec makes, in the shape of the chunk."""
         return spec.np_dtype
 
     def encode(self, chunk: np.ndarray, spec: ArraySpec) -> np.ndarray:
-        name, options = self._stage(spec)
+        name, options = self.stage(spec)
         data = engine().encode_bytes(name, options, octets(chunk, spec.np_dtype))
         return np.frombuffer(data, self.stored_dtype(spec)).reshape(chunk.shape)
 
     def decode(self, chunk: np.ndarray, spec: ArraySpec) -> np.ndarray:
-        name, options = self._stage(spec)
+        name, options = self.stage(spec)
         size = chunk.size * spec.np_dtype.itemsize
         data = engine().decode_bytes(name, options, octets(chunk, self.stored_dtype(spec)), size)
         return np.frombuffer(data, spec.np_dtype).reshape(chunk.shape)
-
-    def _stage(self, spec: ArraySpec) -> tuple[str, dict[str, Any]]:
-        stage = self.stage(spec)
-        assert stage is not None, "checked by resolve"
-        return stage
 
 
 class NativeBytesCodec(BytesBytesCodec):
     """Base class of bytes -> bytes codecs that run in the engine; a subclass defines :meth:`stage`."""
 
+    def stage(self) -> tuple[str, dict[str, Any]]:
+        raise NotImplementedError
+
     def encode(self, data: Buffer, spec: ArraySpec | None = None) -> bytes:
-        return encode(self._stage(), data)
+        return encode(self.stage(), data)
 
     def decode(self, data: Buffer, spec: ArraySpec | None = None, max_size: int | None = None) -> bytes:
-        return decode(self._stage(), data, spec, max_size)
-
-    def _stage(self) -> tuple[str, dict[str, Any]]:
-        stage = self.stage()
-        assert stage is not None
-        return stage
+        return decode(self.stage(), data, spec, max_size)

@@ -54,7 +54,7 @@ class BitRoundCodec(NativeArrayCodec):
     def decode(self, chunk: np.ndarray, spec: ArraySpec) -> np.ndarray:
         return chunk
 
-    def stage(self, spec: ArraySpec) -> tuple[str, dict[str, Any]] | None:
+    def stage(self, spec: ArraySpec) -> tuple[str, dict[str, Any]]:
         kind = spec.np_dtype.kind
         most = 64 if kind in "iumM" else _mantissa_bits(spec)
         keep_special = kind not in "iu"  # NaN, infinities and NaT

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from zarrcore._extension import option
 from zarrcore._validate import choice, integer
 from zarrcore.codecs._native import NativeBytesCodec
-from zarrcore.codecs.spelling import NumcodecsCodec, option
+from zarrcore.codecs.spelling import NumcodecsCodec
 
 if TYPE_CHECKING:
     from typing import Self
@@ -69,31 +70,18 @@ class BloscCodec(NativeBytesCodec):
     """
 
     name: ClassVar[str] = "blosc"
-    typesize: int | None = None
-    cname: str = "zstd"
-    clevel: int = 5
-    shuffle: str | None = None
-    blocksize: int = 0
-
-    def __post_init__(self) -> None:
-        if self.typesize is not None:
-            object.__setattr__(self, "typesize", integer(self.typesize, "typesize", 1, 2**31 - 1))
-        if self.shuffle is not None:
-            object.__setattr__(self, "shuffle", choice(self.shuffle, "shuffle", BloscShuffle))
-        object.__setattr__(self, "cname", choice(self.cname, "cname", BloscCname))
-        object.__setattr__(self, "clevel", integer(self.clevel, "clevel", 0, 9))
-        object.__setattr__(self, "blocksize", integer(self.blocksize, "blocksize", 0, 2**31 - 1))
+    typesize: int | None = option(None, integer, 1, 2**31 - 1, omitted=True)
+    cname: str = option("zstd", choice, BloscCname)
+    clevel: int = option(5, integer, 0, 9)
+    shuffle: str | None = option(None, choice, BloscShuffle, omitted=True)
+    blocksize: int = option(0, integer, 0, 2**31 - 1)
 
     def resolve(self, spec: ArraySpec) -> Self:
         item_size = spec.item_size or 1
         default_shuffle = "bitshuffle" if item_size == 1 else "shuffle"
         return replace(self, typesize=self.typesize or item_size, shuffle=self.shuffle or default_shuffle)
 
-    def to_json(self) -> dict[str, Any]:
-        configuration = super().to_json()["configuration"]
-        return {"name": self.name, "configuration": {k: v for k, v in configuration.items() if v is not None}}
-
-    def stage(self) -> tuple[str, dict[str, Any]] | None:
+    def stage(self) -> tuple[str, dict[str, Any]]:
         shuffle = tuple(BloscShuffle).index(BloscShuffle(self.shuffle or "bitshuffle"))
         return _stage(self.cname, self.clevel, shuffle, self.typesize or 1, self.blocksize)
 
@@ -134,7 +122,7 @@ class Blosc(NumcodecsCodec, NativeBytesCodec, id="blosc"):
     def sized(self, nbytes: int, item_size: int | None) -> Self:
         return self._replaced(itemsize=nbytes)
 
-    def stage(self) -> tuple[str, dict[str, Any]] | None:
+    def stage(self) -> tuple[str, dict[str, Any]]:
         typesize = self.typesize or self.itemsize
         shuffle = self.shuffle if self.shuffle >= 0 else (2 if typesize == 1 else 1)
         return _stage(self.cname, self.clevel, shuffle, typesize, self.blocksize)

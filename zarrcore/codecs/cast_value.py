@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from zarrcore._extension import option
 from zarrcore._validate import at, choice, fail, known_keys, mapping, sequence
 from zarrcore.codecs._native import NativeArrayCodec, is_integer, real_number
 from zarrcore.dtypes import scalar_to_bytes
@@ -48,8 +49,8 @@ class CastValue(NativeArrayCodec):
     name: ClassVar[str] = "cast_value"
     is_fixed_size: ClassVar[bool] = True
     data_type: ZDType
-    rounding: str = "nearest-even"
-    out_of_range: str | None = None
+    rounding: str = option("nearest-even", choice, _ROUNDING)
+    out_of_range: str | None = option(None, choice, ("clamp", "wrap"))
     scalar_map: Any = None
 
     def __post_init__(self) -> None:
@@ -59,9 +60,7 @@ class CastValue(NativeArrayCodec):
             with at("data_type"):
                 object.__setattr__(self, "data_type", get_data_type_from_json(self.data_type, zarr_format=3))
         _check_number(self.data_type, "data_type")
-        choice(self.rounding, "rounding", _ROUNDING)
-        if self.out_of_range is not None:
-            choice(self.out_of_range, "out_of_range", ("clamp", "wrap"))
+        super().__post_init__()
         if self.out_of_range == "wrap" and not is_integer(self.data_type):
             fail("out_of_range", '"clamp" or nothing, floating-point numbers do not wrap around', "wrap")
         object.__setattr__(self, "scalar_map", _parse_scalar_map(self.scalar_map))
@@ -99,7 +98,7 @@ class CastValue(NativeArrayCodec):
         """Return the NumPy dtype of encoded chunks of `spec`."""
         return self.data_type.to_native_dtype()  # type: ignore[no-any-return]
 
-    def stage(self, spec: ArraySpec) -> tuple[str, dict[str, Any]] | None:
+    def stage(self, spec: ArraySpec) -> tuple[str, dict[str, Any]]:
         options: dict[str, Any] = {
             "dtype": real_number(spec.dtype),
             "astype": real_number(self.data_type),

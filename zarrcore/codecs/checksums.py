@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from zarrcore._extension import option
 from zarrcore._validate import choice, fail, integer
 from zarrcore.codecs._native import NativeBytesCodec
-from zarrcore.codecs.spelling import NumcodecsCodec, option
+from zarrcore.codecs.spelling import NumcodecsCodec
 
 _ENDS = ("start", "end")
 
@@ -30,7 +31,7 @@ class Crc32cCodec(_Checksum):
     def to_json(self) -> dict[str, Any]:
         return {"name": self.name}
 
-    def stage(self) -> tuple[str, dict[str, Any]] | None:
+    def stage(self) -> tuple[str, dict[str, Any]]:
         return "crc32c", {"location": "end"}
 
 
@@ -45,7 +46,7 @@ class CRC32(NumcodecsCodec, _Checksum, id="crc32"):
 
     location: str = option("start", choice, _ENDS, omitted=True)
 
-    def stage(self) -> tuple[str, dict[str, Any]] | None:
+    def stage(self) -> tuple[str, dict[str, Any]]:
         return self.codec_id, {"location": self.location}
 
 
@@ -68,7 +69,7 @@ class Adler32(CRC32, id="adler32"):
 class Fletcher32(NumcodecsCodec, _Checksum, id="fletcher32"):
     """The bytes followed by their Fletcher-32, as HDF5 computes it, little-endian."""
 
-    def stage(self) -> tuple[str, dict[str, Any]] | None:
+    def stage(self) -> tuple[str, dict[str, Any]]:
         return self.codec_id, {}
 
 
@@ -102,6 +103,6 @@ class JenkinsLookup3(NumcodecsCodec, _Checksum, id="jenkins_lookup3"):
     def to_json(self) -> dict[str, Any]:
         return super().to_json() if self.prefix is None else self.get_config()
 
-    def stage(self) -> tuple[str, dict[str, Any]] | None:
+    def stage(self) -> tuple[str, dict[str, Any]]:
         options: dict[str, Any] = {"initval": self.initval}
         return self.codec_id, options if self.prefix is None else options | {"prefix": self.prefix}

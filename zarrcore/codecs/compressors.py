@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from zarrcore._extension import option
 from zarrcore._validate import fail, integer
 from zarrcore.codecs._native import NativeBytesCodec, unbounded_room
 from zarrcore.codecs.base import BytesBytesCodec
-from zarrcore.codecs.spelling import NumcodecsCodec, option
+from zarrcore.codecs.spelling import NumcodecsCodec
 from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, MetadataValidationError
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class LZ4(NumcodecsCodec, NativeBytesCodec, id="lz4"):
     needed_to_decode = ()
     acceleration: int = option(1, integer, -(2**31), 2**31 - 1)
 
-    def stage(self) -> tuple[str, dict[str, Any]] | None:
+    def stage(self) -> tuple[str, dict[str, Any]]:
         return "lz4", {"acceleration": max(self.acceleration, 1)}
 
     def max_input(self) -> int | None:
@@ -67,7 +68,7 @@ class Shuffle(NumcodecsCodec, BytesBytesCodec, id="shuffle"):
     def encoded_size(self, nbytes: int) -> int:
         return nbytes
 
-    def stage(self) -> tuple[str, dict[str, Any]] | None:
+    def stage(self) -> tuple[str, dict[str, Any]]:
         return self.codec_id, {"elementsize": self._width}
 
     def check_input(self, nbytes: int) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from zarrcore._extension import option
 from zarrcore._validate import integer
 from zarrcore.codecs._native import NativeBytesCodec
-from zarrcore.codecs.spelling import NumcodecsCodec, option
+from zarrcore.codecs.spelling import NumcodecsCodec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,12 +22,9 @@ class GzipCodec(NativeBytesCodec):
     """
 
     name: ClassVar[str] = "gzip"
-    level: int = 5
+    level: int = option(5, integer, 0, 9)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "level", integer(self.level, "level", 0, 9))
-
-    def stage(self) -> tuple[str, dict[str, Any]] | None:
+    def stage(self) -> tuple[str, dict[str, Any]]:
         return "gzip", {"level": self.level}
 
 
@@ -42,7 +40,7 @@ class Zlib(NumcodecsCodec, NativeBytesCodec, id="zlib"):
     needed_to_decode = ()
     level: int = option(1, integer, -1, 9)
 
-    def stage(self) -> tuple[str, dict[str, Any]] | None:
+    def stage(self) -> tuple[str, dict[str, Any]]:
         return self.codec_id, {"level": self.level if self.level >= 0 else 6}
 
 

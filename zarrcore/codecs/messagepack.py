@@ -50,7 +50,8 @@ def pack(value: Any, *, single_float: bool = False, bin_type: bool = True) -> by
         If MessagePack has no such value.
     """
     parts: list[bytes] = []
-    _Writer(parts.append, single_float=single_float, bin_type=bin_type).put(value)
+    number = (">Bf", 0xCA) if single_float else (">Bd", 0xCB)
+    _put(value, parts.append, number, (_STR, _BIN) if bin_type else (_OLD_STR, _OLD_STR))
     return b"".join(parts)
 
 
@@ -81,43 +82,30 @@ def unpack(data: bytes, *, raw: bool = False) -> Any:
     return value
 
 
-class _Writer:
-    def __init__(self, emit: Callable[[bytes], None], *, single_float: bool, bin_type: bool) -> None:
-        self._emit = emit
-        self._float = ">Bf" if single_float else ">Bd"
-        self._float_code = 0xCA if single_float else 0xCB
-        self._str, self._bin = (_STR, _BIN) if bin_type else (_OLD_STR, _OLD_STR)
-
-    def put(self, value: Any) -> None:
-        """Encode `value`, in the shortest form there is for it."""
-        emit = self._emit
-        if value is None:
-            emit(b"\xc0")
-        elif isinstance(value, bool):
-            emit(b"\xc3" if value else b"\xc2")
-        elif isinstance(value, int):
-            emit(_packed_int(value))
-        elif isinstance(value, float):
-            emit(struct.pack(self._float, self._float_code, value))
-        elif isinstance(value, str):
-            self._put_octets(value.encode(), self._str)
-        elif isinstance(value, (bytes, bytearray)):
-            self._put_octets(bytes(value), self._bin)
-        elif isinstance(value, (list, tuple)):
-            emit(_head(len(value), *_ARRAY))
-            for item in value:
-                self.put(item)
-        elif isinstance(value, dict):
-            emit(_head(len(value), *_MAP))
-            for key, item in value.items():
-                self.put(key)
-                self.put(item)
-        else:
-            raise TypeError(f"MessagePack has no {type(value).__name__}: {value!r}")
-
-    def _put_octets(self, octets: bytes, form: tuple[int, int, tuple[int | None, int, int]]) -> None:
-        self._emit(_head(len(octets), *form))
-        self._emit(octets)
+def _put(
+    value: Any, emit: Callable[[bytes], None], number: tuple[str, int], text_and_bytes: tuple[_Kind, _Kind]
+) -> None:
+    """Encode `value`, in the shortest form there is for it."""
+    if value is None:
+        emit(b"\xc0")
+    elif isinstance(value, bool):
+        emit(b"\xc3" if value else b"\xc2")
+    elif isinstance(value, int):
+        emit(_packed_int(value))
+    elif isinstance(value, float):
+        emit(struct.pack(*number, value))
+    elif isinstance(value, (str, bytes, bytearray)):
+        is_text = isinstance(value, str)
+        octets = value.encode() if isinstance(value, str) else bytes(value)
+        emit(_head(len(octets), *text_and_bytes[0 if is_text else 1]))
+        emit(octets)
+    elif isinstance(value, (list, tuple, dict)):
+        is_map = isinstance(value, dict)
+        emit(_head(len(value), *(_MAP if is_map else _ARRAY)))
+        for item in (part for pair in value.items() for part in pair) if isinstance(value, dict) else value:
+            _put(item, emit, number, text_and_bytes)
+    else:
+        raise TypeError(f"MessagePack has no {type(value).__name__}: {value!r}")
 
 
 def _packed_int(value: int) -> bytes:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from zarrcore._extension import option
 from zarrcore._validate import at, fail, integer
 from zarrcore.codecs import _native
 from zarrcore.codecs.base import ArrayBytesCodec, BytesBytesCodec, Codec
@@ -154,10 +155,7 @@ class LZ4BlockCodec(BytesBytesCodec):
     """
 
     name: ClassVar[str] = "zarrcore.lz4block"
-    block_size: int = 65536
-
-    def __post_init__(self) -> None:
-        integer(self.block_size, "block_size", 64, 1 << 25)
+    block_size: int = option(65536, integer, 64, 1 << 25)
 
     def encode(self, data: Buffer, spec: ArraySpec | None = None) -> bytes:
         view = memoryview(data).cast("B")

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from zarrcore._extension import REQUIRED, option
 from zarrcore._validate import fail, integer
 from zarrcore.codecs._native import engine, octets
 from zarrcore.codecs.base import ArrayArrayCodec
 from zarrcore.codecs.filters import as_bytes, require_kind
-from zarrcore.codecs.spelling import REQUIRED, NumcodecsCodec, option
+from zarrcore.codecs.spelling import NumcodecsCodec
 from zarrcore.errors import ChunkDecodeError, MetadataValidationError
 
 if TYPE_CHECKING:

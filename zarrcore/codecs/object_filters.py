@@ -11,47 +11,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zarrcore._extension import REQUIRED, option
 from zarrcore._validate import boolean, fail, integer, sequence
 from zarrcore.codecs.filters import Filter, as_bytes, require_kind
 from zarrcore.codecs.messagepack import pack, unpack
 from zarrcore.codecs.number_filters import dtype_name, items_of
-from zarrcore.codecs.spelling import REQUIRED, option
-from zarrcore.codecs.vlen import (
-    decode_binary,
-    decode_binary_into,
-    decode_strings,
-    decode_strings_into,
-    encode_binary,
-    encode_strings,
-)
+from zarrcore.codecs.vlen import VLenBytesCodec, VLenUTF8Codec, decode_binary
 from zarrcore.errors import ChunkDecodeError, MetadataValidationError
 
 if TYPE_CHECKING:
-    from zarrcore.codecs.base import ArraySpec
+    from zarrcore.codecs.base import ArraySpec, Buffer
 
 
-class VLenUTF8(Filter, id="vlen-utf8", in_v3=False):
+class VLenUTF8(Filter, VLenUTF8Codec, id="vlen-utf8", in_v3=False):
     """Strings of any length as UTF-8."""
 
     must_be_first = True
-    takes_text = True
 
     def check_items(self, spec: ArraySpec) -> None:
         require_kind(spec, "TOU", self.name, "strings")
         _require_own(spec, self.name)
 
-    def encode(self, data: Any, spec: ArraySpec | None = None) -> bytes:
-        return encode_strings(np.asarray(data), self.name)
 
-    def decode(self, data: Any, spec: ArraySpec | None = None) -> np.ndarray:
-        chunk = _known(spec, self.name)
-        return decode_strings(as_bytes(data), chunk.size, chunk.np_dtype, self.name)
-
-    def decode_into(self, data: Any, out: np.ndarray) -> bool:
-        return decode_strings_into(as_bytes(data), out, self.name)
-
-
-class VLenBytes(Filter, id="vlen-bytes", in_v3=False):
+class VLenBytes(Filter, VLenBytesCodec, id="vlen-bytes", in_v3=False):
     """Byte strings of any length."""
 
     must_be_first = True
@@ -61,21 +43,11 @@ class VLenBytes(Filter, id="vlen-bytes", in_v3=False):
             require_kind(spec, "OS", self.name, "byte strings")
         _require_own(spec, self.name)
 
-    def encode(self, data: Any, spec: ArraySpec | None = None) -> bytes:
-        items = np.asarray(data)
-        return encode_binary(items.astype(object) if _is_raw(items.dtype) else items, self.name)
+    def encode(self, chunk: np.ndarray, spec: ArraySpec) -> bytes:
+        return super().encode(chunk.astype(object) if _is_raw(chunk.dtype) else chunk, spec)
 
-    def decode(self, data: Any, spec: ArraySpec | None = None) -> np.ndarray:
-        return decode_binary(as_bytes(data), _known(spec, self.name).size, self.name)
-
-    def decode_into(self, data: Any, out: np.ndarray) -> bool:
-        return decode_binary_into(as_bytes(data), out, self.name)
-
-
-def _known(spec: ArraySpec | None, codec: str) -> ArraySpec:
-    if spec is None:
-        raise TypeError(f"the {codec} filter needs to know the chunk")
-    return spec
+    def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
+        return decode_binary(data, spec.size, self.name)
 
 
 def _is_raw(dtype: np.dtype[Any]) -> bool:
@@ -254,10 +226,10 @@ class VLenArray(Filter, id="vlen-array", in_v3=False):
             raise TypeError(f"expected one dimension of {self.dtype}, got {item!r:.60}")
         return values.astype(self.dtype)
 
-    def decode(self, data: Any, spec: ArraySpec | None = None) -> np.ndarray:
+    def decode(self, data: Any, spec: ArraySpec) -> np.ndarray:
         from zarrcore._core.vlen import ragged
 
-        return ragged.decode(as_bytes(data), _known(spec, self.name).size, np.dtype(self.dtype), self.name)
+        return ragged.decode(as_bytes(data), spec.size, np.dtype(self.dtype), self.name)
 
 
 def _items_of(data: Any) -> list[Any]:

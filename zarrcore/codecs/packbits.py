@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from zarrcore._extension import option
 from zarrcore._validate import choice, integer
 from zarrcore.codecs import _native
 from zarrcore.codecs.base import ArrayBytesCodec
@@ -41,20 +42,9 @@ class PackBitsCodec(ArrayBytesCodec):
 
     name: ClassVar[str] = "packbits"
     is_fixed_size: ClassVar[bool] = True
-    padding_encoding: str = "none"
-    first_bit: int | None = None
-    last_bit: int | None = None
-
-    def __post_init__(self) -> None:
-        choice(self.padding_encoding, "padding_encoding", _PADDING)
-        for name in ("first_bit", "last_bit"):
-            if getattr(self, name) is not None:
-                integer(getattr(self, name), name, 0, 63)
-
-    def to_json(self) -> dict[str, Any]:
-        configuration: dict[str, Any] = {"padding_encoding": self.padding_encoding}
-        configuration |= {k: v for k in ("first_bit", "last_bit") if (v := getattr(self, k)) is not None}
-        return {"name": self.name, "configuration": configuration}
+    padding_encoding: str = option("none", choice, _PADDING)
+    first_bit: int | None = option(None, integer, 0, 63, omitted=True)
+    last_bit: int | None = option(None, integer, 0, 63, omitted=True)
 
     def resolve(self, spec: ArraySpec) -> Self:
         layout = None if spec.item_size is None else bit_layout(spec.dtype)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from zarrcore._extension import option
 from zarrcore._validate import choice, fail, integer
 from zarrcore.codecs.base import ArrayBytesCodec
 from zarrcore.errors import ChunkDecodeError, MetadataValidationError, UnknownCodecError
@@ -46,27 +47,18 @@ class PCodecCodec(ArrayBytesCodec):
     """
 
     name: ClassVar[str] = "pcodec"
-    level: int = 8
-    mode_spec: str = "auto"
-    delta_spec: str = "auto"
-    paging_spec: str = "equal_pages_up_to"
-    delta_encoding_order: int | None = None
-    equal_pages_up_to: int = 262144
+    level: int = option(8, integer, 0, 12)
+    mode_spec: str = option("auto", choice, ("auto", "classic"))
+    delta_spec: str = option("auto", choice, _DELTA_SPECS)
+    paging_spec: str = option("equal_pages_up_to", choice, ("equal_pages_up_to",))
+    delta_encoding_order: int | None = option(None, integer, 0, 7)
+    equal_pages_up_to: int = option(262144, integer, 1, _MOST_PER_PAGE)
 
     def __post_init__(self) -> None:
-        integer(self.level, "level", 0, 12)
-        choice(self.mode_spec, "mode_spec", ("auto", "classic"))
-        choice(self.delta_spec, "delta_spec", _DELTA_SPECS)
-        choice(self.paging_spec, "paging_spec", ("equal_pages_up_to",))
-        integer(self.equal_pages_up_to, "equal_pages_up_to", 1, _MOST_PER_PAGE)
-        if self.delta_encoding_order is not None:
-            integer(self.delta_encoding_order, "delta_encoding_order", 0, 7)
-            if self.delta_spec not in ("auto", "try_consecutive"):
-                fail(
-                    "delta_encoding_order",
-                    f"null with delta_spec {self.delta_spec}",
-                    self.delta_encoding_order,
-                )
+        super().__post_init__()
+        order = self.delta_encoding_order
+        if order is not None and self.delta_spec not in ("auto", "try_consecutive"):
+            fail("delta_encoding_order", f"null with delta_spec {self.delta_spec}", order)
 
     def resolve(self, spec: ArraySpec) -> Self:
         if spec.item_size is None or _name(spec) not in _TYPES:

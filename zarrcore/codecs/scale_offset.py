@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from zarrcore._extension import option
 from zarrcore._validate import at, fail
 from zarrcore.codecs._native import NativeArrayCodec, is_integer, real_number
 from zarrcore.errors import ChunkEncodeError, MetadataValidationError
@@ -15,6 +16,12 @@ if TYPE_CHECKING:
     from typing import Self
 
     from zarrcore.codecs.base import ArraySpec
+
+
+def _number(value: object, where: str) -> Any:
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        fail(where, "a number or a string", value)
+    return value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,21 +42,12 @@ class ScaleOffset(NativeArrayCodec):
 
     name: ClassVar[str] = "scale_offset"
     is_fixed_size: ClassVar[bool] = True
-    offset: Any = 0
-    scale: Any = 1
-
-    def __post_init__(self) -> None:
-        for name in ("offset", "scale"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-                fail(name, "a number or a string", value)
+    offset: Any = option(0, _number, omitted=True)
+    scale: Any = option(1, _number, omitted=True)
 
     def to_json(self) -> dict[str, Any]:
-        changed = {"offset": self.offset, "scale": self.scale}
-        configuration = {
-            name: value for name, value in changed.items() if value != {"offset": 0, "scale": 1}[name]
-        }
-        return {"name": self.name} | ({"configuration": configuration} if configuration else {})
+        document = super().to_json()
+        return document if document["configuration"] else {"name": self.name}
 
     def resolve(self, spec: ArraySpec) -> Self:
         if real_number(spec.dtype) is None:
@@ -69,7 +67,7 @@ class ScaleOffset(NativeArrayCodec):
             raise MetadataValidationError(f"the fill value cannot be encoded: {error}") from error
         return replace(spec, fill=fill)
 
-    def stage(self, spec: ArraySpec) -> tuple[str, dict[str, Any]] | None:
+    def stage(self, spec: ArraySpec) -> tuple[str, dict[str, Any]]:
         offset, scale = self._scalars(spec)
         kind = real_number(spec.dtype)
         options: dict[str, Any] = {"dtype": kind, "astype": kind}

@@ -8,59 +8,26 @@ and what distinguishes the spellings are declared by the class.
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import FrozenInstanceError, dataclass
+from dataclasses import MISSING, Field, FrozenInstanceError
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from zarrcore._extension import checked
 from zarrcore._validate import known_keys
 from zarrcore.codecs.base import Codec
 from zarrcore.errors import MetadataValidationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from typing import NoReturn, Self
 
     from zarrcore.codecs.base import ArraySpec
-
-REQUIRED: Any = object()
-"""The default of a member that has none."""
-
-
-@dataclass(frozen=True)
-class _Option:
-    default: Any
-    check: Callable[..., Any] | None
-    limits: tuple[Any, ...]
-    omitted: bool
-
-    def value(self, given: Mapping[str, Any], name: str) -> Any:
-        """Return the checked value of the member `name`."""
-        value = given.get(name, self.default)
-        if value is REQUIRED:
-            raise MetadataValidationError("is required and missing", where=name)
-        is_unset = value is None and self.default is None
-        return value if self.check is None or is_unset else self.check(value, name, *self.limits)
-
-
-def option(default: Any, check: Callable[..., Any] | None, *limits: Any, omitted: bool = False) -> Any:
-    """Declare a member of a configuration.
-
-    Parameters
-    ----------
-    default : object
-        Its value if it is not given, or ``REQUIRED``.  Where that is None, null is accepted too.
-    check : callable
-        ``check(value, name, *limits)`` returns the value to keep, or raises.
-    omitted : bool
-        Whether documents of format 2 leave out the default, because older readers do not know the member.
-    """
-    return _Option(default, check, limits, omitted)
 
 
 class NumcodecsCodec(Codec):
     """Base class of the codecs of numcodecs.
 
     A subclass ``class Zlib(NumcodecsCodec, ..., id="zlib")`` declares the members of its configuration with
-    :func:`option`, in the order of positional arguments.  With ``in_v3=False`` only format 2 has it.
+    ``option``, in the order of positional arguments.  With ``in_v3=False`` only format 2 has it.
 
     Attributes
     ----------
@@ -75,7 +42,7 @@ class NumcodecsCodec(Codec):
     """
 
     codec_id: ClassVar[str]
-    members: ClassVar[dict[str, _Option]] = {}
+    members: ClassVar[dict[str, Field[Any]]] = {}
     from_items: ClassVar[tuple[str, ...]] = ()
     needed_to_decode: ClassVar[tuple[str, ...] | None] = None
     codec_config: dict[str, Any]
@@ -85,7 +52,9 @@ class NumcodecsCodec(Codec):
         if id is not None:
             cls.codec_id = id
             cls.name = f"numcodecs.{id}" if in_v3 else id
-        own = {name: found for name, found in vars(cls).items() if isinstance(found, _Option)}
+        own = {name: found for name, found in vars(cls).items() if isinstance(found, Field)}
+        for name, member in own.items():
+            member.name = name
         cls.members = cls.members | own
 
     def __init__(self, /, *values: Any, **codec_config: Any) -> None:
@@ -93,7 +62,10 @@ class NumcodecsCodec(Codec):
         given = dict(zip(self.members, values, strict=False)) | codec_config
         known_keys(given, self.members)
         own = vars(self)
-        own |= {name: member.value(given, name) for name, member in self.members.items()}
+        for name, member in self.members.items():
+            if member.default is MISSING and name not in given:
+                raise MetadataValidationError("is required and missing", where=name)
+            own[name] = checked(member, given.get(name, member.default))
         own |= {"name": self.name, "codec_config": given}
         self._check()
         if self.is_v2:
@@ -122,15 +94,18 @@ class NumcodecsCodec(Codec):
                 raise MetadataValidationError("is required and missing", where=name)
             if config[name] is None:
                 member = cls.members[name]
-                member.check(None, name, *member.limits)  # type: ignore[misc]
+                member.metadata["check"](None, name, *member.metadata["limits"])
         codec._spell_in_v2()
         return codec
 
     def get_config(self) -> dict[str, Any]:
         """Return the JSON object of a format 2 document."""
-        values = {name: getattr(self, name) for name in self.members}
-        omitted = {n for n, member in self.members.items() if member.omitted and values[n] == member.default}
-        return {"id": self.codec_id} | {name: values[name] for name in values if name not in omitted}
+        values = ((member, getattr(self, name)) for name, member in self.members.items())
+        return {"id": self.codec_id} | {
+            member.name: value
+            for member, value in values
+            if not (member.metadata["omitted"] and value == member.default)
+        }
 
     def sized(self, nbytes: int, item_size: int | None) -> Self:
         """Return the codec for `nbytes` bytes of each item, which had `item_size` before all other codecs."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from zarrcore._extension import option
 from zarrcore._validate import boolean, integer
 from zarrcore.codecs._native import NativeBytesCodec
-from zarrcore.codecs.spelling import NumcodecsCodec, option
+from zarrcore.codecs.spelling import NumcodecsCodec
 
 _LEVELS = (-131072, 22)
 
@@ -25,14 +26,10 @@ class ZstdCodec(NativeBytesCodec):
     """
 
     name: ClassVar[str] = "zstd"
-    level: int = 0
-    checksum: bool = False
+    level: int = option(0, integer, *_LEVELS)
+    checksum: bool = option(False, boolean)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "level", integer(self.level, "level", *_LEVELS))
-        object.__setattr__(self, "checksum", boolean(self.checksum, "checksum"))
-
-    def stage(self) -> tuple[str, dict[str, Any]] | None:
+    def stage(self) -> tuple[str, dict[str, Any]]:
         return "zstd", {"level": self.level, "checksum": self.checksum}
 
 

@@ -256,11 +256,6 @@ class ZDType(ABC, Generic[DType, Scalar]):
         return DataTypeRangeError(f"{shown(data)} does not fit into {shown(self)}: expected {expected}")
 
 
-def refuse_type(data: object, expected: str) -> DataTypeTypeError:
-    """Return the error for a value of the wrong type."""
-    return DataTypeTypeError(f"expected {expected}, got {shown(data)}")
-
-
 def check_item_size(size: int) -> int:
     """Return `size` if it is a possible number of bytes for one item."""
     if isinstance(size, bool) or not isinstance(size, int):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
-from zarrcore._extension import parse_extension
+from zarrcore._extension import option, parse_extension
 from zarrcore._validate import choice
 from zarrcore.keys.base import ChunkKeyEncoding, coordinates
 from zarrcore.registry import key_encoding_registry
@@ -31,10 +31,7 @@ class DefaultChunkKeyEncoding(ChunkKeyEncoding):
     """
 
     name: ClassVar[str] = "default"
-    separator: str = "/"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "separator", choice(self.separator, "separator", "/."))
+    separator: str = option("/", choice, "/.")
 
     def encode(self, coords: tuple[int, ...]) -> str:
         return self.separator.join(("c", *map(str, coords)))
@@ -65,10 +62,7 @@ class V2ChunkKeyEncoding(ChunkKeyEncoding):
     """
 
     name: ClassVar[str] = "v2"
-    separator: str = "."
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "separator", choice(self.separator, "separator", "./"))
+    separator: str = option(".", choice, "./")
 
     def encode(self, coords: tuple[int, ...]) -> str:
         return self.separator.join(map(str, coords)) or "0"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from zarrcore._extension import option
 from zarrcore._validate import at, choice, describe, fail
 from zarrcore.keys.base import ChunkKeyEncoding
 from zarrcore.keys.standard import DefaultChunkKeyEncoding, parse_chunk_key_encoding
@@ -57,11 +58,11 @@ class DefaultSuffixChunkKeyEncoding(ChunkKeyEncoding):
 
     name: ClassVar[str] = "zarrs.default_suffix"
     suffix: str
-    separator: str = "/"
+    separator: str = option("/", choice, "/.")
 
     def __post_init__(self) -> None:
         _check_suffix(self.suffix)
-        object.__setattr__(self, "separator", choice(self.separator, "separator", "/."))
+        super().__post_init__()
 
     def encode(self, coords: tuple[int, ...]) -> str:
         return self.separator.join(("c", *map(str, coords))) + self.suffix

@@ -53,7 +53,8 @@ def test_order_of_items_is_c_order() -> None:
 def test_as_numcodecs() -> None:
     numcodecs = pytest.importorskip("numcodecs")
     chunk = np.array([*TEXTS, None], object)
-    assert VLenUTF8().encode(chunk) == bytes(numcodecs.VLenUTF8().encode(chunk))
+    spec = ArraySpec(chunk.shape, VariableLengthUTF8(), "")
+    assert VLenUTF8().encode(chunk, spec) == bytes(numcodecs.VLenUTF8().encode(chunk))
 
 
 @pytest.mark.parametrize(
