@@ -85,8 +85,9 @@ zc_status zc_write(const zc_call *call, zc_fault *fault, zc_error *err);
 zc_status zc_read_many(const zc_call *calls, size_t n, int threads, zc_poll poll, void *poll_arg,
                        size_t *failed_call, zc_fault *fault, zc_error *err);
 
-/* Read what is selected of a chunk that is absent: the fill value, or a failure where the array wants that. */
-zc_status zc_read_absent(const zc_array *array, const zc_selection *selection, zc_workspace *ws, zc_error *err);
+/* How many threads the reads of n chunks, or the write of them, are worth; threads: what the caller said, 0 the default. */
+int zc_read_threads(const zc_call *calls, size_t n_calls, size_t n, int threads);
+int zc_write_threads(const zc_call *call, size_t n);
 
 /* ---- the plan of a call: its work, chunk by chunk ---- */
 
@@ -104,6 +105,9 @@ typedef struct zc_plan {
 
 zc_status zc_plan_open(const zc_call *call, zc_plan *plan, zc_error *err);
 void zc_plan_close(zc_plan *plan);
+
+/* Give the workspace back early if there are no lists in it. */
+void zc_plan_spare(zc_plan *plan);
 
 /* Tell the store that the plan's chunks are going to be opened one by one, where there are so many that it pays. */
 zc_status zc_plan_hold(zc_plan *plan, zc_error *err);
@@ -125,6 +129,9 @@ static inline void zc_array_key(const zc_array *array, const char *name, zc_key 
 }
 
 size_t zc_chunk_key_size(const zc_array *array);
+
+/* The bytes of the largest chunk, decoded, or of more; false if they cannot be counted. */
+bool zc_array_chunk_size(const zc_array *array, size_t *out);
 
 #define ZC_INDEX_CACHE_BYTES ((size_t)8 << 20)       /* for the indexes of an array */
 

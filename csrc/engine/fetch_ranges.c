@@ -11,13 +11,13 @@
 /* ---- what has been fetched -------------------------------------------------------------------------- */
 
 /* n bytes at an offset (ZC_SIZE_UNKNOWN: the last n), or NULL. */
-static const uint8_t *find(const zc_piece_item *item, uint64_t offset, size_t n)
+static const uint8_t *find(const zc_fetched *item, uint64_t offset, size_t n)
 {
     size_t low = 0, high = item->n;
 
-    while (low < high) {             /* the last piece that does not begin after the offset */
+    while (low < high) {             /* the last range that does not begin after the offset */
         const size_t middle = low + (high - low) / 2;
-        if (item->pieces[middle].base <= offset) {
+        if (item->ranges[middle].base <= offset) {
             low = middle + 1;
         } else {
             high = middle;
@@ -26,15 +26,15 @@ static const uint8_t *find(const zc_piece_item *item, uint64_t offset, size_t n)
     if (low == 0) {
         return NULL;
     }
-    const zc_value *piece = &item->pieces[low - 1];
-    if (offset == ZC_SIZE_UNKNOWN || piece->base == ZC_SIZE_UNKNOWN) {
-        return piece->base == offset && piece->size == n ? piece->data : NULL;
+    const zc_value *range = &item->ranges[low - 1];
+    if (offset == ZC_SIZE_UNKNOWN || range->base == ZC_SIZE_UNKNOWN) {
+        return range->base == offset && range->size == n ? range->data : NULL;
     }
-    const uint64_t at = offset - piece->base;
-    return at <= piece->size && n <= piece->size - at ? piece->data + at : NULL;
+    const uint64_t at = offset - range->base;
+    return at <= range->size && n <= range->size - at ? range->data + at : NULL;
 }
 
-static bool note(zc_pieces *set, const zc_piece_item *item, uint64_t offset, size_t n)
+static bool note(zc_fetch *set, const zc_fetched *item, uint64_t offset, size_t n)
 {
     if (set->n_requests == set->room) {
         const size_t room = 2 * set->room + 64;
@@ -50,8 +50,8 @@ static bool note(zc_pieces *set, const zc_piece_item *item, uint64_t offset, siz
     return true;
 }
 
-/* What a dry run has not seen coming is read by a request of its own. */
-static zc_status read_now(const zc_pieces *set, const char *key, uint64_t offset, void *dst, size_t n, zc_error *err)
+/* What the first pass has not seen coming is read by a request of its own. */
+static zc_status read_now(const zc_fetch *set, const char *key, uint64_t offset, void *dst, size_t n, zc_error *err)
 {
     zc_value value;
     zc_status status = set->real->open(set->real, key, false, &value, err);
@@ -64,10 +64,10 @@ static zc_status read_now(const zc_pieces *set, const char *key, uint64_t offset
     return status;
 }
 
-static zc_status pieces_read(const zc_value *value, uint64_t offset, void *dst, size_t n, zc_error *err)
+static zc_status range_read(const zc_value *value, uint64_t offset, void *dst, size_t n, zc_error *err)
 {
-    zc_piece_item *item = value->token;
-    zc_pieces *set = item->set;
+    zc_fetched *item = value->token;
+    zc_fetch *set = item->set;
     const uint8_t *data = find(item, offset, n);
 
     if (data == NULL && set->collecting) {
@@ -83,12 +83,12 @@ static zc_status pieces_read(const zc_value *value, uint64_t offset, void *dst, 
     return ZC_OK;
 }
 
-static zc_status pieces_read_tail(const zc_value *value, void *dst, size_t n, zc_error *err)
+static zc_status range_read_tail(const zc_value *value, void *dst, size_t n, zc_error *err)
 {
-    return pieces_read(value, ZC_SIZE_UNKNOWN, dst, n, err);
+    return range_read(value, ZC_SIZE_UNKNOWN, dst, n, err);
 }
 
-static void pieces_close(zc_value *value)
+static void range_close(zc_value *value)
 {
     (void)value;
 }
@@ -105,7 +105,7 @@ static int compare_requests(const void *left, const void *right)
     return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
-static int compare_pieces(const void *left, const void *right)
+static int compare_ranges(const void *left, const void *right)
 {
     const zc_value *a = left, *b = right;
 
@@ -113,7 +113,7 @@ static int compare_pieces(const void *left, const void *right)
 }
 
 /* Join ranges of one value that lie close together: one request more takes longer than the bytes between them. */
-static void join_noted(zc_pieces *set)
+static void join_noted(zc_fetch *set)
 {
     const zc_store *store = set->real;
     size_t n = 0;
@@ -135,49 +135,70 @@ static void join_noted(zc_pieces *set)
     set->n_requests = n;
 }
 
-static bool keep(zc_piece_item *item, const zc_request *request, zc_value *value)
+static bool keep(zc_fetched *item, const zc_request *request, zc_value *value)
 {
     if (item->n == item->room) {
         const size_t room = 2 * item->room + 2;
-        zc_value *pieces = zc_realloc_array(item->pieces, room, sizeof *pieces);
-        if (pieces == NULL) {
+        zc_value *ranges = zc_realloc_array(item->ranges, room, sizeof *ranges);
+        if (ranges == NULL) {
             return false;
         }
-        item->pieces = pieces;
+        item->ranges = ranges;
         item->room = room;
     }
     value->base = request->offset;
-    item->pieces[item->n++] = *value;
+    item->ranges[item->n++] = *value;
     return true;
 }
 
-/* Take over a part that was fetched.  One that is shorter than it should be is of a value that has been replaced. */
-static void take(zc_pieces *set, const zc_request *request, zc_value *value)
+/* Take over a range that was fetched.  One that is shorter than it should be is of a value that has been replaced. */
+static void take(zc_fetch *set, const zc_request *request, zc_value *value)
 {
-    zc_piece_item *item = &set->items[request->owner];
+    zc_fetched *item = &set->items[request->owner];
 
     if (value->data == NULL) {
         item->absent = item->n == 0;
         item->alone = item->n > 0;
-        return;
-    }
-    if ((!item->whole && value->size != request->n) || !keep(item, request, value)) {
+    } else if (item->whole) {
+        item->value = *value;
+    } else if (value->size != request->n || !keep(item, request, value)) {
         item->alone = true;
         set->real->release(value, 1);
     }
 }
 
-static zc_status fetch_noted(zc_pieces *set, zc_error *err)
+/* Fetch whole values; *failed is the number of a request. */
+static zc_status fetch_whole(const zc_fetch *set, zc_value *values, size_t *failed, zc_error *err)
 {
-    join_noted(set);
+    const char **keys = zc_alloc_array(set->n_requests, sizeof *keys);
+
+    if (keys == NULL) {
+        return ZC_ERR_MEMORY;
+    }
+    for (size_t i = 0; i < set->n_requests; i++) {
+        keys[i] = set->requests[i].key;
+    }
+    const zc_status status = set->real->fetch(set->real, keys, set->n_requests, values, failed, err);
+    free(keys);
+    return status;
+}
+
+/* Fetch what has been noted.  ranges: not all of it is whole values. */
+static zc_status fetch_noted(zc_fetch *set, bool ranges, size_t *failed, zc_error *err)
+{
     zc_value *values = calloc(set->n_requests, sizeof *values);
     zc_status status = ZC_ERR_MEMORY;
-    if (values != NULL) {
+    size_t which = SIZE_MAX;
+
+    if (values != NULL && ranges) {
+        join_noted(set);
         status = set->real->fetch_parts(set->real, set->requests, set->n_requests, values, err);
+    } else if (values != NULL) {
+        status = fetch_whole(set, values, &which, err);
     }
-    const bool fetched = status == ZC_OK;
+    set->n_values = status == ZC_OK && !ranges ? set->n_requests : 0;
     for (size_t i = 0; i < set->n_requests; i++) {
-        if (fetched) {
+        if (status == ZC_OK) {
             take(set, &set->requests[i], &values[i]);
         } else {
             set->items[set->requests[i].owner].alone = true;
@@ -185,100 +206,110 @@ static zc_status fetch_noted(zc_pieces *set, zc_error *err)
     }
     for (size_t i = 0; i < set->n; i++) {
         if (set->items[i].n > 1) {
-            qsort(set->items[i].pieces, set->items[i].n, sizeof *set->items[i].pieces, compare_pieces);
+            qsort(set->items[i].ranges, set->items[i].n, sizeof *set->items[i].ranges, compare_ranges);
         }
     }
-    free(values);
+    if (set->n_values > 0) {
+        set->values = values;
+    } else {
+        free(values);
+    }
     if (status == ZC_ERR_CALLBACK) {
+        *failed = which < set->n_requests ? set->requests[which].owner : *failed;
         return status;
     }
     zc_error_clear(err);             /* one of many requests failed: asking for each alone shows which, and why */
     return ZC_OK;
 }
 
-static void collect_item(zc_pieces *set, size_t number, zc_collect collect, void *arg)
+/* Note what is wanted of an item; true if that is a range. */
+static bool collect_item(zc_fetch *set, zc_fetched *item, zc_collect collect, void *arg)
 {
-    zc_piece_item *item = &set->items[number];
-    const zc_value value = zc_pieces_value(set, number);
     zc_error err;
 
-    zc_error_clear(&err);
-    if (item->whole) {
-        item->alone = item->n == 0 && !note(set, item, 0, ZC_SIZE_MAX);
-        return;
+    if (item->cached != NULL || item->absent || item->alone || item->value.data != NULL) {
+        return false;
     }
-    const zc_status status = collect(arg, number, &value, &err);
+    if (item->whole) {
+        item->alone = !note(set, item, 0, ZC_SIZE_MAX);
+        return false;
+    }
+    const zc_value value = zc_fetch_value(item);
+    const size_t before = set->n_requests;
+    zc_error_clear(&err);
+    const zc_status status = collect(arg, item, &value, &err);
     item->alone = status != ZC_OK && status != ZC_ERR_PENDING;
-}
-
-void zc_pieces_open(zc_pieces *set, const zc_store *store, zc_piece_item *items, size_t n)
-{
-    *set = (zc_pieces){.real = store, .store = *store, .items = items, .n = n};
-    set->store.self = set;
-    set->store.read = pieces_read;
-    set->store.read_tail = pieces_read_tail;
-    set->store.close = pieces_close;
+    return set->n_requests > before;
 }
 
 /* Has this process changed the value since the first round, or may it have? */
-static bool has_changed(const zc_piece_item *item)
+static bool has_changed(const zc_fetched *item)
 {
     return item->generation == ZC_CHANGING || zc_key_generation(&item->known) != item->generation;
 }
 
-bool zc_pieces_is_torn(const zc_pieces *set, size_t item)
+bool zc_fetch_is_torn(const zc_fetched *item)
 {
-    return atomic_load_explicit(&set->items[item].late, memory_order_relaxed) && has_changed(&set->items[item]);
+    return atomic_load_explicit(&item->late, memory_order_relaxed) && has_changed(item);
 }
 
-zc_status zc_pieces_fetch(zc_pieces *set, zc_collect collect, void *arg, zc_error *err)
+zc_status zc_fetch_open(zc_fetch *set, const zc_store *store, zc_fetched *items, size_t n, zc_collect collect,
+                        void *arg, size_t *failed, zc_error *err)
 {
     zc_status status = ZC_OK;
 
-    for (size_t i = 0; i < set->n; i++) {
-        set->items[i].set = set;
-        set->items[i].generation = zc_key_generation(&set->items[i].known);
-    }
-    set->collecting = true;
+    *set = (zc_fetch){.real = store, .store = *store, .items = items, .n = n, .collecting = true};
+    set->store.self = set;
+    set->store.read = range_read;
+    set->store.read_tail = range_read_tail;
+    set->store.close = range_close;
     for (int round = 0; round < ROUNDS_MAX && status == ZC_OK; round++) {
+        bool ranges = false;
         set->n_requests = 0;
-        for (size_t i = 0; i < set->n; i++) {
-            if (!set->items[i].absent && !set->items[i].alone) {
-                collect_item(set, i, collect, arg);
-            }
+        for (size_t i = 0; i < n; i++) {
+            items[i].set = set;
+            ranges |= collect_item(set, &items[i], collect, arg);
         }
         if (set->n_requests == 0) {
             break;
         }
-        status = fetch_noted(set, err);
+        status = fetch_noted(set, ranges || store->fetch == NULL, failed, err);
     }
     set->collecting = false;
-    for (size_t i = 0; i < set->n; i++) {
-        zc_piece_item *item = &set->items[i];
-        if (item->n > 1 && has_changed(item)) {
-            item->alone = true;      /* a write of this process may have come between two rounds */
+    for (size_t i = 0; i < n; i++) {
+        if (items[i].n > 1 && has_changed(&items[i])) {
+            items[i].alone = true;   /* a write of this process may have come between two rounds */
         }
     }
     return status;
 }
 
-zc_value zc_pieces_value(const zc_pieces *set, size_t item)
+zc_value zc_fetch_value(const zc_fetched *item)
 {
-    const zc_piece_item *found = &set->items[item];
-
-    if (found->whole && found->n > 0) {
-        return zc_value_of_memory(found->pieces[0].data, (size_t)found->pieces[0].size);
+    if (item->whole) {
+        return item->value;
     }
-    return (zc_value){.size = ZC_SIZE_UNKNOWN, .token = (void *)found, .store = &set->store};
+    return (zc_value){.size = ZC_SIZE_UNKNOWN, .token = (void *)item, .store = &item->set->store};
 }
 
-void zc_pieces_close(zc_pieces *set)
+void zc_fetch_close(zc_fetch *set)
 {
     for (size_t i = 0; i < set->n; i++) {
-        if (set->items[i].n > 0) {
-            set->real->release(set->items[i].pieces, set->items[i].n);
+        zc_fetched *item = &set->items[i];
+        if (item->value.data != NULL && set->values == NULL) {
+            set->real->release(&item->value, 1);
         }
-        free(set->items[i].pieces);
+        if (item->n > 0) {
+            set->real->release(item->ranges, item->n);
+        }
+        if (item->cached != NULL) {
+            zc_cached_let_go(item->cached);
+        }
+        free(item->ranges);
     }
+    if (set->values != NULL) {
+        set->real->release(set->values, set->n_values);
+    }
+    free(set->values);
     free(set->requests);
 }

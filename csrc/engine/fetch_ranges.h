@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Parts of many values of a remote store, asked for in rounds: all indexes at once, then all ranges at once.
+ * Values of one store, or ranges of them, that are fetched for many chunks at once: whole ones by one call of the store,
+ * ranges in rounds, all indexes of shards at once and then all inner chunks at once.
  *
- * A round is a dry run.  Every value is "read" from what has been fetched so far; what is not there yet is noted and
- * answered with ZC_ERR_PENDING, and then all that has been noted is fetched by one call of the store.
+ * There are two passes over the chunks.  The first asks for each of them which ranges it wants: that is a read in dry
+ * run (zc_context.collects) of what has been fetched so far.  What is not there yet is noted, the read ends with
+ * ZC_ERR_PENDING, and what all of them noted is fetched by one call of the store.  Inner chunks are known once their
+ * index is there, so the first pass takes a round for each level of nested shards and one more.  The second pass is the
+ * caller's: zc_fetch_value stands for the value, and the same read decodes what was fetched.
  */
 #ifndef ZC_ENGINE_FETCH_RANGES_H
 #define ZC_ENGINE_FETCH_RANGES_H
@@ -14,49 +18,57 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "engine/cache.h"
 #include "engine/keys.h"
 #include "engine/store.h"
 
 /* What is known of the value of one key. */
-typedef struct zc_piece_item {
+typedef struct zc_fetched {
     const char *key;
+    zc_key known;            /* in: the key as locks and generations know it */
     bool whole;              /* in: all of the value is wanted */
+    zc_cached *cached;       /* in: the decoded chunk, which then needs no value; NULL: fetch it */
     bool absent;             /* out: there is none */
     bool alone;              /* out: something kept it from being fetched with the others, so read it by its key */
-    atomic_bool late;        /* out: a part was fetched after the rounds, see zc_pieces_is_torn */
-    zc_key known;            /* in: the key as locks and generations know it */
-    uint64_t generation;     /* from before the first round */
-    zc_value *pieces;        /* sorted by base: where each begins; ZC_SIZE_UNKNOWN: it is the end of the value */
+    atomic_bool late;        /* out: a range was fetched after the rounds, see zc_fetch_is_torn */
+    uint64_t generation;     /* in: of the key, from before it was looked for */
+    zc_value value;          /* out: of a whole one */
+    zc_value *ranges;        /* sorted by base: where each begins; ZC_SIZE_UNKNOWN: it is the end of the value */
     size_t n, room;
-    struct zc_pieces *set;
-} zc_piece_item;
+    struct zc_fetch *set;
+} zc_fetched;
 
-typedef struct zc_pieces {
+/* Those of one store. */
+typedef struct zc_fetch {
     const zc_store *real;
     zc_store store;          /* of the values that are given out */
-    zc_piece_item *items;
+    zc_fetched *items;
     size_t n;
-    bool collecting;
+    bool collecting;         /* the first pass */
     zc_request *requests;    /* of the round; owner: number of the item */
     size_t n_requests, room;
-} zc_pieces;
+    zc_value *values;        /* where all are whole: as the store returned them */
+    size_t n_values;
+} zc_fetch;
 
-/* Read what is wanted of the value of an item, which is in dry run: zc_context.collects. */
-typedef zc_status (*zc_collect)(void *arg, size_t item, const zc_value *value, zc_error *err);
+/* The first pass for one item: read what is wanted of its value, in dry run. */
+typedef zc_status (*zc_collect)(void *arg, const zc_fetched *item, const zc_value *value, zc_error *err);
 
-/* n items whose key and whole are set, the rest zeroed; the caller keeps them until zc_pieces_close. */
-void zc_pieces_open(zc_pieces *set, const zc_store *store, zc_piece_item *items, size_t n);
+/*
+ * Fetch what n items need (what is marked "in" is set, the rest zeroed), on the calling thread.  The caller keeps them
+ * until zc_fetch_close, which is needed whether this fails or not.  It fails with what has to end the call: *failed is
+ * the item, if it was one.  Other failures show when the item is read by its key.
+ */
+zc_status zc_fetch_open(zc_fetch *set, const zc_store *store, zc_fetched *items, size_t n, zc_collect collect,
+                        void *arg, size_t *failed, zc_error *err);
 
-/* Fetch what all of them need, on the calling thread.  Fails with ZC_ERR_CALLBACK alone, for what has to end the call;
- * other failures show when an item is read. */
-zc_status zc_pieces_fetch(zc_pieces *set, zc_collect collect, void *arg, zc_error *err);
+/* The value of an item that is neither cached nor absent nor alone; any thread may read it. */
+zc_value zc_fetch_value(const zc_fetched *item);
 
-/* The value of an item that is neither absent nor alone; any thread may read it. */
-zc_value zc_pieces_value(const zc_pieces *set, size_t item);
+/* May what was read of the value be of two versions, because a range was fetched after the rounds? */
+bool zc_fetch_is_torn(const zc_fetched *item);
 
-/* May what was read of the value be of two versions, because a part was fetched after the rounds? */
-bool zc_pieces_is_torn(const zc_pieces *set, size_t item);
-
-void zc_pieces_close(zc_pieces *set);
+/* Also lets go what items have in `cached`. */
+void zc_fetch_close(zc_fetch *set);
 
 #endif

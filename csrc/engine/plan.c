@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "base/arith.h"
 #include "engine/engine.h"
 
 #define DIGITS_MAX 20        /* of an int64 */
@@ -47,6 +48,20 @@ void zc_chunk_key(const zc_array *array, const int64_t *chunk, char *dst)
 size_t zc_chunk_key_size(const zc_array *array)
 {
     return array->prefix_len + (size_t)array->ndim * (DIGITS_MAX + 1) + 3;
+}
+
+bool zc_array_chunk_size(const zc_array *array, size_t *out)
+{
+    size_t bytes = array->chain->item.size;
+
+    for (int d = 0; d < array->ndim; d++) {
+        const int64_t most = array->grid[d].edges == NULL ? array->grid[d].chunk : array->grid[d].length;
+        if (!zc_mul_size(bytes, (uint64_t)most, &bytes)) {
+            return false;
+        }
+    }
+    *out = bytes;
+    return true;
 }
 
 /* ---- plans ----------------------------------------------------------------------------------- */
@@ -119,9 +134,19 @@ void zc_plan_close(zc_plan *plan)
     if (plan->held) {
         plan->call->store->end(plan->call->store);
     }
-    zc_pop(plan->ws, plan->pushed);
-    zc_pool_release(plan->ws);
-    plan->ws = NULL;
+    if (plan->ws != NULL) {
+        zc_pop(plan->ws, plan->pushed);
+        zc_pool_release(plan->ws);
+        plan->ws = NULL;
+    }
+}
+
+void zc_plan_spare(zc_plan *plan)
+{
+    if (plan->pushed == 0) {
+        zc_pool_release(plan->ws);
+        plan->ws = NULL;
+    }
 }
 
 zc_status zc_plan_hold(zc_plan *plan, zc_error *err)

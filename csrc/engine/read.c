@@ -1,215 +1,174 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reading a region: the chunks of the plan, on all threads.
+ * Reading: the chunks that one call or several want something of, on all threads.  A chunk that several of them want is
+ * opened once, and decoded once where each of them would have had to decode most of it.
  */
 #include <stdatomic.h>
+#include <stdlib.h>
 
+#include "base/arith.h"
+#include "base/alloc.h"
 #include "engine/chunk.h"
 #include "engine/fetch_ranges.h"
+#include "engine/wants.h"
 
-/* Below this much output, waking another thread costs more than it brings. */
-#define SHARED_MIN ((size_t)128 << 10)
+/* Memory for chunks that several calls share, beside what the decoders need anyway. */
+#define SHARED_BYTES ((size_t)64 << 20)
+
+/* Encoded chunks of at most about this size are loaded at once. */
+#define SMALL_CHUNK ((size_t)64 << 10)
+
+#define BATCH_MAX ((size_t)4096)     /* items whose values are fetched together */
 
 typedef struct read_job {
-    zc_plan plan;
-    zc_context context;              /* without workspace and error, which are those of each thread */
+    zc_wants wants;
     int threads;
-    const zc_value *fetched;         /* values of the items from first_item on, or NULL: open each */
-    const zc_pieces *pieces;         /* the same, parts of values; or NULL */
-    size_t first_item;
-    uint64_t *generations;           /* of their keys, from before they were fetched; NULL: not needed */
-    zc_cached **pinned;              /* for each of them the chunk from the cache, or NULL; NULL: not looked for */
-    const char **names;              /* of those to be fetched */
-    atomic_bool *absent;             /* a chunk was */
+    bool split;
+    zc_cache *shared;                /* for chunks that several calls want; NULL: none is */
+    atomic_bool *absent;             /* for each call: a chunk was */
+    zc_poll poll;
+    void *poll_arg;
+    size_t first;                    /* the items being read now begin here ... */
+    zc_fetched *fetched;             /* ... and this has been fetched of them; NULL: each is opened */
 } read_job;
 
-/* Is all of a chunk to be asked for at once? */
-static bool wants_whole(const zc_chain *chain, const int64_t *shape, const zc_selection *selection)
-{
-    size_t size, wanted;
+/* One chunk, and all that is wanted of it. */
+typedef struct chunk_job {
+    read_job *job;
+    zc_want own, *wants;
+    size_t n;
+    const zc_call *call;             /* of the first want, as what follows */
+    int64_t chunk[ZC_MAX_DIMS], shape[ZC_MAX_DIMS];
+    zc_selection selection;
+    bool none;                       /* nothing of the chunk is in it */
+    const char *key;
+    zc_key known;                    /* only if there is a cache, or if the value is not read as a whole */
+    uint8_t *room;                   /* cap bytes for a small one */
+    size_t cap;
+    bool whole;
+    bool again;                      /* what the first try decoded may be torn: nothing of it is used */
+    zc_workspace *ws;
+    zc_error *err;
+} chunk_job;
 
+/* ---- what is wanted of a chunk ---------------------------------------------------------------------------- */
+
+static void chunk_open(chunk_job *c, read_job *job, size_t item, zc_workspace *ws, zc_error *err)
+{
+    const zc_wants *wants = &job->wants;
+
+    c->job = job;
+    c->ws = ws;
+    c->err = err;
+    c->again = false;
+    c->wants = zc_wants_of(wants, item, &c->own, &c->n, c->chunk);
+    c->call = &wants->calls[c->wants->call];
+    c->none = !zc_plan_selection(&wants->plans[c->wants->call], c->wants->item, c->chunk, c->shape, &c->selection);
+}
+
+/* What a want selects of the chunk, in *room where it is not the first; NULL: nothing. */
+static const zc_selection *selection_of(const chunk_job *c, size_t number, zc_selection *room)
+{
+    const zc_want *w = &c->wants[number];
+    int64_t shape[ZC_MAX_DIMS];
+
+    if (number == 0) {
+        return c->none ? NULL : &c->selection;
+    }
+    return zc_plan_selection(&c->job->wants.plans[w->call], w->item, c->chunk, shape, room) ? room : NULL;
+}
+
+/* Is all of the chunk to be asked for at once?  *bytes: what fetching and decoding may take, roughly. */
+static bool wants_whole(const chunk_job *c, size_t *bytes)
+{
+    const zc_chain *chain = c->call->array->chain;
+    const int ndim = c->call->array->ndim;
+    size_t size, wanted = 0, inner = 0;
+    zc_selection room;
+
+    *bytes = ZC_SIZE_MAX;
+    if (!zc_chain_decoded_size(chain, ndim, c->shape, &size)) {
+        return !chain->ops->has_ranges;
+    }
+    *bytes = size;
     if (!chain->ops->has_ranges) {
         return true;
     }
-    return zc_chain_decoded_size(chain, selection->ndim, shape, &size) &&
-           zc_mul_size(zc_selection_count(selection), chain->item.size, &wanted) && zc_is_most(wanted, size);
+    for (size_t i = 0; i < c->n; i++) {
+        const zc_selection *selection = selection_of(c, i, &room);
+        size_t own;
+        if (selection != NULL && (!zc_mul_size(zc_selection_count(selection), chain->item.size, &own) ||
+                                  !zc_add_size(wanted, own, &wanted))) {
+            return true;
+        }
+    }
+    if (zc_is_most(wanted, size)) {
+        return true;
+    }
+    if (zc_chain_decoded_size(chain->inner, ndim, chain->inner_shape, &inner)) {
+        *bytes = inner > wanted ? inner : wanted;
+    }
+    return false;
 }
 
-#define SMALL_CHUNK ((size_t)64 << 10)
+/* Does it pay to decode all of the chunk once?  A codec of blocks decodes about the share of the rows that is wanted. */
+static bool pays_to_share(const chunk_job *c)
+{
+    const zc_chain *chain = c->call->array->chain;
+    double share = 0;
+    zc_selection room;
+
+    if (c->n < 2 || chain->ops->is_plain) {
+        return false;
+    }
+    if (!chain->ops->is_staged || chain->stages[0].cls->open_blocks == NULL) {
+        return true;
+    }
+    const int first = chain->order_ndim > 0 ? chain->order[0] : 0;
+    for (size_t i = 0; i < c->n && share < 1; i++) {
+        const zc_selection *selection = selection_of(c, i, &room);
+        if (selection != NULL && selection->points == NULL) {
+            const zc_axis *axis = &selection->axis[first];
+            share += selection->ndim == 0 ? 1 : (double)axis->count * (double)axis->step / (double)c->shape[first];
+        }
+    }
+    return share >= 1;
+}
 
 /* Room for all of an encoded chunk that is small, and one byte more; 0 if it is to be opened and read by ranges. */
-static size_t load_size(const zc_call *call, const int64_t *shape, const zc_selection *selection)
+static size_t load_size(const chunk_job *c)
 {
-    const zc_chain *chain = call->array->chain;
+    const zc_chain *chain = c->call->array->chain;
     size_t size;
 
-    if (call->store->load == NULL || call->array->cache != NULL || chain->ops->has_ranges ||
-        !zc_chain_decoded_size(chain, selection->ndim, shape, &size) || size > SMALL_CHUNK ||
-        (chain->ops->is_plain && !zc_selection_covers(selection, shape) && size > SMALL_CHUNK / 16)) {
+    if (c->call->store->load == NULL || c->call->array->cache != NULL || chain->ops->has_ranges || c->n > 1 ||
+        !zc_chain_decoded_size(chain, c->selection.ndim, c->shape, &size) || size > SMALL_CHUNK ||
+        (chain->ops->is_plain && !zc_selection_covers(&c->selection, c->shape) && size > SMALL_CHUNK / 16)) {
         return 0;
     }
     return size + size / 8 + 256;
 }
 
-/* A chunk that is to be opened and read. */
-typedef struct opening {
-    const read_job *job;
-    const char *key;
-    zc_key known;                    /* only if there is a cache, or if the value is not read as a whole */
-    const int64_t *shape;
-    const zc_selection *selection;
-    uint8_t *room;                   /* cap bytes for a small one */
-    size_t cap;
-    bool whole;
-    zc_workspace *ws;
-    zc_error *err;
-} opening;
-
-/* What a value is known by in the cache, in *origin; NULL if it is not. */
-static const zc_origin *origin_of(const read_job *job, const zc_key *known, const char *key, uint64_t generation,
+/* How a value is known in a cache: in that of the array, or in one of this job for what several calls want.  NULL: in
+ * none. */
+static const zc_origin *origin_of(const chunk_job *c, const zc_key *known, const char *key, uint64_t generation,
                                   const zc_value *value, zc_origin *origin)
 {
-    const zc_array *array = job->plan.call->array;
+    const zc_array *array = c->call->array;
 
-    zc_origin_of_key(array->cache, array->number, job->plan.call->store, known, key, generation, origin);
-    return zc_origin_stamp(origin, value) ? origin : NULL;
-}
-
-static zc_chunk chunk_of(const read_job *job, const int64_t *shape)
-{
-    const zc_array *array = job->plan.call->array;
-
-    return (zc_chunk){.chain = array->chain, .ndim = array->ndim, .shape = shape};
-}
-
-/* Read a chunk whose value is open. */
-static zc_status read_value(const read_job *job, const int64_t *shape, const zc_selection *selection,
-                            const zc_value *value, zc_workspace *ws, zc_error *err)
-{
-    const zc_context ctx = zc_context_on(&job->context, ws, err);
-    const zc_chunk chunk = chunk_of(job, shape);
-    const zc_slice all = zc_slice_all(value);
-
-    return zc_chunk_read(&ctx, &chunk, selection, &all);
-}
-
-static zc_status open_and_read(void *arg)
-{
-    opening *o = arg;
-    const zc_call *call = o->job->plan.call;
-    const zc_array *array = call->array;
-    const zc_store *store = call->store;
-    const uint64_t generation = array->cache != NULL ? zc_origin_generation(store, &o->known) : 0;
-    zc_origin origin;
-    zc_value value;
-
-    zc_status status = o->cap > 0 ? store->load(store, o->key, o->room, o->cap, &value, o->err)
-                                  : store->open(store, o->key, o->whole, &value, o->err);
-    if (status == ZC_OK) {
-        value.origin = array->cache != NULL ? origin_of(o->job, &o->known, o->key, generation, &value, &origin) : NULL;
-        value.base = 0;
-        status = read_value(o->job, o->shape, o->selection, &value, o->ws, o->err);
-        zc_value_close(&value);
-    }
-    const bool makes_sense = status == ZC_OK || status == ZC_ERR_MISSING || !zc_may_be_torn(status);
-    if (o->cap > 0 && !makes_sense) {                /* if not all of it could be loaded, reading it shows the reason */
-        zc_error_clear(o->err);
-        o->cap = 0;
-        return open_and_read(o);
-    }
-    return status;
-}
-
-/* Open the value of a chunk by its key and read it. */
-static zc_status read_by_key(const read_job *job, const int64_t *chunk, const int64_t *shape,
-                             const zc_selection *selection, zc_workspace *ws, zc_error *err)
-{
-    const zc_call *call = job->plan.call;
-    opening o = {.job = job, .shape = shape, .selection = selection, .cap = load_size(call, shape, selection),
-                 .whole = call->store->is_local || wants_whole(call->array->chain, shape, selection), .ws = ws,
-                 .err = err};
-
-    o.room = zc_scratch_push(ws, o.cap + job->plan.key_size, err);
-    if (o.room == NULL) {
-        return ZC_ERR_MEMORY;
-    }
-    char *const key = (char *)o.room + o.cap;
-    zc_chunk_key(call->array, chunk, key);
-    o.key = key;
-    if (call->array->cache != NULL || !o.whole) {
-        zc_array_key(call->array, key, &o.known);
-    }
-    const zc_status status = o.whole ? open_and_read(&o) : zc_key_read(&o.known, open_and_read, &o, ws, err);
-    zc_scratch_pop(ws);
-    return status;
-}
-
-/* Read a chunk whose value has been fetched. */
-static zc_status read_fetched_item(const read_job *job, const int64_t *chunk, const int64_t *shape,
-                                   const zc_selection *selection, size_t item, zc_workspace *ws, zc_error *err)
-{
-    const zc_call *call = job->plan.call;
-    const zc_array *array = call->array;
-    zc_value value = job->fetched[item];
-    zc_origin origin;
-    char *key = NULL;
-
-    if (job->pinned != NULL && job->pinned[item] != NULL) {
-        const zc_context ctx = zc_context_on(&job->context, ws, err);
-        const zc_chunk whole = chunk_of(job, shape);
-        return zc_chunk_place(&ctx, &whole, selection, zc_cached_data(job->pinned[item]));
-    }
-    if (value.data == NULL) {
-        return ZC_ERR_MISSING;
-    }
-    value.origin = NULL;
-    value.base = 0;
     if (array->cache != NULL) {
-        zc_key known;
-        key = zc_scratch_push(ws, job->plan.key_size, err);
-        if (key == NULL) {
-            return ZC_ERR_MEMORY;
-        }
-        zc_chunk_key(array, chunk, key);
-        zc_array_key(array, key, &known);
-        const uint64_t generation = job->generations != NULL ? job->generations[item] : 0;
-        value.origin = origin_of(job, &known, key, generation, &value, &origin);
+        zc_origin_of_key(array->cache, array->number, c->call->store, known, key, generation, origin);
+        return zc_origin_stamp(origin, value) ? origin : NULL;
     }
-    const zc_status status = read_value(job, shape, selection, &value, ws, err);
-    zc_pop(ws, key != NULL);
-    return status;
+    if (c->job->shared == NULL || !pays_to_share(c)) {
+        return NULL;
+    }
+    /* One value, which stays open while it is used, needs no stamp. */
+    zc_origin_of_key(c->job->shared, (uint64_t)(uintptr_t)array, c->call->store, known, key, generation, origin);
+    return origin;
 }
 
-static const zc_origin *origin_of_pieces(const read_job *job, const zc_piece_item *item, const zc_value *value,
-                                         zc_origin *origin)
-{
-    return job->plan.call->array->cache == NULL
-               ? NULL
-               : origin_of(job, &item->known, item->key, item->generation, value, origin);
-}
-
-/* Read a chunk of whose value parts have been fetched.  If they do not fit together, it was replaced meanwhile. */
-static zc_status read_item_of_pieces(const read_job *job, const int64_t *chunk, const int64_t *shape,
-                                     const zc_selection *selection, size_t item, zc_workspace *ws, zc_error *err)
-{
-    const zc_piece_item *found = &job->pieces->items[item];
-    zc_status status = ZC_ERR_MISSING;
-    zc_origin origin;
-
-    if (found->absent) {
-        return ZC_ERR_MISSING;
-    }
-    if (!found->alone) {
-        zc_value value = zc_pieces_value(job->pieces, item);
-        value.origin = origin_of_pieces(job, found, &value, &origin);
-        status = read_value(job, shape, selection, &value, ws, err);
-        if ((status == ZC_OK && !zc_pieces_is_torn(job->pieces, item)) || found->whole || !zc_may_be_torn(status)) {
-            return status;
-        }
-        zc_error_clear(err);
-    }
-    return read_by_key(job, chunk, shape, selection, ws, err);
-}
+/* ---- one chunk -------------------------------------------------------------------------------------------- */
 
 #define FILL_AT_ONCE ((size_t)32 << 20)
 
@@ -245,373 +204,407 @@ static zc_status fill_selection(const zc_array *array, const zc_selection *selec
     return status;
 }
 
-zc_status zc_read_absent(const zc_array *array, const zc_selection *selection, zc_workspace *ws, zc_error *err)
+/* Read what one call selects of a chunk that is absent: the fill value, or a failure where the array wants that. */
+static zc_status read_absent(const chunk_job *c, size_t call, const zc_selection *selection)
 {
+    const zc_array *array = c->call->array;
+
+    atomic_store_explicit(&c->job->absent[call], true, memory_order_relaxed);
     if (array->missing_is_error) {
-        return zc_fail(err, ZC_ERR_MISSING, "the chunk is missing from the store");
+        return zc_fail(c->err, ZC_ERR_MISSING, "the chunk is missing from the store");
     }
-    zc_error_clear(err);             /* absent, and only that, means the fill value */
-    return fill_selection(array, selection, ws, err);
+    zc_error_clear(c->err);          /* absent, and only that, means the fill value */
+    return fill_selection(array, selection, c->ws, c->err);
 }
 
-static zc_status read_item(void *arg, size_t item, zc_workspace *ws, zc_error *err)
+/* Read what all calls want: out of the chunk in a cache, out of the value, or, where there is neither, of one that is
+ * absent. */
+static zc_status read_wants(const chunk_job *c, zc_cached *cached, const zc_value *value)
 {
-    const read_job *job = arg;
-    const zc_array *array = job->plan.call->array;
-    int64_t chunk[ZC_MAX_DIMS], shape[ZC_MAX_DIMS];
-    zc_selection selection;
-    zc_status status = ZC_ERR_MISSING;
+    const zc_array *array = c->call->array;
+    const zc_chunk chunk = {.chain = array->chain, .ndim = array->ndim, .shape = c->shape};
+    const zc_slice all = {.value = value, .nbytes = value != NULL ? value->size : 0};
+    zc_status status = ZC_OK;
+    zc_selection room;
 
-    zc_plan_chunk(&job->plan, job->first_item + item, chunk);
-    if (!zc_plan_selection(&job->plan, job->first_item + item, chunk, shape, &selection)) {
-        return ZC_OK;
-    }
-    if (job->pieces != NULL) {
-        status = read_item_of_pieces(job, chunk, shape, &selection, item, ws, err);
-    } else if (job->fetched == NULL) {
-        status = read_by_key(job, chunk, shape, &selection, ws, err);
-    } else {
-        status = read_fetched_item(job, chunk, shape, &selection, item, ws, err);
-    }
-    if (status == ZC_ERR_MISSING) {
-        atomic_store_explicit(job->absent, true, memory_order_relaxed);
-        status = zc_read_absent(array, &selection, ws, err);
+    for (size_t i = 0; i < c->n && status == ZC_OK; i++) {
+        const zc_selection *selection = selection_of(c, i, &room);
+        const zc_call *call = &c->job->wants.calls[c->wants[i].call];
+        const zc_context ctx = {
+            .call = call, .fill = array->fill, .split = c->job->split, .ws = c->ws, .err = c->err};
+        if (i > 0 && zc_workspace_cancelled(c->ws)) {
+            return ZC_ERR_CANCELLED;
+        }
+        if (selection == NULL) {
+            continue;
+        }
+        if (cached != NULL) {
+            status = zc_chunk_place(&ctx, &chunk, selection, zc_cached_data(cached));
+        } else {
+            status = value == NULL ? ZC_ERR_MISSING : zc_chunk_read(&ctx, &chunk, selection, &all);
+        }
+        if (status == ZC_ERR_MISSING) {
+            status = read_absent(c, c->wants[i].call, selection);
+        }
+        c->wants[i].failed = status != ZC_OK;
     }
     return status;
 }
 
-/* Of a compressed chunk at least about this much is decoded for a single element. */
-#define DECODED_MIN ((size_t)64 << 10)
-
-/* To read a point, or a row far from others, out of a file takes as long as to copy about this much. */
-#define POINT_COST ((size_t)512)
-#define ROW_COST ((size_t)4 << 10)
-
-/* How far along a dimension the elements of a selection reach. */
-static size_t reach(const zc_axis *axis)
+static zc_status open_and_read(void *arg)
 {
-    const int64_t last = axis->count - 1;
+    chunk_job *c = arg;
+    const zc_store *store = c->call->store;
+    const bool keeps = !c->again && (c->call->array->cache != NULL || c->job->shared != NULL);
+    const uint64_t generation = keeps ? zc_origin_generation(store, &c->known) : 0;
+    zc_origin origin;
+    zc_value value;
 
-    return 1 + (size_t)(axis->index != NULL ? axis->index[last] - axis->index[0] : last * axis->step);
+    zc_status status = c->cap > 0 ? store->load(store, c->key, c->room, c->cap, &value, c->err)
+                                  : store->open(store, c->key, c->whole, &value, c->err);
+    if (status == ZC_ERR_MISSING) {
+        c->again = true;
+        return read_wants(c, NULL, NULL);
+    }
+    if (status == ZC_OK) {
+        value.origin = keeps ? origin_of(c, &c->known, c->key, generation, &value, &origin) : NULL;
+        value.base = 0;
+        status = read_wants(c, NULL, &value);
+        zc_value_close(&value);
+    }
+    if (c->cap > 0 && status != ZC_OK && status != ZC_ERR_MISSING && zc_may_be_torn(status)) {
+        zc_error_clear(c->err);      /* if not all of it could be loaded, reading it shows the reason */
+        c->cap = 0;
+        return open_and_read(c);
+    }
+    c->again = true;
+    return status;
 }
 
-/* Bytes of uncompressed files that a selection with elements moves, roughly: what lies between rows is read too, where
- * that is not much. */
-static size_t spanned(const zc_selection *selection, size_t itemsize)
+/* Open the value of a chunk by its key and read it. */
+static zc_status read_by_key(chunk_job *c)
 {
-    size_t rows = ROW_COST, span = itemsize;
+    const zc_call *call = c->call;
+    size_t bytes;
 
-    if (selection->points != NULL) {
-        return zc_mul_size(selection->n_points, POINT_COST, &span) ? span : ZC_SIZE_MAX;
+    c->whole = call->store->is_local || wants_whole(c, &bytes);
+    c->cap = load_size(c);
+    c->room = zc_scratch_push(c->ws, c->cap + zc_chunk_key_size(call->array), c->err);
+    if (c->room == NULL) {
+        return ZC_ERR_MEMORY;
     }
-    for (int d = 0; d < selection->ndim; d++) {
-        const size_t count = (size_t)selection->axis[d].count;
-        if (!zc_mul_size(span, d == 0 ? count : reach(&selection->axis[d]), &span)) {
-            span = ZC_SIZE_MAX;
-        }
-        if (d < selection->ndim - 1 && !zc_mul_size(rows, count, &rows)) {
-            rows = ZC_SIZE_MAX;
-        }
+    char *const key = (char *)c->room + c->cap;
+    zc_chunk_key(call->array, c->chunk, key);
+    c->key = key;
+    if (call->array->cache != NULL || c->job->shared != NULL || !c->whole) {
+        zc_array_key(call->array, key, &c->known);
     }
-    return span < rows ? span : rows;
+    const zc_status status = c->whole || call->store->values_in_memory
+                                 ? open_and_read(c)
+                                 : zc_key_read(&c->known, open_and_read, c, c->ws, c->err);
+    zc_scratch_pop(c->ws);
+    return status;
 }
 
-/* Bytes that a call of n items moves or decodes, roughly. */
-static size_t work_of(const zc_call *call, size_t n_items)
+/* Read a chunk of which something has been fetched; false if it has to be opened after all. */
+static bool read_fetched(chunk_job *c, const zc_fetched *found, zc_status *status)
 {
-    const zc_array *array = call->array;
-    const zc_chain *chain = array->chain;
-    size_t chunk = chain->item.size, wanted, decoded;
+    zc_origin origin;
 
-    const zc_selection *selection = call->selection;
-    const bool picked = zc_selection_is_picked(selection);
-    const size_t count = picked ? selection->window->picked->count : zc_selection_count(selection);
-    if (!zc_mul_size(count, chain->item.size, &wanted)) {
-        return ZC_SIZE_MAX;
+    if (found->alone) {
+        return false;
     }
-    if (chain->ops->is_plain) {
-        const size_t moved = count > 0 && !call->store->values_in_memory ? spanned(selection, chain->item.size) : 0;
-        return wanted > moved ? wanted : moved;
+    if (found->cached != NULL || found->absent) {
+        *status = read_wants(c, found->cached, NULL);
+        return true;
     }
-    for (int d = 0; d < array->ndim && chunk < DECODED_MIN; d++) {
-        chunk *= array->grid[d].chunk < (int64_t)DECODED_MIN ? (size_t)array->grid[d].chunk : DECODED_MIN;
+    zc_value value = zc_fetch_value(found);
+    value.origin = origin_of(c, &found->known, found->key, found->generation, &value, &origin);
+    *status = read_wants(c, NULL, &value);
+    if (found->whole || (*status == ZC_OK ? !zc_fetch_is_torn(found) : !zc_may_be_torn(*status))) {
+        return true;
     }
-    if (!zc_mul_size(n_items, chunk < DECODED_MIN ? chunk : DECODED_MIN, &decoded)) {
-        return ZC_SIZE_MAX;
-    }
-    return wanted > decoded ? wanted : decoded;
+    zc_error_clear(c->err);          /* ranges that do not fit together: the value was replaced meanwhile */
+    c->again = true;
+    return false;
 }
 
-/* How many threads a call of n items is worth. */
-static int worthwhile_threads(const zc_call *call, size_t n_items)
+static zc_status read_item(void *arg, size_t item, zc_workspace *ws, zc_error *err)
 {
-    if (work_of(call, n_items) < SHARED_MIN && n_items < 64) {
-        return 1;
+    read_job *job = arg;
+    chunk_job c;
+    zc_status status;
+
+    chunk_open(&c, job, job->first + item, ws, err);
+    if (c.none && c.n == 1) {
+        return ZC_OK;
     }
-    return call->threads > 0 ? call->threads : zc_pool_threads();
+    return job->fetched != NULL && read_fetched(&c, &job->fetched[item], &status) ? status : read_by_key(&c);
 }
 
-static zc_status run_items(const read_job *job, size_t n, size_t *failed, zc_error *err)
+/* ---- all chunks ------------------------------------------------------------------------------------------- */
+
+static zc_status run_items(read_job *job, size_t n, size_t *failed, zc_error *err)
 {
-    const zc_call *call = job->plan.call;
     const zc_run run = {
         .task = read_item,
-        .job = (void *)job,
+        .job = job,
         .n_items = n,
         .threads = job->threads,
         .grain = n >= 1024 ? 16 : 1,
-        .poll = call->poll,
-        .poll_arg = call->poll_arg,
+        .poll = job->poll,
+        .poll_arg = job->poll_arg,
     };
 
     return zc_pool_run(&run, failed, err);
 }
 
-/* Pin the chunks that are in the cache and fetch the values of all others. */
-static zc_status fetch_rest(read_job *job, size_t n, char *const *keys, zc_value *values, size_t *failed,
-                            zc_error *err)
+/* The first pass of zc_fetch_open: what all calls want of a value, in dry run. */
+static zc_status collect(void *arg, const zc_fetched *item, const zc_value *value, zc_error *err)
 {
-    const zc_call *call = job->plan.call;
-    const zc_array *array = call->array;
+    read_job *job = arg;
+    chunk_job c;
+    zc_value known = *value;
+    bool pending = false;
+    zc_status status = ZC_OK;
+    zc_selection room;
     zc_origin origin;
-    size_t rest = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        zc_key known;
-        zc_array_key(array, keys[i], &known);
-        zc_origin_of_key(array->cache, array->number, call->store, &known, keys[i], job->generations[i], &origin);
-        job->pinned[i] = zc_cache_has(&origin, 0) ? zc_cache_find(&origin, 0) : NULL;
-        if (job->pinned[i] == NULL) {
-            job->names[rest++] = keys[i];
+    chunk_open(&c, job, job->first + (size_t)(item - job->fetched), job->wants.ws, err);
+    if (c.call->array->cache != NULL) {
+        known.origin = origin_of(&c, &item->known, item->key, item->generation, value, &origin);
+    }
+    for (size_t i = 0; i < c.n && status == ZC_OK; i++) {
+        const zc_selection *selection = selection_of(&c, i, &room);
+        const zc_call *call = &job->wants.calls[c.wants[i].call];
+        const zc_context ctx = {.call = call, .fill = call->array->fill, .collects = true, .ws = c.ws, .err = err};
+        const zc_chunk chunk = {.chain = call->array->chain, .ndim = call->array->ndim, .shape = c.shape};
+        const zc_slice all = zc_slice_all(&known);
+        if (selection != NULL) {
+            status = zc_chunk_read(&ctx, &chunk, selection, &all);
+            pending = pending || status == ZC_ERR_PENDING;
+            status = status == ZC_ERR_PENDING ? ZC_OK : status;
         }
     }
-    size_t which = SIZE_MAX;
-    const zc_status status = call->store->fetch(call->store, job->names, rest, values, &which, err);
-    for (size_t i = n; i-- > 0 && status == ZC_OK;) {
-        values[i] = job->pinned[i] != NULL ? (zc_value){.data = NULL} : values[--rest];
-    }
-    for (size_t i = 0; i < n && which < rest; i++) {
-        *failed = job->names[which] == keys[i] ? i : *failed;
-    }
-    return status;
+    return status == ZC_OK && pending ? ZC_ERR_PENDING : status;
 }
 
-static void unpin(read_job *job, size_t n)
+/* Does the store serve one thread at a time, so that many values are fetched at once?  A single one in memory is opened:
+ * that is the short way. */
+static bool is_fetched(const read_job *job, const zc_call *call)
 {
-    for (size_t i = 0; job->pinned != NULL && i < n; i++) {
-        if (job->pinned[i] != NULL) {
-            zc_cached_let_go(job->pinned[i]);
-        }
-    }
+    const zc_store *store = call->store;
+
+    return store->fetch_parts != NULL ||
+           (store->fetch != NULL && (store->values_in_memory ? job->wants.n_items > 1 : !call->array->chain->ops->has_ranges));
 }
 
-/* Fetch the values of items first_item .. + n and read them; keys and values have room for n.  A failure names the
- * item: where the store does not know which key it was, each is asked for by itself. */
-static zc_status read_batch(read_job *job, size_t n, char **keys, zc_value *values, size_t *failed,
-                            zc_error *err)
+/* Prepare an item of a batch; returns roughly how many bytes of memory it takes. */
+static size_t prepare_item(const chunk_job *c, char *key, zc_fetched *out)
 {
-    const zc_call *call = job->plan.call;
-    int64_t chunk[ZC_MAX_DIMS];
+    const zc_array *array = c->call->array;
+    const zc_store *store = c->call->store;
+    size_t bytes = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        zc_plan_chunk(&job->plan, job->first_item + i, chunk);
-        zc_chunk_key(call->array, chunk, keys[i]);
-        if (job->generations != NULL) {
-            zc_key known;
-            zc_array_key(call->array, keys[i], &known);
-            job->generations[i] = zc_key_generation(&known);
+    zc_chunk_key(array, c->chunk, key);
+    *out = (zc_fetched){.key = key, .whole = store->values_in_memory || wants_whole(c, &bytes)};
+    if (array->cache == NULL && c->job->shared == NULL && out->whole) {
+        return bytes;
+    }
+    zc_array_key(array, key, &out->known);
+    if (!store->values_in_memory) {
+        out->generation = zc_key_generation(&out->known);
+    }
+    /* Of a store whose values have no stamp, the key shows whether a chunk is in the cache: it need not be fetched. */
+    if (array->cache != NULL && !store->values_in_memory && array->chain->ops->decode != NULL) {
+        zc_origin origin;
+        zc_origin_of_key(array->cache, array->number, store, &out->known, key, out->generation, &origin);
+        out->cached = zc_cache_has(&origin, 0) ? zc_cache_find(&origin, 0) : NULL;
+    }
+    return bytes;
+}
+
+/* Prepare as many items from job->first on as are fetched together, at most `most`, whose keys have room at `keys`; how
+ * many. */
+static size_t prepare_batch(read_job *job, size_t most, char *keys, size_t key_size)
+{
+    size_t n = 0, bytes = 0;
+
+    while (n < most) {
+        chunk_job c;
+        chunk_open(&c, job, job->first + n, job->wants.ws, NULL);
+        if (!is_fetched(job, c.call) || (bytes > c.call->store->batch_bytes && n >= (size_t)job->threads)) {
+            break;
+        }
+        const size_t own = prepare_item(&c, keys + n * key_size, &job->fetched[n]);
+        bytes = own > ZC_SIZE_MAX - bytes ? ZC_SIZE_MAX : bytes + own;
+        n++;
+    }
+    return n;
+}
+
+static const zc_store *store_of(const read_job *job, size_t item)
+{
+    const zc_wants *wants = &job->wants;
+
+    return wants->calls[wants->list == NULL ? 0 : wants->list[wants->begin[item]].call].store;
+}
+
+/* Fetch what n items want, store by store, and read them; sets has room for as many. */
+static zc_status fetch_and_read(read_job *job, size_t n, zc_fetch *sets, size_t *failed, zc_error *err)
+{
+    zc_status status = ZC_OK;
+    size_t n_sets = 0;
+
+    for (size_t at = 0, end; at < n && status == ZC_OK; at = end) {
+        const zc_store *store = store_of(job, job->first + at);
+        for (end = at + 1; end < n && store_of(job, job->first + end) == store;) {
+            end++;
+        }
+        status = zc_fetch_open(&sets[n_sets++], store, &job->fetched[at], end - at, collect, job, failed, err);
+        if (status != ZC_OK && *failed != SIZE_MAX) {
+            *failed += at;
         }
     }
-    zc_status status = job->pinned != NULL
-                           ? fetch_rest(job, n, keys, values, failed, err)
-                           : call->store->fetch(call->store, (const char *const *)keys, n, values, failed, err);
-    job->fetched = status == ZC_OK ? values : NULL;
     if (status == ZC_OK) {
         status = run_items(job, n, failed, err);
-        call->store->release(values, n);
-    } else if (status == ZC_ERR_IO) {
-        zc_error_clear(err);
-        status = run_items(job, n, failed, err);
     }
-    unpin(job, n);
+    while (n_sets > 0) {
+        zc_fetch_close(&sets[--n_sets]);
+    }
     return status;
 }
 
-#define BATCH_MAX ((size_t)4096)
-
-static size_t batch_size(const read_job *job)
+/* Read the items from job->first on whose values are fetched together; *n: how many. */
+static zc_status read_batch(read_job *job, size_t *n, size_t *failed, zc_error *err)
 {
-    const zc_array *array = job->plan.call->array;
-    size_t bytes = array->chain->item.size, n = job->plan.n_items;
+    const zc_wants *wants = &job->wants;
+    const size_t rest = wants->n_items - job->first, most = rest < BATCH_MAX ? rest : BATCH_MAX;
+    size_t key_size = 0, n_sets = 1;
 
-    for (int d = 0; d < array->ndim; d++) {
-        const int64_t length = array->grid[d].edges == NULL ? array->grid[d].chunk : array->grid[d].length;
-        if (!zc_mul_size(bytes, (uint64_t)length, &bytes)) {
-            return 1;
+    for (size_t i = 0; i < wants->n_calls; i++) {
+        const size_t own = zc_chunk_key_size(wants->calls[i].array);
+        key_size = own > key_size ? own : key_size;
+        n_sets += i > 0 && wants->calls[i].store != wants->calls[i - 1].store;
+    }
+    n_sets = n_sets < most ? n_sets : most;
+    job->fetched = zc_scratch_array(wants->ws, most, sizeof *job->fetched + key_size, err);
+    zc_fetch *sets = job->fetched != NULL ? zc_scratch_array(wants->ws, n_sets, sizeof *sets, err) : NULL;
+    zc_status status = ZC_ERR_MEMORY;
+    if (sets != NULL) {
+        *n = prepare_batch(job, most, (char *)(job->fetched + most), key_size);
+        status = fetch_and_read(job, *n, sets, failed, err);
+    }
+    zc_pop(wants->ws, (job->fetched != NULL) + (sets != NULL));
+    job->fetched = NULL;
+    return status;
+}
+
+/* Read the items from job->first on that are opened by their keys; *n: how many. */
+static zc_status read_opened(read_job *job, size_t *n, size_t *failed, zc_error *err)
+{
+    const zc_wants *wants = &job->wants;
+    zc_status status = ZC_OK;
+
+    if (wants->list == NULL) {
+        *n = wants->n_items;
+        status = zc_plan_hold(&wants->plans[0], err);
+    }
+    for (; wants->list != NULL && job->first + *n < wants->n_items; ++*n) {
+        if (is_fetched(job, &wants->calls[wants->list[wants->begin[job->first + *n]].call])) {
+            break;
         }
     }
-    const size_t cap = job->plan.call->store->values_in_memory || bytes == 0
-                           ? BATCH_MAX
-                           : job->plan.call->store->batch_bytes / bytes + (size_t)job->threads;
-    n = n < cap ? n : cap;
-    return n < BATCH_MAX ? n : BATCH_MAX;
+    return status == ZC_OK ? run_items(job, *n, failed, err) : status;
 }
 
-/* For stores that serve one thread at a time: batch by batch. */
-static zc_status read_fetched(read_job *job, size_t *failed, zc_error *err)
+static zc_status read_all(read_job *job, size_t *failed, zc_error *err)
 {
-    const size_t batch = batch_size(job), key_size = job->plan.key_size;
-    zc_workspace *ws = job->plan.ws;
-    zc_value *values = zc_scratch_array(ws, batch, sizeof *values, err);
-    char **keys = values != NULL ? zc_scratch_array(ws, batch, sizeof *keys + key_size, err) : NULL;
-    zc_status status = keys != NULL ? ZC_OK : ZC_ERR_MEMORY;
+    const zc_wants *wants = &job->wants;
+    zc_status status = ZC_OK;
 
-    job->plan.pushed += (values != NULL) + (keys != NULL);
-    if (status == ZC_OK && job->plan.call->array->cache != NULL && !job->plan.call->store->values_in_memory) {
-        job->generations = zc_scratch_push(ws, batch * sizeof *job->generations, err);
-        job->plan.pushed += job->generations != NULL;
-        status = job->generations != NULL ? ZC_OK : ZC_ERR_MEMORY;
-    }
-    /* If values have no stamp, the key alone decides whether a chunk is in the cache: it need not be fetched. */
-    if (status == ZC_OK && job->plan.call->array->cache != NULL && !job->plan.call->store->values_in_memory) {
-        job->pinned = zc_scratch_array(ws, batch, sizeof *job->pinned + sizeof *job->names, err);
-        job->names = job->pinned != NULL ? (const char **)(job->pinned + batch) : NULL;
-        job->plan.pushed += job->pinned != NULL;
-        status = job->pinned != NULL ? ZC_OK : ZC_ERR_MEMORY;
-    }
-    for (size_t i = 0; i < batch && status == ZC_OK; i++) {
-        keys[i] = (char *)(keys + batch) + i * key_size;
-    }
-    while (job->first_item < job->plan.n_items && status == ZC_OK) {
-        const size_t rest = job->plan.n_items - job->first_item;
-        const size_t n = rest < batch ? rest : batch;
-        status = read_batch(job, n, keys, values, failed, err);
-        if (status != ZC_OK) {
-            *failed = *failed < n ? job->first_item + *failed : SIZE_MAX;
+    for (size_t n; job->first < wants->n_items && status == ZC_OK; job->first += n) {
+        const size_t call = wants->list == NULL ? 0 : wants->list[wants->begin[job->first]].call;
+        n = 0;
+        status = (is_fetched(job, &wants->calls[call]) ? read_batch : read_opened)(job, &n, failed, err);
+        if (status != ZC_OK && *failed != SIZE_MAX) {
+            *failed += job->first;
         }
-        job->first_item += n;
     }
     return status;
 }
 
-/* ---- parts of shards in a remote store: batch by batch, each in rounds ---- */
-
-static zc_status collect_item(void *arg, size_t item, const zc_value *value, zc_error *err)
+/* Where chunks were absent, is the array itself gone? */
+static zc_status check_places(const read_job *job, size_t *failed_call, zc_error *err)
 {
-    const read_job *job = arg;
-    zc_context ctx = zc_context_on(&job->context, job->plan.ws, err);
-    int64_t chunk[ZC_MAX_DIMS], shape[ZC_MAX_DIMS];
-    zc_value known = *value;
-    zc_origin origin;
-    zc_selection selection;
+    zc_status status = ZC_OK;
 
-    zc_plan_chunk(&job->plan, job->first_item + item, chunk);
-    if (!zc_plan_selection(&job->plan, job->first_item + item, chunk, shape, &selection)) {
-        return ZC_OK;
-    }
-    ctx.collects = true;
-    ctx.split = false;
-    known.origin = origin_of_pieces(job, value->token, value, &origin);
-    const zc_chunk whole = chunk_of(job, shape);
-    const zc_slice all = zc_slice_all(&known);
-    return zc_chunk_read(&ctx, &whole, &selection, &all);
-}
-
-/* Fetch what is wanted of items first_item .. + n and read them; keys and items have room for n. */
-static zc_status read_pieces(read_job *job, size_t n, char *keys, zc_piece_item *items, size_t *failed, zc_error *err)
-{
-    const zc_array *array = job->plan.call->array;
-    int64_t chunk[ZC_MAX_DIMS], shape[ZC_MAX_DIMS];
-    zc_pieces pieces;
-    zc_selection selection;
-
-    for (size_t i = 0; i < n; i++) {
-        char *const key = keys + i * job->plan.key_size;
-        zc_plan_chunk(&job->plan, job->first_item + i, chunk);
-        zc_chunk_key(array, chunk, key);
-        items[i] = (zc_piece_item){.key = key};
-        zc_array_key(array, key, &items[i].known);
-        items[i].whole = zc_plan_selection(&job->plan, job->first_item + i, chunk, shape, &selection) &&
-                         wants_whole(array->chain, shape, &selection);
-    }
-    zc_pieces_open(&pieces, job->plan.call->store, items, n);
-    zc_status status = zc_pieces_fetch(&pieces, collect_item, job, err);
-    job->pieces = &pieces;
-    status = status == ZC_OK ? run_items(job, n, failed, err) : status;
-    zc_pieces_close(&pieces);
-    return status;
-}
-
-/* How many shards to ask for at once: what is wanted of them has to fit into memory, before it is decoded and after. */
-static size_t pieces_batch(const read_job *job)
-{
-    const zc_call *call = job->plan.call;
-    const zc_chain *chain = call->array->chain;
-    size_t inner = 0, wanted = zc_selection_count(call->selection) / job->plan.n_items + 1;
-
-    if (!zc_mul_size(wanted, chain->item.size, &wanted) ||
-        (chain->ops->has_ranges && !zc_chain_decoded_size(chain->inner, call->array->ndim, chain->inner_shape, &inner))) {
-        return 1;
-    }
-    const size_t bytes = inner > wanted ? inner : wanted;
-    const size_t n = call->store->batch_bytes / bytes + (size_t)job->threads;
-    return n < BATCH_MAX ? n : BATCH_MAX;
-}
-
-static zc_status read_in_pieces(read_job *job, size_t *failed, zc_error *err)
-{
-    const size_t most = pieces_batch(job), batch = job->plan.n_items < most ? job->plan.n_items : most;
-    zc_piece_item *items = zc_scratch_array(job->plan.ws, batch, sizeof *items + job->plan.key_size, err);
-    zc_status status = items != NULL ? ZC_OK : ZC_ERR_MEMORY;
-
-    job->plan.pushed += items != NULL;
-    while (job->first_item < job->plan.n_items && status == ZC_OK) {
-        const size_t rest = job->plan.n_items - job->first_item;
-        const size_t n = rest < batch ? rest : batch;
-        status = read_pieces(job, n, (char *)(items + batch), items, failed, err);
-        if (status != ZC_OK) {
-            *failed = *failed < n ? job->first_item + *failed : SIZE_MAX;
+    for (size_t i = 0; i < job->wants.n_calls && status == ZC_OK; i++) {
+        const zc_call *call = &job->wants.calls[i];
+        if (job->absent[i] && call->store->check != NULL) {
+            status = call->store->check(call->store, call->array->prefix, call->array->prefix_len, err);
+            *failed_call = status != ZC_OK ? i : *failed_call;
         }
-        job->first_item += n;
     }
     return status;
 }
 
-static zc_status read_opened(read_job *job, size_t *failed, zc_error *err)
+static zc_status read_planned(read_job *job, int threads, size_t *failed_call, zc_fault *fault, zc_error *err)
 {
-    const zc_status status = zc_plan_hold(&job->plan, err);
+    size_t failed = SIZE_MAX;
 
-    return status == ZC_OK ? run_items(job, job->plan.n_items, failed, err) : status;
+    job->threads = zc_read_threads(job->wants.calls, job->wants.n_calls, job->wants.n_items, threads);
+    job->split = job->wants.n_items < (size_t)job->threads;
+    job->shared = job->wants.shares ? zc_cache_new(SHARED_BYTES) : NULL;
+    zc_status status = read_all(job, &failed, err);
+    if (status != ZC_OK) {
+        zc_wants_blame(&job->wants, failed, failed_call, fault);
+    } else {
+        status = check_places(job, failed_call, err);
+    }
+    zc_cache_free(job->shared);
+    return status;
 }
 
 zc_status zc_read(const zc_call *call, zc_fault *fault, zc_error *err)
 {
     atomic_bool absent = false;
-    read_job job = {.absent = &absent};
-    size_t failed = SIZE_MAX;
-    zc_status status = zc_plan_open(call, &job.plan, err);
+    read_job job = {.absent = &absent, .poll = call->poll, .poll_arg = call->poll_arg};
+    size_t failed_call;
+    zc_plan plan;
+    zc_status status = zc_wants_open(&job.wants, call, 1, &plan, &failed_call, err);
 
     fault->in_chunk = false;
-    if (status != ZC_OK) {
-        return status;
+    if (status == ZC_OK) {
+        status = read_planned(&job, call->threads, &failed_call, fault, err);
+        zc_wants_close(&job.wants);
     }
-    job.threads = worthwhile_threads(call, job.plan.n_items);
-    job.context = (zc_context){.call = call, .fill = call->array->fill,
-                           .split = job.plan.n_items < (size_t)job.threads};
-    /* Of a shard in a remote store, ranges may be wanted instead of all of it. */
-    if (call->store->fetch != NULL && (call->store->values_in_memory || !call->array->chain->ops->has_ranges)) {
-        status = read_fetched(&job, &failed, err);
-    } else if (call->store->fetch_parts != NULL) {
-        status = job.plan.n_items > 0 ? read_in_pieces(&job, &failed, err) : ZC_OK;
-    } else {
-        status = read_opened(&job, &failed, err);
+    return status;
+}
+
+zc_status zc_read_many(const zc_call *calls, size_t n, int threads, zc_poll poll, void *poll_arg,
+                       size_t *failed_call, zc_fault *fault, zc_error *err)
+{
+    read_job job = {.poll = poll, .poll_arg = poll_arg};
+
+    *failed_call = SIZE_MAX;
+    fault->in_chunk = false;
+    if (n == 0) {
+        return ZC_OK;
     }
-    if (status == ZC_OK && absent && call->store->check != NULL) {
-        status = call->store->check(call->store, call->array->prefix, call->array->prefix_len, err);
+    zc_plan *plans = zc_alloc_array(n, sizeof *plans);
+    job.absent = calloc(n, sizeof *job.absent);
+    zc_status status = plans != NULL && job.absent != NULL
+                           ? ZC_OK
+                           : zc_fail(err, ZC_ERR_MEMORY, "no memory for %zu reads", n);
+    if (status == ZC_OK) {
+        status = zc_wants_open(&job.wants, calls, n, plans, failed_call, err);
     }
-    if (status != ZC_OK) {
-        zc_plan_blame(&job.plan, failed, fault);
+    if (status == ZC_OK) {
+        status = read_planned(&job, threads, failed_call, fault, err);
+        zc_wants_close(&job.wants);
     }
-    zc_plan_close(&job.plan);
+    free(plans);
+    free((void *)job.absent);
     return status;
 }

@@ -6,10 +6,6 @@
 #include "base/arith.h"
 #include "engine/chunk.h"
 
-/* Below this much input, waking another thread costs more than it brings. */
-#define SHARED_MIN ((size_t)64 << 10)
-#define PLAIN_SHARED_MIN ((size_t)256 << 10)     /* without codecs: threads wait for each other at the directory */
-
 typedef struct write_job {
     zc_plan plan;
     zc_context context;              /* without workspace and error, which are those of each thread */
@@ -205,44 +201,6 @@ static zc_status write_item(void *arg, size_t item, zc_workspace *ws, zc_error *
     return status;
 }
 
-/* Below this much for each chunk, threads wait longer for a store that serves one at a time than they copy. */
-#define COPIED_MIN ((size_t)64 << 10)
-
-/* Threads for a store that is waited for: many, whatever the number of CPUs, if their chunks fit into memory. */
-static int waiting_threads(const zc_call *call, size_t n_items)
-{
-    const zc_array *array = call->array;
-    const size_t usual = (size_t)zc_pool_threads();
-    size_t bytes = array->chain->item.size;
-
-    for (int d = 0; d < array->ndim; d++) {
-        const int64_t most = array->grid[d].edges == NULL ? array->grid[d].chunk : array->grid[d].length;
-        if (!zc_mul_size(bytes, (uint64_t)most, &bytes)) {
-            return (int)usual;
-        }
-    }
-    const size_t fitting = call->store->batch_bytes / (bytes > 0 ? bytes : 1) + usual;
-    const size_t n = n_items < (size_t)call->store->waits ? n_items : (size_t)call->store->waits;
-    return (int)(n < fitting ? n : fitting);
-}
-
-static int worthwhile_threads(const zc_call *call, size_t n_items)
-{
-    const zc_chain *chain = call->array->chain;
-    const size_t bytes = zc_selection_count(call->selection) * chain->item.size;
-    const bool plain = chain->ops->is_plain;
-    const bool copies = plain && call->store->fetch != NULL;
-
-    if (call->threads == 0 && call->store->waits > 0 && n_items > 1) {
-        const int waiting = waiting_threads(call, n_items), usual = zc_pool_threads();
-        return waiting > usual ? waiting : usual;
-    }
-    if ((bytes < (plain ? PLAIN_SHARED_MIN : SHARED_MIN) && n_items < 16) || (copies && bytes / COPIED_MIN < n_items)) {
-        return 1;
-    }
-    return call->threads > 0 ? call->threads : zc_pool_threads();
-}
-
 zc_status zc_write(const zc_call *call, zc_fault *fault, zc_error *err)
 {
     write_job job;
@@ -253,10 +211,10 @@ zc_status zc_write(const zc_call *call, zc_fault *fault, zc_error *err)
     if (status != ZC_OK) {
         return status;
     }
-    const int threads = worthwhile_threads(call, job.plan.n_items);
+    const int threads = zc_write_threads(call, job.plan.n_items);
     job.context = (zc_context){.call = call, .fill = call->array->fill,
-                            .split = job.plan.n_items < (size_t)threads,
-                           .blocks = call->blocks};
+                               .split = job.plan.n_items < (size_t)threads,
+                               .blocks = call->blocks};
     const zc_run run = {
         .task = write_item,
         .job = &job,

@@ -196,10 +196,11 @@ cdef zc_status _memory_open(const zc_store *store, const char *key, cbool whole,
                             zc_error *err) noexcept with gil:
     cdef _Session session = <_Session>store.self
     try:
-        value = zc_dict_value((<MemorySource>session.source).values, key.decode())
+        name = key.decode()
+        value = zc_dict_value((<MemorySource>session.source).values, name)
         if value is None:
             return ZC_ERR_MISSING
-        _lend(value, store, out)
+        _lend_checked(name, value, store, out)
         return ZC_OK
     except BaseException as error:
         return session.fail(error, err)
@@ -261,7 +262,7 @@ cdef zc_status _store_open(const zc_store *store, const char *key, cbool whole, 
         value = (<StoreSource>session.source).store.get(name)
         if value is None:
             return ZC_ERR_MISSING
-        _lend(value, store, out)
+        _lend_checked(name, value, store, out)
         return ZC_OK
     except BaseException as error:
         return session.fail(error, err)
