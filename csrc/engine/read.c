@@ -287,7 +287,8 @@ static zc_status read_by_key(chunk_job *c)
     const zc_call *call = c->call;
     size_t bytes;
 
-    c->whole = call->store->is_local || wants_whole(c, &bytes);
+    /* An open file, or an object in memory, stays what it is. */
+    c->whole = call->store->is_local || call->store->values_in_memory || wants_whole(c, &bytes);
     c->cap = load_size(c);
     c->room = zc_scratch_push(c->ws, c->cap + zc_chunk_key_size(call->array), c->err);
     if (c->room == NULL) {
@@ -299,9 +300,7 @@ static zc_status read_by_key(chunk_job *c)
     if (call->array->cache != NULL || c->job->shared != NULL || !c->whole) {
         zc_array_key(call->array, key, &c->known);
     }
-    const zc_status status = c->whole || call->store->values_in_memory
-                                 ? open_and_read(c)
-                                 : zc_key_read(&c->known, open_and_read, c, c->ws, c->err);
+    const zc_status status = c->whole ? open_and_read(c) : zc_key_read(&c->known, open_and_read, c, c->ws, c->err);
     zc_scratch_pop(c->ws);
     return status;
 }

@@ -185,10 +185,12 @@ static void gathered_blocks(void)
     CHECK(memcmp(all, f.model, sizeof all) == 0);
 }
 
-/* Boxes that overlap, read together. */
+/* Boxes that overlap and points, read together. */
 static void many_reads(void)
 {
-    enum { N = 20, SIDE = 9 };
+    enum { N = 20, SIDE = 9, BOXES = N - 1, POINTS = 7 };
+    const int64_t row[POINTS] = {31, 0, 5, 5, 8, 16, 30}, column[POINTS] = {17, 0, 3, 3, 11, 12, 1};
+    const int64_t order[POINTS] = {0, 1, 2, 3, 4, 5, 6};
     fixture f;
     uint16_t boxes[N][SIDE * SIDE];
     zc_selection selections[N];
@@ -209,8 +211,16 @@ static void many_reads(void)
         selections[n].axis[1] = (zc_axis){.count = SIDE, .start = N - n, .step = 1, .stride = 2};
         calls[n] = (zc_call){.array = &f.array, .store = &f.store, .selection = &selections[n]};
     }
+    selections[BOXES].points = order;
+    selections[BOXES].n_points = POINTS;
+    selections[BOXES].point_stride = 2;
+    selections[BOXES].axis[0] = (zc_axis){.count = POINTS, .step = 1, .index = row};
+    selections[BOXES].axis[1] = (zc_axis){.count = POINTS, .step = 1, .index = column};
     CHECK(zc_read_many(calls, N, 2, NULL, NULL, &failed, &fault, &err) == ZC_OK);
-    for (int n = 0; n < N; n++) {
+    for (int p = 0; p < POINTS; p++) {
+        CHECK(boxes[BOXES][p] == f.model[row[p] * COLUMNS + column[p]]);
+    }
+    for (int n = 0; n < BOXES; n++) {
         for (int i = 0; i < SIDE * SIDE; i++) {
             CHECK(boxes[n][i] == f.model[(n + i / SIDE) * COLUMNS + N - n + i % SIDE]);
         }
