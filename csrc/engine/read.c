@@ -305,7 +305,7 @@ static zc_status read_by_key(chunk_job *c)
     return status;
 }
 
-/* Read a chunk of which something has been fetched; false if it has to be opened after all. */
+/* Read a chunk for which something was fetched; false if it has to be opened after all. */
 static bool read_fetched(chunk_job *c, const zc_fetched *found, zc_status *status)
 {
     zc_origin origin;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which calls of a job want something of which chunk.
+ * What the calls of a job want, chunk by chunk.
  */
 #ifndef ZC_ENGINE_WANTS_H
 #define ZC_ENGINE_WANTS_H
