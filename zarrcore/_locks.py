@@ -99,7 +99,7 @@ if _CHECKED:
 
 
 def forkable(lock: AnyLock) -> AnyLock:
-    """The lock, free in a child of a fork: the thread that held it is not there to release it."""
+    """Return the lock, free in a child of a fork: the thread that held it is not there to release it."""
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=lock._at_fork_reinit)  # type: ignore[attr-defined]
     return lock

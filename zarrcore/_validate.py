@@ -108,7 +108,7 @@ class at:  # noqa: N801 - reads as a word: `with at("codecs[0]"):`
             raise MetadataValidationError(self._named(str(error)), where=self.where, key=self.key) from error
 
     def _named(self, reason: str) -> str:
-        """What is wrong, with the codec, unless it is that of a codec within."""
+        """Return what is wrong, with the codec, unless it is that of a codec within."""
         if self.codec is None or repr(self.codec) in reason or " (codec '" in reason:
             return reason
         return f"{reason} (codec {self.codec!r})"

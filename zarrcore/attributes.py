@@ -71,12 +71,12 @@ class Attributes(MutableMapping[str, Any]):
         self._node._change_attributes(lambda attributes: dict(d))
 
     def asdict(self) -> dict[str, Any]:
-        """All attributes as a new dictionary."""
+        """Return all attributes as a new dictionary."""
         return {name: _copied(value) for name, value in self._node.metadata.attributes.items()}
 
 
 def _copied(value: Any) -> Any:
-    """A value that is not shared with the metadata; NaN and infinities as plain floats."""
+    """Return a value that is not shared with the metadata; NaN and infinities as plain floats."""
     kind = type(value)
     if kind in _UNCHANGEABLE:
         return value

@@ -54,7 +54,7 @@ class StorageTransformer(Extension, ABC):
         Returns
         -------
         Store
-            A store that answers for the keys and values of the chunks as if there were no transformer; most
+            A store that returns the keys and values of the chunks as if there were no transformer; most
             simply a :class:`~zarrcore.storage.WrapperStore`.  The metadata document does not pass through it.
         """
 

@@ -17,7 +17,7 @@ zc_status zc_blosc_decompress(const zc_blosc_header *h, zc_workspace *ws, const 
 
 /*
  * The same where the block's bytes lie at the end of the memory at dst, which is that many bytes longer than the block
- * (zc_blosc_slack, 0: they have to lie apart; never more than zc_blosc_block_bound).  False, and src is spoilt, if
+ * (zc_blosc_slack, 0: they have to lie apart; never more than zc_blosc_block_bound).  False, and src is overwritten, if
  * anything is wrong or more slack is needed.  The shuffle is still to be undone.
  */
 size_t zc_blosc_slack(const zc_blosc_header *h, size_t index, size_t n);

@@ -210,7 +210,7 @@ static void join(const encoding *e, uint8_t *dst)
     }
 }
 
-/* Put the pieces together; 0 if one thread has to do it all, lest something else comes out. */
+/* Put the pieces together; 0 if one thread has to do it all: the result would differ otherwise. */
 static size_t finish(const encoding *e, uint8_t *dst)
 {
     const size_t total = total_size(e), most = e->n + ZC_BLOSC_HEADER;

@@ -14,7 +14,7 @@
 bool zc_blosclz_decode(const uint8_t *src, size_t n, uint8_t *dst, size_t nbytes);
 
 /* The same where src may lie in the memory after dst[0..), the decoded bytes taking its place.  False, too, where these
- * would reach bytes that have not been read: src is spoilt then. */
+ * would reach bytes that have not been read: src is overwritten then. */
 bool zc_blosclz_decode_over(const uint8_t *src, size_t n, uint8_t *dst, size_t nbytes);
 
 #endif

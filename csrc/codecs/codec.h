@@ -162,7 +162,7 @@ struct zc_codec_class {
     /*
      * Decoding over the encoded bytes themselves, else both NULL: these lie at the end of the memory at dst, which is
      * `slack` bytes longer than what they decode to (0: not of such a size).  decode_over is true if dst[0..decoded)
-     * has come out as decode would have made it.  If not, src is spoilt; the data may still be valid, since unusual
+     * has come out as decode would have made it.  If not, src is overwritten; the data may still be valid, since unusual
      * but valid streams can need more slack.
      */
     size_t (*slack)(const zc_codec *codec, size_t decoded);

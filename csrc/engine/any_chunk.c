@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Any chunk: the way to the functions of its chain; and reading and writing by way of all of its elements.
+ * Any chunk: calls the functions of its chain; and reads and writes whole chunks for kinds that cannot do less.
  */
 #include "engine/chunk.h"
 

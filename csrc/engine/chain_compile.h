@@ -2,8 +2,8 @@
  *
  * From a description of codecs to the chain that the engine runs (chain.h).
  *
- * Whoever reads metadata, in Python or in C, translates each codec by itself into one or two links.  What the codecs
- * come to together is decided here: which filters go with the chunk, with each inner chunk, or make an array with a
+ * Whoever reads metadata, in Python or in C, translates each codec by itself into one or two links.  How the codecs
+ * combine is decided here: which filters go with the chunk, with each inner chunk, or make an array with a
  * chain of its own; what becomes of the fill value; where bytes are swapped; how transpositions are composed; and all
  * limits.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Chunks that are elements and nothing else, stored as they are (plain) or by way of bytes -> bytes codecs (staged):
+ * Chunks that are elements and nothing else, stored as they are (plain) or after bytes -> bytes codecs (staged):
  * their kinds of chains, and writing plain ones piece by piece.
  */
 #include "engine/chunk.h"

@@ -117,7 +117,7 @@ ZC_AVX2 static void cut_avx2(int32_t *restrict dst, const char *restrict src, si
     }
 }
 
-/* Doubles to integers of at most 32 bits: by way of int32, piece by piece. */
+/* Doubles to integers of at most 32 bits: through int32, piece by piece. */
 static void cut_doubles(char *dst, zc_number_kind to, const char *src, size_t n)
 {
     const size_t size = zc_number_size(to);

@@ -18,7 +18,7 @@ typedef struct zc_cast_rules {
 
 /*
  * The loops that compilers vectorise: dst[i] = the number of type `to` that zc_real_store would store for src[i], for n
- * numbers in the machine's byte order.  True if all were done; false, with dst spoilt, if some were not (out of range,
+ * numbers in the machine's byte order.  True if all were done; false, with dst undefined, if some were not (out of range,
  * or rounded twice on the way), or if the types have no loop.
  */
 bool zc_cast_checked(void *dst, zc_number_kind to, const void *src, zc_number_kind from, size_t n,

@@ -15,7 +15,7 @@ typedef struct zc_whole_limits {
 
 /*
  * dst[i] = the low bits of src[i], a whole number of any size (below zero: of the two's complement), within the limits.
- * False, with dst spoilt, if some are infinite or NaN.
+ * False, with dst undefined, if some are infinite or NaN.
  */
 bool zc_whole_to_words(uint64_t *dst, const double *src, size_t n, const zc_whole_limits *limits);
 

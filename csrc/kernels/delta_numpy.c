@@ -111,7 +111,7 @@ static void add_halves(float *restrict dst, const float *restrict src, size_t n,
 
 #endif
 
-/* The same; false, with dst spoilt, if a sum is beyond that range. */
+/* The same; false, with dst undefined, if a sum is beyond that range. */
 static bool add_up(float *restrict dst, const float *restrict src, size_t n, float sum)
 {
     int32_t beyond = 0;

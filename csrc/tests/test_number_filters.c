@@ -116,7 +116,7 @@ static bool is_unsigned(zc_number_kind kind)
     return (kind >= ZC_NUMBER_U8 && kind <= ZC_NUMBER_U64) || kind == ZC_NUMBER_BOOL;
 }
 
-/* Small whole numbers come back from all filters by way of all types that have them. */
+/* Small whole numbers come back from all filters through all types that have them. */
 static void small_numbers_come_back(void)
 {
     for (int from = 0; from < KINDS; from++) {

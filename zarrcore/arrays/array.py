@@ -412,5 +412,5 @@ class Array(ArrayFace, Indexable, SynchronousNode):
         return append(self._opened, data, axis)
 
     def _compiled(self) -> Any:
-        """The engine, for the C API."""
+        """Return the engine, for the C API."""
         return self._opened.engine()

@@ -130,7 +130,7 @@ class OpenArray(ArrayDescription):
         return array
 
     def is_same(self, other: OpenArray) -> bool:
-        """Whether both are the same array with the same metadata."""
+        """Return whether both are the same array with the same metadata."""
         return (self._store_path, self._metadata) == (other._store_path, other._metadata)
 
     def adopt(self, metadata: ArrayMetadata, *, alike: bool = False) -> None:
@@ -160,7 +160,7 @@ class OpenArray(ArrayDescription):
                 self.get: Callable[[Any], Any] | None = None
 
     def engine(self) -> Engine:
-        """The engine, compiled on the first access to the data."""
+        """Return the engine, compiled on the first access to the data."""
         engine = self._engine
         if engine is None:
             self.follow()

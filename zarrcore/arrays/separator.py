@@ -73,6 +73,6 @@ def _are_nested(store: Store, prefix: str, names: Iterable[str], ndim: int) -> b
 
 
 def _has_chunks(store: Store, prefix: str, depth: int) -> bool:
-    """Whether a folder has names that are indexes, to a depth."""
+    """Return whether a folder has names that are indexes, to a depth."""
     index = next((name for name in store._first_names(prefix) or () if name.isdecimal()), None)
     return index is not None and (depth == 1 or _has_chunks(store, f"{prefix}{index}/", depth - 1))

@@ -333,7 +333,7 @@ class ArrayWriter(Indexable):
         return chunk.lock
 
     def _put(self, chunk: PendingChunk, put: Callable[[], object]) -> None:
-        """Change a pending chunk, whose lock is held, and take notice of its memory."""
+        """Change a pending chunk, whose lock is held, and count its memory."""
         before = chunk.nbytes
         try:
             put()
@@ -341,7 +341,7 @@ class ArrayWriter(Indexable):
             self._grown(chunk.nbytes - before)
 
     def _grown(self, nbytes: int) -> None:
-        """Take notice that pending chunks take so much more memory, or less."""
+        """Count the memory that pending chunks take up, or release."""
         with self._lock:
             self._nbytes += nbytes
 

@@ -275,7 +275,7 @@ class CodecChain:
         return data if isinstance(data, bytes) else bytes(data)
 
     def _inner_patch(self, patch: Patch | None, spec: ArraySpec) -> Patch | None:
-        """The patch as the array -> bytes codec sees it; None if all of the chunk has to be encoded."""
+        """Return the patch for the array -> bytes codec; None if all of the chunk is to be encoded."""
         given = None if patch is None else patch.given
         for codec, its_spec in zip(self.array_array, self.array_specs(spec), strict=False):
             given = None if given is None else codec.moved(given, its_spec)
@@ -284,7 +284,7 @@ class CodecChain:
         return Patch(given, None if patch.old is None else self.decode_bytes(patch.old, spec))
 
     def _keeps_fill(self, spec: ArraySpec) -> bool:
-        """Whether the array -> array codecs turn the fill value into that of absent inner chunks."""
+        """Return whether the array -> array codecs turn the fill value into that of absent inner chunks."""
         if not any(codec.is_elementwise for codec in self.array_array):
             return True
         pairs = zip(self.array_array, self.array_specs(spec), strict=False)

@@ -156,7 +156,7 @@ def item_size_after(filters: tuple[Codec, ...], item_size: int | None) -> int:
 
 
 def _chunk(found: Any, spec: ArraySpec) -> np.ndarray:
-    """What the filters decoded to as a chunk of `spec`."""
+    """Return what the filters decoded to as a chunk of `spec`."""
     dtype = spec.np_dtype
     if isinstance(found, np.ndarray) and (found.dtype.hasobject or found.dtype.kind == "T"):
         if found.size != spec.size:
@@ -172,7 +172,7 @@ def _chunk(found: Any, spec: ArraySpec) -> np.ndarray:
 
 
 def as_bytes(data: Any) -> memoryview:
-    """A flat array or bytes-like object as bytes."""
+    """Return a flat array or bytes-like object as bytes."""
     if isinstance(data, np.ndarray):
         if data.dtype.hasobject:
             raise TypeError("objects where bytes are needed")

@@ -51,7 +51,7 @@ class VLenBytes(Filter, VLenBytesCodec, id="vlen-bytes", in_v3=False):
 
 
 def _is_raw(dtype: np.dtype[Any]) -> bool:
-    """Whether items are bytes without a meaning."""
+    """Return whether items are bytes without a meaning."""
     return dtype.type is np.void and dtype.names is None
 
 

@@ -34,7 +34,7 @@ def _pickle(data: dict[str, Any]) -> Codec:
 
 
 def parse_v2_codec(data: object) -> Codec:
-    """A codec of format 2 from its JSON object, a numcodecs codec or an instance.
+    """Return a codec of format 2 from its JSON object, a numcodecs codec or an instance.
 
     Raises
     ------

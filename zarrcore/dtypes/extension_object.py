@@ -9,7 +9,7 @@ from zarrcore.errors import DataTypeValidationError
 
 
 def canonical_v3(data: object) -> Any:
-    """The `data_type` member as a name, or as an object with the members ``name`` and ``configuration``.
+    """Return the `data_type` member as a name, or as an object with ``name`` and ``configuration``.
 
     Raises
     ------

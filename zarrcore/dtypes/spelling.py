@@ -35,7 +35,7 @@ class TypeString(NamedTuple):
 
 
 def type_string(name: object) -> TypeString | None:
-    """The parts of `name`, or None if it is no type string."""
+    """Return the parts of `name`, or None if it is no type string."""
     match = re.fullmatch(_TYPE_STRING, name, re.ASCII) if isinstance(name, str) else None
     if match is None:
         return None
@@ -44,7 +44,7 @@ def type_string(name: object) -> TypeString | None:
 
 
 def type_string_v2(cls: type[ZDType[Any, Any]], data: object, kind: str, expected: str) -> TypeString:
-    """The type string of a v2 data type, if it has `kind` and no object codec; otherwise an error."""
+    """Return the type string of a v2 data type, if it has `kind` and no object codec; otherwise an error."""
     if not check_dtype_spec_no_object_codec_v2(data):
         raise cls._reject_json(data, f"an object with 'name' ({expected}) and 'object_codec_id' (null)")
     parts = type_string(data["name"])
@@ -54,7 +54,7 @@ def type_string_v2(cls: type[ZDType[Any, Any]], data: object, kind: str, expecte
 
 
 def config_v3(cls: type[ZDType[Any, Any]], data: object, *members: str) -> tuple[Any, ...]:
-    """The `members` of the configuration in the canonical v3 form `data`; no other member may be there."""
+    """Return the `members` of the configuration in the canonical v3 form `data`; others are refused."""
     expected = f"{{'name': {cls._zarr_v3_name!r}, 'configuration': {{{', '.join(map(repr, members))}}}}}"
     if not isinstance(data, Mapping) or data.get("name") != cls._zarr_v3_name:
         raise cls._reject_json(data, expected)
@@ -118,7 +118,7 @@ def _check_fields_v2(data: object) -> bool:
 
 
 def _check_field_v2(field: object) -> bool:
-    """Whether `field` is a name, a data type and, for a sub-array, a shape."""
+    """Return whether `field` is a name, a data type and, for a sub-array, a shape."""
     if isinstance(field, str) or not isinstance(field, Sequence) or len(field) not in (2, 3):
         return False
     if not isinstance(field[0], str) or not (isinstance(field[1], str) or _check_fields_v2(field[1])):

@@ -81,7 +81,7 @@ class SubArray(ZDType[Any, Any], HasItemSize):
         raise DataTypeValidationError(f"Zarr format {zarr_format} has no name for {self}")
 
     def _each(self, data: Any, convert: Any) -> Any:
-        """An array of what `convert` makes of the elements of `data`, nested sequences or an array."""
+        """Return an array of what `convert` makes of the elements of `data`, nested sequences or an array."""
         dtype = self.item.to_native_dtype()
         if is_zero(data):
             return np.frombuffer(bytes(self.item_size), dtype=dtype).reshape(self.shape)
@@ -215,7 +215,7 @@ class Structured(ZDType[Any, np.void], HasItemSize):
     # --- scalars
 
     def _join(self, values: Iterable[Any]) -> np.void:
-        """The item with these field values, joined as bytes so that every NaN keeps its bits."""
+        """Return the item with these field values, joined as bytes so that every NaN keeps its bits."""
         parts = (scalar_to_bytes(dtype, value) for (_, dtype), value in zip(self.fields, values, strict=True))
         return self._item(b"".join(parts))
 
@@ -226,7 +226,7 @@ class Structured(ZDType[Any, np.void], HasItemSize):
         return item
 
     def _values(self, data: Any) -> list[Any]:
-        """The field values in `data`: a mapping by name, a sequence or an item by position."""
+        """Return the field values in `data`: a mapping by name, a sequence or an item by position."""
         names = [name for name, _ in self.fields]
         if isinstance(data, Mapping):
             unknown = set(data) - set(names)
@@ -316,7 +316,7 @@ class Struct(Structured):
 
 
 def _size_of(dtype: object) -> int:
-    """The item size of a field's data type, which must be fixed."""
+    """Return the item size of a field's data type, which must be fixed."""
     if not isinstance(dtype, ZDType):
         raise DataTypeValidationError(f"the data type of a field must be a ZDType, got {shown(dtype)}")
     size = None if isinstance(dtype, HasObjectCodec) else dtype.item_size
@@ -343,7 +343,7 @@ def _field(name: object) -> Iterator[None]:
 
 
 def _zero(dtype: ZDType[Any, Any]) -> Any:
-    """The item of zero bytes, which is what NumPy and zarr-python fill fields with."""
+    """Return the item of zero bytes, which is what NumPy and zarr-python fill fields with."""
     data = np.frombuffer(bytes(_size_of(dtype)), dtype=dtype.to_native_dtype())
     return data[0]
 

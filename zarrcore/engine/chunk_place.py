@@ -32,7 +32,7 @@ class ChunkPlace:
         self._lock = lock
 
     def get(self, byte_range: Any = None) -> Any:
-        """The chunk's bytes, or a part of them; None if it is not stored."""
+        """Return the chunk's bytes, or a part of them; None if it is not stored."""
         return self._call(self._store.get, byte_range)
 
     def get_parts(self, byte_ranges: Sequence[Any]) -> Sequence[Any]:

@@ -73,7 +73,7 @@ class Axis:
 
 
 def axes_of(shape: Sequence[int], chunks: Sequence[int | Sequence[int]]) -> tuple[Axis, ...]:
-    """The axes of a chunk grid."""
+    """Return the axes of a chunk grid."""
     return tuple(Axis(length, edges) for length, edges in zip(shape, chunks, strict=True))
 
 
@@ -103,7 +103,7 @@ class ChunkPart(NamedTuple):
     complete: bool
 
     def is_whole(self, shape: tuple[int, ...]) -> bool:
-        """Whether it is all of a chunk of `shape`, in order, and by slices alone."""
+        """Return whether it is all of a chunk of `shape`, in order, and by slices alone."""
         return all(
             isinstance(inside, slice)
             and isinstance(outside, slice)
@@ -122,7 +122,7 @@ class Piece(NamedTuple):
 
 
 def _forward(start: int, step: int, count: int, axis: Axis) -> Iterator[Piece]:
-    """The pieces of a progression with a positive step."""
+    """Yield the pieces of a progression with a positive step."""
     done = 0
     while done < count:
         index = start + done * step
@@ -138,7 +138,7 @@ def _forward(start: int, step: int, count: int, axis: Axis) -> Iterator[Piece]:
 
 
 def _gathered(indices: np.ndarray, axis: Axis) -> Iterator[Piece]:
-    """The pieces of an index array, chunk by chunk."""
+    """Yield the pieces of an index array, chunk by chunk."""
     if indices.size == 0:
         return
     chunks = axis.chunks_of(indices)
@@ -165,7 +165,7 @@ def pieces_of(dim: Dim, axis: Axis) -> Iterable[Piece]:
 
 
 def _backward(start: int, step: int, count: int, axis: Axis) -> Iterator[Piece]:
-    """A progression with a negative step: walked forwards, written backwards."""
+    """Yield a progression with a negative step: walked forwards, written backwards."""
     for piece in _forward(start + (count - 1) * step, -step, count, axis):
         ahead: Any = piece.outside  # a slice: _forward makes no others
         first, last = ahead.start, ahead.stop
@@ -175,7 +175,7 @@ def _backward(start: int, step: int, count: int, axis: Axis) -> Iterator[Piece]:
 
 
 def project(dims: Sequence[Dim], axes: Sequence[Axis]) -> Iterator[ChunkPart]:
-    """The parts of a block, one for each chunk that it touches."""
+    """Yield the parts of a block, one for each chunk that it touches."""
     per_dim = [pieces_of(dim, axis) for dim, axis in zip(dims, axes, strict=True)]
     for pieces in product(*per_dim):
         yield ChunkPart(
@@ -187,7 +187,7 @@ def project(dims: Sequence[Dim], axes: Sequence[Axis]) -> Iterator[ChunkPart]:
 
 
 def project_points(coords: Sequence[np.ndarray], axes: Sequence[Axis]) -> Iterator[ChunkPart]:
-    """The parts of a list of points, one for each chunk; points of one chunk keep their order."""
+    """Yield the parts of a list of points, one for each chunk; points of one chunk keep their order."""
     if coords[0].size == 0:
         return
     chunks = [axis.chunks_of(index) for index, axis in zip(coords, axes, strict=True)]
@@ -208,7 +208,7 @@ def project_points(coords: Sequence[np.ndarray], axes: Sequence[Axis]) -> Iterat
 
 
 def outer_index(selectors: tuple[Selector, ...], shape: tuple[int, ...]) -> Any:
-    """An index that numpy applies as an outer product of slices and index arrays."""
+    """Return an index that numpy applies as an outer product of slices and index arrays."""
     if sum(isinstance(selector, np.ndarray) for selector in selectors) < 2:
         return selectors
     return np.ix_(
@@ -236,7 +236,7 @@ def raw_dtype(dtype: np.dtype) -> np.dtype:
 
 
 def raw_field(records: np.ndarray, name: str) -> np.ndarray:
-    """A view of one field of records, of its :func:`raw_dtype`."""
+    """Return a view of one field of records, of its :func:`raw_dtype`."""
     fields: Any = records.dtype.fields
     dtype, offset = fields[name][:2]
     only = {

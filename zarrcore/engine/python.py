@@ -210,7 +210,7 @@ class PythonEngine:
     # --- chunks on several threads ---
 
     def _sharing(self, threads: int) -> int:
-        """How many threads a call may use, of `threads` (0: as configured).
+        """Return how many threads a call may use, of `threads` (0: as configured).
 
         More than one where the bytes -> bytes codecs leave the GIL to the others.
         """
@@ -306,7 +306,7 @@ class PythonEngine:
         put(out, part.outside, self._fill)
 
     def _fetch(self, batch: Sequence[ChunkPart]) -> list[_Held]:
-        """What is stored of some chunks."""
+        """Return what is stored of some chunks."""
         keys = [self._key(part.coords) for part in batch]
         if len(keys) == 1:
             return [_Held(batch[0], keys[0], self._get(batch[0].coords, keys[0]))]
@@ -338,7 +338,7 @@ class PythonEngine:
     # --- shards ---
 
     def _shards(self, coords: tuple[int, ...]) -> ShardParts:
-        """What the shard at `coords` consists of."""
+        """Return what the shard at `coords` consists of."""
         shape = self._chunk_shape(coords)
         shards = self._shard_parts.get(shape)
         if shards is None:
@@ -421,7 +421,7 @@ class PythonEngine:
         return nbytes
 
     def _is_chunk(self, part: ChunkPart, values: np.ndarray) -> bool:
-        """Whether the values are the whole chunk in its order, so that nothing is put together."""
+        """Return whether the values are the whole chunk in its order, so that nothing is put together."""
         shape = self._chunk_shape(part.coords)
         return values.shape == shape and part.is_whole(shape)
 
@@ -500,14 +500,14 @@ class PythonEngine:
         self._store_chunk(coords, key, chunk, write_empty, patch)
 
     def _reaches_beyond(self, coords: tuple[int, ...]) -> bool:
-        """Whether another handle may have made the array grow into what is beyond its end here."""
+        """Return whether another handle may have made the array grow into what is beyond its end here."""
         at_end = any(
             axis.valid_length(k) < axis.chunk_length(k) for axis, k in zip(self._axes, coords, strict=True)
         )
         return at_end and engine.shape_is_stale(self._array_place, self._shape)
 
     def _chunk_to_patch(self, coords: tuple[int, ...], key: str, old: Any) -> np.ndarray:
-        """A writable chunk: what is stored, or fill values."""
+        """Return a writable chunk: what is stored, or fill values."""
         if old is not None:
             return np.array(self._decode(coords, key, old), dtype=self._dtype)
         shape = self._chunk_shape(coords)

@@ -78,7 +78,7 @@ class ShardParts:
         return prod(self._inner.shape)
 
     def _project(self, part: ChunkPart, *, points: bool) -> list[ChunkPart]:
-        """A part of an array within a shard, one part for each inner chunk that it touches."""
+        """Return a part of an array within a shard, one part for each inner chunk that it touches."""
         if points:
             return list(project_points(part.inside, self._axes))  # type: ignore[arg-type]  # no slices then
         return list(project([_dim(selector) for selector in part.inside], self._axes))
@@ -88,7 +88,7 @@ class ShardParts:
     def find(
         self, part: ChunkPart, shard: Any, place: ChunkPlace, *, points: bool
     ) -> Iterator[InnerChunk] | None:
-        """The inner chunks of a part as they are stored; None if the shard is not stored.
+        """Return the inner chunks of a part as they are stored; None if the shard is not stored.
 
         All are of one version of the shard: if it is replaced meanwhile, they are yielded again from the
         first on.
@@ -176,7 +176,7 @@ class ShardParts:
         points: bool,
         write_empty: bool,
     ) -> bytes | None:
-        """The encoded `shard` (None: there is none) with values put into their inner chunks.
+        """Return the encoded `shard` (None: there is none) with values put into their inner chunks.
 
         Inner chunks that then hold nothing but the fill value are left out, unless `write_empty`.  None if no
         inner chunk is left.
@@ -202,7 +202,7 @@ class ShardParts:
     def _encode(
         self, part: ChunkPart, items: np.ndarray, old: Any, *, points: bool, write_empty: bool
     ) -> Any:
-        """An inner chunk with items put into it, encoded; None if it is then empty."""
+        """Return an inner chunk with items put into it, encoded; None if it is then empty."""
         try:
             chunk = self._patched(part, items, old, points=points)
             if not write_empty and is_all_fill(chunk, self._fill):
@@ -225,14 +225,14 @@ class ShardParts:
 
 
 def _dim(selector: Any) -> Any:
-    """A selector within a chunk as a dimension of a selection."""
+    """Return a selector within a chunk as a dimension of a selection."""
     if not isinstance(selector, slice):
         return selector
     return selector.start, selector.step, len(range(selector.start, selector.stop, selector.step))
 
 
 def _shape(part: ChunkPart, *, points: bool) -> tuple[int, ...]:
-    """The shape of what a part selects."""
+    """Return the shape of what a part selects."""
     lengths = [
         len(range(one.start, one.stop, one.step)) if isinstance(one, slice) else len(one)
         for one in part.inside

@@ -101,7 +101,7 @@ def get_group(group: OpenGroup, path: str) -> OpenGroup:
 
 
 def contains(group: OpenGroup, member: object) -> bool:
-    """Whether there is a node at a path, be it one whose documents cannot be used."""
+    """Return whether there is a node at a path, be it one whose documents cannot be used."""
     try:
         return isinstance(member, str) and find(group, member) is not None
     except (MetadataValidationError, DataTypeValidationError, UnknownCodecError, PickleCodecDisabledError):

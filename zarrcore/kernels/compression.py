@@ -148,7 +148,7 @@ def blosc_decode(
         If ``out`` is read-only or not contiguous.
     ChunkDecodeError, ChecksumError
         (both are ValueErrors) If ``data`` is malformed or stands for another number of bytes; ``out`` is
-        then spoilt.
+        then undefined.
 
     Notes
     -----

@@ -166,7 +166,7 @@ def _plain_operands(x: np.ndarray, item: np.ndarray, by_value: bool) -> tuple[np
 
 
 def _widened(array: np.ndarray) -> np.ndarray:
-    """The same numbers in a type of NumPy, if ml_dtypes has added theirs."""
+    """Return the same numbers in a type of NumPy, if ml_dtypes has added theirs."""
     if not is_registered(array.dtype):
         return array
     from zarrcore.dtypes.mlcast import widened

@@ -88,12 +88,12 @@ class _Nodes(Mapping[str, Any]):
         return node, departures
 
     def _collecting(self, document: Mapping[str, Any]) -> tuple[Any, list[Departure]]:
-        """The metadata of one node, and where its document departs from the specification."""
+        """Return the metadata of one node, and where its document departs from the specification."""
         with collected() as departures:
             return self._parse_node(document), departures
 
     def _tree(self) -> _Branch:
-        """The names below, each with those below it."""
+        """Return the names below, each with those below it."""
         if self._branch is None:
             self._branch = {}
             for path in self._documents:
@@ -107,7 +107,7 @@ class _Nodes(Mapping[str, Any]):
         return iter(self._tree())
 
     def below(self, path: str) -> _Nodes:
-        """The nodes below a path, by their paths from there."""
+        """Return the nodes below a path, by their paths from there."""
         branch = self._tree()
         for name in path.split("/"):
             branch = branch.get(name, {})

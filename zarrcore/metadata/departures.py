@@ -84,7 +84,7 @@ def collected() -> Iterator[list[Departure]]:
 
 
 def _level_of_caller() -> int:
-    """The ``stacklevel``, counted from the caller of this function, of the first code outside zarrcore."""
+    """Return the ``stacklevel``, counted from the caller of this function, of code outside zarrcore."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         level, frame = level + 1, frame.f_back
@@ -156,7 +156,7 @@ def _members_of_v2(data: Mapping[str, Any]) -> tuple[dict[str, Any], list[Depart
 
 
 def _codec_v2(config: Any, where: str, found: list[Departure]) -> Any:
-    """A codec without those members that cannot be read and that decoding does not need."""
+    """Return a codec without those members that cannot be read and that decoding does not need."""
     name = config.get("id") if isinstance(config, dict) else None
     if not isinstance(name, str) or name not in compressor_registry:
         return config
@@ -185,7 +185,7 @@ def _is_accepted(cls: Any, config: dict[str, Any]) -> bool:
 
 
 def _dtype_v2(dtype: Any, found: list[Departure], where: str = "dtype") -> Any:
-    """A data type with the byte order that its writer left out: all known ones were little-endian."""
+    """Return a data type with the byte order that its writer left out: all known ones were little-endian."""
     if isinstance(dtype, list):
         return [_field_v2(field, found, f"{where}[{i}]") for i, field in enumerate(dtype)]
     if not isinstance(dtype, str):
@@ -214,7 +214,7 @@ _NUMPY_NAMES = {
 
 
 def _ordered(text: str) -> str | None:
-    """A type string that leaves the byte order to the machine, with that of little-endian machines."""
+    """Return a type string that leaves the byte order to the machine, with that of little-endian machines."""
     from zarrcore.dtypes.spelling import type_string
 
     parts = type_string("<" + text.removeprefix("="))
@@ -239,7 +239,7 @@ def _fill_v2(document: dict[str, Any], found: list[Departure]) -> Any:
 
 
 def _ids(document: Mapping[str, Any]) -> Iterator[str | None]:
-    """The ids of the filters and the compressor."""
+    """Yield the ids of the filters and the compressor."""
     for config in (*(document["filters"] or ()), document["compressor"]):
         found = config.get("id") if isinstance(config, dict) else None
         yield found if isinstance(found, str) else None
@@ -297,7 +297,7 @@ def _codec_v3(codec: Any, ndim: int, where: str, found: list[Departure]) -> Any:
 
 
 def _grid_v3(grid: Any, shape: list[Any], found: list[Departure]) -> Any:
-    """The chunk grid with chunk length 1 in place of 0 along dimensions of length 0."""
+    """Return the chunk grid with chunk length 1 in place of 0 along dimensions of length 0."""
     try:
         lengths = grid["configuration"]["chunk_shape"]
         pairs = list(zip(lengths, shape, strict=True))
@@ -346,7 +346,7 @@ def _fill_v3(document: Mapping[str, Any], found: list[Departure]) -> Any:
 
 
 def _fill_value(data: Any, zdtype: ZDType[Any, Any], zarr_format: int, found: list[Departure]) -> Any:
-    """A fill value as it would be written, if it is one but for its spelling."""
+    """Return a fill value as it would be written, if it is one but for its spelling."""
     from zarrcore.metadata.fills import has_floats, spelled
 
     plain = _finite(data) if has_floats(zdtype) else data

@@ -116,7 +116,7 @@ def _shape_member(shape: tuple[int, ...]) -> bytes:
 
 
 def _text(document: Mapping[str, Any], indent: int | str | None) -> str:
-    """The same as ``json.dumps``, which takes five times as long to indent."""
+    """Return the same as ``json.dumps``, which takes five times as long to indent."""
     if indent is not None:
         try:
             return _indented(document, "\n", " " * indent if isinstance(indent, int) else indent)

@@ -22,12 +22,12 @@ _COMPLEX = rf"\(?([+-]?(?:{_REAL}))?(?:([+-]?(?:{_REAL}))j)?\)?"
 
 
 def has_floats(zdtype: ZDType) -> bool:
-    """Whether items are, or may contain, floating-point numbers."""
+    """Return whether items are, or may contain, floating-point numbers."""
     return zdtype.to_native_dtype().kind in "fcV"  # V: the small ones of ml_dtypes, and structures
 
 
 def spelled(data: Any, zdtype: ZDType, zarr_format: int) -> tuple[Any, str | None] | None:
-    """How a fill value is to be spelled, and which clause its own spelling breaks.
+    """Return how a fill value is to be spelled, and which clause its own spelling breaks.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ _chains: dict[Any, CodecChain] = {}
 
 
 def key_of(document: Mapping[str, Any], names: Iterable[str]) -> tuple[object, bytes] | None:
-    """A key that is the same for the same members, and different where 1 is ``1.0`` or ``true``.
+    """Return a key that is the same for the same members, and different where 1 is ``1.0`` or ``true``.
 
     None if the members are too long to be common.  The document is one that a JSON parser made.  Another
     class may have been registered under a name since then, so that counts as well.
@@ -66,7 +66,7 @@ def keep(
 
 
 def chain_of(codecs: tuple[Codec, ...], spec: ArraySpec) -> CodecChain:
-    """The chain of `codecs` for chunks of `spec`; the same one for the same, if they can be compared."""
+    """Return the chain of `codecs` for chunks of `spec`, a known one if there is one."""
     fill = spec.fill
     if not isinstance(fill, np.generic) or isinstance(fill, np.void):
         return CodecChain.from_codecs(codecs, spec)

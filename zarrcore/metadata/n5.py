@@ -84,7 +84,7 @@ def n5_document(attributes: Mapping[str, Any], *, where: str) -> dict[str, Any]:
 
 
 def without_blocks(metadata: ArrayV3Metadata) -> ArrayV3Metadata:
-    """The metadata of an array with the same values in plain chunks, which any reader of Zarr understands.
+    """Return the metadata of an array with the same values in plain chunks, which any reader understands.
 
     Other arrays than those of N5 keep theirs.
     """
@@ -125,7 +125,7 @@ def _compression(attributes: Mapping[str, Any], key: str) -> list[dict[str, Any]
 
 
 def _numcodecs(options: Mapping[str, Any]) -> dict[str, Any]:
-    """A compressor that N5 has no name for, as zarr-python 2 writes it: the configuration for numcodecs."""
+    """Return a compressor without a name in N5, as zarr-python 2 writes it: the numcodecs configuration."""
     configuration = {name: value for name, value in options.items() if name not in ("type", "id")}
     return {"name": f"numcodecs.{options['id']}", "configuration": configuration}
 
@@ -154,7 +154,7 @@ def _xz(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _lzma(options: Mapping[str, Any]) -> dict[str, Any]:
-    """What zarr-python 2 writes for all of lzma that is not plain xz."""
+    """Return what zarr-python 2 writes for all of lzma that is not plain xz."""
     known = {name: options[name] for name in ("format", "check", "preset", "filters") if name in options}
     return {"name": "numcodecs.lzma", "configuration": known}
 

@@ -93,7 +93,7 @@ def _with_attributes(document: dict[str, Any], zattrs: Buffer | None, prefix: st
 
 
 def parse_zattrs(zattrs: Buffer, where: str) -> dict[str, Any]:
-    """The attributes in a ``.zattrs`` document; writers left it empty, or null in it, for none."""
+    """Return the attributes in a ``.zattrs`` document; writers left it empty, or null in it, for none."""
     text = bytes(zattrs).strip()
     if text in (b"", b"null"):
         found = "null is" if text else "an empty document is"
@@ -103,6 +103,6 @@ def parse_zattrs(zattrs: Buffer, where: str) -> dict[str, Any]:
 
 
 def _format_2(document: dict[str, Any]) -> Any:
-    """The ``zarr_format`` of a ``.zgroup`` document; a 3 there is as wrong as any other number."""
+    """Return the ``zarr_format`` of a ``.zgroup`` document; a 3 there is as wrong as any other number."""
     found = document.get("zarr_format")
     return None if found == 3 else found

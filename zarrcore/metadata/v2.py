@@ -234,7 +234,7 @@ class ArrayV2Metadata(ArrayMetadata):
 
 
 def _own_members(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The members of a document, as arguments, that say nothing about how chunks are stored."""
+    """Return the members of a document, as arguments, that say nothing about how chunks are stored."""
     return {
         "shape": sequence(data["shape"], "shape"),
         "attributes": dict(mapping(data.get("attributes", {}), "attributes")),
@@ -278,7 +278,7 @@ def _parse_dtype(data: object, codec_id: str | None) -> ZDType:
 
 
 def _storable(dtype: ZDType, fill_value: Any) -> Any:
-    """A fill value as it will be read back: format 2 spells all NaNs alike, whatever their bits."""
+    """Return a fill value as it will be read back: format 2 spells all NaNs alike, whatever their bits."""
     spelt = dtype.to_json_scalar(fill_value, zarr_format=2)
     has_nan = spelt == "NaN" or (isinstance(spelt, (list, tuple)) and "NaN" in spelt)
     return dtype.from_json_scalar(spelt, zarr_format=2) if has_nan else fill_value

@@ -110,7 +110,7 @@ class ArrayV3Metadata(ArrayMetadata):
         own["extra_fields"] = parse_extra_fields(self.extra_fields or {}, ARRAY_METADATA_KEYS)
 
     def _resolved(self, codecs: tuple[Codec, ...]) -> CodecChain:
-        """The chain of `codecs`, checked against every chunk shape of the grid."""
+        """Return the chain of `codecs`, checked against every chunk shape of the grid."""
         fill = self.fill_value
         specs = [
             ArraySpec(lengths, self.data_type, fill) for lengths in self.chunk_grid.chunk_shapes_present()
@@ -271,7 +271,7 @@ def parse_extra_fields(data: Mapping[str, Any], reserved: frozenset[str]) -> dic
 
 
 def _own_members(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The members of a document, as arguments, that say nothing about how chunks are stored."""
+    """Return the members of a document, as arguments, that say nothing about how chunks are stored."""
     own = {name: data[name] for name in _OPTIONAL if name in data}
     for name, found in own.items():
         kind = _OPTIONAL[name]

@@ -58,7 +58,7 @@ class KeptCopy:
             _copies.add(ref(self, _copies.discard))
 
     def note(self, changed: str, *, removed: bool) -> None:
-        """Take notice of a change at an address; the document of the group itself is not in the copy."""
+        """Note a change at an address; the document of the group itself is not in the copy."""
         below = changed != self._address and changed.startswith(self._address)
         if below or (removed and self._address.startswith(changed)):
             self.is_stale = True

@@ -73,7 +73,7 @@ def consolidate(place: StorePath, metadata: GroupMetadata) -> GroupMetadata:
     place.store._check_writable()
     metadata = metadata.without_consolidated()
     for _ in range(_ATTEMPTS):
-        kept = KeptCopy(place)  # takes notice of nodes that other threads change meanwhile
+        kept = KeptCopy(place)  # notices nodes that other threads change meanwhile
         copy = ConsolidatedMetadata(_all_nodes(place, metadata.zarr_format))
         with document_lock(place, ZARR_JSON if metadata.zarr_format == 3 else ZMETADATA_V2_JSON):
             write_documents(place, replace(metadata, consolidated_metadata=copy))

@@ -375,7 +375,7 @@ class Store(ABC):
         return self.set_if_not_exists(key, value) is not False  # stores for older versions return None
 
     def _claim(self, prefix: str) -> bool:
-        """Whether it costs next to nothing to know that there is no key below a prefix (without a slash).
+        """Return whether it is known at no cost that there is no key below a prefix (without a slash).
 
         A store that knows directories may make that of the prefix to find out, as a key is going to be set.
         """
@@ -400,11 +400,11 @@ class Store(ABC):
         return None
 
     def _instead_of_node(self, path: str) -> str:
-        """What is at a path where a node was looked for and is not, as text; empty if that is not known."""
+        """Return what is at a path where no node was found, as text; empty if that is not known."""
         return ""
 
     def _has_lost(self, prefix: str) -> bool:
-        """Whether it is certain, and costs next to nothing to know, that nothing is left of the array there.
+        """Return whether it is certain, and known at no cost, that nothing is left of the array there.
 
         Asked once by a read that found chunks absent, which otherwise means the fill value.
         """
@@ -422,11 +422,11 @@ class Store(ABC):
         return (key[len(prefix) :].partition("/")[0] for key in self.list_prefix(prefix))
 
     def _concurrent_requests(self) -> int:
-        """How many requests to make to the store at a time; 0: more than one is not faster."""
+        """Return how many requests to make to the store at a time; 0: more than one is not faster."""
         return 0
 
     def _scope(self, path: str) -> str:
-        """The place of all keys below a path, as text that ends with a slash: locks and generations go by it.
+        """Return the place of all keys below a path, for locks and generations: text that ends with a slash.
 
         Stores over the same data must return the same.  Of a store written elsewhere nothing is known but its
         class: all stores of one class, and of classes derived from it, share their keys.
@@ -437,7 +437,7 @@ class Store(ABC):
         return join_path(f"{kind.__module__}.{kind.__qualname__}", path) + "/"
 
     def _native_source(self) -> Any | None:
-        """A source that the engine reads and writes without Python, or None if there is none."""
+        """Return a source that the engine reads and writes without Python, or None if there is none."""
         return None
 
 
@@ -445,7 +445,7 @@ _VERBS = frozenset(name for name, member in vars(Store).items() if isfunction(me
 
 
 def overrides(store: Store, base: type[Store]) -> bool:
-    """Whether a subclass replaces a method that moves bytes, so that the engine must not pass it by."""
+    """Return whether a subclass replaces a method that moves bytes, which the engine must then call."""
     if type(store) is base:
         return False
     verbs = ("get", "get_partial_values", "get_many", "set", "set_if_not_exists", "delete", "exists")
@@ -476,7 +476,7 @@ class WrapperStore(Store):
         return method(*args, **kwargs)
 
     def _with_store(self, store: Store) -> Self:
-        """The same wrapper around another store."""
+        """Return the same wrapper around another store."""
         return type(self)(store)
 
     # --- what the wrapped store says about itself ---
@@ -560,7 +560,7 @@ class WrapperStore(Store):
         return self._call(self._store.get_many, keys)
 
     def _changes(self, method: str) -> bool:
-        """Whether a subclass has a method of its own, which what is built on it must not pass by."""
+        """Return whether a subclass has a method of its own, which what is built on it must not pass by."""
         return getattr(type(self), method) is not getattr(WrapperStore, method)
 
     def exists(self, key: str) -> bool:

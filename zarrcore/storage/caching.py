@@ -238,7 +238,7 @@ class _Kept:
         return self._store.get(key) if part is None else self._parts.get(key, {}).get(part)
 
     def use(self, request: Request, value: Buffer | None) -> None:
-        """Take notice that what is kept was used; what an earlier process kept is known from now on."""
+        """Note that a kept value was used; one that an earlier process kept is known from now on."""
         with self._lock:
             if request in self.entries:
                 self.entries.move_to_end(request)

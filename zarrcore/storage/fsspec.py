@@ -228,7 +228,7 @@ class FsspecStore(Store):
         return super().getsize(key) if size is None else int(size)
 
     def _info(self, key: str) -> Any | None:
-        """What the filesystem knows of a file; None if there is none."""
+        """Return what the filesystem knows of a file; None if there is none."""
         path = self._path(key)
         with self._failures(key):
             try:
@@ -377,7 +377,7 @@ class FsspecStore(Store):
         return self._blocking[1]
 
     def _fresh(self) -> Any:
-        """The filesystem without remembered listings, in which what others wrote since is missing."""
+        """Return the filesystem without remembered listings, in which what others wrote since is missing."""
         fs = self._files
         fs.invalidate_cache()
         return fs
@@ -399,7 +399,7 @@ class FsspecStore(Store):
         return f"{self._root}/{key}" if self._root else f"{self._files.root_marker}{key}"
 
     def _below(self, prefix: str) -> str:
-        """What the paths of all keys below a prefix begin with."""
+        """Return what the paths of all keys below a prefix begin with."""
         prefix = validate_prefix(prefix)
         return f"{self._root}/{prefix}" if self._root else f"{self._files.root_marker}{prefix}"
 

@@ -297,12 +297,12 @@ class LocalStore(Store):
                 yield above + entry.name
 
     def _entries(self, prefix: str) -> builtins.list[os.DirEntry[str]]:
-        """The entries of a directory, the first one last."""
+        """Return the entries of a directory, the first one last."""
         with _scan(self._directory(prefix)) as entries:
             return sorted(entries, key=lambda entry: entry.name, reverse=True)
 
     def _is_loop(self, path: str) -> bool:
-        """Whether a link to a directory leads back to one that it lies in."""
+        """Return whether a link to a directory leads back to one that it lies in."""
         target = os.stat(path)
         while path not in (self._root, os.path.dirname(path)):
             path = os.path.dirname(path)
@@ -421,7 +421,7 @@ class LocalStore(Store):
 
 
 def _real(path: str) -> str:
-    """The real path of a directory, the same for all names that lead to it."""
+    """Return the real path of a directory, the same for all names that lead to it."""
     engine = sys.modules.get("zarrcore._core.engine")  # the system's function costs a tenth of Python's
     real_path = getattr(engine, "real_path", None)  # missing while another thread loads the engine
     real = real_path(path) if real_path is not None else None
@@ -449,7 +449,7 @@ def _read_parts(path: str, byte_ranges: Sequence[ByteRange | None]) -> Sequence[
 
 
 def _status(path: str) -> os.stat_result | None:
-    """What is at a path; None if nothing is."""
+    """Return what is at a path; None if nothing is."""
     try:
         return os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -480,7 +480,7 @@ def _told(error: OSError, key: str) -> Exception:
 
 
 def _is_node(entry: os.DirEntry[str]) -> bool:
-    """Whether a directory entry is a key or a prefix."""
+    """Return whether a directory entry is a key or a prefix."""
     return entry.is_dir() or (entry.is_file() and not files.is_temporary(entry.name))
 
 

@@ -264,7 +264,7 @@ class ManagedMemoryStore(MemoryStore):
 
 
 def _managed_dict(name: str | None) -> tuple[str, _ManagedDict]:
-    """The dictionary of a name, made if there is none."""
+    """Return the dictionary of a name, made if there is none."""
     global _managed_count
     with _managed_lock:
         if name is None:

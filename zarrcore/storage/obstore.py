@@ -84,7 +84,7 @@ class ObjectStore(Store):
         return bytes(obstore.get_range(self.store, key, start=start, end=stop)) if start < stop else b""
 
     def _head(self, key: str) -> int:
-        """The size of a value; FileNotFoundError if there is none."""
+        """Return the size of a value; FileNotFoundError if there is none."""
         import obstore
 
         return int(obstore.head(self.store, key)["size"])
@@ -237,5 +237,5 @@ class ObjectStore(Store):
 
 
 def is_object_store(value: object) -> bool:
-    """Whether something is a store of obstore; without importing that."""
+    """Return whether something is a store of obstore; without importing that."""
     return type(value).__module__.partition(".")[0] == "obstore" and hasattr(value, "put")

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def as_view(value: Buffer, key: str) -> bytes | memoryview:
-    """The bytes of a value, without a copy where that is possible.
+    """Return the bytes of a value, without a copy where that is possible.
 
     Raises
     ------
@@ -34,7 +34,7 @@ def as_view(value: Buffer, key: str) -> bytes | memoryview:
 
 
 def patched(key: str, old: Buffer | None, parts: list[tuple[int, bytes | memoryview]]) -> bytes:
-    """A value with parts of it replaced."""
+    """Return a value with parts of it replaced."""
     value = bytearray(b"" if old is None else old)
     done = 0
     for start, part in sorted(parts, key=lambda item: item[0]):

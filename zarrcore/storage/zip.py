@@ -282,7 +282,7 @@ def _refuse_bad_names(archive: zipfile.ZipFile) -> None:
 
 
 def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, byte_range: ByteRange | None) -> bytes:
-    """An entry, or a part of it; a whole entry is checked against its CRC."""
+    """Return an entry, or a part of it; a whole entry is checked against its CRC."""
     start, stop = resolve_range(byte_range, info.file_size)
     if stop - start < info.file_size and _is_plain(info):
         return _read_plain(archive, info, start, stop)
@@ -298,7 +298,7 @@ def _is_plain(info: zipfile.ZipInfo) -> bool:
 
 
 def _read_plain(archive: zipfile.ZipFile, info: zipfile.ZipInfo, start: int, stop: int) -> bytes:
-    """A part of an entry that is stored as it is, without reading what lies before it."""
+    """Return a part of an entry that is stored as it is, without reading what lies before it."""
     file = archive.fp
     assert file is not None
     file.seek(info.header_offset)

@@ -94,7 +94,7 @@ class StoreTests:
         raise NotImplementedError("a subclass of StoreTests defines make_store(tmp_path)")
 
     def reopened(self, store: Store) -> Store:
-        """The same store after a round trip through pickle."""
+        """Return the same store after a round trip through pickle."""
         copy: Store = pickle.loads(pickle.dumps(store))
         return copy
 

@@ -372,7 +372,7 @@ def decode_bytes(str name not None, config, data, max_size, int threads=1) -> by
 
 
 def encode_into(str name not None, config, data, out, int threads=1) -> int:
-    """As :func:`encode_bytes`, into the beginning of `out`, which is unchanged or spoilt on failure.
+    """As :func:`encode_bytes`, into the beginning of `out`, which is unchanged or undefined on failure.
 
     Returns
     -------
@@ -409,7 +409,7 @@ def encode_into(str name not None, config, data, out, int threads=1) -> int:
 
 
 def decode_into(str name not None, config, data, out, int threads=1) -> int:
-    """As :func:`decode_bytes`, into the beginning of `out`, which may be spoilt on failure.
+    """As :func:`decode_bytes`, into the beginning of `out`, which may be undefined on failure.
 
     Returns
     -------

@@ -15,7 +15,7 @@ cdef extern from "Python.h":
     PyInterpreterState *PyInterpreterState_Get()
     PyInterpreterState *PyInterpreterState_Main()
 
-# Threads of the pool call stores by way of PyGILState_Ensure, which knows the main interpreter alone: objects of
+# Threads of the pool call stores through PyGILState_Ensure, which knows the main interpreter alone: objects of
 # another one would get mixed up with its own.
 if PyInterpreterState_Get() != PyInterpreterState_Main():
     raise ImportError("zarrcore works in the main interpreter only, not in a subinterpreter")
