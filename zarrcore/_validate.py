@@ -98,10 +98,8 @@ class at:  # noqa: N801 - reads as a word: `with at("codecs[0]"):`
             place = ": ".join(part for part in (self.key, self.where, str(error)) if part)
             raise type(error)(place) from None
         if isinstance(error, KeyError):
-            missing = MetadataValidationError(
-                self._named("is required and missing"), where=_join(self.where, str(*error.args))
-            )
-            raise missing from error
+            reason, where = self._named("is required and missing"), _join(self.where, str(*error.args))
+            raise MetadataValidationError(reason, where=where, key=self.key) from error
         if isinstance(error, RecursionError):
             raise MetadataValidationError("nested too deeply", where=self.where, key=self.key) from None
         if isinstance(error, (ValueError, TypeError, OverflowError)):
@@ -112,11 +110,6 @@ class at:  # noqa: N801 - reads as a word: `with at("codecs[0]"):`
         if self.codec is None or repr(self.codec) in reason or " (codec '" in reason:
             return reason
         return f"{reason} (codec {self.codec!r})"
-
-
-def document(key: str | None) -> at:
-    """:class:`at` for a whole document stored under `key`."""
-    return at(key=key)
 
 
 def _join(outer: str | None, inner: str | None) -> str | None:

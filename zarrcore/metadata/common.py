@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from zarrcore._validate import document
+from zarrcore._validate import at
 from zarrcore._validate import shape as parse_shape
 from zarrcore.codecs.base import ArraySpec
 from zarrcore.metadata import known
@@ -116,7 +116,7 @@ class ArrayMetadata:
             if metadata._can_be_kept:
                 known.keep(key, metadata, cls._storage_members, departures)
         else:
-            with document(where):
+            with at(key=where):
                 metadata = object.__new__(cls)
                 vars(metadata).update(storage)
                 metadata._parse_other_members(data)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from zarrcore._validate import at, choice, document, fail, integer, mapping
+from zarrcore._validate import at, choice, fail, integer, mapping
 from zarrcore.metadata.common import dump
 from zarrcore.metadata.departures import report, without_nulls
 from zarrcore.metadata.documents import (
@@ -77,7 +77,7 @@ class GroupMetadata:
         NodeTypeValidationError
             If the document is that of an array.
         """
-        with document(where):
+        with at(key=where):
             zarr_format = integer(data.get("zarr_format"), "zarr_format", 2, 3)
             if zarr_format == 3:
                 check_node(data, "group")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from zarrcore._validate import at, choice, document, fail, integer
+from zarrcore._validate import at, choice, fail, integer
 from zarrcore.errors import MetadataValidationError
 from zarrcore.metadata.v2 import ArrayV2Metadata
 
@@ -34,7 +34,7 @@ class ArrayV1Metadata(ArrayV2Metadata):
         where : str
             Its store key, for messages.
         """
-        with document(where):
+        with at(key=where):
             integer(data.get("zarr_format"), "zarr_format", 1, 1)
             for name in (*_SAME_AS_V2, "compression", "compression_opts"):
                 if name not in data:

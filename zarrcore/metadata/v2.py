@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from zarrcore._validate import at, choice, document, fail, integer, mapping, sequence, shape
+from zarrcore._validate import at, choice, fail, integer, mapping, sequence, shape
 from zarrcore.codecs.base import ArraySpec, BytesBytesCodec
 from zarrcore.codecs.chain import CodecChain
 from zarrcore.codecs.filters import FilterChain, RawItems, item_size_after
@@ -141,7 +141,7 @@ class ArrayV2Metadata(ArrayMetadata):
         PickleCodecDisabledError
             If the data are pickled.
         """
-        with document(where):
+        with at(key=where):
             integer(data.get("zarr_format"), "zarr_format", 2, 2)
             for name in _REQUIRED:
                 if name not in data:
@@ -172,8 +172,6 @@ class ArrayV2Metadata(ArrayMetadata):
         return super().from_document(data, where=where)._with_open_separator(data)
 
     def _parse_other_members(self, data: Mapping[str, Any]) -> None:
-        if "shape" not in data:
-            raise MetadataValidationError("is required and missing", where="shape")
         vars(self).update(_own_members(data))
         self._parse_own()
 

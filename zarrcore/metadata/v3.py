@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from zarrcore._validate import at, describe, document, fail, integer, sequence, shape
+from zarrcore._validate import at, describe, fail, integer, sequence, shape
 from zarrcore.codecs.base import ArraySpec
 from zarrcore.codecs.chain import parse_codecs
 from zarrcore.errors import MetadataValidationError, NodeTypeValidationError
@@ -137,7 +137,7 @@ class ArrayV3Metadata(ArrayMetadata):
         UnknownCodecError
             If there is no codec of a name in ``codecs``.
         """
-        with document(where):
+        with at(key=where):
             check_node(data, "array")
             for name in _REQUIRED:
                 if name not in data:
@@ -153,8 +153,6 @@ class ArrayV3Metadata(ArrayMetadata):
             )
 
     def _parse_other_members(self, data: Mapping[str, Any]) -> None:
-        if "shape" not in data:
-            raise MetadataValidationError("is required and missing", where="shape")
         own = vars(self)
         own.update(_own_members(data))
         for name in _OPTIONAL.keys() - own.keys():
