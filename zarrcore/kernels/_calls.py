@@ -80,7 +80,7 @@ def _call_by_rows(ufunc: np.ufunc, args: tuple[Any, ...], options: dict[str, Any
     outs = _given_outs(ufunc, args[ufunc.nin :], options)
     if outs is None or len(inputs) < ufunc.nin or not options.keys() <= _OPTIONS:
         return None
-    if not all(map(_is_plain, inputs)):
+    if not all(type(x) is np.ndarray or isinstance(x, int | np.generic) for x in inputs):
         return None
     cores = _core_dimensions(ufunc)
     if any(np.ndim(x) < core for x, core in zip(inputs, cores, strict=False)):
@@ -90,7 +90,7 @@ def _call_by_rows(ufunc: np.ufunc, args: tuple[Any, ...], options: dict[str, Any
         return None
     operands = [_operand(x, core, shape) for x, core in zip(inputs, cores, strict=False)]
     mask = _operand(np.asarray(options["where"]), 0, shape) if "where" in options else None
-    if not _rows_follow(operands) or not _mask_fits(mask, shape):
+    if not _rows_follow(operands) or (mask and broadcast_shape(mask.value.shape, shape) != shape):
         return None
     others = [operand for operand in (*operands, mask) if operand is not None]
     for number, (out, core) in enumerate(zip(outs, cores[ufunc.nin :], strict=True)):
@@ -111,10 +111,6 @@ def _given_outs(
         if positional or len(outs) != ufunc.nout:
             return None
     return (*outs, *[None] * (ufunc.nout - len(outs))) if len(outs) <= ufunc.nout else None
-
-
-def _is_plain(x: Any) -> bool:
-    return type(x) is np.ndarray or isinstance(x, int | np.generic)
 
 
 @lru_cache(maxsize=64)
@@ -145,10 +141,6 @@ def _rows_follow(operands: list[_Operand]) -> bool:
         return False
     x = _largest(operands)
     return x.nbytes >= 2 * PIECE_NBYTES and abs(x.strides[0]) == max(map(abs, x.strides))
-
-
-def _mask_fits(mask: _Operand | None, shape: tuple[int, ...]) -> bool:
-    return mask is None or broadcast_shape(mask.value.shape, shape) == shape
 
 
 def _out_fits(

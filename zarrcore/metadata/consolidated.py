@@ -174,8 +174,9 @@ class ConsolidatedMetadata:
     def __post_init__(self) -> None:
         if isinstance(self.metadata, _Nodes) and self.metadata._prefix:
             return  # a part of what has been checked
-        for path in self.metadata:
-            _check_path(path)
+        for path in filter(_NO_PATH.search, self.metadata):
+            reason = f"expected a path of node names, got {describe(path)}"
+            raise MetadataValidationError(reason, where="metadata")
         if not isinstance(self.metadata, _Nodes):
             object.__setattr__(self, "metadata", _Nodes(dict(_in_order(self.metadata)), None, _not_parsed))
 
@@ -249,14 +250,14 @@ class ConsolidatedMetadata:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the ``consolidated_metadata`` member of a format 3 group."""
-        nodes = {path: _without_consolidated(self.metadata[path]).to_dict() for path in self._paths()}
+        nodes = {path: _without_consolidated(self.metadata[path]).to_dict() for path in self.metadata}
         return {"kind": self.kind, "must_understand": False, "metadata": nodes, **self.extra_fields}
 
     def to_zmetadata(self, attributes: Mapping[str, Any], extra_fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return the ``.zmetadata`` document of a group with these `attributes` and `extra_fields`."""
         zgroup = {"zarr_format": 2, **extra_fields}
         documents: dict[str, Any] = {".zgroup": zgroup, ".zattrs": dict(attributes)}
-        for path in self._paths():
+        for path in self.metadata:
             node = self.metadata[path].to_dict()
             documents[f"{path}/.zattrs"] = node.pop("attributes", {})
             node.pop("consolidated_metadata", None)
@@ -266,7 +267,7 @@ class ConsolidatedMetadata:
     @property
     def flattened_metadata(self) -> dict[str, Any]:
         """Path of each node below the group -> its metadata."""
-        return {path: self.metadata[path] for path in self._paths()}
+        return {path: self.metadata[path] for path in self.metadata}
 
     def children(self) -> Iterator[str]:
         """Iterate over the names directly in the group, including groups that only deeper paths imply."""
@@ -281,16 +282,13 @@ class ConsolidatedMetadata:
         assert isinstance(self.metadata, _Nodes)
         return self.metadata
 
-    def _paths(self) -> list[str]:
-        return list(self.metadata)
-
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ConsolidatedMetadata):
             return NotImplemented
-        return dict(self.flattened_metadata) == dict(other.flattened_metadata)
+        return self.flattened_metadata == other.flattened_metadata
 
     def __hash__(self) -> int:
-        return hash(tuple(self._paths()))
+        return hash(tuple(self.metadata))
 
 
 def _others(data: Mapping[str, Any], *known: str) -> dict[str, Any]:
@@ -316,10 +314,3 @@ def _path_order(path: str) -> tuple[int, str, str]:
     """Groups before what is in them, then by name: the same nodes always make the same document."""
     plain = path.lower() if path.isascii() else unicodedata.normalize("NFKC", path).casefold()
     return path.count("/"), plain, path
-
-
-def _check_path(path: str) -> None:
-    if _NO_PATH.search(path):
-        raise MetadataValidationError(
-            f"expected a path of node names, got {describe(path)}", where="metadata"
-        )

@@ -46,7 +46,7 @@ def spelled(data: Any, zdtype: ZDType, zarr_format: int) -> tuple[Any, str | Non
     scalar = _scalar(zdtype, data, zarr_format)
     if scalar is not _UNREADABLE:
         broken = _broken_in_format_2(data, zdtype) if zarr_format == 2 else None
-        return (data if broken is None else _json(zdtype, scalar, zarr_format)), broken
+        return (data if broken is None else zdtype.to_json_scalar(scalar, zarr_format=2)), broken
     if zarr_format == 2:
         return _spelled_as_text(data, zdtype)
     whole = _whole(data)
@@ -61,10 +61,6 @@ def _scalar(zdtype: ZDType, data: Any, zarr_format: int) -> Any:
         return zdtype.from_json_scalar(data, zarr_format=zarr_format)  # type: ignore[arg-type]
     except (TypeError, ValueError, ArithmeticError, NotImplementedError):
         return _UNREADABLE
-
-
-def _json(zdtype: ZDType, scalar: Any, zarr_format: int) -> Any:
-    return zdtype.to_json_scalar(scalar, zarr_format=zarr_format)  # type: ignore[arg-type]
 
 
 def _whole(data: Any) -> Any:
@@ -109,4 +105,4 @@ def _spelled_as_text(data: Any, zdtype: ZDType) -> tuple[Any, str | None] | None
     scalar = _scalar(zdtype, [parts[1] or "0", parts[2] or "0"], 2)
     if scalar is _UNREADABLE:
         return None
-    return _json(zdtype, scalar, 2), "a complex number is a pair"
+    return zdtype.to_json_scalar(scalar, zarr_format=2), "a complex number is a pair"

@@ -66,10 +66,8 @@ def n5_document(attributes: Mapping[str, Any], *, where: str) -> dict[str, Any]:
             fail(
                 "blockSize", f"{len(dimensions)} lengths, at least one, as the dimensions have", list(blocks)
             )
-        order = {"name": "transpose", "configuration": {"order": list(range(len(dimensions)))[::-1]}}
-        big = {"name": "bytes", "configuration": {"endian": "big"}}
-        codecs = [order, big, *_compression(attributes, where)]
-        block = {"name": "n5_default", "configuration": {"codecs": codecs}}
+        order = _codec("transpose", order=list(range(len(dimensions)))[::-1])
+        codecs = [order, _codec("bytes", endian="big"), *_compression(attributes, where)]
         return {
             "zarr_format": 3,
             "node_type": "array",
@@ -78,7 +76,7 @@ def n5_document(attributes: Mapping[str, Any], *, where: str) -> dict[str, Any]:
             "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": list(blocks[::-1])}},
             "chunk_key_encoding": {"name": "zarrcore.n5"},
             "fill_value": 0,
-            "codecs": [order, block],
+            "codecs": [order, _codec("n5_default", codecs=codecs)],
             "attributes": user,
         }
 
@@ -127,7 +125,11 @@ def _compression(attributes: Mapping[str, Any], key: str) -> list[dict[str, Any]
 def _numcodecs(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return a compressor without a name in N5, as zarr-python 2 writes it: the numcodecs configuration."""
     configuration = {name: value for name, value in options.items() if name not in ("type", "id")}
-    return {"name": f"numcodecs.{options['id']}", "configuration": configuration}
+    return _codec(f"numcodecs.{options['id']}", **configuration)
+
+
+def _codec(name: str, /, **configuration: Any) -> dict[str, Any]:
+    return {"name": name, "configuration": configuration}
 
 
 def _level(options: Mapping[str, Any], name: str, default: int, low: int, high: int) -> int:
@@ -139,51 +141,39 @@ def _level(options: Mapping[str, Any], name: str, default: int, low: int, high: 
 def _gzip(options: Mapping[str, Any]) -> dict[str, Any]:
     level = _level(options, "level", 6, 0, 9)
     as_zlib = boolean(options.get("useZlib", False), "useZlib")
-    return {"name": "numcodecs.zlib" if as_zlib else "gzip", "configuration": {"level": level}}
-
-
-def _bzip2(options: Mapping[str, Any]) -> dict[str, Any]:
-    return {"name": "numcodecs.bz2", "configuration": {"level": _level(options, "blockSize", 9, 1, 9)}}
-
-
-def _xz(options: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "name": "numcodecs.lzma",
-        "configuration": {"format": 1, "preset": _level(options, "preset", 6, 0, 9)},
-    }
+    return _codec("numcodecs.zlib" if as_zlib else "gzip", level=level)
 
 
 def _lzma(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return what zarr-python 2 writes for all of lzma that is not plain xz."""
     known = {name: options[name] for name in ("format", "check", "preset", "filters") if name in options}
-    return {"name": "numcodecs.lzma", "configuration": known}
+    return _codec("numcodecs.lzma", **known)
 
 
 def _lz4(options: Mapping[str, Any]) -> dict[str, Any]:
     if options.get("id") == "lz4":  # zarr-python 2 writes blocks of numcodecs, marked by the id
-        acceleration = integer(options.get("acceleration", 1), "acceleration")
-        return {"name": "numcodecs.lz4", "configuration": {"acceleration": acceleration}}
+        return _codec("numcodecs.lz4", acceleration=integer(options.get("acceleration", 1), "acceleration"))
     size = integer(options.get("blockSize", 65536), "blockSize", 64, 1 << 25)
-    return {"name": "zarrcore.lz4block", "configuration": {"block_size": size}}
+    return _codec("zarrcore.lz4block", block_size=size)
 
 
 def _zstd(options: Mapping[str, Any]) -> dict[str, Any]:
     level = integer(options.get("level", 3), "level", -131072, 22)
     checksum = boolean(options.get("checksum", False), "checksum")
-    return {"name": "zstd", "configuration": {"level": level, "checksum": checksum}}
+    return _codec("zstd", level=level, checksum=checksum)
 
 
 def _blosc(options: Mapping[str, Any]) -> dict[str, Any]:
     known = {name: options[name] for name in ("cname", "clevel", "shuffle", "blocksize") if name in options}
     if not known:
         raise MetadataValidationError("expected the options of blosc, got none")
-    return {"name": "numcodecs.blosc", "configuration": known}
+    return _codec("numcodecs.blosc", **known)
 
 
 _COMPRESSIONS = {
     "gzip": _gzip,
-    "bzip2": _bzip2,
-    "xz": _xz,
+    "bzip2": lambda options: _codec("numcodecs.bz2", level=_level(options, "blockSize", 9, 1, 9)),
+    "xz": lambda options: _codec("numcodecs.lzma", format=1, preset=_level(options, "preset", 6, 0, 9)),
     "lzma": _lzma,
     "lz4": _lz4,
     "blosc": _blosc,

@@ -62,14 +62,6 @@ def _read_v3(data: Buffer, key: str) -> None:
     _read_nodes(getattr(parse_v3_node(data, where=key), "consolidated_metadata", None))
 
 
-def _read_zarray(data: Buffer, key: str) -> None:
-    parse_v2_array(data, prefix=key.removesuffix(ZARRAY_JSON))
-
-
-def _read_zgroup(data: Buffer, key: str) -> None:
-    parse_v2_group(data, prefix=key.removesuffix(ZGROUP_JSON))
-
-
 def _read_zmetadata(data: Buffer, key: str) -> None:
     from zarrcore.metadata.consolidated import ConsolidatedMetadata
     from zarrcore.metadata.group import parse_node_below
@@ -86,8 +78,8 @@ def _read_nodes(consolidated: ConsolidatedMetadata | None) -> None:
 
 _READERS: dict[str, Callable[[Any, str], object]] = {
     ZARR_JSON: _read_v3,
-    ZARRAY_JSON: _read_zarray,
-    ZGROUP_JSON: _read_zgroup,
+    ZARRAY_JSON: lambda data, key: parse_v2_array(data, prefix=key.removesuffix(ZARRAY_JSON)),
+    ZGROUP_JSON: lambda data, key: parse_v2_group(data, prefix=key.removesuffix(ZGROUP_JSON)),
     ZATTRS_JSON: parse_zattrs,
     ZMETADATA_V2_JSON: _read_zmetadata,
 }
