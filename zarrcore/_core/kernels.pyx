@@ -144,7 +144,7 @@ cdef object whole_crc32c(data, value):
 
 
 def crc32c_whole_first(function):
-    """The function `function`, whose usual call, one checksum of all bytes, does not go through it."""
+    """Return the function `function`, whose usual call, one checksum of all bytes, does not go through it."""
     def crc32c(data, value=0, *, axis=None, out=None, threads=None):
         if axis is None and out is None:
             return whole_crc32c(data, value)
@@ -384,7 +384,7 @@ def unpack_flags(const uint8_t[::1] src, uint8_t[::1] dst, bint high_first):
 
 
 cdef size_t packed_integers(const zc_bit_field *field, size_t integers, size_t packed) except? 0:
-    """How many integers make up these bytes; checks that their packed form has the other size."""
+    """Return how many integers make up these bytes; checks that their packed form has the other size."""
     cdef size_t n
     if field.size not in (1, 2, 4, 8) or field.width < 1 or field.width > 64 or field.first > 63:
         raise ValueError("no such bits")

@@ -179,7 +179,7 @@ cdef class NativeArray:
         return 0
 
     def chunk_key(self, chunk) -> str:
-        """The store key of a chunk."""
+        """Return the store key of a chunk."""
         cdef int64_t coordinates[64]
         for i in range(self.c.ndim):
             coordinates[i] = chunk[i]

@@ -24,7 +24,7 @@ cdef struct _Stretch:
 
 
 cdef _Stretch _stretch_of(cnp.ndarray array, Py_ssize_t number) noexcept:
-    """The memory from the first to the last byte of an array that is not empty."""
+    """Return the memory from the first to the last byte of an array that is not empty."""
     cdef const char *low = cnp.PyArray_BYTES(array)
     cdef const char *high = low + cnp.PyArray_ITEMSIZE(array)
     cdef Py_ssize_t length

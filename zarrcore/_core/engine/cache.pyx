@@ -10,7 +10,7 @@ from operator import index as as_index
 
 
 def byte_limit(max_bytes) -> int:
-    """A limit of memory as a size that C counts; all beyond is no limit."""
+    """Return a limit of memory as a size that C counts; all beyond is no limit."""
     try:
         limit = as_index(max_bytes)
     except TypeError:

@@ -152,7 +152,7 @@ _python_backend.destroy = _handle_destroy
 
 
 cdef zarrcore_array *_handle_from_python(void *object_) except NULL with gil:
-    """A handle of a zarrcore.Array or a NativeArray."""
+    """Return a handle of a zarrcore.Array or a NativeArray."""
     if object_ == NULL:
         raise TypeError("expected a zarrcore.Array, got NULL")
     array = <object>object_

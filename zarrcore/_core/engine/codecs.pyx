@@ -164,7 +164,7 @@ cdef class _Nested:
 
 
 def libraries() -> dict:
-    """The compression libraries that are linked: name -> version, None for one that this build does without."""
+    """Return the compression libraries that are linked: name -> version, None for one that this build does without."""
     cdef zc_library library
     cdef size_t i = 0
     found = {}
@@ -201,7 +201,7 @@ def is_plain(data, *, writable=False) -> bool:
 
 
 cdef int _get_memory(object data, int flags, Py_buffer *view) except -1:
-    """The bytes of `data`, until PyBuffer_Release."""
+    """Return the bytes of `data`, until PyBuffer_Release."""
     if _is_plain_array(data):
         return PyBuffer_FillInfo(view, data, cnp.PyArray_DATA(<cnp.ndarray>data),
                                  cnp.PyArray_NBYTES(<cnp.ndarray>data),
@@ -212,7 +212,7 @@ cdef int _get_memory(object data, int flags, Py_buffer *view) except -1:
 # ---- calls -------------------------------------------------------------------------------------------------------
 
 cdef object _codec_error(zc_status status, const zc_error *err, str where, bint decode=True):
-    """The exception for a failure outside of any array, of the codec `where` or of one within it."""
+    """Return the exception for a failure outside of any array, of the codec `where` or of one within it."""
     if err.codec[0] != 0:
         where = (<bytes>err.codec).decode()
     reason = message(err)
@@ -226,7 +226,7 @@ cdef object _codec_error(zc_status status, const zc_error *err, str where, bint 
 
 
 cdef int _encoded_bound(zc_codec *codec, str name, size_t n, size_t *bound) except -1:
-    """The most bytes that the encoding of n bytes can take."""
+    """Return the most bytes that the encoding of n bytes can take."""
     if n > codec.cls.max_decoded or not codec.cls.bound(codec, n, bound):
         raise errors.ChunkEncodeError(f"cannot encode {n} bytes at once", codec=name)
     return 0

@@ -183,7 +183,7 @@ def note_shape(Place place not None, shape, bint is_new=False) -> None:
 
 
 def shape_is_stale(Place place not None, shape) -> bool:
-    """Whether this process may have given an array another shape than this one; only False is certain."""
+    """Return whether this process may have given an array another shape than this one; only False is certain."""
     cdef int64_t lengths[64]
     if not _lengths(shape, lengths):
         return True

@@ -119,7 +119,7 @@ cdef void _set_indices(zc_selection *selection, int d, cnp.ndarray index, int64_
 
 
 cdef bint _is_inside(int64_t start, int64_t step, int64_t count, int64_t length) noexcept:
-    """Whether one or more elements lie within a dimension; nothing is computed that could overflow."""
+    """Return whether one or more elements lie within a dimension; nothing is computed that could overflow."""
     if not 0 <= start < length:
         return False
     return count == 1 or -(start // (count - 1)) <= step <= (length - 1 - start) // (count - 1)
@@ -207,7 +207,7 @@ cdef tuple _field(cnp.dtype record, str name):
 
 
 cdef cnp.dtype field_dtype(cnp.dtype record, field, cnp.ndarray memory):
-    """The data type that memory for a field must have; that for several fields is checked later."""
+    """Return the data type that memory for a field must have; that for several fields is checked later."""
     if field is None:
         return record
     return _field(record, field)[0] if isinstance(field, str) else memory.dtype

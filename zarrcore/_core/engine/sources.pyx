@@ -84,7 +84,7 @@ cdef class StoreSource:
 
 
 cdef str own_scope(object source):
-    """The scope of the keys of a source whose user gave none."""
+    """Return the scope of the keys of a source whose user gave none."""
     if type(source) is LocalSource:
         return os.path.join(os.path.realpath(os.fsdecode((<LocalSource>source).root)), "")
     owner = (<MemorySource>source).values if type(source) is MemorySource else (<StoreSource>source).store

@@ -37,7 +37,7 @@ cdef struct Places:
 
 
 cdef inline char *_place(Places *places) noexcept nogil:
-    """The place of the next item; there must be one."""
+    """Return the place of the next item; there must be one."""
     cdef char *place
     if places.left == 0:
         NextRow(places.rows)
@@ -68,7 +68,7 @@ cdef inline bint _next(Reader *reader, bint utf8) noexcept nogil:
 
 
 cdef object _decode_error(const Reader *reader, size_t count, str codec):
-    """The exception for a value that is not sound."""
+    """Return the exception for a value that is not sound."""
     cdef size_t bad
     at = reader.at + 4
     if reader.trouble == NO_MEMORY:
@@ -103,7 +103,7 @@ cdef int _read_strings(Reader *reader, size_t count, Places *places, cnp.ndarray
 
 
 cdef inline PyObject *_new_text(const uint8_t *src, size_t n, bint ascii) noexcept:
-    """A new str; NULL where it is not UTF-8, and with an exception where there is no memory."""
+    """Return a new str; NULL where it is not UTF-8, and with an exception where there is no memory."""
     cdef zc_utf8_text text
     cdef PyObject *item
     if n < 2:                     # strings that Python keeps once
@@ -170,7 +170,7 @@ cdef inline Recent _described(const Reader *reader) noexcept:
 
 
 cdef inline size_t _mark(const Recent *seen) noexcept:
-    """The first of the two places where it may be."""
+    """Return the first of the two places where it may be."""
     cdef uint64_t mixed = (seen.first ^ seen.length) * <uint64_t>0x9e3779b97f4a7c15
     return <size_t>(((mixed ^ (mixed >> 32) ^ seen.last) * <uint64_t>0xd6e8feb86659fd93) >> 53) << 1
 
@@ -182,7 +182,7 @@ cdef inline bint _is_same(const Recent *entry, const Recent *seen, const uint8_t
 
 
 cdef inline PyObject *_new_item(const Reader *reader, bint utf8) noexcept:
-    """A new str or bytes; NULL where it is not UTF-8, and with an exception where there is no memory."""
+    """Return a new str or bytes; NULL where it is not UTF-8, and with an exception where there is no memory."""
     if utf8:
         return _new_text(<const uint8_t *>reader.text, reader.length, reader.ascii)
     return NewBytes(reader.text, reader.length)
@@ -284,7 +284,7 @@ cdef int _read(Reader *reader, cnp.ndarray out, str codec, bint utf8) except -1:
 
 
 def unchanging(data not None):
-    """The bytes of a value in memory that nobody can change: a copy, if they do not lie in ``bytes``.
+    """Return the bytes of a value in memory that nobody can change: a copy, if they do not lie in ``bytes``.
 
     Lengths are checked and used, strings measured and decoded: a mapped file, or the memory of another thread, must
     not change in between.

@@ -69,7 +69,7 @@ cdef bytes _encode_strings(cnp.ndarray items, str codec):
 
 
 def first_missing(cnp.ndarray items not None):
-    """The number, in C order, of the first missing string of an array of ``StringDType``; -1 without one."""
+    """Return the number, in C order, of the first missing string of an array of ``StringDType``; -1 without one."""
     if items.dtype.kind != "T":
         raise TypeError(f"expected an array of StringDType, got one of {items.dtype}")
     items = np.ascontiguousarray(items)
@@ -184,7 +184,7 @@ cdef inline bint _is_text(PyObject *item) noexcept:
 
 
 def all_text(cnp.ndarray items not None):
-    """Whether all strings of an array have UTF-8, so that :func:`encode` takes them as they are.
+    """Return whether all strings of an array have UTF-8, so that :func:`encode` takes them as they are.
 
     They are objects, each a str itself, or of fixed length; in C order and in the machine's byte order.
     """
