@@ -44,6 +44,16 @@ def checked(member: Field[Any], value: Any) -> Any:
     return check(value, member.name, *member.metadata["limits"])
 
 
+def written(members: Mapping[str, Field[Any]], owner: object) -> dict[str, Any]:
+    """Return the values of `members` of `owner` in the form of JSON, but for defaults that are left out."""
+    values = ((member, getattr(owner, name)) for name, member in members.items())
+    return {
+        member.name: _json(value)
+        for member, value in values
+        if not (member.metadata.get("omitted") and value == member.default)
+    }
+
+
 class Extension:
     """Base class of what metadata documents name: a frozen dataclass whose fields are its configuration."""
 
@@ -80,13 +90,8 @@ class Extension:
 
     def to_json(self) -> dict[str, Any]:
         """Return the extension object of a metadata document, with all members of the configuration."""
-        values = ((member, getattr(self, name)) for name, member in _members(type(self)).items())  # type: ignore[arg-type]
-        kept = {
-            member.name: _json(value)
-            for member, value in values
-            if not (member.metadata.get("omitted") and value == member.default)
-        }
-        return {"name": self.name, "configuration": kept}
+        members = _members(type(self))  # type: ignore[arg-type]
+        return {"name": self.name, "configuration": written(members, self)}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the same as :meth:`to_json`."""

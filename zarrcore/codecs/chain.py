@@ -162,7 +162,7 @@ class CodecChain:
         return not self.array_array and self.array_bytes.takes_text
 
     @property
-    def is_native_behind(self) -> bool:
+    def compresses_without_gil(self) -> bool:
         """Whether there are bytes -> bytes codecs, all run by the engine: without the GIL, on any thread.
 
         Of shards those of the inner chunks.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from zarrcore._extension import option
 from zarrcore._validate import at, describe, fail, integer
 from zarrcore.codecs.base import BytesBytesCodec, Codec, roomy
 from zarrcore.codecs.chain import IgnoredCodec, parse_codecs
@@ -50,7 +51,7 @@ class ConditionalCodec(BytesBytesCodec):
 
     name: ClassVar[str] = "conditional"
     codecs: tuple[Codec, ...]
-    header_bits: int | None = None
+    header_bits: int | None = option(None, integer, 0, _MOST_HEADER_BITS, omitted=True)
     decision: str | Decision = field(default="compress_if_smaller", metadata={"runtime": True}, compare=False)
 
     def __post_init__(self) -> None:
@@ -65,27 +66,15 @@ class ConditionalCodec(BytesBytesCodec):
                     where=f"codecs[{i}]",
                 )
         object.__setattr__(self, "codecs", codecs)
-        if self.header_bits is not None:
-            bits = integer(self.header_bits, "header_bits", 0, _MOST_HEADER_BITS)
-            if bits % 8 or bits < len(codecs):
-                fail("header_bits", f"a multiple of 8 of at least {len(codecs)}", bits)
+        super().__post_init__()
+        bits = self.header_bits
+        if bits is not None and (bits % 8 or bits < len(codecs)):
+            fail("header_bits", f"a multiple of 8 of at least {len(codecs)}", bits)
         if not callable(self.decision) and self.decision not in DECISIONS:
             raise MetadataValidationError(
                 f"expected one of {', '.join(DECISIONS)} or a function, got {describe(self.decision)}",
                 where="decision",
             )
-
-    @classmethod
-    def from_json(cls, configuration: Any) -> Self:
-        if "codecs" not in configuration:
-            raise MetadataValidationError("is required and missing", where="codecs")
-        return super().from_json(configuration)
-
-    def to_json(self) -> dict[str, Any]:
-        configuration: dict[str, Any] = {"codecs": [codec.to_json() for codec in self.codecs]}
-        if self.header_bits is not None:
-            configuration["header_bits"] = self.header_bits
-        return {"name": self.name, "configuration": configuration}
 
     def resolve(self, spec: ArraySpec) -> Self:
         resolved = []

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from zarrcore.codecs.base import ArrayArrayCodec, ArrayBytesCodec, BytesBytesCodec, Codec
-from zarrcore.codecs.bytes import contiguous_bytes, from_bytes
+from zarrcore.codecs.bytes import BytesCodec, from_bytes
 from zarrcore.codecs.chain import run_codec
 from zarrcore.codecs.spelling import NumcodecsCodec
 from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, MetadataValidationError
@@ -35,12 +35,11 @@ class Filter(NumcodecsCodec):
     """Whether it takes the items of an array, and not what another filter makes of them."""
 
 
-@dataclass(frozen=True)
-class RawItems(ArrayBytesCodec):
+@dataclass(frozen=True, kw_only=True)
+class RawItems(BytesCodec):
     """Items exactly as they are in memory, which in format 2 keeps the stored byte order."""
 
-    name: ClassVar[str] = "bytes"
-    is_fixed_size: ClassVar[bool] = True
+    endian: str | None = None
 
     def resolve(self, spec: ArraySpec) -> Self:
         if spec.item_size is None:
@@ -48,18 +47,6 @@ class RawItems(ArrayBytesCodec):
                 f"the data type {spec.dtype!r} needs an object codec among the filters"
             )
         return self
-
-    def encoded_size(self, spec: ArraySpec) -> int | None:
-        return spec.nbytes
-
-    def encode(self, chunk: np.ndarray, spec: ArraySpec) -> bytes:
-        return contiguous_bytes(chunk, spec.np_dtype)
-
-    def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
-        return from_bytes(data, spec.np_dtype, spec)
-
-    def native(self, spec: ArraySpec) -> tuple[Any, ...] | None:
-        return None if spec.item_size is None else (("bytes", 0),)
 
 
 @dataclass(frozen=True)

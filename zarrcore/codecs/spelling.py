@@ -11,7 +11,7 @@ from copy import copy
 from dataclasses import MISSING, Field, FrozenInstanceError
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from zarrcore._extension import checked
+from zarrcore._extension import checked, written
 from zarrcore._validate import known_keys
 from zarrcore.codecs.base import Codec
 from zarrcore.errors import MetadataValidationError
@@ -100,12 +100,7 @@ class NumcodecsCodec(Codec):
 
     def get_config(self) -> dict[str, Any]:
         """Return the JSON object of a format 2 document."""
-        values = ((member, getattr(self, name)) for name, member in self.members.items())
-        return {"id": self.codec_id} | {
-            member.name: value
-            for member, value in values
-            if not (member.metadata["omitted"] and value == member.default)
-        }
+        return {"id": self.codec_id} | written(self.members, self)
 
     def sized(self, nbytes: int, item_size: int | None) -> Self:
         """Return the codec for `nbytes` bytes of each item, which had `item_size` before all other codecs."""

@@ -26,9 +26,6 @@ class Bool(NumericBase, HasItemSize, code="b1"):
             raise self._reject_range(data, "True, False, 1 or 0")
         return np.bool_(data)
 
-    def default_scalar(self) -> np.bool_:
-        return np.False_
-
     def from_json_scalar(self, data: JSON, *, zarr_format: ZarrFormat) -> np.bool_:
         if isinstance(data, (bool, np.bool_)):
             return np.bool_(data)

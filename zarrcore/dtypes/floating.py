@@ -39,9 +39,6 @@ class FloatBase(NumericBase, HasEndianness, HasItemSize):
         """Return `data` rounded to this type; finite numbers must stay finite."""
         return _cast_float(self, data, self.item_size)
 
-    def default_scalar(self) -> Any:
-        return np.dtype(self._code()).type(0)
-
     def from_json_scalar(self, data: JSON, *, zarr_format: ZarrFormat) -> Any:
         return float_from_json(self, data, self.item_size, zarr_format=zarr_format)
 
@@ -70,9 +67,6 @@ class ComplexBase(NumericBase, HasEndianness, HasItemSize):
         if isinstance(data, (tuple, list)):
             raise self._reject_scalar(data, "a number, or a pair of real and imaginary part")
         return self._join(_cast_float(self, data, size), np.dtype(f"f{size}").type(0))
-
-    def default_scalar(self) -> Any:
-        return np.dtype(self._code()).type(0)
 
     def from_json_scalar(self, data: JSON, *, zarr_format: ZarrFormat) -> Any:
         size = self.item_size // 2

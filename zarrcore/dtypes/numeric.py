@@ -54,6 +54,9 @@ class NumericBase(ZDType[Any, Any]):
             return self._zarr_v3_name
         return {"name": order_char(self) + self._code(), "object_codec_id": None}
 
+    def default_scalar(self) -> Any:
+        return np.dtype(self._code()).type(0)
+
     @property
     def item_size(self) -> int:
         return int(self._code()[1:])

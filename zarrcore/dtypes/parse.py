@@ -118,9 +118,7 @@ def parse_dtype(dtype_spec: DTypeLike, *, zarr_format: ZarrFormat) -> ZDType[Any
     return native_order(zdtype) if zarr_format == 3 else zdtype
 
 
-def parse_data_type(dtype_spec: DTypeLike, *, zarr_format: ZarrFormat) -> ZDType[Any, Any]:
-    """Return the same as :func:`parse_dtype`, from `dtype_spec` and `zarr_format`."""
-    return parse_dtype(dtype_spec, zarr_format=zarr_format)
+parse_data_type = parse_dtype
 
 
 def _parse(spec: Any, zarr_format: ZarrFormat) -> ZDType[Any, Any]:

@@ -26,8 +26,20 @@ if TYPE_CHECKING:
     from zarrcore.dtypes.base import JSON, DTypeJSON, ZarrFormat
 
 
+class _Text(ZDType[Any, Any]):
+    """What both data types share: fill values in documents."""
+
+    def from_json_scalar(self, data: JSON, *, zarr_format: ZarrFormat) -> Any:
+        if not isinstance(data, str) and not (zarr_format == 2 and is_zero(data)):
+            raise self._reject_scalar(data, "a string")
+        return self.cast_scalar(data)
+
+    def to_json_scalar(self, data: object, *, zarr_format: ZarrFormat) -> str:
+        return str(self.cast_scalar(data))
+
+
 @dataclass(frozen=True, kw_only=True)
-class FixedLengthUTF32(ZDType[Any, np.str_], HasEndianness, HasLength, HasItemSize):
+class FixedLengthUTF32(_Text, HasEndianness, HasLength, HasItemSize):
     """Strings of at most `length` code points, four bytes each (``fixed_length_utf32``, ``"<U4"``)."""
 
     dtype_cls = np.dtypes.StrDType
@@ -80,21 +92,13 @@ class FixedLengthUTF32(ZDType[Any, np.str_], HasEndianness, HasLength, HasItemSi
     def default_scalar(self) -> np.str_:
         return np.str_("")
 
-    def from_json_scalar(self, data: JSON, *, zarr_format: ZarrFormat) -> np.str_:
-        if not isinstance(data, str) and not (zarr_format == 2 and is_zero(data)):
-            raise self._reject_scalar(data, "a string")
-        return self.cast_scalar(data)
-
-    def to_json_scalar(self, data: object, *, zarr_format: ZarrFormat) -> str:
-        return str(self.cast_scalar(data))
-
     @property
     def item_size(self) -> int:
         return self.length * self.code_point_bytes
 
 
 @dataclass(frozen=True, kw_only=True)
-class VariableLengthUTF8(VariableLength):
+class VariableLengthUTF8(_Text, VariableLength):
     """Strings of any length (``string``; format 2: ``"|O"`` with the object codec ``vlen-utf8``)."""
 
     dtype_cls = np.dtypes.StringDType
@@ -123,14 +127,6 @@ class VariableLengthUTF8(VariableLength):
 
     def default_scalar(self) -> str:
         return ""
-
-    def from_json_scalar(self, data: JSON, *, zarr_format: ZarrFormat) -> str:
-        if not isinstance(data, str) and not (zarr_format == 2 and is_zero(data)):
-            raise self._reject_scalar(data, "a string")
-        return self.cast_scalar(data)
-
-    def to_json_scalar(self, data: object, *, zarr_format: ZarrFormat) -> str:
-        return self.cast_scalar(data)
 
 
 TYPES = (FixedLengthUTF32, VariableLengthUTF8)

@@ -215,7 +215,7 @@ class PythonEngine:
         More than one where the bytes -> bytes codecs leave the GIL to the others.
         """
         most = engine.thread_number(threads) or engine.num_threads()
-        return most if self._chain.is_native_behind else 1
+        return most if self._chain.compresses_without_gil else 1
 
     def _each(self, chunks: Iterable[_T], call: Callable[[_T], int], threads: int, size: int) -> None:
         """Call with each chunk of `size` elements, on several threads: one codes while another is stored.
