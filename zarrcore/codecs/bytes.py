@@ -87,7 +87,8 @@ class BytesCodec(ArrayBytesCodec):
         chunk = from_bytes(data, self._stored_dtype(spec), spec)
         if _has_unused_bits(spec):
             # In one dimension, since NumPy makes no view of another item size of an array without dimensions.
-            octets = chunk.reshape(-1).view(np.uint8) & _bit_mask(spec)
+            mask = np.uint8((1 << spec.dtype.bits) - 1)  # type: ignore[attr-defined]
+            octets = chunk.reshape(-1).view(np.uint8) & mask
             return octets.view(spec.np_dtype).reshape(spec.shape)
         return chunk.astype(spec.np_dtype, copy=False)
 
@@ -150,11 +151,6 @@ def _has_unused_bits(spec: ArraySpec) -> bool:
     from zarrcore.dtypes.extension import ExtensionType
 
     return isinstance(spec.dtype, ExtensionType) and spec.dtype.bits < 8 and not spec.dtype.is_integer
-
-
-def _bit_mask(spec: ArraySpec) -> np.uint8:
-    bits: int = spec.dtype.bits  # type: ignore[attr-defined]  # one of extension.ExtensionType
-    return np.uint8((1 << bits) - 1)
 
 
 def _order_of(dtype: np.dtype[Any]) -> str | None:

@@ -78,7 +78,7 @@ class PackBitsCodec(ArrayBytesCodec):
         return ("bytes", swap), ("stage", *self._stage(spec))
 
     def _stage(self, spec: ArraySpec) -> tuple[str, dict[str, Any]]:
-        """Return the engine takes the items in the byte order of the machine."""
+        """Return the stage of the engine, which takes the items in the byte order of the machine."""
         layout = _layout(spec)
         options: dict[str, Any] = {"padding": self.padding_encoding}
         words = _native.words_of(spec.dtype)

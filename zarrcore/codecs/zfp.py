@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from zarrcore._extension import option
 from zarrcore._validate import choice, fail, integer, known_keys
 from zarrcore.codecs.base import ArrayBytesCodec
 from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, MetadataValidationError, UnknownCodecError
@@ -39,6 +40,19 @@ _HEADER_BYTES = 12  # without the longer form of the mode
 _FIXED_RATES = 2048  # modes below are rates
 
 
+def _number(value: Any, where: str, most: float = math.inf) -> Any:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not is_number or not (0 < value <= most and math.isfinite(value)):
+        fail(where, "a positive number" + (f" of at most {most:g}" if math.isfinite(most) else ""), value)
+    return value
+
+
+def _tolerance(value: Any, where: str) -> Any:
+    if value != 0 or isinstance(value, bool):  # to zfp, 0 is as near as it can get
+        _number(value, where)
+    return value
+
+
 @dataclass(frozen=True, kw_only=True)
 class ZfpCodec(ArrayBytesCodec):
     """Numbers in blocks of 4 to the power of the dimensions (codec ``zfp`` of the Zarr extensions).
@@ -68,13 +82,13 @@ class ZfpCodec(ArrayBytesCodec):
 
     name: ClassVar[str] = "zfp"
     mode: str
-    tolerance: float | None = None
-    rate: float | None = None
-    precision: int | None = None
-    minbits: int | None = None
-    maxbits: int | None = None
-    maxprec: int | None = None
-    minexp: int | None = None
+    tolerance: float | None = option(None, _tolerance, omitted=True)
+    rate: float | None = option(None, _number, 128, omitted=True)
+    precision: int | None = option(None, integer, 0, 64, omitted=True)
+    minbits: int | None = option(None, integer, 0, _MAX_BITS, omitted=True)
+    maxbits: int | None = option(None, integer, 1, _MAX_BITS, omitted=True)
+    maxprec: int | None = option(None, integer, 1, 64, omitted=True)
+    minexp: int | None = option(None, integer, -16494, 16272, omitted=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mode", choice(self.mode, "mode", _MODES))
@@ -84,26 +98,18 @@ class ZfpCodec(ArrayBytesCodec):
                 raise MetadataValidationError(
                     f"is required in the mode {self.mode!r} and missing", where=name
                 )
-            _CHECKS[name](getattr(self, name), name)
         for name in sorted(given.difference(_MODES[self.mode])):
             fail(name, f"no such member in the mode {self.mode!r}", getattr(self, name))
+        super().__post_init__()
         if self.mode == "expert" and self.minbits > self.maxbits:  # type: ignore[operator]
             fail("minbits", f"at most maxbits, {self.maxbits}", self.minbits)
 
     @classmethod
     def from_json(cls, configuration: Any) -> Self:
-        if "mode" not in configuration:
-            raise MetadataValidationError("is required and missing", where="mode")
-        mode = choice(configuration["mode"], "mode", _MODES)
-        known_keys(configuration, ("mode", *_MODES[mode]))
-        for name in _MODES[mode]:
-            if configuration.get(name) is None:
-                raise MetadataValidationError(f"is required in the mode {mode!r} and missing", where=name)
-        return cls(**configuration)
-
-    def to_json(self) -> dict[str, Any]:
-        parameters = {name: getattr(self, name) for name in _MODES[self.mode]}
-        return {"name": self.name, "configuration": {"mode": self.mode, **parameters}}
+        mode = configuration.get("mode")
+        if isinstance(mode, str) and mode in _MODES:
+            known_keys(configuration, ("mode", *_MODES[mode]))
+        return super().from_json(configuration)
 
     def resolve(self, spec: ArraySpec) -> Self:
         if _carrier(spec) is None:
@@ -224,28 +230,6 @@ def _longest_stream(shape: tuple[int, ...], item_size: int, fewest_bits: int) ->
     blocks = math.prod(-(-length // 4) for length in shape)
     bits = max(values * (8 * item_size + 3) + 8 * item_size + 128, fewest_bits)
     return blocks * bits // 8 + 64
-
-
-def _number(value: Any, where: str, most: float = math.inf) -> None:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not is_number or not (0 < value <= most and math.isfinite(value)):
-        fail(where, "a positive number" + (f" of at most {most:g}" if math.isfinite(most) else ""), value)
-
-
-def _tolerance(value: Any, where: str) -> None:
-    if value != 0 or isinstance(value, bool):  # to zfp, 0 is as near as it can get
-        _number(value, where)
-
-
-_CHECKS: dict[str, Any] = {
-    "tolerance": _tolerance,
-    "rate": lambda value, where: _number(value, where, 128),
-    "precision": lambda value, where: integer(value, where, 0, 64),
-    "minbits": lambda value, where: integer(value, where, 0, _MAX_BITS),
-    "maxbits": lambda value, where: integer(value, where, 1, _MAX_BITS),
-    "maxprec": lambda value, where: integer(value, where, 1, 64),
-    "minexp": lambda value, where: integer(value, where, -16494, 16272),
-}
 
 
 def _zfpy() -> ModuleType:
