@@ -508,7 +508,9 @@ static zc_status write_file(const zc_dir *dir, const char *name, const zc_file_s
     if (fd < 0) {
         return zc_fail_errno(err, errno, "cannot create a temporary file for %s", name);
     }
-    zc_clean_directory(w.at, name, w.parent, dir != NULL ? dir->where : 0, w.made_parents);
+    if (place == put_in_place) {             /* what is created is mostly the first thing in its directory */
+        zc_clean_directory(w.at, name, w.parent, dir != NULL ? dir->where : 0, w.made_parents);
+    }
     int code = fill_temporary(&w, fd, source, &failed, err);
     if (code == 0 && failed == ZC_OK) {
         code = place(&w);

@@ -37,11 +37,18 @@ def chunk_store(metadata: ArrayMetadata, store_path: StorePath) -> Store:
     return transformed(store_path.store, transformers, key_prefix(store_path.path))
 
 
+_resized = False  # whether this process has ever changed the shape of an array
+
+
 def note_shape(metadata: ArrayMetadata, store_path: StorePath, *, created: bool = False) -> None:
     """Say that an array is getting the shape of `metadata`: by creation, or else by a change.
 
     From a change on, handles with the old shape patch the chunks at its end: others may write beyond it.
     """
+    global _resized
+    if created and not _resized:
+        return  # nothing is noted of any array, so nothing of one that was at this place before
+    _resized = True
     scope = chunk_store(metadata, store_path)._scope(store_path.path)
     engine.note_shape(engine.Place(scope), metadata.shape, created)
 
@@ -105,9 +112,7 @@ def _store_source(store: Store) -> Any:
     return engine.StoreSource(store, SuffixByteRequest, store._has_lost, store._concurrent_requests)
 
 
-def _python_engine(
-    metadata: ArrayMetadata, store_path: StorePath, *, missing_is_error: bool
-) -> PythonEngine:
+def _python_engine(metadata: ArrayMetadata, store_path: StorePath, *, missing_is_error: bool) -> PythonEngine:
     from zarrcore.engine.python import PythonEngine
 
     store = chunk_store(metadata, store_path)

@@ -14,6 +14,7 @@ from zarrcore.codecs.base import ArraySpec
 from zarrcore.metadata import known
 from zarrcore.metadata.departures import members_of, report, without_nulls
 from zarrcore.metadata.documents import dump_document, parse_attributes, with_shape
+from zarrcore.metadata.texts import keep_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -94,7 +95,9 @@ class ArrayMetadata:
         return self.data_type
 
     @classmethod
-    def from_document(cls, data: Mapping[str, Any], *, where: str | None = None) -> Self:
+    def from_document(
+        cls, data: Mapping[str, Any], *, where: str | None = None, text: bytes | None = None
+    ) -> Self:
         """Parse what a JSON parser made of a stored document.
 
         Like ``from_dict``, but whatever has one meaning is read, with a :class:`ZarrcoreWarning` where the
@@ -106,6 +109,8 @@ class ArrayMetadata:
             The document.
         where : str, optional
             Its store key, for messages.
+        text : bytes, optional
+            The stored document: if the same is read again, :func:`texts.of_text` returns the same metadata.
         """
         data, nulls = without_nulls(data, cls.zarr_format)
         key = known.key_of(data, ("zarr_format", "node_type", *cls._storage_members))
@@ -120,6 +125,8 @@ class ArrayMetadata:
                 metadata = object.__new__(cls)
                 vars(metadata).update(storage)
                 metadata._parse_other_members(data)
+            if text is not None and not nulls and not departures:
+                keep_text(text, metadata)
         report((*nulls, *departures), where)
         return metadata
 

@@ -21,7 +21,7 @@ ZARR_JSON = "zarr.json"
 ZARRAY_JSON, ZATTRS_JSON = ".zarray", ".zattrs"
 ZGROUP_JSON, ZMETADATA_V2_JSON = ".zgroup", ".zmetadata"
 
-_LEAVES = (bool, float, type(None))
+_CONSTANTS = {None: "null", True: "true", False: "false"}
 _quoted: Callable[[str], str] = json.encoder.encode_basestring_ascii
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -132,15 +132,18 @@ def _indented(value: Any, newline: str, indent: str) -> str:
         return _quoted(value)
     if kind is int:
         return int.__repr__(value)
+    inner = newline + indent
+    if kind is dict:
+        members = [f"{_quoted(name)}: {_indented(item, inner, indent)}" for name, item in value.items()]
+        return f"{{{inner}{f',{inner}'.join(members)}{newline}}}" if members else "{}"
+    if kind is list:
+        items = [_indented(item, inner, indent) for item in value]
+        return f"[{inner}{f',{inner}'.join(items)}{newline}]" if items else "[]"
+    if kind is bool or value is None:
+        return _CONSTANTS[value]
     if kind is NonFinite:
         return str(value.token)
-    inner = newline + indent
-    if kind is dict and value:
-        members = [f"{_quoted(name)}: {_indented(item, inner, indent)}" for name, item in value.items()]
-        return f"{{{inner}{f',{inner}'.join(members)}{newline}}}"
-    if kind is list and value:
-        return f"[{inner}{f',{inner}'.join([_indented(item, inner, indent) for item in value])}{newline}]"
-    if kind in _LEAVES or (kind in (dict, list, tuple) and not value):
+    if kind is float:
         return json.dumps(value, allow_nan=False)
     raise TypeError(f"{kind.__name__} is left to json.dumps")
 

@@ -14,6 +14,7 @@ from zarrcore.metadata.documents import (
     load_document,
 )
 from zarrcore.metadata.sections import load_group_document
+from zarrcore.metadata.texts import of_text
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -33,14 +34,18 @@ def parse_v3_node(data: Buffer, *, where: str = ZARR_JSON) -> ArrayV3Metadata | 
     where : str
         Its store key, for messages.
     """
-    document = load_group_document(data, where=where)
+    text = bytes(data)
+    known = of_text(text)
+    if known is not None:
+        return known  # type: ignore[no-any-return]
+    document = load_group_document(text, where=where)
     if document.get("node_type") == "group":
         from zarrcore.metadata.group import GroupMetadata
 
         return GroupMetadata.from_document(document, where=where)
     from zarrcore.metadata.v3 import ArrayV3Metadata
 
-    return ArrayV3Metadata.from_document(document, where=where)
+    return ArrayV3Metadata.from_document(document, where=where, text=text)
 
 
 def parse_v2_array(zarray: Buffer, zattrs: Buffer | None = None, *, prefix: str = "") -> ArrayV2Metadata:

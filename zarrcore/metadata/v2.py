@@ -168,7 +168,9 @@ class ArrayV2Metadata(ArrayMetadata):
         return self.filters is None and isinstance(self.compressor, (BytesBytesCodec, type(None)))
 
     @classmethod
-    def from_document(cls, data: Mapping[str, Any], *, where: str | None = None) -> Self:
+    def from_document(
+        cls, data: Mapping[str, Any], *, where: str | None = None, text: bytes | None = None
+    ) -> Self:
         return super().from_document(data, where=where)._with_open_separator(data)
 
     def _parse_other_members(self, data: Mapping[str, Any]) -> None:

@@ -71,17 +71,21 @@ class StorePath:
     @property
     def parent(self) -> StorePath:
         """One level up; the root is its own parent."""
-        return type(self)(self.store, self.path.rpartition("/")[0])
+        return self._at(self.path.rpartition("/")[0])
 
     def _child(self, name: str) -> StorePath:
         """Return the place of a name from a listing, which needs no normalisation."""
+        return self._at(f"{self.path}/{name}" if self.path else name)
+
+    def _at(self, path: str) -> StorePath:
+        """Return the place of a path in canonical form."""
         made = object.__new__(StorePath)
         made.store = self.store
-        made.path = f"{self.path}/{name}" if self.path else name
+        made.path = path
         return made
 
     def __truediv__(self, other: str) -> StorePath:
-        return type(self)(self.store, join_path(self.path, normalize_path(other)))
+        return self._at(join_path(self.path, normalize_path(other)))
 
     def __str__(self) -> str:
         return join_path(str(self.store), self.path)

@@ -80,8 +80,10 @@ def normalize_path(path: str | bytes | os.PathLike[str] | None) -> str:
     InvalidKeyError
         If a component is ``.`` or ``..`` or contains a NUL.
     """
-    if path is None:
+    if not path:
         return ""
+    if isinstance(path, str) and _BAD_KEY.search(path) is None and "\\" not in path and is_text(path):
+        return path
     text = path if isinstance(path, str) else _path_text(path)
     parts = [part for part in text.replace("\\", "/").split("/") if part]
     normal = "/".join(parts)
@@ -92,7 +94,7 @@ def normalize_path(path: str | bytes | os.PathLike[str] | None) -> str:
 
 def join_path(*parts: str) -> str:
     """Return the non-empty parts of a path, joined by slashes."""
-    return "/".join(part for part in parts if part)
+    return "/".join(filter(None, parts))
 
 
 def key_prefix(path: str) -> str:
