@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zarrcore import indexing
+from zarrcore._core import engine
+from zarrcore._locks import Rank, ranked
 from zarrcore.arrays.access import get, put
 from zarrcore.arrays.chunks import can_list, present_chunks
 from zarrcore.arrays.opened import OpenArray, opened
@@ -75,13 +77,7 @@ def _steps(source: Any, dest: OpenArray, threads: int) -> Generator[int, None, N
     """Copy step by step; yield the number of bytes of values in each step."""
     if isinstance(source, OpenArray) and same_bytes(source.metadata, dest.metadata):
         return _move_chunks(source, dest, threads or threads_to_move(source.store, dest.store))
-    return _write_regions(source, dest, threads or _configured_threads())
-
-
-def _configured_threads() -> int:
-    from zarrcore._core import engine
-
-    return int(engine.num_threads())
+    return _write_regions(source, dest, threads or engine.num_threads())
 
 
 def threads_to_move(source: Store, dest: Store) -> int:
@@ -89,7 +85,7 @@ def threads_to_move(source: Store, dest: Store) -> int:
 
     They wait for files and for each other, so more than a few bring nothing, unless they wait for a network.
     """
-    few = min(_configured_threads(), 8)
+    few = min(engine.num_threads(), 8)
     return max(few, source._concurrent_requests(), dest._concurrent_requests())
 
 
@@ -151,6 +147,7 @@ def _move_chunks(source: OpenArray, dest: OpenArray, threads: int) -> Generator[
     read = chunk_store(source.metadata, source.store_path)
     write = chunk_store(dest.metadata, dest.store_path)
     encoding, prefix = dest.metadata.key_encoding, key_prefix(dest.path)
+    place = engine.Place(write._scope(dest.path))
     axes = axes_of(source.shape, layout.grid_edges(source.metadata))
     item_size = source.dtype.itemsize
 
@@ -159,7 +156,9 @@ def _move_chunks(source: OpenArray, dest: OpenArray, threads: int) -> Generator[
         for coords, key in batch:
             value = read.get(key)
             if value is not None:
-                write.set(prefix + encoding.encode(coords), value)
+                name = encoding.encode(coords)
+                with ranked(engine.KeyLock(place, name), Rank.CHUNK):
+                    write.set(prefix + name, value)
             nbytes += item_size * math.prod(
                 axis.valid_length(k) for axis, k in zip(axes, coords, strict=True)
             )

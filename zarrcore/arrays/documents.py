@@ -42,7 +42,10 @@ def save(array: OpenArray, metadata: ArrayMetadata, documents: dict[str, bytes] 
     """Store changed metadata and continue with it; `documents` are what it is serialised to."""
     array.check_writable()
     documents = documents or metadata.to_documents()
-    store_documents(array.store_path, documents)
+    before = array.metadata.to_documents() if len(documents) > 1 else {}
+    # What stays the same is not written: a failure between two documents would leave half a change.
+    changed = {name: data for name, data in documents.items() if before.get(name) != data}
+    store_documents(array.store_path, changed or documents)
     array.adopt(metadata, alike=True)
     array.stored = (metadata, documents)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from zarrcore.groups.members import contains, find, member_path
 from zarrcore.nodes.attributes import change_group_attributes
 from zarrcore.nodes.create import delete_node
+from zarrcore.nodes.foreign import is_left_over
 from zarrcore.nodes.move import move_node
 
 if TYPE_CHECKING:
@@ -17,11 +18,12 @@ if TYPE_CHECKING:
 
 
 def remove(group: OpenGroup, key: str) -> None:
-    """Remove a member and everything below it."""
+    """Remove a member and everything below it; also chunks that a removal which failed has left."""
     name = member_path(key)
-    if not contains(group, name):
+    place = group.place / name
+    if not contains(group, name) and not is_left_over(place):
         raise KeyError(key)
-    delete_node(group.place / name)
+    delete_node(place)
     group.look_in_store()
 
 

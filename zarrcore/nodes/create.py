@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from zarrcore.nodes.documents import Metadata
     from zarrcore.storage import StorePath
 
-_DECIDING = (ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON)  # the documents that make a place a node
+_DECIDING = {ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON}  # the documents that make a place a node
 _V2_KINDS = {ZARRAY_JSON: ZGROUP_JSON, ZGROUP_JSON: ZARRAY_JSON}  # and the other kind
 _ATTEMPTS = 3
 
@@ -37,8 +37,8 @@ def write_documents(place: StorePath, metadata: Metadata) -> None:
 def store_documents(place: StorePath, documents: dict[str, bytes]) -> None:
     """Do the same for documents that have been serialised already."""
     note_change(place)
-    for name, data in documents.items():
-        place.store.set(join_path(place.path, name), data)
+    for name in sorted(documents, key=_DECIDING.__contains__):  # last what makes it a node
+        place.store.set(join_path(place.path, name), documents[name])
     copies.follow_documents(place, documents)
 
 
@@ -152,11 +152,15 @@ def _store_new(place: StorePath, documents: dict[str, bytes], *, replaces: bool)
         return
     note_change(place)
     # The document that another creator may have stored already comes first.
-    for name in sorted(documents, key=lambda name: name not in _DECIDING):
-        if name in _DECIDING:
-            _store_deciding(place, name, documents[name])
-        else:
+    (deciding,) = documents.keys() & _DECIDING
+    _store_deciding(place, deciding, documents[deciding])
+    try:
+        for name in documents.keys() - _DECIDING:
             place.store.set(join_path(place.path, name), documents[name])
+    except BaseException:
+        if place.store.supports_deletes:
+            place.store.delete(join_path(place.path, deciding))
+        raise
     copies.follow_documents(place, documents)
 
 
@@ -251,5 +255,10 @@ def delete_node(place: StorePath) -> None:
 
 def _erase(place: StorePath) -> None:
     note_change(place, removed=True)
-    place.store.erase_prefix(place.path)
+    try:
+        place.store.erase_prefix(place.path)
+    except BaseException:
+        if read_node(place) is None:  # what is left are chunks
+            copies.follow_removal(place)
+        raise
     copies.follow_removal(place)

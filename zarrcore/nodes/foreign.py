@@ -50,6 +50,11 @@ def refuse_foreign(place: StorePath) -> None:
         )
 
 
+def is_left_over(place: StorePath) -> bool:
+    """Return whether there are chunks at a place without a node, and nothing else."""
+    return place.store.supports_listing and not place.is_empty() and next(_foreign(place), None) is None
+
+
 def _foreign(place: StorePath) -> Iterator[str]:
     names = [name for name in place.store.list_dir(place.path) if not _is_litter(name)]
     if documents.ALL_NAMES.issuperset(names):

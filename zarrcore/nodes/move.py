@@ -47,10 +47,18 @@ def move_node(source: StorePath, dest: StorePath) -> None:
     if metadata is not None:
         create_parents(dest, metadata.zarr_format)
     note_move(source, dest)
+    chunks_stay: BaseException | None = None
     if not store._rename_prefix(source.path, dest.path):
-        _copy_and_erase(store, source.path, dest.path)
+        _copy(store, source.path, dest.path)
+        try:
+            store.erase_prefix(source.path)
+        except Exception as error:
+            error.add_note(f"{source.path!r} has been moved to {dest.path!r}, but some of its chunks stay")
+            chunks_stay = error
     copies.follow_removal(source)
     follow_arrival(dest)
+    if chunks_stay is not None:
+        raise chunks_stay
 
 
 def follow_arrival(place: StorePath) -> None:
@@ -78,13 +86,33 @@ def _refuse_existing(dest: StorePath) -> None:
     raise error(f"there is something {located(dest)} already")
 
 
-def _copy_and_erase(store: Store, source: str, dest: str) -> None:
+def _copy(store: Store, source: str, dest: str) -> None:
+    """Copy all keys, documents last, and then remove the documents of the source.
+
+    An array without its document is no array; one without its chunks would read as fill values.
+    """
     keys = sorted(store.list_prefix(f"{source}/"), key=is_document)
-    for key in keys:
-        store.set(dest + key[len(source) :], stored_value(store, key))
-    # An array without its document is no array; one without its chunks would read as fill values.
-    store.erase_values([key for key in keys if is_document(key)])
-    store.erase_prefix(source)
+    documents: dict[str, Any] = {}
+    try:
+        for key in keys:
+            value = stored_value(store, key)
+            store.set(dest + key[len(source) :], value)
+            if is_document(key):
+                documents[key] = value
+        store.erase_values(documents)
+    except BaseException as error:
+        try:
+            _take_back(store, documents, dest)
+        except Exception as second:
+            error.add_note(f"the copy in {dest!r} could not be removed again: {second}")
+        raise
+
+
+def _take_back(store: Store, documents: dict[str, Any], dest: str) -> None:
+    """Restore the documents of a source, and remove its copy."""
+    for key, value in documents.items():
+        store.set_if_not_exists(key, value)
+    store.erase_prefix(dest)
 
 
 def is_document(key: str) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from zarrcore._locks import RLock, forkable
 from zarrcore.errors import ReadOnlyError, StoreError
 from zarrcore.storage.announced import announce_changes
-from zarrcore.storage.validation import join_path, validate_key, validate_prefix
+from zarrcore.storage.validation import is_document, join_path, validate_key, validate_prefix
 from zarrcore.storage.values import as_view, patched
 
 if TYPE_CHECKING:
@@ -297,9 +297,12 @@ class Store(ABC):
             self.delete(key)
 
     def erase_prefix(self, prefix: str) -> None:
-        """Remove all keys below `prefix`."""
+        """Remove all keys below `prefix`, metadata documents first.
+
+        An array without its document is no array, but one without its chunks would read as fill values.
+        """
         self._check_writable()
-        self.erase_values([*self.list_prefix(prefix)])
+        self.erase_values(sorted(self.list_prefix(prefix), key=lambda key: not is_document(key)))
 
     def delete_dir(self, prefix: str) -> None:
         """Remove all keys below `prefix`: zarr-python's name for :meth:`erase_prefix`."""

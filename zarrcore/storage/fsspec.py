@@ -308,6 +308,8 @@ class FsspecStore(Store):
         self._check_writable()
         keys = [*self.list_prefix(prefix)]
         fs = self._files
+        self.erase_values(filter(is_document, keys))  # first, see Store.erase_prefix
+        keys = [key for key in keys if not is_document(key)]
         paths = [self._path(key) for key in keys]
         if fs.async_impl and keys and _MAGIC.isdisjoint("".join(paths)):
             with self._failures(prefix), suppress(*self.allowed_exceptions):

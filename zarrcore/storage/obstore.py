@@ -17,7 +17,7 @@ from zarrcore.storage.byte_range import (
     resolve_range,
 )
 from zarrcore.storage.side_by_side import concurrency, side_by_side
-from zarrcore.storage.validation import validate_key, validate_prefix
+from zarrcore.storage.validation import is_document, validate_key, validate_prefix
 from zarrcore.storage.values import as_view
 
 if TYPE_CHECKING:
@@ -184,14 +184,16 @@ class ObjectStore(Store):
         import obstore
 
         self._check_writable()
-        keys = [*self.list_prefix(prefix)]
-        if not keys:
-            return
-        try:
-            with self._failures(prefix):
-                obstore.delete(self.store, keys)  # many keys in one request, where the store can
-        except FileNotFoundError:  # another writer was faster with one of them
-            self.erase_values(keys)
+        found = [*self.list_prefix(prefix)]
+        chunks = [key for key in found if not is_document(key)]
+        for keys in ([key for key in found if is_document(key)], chunks):  # see Store.erase_prefix
+            if not keys:
+                continue
+            try:
+                with self._failures(prefix):
+                    obstore.delete(self.store, keys)  # many keys in one request, where the store can
+            except FileNotFoundError:  # another writer was faster with one of them
+                self.erase_values(keys)
 
     # --- life ---
 

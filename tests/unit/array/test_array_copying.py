@@ -12,7 +12,7 @@ import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -547,3 +547,25 @@ def test_rectilinear_shards_after_a_filter_grow(name: str) -> None:
     array.append([7, 8])
     assert array[...].tolist() == list(range(9))
     assert array.write_chunk_sizes == ((4, 2, 2, 1),)
+
+
+def test_encoded_chunks_are_stored_under_the_locks_of_their_keys() -> None:
+    from zarrcore._core import engine
+    from zarrcore.errors import ChunkLockError
+
+    class Asking(MemoryStore):
+        locked: ClassVar[list[str]] = []
+
+        def set(self, key: str, value: Any) -> None:
+            if "/c/" in key:
+                try:
+                    with engine.KeyLock(engine.Place(self._scope("b")), key.removeprefix("b/")):
+                        pass
+                except ChunkLockError:
+                    self.locked.append(key)
+            super().set(key, value)
+
+    source = zarrcore.create_array({}, data=np.arange(6), chunks=2)
+    store = Asking()
+    zarrcore.from_array(store, name="b", data=source, threads=1)
+    assert sorted(store.locked) == ["b/c/0", "b/c/1", "b/c/2"]
