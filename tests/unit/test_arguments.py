@@ -111,3 +111,17 @@ def test_a_warning_names_the_line_of_the_user(store: MemoryStore) -> None:
         with pytest.warns(ZarrRuntimeWarning, match="cache_attrs") as found:
             call()
         assert found[0].filename == __file__
+
+
+@pytest.mark.parametrize("function", [zarrcore.copy, zarrcore.copy_all])
+def test_arguments_of_copies_are_refused_in_their_name(function) -> None:
+    source, dest = zarrcore.create_group({}), zarrcore.create_group({})
+    source.create_array("a", shape=4, dtype="i4")
+    expected = rf"^{function.__name__}\(\) got an unexpected keyword argument 'chunkz'; did you mean 'chunks'"
+    with pytest.raises(TypeError, match=expected):
+        function(source, dest, name="b", chunkz=2) if function is zarrcore.copy else function(
+            source, dest, chunkz=2
+        )
+    assert list(dest) == []
+    zarrcore.copy(source["a"], dest, "c", chunks=2, compressor=None, zarr_format=3)
+    assert dest["c"].chunks == (2,) and dest["c"].compressors == ()

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from zarrcore.arrays.options import CopyNodeOptions, takes
 from zarrcore.storage import make_store_path
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from typing import TextIO, Unpack
 
     from zarrcore.arrays.array import Array
-    from zarrcore.arrays.options import KeepOptions
     from zarrcore.groups.copying import CopyOptions, Counts
     from zarrcore.groups.group import Group
     from zarrcore.storage import StoreLike
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Options = TypeVar("Options", bound="CopyOptions")
 
 
+@takes(CopyNodeOptions)
 def copy(
     source: Array | Group,
     dest: Group,
@@ -37,7 +38,7 @@ def copy(
     *,
     threads: int = 0,
     progress: Progress | None = None,
-    **create_kws: Unpack[KeepOptions],
+    **create_kws: Unpack[CopyNodeOptions],
 ) -> tuple[int, int, int]:
     """Copy an array or a group into a group.
 
@@ -111,6 +112,7 @@ def copy(
     return _logged(log, options, lambda options: copy_node(source, dest, name, options, {**create_kws}))
 
 
+@takes(CopyNodeOptions)
 def copy_all(
     source: Group,
     dest: Group,
@@ -122,7 +124,7 @@ def copy_all(
     *,
     threads: int = 0,
     progress: Progress | None = None,
-    **create_kws: Unpack[KeepOptions],
+    **create_kws: Unpack[CopyNodeOptions],
 ) -> tuple[int, int, int]:
     """Copy all members of a group, and its attributes, into another group; see :func:`copy`.
 

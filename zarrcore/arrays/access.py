@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zarrcore import indexing
+from zarrcore._locks import RLock
+from zarrcore.arrays.opened import WRITES
 from zarrcore.arrays.values import as_values, broadcast_values, check_out
 from zarrcore.engine.projection import raw_dtype
 
@@ -124,8 +126,14 @@ def put_by(
     threads: int = 0,
 ) -> None:
     """Write into a selection as one of the functions of :mod:`zarrcore.indexing` understands it."""
-    array.follow()
-    put(array, select(selection, array.shape), value, fields, threads)
+    under_way = RLock()
+    WRITES[under_way] = array
+    try:
+        with under_way:
+            array.follow()
+            put(array, select(selection, array.shape), value, fields, threads)
+    finally:
+        WRITES.pop(under_way, None)
 
 
 def field_values(value: Any, fields: Fields, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:

@@ -297,7 +297,11 @@ class Array(ArrayFace, Indexable, SynchronousNode):
     # --- writing ---
 
     def __setitem__(self, selection: SelectionLike, value: ValueLike) -> None:
-        """Write into a selection; see :meth:`write`."""
+        """Write into a selection; see :meth:`write`.
+
+        Records are assigned by the names of their fields, not by position as in numpy: they need the same names,
+        in any order.  Tuples are assigned by position.
+        """
         self.write(selection, value)
 
     def write(self, selection: SelectionLike, value: ValueLike, *, threads: int = 0) -> None:
@@ -308,7 +312,8 @@ class Array(ArrayFace, Indexable, SynchronousNode):
         selection
             As in ``array[selection] = value``.
         value : array_like
-            Broadcast to the selection; checked as a whole before anything is written.
+            Broadcast to the selection; checked as a whole before anything is written.  Records are matched by
+            the names of their fields, tuples by position.
         threads : int
             Number of threads; 0 for the configured number.
 
@@ -325,12 +330,10 @@ class Array(ArrayFace, Indexable, SynchronousNode):
             If a chunk cannot be written; others may have been written before.
         """
         fields, selection = indexing.pop_fields(selection)
-        self._set(indexing.plain_selection, selection, value, fields, threads)
+        access.put_by(self._opened, indexing.plain_selection, selection, value, fields, threads)
 
-    def _set(
-        self, select: Select, selection: Any, value: Any, fields: Fields | None = None, threads: int = 0
-    ) -> None:
-        access.put_by(self._opened, select, selection, value, fields, threads)
+    def _set(self, select: Select, selection: Any, value: Any, fields: Fields | None = None) -> None:
+        access.put_by(self._opened, select, selection, value, fields)
 
     def writer(self, *, max_bytes: int | None = None, threads: int = 0) -> ArrayWriter:
         """Return a writer that collects small writes in memory and writes every chunk (or shard) once.

@@ -12,7 +12,7 @@ import numpy as np
 from zarrcore import indexing
 from zarrcore.arrays.access import put, writes_empty_chunks
 from zarrcore.arrays.documents import documents_of, reread, save
-from zarrcore.arrays.opened import note_loss
+from zarrcore.arrays.opened import note_loss, wait_for_writes, writing
 from zarrcore.arrays.values import as_values
 from zarrcore.engine.build import build_engine, chunk_store, note_shape
 from zarrcore.engine.projection import Axis, axes_of
@@ -160,14 +160,15 @@ def _resize(array: OpenArray, shape: tuple[int, ...], *, cut: bool, clean: bool 
     documents = (
         metadata.to_documents() if known is None else array.metadata.resized_documents(metadata, known)
     )
-    clean = clean or (cut and any(new < was for new, was in zip(shape, old, strict=True)))
-    outside = _Outside(array, shape) if clean else None
+    shrinks = any(new < was for new, was in zip(shape, old, strict=True))
+    outside = _Outside(array, shape) if clean or (cut and shrinks) else None
     note_shape(metadata, array.store_path)
     save(array, metadata, documents)
-    if any(new < was for new, was in zip(shape, old, strict=True)):
+    if shrinks:
         note_loss(array.store_path)
     array.adopt(metadata)
     if outside is not None:
+        wait_for_writes(array.store_path)  # they may go by the old shape; later ones have seen the new one
         outside.remove()
 
 
@@ -187,22 +188,25 @@ class _Outside:
         reach = [axis.chunk_length if shape == array.shape else axis.valid_length for axis in axes]
         self._reach = reach
         self._store = chunk_store(array.metadata, array.store_path)
-        self._whole: list[str] = []
-        self._border: list[tuple[int, ...]] = []
-        for coords, key in stored_chunks(array):
-            known = all(k < axis.nchunks for k, axis in zip(coords, axes, strict=True))
-            if not known or any(
-                start >= new for (start, _), new in zip(self._box(coords), shape, strict=True)
-            ):
-                self._whole.append(key)
-            elif any(stop > new for (_, stop), new in zip(self._box(coords), shape, strict=True)):
-                self._border.append(coords)
-        if self._whole and not self._store.supports_deletes:
+        if not self._store.supports_deletes and (whole := self._find()[0]):
             raise StoreError(
                 f"array {array.path or '/'!r} cannot shrink to {shape}: {self._store} cannot remove the "
-                f"{len(self._whole)} chunks outside, {self._whole[0]!r} among them; copy the part of the "
-                "array that you need to another store"
+                f"{len(whole)} chunks outside, {whole[0]!r} among them; copy the part of the array that you "
+                "need to another store"
             )
+
+    def _find(self) -> tuple[list[str], list[tuple[int, ...]]]:
+        """Return the keys of chunks that lie outside as a whole, and the places of those on the border."""
+        whole, border = [], []
+        for coords, key in stored_chunks(self._array):
+            known = all(k < axis.nchunks for k, axis in zip(coords, self._axes, strict=True))
+            if not known or any(
+                start >= new for (start, _), new in zip(self._box(coords), self._shape, strict=True)
+            ):
+                whole.append(key)
+            elif any(stop > new for (_, stop), new in zip(self._box(coords), self._shape, strict=True)):
+                border.append(coords)
+        return whole, border
 
     def remove(self) -> None:
         """Remove it, as far as the store allows.
@@ -210,21 +214,28 @@ class _Outside:
         Raises
         ------
         StoreError
-            If the store has failed to remove something; everything else is gone.
+            If the store has failed to list the chunks, or to remove some; everything else is gone.
         """
         failures: list[Exception] = []
-        for key in self._whole:
+        try:
+            whole, border = self._find()
+        except Exception as error:
+            raise self._failure("the chunks outside could not be listed", error) from error
+        for key in whole:
             self._try(failures, self._store.delete, key)
-        if self._border:
+        if border:
             engine = self._engine_of_whole_chunks()
-            for coords in self._border:
+            for coords in border:
                 self._try(failures, self._clear, engine, coords)
         if failures:
-            raise StoreError(
-                f"array {self._array.path or '/'!r} has the shape {self._shape} now, but {len(failures)} "
-                f"of the chunks outside could not be removed ({failures[0]}): resize to this shape once "
-                "more before the array grows, or they will be seen again"
-            ) from failures[0]
+            what = f"{len(failures)} of the chunks outside could not be removed"
+            raise self._failure(what, failures[0]) from failures[0]
+
+    def _failure(self, what: str, error: Exception) -> StoreError:
+        return StoreError(
+            f"array {self._array.path or '/'!r} has the shape {self._shape} now, but {what} ({error}): "
+            "resize to this shape once more before the array grows, or they will be seen again"
+        )
 
     @staticmethod
     def _try(failures: list[Exception], call: Callable[..., object], *args: Any) -> None:
@@ -271,7 +282,8 @@ def append(array: OpenArray, data: Any, axis: int = 0) -> tuple[int, ...]:
     values, region = extend(array, data, axis)
     grown = tuple(part.stop for part in region)
     try:
-        put(array, indexing.basic_selection(region, array.shape), values, None, 0)
+        with writing(array):
+            put(array, indexing.basic_selection(region, array.shape), values, None, 0)
     except BaseException as error:
         _take_back(array, grown, region, operator.index(axis) % len(region), error)
         raise

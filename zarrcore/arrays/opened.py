@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from zarrcore._locks import Rank, forkable, lock
+from zarrcore._locks import Rank, RLock, forkable, lock
 from zarrcore.arrays.config import ArrayConfig, parse_array_config
 from zarrcore.arrays.description import ArrayDescription
 from zarrcore.arrays.separator import with_separator_in_use
@@ -18,7 +20,7 @@ from zarrcore.nodes.find import parse_node, read_documents
 from zarrcore.nodes.open import open_array_node
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     import numpy as np
 
@@ -267,6 +269,37 @@ def note_loss(store_path: StorePath) -> None:
                 array._engine, array.get = None, None
             else:
                 array._loss = _latest_loss
+
+
+WRITES: dict[Any, OpenArray] = {}
+"""Writes under way: a lock that the writing thread holds, and the array."""
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=WRITES.clear)
+
+
+@contextmanager
+def writing(array: OpenArray) -> Iterator[None]:
+    """Enclose a write to an array, from before it looks at the shape until its last chunk is stored."""
+    under_way = RLock()
+    WRITES[under_way] = array
+    try:
+        with under_way:
+            yield
+    finally:
+        WRITES.pop(under_way, None)
+
+
+def wait_for_writes(store_path: StorePath) -> None:
+    """Wait for writes under way, which may go by the shape that an array had before :func:`note_loss`.
+
+    Those that begin later have seen the loss.  A write of this very thread is not waited for.
+    """
+    scope = store_path.store._scope(store_path.path)
+    for under_way, array in WRITES.copy().items():
+        if array.store._scope(array.path) == scope:
+            with under_way:
+                pass
 
 
 def opened(value: Any) -> Any:

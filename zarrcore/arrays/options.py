@@ -239,6 +239,13 @@ class RequireOptions(LayoutOptions, FillOption, DescriptionOptions, total=False)
     compressor: "CodecLike | None"
 
 
+class CopyNodeOptions(KeepOptions, total=False):
+    """Further arguments of :func:`zarrcore.copy` and :func:`zarrcore.copy_all`."""
+
+    compressor: "CodecLike | None"
+    zarr_format: "int | None"
+
+
 class MemberOptions(LegacyOptions, total=False):
     """Further arguments of :meth:`zarrcore.Group.empty` and those like it."""
 

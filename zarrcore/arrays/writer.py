@@ -15,7 +15,7 @@ from zarrcore._core import engine as native
 from zarrcore._locks import Rank, lock
 from zarrcore.arrays.access import field_values, fill, writes_empty_chunks
 from zarrcore.arrays.chunks import extend
-from zarrcore.arrays.opened import OpenArray, opened
+from zarrcore.arrays.opened import OpenArray, opened, writing
 from zarrcore.arrays.pending import BlockGrid, PendingChunk, interior
 from zarrcore.arrays.selections import Indexable
 from zarrcore.arrays.values import as_values, broadcast_values, check_out
@@ -234,8 +234,7 @@ class ArrayWriter(Indexable):
             whole.append((low, 1, high - low))
             taken.append(slice(low - start, high - start))
         pending = self._renew(inner, cuts, values)
-        array = self._array
-        array.engine().write(tuple(whole), values[(*taken, ...)], self._threads, writes_empty_chunks(array))
+        self._write("write", tuple(whole), values[(*taken, ...)], self._threads)
         for chunk, puts in pending:
             with chunk.lock:
                 if chunk.puts == puts:  # else there is something newer
@@ -408,10 +407,16 @@ class ArrayWriter(Indexable):
             raise _failure(self._array.path, failures)
 
     def _write_pending(self, pending: PendingChunk, threads: int) -> None:
-        array = self._array
-        engine, write_empty = array.engine(), writes_empty_chunks(array)
         blocks = {place: (block.values, block.mask) for place, block in pending.blocks.items()}
-        engine.write_gathered(pending.coords, blocks, pending.complete, threads, write_empty)
+        self._write("write_gathered", pending.coords, blocks, pending.complete, threads)
+
+    def _write(self, verb: str, *args: Any) -> None:
+        """Have the engine write, unless the array has another shape by now."""
+        array = self._array
+        with writing(array):
+            engine = array.engine()
+            self._check()
+            getattr(engine, verb)(*args, writes_empty_chunks(array))
 
     def close(self) -> None:
         """Write all that is pending and refuse further use; more calls do nothing.
