@@ -299,8 +299,8 @@ class Array(ArrayFace, Indexable, SynchronousNode):
     def __setitem__(self, selection: SelectionLike, value: ValueLike) -> None:
         """Write into a selection; see :meth:`write`.
 
-        Records are assigned by the names of their fields, not by position as in numpy: they need the same names,
-        in any order.  Tuples are assigned by position.
+        Records are assigned by the names of their fields, not by position as in numpy: they need the same
+        names, in any order.  Tuples are assigned by position.
         """
         self.write(selection, value)
 

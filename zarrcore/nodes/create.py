@@ -154,23 +154,32 @@ def _store_new(place: StorePath, documents: dict[str, bytes], *, replaces: bool)
     # The document that another creator may have stored already comes first.
     (deciding,) = documents.keys() & _DECIDING
     _store_deciding(place, deciding, documents[deciding])
-    try:
+    with _withdrawn_on_failure(place, deciding):
         for name in documents.keys() - _DECIDING:
             place.store.set(join_path(place.path, name), documents[name])
-    except BaseException:
-        if place.store.supports_deletes:
-            place.store.delete(join_path(place.path, deciding))
-        raise
     copies.follow_documents(place, documents)
 
 
 def _store_deciding(place: StorePath, name: str, data: bytes) -> None:
     key = join_path(place.path, name)
     for _ in range(_ATTEMPTS):
-        if place.store._set_new(key, data) and not (name in _V2_KINDS and _yields(place, name)):
-            return
+        if place.store._set_new(key, data):
+            with _withdrawn_on_failure(place, name):
+                if name not in _V2_KINDS or not _yields(place, name):
+                    return
         _refuse_existing(place)  # what came first may be gone again
     raise StoreError(f"{place.store}: the key {key!r} is neither there nor can it be created", key=key)
+
+
+@contextmanager
+def _withdrawn_on_failure(place: StorePath, name: str) -> Iterator[None]:
+    """Remove the document that makes a new node if what follows fails: half a node would read as a whole."""
+    try:
+        yield
+    except BaseException:
+        if place.store.supports_deletes:
+            place.store.delete(join_path(place.path, name))
+        raise
 
 
 def _yields(place: StorePath, name: str) -> bool:
