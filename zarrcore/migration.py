@@ -175,7 +175,7 @@ def migrate(
     >>> import zarrcore
     >>> store = {}
     >>> zarrcore.create_array(store, name="a", shape=4, dtype="i2", zarr_format=2)[...] = [1, 2, 3, 4]
-    >>> print(migrate(store))
+    >>> print(zarrcore.migrate(store))
     /: group, format 2 -> format 3
     /a: array, format 2 -> format 3
     >>> zarrcore.open_array(store, path="a", zarr_format=3)[...]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import doctest
 import inspect
 import re
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
 
+import numpy as np
 import pytest
 
 import zarrcore
@@ -85,3 +87,15 @@ def test_every_parameter_is_described(where: str) -> None:
     refers = re.search(r":(?:func|meth|class):`", text)
     missing = [name for name in parameters if name not in ("self", "cls") and not names(text, name)]
     assert refers or missing == [], where
+
+
+FUNCTIONS = [name for name in zarrcore.__all__ if inspect.isroutine(getattr(zarrcore, name))]
+
+
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name != "print_debug_info"])
+def test_every_function_has_an_example_that_runs(name: str) -> None:
+    found = doctest.DocTestFinder(recurse=False).find(getattr(zarrcore, name), name, globs={"np": np})
+    runner = doctest.DocTestRunner()
+    results = [runner.run(test) for test in found]
+    assert sum(result.attempted for result in results) > 0
+    assert sum(result.failed for result in results) == 0

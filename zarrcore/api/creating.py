@@ -89,6 +89,15 @@ def create_array(
     ------
     ContainsArrayError, ContainsGroupError
         If there is something at the path already.
+
+    Examples
+    --------
+    >>> import zarrcore
+    >>> store = {}
+    >>> array = zarrcore.create_array(store, name="a", shape=(4, 6), chunks=(2, 3), dtype="i4")
+    >>> array[0] = 1
+    >>> array[:2, 0], sorted(store)
+    (array([1, 0], dtype=int32), ['a/c/0/0', 'a/c/0/1', 'a/zarr.json', 'zarr.json'])
     """
     place = make_store_path(store, path=name, mode="a", storage_options=storage_options)
     return Array._of(create_array_at(place, options, zarr_format=zarr_format))
@@ -177,6 +186,12 @@ def create(
         Values to write.
     synchronizer, chunk_store, cache_metadata, cache_attrs, read_only, meta_array
         Accepted for compatibility, without effect.
+
+    Examples
+    --------
+    >>> import zarrcore
+    >>> zarrcore.create(shape=(2, 3), chunks=(1, 3), dtype="i2", fill_value=7)[1]
+    array([7, 7, 7], dtype=int16)
     """
     arguments: dict[str, Any] = {**options}
     drop_unused(arguments)
@@ -196,6 +211,12 @@ def array(data: ArrayLike, **kwargs: Unpack[OfValuesOptions]) -> Array:
         Values.
     **kwargs
         As for :func:`create`; if `data` is an :class:`Array`, as for :func:`from_array`.
+
+    Examples
+    --------
+    >>> import zarrcore
+    >>> zarrcore.array([[1, 2], [3, 4]], chunks=(1, 2))[1]
+    array([3, 4])
     """
     arguments: dict[str, Any] = {**kwargs}
     place = make_store_path(
@@ -212,51 +233,107 @@ def array(data: ArrayLike, **kwargs: Unpack[OfValuesOptions]) -> Array:
 
 @takes(EmptyOptions)
 def empty(shape: ShapeLike, **kwargs: Unpack[EmptyOptions]) -> Array:
-    """Create an array without values (they are the fill value); see :func:`create`."""
+    """Create an array without values (they are the fill value); see :func:`create`.
+
+    Examples
+    --------
+    >>> import zarrcore
+    >>> zarrcore.empty(4, dtype="i4").shape
+    (4,)
+    """
     return create(shape, **kwargs)
 
 
 @takes(EmptyOptions)
 def zeros(shape: ShapeLike, **kwargs: Unpack[EmptyOptions]) -> Array:
-    """Create an array of zeros; see :func:`create`."""
+    """Create an array of zeros; see :func:`create`.
+
+    Examples
+    --------
+    >>> import zarrcore
+    >>> zarrcore.zeros(3, dtype="i4")[...]
+    array([0, 0, 0], dtype=int32)
+    """
     kwargs.setdefault("fill_value", 0)
     return create(shape, **kwargs)
 
 
 @takes(EmptyOptions)
 def ones(shape: ShapeLike, **kwargs: Unpack[EmptyOptions]) -> Array:
-    """Create an array of ones; see :func:`create`."""
+    """Create an array of ones; see :func:`create`.
+
+    Examples
+    --------
+    >>> import zarrcore
+    >>> zarrcore.ones(3, dtype="i4")[...]
+    array([1, 1, 1], dtype=int32)
+    """
     kwargs.setdefault("fill_value", 1)
     return create(shape, **kwargs)
 
 
 @takes(FullOptions)
 def full(shape: ShapeLike, fill_value: FillValueLike, **kwargs: Unpack[FullOptions]) -> Array:
-    """Create an array of `fill_value`; see :func:`create`."""
+    """Create an array of `fill_value`; see :func:`create`.
+
+    Examples
+    --------
+    >>> import zarrcore
+    >>> zarrcore.full(3, fill_value=7, dtype="i4")[...]
+    array([7, 7, 7], dtype=int32)
+    """
     return create(shape, fill_value=fill_value, **kwargs)
 
 
 @takes(LikeOptions)
 def empty_like(a: ArrayLike, *, zarr_format: int | None = None, **kwargs: Unpack[LikeOptions]) -> Array:
-    """Create an array like `a`, without its values; see :func:`create`."""
+    """Create an array like `a`, without its values; see :func:`create`.
+
+    Examples
+    --------
+    >>> import zarrcore
+    >>> zarrcore.empty_like(zarrcore.ones((2, 3), dtype="i4")).dtype
+    dtype('int32')
+    """
     return create(**{**like_arguments(a, zarr_format), **kwargs})
 
 
 @takes(LikeOptions)
 def zeros_like(a: ArrayLike, *, zarr_format: int | None = None, **kwargs: Unpack[LikeOptions]) -> Array:
-    """Create an array of zeros like `a`; see :func:`create`."""
+    """Create an array of zeros like `a`; see :func:`create`.
+
+    Examples
+    --------
+    >>> import zarrcore
+    >>> zarrcore.zeros_like(zarrcore.ones(3, dtype="i4"))[...]
+    array([0, 0, 0], dtype=int32)
+    """
     return create(**{**like_arguments(a, zarr_format), "fill_value": 0, **kwargs})
 
 
 @takes(LikeOptions)
 def ones_like(a: ArrayLike, *, zarr_format: int | None = None, **kwargs: Unpack[LikeOptions]) -> Array:
-    """Create an array of ones like `a`; see :func:`create`."""
+    """Create an array of ones like `a`; see :func:`create`.
+
+    Examples
+    --------
+    >>> import zarrcore
+    >>> zarrcore.ones_like(zarrcore.zeros(3, dtype="i4"))[...]
+    array([1, 1, 1], dtype=int32)
+    """
     return create(**{**like_arguments(a, zarr_format), "fill_value": 1, **kwargs})
 
 
 @takes(LikeOptions)
 def full_like(a: ArrayLike, *, zarr_format: int | None = None, **kwargs: Unpack[LikeOptions]) -> Array:
-    """Create an array like `a`, filled with `fill_value` (default: that of `a`); see :func:`create`."""
+    """Create an array like `a`, filled with `fill_value` (default: that of `a`); see :func:`create`.
+
+    Examples
+    --------
+    >>> import zarrcore
+    >>> zarrcore.full_like(zarrcore.zeros(3, dtype="i4"), fill_value=7)[...]
+    array([7, 7, 7], dtype=int32)
+    """
     arguments = {**like_arguments(a, zarr_format), **kwargs}
     if "fill_value" not in arguments:
         raise TypeError("full_like: fill_value is missing")
@@ -274,6 +351,14 @@ def save(
     """Store one array, or several in a group (positional ones as ``arr_0``, ``arr_1``, ...).
 
     A group replaces what is there, see :func:`save_group`.
+
+    Examples
+    --------
+    >>> import zarrcore
+    >>> store = {}
+    >>> zarrcore.save(store, np.arange(3), np.ones(2))
+    >>> sorted(zarrcore.load(store))
+    ['arr_0', 'arr_1']
     """
     if not args and not kwargs:
         raise ValueError("save: at least one array must be given")
@@ -295,7 +380,16 @@ def save_array(
     storage_options: dict[str, Any] | None = None,
     **kwargs: Unpack[SaveOptions],
 ) -> None:
-    """Store one array; further arguments as for :func:`create`."""
+    """Store one array; further arguments as for :func:`create`.
+
+    Examples
+    --------
+    >>> import zarrcore
+    >>> store = {}
+    >>> zarrcore.save_array(store, np.arange(3))
+    >>> zarrcore.load(store)
+    array([0, 1, 2])
+    """
     _require_array(arr, "arr")
     mode = kwargs.pop("mode", "a")
     place = make_store_path(store, path=path, mode=mode, storage_options=storage_options)
@@ -337,6 +431,14 @@ def save_group(
     ------
     ForeignDataError
         If files that belong to no Zarr node would be removed.
+
+    Examples
+    --------
+    >>> import zarrcore
+    >>> store = {}
+    >>> zarrcore.save_group(store, lat=np.arange(3), lon=np.ones(2))
+    >>> sorted(zarrcore.load(store))
+    ['lat', 'lon']
     """
     from zarrcore.dtypes import parse_dtype
 
@@ -373,6 +475,14 @@ def load(store: StoreLike, path: str | None = None, zarr_format: int | None = No
     -------
     ndarray, scalar or dict
         The values; those of a group by the names of its arrays.
+
+    Examples
+    --------
+    >>> import zarrcore
+    >>> store = {}
+    >>> zarrcore.save(store, np.arange(3))
+    >>> zarrcore.load(store)
+    array([0, 1, 2])
     """
     node = open(store, path=path, zarr_format=zarr_format, mode="r")
     if isinstance(node, Array):

@@ -99,6 +99,14 @@ def open(
     **kwargs
         For what is created: with mode ``w``, ``overwrite="all"`` also removes entries that belong to no Zarr
         node; further arguments are as for :func:`open_array` if there is a `shape`, else :func:`open_group`.
+
+    Examples
+    --------
+    >>> import zarrcore
+    >>> store = {}
+    >>> zarrcore.save(store, np.arange(3))
+    >>> zarrcore.open(store, mode="r")[1:]
+    array([1, 2])
     """
     arguments: dict[str, Any] = {**kwargs}
     if mode is None:
@@ -155,6 +163,14 @@ def open_array(
         If there is a group.
     TypeError
         If the array that is there has another shape or data type.
+
+    Examples
+    --------
+    >>> import zarrcore
+    >>> store = {}
+    >>> zarrcore.open_array(store, mode="w", shape=3, dtype="i4")[...] = 5
+    >>> zarrcore.open_array(store, mode="r")[...]
+    array([5, 5, 5], dtype=int32)
     """
     mode = kwargs.pop("mode", None)
     place = make_store_path(store, path=path, mode=mode, storage_options=storage_options)
@@ -239,6 +255,14 @@ def open_group(
         If there is none and the mode does not create.
     NotAGroupError
         If there is an array.
+
+    Examples
+    --------
+    >>> import zarrcore
+    >>> root = zarrcore.open_group({}, attributes={"title": "sea"})
+    >>> root["lat"] = np.arange(3)
+    >>> root.attrs["title"], sorted(root)
+    ('sea', ['lat'])
     """
     warn_unused(
         cache_attrs=cache_attrs, synchronizer=synchronizer, chunk_store=chunk_store, meta_array=meta_array
@@ -279,7 +303,17 @@ def _open_group_at(
 def open_consolidated(
     store: StoreLike = None, *, use_consolidated: bool | str = True, **kwargs: Unpack[OpenGroupOptions]
 ) -> Group:
-    """Open a group that has consolidated metadata; like :func:`open_group` with ``use_consolidated=True``."""
+    """Open a group that has consolidated metadata; like :func:`open_group` with ``use_consolidated=True``.
+
+    Examples
+    --------
+    >>> import zarrcore
+    >>> store = {}
+    >>> zarrcore.open_group(store)["lat"] = np.arange(3)
+    >>> group = zarrcore.consolidate_metadata(store)
+    >>> sorted(zarrcore.open_consolidated(store))
+    ['lat']
+    """
     if use_consolidated is not True and not isinstance(use_consolidated, str):
         raise TypeError(f"open_consolidated: use_consolidated must be True, got {use_consolidated!r}")
     return open_group(store, use_consolidated=use_consolidated, **kwargs)
@@ -289,7 +323,15 @@ def open_consolidated(
 def open_like(
     a: ArrayLike, path: str, *, zarr_format: int | None = None, **kwargs: Unpack[OpenLikeOptions]
 ) -> Array:
-    """Open the array at `path`, or create one like `a`; see :func:`open_array` for the other arguments."""
+    """Open the array at `path`, or create one like `a`; see :func:`open_array` for the other arguments.
+
+    Examples
+    --------
+    >>> import zarrcore
+    >>> store = {}
+    >>> zarrcore.open_like(np.ones((2, 3)), "a", store=store).shape
+    (2, 3)
+    """
     from zarrcore.arrays.creation import default_format
     from zarrcore.arrays.derived import like_arguments
 
@@ -326,6 +368,13 @@ def create_group(
         Remove what is at the path first; ``"all"``: even if it belongs to no Zarr node.
     attributes : mapping, optional
         User attributes.
+
+    Examples
+    --------
+    >>> import zarrcore
+    >>> store = {}
+    >>> zarrcore.create_group(store, path="model/run", attributes={"seed": 1}).path
+    'model/run'
     """
     place = make_store_path(store, path=path, mode="a", storage_options=storage_options)
     return create_group_in(place, zarr_format, attributes, overwrite=overwrite)
@@ -355,7 +404,14 @@ def group(
     attributes: Mapping[str, Any] | None = None,
     storage_options: dict[str, Any] | None = None,
 ) -> Group:
-    """Open a group, created if it is missing or if `overwrite` is true; see :func:`open_group`."""
+    """Open a group, created if it is missing or if `overwrite` is true; see :func:`open_group`.
+
+    Examples
+    --------
+    >>> import zarrcore
+    >>> sorted(zarrcore.group({}))
+    []
+    """
     return open_group(
         store,
         mode="w" if overwrite else "a",
@@ -389,6 +445,15 @@ def create_hierarchy(
     ------
     tuple of str and Array or Group
         Each path with its node, parents first.
+
+    Examples
+    --------
+    >>> import zarrcore
+    >>> from zarrcore.metadata import GroupMetadata
+    >>> from zarrcore.storage import MemoryStore
+    >>> nodes = {"": GroupMetadata(), "model": GroupMetadata(attributes={"seed": 1})}
+    >>> [path for path, _ in zarrcore.create_hierarchy(store=MemoryStore(), nodes=nodes)]
+    ['', 'model']
     """
     from zarrcore.groups.creating import hierarchy_at
     from zarrcore.groups.group import node_of
@@ -413,6 +478,15 @@ def consolidate_metadata(store: StoreLike, path: str | None = None, zarr_format:
     -------
     Group
         The group, with its consolidated metadata.
+
+    Examples
+    --------
+    >>> import zarrcore
+    >>> store = {}
+    >>> zarrcore.open_group(store)["lat"] = np.arange(3)
+    >>> group = zarrcore.consolidate_metadata(store)
+    >>> sorted(group.metadata.consolidated_metadata.metadata)
+    ['lat']
     """
     from zarrcore.groups.group import Group
     from zarrcore.nodes.consolidate import consolidate
@@ -475,5 +549,15 @@ def check_consolidated(
 
 
 def tree(grp: Group, expand: bool | None = None, level: int | None = None) -> Tree:
-    """Return the hierarchy below a group as an object that prints as a tree; see :meth:`Group.tree`."""
+    """Return the hierarchy below a group as an object that prints as a tree; see :meth:`Group.tree`.
+
+    Examples
+    --------
+    >>> import zarrcore
+    >>> root = zarrcore.open_group({})
+    >>> root["lat"] = np.arange(3)
+    >>> zarrcore.tree(root)
+    /
+    └── lat (3,) int64
+    """
     return grp.tree(expand=expand, level=level)
