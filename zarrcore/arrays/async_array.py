@@ -38,6 +38,18 @@ class AsyncArray(ArrayFace, AsynchronousNode):
     -----
     Properties never wait for the store.  `shape` is the shape that the array had at the last call: where
     another handle of this process has made the array shrink, the next read or write takes that over first.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> import zarrcore
+    >>> store = {}
+    >>> zarrcore.save(store, np.arange(3))
+    >>> async def read():
+    ...     array = await zarrcore.AsyncArray.open(store)
+    ...     return await array.getitem(slice(1, None))
+    >>> asyncio.run(read())
+    array([1, 2])
     """
 
     __slots__ = ()

@@ -37,6 +37,17 @@ class AsyncGroup(
         The group's metadata document.
     store_path : StorePath
         The store and the group's path in it.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> import zarrcore
+    >>> async def names(store):
+    ...     group = await zarrcore.AsyncGroup.from_store(store)
+    ...     await group.create_array("lat", shape=3, dtype="f4")
+    ...     return [name async for name in group.keys()]
+    >>> asyncio.run(names({}))
+    ['lat']
     """
 
     __slots__ = ()

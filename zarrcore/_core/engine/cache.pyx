@@ -35,13 +35,21 @@ cdef class ChunkCache:
 
     Notes
     -----
-    A kept chunk is used only as long as it is true.  Writes through zarrcore in this process make it invalid.  Of files
-    it is checked at each read that device, inode, size and time of modification are the same, so writes of others are
-    seen; for this to be certain, a file is kept only when it has not changed for 3 seconds.  Of a store in memory it is
-    checked that the stored object is the same.  Of a store written in Python zarrcore sees only what it writes itself:
-    if others write to it, call :meth:`clear`.
+    A kept chunk is used only while it is valid. Writes through zarrcore in this process invalidate it. For files,
+    each read checks that device, inode, size and modification time are still the same, so writes by other processes
+    are noticed; to make that certain, the chunks of a file are kept only if it has not changed for 3 seconds. For
+    stores in memory, each read checks that the stored object is still the same. For stores written in Python, only
+    writes through zarrcore in this process are noticed: call :meth:`clear` if there are others.
 
     Thread-safe; after a fork the cache of the child is empty.
+
+    Examples
+    --------
+    >>> import zarrcore
+    >>> cache = zarrcore.ChunkCache(1 << 26)
+    >>> array = zarrcore.ones(4, dtype="i4", compressor=None).with_cache(cache)
+    >>> array[...]
+    array([1, 1, 1, 1], dtype=int32)
     """
 
     def __cinit__(self, max_bytes):
@@ -67,12 +75,12 @@ cdef class ChunkCache:
 
     @property
     def max_bytes(self) -> int:
-        """The limit."""
+        """The limit in bytes."""
         return self._stats().max_bytes
 
     @property
     def nbytes(self) -> int:
-        """Bytes that are taken now."""
+        """Bytes of the chunks that are kept now."""
         return self._stats().n_bytes
 
     @property
@@ -87,7 +95,7 @@ cdef class ChunkCache:
 
     @property
     def misses(self) -> int:
-        """How often it was not."""
+        """How often a chunk was not found."""
         return self._stats().misses
 
     def __repr__(self) -> str:
