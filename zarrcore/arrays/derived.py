@@ -113,7 +113,7 @@ def _keep(array: OpenArray, zarr_format: int | None, options: dict[str, Any]) ->
 
 
 def _kept_metadata(array: OpenArray, zarr_format: int | None) -> ArrayMetadata:
-    """Return the metadata from which a copy in a format takes what it keeps.
+    """Return the metadata, in a format, whose members a copy keeps.
 
     Metadata of an older format are converted to format 3, where that is possible, so that the chunks can
     be copied as they are.  Blocks of N5 become plain chunks.

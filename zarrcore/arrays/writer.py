@@ -243,7 +243,7 @@ class ArrayWriter(Indexable):
     def _renew(
         self, inner: list[tuple[int, int]], cuts: list[dict[int, list[Cut]]], values: np.ndarray
     ) -> list[tuple[PendingChunk, int]]:
-        """Give values to those chunks that are pending, so that what they had cannot come after them."""
+        """Set values in the chunks that are pending, so that their older values are not written later."""
         with self._lock:
             known = [
                 chunk

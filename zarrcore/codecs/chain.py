@@ -405,7 +405,7 @@ def fill_item(spec: ArraySpec) -> np.ndarray:
 
 
 def keeps_fill(codec: ArrayArrayCodec, spec: ArraySpec) -> bool:
-    """Return whether the codec turns the fill value into that of what it makes, and back, bit for bit."""
+    """Return whether the codec encodes the fill value to that of its output, and back, bit for bit."""
     item = replace(spec, shape=(1,))
     before, after = fill_item(item), fill_item(codec.output_spec(item))
     try:

@@ -1,4 +1,4 @@
-"""Values on their way into arrays of types that NumPy lacks, for which it knows no rule of casting."""
+"""Casts of values to data types of ml_dtypes, for which NumPy has no casting rules."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def _plan(source: Any, dest: Group, path: str, options: NodeCopyOptions, *, is_r
 
 
 def _refuse_own_source(source: Any, target: StorePath, *, replace: bool = False) -> None:
-    """Refuse a target that is the source or lies in it, or that is removed while the source lies in it."""
+    """Refuse a target that is the source, is inside the source, or contains the source and is removed."""
     place = getattr(source, "store_path", None)
     if not isinstance(place, StorePath):
         return  # not a node of this library

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Metadata = ArrayMetadata | GroupMetadata
 
 IMPLIED_ZGROUP = b'{"zarr_format": 2}'
-"""The document that a group of format 2 lacks if only the nodes below it say that it is there."""
+"""The document of a group of format 2; a group that only nodes below it imply has none."""
 
 NAMES: dict[int, tuple[str, ...]] = {
     3: (ZARR_JSON,),

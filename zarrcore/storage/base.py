@@ -563,7 +563,7 @@ class WrapperStore(Store):
         return self._call(self._store.get_many, keys)
 
     def _changes(self, method: str) -> bool:
-        """Return whether a subclass has a method of its own, which what is built on it must not pass by."""
+        """Return whether a subclass overrides a method, so that methods built on it have to call it."""
         return getattr(type(self), method) is not getattr(WrapperStore, method)
 
     def exists(self, key: str) -> bool:

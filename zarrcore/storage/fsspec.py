@@ -320,7 +320,7 @@ class FsspecStore(Store):
             self._remove_directories(prefix)
 
     def _remove_directories(self, prefix: str) -> None:
-        """Remove what a filesystem that has directories has kept of those that are empty now."""
+        """Remove directories that are empty now, on filesystems that have directories."""
         fs, start = self._files, self._below(prefix)
         names = [""] if validate_prefix(prefix) else [*self.list_dir("")]  # the root itself stays
         for path in [(start + name).rstrip("/") for name in names]:

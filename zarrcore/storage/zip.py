@@ -298,7 +298,7 @@ def _is_plain(info: zipfile.ZipInfo) -> bool:
 
 
 def _read_plain(archive: zipfile.ZipFile, info: zipfile.ZipInfo, start: int, stop: int) -> bytes:
-    """Return a part of an entry that is stored as it is, without reading what lies before it."""
+    """Return a part of an uncompressed entry, without reading the bytes before it."""
     file = archive.fp
     assert file is not None
     file.seek(info.header_offset)
