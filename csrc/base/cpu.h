@@ -61,7 +61,7 @@ enum {
  */
 uint32_t zc_cpu_features(void);
 
-/* From now on only those of `most`, so that tests reach what a lesser CPU would run. */
+/* Use only the features in `most` from now on, so that tests reach the code for older CPUs. */
 void zc_cpu_limit(uint32_t most);
 
 #endif

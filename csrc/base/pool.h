@@ -57,7 +57,7 @@ void zc_pool_on_start(zc_on_start start);
 zc_workspace *zc_pool_borrow(zc_error *err);
 void zc_pool_release(zc_workspace *ws);
 
-/* The default number of threads: what zc_pool_set_threads said, else the CPUs that affinity mask and
+/* The default number of threads: that of zc_pool_set_threads, else the CPUs that affinity mask and
  * cgroup quota leave to this process (at least 1). */
 int zc_pool_threads(void);
 void zc_pool_set_threads(int threads);   /* 0: back to the machine's own number */

@@ -15,7 +15,7 @@ void zc_document_free(zc_document *doc)
     zc_arena_free(&doc->arena);
 }
 
-/* Are chunks of that shape of a size that can be worked with, and shards multiples of their inner chunks? */
+/* Can chunks of that shape be processed: is their size within limits, are shards multiples of inner chunks? */
 static zc_status check_bound(const zc_document *doc, const zc_node *root, const int64_t *shape)
 {
     size_t bound;

@@ -177,7 +177,7 @@ static zc_real_fit store_real(const zc_real_type *type, double value, uint64_t *
         *out = 0;            /* there is no zero: the smallest number stands in */
         return ZC_REAL_FITS;
     }
-    /* Types without NaN, which never say that a number was too large, have none beyond the largest one. */
+    /* Types without NaN cannot mark numbers that were too large: nothing lies beyond their largest one. */
     const bool beyond = type->nan == ZC_REAL_NO_CODE && fabs(value) > zc_real_to_double(&largest);
     return beyond && fit == ZC_REAL_FITS ? ZC_REAL_OUT_OF_RANGE : fit;
 }

@@ -173,7 +173,7 @@ static zc_status scalar_map(const zc_node *configuration, zc_document *doc, zc_c
     return status == ZC_OK ? read_pairs(&map, "decode", encoded, decoded, doc, &out->cast.decode) : status;
 }
 
-/* The data type that is stored, which then flows. */
+/* The stored data type, which the next codec takes. */
 static zc_status stored_type(const zc_node *configuration, zc_flow *flow, zc_number *out)
 {
     const zc_node node = zc_node_member(configuration, "data_type");

@@ -155,7 +155,7 @@ zc_status zc_elements_fill(const zc_context *ctx, const zc_chain *chain, uint8_t
 /* Is the chunk, decoded, to be looked for and kept in a cache? */
 bool zc_chunk_is_cached(const zc_value *value, size_t decoded);
 
-/* ops->read of a chunk for which that is so. */
+/* ops->read of a chunk for which zc_chunk_is_cached is true. */
 zc_status zc_chunk_read_cached(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
                                const zc_slice *from);
 

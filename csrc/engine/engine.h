@@ -109,7 +109,7 @@ void zc_plan_close(zc_plan *plan);
 /* Give the workspace back early if there are no lists in it. */
 void zc_plan_spare(zc_plan *plan);
 
-/* Tell the store that the plan's chunks are going to be opened one by one, where there are so many that it pays. */
+/* Announce to the store that the plan's chunks will be opened one by one, if there are enough of them to pay. */
 zc_status zc_plan_hold(zc_plan *plan, zc_error *err);
 
 /* Set fault to the chunk of a failed item; to no chunk if the item's number is out of range. */

@@ -151,7 +151,7 @@ static bool keep(zc_fetched *item, const zc_request *request, zc_value *value)
     return true;
 }
 
-/* Take over a range that was fetched.  One that is shorter than it should be is of a value that has been replaced. */
+/* Take over a fetched range.  If it is too short, the value has been replaced meanwhile. */
 static void take(zc_fetch *set, const zc_request *request, zc_value *value)
 {
     zc_fetched *item = &set->items[request->owner];

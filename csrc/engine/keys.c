@@ -204,7 +204,7 @@ static void stop_wanting(void)
 }
 
 /*
- * Say that this thread waits for a key, and follow from thread to key to thread.  If that leads back here, all of them wait
+ * Record that this thread waits for a key, and follow from thread to key to thread.  If that leads back here, all of them wait
  * for ever; this one gives up, and the next one to look finds no circle any more.
  */
 static bool is_dead_lock(uint64_t hash)

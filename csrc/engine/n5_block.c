@@ -42,7 +42,7 @@ static void store_be(uint8_t *p, uint32_t v, int n)
     }
 }
 
-/* A block without items is none that anybody writes.  One that is much larger than the chunk is not sound either, and
+/* No writer makes blocks without items.  One that is much larger than the chunk is not sound either, and
  * would ask for as much memory. */
 static zc_status parse_lengths(const uint8_t *bytes, int ndim, const int64_t *stored, header *out, zc_error *err)
 {

@@ -314,7 +314,7 @@ static zc_status fetch(run *r, int *pushed)
 /* Of an inner chunk without compression that is larger than this, no more is fetched than is used, when it is. */
 #define FETCHED_MAX ((uint64_t)256 << 10)
 
-/* Have all bytes of an inner chunk noted; of one that is a shard itself, what is wanted of it. */
+/* Note all bytes of an inner chunk; of a shard within a shard, the ranges that are wanted. */
 static zc_status collect_inner(run *r, const zc_selection *selection)
 {
     const shard *s = r->s;

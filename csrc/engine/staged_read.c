@@ -397,8 +397,8 @@ static size_t room_over_itself(const chunk_job *job, const zc_slice *from)
     return slack > 0 && zc_add_size(chunk->size, slack, &room) && from->nbytes <= room ? room : 0;
 }
 
-/* The value at the end of the memory for the chunk, which is decoded from the front.  Where that does not do, or anything
- * is wrong, *done stays false. */
+/* Read the value to the end of the chunk's memory and decode it to the front.  *done stays false if that fails or there
+ * is too little room. */
 static zc_status read_over_itself(const chunk_job *job, const zc_slice *from, size_t room, bool *done)
 {
     const zc_context *ctx = job->ctx;

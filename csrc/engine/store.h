@@ -100,7 +100,7 @@ struct zc_store {
     size_t most;             /* most bytes of ranges to join */
 };
 
-/* A value that lies in memory which somebody else keeps. */
+/* A value in memory that the caller keeps. */
 zc_value zc_value_of_memory(const void *data, size_t n);
 
 void zc_value_close(zc_value *value);

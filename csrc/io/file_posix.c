@@ -194,8 +194,8 @@ zc_status zc_file_open(const zc_dir *dir, const char *name, zc_file *out, zc_err
     return fd < 0 ? fail_open(errno, name, link, err) : adopt(fd, name, out, err);
 }
 
-/* Only files at whose end reading stops need no question to the system what they are: directories, FIFOs and
- * sockets cannot be read so, devices have no end or nothing before it. */
+/* If reading stops at an end, it is a regular file, and no further system call has to find that out: directories,
+ * FIFOs and sockets cannot be read like this, and devices have no end or nothing before it. */
 zc_status zc_file_load(const zc_dir *dir, const char *name, void *dst, size_t cap, size_t *n, zc_file *out,
                        zc_error *err)
 {

@@ -104,8 +104,8 @@ static zc_status fail_name(zc_error *err, const char *name)
     return zc_fail_errno(err, ENAMETOOLONG, "too long a path, or not UTF-8: %s", name);
 }
 
-/* The system does not tell a directory that is missing from a file in its place: is what is there of a path that is not
- * there a file?  The path is cut off. */
+/* For a path that is not there: is a file in the place of one of its directories?  The system's error is the same as
+ * for a missing directory.  Cuts the path off. */
 static bool is_below_file(wchar_t *path)
 {
     DWORD attributes = INVALID_FILE_ATTRIBUTES;
