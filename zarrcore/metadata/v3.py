@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from zarrcore._validate import at, describe, fail, integer, sequence, shape
+from zarrcore._validate import at, describe, fail, integer, mapping, sequence, shape
 from zarrcore.codecs.base import ArraySpec
 from zarrcore.codecs.chain import parse_codecs
 from zarrcore.errors import MetadataValidationError, NodeTypeValidationError
@@ -154,9 +154,11 @@ class ArrayV3Metadata(ArrayMetadata):
 
     def _parse_other_members(self, data: Mapping[str, Any]) -> None:
         own = vars(self)
-        own.update(_own_members(data))
-        for name in _OPTIONAL.keys() - own.keys():
-            own[name] = None
+        own["shape"] = data["shape"]
+        own["attributes"] = mapping(data.get("attributes", {}), "attributes")
+        own["dimension_names"] = data.get("dimension_names")
+        own["storage_transformers"] = data.get("storage_transformers")
+        own["extra_fields"] = _unknown_members(data)
         self._parse_own()
 
     def to_dict(self) -> dict[str, Any]:
