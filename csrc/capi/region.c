@@ -62,7 +62,7 @@ static zc_status make_selection(const zc_array *array, const region *r, zc_selec
     *empty = false;
     selection->ndim = array->ndim;
     selection->memory = r->memory;
-    selection->points = NULL;
+    selection->kind = ZC_SELECT_REGION;
     selection->window = NULL;
     for (int d = 0; d < array->ndim && status == ZC_OK; d++) {
         const int64_t length = array->grid[d].length;

@@ -116,7 +116,7 @@ static zc_status compose(const zc_context *ctx, const zc_chunk *chunk, const zc_
     } else if (!zc_selection_covers(selection, chunk->shape)) {
         status = zc_elements_fill(ctx, chunk->chain, out, chunk->size);
     }
-    if (status == ZC_OK && zc_selection_is_masked(selection)) {
+    if (status == ZC_OK && selection->kind == ZC_SELECT_GIVEN) {
         zc_selection_gather_masked(selection, chunk->shape, (char *)out, item);
     } else if (status == ZC_OK) {
         status = zc_selection_gather(selection, chunk->shape, out, 0, (int64_t)(chunk->size / item->size), item,

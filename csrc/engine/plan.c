@@ -100,7 +100,7 @@ static zc_status plan_region(zc_plan *plan, zc_error *err)
     if (status == ZC_OK) {
         status = zc_span_count(array->ndim, plan->span, &plan->n_items, err);
     }
-    return status == ZC_OK && zc_selection_is_picked(selection) ? list_picked(plan, err) : status;
+    return status == ZC_OK && selection->kind == ZC_SELECT_PICKED ? list_picked(plan, err) : status;
 }
 
 zc_status zc_plan_open(const zc_call *call, zc_plan *plan, zc_error *err)
@@ -117,7 +117,7 @@ zc_status zc_plan_open(const zc_call *call, zc_plan *plan, zc_error *err)
     if (plan->ws == NULL) {
         return ZC_ERR_MEMORY;
     }
-    if (call->selection->points == NULL) {
+    if (call->selection->kind != ZC_SELECT_POINTS) {
         status = plan_region(plan, err);
     } else {
         status = zc_points_group(call->selection, call->array->grid, &plan->groups, plan->ws, &plan->pushed, err);
@@ -175,7 +175,7 @@ void zc_plan_chunk(const zc_plan *plan, size_t item, int64_t *chunk)
     const zc_array *array = plan->call->array;
     const zc_selection *selection = plan->call->selection;
 
-    if (selection->points == NULL) {
+    if (selection->kind != ZC_SELECT_POINTS) {
         zc_span_item(array->ndim, plan->span, plan->list != NULL ? plan->list[item] : item, chunk);
         return;
     }
@@ -196,18 +196,10 @@ bool zc_plan_selection(const zc_plan *plan, size_t item, const int64_t *chunk, i
         shape[d] = zc_grid_chunk_length(&array->grid[d], chunk[d]);
         hi[d] = zc_grid_end(&array->grid[d], chunk[d]);
     }
-    if (selection->points == NULL) {
+    if (selection->kind != ZC_SELECT_POINTS) {
         return zc_selection_clip(selection, lo, hi, out);
     }
-    out->ndim = selection->ndim;
-    out->memory = selection->memory;
-    out->window = selection->window;
-    out->point_stride = selection->point_stride;
-    out->points = plan->groups.order + plan->groups.begin[item];
-    out->n_points = plan->groups.begin[item + 1] - plan->groups.begin[item];
-    for (int d = 0; d < array->ndim; d++) {
-        out->axis[d] = selection->axis[d];
-        out->axis[d].start -= lo[d];
-    }
+    const size_t *const begin = &plan->groups.begin[item];
+    zc_selection_take_points(selection, plan->groups.order + begin[0], begin[1] - begin[0], lo, out);
     return true;
 }

@@ -127,7 +127,7 @@ static bool pays_to_share(const chunk_job *c)
     const int first = chain->order_ndim > 0 ? chain->order[0] : 0;
     for (size_t i = 0; i < c->n && share < 1; i++) {
         const zc_selection *selection = selection_of(c, i, &room);
-        if (selection != NULL && selection->points == NULL) {
+        if (selection != NULL && selection->kind != ZC_SELECT_POINTS) {
             const zc_axis *axis = &selection->axis[first];
             share += selection->ndim == 0 ? 1 : (double)axis->count * (double)axis->step / (double)c->shape[first];
         }
@@ -185,8 +185,7 @@ static zc_status fill_selection(const zc_array *array, const zc_selection *selec
     while (axis < selection->ndim && selection->axis[axis].count == 1) {
         axis++;
     }
-    if (selection->points != NULL || zc_selection_is_picked(selection) || axis == selection->ndim ||
-        selection->axis[axis].index != NULL) {
+    if (selection->kind != ZC_SELECT_REGION || axis == selection->ndim || selection->axis[axis].index != NULL) {
         return zc_selection_fill(selection, itemsize, array->fill, ws, err);
     }
     const int64_t count = selection->axis[axis].count;

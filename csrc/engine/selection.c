@@ -9,6 +9,7 @@
 
 static void copy_header(const zc_selection *selection, zc_selection *out)
 {
+    out->kind = selection->kind;
     out->ndim = selection->ndim;
     out->memory = selection->memory;
     out->window = selection->window;
@@ -86,6 +87,18 @@ bool zc_selection_clip(const zc_selection *selection, const int64_t *lo, const i
     return true;
 }
 
+void zc_selection_take_points(const zc_selection *selection, const int64_t *points, size_t n, const int64_t *lo,
+                              zc_selection *out)
+{
+    copy_header(selection, out);
+    out->points = points;
+    out->n_points = n;
+    for (int d = 0; d < selection->ndim; d++) {
+        out->axis[d] = selection->axis[d];
+        out->axis[d].start -= lo[d];
+    }
+}
+
 void zc_selection_permute(zc_selection *selection, const int *order)
 {
     zc_axis axis[ZC_MAX_DIMS];
@@ -102,10 +115,10 @@ size_t zc_selection_count(const zc_selection *selection)
 {
     size_t count = 1;
 
-    if (selection->points != NULL) {
+    if (selection->kind == ZC_SELECT_POINTS) {
         return selection->n_points;
     }
-    if (zc_selection_is_picked(selection)) {
+    if (selection->kind == ZC_SELECT_PICKED) {
         return zc_selection_picks(selection);
     }
     for (int d = 0; d < selection->ndim; d++) {
@@ -120,7 +133,7 @@ bool zc_selection_whole(int ndim, const int64_t *shape, size_t itemsize, void *m
 
     out->ndim = ndim;
     out->memory = memory;
-    out->points = NULL;
+    out->kind = ZC_SELECT_REGION;
     out->window = NULL;
     for (int d = ndim - 1; d >= 0; d--) {
         out->axis[d] = (zc_axis){.count = shape[d], .step = 1, .stride = (int64_t)stride};
@@ -133,8 +146,7 @@ bool zc_selection_whole(int ndim, const int64_t *shape, size_t itemsize, void *m
 
 bool zc_selection_covers(const zc_selection *selection, const int64_t *shape)
 {
-    if (selection->points != NULL || (selection->window != NULL && selection->window->patches) ||
-        zc_selection_is_masked(selection) || zc_selection_is_picked(selection)) {
+    if (selection->kind != ZC_SELECT_REGION || (selection->window != NULL && selection->window->patches)) {
         return false;
     }
     for (int d = 0; d < selection->ndim; d++) {
@@ -307,7 +319,7 @@ static zc_status move_region(const zc_selection *selection, char *chunk, const i
     tables t;
 
     chunk += zc_selection_offset(selection);
-    if (zc_selection_is_picked(selection)) {
+    if (selection->kind == ZC_SELECT_PICKED) {
         for (int d = 0; d < selection->ndim; d++) {
             chunk_stride[d] = stride[d] * (int64_t)item->size;
         }
@@ -414,7 +426,7 @@ static zc_status move_range(mover *m, const int64_t *shape, int64_t n)
     if (zc_selection_is_prefetch(selection)) {
         return ZC_OK;
     }
-    if (selection->points != NULL) {
+    if (selection->kind == ZC_SELECT_POINTS) {
         move_points(selection, m->chunk, shape, m->first, n, m->way, m->item);
         return ZC_OK;
     }
@@ -448,7 +460,7 @@ bool zc_selection_keeps_rows(const zc_selection *selection)
 {
     int64_t row = INT64_MAX, least = INT64_MAX;
 
-    for (int d = 0; d < selection->ndim && selection->points == NULL; d++) {
+    for (int d = 0; d < selection->ndim && selection->kind != ZC_SELECT_POINTS; d++) {
         const int64_t stride = selection->axis[d].stride < 0 ? -selection->axis[d].stride : selection->axis[d].stride;
         if (selection->axis[d].count > 1) {
             row = stride;            /* of the last dimension that has a length */
@@ -471,7 +483,7 @@ static bool touch_box(box_walk *walk)
     zc_selection inside;
 
     t->found = zc_selection_clip(t->selection, walk->lo, walk->hi, &inside) &&
-               (!zc_selection_is_picked(&inside) || zc_selection_picks_any(&inside));
+               (inside.kind != ZC_SELECT_PICKED || zc_selection_picks_any(&inside));
     return !t->found;
 }
 
@@ -481,13 +493,13 @@ bool zc_selection_touches(const zc_selection *selection, const int64_t *shape, i
     box_walk walk;
 
     walk_begin(&walk, selection->ndim, shape);
-    for (size_t p = 0; p < selection->n_points && selection->points != NULL; p++) {
-        const int64_t flat = zc_selection_point_flat(selection, shape, selection->points[p]);
-        if (flat >= first && flat - first < n) {
-            return true;
+    if (selection->kind == ZC_SELECT_POINTS) {
+        for (size_t p = 0; p < selection->n_points; p++) {
+            const int64_t flat = zc_selection_point_flat(selection, shape, selection->points[p]);
+            if (flat >= first && flat - first < n) {
+                return true;
+            }
         }
-    }
-    if (selection->points != NULL) {
         return false;
     }
     walk.visit = touch_box;
@@ -542,11 +554,11 @@ zc_status zc_selection_fill(const zc_selection *selection, size_t itemsize, cons
     for (int d = 0; d < selection->ndim; d++) {
         stride[d] = 0;
     }
-    if (zc_selection_is_picked(selection)) {
+    if (selection->kind == ZC_SELECT_PICKED) {
         zc_selection_place_picked(selection, fill, stride, &item); /* every element comes from the one at `fill` */
         return ZC_OK;
     }
-    if (selection->points != NULL) {
+    if (selection->kind == ZC_SELECT_POINTS) {
         for (size_t p = 0; p < selection->n_points; p++) {
             memcpy(selection->memory + selection->points[p] * selection->point_stride, fill, item.size);
         }

@@ -51,19 +51,28 @@ typedef struct zc_window {
     size_t offset;           /* in the chunk's elements */
     zc_item item;
     bool patches;            /* writing: other bytes of the elements keep their values, so no chunk is ever covered */
-    const uint8_t *mask;     /* writing: the element i places after the one at `first` is given where mask[i] is not 0 */
+    const uint8_t *mask;     /* ZC_SELECT_GIVEN: the element i places after `first` is given where mask[i] is not 0 */
     const char *first;
-    const zc_picked *picked; /* reading: where to, and which elements; NULL: selection->memory, all of them */
+    const zc_picked *picked; /* ZC_SELECT_PICKED: where to, and which elements */
 } zc_window;
 
+/* Which elements. */
+typedef enum zc_selection_kind {
+    ZC_SELECT_REGION,        /* all that the axes name */
+    ZC_SELECT_PICKED,        /* reading: those of a region that window->picked names */
+    ZC_SELECT_GIVEN,         /* writing: those of a region that window->mask names */
+    ZC_SELECT_POINTS,        /* single ones */
+} zc_selection_kind;
+
 typedef struct zc_selection {
+    zc_selection_kind kind;
     int ndim;
     char *memory;            /* the element with k = 0 in every dimension; NULL: only read into a cache */
     zc_axis axis[ZC_MAX_DIMS];
-    const zc_window *window; /* NULL: whole elements, all of them */
+    const zc_window *window; /* NULL: whole elements */
 
-    /* Single points instead of a region: point p has chunk index start + index[d][points[p]] in dimension
-     * d and lies at byte points[p] * point_stride.  points is NULL for regions. */
+    /* Of points: point p has chunk index start + index[d][points[p]] in dimension d and lies at byte
+     * points[p] * point_stride. */
     const int64_t *points;
     size_t n_points;
     int64_t point_stride;
@@ -72,7 +81,11 @@ typedef struct zc_selection {
 /* What lies in the box lo <= index < hi, relative to lo.  False if that is nothing.  Regions only. */
 bool zc_selection_clip(const zc_selection *selection, const int64_t *lo, const int64_t *hi, zc_selection *out);
 
-/* The same along one dimension. */
+/* The same for points: n of them, which all lie in the box that begins at lo. */
+void zc_selection_take_points(const zc_selection *selection, const int64_t *points, size_t n, const int64_t *lo,
+                              zc_selection *out);
+
+/* zc_selection_clip along one dimension. */
 bool zc_axis_clip(const zc_axis *axis, int64_t lo, int64_t hi, zc_axis *out, int64_t *memory_shift);
 
 /* Does it hold every element of a chunk of that shape?  (Never true of points, or where fields are written.) */
@@ -117,13 +130,7 @@ zc_status zc_selection_scatter(const zc_selection *selection, const int64_t *sha
 zc_status zc_selection_gather(const zc_selection *selection, const int64_t *shape, void *chunk, int64_t first,
                               int64_t n, const zc_item *item, zc_workspace *ws, zc_error *err);
 
-/* Return whether it is a selection for reading with elements that are not wanted. */
-static inline bool zc_selection_is_picked(const zc_selection *selection)
-{
-    return selection->window != NULL && selection->window->picked != NULL;
-}
-
-/* How many of such a selection's elements are wanted; whether any is. */
+/* How many elements of a ZC_SELECT_PICKED are wanted; whether any is. */
 size_t zc_selection_picks(const zc_selection *selection);
 bool zc_selection_picks_any(const zc_selection *selection);
 
@@ -131,13 +138,7 @@ bool zc_selection_picks_any(const zc_selection *selection);
 void zc_selection_place_picked(const zc_selection *selection, const char *chunk, const int64_t *chunk_stride,
                                const zc_item *item);
 
-/* Return whether it is a selection for writing with elements that may not be given. */
-static inline bool zc_selection_is_masked(const zc_selection *selection)
-{
-    return selection->window != NULL && selection->window->mask != NULL;
-}
-
-/* The whole of the chunk, of a masked region without steps and index lists: only what is given is moved. */
+/* The whole of the chunk, of a ZC_SELECT_GIVEN without steps and index lists: only what is given is moved. */
 void zc_selection_gather_masked(const zc_selection *selection, const int64_t *shape, char *chunk, const zc_item *item);
 
 /* Is nothing of such a region given? */

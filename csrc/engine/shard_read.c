@@ -70,8 +70,8 @@ static bool run_selection(const run *r, zc_selection *out)
         lo[d] = r->chunk[d] * s->chain->inner_shape[d];
         hi[d] = lo[d] + s->chain->inner_shape[d];
     }
-    return zc_selection_clip(s->selection, lo, hi, out) && (!zc_selection_is_picked(out) ||
-                                                            zc_selection_picks_any(out));
+    return zc_selection_clip(s->selection, lo, hi, out) &&
+           (out->kind != ZC_SELECT_PICKED || zc_selection_picks_any(out));
 }
 
 /* Is inner chunk j of the run one whose bytes are not needed: absent, or without an element that is wanted? */
@@ -80,7 +80,7 @@ static bool is_skipped(run *r, int64_t j)
     zc_selection selection;
 
     return zc_extent_empty(r->s->extents[run_at(r, j)]) ||
-           (zc_selection_is_picked(r->s->selection) && !run_selection(r, &selection));
+           (r->s->selection->kind == ZC_SELECT_PICKED && !run_selection(r, &selection));
 }
 
 /* Say in which inner chunk a fault lies; the outermost level of nested shards has the last word. */
@@ -120,9 +120,8 @@ static bool fits_slab(run *r, int64_t j, int64_t n)
     const shard *s = r->s;
     const int last = s->ndim - 1;
 
-    if (n < 2 || s->value->origin != NULL || s->ndim == ZC_MAX_DIMS || s->selection->points != NULL ||
-        zc_selection_is_picked(s->selection) || !s->chain->inner->ops->is_staged ||
-        s->chain->inner->order_ndim > 0) {
+    if (n < 2 || s->value->origin != NULL || s->ndim == ZC_MAX_DIMS || s->selection->kind != ZC_SELECT_REGION ||
+        !s->chain->inner->ops->is_staged || s->chain->inner->order_ndim > 0) {
         return false;
     }
     for (int d = 0; d < s->ndim; d++) {
@@ -443,21 +442,17 @@ static zc_status read_run(run *r)
 
 static zc_status read_points_group(const shard *s, size_t item, run *r)
 {
+    const size_t *const begin = &s->groups->begin[item];
+    const int64_t point = s->groups->order[begin[0]];
+    int64_t lo[ZC_MAX_DIMS];
     zc_selection selection;
-    const int64_t point = s->groups->order[s->groups->begin[item]];
 
-    selection.ndim = s->ndim;
-    selection.memory = s->selection->memory;
-    selection.window = s->selection->window;
-    selection.point_stride = s->selection->point_stride;
-    selection.points = s->groups->order + s->groups->begin[item];
-    selection.n_points = s->groups->begin[item + 1] - s->groups->begin[item];
     for (int d = 0; d < s->ndim; d++) {
         const zc_axis *axis = &s->selection->axis[d];
         r->chunk[d] = (axis->start + axis->index[point]) / s->chain->inner_shape[d];
-        selection.axis[d] = *axis;
-        selection.axis[d].start -= r->chunk[d] * s->chain->inner_shape[d];
+        lo[d] = r->chunk[d] * s->chain->inner_shape[d];
     }
+    zc_selection_take_points(s->selection, s->groups->order + begin[0], begin[1] - begin[0], lo, &selection);
     const size_t number = inner_number(s, r->chunk);
     if (s->ctx->collects) {
         return collect_inner(r, &selection);
@@ -501,7 +496,7 @@ static zc_status plan_runs(shard *s, const zc_grid_axis *axes, zc_point_groups *
     zc_status status;
     size_t rows;
 
-    if (s->selection->points != NULL) {
+    if (s->selection->kind == ZC_SELECT_POINTS) {
         s->groups = groups;
         status = zc_points_group(s->selection, axes, groups, ctx->ws, pushed, ctx->err);
         *n_items = groups->n;

@@ -49,7 +49,6 @@ static bool points_selection(const shard *s, size_t number, const int64_t *lo, z
 {
     size_t low = 0, high = s->groups->n;
 
-    *out = *s->selection;
     while (low < high) {             /* the first group whose inner chunk number is not less */
         const size_t middle = low + (high - low) / 2;
         const int64_t point = s->groups->order[s->groups->begin[middle]];
@@ -59,11 +58,8 @@ static bool points_selection(const shard *s, size_t number, const int64_t *lo, z
             at = at * (size_t)s->grid[d] + (size_t)(index / s->chain->inner_shape[d]);
         }
         if (at == number) {
-            out->points = s->groups->order + s->groups->begin[middle];
-            out->n_points = s->groups->begin[middle + 1] - s->groups->begin[middle];
-            for (int d = 0; d < s->ndim; d++) {
-                out->axis[d].start -= lo[d];
-            }
+            const size_t *const begin = &s->groups->begin[middle];
+            zc_selection_take_points(s->selection, s->groups->order + begin[0], begin[1] - begin[0], lo, out);
             return true;
         }
         if (at < number) {
@@ -99,6 +95,7 @@ static bool block_selection(const shard *s, size_t number, given *out)
     if (block->mask != NULL) {
         out->window = (zc_window){.mask = block->mask, .first = block->values};
         out->selection.window = &out->window;
+        out->selection.kind = ZC_SELECT_GIVEN;
     }
     return true;
 }
@@ -112,11 +109,11 @@ static bool find_given(const shard *s, size_t number, given *out)
     if (s->ctx->blocks != NULL) {
         return block_selection(s, number, out);
     }
-    if (s->selection->points != NULL) {
+    if (s->selection->kind == ZC_SELECT_POINTS) {
         return points_selection(s, number, lo, &out->selection);
     }
     return zc_selection_clip(s->selection, lo, hi, &out->selection) &&
-           !(zc_selection_is_masked(&out->selection) && zc_selection_masks_all(&out->selection, s->chain->item.size));
+           !(out->selection.kind == ZC_SELECT_GIVEN && zc_selection_masks_all(&out->selection, s->chain->item.size));
 }
 
 static bool is_given(const shard *s, size_t number)
@@ -373,7 +370,7 @@ static zc_status prepare(shard *s, const int64_t *stored, zc_point_groups *group
     if (s->old != NULL) {
         status = zc_shard_index_read(ctx, s->chain, s->n_inner, s->old, &s->old_extents, pushed);
     }
-    if (status == ZC_OK && s->selection->points != NULL) {
+    if (status == ZC_OK && s->selection->kind == ZC_SELECT_POINTS) {
         zc_inner_axes(s->chain, s->ndim, stored, axes);
         s->groups = groups;
         status = zc_points_group(s->selection, axes, groups, ctx->ws, pushed, ctx->err);

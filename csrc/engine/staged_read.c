@@ -247,8 +247,9 @@ static zc_status read_pieces(const chunk_job *job, reader *r)
     if (buffer == NULL) {
         return ZC_ERR_MEMORY;
     }
-    const zc_status status = job->selection->points != NULL ? points_pieces(job, r, length, buffer)
-                                                       : region_pieces(job, r, length, at_once, buffer);
+    const zc_status status = job->selection->kind == ZC_SELECT_POINTS
+                                 ? points_pieces(job, r, length, buffer)
+                                 : region_pieces(job, r, length, at_once, buffer);
     zc_scratch_pop(job->ctx->ws);
     return status;
 }

@@ -39,7 +39,7 @@ static size_t spanned(const zc_selection *selection, size_t itemsize)
 {
     size_t rows = ROW_COST, span = itemsize;
 
-    if (selection->points != NULL) {
+    if (selection->kind == ZC_SELECT_POINTS) {
         return zc_mul_size(selection->n_points, POINT_COST, &span) ? span : ZC_SIZE_MAX;
     }
     for (int d = 0; d < selection->ndim; d++) {
@@ -60,8 +60,8 @@ static size_t read_work(const zc_call *call, size_t n)
     const zc_array *array = call->array;
     const zc_chain *chain = array->chain;
     const zc_selection *selection = call->selection;
-    const size_t count = zc_selection_is_picked(selection) ? selection->window->picked->count
-                                                           : zc_selection_count(selection);
+    const size_t count = selection->kind == ZC_SELECT_PICKED ? selection->window->picked->count
+                                                             : zc_selection_count(selection);
     size_t chunk = chain->item.size, wanted, decoded;
 
     if (!zc_mul_size(count, chain->item.size, &wanted)) {

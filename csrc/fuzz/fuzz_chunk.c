@@ -53,6 +53,7 @@ static zc_status transfer(fuzz_array *a, const choice *c, bool write, void *memo
 
     if (c->points) {
         spread_points(c, index, numbers);
+        selection.kind = ZC_SELECT_POINTS;
         selection.points = numbers;
         selection.n_points = 16;
         selection.point_stride = ITEM;

@@ -99,6 +99,7 @@ static zc_axis parse_list(fuzz_input *in, selection *s, int d)
 static bool parse_points(fuzz_input *in, selection *s)
 {
     s->selection.n_points = fuzz_byte(in) % (MOST_INDICES + 1);
+    s->selection.kind = ZC_SELECT_POINTS;
     s->selection.points = s->place;
     s->selection.point_stride = 1;
     for (int d = 0; d < s->selection.ndim; d++) {
@@ -136,6 +137,7 @@ static bool parse_mask(fuzz_input *in, selection *s)
     s->picked.before = s->before;
     s->window = (zc_window){.item = {.size = 1}, .picked = &s->picked};
     s->selection.window = &s->window;
+    s->selection.kind = ZC_SELECT_PICKED;
     return true;
 }
 
@@ -219,7 +221,7 @@ static size_t check_item(const zc_plan *plan, size_t item)
     if (!zc_plan_selection(plan, item, chunk, shape, &selection)) {
         FUZZ_REQUIRE(false, "an item without elements");
     }
-    if (selection.points != NULL) {
+    if (selection.kind == ZC_SELECT_POINTS) {
         check_points(&selection, shape);
         return selection.n_points;
     }
@@ -233,11 +235,11 @@ static size_t check_item(const zc_plan *plan, size_t item)
 static bool count_selected(const zc_selection *selection, size_t *out)
 {
     *out = 1;
-    if (selection->points != NULL) {
+    if (selection->kind == ZC_SELECT_POINTS) {
         *out = selection->n_points;
         return true;
     }
-    if (zc_selection_is_picked(selection)) {
+    if (selection->kind == ZC_SELECT_PICKED) {
         *out = selection->window->picked->count;
         return true;
     }

@@ -211,6 +211,7 @@ static void many_reads(void)
         selections[n].axis[1] = (zc_axis){.count = SIDE, .start = N - n, .step = 1, .stride = 2};
         calls[n] = (zc_call){.array = &f.array, .store = &f.store, .selection = &selections[n]};
     }
+    selections[BOXES].kind = ZC_SELECT_POINTS;
     selections[BOXES].points = order;
     selections[BOXES].n_points = POINTS;
     selections[BOXES].point_stride = 2;

@@ -199,7 +199,7 @@ static void points_are_grouped_and_stay_in_order(void)
     enum { N = 500 };
     const zc_grid_axis grid[2] = {{.length = 50, .chunk = 7}, {.length = 300, .chunk = 1}};
     int64_t index[2][N], points[N];
-    zc_selection selection = {.ndim = 2, .points = points, .n_points = N};
+    zc_selection selection = {.kind = ZC_SELECT_POINTS, .ndim = 2, .points = points, .n_points = N};
     zc_point_groups groups;
     zc_error err = {0};
     int pushed = 0;
@@ -234,7 +234,7 @@ static void too_many_chunks_to_number(void)
 {
     const zc_grid_axis grid[2] = {{.length = INT64_MAX, .chunk = 1}, {.length = INT64_MAX, .chunk = 1}};
     int64_t index[1] = {5}, points[1] = {0};
-    zc_selection selection = {.ndim = 2, .points = points, .n_points = 1};
+    zc_selection selection = {.kind = ZC_SELECT_POINTS, .ndim = 2, .points = points, .n_points = 1};
     zc_point_groups groups;
     zc_error err = {0};
     int pushed = 0;

@@ -90,6 +90,7 @@ static void check_box(const selection *s, const zc_item *item)
     }
     memset(got, 0xee, s->count * size + 1);
     memset(want, 0xee, s->count * size + 1);
+    all.kind = ZC_SELECT_PICKED;
     all.window = &window;
     for (int d = s->ndim - 1; d >= 0; d--) {
         all.axis[d] = (zc_axis){.count = s->shape[d], .step = 1, .stride = mask_stride};

@@ -240,7 +240,14 @@ cdef extern from "engine/selection.h" nogil:
         const char *first
         const zc_picked *picked
 
+    ctypedef enum zc_selection_kind:
+        ZC_SELECT_REGION
+        ZC_SELECT_PICKED
+        ZC_SELECT_GIVEN
+        ZC_SELECT_POINTS
+
     ctypedef struct zc_selection:
+        zc_selection_kind kind
         int ndim
         char *memory
         zc_axis axis[64]

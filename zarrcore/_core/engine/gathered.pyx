@@ -55,7 +55,7 @@ cdef list _select(zc_selection *selection, const zc_array *array, chunk):
     cdef int d
     cdef list lengths = []
     selection.ndim = array.ndim
-    selection.points = NULL
+    selection.kind = ZC_SELECT_REGION
     selection.window = NULL
     selection.memory = NULL
     for d in range(array.ndim):
@@ -81,6 +81,7 @@ cdef list set_chunk(zc_selection *selection, zc_window *window, const zc_array *
         window.mask = <const uint8_t *>cnp.PyArray_DATA(mask)
         window.first = selection.memory
         selection.window = window
+        selection.kind = ZC_SELECT_GIVEN
     return kept
 
 

@@ -120,8 +120,7 @@ cdef class MaskPoints:
         """Describe the elements and their place in `out`; the window has been set but for this."""
         cdef int d
         selection.ndim = cnp.PyArray_NDIM(self.mask)
-        selection.points = NULL
-        selection.n_points = 0
+        selection.kind = ZC_SELECT_PICKED
         selection.window = window
         selection.memory = <char *>cnp.PyArray_DATA(self.mask)
         for d in range(selection.ndim):

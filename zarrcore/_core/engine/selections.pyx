@@ -51,7 +51,7 @@ cdef bint set_basic(zc_selection *selection, const zc_array *array, tuple entrie
     cdef bint ellipsis = False
 
     selection.ndim = array.ndim
-    selection.points = NULL
+    selection.kind = ZC_SELECT_REGION
     selection.window = NULL
     for i in range(n):
         entry = entries[i]
@@ -135,7 +135,7 @@ cdef list set_region(zc_selection *selection, const zc_array *array, dims, cnp.n
     if len(dims) != array.ndim:
         raise ValueError(f"dims: expected {array.ndim} entries, got {len(dims)}")
     selection.ndim = array.ndim
-    selection.points = NULL
+    selection.kind = ZC_SELECT_REGION
     selection.window = NULL
     selection.memory = <char *>cnp.PyArray_DATA(memory)
     for d in range(array.ndim):
@@ -179,6 +179,7 @@ cdef list set_points(zc_selection *selection, const zc_array *array, coords, cnp
     if len(coords) != array.ndim or array.ndim == 0:
         raise ValueError(f"coords: expected {max(array.ndim, 1)} arrays, got {len(coords)}")
     selection.ndim = array.ndim
+    selection.kind = ZC_SELECT_POINTS
     selection.window = NULL
     selection.memory = <char *>cnp.PyArray_DATA(memory)
     selection.point_stride = cnp.PyArray_STRIDE(memory, 0)
