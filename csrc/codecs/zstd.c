@@ -240,6 +240,9 @@ static zc_status zstd_encode(const zc_codec *codec, zc_workspace *ws, const uint
     if (status != ZC_OK) {
         return status;
     }
+    if (ZSTD_getErrorCode(size) == ZSTD_error_memory_allocation) {
+        return zc_fail(err, ZC_ERR_MEMORY, "out of memory in zstd");
+    }
     if (ZSTD_isError(size)) {
         return zc_fail(err, ZC_ERR_ENCODE, "%s", ZSTD_getErrorName(size));
     }
