@@ -35,6 +35,15 @@ _MANY = ("erase_values", "set_partial_values")  # take an iterable, which can be
 _ENGINE = "zarrcore._core.engine"  # not loaded, or loaded in part, it has kept nothing
 
 
+_documents_too = False
+
+
+def announce_documents() -> None:
+    """Announce changes of metadata documents from now on: the engine keeps nothing of them, but others do."""
+    global _documents_too
+    _documents_too = True
+
+
 def announce_changes(cls: type) -> None:
     """Have the methods that a store class defines itself announce the keys that they change."""
     own = vars(cls)
@@ -50,7 +59,7 @@ def _announcing_one(method: Any) -> Any:
     @wraps(method)
     def announced(self: Any, key: str, *args: Any, **kwargs: Any) -> Any:
         while_changing = getattr(sys.modules.get(_ENGINE), "while_changing", None)
-        if while_changing is None or is_document(key):  # the engine keeps nothing of metadata documents
+        if while_changing is None or (is_document(key) and not _documents_too):
             return method(self, key, *args, **kwargs)
         return while_changing(self._scope(""), (key,), method, (self, key, *args), kwargs)
 
@@ -67,7 +76,7 @@ def _announcing(method: Any, changed: Callable[..., list[str]], *, many: bool) -
             args = ([*args[0]], *args[1:])
         elif many:
             kwargs = {name: [*value] for name, value in kwargs.items()}
-        keys = [key for key in changed(*args, *kwargs.values()) if not is_document(key)]
+        keys = [key for key in changed(*args, *kwargs.values()) if _documents_too or not is_document(key)]
         if not keys:
             return method(self, *args, **kwargs)
         return while_changing(self._scope(""), keys, method, (self, *args), kwargs)

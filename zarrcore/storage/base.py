@@ -77,7 +77,7 @@ class Store(ABC):
     supports_consolidated_metadata: bool = True
     _is_near: bool = False  # whether reading one more document costs next to nothing
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, *, announces: bool = True, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         for name, member in vars(cls).items():
             if name in _VERBS and (iscoroutinefunction(member) or isasyncgenfunction(member)):
@@ -86,7 +86,8 @@ class Store(ABC):
                     "called from several threads: write `def`, and inside of it call a blocking client, or "
                     "run the coroutine in a loop of your own (asyncio.run_coroutine_threadsafe(...).result())"
                 )
-        announce_changes(cls)
+        if announces:
+            announce_changes(cls)
 
     def __init__(self, *, read_only: bool = False) -> None:
         self._read_only = bool(read_only)
@@ -489,13 +490,6 @@ class WrapperStore(Store):
 
     def _address(self, path: str) -> str:
         return self._store._address(path)
-
-    def _version(self, key: str) -> tuple[int, ...] | None:
-        """Numbers that differ once the value of a key does; ``()`` if it has none.
-
-        None if finding them costs more than next to nothing.
-        """
-        return None
 
     def _instead_of_node(self, path: str) -> str:
         return self._store._instead_of_node(path)

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from zarrcore._locks import Lock
+from zarrcore.storage.announced import announce_documents
 from zarrcore.storage.base import Store, WrapperStore
 from zarrcore.storage.byte_range import as_request
 from zarrcore.storage.validation import validate_prefix
@@ -24,12 +25,12 @@ if TYPE_CHECKING:
     Request = tuple[str, ByteRequest | None]
 
 
-class CacheStore(WrapperStore):
+class CacheStore(WrapperStore, announces=False):  # the wrapped store does
     """A store that keeps the values that are read from another one in a third, such as a local directory.
 
     Whole values are kept in `cache_store`, under their own keys; parts of values (of shards) in memory.  What
-    is written or removed through this store is seen at once, what others do to the wrapped store once the
-    values that are kept are too old.
+    this process writes or removes is seen at once, through this store or the wrapped one; what others do to
+    the wrapped store is seen when the values that are kept are too old.
 
     Parameters
     ----------
@@ -82,6 +83,7 @@ class CacheStore(WrapperStore):
         self.max_size = max_size
         self.cache_set_data = cache_set_data
         self._kept = _Kept(cache_store, max_size)
+        announce_documents()
 
     def _with_store(self, store: Store) -> Self:
         clone = copy(self)
@@ -117,21 +119,31 @@ class CacheStore(WrapperStore):
         self, key_ranges: Iterable[tuple[str, ByteRange | None]]
     ) -> Sequence[Buffer | None]:
         requests = [(key, as_request(byte_range)) for key, byte_range in key_ranges]
+        events = {key: self._events(key) for key, _ in requests}
+        values = [self._find(request, events[request[0]]) for request in requests]
         changes = self._kept.changes
-        values = [self._find(request) for request in requests]
         absent = [number for number, value in enumerate(values) if value is None]
         if absent:
             found = self._store.get_partial_values([requests[number] for number in absent])
             for number, value in zip(absent, found, strict=True):
                 values[number] = value
                 if value is not None:
-                    self._kept.put(requests[number], value, unless_changed_since=changes)
+                    event = events[requests[number][0]]
+                    self._kept.put(requests[number], value, event, unless_changed_since=changes)
         self._kept.count(hits=len(requests) - len(absent), misses=len(absent))
         return values
 
-    def _find(self, request: Request) -> Buffer | None:
+    def _events(self, key: str) -> int:
+        """Return how many changes of a key this process has begun or ended; -1 while one is under way."""
+        from zarrcore._core.engine import key_events
+
+        return key_events(self._scope(""), key)
+
+    def _find(self, request: Request, events: int) -> Buffer | None:
         """Return the valid kept value for a request: the part itself, or the value around it."""
         key, part = request
+        if not self._kept.is_valid(key, events):
+            return None
         for kept in dict.fromkeys([request, (key, None)]):
             age = self._kept.age(kept)
             if self.max_age_seconds != "infinity" and (age is None or age > self.max_age_seconds):
@@ -145,40 +157,53 @@ class CacheStore(WrapperStore):
     # --- writing ---
 
     def set(self, key: str, value: Buffer) -> None:
-        number = self._kept.begin(key)
+        number, before = self._kept.begin(key), self._events(key)
         try:
             super().set(key, value)
         except BaseException:
             self._kept.drop([key])
             raise
-        self._kept.end(key, number, value if self.cache_set_data else None)
+        after = self._events(key)
+        is_own = after == before + 2 * _announced_sets(self)
+        self._kept.end(key, number, after, value if self.cache_set_data and is_own else None)
 
     def set_if_not_exists(self, key: str, value: Buffer) -> bool:
-        stored = super().set_if_not_exists(key, value)
-        self._kept.drop([key])
-        return stored
+        try:
+            return super().set_if_not_exists(key, value)
+        finally:
+            self._kept.drop([key])
 
     def set_partial_values(self, key_start_values: Iterable[tuple[str, int, Buffer]]) -> None:
         parts = list(key_start_values)
-        super().set_partial_values(parts)
-        self._kept.drop([key for key, _, _ in parts])
+        try:
+            super().set_partial_values(parts)
+        finally:
+            self._kept.drop([key for key, _, _ in parts])
 
     def delete(self, key: str) -> None:
-        super().delete(key)
-        self._kept.drop([key])
+        try:
+            super().delete(key)
+        finally:
+            self._kept.drop([key])
 
     def erase_values(self, keys: Iterable[str]) -> None:
         names = list(keys)
-        super().erase_values(names)
-        self._kept.drop(names)
+        try:
+            super().erase_values(names)
+        finally:
+            self._kept.drop(names)
 
     def erase_prefix(self, prefix: str) -> None:
-        super().erase_prefix(prefix)
-        self._kept.drop_prefix(prefix)
+        try:
+            super().erase_prefix(prefix)
+        finally:
+            self._kept.drop_prefix(prefix)
 
     def clear(self) -> None:
-        super().clear()
-        self._kept.drop_prefix("")
+        try:
+            super().clear()
+        finally:
+            self._kept.drop_prefix("")
 
     # --- the cache ---
 
@@ -211,6 +236,15 @@ class CacheStore(WrapperStore):
         self._kept.drop_prefix("")
 
 
+def _announced_sets(store: Store) -> int:
+    """Return how many methods announce the change of a key when a store, or one that it wraps, sets it."""
+    own = sum(hasattr(vars(kind).get("set"), "__wrapped__") for kind in type(store).__mro__)
+    return own + (_announced_sets(store._store) if isinstance(store, WrapperStore) else 0)
+
+
+_MOST_SEEN = 10_000
+
+
 class _Kept:
     """The values that are kept, the one used last at the end; several stores may share them."""
 
@@ -220,6 +254,7 @@ class _Kept:
         self._store = store
         self._max_size = max_size
         self._parts: dict[str, dict[ByteRequest, bytes]] = {}
+        self._seen: dict[str, int] = {}  # changes of a key when what is kept of it was valid
         self._writing: dict[str, int] = {}  # keys that are being written: number of the last such write
         self._lock = Lock()
 
@@ -245,10 +280,28 @@ class _Kept:
             elif value is not None:
                 self._enter(request, memoryview(value).nbytes)
 
-    def put(self, request: Request, value: Buffer, *, unless_changed_since: int) -> None:
-        """Keep a value that was read, unless something has been written since."""
+    def is_valid(self, key: str, events: int) -> bool:
+        """Whether what is kept of a value is the present one; if it is not, it is removed."""
+        if events == self._seen.get(key, 0):
+            return True
+        if events >= 0:
+            with self._lock:
+                self._drop(key)
+                self._see(key, events)
+        return False
+
+    def _see(self, key: str, events: int) -> None:
+        if len(self._seen) > _MOST_SEEN + 2 * len(self.entries):
+            self._seen = {kept: self._seen.get(kept, 0) for kept, _ in self.entries}
+        self._seen[key] = events
+
+    def put(self, request: Request, value: Buffer, events: int, *, unless_changed_since: int) -> None:
+        """Keep a value that was read after some changes of its key, unless this store has written since."""
         with self._lock:
-            if unless_changed_since == self.changes:
+            if unless_changed_since == self.changes and events >= 0:
+                if self._seen.get(request[0], 0) != events:
+                    self._drop(request[0])
+                self._see(request[0], events)
                 self._keep(request, value)
 
     def begin(self, key: str) -> int:
@@ -258,7 +311,7 @@ class _Kept:
             self._writing[key] = self.changes
             return self.changes
 
-    def end(self, key: str, number: int, value: Buffer | None) -> None:
+    def end(self, key: str, number: int, events: int, value: Buffer | None) -> None:
         """Forget what a reader kept while `value` was written, and keep this instead.
 
         It is not kept if another write or removal has begun since: nobody knows which of the two came last.
@@ -266,8 +319,10 @@ class _Kept:
         with self._lock:
             was_last = self._writing.get(key) == number
             self._drop(key)
-            if was_last and value is not None:
-                self._keep((key, None), value)
+            if events >= 0:
+                self._see(key, events)
+                if was_last and value is not None:
+                    self._keep((key, None), value)
 
     def _keep(self, request: Request, value: Buffer) -> None:
         """Keep a value, unless it is too large."""

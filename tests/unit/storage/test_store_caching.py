@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import zarrcore
+from zarrcore.errors import StoreError
 from zarrcore.experimental.cache_store import CacheStore
 from zarrcore.storage import (
     LocalStore,
@@ -136,7 +137,7 @@ def test_old_values(far: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(caching.time, "monotonic", lambda: now)
     store, _ = counted(far, max_age_seconds=5)
     store.get("a")
-    far.set("a", b"new")
+    far._store_dict["a"] = b"new"  # as another process would
     now += 5
     assert bytes(store.get("a")) == b"0123456789"
     now += 1
@@ -261,3 +262,61 @@ def test_what_a_failed_write_left_is_asked_for() -> None:
     with pytest.raises(OSError, match="connection"):
         store.set("a", b"new")
     assert bytes(store.get("a")) == b"new"
+
+
+# --- the protocol: what this process changes by other ways ---
+
+
+def _writes(inner: MemoryStore | LocalStore) -> dict[str, Any]:
+    array = zarrcore.open_array(inner, mode="r+")
+
+    def natively() -> None:
+        array[:] = 2
+
+    def by_a_store() -> None:
+        inner.set("c/0", np.full(4, 2, "i4").tobytes())
+
+    def by_a_wrapper() -> None:
+        WrapperStore(inner).set("c/0", np.full(4, 2, "i4").tobytes())
+
+    return {"natively": natively, "store": by_a_store, "wrapper": by_a_wrapper}
+
+
+@pytest.mark.parametrize("way", ["natively", "store", "wrapper"])
+@pytest.mark.parametrize("kind", ["memory", "local"])
+@pytest.mark.parametrize("cache_set_data", [False, True])
+def test_changes_by_the_wrapped_store_are_seen(
+    way: str, kind: str, cache_set_data: bool, tmp_path: Any
+) -> None:
+    inner = MemoryStore() if kind == "memory" else LocalStore(tmp_path)
+    store = CacheStore(inner, cache_store=MemoryStore(), cache_set_data=cache_set_data)
+    array = zarrcore.create_array(store, shape=4, chunks=4, dtype="i4", compressors=None)
+    array[:] = 1
+    assert array[:].tolist() == [1] * 4
+    _writes(inner)[way]()
+    assert array[:].tolist() == [2] * 4
+    inner.erase_prefix("c")
+    assert array[:].tolist() == [0] * 4
+
+
+def test_metadata_that_are_changed_by_the_wrapped_store_are_seen() -> None:
+    inner = MemoryStore()
+    store = CacheStore(inner, cache_store=MemoryStore())
+    zarrcore.create_array(store, shape=4, dtype="i4", attributes={"x": 1})
+    assert zarrcore.open_array(store, mode="r").attrs["x"] == 1
+    zarrcore.open_array(inner, mode="r+").attrs["x"] = 2
+    assert zarrcore.open_array(store, mode="r").attrs["x"] == 2
+
+
+def test_what_failed_to_be_removed_is_asked_for() -> None:
+    class Fails(MemoryStore):
+        def erase_prefix(self, prefix: str) -> None:
+            super().erase_prefix(prefix)
+            raise StoreError("half of it is gone")
+
+    inner = Fails({"a/b": b"1"})
+    store = CacheStore(inner, cache_store=MemoryStore())
+    assert store.get("a/b") == b"1"
+    with pytest.raises(StoreError, match="half of it"):
+        store.erase_prefix("a")
+    assert store.get("a/b") is None

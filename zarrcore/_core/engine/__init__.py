@@ -44,6 +44,7 @@ from zarrcore._core.engine.files import write_file
 from zarrcore._core.engine.keys import (
     KeyLock,
     Place,
+    key_events,
     note_shape,
     real_path,
     shape_is_stale,
@@ -81,6 +82,7 @@ __all__ = [
     "encode_into",
     "entangled",
     "is_plain",
+    "key_events",
     "libraries",
     "libraries_origin",
     "mask_points",

@@ -387,6 +387,8 @@ cdef extern from "engine/keys.h" nogil:
     void zc_key_set(zc_key *out, const zc_place *place, const char *name)
     zc_status zc_key_lock(const zc_key *key, zc_held *held, const zc_workspace *ws, zc_error *err)
     void zc_key_unlock(zc_held *held)
+    const uint64_t ZC_CHANGING
+    uint64_t zc_key_generation(const zc_key *key)
     zc_change zc_change_begin(const zc_key *key)
     void zc_change_end(zc_change change)
     void zc_shape_note(const zc_place *array, int ndim, const int64_t *lengths, bint is_new)

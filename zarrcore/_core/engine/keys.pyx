@@ -3,7 +3,7 @@
 
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
@@ -113,6 +113,24 @@ cdef class KeyLock:
 
     def __exit__(self, *exc):
         zc_key_unlock(&self.held)
+
+
+def key_events(str scope not None, str key not None) -> int:
+    """Return how many changes of a key have begun or ended, those of its prefixes included; -1 while one is under way.
+
+    Parameters
+    ----------
+    scope : str
+        Of the store.
+    key : str
+        The key.
+    """
+    cdef zc_place place
+    cdef zc_key name
+    _set_place(&place, scope)
+    zc_key_set(&name, &place, key.encode("utf-8", "surrogatepass"))
+    cdef uint64_t word = zc_key_generation(&name)
+    return -1 if word == ZC_CHANGING else <int64_t>(word >> 20)
 
 
 def while_changing(str scope not None, keys, method, args, kwargs):

@@ -8,9 +8,7 @@ class LocalSource:
 
 @final
 class MemorySource:
-    def __init__(
-        self, values: dict[str, Any], is_gone: Callable[[str], bool] | None = None
-    ) -> None: ...
+    def __init__(self, values: dict[str, Any], is_gone: Callable[[str], bool] | None = None) -> None: ...
 
 @final
 class StoreSource:
