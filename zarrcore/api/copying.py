@@ -97,6 +97,7 @@ def copy(
     (2, 0, 48)
     """
     from zarrcore.groups.copying import NodeCopyOptions, copy_node
+    from zarrcore.groups.opened import opened
 
     name = name or str(source.name).rpartition("/")[2]
     if not name:
@@ -108,8 +109,10 @@ def copy(
         dry_run=dry_run,
         threads=threads,
         progress=progress,
+        create_kws={**create_kws},
     )
-    return _logged(log, options, lambda options: copy_node(source, dest, name, options, {**create_kws}))
+    start, end = opened(source), opened(dest)
+    return _logged(log, options, lambda options: copy_node(start, end, name, options))
 
 
 @takes(CopyNodeOptions)
@@ -139,6 +142,7 @@ def copy_all(
     (1, 0, 24)
     """
     from zarrcore.groups.copying import NodeCopyOptions, copy_members
+    from zarrcore.groups.opened import opened
 
     options = NodeCopyOptions(
         shallow=shallow,
@@ -147,8 +151,10 @@ def copy_all(
         dry_run=dry_run,
         threads=threads,
         progress=progress,
+        create_kws={**create_kws},
     )
-    return _logged(log, options, lambda options: copy_members(source, dest, options, {**create_kws}))
+    start, end = opened(source), opened(dest)
+    return _logged(log, options, lambda options: copy_members(start, end, options))
 
 
 def copy_store(

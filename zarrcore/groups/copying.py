@@ -6,15 +6,18 @@ What is to be copied, and what is in its way, is known before anything is writte
 from __future__ import annotations
 
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from zarrcore.arrays.array import Array
+from zarrcore.arrays.chunks import count_stored
+from zarrcore.arrays.derived import from_array_at
+from zarrcore.arrays.opened import OpenArray
 from zarrcore.errors import CopyError
-from zarrcore.node import SynchronousNode
+from zarrcore.groups import changing, creating, members
+from zarrcore.groups.opened import OpenGroup
 from zarrcore.nodes.move import is_document, stored_value
 from zarrcore.nodes.places import address
 from zarrcore.storage.path import StorePath
@@ -23,7 +26,6 @@ from zarrcore.storage.validation import join_path, normalize_path
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from zarrcore.groups.group import Group
     from zarrcore.storage import Store
 
     Log = Callable[[str], object]
@@ -58,6 +60,7 @@ class NodeCopyOptions(CopyOptions):
 
     shallow: bool = False
     without_attrs: bool = False
+    create_kws: dict[str, Any] = field(default_factory=dict)
 
 
 class _Step(NamedTuple):
@@ -86,42 +89,42 @@ def _check_choice(options: CopyOptions, choices: tuple[str, ...]) -> None:
 # --- nodes
 
 
-def copy_node(
-    source: Any, dest: Group, name: str, options: NodeCopyOptions, create_kws: dict[str, Any]
-) -> Counts:
+def copy_node(source: Any, dest: OpenGroup, name: str, options: NodeCopyOptions) -> Counts:
     """Copy an array or a group into a group."""
     steps = list(_plan(source, dest, normalize_path(name), options, is_root=True))
-    return _run(steps, dest, options, create_kws)
+    return _run(steps, dest, options)
 
 
-def copy_members(source: Any, dest: Group, options: NodeCopyOptions, create_kws: dict[str, Any]) -> Counts:
+def copy_members(source: Any, dest: OpenGroup, options: NodeCopyOptions) -> Counts:
     """Copy the members of a group, and its attributes, into another group."""
-    _refuse_own_source(source, dest.store_path)
+    _refuse_own_source(source, dest.place)
     steps = [
         step for name, node in _members(source) for step in _plan(node, dest, name, options, is_root=False)
     ]
-    counts = _run(steps, dest, options, create_kws)
+    counts = _run(steps, dest, options)
     if not options.without_attrs and not options.dry_run:
-        dest.attrs.update(_attributes(source))
+        _add_attributes(dest, _attributes(source))
     return counts
 
 
-def _plan(source: Any, dest: Group, path: str, options: NodeCopyOptions, *, is_root: bool) -> Iterator[_Step]:
+def _plan(
+    source: Any, dest: OpenGroup, path: str, options: NodeCopyOptions, *, is_root: bool
+) -> Iterator[_Step]:
     """Yield the steps for a node and all below it, groups before their members."""
     _check_choice(options, _NODE_CHOICES)
     is_array = hasattr(source, "shape")
     if not is_array and options.shallow and not is_root:
         return
-    _refuse_own_source(source, dest.store_path / path)
-    existing = dest.get(path)
-    in_the_way = existing is not None and (is_array or hasattr(existing, "shape"))
+    _refuse_own_source(source, dest.place / path)
+    existing = members.get(dest, path)
+    in_the_way = existing is not None and (is_array or isinstance(existing, OpenArray))
     if in_the_way and options.if_exists == "raise":
-        raise CopyError(f"{path!r} exists in {dest!r} already (if_exists='raise')")
+        raise CopyError(f"{path!r} exists in {dest.place} already (if_exists='raise')")
     skip = in_the_way and (
         options.if_exists == "skip" or (options.if_exists == "skip_initialized" and _is_initialized(existing))
     )
     if in_the_way and not skip:
-        _refuse_own_source(source, dest.store_path / path, replace=True)
+        _refuse_own_source(source, dest.place / path, replace=True)
     yield _Step(source, path, is_array, skip, in_the_way)
     if not is_array and not skip:
         for name, node in _members(source):
@@ -138,25 +141,27 @@ def _refuse_own_source(source: Any, target: StorePath, *, replace: bool = False)
         raise CopyError(f"{place} cannot be copied to {target}: one of them lies in the other")
 
 
-def _is_initialized(node: Any) -> bool:
-    return hasattr(node, "shape") and node.nchunks_initialized == node.nchunks
+def _is_initialized(node: OpenArray | OpenGroup | None) -> bool:
+    return isinstance(node, OpenArray) and count_stored(node) == node.nchunks
 
 
 def _members(group: Any) -> Iterable[tuple[str, Any]]:
     """Names and nodes of the direct members; of foreign groups those that behave like a mapping."""
-    members: Iterable[tuple[str, Any]] = group.members() if hasattr(group, "members") else group.items()
-    return members
+    if isinstance(group, OpenGroup):
+        return ((found.path, members.opened(group, found)) for found in members.usable(group, 0))
+    found: Iterable[tuple[str, Any]] = group.members() if hasattr(group, "members") else group.items()
+    return found
 
 
 def _attributes(node: Any) -> dict[str, Any]:
     """User attributes; numpy arrays, which h5py returns, become lists."""
-    if isinstance(node, SynchronousNode):
+    if isinstance(node, OpenArray | OpenGroup):
         return dict(node.metadata.attributes)  # NaN that stands there may be stored again
     items = dict(getattr(node, "attrs", {})).items()
     return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in items}
 
 
-def _run(steps: list[_Step], dest: Group, options: NodeCopyOptions, create_kws: dict[str, Any]) -> Counts:
+def _run(steps: list[_Step], dest: OpenGroup, options: NodeCopyOptions) -> Counts:
     """Do what is planned, array by array."""
     copied = skipped = nbytes = 0
     total = sum(step.nbytes for step in steps)
@@ -168,7 +173,7 @@ def _run(steps: list[_Step], dest: Group, options: NodeCopyOptions, create_kws: 
             continue
         if not options.dry_run:
             with _naming(done, step.path):
-                _copy_one(step, dest, options, create_kws, _from(options.progress, nbytes, total))
+                _copy_one(step, dest, options, _from(options.progress, nbytes, total))
             nbytes += step.nbytes
             done.append(step.path)
         copied += 1
@@ -194,35 +199,40 @@ def _naming(done: list[str], current: str) -> Iterator[None]:
 
 
 def _copy_one(
-    step: _Step, dest: Group, options: NodeCopyOptions, create_kws: dict[str, Any], progress: Progress | None
+    step: _Step,
+    dest: OpenGroup,
+    options: NodeCopyOptions,
+    progress: Progress | None,
 ) -> None:
     attributes = {} if options.without_attrs else _attributes(step.source)
     if not step.is_array:
         if step.replace:
-            del dest[step.path]
-        group = dest.require_group(step.path)
+            changing.remove(dest, step.path)
+        group = creating.require_group(dest, step.path, None, overwrite=False)
         if attributes:
-            group.attrs.update(attributes)
+            _add_attributes(group, attributes)
         return
-    from zarrcore.arrays.derived import from_array_at
-
-    arguments = {"zarr_format": dest.metadata.zarr_format, **create_kws}
+    arguments = {"zarr_format": dest.zarr_format, **options.create_kws}
     arguments.setdefault("attributes", attributes)
     arguments.setdefault("overwrite", step.replace)
     if "compressor" in arguments:  # as zarr 2 has it
         arguments["compressors"] = arguments.pop("compressor")
-    if not isinstance(step.source, Array):
+    if not isinstance(step.source, OpenArray):
         fill_value = getattr(step.source, "fill_value", getattr(step.source, "fillvalue", None))
         if fill_value is not None:
             arguments.setdefault("fill_value", fill_value)
-    dest._opened.look_in_store()
+    dest.look_in_store()
     from_array_at(
-        dest.store_path / step.path,
+        dest.place / step.path,
         data=step.source,
         threads=options.threads,
         progress=progress,
         **arguments,
     )
+
+
+def _add_attributes(group: OpenGroup, attributes: dict[str, Any]) -> None:
+    changing.change_attributes(group, lambda stored: {**stored, **attributes})
 
 
 # --- keys

@@ -62,6 +62,12 @@ def opened(group: OpenGroup, found: Found) -> OpenArray | OpenGroup:
     return opened_node(group.place._child(found.path), found.metadata, copy=found.copy)
 
 
+def get(group: OpenGroup, path: str) -> OpenArray | OpenGroup | None:
+    """Open the node at a path; None if there is none."""
+    found = find(group, path)
+    return None if found is None else opened(group, found)
+
+
 def get_array(group: OpenGroup, path: str) -> OpenArray:
     """Open the array at a path.
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from zarrcore.arrays.opened import OpenArray
+from zarrcore.node import Node
 from zarrcore.nodes.changes import KeptCopy
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.open import open_group_node
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from zarrcore.storage import StorePath
 
 
-class OpenGroup:
+class OpenGroup(Node):
     """A group that is open.
 
     Parameters
@@ -46,6 +47,10 @@ class OpenGroup:
         if copy is None and metadata.consolidated_metadata is not None:
             copy = KeptCopy(place)
         self.copy = copy
+
+    @property
+    def _store_path(self) -> StorePath:
+        return self.place
 
     @property
     def zarr_format(self) -> int:
@@ -84,3 +89,9 @@ def open_group_at(
     """Open the group at a place; parameters and errors are those of `open_group_node`."""
     place, metadata = open_group_node(place, zarr_format, use_consolidated=use_consolidated)
     return OpenGroup(metadata, place)
+
+
+def opened(value: Any) -> Any:
+    """Return the state of a face of an array or group; other values as they are."""
+    found = getattr(value, "_opened", None)
+    return found if isinstance(found, OpenArray | OpenGroup) else value
