@@ -224,7 +224,10 @@ class _Outside:
         for key in whole:
             self._try(failures, self._store.delete, key)
         if border:
-            engine = self._engine_of_whole_chunks()
+            try:
+                engine = self._engine_of_whole_chunks()
+            except Exception as error:
+                raise self._failure("the chunks on the border could not be cleared", error) from error
             for coords in border:
                 self._try(failures, self._clear, engine, coords)
         if failures:
