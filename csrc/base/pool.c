@@ -211,6 +211,16 @@ static void schedule_poll(const job *j)
     }
 }
 
+void *zc_pool_caller(const zc_workspace *ws, zc_poll poll)
+{
+    for (const job *j = ws->watch; j != NULL; j = j->outer) {
+        if (j->poll == poll) {
+            return j->poll_arg;
+        }
+    }
+    return NULL;
+}
+
 /* ---- taking items ---- */
 
 /* False if the job is to stop. */

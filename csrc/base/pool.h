@@ -48,6 +48,9 @@ typedef struct zc_run {
  */
 zc_status zc_pool_run(const zc_run *run, size_t *failed_item, zc_error *err);
 
+/* The poll_arg of the innermost job around this workspace that has this poll; NULL: none has. */
+void *zc_pool_caller(const zc_workspace *ws, zc_poll poll);
+
 /* What a worker does before anything else.  False: it does nothing else and ends, as if the system had refused a thread.
  * To be set before the first job. */
 typedef bool (*zc_on_start)(void);

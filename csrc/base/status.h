@@ -25,6 +25,7 @@ typedef enum zc_status {
     ZC_ERR_CALLBACK = -12,   /* a callback failed and keeps its own reason */
     ZC_ERR_ENCODE = -13,     /* a compressor failed */
     ZC_ERR_PENDING = -14,    /* a dry run wants what has not been fetched yet; never seen by callers of the engine */
+    ZC_ERR_ROOM = -16,       /* a callback has encoded more than there is room for; never seen by callers of the engine */
     ZC_ERR_LOCKED = -15      /* waiting for the lock of a chunk would never end */
 } zc_status;
 
@@ -37,6 +38,7 @@ typedef struct zc_error {
     bool in_shard;           /* the fault lies in one inner chunk of a shard: */
     uint64_t inner_chunk;    /*   its number in C order */
     uint64_t offset, nbytes; /*   its place in the shard */
+    uint64_t cause;          /* a callback keeps its reason under this number; 0: it does not */
 } zc_error;
 
 #if defined(__GNUC__) || defined(__clang__)

@@ -94,6 +94,10 @@ static zc_status encode(const chunk_work *work, void *out, size_t capacity, size
     if (made.data != out) {
         zc_scratch_pop(ws);
     }
+    if (status == ZC_ERR_ROOM) {     /* now the bound is larger */
+        zc_error_clear(err);
+        return encode(work, out, capacity, nbytes, ws, err);
+    }
     return status;
 }
 

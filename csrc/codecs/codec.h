@@ -45,6 +45,7 @@ typedef struct zc_number_pairs {
 } zc_number_pairs;
 
 typedef struct zc_codec_class zc_codec_class;
+typedef struct zc_callback zc_callback;
 
 /* The type of the numbers that a filter takes or makes. */
 typedef struct zc_number {
@@ -108,6 +109,7 @@ struct zc_codec {
         size_t header;       /* bytes */
         zc_decision decision;
     } nested;                /* conditional */
+    const zc_callback *callback;     /* see callback.h */
 };
 
 /* Encoded bytes: in memory, or to be read by ranges. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "codecs/callback.h"
 
 int zc_stages_count(const zc_codec *stages, int n_stages)
 {
@@ -27,6 +28,9 @@ size_t zc_stages_capacity(const zc_codec *stages, int n_stages, size_t n)
 {
     for (int s = 0; s < n_stages; s++) {
         const zc_codec *codec = &stages[s];
+        if (codec->callback != NULL) {
+            return ZC_SIZE_MAX;
+        }
         if (!codec->cls->fixed_size) {
             n = zc_roomy(n);
         } else if (!codec->cls->bound(codec, n, &n)) {
@@ -51,12 +55,53 @@ zc_status zc_stages_bound(const zc_codec *stages, int n_stages, size_t n, size_t
 
 /* ---- decoding --------------------------------------------------------------------------------- */
 
+/* More bytes than a sound value decodes to whose size nothing tells: more than DEFLATE makes of its input. */
+static size_t most_of(size_t n)
+{
+    return zc_mul_size(n, 2048, &n) && zc_add_size(n, (size_t)1 << 24, &n) ? n : ZC_SIZE_MAX;
+}
+
+/* Decode to a scratch buffer that is opened here, however long that is: with more and more room, so that a small value
+ * that claims to be huge costs little. */
+static zc_status decode_unknown(const zc_codec *codec, const uint8_t **data, size_t *n, zc_workspace *ws, int *pushed,
+                                zc_error *err)
+{
+    const size_t most = most_of(*n);
+    size_t made = 0;
+
+    for (size_t room = *n < most / 4 - 65536 ? 4 * *n + 65536 : most;;) {
+        uint8_t *const dst = zc_scratch_push(ws, room, err);
+        if (dst == NULL) {
+            return ZC_ERR_MEMORY;
+        }
+        const zc_callback *const callback = codec->callback;
+        const zc_status status =
+            callback != NULL ? callback->decode(callback, ws, *data, *n, dst, room, most, &made, err)
+                             : codec->cls->decode(codec, ws, *data, *n, dst, room, &made, err);
+        if (status == ZC_OK) {
+            ++*pushed;
+            *data = dst;
+            *n = made;
+            return ZC_OK;
+        }
+        zc_scratch_pop(ws);
+        if (status != ZC_ERR_SIZE || room == most) {
+            return status;
+        }
+        zc_error_clear(err);
+        room = callback != NULL && made > room && made < most ? made : room < most / 8 ? 8 * room : most;
+    }
+}
+
 /* Undo one stage: in place where the codec can, else into a new scratch buffer. */
 static zc_status undo_one(const zc_codec *codec, const uint8_t **data, size_t *n, size_t cap, zc_workspace *ws,
                           int *pushed, zc_error *err)
 {
     if (codec->cls->strip != NULL) {
         return codec->cls->strip(codec, *data, *n, data, n, err);
+    }
+    if (cap == ZC_SIZE_MAX) {
+        return decode_unknown(codec, data, n, ws, pushed, err);
     }
     uint8_t *dst = zc_scratch_push(ws, cap, err);
     if (dst == NULL) {

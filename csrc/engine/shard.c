@@ -41,6 +41,7 @@ static size_t plausible(const zc_chain *chain, size_t decoded)
     size_t one, most = 0;
 
     if (!zc_chain_decoded_size(chain->inner, chain->shard_ndim, chain->inner_shape, &one) || one == 0 ||
+        zc_chain_plausible_size(chain->inner, one) == ZC_SIZE_MAX ||
         bound_of(chain, decoded / one, &most, NULL) != ZC_OK) {
         return ZC_SIZE_MAX;
     }

@@ -34,8 +34,8 @@ static bool reaches_beyond(const write_job *job, const target *t)
     return at_end && zc_shape_is_stale(array->place, array->ndim, lengths);
 }
 
-/* Encode the chunk into a scratch buffer that the caller pops.  old may be NULL. */
-static zc_status encode(const zc_context *ctx, const target *t, const zc_slice *old, zc_output *out)
+/* The same with as much room as is thought to be enough: ZC_ERR_ROOM if it is not. */
+static zc_status try_encode(const zc_context *ctx, const target *t, const zc_slice *old, zc_output *out)
 {
     const zc_chain *chain = ctx->call->array->chain;
     const zc_chunk chunk = {.chain = chain, .ndim = t->selection.ndim, .shape = t->shape, .bounds = t->bounds};
@@ -62,6 +62,17 @@ static zc_status encode(const zc_context *ctx, const target *t, const zc_slice *
     }
     if (status != ZC_OK) {
         zc_scratch_pop(ctx->ws);
+    }
+    return status;
+}
+
+/* Encode the chunk into a scratch buffer that the caller pops.  old may be NULL. */
+static zc_status encode(const zc_context *ctx, const target *t, const zc_slice *old, zc_output *out)
+{
+    zc_status status;
+
+    while ((status = try_encode(ctx, t, old, out)) == ZC_ERR_ROOM) {
+        zc_error_clear(ctx->err);    /* now a callback asks for more */
     }
     return status;
 }

@@ -338,6 +338,25 @@ class CodecChain:
         """
         if spec.item_size is None:
             return None
+        if self.supports_partial_decode or self.supports_partial_encode:
+            return None
+        links = self._array_links(spec)
+        n_python = 0  # bytes -> bytes codecs that run together with those of arrays
+        if links is None:
+            if self.is_sharded:
+                return None
+            native = [codec.stage() is not None for codec in self.bytes_bytes]
+            n_python = max((i + 1 for i, is_native in enumerate(native) if not is_native), default=0)
+            python = CodecChain(self.array_array, self.array_bytes, self.bytes_bytes[:n_python])
+            links = [("bytes", 0), ("callback", _ChunkCoder(python, spec))]
+        last = self.array_specs(spec)[-1]
+        for codec in self.bytes_bytes[n_python:]:
+            stage = codec.stage()
+            links.append(("callback", _BytesCoder(codec, last)) if stage is None else ("stage", *stage))
+        return tuple(links)
+
+    def _array_links(self, spec: ArraySpec) -> list[Any] | None:
+        """Return the links of the codecs that take arrays; None if the engine has not all of them."""
         links: list[Any] = []
         for codec in self.array_array:
             link = _array_link(codec, spec)
@@ -346,10 +365,7 @@ class CodecChain:
             links += link
             spec = codec.output_spec(spec)
         made = self.array_bytes.native(spec)
-        stages = [codec.stage() for codec in self.bytes_bytes]
-        if made is None or None in stages:
-            return None
-        return (*links, *made, *(("stage", *stage) for stage in stages if stage is not None))
+        return None if made is None else [*links, *made]
 
     def lower(self, spec: ArraySpec) -> Any | None:
         """Return the chain compiled for the chunk engine.
@@ -385,6 +401,53 @@ class CodecChain:
     def __getstate__(self) -> dict[str, Any]:
         """Without what is compiled, which belongs to this process."""
         return {name: value for name, value in vars(self).items() if name != "_compiled"}
+
+
+# Codecs that only Python has, as stages of the engine: from bytes to bytes.
+
+
+@dataclass(frozen=True)
+class _BytesCoder:
+    """A bytes -> bytes codec; `spec` is what the bytes stand for."""
+
+    codec: BytesBytesCodec
+    spec: ArraySpec
+
+    @property
+    def name(self) -> str:
+        """The name of the codec."""
+        return self.codec.name
+
+    def encode(self, data: bytes) -> Buffer:
+        """Return the encoding of `data`."""
+        made: Buffer = run_codec(self.codec, ChunkEncodeError, self.codec.encode, data, self.spec)
+        return made
+
+    def decode(self, data: bytes, most: int) -> Buffer:
+        """Return what `data` stands for, which has at most `most` bytes."""
+        made: Buffer = run_codec(self.codec, ChunkDecodeError, self.codec.decode, data, self.spec, most)
+        return made
+
+
+@dataclass(frozen=True)
+class _ChunkCoder:
+    """All codecs of a chain, from the items of a chunk of `spec` in memory on."""
+
+    chain: CodecChain
+    spec: ArraySpec
+
+    @property
+    def name(self) -> str:
+        """The name of the array -> bytes codec."""
+        return self.chain.array_bytes.name
+
+    def encode(self, data: bytes) -> bytes:
+        """Return the encoding of a chunk, whose items follow each other in C order."""
+        return self.chain.encode(np.frombuffer(data, self.spec.np_dtype).reshape(self.spec.shape), self.spec)
+
+    def decode(self, data: bytes, most: int) -> np.ndarray:
+        """Return the bytes of the chunk that `data` stands for."""
+        return _native.octets(self.chain.decode(data, self.spec), self.spec.np_dtype)
 
 
 def _array_link(codec: ArrayArrayCodec, spec: ArraySpec) -> tuple[Any, ...] | None:

@@ -66,7 +66,8 @@ def build_engine(
         return native
     if cache is not None:
         raise ValueError(
-            f"array {store_path.path or '/'!r}: a ChunkCache cannot keep chunks that are decoded in Python"
+            f"array {store_path.path or '/'!r}: a ChunkCache cannot keep chunks of strings or objects, "
+            "nor others that the engine in Python reads"
         )
     return _python_engine(metadata, store_path, missing_is_error=missing_is_error)
 
@@ -87,6 +88,8 @@ def _native_engine(
     chain = metadata.chain().lower(chunk_spec(metadata, shape))
     if chain is None:
         return None
+    if chain.calls_python and chain.shard is None and not all(isinstance(edge, int) for edge in edges):
+        return None  # stages in Python are made for chunks of one shape
     store = chunk_store(metadata, store_path)
     source = store._native_source() or _store_source(store)
     return engine.NativeArray(

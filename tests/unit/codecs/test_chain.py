@@ -162,7 +162,7 @@ class TestPythonPath:
             chain = CodecChain.from_json(["test.reverse", TRANSPOSE, BYTES], spec)
             assert chain.encode(chunk, spec) == chunk[::-1].T.tobytes()
             np.testing.assert_array_equal(chain.decode(chain.encode(chunk, spec), spec), chunk)
-            assert chain.lower(spec) is None
+            assert [kind for kind, *_ in chain.lower(spec).links] == ["bytes", "callback"]
         finally:
             del codec_registry._classes["test.reverse"]
 
@@ -278,13 +278,23 @@ class TestLowering:
         [
             (["vlen-utf8"], "str"),
             ([sharding((2, 3), ["vlen-utf8"])], "str"),
-            ([BYTES, {"name": "conditional", "configuration": {"codecs": ["numcodecs.bz2"]}}], "i4"),
             ([BYTES, {"name": "conditional", "configuration": {"codecs": ["crc32c"] * 16}}], "i4"),
             ([BYTES, {"name": "conditional", "configuration": {"codecs": ["crc32c"] * 15}}, "crc32c"], "i4"),
         ],
     )
     def test_what_only_python_can_do(self, codecs: list, dtype: str) -> None:
         assert self.lower(codecs, dtype=dtype) is None
+
+    def test_codecs_in_python_are_stages(self) -> None:
+        conditional = {"name": "conditional", "configuration": {"codecs": ["numcodecs.bz2"]}}
+        chain = self.lower([TRANSPOSE, sharding((3, 2), [BYTES, "numcodecs.bz2", "crc32c", conditional])])
+        inner = chain.links[1][2]
+        assert [(kind, getattr(what, "name", what)) for kind, what, *_ in inner] == [
+            ("bytes", 0),
+            ("callback", "numcodecs.bz2"),
+            ("stage", "crc32c"),
+            ("callback", "conditional"),
+        ]
 
 
 def test_importing_needs_no_engine() -> None:

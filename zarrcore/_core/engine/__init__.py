@@ -11,10 +11,11 @@ load_modules(
     (
         "threads",
         "codecs",
-        "chains",
         "keys",
         "files",
         "sources",
+        "callbacks",
+        "chains",
         "cache",
         "selections",
         "masks",

@@ -8,6 +8,7 @@ from zarrcore._core.engine.chains cimport Chain
 from zarrcore._core.engine.csrc cimport zc_array, zc_error, zc_fault, zc_given, zc_selection, zc_status
 from zarrcore._core.engine.keys cimport Place
 from zarrcore._core.engine.masks cimport MaskPoints
+from zarrcore._core.engine.sources cimport _Session
 
 
 @cython.final
@@ -31,7 +32,7 @@ cdef class NativeArray:
     cdef str _key(self, const int64_t *chunk)
     cdef int run(self, zc_selection *selection, int threads, bint write, bint write_empty, const zc_given *blocks=*,
                  object token=*) except -1
-    cdef int raise_failure(self, zc_status status, const zc_fault *fault, const zc_error *err, object cause,
+    cdef int raise_failure(self, zc_status status, const zc_fault *fault, const zc_error *err, _Session session,
                            bint write, str prefix=*) except -1
     cdef object _inner_chunk(self, const zc_fault *fault, uint64_t number)
     cdef bint _picks(self, MaskPoints points, cnp.ndarray out, field) except -1

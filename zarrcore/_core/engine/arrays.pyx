@@ -46,6 +46,20 @@ cdef extern from "numpy/arrayobject.h":
                                 const cnp.npy_intp *strides, void *data, int flags, object obj)
 
 
+cdef object _located(object error, dict place, bint write):
+    """What a codec raised, as an error that names array, chunk and key."""
+    if isinstance(error, MemoryError):
+        return error
+    if isinstance(error, errors.ChunkError):
+        located = error.located(**place)
+        located.__cause__ = error.__cause__
+        return located
+    kind = errors.ChunkEncodeError if write else errors.ChunkDecodeError
+    located = kind(f"{type(error).__name__}: {error}", **place)
+    located.__cause__ = error
+    return located
+
+
 @cython.final
 cdef class NativeArray:
     """An array as the engine sees it: what is fixed once the array has been opened, compiled.
@@ -229,14 +243,15 @@ cdef class NativeArray:
                 raise session.error
             if status == ZC_ERR_CANCELLED and token is not None and token.cancelled:
                 return 0
-            self.raise_failure(status, &fault, &err, session.error, write)
+            self.raise_failure(status, &fault, &err, session, write)
         elif session.error is not None:
             raise session.error
         return 0
 
-    cdef int raise_failure(self, zc_status status, const zc_fault *fault, const zc_error *err, object cause,
+    cdef int raise_failure(self, zc_status status, const zc_fault *fault, const zc_error *err, _Session session,
                            bint write, str prefix="") except -1:
         """Turn a failure into the exception that names its place; `prefix` goes before the reason."""
+        cause = session.cause_of(err) if err.cause else session.error
         if cause is not None and not isinstance(cause, Exception):
             raise cause                       # KeyboardInterrupt and its like, in a callback
         place = {"array": self.path or "/"}
@@ -250,6 +265,8 @@ cdef class NativeArray:
         if err.codec[0]:
             place["codec"] = (<bytes>err.codec).decode("utf-8", "replace")
         reason = prefix + message(err)
+        if err.cause:
+            raise _located(cause, place, write)
         if status == ZC_ERR_MISSING:
             raise errors.ChunkNotFoundError(str(errors.ChunkError(reason, **place)))
         if cause is not None:

@@ -178,7 +178,7 @@ def read_many(list requests not None, threads=0, numbers=None) -> None:
         prefix = f"selection {failed if numbers is None else numbers[failed]}: "
     array = requests[failed][0]
     session = batch.sessions[places[_place_of(array)]]
-    array.raise_failure(status, &fault, &err, session.error, False, prefix)
+    array.raise_failure(status, &fault, &err, batch.sessions[0] if err.cause else session, False, prefix)
 
 
 # ---- reading ahead --------------------------------------------------------------------------------------------------

@@ -175,7 +175,7 @@ cdef zarrcore_array *_new_handle(NativeArray native, bint writable) except NULL:
     if owner != NULL:
         memset(owner, 0, sizeof(_Owner))
         owner.native = <PyObject *>native
-        owner.is_local = type(native.source) is LocalSource
+        owner.is_local = type(native.source) is LocalSource and not native.chain.calls_python
         if owner.is_local:
             set_local(<LocalSource>native.source, &owner.local)
         handle = zc_handle_new(&native.c, &_python_backend, owner, writable, typestr, path)

@@ -18,5 +18,6 @@ cdef class Chain:
     cdef readonly tuple links
     cdef readonly Shard shard
     cdef readonly tuple order
+    cdef readonly bint calls_python
 
     cdef int _adopt(self, const zc_chain *compiled, object memory) except -1

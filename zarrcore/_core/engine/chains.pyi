@@ -13,6 +13,7 @@ class Chain:
     links: tuple[Any, ...]
     shard: Shard | None
     order: tuple[int, ...] | None
+    calls_python: bool
     def __init__(
         self,
         itemsize: int,

@@ -7,6 +7,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
+from zarrcore._core.engine.callbacks cimport Callback
 from zarrcore._core.engine.codecs cimport configure
 from zarrcore._core.engine.csrc cimport *
 
@@ -22,6 +23,7 @@ cdef class _Links:
     cdef zc_link *at
     cdef size_t n
     cdef list kept                       # what they point into
+    cdef bint calls_python
 
     def __cinit__(self, links):
         self.kept = []
@@ -63,6 +65,12 @@ cdef class _Links:
         elif kind == "stage":
             link.kind = ZC_LINK_STAGE
             self._set_codec(link, what[0], what[1])
+        elif kind == "callback":
+            link.kind = ZC_LINK_STAGE
+            callback = Callback(what[0])
+            (<Callback>callback).set_stage(&link.codec)
+            self.calls_python = True
+            self.kept.append(callback)
         else:
             raise TypeError(f"the chunk engine has no codecs of the kind {kind!r}")
         return 0
@@ -126,6 +134,7 @@ cdef class _Links:
         cdef _Links kept = _Links(links)
         inner.at = kept.at
         inner.n = kept.n
+        self.calls_python |= kept.calls_python
         self.kept.append(kept)
         return 0
 
@@ -166,7 +175,8 @@ cdef class Chain:
         fill value that it makes as bytes; ``("bytes", swap)`` with what differs in byte order between memory and stored
         form, all words of that size (2, 4 or 8; 0: nothing) or runs ``(offset, word, count)`` of words inside of an
         element; ``("shards", inner_shape, inner_links, index_links, "end" or "start")``; ``("n5_block", links)``;
-        ``("stage", name, options)`` for a bytes -> bytes codec.
+        ``("stage", name, options)`` for a bytes -> bytes codec; ``("callback", coder)`` for one in Python: an object
+        with a ``name``, ``encode(data)`` and ``decode(data, most)``, which take bytes and return anything bytes-like.
     shape : tuple of int, optional
         The longest chunk.
     fill : bytes, optional
@@ -178,6 +188,11 @@ cdef class Chain:
         If the codecs cannot be together.
     NotImplementedError
         If they exceed a limit of the engine.
+
+    Attributes
+    ----------
+    calls_python : bool
+        Whether a codec, or one of those within it, is written in Python.
     """
 
     def __init__(self, itemsize, links=(("bytes", 0),), *, shape=None, bytes fill=None):
@@ -212,6 +227,7 @@ cdef class Chain:
         zc_error_clear(&err)
         _check_compiled(zc_chain_compile(&description, &memory.arena, &compiled, &err), &err)
         self._adopt(compiled, memory)
+        self.calls_python = memory.links.calls_python
 
     cdef int _adopt(self, const zc_chain *compiled, object memory) except -1:
         cdef Shard shard

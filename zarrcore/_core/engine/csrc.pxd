@@ -21,6 +21,7 @@ cdef extern from "base/status.h" nogil:
         ZC_ERR_CALLBACK
         ZC_ERR_ENCODE
         ZC_ERR_LOCKED
+        ZC_ERR_ROOM
 
     const size_t ZC_SIZE_MAX "((size_t)PTRDIFF_MAX)"
 
@@ -33,6 +34,7 @@ cdef extern from "base/status.h" nogil:
         uint64_t inner_chunk
         uint64_t offset
         uint64_t nbytes
+        uint64_t cause
 
     zc_status zc_fail(zc_error *err, zc_status status, const char *format, ...)
     void zc_error_clear(zc_error *err)
@@ -69,6 +71,7 @@ cdef extern from "base/pool.h" nogil:
         void *poll_arg
 
     zc_status zc_pool_run(const zc_run *run, size_t *failed_item, zc_error *err)
+    void *zc_pool_caller(const zc_workspace *ws, zc_poll poll)
 
 cdef extern from "kernels/region.h" nogil:
     const int ZC_MAX_DIMS
@@ -207,6 +210,17 @@ cdef extern from "codecs/blosc_shared.h" nogil:
                                      uint8_t *dst, size_t cap, size_t *written, zc_error *err)
     zc_status zc_blosc_decode_shared(const zc_codec *codec, const zc_sharing *sharing, const uint8_t *src, size_t n,
                                      uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+
+cdef extern from "codecs/callback.h" nogil:
+    ctypedef struct zc_callback:
+        void *self
+        zc_status (*encode)(const zc_callback *callback, zc_workspace *ws, const uint8_t *src, size_t n, uint8_t *dst,
+                            size_t cap, size_t *written, zc_error *err) noexcept nogil
+        zc_status (*decode)(const zc_callback *callback, zc_workspace *ws, const uint8_t *src, size_t n, uint8_t *dst,
+                            size_t cap, size_t most, size_t *written, zc_error *err) noexcept nogil
+
+    void zc_callback_stage(zc_callback *callback, const char *name, zc_codec *out)
+    void zc_callback_grow(const zc_callback *callback, size_t n, size_t made)
 
 cdef extern from "codecs/libraries.h" nogil:
     ctypedef struct zc_library:

@@ -1,5 +1,6 @@
 # The stores of the engine, and what a call on one of them needs.
 cimport cython
+from libc.stdint cimport uint64_t
 
 from zarrcore._core.engine.csrc cimport zc_error, zc_local, zc_status, zc_store
 
@@ -31,7 +32,11 @@ cdef class _Session:
     cdef object token         # the call ends when its attribute `cancelled` is true; None: there is none
     cdef bint interrupted     # the exception is that of a signal handler
 
+    cdef list causes          # what codecs raised, see zc_error.cause
+
     cdef bint keep(self, object error) except -1
+    cdef uint64_t keep_cause(self, object error) except? 0
+    cdef object cause_of(self, const zc_error *err)
     cdef zc_status fail(self, object error, zc_error *err)
 
 

@@ -103,6 +103,20 @@ cdef class _Session:
                 self.error = error
         return first
 
+    cdef uint64_t keep_cause(self, object error) except? 0:
+        """Remember what a codec raised; returns its number."""
+        cdef uint64_t number
+        with cython.critical_section(self):
+            if self.causes is None:
+                self.causes = []
+            self.causes.append(error)
+            number = len(self.causes)
+        return number
+
+    cdef object cause_of(self, const zc_error *err):
+        """Return what a codec raised."""
+        return self.causes[err.cause - 1]
+
     cdef zc_status fail(self, object error, zc_error *err):
         self.keep(error)
         return zc_fail(err, ZC_ERR_CALLBACK, b"%s", <const char *>b"the store failed")

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#include "codecs/callback.h"
+
+#include "base/arith.h"
+
+#define HEADERS ((size_t)256)        /* bytes that an encoding of nothing may have */
+
+static bool callback_bound(const zc_codec *codec, size_t n, size_t *out)
+{
+    const size_t factor = __atomic_load_n(&codec->callback->factor, __ATOMIC_RELAXED);
+
+    return zc_add_size(n, HEADERS, &n) && zc_mul_size(n, factor, out);
+}
+
+static zc_status callback_encode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n, uint8_t *dst,
+                                 size_t cap, size_t *written, zc_error *err)
+{
+    return codec->callback->encode(codec->callback, ws, src, n, dst, cap, written, err);
+}
+
+static zc_status callback_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n, uint8_t *dst,
+                                 size_t cap, size_t *written, zc_error *err)
+{
+    return codec->callback->decode(codec->callback, ws, src, n, dst, cap, cap, written, err);
+}
+
+void zc_callback_stage(zc_callback *callback, const char *name, zc_codec *out)
+{
+    callback->cls = (zc_codec_class){.name = name, .max_decoded = ZC_SIZE_MAX, .bound = callback_bound,
+                                     .encode = callback_encode, .decode = callback_decode};
+    callback->factor = 2;
+    *out = (zc_codec){.cls = &callback->cls, .callback = callback};
+}
+
+void zc_callback_grow(const zc_callback *callback, size_t n, size_t made)
+{
+    size_t *const factor = (size_t *)&callback->factor;
+    const size_t wanted = made / (n + HEADERS) + 1;
+    size_t known = __atomic_load_n(factor, __ATOMIC_RELAXED);
+
+    while (known < wanted && !__atomic_compare_exchange_n(factor, &known, wanted, true, __ATOMIC_RELAXED,
+                                                          __ATOMIC_RELAXED)) {
+    }
+}

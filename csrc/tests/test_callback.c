@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Stages that are functions of their user: lengths that nobody knows beforehand, and failures.
+ */
+#include <string.h>
+
+#include "base/pool.h"
+#include "codecs/callback.h"
+#include "engine_fixture.h"
+
+enum { TIMES = 37 };                 /* the encoding is so many times as long */
+
+static int calls, failing;
+static bool fails_to_encode;
+
+static zc_status repeat(const zc_callback *callback, zc_workspace *ws, const uint8_t *src, size_t n, uint8_t *dst,
+                        size_t cap, size_t *written, zc_error *err)
+{
+    (void)ws;
+    calls++;
+    *written = n * TIMES;
+    if (fails_to_encode) {
+        return zc_fail(err, ZC_ERR_ENCODE, "as the test wants it");
+    }
+    if (*written > cap) {
+        zc_callback_grow(callback, n, *written);
+        return zc_fail(err, ZC_ERR_ROOM, "no room");
+    }
+    for (size_t i = 0; i < *written; i++) {
+        dst[i] = src[i % n];
+    }
+    return ZC_OK;
+}
+
+static zc_status take_first(const zc_callback *callback, zc_workspace *ws, const uint8_t *src, size_t n, uint8_t *dst,
+                            size_t cap, size_t most, size_t *written, zc_error *err)
+{
+    (void)callback;
+    (void)ws;
+    *written = n / TIMES;
+    if (failing > 0) {
+        failing--;
+        return zc_fail(err, ZC_ERR_CORRUPT, "as the test wants it");
+    }
+    if (*written > cap || *written > most) {
+        return zc_fail(err, ZC_ERR_SIZE, "no room");
+    }
+    memcpy(dst, src, *written);
+    return ZC_OK;
+}
+
+static zc_callback callbacks[2];
+
+static void add_callback(zc_chain *chain, int which)
+{
+    callbacks[which] = (zc_callback){.encode = repeat, .decode = take_first};
+    zc_callback_stage(&callbacks[which], which == 0 ? "one" : "other", &chain->stages[chain->n_stages++]);
+}
+
+static void check_all(fixture *f, int threads)
+{
+    static uint16_t values[ROWS * COLUMNS], found[ROWS * COLUMNS];
+    zc_fault fault;
+    zc_error err;
+
+    for (int i = 0; i < ROWS * COLUMNS; i++) {
+        values[i] = (uint16_t)(i * 7);
+    }
+    CHECK(transfer(f, true, 0, ROWS, 0, COLUMNS, values, threads, &fault, &err) == ZC_OK);
+    CHECK(transfer(f, true, 3, 1, 4, 1, values, threads, &fault, &err) == ZC_OK);
+    CHECK(transfer(f, false, 0, ROWS, 0, COLUMNS, found, threads, &fault, &err) == ZC_OK);
+    values[3 * COLUMNS + 4] = values[0];
+    CHECK(memcmp(values, found, sizeof values) == 0);
+}
+
+static void encodings_of_any_length(void)
+{
+    fixture f;
+
+    for (int threads = 1; threads < 4; threads += 2) {
+        open_fixture(&f, "single/", 5, 7);
+        add_callback(&f.chain, 0);
+        calls = 0;
+        check_all(&f, threads);
+        CHECK(threads > 1 || calls == 8 * 5 + 1 + 1);    /* each chunk once, the first one twice, one patched */
+        open_fixture(&f, "several/", 5, 7);
+        add_callback(&f.chain, 0);
+        add_stage(&f.chain, "zstd");
+        add_callback(&f.chain, 1);
+        add_stage(&f.chain, "crc32c");
+        check_all(&f, threads);
+        open_fixture(&f, "shards/", 12, 12);
+        make_sharded(&f, 4, 3, false);
+        f.inner.n_stages = 0;
+        add_callback(&f.inner, 0);
+        check_all(&f, threads);
+    }
+}
+
+static void failures_name_the_codec(void)
+{
+    static uint16_t values[ROWS * COLUMNS];
+    fixture f;
+    zc_fault fault;
+    zc_error err;
+
+    open_fixture(&f, "failing/", 5, 7);
+    add_callback(&f.chain, 1);
+    memset(values, 1, sizeof values);
+    CHECK(transfer(&f, true, 0, ROWS, 0, COLUMNS, values, 1, &fault, &err) == ZC_OK);
+    failing = 2;                     /* a small file is read once more */
+    CHECK(transfer(&f, false, 11, 2, 15, 1, values, 1, &fault, &err) == ZC_ERR_CORRUPT);
+    CHECK(strcmp(err.codec, "other") == 0);
+    CHECK(fault.in_chunk && fault.chunk[0] == 2 && fault.chunk[1] == 2);
+    fails_to_encode = true;
+    CHECK(transfer(&f, true, 11, 2, 15, 1, values, 1, &fault, &err) == ZC_ERR_ENCODE);
+    CHECK(strcmp(err.codec, "other") == 0);
+    fails_to_encode = false;
+    f.chain.n_stages = 0;
+    add_stage(&f.chain, "zstd");
+    CHECK(transfer(&f, true, 0, ROWS, 0, COLUMNS, values, 1, &fault, &err) == ZC_OK);
+    f.chain.n_stages = 0;
+    add_callback(&f.chain, 1);       /* zstd's bytes are too few */
+    CHECK(transfer(&f, false, 0, 1, 0, 1, values, 1, &fault, &err) == ZC_ERR_SIZE);
+    CHECK(strcmp(err.codec, "other") == 0);
+}
+
+static void no_job_has_no_caller(void)
+{
+    zc_workspace *const ws = zc_pool_borrow(NULL);
+
+    CHECK(zc_pool_caller(ws, NULL) == NULL);
+    zc_pool_release(ws);
+}
+
+int main(void)
+{
+    if (!open_root()) {
+        return 1;
+    }
+    RUN(encodings_of_any_length);
+    RUN(failures_name_the_codec);
+    RUN(no_job_has_no_caller);
+    return check_report("callback") | !close_root();
+}
