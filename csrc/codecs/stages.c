@@ -55,7 +55,7 @@ zc_status zc_stages_bound(const zc_codec *stages, int n_stages, size_t n, size_t
 
 /* ---- decoding --------------------------------------------------------------------------------- */
 
-/* More bytes than a sound value decodes to whose size nothing tells: more than DEFLATE makes of its input. */
+/* More bytes than a sound value of unknown size decodes to: more than DEFLATE makes of its input. */
 static size_t most_of(size_t n)
 {
     return zc_mul_size(n, 2048, &n) && zc_add_size(n, (size_t)1 << 24, &n) ? n : ZC_SIZE_MAX;
