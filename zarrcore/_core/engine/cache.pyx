@@ -47,7 +47,7 @@ cdef class ChunkCache:
     --------
     >>> import zarrcore
     >>> cache = zarrcore.ChunkCache(1 << 26)
-    >>> array = zarrcore.ones(4, dtype="i4", compressor=None).with_cache(cache)
+    >>> array = zarrcore.ones(4, dtype="i4").with_cache(cache)
     >>> array[...]
     array([1, 1, 1, 1], dtype=int32)
     """
