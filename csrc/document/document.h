@@ -67,6 +67,20 @@ typedef struct zc_typestr {
 
 bool zc_typestr_parse(const char *text, zc_typestr *out);
 
+/* The same where the byte order may be left out; `order` stands for it then. */
+bool zc_typestr_of_numpy(const char *text, char order, zc_typestr *out);
+
+/* A number or Boolean by its name in format 3 and in numpy, or by its kind and size; NULL if numpy has none. */
+typedef struct zc_named_dtype {
+    const char *name;
+    char kind;
+    uint8_t size, word;      /* bytes of an item, and of its words with a byte order: 0 for none */
+    zc_number_kind number;
+} zc_named_dtype;
+
+const zc_named_dtype *zc_numpy_name(const char *name);
+const zc_named_dtype *zc_numpy_type(char kind, size_t size);
+
 /* The item of an element whose words have these byte orders (format 2), or all the same (format 3). */
 zc_status zc_dtype_item(zc_document *doc, const zc_node *node, zc_item *out);
 zc_status zc_dtype_item_as(zc_document *doc, const zc_node *node, bool big_endian, zc_item *out);

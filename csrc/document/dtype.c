@@ -9,20 +9,16 @@
 #include "base/arith.h"
 #include "document/document.h"
 
-typedef struct named_dtype {
-    const char *name;
-    char kind;
-    uint8_t size;
-    uint8_t word;
-} named_dtype;
-
 /* Zarr v3 specification, "Core data types"; then names of the extension registry (its small numbers: exact_number.h). */
-static const named_dtype named[] = {
-    {"bool", 'b', 1, 0},      {"int8", 'i', 1, 0},        {"int16", 'i', 2, 2},     {"int32", 'i', 4, 4},
-    {"int64", 'i', 8, 8},     {"uint8", 'u', 1, 0},       {"uint16", 'u', 2, 2},    {"uint32", 'u', 4, 4},
-    {"uint64", 'u', 8, 8},    {"float16", 'f', 2, 2},     {"float32", 'f', 4, 4},   {"float64", 'f', 8, 8},
-    {"complex64", 'c', 8, 4}, {"complex128", 'c', 16, 8}, {"complex_float32", 'c', 8, 4},
-    {"complex_float64", 'c', 16, 8},
+static const zc_named_dtype named[] = {
+    {"bool", 'b', 1, 0, ZC_NUMBER_BOOL},       {"int8", 'i', 1, 0, ZC_NUMBER_I8},
+    {"int16", 'i', 2, 2, ZC_NUMBER_I16},       {"int32", 'i', 4, 4, ZC_NUMBER_I32},
+    {"int64", 'i', 8, 8, ZC_NUMBER_I64},       {"uint8", 'u', 1, 0, ZC_NUMBER_U8},
+    {"uint16", 'u', 2, 2, ZC_NUMBER_U16},      {"uint32", 'u', 4, 4, ZC_NUMBER_U32},
+    {"uint64", 'u', 8, 8, ZC_NUMBER_U64},      {"float16", 'f', 2, 2, ZC_NUMBER_F16},
+    {"float32", 'f', 4, 4, ZC_NUMBER_F32},     {"float64", 'f', 8, 8, ZC_NUMBER_F64},
+    {"complex64", 'c', 8, 4, ZC_NUMBER_C64},   {"complex128", 'c', 16, 8, ZC_NUMBER_C128},
+    {"complex_float32", 'c', 8, 4, ZC_NUMBER_C64}, {"complex_float64", 'c', 16, 8, ZC_NUMBER_C128},
 };
 
 enum { N_NAMED = sizeof named / sizeof named[0], N_NUMPY = 14 };
@@ -70,15 +66,30 @@ static zc_status set_plain(const zc_node *node, zc_dtype *out, char kind, size_t
     return word > 0 ? zc_dtype_add_words(node, out, 0, word, size / word, big_endian) : ZC_OK;
 }
 
-static zc_status set_named(const zc_node *node, const named_dtype *found, bool big_endian, zc_dtype *out)
+static zc_status set_named(const zc_node *node, const zc_named_dtype *found, bool big_endian, zc_dtype *out)
 {
     return set_plain(node, out, found->kind, found->size, found->word, big_endian, "");
 }
 
-static const named_dtype *find_named(const char *name)
+static const zc_named_dtype *find_named(const char *name, int most)
 {
-    for (int i = 0; i < N_NAMED; i++) {
+    for (int i = 0; i < most; i++) {
         if (strcmp(named[i].name, name) == 0) {
+            return &named[i];
+        }
+    }
+    return NULL;
+}
+
+const zc_named_dtype *zc_numpy_name(const char *name)
+{
+    return find_named(name, N_NUMPY);
+}
+
+const zc_named_dtype *zc_numpy_type(char kind, size_t size)
+{
+    for (int i = 0; i < N_NUMPY; i++) {
+        if (named[i].kind == kind && named[i].size == size) {
             return &named[i];
         }
     }
@@ -218,7 +229,7 @@ static zc_status plain_v3(const zc_node *node, zc_dtype *out)
     if (status != ZC_OK) {
         return status;
     }
-    const named_dtype *const found = find_named(name);
+    const zc_named_dtype *const found = find_named(name, N_NAMED);
     const bool raw = raw_bits(name, &size), small = zc_extension_number(name, &out->number);
     if (found == NULL && !raw && !small) {
         return configured_v3(node, name, &configuration, out);
@@ -289,11 +300,9 @@ static zc_status typestr_v2(const zc_node *node, const char *text, const zc_type
     char unit[24];
 
     if (type->unit[0] == '\0') {
-        for (int i = 0; i < N_NUMPY; i++) {
-            const named_dtype *const one = &named[i];
-            if (one->kind == type->kind && one->size == type->size && (one->word == 0 || ordered)) {
-                return set_named(node, one, big, out);
-            }
+        const zc_named_dtype *const one = zc_numpy_type(type->kind, type->size);
+        if (one != NULL && (one->word == 0 || ordered)) {
+            return set_named(node, one, big, out);
         }
         if (type->kind == 'S' || type->kind == 'V') {
             return set_plain(node, out, type->kind, type->size, 0, false, "");
@@ -309,10 +318,9 @@ static zc_status typestr_v2(const zc_node *node, const char *text, const zc_type
     return zc_node_fail(node, "the data type \"%.60s\" is not supported", text);
 }
 
-/* "i4" and "=i4", of writers that left the byte order to numpy: all known ones ran on little-endian machines. */
-static bool typestr_of_numpy(const char *text, zc_typestr *out)
+bool zc_typestr_of_numpy(const char *text, char order, zc_typestr *out)
 {
-    char ordered[32] = "<";
+    char ordered[32] = {order};
 
     if (strchr("<>|=", text[0]) != NULL) {
         return zc_typestr_parse(text, out);
@@ -334,11 +342,12 @@ static zc_status plain_v2(const zc_node *node, zc_dtype *out)
     if (status != ZC_OK) {
         return status;
     }
-    if (typestr_of_numpy(text, &type)) {
+    /* Writers that left the byte order to numpy: all known ones ran on little-endian machines. */
+    if (zc_typestr_of_numpy(text, '<', &type)) {
         return typestr_v2(node, text, &type, out);
     }
-    const named_dtype *const found = find_named(text);       /* "int32", as numpy names it */
-    if (found != NULL && found - named < N_NUMPY) {
+    const zc_named_dtype *const found = zc_numpy_name(text);
+    if (found != NULL) {
         return set_named(node, found, false, out);
     }
     /* Names of format 3 in the place of numpy's are what tensorstore writes; items are little-endian. */

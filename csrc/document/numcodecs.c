@@ -23,53 +23,29 @@ typedef struct source {
 
 static bool number_of(char kind, size_t size, bool swapped, zc_number *out)
 {
-    static const struct {
-        char kind;
-        size_t size;
-        zc_number_kind number;
-    } kinds[] = {{'i', 1, ZC_NUMBER_I8},  {'i', 2, ZC_NUMBER_I16}, {'i', 4, ZC_NUMBER_I32}, {'i', 8, ZC_NUMBER_I64},
-                 {'u', 1, ZC_NUMBER_U8},  {'u', 2, ZC_NUMBER_U16}, {'u', 4, ZC_NUMBER_U32}, {'u', 8, ZC_NUMBER_U64},
-                 {'f', 2, ZC_NUMBER_F16}, {'f', 4, ZC_NUMBER_F32}, {'f', 8, ZC_NUMBER_F64}, {'b', 1, ZC_NUMBER_BOOL},
-                 {'c', 8, ZC_NUMBER_C64}, {'c', 16, ZC_NUMBER_C128}};
+    const zc_named_dtype *const type = zc_numpy_type(kind, size);
 
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        if (kinds[i].kind == kind && kinds[i].size == size) {
-            *out = (zc_number){.kind = kinds[i].number, .swapped = swapped && size > 1};
-            return true;
-        }
+    if (type != NULL) {
+        *out = (zc_number){.kind = type->number, .swapped = swapped && size > 1};
     }
-    return false;
+    return type != NULL;
 }
 
 /* "<f4", "f4" or "float32", as numpy takes them. */
 static bool parse_number(const char *text, zc_flow *out)
 {
-    static const char *const names[] = {"int8",   "int16",  "int32",   "int64",   "uint8",   "uint16", "uint32",
-                                        "uint64", "float16", "float32", "float64", "bool", "complex64", "complex128"};
-    static const zc_flow flows[] = {{.kind = 'i', .size = 1}, {.kind = 'i', .size = 2}, {.kind = 'i', .size = 4},
-                                    {.kind = 'i', .size = 8}, {.kind = 'u', .size = 1}, {.kind = 'u', .size = 2},
-                                    {.kind = 'u', .size = 4}, {.kind = 'u', .size = 8}, {.kind = 'f', .size = 2},
-                                    {.kind = 'f', .size = 4}, {.kind = 'f', .size = 8}, {.kind = 'b', .size = 1},
-                                    {.kind = 'c', .size = 8}, {.kind = 'c', .size = 16}};
-    char ordered[16] = "=";
+    const zc_named_dtype *const named = zc_numpy_name(text);
     zc_typestr type;
 
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(text, names[i]) == 0) {
-            *out = flows[i];
-            return true;
-        }
+    if (named != NULL) {
+        *out = (zc_flow){.kind = named->kind, .size = named->size};
+        return true;
     }
-    if (strlen(text) + 2 > sizeof ordered) {
+    if (!zc_typestr_of_numpy(text, '=', &type) || type.unit[0] != '\0') {
         return false;
     }
-    strcpy(ordered + (strchr("<>|=", text[0]) == NULL), text);
-    if (!zc_typestr_parse(ordered, &type) || type.unit[0] != '\0') {
-        return false;
-    }
-    const bool big = type.order == '>', little = type.order == '<';
     *out = (zc_flow){.kind = type.kind, .size = type.size,
-                     .swapped = type.size > 1 && (ZC_BIG_ENDIAN ? little : big)};
+                     .swapped = type.size > 1 && type.order == (ZC_BIG_ENDIAN ? '<' : '>')};
     return true;
 }
 
