@@ -104,12 +104,13 @@ class Toolchain:
     def compile_args(self) -> list[str]:
         """For every C file."""
         if self.msvc:
-            return ["/std:c11", "/experimental:c11atomics", "/utf-8", "/Od" if self.debug else "/O2"]
+            flavour = ["/Od", "/DZC_ASSERTIONS=1"] if self.debug else ["/O2"]
+            return ["/std:c11", "/experimental:c11atomics", "/utf-8", *flavour]
         # After Python's own flags, so these win.  Filters round after each operation, as numpy does.
         args = ["-std=gnu11", "-ffp-contract=off", "-fvisibility=hidden", "-pthread", "-MMD"]
         args += self._optimisation()
         if self.flavour != "release":
-            args += ["-g", "-UNDEBUG", "-fno-omit-frame-pointer"]
+            args += ["-g", "-UNDEBUG", "-DZC_ASSERTIONS=1", "-fno-omit-frame-pointer"]
         if self.sanitize:
             args += [f"-fsanitize={self.sanitize}", "-fno-sanitize-recover=undefined"]
         if self.coverage:

@@ -5,14 +5,13 @@
 #ifndef ZC_BASE_LOCK_ORDER_H
 #define ZC_BASE_LOCK_ORDER_H
 
-#include <assert.h>
-
+#include "base/assert.h"
 #include "base/os_thread.h"
 
 /* A thread takes only locks that come later, and none of these while code of a store or codec runs. */
 typedef enum zc_rank { ZC_RANK_WAITS = 1, ZC_RANK_BUCKET = 2, ZC_RANK_CACHES = 4, ZC_RANK_CACHE = 8 } zc_rank;
 
-#ifdef NDEBUG
+#if !ZC_ASSERTIONS
 
 static inline void zc_rank_lock(zc_mutex *m, zc_rank rank) { (void)rank; zc_mutex_lock(m); }
 static inline void zc_rank_unlock(zc_mutex *m, zc_rank rank) { (void)rank; zc_mutex_unlock(m); }
@@ -24,7 +23,7 @@ extern _Thread_local unsigned zc_ranks_held;
 
 static inline void zc_rank_lock(zc_mutex *m, zc_rank rank)
 {
-    assert(zc_ranks_held < (unsigned)rank && "locks are taken out of order");
+    zc_assert(zc_ranks_held < (unsigned)rank && "locks are taken out of order");
     zc_mutex_lock(m);
     zc_ranks_held |= (unsigned)rank;
 }
@@ -38,7 +37,7 @@ static inline void zc_rank_unlock(zc_mutex *m, zc_rank rank)
 /* Before code of a store or codec, and before waiting. */
 static inline void zc_assert_no_rank(void)
 {
-    assert(zc_ranks_held == 0 && "a table is locked while other code runs");
+    zc_assert(zc_ranks_held == 0 && "a table is locked while other code runs");
 }
 
 #endif

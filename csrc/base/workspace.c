@@ -16,6 +16,7 @@
 #endif
 
 #include "base/arith.h"
+#include "base/assert.h"
 #include "base/os_thread.h"
 
 enum { ALIGNMENT = 64 };                 /* a cache line, and the widest vector register */

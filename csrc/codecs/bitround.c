@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "codecs/numbers.h"
-#include "kernels/long_copy.h"
 #include "kernels/byte_order.h"
 
 /* Most bits that may be kept; -1 for types that are not rounded. */
@@ -156,36 +155,15 @@ static zc_status bitround_encode(const zc_codec *codec, zc_workspace *ws, const 
     return zc_numbers_run(codec, &map, ws, src, n, dst, cap, written, err);
 }
 
-/* What was rounded away is lost: the stored numbers are the numbers. */
-static zc_status bitround_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
-                                 uint8_t *dst, size_t cap, size_t *written, zc_error *err)
-{
-    (void)codec;
-    (void)ws;
-    if (n > cap) {
-        return zc_fail(err, ZC_ERR_SIZE, "decodes to %zu bytes, at most %zu expected", n, cap);
-    }
-    zc_long_copy(dst, src, n);
-    *written = n;
-    return ZC_OK;
-}
-
-static bool bitround_bound(const zc_codec *codec, size_t n, size_t *out)
-{
-    (void)codec;
-    *out = n;
-    return true;
-}
-
 const zc_codec_class zc_codec_bitround = {
     .name = "bitround",
     .max_decoded = ZC_SIZE_MAX,
     .fixed_size = true,
     .filter = ZC_FILTER_BY_ITEM,
     .numbers = ZC_NUMBERS_REAL,
-    .bound = bitround_bound,
+    .bound = zc_bound_same,
     .encode = bitround_encode,
-    .decode = bitround_decode,
+    .decode = zc_codec_copy,         /* what was rounded away is lost: the stored numbers are the numbers */
     .check = bitround_check,
     .defaults = {.decoded = {.kind = ZC_NUMBER_F32}, .encoded = {.kind = ZC_NUMBER_F32}, .level = 23},
 };

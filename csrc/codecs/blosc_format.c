@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "base/assert.h"
 #include "codecs/abi.h"
 
 enum { FORMAT_VERSION = 2, STREAM_VERSION = 1 };
@@ -146,6 +147,8 @@ zc_status zc_blosc_check_compressor(const zc_blosc_header *h, zc_error *err)
 
 size_t zc_blosc_block_nbytes(const zc_blosc_header *h, size_t index)
 {
+    zc_assert(index < h->nblocks);
+
     const size_t left = h->nbytes - index * h->blocksize;
 
     return left < h->blocksize ? left : h->blocksize;
@@ -183,6 +186,7 @@ size_t zc_blosc_block_bound(const zc_blosc_header *h, size_t index)
 zc_status zc_blosc_block_start(const zc_blosc_header *h, const uint8_t *starts, size_t index, size_t *start,
                                zc_error *err)
 {
+    zc_assert(index < h->nblocks);
     *start = zc_load_le32(starts + 4 * index);
     if (*start < ZC_BLOSC_HEADER + 4 * h->nblocks) {
         return zc_fail(err, ZC_ERR_CORRUPT, "block %zu starts at byte %zu, inside the header", index, *start);
@@ -196,6 +200,8 @@ zc_status zc_blosc_block_start(const zc_blosc_header *h, const uint8_t *starts, 
 zc_status zc_blosc_stream(const zc_blosc_header *h, const uint8_t *src, size_t n, size_t index, size_t pos,
                           size_t *length, zc_error *err)
 {
+    zc_assert(index < h->nblocks && pos <= n);
+
     const size_t nbytes = zc_blosc_block_nbytes(h, index) / zc_blosc_block_streams(h, index);
 
     if (n - pos < 4) {
@@ -217,6 +223,8 @@ zc_status zc_blosc_stream(const zc_blosc_header *h, const uint8_t *src, size_t n
 
 size_t zc_blosc_single_block(const zc_blosc_header *h, size_t n, size_t index, uint8_t *dst)
 {
+    zc_assert(index < h->nblocks);
+
     const size_t nbytes = zc_blosc_block_nbytes(h, index), total = ZC_BLOSC_HEADER + 4 + n;
 
     dst[0] = FORMAT_VERSION;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "base/assert.h"
 #include "codecs/abi.h"
 #include "codecs/blosc_block.h"
 #include "codecs/classes.h"
@@ -247,6 +248,7 @@ static zc_status encode_pieces(encoding *e, const zc_sharing *sharing, uint8_t *
 zc_status zc_blosc_encode_shared(const zc_codec *codec, const zc_sharing *sharing, const uint8_t *src, size_t n,
                                  uint8_t *dst, size_t cap, size_t *written, zc_error *err)
 {
+    zc_assert(zc_codec_has_room(codec, n, cap));
     whole w = {codec, src, n, dst, cap, written};
     encoding e = {.codec = codec, .src = src, .n = n};
     const bool usual = codec->level > 0 && n <= zc_codec_blosc.max_decoded && n / PIECE_NBYTES > 1 &&

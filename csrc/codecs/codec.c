@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "codecs/codec.h"
 
+#include "base/assert.h"
 #include "kernels/cast_numpy.h"
+#include "kernels/long_copy.h"
 
 bool zc_codec_takes(const zc_codec_class *cls, zc_number_kind kind)
 {
@@ -31,12 +33,15 @@ zc_status zc_codec_check(const zc_codec *codec, zc_error *err)
 zc_status zc_codec_encode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
                           uint8_t *dst, size_t cap, size_t *written, zc_error *err)
 {
+    zc_assert(zc_is_apart(dst, cap, src, n));
     return named(codec, codec->cls->encode(codec, ws, src, n, dst, cap, written, err), err);
 }
 
 zc_status zc_codec_decode_exact(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
                                 uint8_t *dst, size_t decoded, zc_error *err)
 {
+    zc_assert(zc_is_apart(dst, decoded, src, n));
+
     size_t written = 0;
     zc_status status = codec->cls->decode(codec, ws, src, n, dst, decoded, &written, err);
 
@@ -49,6 +54,7 @@ zc_status zc_codec_decode_exact(const zc_codec *codec, zc_workspace *ws, const u
 zc_status zc_blocks_open(const zc_codec *codec, const zc_encoded *encoded, size_t decoded, zc_workspace *ws,
                          zc_blocks *out, zc_error *err)
 {
+    zc_assert(codec->cls->open_blocks != NULL);
     *out = (zc_blocks){.codec = codec, .encoded = encoded, .ws = ws};
     const zc_status status = codec->cls->open_blocks(out, decoded, err);
 
@@ -60,6 +66,7 @@ zc_status zc_blocks_open(const zc_codec *codec, const zc_encoded *encoded, size_
 
 void zc_blocks_close(zc_blocks *blocks)
 {
+    zc_assert(blocks->pushed <= blocks->ws->depth);
     zc_pop(blocks->ws, blocks->pushed);
     blocks->pushed = 0;
 }
@@ -75,4 +82,23 @@ zc_status zc_blocks_decode(zc_blocks *blocks, size_t offset, size_t nbytes, uint
         status = blocks->codec->cls->decode_range(blocks, offset, nbytes, dst, err);
     }
     return named(blocks->codec, status, err);
+}
+
+bool zc_bound_same(const zc_codec *codec, size_t n, size_t *out)
+{
+    (void)codec;
+    *out = n;
+    return true;
+}
+
+zc_status zc_codec_copy(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n, uint8_t *dst, size_t cap,
+                        size_t *written, zc_error *err)
+{
+    (void)codec, (void)ws;
+    if (n > cap) {
+        return zc_fail(err, ZC_ERR_SIZE, "%zu bytes, at most %zu expected", n, cap);
+    }
+    zc_long_copy(dst, src, n);
+    *written = n;
+    return ZC_OK;
 }

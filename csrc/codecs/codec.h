@@ -226,8 +226,23 @@ void zc_blocks_close(zc_blocks *blocks);
 /* Decode nbytes at offset; ZC_ERR_RANGE if that leaves the value. */
 zc_status zc_blocks_decode(zc_blocks *blocks, size_t offset, size_t nbytes, uint8_t *dst, zc_error *err);
 
+/* zc_codec_class.bound of codecs whose encodings are as long as what they encode. */
+bool zc_bound_same(const zc_codec *codec, size_t n, size_t *out);
+
+/* zc_codec_class.encode or .decode of codecs that have nothing to do there. */
+zc_status zc_codec_copy(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n, uint8_t *dst, size_t cap,
+                        size_t *written, zc_error *err);
+
 /* Refuse a configuration that cannot be encoded with; names the codec in err. */
 zc_status zc_codec_check(const zc_codec *codec, zc_error *err);
+
+/* Is cap as large as encode needs it for n bytes?  For assertions. */
+static inline bool zc_codec_has_room(const zc_codec *codec, size_t n, size_t cap)
+{
+    size_t most;
+
+    return !codec->cls->bound(codec, n, &most) || cap >= most;
+}
 
 /* Call encode; names the codec in err. */
 zc_status zc_codec_encode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,

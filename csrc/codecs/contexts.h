@@ -6,6 +6,7 @@
 #ifndef ZC_CODECS_CONTEXTS_H
 #define ZC_CODECS_CONTEXTS_H
 
+#include "base/assert.h"
 #include "base/workspace.h"
 
 typedef enum zc_context_slot {
@@ -22,6 +23,7 @@ typedef enum zc_context_slot {
 static inline void *zc_context_get(zc_workspace *ws, zc_context_slot slot, void *(*create)(void),
                                    void (*destroy)(void *), zc_error *err)
 {
+    zc_assert(slot < ZC_CONTEXT_COUNT);
     if (ws->contexts[slot].context == NULL) {
         ws->contexts[slot].context = create();
         ws->contexts[slot].destroy = destroy;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "codecs/deflate_whole.h"
 
+#include "base/assert.h"
+
 #ifdef ZC_HAVE_LIBDEFLATE
 
 #include <libdeflate.h>
@@ -47,6 +49,8 @@ static void decoder_delete(void *context)
 bool zc_deflate_whole_decode(zc_deflate_container container, zc_workspace *ws, const uint8_t *src, size_t n,
                              uint8_t *dst, size_t cap, size_t *written)
 {
+    zc_assert(zc_is_apart(dst, cap, src, n));
+
     const decode_call decode = container == ZC_DEFLATE_GZIP ? libdeflate_gzip_decompress_ex
                                                             : libdeflate_zlib_decompress_ex;
     size_t in = 0;
@@ -131,6 +135,7 @@ bool zc_deflate_whole_encode(zc_deflate_container container, int level, zc_works
 bool zc_deflate_whole_decode(zc_deflate_container container, zc_workspace *ws, const uint8_t *src, size_t n,
                              uint8_t *dst, size_t cap, size_t *written)
 {
+    zc_assert(zc_is_apart(dst, cap, src, n));
     (void)container, (void)ws, (void)src, (void)n, (void)dst, (void)cap, (void)written;
     return false;
 }

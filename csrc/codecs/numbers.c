@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "kernels/long_copy.h"
 #include "kernels/region.h"
 
@@ -43,6 +44,8 @@ bool zc_numbers_bound(const zc_codec *codec, size_t n, size_t *out)
 
 void zc_numbers_convert(void *dst, const zc_number *out, const void *src, const zc_number *in, size_t n)
 {
+    zc_assert(n <= ZC_TILE || in->kind == out->kind || (!in->swapped && !out->swapped));
+
     uint64_t native[ZC_TILE_WORDS], cast[ZC_TILE_WORDS];
     const void *from = src;
 

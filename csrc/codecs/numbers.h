@@ -20,7 +20,7 @@ enum {
 /* n numbers from src, in the machine's byte order, to dst, or the other way round. */
 void zc_numbers_swap(void *dst, const void *src, const zc_number *number, size_t n);
 
-/* At most ZC_TILE numbers in another type or byte order. */
+/* n numbers in another type or byte order: at most ZC_TILE where both change. */
 void zc_numbers_convert(void *dst, const zc_number *out, const void *src, const zc_number *in, size_t n);
 
 /* What a filter does with one number after the other; memory of any alignment. */

@@ -10,13 +10,6 @@
 #include "base/arith.h"
 #include "codecs/classes.h"
 
-static bool shuffle_bound(const zc_codec *codec, size_t n, size_t *out)
-{
-    (void)codec;
-    *out = n;
-    return true;
-}
-
 static zc_status shuffle_check(const zc_codec *codec, zc_error *err)
 {
     return codec->element > 0 ? ZC_OK : zc_fail(err, ZC_ERR_ARGUMENT, "elementsize: expected 1 or more, got 0");
@@ -66,7 +59,7 @@ const zc_codec_class zc_codec_shuffle = {
     .name = "shuffle",
     .max_decoded = ZC_SIZE_MAX,
     .fixed_size = true,
-    .bound = shuffle_bound,
+    .bound = zc_bound_same,
     .encode = shuffle_encode,
     .decode = shuffle_decode,
     .check = shuffle_check,

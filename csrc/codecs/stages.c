@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "base/assert.h"
 #include "codecs/callback.h"
 
 int zc_stages_count(const zc_codec *stages, int n_stages)
@@ -117,6 +118,7 @@ zc_status zc_stages_undo(const zc_codec *stages, int n_stages, int first, const 
                          size_t decoded, zc_workspace *ws, const uint8_t **out, size_t *out_n, int *pushed,
                          zc_error *err)
 {
+    zc_assert(n_stages >= 0 && n_stages <= ZC_MAX_STAGES && first >= 0);
     *pushed = 0;
     for (int s = n_stages - 1; s >= first; s--) {
         const size_t cap = zc_stages_capacity(stages, s, decoded);
@@ -154,6 +156,8 @@ static zc_status undo_last(const zc_codec *codec, const uint8_t *src, size_t n, 
 zc_status zc_stages_decode(const zc_codec *stages, int n_stages, const uint8_t *src, size_t n, uint8_t *dst,
                            size_t cap, size_t *written, zc_workspace *ws, zc_error *err)
 {
+    zc_assert(n_stages >= 1 && n_stages <= ZC_MAX_STAGES && zc_is_apart(dst, cap, src, n));
+
     int pushed;
     zc_status status = zc_stages_undo(stages, n_stages, 1, src, n, cap, ws, &src, &n, &pushed, err);
 
@@ -172,6 +176,8 @@ zc_status zc_stages_decode(const zc_codec *stages, int n_stages, const uint8_t *
 zc_status zc_stages_encode(const zc_codec *stages, int n_stages, const uint8_t *src, size_t n, uint8_t *dst,
                            size_t cap, size_t *written, zc_workspace *ws, zc_error *err)
 {
+    zc_assert(n_stages >= 0 && n_stages <= ZC_MAX_STAGES && zc_is_apart(dst, cap, src, n));
+
     int pushed = 0;
     zc_status status = ZC_OK;
 
@@ -196,6 +202,7 @@ zc_status zc_stages_encode(const zc_codec *stages, int n_stages, const uint8_t *
             }
         }
         if (status == ZC_OK) {
+            zc_assert(zc_codec_has_room(codec, n, room));
             status = codec->cls->encode(codec, ws, src, n, target, room, &n, err);
             src = target;
         }

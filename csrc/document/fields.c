@@ -8,12 +8,15 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "base/assert.h"
 #include "document/document.h"
 
 enum { FIELDS_MAX = 1024, SHAPE_MAX = 32 };
 
 zc_status zc_dtype_fields(const zc_node *node, int format, zc_node *holder, zc_node *out)
 {
+    zc_assert(format == 2 || format == 3);
+
     static const char *const members[] = {"fields", NULL};
     const char *name;
     bool optional;
@@ -87,6 +90,8 @@ static zc_status list_field(const zc_node *item, int format, zc_field *out)
 
 zc_status zc_field_at(const zc_node *item, int format, zc_field *out)
 {
+    zc_assert(format == 2 || format == 3);
+
     static const char *const members[] = {"name", "data_type", NULL};
 
     *out = (zc_field){.count = 1, .holder = *item};

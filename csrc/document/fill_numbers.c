@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "document/document.h"
 
 /* The low `size` bytes of a number, in the byte order of the machine. */
@@ -319,6 +320,8 @@ static zc_status extension_bits(const zc_node *node, const char *name, int forma
 zc_status zc_fill_number(const zc_node *node, const char *name, char kind, size_t size, int format,
                          uint8_t *out)
 {
+    zc_assert(format == 2 || format == 3);
+
     uint64_t bits = 0;
     zc_status status;
 

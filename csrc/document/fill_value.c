@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "base/assert.h"
 #include "document/document.h"
 
 /* ---- bytes -------------------------------------------------------------------------------------- */
@@ -346,6 +347,8 @@ static zc_status fill_item(const zc_node *node, const zc_node *dtype_node, int f
 zc_status zc_fill_value(const zc_node *node, const zc_node *dtype_node, const zc_dtype *dtype, int format,
                         uint8_t *out)
 {
+    zc_assert(format == 2 || format == 3);
+
     const uint64_t not_a_time = (uint64_t)1 << 63;
 
     memset(out, 0, dtype->size);

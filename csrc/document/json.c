@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assert.h"
+
 /* Where the source of yyjson was brought it becomes part of this file, so that libzarrcore.a shows none of
  * its names; found in a directory of system headers, whose warnings are not ours. */
 #ifdef ZC_YYJSON_SOURCE
@@ -65,12 +67,14 @@ zc_status zc_json_open(zc_json *json, const char *name, const char *text, size_t
 
 void zc_json_close(zc_json *json)
 {
+    zc_assert(json->doc != NULL);
     yyjson_doc_free(json->doc);
     json->doc = NULL;
 }
 
 zc_node zc_json_root(const zc_json *json)
 {
+    zc_assert(json->doc != NULL);
     return (zc_node){.value = yyjson_doc_get_root(json->doc), .json = json};
 }
 
@@ -167,40 +171,19 @@ zc_status zc_node_expected(const zc_node *node, const char *what)
 
 /* ---- values ------------------------------------------------------------------------------------- */
 
-bool zc_node_is_null(const zc_node *node)
-{
-    return yyjson_is_null(node->value);
-}
+#define STAMP_IS(WHAT, TYPE)                                                                     \
+    bool zc_node_is_##WHAT(const zc_node *node)                                                  \
+    {                                                                                            \
+        return yyjson_is_##TYPE(node->value);                                                    \
+    }
 
-bool zc_node_is_bool(const zc_node *node)
-{
-    return yyjson_is_bool(node->value);
-}
-
-bool zc_node_is_integer(const zc_node *node)
-{
-    return yyjson_is_int(node->value);
-}
-
-bool zc_node_is_number(const zc_node *node)
-{
-    return yyjson_is_num(node->value);
-}
-
-bool zc_node_is_string(const zc_node *node)
-{
-    return yyjson_is_str(node->value);
-}
-
-bool zc_node_is_object(const zc_node *node)
-{
-    return yyjson_is_obj(node->value);
-}
-
-bool zc_node_is_array(const zc_node *node)
-{
-    return yyjson_is_arr(node->value);
-}
+STAMP_IS(null, null)
+STAMP_IS(bool, bool)
+STAMP_IS(integer, int)
+STAMP_IS(number, num)
+STAMP_IS(string, str)
+STAMP_IS(object, obj)
+STAMP_IS(array, arr)
 
 zc_status zc_node_integer(const zc_node *node, bool *negative, uint64_t *magnitude)
 {
@@ -347,6 +330,7 @@ static zc_status check_members(const zc_node *object, const char *const *names, 
         while (names[i] != NULL && strcmp(names[i], node.member) != 0) {
             i++;
         }
+        zc_assert(i <= 31);
         if (names[i] == NULL) {
             if (accepts == NULL || !accepts(&node)) {
                 return zc_node_fail(&node, "is not supported");

@@ -2,6 +2,7 @@
  *
  * Any chunk: calls the functions of its chain; and reads and writes whole chunks for kinds that cannot do less.
  */
+#include "base/assert.h"
 #include "engine/chunk.h"
 
 /* The chunk and the selection in stored order. */
@@ -35,9 +36,20 @@ static zc_status store_order(const zc_chunk *chunk, const zc_selection *selectio
     return ZC_OK;
 }
 
+/* For assertions. */
+static inline bool is_valid(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection)
+{
+    const zc_chain *chain = chunk->chain;
+
+    return ctx->ws != NULL && chain->ops != NULL && selection->ndim == chunk->ndim &&
+           (chain->order_ndim == 0 || chain->order_ndim == chunk->ndim);
+}
+
 zc_status zc_chunk_read(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
                         const zc_slice *from)
 {
+    zc_assert(is_valid(ctx, chunk, selection));
+
     const zc_chain_ops *ops = chunk->chain->ops;
     const bool prefetch = zc_selection_is_prefetch(selection);
     stored_chunk stored;
@@ -64,10 +76,17 @@ zc_status zc_chunk_place(const zc_context *ctx, const zc_chunk *chunk, const zc_
 zc_status zc_chunk_write(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
                          const zc_slice *old, zc_output *out)
 {
+    zc_assert(is_valid(ctx, chunk, selection) && chunk->bounds != NULL);
+    zc_assert(ctx->blocks != NULL || !zc_selection_is_prefetch(selection));
     stored_chunk stored;
     const zc_status status = store_order(chunk, selection, &stored, ctx->err);
 
-    return status == ZC_OK ? chunk->chain->ops->write(ctx, &stored.chunk, stored.selection, old, out) : status;
+    if (status != ZC_OK) {
+        return status;
+    }
+    const zc_status written = chunk->chain->ops->write(ctx, &stored.chunk, stored.selection, old, out);
+    zc_assert(written != ZC_OK || out->written <= out->cap);
+    return written;
 }
 
 /* ---- all elements -------------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/lock_order.h"
 
 #define MIN_BUCKETS 256
@@ -290,6 +291,8 @@ bool zc_cache_has(const zc_origin *origin, uint64_t offset)
 
 zc_cached *zc_cache_find(const zc_origin *origin, uint64_t offset)
 {
+    zc_assert(origin->cache != NULL);
+
     zc_cache *cache = origin->cache;
     zc_cached *dead = NULL;
 
@@ -357,6 +360,8 @@ static void make_buckets(zc_cache *cache)
 
 void zc_cache_add(const zc_origin *origin, zc_cached *entry)
 {
+    zc_assert(origin->cache != NULL);
+
     zc_cache *cache = entry->cache;
     const zc_store *store = origin->store;
     zc_cached *dead = NULL;

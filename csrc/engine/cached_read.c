@@ -2,6 +2,7 @@
  *
  * Reading one chunk through a cache: decode all of it once, and place it from there.
  */
+#include "base/assert.h"
 #include "engine/chunk.h"
 
 bool zc_chunk_is_cached(const zc_value *value, size_t decoded)
@@ -31,6 +32,8 @@ static zc_status decode(const zc_context *ctx, const zc_chunk *chunk, const zc_s
 zc_status zc_chunk_read_cached(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
                                const zc_slice *from)
 {
+    zc_assert(chunk->chain->ops->decode != NULL && from->value->origin != NULL);
+
     zc_cached *entry = zc_cache_find(from->value->origin, from->value->base + from->offset);
     zc_status status = ZC_OK;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
+#include "base/assert.h"
 #include "engine/chunk.h"
 
 bool zc_chain_decoded_size(const zc_chain *chain, int ndim, const int64_t *shape, size_t *out)
@@ -25,6 +26,8 @@ void zc_chain_stored_shape(const zc_chain *chain, int ndim, const int64_t *shape
 
 zc_status zc_chain_bound(const zc_chain *chain, int ndim, const int64_t *shape, size_t *out, zc_error *err)
 {
+    zc_assert(chain->ops != NULL && (chain->order_ndim == 0 || chain->order_ndim == ndim));
+
     int64_t stored[ZC_MAX_DIMS];
     size_t decoded;
 
@@ -62,6 +65,8 @@ zc_status zc_chain_check_size(uint64_t n, size_t decoded, zc_error *err)
 zc_status zc_chain_unstage_into(const zc_chain *chain, const uint8_t *src, size_t n, uint8_t *dst,
                                 size_t decoded, zc_workspace *ws, zc_error *err)
 {
+    zc_assert(zc_is_apart(dst, decoded, src, n));
+
     size_t written = 0;
 
     if (chain->n_stages == 0) {

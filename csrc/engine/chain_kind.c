@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/chain_kind.h"
 
+#include "base/assert.h"
 #include "engine/chunk.h"
 
 /* The stages come after the bytes of a shard or of a block: a chain without them does the rest. */
@@ -21,6 +22,7 @@ static bool wrap(zc_chain *chain, zc_arena *arena)
 
 bool zc_chain_choose_kind(zc_chain *chain, zc_arena *arena)
 {
+    zc_assert(chain->n_stages >= 0 && chain->n_stages <= ZC_MAX_STAGES && chain->item.size >= 1);
     if (chain->filtered != NULL) {
         chain->ops = &zc_filtered_ops;
         return true;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/assert.h"
 
 #define ROUNDS_MAX 16                /* more than shards are ever nested */
 
@@ -286,6 +287,7 @@ zc_status zc_fetch_open(zc_fetch *set, const zc_store *store, zc_fetched *items,
 
 zc_value zc_fetch_value(const zc_fetched *item)
 {
+    zc_assert(item->set != NULL);
     if (item->whole) {
         return item->value;
     }

@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "base/assert.h"
 
 int64_t zc_grid_find(const zc_grid_axis *g, int64_t index)
 {
+    zc_assert(index >= 0 && index < g->length);
     if (g->edges == NULL) {
         return index / g->chunk;
     }
@@ -111,6 +113,7 @@ zc_status zc_spans_make(int ndim, const zc_axis *axis, const zc_grid_axis *grid,
 
 int64_t zc_span_chunk(const zc_span *span, int64_t j)
 {
+    zc_assert(j >= 0 && j < span->n);
     if (span->list != NULL) {
         return span->list[j];
     }

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "base/assert.h"
 #include "engine/chunk.h"
 
 static zc_status index_bytes(const zc_context *ctx, const zc_chain *chain, size_t index_size, const zc_slice *from,
@@ -48,6 +49,8 @@ static zc_status index_decode(const zc_context *ctx, const zc_chain *chain, size
 zc_status zc_shard_index_read(const zc_context *ctx, const zc_chain *chain, size_t n, const zc_slice *from,
                               const zc_extent **out, int *pushed)
 {
+    zc_assert(chain->sharded && chain->index != NULL);
+
     const uint8_t *data;
     size_t index_size;
     int viewed = 0;

@@ -91,7 +91,7 @@ static zc_mutex graph = ZC_MUTEX_INIT;       /* taken before the guard of a buck
 
 static _Atomic uint64_t slots[N_SLOTS];
 
-#ifndef NDEBUG
+#if ZC_ASSERTIONS
 _Thread_local unsigned zc_ranks_held;
 #endif
 
@@ -116,7 +116,7 @@ static void start_child(void)
     zc_mutex_init(&graph);
     open_buckets();
     this_thread.wants = 0;
-#ifndef NDEBUG
+#if ZC_ASSERTIONS
     zc_ranks_held = 0;
 #endif
     forks++;
@@ -292,6 +292,7 @@ zc_status zc_key_lock(const zc_key *key, zc_held *held, const zc_workspace *ws, 
 
 void zc_key_unlock(zc_held *held)
 {
+    zc_assert(held->owner == &this_thread || held->forks != forks);
     if (held->forks != forks) {
         return;                              /* taken before a fork, in a process that is not this one */
     }

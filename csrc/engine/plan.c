@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "base/assert.h"
 #include "engine/engine.h"
 
 #define DIGITS_MAX 20        /* of an int64 */
@@ -172,6 +173,8 @@ void zc_plan_blame(const zc_plan *plan, size_t item, zc_fault *fault)
 
 void zc_plan_chunk(const zc_plan *plan, size_t item, int64_t *chunk)
 {
+    zc_assert(item < plan->n_items);
+
     const zc_array *array = plan->call->array;
     const zc_selection *selection = plan->call->selection;
 

@@ -2,6 +2,7 @@
 #include "engine/selection.h"
 
 #include "base/arith.h"
+#include "base/assert.h"
 
 #include <string.h>
 
@@ -73,6 +74,8 @@ bool zc_axis_clip(const zc_axis *axis, int64_t lo, int64_t hi, zc_axis *out, int
 
 bool zc_selection_clip(const zc_selection *selection, const int64_t *lo, const int64_t *hi, zc_selection *out)
 {
+    zc_assert(selection->points == NULL);
+
     int64_t total = 0;
 
     copy_header(selection, out);
@@ -178,6 +181,8 @@ bool zc_selection_is_chunk_image(const zc_selection *selection, const int64_t *s
 
 int64_t zc_selection_point_flat(const zc_selection *selection, const int64_t *shape, int64_t point)
 {
+    zc_assert(selection->points != NULL);
+
     int64_t flat = 0;
 
     for (int d = 0; d < selection->ndim; d++) {

@@ -2,10 +2,12 @@
  *
  * What a shard consists of: how many inner chunks, and how long an index.
  */
+#include "base/assert.h"
 #include "engine/chunk.h"
 
 void zc_inner_axes(const zc_chain *chain, int ndim, const int64_t *stored, zc_grid_axis *out)
 {
+    zc_assert(chain->sharded && chain->shard_ndim == ndim);
     for (int d = 0; d < ndim; d++) {
         out[d] = (zc_grid_axis){.length = stored[d], .chunk = chain->inner_shape[d]};
     }
@@ -14,6 +16,8 @@ void zc_inner_axes(const zc_chain *chain, int ndim, const int64_t *stored, zc_gr
 bool zc_chain_inner_grid(const zc_chain *chain, int ndim, const int64_t *stored_shape, int64_t *grid,
                          size_t *n)
 {
+    zc_assert(chain->sharded && chain->shard_ndim == ndim);
+
     size_t count = 1;
 
     for (int d = 0; d < ndim; d++) {

@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/pool.h"
 #include "engine/chunk.h"
 
@@ -540,6 +541,8 @@ static zc_status run_all(shard *s, size_t n_items)
 zc_status zc_shard_read(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
                         const zc_slice *from)
 {
+    zc_assert(chunk->chain->sharded && chunk->chain->n_stages == 0);
+
     const zc_chain *chain = chunk->chain;
     shard s = {.ctx = ctx, .chain = chain, .selection = selection, .value = from->value, .offset = from->offset,
                .ndim = chunk->ndim};

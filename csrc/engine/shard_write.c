@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/pool.h"
 #include "engine/chunk.h"
 
@@ -386,6 +387,8 @@ static zc_status prepare(shard *s, const int64_t *stored, zc_point_groups *group
 zc_status zc_shard_write(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
                          const zc_slice *old, zc_output *out)
 {
+    zc_assert(chunk->chain->sharded && chunk->chain->n_stages == 0 && chunk->bounds != NULL);
+
     const zc_chain *chain = chunk->chain;
     shard s = {.ctx = ctx, .chain = chain, .bounds = chunk->bounds, .selection = selection, .old = old,
                .ndim = chunk->ndim};

@@ -3,6 +3,7 @@
  * Chunks that are elements and nothing else, stored as they are (plain) or after bytes -> bytes codecs (staged):
  * their kinds of chains, and writing plain ones piece by piece.
  */
+#include "base/assert.h"
 #include "engine/chunk.h"
 
 /* Uncompressed chunks are gathered and written in pieces of this size, which stay in the L2 cache meanwhile. */
@@ -141,6 +142,8 @@ static zc_status plain_piece(void *self, uint64_t offset, const void **data, siz
 
 zc_status zc_plain_source(zc_plain *plain, zc_file_source *out)
 {
+    zc_assert(plain->chunk.chain->ops->is_plain);
+
     const size_t itemsize = plain->chunk.chain->item.size;
 
     plain->piece = itemsize < PIECE ? PIECE - PIECE % itemsize : itemsize;

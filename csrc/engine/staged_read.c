@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "base/assert.h"
 #include "engine/chunk.h"
 
 /* Chunks are decoded and placed in pieces of about this size where the codec allows, so that the
@@ -310,6 +311,8 @@ static zc_status read_from(const chunk_job *job, const source *from, bool pieces
 zc_status zc_plain_read(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
                         const zc_slice *from)
 {
+    zc_assert(chunk->chain->n_stages == 0);
+
     const chunk_job job = {ctx, chunk, selection};
     const zc_value *value = from->value;
     const source raw = {.raw = from};
@@ -447,6 +450,8 @@ static zc_status read_viewed(const chunk_job *job, const zc_slice *from)
 zc_status zc_staged_read(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
                          const zc_slice *from)
 {
+    zc_assert(chunk->chain->n_stages > 0);
+
     const chunk_job job = {ctx, chunk, selection};
     bool done = false;
     zc_status status = zc_chain_check_plausible(chunk->chain, from->nbytes, chunk->size, ctx->err);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "base/assert.h"
 
 /* ---- values --------------------------------------------------------------------------------- */
 
@@ -49,6 +50,8 @@ zc_status zc_value_read(const zc_value *value, uint64_t offset, void *dst, size_
 zc_status zc_value_view(const zc_value *value, uint64_t offset, uint64_t n, zc_workspace *ws,
                         const uint8_t **out, int *pushed, zc_error *err)
 {
+    zc_assert(value->data != NULL || value->store != NULL || n == 0);
+
     zc_status status = check_range(value, offset, n, err);
 
     if (status != ZC_OK) {

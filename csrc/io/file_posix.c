@@ -9,6 +9,7 @@
 #endif
 #define _FILE_OFFSET_BITS 64
 
+#include "base/assert.h"
 #include "io/file.h"
 
 #include <errno.h>
@@ -199,6 +200,8 @@ zc_status zc_file_open(const zc_dir *dir, const char *name, zc_file *out, zc_err
 zc_status zc_file_load(const zc_dir *dir, const char *name, void *dst, size_t cap, size_t *n, zc_file *out,
                        zc_error *err)
 {
+    zc_assert(cap >= 1);
+
     bool link;
     const int fd = open_for_reading(fd_of(dir), name, &link);
 
@@ -398,6 +401,7 @@ static int write_pieces(int fd, const zc_file_source *source, zc_status *failed,
         if (*failed != ZC_OK) {
             return 0;
         }
+        zc_assert(n > 0 && n <= source->total - at);
         code = write_all(fd, data, n);
         at += n;
     }

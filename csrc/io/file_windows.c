@@ -9,6 +9,7 @@
 #endif
 #include <windows.h>
 
+#include "base/assert.h"
 #include "io/file.h"
 
 #include <errno.h>
@@ -250,6 +251,8 @@ zc_status zc_file_open(const zc_dir *dir, const char *name, zc_file *out, zc_err
 zc_status zc_file_load(const zc_dir *dir, const char *name, void *dst, size_t cap, size_t *n, zc_file *out,
                        zc_error *err)
 {
+    zc_assert(cap >= 1);
+
     zc_status status = zc_file_open(dir, name, out, err);
 
     *n = 0;
@@ -400,6 +403,7 @@ static DWORD write_pieces(HANDLE file, const zc_file_source *source, bool sync, 
         if (*failed != ZC_OK) {
             return ERROR_SUCCESS;
         }
+        zc_assert(n > 0 && n <= source->total - at);
         code = write_all(file, data, n);
         at += n;
     }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "base/assert.h"
 #include "kernels/byte_order.h"
 
 /* ---- flags ----------------------------------------------------------------------------------- */
@@ -177,6 +178,8 @@ static size_t unpack_vectors(uint8_t *dst, const uint8_t *src, size_t n, bool hi
 
 void zc_pack_flags(uint8_t *dst, const uint8_t *src, size_t n, bool high_first)
 {
+    zc_assert(zc_is_apart(dst, n / 8 + (n % 8 != 0), src, n));
+
     size_t i = pack_vectors(dst, src, n, high_first);
 
     for (; i + 8 <= n; i += 8) {
@@ -191,6 +194,8 @@ void zc_pack_flags(uint8_t *dst, const uint8_t *src, size_t n, bool high_first)
 
 void zc_unpack_flags(uint8_t *dst, const uint8_t *src, size_t n, bool high_first)
 {
+    zc_assert(zc_is_apart(dst, n, src, n / 8 + (n % 8 != 0)));
+
     size_t i = unpack_vectors(dst, src, n, high_first);
 
     for (; i + 8 <= n; i += 8) {
@@ -293,8 +298,16 @@ STAMP_UNPACK(16)
 STAMP_UNPACK(32)
 STAMP_UNPACK(64)
 
+/* For assertions. */
+static inline bool field_is_valid(const zc_bit_field *field)
+{
+    return (field->size == 1 || field->size == 2 || field->size == 4 || field->size == 8) && field->width >= 1 &&
+           field->first + field->width <= field->bits && field->bits <= 8 * field->size;
+}
+
 void zc_pack_bits(uint8_t *dst, const void *src, size_t n, const zc_bit_field *field)
 {
+    zc_assert(field_is_valid(field));
     switch (field->size) {
     case 1: pack_8(dst, src, n, field); break;
     case 2: pack_16(dst, src, n, field); break;
@@ -305,6 +318,7 @@ void zc_pack_bits(uint8_t *dst, const void *src, size_t n, const zc_bit_field *f
 
 void zc_unpack_bits(void *dst, const uint8_t *src, size_t n, const zc_bit_field *field)
 {
+    zc_assert(field_is_valid(field));
     /* n / 8 * width + ...: n * width could wrap */
     const size_t left = n / 8 * field->width + (n % 8 * field->width + 7) / 8;
 

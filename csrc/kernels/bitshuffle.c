@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/cpu.h"
 #include "kernels/shuffle.h"
 
@@ -177,6 +178,9 @@ static void turn(uint8_t *dst, const uint8_t *src, size_t row, size_t groups)
 
 void zc_bitunshuffle(void *dst, const void *src, size_t n, size_t size, size_t first, size_t count)
 {
+    zc_assert(size >= 1 && n % 8 == 0 && first % 8 == 0 && count % 8 == 0);
+    zc_assert(first <= n && count <= n - first && zc_is_apart(dst, count * size, src, n * size));
+
     const uint8_t *const rows = (const uint8_t *)src + first / 8;
     const size_t row = n / 8, groups = count / 8;
     const size_t most = TILE / (8 * size) > 64 ? TILE / (8 * size) / 64 * 64 : TILE / (8 * size);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/cpu.h"
 
 /* 16 bytes moved at once; the compiler takes vector registers for it. */
@@ -31,6 +32,7 @@ typedef struct zc_pair {
 /* Bits above the highest one of x, which is not 0. */
 ZC_INLINE int zc_leading_zeros(uint64_t x)
 {
+    zc_assert(x != 0);
 #if defined(__GNUC__) || defined(__clang__)
     return __builtin_clzll(x);
 #else

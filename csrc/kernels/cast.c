@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "kernels/byte_order.h"
 
 /* ---- floats to integers ----------------------------------------------------------------------- */
@@ -149,6 +150,8 @@ size_t zc_number_size(zc_number_kind kind)
 
 void zc_cast(void *dst, zc_number_kind to, const void *src, zc_number_kind from, size_t n)
 {
+    zc_assert(to < ZC_NUMBER_KINDS && from < ZC_NUMBER_KINDS);
+    zc_assert(zc_is_apart(dst, n * zc_number_size(to), src, n * zc_number_size(from)));
     if (to == from) {
         memcpy(dst, src, n * zc_number_size(to));
         return;

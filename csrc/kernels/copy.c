@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/assert.h"
 #include "kernels/plan.h"
 
 static const zc_axis once = {1, 0, 0};
@@ -145,6 +146,9 @@ void zc_copy_plan_run(const zc_copy_plan *plan, char *dst, const char *src)
 void zc_region_copy(int ndim, const int64_t *shape, void *dst, const int64_t *dst_strides,
                     const void *src, const int64_t *src_strides, const zc_item *item)
 {
+    zc_assert(zc_is_region(ndim));
+    zc_assert(zc_item_is_valid(item));
+
     zc_copy_plan plan;
 
     for (uint32_t i = 0; i < item->n_pieces; i++) {

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "kernels/delta_vectors.h"
 #include "kernels/byte_order.h"
 
@@ -252,8 +253,16 @@ static uint64_t load_any(const char *p, size_t size)
     return size == 1 ? load_8(p) : size == 2 ? load_16(p) : size == 4 ? load_32(p) : load_64(p);
 }
 
+/* For assertions. */
+static inline bool is_word(size_t size)
+{
+    return size == 1 || size == 2 || size == 4 || size == 8;
+}
+
 void zc_delta_encode_narrow(void *dst, size_t to, const void *src, size_t from, size_t n, bool first)
 {
+    zc_assert(is_word(to) && is_word(from) && zc_is_apart(dst, n * to, src, n * from));
+
     static const narrow_fn loops[4][4] = {           /* [log2 of from][log2 of to] */
         {NULL},
         {narrow_16_8},
@@ -283,6 +292,8 @@ void zc_delta_encode_narrow(void *dst, size_t to, const void *src, size_t from, 
 
 void zc_delta_decode_narrow(void *dst, size_t to, const void *src, size_t from, bool is_signed, size_t n, bool first)
 {
+    zc_assert(is_word(to) && is_word(from) && zc_is_apart(dst, n * to, src, n * from));
+
     static const widen_fn loops[4][4] = {
         {NULL, widen_8_16, widen_8_32, widen_8_64},
         {NULL, NULL, widen_16_32, widen_16_64},

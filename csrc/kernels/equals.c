@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/assert.h"
 #include "kernels/item_loops.h"
 #include "kernels/loop_nest.h"
 #include "kernels/byte_order.h"
@@ -66,6 +67,8 @@ static bool equals_words(const char *src, size_t nbytes, uint64_t pattern)
 
 bool zc_equals_fill(const void *src, size_t n, size_t itemsize, const void *fill)
 {
+    zc_assert(itemsize >= 1);
+
     const char *const p = src;
     size_t done = 0;
 
@@ -132,6 +135,8 @@ static bool strided_equals(const char *src, int64_t n, int64_t stride, size_t si
 bool zc_region_equals_fill(int ndim, const int64_t *shape, const void *src, const int64_t *strides,
                            size_t itemsize, const void *fill)
 {
+    zc_assert(zc_is_region(ndim) && itemsize >= 1);
+
     const int64_t nowhere[ZC_MAX_DIMS] = {0};
     zc_axis row = {1, 0, 0};
     zc_nest nest;

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "base/assert.h"
 #include "kernels/item_loops.h"
 #include "kernels/byte_order.h"
 
@@ -153,6 +154,8 @@ static bool ask(question *q, size_t at, zc_float_kind kind, uint64_t fill)
 
 bool zc_equals_fill_float(const void *src, size_t n, zc_float_kind kind, const void *fill, size_t n_fill)
 {
+    zc_assert((n_fill == 1 || n_fill == 2) && n % n_fill == 0);
+
     const size_t size = (size_t)kind, nbytes = n * size, whole = nbytes - nbytes % GROUP;
     char rest[GROUP];
     question q;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "kernels/byte_order.h"
 
 #define NONE ZC_REAL_NO_CODE
@@ -75,6 +76,8 @@ static uint64_t sign_bit(const zc_real_type *type)
 
 uint64_t zc_real_fetch(const void *src, zc_number_kind kind)
 {
+    zc_assert(kind < ZC_REAL_KINDS);
+
     uint8_t x8;
     uint16_t x16;
     uint32_t x32;
@@ -90,6 +93,8 @@ uint64_t zc_real_fetch(const void *src, zc_number_kind kind)
 
 void zc_real_put(void *dst, zc_number_kind kind, uint64_t bits)
 {
+    zc_assert(kind < ZC_REAL_KINDS);
+
     const uint8_t x8 = (uint8_t)bits;
     const uint16_t x16 = (uint16_t)bits;
     const uint32_t x32 = (uint32_t)bits;

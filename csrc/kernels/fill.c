@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
+#include "base/assert.h"
 #include "kernels/plan.h"
 
 #define PATTERN_BYTES 1024               /* rows up to this length are copied from a row on the stack */
@@ -51,6 +52,8 @@ static void copy_to_all(const zc_nest *nest, char *dst, size_t size, const char 
 void zc_region_fill(int ndim, const int64_t *shape, void *dst, const int64_t *dst_strides,
                     size_t itemsize, const void *fill)
 {
+    zc_assert(zc_is_region(ndim) && itemsize >= 1);
+
     const int64_t nowhere[ZC_MAX_DIMS] = {0};
     zc_nest nest;
 

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/assert.h"
 #include "kernels/plan.h"
 
 /* Byte offsets of the positions in one dimension, on one side. */
@@ -110,6 +111,9 @@ void zc_region_gather(int ndim, const int64_t *shape,
                       const void *src, const int64_t *src_strides, const int64_t *const *src_table,
                       const zc_item *item)
 {
+    zc_assert(zc_is_region(ndim));
+    zc_assert(zc_item_is_valid(item));
+
     zc_gather g;
     int first = 0;                       /* of the trailing dimensions without a table */
 
@@ -151,6 +155,7 @@ void zc_region_gather(int ndim, const int64_t *shape,
 void zc_points_copy(size_t n, void *dst, const int64_t *dst_offset, const void *src,
                     const int64_t *src_offset, const zc_item *item)
 {
+    zc_assert(zc_item_is_valid(item));
     for (uint32_t i = 0; i < item->n_pieces; i++) {
         const zc_piece *const piece = &item->pieces[i];
         zc_points_copy(n, (char *)dst + piece->to, dst_offset, (const char *)src + piece->from, src_offset,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/loop_nest.h"
 
+#include "base/assert.h"
+
 static int64_t magnitude(int64_t stride)
 {
     return stride < 0 ? -stride : stride;
@@ -63,6 +65,7 @@ static void merge(zc_nest *nest)
 bool zc_nest_make(zc_nest *nest, int ndim, const int64_t *shape, const int64_t *dst_strides,
                   const int64_t *src_strides)
 {
+    zc_assert(zc_is_region(ndim));
     nest->ndim = 0;
     nest->dst = 0;
     nest->src = 0;

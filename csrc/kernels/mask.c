@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "kernels/region.h"
 #include "kernels/byte_order.h"
 
@@ -97,6 +98,8 @@ static void next_row(int ndim, const int64_t *shape, int64_t *row)
 size_t zc_mask_points(const uint8_t *mask, int ndim, const int64_t *shape, int64_t first, int64_t n,
                       int64_t *const *out, size_t room)
 {
+    zc_assert(ndim >= 1 && first >= 0 && n >= 0);
+
     const int last = ndim - 1;
     int64_t row[ZC_MAX_DIMS];
     size_t at = 0;

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/assert.h"
 #include "base/cpu.h"
 
 /*
@@ -29,6 +30,7 @@ size_t zc_mask_pack(const uint8_t *mask, size_t n, uint64_t *bits, int64_t *befo
 /* Which bit is the lowest?  w is not 0. */
 ZC_INLINE int zc_lowest_bit(uint64_t w)
 {
+    zc_assert(w != 0);
 #if defined(__GNUC__) || defined(__clang__)
     return __builtin_ctzll(w);
 #else
@@ -52,6 +54,8 @@ ZC_INLINE int zc_count_bits(uint64_t w)
 /* The bits of n elements of a packed mask, 1 to 64, from `first` on; the lowest is that of the first. */
 ZC_INLINE uint64_t zc_mask_bits(const uint64_t *bits, int64_t first, int64_t n)
 {
+    zc_assert(n >= 1 && n <= 64 && first >= 0);
+
     const uint64_t *word = &bits[first >> 6];
     const int shift = (int)(first & 63);
     uint64_t found = word[0] >> shift;
@@ -65,6 +69,8 @@ ZC_INLINE uint64_t zc_mask_bits(const uint64_t *bits, int64_t first, int64_t n)
 /* How many elements of a packed mask before that one are true. */
 ZC_INLINE int64_t zc_mask_rank(const uint64_t *bits, const int64_t *before, int64_t element)
 {
+    zc_assert(element >= 0);
+
     const int64_t word = element >> 6;
 
     return before[word] + zc_count_bits(bits[word] & ~(UINT64_MAX << (element & 63)));

@@ -37,6 +37,19 @@ typedef struct zc_piece {
     zc_item item;                /* has no pieces */
 } zc_piece;
 
+/* Is it described as above?  For assertions. */
+static inline bool zc_item_is_valid(const zc_item *item)
+{
+    return item->size >= 1 &&
+           (item->word == 0 || ((item->word == 2 || item->word == 4 || item->word == 8) && item->size % item->word == 0));
+}
+
+/* The same of a number of dimensions. */
+static inline bool zc_is_region(int ndim)
+{
+    return ndim >= 0 && ndim <= ZC_MAX_DIMS;
+}
+
 /* Does copying an item change it? */
 static inline bool zc_item_swaps(const zc_item *item)
 {

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "base/arith.h"
+#include "base/assert.h"
 
 static inline uint64_t load_be64(const uint8_t *p)
 {
@@ -55,6 +56,7 @@ zc_status zc_shard_index_unpack(const uint8_t *src, size_t n, bool big_endian, u
 
 void zc_shard_index_pack(const zc_extent *src, size_t n, bool big_endian, uint8_t *out)
 {
+    zc_assert(zc_is_apart(out, 16 * n, src, n * sizeof *src));
     for (size_t i = 0; i < n; i++) {
         if (big_endian) {
             store_be64(out + 16 * i, src[i].offset);

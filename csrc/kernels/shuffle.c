@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "kernels/region.h"
 #include "kernels/byte_order.h"
 
@@ -372,6 +373,8 @@ bool zc_unshuffle_planes(void *dst, const void *const *planes, size_t n, size_t 
 
 void zc_shuffle(void *dst, const void *src, size_t n, size_t size)
 {
+    zc_assert(size >= 1 && zc_is_apart(dst, n * size, src, n * size));
+
     const size_t wide = shuffle_wide(dst, src, n, size);
     const size_t done = wide > 0 ? wide : shuffle_tiles(dst, src, n, size);
 
@@ -382,6 +385,8 @@ void zc_shuffle(void *dst, const void *src, size_t n, size_t size)
 
 void zc_unshuffle(void *dst, const void *src, size_t n, size_t size)
 {
+    zc_assert(size >= 1 && zc_is_apart(dst, n * size, src, n * size));
+
     const size_t wide = unshuffle_wide(dst, src, n, size);
     const size_t done = wide > 0 ? wide : unshuffle_tiles(dst, src, n, size);
 
@@ -394,6 +399,9 @@ void zc_unshuffle(void *dst, const void *src, size_t n, size_t size)
 
 void zc_unshuffle_some(void *dst, const void *src, size_t n, size_t size, size_t first, size_t count)
 {
+    zc_assert(size >= 1 && first <= n && count <= n - first);
+    zc_assert(zc_is_apart(dst, count * size, src, n * size));
+
     const size_t most = SOME / size > 0 ? SOME / size : 1;
     char *to = dst;
 

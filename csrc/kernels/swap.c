@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "base/assert.h"
 #include "kernels/item_loops.h"
 #include "kernels/byte_order.h"
 
@@ -124,6 +125,9 @@ static void swap_field(char *items, size_t n, size_t size, const zc_swap_field *
 
 void zc_items_copy(size_t n, void *dst, const void *src, const zc_item *item)
 {
+    zc_assert(zc_item_is_valid(item) && item->n_pieces == 0);
+    zc_assert(dst == src || zc_is_apart(dst, n * item->size, src, n * item->size));
+
     const size_t block = item->size < 4096 ? 4096 / item->size : 1;     /* items that stay in cache */
 
     if (n == 0) {

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/cpu.h"
 
 #define HIGH_BITS UINT64_C(0x8080808080808080)
@@ -208,11 +209,13 @@ STAMP_NONE(32)
 
 bool zc_has_no_utf8(const void *src, int width, size_t n)
 {
+    zc_assert(width == 1 || width == 2 || width == 4);
     return width == 1 ? false : width == 2 ? has_none_16(src, n) : has_none_32(src, n);
 }
 
 void zc_utf8_decode(void *dst, int width, const uint8_t *src, size_t n)
 {
+    zc_assert(width == 1 || width == 2 || width == 4);
     switch (width) {
     case 1: decode_8(dst, src, n); break;
     case 2: decode_16(dst, src, n); break;
@@ -222,6 +225,7 @@ void zc_utf8_decode(void *dst, int width, const uint8_t *src, size_t n)
 
 bool zc_utf8_encode(uint8_t *dst, const void *src, int width, size_t n, size_t *size)
 {
+    zc_assert(width == 1 || width == 2 || width == 4);
     switch (width) {
     case 1: return encode_8(dst, src, n, size);
     case 2: return encode_16(dst, src, n, size);
