@@ -103,12 +103,16 @@ static int waiting_threads(const zc_call *call, size_t n)
 int zc_write_threads(const zc_call *call, size_t n)
 {
     const zc_chain *chain = call->array->chain;
-    const size_t bytes = zc_selection_count(call->selection) * chain->item.size;
+    size_t bytes;
     const bool plain = chain->ops->is_plain;
     const bool copies = plain && call->store->fetch != NULL;
 
     if (call->threads == 0 && call->store->waits > 0 && n > 1) {
         return waiting_threads(call, n);
+    }
+    /* A value that is repeated along a dimension may count more bytes than there are. */
+    if (!zc_mul_size(zc_selection_count(call->selection), chain->item.size, &bytes)) {
+        bytes = ZC_SIZE_MAX;
     }
     if ((bytes < (plain ? WRITE_PLAIN_MIN : WRITE_MIN) && n < 16) || (copies && bytes / COPIED_MIN < n)) {
         return 1;
