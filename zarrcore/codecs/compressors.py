@@ -118,7 +118,7 @@ class BZ2(NumcodecsCodec, BytesBytesCodec, id="bz2"):
     def decode(self, data: Buffer, spec: ArraySpec | None = None, max_size: int | None = None) -> bytes:
         import bz2
 
-        return _decompress(bz2.BZ2Decompressor, data, _room(data, spec, max_size), self.name, OSError)
+        return _decompress(bz2.BZ2Decompressor, data, spec, max_size, self.name, OSError)
 
 
 _LZMA_MEMORY_LIMIT = 1 << 27  # bytes, twice what the highest preset needs
@@ -194,9 +194,8 @@ class LZMA(NumcodecsCodec, BytesBytesCodec, id="lzma"):
                 return lzma.LZMADecompressor(self.format, filters=self.filters)
             return lzma.LZMADecompressor(self.format, memlimit=self._memory_limit)
 
-        may_end_anywhere = self.format == lzma.FORMAT_RAW  # a raw stream has no end mark
-        room = _room(data, spec, max_size)
-        return _decompress(start, data, room, self.name, lzma.LZMAError, needs_end=not may_end_anywhere)
+        needs_end = self.format != lzma.FORMAT_RAW  # a raw stream has no end mark
+        return _decompress(start, data, spec, max_size, self.name, lzma.LZMAError, needs_end=needs_end)
 
 
 class Base64(NumcodecsCodec, BytesBytesCodec, id="base64", in_v3=False):
@@ -221,21 +220,18 @@ class Base64(NumcodecsCodec, BytesBytesCodec, id="base64", in_v3=False):
             raise ChunkDecodeError(f"not base64: {error}", codec=self.name) from error
 
 
-def _room(data: Buffer, spec: ArraySpec | None, max_size: int | None) -> int:
-    return unbounded_room(data, spec) if max_size is None else max_size
-
-
 def _decompress(
     start: Any,
     data: Buffer,
-    max_size: int,
+    spec: ArraySpec | None,
+    max_size: int | None,
     codec: str,
     error_class: type[Exception],
     *,
     needs_end: bool = True,
 ) -> bytes:
     """Decompress one stream after the other, and never more than `max_size` bytes."""
-    room = max_size
+    room = max_size = unbounded_room(data, spec) if max_size is None else max_size
     parts: list[bytes] = []
     rest = bytes(data)
     while rest or not parts:

@@ -61,7 +61,7 @@ class PCodecCodec(ArrayBytesCodec):
             fail("delta_encoding_order", f"null with delta_spec {self.delta_spec}", order)
 
     def resolve(self, spec: ArraySpec) -> Self:
-        if spec.item_size is None or _name(spec) not in _TYPES:
+        if spec.item_size is None or f"{spec.np_dtype.kind}{spec.np_dtype.itemsize}" not in _TYPES:
             raise MetadataValidationError(
                 "the pcodec codec needs integers or floating-point numbers of 16, 32 or 64 bits, "
                 f"the data type is {spec.dtype!r}"
@@ -98,10 +98,6 @@ class PCodecCodec(ArrayBytesCodec):
             mode_spec=pco.ModeSpec.auto() if self.mode_spec == "auto" else pco.ModeSpec.classic(),
             paging_spec=pco.PagingSpec.equal_pages_up_to(self.equal_pages_up_to),
         )
-
-
-def _name(spec: ArraySpec) -> str:
-    return f"{spec.np_dtype.kind}{spec.np_dtype.itemsize}"
 
 
 def _items_said(progress: Any, spec: ArraySpec) -> str:

@@ -22,15 +22,18 @@ class DTypeConfig_V2(TypedDict, Generic[NameV2, ObjectCodecID]):  # noqa: N801 -
 DTypeSpec_V2 = DTypeConfig_V2[Any, str | None]
 DTypeSpec_V3 = Any
 
+# In format 2, data types with a length or a unit have it in their name: "<U4", "|S4", "|V4", "<M8[10s]".
+FixedLengthUTF32JSON_V2 = DTypeConfig_V2[str, None]
+NullterminatedBytesJSON_V2 = DTypeConfig_V2[str, None]
+RawBytesJSON_V2 = DTypeConfig_V2[str, None]
+DateTime64JSON_V2 = DTypeConfig_V2[str, None]
+TimeDelta64JSON_V2 = DTypeConfig_V2[str, None]
+
 
 class LengthBytesConfig(TypedDict):
     """The configuration of data types with a fixed length."""
 
     length_bytes: int
-
-
-class FixedLengthUTF32JSON_V2(DTypeConfig_V2[str, None]):  # noqa: N801
-    """JSON of :class:`FixedLengthUTF32` in format 2: ``{"name": "<U4", "object_codec_id": null}``."""
 
 
 class FixedLengthUTF32JSON_V3(TypedDict):  # noqa: N801
@@ -44,19 +47,11 @@ class VariableLengthUTF8JSON_V2(DTypeConfig_V2[Literal["|O"], Literal["vlen-utf8
     """JSON of :class:`VariableLengthUTF8` in format 2."""
 
 
-class NullterminatedBytesJSON_V2(DTypeConfig_V2[str, None]):  # noqa: N801
-    """JSON of :class:`NullTerminatedBytes` in format 2: ``{"name": "|S4", "object_codec_id": null}``."""
-
-
 class NullTerminatedBytesJSON_V3(TypedDict):  # noqa: N801
     """JSON of :class:`NullTerminatedBytes` in format 3."""
 
     name: Literal["null_terminated_bytes"]
     configuration: LengthBytesConfig
-
-
-class RawBytesJSON_V2(DTypeConfig_V2[str, None]):  # noqa: N801
-    """JSON of :class:`RawBytes` in format 2: ``{"name": "|V4", "object_codec_id": null}``."""
 
 
 class RawBytesJSON_V3(TypedDict):  # noqa: N801
@@ -77,19 +72,11 @@ class TimeConfig(TypedDict):
     scale_factor: int
 
 
-class DateTime64JSON_V2(DTypeConfig_V2[str, None]):  # noqa: N801
-    """JSON of :class:`DateTime64` in format 2: ``{"name": "<M8[10s]", "object_codec_id": null}``."""
-
-
 class DateTime64JSON_V3(TypedDict):  # noqa: N801
     """JSON of :class:`DateTime64` in format 3."""
 
     name: Literal["numpy.datetime64"]
     configuration: TimeConfig
-
-
-class TimeDelta64JSON_V2(DTypeConfig_V2[str, None]):  # noqa: N801
-    """JSON of :class:`TimeDelta64` in format 2: ``{"name": "<m8[10s]", "object_codec_id": null}``."""
 
 
 class TimeDelta64JSON_V3(TypedDict):  # noqa: N801
