@@ -184,7 +184,7 @@ def _expand(selection: Any, ndim: int) -> list[Any]:
     dots = [k for k, item in enumerate(items) if item is Ellipsis]
     if len(dots) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
-    used = sum(1 for item in items if item is not None and item is not Ellipsis)
+    used = len([item for item in items if item is not None]) - len(dots)
     if used > ndim:
         raise IndexError(f"too many indices: the array has {ndim} dimensions, {used} were indexed")
     missing = [_ALL] * (ndim - used)
@@ -208,7 +208,7 @@ def basic_selection(selection: Any, shape: Sequence[int]) -> Selection:
             dims.append((_integer(item, shape[len(dims)]), 1, 1))
         else:
             raise _refuse(item, "basic")
-    return Selection(tuple(dims), tuple(dim[2] for dim in dims), tuple(result))
+    return Selection(tuple(dims), tuple([dim[2] for dim in dims]), tuple(result))
 
 
 def orthogonal_selection(selection: Any, shape: Sequence[int]) -> Selection:
@@ -376,7 +376,7 @@ def plain_selection(selection: Any, shape: Sequence[int]) -> Selection:
     Mixing several index arrays with slices is refused, since numpy and orthogonal indexing disagree there.
     """
     items = selection if isinstance(selection, tuple) else (selection,)
-    arrays = [item for item in items if _is_index_array(item)]
+    arrays = [item for item in items if type(item) is not slice and _is_index_array(item)]
     if not arrays:
         return basic_selection(selection, shape)
     if len(arrays) == len(items) == 1:

@@ -179,9 +179,9 @@ def project(dims: Sequence[Dim], axes: Sequence[Axis]) -> Iterator[ChunkPart]:
     per_dim = [pieces_of(dim, axis) for dim, axis in zip(dims, axes, strict=True)]
     for pieces in product(*per_dim):
         yield ChunkPart(
-            tuple(piece.chunk for piece in pieces),
-            tuple(piece.inside for piece in pieces),
-            tuple(piece.outside for piece in pieces),
+            tuple([piece.chunk for piece in pieces]),
+            tuple([piece.inside for piece in pieces]),
+            tuple([piece.outside for piece in pieces]),
             all(piece.complete for piece in pieces),
         )
 

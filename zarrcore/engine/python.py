@@ -6,7 +6,6 @@ It walks the same plan as the native engine, so that both return the same values
 from __future__ import annotations
 
 import math
-from contextlib import contextmanager
 from functools import cached_property, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -126,6 +125,8 @@ class PythonEngine:
         self._prefix = prefix
         self._shape = tuple(shape)
         self._axes = axes_of(shape, chunks)
+        sizes = tuple(axis.size for axis in self._axes)
+        self._regular_shape: Any = None if None in sizes else sizes  # that of all chunks
         self._key_encoding = key_encoding
         self._chain = chain
         self._chunk_spec = chunk_spec
@@ -215,7 +216,11 @@ class PythonEngine:
         More than one where the bytes -> bytes codecs leave the GIL to the others.
         """
         most = engine.thread_number(threads) or engine.num_threads()
-        return most if self._chain.compresses_without_gil else 1
+        return most if self._compresses_without_gil else 1
+
+    @cached_property
+    def _compresses_without_gil(self) -> bool:
+        return self._chain.compresses_without_gil
 
     def _each(self, chunks: Iterable[_T], call: Callable[[_T], int], threads: int, size: int) -> None:
         """Call with each chunk of `size` elements, on several threads: one codes while another is stored.
@@ -555,7 +560,9 @@ class PythonEngine:
         return self._prefix + self._key_encoding.encode(coords)
 
     def _chunk_shape(self, coords: tuple[int, ...]) -> tuple[int, ...]:
-        return tuple(axis.chunk_length(k) for axis, k in zip(self._axes, coords, strict=True))
+        return self._regular_shape or tuple(
+            axis.chunk_length(k) for axis, k in zip(self._axes, coords, strict=True)
+        )
 
     def _spec(self, coords: tuple[int, ...]) -> Any:
         shape = self._chunk_shape(coords)
@@ -564,22 +571,36 @@ class PythonEngine:
             spec = self._specs[shape] = self._chunk_spec(shape)
         return spec
 
-    @contextmanager
     def _located(
         self, kind: type[ChunkError], coords: tuple[int, ...], key: str, codec: str | None = None
-    ) -> Iterator[None]:
-        """Whatever a codec raises as an error of a kind that names array, chunk and key."""
-        try:
-            yield
-        except ChunkError as error:
-            raise error.located(array=self._path, chunk=coords, key=key) from error.__cause__
-        except MemoryError:
-            raise
-        except Exception as error:
-            raise kind(reason(error), array=self._path, chunk=coords, key=key, codec=codec) from error
+    ) -> _Located:
+        """Return a context for work on a chunk: whatever fails in it is raised as an error of `kind`."""
+        return _Located(kind, self._path, coords, key, codec)
 
     def _io_error(self, coords: tuple[int, ...], key: str, error: Exception) -> ChunkIOError:
         return ChunkIOError(reason(error), array=self._path, chunk=coords, key=key)
+
+
+class _Located:
+    """A context that raises whatever fails in it as an error that names array, chunk and key."""
+
+    __slots__ = ("_codec", "_coords", "_key", "_kind", "_path")
+
+    def __init__(
+        self, kind: type[ChunkError], path: str, coords: tuple[int, ...], key: str, codec: str | None
+    ) -> None:
+        self._kind, self._path, self._coords, self._key, self._codec = kind, path, coords, key, codec
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
+        if isinstance(error, ChunkError):
+            raise error.located(array=self._path, chunk=self._coords, key=self._key) from error.__cause__
+        if isinstance(error, Exception) and not isinstance(error, MemoryError):
+            raise self._kind(
+                reason(error), array=self._path, chunk=self._coords, key=self._key, codec=self._codec
+            ) from error
 
 
 def _copy_fields(records: np.ndarray, out: np.ndarray, field: FieldNames | None) -> None:
