@@ -41,4 +41,5 @@ def change_attributes(group: OpenGroup, change: Callable[[dict[str, Any]], dict[
     group.place.store._check_writable()
     copy = group.current().consolidated_metadata  # none that is out of date
     metadata = change_group_attributes(group.place, group.zarr_format, change)
-    group.metadata = replace(metadata, consolidated_metadata=copy)
+    is_same = metadata.consolidated_metadata is copy  # mostly both are None
+    group.metadata = metadata if is_same else replace(metadata, consolidated_metadata=copy)

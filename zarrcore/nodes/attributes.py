@@ -46,8 +46,8 @@ def change_group_attributes(
 
 
 def _documents(metadata: GroupMetadata, stored: dict[str, Any]) -> dict[str, bytes]:
-    """Return the documents of a group; in format 3 the stored one, with its consolidated metadata."""
-    if metadata.zarr_format != 3:
+    """Return the documents of a group; in format 3 consolidated metadata in it stay as they are stored."""
+    if metadata.zarr_format != 3 or metadata is metadata.without_consolidated():
         return metadata.to_documents()
     document = load_document(stored[ZARR_JSON], where=ZARR_JSON)
     document["attributes"] = dict(metadata.attributes)

@@ -111,19 +111,22 @@ def _groups_with_copies(groups: Sequence[StorePath], names: Sequence[str]) -> li
     """
     store = groups[0].store
     known: dict[str, Any] = vars(store).setdefault("_documents_without_copy", {})
-    places = {join_path(group.path, name): (group, name) for group in groups for name in names}
-    versions = {key: store._version(key) for key in places}
-    keys = [
-        key for key, version in versions.items() if version is None or (version and known.get(key) != version)
-    ]
+    unknown: dict[str, tuple[StorePath, str, Any]] = {}
+    for group in groups:
+        for name in names:
+            key = key_prefix(group.path) + name
+            version = store._version(key)
+            if version is None or (version and known.get(key) != version):
+                unknown[key] = group, name, version
     found = []
-    for key, value in zip(keys, store.get_many(keys) if keys else (), strict=True):
-        if value is not None and (not key.endswith(ZARR_JSON) or _MARK in bytes(value)):
-            found.append(places[key])
-        elif versions[key] is not None:
+    for key, value in zip(unknown, store.get_many([*unknown]) if unknown else (), strict=True):
+        group, name, version = unknown[key]
+        if value is not None and (name != ZARR_JSON or _MARK in bytes(value)):
+            found.append((group, name))
+        elif version is not None:
             if len(known) >= _MOST_KNOWN:
                 known.clear()
-            known[key] = versions[key]
+            known[key] = version
     return found
 
 

@@ -154,9 +154,10 @@ def _store_new(place: StorePath, documents: dict[str, bytes], *, replaces: bool)
     # The document that another creator may have stored already comes first.
     (deciding,) = documents.keys() & _DECIDING
     _store_deciding(place, deciding, documents[deciding])
-    with _withdrawn_on_failure(place, deciding):
-        for name in documents.keys() - _DECIDING:
-            place.store.set(join_path(place.path, name), documents[name])
+    if len(documents) > 1:
+        with _withdrawn_on_failure(place, deciding):
+            for name in documents.keys() - _DECIDING:
+                _store_further(place, name, documents[name])
     copies.follow_documents(place, documents)
 
 
@@ -164,11 +165,21 @@ def _store_deciding(place: StorePath, name: str, data: bytes) -> None:
     key = join_path(place.path, name)
     for _ in range(_ATTEMPTS):
         if place.store._set_new(key, data):
+            if name not in _V2_KINDS:
+                return
             with _withdrawn_on_failure(place, name):
-                if name not in _V2_KINDS or not _yields(place, name):
+                if not _yields(place, name):
                     return
         _refuse_existing(place)  # what came first may be gone again
     raise StoreError(f"{place.store}: the key {key!r} is neither there nor can it be created", key=key)
+
+
+def _store_further(place: StorePath, name: str, data: bytes) -> None:
+    """Store another document of a new node; one that is there already is left over from another node."""
+    store, key = place.store, join_path(place.path, name)
+    # A store of files has nothing to clean up where it stores what is new.
+    if not (store._is_near and store._set_new(key, data)):
+        store.set(key, data)
 
 
 @contextmanager

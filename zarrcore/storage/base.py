@@ -372,10 +372,11 @@ class Store(ABC):
 
     def _set_new(self, key: str, value: Buffer) -> bool:
         """:meth:`set_if_not_exists`, which does not pass by the `set` that a subclass replaces alone."""
-        kind = type(self)
-        replaced = next(base for base in kind.__mro__ if {"set", "set_if_not_exists"} & vars(base).keys())
-        if "set_if_not_exists" not in vars(replaced):
-            return Store.set_if_not_exists(self, key, value)
+        for base in map(vars, type(self).__mro__):
+            if "set_if_not_exists" in base:
+                break
+            if "set" in base:
+                return Store.set_if_not_exists(self, key, value)
         return self.set_if_not_exists(key, value) is not False  # stores for older versions return None
 
     def _claim(self, prefix: str) -> bool:
