@@ -33,7 +33,7 @@ _CHANGED: dict[str, Callable[..., list[str]]] = {
 }
 _MANY = ("erase_values", "set_partial_values")  # take an iterable, which can be walked once
 _ENGINE = "zarrcore._core.engine"  # not loaded, or loaded in part, it has kept nothing
-
+_while_changing: Any = None  # the engine's function of that name, once it is loaded
 
 _documents_too = False
 
@@ -55,11 +55,17 @@ def announce_changes(cls: type) -> None:
             setattr(cls, name, _announcing(own[name], _CHANGED[name], many=name in _MANY))
 
 
+def _of_engine() -> Any:
+    global _while_changing
+    _while_changing = getattr(sys.modules.get(_ENGINE), "while_changing", None)
+    return _while_changing
+
+
 def _announcing_one(method: Any) -> Any:
     @wraps(method)
     def announced(self: Any, key: str, *args: Any, **kwargs: Any) -> Any:
-        while_changing = getattr(sys.modules.get(_ENGINE), "while_changing", None)
-        if while_changing is None or (is_document(key) and not _documents_too):
+        while_changing = _while_changing or _of_engine()
+        if while_changing is None or (not _documents_too and is_document(key)):
             return method(self, key, *args, **kwargs)
         return while_changing(self._scope(""), (key,), method, (self, key, *args), kwargs)
 
@@ -69,7 +75,7 @@ def _announcing_one(method: Any) -> Any:
 def _announcing(method: Any, changed: Callable[..., list[str]], *, many: bool) -> Any:
     @wraps(method)
     def announced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        while_changing = getattr(sys.modules.get(_ENGINE), "while_changing", None)
+        while_changing = _while_changing or _of_engine()
         if while_changing is None:
             return method(self, *args, **kwargs)
         if many and args:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from zarrcore._locks import Lock, forkable
 from zarrcore.errors import StoreError
 from zarrcore.storage.base import Store, overrides
-from zarrcore.storage.validation import join_path, key_prefix, normalize_path, validate_key, validate_prefix
+from zarrcore.storage.validation import join_path, normalize_path, validate_key, validate_prefix
 from zarrcore.storage.values import as_view
 
 if TYPE_CHECKING:
@@ -137,7 +137,8 @@ class MemoryStore(Store):
         return not any(key.startswith(prefix) for key in [*values])
 
     def _scope(self, path: str) -> str:
-        return f"memory:{id(self._store_dict)}/{key_prefix(path)}"
+        values = id(self._store_dict)
+        return f"memory:{values}/{path}/" if path else f"memory:{values}/"
 
     def _native_source(self) -> Any | None:
         if type(self._store_dict) is not dict or overrides(self, MemoryStore):

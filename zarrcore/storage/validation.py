@@ -12,8 +12,10 @@ import re
 
 from zarrcore.errors import InvalidKeyError
 
+# Most keys are plain words, which is found out sooner than that nothing bad is in a key.
+_is_plain = re.compile(r"\.?[\w-][\w.-]*+(?:/\.?[\w-][\w.-]*+)*+", re.ASCII).fullmatch
 # Names of files that are not in UTF-8 contain U+DC80 to U+DCFF (PEP 383); no name contains other halves of
-# pairs.  One search decides the common case; only a bad key pays for finding out why.
+# pairs.  One search decides; only a bad key pays for finding out why.
 _BAD_KEY = re.compile(r"\A\Z|\A/|/\Z|//|(?:\A|/)\.\.?(?:/|\Z)|[\0\ud800-\udc7f\udd00-\udfff]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _WINDOWS_DEVICE = r"(?i:CON|PRN|AUX|NUL|COM[0-9]|LPT[0-9])(?:\.|\Z)"
@@ -22,6 +24,7 @@ _WINDOWS_FORBIDDEN = r'[\\:*?"<>|\x00-\x1f]|[. ]\Z'
 
 DOCUMENTS = frozenset({"zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata", "attributes.json"})
 """Names of metadata documents."""
+_DOCUMENT_ENDS = (*DOCUMENTS,)
 
 
 def is_document(key: str) -> bool:
@@ -30,7 +33,7 @@ def is_document(key: str) -> bool:
     Whoever looks for nodes asks for documents below names that are those of files: there are none.  A chunk
     that cannot be there because a file is in the place of its directory is another matter: it is damage.
     """
-    return key[key.rfind("/") + 1 :] in DOCUMENTS
+    return key.endswith(_DOCUMENT_ENDS) and key[key.rfind("/") + 1 :] in DOCUMENTS
 
 
 def validate_key(key: str) -> str:
@@ -45,7 +48,7 @@ def validate_key(key: str) -> str:
     """
     if not isinstance(key, str):
         raise TypeError(f"a store key is a string, got {type(key).__name__}: {key!r}")
-    if _BAD_KEY.search(key) is not None:
+    if _is_plain(key) is None and _BAD_KEY.search(key) is not None:
         raise InvalidKeyError(f"invalid store key {key!r}: {_problem(key)}")
     return key
 
@@ -65,7 +68,7 @@ def validate_prefix(prefix: str) -> str:
     bare = prefix.removesuffix("/")
     if not bare:
         return ""
-    if _BAD_KEY.search(bare) is not None:
+    if _is_plain(bare) is None and _BAD_KEY.search(bare) is not None:
         raise InvalidKeyError(f"invalid key prefix {prefix!r}: {_problem(bare)}")
     return bare + "/"
 
@@ -82,7 +85,7 @@ def normalize_path(path: str | bytes | os.PathLike[str] | None) -> str:
     """
     if not path:
         return ""
-    if isinstance(path, str) and _BAD_KEY.search(path) is None and "\\" not in path and is_text(path):
+    if isinstance(path, str) and _is_plain(path) is not None:
         return path
     text = path if isinstance(path, str) else _path_text(path)
     parts = [part for part in text.replace("\\", "/").split("/") if part]

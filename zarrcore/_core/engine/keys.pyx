@@ -23,6 +23,9 @@ cdef extern from *:
     """
     char *zc_realpath(const char *path) nogil
 
+cdef extern from "Python.h":
+    const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *n) except NULL
+
 
 def real_path(str path not None):
     """Return the path without symbolic links that leads to the same; None if the system does not know it."""
@@ -36,8 +39,18 @@ def real_path(str path not None):
 
 
 cdef int _set_place(zc_place *out, str scope) except -1:
-    cdef bytes text = scope.encode() if scope.isascii() else os.fsencode(scope)
-    zc_place_set(out, text)
+    if scope.isascii():
+        zc_place_set(out, PyUnicode_AsUTF8AndSize(scope, NULL))
+    else:
+        zc_place_set(out, <bytes>os.fsencode(scope))
+    return 0
+
+
+cdef int _set_key(zc_key *out, const zc_place *place, str name) except -1:
+    try:
+        zc_key_set(out, place, PyUnicode_AsUTF8AndSize(name, NULL))
+    except UnicodeEncodeError:                      # of a file whose name is not in UTF-8
+        zc_key_set(out, place, <bytes>name.encode("utf-8", "surrogatepass"))
     return 0
 
 
@@ -92,7 +105,7 @@ cdef class KeyLock:
 
     def __init__(self, Place place not None, str key not None):
         self.place = place
-        zc_key_set(&self.key, &place.c, key.encode("utf-8", "surrogatepass"))
+        _set_key(&self.key, &place.c, key)
 
     def __enter__(self):
         cdef zc_workspace ws
@@ -128,12 +141,12 @@ def key_events(str scope not None, str key not None) -> int:
     cdef zc_place place
     cdef zc_key name
     _set_place(&place, scope)
-    zc_key_set(&name, &place, key.encode("utf-8", "surrogatepass"))
+    _set_key(&name, &place, key)
     cdef uint64_t word = zc_key_generation(&name)
     return -1 if word == ZC_CHANGING else <int64_t>(word >> 20)
 
 
-def while_changing(str scope not None, keys, method, args, kwargs):
+def while_changing(str scope not None, keys, method, tuple args not None, dict kwargs not None):
     """Call a method that changes keys: what has been kept of their values before counts no more.
 
     Parameters
@@ -163,7 +176,7 @@ def while_changing(str scope not None, keys, method, args, kwargs):
     try:
         _set_place(&place, scope)
         for name in names:
-            zc_key_set(&key, &place, (<str>name).encode("utf-8", "surrogatepass"))
+            _set_key(&key, &place, name)
             begun[n] = zc_change_begin(&key)
             n += 1
         return method(*args, **kwargs)
