@@ -6,7 +6,7 @@
 #include "base/arith.h"
 #include "document/document.h"
 
-#define CHUNKS_MAX ((int64_t)10000000)       /* along a dimension: a run length must not take all memory */
+#define CHUNKS_MAX 1000000        /* in all dimensions together: run lengths must not take all memory */
 
 static zc_status set_shape(zc_document *doc, const zc_node *shape)
 {
@@ -64,7 +64,8 @@ static zc_status read_run(const zc_node *item, int64_t *length, int64_t *count)
     return status;
 }
 
-static zc_status count_chunks(const zc_node *runs, int64_t *out)
+/* `room`: how many more chunks the dimensions may list; their number is taken off it. */
+static zc_status count_chunks(const zc_node *runs, int64_t *room, int64_t *out)
 {
     int64_t length, count;
     size_t n = 0;
@@ -76,11 +77,12 @@ static zc_status count_chunks(const zc_node *runs, int64_t *out)
     }
     ZC_EACH(item, runs, status) {
         status = read_run(&item, &length, &count);
-        if (status == ZC_OK && count > CHUNKS_MAX - *out) {
-            status = zc_node_fail(runs, "more than %lld chunks", (long long)CHUNKS_MAX);
+        if (status == ZC_OK && count > *room - *out) {
+            status = zc_node_fail(runs, "more than %d chunks in all dimensions together", CHUNKS_MAX);
         }
         *out += status == ZC_OK ? count : 0;
     }
+    *room -= *out;
     return status;
 }
 
@@ -103,10 +105,10 @@ static zc_status put_edges(const zc_node *runs, int64_t *edges)
     return status;
 }
 
-static zc_status set_runs(zc_document *doc, const zc_node *runs, zc_grid_axis *axis)
+static zc_status set_runs(zc_document *doc, const zc_node *runs, int64_t *room, zc_grid_axis *axis)
 {
     int64_t n;
-    zc_status status = count_chunks(runs, &n);
+    zc_status status = count_chunks(runs, room, &n);
 
     if (status != ZC_OK) {
         return status;
@@ -128,6 +130,7 @@ static zc_status set_runs(zc_document *doc, const zc_node *runs, zc_grid_axis *a
 zc_status zc_grid_rectilinear(zc_document *doc, const zc_node *shape, const zc_node *chunk_shapes)
 {
     size_t n = 0;
+    int64_t room = CHUNKS_MAX;
     zc_status status = set_shape(doc, shape);
 
     if (status == ZC_OK) {
@@ -138,7 +141,7 @@ zc_status zc_grid_rectilinear(zc_document *doc, const zc_node *shape, const zc_n
     }
     ZC_EACH(runs, chunk_shapes, status) {
         zc_grid_axis *const axis = &doc->array.grid[runs.index];
-        status = zc_node_is_array(&runs) ? set_runs(doc, &runs, axis)
+        status = zc_node_is_array(&runs) ? set_runs(doc, &runs, &room, axis)
                                          : zc_node_int(&runs, 1, INT64_MAX, &axis->chunk);
     }
     return status;

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from zarrcore._validate import MAX_NBYTES, choice, fail, integer, known_keys, sequence
+from zarrcore._validate import MAX_NBYTES, choice, fail, integer, integers, known_keys, sequence
 from zarrcore.errors import MetadataValidationError
 from zarrcore.grids.base import ChunkGrid
 
@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Self
 
-MAX_EDGES = 10_000_000
-"""Most chunks that may be listed along a dimension: a run length in a document must not take all memory."""
+MAX_EDGES = 1_000_000
+"""Most chunks that all dimensions together may list: run lengths in a document must not take all memory."""
+
+_AT_MOST = f"at most {MAX_EDGES} chunks in all dimensions together"
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,9 @@ class RectilinearGrid(ChunkGrid):
         parsed = tuple(
             _parse_dimension(item, f"chunk_shapes[{axis}]") for axis, item in enumerate(dimensions)
         )
+        listed = sum(len(edges) for edges in parsed if isinstance(edges, tuple))
+        if listed > MAX_EDGES:
+            fail("chunk_shapes", _AT_MOST, listed)
         object.__setattr__(self, "chunk_shapes", parsed)
 
     @classmethod
@@ -49,7 +54,13 @@ class RectilinearGrid(ChunkGrid):
         known_keys(configuration, ("kind", "chunk_shapes"))
         choice(configuration.get("kind"), "kind", ("inline",))
         dimensions = sequence(configuration.get("chunk_shapes"), "chunk_shapes")
-        return cls(tuple(_expand(item, f"chunk_shapes[{axis}]") for axis, item in enumerate(dimensions)))
+        expanded: list[int | tuple[int, ...]] = []
+        room = MAX_EDGES
+        for axis, item in enumerate(dimensions):
+            edges = _expand(item, f"chunk_shapes[{axis}]", room)
+            room -= 0 if isinstance(edges, int) else len(edges)
+            expanded.append(edges)
+        return cls(tuple(expanded))
 
     def to_json(self) -> dict[str, Any]:
         shapes = [edges if isinstance(edges, int) else _compress(edges) for edges in self.chunk_shapes]
@@ -86,14 +97,14 @@ def _parse_dimension(edges: object, where: str) -> int | tuple[int, ...]:
         return integer(edges, where, 1, MAX_NBYTES)
     if not edges:
         fail(where, "at least one chunk", [])
-    parsed = tuple(integer(edge, f"{where}[{i}]", 1, MAX_NBYTES) for i, edge in enumerate(edges))
+    parsed = integers(edges, where, 1)
     if sum(parsed) > MAX_NBYTES:
         fail(where, "chunks of less than 2**63 items together", sum(parsed))
     return parsed
 
 
-def _expand(dimension: object, where: str) -> int | tuple[int, ...]:
-    """Return the lengths of one dimension, each ``[length, count]`` written out ``count`` times."""
+def _expand(dimension: object, where: str, room: int) -> int | tuple[int, ...]:
+    """Return the at most `room` lengths of one dimension, ``[length, count]`` written out ``count`` times."""
     if not isinstance(dimension, list):
         return integer(dimension, where, 1, MAX_NBYTES)
     edges: list[int] = []
@@ -105,8 +116,8 @@ def _expand(dimension: object, where: str) -> int | tuple[int, ...]:
             length, count = item
         length = integer(length, f"{where}[{i}]", 1, MAX_NBYTES)
         count = integer(count, f"{where}[{i}]", 1)
-        if len(edges) + count > MAX_EDGES:
-            fail(where, f"at most {MAX_EDGES} chunks", len(edges) + count)
+        if len(edges) + count > room:
+            fail(where, _AT_MOST, MAX_EDGES - room + len(edges) + count)
         edges += [length] * count
     return tuple(edges)
 

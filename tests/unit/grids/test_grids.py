@@ -95,7 +95,8 @@ class TestRectilinear:
             (rectilinear([1, 2.0]), r"chunk_shapes\[0\]\[1\]"),
             (rectilinear([[1, 2, 3]]), r"expected a length or \[length, count\]"),
             (rectilinear([[1, 0]]), "expected an integer of at least 1, got 0"),
-            (rectilinear([[1, 2**60]]), "at most 10000000 chunks"),
+            (rectilinear([[1, 2**60]]), "at most 1000000 chunks"),
+            (rectilinear([[1, 600_000]], [[1, 600_000]]), r"chunk_shapes\[1\]: expected at most 1000000 .* 1200000"),
             (rectilinear([2**62, 2**62]), "less than 2\\*\\*63 items"),
             (rectilinear("x"), r"chunk_shapes\[0\]"),
         ],
@@ -103,6 +104,14 @@ class TestRectilinear:
     def test_bad_documents_are_refused(self, data: Any, reason: str) -> None:
         with pytest.raises(MetadataValidationError, match=reason):
             parse_chunk_grid(data)
+
+    def test_more_chunks_than_a_document_may_list_are_not_made(self) -> None:
+        """The document that would be stored could not be opened."""
+        with pytest.raises(MetadataValidationError, match="at most 1000000 chunks in all dimensions together"):
+            RectilinearGrid(((1,) * 600_000, (1,) * 600_000))
+        full = RectilinearGrid(((1,) * 1_000_000, 5))
+        with pytest.raises(MetadataValidationError, match="got 1000001"):
+            full.update_shape((1_000_001, 5))
 
     def test_chunks_must_cover_the_array(self) -> None:
         grid = RectilinearGrid(((1, 4), 5))
