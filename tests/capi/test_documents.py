@@ -103,7 +103,10 @@ REFUSED: list[tuple[Any, str]] = [
     (rectilinear([4, 2], [0]), "chunk_shapes[1][0]: expected 1 to"),
     (rectilinear([4, 2], [[1, 2, 3]]), "chunk_shapes[1][0]: expected 2 entries, got 3"),
     (rectilinear([4, 2], [[1, 10**8]]), "chunk_shapes[1]: more than 1000000 chunks"),
-    (rectilinear([[1, 600_000]], [[1, 600_000]]), "chunk_shapes[1]: more than 1000000 chunks in all dimensions"),
+    (
+        rectilinear([[1, 600_000]], [[1, 600_000]]),
+        "chunk_shapes[1]: more than 1000000 chunks in all dimensions",
+    ),
     (rectilinear([4, 2], [2**62, 2**62]), "chunk_shapes[1]: chunks of more than 2**63"),
     (
         rectilinear([4, 2], 4) | {"codecs": [changed(SHARDS, "configuration.chunk_shape", [4, 4])]},

@@ -89,19 +89,14 @@ class ZDType(ABC, Generic[DType, Scalar]):
     ``_zarr_v3_name`` is the name in Zarr v3 metadata and the key in the registry.  ``_v2_kinds`` lists the
     NumPy kinds, with or without an item size (``"i4"``, ``"U"``), of the Zarr v2 names that a class can
     read; a class without it is offered every name.  ``_other_v3_names`` are read in format 3 as well, and
-    never written.
+    never written.  ``_code`` is NumPy's code of classes that stand for one kind of item (``"i4"``, ``"S"``).
     """
 
     dtype_cls: ClassVar[Any]
     _zarr_v3_name: ClassVar[str]
     _v2_kinds: ClassVar[tuple[str, ...] | None] = None
     _other_v3_names: ClassVar[tuple[str, ...]] = ()
-
-    @classmethod
-    def _code(cls) -> str:
-        """Return the only entry of ``_v2_kinds``."""
-        assert cls._v2_kinds is not None
-        return cls._v2_kinds[0]
+    _code: ClassVar[str]
 
     # --- native dtypes
 

@@ -37,7 +37,7 @@ def _as_bytes(data: object) -> bytes | None:
 
 
 class _FixedBytes(ZDType[Any, Any], HasLength, HasItemSize):
-    """What items of `length` bytes share: of the NumPy kind that is the only entry of ``_v2_kinds``."""
+    """What items of `length` bytes share: of the NumPy kind ``_code``."""
 
     def __post_init__(self) -> None:
         check_item_size(self.length)
@@ -47,11 +47,11 @@ class _FixedBytes(ZDType[Any, Any], HasLength, HasItemSize):
         return cls(length=dtype.itemsize)
 
     def to_native_dtype(self) -> Any:
-        return np.dtype(f"{self._code()}{self.length}")
+        return np.dtype(f"{self._code}{self.length}")
 
     @classmethod
     def _from_json_v2(cls, data: DTypeJSON) -> Self:
-        kind = cls._code()
+        kind = cls._code
         return cls(length=type_string_v2(cls, data, kind, f"a string such as '|{kind}4'").size)
 
     @classmethod
@@ -61,7 +61,7 @@ class _FixedBytes(ZDType[Any, Any], HasLength, HasItemSize):
 
     def to_json(self, zarr_format: ZarrFormat) -> Any:
         if zarr_format == 2:
-            return {"name": f"|{self._code()}{self.length}", "object_codec_id": None}
+            return {"name": f"|{self._code}{self.length}", "object_codec_id": None}
         return {"name": self._zarr_v3_name, "configuration": {"length_bytes": self.length}}
 
     @property
@@ -75,7 +75,8 @@ class NullTerminatedBytes(_FixedBytes):
 
     dtype_cls = np.dtypes.BytesDType
     _zarr_v3_name: ClassVar[str] = "null_terminated_bytes"
-    _v2_kinds: ClassVar[tuple[str, ...] | None] = ("S",)
+    _code: ClassVar[str] = "S"
+    _v2_kinds: ClassVar[tuple[str, ...] | None] = (_code,)
 
     def cast_scalar(self, data: object) -> np.bytes_:
         """Return `data`, bytes or ASCII text, as a byte string of at most `length` bytes."""
@@ -118,7 +119,8 @@ class RawBytes(_FixedBytes):
 
     dtype_cls = np.dtypes.VoidDType
     _zarr_v3_name: ClassVar[str] = "raw_bytes"
-    _v2_kinds: ClassVar[tuple[str, ...] | None] = ("V",)
+    _code: ClassVar[str] = "V"
+    _v2_kinds: ClassVar[tuple[str, ...] | None] = (_code,)
 
     @classmethod
     def _check_native_dtype(cls, dtype: np.dtype[Any]) -> bool:

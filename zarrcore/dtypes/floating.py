@@ -52,7 +52,7 @@ class ComplexBase(NumericBase, HasEndianness, HasItemSize):
 
     def _join(self, real: Any, imag: Any) -> Any:
         # Through memory: complex arithmetic would make NaNs quiet and lose the sign of zeros.
-        return np.array([real, imag]).view(self._code())[0]
+        return np.array([real, imag]).view(self._code)[0]
 
     def cast_scalar(self, data: object) -> Any:
         """Return `data`, a number or a pair of real and imaginary part, rounded to this type."""

@@ -28,19 +28,20 @@ class NumericBase(ZDType[Any, Any]):
         super().__init_subclass__(**options)
         if code:
             dtype = np.dtype(code)
-            cls.dtype_cls, cls._zarr_v3_name, cls._v2_kinds = type(dtype), dtype.name, (code,)
+            cls.dtype_cls, cls._zarr_v3_name = type(dtype), dtype.name
+            cls._code, cls._v2_kinds = code, (code,)
 
     @classmethod
     def _check_native_dtype(cls, dtype: np.dtype[Any]) -> bool:
-        code = cls._code()
+        code = cls._code
         return is_native_kind(dtype, code[0], int(code[1:]))
 
     def to_native_dtype(self) -> Any:
-        return _numpy_dtype(order_char(self) + self._code())
+        return _numpy_dtype(order_char(self) + self._code)
 
     @classmethod
     def _from_json_v2(cls, data: DTypeJSON) -> Self:
-        code = cls._code()
+        code = cls._code
         many = issubclass(cls, HasEndianness)
         expected = f"'<{code}' or '>{code}'" if many else f"'|{code}'"
         order, _, size, *_ = type_string_v2(cls, data, code[0], expected)
@@ -52,11 +53,11 @@ class NumericBase(ZDType[Any, Any]):
     def to_json(self, zarr_format: ZarrFormat) -> Any:
         if zarr_format == 3:
             return self._zarr_v3_name
-        return {"name": order_char(self) + self._code(), "object_codec_id": None}
+        return {"name": order_char(self) + self._code, "object_codec_id": None}
 
     def default_scalar(self) -> Any:
-        return np.dtype(self._code()).type(0)
+        return np.dtype(self._code).type(0)
 
     @property
     def item_size(self) -> int:
-        return int(self._code()[1:])
+        return int(self._code[1:])

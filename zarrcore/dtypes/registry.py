@@ -208,7 +208,7 @@ class DataTypeRegistry:
         raise reason
 
     def _candidates_v2(self, name: str) -> Iterator[type[ZDType[Any, Any]]]:
-        """Yield the classes that may read a type string: its own, then those of users."""
+        """Yield the classes that may read a type string: those of the library, its own first, then others."""
         parts = type_string(name)
         if parts is None:
             self._has(name)
@@ -216,7 +216,9 @@ class DataTypeRegistry:
         else:
             self._load_kind(parts.kind)
             kinds = {parts.kind, f"{parts.kind}{parts.size}"}
-        classes = tuple(self._classes.values())
+        # A user's class that refines one of the library has inherited its type strings.
+        names = sorted(self._classes, key=lambda registered: registered not in self._modules)
+        classes = [self._classes[registered] for registered in names]
         yield from (cls for cls in classes if not kinds.isdisjoint(cls._v2_kinds or ()))
         yield from (cls for cls in classes if cls._v2_kinds is None)
 

@@ -63,11 +63,11 @@ class TimeBase(ZDType[Any, Any], HasEndianness, HasItemSize):
         return f"{self.scale_factor}{self.unit}"
 
     def to_native_dtype(self) -> Any:
-        return np.dtype(f"{order_char(self)}{self._code()}[{self._step()}]")
+        return np.dtype(f"{order_char(self)}{self._code}[{self._step()}]")
 
     @classmethod
     def _from_json_v2(cls, data: DTypeJSON) -> Self:
-        code = cls._code()
+        code = cls._code
         order, _, size, scale, unit = type_string_v2(cls, data, code[0], f"a string such as '<{code}[s]'")
         if size != 8 or order == "|":
             raise cls._reject_json(data["name"], f"a string such as '<{code}[s]'")
@@ -85,12 +85,12 @@ class TimeBase(ZDType[Any, Any], HasEndianness, HasItemSize):
         scale = "" if self.scale_factor == 1 else str(self.scale_factor)
         step = f"{scale}{self.unit}"
         suffix = "" if step == "generic" else f"[{step}]"
-        return {"name": f"{order_char(self)}{self._code()}{suffix}", "object_codec_id": None}
+        return {"name": f"{order_char(self)}{self._code}{suffix}", "object_codec_id": None}
 
     def _from_count(self, count: int, data: object) -> Any:
         if not _NAT <= count < 2**63:
             raise self._reject_range(data, "an integer of 64 bits")
-        return np.array([count], dtype=np.int64).view(f"{self._code()}[{self._step()}]")[0]
+        return np.array([count], dtype=np.int64).view(f"{self._code}[{self._step()}]")[0]
 
     def default_scalar(self) -> Any:
         """Return NaT, the default of NumPy and zarr-python."""
@@ -116,7 +116,7 @@ class TimeBase(ZDType[Any, Any], HasEndianness, HasItemSize):
                 return self.default_scalar()
             if "generic" in (self.unit, np.datetime_data(exact.dtype)[0]):
                 return self._from_count(_count(exact), data)
-            scalar = exact.astype(f"{self._code()}[{self._step()}]", casting="same_kind")
+            scalar = exact.astype(f"{self._code}[{self._step()}]", casting="same_kind")
             wrapped = _is_wrapped(exact, scalar)
         except OverflowError:
             wrapped = True
@@ -159,7 +159,8 @@ class DateTime64(TimeBase):
 
     dtype_cls = np.dtypes.DateTime64DType
     _zarr_v3_name: ClassVar[str] = "numpy.datetime64"
-    _v2_kinds: ClassVar[tuple[str, ...] | None] = ("M8",)
+    _code: ClassVar[str] = "M8"
+    _v2_kinds: ClassVar[tuple[str, ...] | None] = (_code,)
     _python_types: ClassVar = (np.datetime64, datetime.date, str)  # datetime.datetime is a date
 
 
@@ -169,7 +170,8 @@ class TimeDelta64(TimeBase):
 
     dtype_cls = np.dtypes.TimeDelta64DType
     _zarr_v3_name: ClassVar[str] = "numpy.timedelta64"
-    _v2_kinds: ClassVar[tuple[str, ...] | None] = ("m8",)
+    _code: ClassVar[str] = "m8"
+    _v2_kinds: ClassVar[tuple[str, ...] | None] = (_code,)
     _python_types: ClassVar = (np.timedelta64, datetime.timedelta)
 
 

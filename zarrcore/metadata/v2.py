@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from zarrcore._validate import at, choice, fail, integer, mapping, sequence, shape
+from zarrcore._validate import at, choice, describe, fail, integer, mapping, sequence, shape
 from zarrcore.codecs.base import ArraySpec, BytesBytesCodec
 from zarrcore.codecs.chain import CodecChain
 from zarrcore.codecs.filters import FilterChain, RawItems, item_size_after
@@ -87,7 +87,21 @@ class ArrayV2Metadata(ArrayMetadata):
         if self.fill_value is not None:
             with at("fill_value"):
                 put("fill_value", _storable(self.dtype, self.dtype.cast_scalar(self.fill_value)))
+        self._check_dtype_name()
         put("_chain", self._resolved())
+
+    def _check_dtype_name(self) -> None:
+        """Refuse a data type that the document would not say: it would be read as another one."""
+        from zarrcore.dtypes import dtype_to_v2
+
+        name = dtype_to_v2(self.dtype)
+        read = _parse_dtype(name, _object_codec_id(self.filters, self.compressor))
+        if read != self.dtype:
+            raise MetadataValidationError(
+                f"format 2 has no name for the data type {self.dtype!r}: {describe(name)} means {read!r}; "
+                "use format 3",
+                where="dtype",
+            )
 
     def _parse_own(self) -> None:
         """Parse the members that say nothing about how chunks are stored, and whether these fit the shape."""
@@ -148,8 +162,7 @@ class ArrayV2Metadata(ArrayMetadata):
                     raise MetadataValidationError("is required and missing", where=name)
             filters = _parse_filters(data.get("filters"))
             compressor = _parse_compressor(data["compressor"])
-            ids = [codec.name for codec in (*(filters or ()), compressor) if codec is not None]
-            dtype = _parse_dtype(data["dtype"], object_codec_id(ids))
+            dtype = _parse_dtype(data["dtype"], _object_codec_id(filters, compressor))
             fill_value = _parse_fill_value(data["fill_value"], dtype)
             return cls(
                 chunks=sequence(data["chunks"], "chunks"),
@@ -268,6 +281,11 @@ def _parse_compressor(compressor: object) -> Codec | None:
         return None
     with at("compressor"):
         return parse_v2_codec(compressor)
+
+
+def _object_codec_id(filters: tuple[Codec, ...] | None, compressor: Codec | None) -> str | None:
+    codecs = (*(filters or ()), compressor)
+    return object_codec_id(codec.name for codec in codecs if codec is not None)
 
 
 def _parse_dtype(data: object, codec_id: str | None) -> ZDType:

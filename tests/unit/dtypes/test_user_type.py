@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, ClassVar, Literal, Self, TypeGuard
 
 import numpy as np
 import pytest
 
+import zarrcore
 from zarrcore.dtype import (
     JSON,
     DTypeConfig_V2,
     DTypeJSON,
+    UInt16,
     ZarrFormat,
     ZDType,
     check_dtype_spec_v2,
@@ -20,7 +23,7 @@ from zarrcore.dtype import (
     scalar_to_bytes,
     swap_fields,
 )
-from zarrcore.errors import DataTypeValidationError
+from zarrcore.errors import DataTypeValidationError, MetadataValidationError
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
 
@@ -130,3 +133,42 @@ def test_user_type_has_a_layout() -> None:
     assert scalar_to_bytes(Int2(), ml_dtypes.int2(1)) == b"\1"
     assert (BFloat16().item_size, swap_fields(BFloat16())) == (2, ((0, 2, 1),))
     assert scalar_to_bytes(BFloat16(), ml_dtypes.bfloat16(1)) == np.array(1, ml_dtypes.bfloat16).tobytes()
+
+
+class Grey12(UInt16):
+    """Twelve bits in words of 16; of NumPy's dtypes it claims none."""
+
+    _zarr_v3_name: ClassVar[str] = "example.grey12"
+
+    @classmethod
+    def _check_native_dtype(cls, dtype: np.dtype[Any]) -> bool:
+        return False
+
+
+class Unnamed(Grey12):
+    """The same without a name in format 2."""
+
+    _zarr_v3_name: ClassVar[str] = "example.unnamed"
+    _v2_kinds = ()
+
+
+@pytest.mark.parametrize("cls", [Grey12, Unnamed])
+def test_a_users_refinement_does_not_take_the_type_strings_of_the_library(cls: type[UInt16]) -> None:
+    """``"<u2"`` of unrelated arrays was read as a user's data type that inherits from UInt16."""
+    data_type_registry.register(cls._zarr_v3_name, cls)
+    try:
+        store: dict[str, Any] = {}
+        for dtype in ("<u2", cls()):
+            with suppress(MetadataValidationError):
+                zarrcore.create_array(store, name=str(dtype), shape=8, dtype=dtype, zarr_format=2)
+        assert [name for name, _ in zarrcore.open_group(store).arrays()] == ["<u2"]
+        assert type(zarrcore.open_array(store, path="<u2").metadata.dtype) is UInt16
+        with pytest.raises(
+            MetadataValidationError, match=f"format 2 has no name for .*{cls.__name__}.* format 3"
+        ):
+            zarrcore.create_array({}, shape=8, dtype=cls(), zarr_format=2)
+        array = zarrcore.create_array({}, shape=8, dtype=cls(), fill_value=5)
+        assert zarrcore.open_array(array.store).metadata.data_type == cls()
+        assert array[:].dtype == np.uint16
+    finally:
+        data_type_registry.unregister(cls._zarr_v3_name)

@@ -96,7 +96,10 @@ class TestRectilinear:
             (rectilinear([[1, 2, 3]]), r"expected a length or \[length, count\]"),
             (rectilinear([[1, 0]]), "expected an integer of at least 1, got 0"),
             (rectilinear([[1, 2**60]]), "at most 1000000 chunks"),
-            (rectilinear([[1, 600_000]], [[1, 600_000]]), r"chunk_shapes\[1\]: expected at most 1000000 .* 1200000"),
+            (
+                rectilinear([[1, 600_000]], [[1, 600_000]]),
+                r"chunk_shapes\[1\]: expected at most 1000000 .* 1200000",
+            ),
             (rectilinear([2**62, 2**62]), "less than 2\\*\\*63 items"),
             (rectilinear("x"), r"chunk_shapes\[0\]"),
         ],
@@ -107,7 +110,9 @@ class TestRectilinear:
 
     def test_more_chunks_than_a_document_may_list_are_not_made(self) -> None:
         """The document that would be stored could not be opened."""
-        with pytest.raises(MetadataValidationError, match="at most 1000000 chunks in all dimensions together"):
+        with pytest.raises(
+            MetadataValidationError, match="at most 1000000 chunks in all dimensions together"
+        ):
             RectilinearGrid(((1,) * 600_000, (1,) * 600_000))
         full = RectilinearGrid(((1,) * 1_000_000, 5))
         with pytest.raises(MetadataValidationError, match="got 1000001"):
