@@ -96,7 +96,7 @@ class ArrayV2Metadata(ArrayMetadata):
 
         name = dtype_to_v2(self.dtype)
         read = _parse_dtype(name, _object_codec_id(self.filters, self.compressor))
-        if read != self.dtype:
+        if read != self.dtype and not _is_read_as(self.dtype, read):
             raise MetadataValidationError(
                 f"format 2 has no name for the data type {self.dtype!r}: {describe(name)} means {read!r}; "
                 "use format 3",
@@ -281,6 +281,16 @@ def _parse_compressor(compressor: object) -> Codec | None:
         return None
     with at("compressor"):
         return parse_v2_codec(compressor)
+
+
+def _is_read_as(dtype: ZDType, read: ZDType) -> bool:
+    """Return whether both are one data type; of the two that stand for records each is read as the other."""
+    from zarrcore.dtypes.structured import Struct, Structured
+
+    if type(dtype) not in (Struct, Structured) or not isinstance(read, Structured):
+        return dtype == read
+    pairs = zip(dtype.fields, read.fields, strict=True)  # type: ignore[attr-defined]
+    return all(name == other and _is_read_as(own, its) for (name, own), (other, its) in pairs)
 
 
 def _object_codec_id(filters: tuple[Codec, ...] | None, compressor: Codec | None) -> str | None:

@@ -14,6 +14,8 @@ from zarrcore.dtype import (
     JSON,
     DTypeConfig_V2,
     DTypeJSON,
+    Struct,
+    Structured,
     UInt16,
     ZarrFormat,
     ZDType,
@@ -172,3 +174,11 @@ def test_a_users_refinement_does_not_take_the_type_strings_of_the_library(cls: t
         assert array[:].dtype == np.uint16
     finally:
         data_type_registry.unregister(cls._zarr_v3_name)
+
+
+def test_both_data_types_of_records_are_stored_in_format_2() -> None:
+    inner = Structured(fields=(("x", UInt16()),))
+    store = zarrcore.create_array({}, shape=2, dtype=Structured(fields=(("a", inner),)), zarr_format=2).store
+    assert zarrcore.open_array(store).metadata.dtype == Struct(fields=(("a", Struct(fields=inner.fields)),))
+    with pytest.raises(MetadataValidationError, match="format 2 has no name for .*Grey12"):
+        zarrcore.create_array({}, shape=2, dtype=Struct(fields=(("a", Grey12()),)), zarr_format=2)
