@@ -257,21 +257,25 @@ class CodecChain:
         if chunk.shape != spec.shape:
             raise ValueError(f"expected a chunk of shape {spec.shape}, got {chunk.shape}")
         specs = self.array_specs(spec)
-        for codec, its_spec in zip(self.array_array, specs, strict=False):
-            chunk = run_codec(codec, ChunkEncodeError, codec.encode, chunk, its_spec)
+        for codec, its_spec, made_spec in zip(self.array_array, specs[:-1], specs[1:], strict=True):
+            made = run_codec(codec, ChunkEncodeError, codec.encode, _read_only(chunk), its_spec)
+            chunk = _checked_array(made, made_spec, codec, ChunkEncodeError)
         options: dict[str, Any] = {}
         if self.is_sharded:
             options = {"write_empty": write_empty, "patch": self._inner_patch(patch, spec)}
+        encode = self.array_bytes.encode
         data: Buffer = run_codec(
-            self.array_bytes, ChunkEncodeError, self.array_bytes.encode, chunk, specs[-1], **options
+            self.array_bytes, ChunkEncodeError, encode, _read_only(chunk), specs[-1], **options
         )
+        size = self.array_bytes.encoded_size(specs[-1])
+        _check_size(data, (size, None), self.array_bytes, ChunkEncodeError)
         return data
 
     def encode_bytes(self, data: Buffer, spec: ArraySpec) -> bytes:
         """Return the second half of :meth:`encode`: through the bytes -> bytes codecs."""
         last = self.array_specs(spec)[-1]
         for bytes_codec in self.bytes_bytes:
-            data = run_codec(bytes_codec, ChunkEncodeError, bytes_codec.encode, data, last)
+            data = _encoded(bytes_codec, data, last)
         return data if isinstance(data, bytes) else bytes(data)
 
     def _inner_patch(self, patch: Patch | None, spec: ArraySpec) -> Patch | None:
@@ -304,12 +308,10 @@ class CodecChain:
         """Return the first half of :meth:`decode`: backwards through the bytes -> bytes codecs."""
         last = self.array_specs(spec)[-1]
         sizes = self._sizes(last)
-        _check_size(
-            data, (sizes[-1][0], None), (self.bytes_bytes[-1] if self.bytes_bytes else self.array_bytes).name
-        )
+        _check_size(data, (sizes[-1][0], None), (self.array_bytes, *self.bytes_bytes)[-1], ChunkDecodeError)
         for bytes_codec, size in zip(reversed(self.bytes_bytes), reversed(sizes[:-1]), strict=True):
             data = run_codec(bytes_codec, ChunkDecodeError, bytes_codec.decode, data, last, size[1])
-            _check_size(data, size, bytes_codec.name)
+            _check_size(data, size, bytes_codec, ChunkDecodeError)
         return data
 
     def decode_array_into(self, data: Buffer, spec: ArraySpec, out: np.ndarray) -> None:
@@ -321,10 +323,13 @@ class CodecChain:
     def decode_array(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
         """Return the second half of :meth:`decode`: from what the array -> bytes codec has made."""
         specs = self.array_specs(spec)
-        chunk = run_codec(self.array_bytes, ChunkDecodeError, self.array_bytes.decode, data, specs[-1])
-        for codec, its_spec in zip(reversed(self.array_array), reversed(specs[:-1]), strict=True):
-            chunk = run_codec(codec, ChunkDecodeError, codec.decode, chunk, its_spec)
-        return _checked_chunk(chunk, spec)
+        codecs: Any = (*self.array_array, self.array_bytes)
+        found: Any = data
+        for codec, its_spec in zip(reversed(codecs), reversed(specs), strict=True):
+            found = run_codec(codec, ChunkDecodeError, codec.decode, found, its_spec)
+            found = _checked_array(found, its_spec, codec, ChunkDecodeError)
+        chunk: np.ndarray = found
+        return chunk
 
     # --- the path in C ------------------------------------------------------------------------------------
 
@@ -420,8 +425,7 @@ class _BytesCoder:
 
     def encode(self, data: bytes) -> Buffer:
         """Return the encoding of `data`."""
-        made: Buffer = run_codec(self.codec, ChunkEncodeError, self.codec.encode, data, self.spec)
-        return made
+        return _encoded(self.codec, data, self.spec)
 
     def decode(self, data: bytes, most: int) -> Buffer:
         """Return what `data` stands for, which has at most `most` bytes."""
@@ -508,20 +512,50 @@ def _check_order(codecs: tuple[Codec, ...]) -> None:
         raise MetadataValidationError(f"expected exactly one array->bytes codec, got {names}")
 
 
-def _check_size(data: Buffer, size: tuple[int | None, int | None], what: str) -> None:
+# What codecs return is checked, and what they are given is not theirs: users write them as well.
+
+
+def _read_only(chunk: np.ndarray) -> np.ndarray:
+    """Return `chunk`, which may be the caller's, for a codec that must not change it."""
+    view = chunk.view()
+    view.flags.writeable = False
+    return view
+
+
+def _encoded(codec: BytesBytesCodec, data: Buffer, spec: ArraySpec) -> Buffer:
+    """Return what a codec makes of `data`, which stands for an array of `spec`."""
+    made: Buffer = run_codec(codec, ChunkEncodeError, codec.encode, data, spec)
+    size = codec.encoded_size(memoryview(data).nbytes) if codec.is_fixed_size else None
+    _check_size(made, (size, None), codec, ChunkEncodeError)
+    return made
+
+
+def _check_size(
+    data: Any, size: tuple[int | None, int | None], codec: Codec, error_class: type[ChunkError]
+) -> None:
+    """Refuse what is not bytes, or not as many of them as there must (exactly, at most) be."""
     exact, limit = size
-    found = memoryview(data).nbytes
-    if exact is not None and found != exact:
-        raise ChunkDecodeError(f"expected {exact} bytes, got {found}", codec=what)
-    if limit is not None and found > limit:
-        raise ChunkDecodeError(f"expected at most {limit} bytes, got {found}", codec=what)
+    try:
+        view = memoryview(data)
+    except TypeError:
+        view = None
+    if view is None or "O" in view.format:
+        raise error_class(f"a bytes-like object is required, got {type(data).__name__}", codec=codec.name)
+    if exact is not None and view.nbytes != exact:
+        raise error_class(f"expected {exact} bytes, got {view.nbytes}", codec=codec.name)
+    if limit is not None and view.nbytes > limit:
+        raise error_class(f"expected at most {limit} bytes, got {view.nbytes}", codec=codec.name)
 
 
-def _checked_chunk(chunk: np.ndarray, spec: ArraySpec) -> np.ndarray:
-    if chunk.shape != spec.shape:
-        raise ChunkDecodeError(f"expected a chunk of shape {spec.shape}, got {chunk.shape}")
-    # Equal is enough: astype would copy strings from one instance of their data type to another.
-    return chunk if chunk.dtype == spec.np_dtype else chunk.astype(spec.np_dtype)
+def _checked_array(made: Any, spec: ArraySpec, codec: Codec, error_class: type[ChunkError]) -> np.ndarray:
+    """Return what a codec has made if it is an array of `spec`; strings may be of equal data types."""
+    if not isinstance(made, np.ndarray):
+        raise error_class(f"expected an array, got {type(made).__name__}", codec=codec.name)
+    if made.shape != spec.shape:
+        raise error_class(f"expected a chunk of shape {spec.shape}, got {made.shape}", codec=codec.name)
+    if made.dtype != spec.np_dtype:
+        raise error_class(f"expected the data type {spec.np_dtype}, got {made.dtype}", codec=codec.name)
+    return made
 
 
 def run_codec(

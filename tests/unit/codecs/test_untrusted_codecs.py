@@ -1,0 +1,174 @@
+"""Codecs of users that do not keep their word: nothing wrong is stored, and the error names the codec."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import zarrcore
+from zarrcore.codecs import ArrayArrayCodec, ArrayBytesCodec, BytesBytesCodec, BytesCodec, ShardingCodec
+from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, MetadataValidationError
+from zarrcore.registry import codec_registry, register_codec
+
+ENCODE: dict[str, Callable[[Any], Any]] = {}  # what a codec does instead, for one test
+DECODE: dict[str, Callable[[Any], Any]] = {}
+
+
+def _kept(data: Any) -> Any:
+    return data
+
+
+@dataclass(frozen=True)
+class Arrays(ArrayArrayCodec):
+    """An array as it is, unless a test wants something else."""
+
+    name: ClassVar[str] = "test.arrays"
+
+    def encode(self, chunk: Any, spec: Any) -> Any:
+        return ENCODE.get(self.name, _kept)(chunk)
+
+    def decode(self, chunk: Any, spec: Any) -> Any:
+        return DECODE.get(self.name, _kept)(chunk)
+
+
+@dataclass(frozen=True)
+class Items(ArrayBytesCodec):
+    """The bytes of an array."""
+
+    name: ClassVar[str] = "test.items"
+
+    def encode(self, chunk: Any, spec: Any) -> Any:
+        return ENCODE.get(self.name, np.ndarray.tobytes)(chunk)
+
+    def decode(self, data: Any, spec: Any) -> Any:
+        chunk = np.frombuffer(data, spec.np_dtype).reshape(spec.shape)
+        return DECODE.get(self.name, _kept)(chunk)
+
+
+@dataclass(frozen=True)
+class Octets(BytesBytesCodec):
+    """Bytes as they are, always as many."""
+
+    name: ClassVar[str] = "test.octets"
+    is_fixed_size: ClassVar[bool] = True
+
+    def encoded_size(self, nbytes: int) -> int:
+        return nbytes
+
+    def encode(self, data: Any, spec: Any = None) -> Any:
+        return ENCODE.get(self.name, _kept)(data)
+
+    def decode(self, data: Any, spec: Any = None, max_size: Any = None) -> Any:
+        return DECODE.get(self.name, _kept)(data)
+
+
+@pytest.fixture(autouse=True)
+def registered() -> Iterator[None]:
+    for cls in (Arrays, Items, Octets):
+        register_codec(cls.name, cls)
+    yield
+    ENCODE.clear()
+    DECODE.clear()
+    for cls in (Arrays, Items, Octets):
+        del codec_registry._classes[cls.name]
+
+
+CHAINS: dict[str, dict[str, Any]] = {
+    "arrays": {"filters": [Arrays()], "compressors": None},
+    "items": {"serializer": Items(), "compressors": None},
+    "octets": {"compressors": ["zstd", Octets(), "gzip"]},
+    "octets-first": {"compressors": [Octets()]},
+    "all": {"filters": [Arrays()], "serializer": Items(), "compressors": [Octets()]},
+    "shards": {
+        "serializer": ShardingCodec(chunk_shape=(2, 3), codecs=[Arrays(), BytesCodec(), Octets()]),
+        "compressors": None,
+    },
+    "strings": {"filters": [Arrays()], "compressors": [Octets()], "dtype": str, "fill_value": ""},
+}
+
+
+def created(chain: str) -> zarrcore.Array:
+    return zarrcore.create_array({}, **({"shape": (4, 6), "chunks": (2, 3), "dtype": "i4"} | CHAINS[chain]))
+
+
+def names(chain: str) -> str:
+    return str(CHAINS[chain])
+
+
+WRONG: dict[str, dict[str, Callable[[Any], Any]]] = {
+    "test.arrays": {
+        "another shape": lambda chunk: chunk[:1],
+        "another data type": lambda chunk: chunk.astype("f8" if chunk.dtype.kind == "i" else "U5"),
+        "nothing": lambda chunk: None,
+        "a list": lambda chunk: chunk.tolist(),
+    },
+    "test.items": {
+        "nothing": lambda chunk: None,
+        "text": lambda chunk: "text",
+        "objects": lambda chunk: chunk.astype("O"),
+    },
+    "test.octets": {
+        "nothing": lambda data: None,
+        "text": lambda data: "text",
+        "another size": lambda data: bytes(data) + b"x",
+    },
+}
+CASES = [
+    (chain, codec, what)
+    for chain in CHAINS
+    for codec, wrong in WRONG.items()
+    if codec.removeprefix("test.").title() in names(chain)
+    for what in wrong
+]
+
+
+@pytest.mark.parametrize(("chain", "codec", "what"), CASES)
+def test_nothing_wrong_is_stored(chain: str, codec: str, what: str) -> None:
+    """A chunk of another shape was stored over a good one, and could not be decoded."""
+    array = created(chain)
+    good = np.arange(1, 25).reshape(4, 6).astype(array.dtype)
+    array[:] = good
+    ENCODE[codec] = WRONG[codec][what]
+    for region in (np.s_[:], np.s_[0, 0]):
+        with pytest.raises(ChunkEncodeError, match=codec) as found:
+            array[region] = good[region]
+        assert found.value.codec == codec
+        assert found.value.key
+    with pytest.raises(MetadataValidationError, match=codec):
+        created(chain)
+    ENCODE.clear()
+    assert np.array_equal(array[:], good)
+
+
+READ = [case for case in CASES if case[1] != "test.items" and case[2] != "another size"]  # the next one fails
+
+
+@pytest.mark.parametrize(("chain", "codec", "what"), READ)
+def test_nothing_wrong_is_read(chain: str, codec: str, what: str) -> None:
+    """Items of another data type were cast without a word: 102 came back as 100."""
+    array = created(chain)
+    array[:] = np.arange(1, 25).reshape(4, 6).astype(array.dtype)
+    DECODE[codec] = WRONG[codec][what]
+    for region in (np.s_[:], np.s_[0, 0]):
+        with pytest.raises(ChunkDecodeError, match=codec) as found:
+            array[region]
+        assert found.value.codec == codec
+
+
+@pytest.mark.parametrize(("chain", "codec"), sorted({case[:2] for case in CASES if case[1] != "test.octets"}))
+def test_codecs_cannot_change_what_the_caller_owns(chain: str, codec: str) -> None:
+    array = created(chain)
+    given = np.arange(1, 25).reshape(4, 6).astype(array.dtype)
+
+    def in_place(chunk: Any) -> Any:
+        chunk[...] = chunk[0, 0]
+        return chunk
+
+    ENCODE[codec] = in_place
+    with pytest.raises(ChunkEncodeError, match=f"{codec}.*read-only"):
+        array[:] = given
+    assert np.array_equal(given, np.arange(1, 25).reshape(4, 6).astype(array.dtype))
