@@ -207,7 +207,7 @@ def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
     variables = [
         f"SANITIZE={SANITIZE}",
         f"PREFIX={prefix}",
-        f"BUILD={build}",
+        f"BUILD={os.path.relpath(build, ROOT / 'csrc')}",  # relative, as `make` names objects in its .d files
         f"NATIVE_CFLAGS={native[0]}",
         f"NATIVE_LIBS={native[1]}",
     ]

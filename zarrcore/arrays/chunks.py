@@ -59,14 +59,19 @@ def _iterable(value: Any) -> bool:
     return hasattr(value, "__iter__")
 
 
-def stored_chunks(array: ArrayDescription) -> Iterator[tuple[tuple[int, ...], str]]:
-    """Grid position and key of every chunk that is stored, found by listing the store."""
+def stored_chunks(
+    array: ArrayDescription, axes: Sequence[Axis] | None = None
+) -> Iterator[tuple[tuple[int, ...], str]]:
+    """Grid position and key of every chunk that is stored, found by listing the store.
+
+    Keys that cannot be read backwards are looked for within `axes`, by default those of the array's shape.
+    """
     prefix = key_prefix(array.path)
     encoding = array.metadata.key_encoding
     keys = chunk_store(array.metadata, array.store_path).list_prefix(prefix)
     if not _decodes(encoding):
         listed = set(keys)
-        axes = axes_of(array.shape, layout.grid_edges(array.metadata))
+        axes = axes or axes_of(array.shape, layout.grid_edges(array.metadata))
         yield from ((coords, key) for coords, key in _whole_grid(array, axes) if key in listed)
         return
     for key in keys:
@@ -198,7 +203,7 @@ class _Outside:
     def _find(self) -> tuple[list[str], list[tuple[int, ...]]]:
         """Return the keys of chunks that lie outside as a whole, and the places of those on the border."""
         whole, border = [], []
-        for coords, key in stored_chunks(self._array):
+        for coords, key in stored_chunks(self._array, self._axes):
             known = all(k < axis.nchunks for k, axis in zip(coords, self._axes, strict=True))
             if not known or any(
                 start >= new for (start, _), new in zip(self._box(coords), self._shape, strict=True)
