@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -144,7 +145,9 @@ def test_old_values(far: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
     assert bytes(store.get("a")) == b"new"
 
 
-def test_an_earlier_cache_counts_unless_values_can_become_old(far: MemoryStore) -> None:
+def test_an_earlier_cache_counts_unless_values_can_become_old(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"0123456789")  # not by a store of this process, which would note the change
+    far = LocalStore(tmp_path)
     cache = MemoryStore({"a": b"earlier"})
     assert bytes(CacheStore(far, cache_store=cache, max_age_seconds=60).get("a")) == b"0123456789"
     cache = MemoryStore({"a": b"earlier"})
