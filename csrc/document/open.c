@@ -16,6 +16,7 @@ typedef struct owner {
     zc_document doc;
     zc_place place;
     bool sync;
+    zc_symlinks links;
     char root[];             /* path of the array, terminated */
 } owner;
 
@@ -25,7 +26,7 @@ static zc_status begin(zc_session *session, zc_error *err)
 
     (void)err;
     session->local = (zc_local){
-        .root = o->root, .root_len = strlen(o->root), .sync = o->sync, .documents = true};
+        .root = o->root, .root_len = strlen(o->root), .sync = o->sync, .links = o->links, .documents = true};
     zc_store_local(&session->local, &session->store);
     return ZC_OK;
 }
@@ -81,23 +82,19 @@ static zc_status parse_file(const zc_file *file, const char *name, parse_documen
 }
 
 /* ZC_ERR_MISSING if there is no such document. */
-static zc_status read_document(const char *root, const char *name, parse_document parse, zc_document *doc,
-                               zc_error *err)
+static zc_status read_document(owner *o, const char *name, parse_document parse, zc_error *err)
 {
-    const size_t size = strlen(root) + strlen(name) + 2;
-    char *const path = malloc(size);
+    zc_dir *dir;
     zc_file file;
+    zc_status status = zc_dir_open(o->root, strlen(o->root), o->links, &dir, err);
 
-    if (path == NULL) {
-        return zc_fail(err, ZC_ERR_MEMORY, "out of memory");
+    if (status != ZC_OK) {
+        return status;
     }
-    memcpy(path, root, strlen(root));
-    path[strlen(root)] = '/';
-    memcpy(path + strlen(root) + 1, name, strlen(name) + 1);
-    zc_status status = zc_file_open(NULL, path, &file, err);
-    free(path);
+    status = zc_file_open(dir, name, &file, err);
+    zc_dir_close(dir);
     if (status == ZC_OK) {
-        status = parse_file(&file, name, parse, doc, err);
+        status = parse_file(&file, name, parse, &o->doc, err);
         zc_file_close(&file);
     }
     return status;
@@ -135,6 +132,7 @@ static zc_status new_owner(const char *path, int flags, owner **out, zc_error *e
     if (o != NULL) {
         memcpy(o->root, root, strlen(root) + 1);
         o->sync = (flags & ZARRCORE_SYNC) != 0;
+        o->links = (flags & ZARRCORE_FOLLOW_SYMLINKS) != 0 ? ZC_SYMLINKS_FOLLOW : ZC_SYMLINKS_INSIDE;
         o->doc.array.missing_is_error = (flags & ZARRCORE_MISSING_IS_ERROR) != 0;
         o->doc.array.prefix = "";
         o->doc.array.place = &o->place;
@@ -155,10 +153,10 @@ static zc_status open_array(const char *path, int flags, zarrcore_array **out, z
     if (status != ZC_OK) {
         return status;
     }
-    status = read_document(o->root, "zarr.json", zc_document_v3, &o->doc, err);
+    status = read_document(o, "zarr.json", zc_document_v3, err);
     if (status == ZC_ERR_MISSING) {
         zc_error_clear(err);
-        status = read_document(o->root, ".zarray", zc_document_v2, &o->doc, err);
+        status = read_document(o, ".zarray", zc_document_v2, err);
         if (status == ZC_ERR_MISSING) {
             zc_error_clear(err);
             zc_fail(err, status, "%.200s: neither zarr.json nor .zarray is there", path);
@@ -177,7 +175,7 @@ static zc_status open_array(const char *path, int flags, zarrcore_array **out, z
 
 int zarrcore_open(const char *path, int flags, zarrcore_array **out, zarrcore_error *error)
 {
-    const int known = ZARRCORE_READ_WRITE | ZARRCORE_SYNC | ZARRCORE_MISSING_IS_ERROR;
+    const int known = ZARRCORE_READ_WRITE | ZARRCORE_SYNC | ZARRCORE_MISSING_IS_ERROR | ZARRCORE_FOLLOW_SYMLINKS;
     zc_error err;
 
     if (out == NULL) {

@@ -82,7 +82,8 @@ zc_status zc_value_view(const zc_value *value, uint64_t offset, uint64_t n, zc_w
 
 /* A file's name: below the directory that is held open, or a path of its own. */
 typedef struct file_name {
-    const zc_dir *dir;
+    const zc_dir *dir;       /* or `whole` */
+    zc_dir whole;
     const char *name;
     char *owned;
     char buffer[1024];
@@ -107,7 +108,8 @@ static zc_status name_make(const zc_local *local, const char *key, file_name *ou
     memcpy(path, local->root, local->root_len);
     path[local->root_len] = '/';
     memcpy(path + local->root_len + 1, key, key_len + 1);
-    out->dir = NULL;
+    out->whole = zc_dir_none(local->root_len, local->links);
+    out->dir = &out->whole;
     out->name = path;
     return ZC_OK;
 }
@@ -211,7 +213,7 @@ static zc_status local_open_dir(const zc_local *local, const char *prefix, size_
     path[local->root_len] = '/';
     memcpy(path + local->root_len + 1, prefix, prefix_len);
     path[local->root_len + 1 + prefix_len] = '\0';
-    const zc_status status = zc_dir_open(path, out, err);
+    const zc_status status = zc_dir_open(path, local->root_len, local->links, out, err);
     free(path);
     return status;
 }

@@ -118,6 +118,7 @@ typedef struct zc_local {
     const char *root;        /* path of the store's root, terminated */
     size_t root_len;
     bool sync;               /* fsync what is written */
+    zc_symlinks links;          /* which symbolic links are followed */
     bool documents;          /* an array's directory holds its metadata too, so that it cannot be missing */
     zc_dir *dir;             /* held open for one call, or NULL */
     const char *document;    /* metadata that was in it then, or NULL */

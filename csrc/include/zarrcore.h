@@ -99,6 +99,7 @@ typedef struct zarrcore_extent {
 #define ZARRCORE_READ_WRITE 1      /* allow zarrcore_write */
 #define ZARRCORE_SYNC 2            /* flush what is written to the disk */
 #define ZARRCORE_MISSING_IS_ERROR 4 /* reading an absent chunk fails, instead of giving the fill value */
+#define ZARRCORE_FOLLOW_SYMLINKS 8 /* read through symbolic links that leave the directory; nothing is written through them */
 
 /* An open array. */
 typedef struct zarrcore_array zarrcore_array;

@@ -12,21 +12,15 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "io/file.h"
 #include "io/temporary.h"
-
-#ifndef PATH_MAX
-#define PATH_MAX 4096
-#endif
 
 #define A_WHILE 60                           /* seconds; between two writes to a temporary file there are fewer */
 #define LONG_AGO (24 * 60 * 60)              /* where nobody can say whether the writer is still there */
@@ -129,16 +123,12 @@ static void clean(int fd)
     closedir(list);
 }
 
-void zc_clean_directory(int at, const char *path, size_t parent, uint64_t where, int is_new)
+void zc_clean_directory(int directory, const char *path, size_t parent, uint64_t where, int is_new)
 {
-    char directory[PATH_MAX];
-
-    if (!is_due(hash(where, path, parent)) || is_new || parent + 2 > sizeof directory) {
+    if (!is_due(hash(where, path, parent)) || is_new) {
         return;
     }
-    memcpy(directory, path, parent);
-    memcpy(directory + parent, ".", 2);
-    const int fd = openat(at, directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0) {
         clean(fd);
     }

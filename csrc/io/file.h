@@ -11,8 +11,39 @@
 
 #include "base/status.h"
 
-/* A directory held open, so that many files below it are opened without resolving the whole path. */
-typedef struct zc_dir zc_dir;
+/* Symbolic links below a root.  Writing and removing never leave the root, whatever is chosen.  (Windows: links are not
+ * looked at.) */
+typedef enum zc_symlinks {
+    ZC_SYMLINKS_INSIDE,         /* follow those that lead to a place inside of the root */
+    ZC_SYMLINKS_REFUSE,         /* follow none */
+    ZC_SYMLINKS_FOLLOW          /* follow all when reading, those inside when writing */
+} zc_symlinks;
+
+/* A directory held open, so that many files below it are opened without resolving the whole path.  One that is not open
+ * (zc_dir_none) stands for the rules alone; names are then whole paths.  Where a function takes NULL for a directory,
+ * names are whole paths too, and all links are followed. */
+typedef struct zc_dir {
+#ifdef _WIN32
+    wchar_t *path;
+#else
+    int fd;
+    char *path;
+    uint64_t where;          /* a hash of its path */
+    bool outside;            /* reached by a link that leaves the root: nothing may be written */
+#endif
+    size_t root_len;         /* the first part of the path, that of the root; its own links are followed */
+    zc_symlinks links;
+} zc_dir;
+
+/* The rules for whole paths below a root, whose path is the first root_len bytes of each. */
+static inline zc_dir zc_dir_none(size_t root_len, zc_symlinks links)
+{
+#ifdef _WIN32
+    return (zc_dir){.root_len = root_len, .links = links};
+#else
+    return (zc_dir){.fd = -1, .root_len = root_len, .links = links};
+#endif
+}
 
 /* An open file.  One descriptor, one file version: a writer that replaces the file meanwhile does
  * not show. */
@@ -24,8 +55,14 @@ typedef struct zc_file {
     uint64_t device;
 } zc_file;
 
-/* ZC_ERR_MISSING if the directory does not exist; a file in its place, or above it, is ZC_ERR_IO. */
-zc_status zc_dir_open(const char *path, zc_dir **out, zc_error *err);
+/* Open the directory of a path, whose first root_len bytes are the root.
+ * ZC_ERR_MISSING if the directory does not exist; a file in its place, or above it, is ZC_ERR_IO. */
+zc_status zc_dir_open(const char *path, size_t root_len, zc_symlinks links, zc_dir **out, zc_error *err);
+
+/* openat for a path below the root; writes: even ZC_SYMLINKS_FOLLOW keeps inside.  A descriptor, or -1 and errno: EXDEV if a
+ * link leaves the root or is not to be followed, ENOLINK if the path is that of a link to nothing (a
+ * directory is then absent: ENOENT).  POSIX only. */
+int zc_open_below(const zc_dir *dir, const char *name, int flags, bool writes);
 
 /* Are both the same directory, as far as the system can tell?  One that was removed while it was held open is not the one
  * that has been made in its place. */
@@ -37,9 +74,9 @@ bool zc_dir_has(const zc_dir *dir, const char *name);
 void zc_dir_close(zc_dir *dir);
 
 /*
- * Open a regular file for reading; name is relative to dir (dir NULL: a path of its own).
+ * Open a regular file for reading; name is relative to dir.
  * ZC_ERR_MISSING if nothing is there (ENOENT), and only then.  A directory, FIFO, socket, device, symbolic link to
- * nothing (content kept elsewhere, as by git-annex), or a file where a directory above it should be (ENOTDIR) is
+ * nothing (content kept elsewhere, as by git-annex) or out of the root, or a file where a directory above it should be (ENOTDIR) is
  * ZC_ERR_IO at once, never a hang.
  */
 zc_status zc_file_open(const zc_dir *dir, const char *name, zc_file *out, zc_error *err);

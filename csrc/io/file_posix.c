@@ -47,14 +47,9 @@
 #define MTIME(st) ((st).st_mtim)
 #endif
 
-struct zc_dir {
-    int fd;
-    uint64_t where;                          /* a hash of its path */
-};
-
 static int fd_of(const zc_dir *dir)
 {
-    return dir != NULL ? dir->fd : AT_FDCWD;
+    return dir != NULL && dir->fd >= 0 ? dir->fd : AT_FDCWD;
 }
 
 static int open_again(int at, const char *name, int flags, mode_t mode)
@@ -67,7 +62,177 @@ static int open_again(int at, const char *name, int flags, mode_t mode)
     return fd;
 }
 
+/* ---- links ---- */
+
+#if defined(__linux__) && !defined(SYS_openat2) && !defined(__alpha__)
+#define SYS_openat2 437                      /* newer than some C libraries */
+#endif
+
+static bool is_link(int at, const char *name)
+{
+    struct stat st;
+
+    return fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
+}
+
+/* The path without the component that it starts with, and its length. */
+static const char *skip_component(const char *path, size_t *n)
+{
+    *n = strcspn(path, "/");
+    return path + *n + strspn(path + *n, "/");
+}
+
+/* open_without_links for systems that cannot do so in one call; only relative paths. */
+static int open_by_steps(int at, const char *path, int flags)
+{
+    char name[NAME_MAX + 1];
+    int above = at;
+    size_t n;
+
+    if (strlen(path) >= PATH_MAX) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    for (;;) {
+        const char *const rest = skip_component(path, &n);
+        const bool last = *rest == '\0';
+        if (n == 0 || n > NAME_MAX) {
+            errno = n == 0 ? ELOOP : ENAMETOOLONG;
+            return -1;
+        }
+        memcpy(name, path, n);
+        name[n] = '\0';
+        const int fd = open_again(above, name, (last ? flags : OPEN_DIR_FLAGS) | O_NOFOLLOW, 0);
+        int code = errno;
+        if (fd < 0 && code != EMFILE && code != ENFILE && is_link(above, name)) {
+            code = ELOOP;                    /* whatever the system calls it */
+        }
+        if (above != at) {
+            close(above);
+        }
+        if (fd < 0 || last) {
+            errno = code;
+            return fd;
+        }
+        above = fd;
+        path = rest;
+    }
+}
+
+/* openat that fails with ELOOP if any component of the path is a symbolic link (or may be one). */
+static int open_without_links(int at, const char *path, int flags)
+{
+#if defined(SYS_openat2)
+    int large = 0;
+#ifdef O_LARGEFILE
+    large = (flags & O_PATH) == 0 ? O_LARGEFILE : 0;
+#endif
+    const uint64_t no_symlinks = 4;          /* RESOLVE_NO_SYMLINKS */
+    const struct {
+        uint64_t flags, mode, resolve;
+    } how = {(uint64_t)(unsigned)(flags | large), 0, no_symlinks};
+    long fd;
+
+    do {
+        fd = syscall(SYS_openat2, at, path, &how, sizeof how);
+    } while (fd < 0 && errno == EINTR);
+    if (fd >= 0 || (errno != ENOSYS && errno != EPERM)) {    /* EPERM: some sandboxes, of calls that they do not know */
+        return (int)fd;
+    }
+#elif defined(O_NOFOLLOW_ANY)
+    return open_again(at, path, flags | O_NOFOLLOW_ANY, 0);
+#endif
+    return open_by_steps(at, path, flags);
+}
+
+/* Open what a path with links resolves to, if that is inside of the root, which is open. */
+static int open_resolved(int root_fd, const char *root, const char *path, int flags)
+{
+    char *const real_root = realpath(root, NULL);
+    char *const real = real_root != NULL ? realpath(path, NULL) : NULL;
+    int fd = -1;
+
+    if (real != NULL) {
+        const size_t n = strcmp(real_root, "/") == 0 ? 0 : strlen(real_root);
+        const bool inside = strncmp(real, real_root, n) == 0 && (real[n] == '/' || real[n] == '\0');
+
+        errno = EXDEV;
+        fd = inside ? open_without_links(root_fd, real[n] == '/' && real[n + 1] != '\0' ? real + n + 1 : ".", flags) : -1;
+    }
+    const int code = errno;
+    free(real_root);
+    free(real);
+    errno = code;
+    return fd;
+}
+
+/* There are links in a path, maybe only in that of its root, which are followed. */
+static int open_linked(const zc_dir *dir, const char *name, int flags)
+{
+    char path[PATH_MAX], root[PATH_MAX];
+    const int n = dir->fd >= 0 ? snprintf(path, sizeof path, "%s/%s", dir->path, name)
+                               : snprintf(path, sizeof path, "%s", name);
+
+    if (n < 0 || (size_t)n >= sizeof path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    if ((size_t)n <= dir->root_len + 1) {    /* the root, maybe with a slash, or a directory above it */
+        return open_again(AT_FDCWD, path, flags, 0);
+    }
+    memcpy(root, path, dir->root_len);
+    root[dir->root_len] = '\0';
+    const int root_fd = open_again(AT_FDCWD, root, OPEN_DIR_FLAGS, 0);
+    if (root_fd < 0) {
+        return -1;
+    }
+    const char *const rest = path + dir->root_len + 1;
+    int fd = open_without_links(root_fd, rest, flags);
+    if (fd < 0 && errno == ELOOP) {
+        errno = EXDEV;
+        fd = dir->links != ZC_SYMLINKS_REFUSE ? open_resolved(root_fd, root, path, flags) : -1;
+    }
+    const int code = errno;
+    close(root_fd);
+    errno = code;
+    return fd;
+}
+
+int zc_open_below(const zc_dir *dir, const char *name, int flags, bool writes)
+{
+    const int at = fd_of(dir);
+    const bool follow = dir == NULL || (dir->links == ZC_SYMLINKS_FOLLOW && !writes);
+
+    if (writes && dir != NULL && dir->fd >= 0 && dir->outside) {
+        errno = EXDEV;
+        return -1;
+    }
+    int fd = open_without_links(at, name, flags);
+    if (fd >= 0 || errno != ELOOP) {
+        return fd;                           /* an absent file costs no second call */
+    }
+    fd = follow ? open_again(at, name, flags, 0) : open_linked(dir, name, flags);
+    if (fd < 0 && errno == ENOENT) {
+        errno = (flags & O_DIRECTORY) == 0 && is_link(at, name) ? ENOLINK : ENOENT;
+    }
+    return fd;
+}
+
 /* ---- directories ---- */
+
+/* What went wrong with a path. */
+static zc_status fail_path(int code, const char *what, const char *path, zc_error *err)
+{
+    switch (code) {
+    case EXDEV:
+        return zc_fail_errno(err, code, "%s %s: a symbolic link leads out of the store, or none is to be followed", what,
+                             path);
+    case ENOLINK: return zc_fail_errno(err, ENOENT, "%s %s, a symbolic link to nothing", what, path);
+    case ENOTDIR:
+        return zc_fail_errno(err, code, "%s %s: a file is in the place of a directory above it", what, path);
+    default: return zc_fail_errno(err, code, "%s %s", what, path);
+    }
+}
 
 static uint64_t hash_of(const char *path)
 {
@@ -79,22 +244,29 @@ static uint64_t hash_of(const char *path)
     return x;
 }
 
-zc_status zc_dir_open(const char *path, zc_dir **out, zc_error *err)
+zc_status zc_dir_open(const char *path, size_t root_len, zc_symlinks links, zc_dir **out, zc_error *err)
 {
+    zc_dir opened = zc_dir_none(root_len, links);
+
     *out = NULL;
-    const int fd = open_again(AT_FDCWD, path, OPEN_DIR_FLAGS, 0);
-    if (fd < 0) {
-        return errno == ENOENT ? zc_fail(err, ZC_ERR_MISSING, "no directory %s", path)
-                               : zc_fail_errno(err, errno, "cannot open directory %s", path);
+    opened.fd = zc_open_below(&opened, path, OPEN_DIR_FLAGS, true);
+    if (opened.fd < 0 && errno == EXDEV && links == ZC_SYMLINKS_FOLLOW) {
+        opened.fd = open_again(AT_FDCWD, path, OPEN_DIR_FLAGS, 0);
+        opened.outside = true;
     }
-    zc_dir *dir = malloc(sizeof *dir);
-    if (dir == NULL) {
-        close(fd);
+    if (opened.fd < 0) {
+        return errno == ENOENT || errno == ENOLINK ? zc_fail(err, ZC_ERR_MISSING, "no directory %s", path)
+                                                   : fail_path(errno, "cannot open directory", path, err);
+    }
+    opened.path = strdup(path);
+    opened.where = hash_of(path);
+    *out = opened.path != NULL ? malloc(sizeof opened) : NULL;
+    if (*out == NULL) {
+        free(opened.path);
+        close(opened.fd);
         return zc_fail(err, ZC_ERR_MEMORY, "out of memory: no room for a directory handle");
     }
-    dir->fd = fd;
-    dir->where = hash_of(path);
-    *out = dir;
+    **out = opened;
     return ZC_OK;
 }
 
@@ -102,6 +274,7 @@ void zc_dir_close(zc_dir *dir)
 {
     if (dir != NULL) {
         close(dir->fd);
+        free(dir->path);
         free(dir);
     }
 }
@@ -126,32 +299,10 @@ bool zc_dir_has(const zc_dir *dir, const char *name)
 /* O_NONBLOCK: opening a FIFO would wait for a writer. */
 #define READ_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
-static bool is_link_refused(int code)
+static zc_status fail_open(int code, const char *name, zc_error *err)
 {
-    return code == ELOOP || code == EMLINK;  /* EMLINK: FreeBSD */
-}
-
-/* Links are followed at a second try, so that a link to nothing and an absent file differ at no cost. */
-static int open_for_reading(int at, const char *name, bool *link)
-{
-    const int fd = open_again(at, name, READ_FLAGS | O_NOFOLLOW, 0);
-
-    *link = fd < 0 && is_link_refused(errno);
-    return *link ? open_again(at, name, READ_FLAGS, 0) : fd;
-}
-
-static zc_status fail_open(int code, const char *name, bool link, zc_error *err)
-{
-    if (code == ENOENT && link) {
-        return zc_fail_errno(err, code, "cannot open %s, a symbolic link to nothing", name);
-    }
-    if (code == ENOENT) {
-        return zc_fail(err, ZC_ERR_MISSING, "no file %s", name);
-    }
-    if (code == ENOTDIR) {
-        return zc_fail_errno(err, code, "cannot open %s: a file is in the place of a directory above it", name);
-    }
-    return zc_fail_errno(err, code, "cannot open %s", name);
+    return code == ENOENT ? zc_fail(err, ZC_ERR_MISSING, "no file %s", name)
+                          : fail_path(code, "cannot open", name, err);
 }
 
 static const char *kind_of(mode_t mode)
@@ -188,11 +339,10 @@ static zc_status adopt(int fd, const char *name, zc_file *out, zc_error *err)
 
 zc_status zc_file_open(const zc_dir *dir, const char *name, zc_file *out, zc_error *err)
 {
-    bool link;
-    const int fd = open_for_reading(fd_of(dir), name, &link);
+    const int fd = zc_open_below(dir, name, READ_FLAGS, false);
 
     out->handle = -1;
-    return fd < 0 ? fail_open(errno, name, link, err) : adopt(fd, name, out, err);
+    return fd < 0 ? fail_open(errno, name, err) : adopt(fd, name, out, err);
 }
 
 /* If reading stops at an end, it is a regular file, and no further system call has to find that out: directories,
@@ -202,13 +352,12 @@ zc_status zc_file_load(const zc_dir *dir, const char *name, void *dst, size_t ca
 {
     zc_assert(cap >= 1);
 
-    bool link;
-    const int fd = open_for_reading(fd_of(dir), name, &link);
+    const int fd = zc_open_below(dir, name, READ_FLAGS, false);
 
     *n = 0;
     out->handle = -1;
     if (fd < 0) {
-        return fail_open(errno, name, link, err);
+        return fail_open(errno, name, err);
     }
     const ssize_t got = pread(fd, dst, cap, 0);
     if (got <= 0 || (size_t)got == cap) {
@@ -263,44 +412,96 @@ zc_status zc_file_read(const zc_file *file, uint64_t offset, void *dst, size_t n
 
 /* A file on its way into its place. */
 typedef struct writer {
-    int at;                                  /* the directory that both names are relative to */
-    const char *name;
-    char temporary[PATH_MAX];
-    size_t parent;                           /* length of the directory part of both names, with its slash */
+    const zc_dir *dir;
+    const char *path;                        /* of the file, below dir */
+    size_t parent;                           /* length of its directory part, with the slash */
+    const char *name;                        /* its last component */
+    char temporary[ZC_TEMPORARY_LENGTH + 1];
+    int at;                                  /* the directory of both names, held open */
     bool sync;
     bool made_parents;
 } writer;
 
-/* mkdir -p for the directory part of w->name.  0 or errno. */
-static int make_parents(writer *w)
+/* Open the directory path[0 .. n) to write below it; no path is the directory itself.  Close it with close_parent. */
+static int open_parent(const zc_dir *dir, const char *path, size_t n)
 {
-    char path[PATH_MAX];
+    char parent[PATH_MAX];
 
-    memcpy(path, w->name, w->parent);
-    for (size_t i = 1; i < w->parent; i++) {
-        if (path[i] != '/') {
-            continue;
-        }
-        path[i] = '\0';
-        if (mkdirat(w->at, path, 0777) != 0 && errno != EEXIST) {
-            return errno;
-        }
-        path[i] = '/';
+    if (n == 0 && (dir == NULL || dir->fd < 0 || !dir->outside)) {
+        return fd_of(dir);
     }
-    w->made_parents = true;
-    return 0;
+    if (n + 2 > sizeof parent) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    memcpy(parent, path, n);
+    memcpy(parent + n, ".", n == 0 ? 2 : 0);
+    parent[n > 0 ? n : 1] = '\0';
+    return zc_open_below(dir, parent, OPEN_DIR_FLAGS, true);
 }
 
-/* Create a file with a temporary name in the directory of w->name.  Its descriptor, or -1 and errno. */
+static void close_parent(const zc_dir *dir, int fd)
+{
+    if (fd >= 0 && fd != fd_of(dir)) {
+        close(fd);
+    }
+}
+
+/* mkdir -p for the directory part of w->path, component by component, so that no link is followed out of the root.
+ * 0 or errno. */
+static int make_parents(writer *w)
+{
+    char name[NAME_MAX + 1];
+    int above = fd_of(w->dir);
+    int code = 0;
+
+    for (size_t start = 0, end = 1; end < w->parent && code == 0; end++) {
+        if (w->path[end] != '/') {
+            continue;
+        }
+        int fd = open_parent(w->dir, w->path, end);
+        if (fd < 0 && errno == ENOENT && end - start <= NAME_MAX) {
+            memcpy(name, w->path + start, end - start);
+            name[end - start] = '\0';
+            fd = mkdirat(above, name, 0777) == 0 || errno == EEXIST ? open_parent(w->dir, w->path, end) : -1;
+        }
+        code = fd < 0 ? errno : 0;
+        close_parent(w->dir, above);
+        above = fd;
+        start = end + 1;
+    }
+    close_parent(w->dir, above);
+    w->made_parents = true;
+    return code;
+}
+
+/* Open the directory of w->path; it is made if it is missing.  0 or errno. */
+static int open_directory(writer *w)
+{
+    for (int tries_left = PARENT_TRIES;; tries_left--) {
+        w->at = open_parent(w->dir, w->path, w->parent);
+        if (w->at >= 0 || w->at == AT_FDCWD) {
+            return 0;
+        }
+        if (errno != ENOENT || tries_left == 0) {
+            return errno;
+        }
+        const int code = make_parents(w);
+        if (code != 0 && code != ENOENT) {
+            return code;
+        }
+    }
+}
+
+/* Create a file with a temporary name in the directory of w->path.  Its descriptor, or -1 and errno. */
 static int open_temporary(writer *w)
 {
     int parents_left = PARENT_TRIES;
     struct timespec now;
 
     clock_gettime(CLOCK_REALTIME, &now);
-    memcpy(w->temporary, w->name, w->parent);
     for (int names_left = NAME_TRIES; names_left > 0;) {
-        zc_temporary_name(zc_this_process(), (uint64_t)now.tv_nsec, w->temporary + w->parent);
+        zc_temporary_name(zc_this_process(), (uint64_t)now.tv_nsec, w->temporary);
         const int fd = open_again(w->at, w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 
         if (fd >= 0) {
@@ -313,7 +514,8 @@ static int open_temporary(writer *w)
         if (errno != ENOENT || w->parent == 0 || parents_left-- == 0) {
             return -1;
         }
-        const int code = make_parents(w);
+        close_parent(w->dir, w->at);         /* someone removed the directory that was empty */
+        const int code = open_directory(w);
         if (code != 0) {
             errno = code;
             return -1;
@@ -367,19 +569,19 @@ static int sync_dir(int at, const char *path)
     return code == EINVAL || code == ENOTSUP ? 0 : code;
 }
 
-/* Sync the directory of w->name, and the ones above it if they may be new. */
+/* Sync the directory of w->path, and the ones above it if they may be new. */
 static int sync_parents(writer *w)
 {
     char path[PATH_MAX];
     size_t n = w->parent;
 
-    memcpy(path, w->name, n);
+    memcpy(path, w->path, n);
     for (;;) {
         while (n > 1 && path[n - 1] == '/') {
             n--;
         }
         path[n] = '\0';
-        const int code = sync_dir(w->at, n > 0 ? path : ".");
+        const int code = sync_dir(fd_of(w->dir), n > 0 ? path : ".");
         if (code != 0 || !w->made_parents || n == 0 || strcmp(path, "/") == 0) {
             return code;
         }
@@ -493,38 +695,48 @@ static int put_in_new_place(const writer *w)
     return code;
 }
 
-static zc_status write_file(const zc_dir *dir, const char *name, const zc_file_source *source, bool sync,
-                            int (*place)(const writer *), zc_error *err)
+/* Fill the temporary file and put it in place; w->at is open. */
+static zc_status write_below(writer *w, const zc_file_source *source, int (*place)(const writer *), zc_error *err)
 {
-    writer w;
     zc_status failed = ZC_OK;
-    const char *slash = strrchr(name, '/');
+    const int fd = open_temporary(w);
 
-    w.at = fd_of(dir);
-    w.name = name;
-    w.parent = slash != NULL ? (size_t)(slash + 1 - name) : 0;
-    w.sync = sync;
-    w.made_parents = false;
-    if (w.parent + ZC_TEMPORARY_LENGTH >= PATH_MAX) {
-        return zc_fail_errno(err, ENAMETOOLONG, "cannot write %s", name);
-    }
-    const int fd = open_temporary(&w);
     if (fd < 0) {
-        return zc_fail_errno(err, errno, "cannot create a temporary file for %s", name);
+        return zc_fail_errno(err, errno, "cannot create a temporary file for %s", w->path);
     }
     if (place == put_in_place) {             /* what is created is mostly the first thing in its directory */
-        zc_clean_directory(w.at, name, w.parent, dir != NULL ? dir->where : 0, w.made_parents);
+        const uint64_t where = w->dir != NULL && w->dir->fd >= 0 ? w->dir->where : 0;
+        zc_clean_directory(w->at, w->path, w->parent, where, w->made_parents);
     }
-    int code = fill_temporary(&w, fd, source, &failed, err);
+    int code = fill_temporary(w, fd, source, &failed, err);
     if (code == 0 && failed == ZC_OK) {
-        code = place(&w);
+        code = place(w);
     }
     if (code != 0 || failed != ZC_OK) {
-        unlinkat(w.at, w.temporary, 0);
-        return failed != ZC_OK ? failed : zc_fail_errno(err, code, "cannot write %s", name);
+        unlinkat(w->at, w->temporary, 0);
+        return failed != ZC_OK ? failed : zc_fail_errno(err, code, "cannot write %s", w->path);
     }
-    code = sync ? sync_parents(&w) : 0;
-    return code == 0 ? ZC_OK : zc_fail_errno(err, code, "cannot sync the directory of %s", name);
+    code = w->sync ? sync_parents(w) : 0;
+    return code == 0 ? ZC_OK : zc_fail_errno(err, code, "cannot sync the directory of %s", w->path);
+}
+
+static size_t parent_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash != NULL ? (size_t)(slash + 1 - path) : 0;
+}
+
+static zc_status write_file(const zc_dir *dir, const char *path, const zc_file_source *source, bool sync,
+                            int (*place)(const writer *), zc_error *err)
+{
+    writer w = {.dir = dir, .path = path, .parent = parent_length(path), .sync = sync};
+
+    w.name = path + w.parent;
+    const int code = open_directory(&w);
+    const zc_status status = code == 0 ? write_below(&w, source, place, err) : fail_path(code, "cannot write", path, err);
+    close_parent(dir, w.at);
+    return status;
 }
 
 zc_status zc_file_replace(const zc_dir *dir, const char *name, const void *src, size_t n, bool sync,
@@ -553,10 +765,13 @@ zc_status zc_file_create(const zc_dir *dir, const char *name, const void *src, s
 
 zc_status zc_file_remove(const zc_dir *dir, const char *name, zc_error *err)
 {
-    if (unlinkat(fd_of(dir), name, 0) == 0 || errno == ENOENT) {
-        return ZC_OK;
-    }
-    return zc_fail_errno(err, errno, "cannot remove %s", name);
+    const size_t parent = parent_length(name);
+    const int at = open_parent(dir, name, parent);
+    const bool opened = at >= 0 || at == AT_FDCWD;
+    const int code = opened && unlinkat(at, name + parent, 0) == 0 ? 0 : errno;
+
+    close_parent(dir, at);
+    return code == 0 || code == ENOENT ? ZC_OK : fail_path(code, "cannot remove", name, err);
 }
 
 #else

@@ -27,10 +27,6 @@
 #define TICKS_BEFORE_1970 UINT64_C(116444736000000000)
 #define RENAME_TRIES 8
 
-struct zc_dir {
-    wchar_t *path;
-};
-
 /* ---- names and error codes ---- */
 
 static int errno_of(DWORD code)
@@ -85,7 +81,7 @@ static bool join(const zc_dir *dir, const char *name, wchar_t *out)
 {
     size_t n = 0;
 
-    if (dir != NULL) {
+    if (dir != NULL && dir->path != NULL) {
         n = wcslen(dir->path);
         if (n + 1 >= PATH_CHARS) {
             return false;
@@ -151,7 +147,7 @@ static bool make_absolute(wchar_t *path)
     return true;
 }
 
-zc_status zc_dir_open(const char *path, zc_dir **out, zc_error *err)
+zc_status zc_dir_open(const char *path, size_t root_len, zc_symlinks links, zc_dir **out, zc_error *err)
 {
     wchar_t wide[PATH_CHARS];
 
@@ -176,6 +172,7 @@ zc_status zc_dir_open(const char *path, zc_dir **out, zc_error *err)
         free(copy);
         return zc_fail(err, ZC_ERR_MEMORY, "out of memory: no room for a directory handle");
     }
+    *dir = zc_dir_none(root_len, links);
     dir->path = copy;
     *out = dir;
     return ZC_OK;

@@ -28,15 +28,14 @@ zc_owner zc_temporary_owner(const char *component);
 zc_owner zc_this_process(void);
 
 /*
- * Remove what killed writers left in a directory, unless this process has looked there in the last ten minutes.  The
- * directory is path[0 .. parent), relative to the descriptor `at`; `where` identifies it.  is_new: it has just been made,
- * so nothing can be in it.
+ * Remove what killed writers left in a directory, unless this process has looked there in the last ten minutes.  `where`
+ * and path[0 .. parent) identify it.  is_new: it has just been made, so nothing can be in it.
  *
  * A temporary file is removed if it was last written more than a minute ago by a process of this system that is no more,
  * or more than a day ago on another system (or in another container).  At most 65,536 entries are looked at.  Failures
  * are ignored: the write that is under way does not depend on it.
  */
-void zc_clean_directory(int at, const char *path, size_t parent, uint64_t where, int is_new);
+void zc_clean_directory(int directory, const char *path, size_t parent, uint64_t where, int is_new);
 #endif
 
 #endif

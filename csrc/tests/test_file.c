@@ -24,8 +24,8 @@ static void missing_is_missing(void)
     CHECK(failed_with(open_status("plain/below"), ENOTDIR));
     CHECK(failed_with(open_status("plain/below/more"), ENOTDIR));
     CHECK(failed_with(zc_file_remove(NULL, "plain/below", &err), ENOTDIR));
-    CHECK(zc_dir_open("nowhere", &none, &err) == ZC_ERR_MISSING && none == NULL);
-    CHECK(failed_with(zc_dir_open("plain/below", &none, &err), ENOTDIR));
+    CHECK(zc_dir_open("nowhere", strlen("nowhere"), ZC_SYMLINKS_INSIDE, &none, &err) == ZC_ERR_MISSING && none == NULL);
+    CHECK(failed_with(zc_dir_open("plain/below", strlen("plain/below"), ZC_SYMLINKS_INSIDE, &none, &err), ENOTDIR));
 }
 
 static void read_is_exact(void)

@@ -43,7 +43,7 @@ static void nothing_else_is_missing(void)
     longname[sizeof longname - 1] = '\0';
     CHECK(failed_with(open_status(longname), ENAMETOOLONG));
     put("file", "x");
-    CHECK(failed_with(zc_dir_open("file", &none, &err), ENOTDIR));
+    CHECK(failed_with(zc_dir_open("file", strlen("file"), ZC_SYMLINKS_INSIDE, &none, &err), ENOTDIR));
     if (geteuid() != 0) {
         CHECK(chmod("file", 0) == 0);
         CHECK(failed_with(open_status("file"), EACCES));
@@ -72,6 +72,60 @@ static void links_to_files_are_files(void)
     put("target", "content");
     CHECK(symlink("target", "link") == 0);
     CHECK(holds("link", "content"));
+}
+
+static zc_status read_below(const zc_dir *root, const char *name)
+{
+    zc_file file;
+    const zc_status status = zc_file_open(root, name, &file, &err);
+
+    zc_file_close(&file);
+    return status;
+}
+
+static void links_do_not_leave_the_root(void)
+{
+    static const zc_symlinks rules[] = {ZC_SYMLINKS_INSIDE, ZC_SYMLINKS_REFUSE, ZC_SYMLINKS_FOLLOW};
+    zc_dir *root;
+
+    put("outside/c", "kept");
+    put("root/real/c", "inside");
+    CHECK(symlink("../outside", "root/out") == 0 && symlink("real", "root/in") == 0);
+    CHECK(symlink("../outside/c", "root/file") == 0 && symlink("root", "way") == 0);
+    for (size_t i = 0; i < 6; i++) {
+        const char *const path = i % 2 == 0 ? "root" : "way";
+        const zc_symlinks links = rules[i / 2];
+        const bool all = links == ZC_SYMLINKS_FOLLOW, none = links == ZC_SYMLINKS_REFUSE;
+
+        CHECK(zc_dir_open(path, strlen(path), links, &root, &err) == ZC_OK);
+        CHECK(read_below(root, "real/c") == ZC_OK);
+        CHECK(read_below(root, "in/c") == (none ? ZC_ERR_IO : ZC_OK));
+        CHECK(read_below(root, "out/c") == (all ? ZC_OK : ZC_ERR_IO));
+        CHECK(read_below(root, "file") == (all ? ZC_OK : ZC_ERR_IO));
+        CHECK(failed_with(zc_file_replace(root, "out/c", "lost", 4, false, &err), EXDEV));
+        CHECK(failed_with(zc_file_replace(root, "out/new/c", "lost", 4, true, &err), EXDEV));
+        CHECK(failed_with(zc_file_create(root, "out/d", "lost", 4, false, &err), EXDEV));
+        CHECK(failed_with(zc_file_remove(root, "out/c", &err), EXDEV));
+        CHECK(zc_file_replace(root, "in/new/c", "x", 1, true, &err) == (none ? ZC_ERR_IO : ZC_OK));
+        CHECK(zc_file_remove(root, "in/new/c", &err) == (none ? ZC_ERR_IO : ZC_OK));
+        zc_dir_close(root);
+    }
+    CHECK(holds("outside/c", "kept") && entries("outside", true) == 1);
+}
+
+static void a_directory_outside_is_only_read(void)
+{
+    zc_dir *outside;
+
+    put("outside/c", "kept");
+    CHECK(mkdir("root", 0777) == 0 && symlink("../outside", "root/out") == 0);
+    CHECK(failed_with(zc_dir_open("root/out", 4, ZC_SYMLINKS_INSIDE, &outside, &err), EXDEV));
+    CHECK(zc_dir_open("root/out", 4, ZC_SYMLINKS_FOLLOW, &outside, &err) == ZC_OK);
+    CHECK(read_below(outside, "c") == ZC_OK);
+    CHECK(failed_with(zc_file_replace(outside, "c", "lost", 4, false, &err), EXDEV));
+    CHECK(failed_with(zc_file_remove(outside, "c", &err), EXDEV));
+    zc_dir_close(outside);
+    CHECK(holds("outside/c", "kept"));
 }
 
 static void special_files_do_not_hang(void)
@@ -241,6 +295,8 @@ int main(void)
         {"nothing_else_is_missing", nothing_else_is_missing},
         {"no_descriptors_left_is_an_error", no_descriptors_left_is_an_error},
         {"links_to_files_are_files", links_to_files_are_files},
+        {"links_do_not_leave_the_root", links_do_not_leave_the_root},
+        {"a_directory_outside_is_only_read", a_directory_outside_is_only_read},
         {"special_files_do_not_hang", special_files_do_not_hang},
         {"metadata_of_the_system", metadata_of_the_system},
         {"modes_are_those_of_new_files", modes_are_those_of_new_files},

@@ -19,8 +19,6 @@ _WINDOWS = os.name == "nt"
 _READ_FLAGS = (
     os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 )
-_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
-_LINK_REFUSED = (errno.ELOOP, errno.EMLINK)  # EMLINK: FreeBSD
 _BUSY_ON_WINDOWS = {5, 32}  # ERROR_ACCESS_DENIED, ERROR_SHARING_VIOLATION
 _BUSY_DELAYS = (0.001, 0.004, 0.016, 0.064, 0.256)
 
@@ -39,8 +37,8 @@ def is_temporary(name: str) -> bool:
 
 
 @contextmanager
-def open_file(path: str) -> Iterator[FileIO | None]:
-    """Open a regular file for reading; None if nothing is there.
+def open_file(path: str, root: str = "", follow: bool | str = True) -> Iterator[FileIO | None]:
+    """Open a regular file for reading, links as of :func:`open_below`; None if nothing is there.
 
     Raises
     ------
@@ -51,7 +49,7 @@ def open_file(path: str) -> Iterator[FileIO | None]:
     OSError
         If the file is there and cannot be opened.
     """
-    opened = _open(path)
+    opened = _open(path, root, follow)
     if opened is None:
         yield None
         return
@@ -59,12 +57,12 @@ def open_file(path: str) -> Iterator[FileIO | None]:
         yield file
 
 
-def read_file(path: str) -> bytes | None:
+def read_file(path: str, root: str = "", follow: bool | str = True) -> bytes | None:
     """Return the contents of a regular file (see :func:`open_file`, :func:`read_span`); None without one.
 
     Metadata documents are so small that the objects in between would cost more than reading them.
     """
-    opened = _open(path)
+    opened = _open(path, root, follow)
     if opened is None:
         return None
     fd, size = opened
@@ -74,7 +72,8 @@ def read_file(path: str) -> bytes | None:
         os.close(fd)
     if len(data) == size:
         return data
-    with open_file(path) as file:  # more than one call reads, or no longer what was there a moment ago
+    # More than one call reads, or no longer what was there a moment ago.
+    with open_file(path, root, follow) as file:
         return None if file is None else read_span(file, 0, os.fstat(file.fileno()).st_size)
 
 
@@ -95,27 +94,32 @@ def read_span(file: FileIO, start: int, stop: int) -> bytes:
     return b"".join(parts)
 
 
-def _open(path: str) -> tuple[int, int] | None:
-    """Descriptor and size of a regular file; None if nothing is there.
+def open_below(path: str, flags: int, root: str, follow: bool | str, *, writes: bool = False) -> int:
+    """Open a path below a root; see ``engine.open_below``.  On Windows all links are followed."""
+    global _open_below
+    if _WINDOWS:
+        return os.open(path, flags)
+    if _open_below is None:
+        from zarrcore._core.engine import open_below as _open_below
+    return int(_open_below(root, path, flags, follow, writes))
 
-    Links are followed at a second try, so that a link to nothing and an absent file differ at no cost.
-    """
+
+def _open(path: str, root: str, follow: bool | str) -> tuple[int, int] | None:
+    """Descriptor and size of a regular file; None if nothing is there."""
     try:
-        fd = os.open(path, _READ_FLAGS | _NO_FOLLOW)
+        fd = open_below(path, _READ_FLAGS, root, follow)
     except FileNotFoundError:
-        if not _NO_FOLLOW:
+        if _WINDOWS:
             _require_no_dangling_link(path)
         return None
     except NotADirectoryError:
         raise
     except OSError as error:
-        if not (_NO_FOLLOW and error.errno in _LINK_REFUSED):
+        if error.errno == errno.ENOLINK:
+            raise _dangling(path) from None
+        if error.errno != errno.EXDEV:
             _require_regular(path, os.stat(path))
-            raise
-        linked = _open_linked(path)
-        if linked is None:
-            return None
-        fd = linked
+        raise
     try:
         status = os.fstat(fd)
         _require_regular(path, status)
@@ -125,20 +129,13 @@ def _open(path: str) -> tuple[int, int] | None:
         raise
 
 
-def _open_linked(path: str) -> int | None:
-    try:
-        return os.open(path, _READ_FLAGS)
-    except FileNotFoundError:
-        _require_no_dangling_link(path)
-        return None
-    except OSError:
-        _require_regular(path, os.stat(path))
-        raise
+def _dangling(path: str) -> StoreError:
+    return StoreError(f"{path}: the symbolic link points to nothing")
 
 
 def _require_no_dangling_link(path: str) -> None:
     if os.path.islink(path) and not os.path.exists(path):
-        raise StoreError(f"{path}: the symbolic link points to nothing") from None
+        raise _dangling(path) from None
 
 
 def _require_regular(path: str, status: os.stat_result) -> None:
@@ -151,15 +148,24 @@ def _require_regular(path: str, status: os.stat_result) -> None:
 # --- writing ---
 
 
-def write_file(path: str, data: bytes | memoryview, *, sync: bool = False, is_new: bool = False) -> bool:
+def write_file(
+    path: str,
+    data: bytes | memoryview,
+    *,
+    sync: bool = False,
+    is_new: bool = False,
+    root: str | None = None,
+    follow: bool | str = True,
+) -> bool:
     """Write a file atomically; see ``engine.write_file``, which knows how on this system."""
     global _write
     if _write is None:
         from zarrcore._core.engine import write_file as _write
-    return bool(_write(path, data, sync, is_new))
+    return bool(_write(path, data, sync, is_new, root, follow))
 
 
 _write: Any = None  # importing it at every call would take a part of its time
+_open_below: Any = None
 
 
 def rename_directory(source: str, target: str, *, sync: bool = False) -> bool:

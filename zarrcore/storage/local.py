@@ -8,7 +8,7 @@ import os
 import stat
 import sys
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from zarrcore.errors import InvalidKeyError, StoreError
 from zarrcore.storage import files
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from zarrcore.storage.byte_range import ByteRange
 
 _WINDOWS = os.name == "nt"
+_STATUS_FLAGS = getattr(os, "O_PATH", getattr(os, "O_NONBLOCK", 0)) | getattr(os, "O_CLOEXEC", 0)
+_SCAN_FLAGS = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
+_PARENT_FLAGS = _SCAN_FLAGS | getattr(os, "O_PATH", 0)
 # What file systems say of names that they cannot have.
 _BAD_NAMES = {errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL}
 
@@ -34,7 +37,7 @@ class LocalStore(Store):
     """A directory tree: the value of the key ``a/b`` is the file ``a/b`` below the root.
 
     The root need not exist: reading then finds nothing, and the first write makes it.  Keys cannot leave the
-    root; symbolic links that lie in it are followed when reading and listing.  A value is replaced by
+    root, and nothing is written or removed outside of it through a symbolic link.  A value is replaced by
     renaming a temporary file ``.zc-<16 hex digits>.partial``, so that readers never see half of it; such
     names are no keys and are never listed.  Those of writers that were killed are removed by the next writer
     to that directory (not on Windows) when they are a minute old, or a day old if another system wrote them.
@@ -47,6 +50,9 @@ class LocalStore(Store):
         Refuse every write.
     fsync : bool, optional
         Make every write durable before it returns.  Default: the configuration's ``store.fsync``.
+    follow_symlinks : {"inside", True, False}
+        Symbolic links below the root: follow those that lead to a place below it (the default), all of them
+        when reading, or none.  Others are an error.  (Windows: reading, and writing chunks, follow all.)
 
     Examples
     --------
@@ -60,16 +66,26 @@ class LocalStore(Store):
     _is_near = True
 
     def __init__(
-        self, root: str | os.PathLike[str], *, read_only: bool = False, fsync: bool | None = None
+        self,
+        root: str | os.PathLike[str],
+        *,
+        read_only: bool = False,
+        fsync: bool | None = None,
+        follow_symlinks: bool | Literal["inside"] = "inside",
     ) -> None:
         super().__init__(read_only=read_only)
         if not isinstance(root, (str, os.PathLike)):
             raise TypeError(f"LocalStore: expected a path, got {type(root).__name__}: {root!r}")
+        if not (isinstance(follow_symlinks, bool) or follow_symlinks == "inside"):
+            raise ValueError(
+                f"LocalStore: follow_symlinks: expected 'inside', True or False, got {follow_symlinks!r}"
+            )
         # Absolute, so that the store means the same directory after chdir and in another process.
         self._root: str = os.path.abspath(os.fsdecode(root))
         self._real_root: str | None = None
         self._real_paths: dict[str, tuple[int, int, str]] = {}  # with device and inode
         self.fsync: bool = _configured_fsync() if fsync is None else bool(fsync)
+        self.follow_symlinks = follow_symlinks
 
     @classmethod
     def open(cls, root: str | os.PathLike[str], *, mode: str | None = None, read_only: bool = False) -> Self:
@@ -140,7 +156,7 @@ class LocalStore(Store):
         """Parts of one value, through one descriptor: all come from the same version of the file."""
         path = self._path(key)
         try:
-            parts = _read_parts(path, byte_ranges)
+            parts = self._parts_of(path, byte_ranges)
         except NotADirectoryError as error:
             self._require_directory()
             if not is_document(key):
@@ -156,13 +172,26 @@ class LocalStore(Store):
                 _require_directories_above(path, key)
         return [None] * len(byte_ranges)
 
+    def _parts_of(self, path: str, byte_ranges: Sequence[ByteRange | None]) -> Sequence[bytes] | None:
+        """Parts of a file; None if nothing is there."""
+        if byte_ranges == (None,):
+            value = files.read_file(path, self._root, self.follow_symlinks)
+            return None if value is None else (value,)
+        from zarrcore.storage.byte_range import resolve_range
+
+        with files.open_file(path, self._root, self.follow_symlinks) as file:
+            if file is None:
+                return None
+            size = os.fstat(file.fileno()).st_size
+            return [files.read_span(file, *resolve_range(byte_range, size)) for byte_range in byte_ranges]
+
     def exists(self, key: str) -> bool:
-        status = _status(self._path(key))
+        status = self._status(self._path(key))
         return status is not None and stat.S_ISREG(status.st_mode)
 
     def getsize(self, key: str) -> int:
         path = self._path(key)
-        status = _status(path)
+        status = self._status(path)
         if status is None:
             raise self._absent(key)
         if not stat.S_ISREG(status.st_mode):
@@ -172,16 +201,25 @@ class LocalStore(Store):
     # --- writing ---
 
     def set(self, key: str, value: Buffer) -> None:
-        self._check_writable()
-        try:
-            files.write_file(self._path(key), as_view(value, key), sync=self.fsync)
-        except OSError as error:
-            raise _told(error, key) from None
+        self._write(key, value, is_new=False)
 
     def set_if_not_exists(self, key: str, value: Buffer) -> bool:
+        return self._write(key, value, is_new=True)
+
+    def _write(self, key: str, value: Buffer, *, is_new: bool) -> bool:
         self._check_writable()
+        path = self._path(key)
+        if _WINDOWS:
+            self._refuse_outside(path)
         try:
-            return files.write_file(self._path(key), as_view(value, key), sync=self.fsync, is_new=True)
+            return files.write_file(
+                path,
+                as_view(value, key),
+                sync=self.fsync,
+                is_new=is_new,
+                root=self._root,
+                follow=self.follow_symlinks,
+            )
         except OSError as error:
             raise _told(error, key) from None
 
@@ -189,7 +227,8 @@ class LocalStore(Store):
         self._check_writable()
         path = self._path(key)
         try:
-            os.unlink(path)
+            with self._parent(path) as (name, fd):
+                os.unlink(name, dir_fd=fd)
         except (FileNotFoundError, NotADirectoryError):
             return
         except OSError as error:
@@ -202,20 +241,20 @@ class LocalStore(Store):
         self._check_writable()
         prefix = validate_prefix(prefix)
         if not prefix:
-            _remove_entries(self._root)
+            self._remove_entries(prefix)
             return
         path = self._path(prefix[:-1])
-        self._refuse_outside(path)
-        if os.path.islink(path):
-            if os.path.isdir(path):
-                os.unlink(path)
-            return
-        _remove_entries(path)
         try:
-            os.rmdir(path)
+            with self._parent(path) as (name, fd):
+                if not os.path.islink(path):
+                    self._remove_entries(prefix)
+                    os.rmdir(name, dir_fd=fd)
+                elif os.path.isdir(path):
+                    os.unlink(name, dir_fd=fd)
+        except NotADirectoryError:
+            return
         except OSError as error:
-            if not isinstance(error, NotADirectoryError):
-                _forgive_others(os.rmdir, path, error)
+            _forgive_others(os.rmdir, path, error)
 
     def remove_partials(self, prefix: str = "", *, min_age: float = 3600.0) -> int:
         """Remove the temporary files of writers that were killed.
@@ -239,9 +278,10 @@ class LocalStore(Store):
         removed = 0
         for name in self._walk(validate_prefix(prefix), temporary=True):
             path = os.path.join(self._root, name)
-            status = _status(path)
+            status = self._status(path)
             if status is not None and status.st_mtime <= oldest:
-                os.unlink(path)
+                with self._parent(path) as (last, fd):
+                    os.unlink(last, dir_fd=fd)
                 removed += 1
         return removed
 
@@ -275,40 +315,101 @@ class LocalStore(Store):
 
     def list_dir(self, prefix: str) -> Iterator[str]:
         prefix = validate_prefix(prefix)
-        with _scan(self._directory(prefix)) as entries:
+        with self._scan(prefix) as (entries, _):
             names = [entry.name for entry in entries if _is_node(entry)]
         return iter(sorted(names))
 
     def _walk(self, prefix: str, *, temporary: bool = False) -> Iterator[str]:
-        """Keys below a prefix, directory by directory, each directory in sorted order."""
+        """Keys below a prefix, directory by directory, each directory in sorted order.
+
+        Of all paths that lead to a directory through links, the first is walked; no link back to a directory
+        that it lies in is.
+        """
         # A stack of entries still to be looked at, because directories may be nested deeply.
-        stack = [(prefix, self._entries(prefix))]
+        stack = [(prefix, False, *self._entries(prefix))]
+        linked = set()
         while stack:
-            above, entries = stack[-1]
+            above, is_linked, _, entries = stack[-1]
             if not entries:
                 stack.pop()
                 continue
-            entry = entries.pop()
-            if entry.is_dir():
-                if not (entry.is_symlink() and self._is_loop(entry.path)):
-                    below = f"{above}{entry.name}/"
-                    stack.append((below, self._entries(below)))
-            elif entry.is_file() and files.is_temporary(entry.name) is temporary:
-                yield above + entry.name
+            name, is_directory, is_link = entries.pop()
+            if not is_directory:
+                if files.is_temporary(name) is temporary:
+                    yield above + name
+                continue
+            below = f"{above}{name}/"
+            identity, inner = self._entries(below)
+            if is_linked or is_link:
+                if identity in linked or any(identity == outer[2] for outer in stack):
+                    continue
+                linked.add(identity)
+            stack.append((below, is_linked or is_link, identity, inner))
 
-    def _entries(self, prefix: str) -> builtins.list[os.DirEntry[str]]:
-        """Return the entries of a directory, the first one last."""
-        with _scan(self._directory(prefix)) as entries:
-            return sorted(entries, key=lambda entry: entry.name, reverse=True)
+    def _entries(self, prefix: str) -> tuple[Any, builtins.list[tuple[str, bool, bool]]]:
+        """Return what identifies a directory and its entries, the first one last.
 
-    def _is_loop(self, path: str) -> bool:
-        """Return whether a link to a directory leads back to one that it lies in."""
-        target = os.stat(path)
-        while path not in (self._root, os.path.dirname(path)):
-            path = os.path.dirname(path)
-            if os.path.samestat(target, os.stat(path)):
-                return True
-        return False
+        Of each entry: name, whether it is a directory, whether it is a link.
+        """
+        with self._scan(prefix) as (entries, fd):
+            found = [
+                (entry.name, is_directory, entry.is_symlink())
+                for entry in entries
+                if (is_directory := entry.is_dir()) or entry.is_file()
+            ]
+            if not found:
+                return None, found
+            status = os.stat(self._directory(prefix) if fd is None else fd)
+        return (status.st_dev, status.st_ino), sorted(found, reverse=True)
+
+    @contextmanager
+    def _scan(
+        self, prefix: str, *, writes: bool = False
+    ) -> Iterator[tuple[Iterable[os.DirEntry[str]], int | None]]:
+        """``os.scandir`` that finds nothing without a directory, and its descriptor (not on Windows)."""
+        directory = self._directory(prefix)
+        try:
+            fd = None if _WINDOWS else self._open(directory, _SCAN_FLAGS, writes=writes)
+        except (FileNotFoundError, NotADirectoryError):
+            yield (), None
+            return
+        except OSError as error:
+            raise _told(error, prefix) from None
+        try:
+            try:
+                entries = os.scandir(directory if fd is None else fd)
+            except (FileNotFoundError, NotADirectoryError):
+                yield (), None
+                return
+            except OSError as error:
+                raise _told(error, prefix) from None
+            with entries:
+                yield entries, fd
+        finally:
+            if fd is not None:
+                os.close(fd)
+
+    def _remove_entries(self, prefix: str) -> None:
+        """Remove what is in a directory; symbolic links are unlinked, not followed.
+
+        Metadata documents go first, so that readers, also after an interrupt, see that the node is gone.
+        """
+        with self._scan(prefix, writes=True) as (entries, fd):
+            for entry in sorted(entries, key=lambda entry: entry.name not in DOCUMENTS):
+                if not entry.is_dir(follow_symlinks=False):
+                    with suppress(FileNotFoundError):
+                        os.unlink(entry.path, dir_fd=fd)
+                    continue
+                import shutil
+
+                if sys.version_info >= (3, 12):
+                    shutil.rmtree(entry.path, onexc=_forgive_others, dir_fd=fd)
+                else:
+                    shutil.rmtree(
+                        entry.path,
+                        onerror=lambda *failed: _forgive_others(*failed[:2], failed[2][1]),
+                        dir_fd=fd,
+                    )
 
     # --- paths ---
 
@@ -319,6 +420,43 @@ class LocalStore(Store):
         if ".zc-" in key and any(map(files.is_temporary, key.split("/"))):
             raise InvalidKeyError(f"invalid store key {key!r}: the name is kept for temporary files")
         return f"{self._root}/{key}"
+
+    def _open(self, path: str, flags: int, *, writes: bool = False) -> int:
+        return files.open_below(path, flags, self._root, self.follow_symlinks, writes=writes)
+
+    @contextmanager
+    def _parent(self, path: str) -> Iterator[tuple[str, int | None]]:
+        """Name and directory by which to change the entry of a path, wherever links above it lead later."""
+        if _WINDOWS:
+            self._refuse_outside(path)
+            yield path, None
+            return
+        above, name = os.path.split(path)
+        try:
+            fd = self._open(above, _PARENT_FLAGS, writes=True)
+        except OSError as error:
+            raise _told(error, path[len(self._root) + 1 :]) if error.errno == errno.EXDEV else error from None
+        try:
+            yield name, fd
+        finally:
+            os.close(fd)
+
+    def _status(self, path: str) -> os.stat_result | None:
+        """Return what is at a path; None if nothing is."""
+        try:
+            if _WINDOWS:
+                return os.stat(path)
+            fd = self._open(path, _STATUS_FLAGS)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            if error.errno == errno.ENOLINK:
+                return None
+            raise _told(error, path) from None
+        try:
+            return os.fstat(fd)
+        finally:
+            os.close(fd)
 
     def _directory(self, prefix: str) -> str:
         if prefix:
@@ -346,10 +484,14 @@ class LocalStore(Store):
         if overrides(self, LocalStore):
             return False
         try:
-            os.mkdir(self._path(prefix) if prefix else self._root)
+            if prefix:
+                with self._parent(self._path(prefix)) as (name, fd):
+                    os.mkdir(name, dir_fd=fd)
+            else:
+                os.mkdir(self._root)
         except FileNotFoundError:
             return True  # the directory above is missing as well
-        except OSError:
+        except (OSError, StoreError):
             return False  # something is there, or something is wrong that reading and writing tell better
         return True
 
@@ -380,7 +522,7 @@ class LocalStore(Store):
         return f"the directory {directory} has no Zarr metadata, but {named}"
 
     def _first_names(self, prefix: str) -> Iterator[str]:
-        with _scan(self._directory(prefix)) as entries:
+        with self._scan(prefix) as (entries, _):
             yield from (entry.name for entry in entries)
 
     def _has_lost(self, prefix: str) -> bool:
@@ -417,7 +559,7 @@ class LocalStore(Store):
             from zarrcore._core.engine import LocalSource
         except ModuleNotFoundError:
             return None
-        return LocalSource(self._root, fsync=self.fsync, documents=True)
+        return LocalSource(self._root, self.fsync, documents=True, follow_symlinks=self.follow_symlinks)
 
 
 def _real(path: str) -> str:
@@ -434,30 +576,6 @@ def _configured_fsync() -> bool:
     return bool(config.get("store.fsync", False))
 
 
-def _read_parts(path: str, byte_ranges: Sequence[ByteRange | None]) -> Sequence[bytes] | None:
-    """Parts of a file; None if nothing is there."""
-    if byte_ranges == (None,):
-        value = files.read_file(path)
-        return None if value is None else (value,)
-    from zarrcore.storage.byte_range import resolve_range
-
-    with files.open_file(path) as file:
-        if file is None:
-            return None
-        size = os.fstat(file.fileno()).st_size
-        return [files.read_span(file, *resolve_range(byte_range, size)) for byte_range in byte_ranges]
-
-
-def _status(path: str) -> os.stat_result | None:
-    """Return what is at a path; None if nothing is."""
-    try:
-        return os.stat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        raise _told(error, path) from None
-
-
 def _require_directories_above(path: str, key: str) -> None:
     """Refuse a path that is not there because a file is in the place of a directory."""
     above = os.path.dirname(path)
@@ -471,6 +589,12 @@ def _told(error: OSError, key: str) -> Exception:
     """An error of the operating system; one about names and what stands in their place as one of stores."""
     if error.errno in _BAD_NAMES:
         return InvalidKeyError(f"invalid store key {key!r:.200}: {error.strerror}")
+    if error.errno == errno.EXDEV:
+        return StoreError(
+            f"key {key!r}: a symbolic link in {error.filename} leads out of the store, or is not to be "
+            "followed (LocalStore(follow_symlinks=True) reads it; nothing is written through it)",
+            key=key,
+        )
     if isinstance(error, NotADirectoryError):
         reason = f"a file is in the place of a directory above it ({error.filename})"
         return StoreError(f"key {key!r}: {reason}", key=key)
@@ -482,40 +606,6 @@ def _told(error: OSError, key: str) -> Exception:
 def _is_node(entry: os.DirEntry[str]) -> bool:
     """Return whether a directory entry is a key or a prefix."""
     return entry.is_dir() or (entry.is_file() and not files.is_temporary(entry.name))
-
-
-@contextmanager
-def _scan(directory: str) -> Iterator[Iterable[os.DirEntry[str]]]:
-    """``os.scandir`` that finds nothing where there is no directory."""
-    try:
-        entries = os.scandir(directory)
-    except (FileNotFoundError, NotADirectoryError):
-        yield ()
-        return
-    except OSError as error:
-        raise _told(error, directory) from None
-    with entries:
-        yield entries
-
-
-def _remove_entries(directory: str) -> None:
-    """Remove what is in a directory; symbolic links are unlinked, not followed.
-
-    Metadata documents go first, so that readers, also after an interrupt, see that the node is gone.
-    """
-    with _scan(directory) as entries:
-        found = sorted(entries, key=lambda entry: entry.name not in DOCUMENTS)
-    for entry in found:
-        if not entry.is_dir(follow_symlinks=False):
-            with suppress(FileNotFoundError):
-                os.unlink(entry.path)
-            continue
-        import shutil
-
-        if sys.version_info >= (3, 12):
-            shutil.rmtree(entry.path, onexc=_forgive_others)
-        else:
-            shutil.rmtree(entry.path, onerror=lambda *failed: _forgive_others(*failed[:2], failed[2][1]))
 
 
 def _forgive_others(function: Any, path: str, error: BaseException) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 import zarrcore
 from zarrcore.config import config
-from zarrcore.errors import InvalidKeyError, StoreError
+from zarrcore.errors import ChunkIOError, InvalidKeyError, StoreError
 from zarrcore.storage import LocalStore, OffsetByteRequest, files
 from zarrcore.testing.process import in_child
 
@@ -121,7 +121,8 @@ def test_a_file_above_a_key(store):
 @pytest.mark.parametrize(
     "make", [os.mkfifo, lambda path: os.symlink("/dev/zero", path)], ids=["fifo", "device"]
 )
-def test_fifos_and_devices_are_refused_at_once(store, make):
+def test_fifos_and_devices_are_refused_at_once(tmp_path, make):
+    store = LocalStore(tmp_path / "root", follow_symlinks=True)
     store.set("b", b"")
     make(store.root / "a")
     with pytest.raises(StoreError, match="expected a file"):
@@ -160,14 +161,137 @@ def test_a_name_that_is_too_long_is_an_error(store):
 # --- links ---
 
 
-@posix
-def test_links_inside_the_root_are_followed(store, tmp_path):
+def _linked(tmp_path, follow_symlinks="inside"):
+    """A store with a link to a directory beside the store, one to a file there, and two to places inside."""
     (tmp_path / "elsewhere" / "c").mkdir(parents=True)
     (tmp_path / "elsewhere" / "c" / "0").write_bytes(b"value")
-    store.set("a", b"")
-    os.symlink(tmp_path / "elsewhere", store.root / "link")
-    assert store.get("link/c/0") == b"value"
-    assert list(store.list()) == ["a", "link/c/0"]
+    store = LocalStore(tmp_path / "root", follow_symlinks=follow_symlinks)
+    store.set("real/c/0", b"own")
+    os.symlink(tmp_path / "elsewhere", store.root / "out")
+    os.symlink(tmp_path / "elsewhere" / "c" / "0", store.root / "file")
+    os.symlink("real", store.root / "relative")
+    os.symlink(store.root / "real", store.root / "absolute")
+    return store
+
+
+_READS = [
+    lambda s, key: s.get(key),
+    lambda s, key: s.get(key, (0, 1)),
+    LocalStore.exists,
+    LocalStore.getsize,
+    lambda s, key: list(s.list_dir(key.rpartition("/")[0] + "/")) if "/" in key else s.get(key),
+    lambda s, key: list(s.list()),
+]
+
+
+@posix
+@pytest.mark.parametrize("read", _READS)
+def test_nothing_outside_is_read_unless_asked(tmp_path, read):
+    store = _linked(tmp_path)
+    for key in ("out/c/0", "file"):
+        with pytest.raises(StoreError, match="leads out of the store"):
+            read(store, key)
+    assert store.get("relative/c/0") == store.get("absolute/c/0") == b"own"
+    store = LocalStore(store.root, follow_symlinks=True)
+    assert store.get("out/c/0") == store.get("file") == b"value"
+    assert store.exists("file") and "out/c/0" in store.list()
+
+
+@posix
+@pytest.mark.parametrize("read", _READS)
+@pytest.mark.parametrize("key", ["relative/c/0", "absolute/c/0", "out/c/0", "file"])
+def test_no_link_is_followed_where_none_is_to_be(tmp_path, read, key):
+    with pytest.raises(StoreError, match="not to be followed"):
+        read(_linked(tmp_path, False), key)
+
+
+@posix
+@pytest.mark.parametrize("follow_symlinks", ["inside", True, False])
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda s: s.set("out/c/0", b"lost"),
+        lambda s: s.set("out/new/deep/0", b"lost"),
+        lambda s: s.set_if_not_exists("out/c/1", b"lost"),
+        lambda s: s.delete("out/c/0"),
+        lambda s: s.erase_prefix("out/c/"),
+        lambda s: s.erase_prefix("out/c/0/"),
+        lambda s: s.remove_partials("out/", min_age=-1),
+    ],
+)
+def test_nothing_outside_is_changed(tmp_path, write, follow_symlinks):
+    store = _linked(tmp_path, follow_symlinks)
+    partial = tmp_path / "elsewhere" / f".zc-{0:016x}.partial"
+    partial.write_bytes(b"")
+    with pytest.raises(StoreError, match="leads out of the store"):
+        write(store)
+    assert not store._claim("out/claimed")
+    assert sorted(path.name for path in (tmp_path / "elsewhere").rglob("*")) == [partial.name, "0", "c"]
+    assert (tmp_path / "elsewhere" / "c" / "0").read_bytes() == b"value"
+
+
+@posix
+def test_links_inside_are_written_through(tmp_path):
+    store = _linked(tmp_path)
+    store.set("absolute/new/deep/0", b"a")
+    store.set("relative/new/deep/1", b"b")
+    assert store.get("real/new/deep/0") == b"a" and store.get("real/new/deep/1") == b"b"
+    store.delete("absolute/new/deep/0")
+    store.erase_prefix("relative/c")
+    assert [*store.list_prefix("real/")] == ["real/new/deep/1"]
+
+
+@posix
+@pytest.mark.parametrize("follow_symlinks", ["inside", True, False])
+@pytest.mark.parametrize("n_chunks", [1, 64])
+def test_chunks_are_not_written_outside(tmp_path, follow_symlinks, n_chunks):
+    """The engine opens the directory of an array once, or the file of each chunk by its whole path."""
+    outside = tmp_path / "outside"
+    values = zarrcore.create_array(outside / "a", shape=n_chunks, chunks=1, dtype="i4", fill_value=1)
+    values[...] = 7
+    zarrcore.create_array(tmp_path / "root" / "b", shape=n_chunks, chunks=1, dtype="i4", fill_value=1)
+    os.symlink(outside, tmp_path / "root" / "link")
+    os.symlink(outside / "a" / "c", tmp_path / "root" / "b" / "c")
+    store = LocalStore(tmp_path / "root", follow_symlinks=follow_symlinks)
+    arrays = [zarrcore.open_array(store, path="b")]
+    if follow_symlinks is True:
+        arrays.append(zarrcore.open_array(store, path="link/a"))
+    else:
+        with pytest.raises(StoreError, match="leads out"):
+            zarrcore.open_array(store, path="link/a")
+    for array in arrays:
+        if follow_symlinks is True:
+            assert array[...].tolist() == [7] * n_chunks
+        else:
+            with pytest.raises(ChunkIOError, match="link"):
+                array[...]
+        for value in (8, 1):  # another value; the fill value, whose chunks are removed
+            with pytest.raises(ChunkIOError, match="link"):
+                array[...] = value
+    assert values[...].tolist() == [7] * n_chunks
+
+
+@posix
+def test_links_in_the_path_of_the_root_are_followed(tmp_path):
+    (tmp_path / "real").mkdir()
+    os.symlink(tmp_path / "real", tmp_path / "link")
+    store = LocalStore(tmp_path / "link" / "root", follow_symlinks=False)
+    array = zarrcore.create_array(store, shape=64, chunks=1, dtype="i4")
+    array[...] = 7
+    array[3] = 8
+    assert array[...].sum() == 63 * 7 + 8 and array[3] == 8
+    array[...] = 0
+    assert [*store.list()] == ["zarr.json"]
+
+
+@posix
+def test_many_ways_to_a_directory_are_walked_once(store):
+    for i in range(40):
+        store.set(f"{i:02}/k", b"")
+        for name in "ab":
+            os.symlink(f"../{i + 1:02}", store.root / f"{i:02}" / name)
+    assert len([*store.list_prefix("00/")]) == 40
+    assert len([*store.list()]) < 200
 
 
 @posix
@@ -182,7 +306,8 @@ def test_a_loop_of_links_is_listed_once(store):
 @pytest.mark.parametrize(
     "erase", [lambda s: s.erase_prefix("link"), lambda s: s.erase_prefix("a"), LocalStore.clear]
 )
-def test_erasing_does_not_follow_links(store, tmp_path, erase):
+def test_erasing_does_not_follow_links(tmp_path, erase):
+    store = LocalStore(tmp_path / "store", follow_symlinks=True)
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "kept").write_bytes(b"value")
     store.set("a/b", b"")
@@ -359,7 +484,7 @@ def test_left_overs_are_removed(store):
 
 def test_fsync_is_asked_for(tmp_path, monkeypatch):
     synced = []
-    monkeypatch.setattr(files, "_write", lambda path, data, sync, is_new: synced.append(sync))
+    monkeypatch.setattr(files, "_write", lambda path, data, sync, *rest: synced.append(sync))
     LocalStore(tmp_path / "a").set("x/y", b"")
     LocalStore(tmp_path / "b", fsync=True).set("x", b"")
     LocalStore(tmp_path / "c", fsync=True).set_if_not_exists("x", b"")

@@ -41,7 +41,7 @@ from zarrcore._core.engine.codecs import (
     libraries,
     libraries_origin,
 )
-from zarrcore._core.engine.files import write_file
+from zarrcore._core.engine.files import open_below, write_file
 from zarrcore._core.engine.keys import (
     KeyLock,
     Place,
@@ -91,6 +91,7 @@ __all__ = [
     "num_threads",
     "prefetch",
     "read_many",
+    "open_below",
     "real_path",
     "set_num_threads",
     "shape_is_stale",

@@ -40,8 +40,14 @@ cdef extern from "base/status.h" nogil:
     void zc_error_clear(zc_error *err)
 
 cdef extern from "io/file.h" nogil:
+    ctypedef enum zc_symlinks:
+        ZC_SYMLINKS_INSIDE
+        ZC_SYMLINKS_REFUSE
+        ZC_SYMLINKS_FOLLOW
     ctypedef struct zc_dir:
         pass
+    zc_dir zc_dir_none(size_t root_len, zc_symlinks links)
+    int zc_open_below(const zc_dir *dir, const char *name, int flags, cbool writes)
     zc_status zc_file_replace(const zc_dir *dir, const char *name, const void *src, size_t n, cbool sync, zc_error *err)
     zc_status zc_file_create(const zc_dir *dir, const char *name, const void *src, size_t n, cbool sync, zc_error *err)
 
@@ -380,6 +386,7 @@ cdef extern from "engine/store.h" nogil:
         const char *root
         size_t root_len
         bint sync
+        zc_symlinks links
         bint documents
 
     void zc_store_local(zc_local *local, zc_store *out)

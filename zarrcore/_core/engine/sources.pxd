@@ -2,7 +2,7 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
-from zarrcore._core.engine.csrc cimport zc_error, zc_local, zc_status, zc_store
+from zarrcore._core.engine.csrc cimport zc_error, zc_symlinks, zc_local, zc_status, zc_store
 
 
 @cython.final
@@ -10,6 +10,7 @@ cdef class LocalSource:
     cdef bytes root
     cdef bint sync
     cdef bint documents
+    cdef zc_symlinks links
 
 
 @cython.final

@@ -4,7 +4,13 @@ from typing import Any, final
 
 @final
 class LocalSource:
-    def __init__(self, root: str | PathLike[str], fsync: bool = False, documents: bool = False) -> None: ...
+    def __init__(
+        self,
+        root: str | PathLike[str],
+        fsync: bool = False,
+        documents: bool = False,
+        follow_symlinks: bool | str = "inside",
+    ) -> None: ...
 
 @final
 class MemorySource:

@@ -10,6 +10,7 @@ from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from zarrcore._core.engine.csrc cimport *
+from zarrcore._core.engine.files cimport links_of
 
 import os
 
@@ -33,12 +34,15 @@ cdef class LocalSource:
         Flush what is written to the disk.
     documents : bool
         The directory of an array holds its metadata too: if it is gone when chunks are absent, that is an error.
+    follow_symlinks : {"inside", True, False}
+        Which links below the root are followed; none leads a write out of it.
     """
 
-    def __init__(self, root, fsync=False, documents=False):
+    def __init__(self, root, fsync=False, documents=False, follow_symlinks="inside"):
         self.root = os.fsencode(os.path.abspath(root))
         self.sync = fsync
         self.documents = documents
+        self.links = links_of(follow_symlinks)
 
 
 @cython.final
@@ -426,6 +430,7 @@ cdef int set_local(LocalSource source, zc_local *out) except -1:
     out.root = source.root
     out.root_len = len(source.root)
     out.sync = source.sync
+    out.links = source.links
     out.documents = source.documents
     return 0
 
