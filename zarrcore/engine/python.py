@@ -36,6 +36,7 @@ from zarrcore.errors import (
     ChunkIOError,
     ChunkNotFoundError,
 )
+from zarrcore.keys.base import chunk_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -127,7 +128,8 @@ class PythonEngine:
         self._axes = axes_of(shape, chunks)
         sizes = tuple(axis.size for axis in self._axes)
         self._regular_shape: Any = None if None in sizes else sizes  # that of all chunks
-        self._key_encoding = key_encoding
+        is_sure = key_encoding.native() is not None
+        self._encode_key = key_encoding.encode if is_sure else partial(chunk_key, key_encoding)
         self._chain = chain
         self._chunk_spec = chunk_spec
         self._dtype = dtype
@@ -557,7 +559,7 @@ class PythonEngine:
         return ranked(engine.KeyLock(self._array_place, key[len(self._prefix) :]), Rank.CHUNK)
 
     def _key(self, coords: tuple[int, ...]) -> str:
-        return self._prefix + self._key_encoding.encode(coords)
+        return self._prefix + self._encode_key(coords)
 
     def _chunk_shape(self, coords: tuple[int, ...]) -> tuple[int, ...]:
         return self._regular_shape or tuple(

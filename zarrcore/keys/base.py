@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from zarrcore._extension import Extension
+from zarrcore._validate import at, fail
 
 
 class ChunkKeyEncoding(Extension, ABC):
@@ -35,6 +36,40 @@ class ChunkKeyEncoding(Extension, ABC):
     def native(self) -> tuple[str, str] | None:
         """Return kind and separator for the chunk engine, or None if only Python can encode keys."""
         return None
+
+
+_DOCUMENTS = frozenset(("zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata", "attributes.json"))
+
+
+def chunk_key(encoding: ChunkKeyEncoding, coords: tuple[int, ...]) -> str:
+    """Return the key of the chunk at `coords`, from an encoding that a user may have written.
+
+    Raises
+    ------
+    MetadataValidationError
+        If it is no key, or that of a metadata document, which the chunk would overwrite.
+    """
+    with at(f"chunk {coords}"):
+        key = encoding.encode(coords)
+    if not isinstance(key, str) or not key or key.rpartition("/")[2] in _DOCUMENTS:
+        fail(None, f"a chunk key from the encoding {encoding.name!r} for chunk {coords}", key)
+    return key
+
+
+def check_keys(encoding: ChunkKeyEncoding, grid_shape: tuple[int, ...]) -> None:
+    """Refuse an encoding that has one key for two chunks, of the first, its neighbours and the last."""
+    if 0 in grid_shape:
+        return
+    first = (0,) * len(grid_shape)
+    neighbours = (
+        (*first[:axis], 1, *first[axis + 1 :]) for axis, count in enumerate(grid_shape) if count > 1
+    )
+    tried: dict[str, tuple[int, ...]] = {}
+    for coords in {first, *neighbours, tuple(count - 1 for count in grid_shape)}:
+        key = chunk_key(encoding, coords)
+        if key in tried:
+            fail(None, f"keys that differ for the chunks {tried[key]} and {coords}", key)
+        tried[key] = coords
 
 
 def coordinates(parts: list[str], key: str) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ from zarrcore.codecs.chain import parse_codecs
 from zarrcore.errors import MetadataValidationError, NodeTypeValidationError
 from zarrcore.grids import ChunkGrid, parse_chunk_grid
 from zarrcore.keys import ChunkKeyEncoding, parse_chunk_key_encoding
+from zarrcore.keys.base import check_keys
 from zarrcore.metadata import known
 from zarrcore.metadata.common import ArrayMetadata, dump
 from zarrcore.metadata.documents import ZARR_JSON, parse_attributes, refuse_nan
@@ -86,6 +87,11 @@ class ArrayV3Metadata(ArrayMetadata):
         self._parse_own()
         with at("chunk_key_encoding"):
             put("chunk_key_encoding", parse_chunk_key_encoding(self.chunk_key_encoding))
+        if self.chunk_key_encoding.native() is None:
+            with at("chunk_grid"):
+                counts = self.chunk_grid.grid_shape(self.shape)
+            with at("chunk_key_encoding"):
+                check_keys(self.chunk_key_encoding, counts)
         with at("fill_value"):
             if self.fill_value is None:
                 self.data_type.to_json(zarr_format=3)  # fails first where format 3 has no such data type
@@ -219,7 +225,11 @@ class ArrayV3Metadata(ArrayMetadata):
             return replace(self, shape=shape)  # raises the error
         # A shard that is added is made of whole inner chunks.
         covered = tuple(-(-length // n) * n for length, n in zip(shape, self._shard_units(), strict=True))
-        grid = self.chunk_grid.update_shape(covered)
+        with at("chunk_grid"):
+            grid = self.chunk_grid.update_shape(covered)
+            if not isinstance(grid, ChunkGrid):
+                fail(None, "a chunk grid from update_shape", grid)
+            grid.validate(shape)
         return (
             self._with_shape(shape)
             if grid is self.chunk_grid
