@@ -14,9 +14,6 @@ static void copy_header(const zc_selection *selection, zc_selection *out)
     out->ndim = selection->ndim;
     out->memory = selection->memory;
     out->window = selection->window;
-    out->points = selection->points;
-    out->n_points = selection->n_points;
-    out->point_stride = selection->point_stride;
 }
 
 /* First k with start + index[k] >= bound. */
@@ -74,7 +71,7 @@ bool zc_axis_clip(const zc_axis *axis, int64_t lo, int64_t hi, zc_axis *out, int
 
 bool zc_selection_clip(const zc_selection *selection, const int64_t *lo, const int64_t *hi, zc_selection *out)
 {
-    zc_assert(selection->points == NULL);
+    zc_assert(selection->kind != ZC_SELECT_POINTS);
 
     int64_t total = 0;
 
@@ -96,6 +93,7 @@ void zc_selection_take_points(const zc_selection *selection, const int64_t *poin
     copy_header(selection, out);
     out->points = points;
     out->n_points = n;
+    out->point_stride = selection->point_stride;
     for (int d = 0; d < selection->ndim; d++) {
         out->axis[d] = selection->axis[d];
         out->axis[d].start -= lo[d];
@@ -181,7 +179,7 @@ bool zc_selection_is_chunk_image(const zc_selection *selection, const int64_t *s
 
 int64_t zc_selection_point_flat(const zc_selection *selection, const int64_t *shape, int64_t point)
 {
-    zc_assert(selection->points != NULL);
+    zc_assert(selection->kind == ZC_SELECT_POINTS);
 
     int64_t flat = 0;
 

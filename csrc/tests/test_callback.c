@@ -2,6 +2,7 @@
  *
  * Stages that are functions of their user: lengths that nobody knows beforehand, and failures.
  */
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/pool.h"
@@ -10,7 +11,8 @@
 
 enum { TIMES = 37 };                 /* the encoding is so many times as long */
 
-static int calls, failing;
+static atomic_int calls;
+static int failing;
 static bool fails_to_encode;
 
 static zc_status repeat(const zc_callback *callback, zc_workspace *ws, const uint8_t *src, size_t n, uint8_t *dst,
