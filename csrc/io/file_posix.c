@@ -447,23 +447,46 @@ static void close_parent(const zc_dir *dir, int fd)
     }
 }
 
+/* The deepest directory above the one of w->path that exists; *end is where the next component begins.  Close it with
+ * close_parent.  -1 and errno. */
+static int open_deepest(const writer *w, size_t *end)
+{
+    size_t start = w->parent;
+    int fd;
+
+    do {
+        start--;                             /* the slash at the end of what is missing */
+        while (start > 0 && w->path[start - 1] != '/') {
+            start--;
+        }
+        fd = open_parent(w->dir, w->path, start > 1 ? start - 1 : start);
+    } while (fd < 0 && fd != AT_FDCWD && errno == ENOENT && start > 1);
+    *end = start;
+    return fd;
+}
+
 /* mkdir -p for the directory part of w->path, component by component, so that no link is followed out of the root.
  * 0 or errno. */
 static int make_parents(writer *w)
 {
     char name[NAME_MAX + 1];
-    int above = fd_of(w->dir);
-    int code = 0;
+    size_t start;
+    int above = open_deepest(w, &start);
+    int code = above < 0 && above != AT_FDCWD ? errno : 0;
 
-    for (size_t start = 0, end = 1; end < w->parent && code == 0; end++) {
+    for (size_t end = start; end < w->parent && code == 0; end++) {
         if (w->path[end] != '/') {
             continue;
         }
-        int fd = open_parent(w->dir, w->path, end);
-        if (fd < 0 && errno == ENOENT && end - start <= NAME_MAX) {
-            memcpy(name, w->path + start, end - start);
-            name[end - start] = '\0';
-            fd = mkdirat(above, name, 0777) == 0 || errno == EEXIST ? open_parent(w->dir, w->path, end) : -1;
+        int fd = -1;
+        if (end - start > NAME_MAX) {
+            code = ENAMETOOLONG;
+            break;
+        }
+        memcpy(name, w->path + start, end - start);
+        name[end - start] = '\0';
+        if (name[0] == '\0' || mkdirat(above, name, 0777) == 0 || errno == EEXIST) {
+            fd = open_parent(w->dir, w->path, end);
         }
         code = fd < 0 ? errno : 0;
         close_parent(w->dir, above);
