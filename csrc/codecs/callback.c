@@ -7,7 +7,7 @@
 
 static bool callback_bound(const zc_codec *codec, size_t n, size_t *out)
 {
-    const size_t factor = __atomic_load_n(&codec->callback->factor, __ATOMIC_RELAXED);
+    const size_t factor = atomic_load_explicit(&codec->callback->factor, memory_order_relaxed);
 
     return zc_add_size(n, HEADERS, &n) && zc_mul_size(n, factor, out);
 }
@@ -28,17 +28,17 @@ void zc_callback_stage(zc_callback *callback, const char *name, zc_codec *out)
 {
     callback->cls = (zc_codec_class){.name = name, .max_decoded = ZC_SIZE_MAX, .bound = callback_bound,
                                      .encode = callback_encode, .decode = callback_decode};
-    callback->factor = 2;
+    atomic_init(&callback->factor, 2);
     *out = (zc_codec){.cls = &callback->cls, .callback = callback};
 }
 
 void zc_callback_grow(const zc_callback *callback, size_t n, size_t made)
 {
-    size_t *const factor = (size_t *)&callback->factor;
+    atomic_size_t *const factor = (atomic_size_t *)&callback->factor;
     const size_t wanted = made / (n + HEADERS) + 1;
-    size_t known = __atomic_load_n(factor, __ATOMIC_RELAXED);
+    size_t known = atomic_load_explicit(factor, memory_order_relaxed);
 
-    while (known < wanted && !__atomic_compare_exchange_n(factor, &known, wanted, true, __ATOMIC_RELAXED,
-                                                          __ATOMIC_RELAXED)) {
+    while (known < wanted && !atomic_compare_exchange_weak_explicit(factor, &known, wanted, memory_order_relaxed,
+                                                                    memory_order_relaxed)) {
     }
 }

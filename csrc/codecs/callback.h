@@ -5,6 +5,8 @@
 #ifndef ZC_CODECS_CALLBACK_H
 #define ZC_CODECS_CALLBACK_H
 
+#include <stdatomic.h>
+
 #include "codecs/codec.h"
 
 /*
@@ -21,7 +23,7 @@ struct zc_callback {
     /* Decode to at most `most` bytes.  If they are more than cap, *written is their number, and the status ZC_ERR_SIZE. */
     zc_status (*decode)(const zc_callback *callback, zc_workspace *ws, const uint8_t *src, size_t n, uint8_t *dst,
                         size_t cap, size_t most, size_t *written, zc_error *err);
-    size_t factor;                   /* atomic; only grows */
+    atomic_size_t factor;            /* only grows */
 };
 
 /* Make the stage that calls it.  The callback, whose functions are set, and its name must outlive the chain. */
