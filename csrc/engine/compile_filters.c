@@ -69,7 +69,8 @@ static bool bring_back(const zc_build *b, const uint8_t *before, const uint8_t *
     zc_error err;
 
     zc_error_clear(&err);
-    return zc_stages_encode(chain->stages, chain->n_stages, before, b->item_size, item, sizeof item, &made, ws,
+    return zc_stages_bound(chain->stages, chain->n_stages, b->item_size, &made, &err) == ZC_OK && made <= sizeof item &&
+           zc_stages_encode(chain->stages, chain->n_stages, before, b->item_size, item, sizeof item, &made, ws,
                             &err) == ZC_OK &&
            made == n && memcmp(item, after, n) == 0 &&
            zc_stages_decode(chain->stages, chain->n_stages, after, n, item, b->item_size, &made, ws, &err) == ZC_OK &&
