@@ -51,17 +51,24 @@ zc_status zc_chunk_read(const zc_context *ctx, const zc_chunk *chunk, const zc_s
     zc_assert(is_valid(ctx, chunk, selection));
 
     const zc_chain_ops *ops = chunk->chain->ops;
+    const zc_origin *origin = from->value->origin;
     const bool prefetch = zc_selection_is_prefetch(selection);
     stored_chunk stored;
     const zc_status status = store_order(chunk, selection, &stored, ctx->err);
 
-    if (status != ZC_OK || (prefetch && from->value->origin == NULL)) {
+    if (status != ZC_OK || (prefetch && origin == NULL)) {
         return status;               /* no cache would keep it */
     }
-    if (ops->decode != NULL && zc_chunk_is_cached(from->value, stored.chunk.size)) {
-        return zc_chunk_read_cached(ctx, &stored.chunk, stored.selection, from);
+    if (origin != NULL && ops->decode != NULL) {
+        if (zc_cache_takes(origin->cache, stored.chunk.size)) {
+            return zc_chunk_read_cached(ctx, &stored.chunk, stored.selection, from);
+        }
+        if (prefetch) {
+            return ZC_OK;
+        }
+        zc_cache_count_miss(origin->cache);
     }
-    return prefetch && ops->decode != NULL ? ZC_OK : ops->read(ctx, &stored.chunk, stored.selection, from);
+    return ops->read(ctx, &stored.chunk, stored.selection, from);
 }
 
 zc_status zc_chunk_place(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,

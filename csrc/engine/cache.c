@@ -311,6 +311,13 @@ zc_cached *zc_cache_find(const zc_origin *origin, uint64_t offset)
     return entry;
 }
 
+void zc_cache_count_miss(zc_cache *cache)
+{
+    zc_rank_lock(&cache->lock, ZC_RANK_CACHE);
+    cache->stats.misses++;
+    zc_rank_unlock(&cache->lock, ZC_RANK_CACHE);
+}
+
 /* ---- adding -------------------------------------------------------------------------------------------- */
 
 bool zc_cache_takes(const zc_cache *cache, size_t size)

@@ -74,6 +74,9 @@ bool zc_origin_stamp(zc_origin *origin, const zc_value *value);
 void zc_origin_of_index(zc_cache *cache, const void *chain, const zc_file *file, uint64_t nbytes, size_t n,
                         zc_origin *out);
 
+/* Count a chunk (or all chunks of a shard, once) that is read past the cache. */
+void zc_cache_count_miss(zc_cache *cache);
+
 /* Would a chunk of that size be kept? */
 bool zc_cache_takes(const zc_cache *cache, size_t size);
 

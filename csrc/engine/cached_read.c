@@ -5,11 +5,6 @@
 #include "base/assert.h"
 #include "engine/chunk.h"
 
-bool zc_chunk_is_cached(const zc_value *value, size_t decoded)
-{
-    return value->origin != NULL && zc_cache_takes(value->origin->cache, decoded);
-}
-
 /* Decode the chunk into memory that the cache keeps. */
 static zc_status decode(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from, zc_cached **out)
 {

@@ -152,10 +152,7 @@ zc_status zc_elements_fill(const zc_context *ctx, const zc_chain *chain, uint8_t
 
 /* ---- chunks in a cache (cached_read.c) ---- */
 
-/* Is the chunk, decoded, to be looked for and kept in a cache? */
-bool zc_chunk_is_cached(const zc_value *value, size_t decoded);
-
-/* ops->read of a chunk for which zc_chunk_is_cached is true. */
+/* ops->read of a chunk that the cache of the value's origin takes. */
 zc_status zc_chunk_read_cached(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
                                const zc_slice *from);
 

@@ -158,7 +158,11 @@ static const zc_origin *origin_of(const chunk_job *c, const zc_key *known, const
 
     if (array->cache != NULL) {
         zc_origin_of_key(array->cache, array->number, c->call->store, known, key, generation, origin);
-        return zc_origin_stamp(origin, value) ? origin : NULL;
+        if (zc_origin_stamp(origin, value)) {
+            return origin;
+        }
+        zc_cache_count_miss(array->cache);
+        return NULL;
     }
     if (c->job->shared == NULL || !pays_to_share(c)) {
         return NULL;

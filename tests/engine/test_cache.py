@@ -236,7 +236,19 @@ def test_the_least_recently_used_go_first() -> None:
 def test_a_chunk_beyond_the_limit_is_read_as_without_a_cache() -> None:
     array = new({}).with_cache(79)
     assert np.array_equal(array[...], np.arange(23 * 17).reshape(23, 17))
-    assert (array.cache.nchunks, array.cache.hits, array.cache.misses) == (0, 0, 0)
+    assert (array.cache.nchunks, array.cache.hits, array.cache.misses) == (0, 0, array.nchunks)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_reads_of_files_that_are_too_young_to_be_kept_are_misses(layout: str, tmp_path: Path) -> None:
+    array = new(tmp_path, layout).with_cache(1 << 20)
+    documents = {"zarr.json", ".zarray", ".zgroup", ".zattrs"}
+    chunks = [path for path in tmp_path.rglob("*") if path.is_file() and path.name not in documents]
+    for path in chunks:  # the clock of another machine may be ahead
+        os.utime(path, ns=(time.time_ns(), time.time_ns() + 10**12))
+    array[...]
+    assert array.cache.nchunks == array.cache.hits == 0
+    assert array.cache.misses == len(chunks) > 0
 
 
 def test_a_resized_array_starts_anew() -> None:

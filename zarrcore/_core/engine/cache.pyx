@@ -95,7 +95,7 @@ cdef class ChunkCache:
 
     @property
     def misses(self) -> int:
-        """How often a chunk was not found."""
+        """How often a chunk was not found, or was read that is not kept (of a shard in a young file: once)."""
         return self._stats().misses
 
     def __repr__(self) -> str:
