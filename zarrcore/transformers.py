@@ -8,16 +8,15 @@ group ``zarrcore.storage_transformers``.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from zarrcore._extension import Extension, parse_extension
 from zarrcore._validate import at, named_configuration, sequence
 from zarrcore.registry import storage_transformer_registry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from zarrcore.storage.base import Store
 
 __all__ = [
@@ -57,6 +56,10 @@ class StorageTransformer(Extension, ABC):
             A store that returns the keys and values of the chunks as if there were no transformer; most
             simply a :class:`~zarrcore.storage.WrapperStore`.  The metadata document does not pass through it.
         """
+
+
+#: Storage transformers, their names, or their JSON objects; the first one is next to the array.
+StorageTransformersLike: TypeAlias = Iterable[StorageTransformer | str | Mapping[str, Any]]
 
 
 @dataclass(frozen=True)

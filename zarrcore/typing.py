@@ -24,13 +24,16 @@ from zarrcore._typing import (
 from zarrcore.arrays.config import ArrayConfigLike
 from zarrcore.codecs.base import CodecLike, CodecsLike
 from zarrcore.dtypes.parse import DTypeLike
+from zarrcore.grids.base import ChunkGridLike
 from zarrcore.keys.standard import ChunkKeyEncodingLike
 from zarrcore.storage.path import AccessMode, StoreLike
+from zarrcore.transformers import StorageTransformersLike
 
 __all__ = [
     "AccessMode",
     "ArrayConfigLike",
     "ArrayLike",
+    "ChunkGridLike",
     "ChunkKeyEncodingLike",
     "ChunksLike",
     "CodecLike",
@@ -42,6 +45,7 @@ __all__ = [
     "ShapeLike",
     "ShapedArray",
     "ShardsLike",
+    "StorageTransformersLike",
     "StoreLike",
     "ValueLike",
 ]

@@ -72,8 +72,12 @@ def create_array(
         Zarr format.
     attributes : mapping, optional
         User attributes.
+    chunk_grid : ChunkGrid or mapping, optional
+        A chunk grid of your own, in place of `chunks` and `shards`.
     chunk_key_encoding : optional
         How chunks are named.
+    storage_transformers : sequence, optional
+        Storage transformers, the first one next to the array.
     dimension_names : sequence of str or None, optional
         Names of the dimensions.
     storage_options : dict, optional
@@ -123,9 +127,11 @@ def from_array(
 
     Parameters
     ----------
-    store, name, fill_value, order, zarr_format, attributes, chunk_key_encoding, dimension_names
+    store, name, fill_value, order, zarr_format, attributes, dimension_names
         As for :func:`create_array`; by default those of `data`, if it is an :class:`Array`.
-    storage_options, overwrite, config
+    chunk_key_encoding, storage_transformers
+        The same.
+    storage_options, overwrite, config, chunk_grid
         As for :func:`create_array`.
     data : Array or array_like
         Values; an :class:`Array` also has the layout that ``"keep"`` keeps.
@@ -170,7 +176,7 @@ def create(
     ----------
     shape, dtype, fill_value, order, overwrite, attributes
         As for :func:`create_array`; `dtype` is ``float64`` by default.
-    chunk_key_encoding, dimension_names, storage_options, config
+    chunk_grid, chunk_key_encoding, storage_transformers, dimension_names, storage_options, config
         As for :func:`create_array`.
     chunks, chunk_shape : int, tuple or False, optional
         Shape of a chunk; False for a single chunk.
@@ -295,7 +301,7 @@ def empty_like(a: ArrayLike, *, zarr_format: int | None = None, **kwargs: Unpack
     >>> zarrcore.empty_like(zarrcore.ones((2, 3), dtype="i4")).dtype
     dtype('int32')
     """
-    return create(**{**like_arguments(a, zarr_format), **kwargs})
+    return create(**like_arguments(a, zarr_format, kwargs))
 
 
 @takes(LikeOptions)
@@ -308,7 +314,7 @@ def zeros_like(a: ArrayLike, *, zarr_format: int | None = None, **kwargs: Unpack
     >>> zarrcore.zeros_like(zarrcore.ones(3, dtype="i4"))[...]
     array([0, 0, 0], dtype=int32)
     """
-    return create(**{**like_arguments(a, zarr_format), "fill_value": 0, **kwargs})
+    return create(**like_arguments(a, zarr_format, {"fill_value": 0, **kwargs}))
 
 
 @takes(LikeOptions)
@@ -321,7 +327,7 @@ def ones_like(a: ArrayLike, *, zarr_format: int | None = None, **kwargs: Unpack[
     >>> zarrcore.ones_like(zarrcore.zeros(3, dtype="i4"))[...]
     array([1, 1, 1], dtype=int32)
     """
-    return create(**{**like_arguments(a, zarr_format), "fill_value": 1, **kwargs})
+    return create(**like_arguments(a, zarr_format, {"fill_value": 1, **kwargs}))
 
 
 @takes(LikeOptions)
@@ -334,7 +340,7 @@ def full_like(a: ArrayLike, *, zarr_format: int | None = None, **kwargs: Unpack[
     >>> zarrcore.full_like(zarrcore.zeros(3, dtype="i4"), fill_value=7)[...]
     array([7, 7, 7], dtype=int32)
     """
-    arguments = {**like_arguments(a, zarr_format), **kwargs}
+    arguments = like_arguments(a, zarr_format, kwargs)
     if "fill_value" not in arguments:
         raise TypeError("full_like: fill_value is missing")
     return create(**arguments)

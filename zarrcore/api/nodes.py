@@ -341,7 +341,7 @@ def open_like(
         asked.pop("store", None), path=path, mode=mode, storage_options=asked.pop("storage_options", None)
     )
     cache_bytes, config = asked.pop("cache_bytes", None), asked.pop("config", None)
-    described = {**like_arguments(a, default_format(zarr_format)), **asked}
+    described = like_arguments(a, default_format(zarr_format), asked)
     described.pop("zarr_format", None)
     array = _open_array_at(place, mode, zarr_format, config, described, asked)
     return array if cache_bytes is None else array.with_cache(cache_bytes)

@@ -59,7 +59,7 @@ def make_metadata(
     zarr_format: int,
     shape: tuple[int, ...],
     zdtype: ZDType,
-    chunks: Sequence[Any],
+    chunks: Sequence[Any] | ChunkGrid,
     codecs: Sequence[Any] = (),
     filters: Sequence[Any] = (),
     compressor: Any = None,
@@ -67,6 +67,7 @@ def make_metadata(
     order: str = "C",
     separator: str = ".",
     chunk_key_encoding: Any = None,
+    storage_transformers: Iterable[Any] | None = None,
     attributes: Mapping[str, Any] | None = None,
     dimension_names: Iterable[str | None] | None = None,
 ) -> ArrayMetadata:
@@ -78,7 +79,7 @@ def make_metadata(
 
         return ArrayV2Metadata(
             shape=shape,
-            chunks=tuple(chunks),
+            chunks=tuple(chunks),  # type: ignore[arg-type]  # format 2 arrays have no other grids
             dtype=zdtype,
             fill_value=fill_value,
             order=order,
@@ -96,16 +97,41 @@ def make_metadata(
         chunk_key_encoding=_key_encoding(chunk_key_encoding),
         fill_value=fill_value,
         codecs=tuple(codecs),
+        storage_transformers=tuple(storage_transformers or ()),
         attributes=attributes,  # type: ignore[arg-type]  # the same
         dimension_names=None if dimension_names is None else tuple(dimension_names),
     )
 
 
-def _grid(chunks: Sequence[Any]) -> ChunkGrid:
-    from zarrcore.grids import RectilinearGrid, RegularGrid
+def _grid(chunks: Sequence[Any] | ChunkGrid) -> ChunkGrid:
+    from zarrcore.grids import ChunkGrid, RectilinearGrid, RegularGrid
 
+    if isinstance(chunks, ChunkGrid):
+        return chunks
     regular = all(isinstance(chunk, int) for chunk in chunks)
     return RegularGrid(tuple(chunks)) if regular else RectilinearGrid(tuple(chunks))
+
+
+def chunk_layout(
+    shape: tuple[int, ...], zdtype: ZDType, chunks: Any, shards: Any, chunk_grid: Any
+) -> tuple[Any, tuple[int, ...] | None]:
+    """Return the lengths of chunks, or a grid that users bring, and the shape of inner chunks or None.
+
+    A copy that keeps such a grid hands it on as `chunks`.
+    """
+    from zarrcore.grids import ChunkGrid, parse_chunk_grid
+
+    if chunk_grid is None and not isinstance(chunks, ChunkGrid):
+        target = settings.get("array.target_shard_size_bytes", None)
+        return resolve_layout(shape, zdtype.item_size or 1, chunks, shards, target_shard_bytes=target)
+    if chunk_grid is not None and chunks is not None and not is_auto(chunks):
+        raise ValueError(f"give either chunks or chunk_grid, not both: got {chunks!r} and {chunk_grid!r}")
+    if shards is not None:
+        raise ValueError(
+            "shards: with a chunk_grid, whose chunks are the shards, give ShardingCodec(...) as the "
+            f"serializer, got {shards!r}"
+        )
+    return parse_chunk_grid(chunks if chunk_grid is None else chunk_grid), None
 
 
 def _key_encoding(value: Any) -> ChunkKeyEncoding:
@@ -289,13 +315,7 @@ def _metadata(zarr_format: int, order: str, options: ArrayOptions) -> ArrayMetad
     """Array metadata from options that are complete."""
     zdtype = data_type(options["dtype"], zarr_format, options["filters"])
     shape = parse_shape(options["shape"])
-    grid, inner = resolve_layout(
-        shape,
-        zdtype.item_size or 1,
-        options["chunks"],
-        options["shards"],
-        target_shard_bytes=settings.get("array.target_shard_size_bytes", None),
-    )
+    grid, inner = chunk_layout(shape, zdtype, options["chunks"], options["shards"], options["chunk_grid"])
     common: dict[str, Any] = {
         "shape": shape,
         "zdtype": zdtype,
@@ -318,20 +338,23 @@ def _metadata(zarr_format: int, order: str, options: ArrayOptions) -> ArrayMetad
         zarr_format=3,
         codecs=codecs if inner is None else [_sharded(inner, codecs, options["shards"])],
         chunk_key_encoding=options["chunk_key_encoding"],
+        storage_transformers=options["storage_transformers"],
         dimension_names=options["dimension_names"],
         **common,
     )
 
 
-def _refuse_in_format_2(grid: Sequence[Any], inner: tuple[int, ...] | None, options: ArrayOptions) -> None:
+def _refuse_in_format_2(grid: Any, inner: tuple[int, ...] | None, options: ArrayOptions) -> None:
     for name, value, absent in (
         ("shards", None if inner is None else options["shards"], None),
+        ("chunk_grid", options["chunk_grid"], None),
         ("dimension_names", options["dimension_names"], None),
+        ("storage_transformers", options["storage_transformers"], None),
         ("serializer", options["serializer"], "auto"),
     ):
         if value is not absent and value != absent:
             raise ValueError(f"{name}: format 2 arrays have none, got {value!r}")
-    if not all(isinstance(length, int) for length in grid):
+    if not isinstance(grid, tuple) or not all(isinstance(length, int) for length in grid):
         raise ValueError("chunks: format 2 arrays have chunks of one shape only")
 
 

@@ -13,6 +13,7 @@ from zarrcore.errors import BaseZarrError
 from zarrcore.metadata.layout import codecs_of, grid_edges, inner_chunks
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Unpack
 
     from zarrcore.metadata import ArrayMetadata
@@ -28,8 +29,10 @@ _NOTHING_KEPT = {
 }
 
 
-def like_arguments(data: Any, zarr_format: int | None) -> dict[str, Any]:
-    """Arguments of :func:`zarrcore.create` for an array like `data`.
+def like_arguments(
+    data: Any, zarr_format: int | None, given: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return arguments of :func:`zarrcore.create` for an array like `data`, where others are not `given`.
 
     Codecs and memory order of an array are taken over if the new one has the same Zarr format.
     """
@@ -45,7 +48,9 @@ def like_arguments(data: Any, zarr_format: int | None) -> dict[str, Any]:
         arguments["chunks"] = data.chunks
     if zarr_format is not None:
         arguments["zarr_format"] = zarr_format
-    return arguments
+    if given and given.get("chunk_grid") is not None:
+        arguments.pop("chunks", None)
+    return {**arguments, **(given or {})}
 
 
 def _like_array(array: OpenArray, zarr_format: int | None, arguments: dict[str, Any]) -> None:
@@ -55,8 +60,9 @@ def _like_array(array: OpenArray, zarr_format: int | None, arguments: dict[str, 
     arguments["dtype"] = metadata.zdtype
     arguments["fill_value"] = array.fill_value
     if same and metadata.zarr_format == 3:
-        arguments["chunks"] = grid_edges(metadata)
+        arguments["chunks"] = _kept_grid(metadata)
         arguments["codecs"] = metadata.codecs
+        arguments["storage_transformers"] = _kept_transformers(metadata)
         return
     arguments["chunks"] = inner_chunks(metadata) or grid_edges(metadata)
     if same:
@@ -65,6 +71,24 @@ def _like_array(array: OpenArray, zarr_format: int | None, arguments: dict[str, 
         arguments["filters"] = array.filters or None
     else:
         arguments["dtype"] = array.dtype if array.dtype.kind not in "OTV" else metadata.zdtype
+
+
+def _kept_grid(metadata: ArrayMetadata) -> Any:
+    """Return the lengths of chunks, or a grid of users, which may be more than its lengths."""
+    from zarrcore.grids import RectilinearGrid, RegularGrid
+
+    known = isinstance(metadata.grid, (RegularGrid, RectilinearGrid))
+    return grid_edges(metadata) if known else metadata.grid
+
+
+def _kept_transformers(metadata: ArrayMetadata) -> tuple[Any, ...]:
+    """Return the storage transformers that apply to what this process writes."""
+    transformers: tuple[Any, ...] = metadata.storage_transformers  # type: ignore[attr-defined]
+    if not transformers:
+        return ()
+    from zarrcore.transformers import IgnoredTransformer
+
+    return tuple(item for item in transformers if not isinstance(item, IgnoredTransformer))
 
 
 def from_array_at(
@@ -80,7 +104,7 @@ def from_array_at(
     else:
         data = data if hasattr(data, "shape") and hasattr(data, "dtype") else np.asarray(data)
         zarr_format = default_format(zarr_format)
-        if _keeps(options["chunks"]):
+        if _keeps(options["chunks"]) and options["chunk_grid"] is None:
             options["chunks"] = like_arguments(data, None).get("chunks", "auto")
         options["dtype"] = data.dtype
     for name, nothing in _NOTHING_KEPT.items():
@@ -105,6 +129,8 @@ def _keep(array: OpenArray, zarr_format: int | None, options: dict[str, Any]) ->
         options["attributes"] = dict(array.metadata.attributes)
     if same and zarr_format == 3 and options["dimension_names"] is None:
         options["dimension_names"] = metadata.dimension_names
+    if same and zarr_format == 3 and options["storage_transformers"] is None:
+        options["storage_transformers"] = _kept_transformers(metadata)
     if same and options["chunk_key_encoding"] is None and array.metadata is metadata:
         options["chunk_key_encoding"] = metadata.key_encoding
     if same and zarr_format == 2 and options["order"] is None:
@@ -145,10 +171,13 @@ def _keeps(value: Any) -> bool:
 def _keep_layout(metadata: ArrayMetadata, zarr_format: int, options: dict[str, Any]) -> None:
     """Put chunks, shards and codecs of another array in place of the options, where these keep them."""
     inner = inner_chunks(metadata)
-    if _keeps(options["chunks"]):
-        options["chunks"] = inner or grid_edges(metadata)
-    if _keeps(options["shards"]) and inner is not None and zarr_format == 3:
-        options["shards"] = grid_edges(metadata)
+    if options["chunk_grid"] is None:
+        if _keeps(options["chunks"]):
+            sharded = inner is not None or not (options["shards"] is None or _keeps(options["shards"]))
+            plain = zarr_format == 3 and not sharded
+            options["chunks"] = _kept_grid(metadata) if plain else inner or grid_edges(metadata)
+        if _keeps(options["shards"]) and inner is not None and zarr_format == 3:
+            options["shards"] = grid_edges(metadata)
     if zarr_format == metadata.zarr_format:
         names = ("filters", "serializer", "compressors")
         for name, kept in zip(names, codecs_of(metadata), strict=True):

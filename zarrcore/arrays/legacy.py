@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zarrcore.arrays.chunking import resolve_layout
 from zarrcore.arrays.chunks import parse_shape
 from zarrcore.arrays.config import ArrayConfig, parse_array_config
 from zarrcore.arrays.creation import (
+    chunk_layout,
     codecs_v3,
     compressor_v2,
     data_type,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from zarrcore.storage import StorePath
 
 _FORMAT_2_ONLY = ("dimension_separator", "filters", "object_codec")
-_FORMAT_3_ONLY = ("codecs", "chunk_key_encoding", "dimension_names")
+_FORMAT_3_ONLY = ("codecs", "chunk_grid", "chunk_key_encoding", "storage_transformers", "dimension_names")
 
 
 def create_at(
@@ -63,7 +63,7 @@ def array_at(place: StorePath, data: Any, **kwargs: Any) -> OpenArray:
         data = np.asarray(data)
     if kwargs.get("dtype") is None:
         kwargs["dtype"] = data.dtype
-    if kwargs.get("chunks") is None and "chunk_shape" not in kwargs:
+    if all(kwargs.get(name) is None for name in ("chunks", "chunk_shape", "chunk_grid")):
         kwargs["chunks"] = like_arguments(data, None).get("chunks")
     return create_at(place, tuple(data.shape), data=data, **kwargs)
 
@@ -82,7 +82,7 @@ def _described(zarr_format: int, shape: Any, options: LegacyOptions) -> tuple[Ar
     dtype = "float64" if options["dtype"] is None else options["dtype"]
     zdtype = data_type(dtype, zarr_format, options["filters"], options["object_codec"])
     given = options["chunk_shape"] if options["chunks"] is None else options["chunks"]
-    grid, _ = resolve_layout(shape, zdtype.item_size or 1, given, None)
+    grid, _ = chunk_layout(shape, zdtype, given, None, options["chunk_grid"])
     common = {
         "shape": shape,
         "zdtype": zdtype,
@@ -104,6 +104,7 @@ def _described(zarr_format: int, shape: Any, options: LegacyOptions) -> tuple[Ar
         zarr_format=3,
         codecs=codecs_v3(zdtype, "auto", "auto", "auto") if codecs is None else list(codecs),
         chunk_key_encoding=options["chunk_key_encoding"],
+        storage_transformers=options["storage_transformers"],
         dimension_names=options["dimension_names"],
         **common,
     ), settings

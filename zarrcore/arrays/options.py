@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from zarrcore.arrays.config import ArrayConfigLike
     from zarrcore.codecs.base import CodecLike, CodecsLike
     from zarrcore.dtypes.parse import DTypeLike
+    from zarrcore.grids.base import ChunkGridLike
     from zarrcore.keys.standard import ChunkKeyEncodingLike
     from zarrcore.storage.path import AccessMode, StoreLike
+    from zarrcore.transformers import StorageTransformersLike
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -45,7 +47,9 @@ class DescriptionOptions(TypedDict, total=False):
 
     order: Annotated["MemoryOrder | None", None]
     attributes: Annotated["Mapping[str, Any] | None", None]
+    chunk_grid: Annotated["ChunkGridLike | None", None]
     chunk_key_encoding: Annotated["ChunkKeyEncodingLike | None", None]
+    storage_transformers: Annotated["StorageTransformersLike | None", None]
     dimension_names: Annotated["Iterable[str | None] | None", None]
 
 

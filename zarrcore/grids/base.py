@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from zarrcore._extension import Extension, parse_extension
 from zarrcore.registry import grid_registry
@@ -72,6 +73,10 @@ class ChunkGrid(Extension, ABC):
         lengths = [(e,) if isinstance(e, int) else tuple(dict.fromkeys(e)) for e in self.native()]
         most = max(map(len, lengths), default=1)
         return [tuple(own[min(i, len(own) - 1)] for own in lengths) for i in range(most)]
+
+
+#: A chunk grid, or its JSON object.
+ChunkGridLike: TypeAlias = ChunkGrid | Mapping[str, Any]
 
 
 def _count(edges: int | tuple[int, ...], length: int) -> int:

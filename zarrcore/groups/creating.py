@@ -136,7 +136,7 @@ def filled(group: OpenGroup, name: str, shape: Any, fill_value: Any, options: di
 
 def like(group: OpenGroup, name: str, data: Any, fill_value: Any, options: dict[str, Any]) -> OpenArray:
     """The same for an array like `data`."""
-    arguments = {**like_arguments(data, group.zarr_format), **options}
+    arguments = like_arguments(data, group.zarr_format, options)
     if fill_value is not ...:
         arguments["fill_value"] = fill_value
     return filled(group, name, arguments.pop("shape"), ..., arguments)
