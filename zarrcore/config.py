@@ -13,36 +13,106 @@ underscore separates levels) and ``ZARRCORE_NUM_THREADS=8`` sets ``threading.max
 
 from __future__ import annotations
 
+import math
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zarrcore._locks import Lock
 from zarrcore.errors import BadConfigError, ZarrRuntimeWarning, ZarrUserWarning
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
-__all__ = ["BadConfigError", "Config", "config"]
+__all__ = ["SETTINGS", "BadConfigError", "Config", "Setting", "config"]
 
 _PREFIX = "ZARRCORE_"
 _ALIASES = {"num_threads": "threading.max_workers"}
 _MISSING: Any = object()
 _ABSENT: Any = object()
 
-_DEFAULTS: dict[str, Any] = {
-    "default_zarr_format": 3,
-    "array.order": "C",
-    "array.write_empty_chunks": False,
-    "array.read_missing_chunks": True,
-    "array.target_shard_size_bytes": None,
-    "array.allow_unsafe_pickle_decode": False,
-    "async.concurrency": 64,
-    "threading.max_workers": None,
-    "store.fsync": False,
-    "metadata.check_consolidated": None,
-    "attributes.nan": "refuse",
-    "json_indent": 2,
+
+class Setting(NamedTuple):
+    """A key that zarrcore reads, with its default, its meaning, and the values that it may have."""
+
+    default: Any
+    meaning: str
+    allowed: str
+    accepts: Callable[[Any], bool]
+
+
+def _choice(default: Any, meaning: str, *values: Any) -> Setting:
+    """Return a setting that is one of `values`; True is not 1."""
+    *names, last = map(repr, values)
+    return Setting(
+        default,
+        meaning,
+        f"{', '.join(names)} or {last}",
+        lambda v: any(v == value and isinstance(v, bool) == isinstance(value, bool) for value in values),
+    )
+
+
+def _count(default: int | None, meaning: str, allowed: str, most: float = math.inf) -> Setting:
+    """Return a setting that is None or a positive integer."""
+    return Setting(
+        default,
+        meaning,
+        f"{allowed} or None",
+        lambda v: v is None or (isinstance(v, int) and not isinstance(v, bool) and 1 <= v <= most),
+    )
+
+
+SETTINGS = {
+    "default_zarr_format": _choice(3, "Format of new nodes where `zarr_format=` is not given.", 2, 3),
+    "array.order": _choice("C", "Memory layout of the arrays that a read returns.", "C", "F"),
+    "array.write_empty_chunks": _choice(
+        False, "Store chunks that contain nothing but the fill value.", True, False
+    ),
+    "array.read_missing_chunks": _choice(
+        True, "Read absent chunks as the fill value; False makes them a `ChunkNotFoundError`.", True, False
+    ),
+    "array.target_shard_size_bytes": _count(
+        None, 'Most bytes of a shard where `shards="auto"`; None: about 16 chunks.', "a positive integer"
+    ),
+    "array.allow_unsafe_pickle_decode": _choice(
+        False, "Decode Python objects that were pickled, which can run any code.", True, False
+    ),
+    "async.concurrency": _count(
+        64, "Most requests at a time to a store over a network; None: 64.", "a positive integer"
+    ),
+    "threading.max_workers": _count(
+        None,
+        "Threads of a call where `threads=` is not given; None: one for each CPU that the process may use.",
+        "an integer from 1 to 65536",
+        1 << 16,
+    ),
+    "store.fsync": _choice(
+        False,
+        "Wait until each write to a directory is on disk, unless `LocalStore` got another `fsync=`.",
+        True,
+        False,
+    ),
+    "metadata.check_consolidated": _choice(
+        None,
+        "Whether consolidated metadata are compared with the own document of a member that is opened; "
+        '"warn" uses the own document if they differ.  '
+        'None: "warn" in directories and in memory, otherwise "off".',
+        "off",
+        "warn",
+        "raise",
+        None,
+    ),
+    "attributes.nan": _choice(
+        "refuse",
+        "Whether NaN and infinities, which JSON does not have, may be written to attributes.",
+        "refuse",
+        "allow",
+    ),
+    "json_indent": Setting(
+        2, "Indentation of metadata documents.", "a number of blanks, or None for one line", lambda v: True
+    ),
 }
+"""The keys that zarrcore reads; every other key takes any value."""
 
 
 # Keys of zarr-python that change nothing here.
@@ -58,31 +128,6 @@ _WITHOUT_EFFECT = (
 
 # Keys without a default: the classes that zarrcore.registry returns.
 _CHOICES = {"buffer", "codec_pipeline.path", "ndbuffer"}
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
-
-
-# What the values of the keys that zarrcore itself reads may be; every other key takes any value.
-_RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "default_zarr_format": (lambda v: v in (2, 3) and not isinstance(v, bool), "2 or 3"),
-    "array.order": (lambda v: v in ("C", "F"), "'C' or 'F'"),
-    "array.write_empty_chunks": (lambda v: isinstance(v, bool), "True or False"),
-    "array.read_missing_chunks": (lambda v: isinstance(v, bool), "True or False"),
-    "array.allow_unsafe_pickle_decode": (lambda v: isinstance(v, bool), "True or False"),
-    "async.concurrency": (lambda v: v is None or _is_count(v), "a positive integer or None"),
-    "threading.max_workers": (
-        lambda v: v is None or (_is_count(v) and v <= 1 << 16),
-        "an integer from 1 to 65536 or None",
-    ),
-    "store.fsync": (lambda v: isinstance(v, bool), "True or False"),
-    "attributes.nan": (lambda v: v in ("refuse", "allow"), "'refuse' or 'allow'"),
-    "metadata.check_consolidated": (
-        lambda v: v in (None, "off", "warn", "raise"),
-        "'off', 'warn', 'raise' or None",
-    ),
-}
 
 
 class Config:
@@ -222,7 +267,7 @@ class Config:
 
     def _check_known(self, key: str) -> None:
         """Refuse a key that looks like a misspelt one; warn of those that only zarr-python reads."""
-        known = self._defaults.keys() | _DEFAULTS.keys() | _CHOICES
+        known = self._defaults.keys() | SETTINGS.keys() | _CHOICES
         if key in known or key in self._values or any(key.startswith(f"{name}.") for name in known):
             return
         if key.startswith(_WITHOUT_EFFECT):
@@ -235,10 +280,10 @@ class Config:
         from difflib import get_close_matches
 
         close = get_close_matches(key, sorted(known), n=1, cutoff=0.8)
-        sections = {name.partition(".")[0] for name in _DEFAULTS if "." in name}
+        sections = {name.partition(".")[0] for name in SETTINGS if "." in name}
         section, dot, _ = key.partition(".")
         if close or (dot and section in sections):
-            hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(sorted(_DEFAULTS))}"
+            hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(sorted(SETTINGS))}"
             raise BadConfigError(f"configuration {key!r}: zarrcore has no such key; {hint}")
 
     def _restore(self, old: Mapping[str, Any]) -> None:
@@ -253,6 +298,15 @@ class Config:
         self._values = values
         for key in changes.keys() & self._watchers.keys():
             self._watchers[key](values.get(key))
+
+
+_KEYS = "\n".join(
+    f"    {key} : {setting.allowed}, default {setting.default!r}\n        {setting.meaning}"
+    for key, setting in SETTINGS.items()
+)
+# Read by help(zarrcore.config).
+_NOTES = f"    Notes\n    -----\n    zarrcore reads these keys:\n\n{_KEYS}\n"
+Config.__doc__ = f"{(Config.__doc__ or '').rstrip()}\n\n{_NOTES}"
 
 
 class Restore:
@@ -305,9 +359,9 @@ def _branch(flat: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _check(key: str, value: Any) -> None:
-    rule = _RULES.get(key)
-    if rule is not None and not rule[0](value):
-        raise BadConfigError(f"configuration {key!r}: expected {rule[1]}, got {value!r}")
+    setting = SETTINGS.get(key)
+    if setting is not None and not setting.accepts(value):
+        raise BadConfigError(f"configuration {key!r}: expected {setting.allowed}, got {value!r}")
 
 
 def _refuse_leaf_with_children(flat: Mapping[str, Any], key: str) -> None:
@@ -332,4 +386,4 @@ def _parse(text: str) -> Any:
         return text
 
 
-config = Config(_DEFAULTS, os.environ)
+config = Config({key: setting.default for key, setting in SETTINGS.items()}, os.environ)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import os
+import pydoc
 import subprocess
 import sys
 import threading
 
 import pytest
 
-from zarrcore.config import Config, config
+from zarrcore.config import SETTINGS, Config, config
 from zarrcore.errors import BadConfigError, ZarrUserWarning
 
 DEFAULTS = {"array": {"order": "C", "write_empty_chunks": False}, "threading.max_workers": None, "x_y": 1}
@@ -187,3 +188,31 @@ def test_threads_lose_no_setting(own):
     for thread in threads:
         thread.join()
     assert own["thread"] == {f"t{i}": 199 for i in range(4)}
+
+
+def test_every_key_has_a_meaning_and_a_valid_default():
+    assert [key for key, setting in SETTINGS.items() if not setting.meaning.endswith(".")] == []
+    assert [key for key, setting in SETTINGS.items() if not setting.accepts(setting.default)] == []
+
+
+def test_help_lists_every_key_with_its_default():
+    text = pydoc.render_doc(config, renderer=pydoc.plaintext)
+    for key, setting in SETTINGS.items():
+        assert f"{key} : {setting.allowed}, default {setting.default!r}" in text
+        assert setting.meaning in text
+
+
+@pytest.mark.parametrize(
+    ("key", "wrong"),
+    [
+        ("default_zarr_format", True),
+        ("array.write_empty_chunks", 1),
+        ("array.target_shard_size_bytes", 0),
+        ("threading.max_workers", 1 << 17),
+        ("threading.max_workers", True),
+        ("metadata.check_consolidated", "no"),
+    ],
+)
+def test_values_that_a_key_cannot_have_are_refused(key, wrong):
+    with pytest.raises(BadConfigError, match=f"{key}.*expected .*, got {wrong!r}"):
+        config.set({key: wrong})
