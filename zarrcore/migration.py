@@ -87,7 +87,7 @@ class MigratedNode:
         return f"/{self.path}: {self.node_type}, {was} -> {state}{notes}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MigrationReport:
     """What :func:`migrate` found and did.
 
@@ -106,6 +106,12 @@ class MigrationReport:
     def refused(self) -> tuple[MigratedNode, ...]:
         """The nodes that cannot be converted."""
         return tuple(node for node in self.nodes if node.reason is not None)
+
+    def __repr__(self) -> str:
+        counts = (
+            f"{len(self.nodes)} nodes, {len(self.refused)} refused, {len(self.removed)} documents removed"
+        )
+        return f"<MigrationReport: {counts}; print() shows each>"
 
     def __str__(self) -> str:
         return "\n".join([*map(str, self.nodes), *(f"/{key}: removed" for key in self.removed)])

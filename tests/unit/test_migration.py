@@ -497,3 +497,11 @@ def test_interrupted_by_a_key_it_says_what_is_to_be_done_and_is_the_same_afterwa
         ("g", True),
         ("g/b", True),
     ]
+
+
+def test_a_report_is_short_in_a_repl_and_complete_in_print() -> None:
+    store: dict[str, bytes] = {}
+    zarrcore.create_array(store, name="a", shape=3, dtype="i4", zarr_format=2)
+    report = migrate(store, dry_run=True)
+    assert repr(report) == "<MigrationReport: 2 nodes, 0 refused, 0 documents removed; print() shows each>"
+    assert str(report).splitlines()[1] == "/a: array, format 2 -> can be format 3"

@@ -67,6 +67,17 @@ class ArrayDescription(Node):
         return self._metadata.fill_value
 
     @property
+    def dimension_names(self) -> tuple[str | None, ...] | None:
+        """Names of the dimensions, or None; in format 2 those that xarray stores in an attribute."""
+        names: Any
+        if self._metadata.zarr_format == 3:
+            names = self._metadata.dimension_names
+            return None if names is None else tuple(names)
+        names = self._metadata.attributes.get("_ARRAY_DIMENSIONS")
+        fits = isinstance(names, list) and len(names) == self.ndim and all(isinstance(n, str) for n in names)
+        return tuple(names) if fits else None
+
+    @property
     def order(self) -> Literal["C", "F"]:
         """Memory layout of the arrays that a read returns."""
         return self._metadata.order if self._metadata.zarr_format == 2 else self._config.order

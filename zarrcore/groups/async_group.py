@@ -104,7 +104,7 @@ class AsyncGroup(
         """Return the array or group at the path `key` below this group."""
         found = await self.get(key)
         if found is None:
-            raise KeyError(key)
+            raise await in_thread(members.missing, self._opened, key)
         return found
 
     async def get(self, key: str, default: T | None = None) -> AsyncArray | AsyncGroup | T | None:

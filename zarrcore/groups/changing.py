@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from zarrcore.groups.members import contains, find, member_path
+from zarrcore.groups.members import contains, find, member_path, missing
 from zarrcore.nodes.attributes import change_group_attributes
 from zarrcore.nodes.create import delete_node
 from zarrcore.nodes.foreign import is_left_over
@@ -22,7 +22,7 @@ def remove(group: OpenGroup, key: str) -> None:
     name = member_path(key)
     place = group.place / name
     if not contains(group, name) and not is_left_over(place):
-        raise KeyError(key)
+        raise missing(group, key)
     delete_node(place)
     group.look_in_store()
 
@@ -31,7 +31,7 @@ def move(group: OpenGroup, source: str, dest: str) -> None:
     """Move a member, with everything below it, to another path in the group."""
     name = member_path(source)
     if find(group, name) is None:
-        raise KeyError(source)
+        raise missing(group, source)
     move_node(group.place / name, group.place / member_path(dest))
     group.look_in_store()
 

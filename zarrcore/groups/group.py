@@ -132,7 +132,7 @@ class Group(GroupFace["Array", "Group"], SynchronousNode):
     def __getitem__(self, path: str) -> Array | Group:
         node = self.get(path)
         if node is None:
-            raise KeyError(path)
+            raise members.missing(self._opened, path)
         return node
 
     def get(self, path: str, default: T | None = None) -> Array | Group | T | None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from _thread import get_ident
+from contextlib import suppress
+from itertools import islice
 from typing import TYPE_CHECKING
 
+from zarrcore._validate import suggestion
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.errors import (
     ArrayNotFoundError,
+    BaseZarrError,
     DataTypeValidationError,
     GroupNotFoundError,
     InvalidKeyError,
@@ -35,6 +39,16 @@ def member_path(path: str) -> str:
     if not name:
         raise KeyError(path)
     return name
+
+
+def missing(group: OpenGroup, path: str) -> KeyError:
+    """Return the error for a path at which the group has no member; it suggests names that are like it."""
+    parent, _, name = path.strip("/").rpartition("/")
+    store, hint = group.place.store, ""
+    if store._is_near and store.supports_listing:  # over a network a hint is not worth a request
+        with suppress(BaseZarrError, OSError):  # nor another error: that the member is missing is known
+            hint = suggestion(name, islice(store.list_dir((group.place / parent).path), 1000))
+    return KeyError(f"no array or group {path!r} in {group.place}{hint}")
 
 
 # --- one member ---

@@ -50,6 +50,10 @@ def validate(data: Buffer, *, key: str = ZARR_JSON) -> list[Departure]:
     >>> [departure.where for departure in validate(document)]
     ['attributes']
     """
+    try:
+        memoryview(data)
+    except TypeError:
+        raise TypeError(f"data: expected the document as it is stored, in bytes, got {data!r}") from None
     read = _READERS.get(key.rpartition("/")[2])
     if read is None:
         raise ValueError(f"key: expected that of a metadata document, got {key!r}")

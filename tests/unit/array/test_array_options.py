@@ -66,3 +66,20 @@ def test_options_that_have_no_effect_are_announced_where_they_are_given() -> Non
     with pytest.warns(zarrcore.errors.ZarrRuntimeWarning, match="synchronizer") as seen:
         zarrcore.create(3, synchronizer=object())
     assert seen[0].filename == __file__
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"dimension_names": ("y", None)}, ("y", None)),
+        ({}, None),
+        ({"zarr_format": 2}, None),
+        ({"zarr_format": 2, "attributes": {"_ARRAY_DIMENSIONS": ["y", "x"]}}, ("y", "x")),
+        ({"zarr_format": 2, "attributes": {"_ARRAY_DIMENSIONS": ["y"]}}, None),
+        ({"zarr_format": 2, "attributes": {"_ARRAY_DIMENSIONS": "yx"}}, None),
+        ({"zarr_format": 2, "attributes": {"_ARRAY_DIMENSIONS": ["y", 2]}}, None),
+    ],
+)
+def test_dimension_names_of_all_formats(options: dict[str, Any], expected: Any) -> None:
+    array = zarrcore.create_array({}, shape=(2, 3), dtype="i4", **options)
+    assert array.dimension_names == zarrcore.open_array(array.store).dimension_names == expected

@@ -412,3 +412,30 @@ def test_the_length_is_that_of_now(root):
 def test_iterators_of_many_threads(root):
     with ThreadPoolExecutor(4) as pool:
         assert all(names == ["a", "g"] for names in pool.map(lambda _: list(root), range(200)))
+
+
+def test_a_missing_member_names_the_group_and_close_names(root):
+    for wrong, right in (("gg", "g"), ("g/bb", "b")):
+        with pytest.raises(
+            KeyError, match=f"no array or group '{wrong}' in .*; did you mean '{right}'"
+        ) as caught:
+            root[wrong]
+        assert str(root.store_path) in str(caught.value)
+    for wrong in ("quite other", "no/group", "../x", "a/b"):
+        with pytest.raises(KeyError, match="no array or group"):
+            root[wrong]
+    with pytest.raises(KeyError, match="did you mean 'g'"):
+        del root["gg"]
+    with pytest.raises(KeyError, match="did you mean 'g'"):
+        root.move("gg", "x")
+
+
+def test_a_hint_that_cannot_be_found_does_not_hide_that_the_member_is_missing(monkeypatch):
+    root = zarrcore.create_group(MemoryStore())
+
+    def fail(prefix):
+        raise OSError("no listing")
+
+    monkeypatch.setattr(root.store, "list_dir", fail)
+    with pytest.raises(KeyError, match="no array or group 'x'"):
+        root["x"]

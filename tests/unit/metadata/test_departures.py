@@ -216,3 +216,9 @@ def test_what_is_nested_too_deeply_is_refused(levels: int) -> None:
             continue  # the json module does not write it
         with pytest.raises(zarrcore.errors.BaseZarrError):
             zarrcore.open_array(store, mode="r")
+
+
+def test_validate_takes_documents_as_they_are_stored() -> None:
+    for wrong in ({"zarr_format": 3}, "{}", None):
+        with pytest.raises(TypeError, match="expected the document as it is stored, in bytes"):
+            validate(wrong)  # type: ignore[arg-type]
