@@ -9,13 +9,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
 from zarrcore import errors
-from zarrcore.testing.store import StoreTests
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -26,11 +24,12 @@ ENVIRON = {**os.environ, "PYTHONPATH": str(ROOT)}
 pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="only the package is here, not its source tree")
 
 
-def test_formats_page_is_up_to_date() -> None:
+@pytest.mark.parametrize("script", ["make_formats.py", "make_settings.py"])
+def test_generated_pages_are_up_to_date(script: str) -> None:
     pytest.importorskip("ml_dtypes")
-    # In a process of its own: tests register codecs and data types.
+    # In a process of its own: tests register codecs and data types, and change settings.
     made = subprocess.run(
-        [sys.executable, DOCS / "make_formats.py", "--check"],
+        [sys.executable, DOCS / script, "--check"],
         cwd=ROOT,
         env=ENVIRON,
         capture_output=True,
@@ -41,51 +40,31 @@ def test_formats_page_is_up_to_date() -> None:
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "CONTRIBUTING.md", *(f"docs/{p.name}" for p in sorted(DOCS.glob("*.md")))]
+    "page", ["README.md", "CONTRIBUTING.md", *(str(p.relative_to(ROOT)) for p in sorted(DOCS.rglob("*.md")))]
 )
 def test_links_and_paths_exist(page: str) -> None:
     path = ROOT / page
-    links = re.findall(r"\]\((?!https?:|#|mailto:)([^)#]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8"))
-    missing = [link for link in links if not (path.parent / link).exists()]
+    links = re.findall(r"\]\((?!https?:|mailto:)([^)#]*)(?:#([^)]*))?\)", path.read_text(encoding="utf-8"))
+    missing = [
+        f"{file}#{anchor}"
+        for file, anchor in links
+        if not (path.parent / file).exists()
+        or (anchor and anchor not in anchors(path.parent / file if file else path))
+    ]
     assert missing == []
 
 
-def code_of(page: str) -> list[str]:
-    """The Python blocks of a page."""
-    return re.findall(
-        r"^```python\n(.*?)^```", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+def anchors(page: Path) -> set[str]:
+    """The names under which the headings of a page can be linked to."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_the_index_of_the_guide_has_all_pages() -> None:
+    index = (DOCS / "guide" / "index.md").read_text(encoding="utf-8")
+    assert sorted({*re.findall(r"\((\w[\w-]*\.md)\)", index), "index.md"}) == sorted(
+        path.name for path in (DOCS / "guide").glob("*.md")
     )
-
-
-def test_code_runs() -> None:
-    # In a process of its own: it registers a codec and a data type.
-    source = "\n".join(code_of("stores.md"))
-    assert source
-    ran = subprocess.run(
-        [sys.executable, "-c", source], cwd=ROOT, env=ENVIRON, capture_output=True, text=True, check=False
-    )
-    assert ran.returncode == 0, ran.stderr
-
-
-class TestStoreOfThePage(StoreTests):
-    """The SQLite store that the page shows, with the switches that it shows."""
-
-    validates_keys = False
-    atomic_create = False
-    picklable = False
-
-    @pytest.fixture(autouse=True)
-    def _closed(self) -> Iterator[None]:
-        self._made: list[Any] = []
-        yield
-        for store in self._made:
-            store.close()
-
-    def make_store(self, tmp_path: Path) -> Any:
-        names: dict[str, Any] = {}
-        exec(code_of("stores.md")[0], names)
-        self._made.append(names["SQLiteStore"](tmp_path / "zarr.db"))
-        return self._made[-1]
 
 
 def test_benchmarks_section() -> None:
@@ -125,7 +104,7 @@ def error_tree(base: type | None = None, depth: int = 0) -> Iterator[str]:
 
 
 def test_the_guide_lists_all_errors_and_their_bases() -> None:
-    guide = (DOCS / "guide.md").read_text(encoding="utf-8")
+    guide = (DOCS / "guide" / "errors.md").read_text(encoding="utf-8")
     shown = re.findall(r"```text\n(ArrayIndexError.*?)```", guide, re.DOTALL)
     assert shown == ["\n".join([*error_tree(), ""])]
 
