@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from textwrap import fill
 from types import ModuleType
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -37,14 +38,24 @@ def stub(path: Path) -> str:
     module = module_of(path)
     package = module.__package__
     assert package is not None
-    imports = [f"from {package} import {name} as {name}\n" for name in getattr(module, "MODULES", "").split()]
     homes = {f"{package}.{home}": names.split() for home, names in module.HOMES.items()}
-    for home, names in sorted({**homes, **eager(path, module)}.items()):
-        plain = f"from {home} import {', '.join(names)}\n"
-        imports.append(plain if len(plain) <= 110 else f"from {home} import (\n{lines(names)})\n")
-    public = lines([f'"{name}"' for name in sorted(module.__all__)])
-    offered = f"__all__ = [\n{public}]" if public else "__all__: list[str] = []"
-    return f"{HEAD}\n{''.join(imports)}\n{offered}\n"
+    homes |= eager(path, module)
+    imports = [reexport(package, getattr(module, "MODULES", "").split())]
+    imports += [reexport(home, names) for home, names in sorted(homes.items())]
+    return f"{HEAD}\n{''.join(imports)}"
+
+
+def reexport(home: str, names: list[str]) -> str:
+    """An import that offers `names`: in a stub those are offered that are imported ``as`` themselves."""
+    if not names:
+        return ""
+    items = ", ".join(f"{name} as {name}" for name in names)
+    plain = f"from {home} import {items}\n"
+    if len(plain) <= 110:
+        return plain
+    unbroken = items.replace(" as ", "\xa0as\xa0")  # where textwrap breaks no line
+    lines = fill(unbroken, 108, initial_indent="    ", subsequent_indent="    ").replace("\xa0", " ")
+    return f"from {home} import (\n{lines},\n)\n"
 
 
 def eager(path: Path, module: ModuleType) -> dict[str, list[str]]:
@@ -55,10 +66,6 @@ def eager(path: Path, module: ModuleType) -> dict[str, list[str]]:
             names = [alias.name for alias in node.names if alias.name in module.__all__]
             found.update({node.module: names} if names else {})
     return found
-
-
-def lines(items: list[str]) -> str:
-    return "".join(f"    {item},\n" for item in items)
 
 
 def main() -> int:

@@ -1,19 +1,14 @@
 # Written by `make stubs`, from the table in the module itself.
 # ruff: noqa: I001
 
-from zarrcore.keys.base import ChunkKeyEncoding
-from zarrcore.keys.fanout import FanoutChunkKeyEncoding
-from zarrcore.keys.n5 import N5ChunkKeyEncoding
-from zarrcore.keys.standard import DefaultChunkKeyEncoding, V2ChunkKeyEncoding, parse_chunk_key_encoding
-from zarrcore.keys.suffix import DefaultSuffixChunkKeyEncoding, SuffixChunkKeyEncoding
-
-__all__ = [
-    "ChunkKeyEncoding",
-    "DefaultChunkKeyEncoding",
-    "DefaultSuffixChunkKeyEncoding",
-    "FanoutChunkKeyEncoding",
-    "N5ChunkKeyEncoding",
-    "SuffixChunkKeyEncoding",
-    "V2ChunkKeyEncoding",
-    "parse_chunk_key_encoding",
-]
+from zarrcore.keys.base import ChunkKeyEncoding as ChunkKeyEncoding
+from zarrcore.keys.fanout import FanoutChunkKeyEncoding as FanoutChunkKeyEncoding
+from zarrcore.keys.n5 import N5ChunkKeyEncoding as N5ChunkKeyEncoding
+from zarrcore.keys.standard import (
+    DefaultChunkKeyEncoding as DefaultChunkKeyEncoding, V2ChunkKeyEncoding as V2ChunkKeyEncoding,
+    parse_chunk_key_encoding as parse_chunk_key_encoding,
+)
+from zarrcore.keys.suffix import (
+    DefaultSuffixChunkKeyEncoding as DefaultSuffixChunkKeyEncoding,
+    SuffixChunkKeyEncoding as SuffixChunkKeyEncoding,
+)

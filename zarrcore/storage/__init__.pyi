@@ -1,48 +1,26 @@
 # Written by `make stubs`, from the table in the module itself.
 # ruff: noqa: I001
 
-from zarrcore.storage.base import ReadOnlyStore, Store, WrapperStore
-from zarrcore.storage.byte_range import (
-    ByteRequest,
-    OffsetByteRequest,
-    RangeByteRequest,
-    SuffixByteRequest,
-    resolve_range,
+from zarrcore.storage.base import (
+    ReadOnlyStore as ReadOnlyStore, Store as Store, WrapperStore as WrapperStore,
 )
-from zarrcore.storage.caching import CacheStore
-from zarrcore.storage.fsspec import FsspecStore
-from zarrcore.storage.gpu import GpuMemoryStore
-from zarrcore.storage.local import LocalStore
-from zarrcore.storage.logged import LoggingStore
-from zarrcore.storage.memory import ManagedMemoryStore, MemoryStore
-from zarrcore.storage.obstore import ObjectStore
-from zarrcore.storage.path import StoreLike, StorePath, make_store, make_store_path
-from zarrcore.storage.validation import normalize_path, validate_key, validate_prefix
-from zarrcore.storage.zip import ZipStore
-
-__all__ = [
-    "ByteRequest",
-    "CacheStore",
-    "FsspecStore",
-    "GpuMemoryStore",
-    "LocalStore",
-    "LoggingStore",
-    "ManagedMemoryStore",
-    "MemoryStore",
-    "ObjectStore",
-    "OffsetByteRequest",
-    "RangeByteRequest",
-    "ReadOnlyStore",
-    "Store",
-    "StoreLike",
-    "StorePath",
-    "SuffixByteRequest",
-    "WrapperStore",
-    "ZipStore",
-    "make_store",
-    "make_store_path",
-    "normalize_path",
-    "resolve_range",
-    "validate_key",
-    "validate_prefix",
-]
+from zarrcore.storage.byte_range import (
+    ByteRequest as ByteRequest, OffsetByteRequest as OffsetByteRequest,
+    RangeByteRequest as RangeByteRequest, SuffixByteRequest as SuffixByteRequest,
+    resolve_range as resolve_range,
+)
+from zarrcore.storage.caching import CacheStore as CacheStore
+from zarrcore.storage.fsspec import FsspecStore as FsspecStore
+from zarrcore.storage.gpu import GpuMemoryStore as GpuMemoryStore
+from zarrcore.storage.local import LocalStore as LocalStore
+from zarrcore.storage.logged import LoggingStore as LoggingStore
+from zarrcore.storage.memory import ManagedMemoryStore as ManagedMemoryStore, MemoryStore as MemoryStore
+from zarrcore.storage.obstore import ObjectStore as ObjectStore
+from zarrcore.storage.path import (
+    StoreLike as StoreLike, StorePath as StorePath, make_store as make_store,
+    make_store_path as make_store_path,
+)
+from zarrcore.storage.validation import (
+    normalize_path as normalize_path, validate_key as validate_key, validate_prefix as validate_prefix,
+)
+from zarrcore.storage.zip import ZipStore as ZipStore
