@@ -42,7 +42,7 @@ def stub(path: Path) -> str:
     homes |= eager(path, module)
     imports = [reexport(package, getattr(module, "MODULES", "").split())]
     imports += [reexport(home, names) for home, names in sorted(homes.items())]
-    return f"{HEAD}\n{''.join(imports)}"
+    return f"{HEAD}\n{''.join(imports)}\n__all__: list[str]\n"
 
 
 def reexport(home: str, names: list[str]) -> str:

@@ -30,3 +30,5 @@ from zarrcore.groups.group import Group as Group
 from zarrcore.include_dir import get_include as get_include
 from zarrcore.migration import migrate as migrate
 from zarrcore.show import show_config as show_config
+
+__all__: list[str]

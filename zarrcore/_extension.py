@@ -117,7 +117,7 @@ def parse_extension(data: object, kind: type[E], registry: _Registry) -> E:
         return data
     name, configuration, _ = named_configuration(data)
     cls = registry.get(name)
-    with at("configuration"):
+    with at("configuration", given=configuration):
         return cls.from_json(configuration)  # type: ignore[no-any-return]
 
 

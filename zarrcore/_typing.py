@@ -8,22 +8,7 @@ from types import EllipsisType
 from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
-
-__all__ = [
-    "ArrayLike",
-    "ChunksLike",
-    "FillValueLike",
-    "IndexLike",
-    "MemoryOrder",
-    "PrototypeLike",
-    "SelectionLike",
-    "ShapeLike",
-    "ShapedArray",
-    "ShardsLike",
-    "SupportsArray",
-    "ValueLike",
-]
+from numpy.typing import ArrayLike as ArrayLike
 
 
 class SupportsArray(Protocol):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zarrcore.errors import MetadataValidationError, PickleCodecDisabledError, UnknownCodecError
+from zarrcore.errors import MetadataValidationError, PickleCodecDisabledError, UnknownCodecError, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -47,8 +47,11 @@ def describe(value: object) -> str:
     try:
         text = json.dumps(value)
     except (TypeError, ValueError, RecursionError):
-        text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
+        try:
+            text = printable(repr(value))
+        except (ValueError, RecursionError):  # an integer of too many digits, a value nested too deeply
+            text = f"<{type(value).__name__}>"
+    return text if len(text) <= 120 else f"{text[:117]}..."
 
 
 def fail(where: str | None, expected: str, value: object) -> NoReturn:
@@ -59,28 +62,29 @@ def fail(where: str | None, expected: str, value: object) -> NoReturn:
 class at:  # noqa: N801 - reads as a word: `with at("codecs[0]"):`
     """Context manager that names the place of what is checked inside it.
 
-    Parameters
-    ----------
-    where : str
-        The place inside the document, put before the place an error already has.
-    key : str, optional
-        The store key of the document.
-    codec : str, optional
-        The codec that the values belong to.
+    `where` is the place inside the document, put before the place that an error already has, `key` the store
+    key of the document, `codec` what the values belong to, and `given` the configuration that code of a user
+    is handed.
 
-    Notes
-    -----
     A :class:`ValueError`, :class:`TypeError` or :class:`KeyError` of a data type or a user's codec becomes a
-    :class:`MetadataValidationError`.  An
-    :class:`UnknownCodecError` or :class:`PickleCodecDisabledError` keeps its class.
+    :class:`MetadataValidationError`.  An :class:`UnknownCodecError` or :class:`PickleCodecDisabledError`
+    keeps its class.  A :class:`KeyError` means that a member is missing, unless it is about what is `given`.
     """
 
-    __slots__ = ("codec", "key", "where")
+    __slots__ = ("codec", "given", "key", "where")
 
-    def __init__(self, where: str | None = None, *, key: str | None = None, codec: str | None = None) -> None:
+    def __init__(
+        self,
+        where: str | None = None,
+        *,
+        key: str | None = None,
+        codec: str | None = None,
+        given: Mapping[str, Any] | None = None,
+    ) -> None:
         self.where = where
         self.key = key
         self.codec = codec
+        self.given = given or {}
 
     def __enter__(self) -> None:
         return None
@@ -97,13 +101,18 @@ class at:  # noqa: N801 - reads as a word: `with at("codecs[0]"):`
         if isinstance(error, (UnknownCodecError, PickleCodecDisabledError)):
             place = ": ".join(part for part in (self.key, self.where, str(error)) if part)
             raise type(error)(place) from None
-        if isinstance(error, KeyError):
+        if type(error) is KeyError and not self._is_given(error):
             reason, where = self._named("is required and missing"), _join(self.where, str(*error.args))
             raise MetadataValidationError(reason, where=where, key=self.key) from error
         if isinstance(error, RecursionError):
             raise MetadataValidationError("nested too deeply", where=self.where, key=self.key) from None
-        if isinstance(error, (ValueError, TypeError, OverflowError)):
-            raise MetadataValidationError(self._named(str(error)), where=self.where, key=self.key) from error
+        if isinstance(error, (ValueError, TypeError, OverflowError, KeyError)):
+            reason = f"KeyError: {error}" if type(error) is KeyError else str(error)
+            raise MetadataValidationError(self._named(reason), where=self.where, key=self.key) from error
+
+    def _is_given(self, error: KeyError) -> bool:
+        """Return whether the error is about a member, or the value of one, that is there."""
+        return [*error.args] in [[part] for pair in self.given.items() for part in pair]
 
     def _named(self, reason: str) -> str:
         """Return what is wrong, with the codec, unless it is that of a codec within."""

@@ -12,6 +12,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+def printable(text: str) -> str:
+    """Return `text` with escapes in place of control characters and line breaks.
+
+    Names and unknown keys come from stores that anybody may have written; terminals obey such characters.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 class BaseZarrError(ValueError):
     """Base class of all errors about Zarr data."""
 
@@ -88,7 +98,7 @@ class MetadataValidationError(BaseZarrError):
         self.reason = message
         self.where = where
         self.key = key
-        super().__init__(": ".join(str(part) for part in (key, where, message) if part))
+        super().__init__(_text(key, where, message))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self.reason, {"where": self.where, "key": self.key})
@@ -277,6 +287,12 @@ def _describe(name: str, value: Any) -> str:
     return f"{name.replace('_', ' ')} {value!r}"
 
 
+def _text(key: str | None, where: str | None, message: str) -> str:
+    """Return the text of an error or a warning about a place in a document."""
+    place = [printable(part) for part in (key, where) if part]
+    return ": ".join([*place, message] if message else place)
+
+
 def _rebuild(cls: Any, reason: str, place: dict[str, Any]) -> Any:
     """Unpickle an error or a warning that takes its place as keyword arguments."""
     return cls(reason, **place)
@@ -355,7 +371,7 @@ class ZarrcoreWarning(ZarrUserWarning):
         self.key = key
         self.where = where
         self.clause = clause
-        text = ": ".join(part for part in (key, where, message) if part)
+        text = _text(key, where, message)
         super().__init__(f"{text} ({clause})" if clause else text)
 
     def __reduce__(self) -> tuple[Any, ...]:

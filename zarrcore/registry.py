@@ -60,12 +60,17 @@ class Registry(Generic[T]):
         The entry-point group, searched when a name is not in the table.
     error : type of Exception, optional
         Raised for a name that is not known.
+    needs : str, optional
+        What every class must have: names of methods and attributes, separated by blanks.
     """
 
-    def __init__(self, what: str, group: str, error: type[Exception] = MetadataValidationError) -> None:
+    def __init__(
+        self, what: str, group: str, error: type[Exception] = MetadataValidationError, needs: str = ""
+    ) -> None:
         self.what = what
         self.group = group
         self._error = error
+        self._needs = needs.split()
         self._classes: dict[str, T | str] = {}
         self._searched = False
 
@@ -78,11 +83,16 @@ class Registry(Generic[T]):
             The class, or the place where it is found as ``"module:Class"``, imported when first asked for.
         name : str, optional
             The name in metadata documents.  Default: ``cls.name``.
+
+        Raises
+        ------
+        TypeError
+            If it has no name, or is no class with the methods that a class of its kind needs.
         """
         key = name if name is not None else getattr(cls, "name", None)
         if not isinstance(key, str) or not key:
             raise TypeError(f"cannot register {cls!r} as a {self.what}: it has no name")
-        self._classes[key] = cls
+        self._classes[key] = cls if isinstance(cls, str) else self._checked(cls)
         note_registration()
 
     def get(self, name: str) -> T:
@@ -93,20 +103,29 @@ class Registry(Generic[T]):
         Exception
             The registry's error, naming what is known, where nothing has that name.
         """
-        if name not in self._classes:
-            self._search_entry_points()
-        found = self._classes.get(name)
-        if found is None:
+        if name not in self:
             from zarrcore._validate import suggestion
 
             hint = suggestion(name, self._classes) or f"; known are {_listed(self._classes) or 'none'}"
-            raise self._error(f"unknown {self.what} {name!r}{hint}")
+            short = name if len(name) <= 80 else f"{name[:77]}..."
+            raise self._error(f"unknown {self.what} {short!r}{hint}")
+        found = self._classes[name]
         if not isinstance(found, str):
             return found
         try:
-            cls: T = _import(found)
-        except (ImportError, AttributeError) as error:
+            cls = self._classes[name] = self._checked(_import(found))
+        except (ImportError, AttributeError, TypeError) as error:
             raise self._error(f"the {self.what} {name!r} cannot be imported from {found}: {error}") from error
+        return cls
+
+    def _checked(self, cls: T) -> T:
+        """Return `cls` if it is a class that can be used as one of this registry."""
+        if not isinstance(cls, type):
+            raise TypeError(f"cannot register {cls!r} as a {self.what}: it is no class")
+        missing = [name for name in self._needs if not hasattr(cls, name)]
+        if missing:
+            what = f"the class {cls.__qualname__} as a {self.what}"
+            raise TypeError(f"cannot register {what}: it has no {', '.join(missing)}")
         return cls
 
     def names(self) -> tuple[str, ...]:
@@ -122,15 +141,20 @@ class Registry(Generic[T]):
     def __iter__(self) -> Iterator[str]:
         return iter(self.names())
 
-    def _search_entry_points(self) -> None:
-        """Add the entry points of all installed packages, once; they never hide what was registered."""
+    def _search_entry_points(self) -> list[str]:
+        """Add the entry points of all installed packages, once, and return the names that this has added.
+
+        They never hide what was registered.
+        """
         if self._searched:
-            return
+            return []
         from importlib.metadata import entry_points
 
-        for point in entry_points(group=self.group):
-            self._classes.setdefault(point.name, point.value)
+        new = {point.name: point.value for point in entry_points(group=self.group)}
+        new = {name: place for name, place in new.items() if name not in self._classes}
+        self._classes.update(new)
         self._searched = True  # now: another thread may search at the same time, but not miss what is there
+        return list(new)
 
 
 _state = object()
@@ -166,14 +190,23 @@ def _import(place: str) -> Any:
     return found
 
 
-codec_registry: Registry[type[Codec]] = Registry("codec", "zarrcore.codecs", UnknownCodecError)
-compressor_registry: Registry[Any] = Registry("format 2 codec", "zarrcore.compressors", UnknownCodecError)
-grid_registry: Registry[Any] = Registry("chunk grid", "zarrcore.grids")
+_EXTENSION = "from_json to_json"  # the methods that Extension brings
+codec_registry: Registry[type[Codec]] = Registry(
+    "codec", "zarrcore.codecs", UnknownCodecError, f"{_EXTENSION} kind encode decode"
+)
+compressor_registry: Registry[Any] = Registry(
+    "format 2 codec", "zarrcore.compressors", UnknownCodecError, "from_config get_config encode decode"
+)
+grid_registry: Registry[Any] = Registry(
+    "chunk grid", "zarrcore.grids", needs=f"{_EXTENSION} native validate update_shape"
+)
 key_encoding_registry: Registry[type[ChunkKeyEncoding]] = Registry(
-    "chunk key encoding", "zarrcore.key_encodings"
+    "chunk key encoding", "zarrcore.key_encodings", needs=f"{_EXTENSION} encode"
 )
 chunk_key_encoding_registry = key_encoding_registry
-storage_transformer_registry: Registry[Any] = Registry("storage transformer", "zarrcore.storage_transformers")
+storage_transformer_registry: Registry[Any] = Registry(
+    "storage transformer", "zarrcore.storage_transformers", needs=f"{_EXTENSION} wrap"
+)
 
 
 def register_codec(key: str, codec_cls: type[Codec], *, qualname: str | None = None) -> None:
@@ -236,6 +269,8 @@ class _Choice:
 
     def register(self, cls: type, qualname: str | None = None) -> None:
         """Register `cls`, under `qualname` if given; zarrcore itself uses none of these classes."""
+        if not isinstance(cls, type):
+            raise TypeError(f"cannot register {cls!r} for the setting {self._setting!r}: it is no class")
         self._classes[qualname or f"{cls.__module__}.{cls.__qualname__}"] = cls
 
     def get(self, reload_config: bool = False) -> Any:
@@ -274,92 +309,65 @@ def register_pipeline(pipe_cls: type) -> None:
     _pipelines.register(pipe_cls)
 
 
-# The codecs of numcodecs: their ids, which are their names in format 2; in format 3 they are numcodecs.<id>.
+# The codecs of numcodecs by module: their ids, which are their names in format 2; in format 3 they are
+# numcodecs.<id>.
 _NUMCODECS = {
-    "adler32": "checksums:Adler32",
-    "astype": "number_filters:AsType",
-    "bitround": "number_filters:BitRound",
-    "blosc": "blosc:Blosc",
-    "bz2": "compressors:BZ2",
-    "crc32": "checksums:CRC32",
-    "crc32c": "checksums:CRC32C",
-    "delta": "number_filters:Delta",
-    "fixedscaleoffset": "number_filters:FixedScaleOffset",
-    "fletcher32": "checksums:Fletcher32",
-    "gzip": "gzip:GZip",
-    "jenkins_lookup3": "checksums:JenkinsLookup3",
-    "lz4": "compressors:LZ4",
-    "lzma": "compressors:LZMA",
-    "packbits": "number_filters:PackBits",
-    "quantize": "number_filters:Quantize",
-    "shuffle": "compressors:Shuffle",
-    "zlib": "gzip:Zlib",
-    "zstd": "zstd:Zstd",
+    "blosc": "blosc=Blosc",
+    "checksums": (
+        "adler32=Adler32 crc32=CRC32 crc32c=CRC32C fletcher32=Fletcher32 jenkins_lookup3=JenkinsLookup3"
+    ),
+    "compressors": "bz2=BZ2 lz4=LZ4 lzma=LZMA shuffle=Shuffle",
+    "gzip": "gzip=GZip zlib=Zlib",
+    "number_filters": (
+        "astype=AsType bitround=BitRound delta=Delta fixedscaleoffset=FixedScaleOffset packbits=PackBits "
+        "quantize=Quantize"
+    ),
+    "zstd": "zstd=Zstd",
+}
+_CODECS = {
+    "bitround": "bitround=BitRoundCodec",
+    "blosc": "blosc=BloscCodec",
+    "bytes": "bytes=BytesCodec endian=BytesCodec",  # endian: its name before ZEP 1 was accepted
+    "cast_value": "cast_value=CastValue",
+    "checksums": "crc32c=Crc32cCodec",
+    "conditional": "conditional=ConditionalCodec",
+    "foreign": "numcodecs.pcodec=PCodec numcodecs.zfpy=ZFPY",
+    "gzip": "gzip=GzipCodec",
+    "n5": "n5_default=N5DefaultCodec zarrcore.lz4block=LZ4BlockCodec",
+    "packbits": "packbits=PackBitsCodec",
+    "pcodec": "pcodec=PCodecCodec",
+    "reshape": "reshape=ReshapeCodec",
+    "scale_offset": "scale_offset=ScaleOffset",
+    "sharding": "sharding_indexed=ShardingCodec",
+    "transpose": "transpose=TransposeCodec",
+    "vlen": "vlen-utf8=VLenUTF8Codec vlen-bytes=VLenBytesCodec",
+    "zfp": "zfp=ZfpCodec",
+    "zstd": "zstd=ZstdCodec",
+}
+_FORMAT_2 = {
+    "object_filters": (
+        "categorize=Categorize json2=JSON2 msgpack2=MsgPack2 vlen-array=VLenArray vlen-bytes=VLenBytes "
+        "vlen-utf8=VLenUTF8"
+    ),
+}
+_GRIDS = {"rectilinear": "rectilinear=RectilinearGrid", "regular": "regular=RegularGrid"}
+_KEYS = {
+    "fanout": "fanout=FanoutChunkKeyEncoding",
+    "standard": "default=DefaultChunkKeyEncoding v2=V2ChunkKeyEncoding zarrcore.n5=N5ChunkKeyEncoding",
+    "suffix": "suffix=SuffixChunkKeyEncoding zarrs.default_suffix=DefaultSuffixChunkKeyEncoding",
 }
 
-_BUILT_IN: tuple[tuple[Registry[Any], str, dict[str, str]], ...] = (
-    (
-        codec_registry,
-        "zarrcore.codecs.",
-        {
-            "bytes": "bytes:BytesCodec",
-            "endian": "bytes:BytesCodec",  # its name before ZEP 1 was accepted
-            "transpose": "transpose:TransposeCodec",
-            "blosc": "blosc:BloscCodec",
-            "gzip": "gzip:GzipCodec",
-            "zstd": "zstd:ZstdCodec",
-            "crc32c": "checksums:Crc32cCodec",
-            "sharding_indexed": "sharding:ShardingCodec",
-            "vlen-utf8": "vlen:VLenUTF8Codec",
-            "vlen-bytes": "vlen:VLenBytesCodec",
-            "packbits": "packbits:PackBitsCodec",
-            **{f"numcodecs.{key}": place for key, place in _NUMCODECS.items()},
-            "numcodecs.pcodec": "foreign:PCodec",
-            "numcodecs.zfpy": "foreign:ZFPY",
-            "bitround": "bitround:BitRoundCodec",
-            "cast_value": "cast_value:CastValue",
-            "conditional": "conditional:ConditionalCodec",
-            "n5_default": "n5:N5DefaultCodec",
-            "pcodec": "pcodec:PCodecCodec",
-            "reshape": "reshape:ReshapeCodec",
-            "scale_offset": "scale_offset:ScaleOffset",
-            "zarrcore.lz4block": "n5:LZ4BlockCodec",
-            "zfp": "zfp:ZfpCodec",
-        },
-    ),
-    (
-        compressor_registry,
-        "zarrcore.codecs.",
-        {
-            **_NUMCODECS,
-            "base64": "compressors:Base64",
-            "categorize": "object_filters:Categorize",
-            "vlen-utf8": "object_filters:VLenUTF8",
-            "vlen-bytes": "object_filters:VLenBytes",
-            "vlen-array": "object_filters:VLenArray",
-            "json2": "object_filters:JSON2",
-            "msgpack2": "object_filters:MsgPack2",
-        },
-    ),
-    (
-        grid_registry,
-        "zarrcore.grids.",
-        {"regular": "regular:RegularGrid", "rectilinear": "rectilinear:RectilinearGrid"},
-    ),
-    (
-        key_encoding_registry,
-        "zarrcore.",
-        {
-            "default": "keys:DefaultChunkKeyEncoding",
-            "v2": "keys:V2ChunkKeyEncoding",
-            "suffix": "keys:SuffixChunkKeyEncoding",
-            "fanout": "keys:FanoutChunkKeyEncoding",
-            "zarrs.default_suffix": "keys:DefaultSuffixChunkKeyEncoding",
-            "zarrcore.n5": "keys:N5ChunkKeyEncoding",
-        },
-    ),
-)
 
-for _registry, _package, _places in _BUILT_IN:
-    for _name, _place in _places.items():
-        _registry.register(_package + _place, _name)
+def _register_all(registry: Registry[Any], package: str, classes: dict[str, str], prefix: str = "") -> None:
+    """Register pairs of name and class, by their module in `package`, under the names after `prefix`."""
+    for module, pairs in classes.items():
+        for name, _, cls in (pair.partition("=") for pair in pairs.split()):
+            registry.register(f"zarrcore.{package}.{module}:{cls}", prefix + name)
+
+
+_register_all(codec_registry, "codecs", _CODECS)
+_register_all(codec_registry, "codecs", _NUMCODECS, "numcodecs.")
+_register_all(compressor_registry, "codecs", _NUMCODECS | _FORMAT_2)
+compressor_registry.register("zarrcore.codecs.compressors:Base64", "base64")
+_register_all(grid_registry, "grids", _GRIDS)
+_register_all(key_encoding_registry, "keys", _KEYS)

@@ -29,6 +29,13 @@ def test_every_class_is_documented_and_pickles(cls):
     assert str(copy) == str(error) == "what went wrong"
 
 
+@pytest.mark.parametrize("cls", [errors.MetadataValidationError, errors.ZarrcoreWarning])
+def test_control_characters_of_keys_and_members_are_escaped(cls):
+    error = cls("what is wrong", key="a\x1b[2J\u202eb/zarr.json", where="codecs[0].x\r\ny")
+    assert str(error) == r"a\x1b[2J\u202eb/zarr.json: codecs[0].x\r\ny: what is wrong"
+    assert (error.key, error.where) == ("a\x1b[2J\u202eb/zarr.json", "codecs[0].x\r\ny")
+
+
 def test_all_names_everything():
     defined = {
         name

@@ -2,3 +2,5 @@
 # ruff: noqa: I001
 
 from zarrcore.abc import buffer as buffer, codec as codec, store as store
+
+__all__: list[str]

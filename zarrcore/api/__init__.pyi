@@ -16,3 +16,5 @@ from zarrcore.api.nodes import (
     open_array as open_array, open_consolidated as open_consolidated, open_group as open_group,
     open_like as open_like, tree as tree,
 )
+
+__all__: list[str]

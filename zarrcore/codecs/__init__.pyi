@@ -31,3 +31,5 @@ from zarrcore.codecs.sharding import (
 from zarrcore.codecs.transpose import TransposeCodec as TransposeCodec
 from zarrcore.codecs.vlen import VLenBytesCodec as VLenBytesCodec, VLenUTF8Codec as VLenUTF8Codec
 from zarrcore.codecs.zstd import Zstd as Zstd, ZstdCodec as ZstdCodec
+
+__all__: list[str]

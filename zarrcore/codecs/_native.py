@@ -81,13 +81,11 @@ def is_integer(zdtype: ZDType[Any, Any]) -> bool:
 
 def words_of(zdtype: ZDType[Any, Any]) -> str | None:
     """Return the engine's name of the numbers of an item: parts of a complex one, the integer of a time."""
-    from zarrcore.dtypes.mlcomplex import ComplexPair
+    from zarrcore.dtypes.numeric import ComplexScalars
 
-    if isinstance(zdtype, ComplexPair):
+    if isinstance(zdtype, ComplexScalars):
         return real_number(zdtype.part)
     dtype = zdtype.to_native_dtype()
-    if dtype.kind == "c":
-        return f"{dtype.str[0]}f{dtype.itemsize // 2}"
     return f"{dtype.str[0]}i{dtype.itemsize}" if dtype.kind in "mM" else real_number(zdtype)
 
 

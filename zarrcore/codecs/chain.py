@@ -58,7 +58,7 @@ def parse_codec(data: object) -> Codec:
     if not must_understand and name not in codec_registry:
         return IgnoredCodec(data)
     cls = codec_registry.get(name)
-    with at("configuration", codec=name):
+    with at("configuration", codec=name, given=configuration):
         return cls.from_json(configuration)
 
 

@@ -7,19 +7,6 @@ from zarrcore.dtypes.base import (
     HasEndianness as HasEndianness, HasItemSize as HasItemSize, HasLength as HasLength,
     HasObjectCodec as HasObjectCodec, JSON as JSON, ZDType as ZDType, ZarrFormat as ZarrFormat,
 )
-from zarrcore.dtypes.binary import (
-    NullTerminatedBytes as NullTerminatedBytes, RawBytes as RawBytes,
-    VariableLengthBytes as VariableLengthBytes,
-)
-from zarrcore.dtypes.boolean import Bool as Bool
-from zarrcore.dtypes.floating import (
-    Complex128 as Complex128, Complex64 as Complex64, Float16 as Float16, Float32 as Float32,
-    Float64 as Float64,
-)
-from zarrcore.dtypes.integer import (
-    Int16 as Int16, Int32 as Int32, Int64 as Int64, Int8 as Int8, UInt16 as UInt16, UInt32 as UInt32,
-    UInt64 as UInt64, UInt8 as UInt8,
-)
 from zarrcore.dtypes.json_types import (
     DTypeConfig_V2 as DTypeConfig_V2, DTypeSpec_V2 as DTypeSpec_V2, DTypeSpec_V3 as DTypeSpec_V3,
     DateTime64JSON_V2 as DateTime64JSON_V2, DateTime64JSON_V3 as DateTime64JSON_V3,
@@ -37,19 +24,23 @@ from zarrcore.dtypes.layout import (
     BitLayout as BitLayout, bit_layout as bit_layout, scalar_to_bytes as scalar_to_bytes,
     swap_fields as swap_fields,
 )
-from zarrcore.dtypes.mlcomplex import (
-    ComplexBFloat16 as ComplexBFloat16, ComplexFloat16 as ComplexFloat16,
+from zarrcore.dtypes.ml import (
+    BFloat16 as BFloat16, ComplexBFloat16 as ComplexBFloat16, ComplexFloat16 as ComplexFloat16,
     ComplexFloat4E2M1FN as ComplexFloat4E2M1FN, ComplexFloat6E2M3FN as ComplexFloat6E2M3FN,
     ComplexFloat6E3M2FN as ComplexFloat6E3M2FN, ComplexFloat8E3M4 as ComplexFloat8E3M4,
     ComplexFloat8E4M3 as ComplexFloat8E4M3, ComplexFloat8E4M3B11FNUZ as ComplexFloat8E4M3B11FNUZ,
     ComplexFloat8E4M3FNUZ as ComplexFloat8E4M3FNUZ, ComplexFloat8E5M2 as ComplexFloat8E5M2,
     ComplexFloat8E5M2FNUZ as ComplexFloat8E5M2FNUZ, ComplexFloat8E8M0FNU as ComplexFloat8E8M0FNU,
+    Float4E2M1FN as Float4E2M1FN, Float6E2M3FN as Float6E2M3FN, Float6E3M2FN as Float6E3M2FN,
+    Float8E3M4 as Float8E3M4, Float8E4M3 as Float8E4M3, Float8E4M3B11FNUZ as Float8E4M3B11FNUZ,
+    Float8E4M3FN as Float8E4M3FN, Float8E4M3FNUZ as Float8E4M3FNUZ, Float8E5M2 as Float8E5M2,
+    Float8E5M2FNUZ as Float8E5M2FNUZ, Float8E8M0FNU as Float8E8M0FNU, Int2 as Int2, Int4 as Int4,
+    UInt2 as UInt2, UInt4 as UInt4,
 )
-from zarrcore.dtypes.mlfloat import (
-    BFloat16 as BFloat16, Float4E2M1FN as Float4E2M1FN, Float6E2M3FN as Float6E2M3FN,
-    Float6E3M2FN as Float6E3M2FN, Float8E3M4 as Float8E3M4, Float8E4M3 as Float8E4M3,
-    Float8E4M3B11FNUZ as Float8E4M3B11FNUZ, Float8E4M3FN as Float8E4M3FN, Float8E4M3FNUZ as Float8E4M3FNUZ,
-    Float8E5M2 as Float8E5M2, Float8E5M2FNUZ as Float8E5M2FNUZ, Float8E8M0FNU as Float8E8M0FNU,
+from zarrcore.dtypes.numeric import (
+    Bool as Bool, Complex128 as Complex128, Complex64 as Complex64, Float16 as Float16, Float32 as Float32,
+    Float64 as Float64, Int16 as Int16, Int32 as Int32, Int64 as Int64, Int8 as Int8, UInt16 as UInt16,
+    UInt32 as UInt32, UInt64 as UInt64, UInt8 as UInt8,
 )
 from zarrcore.dtypes.objects import OBJECT_CODEC_IDS as OBJECT_CODEC_IDS, PythonObject as PythonObject
 from zarrcore.dtypes.parse import (
@@ -66,8 +57,10 @@ from zarrcore.dtypes.spelling import (
     check_dtype_spec_v2 as check_dtype_spec_v2, check_dtype_spec_v3 as check_dtype_spec_v3,
 )
 from zarrcore.dtypes.strings import (
-    FixedLengthUTF32 as FixedLengthUTF32, VariableLengthUTF8 as VariableLengthUTF8,
+    FixedLengthUTF32 as FixedLengthUTF32, NullTerminatedBytes as NullTerminatedBytes, RawBytes as RawBytes,
+    VariableLengthBytes as VariableLengthBytes, VariableLengthUTF8 as VariableLengthUTF8,
 )
 from zarrcore.dtypes.structured import Struct as Struct, Structured as Structured, SubArray as SubArray
-from zarrcore.dtypes.subbyte import Int2 as Int2, Int4 as Int4, UInt2 as UInt2, UInt4 as UInt4
 from zarrcore.dtypes.time import DateTime64 as DateTime64, TimeDelta64 as TimeDelta64
+
+__all__: list[str]

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal
 
 import numpy as np
 
-from zarrcore.dtypes.extension_object import canonical_v3, shown
+from zarrcore._validate import describe, named_configuration
 from zarrcore.errors import DataTypeValidationError as DataTypeValidationError
+from zarrcore.errors import MetadataValidationError
 
 if TYPE_CHECKING:
     from typing import Self
@@ -120,8 +121,15 @@ class ZDType(ABC, Generic[DType, Scalar]):
     @classmethod
     def _of(cls, dtype: np.dtype[Any]) -> Self:
         """Return the data type of arrays with `dtype`, which this class stands for."""
+        return cls._with(endianness_of(dtype))
+
+    @classmethod
+    def _with(cls, endianness: EndiannessStr, **members: Any) -> Self:
+        """Return the data type with these members, and with `endianness` if this class has a byte order."""
+        if issubclass(cls, HasEndianness):
+            members["endianness"] = endianness
         make: Any = cls
-        return make(endianness=endianness_of(dtype)) if issubclass(cls, HasEndianness) else make()  # type: ignore[no-any-return]
+        return make(**members)  # type: ignore[no-any-return]
 
     @abstractmethod
     def to_native_dtype(self) -> Any:
@@ -241,22 +249,37 @@ class ZDType(ABC, Generic[DType, Scalar]):
     @classmethod
     def _reject_json(cls, data: object, expected: str) -> DataTypeValidationError:
         return DataTypeValidationError(
-            f"not a data type {cls.__name__}: expected {expected}, got {shown(data)}"
+            f"not a data type {cls.__name__}: expected {expected}, got {describe(data)}"
         )
 
     def _reject_scalar(self, data: object, expected: str) -> DataTypeTypeError:
-        return DataTypeTypeError(f"{shown(data)} is not a value of {shown(self)}: expected {expected}")
+        return DataTypeTypeError(f"{describe(data)} is not a value of {describe(self)}: expected {expected}")
 
     def _reject_range(self, data: object, expected: str) -> DataTypeRangeError:
-        return DataTypeRangeError(f"{shown(data)} does not fit into {shown(self)}: expected {expected}")
+        return DataTypeRangeError(f"{describe(data)} does not fit into {describe(self)}: expected {expected}")
+
+
+def canonical_v3(data: object) -> Any:
+    """Return the ``data_type`` member of format 3 as a name, or as an object with name and configuration.
+
+    Raises
+    ------
+    DataTypeValidationError
+        If `data` has not the form of an extension point (Zarr v3, "Extension definition").
+    """
+    try:
+        name, configuration, _ = named_configuration(data)
+    except MetadataValidationError as error:
+        raise DataTypeValidationError(f"not a data type: {error}") from None
+    return {"name": name, "configuration": configuration} if configuration else name
 
 
 def check_item_size(size: int) -> int:
     """Return `size` if it is a possible number of bytes for one item."""
     if isinstance(size, bool) or not isinstance(size, int):
-        raise DataTypeTypeError(f"an item size must be an integer, got {shown(size)}")
+        raise DataTypeTypeError(f"an item size must be an integer, got {describe(size)}")
     if not 1 <= size <= MAX_ITEM_SIZE:
-        raise DataTypeValidationError(f"an item must have 1 to {MAX_ITEM_SIZE} bytes, got {shown(size)}")
+        raise DataTypeValidationError(f"an item must have 1 to {MAX_ITEM_SIZE} bytes, got {describe(size)}")
     return size
 
 
@@ -271,6 +294,11 @@ def order_char(zdtype: object) -> str:
     """Return NumPy's character for the byte order of a data type: ``"<"``, ``">"``, or ``"|"`` for none."""
     endianness = getattr(zdtype, "endianness", None)
     return "|" if endianness is None else "<" if endianness == "little" else ">"
+
+
+def is_ml(dtype: np.dtype[Any]) -> bool:
+    """Return whether the package ml_dtypes has added `dtype` to NumPy."""
+    return dtype.type.__module__.partition(".")[0] == "ml_dtypes"
 
 
 def is_native_kind(dtype: np.dtype[Any], kind: str, size: int) -> bool:

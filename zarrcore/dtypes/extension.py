@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from zarrcore.dtypes.base import HasEndianness, HasItemSize, ZDType, endianness_of
+from zarrcore.dtypes.base import HasItemSize, ZDType
 from zarrcore.dtypes.spelling import check_dtype_spec_no_object_codec_v2
 from zarrcore.errors import DataTypeValidationError
 
@@ -52,11 +52,6 @@ def _ml_dtypes(name: str) -> Any:
     return ml_dtypes
 
 
-def is_ml(dtype: np.dtype[Any]) -> bool:
-    """Return whether ml_dtypes has added `dtype` to NumPy."""
-    return dtype.type.__module__.partition(".")[0] == "ml_dtypes"
-
-
 class ExtensionType(ZDType[Any, Any], HasItemSize):
     """A data type from the registry of extensions, which has one name in both formats and no configuration.
 
@@ -85,8 +80,7 @@ class ExtensionType(ZDType[Any, Any], HasItemSize):
     def _from_json_v2(cls, data: DTypeJSON) -> Self:
         if not check_dtype_spec_no_object_codec_v2(data) or data["name"] != cls._zarr_v3_name:
             raise cls._reject_json(data, repr(cls._zarr_v3_name))
-        make: Any = cls
-        return make(endianness="little") if issubclass(cls, HasEndianness) else cls()
+        return cls._with("little")
 
     def to_json(self, zarr_format: ZarrFormat) -> Any:
         if zarr_format == 3:
@@ -94,41 +88,3 @@ class ExtensionType(ZDType[Any, Any], HasItemSize):
         if getattr(self, "endianness", "little") != "little":
             raise DataTypeValidationError(f"Zarr format 2 stores {self._zarr_v3_name} little-endian only")
         return {"name": self._zarr_v3_name, "object_codec_id": None}
-
-
-class _DTypeClass:
-    """The class of NumPy dtypes of an :class:`MLType`, looked up late: asking for it loads ml_dtypes."""
-
-    def __get__(self, instance: object, owner: type[MLType]) -> type[Any]:
-        return type(np.dtype(owner._scalar_type()))
-
-
-class MLType(ExtensionType):
-    """A data type whose items are scalars of ml_dtypes, which have the same name there."""
-
-    dtype_cls = _DTypeClass()
-
-    @classmethod
-    def _scalar_type(cls) -> type[Any]:
-        return ml_scalar_type(cls._zarr_v3_name)
-
-    @classmethod
-    def _check_native_dtype(cls, dtype: np.dtype[Any]) -> bool:
-        return is_ml(dtype) and dtype.name == cls._zarr_v3_name
-
-    def to_native_dtype(self) -> Any:
-        dtype = np.dtype(self._scalar_type())
-        endianness = getattr(self, "endianness", None)
-        if endianness is None or endianness == endianness_of(dtype):
-            return dtype
-        return dtype.newbyteorder()
-
-    @property
-    def item_size(self) -> int:
-        return -(-self.bits // 8)
-
-    def _from_bits(self, bits: int) -> Any:
-        """Return the scalar with these bits."""
-        if bits >> self.bits:
-            raise self._reject_range(f"0x{bits:x}", f"at most {self.bits} bits")
-        return np.array([bits], dtype=f"u{self.item_size}").view(self._scalar_type())[0]

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import Any, Generic, Literal, TypedDict, TypeVar
 
-NameV2 = TypeVar("NameV2")
+Name = TypeVar("Name")
 ObjectCodecID = TypeVar("ObjectCodecID")
+Configuration = TypeVar("Configuration")
 
 DateTimeUnit = Literal[
     "Y", "M", "W", "D", "h", "m", "s", "ms", "us", "μs", "ns", "ps", "fs", "as", "generic"
 ]  # fmt: skip
 
 
-class DTypeConfig_V2(TypedDict, Generic[NameV2, ObjectCodecID]):  # noqa: N801 - zarr-python's name
+class DTypeConfig_V2(TypedDict, Generic[Name, ObjectCodecID]):  # noqa: N801 - zarr-python's name
     """A data type of Zarr v2: the ``dtype`` member, and the codec that defines the items of ``"|O"``."""
 
-    name: NameV2
+    name: Name
     object_codec_id: ObjectCodecID
 
 
@@ -28,6 +29,17 @@ NullterminatedBytesJSON_V2 = DTypeConfig_V2[str, None]
 RawBytesJSON_V2 = DTypeConfig_V2[str, None]
 DateTime64JSON_V2 = DTypeConfig_V2[str, None]
 TimeDelta64JSON_V2 = DTypeConfig_V2[str, None]
+VariableLengthUTF8JSON_V2 = DTypeConfig_V2[Literal["|O"], Literal["vlen-utf8"]]
+VariableLengthBytesJSON_V2 = DTypeConfig_V2[Literal["|O"], Literal["vlen-bytes"]]
+StructuredJSON_V2 = DTypeConfig_V2[Any, None]
+"""The name is a list ``[["a", "<i4"], ...]``."""
+
+
+class DTypeConfig_V3(TypedDict, Generic[Name, Configuration]):  # noqa: N801
+    """A data type of Zarr v3 that has a configuration."""
+
+    name: Name
+    configuration: Configuration
 
 
 class LengthBytesConfig(TypedDict):
@@ -36,69 +48,20 @@ class LengthBytesConfig(TypedDict):
     length_bytes: int
 
 
-class FixedLengthUTF32JSON_V3(TypedDict):  # noqa: N801
-    """JSON of :class:`FixedLengthUTF32` in format 3."""
-
-    name: Literal["fixed_length_utf32"]
-    configuration: LengthBytesConfig
-
-
-class VariableLengthUTF8JSON_V2(DTypeConfig_V2[Literal["|O"], Literal["vlen-utf8"]]):  # noqa: N801
-    """JSON of :class:`VariableLengthUTF8` in format 2."""
-
-
-class NullTerminatedBytesJSON_V3(TypedDict):  # noqa: N801
-    """JSON of :class:`NullTerminatedBytes` in format 3."""
-
-    name: Literal["null_terminated_bytes"]
-    configuration: LengthBytesConfig
-
-
-class RawBytesJSON_V3(TypedDict):  # noqa: N801
-    """JSON of :class:`RawBytes` in format 3, unless it is spelled ``r<N>``."""
-
-    name: Literal["raw_bytes"]
-    configuration: LengthBytesConfig
-
-
-class VariableLengthBytesJSON_V2(DTypeConfig_V2[Literal["|O"], Literal["vlen-bytes"]]):  # noqa: N801
-    """JSON of :class:`VariableLengthBytes` in format 2."""
-
-
 class TimeConfig(TypedDict):
-    """The configuration of both data types: an item counts steps of ``scale_factor`` units."""
+    """The configuration of points in time and differences: an item counts steps of ``scale_factor`` units."""
 
     unit: DateTimeUnit
     scale_factor: int
 
 
-class DateTime64JSON_V3(TypedDict):  # noqa: N801
-    """JSON of :class:`DateTime64` in format 3."""
-
-    name: Literal["numpy.datetime64"]
-    configuration: TimeConfig
-
-
-class TimeDelta64JSON_V3(TypedDict):  # noqa: N801
-    """JSON of :class:`TimeDelta64` in format 3."""
-
-    name: Literal["numpy.timedelta64"]
-    configuration: TimeConfig
-
-
-class StructuredJSON_V2(DTypeConfig_V2[Any, None]):  # noqa: N801
-    """JSON of structured data types in format 2; the name is a list ``[["a", "<i4"], ...]``."""
-
-
-class StructuredJSON_V3(TypedDict):  # noqa: N801
-    """JSON of :class:`Structured` in format 3: the fields are lists ``[name, data type]``."""
-
-    name: Literal["structured"]
-    configuration: dict[str, Any]
-
-
-class StructJSON_V3(TypedDict):  # noqa: N801
-    """JSON of :class:`Struct` in format 3: the fields are objects with ``name`` and ``data_type``."""
-
-    name: Literal["struct"]
-    configuration: dict[str, Any]
+FixedLengthUTF32JSON_V3 = DTypeConfig_V3[Literal["fixed_length_utf32"], LengthBytesConfig]
+NullTerminatedBytesJSON_V3 = DTypeConfig_V3[Literal["null_terminated_bytes"], LengthBytesConfig]
+RawBytesJSON_V3 = DTypeConfig_V3[Literal["raw_bytes"], LengthBytesConfig]
+"""Unless it is spelled ``r<N>``."""
+DateTime64JSON_V3 = DTypeConfig_V3[Literal["numpy.datetime64"], TimeConfig]
+TimeDelta64JSON_V3 = DTypeConfig_V3[Literal["numpy.timedelta64"], TimeConfig]
+StructuredJSON_V3 = DTypeConfig_V3[Literal["structured"], dict[str, Any]]
+"""The fields are lists ``[name, data type]``."""
+StructJSON_V3 = DTypeConfig_V3[Literal["struct"], dict[str, Any]]
+"""The fields are objects with ``name`` and ``data_type``."""

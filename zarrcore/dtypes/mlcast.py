@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from zarrcore.dtypes.extension import is_ml, ml_finfo
+from zarrcore.dtypes.base import is_ml
+from zarrcore.dtypes.extension import ml_finfo
 
 _COMPLEX_FIELDS = ("real", "imag")
 
@@ -94,13 +95,10 @@ def _has_records(value: Any) -> bool:
 def _to_float(array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         cast = array.astype(dtype)
-        if array.dtype.kind == "f" and _is_finite_only(dtype) and not np.isfinite(array).all():
+        is_finite_only = is_ml(dtype) and ml_finfo(dtype).bits < 8
+        if array.dtype.kind == "f" and is_finite_only and not np.isfinite(array).all():
             raise ValueError(f"{dtype} has neither NaN nor infinity")
     return cast
-
-
-def _is_finite_only(dtype: np.dtype[Any]) -> bool:
-    return is_ml(dtype) and ml_finfo(dtype).bits < 8
 
 
 def _to_integer(array: np.ndarray, dtype: np.dtype[Any], limits: tuple[int, int]) -> np.ndarray:

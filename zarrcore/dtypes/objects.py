@@ -1,4 +1,4 @@
-"""Python objects, which Zarr v2 stores through an object codec: JSON, ragged arrays, categories, pickles."""
+"""Items that are Python objects in format 2: those of variable length, JSON, ragged arrays, pickles."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from zarrcore.dtypes.base import ZDType
+from zarrcore.dtypes.base import HasObjectCodec, ZDType
 from zarrcore.dtypes.spelling import check_dtype_spec_v2
 from zarrcore.errors import DataTypeValidationError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Self
 
     from zarrcore.dtypes.base import JSON, DTypeJSON, ZarrFormat
@@ -28,6 +29,30 @@ OBJECT_CODEC_IDS = (
     "msgpack",
 )
 """Codecs that turn Python objects into bytes, by their Zarr v2 identifiers."""
+
+
+def object_codec_id(ids: Iterable[str | None]) -> str | None:
+    """Return the first id, of the filters and the compressor of format 2, that determines the items."""
+    found = next((name for name in ids if name in OBJECT_CODEC_IDS), None)
+    return "vlen-utf8" if found == "categorize" else found  # categories of objects are strings
+
+
+class VariableLength(ZDType[Any, Any], HasObjectCodec):
+    """A data type named by one word in format 3, and by ``"|O"`` with an object codec in format 2."""
+
+    _v2_kinds: ClassVar[tuple[str, ...] | None] = ("O",)
+
+    @classmethod
+    def _from_json_v2(cls, data: DTypeJSON) -> Self:
+        expected = {"name": "|O", "object_codec_id": cls.object_codec_id}
+        if not check_dtype_spec_v2(data) or dict(data) != expected:
+            raise cls._reject_json(data, repr(expected))
+        return cls()
+
+    def to_json(self, zarr_format: ZarrFormat) -> Any:
+        if zarr_format == 2:
+            return {"name": "|O", "object_codec_id": self.object_codec_id}
+        return self._zarr_v3_name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +114,3 @@ class PythonObject(ZDType[Any, Any]):
         if isinstance(data, (np.generic, np.ndarray)):
             return data.tolist()
         return data
-
-
-TYPES = (PythonObject,)

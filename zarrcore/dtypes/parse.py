@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy import typing as npt
 
+from zarrcore._validate import describe
 from zarrcore.dtypes.base import DataTypeTypeError, ZDType
-from zarrcore.dtypes.extension_object import shown
 from zarrcore.dtypes.registry import data_type_registry
 from zarrcore.errors import DataTypeValidationError
 from zarrcore.registry import registrations
@@ -131,7 +131,7 @@ def _parse(spec: Any, zarr_format: ZarrFormat) -> ZDType[Any, Any]:
 
         return VariableLengthUTF8()
     if spec is bytes or (isinstance(spec, str) and spec == "bytes"):
-        from zarrcore.dtypes.binary import VariableLengthBytes
+        from zarrcore.dtypes.strings import VariableLengthBytes
 
         return VariableLengthBytes()
     if isinstance(spec, Mapping) and "name" in spec:
@@ -175,19 +175,16 @@ def _numpy_dtype(spec: Any) -> np.dtype[Any]:
     try:
         return np.dtype(_tuples(spec) if isinstance(spec, list) else spec)
     except (TypeError, ValueError, RecursionError) as error:
-        raise DataTypeTypeError(f"{shown(spec)} is not a data type: {error}") from None
+        raise DataTypeTypeError(f"{describe(spec)} is not a data type: {error}") from None
 
 
 def _tuples(fields: list[Any]) -> list[Any]:
     """Return a list of fields as NumPy takes it: the fields and the shapes in them as tuples."""
-    return [tuple(_tuples_of_field(field)) if isinstance(field, (list, tuple)) else field for field in fields]
+    return [
+        (name, _tuples(dtype) if isinstance(dtype, list) else dtype, *map(_shape, shape))
+        for name, dtype, *shape in fields
+    ]
 
 
-def _tuples_of_field(field: Any) -> Any:
-    for position, part in enumerate(field):
-        if position == 1 and isinstance(part, list):
-            yield _tuples(part)
-        elif position == 2 and isinstance(part, list):
-            yield tuple(part)
-        else:
-            yield part
+def _shape(shape: Any) -> Any:
+    return tuple(shape) if isinstance(shape, list) else shape

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zarrcore.dtypes.base import DataTypeTypeError, ZDType
-from zarrcore.dtypes.extension_object import canonical_v3, shown
+from zarrcore._validate import describe
+from zarrcore.dtypes.base import DataTypeTypeError, ZDType, canonical_v3
 from zarrcore.dtypes.spelling import check_dtype_spec_v2, type_string
 from zarrcore.errors import DataTypeValidationError
-from zarrcore.registry import note_registration, registrations
+from zarrcore.registry import Registry, note_registration, registrations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from zarrcore.dtypes.base import DTypeJSON, ZarrFormat
 
 _LONG_DOUBLE = ": its bits differ between platforms"
-ENTRY_POINT_GROUP = "zarrcore.dtypes"
-
+_NEEDS = "from_json to_json from_native_dtype to_native_dtype cast_scalar from_json_scalar to_json_scalar"
 _FOREIGN = "*"  # in place of a kind: the dtypes of other packages
-
 _ALIASES = {
     "bytes": "variable_length_bytes",
     "complex_float32": "complex64",
@@ -31,84 +28,66 @@ _ALIASES = {
 }
 
 
-class DataTypeRegistry:
-    """Data types by their Zarr v3 name.
+class _UnknownDataTypeError(DataTypeValidationError, KeyError):
+    """No data type is registered under a name."""
 
-    Classes of the library are imported when one of their module is needed.  Entry points of the group
-    ``zarrcore.dtypes`` are added when a search finds nothing.
-    """
+    __str__ = Exception.__str__  # not that of KeyError, which quotes the message
+
+
+class DataTypeRegistry(Registry[type[ZDType[Any, Any]]]):
+    """Data types by their Zarr v3 name; entry points are those of the group ``zarrcore.dtypes``."""
 
     def __init__(self) -> None:
-        self._classes: dict[str, type[ZDType[Any, Any]]] = {}
-        self._modules: dict[str, str] = {}
-        self._kinds: dict[str, tuple[str, ...]] = {}
-        self._searched = False
+        super().__init__("data type", "zarrcore.dtypes", _UnknownDataTypeError, _NEEDS)
+        self._own: set[str] = set()  # the names of the library's
+        self._kinds: dict[str, list[str]] = {}
 
     @property
     def contents(self) -> dict[str, type[ZDType[Any, Any]]]:
         """Name -> class, of all data types (a copy); of entry points once a search has found nothing else."""
-        for module in dict.fromkeys(self._modules.values()):
-            self._load(module)
-        known = self._classes.copy()
-        return {name: known[name] for name in dict.fromkeys((*self._modules, *known)) if name in known}
+        return {name: self.get(name) for name in tuple(self._classes)}
 
-    def register(self, key: str, cls: type[ZDType[Any, Any]]) -> None:
-        """Add `cls` under the name `key`, in place of what had that name."""
-        if not isinstance(key, str) or not key:
-            raise TypeError(f"a data type is registered under its name, got {key!r}")
-        self._classes[key] = cls
-        note_registration()
+    def register(self, key: str, cls: type[ZDType[Any, Any]] | str) -> None:  # type: ignore[override]
+        """Add `cls`, or the class at a place ``"module:Class"``, under the name `key`, replacing another.
 
-    def register_module(self, module: str, kinds: str, *keys: str) -> None:
-        """Add the classes named `keys` in ``TYPES`` of `module`, which is imported when one is needed.
-
-        Parameters
-        ----------
-        module : str
-            Name of the module.
-        kinds : str
-            The NumPy kinds of the dtypes that the classes may stand for; empty for dtypes of other packages.
-        *keys : str
-            Zarr v3 names of the classes.
+        Raises
+        ------
+        TypeError
+            If `cls` is no class of a data type.
         """
-        self._modules.update(dict.fromkeys(keys, module))
+        super().register(cls, key)
+
+    def register_module(self, module: str, kinds: str, classes: Mapping[str, str]) -> None:
+        """Add the `classes` of `module`, by the names of their data types.
+
+        They may stand for NumPy dtypes of `kinds`, or if that is empty, for dtypes of other packages.
+        """
+        for name, cls in classes.items():
+            self.register(name, f"{module}:{cls}")
+        self._own.update(classes)
         for kind in kinds or _FOREIGN:
-            self._kinds[kind] = (*self._kinds.get(kind, ()), module)
+            self._kinds.setdefault(kind, []).extend(classes)
 
     def unregister(self, key: str) -> None:
         """Remove what is registered under the name `key`; :class:`KeyError` if nothing is."""
-        if key not in self._classes and key not in self._modules:
+        if key not in self._classes:
             raise KeyError(f"no data type is registered as {key!r}")
-        self._modules.pop(key, None)
-        self._classes.pop(key, None)
+        del self._classes[key]
+        self._own.discard(key)
         note_registration()
-
-    def get(self, key: str) -> type[ZDType[Any, Any]]:
-        """Return the class registered under the name `key`; :class:`KeyError` if none is."""
-        if not self._has(key):
-            self._search_entry_points()
-        return self._classes[key]
 
     def knows(self, name: str) -> bool:
         """Return whether a data type is called `name` in format 3, other than those of entry points."""
-        key = _registered_name(name)
-        return key in self._classes or key in self._modules
-
-    def _has(self, key: str) -> bool:
-        """Return whether `key` is registered; its class is loaded then."""
-        if key not in self._classes and key in self._modules:
-            self._load(self._modules[key])
-        return key in self._classes
-
-    def _load(self, module: str) -> None:
-        for cls in import_module(module).TYPES:
-            if self._modules.get(cls._zarr_v3_name) == module:
-                self._classes.setdefault(cls._zarr_v3_name, cls)
+        return _registered_name(name) in self._classes
 
     def _load_kind(self, kind: str) -> None:
         """Load the classes that may stand for dtypes of a kind, and be named by its type strings."""
-        for module in self._kinds.get(kind, ()):
-            self._load(module)
+        for name in self._kinds.get(kind, ()):
+            if name in self._classes:
+                self.get(name)
+
+    def _loaded(self) -> dict[str, type[ZDType[Any, Any]]]:
+        return {name: cls for name, cls in tuple(self._classes.items()) if not isinstance(cls, str)}
 
     def match_dtype(self, dtype: np.dtype[Any]) -> ZDType[Any, Any]:
         """Return the data type of arrays with NumPy dtype `dtype`.
@@ -135,7 +114,7 @@ class DataTypeRegistry:
     def _match_dtype(self, dtype: np.dtype[Any]) -> ZDType[Any, Any]:
         self._load_kind(_FOREIGN if dtype.isbuiltin == 2 else dtype.kind)
         matched, refusals = self._matches(dtype)
-        if not matched and self._search_entry_points():
+        if not matched and self._load_entry_points():
             matched, refusals = self._matches(dtype)
         if matched:
             return _most_derived(dtype, matched)
@@ -146,7 +125,7 @@ class DataTypeRegistry:
     def _matches(self, dtype: np.dtype[Any]) -> tuple[list[ZDType[Any, Any]], list[DataTypeValidationError]]:
         """Return the data types that stand for `dtype`, and why classes for its kind refused it."""
         matched, refusals = [], []
-        for cls in tuple(self._classes.values()):
+        for cls in self._loaded().values():
             if cls._check_native_dtype(dtype):
                 try:
                     matched.append(cls.from_native_dtype(dtype))
@@ -171,25 +150,18 @@ class DataTypeRegistry:
     def _match_v3(self, data: DTypeJSON) -> ZDType[Any, Any]:
         data = canonical_v3(data)
         name = _registered_name(data if isinstance(data, str) else data["name"])
-        if not self._has(name):
-            self._search_entry_points()
-        if name in self._classes:
-            return self._classes[name].from_json(data, zarr_format=3)
-        for cls in tuple(self.contents.values()):  # a class may read other names than its own
-            try:
-                return cls.from_json(data, zarr_format=3)
-            except DataTypeValidationError:
-                continue
-        from zarrcore._validate import suggestion
-
-        known = sorted({*self._classes, *self._modules})
-        hint = suggestion(name, known) or f"; known are {', '.join(known)}, r<N>"
-        raise DataTypeValidationError(f"unknown data type {shown(name)}{hint}")
+        if name not in self:
+            for cls in self.contents.values():  # a class may read other names than its own
+                try:
+                    return cls.from_json(data, zarr_format=3)
+                except DataTypeValidationError:
+                    continue
+        return self.get(name).from_json(data, zarr_format=3)
 
     def _match_v2(self, data: DTypeJSON) -> ZDType[Any, Any]:
         if not check_dtype_spec_v2(data):
             raise DataTypeValidationError(
-                f"a data type must be a type string or a list of fields, got {shown(data)}"
+                f"a data type must be a type string or a list of fields, got {describe(data)}"
             )
         if data["name"] == "|O" and data["object_codec_id"] is None:
             raise DataTypeValidationError("the data type '|O' needs an object codec among the filters")
@@ -203,36 +175,28 @@ class DataTypeRegistry:
                 # A class that names its own spellings also has the best message about this one.
                 if cls._v2_kinds is not None:
                     reason = error
-        if self._search_entry_points():
+        if self._load_entry_points():
             return self._match_v2(data)
         raise reason
 
     def _candidates_v2(self, name: str) -> Iterator[type[ZDType[Any, Any]]]:
         """Yield the classes that may read a type string: those of the library, its own first, then others."""
         parts = type_string(name)
-        if parts is None:
-            self._has(name)
-            kinds = {name}
-        else:
+        if parts is not None:
             self._load_kind(parts.kind)
-            kinds = {parts.kind, f"{parts.kind}{parts.size}"}
+        elif name in self._classes:
+            self.get(name)
+        kinds = {name} if parts is None else {parts.kind, f"{parts.kind}{parts.size}"}
         # A user's class that refines one of the library has inherited its type strings.
-        names = sorted(self._classes, key=lambda registered: registered not in self._modules)
-        classes = [self._classes[registered] for registered in names]
-        yield from (cls for cls in classes if not kinds.isdisjoint(cls._v2_kinds or ()))
-        yield from (cls for cls in classes if cls._v2_kinds is None)
+        loaded = sorted(self._loaded().items(), key=lambda item: item[0] not in self._own)
+        yield from (cls for _, cls in loaded if not kinds.isdisjoint(cls._v2_kinds or ()))
+        yield from (cls for _, cls in loaded if cls._v2_kinds is None)
 
-    def _search_entry_points(self) -> bool:
-        """Add the entry points of all installed packages, once; whether there were any."""
-        if self._searched:
-            return False
-        from importlib.metadata import entry_points
-
-        found = entry_points(group=ENTRY_POINT_GROUP)
-        for point in found:
-            if point.name not in self._classes and point.name not in self._modules:
-                self._classes[point.name] = point.load()
-        self._searched = True  # now: another thread may search at the same time, but not miss what is there
+    def _load_entry_points(self) -> bool:
+        """Load the classes of all entry points, once; return whether there were any."""
+        found = self._search_entry_points()
+        for name in found:
+            self.get(name)
         return bool(found)
 
 
@@ -255,7 +219,7 @@ def _unknown_v2(name: str) -> DataTypeValidationError:
     """Why no class reads a type string."""
     parts = type_string(name)
     is_long = parts is not None and _is_long_double(parts.kind, parts.size)
-    return DataTypeValidationError(f"unknown data type {shown(name)}{_LONG_DOUBLE if is_long else ''}")
+    return DataTypeValidationError(f"unknown data type {name[:80]!r}{_LONG_DOUBLE if is_long else ''}")
 
 
 def _is_long_double(kind: str, size: int) -> bool:
@@ -285,31 +249,41 @@ def _hint(dtype: np.dtype[Any]) -> str:
 
 data_type_registry = DataTypeRegistry()
 
-# Module, the kinds of NumPy's own dtypes that it has classes for, and their names.
+# Module, the kinds of NumPy's own dtypes that it has classes for, and these with their names.
 _BUILT_IN = (
-    ("boolean", "b", "bool"),
-    ("integer", "iu", "int8 int16 int32 int64 uint8 uint16 uint32 uint64"),
-    ("floating", "fc", "float16 float32 float64 complex64 complex128"),
-    ("strings", "UTO", "fixed_length_utf32 string"),
-    ("binary", "SVO", "null_terminated_bytes raw_bytes variable_length_bytes"),
-    ("time", "mM", "numpy.datetime64 numpy.timedelta64"),
-    ("structured", "V", "structured struct"),
-    ("objects", "O", "python_object"),
+    ("numeric", "b", "bool=Bool"),
+    ("numeric", "iu", "int8=Int8 int16=Int16 int32=Int32 int64=Int64"),
+    ("numeric", "iu", "uint8=UInt8 uint16=UInt16 uint32=UInt32 uint64=UInt64"),
+    ("numeric", "f", "float16=Float16 float32=Float32 float64=Float64"),
+    ("numeric", "c", "complex64=Complex64 complex128=Complex128"),
+    ("strings", "U", "fixed_length_utf32=FixedLengthUTF32"),
+    ("strings", "TO", "string=VariableLengthUTF8"),
+    ("strings", "SV", "null_terminated_bytes=NullTerminatedBytes raw_bytes=RawBytes"),
+    ("strings", "O", "variable_length_bytes=VariableLengthBytes"),
+    ("time", "mM", "numpy.datetime64=DateTime64 numpy.timedelta64=TimeDelta64"),
+    ("structured", "V", "structured=Structured struct=Struct"),
+    ("objects", "O", "python_object=PythonObject"),
     (
-        "mlfloat",
+        "ml",
         "",
-        "bfloat16 float4_e2m1fn float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e4m3 float8_e4m3b11fnuz "
-        "float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu",
+        "bfloat16=BFloat16 float4_e2m1fn=Float4E2M1FN float6_e2m3fn=Float6E2M3FN float6_e3m2fn=Float6E3M2FN "
+        "float8_e3m4=Float8E3M4 float8_e4m3=Float8E4M3 float8_e4m3b11fnuz=Float8E4M3B11FNUZ "
+        "float8_e4m3fn=Float8E4M3FN float8_e4m3fnuz=Float8E4M3FNUZ float8_e5m2=Float8E5M2 "
+        "float8_e5m2fnuz=Float8E5M2FNUZ float8_e8m0fnu=Float8E8M0FNU",
     ),
-    ("subbyte", "", "int2 int4 uint2 uint4"),
+    ("ml", "", "int2=Int2 int4=Int4 uint2=UInt2 uint4=UInt4"),
     (
-        "mlcomplex",
+        "ml",
         "",
-        "complex_bfloat16 complex_float16 complex_float4_e2m1fn complex_float6_e2m3fn complex_float6_e3m2fn "
-        "complex_float8_e3m4 complex_float8_e4m3 complex_float8_e4m3b11fnuz complex_float8_e4m3fnuz "
-        "complex_float8_e5m2 complex_float8_e5m2fnuz complex_float8_e8m0fnu",
+        "complex_bfloat16=ComplexBFloat16 complex_float16=ComplexFloat16 "
+        "complex_float4_e2m1fn=ComplexFloat4E2M1FN complex_float6_e2m3fn=ComplexFloat6E2M3FN "
+        "complex_float6_e3m2fn=ComplexFloat6E3M2FN complex_float8_e3m4=ComplexFloat8E3M4 "
+        "complex_float8_e4m3=ComplexFloat8E4M3 complex_float8_e4m3b11fnuz=ComplexFloat8E4M3B11FNUZ "
+        "complex_float8_e4m3fnuz=ComplexFloat8E4M3FNUZ complex_float8_e5m2=ComplexFloat8E5M2 "
+        "complex_float8_e5m2fnuz=ComplexFloat8E5M2FNUZ complex_float8_e8m0fnu=ComplexFloat8E8M0FNU",
     ),
 )
 
 for _module, _kinds, _names in _BUILT_IN:
-    data_type_registry.register_module(f"zarrcore.dtypes.{_module}", _kinds, *_names.split())
+    _classes = dict(pair.split("=") for pair in _names.split())
+    data_type_registry.register_module(f"zarrcore.dtypes.{_module}", _kinds, _classes)

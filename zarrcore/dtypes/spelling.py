@@ -11,12 +11,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zarrcore._validate import MAX_DEPTH
-from zarrcore.dtypes.base import ZDType
+from zarrcore.dtypes.base import HasEndianness
 from zarrcore.errors import DataTypeValidationError
 
 if TYPE_CHECKING:
     from typing import TypeGuard
 
+    from zarrcore.dtypes.base import EndiannessStr, ZDType
     from zarrcore.dtypes.json_types import DTypeConfig_V2, DTypeSpec_V2, DTypeSpec_V3
 
 TOO_DEEP = f"data types are nested more than {MAX_DEPTH} levels deep"
@@ -33,6 +34,11 @@ class TypeString(NamedTuple):
     scale: int
     unit: str | None
 
+    @property
+    def endianness(self) -> EndiannessStr:
+        """The byte order of items that have one."""
+        return "big" if self.order == ">" else "little"
+
 
 def type_string(name: object) -> TypeString | None:
     """Return the parts of `name`, or None if it is no type string."""
@@ -43,12 +49,21 @@ def type_string(name: object) -> TypeString | None:
     return TypeString(order, kind, int(size or 0), int(scale or 1), unit)
 
 
-def type_string_v2(cls: type[ZDType[Any, Any]], data: object, kind: str, expected: str) -> TypeString:
-    """Return the type string of a v2 data type, if it has `kind` and no object codec; otherwise an error."""
+def type_string_v2(cls: type[ZDType[Any, Any]], data: object) -> TypeString:
+    """Return the type string of a v2 data type, if it is one of the code of `cls` and has no object codec."""
+    kind, size = cls._code[0], cls._code[1:]
+    is_wide = issubclass(cls, HasEndianness)
+    expected = f"a type string such as '{'<' if is_wide else '|'}{kind}{size or 4}'"
     if not check_dtype_spec_no_object_codec_v2(data):
         raise cls._reject_json(data, f"an object with 'name' ({expected}) and 'object_codec_id' (null)")
     parts = type_string(data["name"])
-    if parts is None or parts.kind != kind or (parts.unit is not None and kind not in "mM"):
+    if (
+        parts is None
+        or parts.kind != kind
+        or (size and parts.size != int(size))
+        or (parts.unit is not None and kind not in "mM")
+        or (parts.order == "|" and is_wide)
+    ):
         raise cls._reject_json(data["name"], expected)
     return parts
 

@@ -1,9 +1,10 @@
-"""Text: fixed-length UTF-32 and variable-length UTF-8."""
+"""Text and bytes, of fixed and of variable length."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -16,14 +17,56 @@ from zarrcore.dtypes.base import (
     endianness_of,
     order_char,
 )
-from zarrcore.dtypes.scalars import is_zero, unboxed
+from zarrcore.dtypes.objects import VariableLength
+from zarrcore.dtypes.scalars import bytes_from_json, bytes_to_json, is_byte_list, is_zero, unboxed
 from zarrcore.dtypes.spelling import config_v3, type_string_v2
-from zarrcore.dtypes.variable import VariableLength
 
 if TYPE_CHECKING:
     from typing import Self
 
     from zarrcore.dtypes.base import JSON, DTypeJSON, ZarrFormat
+
+_RAW_BITS = r"r([1-9]\d{0,10})"
+
+
+class _FixedLength(ZDType[Any, Any], HasLength, HasItemSize):
+    """What items of `length` units share: of the NumPy kind ``_code``, each unit of `_unit` bytes."""
+
+    _unit: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        check_item_size(check_item_size(self.length) * self._unit)
+
+    @classmethod
+    def _of(cls, dtype: np.dtype[Any]) -> Self:
+        return cls._with(endianness_of(dtype), length=dtype.itemsize // cls._unit)
+
+    def to_native_dtype(self) -> Any:
+        return np.dtype(f"{order_char(self)}{self._code}{self.length}")
+
+    @classmethod
+    def _from_json_v2(cls, data: DTypeJSON) -> Self:
+        parts = type_string_v2(cls, data)
+        return cls._with(parts.endianness, length=parts.size)
+
+    @classmethod
+    def _from_json_v3(cls, data: DTypeJSON) -> Self:
+        (nbytes,) = config_v3(cls, data, "length_bytes")
+        if check_item_size(nbytes) % cls._unit:
+            raise cls._reject_json(data, f"length_bytes to be a multiple of {cls._unit}")
+        return cls(length=nbytes // cls._unit)
+
+    def to_json(self, zarr_format: ZarrFormat) -> Any:
+        if zarr_format == 2:
+            return {"name": f"{order_char(self)}{self._code}{self.length}", "object_codec_id": None}
+        return {"name": self._zarr_v3_name, "configuration": {"length_bytes": self.item_size}}
+
+    @property
+    def item_size(self) -> int:
+        return self.length * self._unit
+
+
+# --- text ---
 
 
 class _Text(ZDType[Any, Any]):
@@ -39,43 +82,19 @@ class _Text(ZDType[Any, Any]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FixedLengthUTF32(_Text, HasEndianness, HasLength, HasItemSize):
+class FixedLengthUTF32(_Text, HasEndianness, _FixedLength):
     """Strings of at most `length` code points, four bytes each (``fixed_length_utf32``, ``"<U4"``)."""
 
     dtype_cls = np.dtypes.StrDType
     _zarr_v3_name: ClassVar[str] = "fixed_length_utf32"
-    _v2_kinds: ClassVar[tuple[str, ...] | None] = ("U",)
+    _code: ClassVar[str] = "U"
+    _v2_kinds: ClassVar[tuple[str, ...] | None] = (_code,)
     code_point_bytes: ClassVar[int] = 4
+    _unit: ClassVar[int] = code_point_bytes
 
     def __post_init__(self) -> None:
         HasEndianness.__post_init__(self)
-        check_item_size(check_item_size(self.length) * self.code_point_bytes)
-
-    @classmethod
-    def _of(cls, dtype: np.dtype[Any]) -> Self:
-        return cls(length=dtype.itemsize // cls.code_point_bytes, endianness=endianness_of(dtype))
-
-    def to_native_dtype(self) -> Any:
-        return np.dtype(f"{order_char(self)}U{self.length}")
-
-    @classmethod
-    def _from_json_v2(cls, data: DTypeJSON) -> Self:
-        order, _, length, *_ = type_string_v2(cls, data, "U", "a string such as '<U4'")
-        if order == "|":
-            raise cls._reject_json(data["name"], "a byte order, '<' or '>'")
-        return cls(length=length, endianness="little" if order == "<" else "big")
-
-    @classmethod
-    def _from_json_v3(cls, data: DTypeJSON) -> Self:
-        (nbytes,) = config_v3(cls, data, "length_bytes")
-        if check_item_size(nbytes) % cls.code_point_bytes:
-            raise cls._reject_json(data, "length_bytes to be a multiple of 4")
-        return cls(length=nbytes // cls.code_point_bytes)
-
-    def to_json(self, zarr_format: ZarrFormat) -> Any:
-        if zarr_format == 2:
-            return {"name": self.to_native_dtype().str, "object_codec_id": None}
-        return {"name": self._zarr_v3_name, "configuration": {"length_bytes": self.item_size}}
+        _FixedLength.__post_init__(self)
 
     def cast_scalar(self, data: object) -> np.str_:
         """Return `data` as a string of at most `length` code points."""
@@ -91,10 +110,6 @@ class FixedLengthUTF32(_Text, HasEndianness, HasLength, HasItemSize):
 
     def default_scalar(self) -> np.str_:
         return np.str_("")
-
-    @property
-    def item_size(self) -> int:
-        return self.length * self.code_point_bytes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,4 +144,174 @@ class VariableLengthUTF8(_Text, VariableLength):
         return ""
 
 
-TYPES = (FixedLengthUTF32, VariableLengthUTF8)
+# --- bytes ---
+
+
+def _as_bytes(data: object) -> bytes | None:
+    """Return `data` as bytes, or None if it is not bytes-like."""
+    data = unboxed(data)
+    if isinstance(data, bytes):
+        return bytes(data)
+    if isinstance(data, np.void):
+        return data.tobytes()
+    return bytes(data) if isinstance(data, (bytearray, memoryview)) else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NullTerminatedBytes(_FixedLength):
+    """Byte strings of at most `length` bytes; zero bytes at the end do not count (``"|S4"``)."""
+
+    dtype_cls = np.dtypes.BytesDType
+    _zarr_v3_name: ClassVar[str] = "null_terminated_bytes"
+    _code: ClassVar[str] = "S"
+    _v2_kinds: ClassVar[tuple[str, ...] | None] = (_code,)
+
+    def cast_scalar(self, data: object) -> np.bytes_:
+        """Return `data`, bytes or ASCII text, as a byte string of at most `length` bytes."""
+        if is_zero(data):
+            return self.default_scalar()
+        value = data.encode() if isinstance(data, str) and data.isascii() else _as_bytes(data)
+        if value is None:
+            raise self._reject_scalar(data, "bytes, or ASCII text")
+        value = value.rstrip(b"\0")
+        if len(value) > self.length:
+            raise self._reject_range(data, f"at most {self.length} bytes")
+        return np.bytes_(value)
+
+    def default_scalar(self) -> np.bytes_:
+        return np.bytes_(b"")
+
+    def from_json_scalar(self, data: JSON, *, zarr_format: ZarrFormat) -> np.bytes_:
+        if zarr_format == 2 and (is_zero(data) or data == "\0"):  # as NumPy and netCDF characters are written
+            return self.default_scalar()
+        return self.cast_scalar(bytes_from_json(self, data))
+
+    def to_json_scalar(self, data: object, *, zarr_format: ZarrFormat) -> str:
+        return bytes_to_json(self.cast_scalar(data))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RawBytes(_FixedLength):
+    """Items of `length` bytes without a meaning (``raw_bytes``, ``r<N>``, ``"|V4"``).
+
+    Parameters
+    ----------
+    length : int
+        Bytes of an item.
+    spelling : {"raw_bytes", "r"}, optional
+        The name in format 3: ``"r"`` for ``r<8 * length>`` of the core specification.  zarr-python knows only
+        the other.  A document that is read keeps its own.
+    """
+
+    spelling: Literal["raw_bytes", "r"] = field(default="raw_bytes", compare=False, repr=False)
+
+    dtype_cls = np.dtypes.VoidDType
+    _zarr_v3_name: ClassVar[str] = "raw_bytes"
+    _code: ClassVar[str] = "V"
+    _v2_kinds: ClassVar[tuple[str, ...] | None] = (_code,)
+
+    @classmethod
+    def _check_native_dtype(cls, dtype: np.dtype[Any]) -> bool:
+        return dtype.type is np.void and dtype.fields is None and dtype.subdtype is None
+
+    @classmethod
+    def _from_json_v3(cls, data: DTypeJSON) -> Self:
+        if isinstance(data, str):
+            bits = re.fullmatch(_RAW_BITS, data, re.ASCII)
+            if bits is None or int(bits[1]) % 8:
+                raise cls._reject_json(
+                    data, "'r<N>' where N is a multiple of 8, or 'raw_bytes' with length_bytes"
+                )
+            return cls(length=int(bits[1]) // 8, spelling="r")
+        return super()._from_json_v3(data)
+
+    def to_json(self, zarr_format: ZarrFormat) -> Any:
+        if zarr_format == 3 and self.spelling == "r":
+            return f"r{8 * self.length}"
+        return super().to_json(zarr_format)
+
+    def _item(self, value: bytes) -> np.void:
+        item: np.void = np.frombuffer(value.ljust(self.length, b"\0"), dtype=self.to_native_dtype())[0]
+        return item
+
+    def cast_scalar(self, data: object) -> np.void:
+        """Return `data` as an item, padded with zeros to `length` bytes."""
+        if is_zero(data):
+            return self.default_scalar()
+        value = _as_bytes(data)
+        if is_byte_list(data):
+            value = bytes(data)
+        elif isinstance(data, str) and data.isascii():
+            value = data.encode()
+        if value is None:
+            raise self._reject_scalar(data, "bytes")
+        if len(value) > self.length:
+            raise self._reject_range(data, f"at most {self.length} bytes")
+        return self._item(value)
+
+    def default_scalar(self) -> np.void:
+        return self._item(b"")
+
+    def from_json_scalar(self, data: JSON, *, zarr_format: ZarrFormat) -> np.void:
+        if zarr_format == 2 and is_zero(data):
+            return self.default_scalar()
+        value = bytes_from_json(self, data)
+        if len(value) > self.length or (zarr_format == 3 and len(value) < self.length):
+            raise self._reject_range(data, f"{self.length} bytes")
+        return self._item(value)
+
+    def to_json_scalar(self, data: object, *, zarr_format: ZarrFormat) -> str | list[int]:
+        value = self.cast_scalar(data).tobytes()
+        return list(value) if zarr_format == 3 and self.spelling == "r" else bytes_to_json(value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class VariableLengthBytes(VariableLength):
+    """Byte strings of any length (``bytes``; format 2: ``"|O"`` with the object codec ``vlen-bytes``).
+
+    Parameters
+    ----------
+    spelling : {"variable_length_bytes", "bytes"}, optional
+        The name in format 3: that of zarr-python, or that of the registered extension.  A document that is
+        read keeps its own.
+    """
+
+    spelling: Literal["variable_length_bytes", "bytes"] = field(
+        default="variable_length_bytes", compare=False, repr=False
+    )
+
+    dtype_cls = np.dtypes.ObjectDType
+    _zarr_v3_name: ClassVar[str] = "variable_length_bytes"
+    _other_v3_names: ClassVar[tuple[str, ...]] = ("bytes",)
+    object_codec_id: ClassVar[str] = "vlen-bytes"
+
+    @classmethod
+    def _from_json_v3(cls, data: DTypeJSON) -> Self:
+        super()._from_json_v3(data)
+        return cls(spelling=data)
+
+    def to_json(self, zarr_format: ZarrFormat) -> Any:
+        return self.spelling if zarr_format == 3 else super().to_json(zarr_format)
+
+    def to_native_dtype(self) -> Any:
+        return np.dtype("O")
+
+    def cast_scalar(self, data: object) -> bytes:
+        """Return `data`, bytes or text (encoded as UTF-8), as a byte string."""
+        if is_zero(data):
+            return b""
+        value = data.encode() if isinstance(data, str) else _as_bytes(data)
+        if value is None:
+            raise self._reject_scalar(data, "bytes")
+        return value
+
+    def default_scalar(self) -> bytes:
+        return b""
+
+    def from_json_scalar(self, data: JSON, *, zarr_format: ZarrFormat) -> bytes:
+        if zarr_format == 2 and is_zero(data):
+            return b""
+        return bytes_from_json(self, data)
+
+    def to_json_scalar(self, data: object, *, zarr_format: ZarrFormat) -> str:
+        return bytes_to_json(self.cast_scalar(data))

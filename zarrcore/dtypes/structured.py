@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from zarrcore._validate import MAX_DEPTH
+from zarrcore._validate import MAX_DEPTH, describe
 from zarrcore.dtypes.base import HasItemSize, HasObjectCodec, ZDType, check_item_size
-from zarrcore.dtypes.extension_object import shown
 from zarrcore.dtypes.layout import check_swap_fields, scalar_to_bytes
 from zarrcore.dtypes.registry import data_type_registry
 from zarrcore.dtypes.scalars import bytes_from_json, bytes_to_json, is_integer, is_zero, unboxed
@@ -73,9 +72,7 @@ class SubArray(ZDType[Any, Any], HasItemSize):
     def _from_json_v2(cls, data: DTypeJSON) -> Self:
         raise cls._reject_json(data, "to be a field of a structured data type")
 
-    @classmethod
-    def _from_json_v3(cls, data: DTypeJSON) -> Self:
-        raise cls._reject_json(data, "to be a field of a structured data type")
+    _from_json_v3 = _from_json_v2
 
     def to_json(self, zarr_format: ZarrFormat) -> Any:
         raise DataTypeValidationError(f"Zarr format {zarr_format} has no name for {self}")
@@ -148,10 +145,10 @@ class Structured(ZDType[Any, np.void], HasItemSize):
         for name in names:
             if not isinstance(name, str) or not name:
                 raise DataTypeValidationError(
-                    f"the name of a field must be a string and not empty, got {shown(name)}"
+                    f"the name of a field must be a string and not empty, got {describe(name)}"
                 )
         if len(set(names)) != len(names):
-            raise DataTypeValidationError(f"the names of the fields are not distinct: {shown(names)}")
+            raise DataTypeValidationError(f"the names of the fields are not distinct: {describe(names)}")
         if _levels(self) > MAX_DEPTH:
             raise DataTypeValidationError(TOO_DEEP)
         check_item_size(sum(_size_of(dtype) for _, dtype in self.fields))
@@ -174,7 +171,8 @@ class Structured(ZDType[Any, np.void], HasItemSize):
                 raise DataTypeValidationError(
                     f"field {name!r} of {dtype} has a title, which Zarr cannot store"
                 )
-            fields.append((name, _from_native(native)))
+            in_field = SubArray.from_native_dtype if native.subdtype else data_type_registry.match_dtype
+            fields.append((name, in_field(native)))
         return cls(fields=tuple(fields))
 
     def to_native_dtype(self) -> Any:
@@ -259,29 +257,24 @@ class Structured(ZDType[Any, np.void], HasItemSize):
     def from_json_scalar(self, data: JSON, *, zarr_format: ZarrFormat) -> np.void:
         """Read `data`: base64 of the item's bytes (little-endian in `zarr_format` 3), or values by field."""
         if isinstance(data, str):
-            return self._from_stored(bytes_from_json(self, data), zarr_format)
+            item = self._item(bytes_from_json(self, data))
+            if zarr_format == 2:
+                return item
+            stored = np.frombuffer(item.tobytes(), dtype=item.dtype.newbyteorder("<"))
+            return self._item(stored.astype(self.to_native_dtype()).tobytes())
         if zarr_format == 2 and is_zero(data):
             return self.default_scalar()
         values = zip(self.fields, self._values(data), strict=True)
+        absent = {name for name, _ in self.fields if name not in data} if isinstance(data, Mapping) else ()
         return self._join(
-            _zero(dtype) if _is_absent(data, name) else dtype.from_json_scalar(value, zarr_format=zarr_format)
+            _zero(dtype) if name in absent else dtype.from_json_scalar(value, zarr_format=zarr_format)
             for (name, dtype), value in values
         )
 
     def to_json_scalar(self, data: object, *, zarr_format: ZarrFormat) -> Any:
-        return bytes_to_json(self._to_stored(self.cast_scalar(data), zarr_format))
-
-    def _from_stored(self, data: bytes, zarr_format: ZarrFormat) -> np.void:
-        item = self._item(data)
-        if zarr_format == 2:
-            return item
-        dtype = self.to_native_dtype()
-        return self._item(np.frombuffer(data, dtype=dtype.newbyteorder("<")).astype(dtype).tobytes())
-
-    def _to_stored(self, item: np.void, zarr_format: ZarrFormat) -> bytes:
-        if zarr_format == 2:
-            return item.tobytes()
-        return np.array(item).astype(item.dtype.newbyteorder("<")).tobytes()
+        item = np.array(self.cast_scalar(data))
+        stored = item if zarr_format == 2 else item.astype(item.dtype.newbyteorder("<"))
+        return bytes_to_json(stored.tobytes())
 
     # --- layout
 
@@ -318,7 +311,7 @@ class Struct(Structured):
 def _size_of(dtype: object) -> int:
     """Return the item size of a field's data type, which must be fixed."""
     if not isinstance(dtype, ZDType):
-        raise DataTypeValidationError(f"the data type of a field must be a ZDType, got {shown(dtype)}")
+        raise DataTypeValidationError(f"the data type of a field must be a ZDType, got {describe(dtype)}")
     size = None if isinstance(dtype, HasObjectCodec) else dtype.item_size
     if size is None:
         raise DataTypeValidationError(
@@ -327,29 +320,19 @@ def _size_of(dtype: object) -> int:
     return size
 
 
-def _from_native(dtype: np.dtype[Any]) -> ZDType[Any, Any]:
-    if dtype.subdtype is not None:
-        return SubArray.from_native_dtype(dtype)
-    return data_type_registry.match_dtype(dtype)
-
-
 @contextmanager
 def _field(name: object) -> Iterator[None]:
     """Name the field in errors about its data type."""
     try:
         yield
     except DataTypeValidationError as error:
-        raise DataTypeValidationError(f"field {shown(name)}: {error}") from None
+        raise DataTypeValidationError(f"field {str(name)[:80]!r}: {error}") from None
 
 
 def _zero(dtype: ZDType[Any, Any]) -> Any:
     """Return the item of zero bytes, which is what NumPy and zarr-python fill fields with."""
     data = np.frombuffer(bytes(_size_of(dtype)), dtype=dtype.to_native_dtype())
     return data[0]
-
-
-def _is_absent(data: object, name: str) -> bool:
-    return isinstance(data, Mapping) and name not in data
 
 
 def _levels(dtype: ZDType[Any, Any]) -> int:
@@ -381,10 +364,7 @@ def _field_from_json_v3(field: object) -> Field:
         name, dtype = field
     else:
         raise DataTypeValidationError(
-            f"a field must be an object with 'name' and 'data_type', got {shown(field)}"
+            f"a field must be an object with 'name' and 'data_type', got {describe(field)}"
         )
     with _field(name):
         return name, data_type_registry.match_json(dtype, zarr_format=3)
-
-
-TYPES = (Structured, Struct)

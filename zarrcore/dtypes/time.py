@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from zarrcore.dtypes.base import (
-    HasEndianness,
-    HasItemSize,
-    ZDType,
-    endianness_of,
-    order_char,
-)
+from zarrcore.dtypes.base import HasEndianness, HasItemSize, ZDType, endianness_of, order_char
 from zarrcore.dtypes.scalars import integer_from_json, is_integer, unboxed
 from zarrcore.dtypes.spelling import config_v3, type_string_v2
 from zarrcore.errors import DataTypeValidationError
@@ -22,7 +16,7 @@ from zarrcore.errors import DataTypeValidationError
 if TYPE_CHECKING:
     from typing import Self
 
-    from zarrcore.dtypes.base import JSON, DTypeJSON, EndiannessStr, ZarrFormat
+    from zarrcore.dtypes.base import JSON, DTypeJSON, ZarrFormat
     from zarrcore.dtypes.json_types import DateTimeUnit
 
 UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "μs", "ns", "ps", "fs", "as", "generic")
@@ -53,11 +47,7 @@ class TimeBase(ZDType[Any, Any], HasEndianness, HasItemSize):
     @classmethod
     def _of(cls, dtype: np.dtype[Any]) -> Self:
         unit, scale_factor = np.datetime_data(dtype)
-        return cls._make(unit, scale_factor, endianness_of(dtype))
-
-    @classmethod
-    def _make(cls, unit: Any, scale_factor: int, endianness: EndiannessStr) -> Self:
-        return cls(unit=unit, scale_factor=scale_factor, endianness=endianness)
+        return cls._with(endianness_of(dtype), unit=unit, scale_factor=scale_factor)
 
     def _step(self) -> str:
         return f"{self.scale_factor}{self.unit}"
@@ -67,11 +57,8 @@ class TimeBase(ZDType[Any, Any], HasEndianness, HasItemSize):
 
     @classmethod
     def _from_json_v2(cls, data: DTypeJSON) -> Self:
-        code = cls._code
-        order, _, size, scale, unit = type_string_v2(cls, data, code[0], f"a string such as '<{code}[s]'")
-        if size != 8 or order == "|":
-            raise cls._reject_json(data["name"], f"a string such as '<{code}[s]'")
-        return cls._make(unit or "generic", scale, "little" if order == "<" else "big")
+        parts = type_string_v2(cls, data)
+        return cls._with(parts.endianness, unit=parts.unit or "generic", scale_factor=parts.scale)
 
     @classmethod
     def _from_json_v3(cls, data: DTypeJSON) -> Self:
@@ -82,8 +69,7 @@ class TimeBase(ZDType[Any, Any], HasEndianness, HasItemSize):
         if zarr_format == 3:
             configuration = {"unit": self.unit, "scale_factor": self.scale_factor}
             return {"name": self._zarr_v3_name, "configuration": configuration}
-        scale = "" if self.scale_factor == 1 else str(self.scale_factor)
-        step = f"{scale}{self.unit}"
+        step = self._step() if self.scale_factor > 1 else self.unit
         suffix = "" if step == "generic" else f"[{step}]"
         return {"name": f"{order_char(self)}{self._code}{suffix}", "object_codec_id": None}
 
@@ -173,6 +159,3 @@ class TimeDelta64(TimeBase):
     _code: ClassVar[str] = "m8"
     _v2_kinds: ClassVar[tuple[str, ...] | None] = (_code,)
     _python_types: ClassVar = (np.timedelta64, datetime.timedelta)
-
-
-TYPES = (DateTime64, TimeDelta64)

@@ -4,3 +4,5 @@
 from zarrcore.grids.base import ChunkGrid as ChunkGrid, parse_chunk_grid as parse_chunk_grid
 from zarrcore.grids.rectilinear import RectilinearGrid as RectilinearGrid
 from zarrcore.grids.regular import RegularGrid as RegularGrid
+
+__all__: list[str]

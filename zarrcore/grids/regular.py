@@ -40,13 +40,6 @@ class RegularGrid(ChunkGrid):
     def native(self) -> tuple[int | tuple[int, ...], ...]:
         return self.chunk_shape
 
-    @property
-    def is_regular(self) -> bool:
-        return True
-
-    def chunk_shapes_present(self) -> list[tuple[int, ...]]:
-        return [self.chunk_shape]
-
     def shape_of(self, coords: tuple[int, ...]) -> tuple[int, ...]:
         return self.chunk_shape
 

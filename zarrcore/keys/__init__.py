@@ -7,8 +7,7 @@ from zarrcore._lazy import attach
 HOMES = {
     "base": "ChunkKeyEncoding",
     "fanout": "FanoutChunkKeyEncoding",
-    "n5": "N5ChunkKeyEncoding",
-    "standard": "DefaultChunkKeyEncoding V2ChunkKeyEncoding parse_chunk_key_encoding",
+    "standard": "DefaultChunkKeyEncoding N5ChunkKeyEncoding V2ChunkKeyEncoding parse_chunk_key_encoding",
     "suffix": "DefaultSuffixChunkKeyEncoding SuffixChunkKeyEncoding",
 }
 

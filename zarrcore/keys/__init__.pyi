@@ -3,12 +3,13 @@
 
 from zarrcore.keys.base import ChunkKeyEncoding as ChunkKeyEncoding
 from zarrcore.keys.fanout import FanoutChunkKeyEncoding as FanoutChunkKeyEncoding
-from zarrcore.keys.n5 import N5ChunkKeyEncoding as N5ChunkKeyEncoding
 from zarrcore.keys.standard import (
-    DefaultChunkKeyEncoding as DefaultChunkKeyEncoding, V2ChunkKeyEncoding as V2ChunkKeyEncoding,
-    parse_chunk_key_encoding as parse_chunk_key_encoding,
+    DefaultChunkKeyEncoding as DefaultChunkKeyEncoding, N5ChunkKeyEncoding as N5ChunkKeyEncoding,
+    V2ChunkKeyEncoding as V2ChunkKeyEncoding, parse_chunk_key_encoding as parse_chunk_key_encoding,
 )
 from zarrcore.keys.suffix import (
     DefaultSuffixChunkKeyEncoding as DefaultSuffixChunkKeyEncoding,
     SuffixChunkKeyEncoding as SuffixChunkKeyEncoding,
 )
+
+__all__: list[str]

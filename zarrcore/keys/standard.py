@@ -1,4 +1,4 @@
-"""Chunk key encodings of the specification, and how documents and users name one."""
+"""Chunk key encodings of the specification and of N5, and how documents and users name one."""
 
 from __future__ import annotations
 
@@ -73,6 +73,28 @@ class V2ChunkKeyEncoding(ChunkKeyEncoding):
 
     def native(self) -> tuple[str, str] | None:
         return "v2", self.separator
+
+
+@dataclass(frozen=True)
+class N5ChunkKeyEncoding(ChunkKeyEncoding):
+    """``45/23/1``, the last coordinate first: the keys of N5, whose dimensions are in the other order.
+
+    Examples
+    --------
+    >>> N5ChunkKeyEncoding().encode((1, 23, 45))
+    '45/23/1'
+    """
+
+    name: ClassVar[str] = "zarrcore.n5"
+
+    def encode(self, coords: tuple[int, ...]) -> str:
+        return "/".join(map(str, reversed(coords))) or "0"
+
+    def native(self) -> tuple[str, str]:
+        return "n5", "/"
+
+    def decode(self, key: str) -> tuple[int, ...]:
+        return coordinates(key.split("/"), key)[::-1]
 
 
 def parse_chunk_key_encoding(data: object) -> ChunkKeyEncoding:

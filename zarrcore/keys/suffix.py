@@ -5,14 +5,46 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from zarrcore._extension import option
+from zarrcore._extension import REQUIRED, option
 from zarrcore._validate import at, choice, describe, fail
 from zarrcore.keys.base import ChunkKeyEncoding
 from zarrcore.keys.standard import DefaultChunkKeyEncoding, parse_chunk_key_encoding
 
 
+def _suffix(suffix: object, where: str) -> str:
+    """Return `suffix`, unless it would lead out of the array's directory, or to no key at all."""
+    if not isinstance(suffix, str):
+        fail(where, "a string", suffix)
+    if any(bad in suffix for bad in ("/", "\\", "\0")):
+        fail(where, "no path", suffix)
+    return suffix
+
+
+def _encoding(data: object, where: str) -> ChunkKeyEncoding:
+    with at(where):
+        return parse_chunk_key_encoding(data)
+
+
+class _WithSuffix(ChunkKeyEncoding):
+    """What both encodings share."""
+
+    suffix: str
+
+    def _base(self) -> ChunkKeyEncoding:
+        """Return the encoding that makes the keys without the suffix."""
+        raise NotImplementedError
+
+    def encode(self, coords: tuple[int, ...]) -> str:
+        return self._base().encode(coords) + self.suffix
+
+    def decode(self, key: str) -> tuple[int, ...]:
+        if not key.endswith(self.suffix):
+            raise ValueError(f"expected a chunk key that ends with {describe(self.suffix)}, got {key!r}")
+        return self._base().decode(key[: len(key) - len(self.suffix)])
+
+
 @dataclass(frozen=True, kw_only=True)
-class SuffixChunkKeyEncoding(ChunkKeyEncoding):
+class SuffixChunkKeyEncoding(_WithSuffix):
     """The keys of another encoding with a suffix (proposed chunk key encoding ``suffix``).
 
     Parameters
@@ -29,23 +61,15 @@ class SuffixChunkKeyEncoding(ChunkKeyEncoding):
     """
 
     name: ClassVar[str] = "suffix"
-    suffix: str
-    base_encoding: ChunkKeyEncoding
+    suffix: str = option(REQUIRED, _suffix)
+    base_encoding: ChunkKeyEncoding = option(REQUIRED, _encoding)
 
-    def __post_init__(self) -> None:
-        _check_suffix(self.suffix)
-        with at("base_encoding"):
-            object.__setattr__(self, "base_encoding", parse_chunk_key_encoding(self.base_encoding))
-
-    def encode(self, coords: tuple[int, ...]) -> str:
-        return self.base_encoding.encode(coords) + self.suffix
-
-    def decode(self, key: str) -> tuple[int, ...]:
-        return self.base_encoding.decode(_without_suffix(key, self.suffix))
+    def _base(self) -> ChunkKeyEncoding:
+        return self.base_encoding
 
 
 @dataclass(frozen=True, kw_only=True)
-class DefaultSuffixChunkKeyEncoding(ChunkKeyEncoding):
+class DefaultSuffixChunkKeyEncoding(_WithSuffix):
     """The keys of ``default`` with a suffix, as the library zarrs writes them.
 
     Parameters
@@ -57,29 +81,8 @@ class DefaultSuffixChunkKeyEncoding(ChunkKeyEncoding):
     """
 
     name: ClassVar[str] = "zarrs.default_suffix"
-    suffix: str
+    suffix: str = option(REQUIRED, _suffix)
     separator: str = option("/", choice, "/.")
 
-    def __post_init__(self) -> None:
-        _check_suffix(self.suffix)
-        super().__post_init__()
-
-    def encode(self, coords: tuple[int, ...]) -> str:
-        return self.separator.join(("c", *map(str, coords))) + self.suffix
-
-    def decode(self, key: str) -> tuple[int, ...]:
-        return DefaultChunkKeyEncoding(self.separator).decode(_without_suffix(key, self.suffix))
-
-
-def _check_suffix(suffix: object) -> None:
-    """Refuse what would lead out of the array's directory, or to no key at all."""
-    if not isinstance(suffix, str):
-        fail("suffix", "a string", suffix)
-    if any(bad in suffix for bad in ("/", "\\", "\0")):
-        fail("suffix", "no path", suffix)
-
-
-def _without_suffix(key: str, suffix: str) -> str:
-    if not key.endswith(suffix):
-        raise ValueError(f"expected a chunk key that ends with {describe(suffix)}, got {key!r}")
-    return key[: len(key) - len(suffix)]
+    def _base(self) -> ChunkKeyEncoding:
+        return DefaultChunkKeyEncoding(self.separator)

@@ -6,17 +6,15 @@ from zarrcore._lazy import attach
 
 HOMES = {
     "common": "ArrayMetadata",
-    "consolidated": "ConsolidatedMetadata",
     "documents": (
         "ZARRAY_JSON ZARR_JSON ZATTRS_JSON ZGROUP_JSON ZMETADATA_V2_JSON dump_document load_document "
         "parse_attributes"
     ),
-    "group": "GroupMetadata",
-    "parse": "parse_v2_array parse_v2_group parse_v3_node",
+    "group": "ConsolidatedMetadata GroupMetadata",
+    "parse": "parse_v2_array parse_v2_group parse_v3_node validate",
     "departures": "Departure",
     "v2": "ArrayV2Metadata",
     "v3": "ArrayV3Metadata",
-    "validation": "validate",
 }
 
 __all__, __getattr__, __dir__ = attach(__name__, HOMES)

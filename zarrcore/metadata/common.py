@@ -8,13 +8,12 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from zarrcore._validate import at
+from zarrcore._validate import at, fail, sequence
 from zarrcore._validate import shape as parse_shape
 from zarrcore.codecs.base import ArraySpec
 from zarrcore.metadata import known
 from zarrcore.metadata.departures import members_of, report, without_nulls
 from zarrcore.metadata.documents import dump_document, parse_attributes, with_shape
-from zarrcore.metadata.texts import keep_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,25 +29,17 @@ if TYPE_CHECKING:
 
 
 class ArrayMetadata:
-    """Base class of array metadata: the view of one model that the rest of the library works with.
-
-    Attributes
-    ----------
-    grid : ChunkGrid
-        The chunk grid.
-    key_encoding : ChunkKeyEncoding
-        Chunk coordinates -> keys.
-    zdtype : ZDType
-        The data type.
-    """
+    """Base class of array metadata: the view of one model that the rest of the library works with."""
 
     zarr_format: ClassVar[int]
-    node_type: ClassVar[str]
+    node_type: ClassVar[str] = "array"
     _shape_document: ClassVar[str]  # the name of the document that has the shape
+    _storage_members: ClassVar[tuple[str, ...]]  # those that describe how chunks are stored
+    _optional_members: ClassVar[Mapping[str, type]]  # of the others those that may be left out
+    _known_members: ClassVar[frozenset[str]]  # all that have a meaning
     shape: tuple[int, ...]
     fill_value: Any
     attributes: dict[str, Any]
-    _storage_members: ClassVar[tuple[str, ...]]  # those that describe how chunks are stored
     _can_be_kept: bool = True  # whether the objects made of these may serve other arrays as well
     separator_is_open: ClassVar[bool] = False
     """Whether the stored document of an array of format 2 does not say how chunk keys are made."""
@@ -73,9 +64,6 @@ class ArrayMetadata:
 
         def update_shape(self, shape: tuple[int, ...]) -> Self: ...
 
-        @classmethod
-        def from_dict(cls, data: Mapping[str, Any], *, where: str | None) -> Self: ...
-
         # What one format alone has: who asks has looked at zarr_format.
         def __getattr__(self, name: str, /) -> Any: ...
 
@@ -95,6 +83,30 @@ class ArrayMetadata:
         return self.data_type
 
     @classmethod
+    def from_dict(cls, data: Mapping[str, Any], *, where: str | None = None) -> Self:
+        """Parse a document, strictly.
+
+        Parameters
+        ----------
+        data : dict
+            The document; in formats 1 and 2 its member ``attributes`` is the document of the attributes.
+        where : str, optional
+            Its store key, for messages.
+
+        Raises
+        ------
+        MetadataValidationError
+            If the document is not valid; the message names key, member, what was expected and what was found.
+        NodeTypeValidationError
+            If the document is that of a group.
+        UnknownCodecError
+            If there is no codec of a name.
+        PickleCodecDisabledError
+            If the data are pickled.
+        """
+        raise NotImplementedError
+
+    @classmethod
     def from_document(
         cls, data: Mapping[str, Any], *, where: str | None = None, text: bytes | None = None
     ) -> Self:
@@ -110,7 +122,7 @@ class ArrayMetadata:
         where : str, optional
             Its store key, for messages.
         text : bytes, optional
-            The stored document: if the same is read again, :func:`texts.of_text` returns the same metadata.
+            The stored document: if the same is read again, :func:`known.of_text` returns the same metadata.
         """
         data, nulls = without_nulls(data, cls.zarr_format)
         key = known.key_of(data, ("zarr_format", "node_type", *cls._storage_members))
@@ -124,9 +136,10 @@ class ArrayMetadata:
             with at(key=where):
                 metadata = object.__new__(cls)
                 vars(metadata).update(storage)
-                metadata._parse_other_members(data)
+                vars(metadata).update(cls._own_members(data))
+                metadata._parse_own()
             if text is not None and not nulls and not departures:
-                keep_text(text, metadata)
+                known.keep_text(text, metadata)
         report((*nulls, *departures), where)
         return metadata
 
@@ -214,9 +227,22 @@ class ArrayMetadata:
         """Return the metadata of the same array with other `attributes`."""
         return replace(self, attributes=attributes)  # type: ignore[type-var]
 
-    def _parse_other_members(self, data: Mapping[str, Any]) -> None:
-        """Parse the members of a document that do not describe how chunks are stored."""
+    def _parse_own(self) -> None:
+        """Parse the members that do not describe how chunks are stored, and check the shape of the chunks."""
         raise NotImplementedError
+
+    @classmethod
+    def _own_members(cls, data: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the members of a document, as arguments, that do not describe how chunks are stored."""
+        own: dict[str, Any] = {"attributes": {}, "shape": sequence(data["shape"], "shape")}
+        for name, kind in cls._optional_members.items():
+            if name in data:
+                own[name] = data[name]
+                if not isinstance(own[name], kind) and not (kind is list and own[name] is None):
+                    fail(name, "an object" if kind is dict else "an array", own[name])
+        unknown = data.keys() - cls._known_members
+        own["extra_fields"] = {name: data[name] for name in data if name in unknown} if unknown else {}
+        return own
 
     def to_documents(self) -> dict[str, bytes]:
         """Return the metadata as it is stored: name of each document -> its bytes."""

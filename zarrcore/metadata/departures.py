@@ -16,6 +16,8 @@ from contextvars import ContextVar
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from zarrcore._validate import describe
 from zarrcore.errors import BaseZarrError, ZarrcoreWarning
 from zarrcore.metadata.documents import NonFinite
@@ -187,7 +189,12 @@ def _is_accepted(cls: Any, config: dict[str, Any]) -> bool:
 def _dtype_v2(dtype: Any, found: list[Departure], where: str = "dtype") -> Any:
     """Return a data type with the byte order that its writer left out: all known ones were little-endian."""
     if isinstance(dtype, list):
-        return [_field_v2(field, found, f"{where}[{i}]") for i, field in enumerate(dtype)]
+        return [
+            [field[0], _dtype_v2(field[1], found, f"{where}[{i}]"), *field[2:]]
+            if isinstance(field, list) and len(field) in (2, 3)
+            else field
+            for i, field in enumerate(dtype)
+        ]
     if not isinstance(dtype, str):
         return dtype
     ordered = _NUMPY_NAMES.get(dtype) or _ordered(dtype)
@@ -197,20 +204,8 @@ def _dtype_v2(dtype: Any, found: list[Departure], where: str = "dtype") -> Any:
     return ordered
 
 
-def _field_v2(field: Any, found: list[Departure], where: str) -> Any:
-    if not isinstance(field, list) or len(field) not in (2, 3):
-        return field
-    return [field[0], _dtype_v2(field[1], found, where), *field[2:]]
-
-
-_NUMPY_NAMES = {
-    "bool": "|b1",
-    "int8": "|i1",
-    "uint8": "|u1",
-    **{f"{kind}{8 * size}": f"<{kind[0]}{size}" for kind in ("int", "uint") for size in (2, 4, 8)},
-    **{f"float{8 * size}": f"<f{size}" for size in (2, 4, 8)},
-    **{f"complex{8 * size}": f"<c{size}" for size in (8, 16)},
-}
+_NUMBERS = "?bhilqBHILQefdFD"  # NumPy's codes
+_NUMPY_NAMES = {np.dtype(code).name: np.dtype(code).newbyteorder("<").str for code in _NUMBERS}
 
 
 def _ordered(text: str) -> str | None:
@@ -226,23 +221,19 @@ def _ordered(text: str) -> str | None:
 
 def _fill_v2(document: dict[str, Any], found: list[Departure]) -> Any:
     from zarrcore.dtypes import dtype_from_v2
-    from zarrcore.metadata.object_codecs import object_codec_id
+    from zarrcore.dtypes.objects import object_codec_id
 
     data = document["fill_value"]
     if data is None:
         return None
+    filters = document["filters"] if isinstance(document["filters"], list) else []
+    configs = [*filters, document["compressor"]]
+    ids = (str(config.get("id")) for config in configs if isinstance(config, dict))
     try:
-        zdtype = dtype_from_v2(document["dtype"], object_codec_id(_ids(document)))
+        zdtype = dtype_from_v2(document["dtype"], object_codec_id(ids))
     except BaseZarrError:
         return data
     return _fill_value(data, zdtype, 2, found)
-
-
-def _ids(document: Mapping[str, Any]) -> Iterator[str | None]:
-    """Yield the ids of the filters and the compressor."""
-    for config in (*(document["filters"] or ()), document["compressor"]):
-        found = config.get("id") if isinstance(config, dict) else None
-        yield found if isinstance(found, str) else None
 
 
 # --- format 3 ---
@@ -303,16 +294,12 @@ def _grid_v3(grid: Any, shape: list[Any], found: list[Departure]) -> Any:
         pairs = list(zip(lengths, shape, strict=True))
     except (TypeError, KeyError, ValueError):
         return grid
-    if not any(_both_zero(*pair) for pair in pairs):
+    made = [1 if type(n) is type(length) is int and n == length == 0 else n for n, length in pairs]
+    if made == lengths:
         return grid
-    made = [1 if _both_zero(*pair) else pair[0] for pair in pairs]
     place = "chunk_grid.configuration.chunk_shape"
     found.append(Departure(place, f"{describe(lengths)} is read as {made}", _GRID_V3))
     return {**grid, "configuration": {**grid["configuration"], "chunk_shape": made}}
-
-
-def _both_zero(chunk: Any, length: Any) -> bool:
-    return type(chunk) is int and type(length) is int and chunk == length == 0
 
 
 def _keys_v3(encoding: Any, found: list[Departure]) -> Any:

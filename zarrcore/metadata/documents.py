@@ -153,12 +153,9 @@ def parse_attributes(attributes: object) -> dict[str, Any]:
 
     With the setting ``attributes.nan="allow"``, NaN and infinities become :class:`NonFinite` and are stored.
     """
-    if attributes is None:
-        return {}
-    return {
-        _key(name, "attributes"): json_value(value, f"attributes.{name}")
-        for name, value in _items(attributes)
-    }
+    as_dict = getattr(attributes, "asdict", None)
+    found = as_dict() if callable(as_dict) else attributes
+    return {} if found is None else json_value(mapping(found, "attributes"), "attributes")  # type: ignore[no-any-return]
 
 
 def json_value(value: Any, where: str) -> Any:
@@ -236,11 +233,6 @@ class NonFinite(float):
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=NonFinite)
-
-
-def _items(attributes: object) -> Any:
-    as_dict = getattr(attributes, "asdict", None)
-    return mapping(as_dict() if callable(as_dict) else attributes, "attributes").items()
 
 
 def _key(name: Any, where: str) -> str:

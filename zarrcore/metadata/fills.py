@@ -27,21 +27,9 @@ def has_floats(zdtype: ZDType) -> bool:
 
 
 def spelled(data: Any, zdtype: ZDType, zarr_format: int) -> tuple[Any, str | None] | None:
-    """Return how a fill value is to be spelled, and which clause its own spelling breaks.
+    """Return how a fill value is to be spelled, and the clause that its own spelling breaks, or None.
 
-    Parameters
-    ----------
-    data : JSON
-        The fill value of a document.
-    zdtype : ZDType
-        Its data type.
-    zarr_format : {2, 3}
-        The format of the document.
-
-    Returns
-    -------
-    tuple or None
-        The spelling, and the clause or None.  None if `data` has no meaning for the data type.
+    None in place of both if `data` has no meaning for the data type.
     """
     scalar = _scalar(zdtype, data, zarr_format)
     if scalar is not _UNREADABLE:

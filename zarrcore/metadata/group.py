@@ -1,13 +1,21 @@
-"""Group metadata of formats 2 and 3."""
+"""Group metadata of formats 2 and 3, and consolidated metadata: the documents of all nodes below a group.
+
+Format 2 keeps these in ``.zmetadata``, format 3 in the member ``consolidated_metadata`` of the group's
+document, as zarr-python writes them.
+"""
 
 from __future__ import annotations
 
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from zarrcore._validate import at, choice, fail, integer, mapping
+from zarrcore._validate import at, choice, describe, fail, integer, mapping
+from zarrcore.errors import MetadataValidationError
 from zarrcore.metadata.common import dump
-from zarrcore.metadata.departures import report, without_nulls
+from zarrcore.metadata.departures import Departure, collected, report, without_nulls
 from zarrcore.metadata.documents import (
     ZARR_JSON,
     ZATTRS_JSON,
@@ -15,16 +23,19 @@ from zarrcore.metadata.documents import (
     ZMETADATA_V2_JSON,
     parse_attributes,
 )
+from zarrcore.metadata.sections import Section
 from zarrcore.metadata.v3 import ArrayV3Metadata, check_node, parse_extra_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Self
 
-    from zarrcore.metadata.consolidated import ConsolidatedMetadata
+    _Branch = dict[str, "_Branch"]
 
 GROUP_METADATA_KEYS = frozenset({"zarr_format", "node_type", "attributes", "consolidated_metadata"})
 """The known members of a group document; zarr-python added ``consolidated_metadata``."""
+
+
+_NO_PATH = re.compile(r"(?:^|/)\.*(?:/|$)|[\0\\]")  # a part without a name, or a character that no name has
 
 
 @dataclass(frozen=True)
@@ -141,9 +152,7 @@ def _parse_consolidated(
         kind = found.get("kind")
         if isinstance(kind, str) and kind != "inline" and found.get("must_understand") is False:
             return None  # another form, which need not be understood: the documents themselves are there
-        from zarrcore.metadata.consolidated import ConsolidatedMetadata
-
-        return ConsolidatedMetadata.from_dict(found, parse_node_below, where=where)
+        return ConsolidatedMetadata.from_dict(found, where=where)
 
 
 def parse_node_below(document: Mapping[str, Any]) -> Any:
@@ -165,3 +174,267 @@ def parse_node_below(document: Mapping[str, Any]) -> Any:
     from zarrcore.metadata.v2 import ArrayV2Metadata
 
     return ArrayV2Metadata.from_document(own, where=None)
+
+
+# --- consolidated metadata ---
+
+
+class _Nodes(Mapping[str, Any]):
+    """Path -> metadata of a node, each parsed when it is first asked for.
+
+    A store of thousands of arrays opens in the time that the few take which are used, and arrays that are
+    described in the same words are parsed once.  The nodes below one are a view of the same documents,
+    so that walking through a hierarchy takes time in proportion to its nodes, however deeply they are nested.
+    `documents` are the document or the metadata of each node, by its path; `where` is the store key that they
+    are from, and `above` what their paths have before those here, both for messages.
+    """
+
+    __slots__ = ("_above", "_branch", "_documents", "_parsed", "_prefix", "_twins", "_where")
+
+    def __init__(self, documents: Mapping[str, Any], where: str | None = None, above: str = "") -> None:
+        self._documents = documents
+        self._where = where
+        self._above = above
+        self._prefix = ""  # what the paths in the documents have before those here
+        self._branch: _Branch | None = None
+        self._parsed: dict[str, Any] = {}
+        self._twins: dict[str, tuple[ArrayV3Metadata, list[Departure]]] = {}
+
+    def __getitem__(self, path: str) -> Any:
+        full = self._prefix + path
+        found = self._parsed.get(full)
+        if found is None:
+            if path == "" or full not in self._documents:
+                raise KeyError(path)
+            place = f"consolidated_metadata.metadata.{self._above}{full}"
+            with at(place, key=self._where):
+                found, departures = self._parse(full)
+            report((departure.below(place, self._where) for departure in departures), self._where)
+            self._parsed[full] = found
+        return found
+
+    def _parse(self, path: str) -> tuple[Any, list[Departure]]:
+        if not isinstance(self._documents, Section):
+            document = self._documents[path]
+            return self._collecting(document) if isinstance(document, Mapping) else (document, [])
+        text = self._documents.text_of(path)
+        if text in self._twins:
+            node, departures = self._twins[text]
+            return node.twin(), departures
+        node, departures = self._collecting(self._documents[path])
+        if node.node_type == "array" and node.zarr_format == 3:
+            self._twins[text] = node, departures
+        return node, departures
+
+    def _collecting(self, document: Mapping[str, Any]) -> tuple[Any, list[Departure]]:
+        """Return the metadata of one node, and where its document departs from the specification."""
+        with collected() as departures:
+            return parse_node_below(document), departures
+
+    def _tree(self) -> _Branch:
+        """Return the names below, each with those below it."""
+        if self._branch is None:
+            self._branch = {}
+            for path in self._documents:
+                branch = self._branch
+                for name in path.split("/"):
+                    branch = branch.setdefault(name, {})
+        return self._branch
+
+    def names(self) -> Iterator[str]:
+        """Names directly below, those included that only deeper paths imply."""
+        return iter(self._tree())
+
+    def below(self, path: str) -> _Nodes:
+        """Return the nodes below a path, by their paths from there."""
+        branch = self._tree()
+        for name in path.split("/"):
+            branch = branch.get(name, {})
+        view = _Nodes(self._documents, self._where, self._above)
+        view._prefix, view._branch = f"{self._prefix}{path}/", branch
+        view._parsed, view._twins = self._parsed, self._twins
+        return view
+
+    def _own_paths(self) -> Iterator[str]:
+        levels = [("", self._tree())]
+        while levels:
+            above, branch = levels.pop()
+            for name, inside in branch.items():
+                path = above + name
+                if self._prefix + path in self._documents:
+                    yield path
+                if inside:
+                    levels.append((f"{path}/", inside))
+
+    def __iter__(self) -> Iterator[str]:
+        if not self._prefix:
+            return iter(self._documents)
+        return iter(sorted(self._own_paths(), key=_path_order))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self._own_paths()) if self._prefix else len(self._documents)
+
+    def __bool__(self) -> bool:
+        return bool(self._tree())
+
+    def __contains__(self, path: object) -> bool:
+        return isinstance(path, str) and path != "" and self._prefix + path in self._documents
+
+    def __repr__(self) -> str:
+        return f"<metadata of {len(self)} nodes>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        pairs = [(path, self._prefix + path) for path in self]
+        if isinstance(self._documents, Section):
+            documents: Mapping[str, Any] = self._documents.renamed(pairs)
+        else:
+            documents = {new: self._documents[old] for new, old in pairs}
+        return _Nodes, (documents, self._where, self._above + self._prefix)
+
+
+@dataclass(frozen=True)
+class ConsolidatedMetadata:
+    """The metadata of all nodes below a group.
+
+    Parameters
+    ----------
+    metadata : mapping of str to metadata
+        Path of each node relative to the group, of nodes at any depth -> its metadata.
+    extra_fields : dict, optional
+        Further members of the document, which are written back.
+    """
+
+    kind: ClassVar[str] = "inline"
+    must_understand: ClassVar[bool] = False
+
+    metadata: Mapping[str, Any]
+    extra_fields: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.metadata, _Nodes) and self.metadata._prefix:
+            return  # a part of what has been checked
+        for path in filter(_NO_PATH.search, self.metadata):
+            reason = f"expected a path of node names, got {describe(path)}"
+            raise MetadataValidationError(reason, where="metadata")
+        if not isinstance(self.metadata, _Nodes):
+            object.__setattr__(self, "metadata", _Nodes(dict(_in_order(self.metadata))))
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], *, where: str | None = None) -> Self:
+        """Parse the ``consolidated_metadata`` member of a format 3 group.
+
+        Nodes are parsed when they are asked for, so that is when a node that is not valid is found.
+
+        Parameters
+        ----------
+        data : dict
+            The member.
+        where : str, optional
+            The store key of the group's document, for messages.
+
+        Raises
+        ------
+        MetadataValidationError
+            If the form is not known, or a path leads out of the group.
+        """
+        choice(data.get("kind"), "kind", ("inline",))
+        members = data.get("metadata")
+        nodes: Mapping[str, Any]
+        if isinstance(members, Section):
+            nodes = members.renamed((path, path) for path in sorted(members, key=_path_order))
+        else:
+            members = mapping(members, "metadata")
+            nodes = {path: mapping(item, f"metadata.{path}") for path, item in _in_order(members)}
+        return cls(_Nodes(nodes, where), _others(data, "kind", "must_understand", "metadata"))
+
+    @classmethod
+    def from_zmetadata(cls, data: Mapping[str, Any], *, where: str | None = ZMETADATA_V2_JSON) -> Self:
+        """Parse a ``.zmetadata`` document of format 2.
+
+        Parameters
+        ----------
+        data : dict
+            The document.
+        where : str, optional
+            Its store key, for messages.
+        """
+        with at(key=where):
+            integer(data.get("zarr_consolidated_format"), "zarr_consolidated_format", 1, 1)
+            members = mapping(data.get("metadata"), "metadata")
+            nodes: dict[str, dict[str, Any]] = {}
+            attributes: dict[str, Any] = {}
+            for key, item in members.items():
+                path, _, name = key.rpartition("/")
+                if name == ".zattrs":
+                    attributes[path] = None if item is None else mapping(item, f"metadata.{key}")
+                elif name in (".zarray", ".zgroup") and path:
+                    if path in nodes:
+                        raise MetadataValidationError(
+                            "is both an array and a group", where=f"metadata.{path}"
+                        )
+                    node_type = "array" if name == ".zarray" else "group"
+                    nodes[path] = {**mapping(item, f"metadata.{key}"), "node_type": node_type}
+            for path in nodes.keys() & attributes.keys():
+                nodes[path]["attributes"] = attributes[path]
+            return cls(
+                _Nodes(dict(_in_order(nodes)), where),
+                _others(data, "zarr_consolidated_format", "metadata"),
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the ``consolidated_metadata`` member of a format 3 group."""
+        nodes = {path: self.metadata[path].to_dict() for path in self.metadata}
+        for node in nodes.values():
+            node.pop("consolidated_metadata", None)
+        return {"kind": self.kind, "must_understand": False, "metadata": nodes, **self.extra_fields}
+
+    def to_zmetadata(self, attributes: Mapping[str, Any], extra_fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the ``.zmetadata`` document of a group with these `attributes` and `extra_fields`."""
+        zgroup = {"zarr_format": 2, **extra_fields}
+        documents: dict[str, Any] = {".zgroup": zgroup, ".zattrs": dict(attributes)}
+        for path in self.metadata:
+            node = self.metadata[path].to_dict()
+            documents[f"{path}/.zattrs"] = node.pop("attributes", {})
+            node.pop("consolidated_metadata", None)
+            documents[f"{path}/{'.zarray' if 'shape' in node else '.zgroup'}"] = node
+        return {"metadata": documents, "zarr_consolidated_format": 1, **self.extra_fields}
+
+    @property
+    def flattened_metadata(self) -> dict[str, Any]:
+        """Path of each node below the group -> its metadata."""
+        return {path: self.metadata[path] for path in self.metadata}
+
+    def children(self) -> Iterator[str]:
+        """Iterate over the names directly in the group, including groups that only deeper paths imply."""
+        return self._nodes.names()
+
+    def below(self, path: str) -> ConsolidatedMetadata:
+        """Return the consolidated metadata of the group at `path` below this group."""
+        return ConsolidatedMetadata(self._nodes.below(path))
+
+    @property
+    def _nodes(self) -> _Nodes:
+        assert isinstance(self.metadata, _Nodes)
+        return self.metadata
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ConsolidatedMetadata):
+            return NotImplemented
+        return self.flattened_metadata == other.flattened_metadata
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.metadata))
+
+
+def _others(data: Mapping[str, Any], *known: str) -> dict[str, Any]:
+    return {name: value for name, value in data.items() if name not in known}
+
+
+def _in_order(nodes: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    return sorted(nodes.items(), key=lambda item: _path_order(item[0]))
+
+
+def _path_order(path: str) -> tuple[int, str, str]:
+    """Groups before what is in them, then by name: the same nodes always make the same document."""
+    plain = path.lower() if path.isascii() else unicodedata.normalize("NFKC", path).casefold()
+    return path.count("/"), plain, path

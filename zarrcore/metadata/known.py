@@ -2,7 +2,7 @@
 
 Thousands of arrays are stored in a handful of ways: with the same data type, chunk shape, fill value and
 codecs.  The members of a document that say so are parsed for the first array, and the immutable objects made
-of them serve all others.
+of them serve all others.  Where the whole document is the same, nothing of it is parsed again.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _MOST_KEPT, _LONGEST_KEY = 256, 4096
 
 _kept: dict[tuple[object, bytes], tuple[dict[str, Any], list[Departure]]] = {}
+_texts: dict[tuple[object, bytes], tuple[type, dict[str, Any], bytes]] = {}
 _chains: dict[Any, CodecChain] = {}
 
 
@@ -60,9 +61,29 @@ def keep(
         return
     if any(isinstance(codec, IgnoredCodec) for codec in metadata.chain().codecs):
         return
-    if len(_kept) >= _MOST_KEPT:
-        _kept.clear()
-    _kept[key] = {name: vars(metadata)[name] for name in (*names, "_chain")}, departures
+    _add(_kept, key, ({name: vars(metadata)[name] for name in (*names, "_chain")}, departures))
+
+
+def of_text(text: bytes) -> Any | None:
+    """Return the metadata of an array whose stored document has been read before, as a new object."""
+    found = _texts.get((registrations(), text))
+    if found is None:
+        return None
+    cls, members, attributes = found
+    metadata: Any = object.__new__(cls)
+    vars(metadata).update(members, attributes=marshal.loads(attributes), extra_fields={})
+    return metadata
+
+
+def keep_text(text: bytes, metadata: Any) -> None:
+    """Remember the metadata in a stored document, if it is short and nothing in them can be changed."""
+    if len(text) > _LONGEST_KEY or metadata.extra_fields or metadata.storage_transformers:
+        return
+    try:
+        attributes = marshal.dumps(metadata.attributes, 2)
+    except ValueError:  # NaN and infinities are objects of a class of their own
+        return
+    _add(_texts, (registrations(), text), (type(metadata), dict(vars(metadata)), attributes))
 
 
 def chain_of(codecs: tuple[Codec, ...], spec: ArraySpec) -> CodecChain:
@@ -76,7 +97,12 @@ def chain_of(codecs: tuple[Codec, ...], spec: ArraySpec) -> CodecChain:
     except TypeError:  # a codec without a hash
         return CodecChain.from_codecs(codecs, spec)
     if chain is None:
-        if len(_chains) >= _MOST_KEPT:
-            _chains.clear()
-        chain = _chains[key] = CodecChain.from_codecs(codecs, spec)
+        chain = CodecChain.from_codecs(codecs, spec)
+        _add(_chains, key, chain)
     return chain
+
+
+def _add(table: dict[Any, Any], key: object, value: object) -> None:
+    if len(table) >= _MOST_KEPT:
+        table.clear()
+    table[key] = value

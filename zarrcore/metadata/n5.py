@@ -37,24 +37,9 @@ def is_n5_root(attributes: Mapping[str, Any]) -> bool:
 
 
 def n5_document(attributes: Mapping[str, Any], *, where: str) -> dict[str, Any]:
-    """Return the ``zarr.json`` document of an N5 dataset or group.
+    """Return the ``zarr.json`` document of an N5 dataset or group, from its ``attributes.json`` at `where`.
 
-    Parameters
-    ----------
-    attributes : dict
-        The contents of ``attributes.json``.
-    where : str
-        Its store key, for messages.
-
-    Returns
-    -------
-    dict
-        Dimensions are in the order of Zarr, the fastest last: that of N5 reversed.
-
-    Raises
-    ------
-    MetadataValidationError
-        If the attributes are not valid, or the data type or the compression is not supported.
+    Dimensions are in the order of Zarr, the fastest last: that of N5 reversed.
     """
     user = {name: value for name, value in attributes.items() if name not in _OWN}
     if not is_n5_array(attributes):
@@ -117,15 +102,11 @@ def _compression(attributes: Mapping[str, Any], key: str) -> list[dict[str, Any]
     with at(where):
         kind = options.get("type")
         if kind not in _COMPRESSIONS and isinstance(kind, str) and options.get("id") == kind:
-            return [_numcodecs(options)]
+            # Without a name in N5: zarr-python 2 writes the numcodecs configuration.
+            configuration = {name: value for name, value in options.items() if name not in ("type", "id")}
+            return [_codec(f"numcodecs.{kind}", **configuration)]
         kind = choice(kind, "type", ("raw", *_COMPRESSIONS))
         return [] if kind == "raw" else [_COMPRESSIONS[kind](options)]
-
-
-def _numcodecs(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a compressor without a name in N5, as zarr-python 2 writes it: the numcodecs configuration."""
-    configuration = {name: value for name, value in options.items() if name not in ("type", "id")}
-    return _codec(f"numcodecs.{options['id']}", **configuration)
 
 
 def _codec(name: str, /, **configuration: Any) -> dict[str, Any]:
@@ -144,12 +125,6 @@ def _gzip(options: Mapping[str, Any]) -> dict[str, Any]:
     return _codec("numcodecs.zlib" if as_zlib else "gzip", level=level)
 
 
-def _lzma(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what zarr-python 2 writes for all of lzma that is not plain xz."""
-    known = {name: options[name] for name in ("format", "check", "preset", "filters") if name in options}
-    return _codec("numcodecs.lzma", **known)
-
-
 def _lz4(options: Mapping[str, Any]) -> dict[str, Any]:
     if options.get("id") == "lz4":  # zarr-python 2 writes blocks of numcodecs, marked by the id
         return _codec("numcodecs.lz4", acceleration=integer(options.get("acceleration", 1), "acceleration"))
@@ -159,22 +134,26 @@ def _lz4(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def _zstd(options: Mapping[str, Any]) -> dict[str, Any]:
     level = integer(options.get("level", 3), "level", -131072, 22)
-    checksum = boolean(options.get("checksum", False), "checksum")
-    return _codec("zstd", level=level, checksum=checksum)
+    return _codec("zstd", level=level, checksum=boolean(options.get("checksum", False), "checksum"))
 
 
 def _blosc(options: Mapping[str, Any]) -> dict[str, Any]:
-    known = {name: options[name] for name in ("cname", "clevel", "shuffle", "blocksize") if name in options}
+    known = _given(options, "cname clevel shuffle blocksize")
     if not known:
         raise MetadataValidationError("expected the options of blosc, got none")
     return _codec("numcodecs.blosc", **known)
+
+
+def _given(options: Mapping[str, Any], names: str) -> dict[str, Any]:
+    return {name: options[name] for name in names.split() if name in options}
 
 
 _COMPRESSIONS = {
     "gzip": _gzip,
     "bzip2": lambda options: _codec("numcodecs.bz2", level=_level(options, "blockSize", 9, 1, 9)),
     "xz": lambda options: _codec("numcodecs.lzma", format=1, preset=_level(options, "preset", 6, 0, 9)),
-    "lzma": _lzma,
+    # What zarr-python 2 writes for all of lzma that is not plain xz.
+    "lzma": lambda options: _codec("numcodecs.lzma", **_given(options, "format check preset filters")),
     "lz4": _lz4,
     "blosc": _blosc,
     "zstd": _zstd,

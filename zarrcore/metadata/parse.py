@@ -1,10 +1,11 @@
-"""Stored values -> metadata of nodes."""
+"""Stored values -> metadata of nodes, and what in these values departs from the specification."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from zarrcore.metadata.departures import ATTRIBUTES_V2, Departure, report
+from zarrcore.metadata import known
+from zarrcore.metadata.departures import ATTRIBUTES_V2, Departure, collected, report
 from zarrcore.metadata.documents import (
     ZARR_JSON,
     ZARRAY_JSON,
@@ -14,12 +15,13 @@ from zarrcore.metadata.documents import (
     load_document,
 )
 from zarrcore.metadata.sections import load_group_document
-from zarrcore.metadata.texts import of_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from typing_extensions import Buffer
 
-    from zarrcore.metadata.group import GroupMetadata
+    from zarrcore.metadata.group import ConsolidatedMetadata, GroupMetadata
     from zarrcore.metadata.v2 import ArrayV2Metadata
     from zarrcore.metadata.v3 import ArrayV3Metadata
 
@@ -35,9 +37,9 @@ def parse_v3_node(data: Buffer, *, where: str = ZARR_JSON) -> ArrayV3Metadata | 
         Its store key, for messages.
     """
     text = bytes(data)
-    known = of_text(text)
-    if known is not None:
-        return known  # type: ignore[no-any-return]
+    found = known.of_text(text)
+    if found is not None:
+        return found  # type: ignore[no-any-return]
     document = load_group_document(text, where=where)
     if document.get("node_type") == "group":
         from zarrcore.metadata.group import GroupMetadata
@@ -77,19 +79,17 @@ def parse_v2_group(
     prefix : str
         Key prefix of the group, for messages: ``"foo/bar/"``.
     """
-    from zarrcore.metadata.group import GroupMetadata, parse_node_below
+    from zarrcore.metadata.group import ConsolidatedMetadata, GroupMetadata
 
-    document = _with_attributes(load_document(zgroup, where=prefix + ZGROUP_JSON), zattrs, prefix)
-    group = GroupMetadata.from_document(
-        {**document, "zarr_format": _format_2(document)}, where=prefix + ZGROUP_JSON
-    )
+    where = prefix + ZGROUP_JSON
+    document = _with_attributes(load_document(zgroup, where=where), zattrs, prefix)
+    if document.get("zarr_format") == 3:  # as wrong here as any other number
+        del document["zarr_format"]
+    group = GroupMetadata.from_document(document, where=where)
     if zmetadata is None:
         return group
-    from zarrcore.metadata.consolidated import ConsolidatedMetadata
-
     key = prefix + ZMETADATA_V2_JSON
-    members = load_document(zmetadata, where=key)
-    consolidated = ConsolidatedMetadata.from_zmetadata(members, parse_node_below, where=key)
+    consolidated = ConsolidatedMetadata.from_zmetadata(load_document(zmetadata, where=key), where=key)
     return GroupMetadata(group.attributes, 2, consolidated, group.extra_fields)
 
 
@@ -107,7 +107,63 @@ def parse_zattrs(zattrs: Buffer, where: str) -> dict[str, Any]:
     return load_document(zattrs, where=where)
 
 
-def _format_2(document: dict[str, Any]) -> Any:
-    """Return the ``zarr_format`` of a ``.zgroup`` document; a 3 there is as wrong as any other number."""
-    found = document.get("zarr_format")
-    return None if found == 3 else found
+def validate(data: Buffer, *, key: str = ZARR_JSON) -> list[Departure]:
+    """List where a stored metadata document departs from the letter of the specification.
+
+    Parameters
+    ----------
+    data : bytes-like
+        The document as it is stored.
+    key : str
+        Its store key, whose last part determines what it is: ``"zarr.json"``, ``".zarray"``, ``".zgroup"``,
+        ``".zattrs"`` or ``".zmetadata"``.
+
+    Returns
+    -------
+    list of Departure
+        Empty if the document is to the letter.  Of consolidated metadata, those of all nodes.
+
+    Raises
+    ------
+    MetadataValidationError
+        If the document cannot be read at all, or `key` is that of another one.
+
+    Examples
+    --------
+    >>> document = b'{"zarr_format": 3, "node_type": "group", "attributes": null}'
+    >>> [departure.where for departure in validate(document)]
+    ['attributes']
+    """
+    try:
+        memoryview(data)
+    except TypeError:
+        raise TypeError(f"data: expected the document as it is stored, in bytes, got {data!r}") from None
+    read = _READERS.get(key.rpartition("/")[2])
+    if read is None:
+        raise ValueError(f"key: expected that of a metadata document, got {key!r}")
+    with collected() as departures:
+        read(data, key)
+    return departures
+
+
+def _read_zmetadata(data: Buffer, key: str) -> None:
+    from zarrcore.metadata.group import ConsolidatedMetadata
+
+    _read_nodes(ConsolidatedMetadata.from_zmetadata(load_document(data, where=key), where=key))
+
+
+def _read_nodes(consolidated: ConsolidatedMetadata | None) -> None:
+    """Parse the metadata of every node that is described."""
+    for path in consolidated.metadata if consolidated else ():
+        _ = consolidated.metadata[path]  # type: ignore[union-attr]
+
+
+_READERS: dict[str, Callable[[Any, str], object]] = {
+    ZARR_JSON: lambda data, key: _read_nodes(
+        getattr(parse_v3_node(data, where=key), "consolidated_metadata", None)
+    ),
+    ZARRAY_JSON: lambda data, key: parse_v2_array(data, prefix=key.removesuffix(ZARRAY_JSON)),
+    ZGROUP_JSON: lambda data, key: parse_v2_group(data, prefix=key.removesuffix(ZGROUP_JSON)),
+    ZATTRS_JSON: parse_zattrs,
+    ZMETADATA_V2_JSON: _read_zmetadata,
+}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _MARK = b'"consolidated_metadata": {'
 _INDENT = r'\{\n([ \t]+)"'
-_MOST_DIGITS = 40
+_DIGITS = "9071538264"
 
 Span = tuple[int, int]
 
@@ -31,14 +31,7 @@ Span = tuple[int, int]
 class Section(Mapping[str, Any]):
     """Name -> document of the nodes in a group's document, each parsed when it is asked for.
 
-    Parameters
-    ----------
-    text : str
-        The group's document.
-    spans : dict
-        Name -> where in the text the document of the node is.
-    where : str
-        Store key of the group's document, for messages.
+    `spans` are the places of the nodes' documents in `text`, the group's, whose store key is `where`.
     """
 
     __slots__ = ("_spans", "_text", "_where")
@@ -122,19 +115,10 @@ def _in_sections(text: str, where: str) -> dict[str, Any] | None:
     return document
 
 
-def _digits_for(text: str) -> str | None:
-    """Return digits that do not occur in the text; None if that takes many."""
-    digits = "9071538264"
-    while digits in text:
-        digits *= 2
-        if len(digits) > _MOST_DIGITS:
-            return None
-    return digits
-
-
 def _cut(text: str) -> tuple[str, list[str], list[Span]] | None:
     """Return the text with a number for each node's document, the numbers, and the spans of the documents."""
-    indent, digits = re.match(_INDENT, text), _digits_for(text)
+    indent = re.match(_INDENT, text)
+    digits = next((_DIGITS * n for n in (1, 2, 4) if _DIGITS * n not in text), None)
     if indent is None or digits is None:
         return None
     two, three = ("\n" + depth * indent[1] for depth in (2, 3))

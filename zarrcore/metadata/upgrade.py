@@ -31,11 +31,13 @@ def upgraded(metadata: ArrayV2Metadata) -> ArrayV3Metadata:
         message names it.
     """
     zdtype = metadata.zdtype
-    codecs = (*(metadata.filters or ()), *((metadata.compressor,) if metadata.compressor else ()))
     with at("dtype"):
         data_type = zdtype.to_json(zarr_format=3)
     with at("fill_value"):
         fill_value = zdtype.to_json_scalar(metadata.fill_scalar, zarr_format=3)
+    axes = list(range(metadata.ndim))[::-1]
+    is_transposed = metadata.order == "F" and metadata.ndim > 1
+    transpose = [{"name": "transpose", "configuration": {"order": axes}}] if is_transposed else []
     document = {
         "zarr_format": 3,
         "node_type": "array",
@@ -47,7 +49,7 @@ def upgraded(metadata: ArrayV2Metadata) -> ArrayV3Metadata:
             "configuration": {"separator": metadata.dimension_separator},
         },
         "fill_value": fill_value,
-        "codecs": [*_transpose(metadata), *_codecs(codecs, metadata.np_dtype)],
+        "codecs": [*transpose, *_codecs(metadata.own_codecs, metadata.np_dtype)],
         "attributes": metadata.attributes,
     }
     names = metadata.attributes.get("_ARRAY_DIMENSIONS")
@@ -56,12 +58,6 @@ def upgraded(metadata: ArrayV2Metadata) -> ArrayV3Metadata:
     made = ArrayV3Metadata.from_dict(document, where=None)
     _check_same(metadata, made)
     return made
-
-
-def _transpose(metadata: ArrayV2Metadata) -> list[dict[str, Any]]:
-    if metadata.order == "C" or metadata.ndim < 2:
-        return []
-    return [{"name": "transpose", "configuration": {"order": list(range(metadata.ndim))[::-1]}}]
 
 
 def _codecs(codecs: tuple[Codec, ...], dtype: np.dtype[Any]) -> list[dict[str, Any]]:
@@ -155,7 +151,8 @@ def _check_same(old: ArrayV2Metadata, new: ArrayV3Metadata) -> None:
     found = new.chain().decode(encoded, ArraySpec(shape, new.zdtype, new.fill_scalar))
     if not _is_same(np.asarray(expected), found):
         raise MetadataValidationError(
-            f"the codecs {[codec.name for codec in new.codecs]} do not read what {_names(old)} wrote"
+            f"the codecs {[codec.name for codec in new.codecs]} do not read what "
+            f"{[codec.name for codec in old.own_codecs]} wrote"
         )
 
 
@@ -165,11 +162,6 @@ def _is_same(expected: np.ndarray, found: np.ndarray) -> bool:
         return bool(expected.tolist() == found.tolist())
     same_dtype = expected.dtype.newbyteorder("=") == found.dtype.newbyteorder("=")
     return same_dtype and expected.astype(found.dtype, copy=False).tobytes() == found.tobytes()
-
-
-def _names(metadata: ArrayV2Metadata) -> list[str]:
-    codecs = (*(metadata.filters or ()), *((metadata.compressor,) if metadata.compressor else ()))
-    return [codec.name for codec in codecs]
 
 
 def _sample(spec: ArraySpec) -> np.ndarray:
@@ -193,7 +185,5 @@ def _vary(items: np.ndarray) -> None:
         items[...] = np.void(bytes(range(1, 1 + dtype.itemsize))[: dtype.itemsize])
     else:
         counted = np.arange(items.size).reshape(items.shape)
-        first = (
-            0 if dtype.kind == "b" else 1
-        )  # of a chunk of one item that one counts: 0 is 0 in any byte order
+        first = int(dtype.kind != "b")  # of a chunk of one item that one counts: 0 is 0 in any byte order
         items[...] = (counted % 100 + first).astype("i8").astype(dtype)

@@ -25,21 +25,10 @@ class ArrayV1Metadata(ArrayV2Metadata):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], *, where: str | None = META) -> Self:
-        """Parse a ``meta`` document.
-
-        Parameters
-        ----------
-        data : dict
-            The document; its member ``attributes`` is what is stored as ``attrs``.
-        where : str
-            Its store key, for messages.
-        """
+        """Parse a ``meta`` document, see :meth:`ArrayMetadata.from_dict`."""
         with at(key=where):
             integer(data.get("zarr_format"), "zarr_format", 1, 1)
-            for name in (*_SAME_AS_V2, "compression", "compression_opts"):
-                if name not in data:
-                    raise MetadataValidationError("is required and missing", where=name)
-            as_v2 = {name: data[name] for name in (*_SAME_AS_V2, "attributes") if name in data}
+            as_v2 = {name: data[name] for name in _SAME_AS_V2} | {"attributes": data.get("attributes", {})}
             compressor = _compressor(data["compression"], data["compression_opts"])
             return super().from_dict({**as_v2, "compressor": compressor, "zarr_format": 2}, where=None)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from zarrcore._validate import at, choice, describe, fail, integer, mapping, sequence, shape
+from zarrcore._validate import at, choice, describe, fail, integer, sequence, shape
 from zarrcore.codecs.base import ArraySpec, BytesBytesCodec
 from zarrcore.codecs.chain import CodecChain
 from zarrcore.codecs.filters import FilterChain, RawItems, item_size_after
@@ -18,7 +18,6 @@ from zarrcore.grids import RegularGrid
 from zarrcore.keys import V2ChunkKeyEncoding
 from zarrcore.metadata.common import ArrayMetadata, dump
 from zarrcore.metadata.documents import ZARRAY_JSON, ZATTRS_JSON, parse_attributes
-from zarrcore.metadata.object_codecs import object_codec_id
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,9 +27,8 @@ if TYPE_CHECKING:
     from zarrcore.dtypes import ZDType
     from zarrcore.keys import ChunkKeyEncoding
 
-_REQUIRED = ("shape", "chunks", "dtype", "compressor", "fill_value", "order")
 _STORAGE = ("chunks", "dtype", "compressor", "fill_value", "order", "filters", "dimension_separator")
-_KNOWN = frozenset({"zarr_format", "filters", "dimension_separator", "attributes", *_REQUIRED})
+_KNOWN = frozenset({"zarr_format", "shape", "attributes", *_STORAGE})
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -60,9 +58,10 @@ class ArrayV2Metadata(ArrayMetadata):
     """
 
     zarr_format: ClassVar[int] = 2
-    node_type: ClassVar[str] = "array"
     _shape_document: ClassVar[str] = ZARRAY_JSON
     _storage_members: ClassVar[tuple[str, ...]] = _STORAGE
+    _optional_members: ClassVar[Mapping[str, type]] = {"attributes": dict}
+    _known_members: ClassVar[frozenset[str]] = _KNOWN
 
     shape: tuple[int, ...]
     chunks: tuple[int, ...]
@@ -76,26 +75,24 @@ class ArrayV2Metadata(ArrayMetadata):
     extra_fields: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        def put(name: str, value: Any) -> None:
-            object.__setattr__(self, name, value)
-
+        own = vars(self)
         self._parse_own()
-        put("order", choice(self.order, "order", "CF"))
-        put("dimension_separator", choice(self.dimension_separator, "dimension_separator", "./"))
-        put("filters", _parse_filters(self.filters))
-        put("compressor", _parse_compressor(self.compressor))
+        own["order"] = choice(self.order, "order", "CF")
+        own["dimension_separator"] = choice(self.dimension_separator, "dimension_separator", "./")
+        own["filters"] = _parse_filters(self.filters)
+        own["compressor"] = _parse_compressor(self.compressor)
         if self.fill_value is not None:
             with at("fill_value"):
-                put("fill_value", _storable(self.dtype, self.dtype.cast_scalar(self.fill_value)))
+                own["fill_value"] = _storable(self.dtype, self.dtype.cast_scalar(self.fill_value))
         self._check_dtype_name()
-        put("_chain", self._resolved())
+        own["_chain"] = self._resolved()
 
     def _check_dtype_name(self) -> None:
         """Refuse a data type that the document would not say: it would be read as another one."""
         from zarrcore.dtypes import dtype_to_v2
 
         name = dtype_to_v2(self.dtype)
-        read = _parse_dtype(name, _object_codec_id(self.filters, self.compressor))
+        read = _parse_dtype(name, self.filters, self.compressor)
         if read != self.dtype and not _is_read_as(self.dtype, read):
             raise MetadataValidationError(
                 f"format 2 has no name for the data type {self.dtype!r}: {describe(name)} means {read!r}; "
@@ -104,7 +101,6 @@ class ArrayV2Metadata(ArrayMetadata):
             )
 
     def _parse_own(self) -> None:
-        """Parse the members that say nothing about how chunks are stored, and whether these fit the shape."""
         own = vars(self)
         own["shape"] = shape(self.shape, "shape")
         own["chunks"] = _parse_chunks(self.chunks, self.shape)
@@ -119,9 +115,10 @@ class ArrayV2Metadata(ArrayMetadata):
             from zarrcore.codecs.transpose import TransposeCodec
 
             arrays = (TransposeCodec(order=tuple(reversed(range(self.ndim)))),)
-        codecs = (*(self.filters or ()), *((self.compressor,) if self.compressor else ()))
-        first = _first_plain(codecs)
-        filters, plain = codecs[:first], codecs[first:]
+        first = len(self.own_codecs)  # from which on all are plainly bytes -> bytes
+        while first and isinstance(self.own_codecs[first - 1], BytesBytesCodec):
+            first -= 1
+        filters, plain = self.own_codecs[:first], self.own_codecs[first:]
         serializer: Codec = RawItems()
         item_size = self.dtype.item_size or 1
         if filters:
@@ -130,39 +127,18 @@ class ArrayV2Metadata(ArrayMetadata):
         chain = (*arrays, serializer, *_sized(plain, item_size, self.dtype.item_size))
         try:
             return CodecChain.from_codecs(chain, spec)
-        except (
-            MetadataValidationError
-        ) as error:  # its place is in the chain, which the document does not know
+        except MetadataValidationError as error:  # its place is in the chain, which is not in the document
             raise MetadataValidationError(error.reason, where="chunks") from error.__cause__
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], *, where: str | None = ZARRAY_JSON) -> Self:
-        """Parse a ``.zarray`` document.
-
-        Parameters
-        ----------
-        data : dict
-            The document; its member ``attributes`` is what is stored as ``.zattrs``.
-        where : str
-            Its store key, for messages.
-
-        Raises
-        ------
-        MetadataValidationError
-            If the document is not valid.
-        UnknownCodecError
-            If there is no codec of an id.
-        PickleCodecDisabledError
-            If the data are pickled.
-        """
+        """Parse a ``.zarray`` document, see :meth:`ArrayMetadata.from_dict`."""
         with at(key=where):
             integer(data.get("zarr_format"), "zarr_format", 2, 2)
-            for name in _REQUIRED:
-                if name not in data:
-                    raise MetadataValidationError("is required and missing", where=name)
+            own = cls._own_members(data)
             filters = _parse_filters(data.get("filters"))
             compressor = _parse_compressor(data["compressor"])
-            dtype = _parse_dtype(data["dtype"], _object_codec_id(filters, compressor))
+            dtype = _parse_dtype(data["dtype"], filters, compressor)
             fill_value = _parse_fill_value(data["fill_value"], dtype)
             return cls(
                 chunks=sequence(data["chunks"], "chunks"),
@@ -172,7 +148,7 @@ class ArrayV2Metadata(ArrayMetadata):
                 filters=filters,
                 compressor=compressor,
                 dimension_separator=data.get("dimension_separator", "."),
-                **_own_members(data),
+                **own,
             )
 
     @property
@@ -184,17 +160,10 @@ class ArrayV2Metadata(ArrayMetadata):
     def from_document(
         cls, data: Mapping[str, Any], *, where: str | None = None, text: bytes | None = None
     ) -> Self:
-        return super().from_document(data, where=where)._with_open_separator(data)
-
-    def _parse_other_members(self, data: Mapping[str, Any]) -> None:
-        vars(self).update(_own_members(data))
-        self._parse_own()
-
-    def _with_open_separator(self, data: Mapping[str, Any]) -> Self:
-        """Note whether a stored document names the separator; what :func:`replace` makes, does."""
-        if data.get("dimension_separator") is None:
-            vars(self)["separator_is_open"] = True
-        return self
+        metadata = super().from_document(data, where=where)
+        if data.get("dimension_separator") is None:  # what `replace` makes of it, names one
+            vars(metadata)["separator_is_open"] = True
+        return metadata
 
     def to_dict(self) -> dict[str, Any]:
         """Return the ``.zarray`` document, with the ``.zattrs`` document under ``attributes``."""
@@ -231,6 +200,11 @@ class ArrayV2Metadata(ArrayMetadata):
         """Chunk coordinates -> keys."""
         return V2ChunkKeyEncoding(self.dimension_separator)
 
+    @cached_property
+    def own_codecs(self) -> tuple[Codec, ...]:
+        """The filters and the compressor."""
+        return (*(self.filters or ()), *(() if self.compressor is None else (self.compressor,)))
+
     @property
     def data_type(self) -> ZDType:
         """The data type."""
@@ -244,15 +218,6 @@ class ArrayV2Metadata(ArrayMetadata):
     def update_shape(self, shape: tuple[int, ...]) -> Self:
         """Return the metadata of the same array, resized to `shape`."""
         return self._with_shape(shape) if len(shape) == self.ndim else replace(self, shape=shape)
-
-
-def _own_members(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the members of a document, as arguments, that say nothing about how chunks are stored."""
-    return {
-        "shape": sequence(data["shape"], "shape"),
-        "attributes": dict(mapping(data.get("attributes", {}), "attributes")),
-        "extra_fields": {name: value for name, value in data.items() if name not in _KNOWN},
-    }
 
 
 def _parse_chunks(chunks: object, array_shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -293,14 +258,11 @@ def _is_read_as(dtype: ZDType, read: ZDType) -> bool:
     return all(name == other and _is_read_as(own, its) for (name, own), (other, its) in pairs)
 
 
-def _object_codec_id(filters: tuple[Codec, ...] | None, compressor: Codec | None) -> str | None:
-    codecs = (*(filters or ()), compressor)
-    return object_codec_id(codec.name for codec in codecs if codec is not None)
-
-
-def _parse_dtype(data: object, codec_id: str | None) -> ZDType:
+def _parse_dtype(data: object, filters: tuple[Codec, ...] | None, compressor: Codec | None) -> ZDType:
     from zarrcore.dtypes import dtype_from_v2
+    from zarrcore.dtypes.objects import object_codec_id
 
+    codec_id = object_codec_id(codec.name for codec in (*(filters or ()), compressor) if codec is not None)
     with at("dtype"):
         return dtype_from_v2(data, codec_id)
 
@@ -322,14 +284,6 @@ def _parse_fill_value(data: Any, dtype: ZDType) -> Any:
                 raise MetadataValidationError(f"expected a value of the data type {dtype!r}, got {data}")
             data = "NaN" if math.isnan(data) else ("Infinity" if data > 0 else "-Infinity")
         return dtype.from_json_scalar(data, zarr_format=2)
-
-
-def _first_plain(codecs: tuple[Codec, ...]) -> int:
-    """Index of the first codec from which on all are plainly bytes -> bytes."""
-    first = len(codecs)
-    while first and isinstance(codecs[first - 1], BytesBytesCodec):
-        first -= 1
-    return first
 
 
 def _sized(codecs: tuple[Codec, ...], made: int, item_size: int | None) -> tuple[Codec, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from zarrcore._validate import at, describe, fail, integer, mapping, sequence, shape
+from zarrcore._validate import at, describe, fail, integer, sequence, shape
 from zarrcore.codecs.base import ArraySpec
 from zarrcore.codecs.chain import parse_codecs
 from zarrcore.errors import MetadataValidationError, NodeTypeValidationError
@@ -26,11 +26,10 @@ if TYPE_CHECKING:
     from zarrcore.dtypes import ZDType
     from zarrcore.transformers import StorageTransformer
 
-_REQUIRED = ("shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs")
-_STORAGE = tuple(name for name in _REQUIRED if name != "shape")
+_STORAGE = ("data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs")
 _OPTIONAL = {"attributes": dict, "dimension_names": list, "storage_transformers": list}
 
-ARRAY_METADATA_KEYS = frozenset({"zarr_format", "node_type", *_REQUIRED, *_OPTIONAL})
+ARRAY_METADATA_KEYS = frozenset({"zarr_format", "node_type", "shape", *_STORAGE, *_OPTIONAL})
 """The members of an array document that the specification defines."""
 
 
@@ -63,9 +62,10 @@ class ArrayV3Metadata(ArrayMetadata):
     """
 
     zarr_format: ClassVar[int] = 3
-    node_type: ClassVar[str] = "array"
     _shape_document: ClassVar[str] = ZARR_JSON
     _storage_members: ClassVar[tuple[str, ...]] = _STORAGE
+    _optional_members: ClassVar[Mapping[str, type]] = _OPTIONAL
+    _known_members: ClassVar[frozenset[str]] = ARRAY_METADATA_KEYS
 
     shape: tuple[int, ...]
     data_type: ZDType
@@ -79,14 +79,12 @@ class ArrayV3Metadata(ArrayMetadata):
     extra_fields: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        def put(name: str, value: Any) -> None:
-            object.__setattr__(self, name, value)
-
+        own = vars(self)
         with at("chunk_grid"):
-            put("chunk_grid", parse_chunk_grid(self.chunk_grid))
+            own["chunk_grid"] = parse_chunk_grid(self.chunk_grid)
         self._parse_own()
         with at("chunk_key_encoding"):
-            put("chunk_key_encoding", parse_chunk_key_encoding(self.chunk_key_encoding))
+            own["chunk_key_encoding"] = parse_chunk_key_encoding(self.chunk_key_encoding)
         if self.chunk_key_encoding.native() is None:
             with at("chunk_grid"):
                 counts = self.chunk_grid.grid_shape(self.shape)
@@ -98,14 +96,12 @@ class ArrayV3Metadata(ArrayMetadata):
                 raise MetadataValidationError(
                     f"expected a value of the data type {self.data_type!r}, got null"
                 )
-            put("fill_value", self.data_type.cast_scalar(self.fill_value))
+            own["fill_value"] = self.data_type.cast_scalar(self.fill_value)
         with at("codecs"):
-            chain = self._resolved(parse_codecs(self.codecs))
-        put("codecs", chain.codecs)
-        put("_chain", chain)
+            own["_chain"] = chain = self._resolved(parse_codecs(self.codecs))
+        own["codecs"] = chain.codecs
 
     def _parse_own(self) -> None:
-        """Parse the members that say nothing about how chunks are stored."""
         own = vars(self)
         own["shape"] = shape(self.shape, "shape")
         with at("chunk_grid"):
@@ -125,47 +121,23 @@ class ArrayV3Metadata(ArrayMetadata):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], *, where: str | None = ZARR_JSON) -> Self:
-        """Parse a ``zarr.json`` document of an array.
+        """Parse a ``zarr.json`` document of an array, see :meth:`ArrayMetadata.from_dict`."""
+        from zarrcore.dtypes import get_data_type_from_json
 
-        Parameters
-        ----------
-        data : dict
-            The document.
-        where : str
-            Its store key, for messages.
-
-        Raises
-        ------
-        MetadataValidationError
-            If the document is not valid; the message names key, member, what was expected and what was found.
-        NodeTypeValidationError
-            If the document is that of a group.
-        UnknownCodecError
-            If there is no codec of a name in ``codecs``.
-        """
         with at(key=where):
             check_node(data, "array")
-            for name in _REQUIRED:
-                if name not in data:
-                    raise MetadataValidationError("is required and missing", where=name)
-            data_type = _parse_data_type(data["data_type"])
+            own = cls._own_members(data)
+            spelt = data["data_type"]
+            with at("data_type"):
+                data_type = get_data_type_from_json(spelt, zarr_format=3)
             return cls(
                 data_type=data_type,
                 chunk_grid=data["chunk_grid"],
                 chunk_key_encoding=data["chunk_key_encoding"],
                 fill_value=_parse_fill_value(data["fill_value"], data_type),
                 codecs=sequence(data["codecs"], "codecs"),
-                **_own_members(data),
+                **own,
             )
-
-    def _parse_other_members(self, data: Mapping[str, Any]) -> None:
-        own = vars(self)
-        own["shape"] = data["shape"]
-        own["attributes"] = mapping(data.get("attributes", {}), "attributes")
-        own["dimension_names"] = data.get("dimension_names")
-        own["storage_transformers"] = data.get("storage_transformers")
-        own["extra_fields"] = _unknown_members(data)
-        self._parse_own()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the ``zarr.json`` document."""
@@ -278,30 +250,6 @@ def parse_extra_fields(data: Mapping[str, Any], reserved: frozenset[str]) -> dic
                 where=name,
             )
     return dict(data)
-
-
-def _own_members(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the members of a document, as arguments, that say nothing about how chunks are stored."""
-    own = {name: data[name] for name in _OPTIONAL if name in data}
-    for name, found in own.items():
-        kind = _OPTIONAL[name]
-        if not isinstance(found, kind) and not (kind is list and found is None):
-            fail(name, "an object" if kind is dict else "an array", found)
-    own["shape"] = sequence(data["shape"], "shape")
-    own["extra_fields"] = _unknown_members(data)
-    return own
-
-
-def _unknown_members(data: Mapping[str, Any]) -> dict[str, Any]:
-    unknown = data.keys() - ARRAY_METADATA_KEYS
-    return {name: value for name, value in data.items() if name in unknown} if unknown else {}
-
-
-def _parse_data_type(data: object) -> ZDType:
-    from zarrcore.dtypes import get_data_type_from_json
-
-    with at("data_type"):
-        return get_data_type_from_json(data, zarr_format=3)
 
 
 def _parse_fill_value(data: object, data_type: ZDType) -> Any:

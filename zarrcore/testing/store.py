@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import pickle
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -24,9 +23,10 @@ import pytest
 
 from zarrcore.errors import InvalidKeyError, ReadOnlyError, StoreError
 from zarrcore.storage.byte_range import OffsetByteRequest, RangeByteRequest, SuffixByteRequest
+from zarrcore.testing.threads import in_threads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from typing_extensions import Buffer
@@ -423,7 +423,7 @@ class StoreTests:
             finally:
                 stop.set()
 
-        _in_threads([read, read, write, write_then_stop])
+        in_threads(read, read, write, write_then_stop)
         assert seen
         assert set(seen) <= set(values)
         assert list(store.list()) == ["k"]
@@ -431,17 +431,15 @@ class StoreTests:
     def test_one_of_many_creates(self, store: Store) -> None:
         if not self.atomic_create:
             pytest.skip("set_if_not_exists is not safe against other writers")
-        barrier = threading.Barrier(6)
         seen: list[bytes] = []
 
         def create(name: bytes) -> None:
-            barrier.wait()
             if store.set_if_not_exists("a/k", name):
                 winners.append(name)
             seen.append(_bytes(store.get("a/k")))
 
         winners: list[bytes] = []
-        _in_threads([partial(create, b"%d" % name) for name in range(6)])
+        in_threads(*(partial(create, b"%d" % name) for name in range(6)))
         assert len(seen) == 6
         assert set(seen) == set(winners)
         assert len(winners) == 1
@@ -451,7 +449,7 @@ class StoreTests:
             for turn in range(20):
                 store.set(f"{turn}/{name}", b"%d %d" % (turn, name))
 
-        _in_threads([partial(write, name) for name in range(4)])
+        in_threads(*(partial(write, name) for name in range(4)))
         assert len(list(store.list())) == 80
         assert _bytes(store.get("7/3")) == b"7 3"
 
@@ -465,10 +463,3 @@ def _bytes(value: Buffer | None) -> bytes:
 def _need(supported: bool, what: str) -> None:
     if not supported:
         pytest.skip(f"the store does not support {what}")
-
-
-def _in_threads(calls: Sequence[Callable[[], None]]) -> None:
-    """Run every call in a thread of its own; the first exception of any of them comes out."""
-    with ThreadPoolExecutor(len(calls)) as pool:
-        for future in [pool.submit(call) for call in calls]:
-            future.result()

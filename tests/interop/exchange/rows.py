@@ -9,7 +9,7 @@ from typing import Any
 import zarrcore.dtypes as zdtype
 from zarrcore import storage
 from zarrcore.dtypes import data_type_registry, dtype_from_v2
-from zarrcore.metadata.object_codecs import OBJECT_CODEC_IDS
+from zarrcore.dtypes.objects import object_codec_id
 from zarrcore.registry import codec_registry, compressor_registry, grid_registry, key_encoding_registry
 
 DTYPE3, DTYPE2 = "data type of format 3", "data type of format 2"
@@ -129,5 +129,4 @@ def _rows_of_v2(document: Mapping[str, Any]) -> Iterator[Row]:
     ids = [config["id"] for config in configs]
     for name in ids:
         yield CODEC2, name
-    objects = [name for name in ids if name in OBJECT_CODEC_IDS] or ["vlen-utf8"]
-    yield DTYPE2, dtype_from_v2(document["dtype"], objects[0])._zarr_v3_name
+    yield DTYPE2, dtype_from_v2(document["dtype"], object_codec_id(ids) or "vlen-utf8")._zarr_v3_name

@@ -38,7 +38,7 @@ WITH_PARAMETERS = {
 }
 TYPES = {
     name: WITH_PARAMETERS.get(name, lambda name=name: data_type_registry.get(name)())()
-    for name in sorted({*data_type_registry.contents, *data_type_registry._modules, *WITH_PARAMETERS})
+    for name in sorted({*data_type_registry.contents, *WITH_PARAMETERS})
     if not name.startswith("test.")
 }
 LITTLE = {"name": "bytes", "configuration": {"endian": "little"}}

@@ -10,7 +10,6 @@ import pytest
 MODULES = [
     "zarrcore._validate",
     "zarrcore.keys.fanout",
-    "zarrcore.keys.n5",
     "zarrcore.keys.standard",
     "zarrcore.keys.suffix",
     "zarrcore.codecs.blosc",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import FrozenInstanceError
+from collections.abc import Mapping
+from dataclasses import FrozenInstanceError, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,11 @@ from zarrcore.codecs import (
     object_filters,
 )
 from zarrcore.codecs import numcodecs as in_v3
+from zarrcore.codecs.chain import parse_codec
 from zarrcore.codecs.filters import FilterChain, RawItems, item_size_after
 from zarrcore.codecs.object_filters import JSON2, MsgPack2
 from zarrcore.codecs.v2 import parse_v2_codec
-from zarrcore.dtypes import dtype_from_v2, parse_dtype
+from zarrcore.dtypes import data_type_registry, dtype_from_v2, parse_dtype
 from zarrcore.errors import (
     ChunkDecodeError,
     ChunkEncodeError,
@@ -33,7 +35,16 @@ from zarrcore.errors import (
     PickleCodecDisabledError,
     UnknownCodecError,
 )
-from zarrcore.registry import Registry, codec_registry, compressor_registry, get_codec_class, register_codec
+from zarrcore.registry import (
+    Registry,
+    codec_registry,
+    compressor_registry,
+    get_codec_class,
+    grid_registry,
+    register_chunk_key_encoding,
+    register_codec,
+)
+from zarrcore.transformers import register_storage_transformer
 
 CONFIGS = [
     {"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": -1, "blocksize": 0},
@@ -384,6 +395,51 @@ class TestRegistry:
     def test_every_built_in_can_be_imported(self) -> None:
         for name in codec_registry:
             assert codec_registry.get(name).kind in ("array->array", "array->bytes", "bytes->bytes")
+
+    @pytest.mark.parametrize(
+        ("register", "what", "missing"),
+        [
+            (register_codec, "codec", "from_json"),
+            (register_chunk_key_encoding, "chunk key encoding", "encode"),
+            (register_storage_transformer, "storage transformer", "wrap"),
+            (lambda key, cls: compressor_registry.register(cls, key), "format 2 codec", "from_config"),
+            (lambda key, cls: grid_registry.register(cls, key), "chunk grid", "update_shape"),
+            (data_type_registry.register, "data type", "to_native_dtype"),
+        ],
+    )
+    def test_what_is_no_class_of_its_kind_is_refused_at_once(
+        self, register: Any, what: str, missing: str
+    ) -> None:
+        with pytest.raises(TypeError, match=f"class dict as a {what}: it has no .*{missing}"):
+            register("test.dict", dict)
+        with pytest.raises(TypeError, match=f"as a {what}: it is no class"):
+            register("test.instance", object())
+
+    def test_a_plug_in_of_the_wrong_kind_is_named(self) -> None:
+        registry: Registry[Any] = Registry("thing", "zarrcore.no-such-group", UnknownCodecError, "encode")
+        registry.register("collections:OrderedDict", "test.thing")
+        with pytest.raises(UnknownCodecError, match="'test.thing'.*OrderedDict.* it has no encode"):
+            registry.get("test.thing")
+
+    def test_a_key_error_about_what_is_there_does_not_call_it_missing(self) -> None:
+        @dataclass(frozen=True)
+        class Rotated(GzipCodec):
+            name = "test.rotated"
+            mode: str = "left"
+
+            @classmethod
+            def from_json(cls, configuration: Mapping[str, Any]) -> Any:
+                return cls(mode={"left": "l"}[configuration["mode"]])
+
+        register_codec("test.rotated", Rotated)
+        try:
+            with pytest.raises(MetadataValidationError, match="KeyError: 'up'") as caught:
+                parse_codec({"name": "test.rotated", "configuration": {"mode": "up"}})
+            assert "missing" not in str(caught.value)
+            with pytest.raises(MetadataValidationError, match="mode: is required and missing"):
+                parse_codec({"name": "test.rotated"})
+        finally:
+            del codec_registry._classes["test.rotated"]
 
     def test_nameless_classes_are_refused(self) -> None:
         with pytest.raises(TypeError, match="no name"):

@@ -15,7 +15,7 @@ import pytest
 import zarrcore
 from zarrcore.codecs import GzipCodec
 from zarrcore.errors import MetadataValidationError, NodeTypeValidationError, ZarrcoreWarning
-from zarrcore.metadata import known, parse_v2_array, parse_v3_node, texts
+from zarrcore.metadata import known, parse_v2_array, parse_v3_node
 from zarrcore.registry import codec_registry, register_codec
 
 DOCUMENT = {
@@ -35,7 +35,7 @@ def fresh(monkeypatch):
     """All built-in classes are registered, and nothing is known from other tests."""
     parse()
     monkeypatch.setattr(known, "_kept", {})
-    monkeypatch.setattr(texts, "_texts", {})
+    monkeypatch.setattr(known, "_texts", {})
 
 
 def parse(**members):
@@ -67,7 +67,7 @@ def test_the_second_array_is_as_if_it_were_the_first():
     }
     alone = parse(**members)
     known._kept.clear()
-    texts._texts.clear()
+    known._texts.clear()
     parse()
     after = parse(**members)
     assert after == alone
@@ -229,7 +229,7 @@ def test_arrays_of_format_2_share_as_well():
     assert (first.shape, first.attributes, first.extra_fields) == ((7,), {}, {})
     assert (second.shape, second.attributes, second.extra_fields) == ((9,), {"b": 2}, {"more": [1]})
     known._kept.clear()
-    texts._texts.clear()
+    known._texts.clear()
     assert parse_v2(b'{"b": 2}', shape=[9], more=[1]) == second
 
 
