@@ -106,7 +106,7 @@ def from_array_at(
         zarr_format = default_format(zarr_format)
         if _keeps(options["chunks"]) and options["chunk_grid"] is None:
             options["chunks"] = like_arguments(data, None).get("chunks", "auto")
-        options["dtype"] = data.dtype
+        data, options["dtype"] = _with_data_type(data)
     for name, nothing in _NOTHING_KEPT.items():
         if _keeps(options[name]):
             options[name] = nothing
@@ -114,6 +114,14 @@ def from_array_at(
     values = data if options.pop("write_data") else None
     how = {name: options.pop(name) for name in ("threads", "progress")}
     return create_array_at(place, options, zarr_format=zarr_format, values=values, **how)
+
+
+def _with_data_type(data: Any) -> tuple[Any, Any]:
+    """Return an array of another library with its data type; h5py names strings in metadata of the dtype."""
+    items = (getattr(data.dtype, "metadata", None) or {}).get("vlen")
+    if items is str:
+        return data.asstr() if hasattr(data, "asstr") else data, "str"
+    return data, "bytes" if items is bytes else data.dtype
 
 
 def _keep(array: OpenArray, zarr_format: int | None, options: dict[str, Any]) -> int:

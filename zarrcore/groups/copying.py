@@ -154,11 +154,22 @@ def _members(group: Any) -> Iterable[tuple[str, Any]]:
 
 
 def _attributes(node: Any) -> dict[str, Any]:
-    """User attributes; numpy arrays, which h5py returns, become lists."""
+    """User attributes; NumPy's arrays, scalars and byte strings, which h5py returns, become JSON."""
     if isinstance(node, OpenArray | OpenGroup):
         return dict(node.metadata.attributes)  # NaN that stands there may be stored again
     items = dict(getattr(node, "attrs", {})).items()
-    return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in items}
+    return {name: _plain(value) for name, value in items}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (np.ndarray, np.generic)):
+        value = value.tolist()
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    try:
+        return value.decode() if isinstance(value, bytes) else value
+    except UnicodeDecodeError:
+        return value  # refused where it is stored, with the name of the attribute
 
 
 def _run(steps: list[_Step], dest: OpenGroup, options: NodeCopyOptions) -> Counts:
@@ -220,7 +231,8 @@ def _copy_one(
     if not isinstance(step.source, OpenArray):
         fill_value = getattr(step.source, "fill_value", getattr(step.source, "fillvalue", None))
         if fill_value is not None:
-            arguments.setdefault("fill_value", fill_value)
+            is_text = (getattr(step.source.dtype, "metadata", None) or {}).get("vlen") is str
+            arguments.setdefault("fill_value", _plain(fill_value) if is_text else fill_value)
     dest.look_in_store()
     from_array_at(
         dest.place / step.path,

@@ -12,7 +12,13 @@ import numpy as np
 import pytest
 
 import zarrcore
-from zarrcore.errors import ContainsArrayError, ContainsGroupError, CopyError, StoreError
+from zarrcore.errors import (
+    ContainsArrayError,
+    ContainsGroupError,
+    CopyError,
+    DataTypeValidationError,
+    StoreError,
+)
 from zarrcore.storage import LocalStore, MemoryStore, StorePath, WrapperStore, ZipStore
 
 
@@ -209,6 +215,59 @@ def test_groups_of_other_libraries(zarr_format: int) -> None:
     array = dest["data/a"]
     assert (array.chunks, array.fill_value, dict(array.attrs)) == ((2,), 7, {"units": "m"})
     assert array[...].tolist() == [1, 2, 3]
+
+
+class AsText(ForeignArray):
+    shape, dtype = (2,), np.dtype("O")
+
+    def __getitem__(self, selection: Any) -> np.ndarray:
+        return np.array(["Oslo", "Tromsø"], object)[selection]
+
+
+class ForeignText(ForeignArray):
+    """Strings as h5py has them: bytes, unless asked for as text; the data type knows better than NumPy."""
+
+    attrs = {"long": np.bytes_("größe".encode()), "names": np.array([b"a", b"b"])}
+    fillvalue, shape, nbytes = "ö".encode(), (2,), 16
+    dtype = np.dtype("O", metadata={"vlen": str})
+
+    def __getitem__(self, selection: Any) -> np.ndarray:
+        return np.array([b"Oslo", "Tromsø".encode()], object)[selection]
+
+    def asstr(self) -> AsText:
+        return AsText()
+
+
+class ForeignBytes(ForeignText):
+    dtype = np.dtype("O", metadata={"vlen": bytes})
+
+
+def test_strings_of_h5py_stay_strings(zarr_format: int) -> None:
+    dest = zarrcore.create_group({}, zarr_format=zarr_format)
+    zarrcore.copy_all(ForeignGroup(text=ForeignText(), bytes=ForeignBytes()), dest)
+    assert dest["text"][...].tolist() == ["Oslo", "Tromsø"]
+    assert dest["text"].fill_value == "ö"
+    assert dict(dest["text"].attrs) == {"long": "größe", "names": ["a", "b"]}
+    assert dest["bytes"][...].tolist() == [b"Oslo", "Tromsø".encode()]
+    assert dest["bytes"].fill_value == "ö".encode()
+
+
+def test_files_of_h5py(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py")
+    dest = zarrcore.create_group({})
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["ports"] = ["Oslo", "Tromsø"]
+        file["ports"].attrs["title"] = np.bytes_("x")
+        file.create_dataset("blobs", data=[b"a\xff", b""], dtype=h5py.special_dtype(vlen=bytes))
+        file.create_dataset("ragged", shape=2, dtype=h5py.vlen_dtype(np.int32))
+        zarrcore.copy(file["ports"], dest)
+        zarrcore.copy(file["blobs"], dest)
+        zarrcore.from_array(dest.store, name="again", data=file["ports"])
+        with pytest.raises(DataTypeValidationError):
+            zarrcore.copy(file["ragged"], dest)
+    assert dest["ports"][...].tolist() == dest["again"][...].tolist() == ["Oslo", "Tromsø"]
+    assert dict(dest["ports"].attrs) == {"title": "x"}
+    assert dest["blobs"][...].tolist() == [b"a\xff", b""]
 
 
 @pytest.mark.interop

@@ -47,9 +47,11 @@ cdef class ChunkCache:
     --------
     >>> import zarrcore
     >>> cache = zarrcore.ChunkCache(1 << 26)
-    >>> array = zarrcore.ones(4, dtype="i4").with_cache(cache)
-    >>> array[...]
-    array([1, 1, 1, 1], dtype=int32)
+    >>> array = zarrcore.array([1, 2, 3, 4], chunks=2).with_cache(cache)
+    >>> array[0], array[1]
+    (np.int64(1), np.int64(2))
+    >>> cache.hits, cache.misses
+    (1, 1)
     """
 
     def __cinit__(self, max_bytes):
