@@ -18,6 +18,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/counts.h"
 #include "base/os_thread.h"
 #include "base/shares.h"
 
@@ -309,6 +310,7 @@ static int to_wake_locked(void)
 
 static void wake(int n)
 {
+    zc_count_add(ZC_COUNT_WAKES, (size_t)n);
     for (int i = 0; i < n; i++) {
         zc_cond_signal(&pool.work);
     }
@@ -411,6 +413,7 @@ static void grow(int n)
     zc_mutex_unlock(&pool.lock);
 
     for (; missing > 0; missing--) {
+        zc_count_add(ZC_COUNT_WAKES, 1);
         if (!zc_thread_start(worker_main)) {
             zc_mutex_lock(&pool.lock);
             pool.workers -= missing;

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "base/arith.h"
+#include "base/counts.h"
 #include "codecs/abi.h"
 #include "codecs/blosc_block.h"
 #include "codecs/classes.h"
@@ -117,6 +118,7 @@ static zc_status blosc_open_blocks(zc_blocks *blocks, size_t decoded, zc_error *
     }
     blocks->nbytes = decoded;
     blocks->step = step_of(h);
+    blocks->block = h->stored || decoded == 0 ? blocks->step : h->blocksize;
     if (decoded == 0 || h->stored) {
         return ZC_OK;
     }
@@ -184,6 +186,7 @@ static zc_status decode_in_block(zc_blocks *blocks, size_t index, size_t from, s
 
     if (state->held != index) {
         state->held = NO_BLOCK;
+        zc_count_add(ZC_COUNT_BLOCKS, 1);
         zc_status status = zc_codec_poll(blocks->ws, err);
         if (status == ZC_OK) {
             status = block_range(blocks, index, &start, &n, err);

@@ -126,6 +126,7 @@ typedef struct zc_blocks {
     const zc_encoded *encoded;
     zc_workspace *ws;
     size_t nbytes;           /* decoded, of all blocks */
+    size_t block;            /* bytes that are decompressed together: threads that share a value take whole blocks */
     size_t step;             /* bytes that are well asked for at once: a block, or a part of a large one */
     void *state;             /* the codec's own */
     int pushed;              /* scratch buffers */

@@ -89,6 +89,9 @@ zc_status zc_read_many(const zc_call *calls, size_t n, int threads, zc_poll poll
 int zc_read_threads(const zc_call *calls, size_t n_calls, size_t n, int threads);
 int zc_write_threads(const zc_call *call, size_t n);
 
+/* Does a call have more threads than n parts of its work, so that these are worth dividing further? */
+bool zc_has_more_threads(const zc_call *call, size_t n);
+
 /* ---- the plan of a call: its work, chunk by chunk ---- */
 
 typedef struct zc_plan {

@@ -31,6 +31,7 @@ typedef struct shard {
     int64_t run;                     /* inner chunks of a run */
     size_t runs_a_row;
     const zc_point_groups *groups;   /* points: one run each */
+    bool split;                      /* fewer runs than threads: these share inner chunks */
 } shard;
 
 /* Inner chunks next to each other along the last dimension. */
@@ -485,8 +486,9 @@ static zc_status shard_item(const shard *s, size_t item, const zc_context *ctx)
 static zc_status shard_task(void *job, size_t item, zc_workspace *ws, zc_error *err)
 {
     const shard *s = job;
-    const zc_context ctx = zc_context_on(s->ctx, ws, err);
+    zc_context ctx = zc_context_on(s->ctx, ws, err);
 
+    ctx.split = s->split;
     return shard_item(s, item, &ctx);
 }
 
@@ -525,6 +527,7 @@ static zc_status run_all(shard *s, size_t n_items)
     zc_status status = ZC_OK;
 
     if (s->ctx->split && n_items > 1) {
+        s->split = zc_has_more_threads(call, n_items);
         const zc_run job = {.task = shard_task, .job = s, .n_items = n_items, .threads = call->threads,
                             .poll = call->poll, .poll_arg = call->poll_arg};
         return zc_pool_run(&job, NULL, s->ctx->err);

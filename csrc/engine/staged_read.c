@@ -24,7 +24,11 @@
 /* Chunks from this size on are decoded over their encoded bytes, where the codec can; of smaller ones both fit the cache. */
 #define OVER_FROM ((size_t)256 << 10)
 
-#define SPLIT_MIN 8          /* pieces of a chunk that are worth sharing among threads */
+/* Threads share chunks of which at least so much is decoded, or read.  Each takes parts of about PART bytes, which are made
+ * of whole blocks. */
+#define SHARED_FROM ((size_t)256 << 10)
+#define PLAIN_SHARED_FROM ((size_t)2 << 20)
+#define PART ((size_t)64 << 10)
 
 /* A chunk that is being read on one thread. */
 typedef struct chunk_job {
@@ -59,6 +63,7 @@ typedef struct source {
     const zc_codec *codec;           /* else: this codec, with blocks if the flag is set */
     const zc_encoded *encoded;
     bool blocks;
+    bool has_parts;                  /* parts of the chunk can be fetched for what they are worth */
 } source;
 
 /* A source that is being read on one thread. */
@@ -117,77 +122,41 @@ static zc_status read_piece(const chunk_job *job, reader *r, const zc_selection 
 
 /* The pieces of a region, from element `first` to element `last`. */
 typedef struct piece_range {
-    const chunk_job *job;
-    const source *from;
-    int64_t length;                  /* elements of a piece */
     int64_t first, last;
+    int64_t length;                  /* elements of a piece */
+    size_t at_once;                  /* as many neighbouring pieces are read at once */
     bool all;                        /* every piece is wanted */
 } piece_range;
 
-static bool piece_is_wanted(const piece_range *range, const chunk_job *job, size_t number)
+/* Where the piece that begins at an element ends. */
+static int64_t piece_end(const piece_range *range, int64_t at)
 {
-    const int64_t at = range->first + (int64_t)number * range->length;
     const int64_t rest = range->last - at + 1;
 
-    return range->all || zc_selection_touches(job->selection, job->chunk->shape, at,
-                                              range->length < rest ? range->length : rest);
+    return at + (range->length < rest ? range->length : rest);
 }
 
-/* Pieces number .. number + n, at once. */
-static zc_status read_piece_run(const piece_range *range, const chunk_job *job, reader *r, size_t number, size_t n,
-                                uint8_t *buffer)
+static bool piece_is_wanted(const piece_range *range, const chunk_job *job, int64_t at)
 {
-    const int64_t at = range->first + (int64_t)number * range->length;
-    const int64_t length = (int64_t)n * range->length, rest = range->last - at + 1;
-
-    return read_piece(job, r, job->selection, at, length < rest ? length : rest, buffer);
+    return range->all || zc_selection_touches(job->selection, job->chunk->shape, at, piece_end(range, at) - at);
 }
 
-/* One piece, on any thread. */
-static zc_status piece_task(void *arg, size_t number, zc_workspace *ws, zc_error *err)
+static zc_status region_pieces(const chunk_job *job, reader *r, const piece_range *range, uint8_t *buffer)
 {
-    const piece_range *range = arg;
-    const zc_context ctx = zc_context_on(range->job->ctx, ws, err);
-    chunk_job job = *range->job;
-    reader r;
-    uint8_t *buffer = zc_scratch_push(ws, (size_t)range->length * job.chunk->chain->item.size, err);
-
-    if (buffer == NULL) {
-        return ZC_ERR_MEMORY;
-    }
-    job.ctx = &ctx;
-    zc_status status = reader_open(&job, range->from, &r);
-    if (status == ZC_OK) {
-        status = read_piece_run(range, &job, &r, number, 1, buffer);
-        reader_close(&r);
-    }
-    zc_scratch_pop(ws);
-    return status;
-}
-
-static zc_status region_pieces(const chunk_job *job, reader *r, int64_t length, size_t at_once, uint8_t *buffer)
-{
-    piece_range range = {.job = job, .from = r->from, .length = length,
-                         .all = zc_selection_covers(job->selection, job->chunk->shape)};
-    const zc_call *call = job->ctx->call;
     zc_status status = ZC_OK;
 
-    selection_extent(job, &range.first, &range.last);
-    const size_t n = (size_t)((range.last - range.first) / length + 1);
-    if (job->ctx->split && range.all && n >= SPLIT_MIN) {
-        const zc_run run = {.task = piece_task, .job = &range, .n_items = n, .threads = call->threads,
-                            .poll = call->poll, .poll_arg = call->poll_arg};
-        return zc_pool_run(&run, NULL, job->ctx->err);
-    }
-    for (size_t number = 0, end; number < n && status == ZC_OK; number = end) {
-        end = number;
-        while (end < n && end - number < at_once && piece_is_wanted(&range, job, end)) {
-            end++;
+    for (int64_t at = range->first, end; at <= range->last && status == ZC_OK; at = end) {
+        size_t n = 0;
+        end = at;
+        while (end <= range->last && n < range->at_once && piece_is_wanted(range, job, end)) {
+            end = piece_end(range, end);
+            n++;
         }
-        if (end > number) {
-            status = read_piece_run(&range, job, r, number, end - number, buffer);
+        if (n > 0) {
+            status = read_piece(job, r, job->selection, at, end - at, buffer);
+        } else {
+            end = piece_end(range, at);
         }
-        end += end < n && end - number < at_once;        /* the piece that ended the run is not wanted */
     }
     return status;
 }
@@ -237,22 +206,128 @@ static size_t piece_size(const chunk_job *job, const reader *r)
     return size > itemsize ? size - size % itemsize : itemsize;
 }
 
-/* Fetch and place the pieces that the selection touches. */
-static zc_status read_pieces(const chunk_job *job, reader *r)
+static piece_range pieces_of(const chunk_job *job, const reader *r)
 {
     const size_t size = piece_size(job, r);
-    const size_t at_once = size < RUN && !zc_selection_covers(job->selection, job->chunk->shape) ? RUN / size : 1;
-    const int64_t length = (int64_t)(size / job->chunk->chain->item.size);
-    uint8_t *buffer = zc_scratch_push(job->ctx->ws, size * at_once, job->ctx->err);
+    piece_range out = {.length = (int64_t)(size / job->chunk->chain->item.size),
+                       .all = zc_selection_covers(job->selection, job->chunk->shape)};
 
+    out.at_once = size < RUN && !out.all ? RUN / size : 1;
+    if (job->selection->kind != ZC_SELECT_POINTS) {
+        selection_extent(job, &out.first, &out.last);
+    }
+    return out;
+}
+
+/* ---- by one thread or several --------------------------------------------------------------------- */
+
+/* What is read of a chunk.  Threads share it in parts that begin at multiples of a length and are made of whole blocks, so
+ * that no block is decompressed twice. */
+typedef struct reading {
+    const chunk_job *job;
+    const source *from;
+    piece_range range;
+    int64_t part;                    /* elements */
+    uint8_t *dst;                    /* where all of the chunk is put as one; NULL: pieces are placed as selected */
+    bool swaps;                      /* its items are swapped there */
+} reading;
+
+/* Elements of a part; 0 if there are none that are made of whole blocks. */
+static int64_t part_length(const chunk_job *job, const reader *r)
+{
+    const size_t block = r->from->blocks ? r->blocks.block : PIECE, itemsize = job->chunk->chain->item.size;
+
+    if (!r->from->blocks) {
+        return (int64_t)(block / itemsize);
+    }
+    return block % itemsize != 0 ? 0 : (int64_t)((block < PART ? PART / block * block : block) / itemsize);
+}
+
+static bool is_worth_sharing(const reading *all, const reader *r)
+{
+    const piece_range *range = &all->range;
+    const chunk_job *job = all->job;
+    const size_t nbytes = (size_t)(range->last - range->first + 1) * job->chunk->chain->item.size;
+
+    return job->ctx->split && r->from->has_parts && all->part > 0 && job->selection->kind != ZC_SELECT_POINTS &&
+           range->first / all->part < range->last / all->part &&
+           (r->from->blocks ? nbytes >= SHARED_FROM : range->all && nbytes >= PLAIN_SHARED_FROM);
+}
+
+static zc_status fetch_part(const reading *all, const chunk_job *job, reader *r, const piece_range *part)
+{
+    const zc_item *item = &job->chunk->chain->item;
+    const size_t count = (size_t)(part->last - part->first + 1);
+    uint8_t *const dst = all->dst + (size_t)part->first * item->size;
+    const zc_status status = reader_fetch(r, job, (size_t)part->first * item->size, count * item->size, dst);
+
+    if (status == ZC_OK && all->swaps) {
+        zc_items_copy(count, dst, dst, item);
+    }
+    return status;
+}
+
+static zc_status read_part(const reading *all, const chunk_job *job, reader *r, const piece_range *part)
+{
+    if (all->dst != NULL) {
+        return fetch_part(all, job, r, part);
+    }
+    uint8_t *buffer = zc_scratch_push(job->ctx->ws, part->at_once * (size_t)part->length * job->chunk->chain->item.size,
+                                      job->ctx->err);
     if (buffer == NULL) {
         return ZC_ERR_MEMORY;
     }
-    const zc_status status = job->selection->kind == ZC_SELECT_POINTS
-                                 ? points_pieces(job, r, length, buffer)
-                                 : region_pieces(job, r, length, at_once, buffer);
+    const zc_status status = job->selection->kind == ZC_SELECT_POINTS ? points_pieces(job, r, part->length, buffer)
+                                                                      : region_pieces(job, r, part, buffer);
     zc_scratch_pop(job->ctx->ws);
     return status;
+}
+
+/* One part, on any thread. */
+static zc_status part_task(void *arg, size_t number, zc_workspace *ws, zc_error *err)
+{
+    const reading *all = arg;
+    const zc_context ctx = zc_context_on(all->job->ctx, ws, err);
+    const int64_t start = (all->range.first / all->part + (int64_t)number) * all->part, last = start + all->part - 1;
+    chunk_job job = *all->job;
+    piece_range part = all->range;
+    reader r;
+
+    job.ctx = &ctx;
+    part.first = start > part.first ? start : part.first;
+    part.last = last < part.last ? last : part.last;
+    if (!part.all && !zc_selection_touches(job.selection, job.chunk->shape, part.first, part.last - part.first + 1)) {
+        return ZC_OK;
+    }
+    zc_status status = reader_open(&job, all->from, &r);
+    if (status == ZC_OK) {
+        status = read_part(all, &job, &r, &part);
+        reader_close(&r);
+    }
+    return status;
+}
+
+static zc_status read_parts(reading *all, reader *r)
+{
+    const zc_call *call = all->job->ctx->call;
+
+    all->part = part_length(all->job, r);
+    if (!is_worth_sharing(all, r)) {
+        return read_part(all, all->job, r, &all->range);
+    }
+    const zc_run run = {.task = part_task, .job = all, .threads = call->threads,
+                        .n_items = (size_t)(all->range.last / all->part - all->range.first / all->part + 1),
+                        .poll = call->poll, .poll_arg = call->poll_arg};
+    return zc_pool_run(&run, NULL, all->job->ctx->err);
+}
+
+/* All of the chunk to dst. */
+static zc_status read_whole(const chunk_job *job, reader *r, uint8_t *dst, bool swaps)
+{
+    const int64_t count = (int64_t)(job->chunk->size / job->chunk->chain->item.size);
+    reading all = {.job = job, .from = r->from, .range = {.last = count - 1, .all = true}, .dst = dst, .swaps = swaps};
+
+    return read_parts(&all, r);
 }
 
 /* Fetch all of the chunk, then place it. */
@@ -263,7 +338,7 @@ static zc_status read_at_once(const chunk_job *job, reader *r)
     if (buffer == NULL) {
         return ZC_ERR_MEMORY;
     }
-    zc_status status = reader_fetch(r, job, 0, job->chunk->size, buffer);
+    zc_status status = read_whole(job, r, buffer, false);
     if (status == ZC_OK) {
         status = zc_elements_place(job->ctx, job->chunk, job->selection, buffer);
     }
@@ -271,36 +346,25 @@ static zc_status read_at_once(const chunk_job *job, reader *r)
     return status;
 }
 
-/* The memory has the layout of the chunk: fetch straight into it. */
-static zc_status read_in_place(const chunk_job *job, reader *r)
+/* The way that suits the selection. */
+static zc_status read_from(const chunk_job *job, const source *from)
 {
+    const zc_selection *selection = job->selection;
     const zc_item *item = &job->chunk->chain->item;
-    char *memory = job->selection->memory;
-    const zc_status status = reader_fetch(r, job, 0, job->chunk->size, (uint8_t *)memory);
-
-    if (status == ZC_OK && zc_item_swaps(item)) {
-        zc_items_copy(job->chunk->size / item->size, memory, memory, item);
-    }
-    return status;
-}
-
-/* The way that suits the selection.  pieces: parts of the chunk can be fetched for what they are worth. */
-static zc_status read_from(const chunk_job *job, const source *from, bool pieces)
-{
-    const bool image = zc_selection_is_chunk_image(job->selection, job->chunk->shape, job->chunk->chain->item.size);
-    const bool covers = zc_selection_covers(job->selection, job->chunk->shape);
     reader r;
     zc_status status = reader_open(job, from, &r);
 
     if (status != ZC_OK) {
         return status;
     }
-    if (image && !(pieces && job->ctx->split)) {
-        status = read_in_place(job, &r);
-    } else if (pieces && !(covers && !zc_selection_keeps_rows(job->selection))) {
-        status = read_pieces(job, &r);
-    } else {
+    if (zc_selection_is_chunk_image(selection, job->chunk->shape, item->size)) {
+        status = read_whole(job, &r, (uint8_t *)selection->memory, zc_item_swaps(item));
+    } else if (!from->has_parts ||
+               (zc_selection_covers(selection, job->chunk->shape) && !zc_selection_keeps_rows(selection))) {
         status = read_at_once(job, &r);
+    } else {
+        reading all = {.job = job, .from = from, .range = pieces_of(job, &r)};
+        status = read_parts(&all, &r);
     }
     reader_close(&r);
     return status;
@@ -315,7 +379,6 @@ zc_status zc_plain_read(const zc_context *ctx, const zc_chunk *chunk, const zc_s
 
     const chunk_job job = {ctx, chunk, selection};
     const zc_value *value = from->value;
-    const source raw = {.raw = from};
 
     if (from->nbytes != ZC_SIZE_UNKNOWN || value->data != NULL) {
         const zc_status status = zc_chain_check_size(from->nbytes, chunk->size, ctx->err);
@@ -327,7 +390,8 @@ zc_status zc_plain_read(const zc_context *ctx, const zc_chunk *chunk, const zc_s
         return zc_elements_place(ctx, chunk, selection, value->data + from->offset);
     }
     const bool remote = value->store->fetch != NULL;     /* asks for ranges one by one, each a request */
-    return read_from(&job, &raw, !remote);
+    const source raw = {.raw = from, .has_parts = !remote};
+    return read_from(&job, &raw);
 }
 
 /* ---- after codecs --------------------------------------------------------------------------------- */
@@ -346,13 +410,14 @@ static zc_status read_stripped(const chunk_job *job, const zc_codec *codec, cons
 static zc_status read_innermost(const chunk_job *job, const zc_encoded *encoded)
 {
     const zc_codec *codec = &job->chunk->chain->stages[0];
-    const source from = {.codec = codec, .encoded = encoded, .blocks = codec->cls->open_blocks != NULL};
+    const bool blocks = codec->cls->open_blocks != NULL;
+    const source from = {.codec = codec, .encoded = encoded, .blocks = blocks, .has_parts = blocks};
     zc_status status;
 
     if (codec->cls->strip != NULL) {
         status = read_stripped(job, codec, encoded->data, encoded->n);
     } else {
-        status = read_from(job, &from, from.blocks);
+        status = read_from(job, &from);
     }
     if (status != ZC_OK) {
         zc_error_set_codec(job->ctx->err, codec->cls->name);

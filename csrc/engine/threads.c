@@ -25,6 +25,11 @@ static int given_or_usual(int threads)
     return threads > 0 ? threads : zc_pool_threads();
 }
 
+bool zc_has_more_threads(const zc_call *call, size_t n)
+{
+    return n < (size_t)given_or_usual(call->threads);
+}
+
 /* How far along a dimension the elements of a selection reach. */
 static size_t reach(const zc_axis *axis)
 {

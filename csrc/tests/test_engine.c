@@ -2,6 +2,7 @@
  *
  * The engine without Python: arrays in a temporary directory, written and read back region by region.
  */
+#include "base/counts.h"
 #include "engine_fixture.h"
 
 static void plain_chunks(void)
@@ -66,6 +67,67 @@ static void large_chunks_are_decoded_over_themselves(void)
     CHECK(memcmp(all, values, sizeof all) == 0);
     const size_t chunk = (size_t)TALL * CHUNK_WIDE * 2;
     CHECK(scratch_of_spares() < chunk + chunk / 3);
+}
+
+/* Read rows and columns of one chunk of TALL x CHUNK_WIDE, into memory of either order; the blocks that it took. */
+static size_t blocks_read(fixture *f, int64_t rows, int64_t columns, bool turned, int threads, uint16_t *memory)
+{
+    zc_selection selection = {.ndim = NDIM, .memory = (char *)memory};
+    const zc_call call = {.array = &f->array, .store = &f->store, .selection = &selection, .threads = threads};
+    zc_arena arena = {NULL};
+    zc_fault fault;
+    zc_error err;
+
+    choose_kinds(&f->chain, &arena);
+    selection.axis[0] = (zc_axis){.count = rows, .start = TALL - rows, .step = 1, .stride = turned ? 2 : columns * 2};
+    selection.axis[1] = (zc_axis){.count = columns, .start = columns == CHUNK_WIDE ? 0 : 3, .step = 1,
+                                  .stride = turned ? rows * 2 : 2};
+    zc_error_clear(&err);
+    zc_counts_reset();
+    CHECK(zc_read(&call, &fault, &err) == ZC_OK);
+    zc_arena_free(&arena);
+    return zc_counted(ZC_COUNT_BLOCKS);
+}
+
+/* The blocks of a chunk know nothing of each other: however many threads read it, none is decompressed by two of them. */
+static void no_block_is_decompressed_twice(void)
+{
+    enum { BLOCK = 200000, BLOCKS = (TALL * CHUNK_WIDE * 2 + BLOCK - 1) / BLOCK };
+    static const struct { int64_t rows, columns; bool turned; size_t blocks; } reads[] = {
+        {TALL, CHUNK_WIDE, false, BLOCKS}, {TALL, CHUNK_WIDE, true, BLOCKS}, {TALL, 40, false, BLOCKS},
+        {TALL, 1, false, BLOCKS}, {TALL / 2, CHUNK_WIDE, false, 4}, {TALL / 2, 7, true, 4}, {10, 10, false, 1},
+    };
+    static uint16_t values[TALL * CHUNK_WIDE], found[TALL * CHUNK_WIDE];
+    fixture f;
+    zc_fault fault;
+    zc_error err;
+
+    for (int i = 0; i < TALL * CHUNK_WIDE; i++) {
+        values[i] = (uint16_t)(i / 7 + rand() % 4);
+    }
+    for (int swaps = 0; swaps < 2; swaps++) {
+        open_fixture(&f, swaps ? "blocks-swapped/" : "blocks/", TALL, CHUNK_WIDE);
+        f.array.grid[0].length = TALL;
+        f.array.grid[1].length = CHUNK_WIDE;
+        f.chain.item.word = swaps ? 2 : 0;
+        add_stage(&f.chain, "blosc");
+        f.chain.stages[0].blosc.typesize = 2;
+        f.chain.stages[0].blosc.blocksize = BLOCK / 2;     /* of each of two streams */
+        CHECK(transfer(&f, true, 0, TALL, 0, CHUNK_WIDE, values, 1, &fault, &err) == ZC_OK);
+        for (size_t i = 0; i < sizeof reads / sizeof *reads; i++) {
+            const int64_t rows = reads[i].rows, columns = reads[i].columns, first = columns == CHUNK_WIDE ? 0 : 3;
+            for (int threads = 1; threads <= 9; threads += 2 - (threads < 3)) {
+                const size_t blocks = blocks_read(&f, rows, columns, reads[i].turned, threads, found);
+if (blocks != reads[i].blocks && threads<3) fprintf(stderr, "X %zu t%d: %zu not %zu\n", i, threads, blocks, reads[i].blocks);
+                CHECK(!ZC_ASSERTIONS || blocks == reads[i].blocks);
+                for (int64_t e = 0; e < rows * columns; e++) {
+                    const int64_t row = reads[i].turned ? e % rows : e / columns;
+                    const int64_t column = reads[i].turned ? e / rows : e % columns;
+                    CHECK(found[e] == values[(TALL - rows + row) * CHUNK_WIDE + first + column]);
+                }
+            }
+        }
+    }
 }
 
 static void shards(void)
@@ -266,6 +328,7 @@ int main(void)
     RUN(plain_chunks);
     RUN(swapped_and_transposed);
     RUN(large_chunks_are_decoded_over_themselves);
+    RUN(no_block_is_decompressed_twice);
     RUN(shards);
     RUN(gathered_blocks);
     RUN(many_reads);
