@@ -14,7 +14,7 @@ JOBS ?= $(shell $(or $(wildcard $(PY)),python3) -c \
 
 .DEFAULT_GOAL := help
 .PHONY: help env sources zarr2 build test s3 pytest demo smoke csrc-test csrc-asan csrc-tsan csrc-foreign fuzz fuzz-test \
-        asan tsan bench style lint lib wheel portable contents stubs clean
+        asan tsan bench bench-random style lint lib wheel portable contents stubs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -127,6 +127,11 @@ BENCH_ARGS ?=
 bench: build ## run the benchmarks, and show the results in README.md and docs (BENCH_ARGS=--resume, ...)
 	$(PY) -m benchmarks $(BENCH_ARGS)
 	$(PY) docs/make_benchmarks.py
+
+SEED ?= 1
+SECONDS ?= 600
+bench-random: build ## compare random arrays with the peers (SEED=1 SECONDS=600; BENCH_ARGS=--threads: with itself)
+	$(PY) -m benchmarks.random_arrays --seed $(SEED) --seconds $(SECONDS) $(BENCH_ARGS)
 
 style: $(ENV)/.complete ## style and types of Python and Cython
 	$(PY) -m ruff check --quiet zarrcore tests wheels setup.py docs examples

@@ -39,10 +39,12 @@ _PATIENCE = 180.0  # seconds that one request may take
 class Client:
     """The driver's end of one worker process."""
 
-    def __init__(self, setup: Setup, library: str, threads: int = 0) -> None:
+    def __init__(
+        self, setup: Setup, library: str, threads: int = 0, module: str = "benchmarks.worker"
+    ) -> None:
         self.library = library
         scratch = setup.scratch / f"{library}-{threads}"
-        command = [setup.python, "-m", "benchmarks.worker", library, str(threads), setup.home, scratch]
+        command = [setup.python, "-m", module, library, str(threads), setup.home, scratch]
         self._process = subprocess.Popen(
             command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
         )

@@ -24,8 +24,8 @@
 /* Chunks from this size on are decoded over their encoded bytes, where the codec can; of smaller ones both fit the cache. */
 #define OVER_FROM ((size_t)256 << 10)
 
-/* Threads share chunks of which at least so much is decoded, or read.  Each takes parts of about PART bytes, which are made
- * of whole blocks. */
+/* Threads share a chunk from so many bytes on that are decoded, or read.  Each takes parts of about PART bytes, made of whole
+ * blocks. */
 #define SHARED_FROM ((size_t)256 << 10)
 #define PLAIN_SHARED_FROM ((size_t)2 << 20)
 #define PART ((size_t)64 << 10)

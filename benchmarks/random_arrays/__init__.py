@@ -1,0 +1,1 @@
+"""Random arrays: zarrcore against its peers, or against itself on other numbers of threads."""
