@@ -33,7 +33,7 @@ class Rank(IntEnum):
     GROWTH = 1
     """A writer's, while the array grows."""
     DOCUMENTS = 2
-    """Of the metadata documents of one node, see nodes/changes.py."""
+    """Of the metadata documents of one node, see nodes/copies.py."""
     PENDING = 3
     """That of a chunk whose values an ArrayWriter gathers; a thread holds one of them at most."""
     CHUNK = 4

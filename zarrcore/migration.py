@@ -21,7 +21,7 @@ from zarrcore.metadata import (
 )
 from zarrcore.metadata.upgrade import upgraded
 from zarrcore.nodes import documents
-from zarrcore.nodes.create import write_documents
+from zarrcore.nodes.create import store_documents
 from zarrcore.nodes.find import read_documents, read_node
 from zarrcore.storage import make_store_path
 from zarrcore.storage.validation import join_path, key_prefix
@@ -232,7 +232,7 @@ def _migrate(
     # The root comes last: as long as its document is missing, the hierarchy is opened in its old format.
     for node in reversed(nodes):
         if not node.is_stored:
-            write_documents(_at(target, node.path, place), node.metadata)
+            store_documents(_at(target, node.path, place), node.metadata.to_documents())
     for key in removed:
         place.store.delete(key)
     return replace(report, nodes=tuple(replace(node, is_stored=True) for node in nodes))

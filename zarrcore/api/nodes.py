@@ -17,7 +17,6 @@ from zarrcore.arrays.options import (
 from zarrcore.errors import ArrayNotFoundError, GroupNotFoundError, ZarrRuntimeWarning
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.open import open_node
-from zarrcore.nodes.places import located
 from zarrcore.storage import Store, StorePath, make_store_path
 
 if TYPE_CHECKING:
@@ -202,7 +201,7 @@ def _open_array_at(
             return array
     drop_unused(described)
     if "shape" not in described:
-        raise TypeError(f"open_array: no array found {located(place)}, and no shape to create one")
+        raise TypeError(f"open_array: no array found {place._located}, and no shape to create one")
     from zarrcore.arrays.legacy import create_at
 
     overwrite = _insists(mode, described.pop("overwrite", False))

@@ -19,7 +19,7 @@ from zarrcore.engine.projection import Axis, axes_of
 from zarrcore.errors import StoreError
 from zarrcore.keys import ChunkKeyEncoding
 from zarrcore.metadata import layout
-from zarrcore.nodes.changes import document_lock
+from zarrcore.nodes.copies import document_lock
 from zarrcore.storage.validation import key_prefix
 
 if TYPE_CHECKING:

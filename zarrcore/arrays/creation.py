@@ -22,7 +22,6 @@ from zarrcore.config import config as settings
 from zarrcore.dtypes import dtype_from_v2, parse_dtype
 from zarrcore.engine.build import note_shape
 from zarrcore.nodes.create import create_node, new_node
-from zarrcore.nodes.places import overlap
 from zarrcore.registry import registrations
 
 if TYPE_CHECKING:
@@ -441,7 +440,7 @@ def refuse_own_source(place: StorePath, data: Any) -> None:
         If `data` is an array at the place, below it, or above it.
     """
     data = opened(data)
-    if isinstance(data, OpenArray) and overlap(data.store_path, place):
+    if isinstance(data, OpenArray) and data.store_path._overlaps(place):
         raise ValueError(
             f"cannot overwrite {place} with values of {data.store_path}, which would be removed first: "
             "write to another path, or read the values before (data=array[...])"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from zarrcore.arrays.opened import stored_metadata
 from zarrcore.metadata import layout
-from zarrcore.nodes.changes import document_lock
+from zarrcore.nodes.copies import document_lock
 from zarrcore.nodes.create import store_documents
 
 if TYPE_CHECKING:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from zarrcore.arrays.async_array import AsyncArray
 from zarrcore.groups import changing, creating, members
 from zarrcore.groups.face import GroupFace
-from zarrcore.groups.opened import OpenGroup, open_group_at
+from zarrcore.groups.opened import OpenGroup
 from zarrcore.groups.tree import Tree, tree_of
 from zarrcore.node import AsynchronousNode, in_thread
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from zarrcore.info import NodeInfo
     from zarrcore.nodes.documents import Metadata
     from zarrcore.nodes.walk import Found
-    from zarrcore.storage import StoreLike
 
     T = TypeVar("T")
 
@@ -55,42 +55,17 @@ class AsyncGroup(
     async def _array(self, function: Callable[..., OpenArray], *args: Any, **kwargs: Any) -> AsyncArray:
         return AsyncArray._of(await in_thread(function, self._opened, *args, **kwargs))
 
-    async def _group(self, function: Callable[..., OpenGroup], *args: Any, **kwargs: Any) -> AsyncGroup:
-        return AsyncGroup._of(await in_thread(function, self._opened, *args, **kwargs))
-
     async def _each(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
-        """Yield what a function of the group finds; all of it is found in one call in a worker thread."""
-        for found in await in_thread(lambda: list(function(self._opened, *args, **kwargs))):
+        """Yield what a function finds; all of it is found in one call in a worker thread."""
+        for found in await in_thread(lambda: list(function(*args, **kwargs))):
             yield found
 
     def _node(self, found: Found) -> AsyncArray | AsyncGroup:
-        """Return the face of a member."""
         return async_node_of(members.opened(self._opened, found))
 
     @classmethod
-    async def from_store(
-        cls,
-        store: StoreLike,
-        *,
-        attributes: Mapping[str, Any] | None = None,
-        overwrite: Overwrite = False,
-        zarr_format: int = 3,
-    ) -> AsyncGroup:
-        """Create a group at the root of a store-like."""
-        from zarrcore.storage import make_store_path
-
-        create, place = creating.create_group_at, make_store_path(store)
-        return cls._of(await in_thread(create, place, zarr_format, attributes, overwrite=overwrite))
-
-    @classmethod
-    async def open(
-        cls, store: StoreLike, zarr_format: int | None = 3, use_consolidated: bool | str | None = None
-    ) -> AsyncGroup:
-        """Open the group at the root of a store-like."""
-        from zarrcore.storage import make_store_path
-
-        place = make_store_path(store)
-        return cls._of(await in_thread(open_group_at, place, zarr_format, use_consolidated=use_consolidated))
+    async def _made(cls, function: Callable[..., OpenGroup], *args: Any, **kwargs: Any) -> AsyncGroup:
+        return cls._of(await in_thread(function, *args, **kwargs))
 
     async def info_complete(self) -> NodeInfo:
         """Return `info` with the properties that need a look into the store."""
@@ -137,33 +112,30 @@ class AsyncGroup(
     ) -> AsyncIterator[tuple[str, AsyncArray | AsyncGroup]]:
         """Yield paths and nodes of the members; see :meth:`zarrcore.Group.members`."""
         trusted = use_consolidated_for_children
-        async for found in self._each(members.usable, max_depth, use_consolidated=trusted):
+        async for found in self._each(members.usable, self._opened, max_depth, use_consolidated=trusted):
             yield found.path, self._node(found)
 
-    async def keys(self) -> AsyncIterator[str]:
+    def keys(self) -> AsyncIterator[str]:
         """Yield the names of the direct members."""
-        async for name in self._each(members.names_of):
-            yield name
+        return self._each(members.names_of, self._opened)
 
-    async def arrays(self) -> AsyncIterator[tuple[str, AsyncArray]]:
+    def arrays(self) -> AsyncIterator[tuple[str, AsyncArray]]:
         """Yield names and arrays of the direct members that are arrays."""
-        async for found in self._each(members.of_kind, arrays=True):
-            yield found.path, self._node(found)  # type: ignore[misc]
+        return self._each(self._of_kind, arrays=True)
 
-    async def groups(self) -> AsyncIterator[tuple[str, AsyncGroup]]:
+    def groups(self) -> AsyncIterator[tuple[str, AsyncGroup]]:
         """Yield names and groups of the direct members that are groups."""
-        async for found in self._each(members.of_kind, arrays=False):
-            yield found.path, self._node(found)  # type: ignore[misc]
+        return self._each(self._of_kind, arrays=False)
 
     async def array_keys(self) -> AsyncIterator[str]:
         """Yield the names of the arrays among the direct members."""
-        async for found in self._each(members.of_kind, arrays=True):
-            yield found.path
+        async for name, _ in self.arrays():
+            yield name
 
     async def group_keys(self) -> AsyncIterator[str]:
         """Yield the names of the groups among the direct members."""
-        async for found in self._each(members.of_kind, arrays=False):
-            yield found.path
+        async for name, _ in self.groups():
+            yield name
 
     async def array_values(self) -> AsyncIterator[AsyncArray]:
         """Yield the arrays among the direct members."""
@@ -197,7 +169,8 @@ class AsyncGroup(
         self, nodes: Mapping[str, Metadata], *, overwrite: Overwrite = False
     ) -> AsyncIterator[tuple[str, AsyncArray | AsyncGroup]]:
         """Create many nodes below this group; see :func:`zarrcore.create_hierarchy`."""
-        async for path, opened in self._each(creating.create_hierarchy, nodes, overwrite=overwrite):
+        create = partial(creating.create_hierarchy, self._opened, overwrite=overwrite)
+        async for path, opened in self._each(create, nodes):
             yield path, async_node_of(opened)
 
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from zarrcore.errors import GroupNotFoundError
 from zarrcore.groups.members import contains, find, member_path, missing
-from zarrcore.nodes.attributes import change_group_attributes
-from zarrcore.nodes.create import delete_node
+from zarrcore.metadata import ZARR_JSON, GroupMetadata, dump_document, load_document
+from zarrcore.nodes.copies import document_lock
+from zarrcore.nodes.create import delete_node, store_documents
+from zarrcore.nodes.documents import is_array_metadata
+from zarrcore.nodes.find import implied_group, parse_node, read_documents
 from zarrcore.nodes.foreign import is_left_over
-from zarrcore.nodes.move import move_node
+from zarrcore.nodes.move import is_copied, move_node
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,18 +32,41 @@ def remove(group: OpenGroup, key: str) -> None:
 
 
 def move(group: OpenGroup, source: str, dest: str) -> None:
-    """Move a member, with everything below it, to another path in the group."""
-    name = member_path(source)
-    if find(group, name) is None:
+    """Move a member, with everything below it, to another path in the group.
+
+    Repeated after it failed to remove chunks of the source, it removes them.
+    """
+    name, target = member_path(source), member_path(dest)
+    if find(group, name) is not None:
+        move_node(group.place / name, group.place / target)
+    elif find(group, target) is not None and is_copied(group.place / name, group.place / target):
+        delete_node(group.place / name)
+    else:
         raise missing(group, source)
-    move_node(group.place / name, group.place / member_path(dest))
     group.look_in_store()
 
 
 def change_attributes(group: OpenGroup, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
     """Store the result of `change`, called with the attributes that are stored now."""
-    group.place.store._check_writable()
+    place, zarr_format = group.place, group.zarr_format
+    place.store._check_writable()
     copy = group.current().consolidated_metadata  # none that is out of date
-    metadata = change_group_attributes(group.place, group.zarr_format, change)
+    with document_lock(place):
+        values = read_documents(place, zarr_format)
+        found = parse_node(place, zarr_format, values) or implied_group(place, zarr_format)
+        if found is None or is_array_metadata(found):
+            there = "there is nothing" if found is None else "there is an array"
+            raise GroupNotFoundError(f"the group {place._located} is no longer there: {there} in its place")
+        metadata = found.update_attributes(change(dict(found.attributes)))
+        store_documents(place, _documents(metadata, values))
     is_same = metadata.consolidated_metadata is copy  # mostly both are None
     group.metadata = metadata if is_same else replace(metadata, consolidated_metadata=copy)
+
+
+def _documents(metadata: GroupMetadata, stored: dict[str, Any]) -> dict[str, bytes]:
+    """Return the documents of a group; in format 3 consolidated metadata in it stay as they are stored."""
+    if metadata.zarr_format != 3 or metadata is metadata.without_consolidated():
+        return metadata.to_documents()
+    document = load_document(stored[ZARR_JSON], where=ZARR_JSON)
+    document["attributes"] = dict(metadata.attributes)
+    return {ZARR_JSON: dump_document(document, where=ZARR_JSON)}

@@ -5,8 +5,9 @@ What is to be copied, and what is in its way, is known before anything is writte
 
 from __future__ import annotations
 
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,15 +19,13 @@ from zarrcore.arrays.opened import OpenArray
 from zarrcore.errors import CopyError
 from zarrcore.groups import changing, creating, members
 from zarrcore.groups.opened import OpenGroup
-from zarrcore.nodes.move import is_document, stored_value
-from zarrcore.nodes.places import address
+from zarrcore.nodes.move import stored_value
 from zarrcore.storage.path import StorePath
-from zarrcore.storage.validation import join_path, normalize_path
+from zarrcore.storage.remote import in_parallel
+from zarrcore.storage.validation import is_document, join_path, normalize_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-
-    from zarrcore.storage import Store
 
     Log = Callable[[str], object]
     Progress = Callable[[int, int], object]
@@ -120,9 +119,9 @@ def _plan(
     in_the_way = existing is not None and (is_array or isinstance(existing, OpenArray))
     if in_the_way and options.if_exists == "raise":
         raise CopyError(f"{path!r} exists in {dest.place} already (if_exists='raise')")
-    skip = in_the_way and (
-        options.if_exists == "skip" or (options.if_exists == "skip_initialized" and _is_initialized(existing))
-    )
+    skip = in_the_way and options.if_exists == "skip"
+    if in_the_way and options.if_exists == "skip_initialized" and isinstance(existing, OpenArray):
+        skip = count_stored(existing) == existing.nchunks
     if in_the_way and not skip:
         _refuse_own_source(source, dest.place / path, replace=True)
     yield _Step(source, path, is_array, skip, in_the_way)
@@ -136,13 +135,9 @@ def _refuse_own_source(source: Any, target: StorePath, *, replace: bool = False)
     place = getattr(source, "store_path", None)
     if not isinstance(place, StorePath):
         return  # not a node of this library
-    ours, theirs = address(place), address(target)
+    ours, theirs = place._address, target._address
     if theirs.startswith(ours) or (replace and ours.startswith(theirs)):
         raise CopyError(f"{place} cannot be copied to {target}: one of them lies in the other")
-
-
-def _is_initialized(node: OpenArray | OpenGroup | None) -> bool:
-    return isinstance(node, OpenArray) and count_stored(node) == node.nchunks
 
 
 def _members(group: Any) -> Iterable[tuple[str, Any]]:
@@ -175,6 +170,7 @@ def _plain(value: Any) -> Any:
 def _run(steps: list[_Step], dest: OpenGroup, options: NodeCopyOptions) -> Counts:
     """Do what is planned, array by array."""
     copied = skipped = nbytes = 0
+    progress = options.progress
     total = sum(step.nbytes for step in steps)
     done: list[str] = []
     for step in steps:
@@ -182,39 +178,25 @@ def _run(steps: list[_Step], dest: OpenGroup, options: NodeCopyOptions) -> Count
         if step.skip:
             skipped += 1
             continue
-        if not options.dry_run:
-            with _naming(done, step.path):
-                _copy_one(step, dest, options, _from(options.progress, nbytes, total))
-            nbytes += step.nbytes
-            done.append(step.path)
         copied += 1
+        if options.dry_run:
+            continue
+        try:
+            _copy_one(step, dest, options, progress and partial(_progress_of_all, progress, nbytes, total))
+        except BaseException as error:
+            complete = ", ".join(map(repr, done)) or "nothing"
+            error.add_note(f"while {step.path!r} was copied; complete are: {complete}")
+            raise
+        nbytes += step.nbytes
+        done.append(step.path)
     return Counts(copied, skipped, nbytes)
 
 
-def _from(progress: Progress | None, start: int, total: int) -> Progress | None:
-    """Return the progress of one array as that of all of them."""
-    if progress is None:
-        return None
-    return lambda done, _: progress(start + done, total)
+def _progress_of_all(progress: Progress, before: int, total: int, done: int, _: int) -> None:
+    progress(before + done, total)
 
 
-@contextmanager
-def _naming(done: list[str], current: str) -> Iterator[None]:
-    """Have an error say what has been copied by then."""
-    try:
-        yield
-    except BaseException as error:
-        before = ", ".join(map(repr, done)) or "nothing"
-        error.add_note(f"while {current!r} was copied; complete are: {before}")
-        raise
-
-
-def _copy_one(
-    step: _Step,
-    dest: OpenGroup,
-    options: NodeCopyOptions,
-    progress: Progress | None,
-) -> None:
+def _copy_one(step: _Step, dest: OpenGroup, options: NodeCopyOptions, progress: Progress | None) -> None:
     attributes = {} if options.without_attrs else _attributes(step.source)
     if not step.is_array:
         if step.replace:
@@ -234,13 +216,8 @@ def _copy_one(
             is_text = (getattr(step.source.dtype, "metadata", None) or {}).get("vlen") is str
             arguments.setdefault("fill_value", _plain(fill_value) if is_text else fill_value)
     dest.look_in_store()
-    from_array_at(
-        dest.place / step.path,
-        data=step.source,
-        threads=options.threads,
-        progress=progress,
-        **arguments,
-    )
+    arguments.update(data=step.source, threads=options.threads, progress=progress)
+    from_array_at(dest.place / step.path, **arguments)
 
 
 def _add_attributes(group: OpenGroup, attributes: dict[str, Any]) -> None:
@@ -255,15 +232,18 @@ def copy_keys(
 ) -> Counts:
     """Copy keys that are wanted, and their values, as they are."""
     _check_choice(options, _KEY_CHOICES)
-    ours, theirs = address(source), address(dest)
+    ours, theirs = source._address, dest._address
     if theirs.startswith(ours):
         raise CopyError(f"{source} cannot be copied to {dest}, which lies in it")
     start = len(source.path) + 1 if source.path else 0
     found = filter(wanted, source.store.list_prefix(source.path))
     keys = sorted(found, key=lambda key: (is_document(key), key))
     pairs = [(key, join_path(dest.path, key[start:])) for key in keys]
-    replaces = options.if_exists == "replace"
-    existing = set() if replaces else _existing(dest.store, [new for _, new in pairs])
+    existing: set[str] = set()
+    if options.if_exists != "replace":
+        targets = [new for _, new in pairs]
+        exists = (in_parallel if dest.store._concurrent_requests() else map)(dest.store.exists, targets)
+        existing = {key for key, is_there in zip(targets, exists, strict=True) if is_there}
     if existing and options.if_exists == "raise":
         raise CopyError(f"key {min(existing)!r} exists in {dest.store} already (if_exists='raise')")
     chosen = [pair for pair in pairs if pair[1] not in existing]
@@ -271,17 +251,6 @@ def copy_keys(
         options.log(f"{'skip' if new in existing else 'copy'} {key}{f' -> {new}' if new != key else ''}")
     nbytes = 0 if options.dry_run else _copy_pairs(source, dest, chosen, options)
     return Counts(len(chosen), len(existing), nbytes)
-
-
-def _existing(store: Store, keys: list[str]) -> set[str]:
-    """Return those of the keys that a store has."""
-    from zarrcore.storage.side_by_side import side_by_side
-
-    if store._concurrent_requests():
-        found = side_by_side(store.exists, keys)
-    else:
-        found = list(map(store.exists, keys))
-    return {key for key, is_there in zip(keys, found, strict=True) if is_there}
 
 
 def _copy_pairs(

@@ -12,10 +12,8 @@ from zarrcore.errors import ContainsArrayError, ContainsGroupError
 from zarrcore.groups.members import find, member_path
 from zarrcore.groups.opened import OpenGroup, opened_node
 from zarrcore.metadata import GroupMetadata
-from zarrcore.nodes.create import create_node
-from zarrcore.nodes.create_many import create_nodes
+from zarrcore.nodes.create import create_node, create_nodes
 from zarrcore.nodes.documents import is_array_metadata
-from zarrcore.nodes.places import located
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -58,7 +56,7 @@ def require_group(
         return create_group(group, name, attributes, overwrite=overwrite)
     place = group.place / found.path
     if is_array_metadata(found.metadata):
-        raise ContainsArrayError(f"an array exists {located(place)}")
+        raise ContainsArrayError(f"an array exists {place._located}")
     return OpenGroup(found.metadata, place, found.copy)
 
 
@@ -94,7 +92,7 @@ def require_array(
         return create_array(group, name, described, compressor)
     place = group.place / found.path
     if not is_array_metadata(found.metadata):
-        raise ContainsGroupError(f"a group exists {located(place)}")
+        raise ContainsGroupError(f"a group exists {place._located}")
     array = OpenArray(found.metadata, place, config)
     check_required(array, shape, dtype, exact=exact)
     return array

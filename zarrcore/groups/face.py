@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from zarrcore.arrays.options import (
-    ArrayOptions,
-    FullMemberOptions,
-    MemberOptions,
-    RequireOptions,
-    takes,
-)
+from zarrcore.arrays.options import ArrayOptions, FullMemberOptions, MemberOptions, RequireOptions, takes
 from zarrcore.groups import changing, creating, members
-from zarrcore.groups.opened import OpenGroup
+from zarrcore.groups.opened import OpenGroup, open_group_at
+from zarrcore.metadata import GroupMetadata
 from zarrcore.node import Node
+from zarrcore.storage.path import make_store_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Self, Unpack
 
     from zarrcore._typing import ArrayLike, FillValueLike, Overwrite, ShapeLike
@@ -24,8 +20,8 @@ if TYPE_CHECKING:
     from zarrcore.codecs.base import CodecLike
     from zarrcore.dtypes.parse import DTypeLike
     from zarrcore.info import NodeInfo
-    from zarrcore.metadata import GroupMetadata
-    from zarrcore.storage.path import StorePath
+    from zarrcore.nodes.walk import Found
+    from zarrcore.storage.path import StoreLike, StorePath
 
 ArrayT = TypeVar("ArrayT")
 GroupT = TypeVar("GroupT")
@@ -51,17 +47,71 @@ class GroupFace(Node, Generic[ArrayT, GroupT]):
 
     if TYPE_CHECKING:
 
+        @classmethod
+        def _made(cls, function: Callable[..., OpenGroup], *args: Any, **kwargs: Any) -> GroupT:
+            """Call a function that returns an open group, and return its face."""
+
         def _array(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> ArrayT:
             """Call a function that takes the open group and returns an array."""
 
-        def _group(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> GroupT:
-            """Call a function that takes the open group and returns a group."""
+        def _node(self, found: Found) -> Any:
+            """Return the face of a member."""
+
+    def _group(self, function: Callable[..., OpenGroup], *args: Any, **kwargs: Any) -> GroupT:
+        """Call a function that takes the open group and returns a group."""
+        return self._made(function, self._opened, *args, **kwargs)
+
+    # --- opening ---
+
+    @classmethod
+    def from_store(
+        cls,
+        store: StoreLike,
+        *,
+        attributes: Mapping[str, Any] | None = None,
+        zarr_format: int = 3,
+        overwrite: Overwrite = False,
+    ) -> GroupT:
+        """Create a group at the root of a store-like.
+
+        Parameters
+        ----------
+        store : store-like
+            A store, a place in one, a path, a URL or a dictionary.
+        attributes : mapping, optional
+            User attributes.
+        zarr_format : {2, 3}
+            The format of the new group.
+        overwrite : bool or "all"
+            Remove what is there first; ``"all"``: even if it belongs to no Zarr node.
+
+        Raises
+        ------
+        ContainsArrayError, ContainsGroupError
+            If there is a node already.
+        """
+        place = make_store_path(store)
+        return cls._made(creating.create_group_at, place, zarr_format, attributes, overwrite=overwrite)
+
+    @classmethod
+    def open(
+        cls, store: StoreLike, zarr_format: int | None = 3, use_consolidated: bool | str | None = None
+    ) -> GroupT:
+        """Open the group at the root of a store-like; see :func:`zarrcore.open_group`.
+
+        Raises
+        ------
+        GroupNotFoundError
+            If there is none.
+        NodeTypeValidationError
+            If there is an array.
+        """
+        place = make_store_path(store)
+        return cls._made(open_group_at, place, zarr_format, use_consolidated=use_consolidated)
 
     @classmethod
     def from_dict(cls, store_path: StorePath, data: dict[str, Any]) -> Self:
         """Return a group from its metadata as a dictionary; nothing is written."""
-        from zarrcore.metadata import GroupMetadata
-
         return cls(GroupMetadata.from_dict(data), store_path)
 
     @property
@@ -100,6 +150,9 @@ class GroupFace(Node, Generic[ArrayT, GroupT]):
         changing.change_attributes(self._opened, change)
 
     # --- members ---
+
+    def _of_kind(self, *, arrays: bool) -> Iterator[tuple[str, Any]]:
+        return ((found.path, self._node(found)) for found in members.of_kind(self._opened, arrays=arrays))
 
     def get_array(self, path: str) -> ArrayT:
         """Return the array at a path.

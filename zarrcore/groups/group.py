@@ -8,23 +8,20 @@ from weakref import ref
 from zarrcore.arrays.array import Array
 from zarrcore.groups import changing, creating, members
 from zarrcore.groups.face import GroupFace
-from zarrcore.groups.opened import OpenGroup, open_group_at
+from zarrcore.groups.opened import OpenGroup
 from zarrcore.groups.tree import Tree, tree_of
 from zarrcore.node import SynchronousNode, in_thread
-from zarrcore.storage.path import StorePath, make_store_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from typing import Self, TypeVar
+    from typing import TypeVar
 
     from zarrcore._typing import ArrayLike, Overwrite
     from zarrcore.arrays.opened import OpenArray
     from zarrcore.groups.async_group import AsyncGroup
     from zarrcore.info import NodeInfo
-    from zarrcore.metadata import GroupMetadata
     from zarrcore.nodes.documents import Metadata
     from zarrcore.nodes.walk import Found
-    from zarrcore.storage.path import StoreLike
 
     T = TypeVar("T")
 
@@ -51,70 +48,14 @@ class Group(GroupFace["Array", "Group"], SynchronousNode):
     ['weather', 'weather/temperature']
     """
 
-    __slots__ = ("__weakref__", "_listing")
-
-    def __init__(self, metadata: GroupMetadata, store_path: StorePath) -> None:
-        super().__init__(metadata, store_path)
-        self._listing: ref[members.Names] | None = None  # the last iterator that was made, see `Names`
+    __slots__ = ("__weakref__",)
 
     @classmethod
-    def _of(cls, opened: OpenGroup) -> Self:
-        group = super()._of(opened)
-        group._listing = None
-        return group
+    def _made(cls, function: Callable[..., OpenGroup], *args: Any, **kwargs: Any) -> Group:
+        return cls._of(function(*args, **kwargs))
 
     def _array(self, function: Callable[..., OpenArray], *args: Any, **kwargs: Any) -> Array:
         return Array._of(function(self._opened, *args, **kwargs))
-
-    def _group(self, function: Callable[..., OpenGroup], *args: Any, **kwargs: Any) -> Group:
-        return Group._of(function(self._opened, *args, **kwargs))
-
-    # --- opening ---
-
-    @classmethod
-    def from_store(
-        cls,
-        store: StoreLike,
-        *,
-        attributes: Mapping[str, Any] | None = None,
-        zarr_format: int = 3,
-        overwrite: Overwrite = False,
-    ) -> Group:
-        """Create a group at the root of a store-like.
-
-        Parameters
-        ----------
-        store : store-like
-            A store, a place in one, a path, a URL or a dictionary.
-        attributes : mapping, optional
-            User attributes.
-        zarr_format : {2, 3}
-            The format of the new group.
-        overwrite : bool or "all"
-            Remove what is there first; ``"all"``: even if it belongs to no Zarr node.
-
-        Raises
-        ------
-        ContainsArrayError, ContainsGroupError
-            If there is a node already.
-        """
-        place = make_store_path(store)
-        return cls._of(creating.create_group_at(place, zarr_format, attributes, overwrite=overwrite))
-
-    @classmethod
-    def open(
-        cls, store: StoreLike, zarr_format: int | None = 3, use_consolidated: bool | str | None = None
-    ) -> Group:
-        """Open the group at the root of a store-like; see :func:`zarrcore.open_group`.
-
-        Raises
-        ------
-        GroupNotFoundError
-            If there is none.
-        NodeTypeValidationError
-            If there is an array.
-        """
-        return cls._of(open_group_at(make_store_path(store), zarr_format, use_consolidated=use_consolidated))
 
     # --- properties ---
 
@@ -158,11 +99,12 @@ class Group(GroupFace["Array", "Group"], SynchronousNode):
 
     def __iter__(self) -> Iterator[str]:
         names = members.Names(self._opened)
-        self._listing = ref(names)
+        self._opened.listing = ref(names)
         return names
 
     def __len__(self) -> int:
-        listing, self._listing = self._listing, None  # good for one answer: the next one may be another
+        listing = self._opened.listing
+        self._opened.listing = None  # good for one answer: the next one may be another
         names = None if listing is None else listing()
         count = None if names is None else names.count()
         return self.nmembers() if count is None else count
@@ -193,11 +135,7 @@ class Group(GroupFace["Array", "Group"], SynchronousNode):
         return members.count(self._opened, max_depth)
 
     def _node(self, found: Found) -> Array | Group:
-        """Return the face of a member."""
         return node_of(members.opened(self._opened, found))
-
-    def _of_kind(self, *, arrays: bool) -> Iterator[tuple[str, Any]]:
-        return ((found.path, self._node(found)) for found in members.of_kind(self._opened, arrays=arrays))
 
     def keys(self) -> Iterator[str]:
         """Return the names of the direct members."""

@@ -31,6 +31,9 @@ from zarrcore.storage.validation import normalize_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import TypeVar
+
+    NodeT = TypeVar("NodeT", OpenArray, OpenGroup)
 
 
 def member_path(path: str) -> str:
@@ -83,41 +86,29 @@ def get(group: OpenGroup, path: str) -> OpenArray | OpenGroup | None:
 
 
 def get_array(group: OpenGroup, path: str) -> OpenArray:
-    """Open the array at a path.
-
-    Raises
-    ------
-    ArrayNotFoundError
-        If there is nothing.
-    NotAnArrayError
-        If there is a group.
-    """
-    found = find(group, path)
-    if found is None:
-        raise ArrayNotFoundError(f"no array found in the group {group.place} at path {path!r}")
-    array = opened(group, found)
-    if isinstance(array, OpenArray):
-        return array
-    raise NotAnArrayError(f"expected an array in the group {group.place} at path {path!r}, found a group")
+    """Open the array at a path; one of its errors if there is none."""
+    return _get(group, path, OpenArray)
 
 
 def get_group(group: OpenGroup, path: str) -> OpenGroup:
-    """Open the group at a path.
+    """Open the group at a path; one of its errors if there is none."""
+    return _get(group, path, OpenGroup)
 
-    Raises
-    ------
-    GroupNotFoundError
-        If there is nothing.
-    NotAGroupError
-        If there is an array.
-    """
-    found = find(group, path)
+
+_KINDS: dict[type, tuple[str, type[Exception], type[Exception]]] = {
+    OpenArray: ("an array", ArrayNotFoundError, NotAnArrayError),
+    OpenGroup: ("a group", GroupNotFoundError, NotAGroupError),
+}
+
+
+def _get(group: OpenGroup, path: str, kind: type[NodeT]) -> NodeT:
+    found, where = get(group, path), f"in the group {group.place} at path {path!r}"
+    name, absent, is_other = _KINDS[kind]
     if found is None:
-        raise GroupNotFoundError(f"no group found in the group {group.place} at path {path!r}")
-    inner = opened(group, found)
-    if isinstance(inner, OpenGroup):
-        return inner
-    raise NotAGroupError(f"expected a group in the group {group.place} at path {path!r}, found an array")
+        raise absent(f"no {name.split()[1]} found {where}")
+    if isinstance(found, kind):
+        return found
+    raise is_other(f"expected {name} {where}, found {_KINDS[type(found)][0]}")
 
 
 def contains(group: OpenGroup, member: object) -> bool:

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.node import Node
-from zarrcore.nodes.changes import KeptCopy
+from zarrcore.nodes.copies import KeptCopy
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.open import open_group_node
 
 if TYPE_CHECKING:
+    from weakref import ref
+
     from zarrcore.metadata import GroupMetadata
     from zarrcore.nodes.documents import Metadata
     from zarrcore.storage import StorePath
@@ -20,26 +22,11 @@ if TYPE_CHECKING:
 class OpenGroup(Node):
     """A group that is open.
 
-    Parameters
-    ----------
-    metadata : GroupMetadata
-        Its metadata, with consolidated metadata if these are used.
-    place : StorePath
-        Where it is.
-    copy : KeptCopy, optional
-        The copy, in a group above, that the metadata come from.
-
-    Attributes
-    ----------
-    metadata : GroupMetadata
-        The metadata as they were read; see :meth:`current`.
-    place : StorePath
-        Where it is.
-    copy : KeptCopy or None
-        The copy that the consolidated metadata are, or come from.
+    `metadata` are as they were read, with consolidated metadata if these are used; see :meth:`current`.
+    `copy` is the one, of this group or of one above, that they come from.
     """
 
-    __slots__ = ("copy", "metadata", "place")
+    __slots__ = ("copy", "listing", "metadata", "place")
 
     def __init__(self, metadata: GroupMetadata, place: StorePath, copy: KeptCopy | None = None) -> None:
         self.metadata = metadata
@@ -47,6 +34,7 @@ class OpenGroup(Node):
         if copy is None and metadata.consolidated_metadata is not None:
             copy = KeptCopy(place)
         self.copy = copy
+        self.listing: ref[Any] | None = None  # the last iterator over the names, see `members.Names`
 
     @property
     def _store_path(self) -> StorePath:

@@ -35,17 +35,7 @@ class Tree:
 def tree_of(
     place: StorePath, metadata: GroupMetadata, *, level: int | None = None, max_nodes: int = 500
 ) -> Tree:
-    """Draw a group and what is below it.
-
-    Parameters
-    ----------
-    place, metadata
-        The group.
-    level : int, optional
-        Number of levels below the group to show.
-    max_nodes : int
-        Stop after so many nodes, and say so.
-    """
+    """Draw a group and what is below it: so many levels, and so many nodes."""
     lines = [f"/{place.path}", *islice(_branches(place, metadata, level), max_nodes + 1)]
     if len(lines) > max_nodes + 1:
         lines[-1] = f"... (only {max_nodes} nodes are shown)"

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from zarrcore.errors import BaseZarrError, ZarrUserWarning
 from zarrcore.metadata import ZARR_JSON, ZMETADATA_V2_JSON, ConsolidatedMetadata, GroupMetadata
-from zarrcore.nodes.changes import KeptCopy, document_lock
 from zarrcore.nodes.consolidated import bare, difference, lookup
-from zarrcore.nodes.create import write_documents
+from zarrcore.nodes.copies import KeptCopy, document_lock
+from zarrcore.nodes.create import store_documents
 from zarrcore.nodes.find import readable
-from zarrcore.nodes.places import located
 from zarrcore.nodes.walk import walk
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ def check(place: StorePath, metadata: GroupMetadata) -> tuple[ConsolidatedDiffer
     """Compare the consolidated metadata of a group with all nodes below it."""
     consolidated = metadata.consolidated_metadata
     if consolidated is None:
-        raise ValueError(f"the group {located(place)} has no consolidated metadata")
+        raise ValueError(f"the group {place._located} has no consolidated metadata")
     zarr_format = metadata.zarr_format
     stored = _all_nodes(place, zarr_format)
     found: list[ConsolidatedDifference] = []
@@ -76,7 +75,7 @@ def consolidate(place: StorePath, metadata: GroupMetadata) -> GroupMetadata:
         kept = KeptCopy(place)  # notices nodes that other threads change meanwhile
         copy = ConsolidatedMetadata(_all_nodes(place, metadata.zarr_format))
         with document_lock(place, ZARR_JSON if metadata.zarr_format == 3 else ZMETADATA_V2_JSON):
-            write_documents(place, replace(metadata, consolidated_metadata=copy))
+            store_documents(place, replace(metadata, consolidated_metadata=copy).to_documents())
         if not kept.is_stale:
             break
     else:

@@ -11,8 +11,7 @@ from zarrcore.metadata import ConsolidatedMetadata, GroupMetadata, parse_v2_grou
 from zarrcore.metadata.documents import ZATTRS_JSON, ZGROUP_JSON, ZMETADATA_V2_JSON
 from zarrcore.nodes.documents import IMPLIED_ZGROUP
 from zarrcore.nodes.find import Unreadable, read_node
-from zarrcore.nodes.places import located
-from zarrcore.storage.validation import join_path, key_prefix
+from zarrcore.storage.validation import key_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,12 +24,7 @@ def with_consolidated(
 ) -> GroupMetadata:
     """Return a group's metadata with its consolidated metadata, as far as that is wanted and there.
 
-    Raises
-    ------
-    ValueError
-        If it is required but not there.
-    TypeError
-        If a key is given for a format 3 group.
+    It is a ValueError if they are required but not there, and a TypeError if a key is given for format 3.
     """
     supported = place.store.supports_consolidated_metadata
     if use_consolidated and not supported:
@@ -39,21 +33,14 @@ def with_consolidated(
         return replace(metadata, consolidated_metadata=None)
     if metadata.zarr_format == 3 and isinstance(use_consolidated, str):
         raise TypeError("use_consolidated: a key is for format 2 groups only; give True, False or None")
-    found = _as_stored(place, metadata, use_consolidated if isinstance(use_consolidated, str) else None)
-    copy = found.consolidated_metadata
-    if use_consolidated and copy is None:
-        raise ValueError(f"no consolidated metadata found {located(place)}")
-    return found
-
-
-def _as_stored(place: StorePath, metadata: GroupMetadata, name: str | None = None) -> GroupMetadata:
-    """Return a group's metadata with the consolidated metadata that the store has, true or not."""
-    if metadata.zarr_format == 3:
-        return metadata
-    names = (ZGROUP_JSON, ZATTRS_JSON, name or ZMETADATA_V2_JSON)
-    zgroup, zattrs, zmetadata = place.store.get_many([join_path(place.path, item) for item in names])
-    prefix = key_prefix(place.path)
-    return parse_v2_group(IMPLIED_ZGROUP if zgroup is None else zgroup, zattrs, zmetadata, prefix=prefix)
+    if metadata.zarr_format != 3:
+        name = use_consolidated if isinstance(use_consolidated, str) else ZMETADATA_V2_JSON
+        prefix = key_prefix(place.path)
+        zgroup, *others = place.store.get_many([prefix + item for item in (ZGROUP_JSON, ZATTRS_JSON, name)])
+        metadata = parse_v2_group(IMPLIED_ZGROUP if zgroup is None else zgroup, *others, prefix=prefix)
+    if use_consolidated and metadata.consolidated_metadata is None:
+        raise ValueError(f"no consolidated metadata found {place._located}")
+    return metadata
 
 
 def lookup(consolidated: ConsolidatedMetadata, path: str, zarr_format: int) -> Any | None:
@@ -71,12 +58,8 @@ def lookup(consolidated: ConsolidatedMetadata, path: str, zarr_format: int) -> A
 def checked_lookup(consolidated: ConsolidatedMetadata, place: StorePath, path: str, zarr_format: int) -> Any:
     """Do the same as :func:`lookup`, compared with the node's own documents where that is required.
 
-    Where they differ, the node's own are right: others may have changed it since the copy was made.
-
-    Raises
-    ------
-    StaleMetadataError
-        If the setting ``metadata.check_consolidated`` is ``"raise"`` and they differ.
+    Where they differ, the node's own are right: others may have changed it since the copy was made.  With the
+    setting ``metadata.check_consolidated="raise"`` that is a StaleMetadataError.
     """
     found = lookup(consolidated, path, zarr_format)
     action = config.get("metadata.check_consolidated", None)

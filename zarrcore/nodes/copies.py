@@ -1,15 +1,17 @@
-"""Consolidated metadata in stores follow the changes that this process makes to nodes below their groups.
+"""Consolidated metadata follow the changes that this process makes to nodes below their groups.
 
-They are changed as JSON, so that members of other programs stay as they are, and one node whose document is
-not valid keeps nobody from changing another.  A node's own documents are stored first: a change that is
-interrupted leaves a copy of what was there before.
+Copies that open groups have are marked as stale.  Those in stores are changed as JSON, so that members of
+other programs stay as they are, and one node whose document is not valid keeps nobody from changing another.
+A node's own documents are stored first: a change that is interrupted leaves a copy of what was there before.
 """
 
 from __future__ import annotations
 
 import warnings
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
+from zarrcore._locks import Rank, forkable, lock, ranked
 from zarrcore.errors import BaseZarrError, ZarrUserWarning
 from zarrcore.metadata import (
     ZARR_JSON,
@@ -20,8 +22,6 @@ from zarrcore.metadata import (
     dump_document,
     load_document,
 )
-from zarrcore.nodes.changes import document_lock, note_change
-from zarrcore.nodes.places import above
 from zarrcore.storage.validation import join_path, key_prefix
 
 if TYPE_CHECKING:
@@ -30,63 +30,105 @@ if TYPE_CHECKING:
     from zarrcore.storage import StorePath
 
     Nodes = dict[str, Any]
+    _Change = Callable[[Nodes, str], None]
 
 _V2_NAMES = (ZARRAY_JSON, ZGROUP_JSON, ZATTRS_JSON)
 _MARK = b'"consolidated_metadata"'
 _MOST_KNOWN = 1000
 
 
+# --- locks of documents, and copies in open groups ---
+
+_TABLE = forkable(lock(Rank.TABLE))
+
+
+def document_lock(place: StorePath, name: str = ZARR_JSON) -> Any:
+    """Return the lock of the metadata of a node, for a ``with`` statement.
+
+    Held by changes that depend on what they find, so that no thread undoes another one's.  It is a lock of a
+    key (see ``engine.KeyLock``), so changes of other nodes do not wait for it, and who has it cannot take it
+    again.  Who has that of a node takes no other locks of metadata than those of the groups above it.  In
+    format 2, consolidated metadata are a document (`name`) that has a lock of its own.
+    """
+    from zarrcore._core.engine import KeyLock, Place
+
+    return ranked(KeyLock(Place(place.store._scope(place.path)), name), Rank.DOCUMENTS)
+
+
+class KeptCopy:
+    """A copy of the metadata of all nodes below a place, that of an open group.
+
+    `is_stale`: this process has changed one of those nodes since.
+    """
+
+    __slots__ = ("__weakref__", "_address", "is_stale")
+
+    def __init__(self, place: StorePath) -> None:
+        self.is_stale = False
+        self._address = place._address
+        with _TABLE:
+            _copies.add(ref(self, _copies.discard))
+
+
+_copies: set[ref[KeptCopy]] = set()  # a WeakSet fails where one goes while another thread walks it
+
+
+def note_change(place: StorePath, *, removed: bool = False) -> None:
+    """Mark the copies of a node's documents as stale, in open groups and where they are being made."""
+    if _copies:
+        changed = place._address
+        with _TABLE:
+            for kept in _copies.copy():
+                copy = kept()
+                if copy is None:
+                    continue
+                ours = copy._address  # the document of the group itself is not in the copy
+                if (changed != ours and changed.startswith(ours)) or (removed and ours.startswith(changed)):
+                    copy.is_stale = True
+
+
+# --- copies in stores ---
+
+
 def follow_documents(place: StorePath, documents: dict[str, bytes]) -> None:
     """Bring the copies above a node up to date after its documents have been stored."""
-    if ZARR_JSON in documents:
-        _follow(place, above(place), (ZARR_JSON,), lambda path: _put(path, documents))
-    elif ZARRAY_JSON in documents:
-        _follow(place, above(place), (ZMETADATA_V2_JSON,), lambda path: _put(path, documents))
-    elif ZMETADATA_V2_JSON not in documents:  # in format 2 the copy has the group's own attributes as well
-        _follow(place, [*above(place), place], (ZMETADATA_V2_JSON,), lambda path: _put(path, documents))
+    groups, name = place._above(), ZARR_JSON if ZARR_JSON in documents else ZMETADATA_V2_JSON
+    if not documents.keys() & {ZARR_JSON, ZARRAY_JSON}:
+        if ZMETADATA_V2_JSON in documents:
+            return
+        groups.append(place)  # in format 2 the copy has the group's own attributes as well
+    _follow(place, groups, (name,), lambda nodes, path: _put(nodes, path, documents))
 
 
 def follow_removal(place: StorePath) -> None:
     """Take a node, and all below it, out of the copies above it after they have been removed."""
-    _follow(place, above(place), (ZARR_JSON, ZMETADATA_V2_JSON), _remove, removed=True)
+    _follow(place, place._above(), (ZARR_JSON, ZMETADATA_V2_JSON), _remove, removed=True)
 
 
 def follow_tree(place: StorePath, documents_below: Callable[[], dict[str, dict[str, bytes]]]) -> None:
     """Bring the copies above a place up to date after nodes have come there.
 
-    Parameters
-    ----------
-    documents_below : callable
-        Returns the documents of all nodes at the place and below, by path in the store; called only if there
-        is a copy.
+    `documents_below` returns the documents of all nodes at the place and below, by path in the store; it is
+    called only if there is a copy.
     """
 
-    def change(path: str) -> _Change:
-        skip = len(place.path) - len(path)  # what the paths have before those in the copy
+    def change(nodes: Nodes, path: str) -> None:
+        _remove(nodes, path)
+        for below, documents in documents_below().items():
+            _put(nodes, below[len(place.path) - len(path) :], documents)
 
-        def apply(nodes: Nodes) -> None:
-            _remove(path)(nodes)
-            for below, documents in documents_below().items():
-                _put(below[skip:], documents)(nodes)
-
-        return apply
-
-    _follow(place, above(place), (ZARR_JSON, ZMETADATA_V2_JSON), change)
-
-
-if TYPE_CHECKING:
-    _Change = Callable[[Nodes], None]
+    _follow(place, place._above(), (ZARR_JSON, ZMETADATA_V2_JSON), change)
 
 
 def _follow(
     place: StorePath,
     groups: Sequence[StorePath],
     names: Sequence[str],
-    change: Callable[[str], _Change],
+    change: _Change,
     *,
     removed: bool = False,
 ) -> None:
-    """Apply a change, made for a path relative to the group, to the copies of some groups."""
+    """Apply a change of a place to the copies of some groups, with its path below each of them."""
     if not groups or not place.store.supports_consolidated_metadata:
         return
     # Whoever has read the node before it was stored may be about to make a copy of what was there.
@@ -94,7 +136,7 @@ def _follow(
     try:
         for group, name in _groups_with_copies(groups, names):
             with document_lock(group, name):
-                _apply(group, join_path(group.path, name), change(place.path[len(key_prefix(group.path)) :]))
+                _apply(place, group, name, change)
     except (BaseZarrError, OSError) as error:
         warnings.warn(
             f"the change of {place} is stored, but consolidated metadata above it could not be updated: "
@@ -130,16 +172,18 @@ def _groups_with_copies(groups: Sequence[StorePath], names: Sequence[str]) -> li
     return found
 
 
-def _apply(group: StorePath, key: str, change: _Change) -> None:
+def _apply(place: StorePath, group: StorePath, name: str, change: _Change) -> None:
+    prefix = key_prefix(group.path)
+    key = prefix + name
     data = group.store.get(key)
     if data is None:
         return
     document = load_document(data, where=key)
-    nodes = _nodes_in(document, is_v3=key.endswith(ZARR_JSON))
+    nodes = _nodes_in(document, is_v3=name == ZARR_JSON)
     if nodes is None:
         return
     before = dict(nodes)
-    change(nodes)
+    change(nodes, place.path[len(prefix) :])
     if nodes != before:
         group.store.set(key, dump_document(document, where=key))
 
@@ -153,24 +197,17 @@ def _nodes_in(document: dict[str, Any], *, is_v3: bool) -> Nodes | None:
     return nodes if isinstance(nodes, dict) else None
 
 
-def _put(path: str, documents: dict[str, bytes]) -> _Change:
+def _put(nodes: Nodes, path: str, documents: dict[str, bytes]) -> None:
     """Replace the entry of one node in a copy by its documents."""
-
-    def apply(nodes: Nodes) -> None:
-        for name, data in documents.items():
-            if name == ZARR_JSON:
-                document = load_document(data, where=join_path(path, name))
-                document.pop("consolidated_metadata", None)
-                nodes[path] = document
-            elif name in _V2_NAMES:
-                nodes[join_path(path, name)] = load_document(data, where=join_path(path, name))
-
-    return apply
+    for name, data in documents.items():
+        key = join_path(path, name)
+        if name == ZARR_JSON:
+            nodes[path] = load_document(data, where=key)
+            nodes[path].pop("consolidated_metadata", None)
+        elif name in _V2_NAMES:
+            nodes[key] = load_document(data, where=key)
 
 
-def _remove(path: str) -> _Change:
-    def apply(nodes: Nodes) -> None:
-        for name in [name for name in nodes if name == path or name.startswith(f"{path}/")]:
-            del nodes[name]
-
-    return apply
+def _remove(nodes: Nodes, path: str) -> None:
+    for name in [name for name in nodes if name == path or name.startswith(f"{path}/")]:
+        del nodes[name]

@@ -8,38 +8,31 @@ from typing import TYPE_CHECKING
 
 from zarrcore.errors import ContainsArrayError, ContainsGroupError, InvalidKeyError, StoreError
 from zarrcore.metadata import ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON
-from zarrcore.nodes import copies
 from zarrcore.nodes import documents as node_documents
-from zarrcore.nodes.changes import note_change
+from zarrcore.nodes.copies import follow_documents, follow_removal, note_change
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import read_node
 from zarrcore.nodes.foreign import refuse_foreign
-from zarrcore.nodes.places import located
+from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from zarrcore._typing import Overwrite
     from zarrcore.nodes.documents import Metadata
-    from zarrcore.storage import StorePath
 
 _DECIDING = {ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON}  # the documents that make a place a node
 _V2_KINDS = {ZARRAY_JSON: ZGROUP_JSON, ZGROUP_JSON: ZARRAY_JSON}  # and the other kind
 _ATTEMPTS = 3
 
 
-def write_documents(place: StorePath, metadata: Metadata) -> None:
-    """Store the metadata documents of a node, replacing those that are there."""
-    store_documents(place, metadata.to_documents())
-
-
 def store_documents(place: StorePath, documents: dict[str, bytes]) -> None:
-    """Do the same for documents that have been serialised already."""
+    """Store the metadata documents of a node, replacing those that are there."""
     note_change(place)
     for name in sorted(documents, key=_DECIDING.__contains__):  # last what makes it a node
         place.store.set(join_path(place.path, name), documents[name])
-    copies.follow_documents(place, documents)
+    follow_documents(place, documents)
 
 
 def create_node(
@@ -61,10 +54,8 @@ def create_node(
     ------
     ContainsArrayError, ContainsGroupError
         If there is a node already, or an array above the place.
-    ForeignDataError
-        If what would be removed is not Zarr's alone.
-    InvalidKeyError
-        If no node can have the name.
+    ForeignDataError, InvalidKeyError
+        If what would be removed is not Zarr's alone; if no node can have the name.
     """
     documents = metadata.to_documents()  # first: nothing is removed for metadata that cannot be stored
     replaces = _clear_the_way(place, metadata.zarr_format, overwrite=overwrite, group=group)
@@ -97,10 +88,7 @@ def _clear_the_way(
 ) -> bool:
     """Make sure that a node can be stored at a place: nothing is there any more, and groups are above it.
 
-    Returns
-    -------
-    bool
-        Whether the new node replaces whatever was there.
+    Returns whether the new node replaces whatever was there.
     """
     store = place.store
     store._check_writable()
@@ -114,7 +102,7 @@ def _clear_the_way(
             refuse_foreign(place)
         _erase(place)
     elif not store._claim(place.path):
-        _refuse_existing(place)
+        refuse_existing(place)
     _store_parents(missing, zarr_format)
     return replaces
 
@@ -122,10 +110,7 @@ def _clear_the_way(
 def refuse_bad_name(path: str) -> None:
     """Refuse paths that no node can have: through a metadata document, or with a name of dots alone.
 
-    Raises
-    ------
-    InvalidKeyError
-        If it is one; Zarr v3, "Node names".
+    (Zarr v3, "Node names".)
     """
     for name in path.split("/"):
         if name in node_documents.ALL_NAMES:
@@ -136,13 +121,13 @@ def refuse_bad_name(path: str) -> None:
             raise InvalidKeyError(f"{path!r}: {name!r} is all dots, no node can have such a name")
 
 
-def _refuse_existing(place: StorePath) -> None:
+def refuse_existing(place: StorePath) -> None:
     found = read_node(place)
     if found is None:
         return
     if is_array_metadata(found):
-        raise ContainsArrayError(f"an array exists {located(place)}")
-    raise ContainsGroupError(f"a group exists {located(place)}")
+        raise ContainsArrayError(f"an array exists {place._located}")
+    raise ContainsGroupError(f"a group exists {place._located}")
 
 
 def _store_new(place: StorePath, documents: dict[str, bytes], *, replaces: bool) -> None:
@@ -157,8 +142,12 @@ def _store_new(place: StorePath, documents: dict[str, bytes], *, replaces: bool)
     if len(documents) > 1:
         with _withdrawn_on_failure(place, deciding):
             for name in documents.keys() - _DECIDING:
-                _store_further(place, name, documents[name])
-    copies.follow_documents(place, documents)
+                store, key = place.store, join_path(place.path, name)
+                # One that is there is left over from another node.  A store of files has nothing to clean up
+                # where it stores what is new.
+                if not (store._is_near and store._set_new(key, documents[name])):
+                    store.set(key, documents[name])
+    follow_documents(place, documents)
 
 
 def _store_deciding(place: StorePath, name: str, data: bytes) -> None:
@@ -170,16 +159,8 @@ def _store_deciding(place: StorePath, name: str, data: bytes) -> None:
             with _withdrawn_on_failure(place, name):
                 if not _yields(place, name):
                     return
-        _refuse_existing(place)  # what came first may be gone again
+        refuse_existing(place)  # what came first may be gone again
     raise StoreError(f"{place.store}: the key {key!r} is neither there nor can it be created", key=key)
-
-
-def _store_further(place: StorePath, name: str, data: bytes) -> None:
-    """Store another document of a new node; one that is there already is left over from another node."""
-    store, key = place.store, join_path(place.path, name)
-    # A store of files has nothing to clean up where it stores what is new.
-    if not (store._is_near and store._set_new(key, data)):
-        store.set(key, data)
 
 
 @contextmanager
@@ -198,19 +179,14 @@ def _yields(place: StorePath, name: str) -> bool:
 
     An array and a group have different documents, so a creator of each may have stored its own.  Whoever
     stored the last one sees the other, so at least one of them withdraws; where both do, the array is tried
-    again.
-
-    Raises
-    ------
-    ContainsArrayError
-        If the document is that of a group.
+    again, and the group fails.
     """
     store, other = place.store, join_path(place.path, _V2_KINDS[name])
     if not store.supports_deletes or not store.exists(other):
         return False
     store.delete(join_path(place.path, name))
     if name == ZGROUP_JSON:
-        raise ContainsArrayError(f"an array exists {located(place)}")
+        raise ContainsArrayError(f"an array exists {place._located}")
     for delay in (0.001, 0.01, 0.1):  # for the creator of the group to withdraw it, if it is not finished
         time.sleep(delay)
         if not store.exists(other):
@@ -222,13 +198,7 @@ def _yields(place: StorePath, name: str) -> bool:
 
 
 def create_parents(place: StorePath, zarr_format: int) -> None:
-    """Create the groups above a place that are missing.
-
-    Raises
-    ------
-    ContainsArrayError
-        If one of the places above is that of an array.
-    """
+    """Create the groups above a place that are missing; no array may be among them."""
     _store_parents(_missing_parents(place, zarr_format), zarr_format)
 
 
@@ -250,18 +220,38 @@ def _missing_parents(place: StorePath, zarr_format: int, group: StorePath | None
     missing: list[StorePath] = []
     while place.path:
         place = place.parent
-        if group is not None and place.path == group.path and _has_document(place, zarr_format):
+        deciding = join_path(place.path, ZARR_JSON if zarr_format == 3 else ZGROUP_JSON)
+        if group is not None and place.path == group.path and place.store.exists(deciding):
             break
         found = read_node(place, zarr_format)
         if found is None:
             missing.append(place)
         elif is_array_metadata(found):
-            raise ContainsArrayError(f"an array exists {located(place)}; no node can be below it")
+            raise ContainsArrayError(f"an array exists {place._located}; no node can be below it")
     return missing[::-1]
 
 
-def _has_document(place: StorePath, zarr_format: int) -> bool:
-    return place.store.exists(join_path(place.path, ZARR_JSON if zarr_format == 3 else ZGROUP_JSON))
+# --- many nodes ---
+
+
+def create_nodes(
+    place: StorePath, nodes: Mapping[str, Metadata], *, overwrite: Overwrite = False
+) -> Iterator[tuple[str, StorePath, Metadata]]:
+    """Store many nodes, parents first; the groups between them that are not given are created as well."""
+    checked = {StorePath(place.store, path).path: metadata for path, metadata in nodes.items()}
+    formats = {metadata.zarr_format for metadata in checked.values()}
+    if len(formats) > 1:
+        raise ValueError(f"all nodes of a hierarchy must have one zarr_format, got {sorted(formats)}")
+    for path in checked:
+        above = path.rpartition("/")[0]
+        while path and above != path:
+            if above in checked and is_array_metadata(checked[above]):
+                raise ValueError(f"{path!r} cannot be created below the array {above!r}")
+            path, above = above, above.rpartition("/")[0]
+    for path in sorted(checked, key=lambda name: (name.count("/"), name)):
+        target = place / path if path else place
+        create_node(target, checked[path], overwrite=overwrite)
+        yield path, target, checked[path]
 
 
 # --- removing ---
@@ -279,6 +269,6 @@ def _erase(place: StorePath) -> None:
         place.store.erase_prefix(place.path)
     except BaseException:
         if read_node(place) is None:  # what is left are chunks
-            copies.follow_removal(place)
+            follow_removal(place)
         raise
-    copies.follow_removal(place)
+    follow_removal(place)

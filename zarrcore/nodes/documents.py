@@ -42,15 +42,7 @@ ALL_NAMES = frozenset((ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON, ZATTRS_JSON, ZMETADA
 
 
 def parse(zarr_format: int, values: Mapping[str, Any], *, path: str) -> ArrayMetadata | GroupMetadata | None:
-    """Return the metadata in the documents of one node, or None if they make no node.
-
-    Parameters
-    ----------
-    values
-        Contents by name, of those documents that exist.
-    path
-        Path of the node, for error messages.
-    """
+    """Return the metadata in the documents of one node, by name, or None if they make no node."""
     prefix = key_prefix(path)
     if zarr_format == 3:
         return parse_v3_node(values[ZARR_JSON], where=prefix + ZARR_JSON) if ZARR_JSON in values else None
@@ -61,10 +53,6 @@ def parse(zarr_format: int, values: Mapping[str, Any], *, path: str) -> ArrayMet
         if ZGROUP_JSON in values:
             return parse_v2_group(values[ZGROUP_JSON], attributes, prefix=prefix)
         return None
-    return _parse_v1(values, prefix)
-
-
-def _parse_v1(values: Mapping[str, Any], prefix: str) -> ArrayMetadata | None:
     if "meta" not in values:
         return None
     from zarrcore.metadata.parse import parse_zattrs

@@ -19,28 +19,21 @@ if TYPE_CHECKING:
     from zarrcore.nodes.documents import Metadata
     from zarrcore.storage import Store
 
+    _Child = tuple[str, Metadata | "Unreadable"]
+
 
 @dataclass(frozen=True)
 class Unreadable:
     """Takes the place of the metadata of a node that is there and whose documents cannot be used.
 
-    Attributes
-    ----------
-    error : BaseZarrError
-        Why; it names the document.
+    `error` says why; it names the document.
     """
 
     error: BaseZarrError
 
 
 def readable(found: Any) -> Any:
-    """Return what was found, unless that is a node with unusable documents.
-
-    Raises
-    ------
-    BaseZarrError
-        Why they cannot.
-    """
+    """Return what was found, unless that is a node with unusable documents, whose error is raised."""
     if isinstance(found, Unreadable):
         raise found.error
     return found
@@ -51,24 +44,14 @@ _BATCH = 256  # documents asked from the store in one call when a group is liste
 
 def read_node(place: StorePath, zarr_format: int | None = None) -> Metadata | None:
     """Return the metadata at a place, or None if there is no node: of format 3, else 2, else 1."""
-    formats: tuple[int, ...] = (3, 2, 1) if zarr_format is None else (zarr_format,)
-    if zarr_format is None and place.store._concurrent_requests():
-        metadata = _read_newer(place)
-        if metadata is not None:
-            return metadata
-        formats = (1,)
-    for number in formats:
-        metadata = parse_node(place, number, read_documents(place, number))
-        if metadata is not None:
-            return metadata
-    return None
-
-
-def _read_newer(place: StorePath) -> Metadata | None:
-    """Return the node of format 3 or 2, all of whose documents are asked for at the same time."""
-    found = _read(place.store, place.path, documents.NAMES[3] + documents.NAMES[2])
-    for number in (3, 2):
-        values = {name: found[name] for name in documents.NAMES[number] if name in found}
+    known: dict[str, Any] | None = None
+    if zarr_format is None and place.store._concurrent_requests():  # all are asked for at the same time
+        known = _read(place.store, place.path, documents.NAMES[3] + documents.NAMES[2])
+    for number in (3, 2, 1) if zarr_format is None else (zarr_format,):
+        if known is None or number == 1:
+            values = read_documents(place, number)
+        else:
+            values = {name: known[name] for name in documents.NAMES[number] if name in known}
         metadata = parse_node(place, number, values)
         if metadata is not None:
             return metadata
@@ -88,19 +71,10 @@ def parse_node(place: StorePath, zarr_format: int, values: dict[str, Any]) -> Me
 def find_node(
     place: StorePath, zarr_format: int | None = None, *, implied: bool = True
 ) -> tuple[StorePath, Metadata | None]:
-    """Return the metadata at a place named by a user, perhaps in an N5 container, and where to look further.
+    """Return where the node at a place named by a user is, and its metadata; None if there is none.
 
-    Parameters
-    ----------
-    implied : bool
-        Whether a place without documents may be a group of format 2, see :func:`implied_group`.
-
-    Returns
-    -------
-    place : StorePath
-        The same place; in an N5 container, in a store of format 3 that stands for it.
-    metadata : ArrayMetadata, GroupMetadata or None
-        None if there is no node.
+    A node in an N5 container is in a store of format 3 that stands for it.  A place without documents may
+    be a group of format 2, see :func:`implied_group`, unless `implied` is false.
     """
     metadata = read_node(place, zarr_format)
     if metadata is not None:
@@ -155,83 +129,63 @@ def _read(store: Store, path: str, names: Sequence[str]) -> dict[str, Any]:
     return {name: value for name, value in zip(names, values, strict=True) if value is not None}
 
 
-def read_children(place: StorePath, zarr_format: int) -> Iterator[tuple[str, Metadata | Unreadable]]:
+def read_children(place: StorePath, zarr_format: int) -> Iterator[_Child]:
     """Names and metadata of the nodes directly below a place, sorted by name.
 
     Documents of one that cannot be used keep nobody from seeing the others.
     """
-    children = _names_below(place)
-    for start in range(0, len(children), _BATCH):
-        batch = children[start : start + _BATCH]
-        values = place.store.get_many(_document_keys(place, batch, zarr_format))
-        yield from _parse_children(place, batch, zarr_format, iter(values))
+    names = _names_below(place)
+    for start in range(0, len(names), _BATCH):
+        (found,) = _read_named([(place, names[start : start + _BATCH])], zarr_format)
+        yield from found
 
 
 def read_tree(
     place: StorePath, zarr_format: int, max_depth: int | None, enters: Callable[[GroupMetadata], bool]
-) -> dict[str, list[tuple[str, Metadata | Unreadable]]]:
+) -> dict[str, list[_Child]]:
     """Return :func:`read_children` of a place and of the groups below it that `enters` accepts, by path.
 
     Level by level, so that a slow store is asked in parallel: each level takes two rounds.
     """
-    found: dict[str, list[tuple[str, Metadata | Unreadable]]] = {}
+    from zarrcore.storage.remote import in_parallel
+
+    found: dict[str, list[_Child]] = {}
     level, depth = [place], 0
     while level and (max_depth is None or depth <= max_depth):
-        below: list[StorePath] = []
-        for above, children in zip(level, _read_level(level, zarr_format), strict=True):
+        listings = list(zip(level, in_parallel(_names_below, level), strict=True))
+        level, depth = [], depth + 1
+        for (above, _), children in zip(listings, _read_named(listings, zarr_format), strict=True):
             found[above.path] = children
-            below += (
+            level += (
                 above._child(name)
-                for name, metadata in children
-                if not isinstance(metadata, Unreadable)
-                and not is_array_metadata(metadata)
-                and enters(metadata)
+                for name, node in children
+                if not isinstance(node, Unreadable) and not is_array_metadata(node) and enters(node)
             )
-        level, depth = below, depth + 1
     return found
-
-
-def _read_level(
-    places: Sequence[StorePath], zarr_format: int
-) -> list[list[tuple[str, Metadata | Unreadable]]]:
-    from zarrcore.storage.side_by_side import side_by_side
-
-    listings = side_by_side(_names_below, places)
-    keys = [
-        key
-        for place, children in zip(places, listings, strict=True)
-        for key in _document_keys(place, children, zarr_format)
-    ]
-    values = iter(places[0].store.get_many(keys))
-    return [
-        list(_parse_children(place, children, zarr_format, values))
-        for place, children in zip(places, listings, strict=True)
-    ]
 
 
 def _names_below(place: StorePath) -> list[str]:
     return sorted(name for name in place.store.list_dir(place.path) if name not in documents.ALL_NAMES)
 
 
-def _document_keys(place: StorePath, children: Sequence[str], zarr_format: int) -> list[str]:
+def _read_named(places: Sequence[tuple[StorePath, Sequence[str]]], zarr_format: int) -> list[list[_Child]]:
+    """Return, for each place, those of some names below it that are nodes, and their metadata."""
     names = documents.NAMES[zarr_format]
-    return [join_path(place.path, child, name) for child in children for name in names]
+    children = [(place, child) for place, below in places for child in below]
+    keys = [join_path(place.path, child, name) for place, child in children for name in names]
+    values = iter(places[0][0].store.get_many(keys))
+    read = (_parsed(place._child(child), zarr_format, values) for place, child in children)
+    return [
+        [(child, node) for child, node in zip(below, read, strict=False) if node is not None]
+        for _, below in places
+    ]
 
 
-def _parse_children(
-    place: StorePath, children: Sequence[str], zarr_format: int, values: Iterator[Any]
-) -> Iterator[tuple[str, Metadata | Unreadable]]:
-    """Yield the nodes among the children, whose documents are the next of the values."""
-    names = documents.NAMES[zarr_format]
-    for child in children:
-        found = {name: value for name in names if (value := next(values)) is not None}
-        path = join_path(place.path, child)
-        metadata: Metadata | Unreadable | None = None
-        try:
-            metadata = documents.parse(zarr_format, found, path=path) if found else None
-        except BaseZarrError as error:
-            metadata = Unreadable(error)
-        if metadata is None:
-            metadata = implied_group(place._child(child), zarr_format)
-        if metadata is not None:
-            yield child, metadata
+def _parsed(place: StorePath, zarr_format: int, values: Iterator[Any]) -> Metadata | Unreadable | None:
+    """Return the node at a place, whose documents are the next of the values."""
+    found = {name: value for name in documents.NAMES[zarr_format] if (value := next(values)) is not None}
+    try:
+        node = parse_node(place, zarr_format, found)
+    except BaseZarrError as error:
+        return Unreadable(error)
+    return implied_group(place, zarr_format) if node is None else node

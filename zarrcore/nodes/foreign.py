@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from zarrcore.errors import BaseZarrError, ForeignDataError
 from zarrcore.metadata import ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON
@@ -30,14 +30,9 @@ _LITTER = re.compile(r"\.DS_Store|Thumbs\.db|desktop\.ini|\._.*|\.nfs[0-9a-f]+|.
 
 
 def refuse_foreign(place: StorePath) -> None:
-    """Refuse to remove what lies at a place if some of it belongs to no Zarr node.
+    """Refuse to remove what lies at a place if some of it belongs to no Zarr node (a ForeignDataError).
 
     One level is looked at: below a node, everything is taken to be its own.
-
-    Raises
-    ------
-    ForeignDataError
-        If there is something else; the message names some of it, and how to insist.
     """
     if not place.store.supports_listing:
         return
@@ -79,10 +74,8 @@ def _chunk_pattern(place: StorePath) -> re.Pattern[str] | None:
         return _ANY_CHUNK
     if metadata is None:
         return None
-    return _first_parts(metadata) if is_array_metadata(metadata) else re.compile(r"(?!)")
-
-
-def _first_parts(metadata: Any) -> re.Pattern[str]:
+    if not is_array_metadata(metadata):
+        return re.compile(r"(?!)")
     key = str(metadata.key_encoding.encode((0,) * len(metadata.shape)))
     own = re.sub(r"\d+", r"\\d+", re.escape(key.partition("/")[0]))
     return re.compile(f"{own}|{_ANY_CHUNK.pattern}")

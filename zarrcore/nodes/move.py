@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from zarrcore.errors import ContainsArrayError, ContainsGroupError, StoreError
-from zarrcore.nodes import copies, documents
-from zarrcore.nodes.changes import note_move
-from zarrcore.nodes.create import create_parents, refuse_bad_name
+from zarrcore.errors import ContainsGroupError, StoreError
+from zarrcore.nodes.copies import follow_removal, follow_tree, note_change
+from zarrcore.nodes.create import create_parents, refuse_bad_name, refuse_existing
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import read_node, readable
-from zarrcore.nodes.places import located
 from zarrcore.nodes.walk import walk
-from zarrcore.storage.validation import join_path
+from zarrcore.storage.validation import is_document, join_path
 
 if TYPE_CHECKING:
     from typing import Any
@@ -21,32 +19,26 @@ if TYPE_CHECKING:
 
 
 def move_node(source: StorePath, dest: StorePath) -> None:
-    """Move a node and everything below it within one store.
+    """Move a node and everything below it within one store, to where nothing is yet.
 
     A store that can rename does so, in one step.  In others everything is copied, metadata last, and then
     removed, metadata first.
-
-    Raises
-    ------
-    ContainsArrayError, ContainsGroupError
-        If there is something at `dest`.
-    StoreError
-        If the store cannot remove keys.
-    ValueError
-        If `dest` lies in `source`.
     """
     store = source.store
     store._check_writable()
     if f"{dest.path}/".startswith(f"{source.path}/"):
         raise ValueError(f"{source.path!r} cannot be moved to {dest.path!r}, which lies in it")
     refuse_bad_name(dest.path)
-    _refuse_existing(dest)
+    refuse_existing(dest)
+    if not dest.is_empty():
+        raise ContainsGroupError(f"there is something {dest._located} already")
     if not store.supports_deletes:
         raise StoreError(f"{store} cannot remove keys, so {source.path!r} cannot be moved, only copied")
     metadata = read_node(source)
     if metadata is not None:
         create_parents(dest, metadata.zarr_format)
-    note_move(source, dest)
+    note_change(source, removed=True)
+    note_change(dest)
     chunks_stay: BaseException | None = None
     if not store._rename_prefix(source.path, dest.path):
         _copy(store, source.path, dest.path)
@@ -55,10 +47,17 @@ def move_node(source: StorePath, dest: StorePath) -> None:
         except Exception as error:
             error.add_note(f"{source.path!r} has been moved to {dest.path!r}, but some of its chunks stay")
             chunks_stay = error
-    copies.follow_removal(source)
+    follow_removal(source)
     follow_arrival(dest)
     if chunks_stay is not None:
         raise chunks_stay
+
+
+def is_copied(source: StorePath, dest: StorePath) -> bool:
+    """Return whether there are keys at a place, and all their values are at another place as well."""
+    store, skip = source.store, len(source.path)
+    pairs = [(key, dest.path + key[skip:]) for key in store.list_prefix(source.path)]
+    return bool(pairs) and all(store.get(key) == store.get(copy) for key, copy in pairs)
 
 
 def follow_arrival(place: StorePath) -> None:
@@ -74,16 +73,7 @@ def follow_arrival(place: StorePath) -> None:
                 found[join_path(place.path, path)] = readable(member).to_documents()
         return found
 
-    copies.follow_tree(place, documents_below)
-
-
-def _refuse_existing(dest: StorePath) -> None:
-    found = read_node(dest)
-    if found is None and dest.is_empty():
-        return
-    is_array = found is not None and is_array_metadata(found)
-    error = ContainsArrayError if is_array else ContainsGroupError
-    raise error(f"there is something {located(dest)} already")
+    follow_tree(place, documents_below)
 
 
 def _copy(store: Store, source: str, dest: str) -> None:
@@ -113,11 +103,6 @@ def _take_back(store: Store, documents: dict[str, Any], dest: str) -> None:
     for key, value in documents.items():
         store.set_if_not_exists(key, value)
     store.erase_prefix(dest)
-
-
-def is_document(key: str) -> bool:
-    """Return whether a key is that of a metadata document."""
-    return key.rpartition("/")[2] in documents.ALL_NAMES
 
 
 def stored_value(store: Store, key: str) -> Any:

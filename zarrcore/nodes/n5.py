@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from zarrcore.errors import MetadataValidationError
 from zarrcore.metadata import ZARR_JSON, load_document
 from zarrcore.metadata.n5 import ATTRIBUTES_JSON, is_n5_array, is_n5_root, n5_document
-from zarrcore.storage.base import ReadOnlyStore, overrides
+from zarrcore.storage.base import ReadOnlyStore, Store, overrides
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    from zarrcore.storage import Store
     from zarrcore.storage.byte_range import ByteRange
 
 
@@ -40,9 +39,6 @@ class N5Store(ReadOnlyStore):
     >>> zarrcore.open_group(N5Store(store), mode="r")["a"].shape
     (2, 3)
     """
-
-    def with_read_only(self, read_only: bool = False) -> Store:
-        return self if read_only else self._store
 
     # --- documents ---
 
@@ -101,17 +97,16 @@ class N5Store(ReadOnlyStore):
         return [self.get(key, byte_range) for key, byte_range in pairs]
 
     def exists(self, key: str) -> bool:
-        path, is_document = _split(key)
-        return self._document(path) is not None if is_document else self._store.exists(key)
+        return self._size(key) is not None
 
-    def getsize(self, key: str) -> int:
+    getsize = Store.getsize
+
+    def _size(self, key: str) -> int | None:
         path, is_document = _split(key)
         if not is_document:
-            return self._store.getsize(key)
+            return self._store._size(key)
         document = self._document(path)
-        if document is None:
-            raise FileNotFoundError(key)
-        return len(document)
+        return None if document is None else len(document)
 
     def list(self) -> Iterator[str]:
         return map(_renamed, self._store.list())

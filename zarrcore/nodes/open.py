@@ -15,7 +15,6 @@ from zarrcore.errors import (
 )
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import find_node, read_node
-from zarrcore.nodes.places import located
 
 if TYPE_CHECKING:
     from zarrcore.metadata import ArrayMetadata, GroupMetadata
@@ -24,19 +23,9 @@ if TYPE_CHECKING:
 
 
 def open_node(place: StorePath, zarr_format: int | None = None) -> tuple[StorePath, Metadata]:
-    """Open an array or a group, without its consolidated metadata in format 2.
+    """Return where an array or a group is, and its metadata without consolidated metadata of format 2.
 
-    Returns
-    -------
-    place : StorePath
-        Where it is; in an N5 container, in a store of format 3 that stands for it.
-    metadata : ArrayMetadata or GroupMetadata
-        Its metadata.
-
-    Raises
-    ------
-    GroupNotFoundError
-        If there is none.
+    A node in an N5 container is in a store of format 3 that stands for it.
     """
     found, metadata = find_node(place, zarr_format)
     if metadata is None:
@@ -45,20 +34,12 @@ def open_node(place: StorePath, zarr_format: int | None = None) -> tuple[StorePa
 
 
 def open_array_node(place: StorePath, zarr_format: int | None = None) -> tuple[StorePath, ArrayMetadata]:
-    """Open an array; see :func:`open_node`.
-
-    Raises
-    ------
-    ArrayNotFoundError
-        If there is none.
-    NotAnArrayError
-        If there is a group.
-    """
+    """Open an array, see :func:`open_node`."""
     found, metadata = find_node(place, zarr_format, implied=False)
     if metadata is None:
         raise _absent(ArrayNotFoundError, "array", place, zarr_format)
     if not is_array_metadata(metadata):
-        raise NotAnArrayError(f"expected an array {located(place)}, found a group")
+        raise NotAnArrayError(f"expected an array {place._located}, found a group")
     return found, metadata
 
 
@@ -67,23 +48,14 @@ def open_group_node(
 ) -> tuple[StorePath, GroupMetadata]:
     """Open a group, with its consolidated metadata if there are any; see :func:`open_node`.
 
-    Parameters
-    ----------
-    use_consolidated : bool or str, optional
-        True: they must be there; False: they are left alone; a string: the key of their document (format 2).
-
-    Raises
-    ------
-    GroupNotFoundError
-        If there is no group.
-    NotAGroupError
-        If there is an array.
+    `use_consolidated`: True: they must be there; False: they are left alone; a string: the key of their
+    document (format 2).
     """
     found, metadata = find_node(place, zarr_format)
     if metadata is None:
         raise _absent(GroupNotFoundError, "group", place, zarr_format)
     if is_array_metadata(metadata):
-        raise NotAGroupError(f"expected a group {located(place)}, found an array")
+        raise NotAGroupError(f"expected a group {place._located}, found an array")
     from zarrcore.nodes.consolidated import with_consolidated
 
     return found, with_consolidated(found, metadata, use_consolidated)
@@ -95,7 +67,7 @@ def _absent(
     """Return the error for a node that is not there; it names what is there instead."""
     wanted = kind if zarr_format is None else f"{kind} of format {zarr_format}"
     instead = _instead(place, zarr_format)
-    return error(f"no {wanted} found {located(place)}{f': {instead}' if instead else ''}")
+    return error(f"no {wanted} found {place._located}{f': {instead}' if instead else ''}")
 
 
 def _instead(place: StorePath, zarr_format: int | None) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zarrcore.errors import BaseZarrError
 from zarrcore.metadata import GroupMetadata
 from zarrcore.nodes import consolidated
-from zarrcore.nodes.changes import KeptCopy
+from zarrcore.nodes.copies import KeptCopy
 from zarrcore.nodes.find import Unreadable, read_children, read_tree
 
 if TYPE_CHECKING:
@@ -18,21 +18,15 @@ if TYPE_CHECKING:
     from zarrcore.storage import StorePath
 
     _Children = Iterator[tuple[str, Metadata | Unreadable]]
+    _Known = dict[str, list[tuple[str, Metadata | Unreadable]]]
 
 _MOST_LEVELS = 5_000
 
 
 class Found(NamedTuple):
-    """A node below a group.
+    """A node below a group, its path there, and its metadata (or an Unreadable).
 
-    Attributes
-    ----------
-    path : str
-        Path below the group.
-    metadata : ArrayMetadata, GroupMetadata or Unreadable
-        Its metadata.
-    copy : KeptCopy or None
-        The copy that the metadata come from or, if those of a group have one of their own, that one.
+    `copy` is the one that the metadata come from or, if those of a group have one of their own, that one.
     """
 
     path: str
@@ -40,11 +34,13 @@ class Found(NamedTuple):
     copy: KeptCopy | None
 
 
-def children(place: StorePath, metadata: GroupMetadata) -> _Children:
-    """Names and metadata of the direct members of a group."""
+def children(place: StorePath, metadata: GroupMetadata, known: _Known | None = None) -> _Children:
+    """Names and metadata of the direct members of a group; `known`: those of some places, by path."""
     copy = metadata.consolidated_metadata
     if copy is not None:
         return consolidated.children(copy, metadata.zarr_format)
+    if known is not None and place.path in known:
+        return iter(known[place.path])
     return read_children(place, metadata.zarr_format)
 
 
@@ -60,37 +56,16 @@ def walk(
 
     Parameters
     ----------
-    place : StorePath
-        Where the group is.
     metadata : GroupMetadata
-        Its metadata, with consolidated metadata if these are to be used.
-    copy : KeptCopy, optional
-        The copy that its consolidated metadata come from.
+        That of the group, with consolidated metadata, which come from `copy`, if these are to be used.
     max_depth : int, optional
         0 for the direct members, 1 for those of the groups among them as well, None for all.
     use_consolidated : bool
         Trust the consolidated metadata of groups below this one.
-
-    Raises
-    ------
-    ValueError
-        If `max_depth` is negative.
-    BaseZarrError
-        If groups are nested more than 5,000 levels deep.
     """
     if max_depth is not None and max_depth < 0:
         raise ValueError(f"max_depth must be None or at least 0, got {max_depth}")
-    return _walk(place, metadata, copy, max_depth, use_consolidated)
-
-
-def _walk(
-    place: StorePath,
-    metadata: GroupMetadata,
-    copy: KeptCopy | None,
-    max_depth: int | None,
-    use_consolidated: bool,
-) -> Iterator[Found]:
-    known: dict[str, list[tuple[str, Any]]] = {}
+    known: _Known = {}
     if max_depth != 0 and metadata.consolidated_metadata is None and place.store._concurrent_requests():
         known = read_tree(
             place,
@@ -99,7 +74,7 @@ def _walk(
             lambda group: not use_consolidated or group.consolidated_metadata is None,
         )
     # A stack, because a hierarchy may be nested more deeply than Python can call.
-    stack = [(place, "", _children(place, metadata, known), copy)]
+    stack = [(place, "", children(place, metadata, known), copy)]
     while stack:
         above, prefix, members, copy = stack[-1]
         found = next(members, None)
@@ -121,12 +96,4 @@ def _walk(
                 )
             inside = node if use_consolidated else replace(node, consolidated_metadata=None)
             inner = own if inside.consolidated_metadata is not None else None
-            stack.append((child, f"{prefix}{name}/", _children(child, inside, known), inner))
-
-
-def _children(
-    place: StorePath, metadata: GroupMetadata, known: dict[str, list[tuple[str, Any]]]
-) -> _Children:
-    if metadata.consolidated_metadata is None and place.path in known:
-        return iter(known[place.path])
-    return children(place, metadata)
+            stack.append((child, f"{prefix}{name}/", children(child, inside, known), inner))

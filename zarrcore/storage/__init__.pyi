@@ -11,10 +11,11 @@ from zarrcore.storage.byte_range import (
 )
 from zarrcore.storage.caching import CacheStore as CacheStore
 from zarrcore.storage.fsspec import FsspecStore as FsspecStore
-from zarrcore.storage.gpu import GpuMemoryStore as GpuMemoryStore
 from zarrcore.storage.local import LocalStore as LocalStore
 from zarrcore.storage.logged import LoggingStore as LoggingStore
-from zarrcore.storage.memory import ManagedMemoryStore as ManagedMemoryStore, MemoryStore as MemoryStore
+from zarrcore.storage.memory import (
+    GpuMemoryStore as GpuMemoryStore, ManagedMemoryStore as ManagedMemoryStore, MemoryStore as MemoryStore,
+)
 from zarrcore.storage.obstore import ObjectStore as ObjectStore
 from zarrcore.storage.path import (
     StoreLike as StoreLike, StorePath as StorePath, make_store as make_store,

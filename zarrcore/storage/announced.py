@@ -5,15 +5,18 @@ Every store class has those of its methods wrapped that change values, so that n
 
 from __future__ import annotations
 
-import sys
 from functools import wraps
 from inspect import isfunction
+from sys import modules
 from typing import TYPE_CHECKING, Any
 
 from zarrcore.storage.validation import is_document
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeVar
+
+    MethodT = TypeVar("MethodT", bound=Callable[..., Any])
 
 
 def _prefix(prefix: str) -> str:
@@ -32,9 +35,7 @@ _CHANGED: dict[str, Callable[..., list[str]]] = {
     "_rename_prefix": lambda source, dest, *rest: [_prefix(source), _prefix(dest)],
 }
 _MANY = ("erase_values", "set_partial_values")  # take an iterable, which can be walked once
-_ENGINE = "zarrcore._core.engine"  # not loaded, or loaded in part, it has kept nothing
-_while_changing: Any = None  # the engine's function of that name, once it is loaded
-
+ENGINE = "zarrcore._core.engine"  # not loaded, or loaded in part, it has kept nothing
 _documents_too = False
 
 
@@ -46,43 +47,49 @@ def announce_documents() -> None:
 
 def announce_changes(cls: type) -> None:
     """Have the methods that a store class defines itself announce the keys that they change."""
-    own = vars(cls)
-    for name in filter(own.__contains__, _ONE_KEY):
-        if isfunction(own[name]):
-            setattr(cls, name, _announcing_one(own[name]))
-    for name in filter(own.__contains__, _CHANGED):
-        if isfunction(own[name]):
-            setattr(cls, name, _announcing(own[name], _CHANGED[name], many=name in _MANY))
+    for name, method in [*vars(cls).items()]:
+        changes = name in _ONE_KEY or name in _CHANGED
+        if changes and isfunction(method) and not hasattr(method, "announces"):
+            setattr(cls, name, announces_itself(_announcing(name, method)))
 
 
-def _of_engine() -> Any:
-    global _while_changing
-    _while_changing = getattr(sys.modules.get(_ENGINE), "while_changing", None)
-    return _while_changing
+def announces_itself(method: MethodT) -> MethodT:
+    """Mark a method that has the engine announce the keys that it changes."""
+    method.announces = True  # type: ignore[attr-defined]
+    return method
 
 
-def _announcing_one(method: Any) -> Any:
-    @wraps(method)
-    def announced(self: Any, key: str, *args: Any, **kwargs: Any) -> Any:
-        while_changing = _while_changing or _of_engine()
-        if while_changing is None or (not _documents_too and is_document(key)):
-            return method(self, key, *args, **kwargs)
-        return while_changing(self._scope(""), (key,), method, (self, key, *args), kwargs)
-
-    return announced
+def changed_by(method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
+    """Return the keys and prefixes that a call of a method of a store changes."""
+    if method in _ONE_KEY:
+        return [args[0] if args else kwargs["key"]]
+    return _CHANGED[method](*args, *kwargs.values()) if method in _CHANGED else []
 
 
-def _announcing(method: Any, changed: Callable[..., list[str]], *, many: bool) -> Any:
+def repeatable(
+    method: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments of a call, with a list of keys in place of what can be walked once."""
+    if method not in _MANY:
+        return args, kwargs
+    if args:
+        return ([*args[0]], *args[1:]), kwargs
+    return args, {name: [*value] for name, value in kwargs.items()}
+
+
+def _announcing(name: str, method: Any) -> Any:
+    has_one_key = name in _ONE_KEY
+
     @wraps(method)
     def announced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        while_changing = _while_changing or _of_engine()
+        while_changing = getattr(modules.get(ENGINE), "while_changing", None)
         if while_changing is None:
             return method(self, *args, **kwargs)
-        if many and args:
-            args = ([*args[0]], *args[1:])
-        elif many:
-            kwargs = {name: [*value] for name, value in kwargs.items()}
-        keys = [key for key in changed(*args, *kwargs.values()) if _documents_too or not is_document(key)]
+        if has_one_key and args:
+            keys = () if not _documents_too and is_document(args[0]) else args[:1]
+        else:
+            args, kwargs = repeatable(name, args, kwargs)
+            keys = tuple(k for k in changed_by(name, args, kwargs) if _documents_too or not is_document(k))
         if not keys:
             return method(self, *args, **kwargs)
         return while_changing(self._scope(""), keys, method, (self, *args), kwargs)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import copy
 import errno
 from abc import ABC, abstractmethod
+from functools import wraps
 from inspect import isasyncgenfunction, iscoroutinefunction, isfunction
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any
 
 from zarrcore._locks import RLock, forkable
 from zarrcore.errors import ReadOnlyError, StoreError
+from zarrcore.storage import validation
 from zarrcore.storage.announced import announce_changes
-from zarrcore.storage.validation import is_document, join_path, validate_key, validate_prefix
-from zarrcore.storage.values import as_view, patched
+from zarrcore.storage.validation import as_view, is_document, join_path, validate_key, validate_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     P = ParamSpec("P")
     T = TypeVar("T")
+    MethodT = TypeVar("MethodT", bound=Callable[..., Any])
 
 _CREATING = forkable(RLock())  # held while a store without a way of its own creates a key
 
@@ -171,7 +172,7 @@ class Store(ABC):
 
     def exists(self, key: str) -> bool:
         """Return whether there is a value at `key`."""
-        return self.get(key) is not None
+        return self._size(key) is not None
 
     def get_partial_values(
         self, key_ranges: Iterable[tuple[str, ByteRange | None]]
@@ -203,10 +204,10 @@ class Store(ABC):
         FileNotFoundError
             If there is no value at the key.
         """
-        value = self.get(key)
-        if value is None:
+        size = self._size(key)
+        if size is None:
             raise self._absent(key)
-        return memoryview(value).nbytes
+        return size
 
     def getsize_prefix(self, prefix: str) -> int:
         """Return the sum of the sizes of all values below `prefix`, in bytes."""
@@ -285,7 +286,7 @@ class Store(ABC):
         for key, start, value in key_start_values:
             patches.setdefault(validate_key(key), []).append((start, as_view(value, key)))
         for key, parts in patches.items():
-            self.set(key, patched(key, self.get(key), parts))
+            self.set(key, validation.patched(key, self.get(key), parts))
 
     def erase(self, key: str) -> None:
         """Remove `key`: the specification's name for :meth:`delete`."""
@@ -303,7 +304,9 @@ class Store(ABC):
         An array without its document is no array, but one without its chunks would read as fill values.
         """
         self._check_writable()
-        self.erase_values(sorted(self.list_prefix(prefix), key=lambda key: not is_document(key)))
+        keys = [*self.list_prefix(prefix)]
+        self.erase_values(filter(is_document, keys))
+        self.erase_values(key for key in keys if not is_document(key))
 
     def delete_dir(self, prefix: str) -> None:
         """Remove all keys below `prefix`: zarr-python's name for :meth:`erase_prefix`."""
@@ -349,6 +352,12 @@ class Store(ABC):
     def __exit__(self, *exc: object) -> None:
         self.close()
 
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._identity()))
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self)!r})"
 
@@ -357,18 +366,27 @@ class Store(ABC):
 
     # --- for subclasses and for the array layer ---
 
+    def _identity(self) -> object:
+        """Return what is equal for stores of one class that are equal."""
+        return id(self)
+
     def _check_writable(self) -> None:
         """Refuse a write before anything has been done, if the store is read-only."""
         if self.read_only or not self.supports_writes:
             raise ReadOnlyError(f"{self} is read-only and cannot be written")
 
-    def _absent(self, key: str) -> FileNotFoundError:
+    def _absent(self, key: str) -> Exception:
         return FileNotFoundError(errno.ENOENT, f"no such key in {self}", key)
 
     def _copy_with_read_only(self, read_only: bool) -> Self:
-        clone = copy.copy(self)
-        clone._read_only = bool(read_only)
+        clone = object.__new__(type(self))
+        vars(clone).update(vars(self), _read_only=bool(read_only))
         return clone
+
+    def _size(self, key: str) -> int | None:
+        """Return the size of a value; None if there is none."""
+        value = self.get(key)
+        return None if value is None else memoryview(value).nbytes
 
     def _set_new(self, key: str, value: Buffer) -> bool:
         """:meth:`set_if_not_exists`, which does not pass by the `set` that a subclass replaces alone."""
@@ -380,28 +398,19 @@ class Store(ABC):
         return self.set_if_not_exists(key, value) is not False  # stores for older versions return None
 
     def _claim(self, prefix: str) -> bool:
-        """Return whether it is known at no cost that there is no key below a prefix (without a slash).
-
-        A store that knows directories may make that of the prefix to find out, as a key is going to be set.
-        """
+        """Return whether it is known at no cost that no key is below a prefix, where one will be set."""
         return False
 
     def _rename_prefix(self, source: str, dest: str) -> bool:
-        """Give all keys below a prefix another one, in one step and where nothing is yet.
-
-        False if the store cannot.
-        """
+        """Give all keys below a prefix another one, where nothing is; False if that takes several steps."""
         return False
 
     def _address(self, path: str) -> str:
-        """Where a path really is, as text: the same for all stores over the same data."""
-        return join_path(str(self), path)
+        """Return where a path really is: text that ends with a slash, the same for all stores of it."""
+        return f"{join_path(str(self), path)}/"
 
     def _version(self, key: str) -> tuple[int, ...] | None:
-        """Numbers that differ once the value of a key does; ``()`` if it has none.
-
-        None if finding them costs more than next to nothing.
-        """
+        """Numbers that differ once the value of a key does; ``()``: it has none; None: finding them costs."""
         return None
 
     def _instead_of_node(self, path: str) -> str:
@@ -416,10 +425,7 @@ class Store(ABC):
         return False
 
     def _first_names(self, prefix: str) -> Iterable[str] | None:
-        """Return the names below a prefix, perhaps repeated; only the first few will be looked at.
-
-        None if listing does not begin at next to no cost.
-        """
+        """Return the names below a prefix, perhaps repeated; a few are used.  None: listing costs."""
         return None
 
     def _names_of_keys(self, prefix: str) -> Iterator[str]:
@@ -457,7 +463,29 @@ def overrides(store: Store, base: type[Store]) -> bool:
     return any(getattr(type(store), verb) is not getattr(base, verb) for verb in verbs)
 
 
-class WrapperStore(Store):
+def passed_on(method: MethodT, *needed: str) -> MethodT:
+    """Return a method of :class:`WrapperStore` that calls the same one of the wrapped store.
+
+    Where a subclass overrides one of the `needed` methods and not this one, the default of :class:`Store`,
+    which calls these, takes its place.
+    """
+    name = method.__name__
+
+    @wraps(method, updated=())
+    def call(self: WrapperStore, *args: Any, **kwargs: Any) -> Any:
+        if needed and self._overrides(*needed) and not self._overrides(name):
+            return method(self, *args, **kwargs)
+        return self._call(getattr(self._store, name), *args, **kwargs)
+
+    return call  # type: ignore[return-value]
+
+
+def _of_wrapped(name: str) -> Any:
+    """Return a property that is that of the wrapped store, or its method."""
+    return property(lambda self: getattr(self._store, name))
+
+
+class WrapperStore(Store, announces=False):  # the wrapped store does
     """A store that passes every call on to another one.
 
     To see or change single calls, override their methods; to see all of them, override :meth:`_call`.  Where
@@ -484,54 +512,15 @@ class WrapperStore(Store):
         """Return the same wrapper around another store."""
         return type(self)(store)
 
-    # --- what the wrapped store says about itself ---
-
-    def _scope(self, path: str) -> str:
-        return self._store._scope(path)
-
-    def _address(self, path: str) -> str:
-        return self._store._address(path)
-
-    def _instead_of_node(self, path: str) -> str:
-        return self._store._instead_of_node(path)
-
-    def _has_lost(self, prefix: str) -> bool:
-        return self._store._has_lost(prefix)
-
-    def _concurrent_requests(self) -> int:
-        return self._store._concurrent_requests()
-
-    @property
-    def read_only(self) -> bool:
-        return self._store.read_only
-
-    @property
-    def supports_writes(self) -> bool:  # type: ignore[override]
-        return self._store.supports_writes
-
-    @property
-    def supports_deletes(self) -> bool:  # type: ignore[override]
-        return self._store.supports_deletes
-
-    @property
-    def supports_listing(self) -> bool:  # type: ignore[override]
-        return self._store.supports_listing
-
-    @property
-    def supports_partial_writes(self) -> bool:  # type: ignore[override]
-        return self._store.supports_partial_writes
-
-    @property
-    def supports_consolidated_metadata(self) -> bool:  # type: ignore[override]
-        return self._store.supports_consolidated_metadata
+    def _overrides(self, *methods: str) -> bool:
+        """Return whether a subclass overrides one of some methods."""
+        return any(getattr(type(self), name) is not getattr(WrapperStore, name) for name in methods)
 
     def with_read_only(self, read_only: bool = False) -> Store:
         return self._with_store(self._store.with_read_only(read_only))
 
-    def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and self._store == other._store
-
-    __hash__ = None  # type: ignore[assignment]
+    def _identity(self) -> object:
+        return self._store
 
     def __str__(self) -> str:
         return f"wrapping-{self._store}"
@@ -539,85 +528,53 @@ class WrapperStore(Store):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._store!r})"
 
-    # --- calls ---
+    read_only = _of_wrapped("read_only")
+    supports_writes = _of_wrapped("supports_writes")
+    supports_deletes = _of_wrapped("supports_deletes")
+    supports_listing = _of_wrapped("supports_listing")
+    supports_partial_writes = _of_wrapped("supports_partial_writes")
+    supports_consolidated_metadata = _of_wrapped("supports_consolidated_metadata")
+    _size = _of_wrapped("_size")
+    _scope = _of_wrapped("_scope")
+    _address = _of_wrapped("_address")
+    _instead_of_node = _of_wrapped("_instead_of_node")
+    _has_lost = _of_wrapped("_has_lost")
+    _concurrent_requests = _of_wrapped("_concurrent_requests")
 
-    def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
-        return self._call(self._store.get, key, byte_range)
-
-    def get_partial_values(
-        self, key_ranges: Iterable[tuple[str, ByteRange | None]]
-    ) -> Sequence[Buffer | None]:
-        if self._changes("get") and not self._changes("get_partial_values"):
-            return super().get_partial_values(key_ranges)
-        return self._call(self._store.get_partial_values, key_ranges)
-
-    def get_many(self, keys: Iterable[str]) -> Sequence[Buffer | None]:
-        passed_by = self._changes("get") or self._changes("get_partial_values")
-        if passed_by and not self._changes("get_many"):
-            return super().get_many(keys)
-        return self._call(self._store.get_many, keys)
-
-    def _changes(self, method: str) -> bool:
-        """Return whether a subclass overrides a method, so that methods built on it have to call it."""
-        return getattr(type(self), method) is not getattr(WrapperStore, method)
-
-    def exists(self, key: str) -> bool:
-        return self._call(self._store.exists, key)
-
-    def getsize(self, key: str) -> int:
-        return self._call(self._store.getsize, key)
-
-    def getsize_prefix(self, prefix: str) -> int:
-        return self._call(self._store.getsize_prefix, prefix)
-
-    def list(self) -> Iterator[str]:
-        return self._call(self._store.list)
-
-    def list_prefix(self, prefix: str) -> Iterator[str]:
-        return self._call(self._store.list_prefix, prefix)
-
-    def list_dir(self, prefix: str) -> Iterator[str]:
-        return self._call(self._store.list_dir, prefix)
-
-    def is_empty(self, prefix: str = "") -> bool:
-        return self._call(self._store.is_empty, prefix)
-
-    def set(self, key: str, value: Buffer) -> None:
-        self._call(self._store.set, key, value)
-
-    def set_if_not_exists(self, key: str, value: Buffer) -> bool:
-        if self._changes("set") and not self._changes("set_if_not_exists"):
-            return super().set_if_not_exists(key, value)
-        return self._call(self._store.set_if_not_exists, key, value)
-
-    def set_partial_values(self, key_start_values: Iterable[tuple[str, int, Buffer]]) -> None:
-        if (self._changes("set") or self._changes("get")) and not self._changes("set_partial_values"):
-            super().set_partial_values(key_start_values)
-            return
-        self._call(self._store.set_partial_values, key_start_values)
-
-    def delete(self, key: str) -> None:
-        self._call(self._store.delete, key)
-
-    def erase_values(self, keys: Iterable[str]) -> None:
-        self._call(self._store.erase_values, keys)
-
-    def erase_prefix(self, prefix: str) -> None:
-        self._call(self._store.erase_prefix, prefix)
-
-    def clear(self) -> None:
-        self._call(self._store.clear)
-
-    def close(self) -> None:
-        self._call(self._store.close)
+    get = passed_on(Store.get)
+    get_partial_values = passed_on(Store.get_partial_values, "get")
+    get_many = passed_on(Store.get_many, "get", "get_partial_values")
+    exists = passed_on(Store.exists)
+    getsize = passed_on(Store.getsize)
+    getsize_prefix = passed_on(Store.getsize_prefix)
+    list = passed_on(Store.list)
+    list_prefix = passed_on(Store.list_prefix)
+    list_dir = passed_on(Store.list_dir)
+    is_empty = passed_on(Store.is_empty)
+    set = passed_on(Store.set)
+    set_if_not_exists = passed_on(Store.set_if_not_exists, "set")
+    set_partial_values = passed_on(Store.set_partial_values, "set", "get")
+    delete = passed_on(Store.delete)
+    erase_values = passed_on(Store.erase_values)
+    erase_prefix = passed_on(Store.erase_prefix)
+    clear = passed_on(Store.clear)
+    close = passed_on(Store.close)
 
 
-class ReadOnlyStore(WrapperStore):
+def _refused(method: MethodT) -> MethodT:
+    """Return a method of :class:`ReadOnlyStore` that raises its error."""
+
+    @wraps(method, updated=())
+    def refuse(self: Store, *args: Any, **kwargs: Any) -> None:
+        self._check_writable()
+
+    return refuse  # type: ignore[return-value]
+
+
+class ReadOnlyStore(WrapperStore, announces=False):
     """Any store, with every write refused."""
 
-    @property
-    def read_only(self) -> bool:
-        return True
+    read_only = True
 
     def with_read_only(self, read_only: bool = False) -> Store:
         return self if read_only else self._store
@@ -625,24 +582,10 @@ class ReadOnlyStore(WrapperStore):
     def __str__(self) -> str:
         return str(self._store)
 
-    def set(self, key: str, value: Buffer) -> None:
-        self._check_writable()
-
-    def set_if_not_exists(self, key: str, value: Buffer) -> bool:
-        self._check_writable()
-        return False
-
-    def set_partial_values(self, key_start_values: Iterable[tuple[str, int, Buffer]]) -> None:
-        self._check_writable()
-
-    def delete(self, key: str) -> None:
-        self._check_writable()
-
-    def erase_values(self, keys: Iterable[str]) -> None:
-        self._check_writable()
-
-    def erase_prefix(self, prefix: str) -> None:
-        self._check_writable()
-
-    def clear(self) -> None:
-        self._check_writable()
+    set = _refused(Store.set)
+    set_if_not_exists = _refused(Store.set_if_not_exists)
+    set_partial_values = _refused(Store.set_partial_values)
+    delete = _refused(Store.delete)
+    erase_values = _refused(Store.erase_values)
+    erase_prefix = _refused(Store.erase_prefix)
+    clear = _refused(Store.clear)

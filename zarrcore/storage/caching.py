@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from copy import copy
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from zarrcore._locks import Lock
-from zarrcore.storage.announced import announce_documents
-from zarrcore.storage.base import Store, WrapperStore
+from zarrcore.storage.announced import announce_documents, changed_by, repeatable
+from zarrcore.storage.base import Store, WrapperStore, passed_on
 from zarrcore.storage.byte_range import as_request
-from zarrcore.storage.validation import validate_prefix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Self
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import ParamSpec, Self, TypeVar
 
     from typing_extensions import Buffer
 
     from zarrcore.storage.byte_range import ByteRange, ByteRequest
 
+    P = ParamSpec("P")
+    T = TypeVar("T")
     Request = tuple[str, ByteRequest | None]
 
 
@@ -82,27 +82,20 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
         self.max_age_seconds = max_age_seconds
         self.max_size = max_size
         self.cache_set_data = cache_set_data
-        self._kept = _Kept(cache_store, max_size)
+        self._kept = _Kept(cache_store, store, max_size)
         announce_documents()
 
     def _with_store(self, store: Store) -> Self:
-        clone = copy(self)
-        clone._store = store
+        clone = type(self).__new__(type(self))
+        vars(clone).update(vars(self), _store=store)  # what is kept is shared
         return clone
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        options: dict[str, Any] = {
-            "cache_store": self._cache,
-            "max_age_seconds": self.max_age_seconds,
-            "max_size": self.max_size,
-            "cache_set_data": self.cache_set_data,
-        }
-        return partial(type(self), **options), (self._store,)
 
     def __copy__(self) -> Self:
-        clone = type(self).__new__(type(self))
-        vars(clone).update(vars(self))  # what is kept is shared
-        return clone
+        return self._with_store(self._store)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        options = {name: getattr(self, name) for name in ("max_age_seconds", "max_size", "cache_set_data")}
+        return partial(type(self), cache_store=self._cache, **options), (self._store,)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._store!r}, cache_store={self._cache!r})"
@@ -119,91 +112,37 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
         self, key_ranges: Iterable[tuple[str, ByteRange | None]]
     ) -> Sequence[Buffer | None]:
         requests = [(key, as_request(byte_range)) for key, byte_range in key_ranges]
-        events = {key: self._events(key) for key, _ in requests}
-        values = [self._find(request, events[request[0]]) for request in requests]
-        changes = self._kept.changes
+        events = {key: self._kept.events(key) for key, _ in requests}
+        values = [self._kept.find(request, events[request[0]], self.max_age_seconds) for request in requests]
         absent = [number for number, value in enumerate(values) if value is None]
         if absent:
             found = self._store.get_partial_values([requests[number] for number in absent])
             for number, value in zip(absent, found, strict=True):
                 values[number] = value
                 if value is not None:
-                    event = events[requests[number][0]]
-                    self._kept.put(requests[number], value, event, unless_changed_since=changes)
+                    self._kept.put(requests[number], value, events[requests[number][0]])
         self._kept.count(hits=len(requests) - len(absent), misses=len(absent))
         return values
 
-    def _events(self, key: str) -> int:
-        """Return how many changes of a key this process has begun or ended; -1 while one is under way."""
-        from zarrcore._core.engine import key_events
-
-        return key_events(self._scope(""), key)
-
-    def _find(self, request: Request, events: int) -> Buffer | None:
-        """Return the valid kept value for a request: the part itself, or the value around it."""
-        key, part = request
-        if not self._kept.is_valid(key, events):
-            return None
-        for kept in dict.fromkeys([request, (key, None)]):
-            age = self._kept.age(kept)
-            if self.max_age_seconds != "infinity" and (age is None or age > self.max_age_seconds):
-                continue
-            value = self._kept.get(kept) if kept == request else self._cache.get(key, part)
-            if value is not None:
-                self._kept.use(kept, value if kept == (key, None) and part is None else None)
-                return value
-        return None
-
     # --- writing ---
 
+    set_if_not_exists = passed_on(Store.set_if_not_exists)
+    set_partial_values = passed_on(Store.set_partial_values)
+
+    def _call(self, method: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        given, named = repeatable(method.__name__, args, kwargs)
+        changed = changed_by(method.__name__, given, named)
+        self._kept.drop(changed)  # first as well: this process may end before the call does
+        try:
+            return super()._call(cast("Callable[..., T]", method), *given, **named)
+        finally:
+            self._kept.drop(changed)
+
     def set(self, key: str, value: Buffer) -> None:
-        number, before = self._kept.begin(key), self._events(key)
-        try:
-            super().set(key, value)
-        except BaseException:
-            self._kept.drop([key])
-            raise
-        after = self._events(key)
-        is_own = after == before + 2 * _announced_sets(self)
-        self._kept.end(key, number, after, value if self.cache_set_data and is_own else None)
-
-    def set_if_not_exists(self, key: str, value: Buffer) -> bool:
-        try:
-            return super().set_if_not_exists(key, value)
-        finally:
-            self._kept.drop([key])
-
-    def set_partial_values(self, key_start_values: Iterable[tuple[str, int, Buffer]]) -> None:
-        parts = list(key_start_values)
-        try:
-            super().set_partial_values(parts)
-        finally:
-            self._kept.drop([key for key, _, _ in parts])
-
-    def delete(self, key: str) -> None:
-        try:
-            super().delete(key)
-        finally:
-            self._kept.drop([key])
-
-    def erase_values(self, keys: Iterable[str]) -> None:
-        names = list(keys)
-        try:
-            super().erase_values(names)
-        finally:
-            self._kept.drop(names)
-
-    def erase_prefix(self, prefix: str) -> None:
-        try:
-            super().erase_prefix(prefix)
-        finally:
-            self._kept.drop_prefix(prefix)
-
-    def clear(self) -> None:
-        try:
-            super().clear()
-        finally:
-            self._kept.drop_prefix("")
+        before = self._kept.events(key)
+        super().set(key, value)
+        if self.cache_set_data and before >= 0:
+            self._kept.put((key, None), value, before + 2 * _announced_sets(self))
 
     # --- the cache ---
 
@@ -233,29 +172,37 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
 
     def clear_cache(self) -> None:
         """Forget and remove all that is kept."""
-        self._kept.drop_prefix("")
+        self._kept.drop([""])
 
 
 def _announced_sets(store: Store) -> int:
     """Return how many methods announce the change of a key when a store, or one that it wraps, sets it."""
-    own = sum(hasattr(vars(kind).get("set"), "__wrapped__") for kind in type(store).__mro__)
+    own = sum(hasattr(vars(kind).get("set"), "announces") for kind in type(store).__mro__)
     return own + (_announced_sets(store._store) if isinstance(store, WrapperStore) else 0)
 
 
-_MOST_SEEN = 10_000
+class _Entry(NamedTuple):
+    """What is known of a value that is kept."""
+
+    size: int
+    time: float
+    events: int  # of its key when the value was valid
 
 
 class _Kept:
-    """The values that are kept, the one used last at the end; several stores may share them."""
+    """The values that are kept, the one used last at the end; several stores may share them.
 
-    def __init__(self, store: Store, max_size: int | None) -> None:
-        self.entries: OrderedDict[Request, tuple[int, float]] = OrderedDict()  # size, time
-        self.size = self.changes = self.hits = self.misses = self.evictions = 0
-        self._store = store
+    A value is valid while the number of changes of its key stays what it was before the value was read.  No
+    entry is known of one that an earlier process kept: it is valid if this process has not changed its key.
+    """
+
+    def __init__(self, cache: Store, source: Store, max_size: int | None) -> None:
+        self.entries: OrderedDict[Request, _Entry] = OrderedDict()
+        self.size = self.hits = self.misses = self.evictions = 0
+        self._cache = cache
+        self._source = source
         self._max_size = max_size
-        self._parts: dict[str, dict[ByteRequest, bytes]] = {}
-        self._seen: dict[str, int] = {}  # changes of a key when what is kept of it was valid
-        self._writing: dict[str, int] = {}  # keys that are being written: number of the last such write
+        self._parts: dict[str, dict[ByteRequest | None, bytes]] = {}
         self._lock = Lock()
 
     def count(self, *, hits: int, misses: int) -> None:
@@ -263,119 +210,82 @@ class _Kept:
             self.hits += hits
             self.misses += misses
 
-    def age(self, request: Request) -> float | None:
-        """Return how many seconds ago a value was kept; None if unknown."""
-        entry = self.entries.get(request)
-        return None if entry is None else time.monotonic() - entry[1]
+    def events(self, key: str) -> int:
+        """Return how many changes of a key this process has begun or ended; -1 while one is under way."""
+        from zarrcore._core.engine import key_events
 
-    def get(self, request: Request) -> Buffer | None:
+        return key_events(self._source._scope(""), key)
+
+    def find(self, request: Request, events: int, max_age: float | str) -> Buffer | None:
+        """Return the valid kept value for a request: the part itself, or the value around it."""
         key, part = request
-        return self._store.get(key) if part is None else self._parts.get(key, {}).get(part)
+        for kept in dict.fromkeys([request, (key, None)]):
+            entry, is_whole = self.entries.get(kept), kept == (key, None)
+            if entry is None and not is_whole:
+                continue
+            if events != (0 if entry is None else entry.events):
+                if events >= 0:
+                    with self._lock:
+                        self._remove(kept)
+                continue
+            if max_age != "infinity" and (entry is None or time.monotonic() - entry.time > float(max_age)):
+                continue
+            value = self._cache.get(key, part) if is_whole else self._parts.get(key, {}).get(part)
+            if value is not None:
+                self._use(kept, value if is_whole and part is None else None, events)
+                return value
+        return None
 
-    def use(self, request: Request, value: Buffer | None) -> None:
+    def _use(self, request: Request, value: Buffer | None, events: int) -> None:
         """Note that a kept value was used; one that an earlier process kept is known from now on."""
         with self._lock:
             if request in self.entries:
                 self.entries.move_to_end(request)
             elif value is not None:
-                self._enter(request, memoryview(value).nbytes)
+                self._enter(request, memoryview(value).nbytes, events)
 
-    def is_valid(self, key: str, events: int) -> bool:
-        """Whether what is kept of a value is the present one; if it is not, it is removed."""
-        if events == self._seen.get(key, 0):
-            return True
-        if events >= 0:
-            with self._lock:
-                self._drop(key)
-                self._see(key, events)
-        return False
-
-    def _see(self, key: str, events: int) -> None:
-        if len(self._seen) > _MOST_SEEN + 2 * len(self.entries):
-            self._seen = {kept: self._seen.get(kept, 0) for kept, _ in self.entries}
-        self._seen[key] = events
-
-    def put(self, request: Request, value: Buffer, events: int, *, unless_changed_since: int) -> None:
-        """Keep a value that was read after some changes of its key, unless this store has written since."""
-        with self._lock:
-            if unless_changed_since == self.changes and events >= 0:
-                if self._seen.get(request[0], 0) != events:
-                    self._drop(request[0])
-                self._see(request[0], events)
-                self._keep(request, value)
-
-    def begin(self, key: str) -> int:
-        """Forget a value that is going to be replaced; returns the number of this write."""
-        with self._lock:
-            self._drop(key)
-            self._writing[key] = self.changes
-            return self.changes
-
-    def end(self, key: str, number: int, events: int, value: Buffer | None) -> None:
-        """Forget what a reader kept while `value` was written, and keep this instead.
-
-        It is not kept if another write or removal has begun since: nobody knows which of the two came last.
-        """
-        with self._lock:
-            was_last = self._writing.get(key) == number
-            self._drop(key)
-            if events >= 0:
-                self._see(key, events)
-                if was_last and value is not None:
-                    self._keep((key, None), value)
-
-    def _keep(self, request: Request, value: Buffer) -> None:
-        """Keep a value, unless it is too large."""
+    def put(self, request: Request, value: Buffer, events: int) -> None:
+        """Keep a value that was valid after some changes of its key, unless that has changed since."""
+        key, part = request
         size = memoryview(value).nbytes
         if self._max_size is not None and size > self._max_size:
             return
-        key, part = request
-        if part is None:
-            self._store.set(key, value)
-        else:
-            self._parts.setdefault(key, {})[part] = bytes(value)
-        self._enter(request, size)
+        with self._lock:
+            if events < 0 or events != self.events(key):
+                return
+            if part is None:
+                self._cache.set(key, value)
+            else:
+                self._parts.setdefault(key, {})[part] = bytes(value)
+            self._enter(request, size, events)
 
-    def _enter(self, request: Request, size: int) -> None:
-        self.size += size - self.entries.pop(request, (0, 0.0))[0]
-        self.entries[request] = (size, time.monotonic())
+    def _enter(self, request: Request, size: int, events: int) -> None:
+        old = self.entries.pop(request, None)
+        self.size += size - (0 if old is None else old.size)
+        self.entries[request] = _Entry(size, time.monotonic(), events)
         while self._max_size is not None and self.size > self._max_size:
             self._remove(next(iter(self.entries)))
             self.evictions += 1
 
     def _remove(self, request: Request) -> None:
         key, part = request
+        entry = self.entries.pop(request, None)
         if part is None:
-            self._store.delete(key)
-        else:
-            parts = self._parts[key]
-            del parts[part]
-            if not parts:
+            self._cache.delete(key)  # even if an earlier process kept it
+        elif entry is not None:
+            del self._parts[key][part]
+            if not self._parts[key]:
                 del self._parts[key]
-        self.size -= self.entries.pop(request)[0]
+        self.size -= 0 if entry is None else entry.size
 
-    def drop(self, keys: Iterable[str]) -> None:
-        """Remove what is kept of values that have changed."""
+    def drop(self, names: Sequence[str]) -> None:
+        """Remove what is kept of some keys, and of all below prefixes, also what an earlier process kept."""
         with self._lock:
-            for key in set(keys):
-                self._drop(key)
-
-    def _drop(self, key: str) -> None:
-        self.changes += 1
-        self._writing.pop(key, None)
-        for part in [*self._parts.get(key, ())]:
-            self._remove((key, part))
-        if (key, None) in self.entries:
-            self._remove((key, None))
-        else:
-            self._store.delete(key)  # an earlier process may have kept it
-
-    def drop_prefix(self, prefix: str) -> None:
-        """Remove all that is kept below a prefix."""
-        start = validate_prefix(prefix)
-        with self._lock:
-            self.changes += 1
-            self._writing.clear()
-            self._store.erase_prefix(prefix)
-            for request in [request for request in self.entries if request[0].startswith(start)]:
-                self._remove(request)
+            for name in names:
+                if name and not name.endswith("/"):
+                    requests = [(name, part) for part in (None, *self._parts.get(name, ()))]
+                else:
+                    self._cache.erase_prefix(name)
+                    requests = [request for request in self.entries if request[0].startswith(name)]
+                for request in requests:
+                    self._remove(request)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from contextlib import contextmanager, suppress
+import sys
+import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from zarrcore.errors import StoreError
@@ -20,7 +22,7 @@ _READ_FLAGS = (
     os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 )
 _BUSY_ON_WINDOWS = {5, 32}  # ERROR_ACCESS_DENIED, ERROR_SHARING_VIOLATION
-_BUSY_DELAYS = (0.001, 0.004, 0.016, 0.064, 0.256)
+_BUSY_DELAYS = (0.001, 0.004, 0.016, 0.064, 0.256, 0)  # seconds; 0: the last attempt
 
 
 def is_temporary(name: str) -> bool:
@@ -109,8 +111,8 @@ def _open(path: str, root: str, follow: bool | str) -> tuple[int, int] | None:
     try:
         fd = open_below(path, _READ_FLAGS, root, follow)
     except FileNotFoundError:
-        if _WINDOWS:
-            _require_no_dangling_link(path)
+        if _WINDOWS and os.path.islink(path) and not os.path.exists(path):
+            raise _dangling(path) from None
         return None
     except NotADirectoryError:
         raise
@@ -133,16 +135,22 @@ def _dangling(path: str) -> StoreError:
     return StoreError(f"{path}: the symbolic link points to nothing")
 
 
-def _require_no_dangling_link(path: str) -> None:
-    if os.path.islink(path) and not os.path.exists(path):
-        raise _dangling(path) from None
-
-
 def _require_regular(path: str, status: os.stat_result) -> None:
     mode = status.st_mode
     if not stat.S_ISREG(mode):
         kind = "a directory" if stat.S_ISDIR(mode) else "no regular file (a FIFO, socket or device)"
         raise StoreError(f"{path}: expected a file, found {kind}")
+
+
+# --- names of directories ---
+
+
+def real_directory(path: str) -> str:
+    """Return the real path of a directory, the same for all names that lead to it."""
+    engine = sys.modules.get("zarrcore._core.engine")  # the system's function costs a tenth of Python's
+    real_path = getattr(engine, "real_path", None)  # missing while another thread loads the engine
+    real = real_path(path) if real_path is not None else None
+    return os.path.join(os.path.normcase(real or os.path.realpath(path)), "")
 
 
 # --- writing ---
@@ -175,66 +183,38 @@ def rename_directory(source: str, target: str, *, sync: bool = False) -> bool:
     """
     if os.path.islink(source):
         return False  # what it points to stays where it is
+    from pathlib import Path
+
     above = os.path.dirname(target)
     try:
         if os.path.isdir(target):
             os.rmdir(target)
-        elif not os.path.isdir(above):
-            _make_directories(above, sync=sync)
-        _retry_while_busy(os.rename, source, target)
+        parents = [above, *map(str, Path(above).parents)]
+        new = [directory for directory in parents if not os.path.isdir(directory)]
+        os.makedirs(above, exist_ok=True)
+        _rename(source, target)
     except OSError as error:
         if error.errno not in (errno.EXDEV, errno.ENOTEMPTY, errno.EEXIST):
             raise
         return False
-    if sync:
-        for directory in {above, os.path.dirname(source)}:
-            _sync_directory(directory)
+    if sync and not _WINDOWS:  # directories cannot be opened there, and renames are journaled
+        for directory in {above, os.path.dirname(source), *map(os.path.dirname, new)}:
+            fd = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                os.fsync(fd)
+            finally:
+                os.close(fd)
     return True
 
 
-def _make_directories(directory: str, *, sync: bool) -> None:
-    missing = [directory]
-    while True:
-        try:
-            _make_directory(missing[-1], sync=sync)
-            break
-        except FileNotFoundError:
-            above = os.path.dirname(missing[-1])
-            if above == missing[-1]:
-                raise
-            missing.append(above)
-    for path in missing[-2::-1]:
-        _make_directory(path, sync=sync)
-
-
-def _make_directory(path: str, *, sync: bool) -> None:
-    with suppress(FileExistsError):  # another thread was faster; if it is a file, opening will say so
-        os.mkdir(path)
-    if sync:
-        _sync_directory(os.path.dirname(path))
-
-
-def _sync_directory(directory: str) -> None:
-    if _WINDOWS:  # directories cannot be opened there, and renames are journaled
-        return
-    fd = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-
-
-def _retry_while_busy(move: object, source: str, target: str) -> None:
+def _rename(source: str, target: str) -> None:
     """Rename; on Windows a scanner or a reader may hold the target open for a moment."""
     for delay in _BUSY_DELAYS:
         try:
-            move(source, target)  # type: ignore[operator]
+            os.rename(source, target)
         except OSError as error:
-            if getattr(error, "winerror", None) not in _BUSY_ON_WINDOWS:
+            if getattr(error, "winerror", None) not in _BUSY_ON_WINDOWS or not delay:
                 raise
-            import time
-
             time.sleep(delay)
         else:
             return
-    move(source, target)  # type: ignore[operator]

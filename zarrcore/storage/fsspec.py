@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from zarrcore._locks import Lock, forkable
 from zarrcore.config import config
-from zarrcore.errors import BaseZarrError, StoreError
+from zarrcore.errors import StoreError
 from zarrcore.storage import files
-from zarrcore.storage.base import Store
 from zarrcore.storage.byte_range import (
     ByteRange,
     OffsetByteRequest,
@@ -18,9 +17,8 @@ from zarrcore.storage.byte_range import (
     SuffixByteRequest,
     as_request,
 )
-from zarrcore.storage.side_by_side import concurrency
-from zarrcore.storage.validation import is_document, join_path, validate_key, validate_prefix
-from zarrcore.storage.values import as_view
+from zarrcore.storage.remote import RemoteStore, concurrency
+from zarrcore.storage.validation import as_view, is_document, validate_key, validate_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -42,7 +40,7 @@ _MAGIC = frozenset("*?[")  # fsspec takes paths with one of these for patterns w
 _creating = forkable(Lock())
 
 
-class FsspecStore(Store):
+class FsspecStore(RemoteStore):
     """A filesystem of fsspec; the value of the key ``a/b`` is the file ``path/a/b``.
 
     Many values are fetched in parallel where the filesystem is an asynchronous one (S3, GCS, Azure, HTTP),
@@ -76,6 +74,8 @@ class FsspecStore(Store):
     >>> store.get("a/b"), store.get("a/c"), [*store.list()]
     (b'value', None, ['a/b'])
     """
+
+    _handled = FileExistsError
 
     def __init__(
         self,
@@ -175,27 +175,20 @@ class FsspecStore(Store):
         self, key_ranges: Iterable[tuple[str, ByteRange | None]]
     ) -> Sequence[bytes | None]:
         requests = [(validate_key(key), _span(byte_range)) for key, byte_range in key_ranges]
-        asked = [(key, span) for key, span in requests if span is not None]
-        answers = iter(self._cat(asked))
-        return [
-            (b"" if self.exists(key) else None) if span is None else self._answer(key, span, next(answers))
-            for key, span in requests
-        ]
-
-    def _cat(self, requests: Sequence[tuple[str, _Span]]) -> Sequence[Any]:
-        """Bytes or an exception for each request."""
-        if not requests:
-            return ()
-        fs = self._files
-        limit = {"batch_size": config.get("async.concurrency")} if fs.async_impl else {}
-        answers: Sequence[Any] = fs.cat_ranges(
-            [self._path(key) for key, _ in requests],
-            [start for _, (start, _) in requests],
-            [self._bounded(key, *span) for key, span in requests],
+        asked = [(key, *span) for key, span in requests if span is not None]
+        limit = {"batch_size": config.get("async.concurrency")} if self._files.async_impl else {}
+        answers = asked and self._files.cat_ranges(  # bytes or an exception for each request
+            [self._path(key) for key, _, _ in asked],
+            [start for _, start, _ in asked],
+            [self._bounded(*request) for request in asked],
             on_error="return",
             **limit,
         )
-        return answers
+        found = iter(answers)
+        return [
+            (b"" if self.exists(key) else None) if span is None else self._answer(key, span, next(found))
+            for key, span in requests
+        ]
 
     def _bounded(self, key: str, start: int | None, stop: int | None) -> int | None:
         """The end of a range, within the file where the filesystem would make room for all of the range."""
@@ -205,10 +198,14 @@ class FsspecStore(Store):
         return stop if info is None else min(stop, info["size"])
 
     def _answer(self, key: str, span: _Span, answer: Any) -> bytes | None:
-        if isinstance(answer, self._absences(key)):
+        absent = self.allowed_exceptions
+        if absent is ALLOWED_EXCEPTIONS and self._is_local and not is_document(key):
+            absent = (FileNotFoundError,)
+        if isinstance(answer, absent):
             return None
         if isinstance(answer, BaseException):
-            if _lies_beyond(answer):
+            status, message = getattr(answer, "status", None), str(answer).lower()
+            if status == 416 or "not satisfiable" in message:  # it begins after the end of the value
                 return b""
             raise self._failed(key, answer) from answer
         start, stop = span
@@ -220,12 +217,10 @@ class FsspecStore(Store):
     def exists(self, key: str) -> bool:
         return self._info(key) is not None
 
-    def getsize(self, key: str) -> int:
+    def _size(self, key: str) -> int | None:
         info = self._info(key)
-        if info is None:
-            raise self._absent(key)
-        size = info.get("size")
-        return super().getsize(key) if size is None else int(size)
+        size = None if info is None else info.get("size")
+        return super()._size(key) if info is not None and size is None else size
 
     def _info(self, key: str) -> Any | None:
         """Return what the filesystem knows of a file; None if there is none."""
@@ -238,9 +233,6 @@ class FsspecStore(Store):
         return info if info["type"] == "file" else None
 
     # --- listing ---
-
-    def list(self) -> Iterator[str]:
-        return self.list_prefix("")
 
     def list_prefix(self, prefix: str) -> Iterator[str]:
         start = self._below(prefix)
@@ -304,19 +296,19 @@ class FsspecStore(Store):
         with self._failures(key), suppress(*self.allowed_exceptions):
             self._files.rm_file(path)
 
-    def erase_prefix(self, prefix: str) -> None:
+    def erase_values(self, keys: Iterable[str]) -> None:
         self._check_writable()
-        keys = [*self.list_prefix(prefix)]
-        fs = self._files
-        self.erase_values(filter(is_document, keys))  # first, see Store.erase_prefix
-        keys = [key for key in keys if not is_document(key)]
-        paths = [self._path(key) for key in keys]
-        if fs.async_impl and keys and _MAGIC.isdisjoint("".join(paths)):
-            with self._failures(prefix), suppress(*self.allowed_exceptions):
-                fs.rm(paths)
-            keys = [*self.list_prefix(prefix)]  # left where another writer removed one of them meanwhile
-        self.erase_values(keys)
-        if not fs.async_impl:
+        names = [*keys]
+        paths = [self._path(key) for key in names]
+        if self._files.async_impl and paths and _MAGIC.isdisjoint("".join(paths)):
+            with suppress(Exception):  # one key was absent, or could not be removed: each alone shows which
+                self._files.rm(paths)
+                return
+        super().erase_values(names)
+
+    def erase_prefix(self, prefix: str) -> None:
+        super().erase_prefix(prefix)
+        if not self._files.async_impl:
             self._remove_directories(prefix)
 
     def _remove_directories(self, prefix: str) -> None:
@@ -330,20 +322,11 @@ class FsspecStore(Store):
 
     # --- life ---
 
-    def with_read_only(self, read_only: bool = False) -> Self:
-        return self._copy_with_read_only(read_only)
-
     def __str__(self) -> str:
         return str(self._files.unstrip_protocol(self._root or self._files.root_marker))
 
-    def __eq__(self, other: object) -> bool:
-        return (
-            type(other) is type(self)
-            and (self._root, self.read_only) == (other._root, other.read_only)
-            and self._files == other._files
-        )
-
-    __hash__ = None  # type: ignore[assignment]
+    def _identity(self) -> object:
+        return self._root, self.read_only, self._files
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_blocking": None}
@@ -363,11 +346,11 @@ class FsspecStore(Store):
     def _concurrent_requests(self) -> int:
         return concurrency() if self._files.async_impl else 0
 
-    def _address(self, path: str) -> str:
-        return os.path.realpath(f"{self._root}/{path}") if self._is_local else super()._address(path)
+    def _local_root(self) -> str | None:
+        return self._root if self._is_local else None
 
     def _scope(self, path: str) -> str:
-        return f"{self._address(path)}/" if self._is_local else join_path(str(self), path) + "/"
+        return self._address(path)
 
     # --- the filesystem ---
 
@@ -390,12 +373,6 @@ class FsspecStore(Store):
 
         return isinstance(self._files, LocalFileSystem)
 
-    def _absences(self, key: str) -> tuple[type[Exception], ...]:
-        """Exceptions that mean that a key has no value."""
-        if self.allowed_exceptions is ALLOWED_EXCEPTIONS and self._is_local and not is_document(key):
-            return (FileNotFoundError,)
-        return self.allowed_exceptions
-
     def _path(self, key: str) -> str:
         validate_key(key)
         return f"{self._root}/{key}" if self._root else f"{self._files.root_marker}{key}"
@@ -404,24 +381,6 @@ class FsspecStore(Store):
         """Return what the paths of all keys below a prefix begin with."""
         prefix = validate_prefix(prefix)
         return f"{self._root}/{prefix}" if self._root else f"{self._files.root_marker}{prefix}"
-
-    @contextmanager
-    def _failures(self, key: str) -> Iterator[None]:
-        """Whatever a filesystem raises as an error of this package that names the key."""
-        try:
-            yield
-        except (BaseZarrError, FileExistsError, MemoryError):
-            raise
-        except Exception as error:
-            raise self._failed(key, error) from error
-
-    def _failed(self, key: str, error: BaseException) -> BaseException:
-        if isinstance(error, BaseZarrError) or not isinstance(error, Exception):
-            return error
-        reason = f"{type(error).__name__}: {error}"
-        if isinstance(error, NotImplementedError):
-            reason = "not possible on this filesystem"
-        return StoreError(f"{self}: key {key!r}: {reason}", key=key)
 
 
 _Span = tuple[int | None, int | None]
@@ -438,11 +397,6 @@ def _span(byte_range: ByteRange | None) -> _Span | None:
             return offset, None
         case SuffixByteRequest(suffix):
             return (-suffix, None) if suffix else None
-
-
-def _lies_beyond(error: BaseException) -> bool:
-    """Return whether a server reports that a range begins after the end of the value (HTTP status 416)."""
-    return getattr(error, "status", None) == 416 or "not satisfiable" in str(error).lower()
 
 
 def _is_listed(path: str) -> bool:

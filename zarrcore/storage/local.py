@@ -13,8 +13,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from zarrcore.errors import InvalidKeyError, StoreError
 from zarrcore.storage import files
 from zarrcore.storage.base import Store, overrides
-from zarrcore.storage.validation import DOCUMENTS, is_document, validate_key, validate_prefix, windows_problem
-from zarrcore.storage.values import as_view
+from zarrcore.storage.validation import (
+    DOCUMENTS,
+    as_view,
+    is_document,
+    validate_key,
+    validate_prefix,
+    windows_problem,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -84,7 +90,11 @@ class LocalStore(Store):
         self._root: str = os.path.abspath(os.fsdecode(root))
         self._real_root: str | None = None
         self._real_paths: dict[str, tuple[int, int, str]] = {}  # with device and inode
-        self.fsync: bool = _configured_fsync() if fsync is None else bool(fsync)
+        if fsync is None:
+            from zarrcore.config import config
+
+            fsync = config.get("store.fsync", False)
+        self.fsync = bool(fsync)
         self.follow_symlinks = follow_symlinks
 
     @classmethod
@@ -120,11 +130,8 @@ class LocalStore(Store):
     def __str__(self) -> str:
         return self.root.as_uri()
 
-    def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and self._root == other._root
-
-    def __hash__(self) -> int:
-        return hash((type(self), self._root))
+    def _identity(self) -> object:
+        return self._root
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_real_root": None, "_real_paths": {}}
@@ -135,24 +142,25 @@ class LocalStore(Store):
     # --- reading ---
 
     def get(self, key: str, byte_range: ByteRange | None = None) -> bytes | None:
-        return self._read_parts(key, (byte_range,))[0]
+        return self._read_parts(key, [byte_range])[0]
 
     def get_partial_values(
         self, key_ranges: Iterable[tuple[str, ByteRange | None]]
     ) -> Sequence[bytes | None]:
         requests = list(key_ranges)
         if len({key for key, _ in requests}) == len(requests):
-            return [self._read_parts(key, (byte_range,))[0] for key, byte_range in requests]
+            return [self._read_parts(key, [byte_range])[0] for key, byte_range in requests]
         places: dict[str, list[int]] = {}
         for place, (key, _) in enumerate(requests):
             places.setdefault(key, []).append(place)
         answers: list[bytes | None] = [None] * len(requests)
         for key, own in places.items():
-            for place, part in zip(own, self._read_parts(key, [requests[i][1] for i in own]), strict=True):
+            parts = self._read_parts(key, [requests[place][1] for place in own])
+            for place, part in zip(own, parts, strict=True):
                 answers[place] = part
         return answers
 
-    def _read_parts(self, key: str, byte_ranges: Sequence[ByteRange | None]) -> Sequence[bytes | None]:
+    def _read_parts(self, key: str, byte_ranges: builtins.list[ByteRange | None]) -> Sequence[bytes | None]:
         """Parts of one value, through one descriptor: all come from the same version of the file."""
         path = self._path(key)
         try:
@@ -160,10 +168,10 @@ class LocalStore(Store):
         except NotADirectoryError as error:
             self._require_directory()
             if not is_document(key):
-                raise _told(error, key) from None
+                raise _explained(error, key) from None
             parts = None
         except OSError as error:
-            raise _told(error, key) from None
+            raise _explained(error, key) from None
         if parts is not None:
             return parts
         if _WINDOWS:  # which knows no difference between a missing directory and a file in its place
@@ -172,9 +180,9 @@ class LocalStore(Store):
                 _require_directories_above(path, key)
         return [None] * len(byte_ranges)
 
-    def _parts_of(self, path: str, byte_ranges: Sequence[ByteRange | None]) -> Sequence[bytes] | None:
+    def _parts_of(self, path: str, byte_ranges: builtins.list[ByteRange | None]) -> Sequence[bytes] | None:
         """Parts of a file; None if nothing is there."""
-        if byte_ranges == (None,):
+        if byte_ranges == [None]:
             value = files.read_file(path, self._root, self.follow_symlinks)
             return None if value is None else (value,)
         from zarrcore.storage.byte_range import resolve_range
@@ -185,18 +193,14 @@ class LocalStore(Store):
             size = os.fstat(file.fileno()).st_size
             return [files.read_span(file, *resolve_range(byte_range, size)) for byte_range in byte_ranges]
 
-    def exists(self, key: str) -> bool:
+    def _size(self, key: str) -> int | None:
         status = self._status(self._path(key))
-        return status is not None and stat.S_ISREG(status.st_mode)
+        return status.st_size if status is not None and stat.S_ISREG(status.st_mode) else None
 
-    def getsize(self, key: str) -> int:
+    def _absent(self, key: str) -> Exception:
         path = self._path(key)
-        status = self._status(path)
-        if status is None:
-            raise self._absent(key)
-        if not stat.S_ISREG(status.st_mode):
-            raise StoreError(f"{path}: expected a file, found none")
-        return status.st_size
+        is_directory = os.path.isdir(path)
+        return StoreError(f"{path}: expected a file, found none") if is_directory else super()._absent(key)
 
     # --- writing ---
 
@@ -212,16 +216,10 @@ class LocalStore(Store):
         if _WINDOWS:
             self._refuse_outside(path)
         try:
-            return files.write_file(
-                path,
-                as_view(value, key),
-                sync=self.fsync,
-                is_new=is_new,
-                root=self._root,
-                follow=self.follow_symlinks,
-            )
+            links: dict[str, Any] = {"root": self._root, "follow": self.follow_symlinks}
+            return files.write_file(path, as_view(value, key), sync=self.fsync, is_new=is_new, **links)
         except OSError as error:
-            raise _told(error, key) from None
+            raise _explained(error, key) from None
 
     def delete(self, key: str) -> None:
         self._check_writable()
@@ -234,7 +232,7 @@ class LocalStore(Store):
         except OSError as error:
             if os.path.isdir(path):
                 raise StoreError(f"key {key!r} is a directory; erase_prefix removes it") from None
-            raise _told(error, key) from None
+            raise _explained(error, key) from None
 
     def erase_prefix(self, prefix: str) -> None:
         """Remove all keys below `prefix`, and its directory; symbolic links are unlinked, not followed."""
@@ -316,7 +314,11 @@ class LocalStore(Store):
     def list_dir(self, prefix: str) -> Iterator[str]:
         prefix = validate_prefix(prefix)
         with self._scan(prefix) as (entries, _):
-            names = [entry.name for entry in entries if _is_node(entry)]
+            names = [
+                entry.name
+                for entry in entries
+                if entry.is_dir() or (entry.is_file() and not files.is_temporary(entry.name))
+            ]
         return iter(sorted(names))
 
     def _walk(self, prefix: str, *, temporary: bool = False) -> Iterator[str]:
@@ -368,24 +370,19 @@ class LocalStore(Store):
     ) -> Iterator[tuple[Iterable[os.DirEntry[str]], int | None]]:
         """``os.scandir`` that finds nothing without a directory, and its descriptor (not on Windows)."""
         directory = self._directory(prefix)
-        try:
-            fd = None if _WINDOWS else self._open(directory, _SCAN_FLAGS, writes=writes)
-        except (FileNotFoundError, NotADirectoryError):
-            yield (), None
-            return
-        except OSError as error:
-            raise _told(error, prefix) from None
+        fd = found = None
         try:
             try:
-                entries = os.scandir(directory if fd is None else fd)
+                fd = None if _WINDOWS else self._open(directory, _SCAN_FLAGS, writes=writes)
+                found = os.scandir(directory if fd is None else fd)
             except (FileNotFoundError, NotADirectoryError):
-                yield (), None
-                return
+                pass
             except OSError as error:
-                raise _told(error, prefix) from None
-            with entries:
-                yield entries, fd
+                raise _explained(error, prefix) from None
+            yield found or (), fd
         finally:
+            if found is not None:
+                found.close()
             if fd is not None:
                 os.close(fd)
 
@@ -435,7 +432,9 @@ class LocalStore(Store):
         try:
             fd = self._open(above, _PARENT_FLAGS, writes=True)
         except OSError as error:
-            raise _told(error, path[len(self._root) + 1 :]) if error.errno == errno.EXDEV else error from None
+            if error.errno == errno.EXDEV:
+                raise _explained(error, path[len(self._root) + 1 :]) from None
+            raise
         try:
             yield name, fd
         finally:
@@ -452,7 +451,7 @@ class LocalStore(Store):
         except OSError as error:
             if error.errno == errno.ENOLINK:
                 return None
-            raise _told(error, path) from None
+            raise _explained(error, path) from None
         try:
             return os.fstat(fd)
         finally:
@@ -496,7 +495,7 @@ class LocalStore(Store):
         return True
 
     def _address(self, path: str) -> str:
-        return os.path.realpath(f"{self._root}/{path}")
+        return self._scope(path)
 
     def _version(self, key: str) -> tuple[int, ...] | None:
         if overrides(self, LocalStore):
@@ -529,51 +528,31 @@ class LocalStore(Store):
         return not os.path.exists(f"{self._root}/{prefix}")
 
     def _scope(self, path: str) -> str:
-        if path:
-            return self._real_path(path)
-        if self._real_root is None:
-            real = _real(self._root)
-            if not os.path.exists(self._root):
-                return real
-            self._real_root = real  # finding it takes many calls of the system, and each write asks for it
-        return self._real_root
-
-    def _real_path(self, path: str) -> str:
-        """Return the real path of a directory; finding it takes many calls of the system, so it is kept."""
-        directory = f"{self._root}/{path}"
+        """Finding the real path takes many calls of the system, so it is kept: each write asks for it."""
+        if not path and self._real_root is not None:
+            return self._real_root
+        directory = f"{self._root}/{path}" if path else self._root
         try:
             status = os.stat(directory)
         except OSError:
-            return _real(directory)
+            return files.real_directory(directory)
+        if not path:
+            self._real_root = files.real_directory(directory)
+            return self._real_root
         known = self._real_paths.get(path)
         if known is None or known[:2] != (status.st_dev, status.st_ino):
             if len(self._real_paths) >= 1000:
                 self._real_paths.clear()
-            known = self._real_paths[path] = (status.st_dev, status.st_ino, _real(directory))
+            known = (status.st_dev, status.st_ino, files.real_directory(directory))
+            self._real_paths[path] = known
         return known[2]
 
     def _native_source(self) -> Any | None:
         if overrides(self, LocalStore):
             return None
-        try:
-            from zarrcore._core.engine import LocalSource
-        except ModuleNotFoundError:
-            return None
+        from zarrcore._core.engine import LocalSource
+
         return LocalSource(self._root, self.fsync, documents=True, follow_symlinks=self.follow_symlinks)
-
-
-def _real(path: str) -> str:
-    """Return the real path of a directory, the same for all names that lead to it."""
-    engine = sys.modules.get("zarrcore._core.engine")  # the system's function costs a tenth of Python's
-    real_path = getattr(engine, "real_path", None)  # missing while another thread loads the engine
-    real = real_path(path) if real_path is not None else None
-    return os.path.join(os.path.normcase(real or os.path.realpath(path)), "")
-
-
-def _configured_fsync() -> bool:
-    from zarrcore.config import config
-
-    return bool(config.get("store.fsync", False))
 
 
 def _require_directories_above(path: str, key: str) -> None:
@@ -582,10 +561,10 @@ def _require_directories_above(path: str, key: str) -> None:
     while not os.path.lexists(above) and above != (above := os.path.dirname(above)):
         pass
     if os.path.isfile(above):
-        raise _told(NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), above), key)
+        raise _explained(NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), above), key)
 
 
-def _told(error: OSError, key: str) -> Exception:
+def _explained(error: OSError, key: str) -> Exception:
     """An error of the operating system; one about names and what stands in their place as one of stores."""
     if error.errno in _BAD_NAMES:
         return InvalidKeyError(f"invalid store key {key!r:.200}: {error.strerror}")
@@ -601,11 +580,6 @@ def _told(error: OSError, key: str) -> Exception:
     if isinstance(error, IsADirectoryError):
         return StoreError(f"key {key!r}: a directory is in its place ({error.filename})", key=key)
     return error
-
-
-def _is_node(entry: os.DirEntry[str]) -> bool:
-    """Return whether a directory entry is a key or a prefix."""
-    return entry.is_dir() or (entry.is_file() and not files.is_temporary(entry.name))
 
 
 def _forgive_others(function: Any, path: str, error: BaseException) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import logging
+import sys
+import time
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from zarrcore.storage.base import WrapperStore
 
 if TYPE_CHECKING:
-    import logging
-    from collections import defaultdict
     from collections.abc import Callable
     from typing import ParamSpec, Self, TypeVar
 
@@ -49,31 +51,21 @@ class LoggingStore(WrapperStore):
     def __init__(
         self, store: Store, log_level: str = "DEBUG", log_handler: logging.Handler | None = None
     ) -> None:
-        from collections import defaultdict
-
         super().__init__(store)
         self.counter = defaultdict(int)
         self.log_level = log_level
         self.log_handler = log_handler
-        self.logger = self._configured_logger()
-
-    def _configured_logger(self) -> logging.Logger:
-        import logging
-        import sys
-
-        logger = logging.getLogger(f"LoggingStore({self._store})")
-        logger.setLevel(self.log_level)
-        if self.log_handler is not None:
-            logger.addHandler(self.log_handler)
-        elif not logger.hasHandlers():
-            handler = logging.StreamHandler(sys.stdout)
-            handler.setFormatter(logging.Formatter("%(asctime)s - %(name)s - %(levelname)s - %(message)s"))
-            logger.addHandler(handler)
-        return logger
+        self.logger = logging.getLogger(f"LoggingStore({store})")
+        self.logger.setLevel(log_level)
+        if log_handler is None and not self.logger.hasHandlers():
+            log_handler = logging.StreamHandler(sys.stdout)
+            log_handler.setFormatter(
+                logging.Formatter("%(asctime)s - %(name)s - %(levelname)s - %(message)s")
+            )
+        if log_handler is not None:
+            self.logger.addHandler(log_handler)
 
     def _call(self, method: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        import time
-
         name = method.__name__
         call = f"{type(self._store).__name__}.{name}"
         if args and isinstance(args[0], str):

@@ -1,18 +1,29 @@
-"""A dictionary as a store."""
+"""Dictionaries as stores: of this process, shared by name, or in the memory of a GPU."""
 
 from __future__ import annotations
 
+import os
 import weakref
+from sys import modules
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from zarrcore._locks import Lock, forkable
 from zarrcore.errors import StoreError
+from zarrcore.storage.announced import ENGINE, announces_itself
 from zarrcore.storage.base import Store, overrides
-from zarrcore.storage.validation import join_path, normalize_path, validate_key, validate_prefix
-from zarrcore.storage.values import as_view
+from zarrcore.storage.validation import (
+    as_view,
+    join_path,
+    key_prefix,
+    normalize_path,
+    validate_key,
+    validate_prefix,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, MutableMapping
+    from collections.abc import Iterator, Mapping, MutableMapping
     from typing import Self
 
     from typing_extensions import Buffer
@@ -44,6 +55,7 @@ class MemoryStore(Store):
     """
 
     _store_dict: MutableMapping[str, Any]
+    _start = ""  # of the keys in the dictionary, which those of the store follow
     _is_near = True
 
     def __init__(
@@ -55,20 +67,14 @@ class MemoryStore(Store):
     def __str__(self) -> str:
         return f"memory://{id(self._store_dict)}"
 
-    def __eq__(self, other: object) -> bool:
-        return (
-            type(other) is type(self)
-            and self.read_only == other.read_only
-            and (self._store_dict is other._store_dict or self._store_dict == other._store_dict)
-        )
-
-    __hash__ = None  # type: ignore[assignment]  # equality depends on the contents of the dictionary
+    def _identity(self) -> object:
+        return self.read_only, self._store_dict  # equal if the same, or of the same contents
 
     def with_read_only(self, read_only: bool = False) -> Self:
         return self._copy_with_read_only(read_only)
 
     def get(self, key: str, byte_range: ByteRange | None = None) -> bytes | None:
-        value = self._store_dict.get(validate_key(key))
+        value = self._store_dict.get(self._start + validate_key(key))
         if value is None:
             return None
         view = self._view(key, value)
@@ -80,42 +86,46 @@ class MemoryStore(Store):
         return bytes(view[start:stop])
 
     def exists(self, key: str) -> bool:
-        return validate_key(key) in self._store_dict
+        return self._start + validate_key(key) in self._store_dict
 
-    def getsize(self, key: str) -> int:
-        value = self._store_dict.get(validate_key(key))
-        if value is None:
-            raise self._absent(key)
-        return len(self._view(key, value))
+    def _size(self, key: str) -> int | None:
+        value = self._store_dict.get(self._start + validate_key(key))
+        return None if value is None else len(self._view(key, value))
 
+    @announces_itself
     def set(self, key: str, value: Buffer) -> None:
         self._check_writable()
         data = value if type(value) is bytes else bytes(as_view(value, key))
-        self._store_dict[validate_key(key)] = data
+        set_item = getattr(modules.get(ENGINE), "set_item", None)
+        if set_item is None:
+            self._store_dict[self._start + validate_key(key)] = data
+        else:
+            set_item(self._store_dict, self._start + validate_key(key), data)
 
     def set_if_not_exists(self, key: str, value: Buffer) -> bool:
         self._check_writable()
         # Through a memoryview: a new object, which `_create` recognises.
-        return self._create(validate_key(key), bytes(memoryview(as_view(value, key))))
+        return self._create(key, bytes(memoryview(as_view(value, key))))
 
     def _create(self, key: str, data: Any) -> bool:
+        key = self._start + validate_key(key)
         with _creating:
             return key not in self._store_dict and self._store_dict.setdefault(key, data) is data
 
     def delete(self, key: str) -> None:
         self._check_writable()
-        self._store_dict.pop(validate_key(key), None)
+        self._store_dict.pop(self._start + validate_key(key), None)
 
     def list(self) -> Iterator[str]:
         return self.list_prefix("")
 
     def list_prefix(self, prefix: str) -> Iterator[str]:
-        prefix = validate_prefix(prefix)
+        prefix, skip = self._start + validate_prefix(prefix), len(self._start)
         # A copy, so that the caller may set and delete while iterating, and other threads too.
-        return (key for key in [*self._store_dict] if key.startswith(prefix))
+        return (key[skip:] for key in [*self._store_dict] if key.startswith(prefix))
 
     def list_dir(self, prefix: str) -> Iterator[str]:
-        prefix = validate_prefix(prefix)
+        prefix = self._start + validate_prefix(prefix)
         start = len(prefix)
         keys = [key for key in [*self._store_dict] if key.startswith(prefix)]
         ends = ((key, key.find("/", start)) for key in keys)
@@ -131,22 +141,20 @@ class MemoryStore(Store):
         return self._names_of_keys(prefix)
 
     def _has_lost(self, prefix: str) -> bool:
-        values = self._store_dict
+        values, prefix = self._store_dict, self._start + prefix
         if f"{prefix}zarr.json" in values or f"{prefix}.zarray" in values:
             return False
         return not any(key.startswith(prefix) for key in [*values])
 
     def _scope(self, path: str) -> str:
-        values = id(self._store_dict)
-        return f"memory:{values}/{path}/" if path else f"memory:{values}/"
+        start = f"memory:{id(self._store_dict)}/{self._start}"
+        return f"{start}{path}/" if path else start
 
     def _native_source(self) -> Any | None:
         if type(self._store_dict) is not dict or overrides(self, MemoryStore):
             return None
-        try:
-            from zarrcore._core.engine import MemorySource
-        except ModuleNotFoundError:
-            return None
+        from zarrcore._core.engine import MemorySource
+
         return MemorySource(self._store_dict, self._has_lost)
 
 
@@ -188,6 +196,7 @@ class ManagedMemoryStore(MemoryStore):
             raise ValueError(f"the name of a memory store must not contain '/', got {name!r}; use path=")
         self._name, values = _managed_dict(name)
         self.path = normalize_path(path)
+        self._start = key_prefix(self.path)
         super().__init__(values, read_only=read_only)
 
     @classmethod
@@ -215,53 +224,11 @@ class ManagedMemoryStore(MemoryStore):
     def __str__(self) -> str:
         return join_path(f"memory://{self._name}", self.path)
 
-    def __eq__(self, other: object) -> bool:
-        return (
-            type(other) is type(self)
-            and self._store_dict is other._store_dict
-            and (self.path, self.read_only) == (other.path, other.read_only)
-        )
-
-    __hash__ = None
+    def _identity(self) -> object:
+        return id(self._store_dict), self.path, self.read_only
 
     def __reduce__(self) -> tuple[Any, ...]:
-        import os
-
         return _unpickle_managed, (type(self), str(self), self.read_only, os.getpid())
-
-    def get(self, key: str, byte_range: ByteRange | None = None) -> bytes | None:
-        return super().get(self._full(key), byte_range)
-
-    def exists(self, key: str) -> bool:
-        return super().exists(self._full(key))
-
-    def getsize(self, key: str) -> int:
-        return super().getsize(self._full(key))
-
-    def set(self, key: str, value: Buffer) -> None:
-        super().set(self._full(key), value)
-
-    def set_if_not_exists(self, key: str, value: Buffer) -> bool:
-        return super().set_if_not_exists(self._full(key), value)
-
-    def delete(self, key: str) -> None:
-        super().delete(self._full(key))
-
-    def list_prefix(self, prefix: str) -> Iterator[str]:
-        start = len(self.path) + 1 if self.path else 0
-        return (key[start:] for key in super().list_prefix(join_path(self.path, validate_prefix(prefix))))
-
-    def list_dir(self, prefix: str) -> Iterator[str]:
-        return super().list_dir(join_path(self.path, validate_prefix(prefix)))
-
-    def _has_lost(self, prefix: str) -> bool:
-        return super()._has_lost(f"{self.path}/{prefix}" if self.path else prefix)
-
-    def _scope(self, path: str) -> str:
-        return super()._scope(join_path(self.path, path))
-
-    def _full(self, key: str) -> str:
-        return join_path(self.path, validate_key(key))
 
 
 def _managed_dict(name: str | None) -> tuple[str, _ManagedDict]:
@@ -281,8 +248,71 @@ def _managed_dict(name: str | None) -> tuple[str, _ManagedDict]:
 def _unpickle_managed(
     cls: type[ManagedMemoryStore], url: str, read_only: bool, pid: int
 ) -> ManagedMemoryStore:
-    import os
-
     if pid != os.getpid():
         raise StoreError(f"{url!r} lives in process {pid} and cannot be opened in another one")
     return cls.from_url(url, read_only=read_only)
+
+
+class GpuMemoryStore(MemoryStore):
+    """Values kept on a GPU, in a dictionary of one-dimensional ``cupy`` arrays of bytes.
+
+    Values come back as bytes of the host, since that is where chunks are decoded: the store may be larger
+    than the memory of the host, but saves no copy.
+
+    Parameters
+    ----------
+    store_dict : MutableMapping, optional
+        Where to keep the values; a new dictionary by default.
+    read_only : bool
+        Refuse every write.
+
+    Raises
+    ------
+    StoreError
+        If the package cupy is not installed.
+    """
+
+    def __init__(
+        self, store_dict: MutableMapping[str, Any] | None = None, *, read_only: bool = False
+    ) -> None:
+        _cupy()
+        super().__init__(store_dict, read_only=read_only)
+
+    @classmethod
+    def from_dict(cls, store_dict: Mapping[str, Any]) -> Self:
+        """Return a store of a copy of `store_dict`, whose values are bytes of the host or arrays of cupy."""
+        return cls({key: _on_gpu(key, value) for key, value in store_dict.items()})
+
+    def __str__(self) -> str:
+        return f"gpumemory://{id(self._store_dict)}"
+
+    def _identity(self) -> object:
+        return self.read_only, id(self._store_dict)
+
+    def set(self, key: str, value: Buffer) -> None:
+        self._check_writable()
+        self._store_dict[validate_key(key)] = _on_gpu(key, value)
+
+    def set_if_not_exists(self, key: str, value: Buffer) -> bool:
+        self._check_writable()
+        return self._create(key, _on_gpu(key, value))
+
+    def _view(self, key: str, value: Any) -> bytes | memoryview:
+        cupy = _cupy()
+        return super()._view(key, cupy.asnumpy(value) if isinstance(value, cupy.ndarray) else value)
+
+
+def _cupy() -> Any:
+    try:
+        import cupy
+    except ImportError as error:
+        raise StoreError("GpuMemoryStore keeps values on a GPU, which needs the package cupy") from error
+    return cupy
+
+
+def _on_gpu(key: str, value: Any) -> Any:
+    """Return a new array of bytes on the GPU with what is in a value."""
+    cupy = _cupy()
+    if isinstance(value, cupy.ndarray):
+        return cupy.ascontiguousarray(value).reshape(-1).view("u1").copy()
+    return cupy.asarray(np.frombuffer(as_view(value, key), "u1"))

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from zarrcore.errors import BaseZarrError, StoreError
-from zarrcore.storage.base import Store
 from zarrcore.storage.byte_range import (
     ByteRange,
     OffsetByteRequest,
@@ -16,18 +13,16 @@ from zarrcore.storage.byte_range import (
     as_request,
     resolve_range,
 )
-from zarrcore.storage.side_by_side import concurrency, side_by_side
-from zarrcore.storage.validation import is_document, validate_key, validate_prefix
-from zarrcore.storage.values import as_view
+from zarrcore.storage.remote import RemoteStore, concurrency, in_parallel
+from zarrcore.storage.validation import as_view, validate_key, validate_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from typing import Self
 
     from typing_extensions import Buffer
 
 
-class ObjectStore(Store):
+class ObjectStore(RemoteStore):
     """A store of obstore.
 
     Many values, or parts of them, are fetched in parallel, at most ``async.concurrency`` at a time.
@@ -40,9 +35,11 @@ class ObjectStore(Store):
         Refuse every write.
     """
 
+    _handled = FileNotFoundError
+
     def __init__(self, store: Any, *, read_only: bool = False) -> None:
         super().__init__(read_only=read_only)
-        if not is_object_store(store):
+        if type(store).__module__.partition(".")[0] != "obstore" or not hasattr(store, "put"):
             raise TypeError(
                 f"ObjectStore: expected a store of the package obstore (pip install zarrcore[remote]), "
                 f"got {store!r}"
@@ -93,16 +90,7 @@ class ObjectStore(Store):
         self, key_ranges: Iterable[tuple[str, ByteRange | None]]
     ) -> Sequence[bytes | None]:
         # Not obstore.get_ranges, which panics where a range begins after the end of a value in memory.
-        return side_by_side(lambda request: self.get(*request), list(key_ranges))
-
-    def exists(self, key: str) -> bool:
-        return self._size(key) is not None
-
-    def getsize(self, key: str) -> int:
-        size = self._size(key)
-        if size is None:
-            raise self._absent(key)
-        return size
+        return in_parallel(lambda request: self.get(*request), list(key_ranges))
 
     def _size(self, key: str) -> int | None:
         with self._failures(validate_key(key)):
@@ -115,9 +103,6 @@ class ObjectStore(Store):
         return sum(item["size"] for item in self._objects(prefix))
 
     # --- listing ---
-
-    def list(self) -> Iterator[str]:
-        return self.list_prefix("")
 
     def list_prefix(self, prefix: str) -> Iterator[str]:
         return (item["path"] for item in self._objects(prefix))
@@ -177,67 +162,26 @@ class ObjectStore(Store):
             obstore.delete(self.store, key)
 
     def erase_values(self, keys: Iterable[str]) -> None:
-        self._check_writable()
-        side_by_side(self.delete, [validate_key(key) for key in keys])
-
-    def erase_prefix(self, prefix: str) -> None:
         import obstore
 
         self._check_writable()
-        found = [*self.list_prefix(prefix)]
-        chunks = [key for key in found if not is_document(key)]
-        for keys in ([key for key in found if is_document(key)], chunks):  # see Store.erase_prefix
-            if not keys:
-                continue
-            try:
-                with self._failures(prefix):
-                    obstore.delete(self.store, keys)  # many keys in one request, where the store can
-            except FileNotFoundError:  # another writer was faster with one of them
-                self.erase_values(keys)
+        names = [validate_key(key) for key in keys]
+        with suppress(Exception):  # one key was absent, or could not be removed: each alone shows which
+            if names:
+                obstore.delete(self.store, names)  # many keys in one request, where the store can
+            return
+        in_parallel(self.delete, names)
 
     # --- life ---
-
-    def with_read_only(self, read_only: bool = False) -> Self:
-        return self._copy_with_read_only(read_only)
 
     def __str__(self) -> str:
         return f"object_store://{self.store}"
 
-    def __eq__(self, other: object) -> bool:
-        return (
-            type(other) is type(self)
-            and self.read_only == other.read_only
-            and bool(self.store == other.store)
-        )
+    def _identity(self) -> object:
+        return self.read_only, self.store
 
-    __hash__ = None  # type: ignore[assignment]
-
-    def _address(self, path: str) -> str:
-        if type(self.store).__name__ != "LocalStore":
-            return super()._address(path)
-        return os.path.realpath(
-            f"{self.store.prefix or ''}/{path}"
-        )  # the same address as that of a LocalStore
-
-    def _scope(self, path: str) -> str:
-        is_local = type(self.store).__name__ == "LocalStore"
-        return f"{self._address(path)}/" if is_local else super()._scope(path)
+    def _local_root(self) -> str | None:
+        return f"{self.store.prefix or ''}" if type(self.store).__name__ == "LocalStore" else None
 
     def _concurrent_requests(self) -> int:
         return concurrency()
-
-    @contextmanager
-    def _failures(self, key: str) -> Iterator[None]:
-        """Whatever obstore raises as an error of this package that names the key."""
-        try:
-            yield
-        except (BaseZarrError, FileNotFoundError, MemoryError):
-            raise
-        except Exception as error:
-            reason = str(error).partition("\n")[0]
-            raise StoreError(f"{self}: key {key!r}: {type(error).__name__}: {reason}", key=key) from error
-
-
-def is_object_store(value: object) -> bool:
-    """Return whether something is a store of obstore; without importing that."""
-    return type(value).__module__.partition(".")[0] == "obstore" and hasattr(value, "put")

@@ -84,6 +84,26 @@ class StorePath:
         made.path = path
         return made
 
+    def _above(self) -> list[StorePath]:
+        """Return the places above, from the root down."""
+        parts = self.path.split("/") if self.path else []
+        return [self._at("/".join(parts[:depth])) for depth in range(len(parts))]
+
+    @property
+    def _address(self) -> str:
+        """Where the place really is, seen through any store, as text that ends with a slash."""
+        return self.store._address(self.path)
+
+    def _overlaps(self, other: StorePath) -> bool:
+        """Return whether one of two places lies in the other, or both are the same."""
+        ours, theirs = self._address, other._address
+        return ours.startswith(theirs) or theirs.startswith(ours)
+
+    @property
+    def _located(self) -> str:
+        """Where the place is, for messages: ``in file:///data at path 'a/b'``."""
+        return f"in {self.store} at path {self.path!r}" if self.path else f"at the root of {self.store}"
+
     def __truediv__(self, other: str) -> StorePath:
         return self._at(join_path(self.path, normalize_path(other)))
 
@@ -183,7 +203,13 @@ def make_store(
     store = _as_store(store_like, storage_options)
     if storage_options and not _is_remote_url(store_like, storage_options):
         raise TypeError(f"storage_options are for remote stores; {type(store).__name__} takes none")
-    return _for_mode(store, mode, read_only)
+    if mode == "r" or read_only:
+        return store if store.read_only else store.with_read_only(True)
+    if mode is not None and store.read_only:
+        raise ReadOnlyError(
+            f"{store} is read-only, but mode {mode!r} writes; use mode 'r' or a writable store"
+        )
+    return store
 
 
 def make_store_path(
@@ -229,8 +255,8 @@ def _as_store(store_like: StoreLike, storage_options: dict[str, Any] | None) -> 
             return store_like
         case StorePath():
             return store_like.store
-        case None:
-            return _memory_store({})
+    if store_like is None:
+        store_like = {}
     store = _of_other_packages(store_like)
     if store is not None:
         return store
@@ -238,7 +264,9 @@ def _as_store(store_like: StoreLike, storage_options: dict[str, Any] | None) -> 
         case os.PathLike():
             return LocalStore(store_like)
         case MutableMapping():
-            return _memory_store(store_like)
+            from zarrcore.storage.memory import MemoryStore
+
+            return MemoryStore(store_like)
     kind = type(store_like)
     if kind.__module__.partition(".")[0] == "zarr":
         way_out = _OF_ZARR_PYTHON.get(kind.__name__, "give its path, its URL or its dictionary")
@@ -264,12 +292,6 @@ def _from_string(text: str, storage_options: dict[str, Any] | None) -> Store:
     return ManagedMemoryStore(name or None, path=path)
 
 
-def _memory_store(values: MutableMapping[str, bytes]) -> Store:
-    from zarrcore.storage.memory import MemoryStore
-
-    return MemoryStore(values)
-
-
 def _scheme(text: str) -> str | None:
     """Return the scheme of a URL; None for a path."""
     match = _SCHEME.match(text)
@@ -285,17 +307,14 @@ def _is_remote_url(store_like: StoreLike, storage_options: dict[str, Any] | None
 def _of_other_packages(value: Any) -> Store | None:
     """Return the store of an object of fsspec, universal_pathlib or obstore; imports none of these."""
     protocol = getattr(value, "protocol", None)
-    if isinstance(protocol, str) and hasattr(value, "fs"):  # a path of universal_pathlib
-        if protocol in ("", "file", "local"):
-            return LocalStore(value.path)
-        from zarrcore.storage.fsspec import FsspecStore
-
-        return FsspecStore.from_upath(value)
     package = type(value).__module__.partition(".")[0]
-    if package == "fsspec" and isinstance(value, MutableMapping):
+    is_upath = isinstance(protocol, str) and hasattr(value, "fs")  # a path of universal_pathlib
+    if is_upath and protocol in ("", "file", "local"):
+        return LocalStore(value.path)
+    if is_upath or (package == "fsspec" and isinstance(value, MutableMapping)):
         from zarrcore.storage.fsspec import FsspecStore
 
-        return FsspecStore.from_mapper(value)
+        return FsspecStore.from_upath(value) if is_upath else FsspecStore.from_mapper(value)
     if package == "obstore":
         from zarrcore.storage.obstore import ObjectStore
 
@@ -312,13 +331,3 @@ def _path_of_file_url(url: str) -> str:
     if parts.netloc not in ("", "localhost"):
         raise StoreError(f"{url!r}: expected file:///path, found the host {parts.netloc!r}")
     return url2pathname(parts.path)
-
-
-def _for_mode(store: Store, mode: str | None, read_only: bool | None) -> Store:
-    if mode == "r" or read_only:
-        return store.with_read_only(True) if not store.read_only else store
-    if mode is not None and store.read_only:
-        raise ReadOnlyError(
-            f"{store} is read-only, but mode {mode!r} writes; use mode 'r' or a writable store"
-        )
-    return store

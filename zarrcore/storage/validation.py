@@ -1,4 +1,4 @@
-"""Which strings are store keys, key prefixes and node paths.
+"""Which strings are store keys, key prefixes and node paths, and what is a value.
 
 A key is a non-empty string of components separated by single slashes; no component is empty, ``.`` or ``..``,
 and none contains a NUL.  Such a key, joined to the root of a file system store, cannot leave it.  A prefix is
@@ -9,8 +9,12 @@ from __future__ import annotations
 
 import os
 import re
+from typing import TYPE_CHECKING
 
-from zarrcore.errors import InvalidKeyError
+from zarrcore.errors import InvalidKeyError, StoreError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 # Most keys are plain words, which is found out sooner than that nothing bad is in a key.
 _is_plain = re.compile(r"\.?[\w-][\w.-]*+(?:/\.?[\w-][\w.-]*+)*+", re.ASCII).fullmatch
@@ -73,6 +77,49 @@ def validate_prefix(prefix: str) -> str:
     return bare + "/"
 
 
+def as_view(value: Buffer, key: str) -> bytes | memoryview:
+    """Return the bytes of a value, without a copy where that is possible.
+
+    Raises
+    ------
+    TypeError
+        If the value is not bytes-like; the message names the key.
+    """
+    if isinstance(value, bytes):
+        return value
+    # zarr-python's Buffer objects are not buffers themselves, but hand one out.
+    export = getattr(value, "as_buffer_like", None)
+    try:
+        view = memoryview(export() if export is not None else value)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"key {key!r}: expected a bytes-like value, got {type(value).__name__}") from error
+    if view.nbytes == 0:
+        return b""
+    if not view.c_contiguous:
+        return view.tobytes()
+    return view.cast("B")
+
+
+def patched(key: str, old: Buffer | None, parts: list[tuple[int, bytes | memoryview]]) -> bytes:
+    """Return a value with parts of it replaced."""
+    value = bytearray(b"" if old is None else old)
+    done = 0
+    for start, part in sorted(parts, key=lambda item: item[0]):
+        if start < 0:
+            raise StoreError(f"key {key!r}: a part cannot start at byte {start}")
+        if start < done:
+            raise StoreError(
+                f"key {key!r}: the part at byte {start} overlaps the one that ends at byte {done}"
+            )
+        if start > len(value):
+            raise StoreError(
+                f"key {key!r}: a part at byte {start} leaves a gap after the end at byte {len(value)}"
+            )
+        done = start + len(part)
+        value[start:done] = part
+    return bytes(value)
+
+
 def normalize_path(path: str | bytes | os.PathLike[str] | None) -> str:
     """Return the canonical form of `path`, that of a node: ``""`` for the root, or ``"a/b"``.
 
@@ -87,7 +134,9 @@ def normalize_path(path: str | bytes | os.PathLike[str] | None) -> str:
         return ""
     if isinstance(path, str) and _is_plain(path) is not None:
         return path
-    text = path if isinstance(path, str) else _path_text(path)
+    if not isinstance(path, (str, bytes, os.PathLike)):
+        raise TypeError(f"a path is a string, got {type(path).__name__}: {path!r}")
+    text = path.decode("ascii") if isinstance(path, bytes) else os.fspath(path)
     parts = [part for part in text.replace("\\", "/").split("/") if part]
     normal = "/".join(parts)
     if normal and (_BAD_KEY.search(normal) is not None or not is_text(normal)):
@@ -118,14 +167,6 @@ def windows_problem(key: str) -> str | None:
         if re.search(_WINDOWS_FORBIDDEN, component):
             return f"{component!r} contains a character that Windows does not allow there"
     return None
-
-
-def _path_text(path: bytes | os.PathLike[str]) -> str:
-    if isinstance(path, bytes):
-        return path.decode("ascii")
-    if isinstance(path, os.PathLike):
-        return os.fspath(path)
-    raise TypeError(f"a path is a string, got {type(path).__name__}: {path!r}")
 
 
 def _problem(key: str) -> str:

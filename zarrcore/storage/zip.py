@@ -11,8 +11,7 @@ from zarrcore._locks import RLock
 from zarrcore.errors import InvalidKeyError, StoreError
 from zarrcore.storage.base import Store
 from zarrcore.storage.byte_range import ByteRange, resolve_range
-from zarrcore.storage.validation import join_path, validate_key, validate_prefix
-from zarrcore.storage.values import as_view
+from zarrcore.storage.validation import as_view, join_path, validate_key, validate_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,18 +85,13 @@ class ZipStore(Store):
     def _scope(self, path: str) -> str:
         return join_path(f"zip:{id(self._archive)}", path) + "/"
 
-    def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and self._archive.target == other._archive.target
-
-    def __hash__(self) -> int:
-        return hash((type(self), self._archive.target))
+    def _identity(self) -> object:
+        return self._archive.target
 
     def with_read_only(self, read_only: bool = False) -> Self:
         if not read_only and self._archive.mode == "r":
             raise StoreError(f"{self} was opened with mode 'r' and cannot be made writable")
-        view = object.__new__(type(self))
-        view.__dict__.update(self.__dict__, _read_only=bool(read_only))  # one archive, one lock
-        return view
+        return self._copy_with_read_only(read_only)  # of one archive, with one lock
 
     def get(self, key: str, byte_range: ByteRange | None = None) -> bytes | None:
         validate_key(key)
@@ -110,32 +104,22 @@ class ZipStore(Store):
             except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
                 raise StoreError(f"{self}: key {key!r}: {error}", key=key) from error
 
-    def exists(self, key: str) -> bool:
-        validate_key(key)
+    def _size(self, key: str) -> int | None:
         with self._archive as archive:
-            return key in archive.NameToInfo
-
-    def getsize(self, key: str) -> int:
-        validate_key(key)
-        with self._archive as archive:
-            info = archive.NameToInfo.get(key)
-        if info is None:
-            raise self._absent(key)
-        return info.file_size
+            info = archive.NameToInfo.get(validate_key(key))
+        return None if info is None else info.file_size
 
     def set(self, key: str, value: Buffer) -> None:
-        self._check_writable()
-        validate_key(key)
-        data = as_view(value, key)
-        with self._archive as archive:
-            _append(archive, key, data)
+        self._set(key, value)
 
     def set_if_not_exists(self, key: str, value: Buffer) -> bool:
+        return self._set(key, value, is_new=True)
+
+    def _set(self, key: str, value: Buffer, *, is_new: bool = False) -> bool:
         self._check_writable()
-        validate_key(key)
-        data = as_view(value, key)
+        data = as_view(value, validate_key(key))
         with self._archive as archive:
-            if key in archive.NameToInfo:
+            if is_new and key in archive.NameToInfo:
                 return False
             _append(archive, key, data)
             return True
@@ -245,12 +229,7 @@ class _Archive:
         if self.mode == "a" and isinstance(self.target, str):
             _refuse_other_file(self.target)
         try:
-            file = zipfile.ZipFile(
-                self.target,
-                self.mode,
-                compression=self.compression,
-                allowZip64=self._allow_zip64,
-            )
+            file = zipfile.ZipFile(self.target, self.mode, self.compression, self._allow_zip64)
         except zipfile.BadZipFile as error:
             raise StoreError(f"{self.target} is not a ZIP archive, or an unfinished one: {error}") from error
         try:
@@ -321,14 +300,12 @@ def _append(archive: zipfile.ZipFile, key: str, data: bytes | memoryview) -> Non
     info.compress_type = archive.compression
     info.external_attr = 0o644 << 16
     # The entry that is replaced leaves the central directory; only its bytes stay in the file.
-    old = archive.NameToInfo.pop(key, None)
-    place = None if old is None else archive.filelist.index(old)
-    if place is not None:
-        del archive.filelist[place]
+    old, entries = archive.NameToInfo.pop(key, None), archive.filelist
+    if old is not None:
+        archive.filelist = [entry for entry in entries if entry is not old]
     try:
         archive.writestr(info, data)
     except BaseException:
-        if old is not None and place is not None:
-            archive.NameToInfo[key] = old
-            archive.filelist.insert(place, old)
+        if old is not None:
+            archive.filelist, archive.NameToInfo[key] = entries, old
         raise

@@ -13,7 +13,7 @@ import pytest
 
 import zarrcore
 from zarrcore.errors import StaleMetadataError, ZarrUserWarning
-from zarrcore.nodes.changes import _copies
+from zarrcore.nodes.copies import _copies
 from zarrcore.storage import (
     FsspecStore,
     LocalStore,
@@ -472,15 +472,15 @@ def test_a_copy_that_cannot_be_updated_is_named(zarr_format: int) -> None:
 
 def test_nothing_is_kept_of_groups_that_were_consolidated() -> None:
     """A process that works on many hierarchies grew by each of them."""
-    from zarrcore.nodes import changes
+    from zarrcore.nodes import copies
 
-    before = {name: len(value) for name, value in vars(changes).items() if isinstance(value, (dict, set))}
+    before = {name: len(value) for name, value in vars(copies).items() if isinstance(value, (dict, set))}
     for _ in range(20):
         values: dict[str, Any] = {}
         array = zarrcore.create_array(values, name="a", shape=3, dtype="i4")
         zarrcore.consolidate_metadata(values)
         array.attrs["n"] = 1
-    after = {name: len(value) for name, value in vars(changes).items() if isinstance(value, (dict, set))}
+    after = {name: len(value) for name, value in vars(copies).items() if isinstance(value, (dict, set))}
     assert all(after[name] <= before[name] for name in before)
 
 

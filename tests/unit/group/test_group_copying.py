@@ -466,10 +466,9 @@ def test_a_move_in_an_archive_is_refused(tmp_path: Path) -> None:
 
 
 def test_places() -> None:
-    from zarrcore.nodes.places import address, overlap
 
     store = MemoryStore()
-    assert address(StorePath(WrapperStore(store), "a")) == address(StorePath(store, "a"))
-    assert overlap(StorePath(store, "a"), StorePath(store, ""))
-    assert not overlap(StorePath(store, "a"), StorePath(store, "ab"))
-    assert not overlap(StorePath(store), StorePath(MemoryStore()))
+    assert StorePath(WrapperStore(store), "a")._address == StorePath(store, "a")._address
+    assert StorePath(store, "a")._overlaps(StorePath(store, ""))
+    assert not StorePath(store, "a")._overlaps(StorePath(store, "ab"))
+    assert not StorePath(store)._overlaps(StorePath(MemoryStore()))

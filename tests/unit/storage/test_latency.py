@@ -12,7 +12,7 @@ import pytest
 
 import zarrcore
 from zarrcore.storage import MemoryStore, Store, WrapperStore
-from zarrcore.storage.side_by_side import concurrency, side_by_side
+from zarrcore.storage.remote import concurrency, in_parallel
 
 pytestmark = pytest.mark.alone
 
@@ -54,7 +54,7 @@ class Remote(WrapperStore):
 
     def get_partial_values(self, key_ranges: Any) -> Any:
         self.calls += 1
-        return side_by_side(lambda request: self._call(self._store.get, *request), list(key_ranges))
+        return in_parallel(lambda request: self._call(self._store.get, *request), list(key_ranges))
 
     def get_many(self, keys: Any) -> Any:
         return self.get_partial_values([(key, None) for key in keys])
@@ -63,7 +63,7 @@ class Remote(WrapperStore):
 @pytest.fixture(autouse=True)
 def few_at_a_time() -> Iterator[None]:
     with zarrcore.config.set({"async.concurrency": CONCURRENCY}):
-        side_by_side(time.sleep, [0] * CONCURRENCY)  # its threads are there
+        in_parallel(time.sleep, [0] * CONCURRENCY)  # its threads are there
         yield
 
 

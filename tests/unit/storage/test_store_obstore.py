@@ -9,7 +9,6 @@ import pytest
 
 import zarrcore
 from zarrcore.errors import ChunkIOError, CopyError, StoreError
-from zarrcore.nodes.places import overlap
 from zarrcore.storage import ObjectStore, RangeByteRequest, StorePath, SuffixByteRequest
 from zarrcore.testing.store import StoreTests
 
@@ -97,7 +96,7 @@ def test_the_same_files_are_known(tmp_path):
 
     array = zarrcore.create_array(tmp_path, name="a", data=np.arange(4), chunks=2)
     place = StorePath(ObjectStore(LocalStore(prefix=tmp_path)), "a")
-    assert overlap(place, array.store_path)
+    assert place._overlaps(array.store_path)
     with pytest.raises(ValueError, match="would be removed first"):
         zarrcore.from_array(place, data=array, overwrite=True)
     with pytest.raises(CopyError, match="lies in it"):
@@ -111,4 +110,4 @@ def test_stores_in_memory_are_not_taken_for_each_other():
     assert zarrcore.copy_store(source, dest)[0] == 3
     zarrcore.from_array(dest, name="a", data=zarrcore.open_array(source, path="a"), overwrite=True)
     assert zarrcore.open_array(dest, path="a")[...].tolist() == [0, 1, 2, 3]
-    assert overlap(StorePath(dest, "a"), StorePath(ObjectStore(dest.store)))
+    assert StorePath(dest, "a")._overlaps(StorePath(ObjectStore(dest.store)))

@@ -48,6 +48,7 @@ from zarrcore._core.engine.keys import (
     key_events,
     note_shape,
     real_path,
+    set_item,
     shape_is_stale,
     while_changing,
 )
@@ -93,6 +94,7 @@ __all__ = [
     "read_many",
     "open_below",
     "real_path",
+    "set_item",
     "set_num_threads",
     "shape_is_stale",
     "thread_number",

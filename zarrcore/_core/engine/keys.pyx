@@ -3,7 +3,8 @@
 
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t, uintptr_t
+from libc.stdio cimport snprintf
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
@@ -185,6 +186,29 @@ def while_changing(str scope not None, keys, method, tuple args not None, dict k
             zc_change_end(begun[k])
         if begun != few:
             free(begun)
+
+
+def set_item(values, str key not None, value):
+    """Store an item of the dictionary of a ``MemoryStore``; does the same as :func:`while_changing` in less time.
+
+    Parameters
+    ----------
+    values : mutable mapping
+        The dictionary, whose identity is the scope of the store.
+    key, value
+        The item.
+    """
+    cdef char scope[40]
+    cdef zc_place place
+    cdef zc_key name
+    snprintf(scope, sizeof(scope), b"memory:%llu/", <unsigned long long><uintptr_t><void *>values)
+    zc_place_set(&place, scope)
+    _set_key(&name, &place, key)
+    cdef zc_change change = zc_change_begin(&name)
+    try:
+        values[key] = value
+    finally:
+        zc_change_end(change)
 
 
 cdef int _lengths(shape, int64_t *out) except -1:
