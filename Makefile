@@ -13,8 +13,8 @@ JOBS ?= $(shell $(or $(wildcard $(PY)),python3) -c \
     'import os; print(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count())')
 
 .DEFAULT_GOAL := help
-.PHONY: help env sources zarr2 build test s3 pytest demo smoke csrc-test csrc-asan csrc-tsan csrc-foreign fuzz fuzz-test \
-        asan tsan bench bench-random style lint lib wheel portable contents stubs clean
+.PHONY: help env sources zarr2 build test s3 pytest demo smoke system-libs csrc-test csrc-asan csrc-tsan \
+        csrc-foreign fuzz fuzz-test asan tsan bench bench-random style lint lib wheel portable contents stubs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,7 +59,7 @@ $(S3)/.complete: tests/s3/requirements.txt $(ENV)/.complete
 
 # ---- tests ----
 
-test: style csrc-test fuzz-test pytest s3 smoke ## everything: style and types, C and Python tests, the other Pythons here
+test: style csrc-test fuzz-test pytest s3 smoke system-libs ## everything: style and types, C and Python tests, the other Pythons here
 
 # With PYTEST_ARGS one process, as for a debugger; else one for each core, and then the tests that want to be alone.
 pytest: build $(ZARR2)/.complete ## the Python tests (PYTEST_ARGS=...)
@@ -117,6 +117,9 @@ comma := ,
 
 smoke: $(ENV)/.complete ## build a wheel for each other Python here, install it, import it, write and read back
 	$(PY) wheels/build_wheels.py --plain --others
+
+system-libs: $(ENV)/.complete ## build on the compression libraries of Debian's packages, and test what was built
+	$(PY) wheels/check_system_libs.py build/system-libs
 
 # ---- the rest ----
 
