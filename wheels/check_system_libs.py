@@ -2,7 +2,7 @@
 """Build zarrcore on the blosc, zstd, lz4 and zlib of a distribution, as its packages do, and test that build.
 
 The packages of Debian are unpacked into a directory, not installed, so that no other build here finds them.
-Without apt-get, or where no package can be downloaded, nothing is done and a line says so.
+Without apt-get, or where no package can be downloaded, it prints that nothing was tried.
 
     check_system_libs.py DIRECTORY
 """
