@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from contextlib import closing
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,13 +12,14 @@ from zarrcore import indexing
 from zarrcore._core import engine
 from zarrcore._locks import Rank, ranked
 from zarrcore.arrays.access import get, put
-from zarrcore.arrays.chunks import can_list, present_chunks
-from zarrcore.arrays.opened import OpenArray, opened
+from zarrcore.arrays.chunks import can_list, grid_axes, present_chunks
+from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.regions import RegionGrid
 from zarrcore.engine.build import chunk_store
-from zarrcore.engine.projection import Axis, axes_of
+from zarrcore.engine.projection import Axis, axes_of, batches
 from zarrcore.errors import MetadataValidationError, UnknownCodecError
 from zarrcore.metadata import layout
+from zarrcore.node import state_of
 from zarrcore.storage.validation import key_prefix
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def copy_values(source: Any, dest: OpenArray, *, threads: int = 0, progress: Pro
         Called with the number of bytes of values that are done, and of all, after each step.  What it raises
         ends the copy.
     """
-    source, dest = opened(source), opened(dest)
+    source, dest = state_of(source), state_of(dest)
     if dest.size == 0:
         return
     done, total = 0, dest.nbytes
@@ -148,7 +148,7 @@ def _move_chunks(source: OpenArray, dest: OpenArray, threads: int) -> Generator[
     write = chunk_store(dest.metadata, dest.store_path)
     encoding, prefix = dest.metadata.key_encoding, key_prefix(dest.path)
     place = engine.Place(write._scope(dest.path))
-    axes = axes_of(source.shape, layout.grid_edges(source.metadata))
+    axes = grid_axes(source)
     item_size = source.dtype.itemsize
 
     def move(batch: Sequence[tuple[tuple[int, ...], str]]) -> int:
@@ -165,13 +165,7 @@ def _move_chunks(source: OpenArray, dest: OpenArray, threads: int) -> Generator[
         return nbytes
 
     waits = read._concurrent_requests() or write._concurrent_requests()
-    return in_threads(move, _batches(present_chunks(source, axes), 1 if waits else _BATCH), threads)
-
-
-def _batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
-    iterator = iter(items)
-    while batch := list(islice(iterator, size)):
-        yield batch
+    return in_threads(move, batches(present_chunks(source, axes), 1 if waits else _BATCH), threads)
 
 
 def in_threads(
@@ -206,7 +200,7 @@ def in_threads(
 def _write_regions(source: Any, dest: OpenArray, threads: int) -> Generator[int, None, None]:
     """Decode and encode one region at a time; yield the bytes of values in each."""
     item_size = max(1, dest.dtype.itemsize)
-    target = axes_of(dest.shape, layout.grid_edges(dest.metadata))
+    target = grid_axes(dest)
     origin = axes_of(dest.shape, _source_edges(source, dest))
     limit = threads * max(_chunk_size(axes) for axes in (target, origin))
     if dest.dtype.kind not in "OT":  # of items of any length only the chunks say how many fit into memory
@@ -216,22 +210,19 @@ def _write_regions(source: Any, dest: OpenArray, threads: int) -> Generator[int,
     for region in _needed(source, dest, origin, regions):
         shape = tuple(part.stop - part.start for part in region)
         size = math.prod(shape)
+        selection = indexing.basic_selection(region, dest.shape)
         if not isinstance(source, OpenArray):
             values = source[region if shape else ...]
         elif source.dtype.kind in "OT":
-            values = _read(source, region, None, threads)
+            values = get(source, selection, None, None, threads)
         else:
             if buffer.size < size:
                 del buffer
                 buffer = np.empty(size, source.dtype)
-            values = _read(source, region, buffer[:size].reshape(shape), threads)
-        put(dest, indexing.basic_selection(region, dest.shape), values, None, threads)
+            values = get(source, selection, buffer[:size].reshape(shape), None, threads)
+        put(dest, selection, values, None, threads)
         del values
         yield size * dest.dtype.itemsize
-
-
-def _read(source: OpenArray, region: tuple[slice, ...], out: np.ndarray | None, threads: int) -> Any:
-    return get(source, indexing.basic_selection(region, source.shape), out, None, threads)
 
 
 def _source_edges(source: Any, dest: OpenArray) -> Any:

@@ -9,40 +9,23 @@ from __future__ import annotations
 
 import math
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zarrcore._locks import Rank, lock
-from zarrcore.engine.projection import Axis, axes_of, outer_index, pieces_of, put_fields
+from zarrcore.engine.projection import Axis, axes_of, part_of, pieces_of, project_points, put_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from zarrcore.engine.projection import FieldNames, Selector
+    from zarrcore.engine.projection import ChunkPart, FieldNames, Piece
     from zarrcore.indexing import Dim
 
-
-class Cut(NamedTuple):
-    """The part of a selection along one dimension that falls into one block.
-
-    Attributes
-    ----------
-    chunk
-        Number of the chunk along the dimension.
-    block
-        Number of the block in the chunk.
-    inside, outside
-        The elements in the block, and their places in the selection.
-    complete
-        All elements of the array in the block are selected, in order.
-    """
-
-    chunk: int
-    block: int
-    inside: Selector
-    outside: Selector
-    complete: bool
+    Coords = tuple[int, ...]
+    Parts = Iterable[ChunkPart]
+    Cuts = list[dict[int, list[Piece]]]
+    """The pieces of a selection, one for each block: for each dimension by chunk."""
 
 
 class BlockGrid:
@@ -65,63 +48,58 @@ class BlockGrid:
         self.chunks = axes_of(shape, edges)
         self.blocks = self.chunks if block is None else axes_of(shape, block)
 
-    def cuts(self, dims: Sequence[Dim]) -> list[dict[int, list[Cut]]]:
-        """For each dimension the cuts of a selection, by chunk."""
-        return [self._cuts_along(d, dim) for d, dim in enumerate(dims)]
-
-    def _cuts_along(self, d: int, dim: Dim) -> dict[int, list[Cut]]:
-        found: dict[int, list[Cut]] = {}
-        for piece in pieces_of(dim, self.blocks[d]):
-            chunk, block = self._place(d, piece.chunk)
-            found.setdefault(chunk, []).append(Cut(chunk, block, piece.inside, piece.outside, piece.complete))
+    def cuts(self, dims: Sequence[Dim]) -> Cuts:
+        """Return the pieces of a selection."""
+        found: Cuts = []
+        for dim, chunks, blocks in zip(dims, self.chunks, self.blocks, strict=True):
+            by_chunk: dict[int, list[Piece]] = {}
+            for piece in pieces_of(dim, blocks):
+                by_chunk.setdefault(_chunk_of(piece.chunk, chunks, blocks), []).append(piece)
+            found.append(by_chunk)
         return found
 
-    def _place(self, d: int, block: int) -> tuple[int, int]:
-        """Return the chunk of a block, and the block's number in it."""
-        chunks, blocks = self.chunks[d], self.blocks[d]
-        if chunks is blocks:
-            return block, 0
-        offset = blocks.offset(block)
-        chunk = chunks.chunk_of(offset)
-        return chunk, block - chunks.offset(chunk) // blocks.chunk_length(block)
+    def points(self, coords: Sequence[np.ndarray]) -> dict[Coords, list[ChunkPart]]:
+        """Return the parts of a list of points, one for each block, by chunk."""
+        found: dict[Coords, list[ChunkPart]] = {}
+        for part in project_points(coords, self.blocks):
+            chunk = tuple(map(_chunk_of, part.coords, self.chunks, self.blocks))
+            found.setdefault(chunk, []).append(part)
+        return found
 
-    def place(self, blocks: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Chunk and place in it of a block of the whole grid."""
-        places = [self._place(d, block) for d, block in enumerate(blocks)]
-        return tuple(chunk for chunk, _ in places), tuple(block for _, block in places)
+    def start(self, block: Coords) -> Coords:
+        """Return the first element of a block."""
+        return tuple(axis.offset(b) for axis, b in zip(self.blocks, block, strict=True))
 
-    def start(self, chunk: Sequence[int], block: Sequence[int]) -> tuple[int, ...]:
-        """Return the first element of a block, in the array."""
-        return tuple(
-            whole.offset(k) + (0 if whole is axis else b * axis.chunk_length(0))
-            for whole, axis, k, b in zip(self.chunks, self.blocks, chunk, block, strict=True)
-        )
+    def block_shape(self, block: Coords) -> Coords:
+        """Shape of a block."""
+        return tuple(axis.chunk_length(b) for axis, b in zip(self.blocks, block, strict=True))
 
-    def block_shape(self, chunk: Sequence[int]) -> tuple[int, ...]:
-        """Shape of the blocks of a chunk."""
-        return tuple(
-            axis.chunk_length(k) if axis is whole or axis.size is None else axis.size
-            for axis, whole, k in zip(self.blocks, self.chunks, chunk, strict=True)
-        )
-
-    def valid(self, chunk: Sequence[int], block: Sequence[int]) -> tuple[int, ...]:
+    def valid(self, block: Coords) -> Coords:
         """Shape of the part of a block that lies in the array."""
-        lengths = []
-        for whole, axis, k, b in zip(self.chunks, self.blocks, chunk, block, strict=True):
-            if whole is axis:
-                lengths.append(axis.valid_length(k))
-            else:
-                size = axis.chunk_length(0)
-                lengths.append(min(size, self.shape[len(lengths)] - whole.offset(k) - b * size))
-        return tuple(lengths)
+        return tuple(axis.valid_length(b) for axis, b in zip(self.blocks, block, strict=True))
 
-    def blocks_in(self, chunk: Sequence[int]) -> int:
+    def place(self, chunk: Coords, block: Coords) -> Coords:
+        """Return the position of a block among those of its chunk."""
+        return tuple(
+            0 if chunks is blocks else b - blocks.chunk_of(chunks.offset(k))
+            for k, b, chunks, blocks in zip(chunk, block, self.chunks, self.blocks, strict=True)
+        )
+
+    def blocks_in(self, chunk: Coords) -> int:
         """Return the number of blocks of a chunk that hold elements of the array."""
-        count = 1
-        for whole, axis, k in zip(self.chunks, self.blocks, chunk, strict=True):
-            if whole is not axis:
-                count *= -(-whole.valid_length(k) // axis.chunk_length(0))
-        return count
+        return math.prod(
+            1 if chunks is blocks else -(-chunks.valid_length(k) // blocks.chunk_length(0))
+            for k, chunks, blocks in zip(chunk, self.chunks, self.blocks, strict=True)
+        )
+
+
+def _chunk_of(block: int, chunks: Axis, blocks: Axis) -> int:
+    return block if chunks is blocks else chunks.chunk_of(blocks.offset(block))
+
+
+def parts_in(cuts: Cuts, chunk: Coords) -> Parts:
+    """Return the parts of a selection that are in a chunk, one for each block."""
+    return map(part_of, product(*(along.get(k, ()) for along, k in zip(cuts, chunk, strict=True))))
 
 
 class _Block:
@@ -129,24 +107,38 @@ class _Block:
 
     __slots__ = ("given", "mask", "values", "wanted")
 
-    def __init__(self, shape: tuple[int, ...], dtype: np.dtype, wanted: int) -> None:
+    def __init__(self, shape: Coords, dtype: np.dtype, wanted: int) -> None:
         self.values = np.empty(shape, dtype)
         self.mask: np.ndarray | None = np.zeros(shape, bool)  # memory that nothing touches costs nothing
         self.given = 0
         self.wanted = wanted  # elements in the array
 
 
+class Memory:
+    """The number of bytes that the pending chunks of a writer take up."""
+
+    def __init__(self) -> None:
+        self.nbytes = 0
+        self._lock = lock(Rank.TABLE)
+
+    def grow(self, nbytes: int) -> None:
+        """Count bytes that are taken up, or released."""
+        with self._lock:
+            self.nbytes += nbytes
+
+
 class PendingChunk:
     """What has been given of one chunk.  All but `coords` and `nbytes` is used under its lock only."""
 
-    __slots__ = ("_dtype", "_grid", "blocks", "coords", "done", "lock", "nbytes", "puts")
+    __slots__ = ("_dtype", "_grid", "_memory", "blocks", "coords", "done", "lock", "nbytes", "puts")
 
-    def __init__(self, grid: BlockGrid, coords: tuple[int, ...], dtype: np.dtype) -> None:
+    def __init__(self, grid: BlockGrid, coords: Coords, dtype: np.dtype, memory: Memory) -> None:
         self._grid = grid
         self._dtype = dtype
+        self._memory = memory
         self.coords = coords
         self.lock = lock(Rank.PENDING)
-        self.blocks: dict[tuple[int, ...], _Block] = {}
+        self.blocks: dict[Coords, _Block] = {}  # by their position in the grid of all blocks
         self.nbytes = 0
         self.puts = 0  # how often values were put in
         self.done = False  # it was written, and whoever waited for the lock needs a new one
@@ -158,126 +150,90 @@ class PendingChunk:
             block.mask is None for block in self.blocks.values()
         )
 
+    def gathered(self) -> dict[Coords, tuple[np.ndarray, np.ndarray | None]]:
+        """Return values and mask of each block, as engines write them."""
+        return {
+            self._grid.place(self.coords, at): (block.values, block.mask) for at, block in self.blocks.items()
+        }
+
     def put(
         self,
-        cuts: Iterable[tuple[Cut, ...]],
+        parts: Parts,
         values: np.ndarray,
         field: FieldNames | None = None,
-        stored: Callable[[tuple[int, ...], np.ndarray], object] | None = None,
+        stored: Callable[[Coords, np.ndarray], object] | None = None,
     ) -> None:
-        """Take over the values at all `cuts`, one combination of cuts for each block.
+        """Take over values; of points that are repeated the last one stays.
 
         Of `field` alone, if it is given: then ``stored(start, out)`` reads what is stored of a block, so that
         the other fields keep their values.
         """
-        for each in cuts:
-            inside = tuple(cut.inside for cut in each)
-            outside = tuple(cut.outside for cut in each)
-            place = tuple(cut.block for cut in each)
-            plain = not any(isinstance(selector, np.ndarray) for selector in inside)
-            given = values[outside if plain else outer_index(outside, values.shape)]
-            block = self._block(place)
-            index: Any = inside if plain else outer_index(inside, block.values.shape)
-            if stored is not None:
-                self._lay_stored(block, place, index, stored)
-            put_fields(block.values, index, given, field)
-            if plain:
-                self._note(block, index, complete=all(cut.complete for cut in each))
-            else:
-                self._note_listed(block, index)
+        self.puts += 1
+        for part in parts:
+            block = self._block(part.coords)
+            index = part.inside_of(block.values)
+            if stored is not None and block.mask is not None and not block.mask[index].all():
+                self._lay_stored(block, part.coords, stored)
+            put_fields(block.values, index, values[part.outside_of(values)], field)
+            if block.mask is not None:
+                self._note(block, part, index)
 
-    def put_points(
-        self,
-        place: tuple[int, ...],
-        inside: tuple[np.ndarray, ...],
-        values: np.ndarray,
-        field: FieldNames | None = None,
-        stored: Callable[[tuple[int, ...], np.ndarray], object] | None = None,
-    ) -> None:
-        """Take over single values of one block; of repeated points the last one stays."""
-        block = self._block(place)
-        if stored is not None:
-            self._lay_stored(block, place, inside, stored)
-        put_fields(block.values, inside, values, field)
-        self._note_listed(block, inside)
-
-    def _lay_stored(
-        self, block: _Block, place: tuple[int, ...], index: Any, stored: Callable[..., object]
-    ) -> None:
+    def _lay_stored(self, block: _Block, at: Coords, stored: Callable[[Coords, np.ndarray], object]) -> None:
         """Put what is stored under elements that are about to be given in part."""
-        if block.mask is None or block.mask[index].all():
-            return
-        old = np.empty(self._grid.valid(self.coords, place), self._dtype)
-        stored(self._grid.start(self.coords, place), old)
+        assert block.mask is not None
+        old = np.empty(self._grid.valid(at), self._dtype)
+        stored(self._grid.start(at), old)
         inside = tuple(slice(0, n) for n in old.shape)
         np.copyto(block.values[inside], old, where=~block.mask[inside])
 
-    def _note(self, block: _Block, inside: tuple[Selector, ...], *, complete: bool) -> None:
-        """Note which elements were given."""
-        self.puts += 1
-        if complete:
-            self._count(block, block.wanted)
-        elif block.mask is not None:
-            mask = block.mask[inside]
-            new = mask.size - int(np.count_nonzero(mask))
-            mask[...] = True
-            self._count(block, block.given + new)
+    def _note(self, block: _Block, part: ChunkPart, index: Any) -> None:
+        """Note which elements were given; a block that has all of them needs no mask any more."""
+        mask = block.mask
+        assert mask is not None
+        if part.complete:
+            block.given = block.wanted
+        elif any(isinstance(selector, np.ndarray) for selector in part.inside):  # may name one several times
+            mask[index] = True
+            block.given = int(np.count_nonzero(mask))
+        else:
+            chosen = mask[index]
+            block.given += chosen.size - int(np.count_nonzero(chosen))
+            chosen[...] = True
+        if block.given == block.wanted:
+            block.mask = None
+            self._grow(-mask.nbytes)
 
-    def _note_listed(self, block: _Block, inside: Any) -> None:
-        """Do the same by index arrays, which may name an element several times."""
-        self.puts += 1
-        if block.mask is not None:
-            block.mask[inside] = True
-            self._count(block, int(np.count_nonzero(block.mask)))
-
-    def _block(self, place: tuple[int, ...]) -> _Block:
-        block = self.blocks.get(place)
+    def _block(self, at: Coords) -> _Block:
+        block = self.blocks.get(at)
         if block is None:
-            wanted = math.prod(self._grid.valid(self.coords, place))
-            block = self.blocks[place] = _Block(self._grid.block_shape(self.coords), self._dtype, wanted)
+            wanted = math.prod(self._grid.valid(at))
+            block = self.blocks[at] = _Block(self._grid.block_shape(at), self._dtype, wanted)
             assert block.mask is not None
-            self.nbytes += block.values.nbytes + block.mask.nbytes
+            self._grow(block.values.nbytes + block.mask.nbytes)
         return block
 
-    def _count(self, block: _Block, given: int) -> None:
-        """Note how many elements were given; a block that has all of them needs no mask any more."""
-        block.given = given
-        if given == block.wanted and block.mask is not None:
-            self.nbytes -= block.mask.nbytes
-            block.mask = None
+    def _grow(self, nbytes: int) -> None:
+        self.nbytes += nbytes
+        self._memory.grow(nbytes)
 
     def regrid(self, grid: BlockGrid) -> None:
         """Note that the array has grown: blocks at its old end may be incomplete now."""
-        for place, block in self.blocks.items():
-            before = self._grid.valid(self.coords, place)
-            block.wanted = math.prod(grid.valid(self.coords, place))
+        for at, block in self.blocks.items():
+            block.wanted = math.prod(grid.valid(at))
             if block.mask is None and block.wanted != block.given:
                 block.mask = np.zeros(block.values.shape, bool)
-                block.mask[tuple(slice(0, n) for n in before)] = True
-                self.nbytes += block.mask.nbytes
+                block.mask[tuple(slice(0, n) for n in self._grid.valid(at))] = True
+                self._grow(block.mask.nbytes)
         self._grid = grid
 
-    def overlay(self, cuts: Sequence[dict[int, list[Cut]]], result: np.ndarray) -> None:
-        """Put what was given into a block that was read by the selection of the cuts."""
-        for each in product(*(along.get(k, ()) for along, k in zip(cuts, self.coords, strict=True))):
-            block = self.blocks.get(tuple(cut.block for cut in each))
+    def overlay(self, parts: Parts, result: np.ndarray) -> None:
+        """Put what was given into the parts of a selection that was read."""
+        for part in parts:
+            block = self.blocks.get(part.coords)
             if block is not None:
-                outside = outer_index(tuple(cut.outside for cut in each), result.shape)
-                inside = outer_index(tuple(cut.inside for cut in each), block.values.shape)
-                result[outside] = _merged(block, inside, result[outside])
-
-    def overlay_points(
-        self, place: tuple[int, ...], inside: tuple[np.ndarray, ...], outside: Any, result: np.ndarray
-    ) -> None:
-        """Do the same for single elements of one block."""
-        block = self.blocks.get(place)
-        if block is not None:
-            result[outside] = _merged(block, inside, result[outside])
-
-
-def _merged(block: _Block, inside: Any, read: np.ndarray) -> np.ndarray:
-    values: np.ndarray = block.values[inside]
-    return values if block.mask is None else np.where(block.mask[inside], values, read)
+                place, index = part.outside_of(result), part.inside_of(block.values)
+                values, mask = block.values[index], block.mask
+                result[place] = values if mask is None else np.where(mask[index], values, result[place])
 
 
 def interior(dims: Sequence[Dim], axes: Sequence[Axis]) -> list[tuple[int, int]] | None:
@@ -295,3 +251,14 @@ def interior(dims: Sequence[Dim], axes: Sequence[Axis]) -> list[tuple[int, int]]
             return None
         ranges.append((first, last))
     return ranges
+
+
+def outside(cuts: Cuts, inner: list[tuple[int, int]] | None) -> Iterator[Coords]:
+    """Yield the chunks of a selection that are not in the inner ranges, without walking through those."""
+    if inner is None:
+        yield from product(*cuts)
+        return
+    for d, (first, last) in enumerate(inner):
+        border = [chunk for chunk in cuts[d] if not first <= chunk < last]
+        if border:
+            yield from product(*(range(*along) for along in inner[:d]), border, *cuts[d + 1 :])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections import OrderedDict
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,21 +14,21 @@ from zarrcore._core import engine as native
 from zarrcore._locks import Rank, lock
 from zarrcore.arrays.access import field_values, fill, writes_empty_chunks
 from zarrcore.arrays.chunks import extend
-from zarrcore.arrays.opened import OpenArray, opened, writing
-from zarrcore.arrays.pending import BlockGrid, PendingChunk, interior
+from zarrcore.arrays.opened import OpenArray, writing
+from zarrcore.arrays.pending import BlockGrid, Memory, PendingChunk, interior, outside, parts_in
 from zarrcore.arrays.selections import Indexable
 from zarrcore.arrays.values import as_values, broadcast_values, check_out
-from zarrcore.engine.projection import project_points
 from zarrcore.errors import BaseZarrError, ChunkError, FlushError, ZarrUserWarning
 from zarrcore.metadata import layout
+from zarrcore.node import state_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Self
 
-    from zarrcore.arrays.pending import Cut
+    from zarrcore.arrays.pending import Coords, Cuts, Parts
     from zarrcore.arrays.selections import Select
-    from zarrcore.engine.projection import ChunkPart, FieldNames
+    from zarrcore.engine.projection import FieldNames
     from zarrcore.indexing import Fields, Selection
     from zarrcore.metadata.common import ArrayMetadata
 
@@ -63,7 +62,7 @@ class ArrayWriter(Indexable):
 
     def __init__(self, array: Any, *, max_bytes: int | None = None, threads: int = 0) -> None:
         self._face = array
-        array = opened(array)
+        array = state_of(array)
         array.check_writable()
         most = None if max_bytes is None else native.byte_limit(max_bytes)
         self._array: OpenArray = array
@@ -71,7 +70,7 @@ class ArrayWriter(Indexable):
         self._lock = lock(Rank.TABLE)
         self._appending = lock(Rank.GROWTH)
         self._pending: OrderedDict[tuple[int, ...], PendingChunk] = OrderedDict()
-        self._nbytes = 0
+        self._memory = Memory()
         self._closed = False
         self._bind()
         self._max_bytes = self._default_bytes() if most is None else most
@@ -114,7 +113,7 @@ class ArrayWriter(Indexable):
     @property
     def pending_bytes(self) -> int:
         """Memory that gathered values take now."""
-        return self._nbytes
+        return self._memory.nbytes
 
     @property
     def closed(self) -> bool:
@@ -170,9 +169,7 @@ class ArrayWriter(Indexable):
             self._bind()
             for pending in self._pending.values():
                 with pending.lock:
-                    self._grown(-pending.nbytes)
                     pending.regrid(self._grid)
-                    self._grown(pending.nbytes)
             self[region] = values
         return self.shape
 
@@ -202,7 +199,8 @@ class ArrayWriter(Indexable):
         if values.size == 0:
             return
         if selection.points:
-            self._gather_points(selection, np.ascontiguousarray(values).reshape(-1), field)
+            parts: Any = self._grid.points(selection.dims)  # type: ignore[arg-type]
+            self._gather(parts.items(), np.ascontiguousarray(values).reshape(-1), field)
         else:
             self._gather_region(selection, values.reshape(selection.block), field)
 
@@ -217,14 +215,10 @@ class ArrayWriter(Indexable):
         cuts = self._grid.cuts(dims)
         if inner is not None:
             self._write_whole(dims, inner, cuts, values)
-        self._gather(cuts, inner, values, field)
+        self._gather(((chunk, parts_in(cuts, chunk)) for chunk in outside(cuts, inner)), values, field)
 
     def _write_whole(
-        self,
-        dims: Sequence[Any],
-        inner: list[tuple[int, int]],
-        cuts: list[dict[int, list[Cut]]],
-        values: np.ndarray,
+        self, dims: Sequence[Any], inner: list[tuple[int, int]], cuts: Cuts, values: np.ndarray
     ) -> None:
         """Write chunks that are covered as a whole."""
         whole: list[Any] = []
@@ -241,7 +235,7 @@ class ArrayWriter(Indexable):
                     self._drop(chunk)
 
     def _renew(
-        self, inner: list[tuple[int, int]], cuts: list[dict[int, list[Cut]]], values: np.ndarray
+        self, inner: list[tuple[int, int]], cuts: Cuts, values: np.ndarray
     ) -> list[tuple[PendingChunk, int]]:
         """Set values in the chunks that are pending, so that their older values are not written later."""
         with self._lock:
@@ -254,66 +248,43 @@ class ArrayWriter(Indexable):
         for chunk in known:
             with self._mine(chunk):
                 if not chunk.done:
-                    along = [found[k] for found, k in zip(cuts, chunk.coords, strict=True)]
-                    self._put(chunk, lambda: chunk.put(product(*along), values))  # noqa: B023
+                    chunk.put(parts_in(cuts, chunk.coords), values)
                     renewed.append((chunk, chunk.puts))
         return renewed
 
     def _gather(
-        self,
-        cuts: list[dict[int, list[Cut]]],
-        inner: list[tuple[int, int]] | None,
-        values: np.ndarray,
-        field: FieldNames | None,
+        self, chunks: Iterable[tuple[Coords, Parts]], values: np.ndarray, field: FieldNames | None
     ) -> None:
+        """Put values into pending chunks, and write those that are complete then."""
         stored = None if field is None else self._read_block
         ready = []
-        for along in _outside(cuts, inner):
-
-            def put(chunk: PendingChunk, along: tuple[list[Cut], ...] = along) -> None:
-                chunk.put(product(*along), values, field, stored)
-
-            ready += self._give(tuple(cut[0].chunk for cut in along), put)
+        for coords, parts in chunks:
+            if self._memory.nbytes >= self._max_bytes:
+                self._make_room()
+            given = False
+            while not given:
+                chunk = self._entered(coords)
+                with self._mine(chunk):
+                    if not chunk.done:  # else it was written while this thread waited
+                        chunk.put(parts, values, field, stored)
+                        given = True
+                        if chunk.complete:
+                            ready.append(chunk)
         self._flush(ready)
 
-    def _gather_points(self, selection: Selection, values: np.ndarray, field: FieldNames | None) -> None:
-        stored = None if field is None else self._read_block
-        ready = {}
-        for part in project_points(selection.dims, self._grid.blocks):  # type: ignore[arg-type]
-            coords, place = self._grid.place(part.coords)
-
-            def put(chunk: PendingChunk, part: ChunkPart = part, place: tuple[int, ...] = place) -> None:
-                inside: Any = part.inside
-                chunk.put_points(place, inside, values[part.outside], field, stored)  # type: ignore[index]
-
-            for chunk in self._give(coords, put):
-                ready[coords] = chunk
-        self._flush(list(ready.values()))
-
-    def _read_block(self, start: tuple[int, ...], out: np.ndarray) -> None:
+    def _read_block(self, start: Coords, out: np.ndarray) -> None:
         """Read what is stored of a block."""
         dims = tuple((first, 1, n) for first, n in zip(start, out.shape, strict=True))
         self._array.engine().read(dims, out, self._threads)
 
-    def _give(self, coords: tuple[int, ...], put: Callable[[PendingChunk], object]) -> list[PendingChunk]:
-        """Put values into the pending chunk at `coords`; return the chunk if all of it is given then."""
-        if self._nbytes >= self._max_bytes:
-            self._make_room()
-        while True:
-            chunk = self._entered(coords)
-            with self._mine(chunk):
-                if not chunk.done:  # else it was written while this thread waited
-                    self._put(chunk, lambda: put(chunk))  # noqa: B023
-                    return [chunk] if chunk.complete else []
-
-    def _entered(self, coords: tuple[int, ...]) -> PendingChunk:
+    def _entered(self, coords: Coords) -> PendingChunk:
         """Return the pending chunk at `coords`, a new one if there is none."""
         with self._lock:
             if self._closed:
                 self._check()
             chunk = self._pending.get(coords)
             if chunk is None or chunk.done:
-                chunk = self._pending[coords] = PendingChunk(self._grid, coords, self._dtype)
+                chunk = self._pending[coords] = PendingChunk(self._grid, coords, self._dtype, self._memory)
             self._pending.move_to_end(coords)
         return chunk
 
@@ -331,33 +302,22 @@ class ArrayWriter(Indexable):
             )
         return chunk.lock
 
-    def _put(self, chunk: PendingChunk, put: Callable[[], object]) -> None:
-        """Change a pending chunk, whose lock is held, and count its memory."""
-        before = chunk.nbytes
-        try:
-            put()
-        finally:
-            self._grown(chunk.nbytes - before)
-
-    def _grown(self, nbytes: int) -> None:
-        """Count the memory that pending chunks take up, or release."""
-        with self._lock:
-            self._nbytes += nbytes
-
     def _drop(self, chunk: PendingChunk) -> None:
         """Forget a chunk, whose lock is held."""
         chunk.done = True
         with self._lock:
-            if self._pending.get(chunk.coords) is chunk:
+            is_known = self._pending.get(chunk.coords) is chunk
+            if is_known:
                 del self._pending[chunk.coords]
-                self._nbytes = self._nbytes - chunk.nbytes if self._pending else 0
+        if is_known:
+            self._memory.grow(-chunk.nbytes)
 
     # --- flushing ---
 
     def _make_room(self) -> None:
         """Write those chunks that were not written to for longest, until a quarter of the memory is free."""
         with self._lock:
-            left, oldest = self._nbytes, []
+            left, oldest = self._memory.nbytes, []
             for pending in self._pending.values():
                 if left <= self._max_bytes // 4 * 3:
                     break
@@ -380,7 +340,7 @@ class ArrayWriter(Indexable):
         self._flush(pending)
 
     def _flush(self, chunks: list[PendingChunk]) -> None:
-        failures: list[tuple[tuple[int, ...], Exception]] = []
+        failures: list[tuple[Coords, Exception]] = []
         threads = self._threads or native.num_threads()
         inside = self._threads if len(chunks) < threads else 1
 
@@ -392,7 +352,8 @@ class ArrayWriter(Indexable):
                     return
                 try:
                     if pending.blocks:  # else it was entered this moment, nothing has been given yet
-                        self._write_pending(pending, inside)
+                        given = pending.coords, pending.gathered(), pending.complete
+                        self._write("write_gathered", *given, inside)
                 except Exception as error:
                     failures.append((pending.coords, error))
                     return
@@ -405,10 +366,6 @@ class ArrayWriter(Indexable):
         if failures:
             failures.sort(key=lambda failure: failure[0])
             raise _failure(self._array.path, failures)
-
-    def _write_pending(self, pending: PendingChunk, threads: int) -> None:
-        blocks = {place: (block.values, block.mask) for place, block in pending.blocks.items()}
-        self._write("write_gathered", pending.coords, blocks, pending.complete, threads)
 
     def _write(self, verb: str, *args: Any) -> None:
         """Have the engine write, unless the array has another shape by now."""
@@ -434,7 +391,7 @@ class ArrayWriter(Indexable):
             with self._lock:
                 self._closed = True
                 self._pending.clear()
-                self._nbytes = 0
+                self._memory.nbytes = 0
 
     def __enter__(self) -> Self:
         self._check()
@@ -479,57 +436,30 @@ class ArrayWriter(Indexable):
             return result
         with self._lock:
             chunks = list(self._pending.values())
-        cuts = [] if selection.points else self._grid.cuts(selection.dims)
-        if not selection.points:
-            chunks = [
-                chunk
+        if selection.points:
+            points = self._grid.points(selection.dims) if chunks else {}  # type: ignore[arg-type]
+            touched: list[tuple[PendingChunk, Parts]] = [
+                (chunk, points[chunk.coords]) for chunk in chunks if chunk.coords in points
+            ]
+        else:
+            cuts = self._grid.cuts(selection.dims)
+            touched = [
+                (chunk, parts_in(cuts, chunk.coords))
                 for chunk in chunks
                 if all(k in along for k, along in zip(chunk.coords, cuts, strict=True))
             ]
         # What was given before is in the store, or in one of these chunks even if it is written meanwhile.
         fill(array, selection, result, self._threads)
-        if selection.points:
-            self._overlay_points(selection, chunks, result)
-        for chunk in () if selection.points else chunks:
+        block = result.reshape(selection.block)
+        for chunk, parts in touched:
             with chunk.lock:
-                chunk.overlay(cuts, result.reshape(selection.block))
+                chunk.overlay(parts, block)
+        if not np.may_share_memory(block, result):
+            result[...] = block.reshape(result.shape)
         return result
 
-    def _overlay_points(
-        self, selection: Selection, chunks: Iterable[PendingChunk], result: np.ndarray
-    ) -> None:
-        pending = {chunk.coords: chunk for chunk in chunks}
-        if not pending:
-            return
-        flat = result.reshape(-1)
-        for part in project_points(selection.dims, self._grid.blocks):  # type: ignore[arg-type]
-            coords, place = self._grid.place(part.coords)
-            if coords in pending:
-                inside: Any = part.inside
-                with pending[coords].lock:
-                    pending[coords].overlay_points(place, inside, part.outside[0], flat)
-        if not result.flags.c_contiguous:
-            result[...] = flat.reshape(result.shape)
 
-
-def _outside(
-    cuts: list[dict[int, list[Cut]]], inner: list[tuple[int, int]] | None
-) -> Iterator[tuple[list[Cut], ...]]:
-    """Yield the cuts of each chunk that is not in the inner ranges, without walking through those."""
-    if inner is None:
-        yield from product(*(along.values() for along in cuts))
-        return
-    for d, (first, last) in enumerate(inner):
-        border = [found for chunk, found in cuts[d].items() if not first <= chunk < last]
-        if border:
-            within = [
-                [found for chunk, found in along.items() if low <= chunk < high]
-                for along, (low, high) in zip(cuts[:d], inner[:d], strict=True)
-            ]
-            yield from product(*within, border, *(along.values() for along in cuts[d + 1 :]))
-
-
-def _failure(path: str, failures: list[tuple[tuple[int, ...], Exception]]) -> Exception:
+def _failure(path: str, failures: list[tuple[Coords, Exception]]) -> Exception:
     """Return one exception for all chunks that could not be written."""
     if len(failures) == 1:
         return failures[0][1]

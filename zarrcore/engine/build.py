@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from zarrcore._core import engine
 from zarrcore.config import config
-from zarrcore.metadata.layout import fill_array, grid_edges
+from zarrcore.metadata.layout import grid_edges
 from zarrcore.storage.validation import key_prefix
 
 if TYPE_CHECKING:
@@ -73,11 +73,7 @@ def build_engine(
 
 
 def _native_engine(
-    metadata: ArrayMetadata,
-    store_path: StorePath,
-    *,
-    missing_is_error: bool,
-    cache: ChunkCache | None = None,
+    metadata: ArrayMetadata, store_path: StorePath, *, missing_is_error: bool, cache: ChunkCache | None = None
 ) -> NativeArray | None:
     dtype = metadata.np_dtype
     key_encoding = metadata.key_encoding.native()
@@ -91,9 +87,8 @@ def _native_engine(
     if chain.calls_python and chain.shard is None and not all(isinstance(edge, int) for edge in edges):
         return None  # stages in Python are made for chunks of one shape
     store = chunk_store(metadata, store_path)
-    source = store._native_source() or _store_source(store)
     return engine.NativeArray(
-        source,
+        store._native_source() or _store_source(store),
         key_prefix(store_path.path),
         shape=metadata.shape,
         chunks=edges,
@@ -119,17 +114,4 @@ def _python_engine(metadata: ArrayMetadata, store_path: StorePath, *, missing_is
     from zarrcore.engine.python import PythonEngine
 
     store = chunk_store(metadata, store_path)
-    return PythonEngine(
-        store,
-        key_prefix(store_path.path),
-        shape=metadata.shape,
-        chunks=grid_edges(metadata),
-        key_encoding=metadata.key_encoding,
-        chain=metadata.chain(),
-        chunk_spec=lambda shape: chunk_spec(metadata, shape),
-        dtype=metadata.np_dtype,
-        fill=fill_array(metadata),
-        path=store_path.path,
-        missing_is_error=missing_is_error,
-        scope=partial(store._scope, store_path.path),
-    )
+    return PythonEngine(metadata, store, store_path.path, missing_is_error=missing_is_error)

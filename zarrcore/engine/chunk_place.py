@@ -1,72 +1,102 @@
 # SPDX-License-Identifier: MIT
-"""A stored chunk, for codecs that read and write parts of it."""
+"""A stored chunk: its key, its lock, its bytes, and errors that name it."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from zarrcore.errors import ChunkError, ChunkIOError, ChunkLockError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from zarrcore.storage.base import Store
 
 
 class ChunkPlace:
-    """A stored chunk, for codecs that read and write parts of it; failures of the store are reported as such.
+    """A stored chunk, also for codecs that read and write parts of it; its store raises ChunkIOError alone.
 
     Parameters
     ----------
     store : Store
         Where the chunk is.
+    path : str
+        Path of the array, for messages.
+    coords : tuple of int
+        Position in the chunk grid.
     key : str
-        Its key.
+        The chunk's key.
     lock : callable
-        Returns the lock of a key, for a ``with`` statement.
+        Returns the lock of a key, under which its chunk is read, patched and replaced.
     """
 
-    def __init__(self, store: Store, key: str, lock: Callable[[str], Any]) -> None:
+    def __init__(
+        self, store: Store, path: str, coords: tuple[int, ...], key: str, lock: Callable[[str], Any]
+    ) -> None:
         self._store = store
-        self._key = key
+        self._path = path
         self._lock = lock
+        self.coords = coords
+        self.key = key
+
+    def lock(self) -> Any:
+        """Return the lock of the chunk."""
+        return self._lock(self.key)
 
     def get(self, byte_range: Any = None) -> Any:
         """Return the chunk's bytes, or a part of them; None if it is not stored."""
-        return self._call(self._store.get, byte_range)
+        return self._call(self._store.get, self.key, byte_range)
 
     def get_parts(self, byte_ranges: Sequence[Any]) -> Sequence[Any]:
         """Parts of the chunk's bytes, all from one version of them; None for each if it is not stored."""
-        requests = [(self._key, byte_range) for byte_range in byte_ranges]
+        requests = [(self.key, byte_range) for byte_range in byte_ranges]
         try:
-            with self._lock(self._key):  # no other thread of this process replaces it meanwhile
-                found: Sequence[Any] = self._told(self._store.get_partial_values, requests)
+            with self.lock():  # no other thread of this process replaces it meanwhile
+                found: Sequence[Any] = self._call(self._store.get_partial_values, requests)
         except ChunkLockError:  # this thread is patching the chunk, and reads what it patches
-            found = self._told(self._store.get_partial_values, requests)
+            found = self._call(self._store.get_partial_values, requests)
         return found
 
     def set(self, value: Any) -> None:
         """Store the chunk's bytes."""
-        self._call(self._store.set, value)
+        self._call(self._store.set, self.key, value)
 
     def set_if_not_exists(self, default: Any) -> None:
         """Store the chunk's bytes unless it is stored already."""
-        self._call(self._store.set_if_not_exists, default)
+        self._call(self._store.set_if_not_exists, self.key, default)
 
     def delete(self) -> None:
         """Remove the chunk."""
-        self._call(self._store.delete)
+        self._call(self._store.delete, self.key)
+
+    def replace(self, value: Any) -> None:
+        """Store the chunk's bytes, or remove the chunk if they are None."""
+        if value is None:
+            self.delete()
+        else:
+            self.set(value)
 
     def _call(self, method: Callable[..., Any], *args: Any) -> Any:
-        return self._told(method, self._key, *args)
-
-    def _told(self, method: Callable[..., Any], *args: Any) -> Any:
         try:
             return method(*args)
         except (ChunkError, MemoryError):
             raise
         except Exception as error:
-            raise ChunkIOError(reason(error), key=self._key) from error
+            raise ChunkIOError(reason(error), key=self.key) from error
+
+    @contextmanager
+    def errors_as(self, kind: type[ChunkError], codec: str | None = None) -> Iterator[None]:
+        """Have errors name array, chunk and key; those that are no ChunkError are raised as `kind`."""
+        try:
+            yield
+        except ChunkError as error:
+            raise error.located(array=self._path, chunk=self.coords, key=self.key) from error.__cause__
+        except MemoryError:
+            raise
+        except Exception as error:
+            where: Any = {"array": self._path, "chunk": self.coords, "key": self.key, "codec": codec}
+            raise kind(reason(error), **where) from error
 
 
 def reason(error: Exception) -> str:

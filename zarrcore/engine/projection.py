@@ -6,18 +6,20 @@ size of the grid or with the number of elements in a progression.
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import islice, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from typing import TypeVar
 
     from zarrcore.codecs.base import ArraySpec, Buffer
     from zarrcore.codecs.chain import CodecChain
     from zarrcore.indexing import Dim
 
+    T = TypeVar("T")
     FieldNames = str | tuple[str, ...]
     Selector = slice | np.ndarray
 
@@ -42,24 +44,17 @@ class Axis:
 
     def chunk_of(self, index: int) -> int:
         """Return the number of the chunk that contains element `index`."""
-        if self.size is not None:
-            return index // self.size
-        return int(np.searchsorted(self._bounds, index, side="right")) - 1
+        return int(self.chunks_of(index))
 
-    def chunks_of(self, indices: np.ndarray) -> np.ndarray:
-        """Numbers of the chunks that hold the elements `indices`."""
+    def chunks_of(self, indices: Any) -> Any:
+        """Return the numbers of the chunks that contain the elements `indices`."""
         if self.size is not None:
             return indices // self.size
-        chunks: np.ndarray = np.searchsorted(self._bounds, indices, side="right") - 1
-        return chunks
+        return np.searchsorted(self._bounds, indices, side="right") - 1
 
     def offset(self, chunk: int) -> int:
         """First element of a chunk."""
         return chunk * self.size if self.size is not None else int(self._bounds[chunk])
-
-    def offsets(self, chunks: np.ndarray) -> np.ndarray:
-        """First elements of many chunks."""
-        return chunks * self.size if self.size is not None else self._bounds[chunks]
 
     def chunk_length(self, chunk: int) -> int:
         """Length of a chunk as it is stored, even beyond the array's end."""
@@ -75,6 +70,13 @@ class Axis:
 def axes_of(shape: Sequence[int], chunks: Sequence[int | Sequence[int]]) -> tuple[Axis, ...]:
     """Return the axes of a chunk grid."""
     return tuple(Axis(length, edges) for length, edges in zip(shape, chunks, strict=True))
+
+
+def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Yield lists of `size` items, and a last one of what is left."""
+    iterator = iter(items)
+    while batch := list(islice(iterator, size)):
+        yield batch
 
 
 def grid_shape(shape: Sequence[int], chunks: Sequence[int | Sequence[int]]) -> tuple[int, ...]:
@@ -95,12 +97,23 @@ class ChunkPart(NamedTuple):
         For each dimension a slice or an index array into the block; for points one selector.
     complete
         True if every element of the chunk that lies within the array is selected, in order.
+    points
+        True if the index arrays belong together one by one; else an outer product is selected.
     """
 
     coords: tuple[int, ...]
     inside: tuple[Selector, ...]
     outside: tuple[Selector, ...]
     complete: bool
+    points: bool = False
+
+    def inside_of(self, chunk: np.ndarray) -> Any:
+        """Return the index of the part in an array of the chunk's shape."""
+        return (self.inside if self.points else outer_index(self.inside, chunk.shape)) or (...,)
+
+    def outside_of(self, block: np.ndarray) -> Any:
+        """Return the index of the part in an array of the selection's shape (flat for points)."""
+        return outer_index(self.outside, block.shape) or (...,)  # () would mean the only item
 
     def is_whole(self, shape: tuple[int, ...]) -> bool:
         """Return whether it is all of a chunk of `shape`, in order, and by slices alone."""
@@ -154,36 +167,37 @@ def _gathered(indices: np.ndarray, axis: Axis) -> Iterator[Piece]:
         yield Piece(chunk, indices[outside] - axis.offset(chunk), outside, False)
 
 
-def pieces_of(dim: Dim, axis: Axis) -> Iterable[Piece]:
-    """The pieces of one dimension of a selection, in the order of the chunks (backwards for a step < 0)."""
+def pieces_of(dim: Dim, axis: Axis) -> Iterator[Piece]:
+    """Return the pieces of one dimension of a selection, chunk by chunk (backwards for a step < 0)."""
     if isinstance(dim, np.ndarray):
         return _gathered(dim, axis)
     start, step, count = dim
     if step > 0:
         return _forward(start, step, count, axis)
-    return _backward(start, step, count, axis)
+    reverse = _forward(start + (count - 1) * step, -step, count, axis)
+    return (piece._replace(outside=_backward(piece.outside, count)) for piece in reverse)
 
 
-def _backward(start: int, step: int, count: int, axis: Axis) -> Iterator[Piece]:
-    """Yield a progression with a negative step: walked forwards, written backwards."""
-    for piece in _forward(start + (count - 1) * step, -step, count, axis):
-        ahead: Any = piece.outside  # a slice: _forward makes no others
-        first, last = ahead.start, ahead.stop
-        low = count - 1 - last
-        outside = slice(count - 1 - first, None if low < 0 else low, -1)
-        yield Piece(piece.chunk, piece.inside, outside, piece.complete)
+def _backward(ahead: Any, count: int) -> slice:
+    """Return the same places in a dimension of `count` elements that is written from its end."""
+    low = count - 1 - ahead.stop
+    return slice(count - 1 - ahead.start, None if low < 0 else low, -1)
 
 
 def project(dims: Sequence[Dim], axes: Sequence[Axis]) -> Iterator[ChunkPart]:
-    """Yield the parts of a block, one for each chunk that it touches."""
+    """Return the parts of a block, one for each chunk that it touches."""
     per_dim = [pieces_of(dim, axis) for dim, axis in zip(dims, axes, strict=True)]
-    for pieces in product(*per_dim):
-        yield ChunkPart(
-            tuple([piece.chunk for piece in pieces]),
-            tuple([piece.inside for piece in pieces]),
-            tuple([piece.outside for piece in pieces]),
-            all(piece.complete for piece in pieces),
-        )
+    return map(part_of, product(*per_dim))
+
+
+def part_of(pieces: Sequence[Piece]) -> ChunkPart:
+    """Return the part of a selection that has these pieces, one for each dimension."""
+    return ChunkPart(
+        tuple([piece.chunk for piece in pieces]),
+        tuple([piece.inside for piece in pieces]),
+        tuple([piece.outside for piece in pieces]),
+        all(piece.complete for piece in pieces),
+    )
 
 
 def project_points(coords: Sequence[np.ndarray], axes: Sequence[Axis]) -> Iterator[ChunkPart]:
@@ -204,7 +218,7 @@ def project_points(coords: Sequence[np.ndarray], axes: Sequence[Axis]) -> Iterat
         inside = tuple(
             index[where] - axis.offset(chunk) for index, axis, chunk in zip(coords, axes, at, strict=True)
         )
-        yield ChunkPart(at, inside, (where,), False)
+        yield ChunkPart(at, inside, (where,), False, points=True)
 
 
 def outer_index(selectors: tuple[Selector, ...], shape: tuple[int, ...]) -> Any:
@@ -217,17 +231,6 @@ def outer_index(selectors: tuple[Selector, ...], shape: tuple[int, ...]) -> Any:
             for selector, length in zip(selectors, shape, strict=True)
         )
     )
-
-
-def take(array: np.ndarray, selectors: tuple[Selector, ...], *, points: bool = False) -> np.ndarray:
-    """What selectors say of an array, their outer product or points: an array, also without dimensions."""
-    taken: np.ndarray = array[index_of(array, selectors, points=points)]
-    return taken
-
-
-def put(array: np.ndarray, selectors: tuple[Selector, ...], values: Any, *, points: bool = False) -> None:
-    """Put values where selectors say: in their outer product, or in points."""
-    array[index_of(array, selectors, points=points)] = values
 
 
 def raw_dtype(dtype: np.dtype) -> np.dtype:
@@ -259,23 +262,11 @@ def put_fields(records: np.ndarray, index: Any, values: np.ndarray, field: Field
             raw_field(records, name)[index] = raw_field(values, name)
 
 
-def view_of(array: np.ndarray, part: ChunkPart) -> np.ndarray:
-    """Where a part that slices select lies in an array: a view, also of an array without dimensions."""
-    view: np.ndarray = array[(*part.outside, ...)]
-    return view
-
-
-def decode_part(
-    chain: CodecChain, data: Buffer, spec: ArraySpec, part: ChunkPart, out: np.ndarray, *, points: bool
-) -> None:
+def decode_part(chain: CodecChain, data: Buffer, spec: ArraySpec, part: ChunkPart, out: np.ndarray) -> None:
     """Put a part of a chunk, which was `data` before the bytes -> bytes codecs, into its place in `out`."""
-    if not points and part.is_whole(spec.shape):
-        chain.decode_array_into(data, spec, view_of(out, part))
+    place = part.outside_of(out)
+    if part.is_whole(spec.shape):
+        chain.decode_array_into(data, spec, out[place])
     else:
-        items = take(chain.decode_array(data, spec), part.inside, points=points)
-        put(out, part.outside, items, points=points)
-
-
-def index_of(array: np.ndarray, selectors: tuple[Selector, ...], *, points: bool) -> Any:
-    """As numpy takes it; not (), which would mean the only item rather than an array of it."""
-    return (selectors if points else outer_index(selectors, array.shape)) or (...,)
+        chunk = chain.decode_array(data, spec)
+        out[place] = chunk[part.inside_of(chunk)]

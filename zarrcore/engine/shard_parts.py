@@ -21,9 +21,6 @@ from zarrcore.engine.projection import (
     decode_part,
     project,
     project_points,
-    put,
-    take,
-    view_of,
 )
 from zarrcore.errors import ChunkDecodeError, ChunkError, ChunkIOError
 
@@ -60,7 +57,7 @@ class ShardParts:
     """
 
     def __init__(self, codec: ShardingCodec, spec: ArraySpec, fill: np.ndarray) -> None:
-        from zarrcore.storage import RangeByteRequest, SuffixByteRequest
+        from zarrcore.storage.byte_range import RangeByteRequest, SuffixByteRequest
 
         self._codec = codec
         self._spec = spec
@@ -73,21 +70,19 @@ class ShardParts:
         self._index_range = RangeByteRequest(0, nbytes) if at_start else SuffixByteRequest(nbytes)
 
     @property
-    def inner_size(self) -> int:
-        """Number of elements of an inner chunk."""
-        return prod(self._inner.shape)
+    def inner_shape(self) -> tuple[int, ...]:
+        """Shape of an inner chunk."""
+        return self._inner.shape
 
-    def _project(self, part: ChunkPart, *, points: bool) -> list[ChunkPart]:
+    def _project(self, part: ChunkPart) -> list[ChunkPart]:
         """Return a part of an array within a shard, one part for each inner chunk that it touches."""
-        if points:
+        if part.points:
             return list(project_points(part.inside, self._axes))  # type: ignore[arg-type]  # no slices then
         return list(project([_dim(selector) for selector in part.inside], self._axes))
 
     # --- reading ------------------------------------------------------------------------------------------
 
-    def find(
-        self, part: ChunkPart, shard: Any, place: ChunkPlace, *, points: bool
-    ) -> Iterator[InnerChunk] | None:
+    def find(self, part: ChunkPart, shard: Any, place: ChunkPlace) -> Iterator[InnerChunk] | None:
         """Return the inner chunks of a part as they are stored; None if the shard is not stored.
 
         All are of one version of the shard: if it is replaced meanwhile, they are yielded again from the
@@ -101,10 +96,8 @@ class ShardParts:
             The whole shard, if it is in hand.
         place : ChunkPlace
             Where it is stored.
-        points : bool
-            Whether the part consists of points.
         """
-        parts = self._project(part, points=points)
+        parts = self._project(part)
         if shard is None and 2 * len(parts) > prod(axis.nchunks for axis in self._axes):
             shard = place.get()
             if shard is None:
@@ -139,27 +132,23 @@ class ShardParts:
                 return
         raise ChunkIOError("the shard is replaced faster than it can be read")
 
-    def read(
-        self, part: ChunkPart, chunks: Iterable[InnerChunk], out: np.ndarray, each: Each, *, points: bool
-    ) -> None:
+    def read(self, part: ChunkPart, chunks: Iterable[InnerChunk], out: np.ndarray, each: Each) -> None:
         """Decode inner chunks into their places in the array `out`."""
-        if plain := not points and all(isinstance(selector, slice) for selector in part.outside):
-            block = view_of(out, part)
-        else:
-            block = np.empty(_shape(part, points=points), out.dtype)
-        each(chunks, lambda inner: self._decode(inner, block, points=points))
-        if not plain:
-            put(out, part.outside, block, points=points)
+        place = part.outside_of(out)
+        block = out[place]
+        each(chunks, lambda inner: self._decode(inner, block))
+        if not np.may_share_memory(block, out):  # by index arrays NumPy makes a copy
+            out[place] = block
 
-    def _decode(self, chunk: InnerChunk, block: np.ndarray, *, points: bool) -> int:
+    def _decode(self, chunk: InnerChunk, block: np.ndarray) -> int:
         """Put an inner chunk into the block of its shard; returns the number of bytes before compression."""
         part, data, extent = chunk
         if data is None:
-            put(block, part.outside, self._fill, points=points)
+            block[part.outside_of(block)] = self._fill
             return 0
         try:
             decoded = self._chain.decode_bytes(data, self._inner)
-            decode_part(self._chain, decoded, self._inner, part, block, points=points)
+            decode_part(self._chain, decoded, self._inner, part, block)
         except ChunkError as error:
             raise error.located(inner_chunk=part.coords, byte_range=extent) from error.__cause__
         return memoryview(decoded).nbytes
@@ -167,14 +156,7 @@ class ShardParts:
     # --- writing ------------------------------------------------------------------------------------------
 
     def write(
-        self,
-        part: ChunkPart,
-        values: np.ndarray,
-        shard: Any,
-        each: Each,
-        *,
-        points: bool,
-        write_empty: bool,
+        self, part: ChunkPart, values: np.ndarray, shard: Any, each: Each, *, write_empty: bool
     ) -> bytes | None:
         """Return the encoded `shard` (None: there is none) with values put into their inner chunks.
 
@@ -186,41 +168,37 @@ class ShardParts:
             stored.update(self._codec.inner_chunks(shard, self._spec))
 
         def encode(inner: ChunkPart) -> int:
-            items = take(values, inner.outside, points=points)
-            data = self._encode(
-                inner, items, stored.get(inner.coords), points=points, write_empty=write_empty
-            )
+            items = values[inner.outside_of(values)]
+            data = self._encode(inner, items, stored.get(inner.coords), write_empty=write_empty)
             if data is None:
                 stored.pop(inner.coords, None)
             else:
                 stored[inner.coords] = data
-            return items.size * items.dtype.itemsize
+            return int(items.nbytes)
 
-        each(self._project(part, points=points), encode)
+        each(self._project(part), encode)
         return self._codec.join(stored, self._spec) if stored else None
 
-    def _encode(
-        self, part: ChunkPart, items: np.ndarray, old: Any, *, points: bool, write_empty: bool
-    ) -> Any:
+    def _encode(self, part: ChunkPart, items: np.ndarray, old: Any, *, write_empty: bool) -> Any:
         """Return an inner chunk with items put into it, encoded; None if it is then empty."""
         try:
-            chunk = self._patched(part, items, old, points=points)
+            chunk = self._patched(part, items, old)
             if not write_empty and is_all_fill(chunk, self._fill):
                 return None
             patch = None
             if self._chain.is_sharded:
                 patch = Patch(np.zeros(chunk.shape, bool), old)
-                put(patch.given, part.inside, True, points=points)
+                patch.given[part.inside_of(chunk)] = True
             return self._chain.encode(chunk, self._inner, write_empty=write_empty, patch=patch)
         except ChunkError as error:
             raise error.located(inner_chunk=part.coords) from error.__cause__
 
-    def _patched(self, part: ChunkPart, items: np.ndarray, old: Any, *, points: bool) -> np.ndarray:
+    def _patched(self, part: ChunkPart, items: np.ndarray, old: Any) -> np.ndarray:
         if part.is_whole(self._inner.shape):
             return items if items.flags.c_contiguous else items.copy()
         chunk = np.empty(self._inner.shape, self._fill.dtype)
         chunk[...] = self._fill if old is None else self._chain.decode(old, self._inner)
-        put(chunk, part.inside, items, points=points)
+        chunk[part.inside_of(chunk)] = items
         return chunk
 
 
@@ -229,15 +207,6 @@ def _dim(selector: Any) -> Any:
     if not isinstance(selector, slice):
         return selector
     return selector.start, selector.step, len(range(selector.start, selector.stop, selector.step))
-
-
-def _shape(part: ChunkPart, *, points: bool) -> tuple[int, ...]:
-    """Return the shape of what a part selects."""
-    lengths = [
-        len(range(one.start, one.stop, one.step)) if isinstance(one, slice) else len(one)
-        for one in part.inside
-    ]
-    return tuple(lengths[:1] if points else lengths)
 
 
 def _extent(index: np.ndarray, part: ChunkPart) -> tuple[int, int] | None:
