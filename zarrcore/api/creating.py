@@ -6,11 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from zarrcore.api.nodes import create_group_in, drop_unused, open
 from zarrcore.arrays.array import Array
-from zarrcore.arrays.creation import (
-    create_array_at,
-    default_format,
-    refuse_own_source,
-)
+from zarrcore.arrays.creation import create_array_at, default_format, refuse_own_source
 from zarrcore.arrays.derived import from_array_at, like_arguments
 from zarrcore.arrays.legacy import array_at, create_at
 from zarrcore.arrays.options import (
@@ -83,7 +79,9 @@ def create_array(
     storage_options : dict, optional
         Options of a remote store.
     overwrite : bool or "all"
-        Remove what is at the path first; ``"all"``: even if it belongs to no Zarr node.
+        Remove what is at the path first; ``"all"``: even if it belongs to no Zarr node.  Arguments, codecs,
+        and values that have to be converted are checked before.  If the store fails after that, what was
+        there is lost: no node may be left, or chunks without one.
     config : ArrayConfig or mapping, optional
         Run-time settings.
     write_data : bool
@@ -185,7 +183,7 @@ def create(
     codecs : sequence, optional
         Of a format 3 array: all codecs in order.
     store, path, mode
-        As for :func:`open`.
+        As for :func:`open_array`.
     write_empty_chunks : bool, optional
         The same setting in `config`.
     data : array_like, optional
@@ -292,7 +290,7 @@ def full(shape: ShapeLike, fill_value: FillValueLike, **kwargs: Unpack[FullOptio
 
 
 @takes(LikeOptions)
-def empty_like(a: ArrayLike, *, zarr_format: int | None = None, **kwargs: Unpack[LikeOptions]) -> Array:
+def empty_like(a: ArrayLike, **kwargs: Unpack[LikeOptions]) -> Array:
     """Create an array like `a`, without its values; see :func:`create`.
 
     Examples
@@ -301,11 +299,11 @@ def empty_like(a: ArrayLike, *, zarr_format: int | None = None, **kwargs: Unpack
     >>> zarrcore.empty_like(zarrcore.ones((2, 3), dtype="i4")).dtype
     dtype('int32')
     """
-    return create(**like_arguments(a, zarr_format, kwargs))
+    return create(**_like(a, kwargs))
 
 
 @takes(LikeOptions)
-def zeros_like(a: ArrayLike, *, zarr_format: int | None = None, **kwargs: Unpack[LikeOptions]) -> Array:
+def zeros_like(a: ArrayLike, **kwargs: Unpack[LikeOptions]) -> Array:
     """Create an array of zeros like `a`; see :func:`create`.
 
     Examples
@@ -314,11 +312,11 @@ def zeros_like(a: ArrayLike, *, zarr_format: int | None = None, **kwargs: Unpack
     >>> zarrcore.zeros_like(zarrcore.ones(3, dtype="i4"))[...]
     array([0, 0, 0], dtype=int32)
     """
-    return create(**like_arguments(a, zarr_format, {"fill_value": 0, **kwargs}))
+    return create(**_like(a, kwargs, fill_value=0))
 
 
 @takes(LikeOptions)
-def ones_like(a: ArrayLike, *, zarr_format: int | None = None, **kwargs: Unpack[LikeOptions]) -> Array:
+def ones_like(a: ArrayLike, **kwargs: Unpack[LikeOptions]) -> Array:
     """Create an array of ones like `a`; see :func:`create`.
 
     Examples
@@ -327,11 +325,11 @@ def ones_like(a: ArrayLike, *, zarr_format: int | None = None, **kwargs: Unpack[
     >>> zarrcore.ones_like(zarrcore.zeros(3, dtype="i4"))[...]
     array([1, 1, 1], dtype=int32)
     """
-    return create(**like_arguments(a, zarr_format, {"fill_value": 1, **kwargs}))
+    return create(**_like(a, kwargs, fill_value=1))
 
 
 @takes(LikeOptions)
-def full_like(a: ArrayLike, *, zarr_format: int | None = None, **kwargs: Unpack[LikeOptions]) -> Array:
+def full_like(a: ArrayLike, **kwargs: Unpack[LikeOptions]) -> Array:
     """Create an array like `a`, filled with `fill_value` (default: that of `a`); see :func:`create`.
 
     Examples
@@ -340,10 +338,15 @@ def full_like(a: ArrayLike, *, zarr_format: int | None = None, **kwargs: Unpack[
     >>> zarrcore.full_like(zarrcore.zeros(3, dtype="i4"), fill_value=7)[...]
     array([7, 7, 7], dtype=int32)
     """
-    arguments = like_arguments(a, zarr_format, kwargs)
+    arguments = _like(a, kwargs)
     if "fill_value" not in arguments:
         raise TypeError("full_like: fill_value is missing")
     return create(**arguments)
+
+
+def _like(a: ArrayLike, given: LikeOptions, **default: FillValueLike) -> dict[str, Any]:
+    """Return the arguments for an array like `a`, except for what is given."""
+    return like_arguments(a, given.get("zarr_format"), {**default, **given})
 
 
 def save(

@@ -36,24 +36,14 @@ _CREATE_MODES = ("a", "w", "w-")
 _GROUP_ARGUMENTS = {"attributes", "use_consolidated", "overwrite"}
 
 
-def warn_unused(**arguments: Any) -> None:
-    """Warn of arguments that are accepted for compatibility and were given."""
-    _warn(arguments)
-
-
 def drop_unused(arguments: dict[str, Any]) -> None:
     """Take arguments that have no effect out of `arguments`, with a warning for each that was given."""
-    _warn({name: arguments.pop(name) for name in IgnoredOptions.__annotations__ if name in arguments})
-
-
-def _warn(unused: dict[str, Any]) -> None:
     import warnings
 
-    for name, value in unused.items():
-        if value is not None:
-            warnings.warn(
-                f"the argument {name} has no effect", ZarrRuntimeWarning, stacklevel=_level_of_caller()
-            )
+    for name in IgnoredOptions.__annotations__:
+        if arguments.pop(name, None) is not None:
+            text = f"the argument {name} has no effect"
+            warnings.warn(text, ZarrRuntimeWarning, stacklevel=_level_of_caller())
 
 
 def _level_of_caller() -> int:
@@ -81,23 +71,18 @@ def open(
 
     Parameters
     ----------
-    store : store-like, optional
-        A store, a path, a URL or a dictionary.
+    store, zarr_format, path, storage_options, config
+        As for :func:`open_array`.
     mode : {"r", "r+", "a", "w", "w-"}, optional
-        ``r`` reads; ``r+`` reads and writes; ``a`` also creates a missing node; ``w`` replaces the node;
-        ``w-`` creates, and fails if the path is in use.  Default: ``r`` for a read-only store, else
-        ``a``.
-    zarr_format : {2, 3}, optional
-        Look for this format only, and create nodes in it.
-    path : str, optional
-        Path of the node in the store.
-    storage_options : dict, optional
-        Options of a remote store.
-    config : ArrayConfig or mapping, optional
-        Run-time settings of an array.
+        As for :func:`open_array`.  Default: ``r`` for a read-only store, else ``a``.
     **kwargs
         For what is created: with mode ``w``, ``overwrite="all"`` also removes entries that belong to no Zarr
         node; further arguments are as for :func:`open_array` if there is a `shape`, else :func:`open_group`.
+
+    Raises
+    ------
+    NodeNotFoundError
+        If there is nothing and the mode does not create.
 
     Examples
     --------
@@ -146,13 +131,28 @@ def open_array(
 
     Parameters
     ----------
-    store, zarr_format, path, storage_options, config
-        As for :func:`open`.
+    store : store-like, optional
+        A store, a path, a URL or a dictionary.  Default: a new store in memory.
+    mode : {"r", "r+", "a", "w", "w-"}, optional
+        ``r`` reads; ``r+`` reads and writes; ``a`` also creates what is missing; ``w`` replaces what is
+        there; ``w-`` creates, and fails if the path is in use.  Default: read and write what is there.
+    zarr_format : {2, 3}, optional
+        Look for this format only, and create in it.
+    path : str, optional
+        Path in the store.  Default: the root.
+    storage_options : dict, optional
+        Options of a remote store.
+    config : ArrayConfig or mapping, optional
+        Run-time settings of the array.
     cache_bytes : int, optional
         Size of a cache of decoded chunks in bytes, see :meth:`zarrcore.Array.with_cache`.  Default: no cache.
     **kwargs
-        ``mode`` as for :func:`open` (default: open what is there), and the arguments of :func:`create` for an
-        array that is created.  An array that is there must have the `shape` and the `dtype` that are given.
+        The arguments of :func:`create`, for an array that is created.  An array that is there must have the
+        `shape` and the `dtype` that are given.
+
+    Returns
+    -------
+    Array
 
     Raises
     ------
@@ -193,11 +193,11 @@ def _open_array_at(
             if mode not in _CREATE_MODES or place.read_only:
                 raise
         else:
-            if required.get("shape") is None and required.get("dtype") is None:
-                return array
-            from zarrcore.arrays.creation import check_described
+            shape, dtype = required.get("shape"), required.get("dtype")
+            if shape is not None or dtype is not None:
+                from zarrcore.arrays.creation import check_existing
 
-            check_described(array, required.get("shape"), required.get("dtype"))
+                check_existing(array, shape, dtype)
             return array
     drop_unused(described)
     if "shape" not in described:
@@ -234,7 +234,7 @@ def open_group(
     Parameters
     ----------
     store, mode, path, storage_options, zarr_format
-        As for :func:`open`.
+        As for :func:`open_array`; the default mode is ``a``.
     attributes : mapping, optional
         User attributes of a group that is created.
     use_consolidated : bool or str, optional
@@ -263,18 +263,17 @@ def open_group(
     >>> root.attrs["title"], sorted(root)
     ('sea', ['lat'])
     """
-    warn_unused(
-        cache_attrs=cache_attrs, synchronizer=synchronizer, chunk_store=chunk_store, meta_array=meta_array
+    drop_unused(
+        {
+            "cache_attrs": cache_attrs,
+            "synchronizer": synchronizer,
+            "chunk_store": chunk_store,
+            "meta_array": meta_array,
+        }
     )
     place = make_store_path(store, path=path, mode=mode, storage_options=storage_options)
-    return _open_group_at(
-        place,
-        mode,
-        zarr_format,
-        attributes=attributes,
-        use_consolidated=use_consolidated,
-        overwrite=overwrite,
-    )
+    options: Any = {"attributes": attributes, "use_consolidated": use_consolidated, "overwrite": overwrite}
+    return _open_group_at(place, mode, zarr_format, **options)
 
 
 def _open_group_at(
@@ -360,7 +359,7 @@ def create_group(
     Parameters
     ----------
     store, path, storage_options
-        As for :func:`open`.
+        As for :func:`open_array`.
     zarr_format : {2, 3}, optional
         Default: as configured.
     overwrite : bool or "all"

@@ -48,32 +48,21 @@ def get_by(
 
 
 def _get_fields(array: OpenArray, selection: Selection, out: Any, fields: Fields, threads: int) -> Any:
+    """Read fields of the selected records; no other bytes are taken out of decoded chunks."""
     dtype = indexing.field_dtype(fields, array.dtype)
     if isinstance(fields, str):
         result = _get_field(array, selection, fields, threads)
-    elif len(fields) == 1:
-        result = np.empty(selection.shape, dtype=dtype)
-        result[fields[0]] = _get_field(array, selection, fields[0], threads)
     else:
-        result = _get_several(array, selection, tuple(fields), dtype, threads)
+        result = np.empty(selection.shape, dtype=dtype)
+        if dtype.itemsize > 0:
+            fill(array, selection, result, threads, field=tuple(fields))
     if out is not None:
         check_out(out, result.shape, result.dtype)[...] = result
         return out
     return result[()] if result.shape == () else result
 
 
-def _get_several(
-    array: OpenArray, selection: Selection, fields: tuple[str, ...], dtype: np.dtype, threads: int
-) -> np.ndarray:
-    """Some fields of the selected records as records of `dtype`."""
-    result = np.empty(selection.shape, dtype=dtype)
-    if dtype.itemsize > 0:
-        fill(array, selection, result, threads, field=fields)
-    return result
-
-
 def _get_field(array: OpenArray, selection: Selection, field: str, threads: int) -> np.ndarray:
-    """Return one field of the selected records; no other bytes are taken out of decoded chunks."""
     dtype = array.dtype[field]
     raw = np.empty(selection.shape, raw_dtype(dtype))
     if dtype.itemsize > 0:
@@ -110,11 +99,11 @@ def put(array: OpenArray, selection: Selection, value: Any, fields: Fields | Non
         values = field_values(value, fields, array.dtype, selection.shape)
         if values.dtype.itemsize > 0:
             field = fields if isinstance(fields, str) else tuple(fields)
-            _store(array, selection, values, threads, field=field)
+            store_values(array, selection, values, threads, field=field)
         return
     array.engine()
     values = as_values(value, array.dtype_in_memory, ndim=len(selection.shape), any_text=True)
-    _store(array, selection, broadcast_values(values, selection.shape), threads)
+    store_values(array, selection, broadcast_values(values, selection.shape), threads)
 
 
 def put_by(
@@ -147,10 +136,10 @@ def field_values(value: Any, fields: Fields, dtype: np.dtype, shape: tuple[int, 
     return records.view(raw_dtype(given)) if given.itemsize else records
 
 
-def _store(
+def store_values(
     array: OpenArray, selection: Selection, values: np.ndarray, threads: int, **options: str | tuple[str, ...]
 ) -> None:
-    """Write `values`, of the shape that the user sees; `options` go to the engine."""
+    """Write `values`, checked and of the shape that the user sees; `options` go to the engine."""
     if values.size == 0:
         return
     engine = array.engine()

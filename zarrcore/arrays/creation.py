@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zarrcore import indexing
-from zarrcore.arrays.access import put
+from zarrcore.arrays.access import store_values
 from zarrcore.arrays.chunking import resolve_layout
 from zarrcore.arrays.chunks import can_list, parse_shape, stored_chunks
-from zarrcore.arrays.config import ArrayConfig, parse_array_config
+from zarrcore.arrays.config import parse_array_config
 from zarrcore.arrays.copying import copy_values
-from zarrcore.arrays.opened import OpenArray, note_loss, opened
+from zarrcore.arrays.opened import OpenArray, note_loss
 from zarrcore.arrays.options import ArrayOptions, complete
 from zarrcore.arrays.trial import refuse_unusable_codecs
+from zarrcore.arrays.values import as_values, broadcast_values
 from zarrcore.codecs.chain import parse_codec
 from zarrcore.config import config as settings
 from zarrcore.dtypes import dtype_from_v2, parse_dtype
 from zarrcore.engine.build import note_shape
+from zarrcore.node import state_of
 from zarrcore.nodes.create import create_node, new_node
 from zarrcore.registry import registrations
 
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from zarrcore._typing import Overwrite
+    from zarrcore.arrays.config import ArrayConfig
     from zarrcore.arrays.copying import Progress
     from zarrcore.arrays.description import ArrayDescription
     from zarrcore.dtypes import ZDType
@@ -53,66 +57,63 @@ def is_auto(value: Any) -> bool:
 # --- metadata ---
 
 
-def make_metadata(
-    *,
-    zarr_format: int,
-    shape: tuple[int, ...],
-    zdtype: ZDType,
-    chunks: Sequence[Any] | ChunkGrid,
-    codecs: Sequence[Any] = (),
-    filters: Sequence[Any] = (),
-    compressor: Any = None,
-    fill_value: Any = ...,
-    order: str = "C",
-    separator: str = ".",
-    chunk_key_encoding: Any = None,
-    storage_transformers: Iterable[Any] | None = None,
-    attributes: Mapping[str, Any] | None = None,
-    dimension_names: Iterable[str | None] | None = None,
-) -> ArrayMetadata:
-    """Array metadata of either format."""
+def _metadata(zarr_format: int, order: str, options: ArrayOptions, codecs: Any) -> ArrayMetadata:
+    """Return array metadata from options that are complete; `codecs` in place of three of them."""
+    zdtype = _data_type(options["dtype"], zarr_format, options["filters"])
+    shape = parse_shape(options["shape"])
+    grid, inner = _layout(shape, zdtype, options)
+    fill_value, attributes = options["fill_value"], options["attributes"]
     if fill_value is ... or (fill_value is None and zarr_format == 3):
         fill_value = zdtype.default_scalar()
     if zarr_format == 2:
         from zarrcore.metadata import ArrayV2Metadata
 
+        _refuse_in_format_2(grid, inner, options)
         return ArrayV2Metadata(
             shape=shape,
-            chunks=tuple(chunks),  # type: ignore[arg-type]  # format 2 arrays have no other grids
+            chunks=tuple(grid),
             dtype=zdtype,
             fill_value=fill_value,
             order=order,
-            filters=tuple(filters) or None,
-            compressor=compressor,
-            dimension_separator=separator,
+            filters=tuple(_filters_v2(zdtype, options["filters"])) or None,
+            compressor=_compressor_v2(options["compressors"]),
+            dimension_separator=_separator(options["chunk_key_encoding"]),
             attributes=attributes,  # type: ignore[arg-type]  # the class takes None too
         )
     from zarrcore.metadata import ArrayV3Metadata
 
+    if codecs is None:
+        codecs = _codecs_v3(zdtype, options["filters"], options["serializer"], options["compressors"])
+    names = options["dimension_names"]
     return ArrayV3Metadata(
         shape=shape,
         data_type=zdtype,
-        chunk_grid=_grid(chunks),
-        chunk_key_encoding=_key_encoding(chunk_key_encoding),
+        chunk_grid=_grid(grid),
+        chunk_key_encoding=_key_encoding(options["chunk_key_encoding"]),
         fill_value=fill_value,
-        codecs=tuple(codecs),
-        storage_transformers=tuple(storage_transformers or ()),
+        codecs=tuple(codecs) if inner is None else (_sharded(inner, codecs, options["shards"]),),
+        storage_transformers=tuple(options["storage_transformers"] or ()),
         attributes=attributes,  # type: ignore[arg-type]  # the same
-        dimension_names=None if dimension_names is None else tuple(dimension_names),
+        dimension_names=None if names is None else tuple(names),
     )
 
 
-def _grid(chunks: Sequence[Any] | ChunkGrid) -> ChunkGrid:
-    from zarrcore.grids import ChunkGrid, RectilinearGrid, RegularGrid
+def _refuse_in_format_2(grid: Any, inner: tuple[int, ...] | None, options: ArrayOptions) -> None:
+    for name, value, absent in (
+        ("shards", None if inner is None else options["shards"], None),
+        ("chunk_grid", options["chunk_grid"], None),
+        ("dimension_names", options["dimension_names"], None),
+        ("storage_transformers", options["storage_transformers"], None),
+        ("serializer", options["serializer"], "auto"),
+    ):
+        if value is not absent and value != absent:
+            raise ValueError(f"{name}: format 2 arrays have none, got {value!r}")
+    if not isinstance(grid, tuple) or not all(isinstance(length, int) for length in grid):
+        raise ValueError("chunks: format 2 arrays have chunks of one shape only")
 
-    if isinstance(chunks, ChunkGrid):
-        return chunks
-    regular = all(isinstance(chunk, int) for chunk in chunks)
-    return RegularGrid(tuple(chunks)) if regular else RectilinearGrid(tuple(chunks))
 
-
-def chunk_layout(
-    shape: tuple[int, ...], zdtype: ZDType, chunks: Any, shards: Any, chunk_grid: Any
+def _layout(
+    shape: tuple[int, ...], zdtype: ZDType, options: ArrayOptions
 ) -> tuple[Any, tuple[int, ...] | None]:
     """Return the lengths of chunks, or a grid that users bring, and the shape of inner chunks or None.
 
@@ -120,6 +121,8 @@ def chunk_layout(
     """
     from zarrcore.grids import ChunkGrid, parse_chunk_grid
 
+    chunks: Any = options["chunks"]
+    shards, chunk_grid = options["shards"], options["chunk_grid"]
     if chunk_grid is None and not isinstance(chunks, ChunkGrid):
         target = settings.get("array.target_shard_size_bytes", None)
         return resolve_layout(shape, zdtype.item_size or 1, chunks, shards, target_shard_bytes=target)
@@ -133,6 +136,15 @@ def chunk_layout(
     return parse_chunk_grid(chunks if chunk_grid is None else chunk_grid), None
 
 
+def _grid(chunks: Sequence[Any] | ChunkGrid) -> ChunkGrid:
+    from zarrcore.grids import ChunkGrid, RectilinearGrid, RegularGrid
+
+    if isinstance(chunks, ChunkGrid):
+        return chunks
+    regular = all(isinstance(chunk, int) for chunk in chunks)
+    return RegularGrid(tuple(chunks)) if regular else RectilinearGrid(tuple(chunks))
+
+
 def _key_encoding(value: Any) -> ChunkKeyEncoding:
     """Return a chunk key encoding from an instance, an extension object or zarr-python's short forms."""
     from zarrcore.keys import DefaultChunkKeyEncoding, parse_chunk_key_encoding
@@ -141,8 +153,6 @@ def _key_encoding(value: Any) -> ChunkKeyEncoding:
         return DefaultChunkKeyEncoding()
     if isinstance(value, tuple):
         value = {"name": value[0], "configuration": {"separator": value[1]}}
-    elif isinstance(value, Mapping) and "separator" in value:
-        value = {"name": value["name"], "configuration": {"separator": value["separator"]}}
     return parse_chunk_key_encoding(value)
 
 
@@ -159,23 +169,19 @@ def _separator(value: Any) -> str:
 # --- codecs ---
 
 
-def _codec_list(value: Any) -> list[Any]:
-    """None, one codec or several, as a list."""
-    if value is None:
+def codec_list(value: Any) -> list[Any]:
+    """Return the codecs that are given: one or several, or none where it is left open."""
+    if value is None or is_auto(value):
         return []
     if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
         return [value]
     return list(value)
 
 
-def codecs_v3(zdtype: ZDType, filters: Any, serializer: Any, compressors: Any) -> list[Any]:
+def _codecs_v3(zdtype: ZDType, filters: Any, serializer: Any, compressors: Any) -> list[Any]:
     """Return all codecs of a format 3 array from the three groups that users give."""
-    arrays = [] if is_auto(filters) else _codec_list(filters)
-    if is_auto(compressors):
-        compressed: list[Any] = [_default_compressor(registrations())]
-    else:
-        compressed = _codec_list(compressors)
-    return [*arrays, _serializer(zdtype) if is_auto(serializer) else serializer, *compressed]
+    compressed = [_default_compressor(registrations())] if is_auto(compressors) else codec_list(compressors)
+    return [*codec_list(filters), _serializer(zdtype) if is_auto(serializer) else serializer, *compressed]
 
 
 @lru_cache(maxsize=1)
@@ -202,32 +208,27 @@ def v2_config(codec: Any) -> Any:
     raise TypeError(f"format 2 arrays take codecs with an id (numcodecs or a dictionary), got {codec!r}")
 
 
-def filters_v2(zdtype: ZDType, filters: Any) -> list[Any]:
+def _filters_v2(zdtype: ZDType, filters: Any) -> list[Any]:
     """Filters of a format 2 array; variable-length data needs its object codec."""
-    given = [] if is_auto(filters) else [v2_config(item) for item in _codec_list(filters)]
+    given = [v2_config(item) for item in codec_list(filters)]
     codec_id = getattr(zdtype, "object_codec_id", None)
-    if not given and codec_id is not None:
-        return [{"id": codec_id}]
-    return given
+    return [{"id": codec_id}] if not given and codec_id is not None else given
 
 
-def compressor_v2(compressors: Any) -> Any:
+def _compressor_v2(compressors: Any) -> Any:
     """Return the single compressor of a format 2 array."""
     if is_auto(compressors):
         return {"id": "zstd", "level": 0, "checksum": False}
-    items = _codec_list(compressors)
+    items = codec_list(compressors)
     if len(items) > 1:
         raise TypeError(f"format 2 arrays have a single compressor, got {len(items)}")
     return v2_config(items[0]) if items else None
 
 
-def data_type(dtype: Any, zarr_format: int, filters: Any, object_codec: Any = None) -> ZDType:
+def _data_type(dtype: Any, zarr_format: int, filters: Any) -> ZDType:
     """Return the data type; that of ``object`` in format 2 depends on the object codec among the filters."""
     if zarr_format == 2 and _is_object(dtype):
-        configs = [v2_config(item) for item in ([] if is_auto(filters) else _codec_list(filters))]
-        if object_codec is not None:
-            configs.append(v2_config(object_codec))
-        for config in configs:
+        for config in map(v2_config, codec_list(filters)):
             if config is not None and "id" in config:
                 return dtype_from_v2("|O", config["id"])
     return parse_dtype(dtype, zarr_format=zarr_format)  # type: ignore[arg-type]
@@ -242,24 +243,6 @@ def _is_object(dtype: Any) -> bool:
 # --- creating ---
 
 
-def store_array(
-    place: StorePath,
-    metadata: ArrayMetadata,
-    *,
-    overwrite: Overwrite = False,
-    config: Any = None,
-    group: StorePath | None = None,
-) -> OpenArray:
-    """Store a new array without chunks; `group` is as for :func:`zarrcore.nodes.create.create_node`."""
-    parsed = parse_array_config(config)
-    refuse_unusable_codecs(metadata)
-    create_node(place, metadata, overwrite=overwrite, group=group)
-    note_shape(metadata, place, created=True)
-    if overwrite:
-        note_loss(place)
-    return OpenArray(metadata, place, parsed)
-
-
 def _described(data: Any, shape: Any, dtype: Any) -> tuple[Any, tuple[int, ...], Any]:
     """Return data, shape and data type; data excludes the other two."""
     if data is None:
@@ -268,7 +251,7 @@ def _described(data: Any, shape: Any, dtype: Any) -> tuple[Any, tuple[int, ...],
         return None, parse_shape(shape), dtype
     if shape is not None or dtype is not None:
         raise ValueError("data brings its own shape and dtype; give either data or shape and dtype")
-    data = opened(data)
+    data = state_of(data)
     if not hasattr(data, "shape") or not hasattr(data, "dtype"):
         data = np.asarray(data)
     return data, tuple(data.shape), data.dtype
@@ -280,6 +263,7 @@ def create_array_at(
     *,
     zarr_format: int | None,
     compressor: Any = "auto",
+    codecs: Any = None,
     values: Any = None,
     threads: int = 0,
     progress: Progress | None = None,
@@ -288,7 +272,8 @@ def create_array_at(
     """Create an array; the options are those of :func:`zarrcore.create_array`.
 
     `values` is for those who give shape and data type as well, unlike `data`; `group` is a group above the
-    place that has been read; `compressor` is another way to give one of the `compressors`.
+    place that has been read; `compressor` is another way to give one of the `compressors`, `codecs` one to
+    give all codecs of format 3.
     """
     zarr_format = default_format(zarr_format)
     options = complete(ArrayOptions, options)
@@ -297,128 +282,65 @@ def create_array_at(
             raise ValueError("give either compressor or compressors, not both")
         options["compressors"] = () if compressor is None else (compressor,)
     data, options["shape"], options["dtype"] = _described(options["data"], options["shape"], options["dtype"])
-    config = with_order(parse_array_config(options["config"]), options["order"])
-    metadata = _metadata(zarr_format, config.order, options)
+    config = parse_array_config(options["config"])
+    if options["order"] is not None:
+        config = replace(config, order=options["order"])
+    metadata = _metadata(zarr_format, config.order, options, codecs)
     overwrite = options["overwrite"]
-    if overwrite:
-        refuse_own_source(place, data)
     values = data if options["write_data"] and values is None else values
+    if overwrite:
+        refuse_own_source(place, data if values is None else values)
     if values is None:
-        return store_array(place, metadata, overwrite=overwrite, config=config, group=group)
-    return store_with_values(
-        place, metadata, values, overwrite=overwrite, config=config, threads=threads, progress=progress
-    )
-
-
-def _metadata(zarr_format: int, order: str, options: ArrayOptions) -> ArrayMetadata:
-    """Array metadata from options that are complete."""
-    zdtype = data_type(options["dtype"], zarr_format, options["filters"])
-    shape = parse_shape(options["shape"])
-    grid, inner = chunk_layout(shape, zdtype, options["chunks"], options["shards"], options["chunk_grid"])
-    common: dict[str, Any] = {
-        "shape": shape,
-        "zdtype": zdtype,
-        "chunks": grid,
-        "fill_value": options["fill_value"],
-        "attributes": options["attributes"],
-    }
-    if zarr_format == 2:
-        _refuse_in_format_2(grid, inner, options)
-        return make_metadata(
-            zarr_format=2,
-            filters=filters_v2(zdtype, options["filters"]),
-            compressor=compressor_v2(options["compressors"]),
-            order=order,
-            separator=_separator(options["chunk_key_encoding"]),
-            **common,
-        )
-    codecs = codecs_v3(zdtype, options["filters"], options["serializer"], options["compressors"])
-    return make_metadata(
-        zarr_format=3,
-        codecs=codecs if inner is None else [_sharded(inner, codecs, options["shards"])],
-        chunk_key_encoding=options["chunk_key_encoding"],
-        storage_transformers=options["storage_transformers"],
-        dimension_names=options["dimension_names"],
-        **common,
-    )
-
-
-def _refuse_in_format_2(grid: Any, inner: tuple[int, ...] | None, options: ArrayOptions) -> None:
-    for name, value, absent in (
-        ("shards", None if inner is None else options["shards"], None),
-        ("chunk_grid", options["chunk_grid"], None),
-        ("dimension_names", options["dimension_names"], None),
-        ("storage_transformers", options["storage_transformers"], None),
-        ("serializer", options["serializer"], "auto"),
-    ):
-        if value is not absent and value != absent:
-            raise ValueError(f"{name}: format 2 arrays have none, got {value!r}")
-    if not isinstance(grid, tuple) or not all(isinstance(length, int) for length in grid):
-        raise ValueError("chunks: format 2 arrays have chunks of one shape only")
-
-
-def store_with_values(
-    place: StorePath,
-    metadata: ArrayMetadata,
-    data: Any,
-    *,
-    overwrite: Overwrite,
-    config: ArrayConfig,
-    threads: int = 0,
-    progress: Progress | None = None,
-) -> OpenArray:
-    """Store a new array with the values of `data`; it is there as soon as all of them are."""
+        refuse_unusable_codecs(metadata)
+        create_node(place, metadata, overwrite=overwrite, group=group)
+        return _stored(place, metadata, config, overwrite=overwrite)
+    by_regions = not isinstance(values, np.ndarray) and getattr(values, "shape", None) == metadata.shape
+    if not by_regions:  # first: nothing is removed for values that do not fit
+        values = as_values(values, metadata.np_dtype, ndim=metadata.ndim, any_text=True)
+        values = broadcast_values(values, metadata.shape)
     with new_node(place, metadata, overwrite=overwrite) as is_new:
-        note_shape(metadata, place, created=True)
-        if overwrite:
-            note_loss(place)
-        array = OpenArray(metadata, place, config)
+        array = _stored(place, metadata, config, overwrite=overwrite)
         if not is_new and can_list(array):  # what a killed writer left is not part of the new array
             for _, key in list(stored_chunks(array)):
                 place.store.delete(key)
-        if isinstance(data, np.ndarray) or getattr(data, "shape", None) != array.shape:
-            put(array, indexing.basic_selection(..., array.shape), data, None, threads)
+        if by_regions:
+            copy_values(values, array, threads=threads, progress=progress)
         else:
-            copy_values(data, array, threads=threads, progress=progress)
+            store_values(array, indexing.basic_selection(..., array.shape), values, threads)
     return array
 
 
-def with_order(config: ArrayConfig, order: Any) -> ArrayConfig:
-    """Run-time settings with another memory layout, if one is given."""
-    from dataclasses import replace
+def _stored(
+    place: StorePath, metadata: ArrayMetadata, config: ArrayConfig, *, overwrite: Overwrite
+) -> OpenArray:
+    """Return the new array at a place; handles of an array that was there before look at it again."""
+    note_shape(metadata, place, created=True)
+    if overwrite:
+        note_loss(place)
+    return OpenArray(metadata, place, config)
 
-    return config if order is None else replace(config, order=order)
 
-
-def _sharded(inner: tuple[int, ...], codecs: list[Any], shards: Any) -> Any:
+def _sharded(inner: tuple[int, ...], codecs: Iterable[Any], shards: Any) -> Any:
     from zarrcore.codecs import ShardingCodec
 
-    options = (
-        {"index_location": shards["index_location"]}
-        if isinstance(shards, dict) and "index_location" in shards
-        else {}
-    )
+    given = shards if isinstance(shards, dict) else {}
+    options = {name: given[name] for name in ("index_location",) if name in given}
     return ShardingCodec(chunk_shape=inner, codecs=tuple(codecs), **options)
 
 
-def check_required(array: ArrayDescription, shape: Any, dtype: Any, *, exact: bool) -> None:
-    """Refuse an existing array whose shape or data type is not the one that is required."""
-    wanted = parse_shape(shape)
-    if array.shape != wanted:
-        raise TypeError(f"array {array.path!r}: expected shape {wanted}, found {array.shape}")
-    target = parse_dtype(dtype, zarr_format=array.metadata.zarr_format).to_native_dtype()  # type: ignore[arg-type]
-    fits = array.dtype == target if exact else np.can_cast(array.dtype, target)
-    if not fits:
-        raise TypeError(f"array {array.path!r}: expected data type {target}, found {array.dtype}")
-
-
-def check_described(array: ArrayDescription, shape: Any, dtype: Any) -> None:
+def check_existing(array: ArrayDescription, shape: Any, dtype: Any, *, exact: bool | None = None) -> None:
     """Refuse an existing array whose shape or data type is not the given one, if one is given.
+
+    Parameters
+    ----------
+    exact : bool, optional
+        True: it must have the very data type; False: one that can be cast to it safely; None: that data type
+        in any byte order.
 
     Raises
     ------
     TypeError
-        If it has another; byte orders count as the same.
+        If it has another.
     """
     if shape is not None and array.shape != parse_shape(shape):
         raise TypeError(
@@ -426,8 +348,14 @@ def check_described(array: ArrayDescription, shape: Any, dtype: Any) -> None:
         )
     if dtype is None:
         return
-    target = data_type(dtype, array.metadata.zarr_format, None).to_native_dtype()
-    if array.dtype.newbyteorder("=") != target.newbyteorder("="):
+    target = _data_type(dtype, array.metadata.zarr_format, None).to_native_dtype()
+    if exact is False:
+        fits = np.can_cast(array.dtype, target)
+    else:
+        fits = array.dtype == target or (
+            exact is None and array.dtype.newbyteorder("=") == target.newbyteorder("=")
+        )
+    if not fits:
         raise TypeError(f"array {array.name!r} exists: expected data type {target}, found {array.dtype}")
 
 
@@ -439,7 +367,7 @@ def refuse_own_source(place: StorePath, data: Any) -> None:
     ValueError
         If `data` is an array at the place, below it, or above it.
     """
-    data = opened(data)
+    data = state_of(data)
     if isinstance(data, OpenArray) and data.store_path._overlaps(place):
         raise ValueError(
             f"cannot overwrite {place} with values of {data.store_path}, which would be removed first: "

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zarrcore.arrays.creation import create_array_at, default_format, refuse_own_source
-from zarrcore.arrays.opened import OpenArray, opened
+from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.options import FromArrayOptions, complete
 from zarrcore.errors import BaseZarrError
 from zarrcore.metadata.layout import codecs_of, grid_edges, inner_chunks
+from zarrcore.node import state_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,14 +20,7 @@ if TYPE_CHECKING:
     from zarrcore.metadata import ArrayMetadata
     from zarrcore.storage import StorePath
 
-# What stands for "keep" where there is nothing to keep.
-_NOTHING_KEPT = {
-    "chunks": "auto",
-    "shards": None,
-    "filters": "auto",
-    "compressors": "auto",
-    "serializer": "auto",
-}
+_LAYOUT = ("chunks", "shards", "filters", "compressors", "serializer")
 
 
 def like_arguments(
@@ -36,12 +30,10 @@ def like_arguments(
 
     Codecs and memory order of an array are taken over if the new one has the same Zarr format.
     """
-    arguments: dict[str, Any] = {}
-    data = opened(data)
+    data = state_of(data)
     if not hasattr(data, "shape"):
         data = np.asarray(data)
-    arguments["shape"] = tuple(data.shape)
-    arguments["dtype"] = data.dtype
+    arguments: dict[str, Any] = {"shape": tuple(data.shape), "dtype": data.dtype}
     if isinstance(data, OpenArray):
         _like_array(data, zarr_format, arguments)
     elif isinstance(getattr(data, "chunks", None), tuple) and all(isinstance(n, int) for n in data.chunks):
@@ -57,20 +49,15 @@ def _like_array(array: OpenArray, zarr_format: int | None, arguments: dict[str, 
     metadata = array.metadata
     same = zarr_format in (None, metadata.zarr_format)
     arguments["zarr_format"] = metadata.zarr_format
-    arguments["dtype"] = metadata.zdtype
+    arguments["dtype"] = metadata.zdtype if same else _portable(array)
     arguments["fill_value"] = array.fill_value
     if same and metadata.zarr_format == 3:
-        arguments["chunks"] = _kept_grid(metadata)
-        arguments["codecs"] = metadata.codecs
+        arguments.update(chunks=_kept_grid(metadata), codecs=metadata.codecs)
         arguments["storage_transformers"] = _kept_transformers(metadata)
         return
     arguments["chunks"] = inner_chunks(metadata) or grid_edges(metadata)
     if same:
-        arguments["order"] = array.order
-        arguments["compressor"] = array.compressor
-        arguments["filters"] = array.filters or None
-    else:
-        arguments["dtype"] = array.dtype if array.dtype.kind not in "OTV" else metadata.zdtype
+        arguments.update(order=array.order, compressor=array.compressor, filters=array.filters or None)
 
 
 def _kept_grid(metadata: ArrayMetadata) -> Any:
@@ -95,7 +82,7 @@ def from_array_at(
     place: StorePath, *, data: Any, zarr_format: int | None = None, **given: Unpack[FromArrayOptions]
 ) -> OpenArray:
     """Create an array from another; the options are those of :func:`zarrcore.from_array`."""
-    data = opened(data)
+    data = state_of(data)
     options: Any = complete(FromArrayOptions, given)
     if options["overwrite"]:
         refuse_own_source(place, data)
@@ -107,9 +94,9 @@ def from_array_at(
         if _keeps(options["chunks"]) and options["chunk_grid"] is None:
             options["chunks"] = like_arguments(data, None).get("chunks", "auto")
         data, options["dtype"] = _with_data_type(data)
-    for name, nothing in _NOTHING_KEPT.items():
-        if _keeps(options[name]):
-            options[name] = nothing
+    for name in _LAYOUT:
+        if _keeps(options[name]):  # where there is nothing to keep
+            options[name] = None if name == "shards" else "auto"
     options["shape"] = tuple(data.shape)
     values = data if options.pop("write_data") else None
     how = {name: options.pop(name) for name in ("threads", "progress")}

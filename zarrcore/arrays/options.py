@@ -42,6 +42,12 @@ class FillOption(TypedDict, total=False):
     fill_value: Annotated["FillValueLike", ...]
 
 
+class ConfigOption(TypedDict, total=False):
+    """Run-time settings."""
+
+    config: Annotated["ArrayConfigLike | None", None]
+
+
 class DescriptionOptions(TypedDict, total=False):
     """What else the metadata document of every new array may contain."""
 
@@ -53,29 +59,11 @@ class DescriptionOptions(TypedDict, total=False):
     dimension_names: Annotated["Iterable[str | None] | None", None]
 
 
-class ConfigOption(TypedDict, total=False):
-    """Run-time settings."""
-
-    config: Annotated["ArrayConfigLike | None", None]
-
-
-class SharedOptions(FillOption, DescriptionOptions, ConfigOption, total=False):
-    """Options of every function that creates an array."""
-
-
-class StoringOptions(SharedOptions, total=False):
-    """The same, and how the array is stored."""
+class StoringOptions(FillOption, DescriptionOptions, ConfigOption, total=False):
+    """Options of the functions that create an array with the newer arguments."""
 
     overwrite: Annotated["Overwrite", False]
     write_data: Annotated[bool, True]
-
-
-class DataOptions(TypedDict, total=False):
-    """Shape and data type, or values that have them."""
-
-    shape: Annotated["ShapeLike | None", None]
-    dtype: Annotated["DTypeLike | None", None]
-    data: Annotated["ArrayLike | None", None]
 
 
 class LayoutOptions(TypedDict, total=False):
@@ -88,8 +76,12 @@ class LayoutOptions(TypedDict, total=False):
     serializer: Annotated["CodecLike", "auto"]
 
 
-class ArrayOptions(DataOptions, LayoutOptions, StoringOptions, total=False):
+class ArrayOptions(LayoutOptions, StoringOptions, total=False):
     """Options of :func:`zarrcore.create_array`."""
+
+    shape: Annotated["ShapeLike | None", None]
+    dtype: Annotated["DTypeLike | None", None]
+    data: Annotated["ArrayLike | None", None]
 
 
 class KeepOptions(StoringOptions, total=False):
@@ -123,7 +115,7 @@ class LegacyLayoutOptions(TypedDict, total=False):
     write_empty_chunks: Annotated["bool | None", None]
 
 
-class LegacyOptions(LegacyLayoutOptions, SharedOptions, total=False):
+class LegacyOptions(LegacyLayoutOptions, FillOption, DescriptionOptions, ConfigOption, total=False):
     """Options of :func:`zarrcore.create`, without those that have no effect."""
 
 
@@ -143,16 +135,6 @@ class CreateOptions(LegacyOptions, IgnoredOptions, total=False):
 
 
 # ---- further arguments of functions that hand them to others: without defaults here ----
-
-
-class PlaceOptions(TypedDict, total=False):
-    """Where an array is created."""
-
-    store: "StoreLike"
-    path: "str | None"
-    mode: "AccessMode | None"
-    storage_options: "dict[str, Any] | None"
-    overwrite: "Overwrite"
 
 
 class MissingOptions(LegacyLayoutOptions, FillOption, DescriptionOptions, IgnoredOptions, total=False):
@@ -190,33 +172,33 @@ class OpenGroupOptions(TypedDict, total=False):
     meta_array: object
 
 
-class OpenLikeOptions(MissingOptions, ConfigOption, total=False):
+class OpenLikeOptions(OpenOptions, ConfigOption, total=False):
     """Further arguments of :func:`zarrcore.open_like`."""
 
     store: "StoreLike"
-    mode: "AccessMode | None"
     storage_options: "dict[str, Any] | None"
     cache_bytes: "int | None"
 
 
-class LikeOptions(CreateOptions, PlaceOptions, total=False):
+class FullOptions(LegacyLayoutOptions, DescriptionOptions, ConfigOption, IgnoredOptions, total=False):
+    """Further arguments of :func:`zarrcore.full`: all of :func:`zarrcore.create` but the fill value."""
+
+    store: "StoreLike"
+    path: "str | None"
+    mode: "AccessMode | None"
+    storage_options: "dict[str, Any] | None"
+    zarr_format: "int | None"
+    overwrite: "Overwrite"
+
+
+class EmptyOptions(FullOptions, FillOption, total=False):
+    """Further arguments of :func:`zarrcore.empty` and those like it."""
+
+
+class LikeOptions(EmptyOptions, total=False):
     """Further arguments of :func:`zarrcore.empty_like` and those like it."""
 
     shape: "ShapeLike"
-
-
-class EmptyOptions(CreateOptions, PlaceOptions, total=False):
-    """Further arguments of :func:`zarrcore.empty`, :func:`zarrcore.zeros` and :func:`zarrcore.ones`."""
-
-    zarr_format: "int | None"
-
-
-class FullOptions(
-    LegacyLayoutOptions, DescriptionOptions, ConfigOption, IgnoredOptions, PlaceOptions, total=False
-):
-    """Further arguments of :func:`zarrcore.full`."""
-
-    zarr_format: "int | None"
 
 
 class OfValuesOptions(EmptyOptions, total=False):
@@ -250,18 +232,15 @@ class CopyNodeOptions(KeepOptions, total=False):
     zarr_format: "int | None"
 
 
-class MemberOptions(LegacyOptions, total=False):
-    """Further arguments of :meth:`zarrcore.Group.empty` and those like it."""
-
-    zarr_format: "int | None"
-    overwrite: "Overwrite"
-
-
 class FullMemberOptions(LegacyLayoutOptions, DescriptionOptions, ConfigOption, total=False):
     """Further arguments of :meth:`zarrcore.Group.full`."""
 
     zarr_format: "int | None"
     overwrite: "Overwrite"
+
+
+class MemberOptions(FullMemberOptions, FillOption, total=False):
+    """Further arguments of :meth:`zarrcore.Group.empty` and those like it."""
 
 
 def complete(kind: type[T], given: T) -> T:

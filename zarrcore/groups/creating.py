@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from zarrcore.arrays.creation import check_required, create_array_at
+from zarrcore.arrays.creation import check_existing, create_array_at
 from zarrcore.arrays.derived import like_arguments
 from zarrcore.arrays.legacy import array_at, create_at
 from zarrcore.arrays.opened import OpenArray
@@ -94,7 +94,7 @@ def require_array(
     if not is_array_metadata(found.metadata):
         raise ContainsGroupError(f"a group exists {place._located}")
     array = OpenArray(found.metadata, place, config)
-    check_required(array, shape, dtype, exact=exact)
+    check_existing(array, shape, dtype, exact=exact)
     return array
 
 

@@ -78,8 +78,3 @@ def open_group_at(
     place, metadata = open_group_node(place, zarr_format, use_consolidated=use_consolidated)
     return OpenGroup(metadata, place)
 
-
-def opened(value: Any) -> Any:
-    """Return the state of a face of an array or group; other values as they are."""
-    found = getattr(value, "_opened", None)
-    return found if isinstance(found, OpenArray | OpenGroup) else value

@@ -31,8 +31,10 @@ def store() -> dict[str, bytes]:
         lambda s: zarrcore.create_array(s, name="x", shape=4, dtype=[("a", "i4", (2,))], overwrite=True),
         lambda s: zarrcore.create_group(s, path="x", attributes={"a": {1}}, overwrite=True),
         lambda s: zarrcore.open_group(s, mode="w", attributes={"a": np.nan}),
+        lambda s: zarrcore.create(2, dtype="i4", data=[1.5, 2], store=s, path="x", overwrite=True),
+        lambda s: zarrcore.create(2, dtype="i4", data=[1, 2, 3], store=s, path="x", overwrite=True),
     ],
-    ids=["attributes", "dtype", "group", "mode-w"],
+    ids=["attributes", "dtype", "group", "mode-w", "values", "shape of values"],
 )
 def test_refused_metadata_cost_nothing(store: dict[str, bytes], replace: Any) -> None:
     before = dict(store)
@@ -47,11 +49,12 @@ def test_refused_metadata_cost_nothing(store: dict[str, bytes], replace: Any) ->
         lambda s, a: zarrcore.from_array(s, name="x", data=a, overwrite=True),
         lambda s, a: zarrcore.create_array(s, name="x", data=a, overwrite=True),
         lambda s, a: zarrcore.array(a, store=s, path="x", overwrite=True),
+        lambda s, a: zarrcore.create(4, dtype="i4", data=a, store=s, path="x", overwrite=True),
         lambda s, a: zarrcore.save_array(s, a, path="x", mode="w"),
         lambda s, a: zarrcore.save_group(s, a),
         lambda s, a: zarrcore.open_group(s).__setitem__("x", a),
     ],
-    ids=["from_array", "create_array", "array", "save_array", "save_group", "group"],
+    ids=["from_array", "create_array", "array", "create", "save_array", "save_group", "group"],
 )
 def test_array_is_not_overwritten_with_itself(store: dict[str, bytes], replace: Any) -> None:
     before = dict(store)
