@@ -7,20 +7,12 @@ from __future__ import annotations
 
 from zarrcore._lazy import attach
 from zarrcore._version import __version__
+from zarrcore.api.synchronous import HOMES as FUNCTIONS
 from zarrcore.config import config
 
 HOMES = {
     "_core.engine": "ChunkCache",
-    "api.copying": "copy copy_all copy_store",
-    "api.creating": (
-        "array create create_array empty empty_like from_array full full_like load ones ones_like "
-        "save save_array save_group zeros zeros_like"
-    ),
-    "api.debug": "print_debug_info",
-    "api.nodes": (
-        "check_consolidated consolidate_metadata create_group create_hierarchy group open open_array "
-        "open_consolidated open_group open_like tree"
-    ),
+    **{f"api.{home}": names for home, names in FUNCTIONS.items()},
     "arrays.array": "Array",
     "arrays.async_array": "AsyncArray",
     "arrays.batches": "read_many",

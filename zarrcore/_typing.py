@@ -48,6 +48,12 @@ SelectionLike: TypeAlias = (
     IndexLike | slice | EllipsisType | tuple[IndexLike | slice | EllipsisType | None, ...] | None
 )
 
+#: Names of fields of structured data, or of one of them.
+Names: TypeAlias = str | list[str] | None
+
+#: Memory to read into.
+Out: TypeAlias = np.ndarray | None
+
 #: Values to write: what NumPy can convert to an array, and scalars of the data types that NumPy lacks.
 ValueLike: TypeAlias = ArrayLike | date | timedelta | Mapping[str, Any] | Sequence[Any] | None
 

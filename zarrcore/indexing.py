@@ -150,14 +150,6 @@ def _indices(array: np.ndarray, length: int) -> np.ndarray:
     return np.where(array < 0, array + length, array) if low < 0 else array
 
 
-def _flags(array: np.ndarray, length: int) -> np.ndarray:
-    if array.ndim != 1:
-        raise IndexError(f"orthogonal indexing: a boolean array must have 1 dimension, got {array.ndim}")
-    if array.shape[0] != length:
-        raise IndexError(f"boolean array has length {array.shape[0]}, the dimension {length}")
-    return np.flatnonzero(array).astype(np.int64, copy=False)
-
-
 _TAKES = {
     "basic": "an index is an integer, a slice, an ellipsis or None",
     "orthogonal": "an index is an integer, a slice, an ellipsis, or an array of integers or booleans",
@@ -195,24 +187,15 @@ def _expand(selection: Any, ndim: int) -> list[Any]:
 
 def basic_selection(selection: Any, shape: Sequence[int]) -> Selection:
     """Integers, slices with any step, an ellipsis and newaxis, with the semantics of numpy."""
-    dims: list[Dim] = []
-    result: list[int] = []
-    for item in _expand(selection, len(shape)):
-        if item is None:
-            result.append(1)
-        elif isinstance(item, slice):
-            dim = _progression(item, shape[len(dims)])
-            dims.append(dim)
-            result.append(dim[2])
-        elif _is_integer(item):
-            dims.append((_integer(item, shape[len(dims)]), 1, 1))
-        else:
-            raise _refuse(item, "basic")
-    return Selection(tuple(dims), tuple([dim[2] for dim in dims]), tuple(result))
+    return _outer(selection, shape, "basic")
 
 
 def orthogonal_selection(selection: Any, shape: Sequence[int]) -> Selection:
     """Normalise an outer product: an integer, slice, integer array or boolean array for each dimension."""
+    return _outer(selection, shape, "orthogonal")
+
+
+def _outer(selection: Any, shape: Sequence[int], kind: str) -> Selection:
     dims: list[Dim] = []
     block: list[int] = []
     result: list[int] = []
@@ -220,28 +203,37 @@ def orthogonal_selection(selection: Any, shape: Sequence[int]) -> Selection:
         if item is None:
             result.append(1)
             continue
-        dim, keep = _orthogonal_dim(item, shape[len(dims)])
+        length = shape[len(dims)]
+        dim: Dim
+        if isinstance(item, slice):
+            dim = _progression(item, length)
+            block.append(dim[2])
+            result.append(dim[2])
+        elif _is_integer(item):
+            dim = _integer(item, length), 1, 1
+            block.append(1)
+        elif kind == "orthogonal" and _is_index_array(item):
+            dim = _positions(item, length)
+            block.append(dim.size)
+            result.append(dim.size)
+        else:
+            raise _refuse(item, kind)
         dims.append(dim)
-        block.append(dim[2] if isinstance(dim, tuple) else len(dim))
-        if keep:
-            result.append(block[-1])
     return Selection(tuple(dims), tuple(block), tuple(result))
 
 
-def _orthogonal_dim(item: Any, length: int) -> tuple[Dim, bool]:
-    """Return the dimension's selection, and whether the dimension is kept in the result."""
-    if isinstance(item, slice):
-        return _progression(item, length), True
-    if _is_integer(item):
-        return (_integer(item, length), 1, 1), False
-    if not _is_index_array(item):
-        raise _refuse(item, "orthogonal")
+def _positions(item: Any, length: int) -> np.ndarray:
+    """Return what an integer or boolean array selects along one dimension."""
     array = _as_index_array(item)
-    if array.dtype.kind == "b":
-        return _flags(array, length), True
+    is_mask = array.dtype.kind == "b"
     if array.ndim != 1:
-        raise IndexError(f"orthogonal indexing: an integer array must have 1 dimension, got {array.ndim}")
-    return _indices(array, length), True
+        what = "a boolean" if is_mask else "an integer"
+        raise IndexError(f"orthogonal indexing: {what} array must have 1 dimension, got {array.ndim}")
+    if not is_mask:
+        return _indices(array, length)
+    if array.shape[0] != length:
+        raise IndexError(f"boolean array has length {array.shape[0]}, the dimension {length}")
+    return np.flatnonzero(array).astype(np.int64, copy=False)
 
 
 # --- points ---
@@ -348,22 +340,18 @@ def _block_dim(item: Any, length: int, edges: int | Sequence[int]) -> tuple[int,
         if item.step not in (None, 1):
             raise IndexError(f"block indexing: slices must have step 1, got {item.step}")
         first, last, _ = item.indices(count)
-        if first >= count and item.start is not None and item.start >= count:
-            raise BoundsCheckError(f"block {item.start} is out of bounds for a dimension of {count} chunks")
+        wanted, outside = item.start, item.start is not None and item.start >= count
     elif _is_integer(item):
-        index = operator.index(item)
-        first = index + count if index < 0 else index
-        if not 0 <= first < count:
-            raise BoundsCheckError(f"block {index} is out of bounds for a dimension of {count} chunks")
-        last = first + 1
+        wanted = operator.index(item)
+        first = wanted + count if wanted < 0 else wanted
+        last, outside = first + 1, not 0 <= first < count
     else:
         raise _refuse(item, "block")
+    if outside:
+        raise BoundsCheckError(f"block {wanted} is out of bounds for a dimension of {count} chunks")
     if last <= first:
         return (0, 1, 0)
-    if isinstance(edges, int):
-        start, stop = first * edges, last * edges
-    else:
-        start, stop = int(bounds[first]), int(bounds[last])
+    start, stop = (k * edges if isinstance(edges, int) else int(bounds[k]) for k in (first, last))
     return (start, 1, min(stop, length) - start)
 
 
@@ -382,8 +370,6 @@ def plain_selection(selection: Any, shape: Sequence[int]) -> Selection:
     if len(arrays) == len(items) == 1:
         array = _as_index_array(arrays[0])
         if array.dtype.kind == "b" and array.ndim > 1:
-            return vindex_selection(array, shape)
-        if array.dtype.kind != "b" and len(shape) == 1:
             return vindex_selection(array, shape)
     if len(items) == len(shape) and all(_is_integer(item) or _is_index_array(item) for item in items):
         flags = [_as_index_array(item).dtype.kind == "b" for item in arrays]

@@ -22,7 +22,7 @@ from zarrcore.metadata import (
 from zarrcore.metadata.upgrade import upgraded
 from zarrcore.nodes import documents
 from zarrcore.nodes.create import store_documents
-from zarrcore.nodes.find import read_documents, read_node
+from zarrcore.nodes.find import read_documents
 from zarrcore.storage import make_store_path
 from zarrcore.storage.validation import join_path, key_prefix
 
@@ -249,7 +249,7 @@ def _at(target: StorePath, path: str, place: StorePath) -> StorePath:
 
 def _nodes(place: StorePath) -> list[MigratedNode]:
     """Return all nodes at and below a place, groups before what is in them."""
-    node = _node(place) or _new_node(place)
+    node = _node(place)
     if node is not None and node.node_type == "array":
         return [node]  # what is below it are its chunks
     below: list[MigratedNode] = []
@@ -261,42 +261,31 @@ def _nodes(place: StorePath) -> list[MigratedNode]:
     return [node, *below] if node is not None else []
 
 
-def _new_node(place: StorePath) -> MigratedNode | None:
-    """Return the node at a place that is of format 3 alone, such as an earlier call may have left."""
-    try:
-        metadata = read_node(place, 3)
-    except BaseZarrError as error:
-        return MigratedNode(place.path, "group", 3, reason=str(error))
-    if metadata is None:
-        return None
-    return MigratedNode(place.path, metadata.node_type, 3, _plain(metadata))
-
-
 def _node(place: StorePath) -> MigratedNode | None:
-    """Return the node at a place, converted; None if there is none of an old format."""
-    for number in (2, 1):
+    """Return the node at a place, converted; None if there is none.
+
+    One of format 3 alone is such as an earlier call may have left.
+    """
+    for number in (2, 1, 3):
         values = read_documents(place, number)
         if not values:
             continue
         node_type = "array" if ZARRAY_JSON in values or "meta" in values else "group"
         try:
             metadata = documents.parse(number, values, path=place.path)
-            if metadata is not None:
-                made = _converted(metadata)
-                return MigratedNode(place.path, node_type, number, made, notes=_notes(metadata))
+            if metadata is None:
+                continue
+            if number == 3:
+                return MigratedNode(place.path, metadata.node_type, 3, _plain(metadata))
+            if isinstance(metadata, GroupMetadata):
+                made: Metadata = GroupMetadata(attributes=metadata.attributes, zarr_format=3)
+            else:
+                made = upgraded(metadata)  # type: ignore[arg-type]
+            made.to_documents()  # it can be stored
+            return MigratedNode(place.path, node_type, number, made, notes=_notes(metadata))
         except (BaseZarrError, ValueError, TypeError) as error:
             return MigratedNode(place.path, node_type, number, reason=str(error))
     return None
-
-
-def _converted(metadata: Metadata) -> Metadata:
-    """Metadata of format 3, which can be stored."""
-    if isinstance(metadata, GroupMetadata):
-        made: Metadata = GroupMetadata(attributes=metadata.attributes, zarr_format=3)
-    else:
-        made = upgraded(metadata)  # type: ignore[arg-type]
-    made.to_documents()
-    return made
 
 
 def _notes(metadata: Metadata) -> tuple[str, ...]:

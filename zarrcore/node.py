@@ -67,12 +67,18 @@ class _HasAttributes(Node):
     __slots__ = ()
 
     if TYPE_CHECKING:
+        _opened: Any
 
         @property
         def metadata(self) -> Any: ...
 
         def _change_attributes(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
             """Store the result of `change`, called with the attributes that are stored now."""
+
+
+def state_of(value: Any) -> Any:
+    """Return the state of a node that users hold, an OpenArray or OpenGroup; other values as they are."""
+    return value._opened if isinstance(value, _HasAttributes) else value
 
 
 class SynchronousNode(_HasAttributes):

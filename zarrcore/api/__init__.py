@@ -4,13 +4,9 @@
 
 from __future__ import annotations
 
-import zarrcore
 from zarrcore._lazy import attach
 
-# All of them are offered at the top of the package too, where each has its place in the table.
-HOMES = {
-    home.removeprefix("api."): names for home, names in zarrcore.HOMES.items() if home.startswith("api.")
-}
+HOMES: dict[str, str] = {}
 MODULES = "asynchronous synchronous"
 
 __all__, __getattr__, __dir__ = attach(__name__, HOMES, modules=MODULES)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from zarrcore.arrays.options import CopyNodeOptions, takes
+from zarrcore.node import state_of
 from zarrcore.storage import make_store_path
 
 if TYPE_CHECKING:
@@ -97,7 +98,6 @@ def copy(
     (2, 0, 48)
     """
     from zarrcore.groups.copying import NodeCopyOptions, copy_node
-    from zarrcore.groups.opened import opened
 
     name = name or str(source.name).rpartition("/")[2]
     if not name:
@@ -111,7 +111,7 @@ def copy(
         progress=progress,
         create_kws={**create_kws},
     )
-    start, end = opened(source), opened(dest)
+    start, end = state_of(source), state_of(dest)
     return _logged(log, options, lambda options: copy_node(start, end, name, options))
 
 
@@ -142,7 +142,6 @@ def copy_all(
     (1, 0, 24)
     """
     from zarrcore.groups.copying import NodeCopyOptions, copy_members
-    from zarrcore.groups.opened import opened
 
     options = NodeCopyOptions(
         shallow=shallow,
@@ -153,7 +152,7 @@ def copy_all(
         progress=progress,
         create_kws={**create_kws},
     )
-    start, end = opened(source), opened(dest)
+    start, end = state_of(source), state_of(dest)
     return _logged(log, options, lambda options: copy_members(start, end, options))
 
 

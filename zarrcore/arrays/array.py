@@ -65,7 +65,7 @@ class Array(ArrayFace, Indexable, SynchronousNode):
 
     @classmethod
     def open(cls, store: StoreLike, *, config: ArrayConfigLike | None = None) -> Array:
-        """Open the array at the root of a store-like.
+        """Open the array at the root of a store; :func:`zarrcore.open_array` has more parameters.
 
         Parameters
         ----------
@@ -74,12 +74,24 @@ class Array(ArrayFace, Indexable, SynchronousNode):
         config : ArrayConfig or mapping, optional
             Run-time settings.
 
+        Returns
+        -------
+        Array
+
         Raises
         ------
         ArrayNotFoundError
-            If there is none.
-        NodeTypeValidationError
+            If there is no array.
+        NotAnArrayError
             If there is a group.
+
+        Examples
+        --------
+        >>> import zarrcore
+        >>> store = {}
+        >>> zarrcore.save(store, np.arange(3))
+        >>> zarrcore.Array.open(store).shape
+        (3,)
         """
         from zarrcore.storage import make_store_path
 
@@ -89,7 +101,7 @@ class Array(ArrayFace, Indexable, SynchronousNode):
 
     @property
     def async_array(self) -> Any:
-        """The same array with coroutines for methods."""
+        """The same array as an :class:`AsyncArray`, whose methods are coroutines."""
         from zarrcore.arrays.async_array import AsyncArray
 
         return AsyncArray._of(self._opened)
@@ -108,20 +120,20 @@ class Array(ArrayFace, Indexable, SynchronousNode):
 
     @property
     def nchunks_initialized(self) -> int:
-        """Number of chunks that are stored; the inner chunks of a stored shard count as stored.
+        """Number of chunks that are stored, found by listing the store.
 
-        The store is listed, the chunk grid is not walked.
+        All inner chunks of a stored shard count as stored.
         """
         from zarrcore.arrays.chunks import count_stored
 
         return count_stored(self._opened)
 
     def nbytes_stored(self) -> int:
-        """Return the number of bytes in the store, metadata included."""
+        """Return the number of bytes that the array takes up in the store, with its metadata document."""
         return self.store.getsize_prefix(self.path)
 
     def info_complete(self) -> NodeInfo:
-        """Return the same as `info`, with the stored size and the number of stored chunks."""
+        """Return :attr:`info` with the stored size in bytes and the number of stored chunks."""
         from zarrcore.arrays.info import array_info
 
         return array_info(self._opened, complete=True)
@@ -147,6 +159,13 @@ class Array(ArrayFace, Indexable, SynchronousNode):
         Notes
         -----
         :class:`zarrcore.ChunkCache` documents when a kept chunk is used.  A pickled array has no cache.
+
+        Examples
+        --------
+        >>> import zarrcore
+        >>> array = zarrcore.ones((4, 4), chunks=(2, 2)).with_cache(1 << 20)
+        >>> float(array[0, 0]), float(array[0, 1])  # one chunk, decoded once
+        (1.0, 1.0)
         """
         from zarrcore._core.engine import ChunkCache
 
@@ -155,7 +174,7 @@ class Array(ArrayFace, Indexable, SynchronousNode):
         return type(self)._of(self._opened.with_cache(cache))
 
     def prefetch(self, selection: SelectionLike = ..., *, threads: int = 0) -> Prefetch:
-        """Decode the chunks of a selection into the array's cache, without waiting for it.
+        """Decode the chunks of a selection into the array's cache in a thread, without waiting for it.
 
         Parameters
         ----------
@@ -173,6 +192,13 @@ class Array(ArrayFace, Indexable, SynchronousNode):
         ------
         ValueError
             If the array has no cache.
+
+        Examples
+        --------
+        >>> import zarrcore
+        >>> array = zarrcore.ones((4, 4), chunks=(2, 2)).with_cache(1 << 20)
+        >>> array.prefetch(slice(2, 4)).wait()
+        True
         """
         from zarrcore.arrays.prefetching import Prefetch
 
@@ -253,7 +279,7 @@ class Array(ArrayFace, Indexable, SynchronousNode):
         Returns
         -------
         ndarray or scalar
-            `out` if it was given.
+            `out` if it was given; else a new array, or a numpy scalar for a single element.
 
         Raises
         ------
@@ -263,6 +289,14 @@ class Array(ArrayFace, Indexable, SynchronousNode):
             If `out` has another shape or data type, cannot be written, or has items that share memory.
         ChunkError
             If a chunk cannot be read; only an absent chunk reads as the fill value.
+
+        Examples
+        --------
+        >>> import zarrcore
+        >>> array = zarrcore.array([[1, 2], [3, 4]], dtype="i4")
+        >>> out = np.empty(2, "i4")
+        >>> array.read(1, out=out)
+        array([3, 4], dtype=int32)
         """
         fields, selection = indexing.pop_fields(selection)
         return self._get(indexing.plain_selection, selection, out, fields, threads)
@@ -283,6 +317,14 @@ class Array(ArrayFace, Indexable, SynchronousNode):
             Each as in ``array[selection]``.
         out, stack, threads
             As of :func:`zarrcore.read_many`.
+
+        Examples
+        --------
+        >>> import zarrcore
+        >>> array = zarrcore.array([[1, 2], [3, 4]])
+        >>> array.read_many([0, (slice(None), 1)], stack=True)
+        array([[1, 2],
+               [2, 4]])
         """
         from zarrcore.arrays.batches import read_many
 
@@ -328,6 +370,15 @@ class Array(ArrayFace, Indexable, SynchronousNode):
             If the store is read-only.
         ChunkError
             If a chunk cannot be written; others may have been written before.
+
+        Examples
+        --------
+        >>> import zarrcore
+        >>> array = zarrcore.zeros((2, 3), dtype="i4")
+        >>> array.write((slice(None), 1), [5, 6], threads=1)
+        >>> array[...]
+        array([[0, 5, 0],
+               [0, 6, 0]], dtype=int32)
         """
         fields, selection = indexing.pop_fields(selection)
         access.put_by(self._opened, indexing.plain_selection, selection, value, fields, threads)
@@ -383,6 +434,16 @@ class Array(ArrayFace, Indexable, SynchronousNode):
             If these are not lengths, or their number is not that of the dimensions.
         ReadOnlyError
             If the store is read-only.
+        StoreError
+            If the store cannot remove what lies outside; if it refuses so beforehand, nothing has changed.
+
+        Examples
+        --------
+        >>> import zarrcore
+        >>> array = zarrcore.full((2, 3), 7, dtype="i4")
+        >>> array.resize((3, 3))
+        >>> array[2]
+        array([7, 7, 7], dtype=int32)
         """
         from zarrcore.arrays.chunks import resize
 
@@ -409,6 +470,12 @@ class Array(ArrayFace, Indexable, SynchronousNode):
             If the shape of `data` does not fit, or there is no such dimension.
         TypeError, OverflowError, ReadOnlyError, ChunkError
             As of :meth:`write`.
+
+        Examples
+        --------
+        >>> import zarrcore
+        >>> zarrcore.array([[1, 2], [3, 4]]).append([[5], [6]], axis=1)
+        (2, 3)
         """
         from zarrcore.arrays.chunks import append
 

@@ -9,14 +9,17 @@ import numpy as np
 from zarrcore import indexing
 from zarrcore._core import engine
 from zarrcore.arrays.access import fill
-from zarrcore.arrays.opened import OpenArray, opened
+from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.values import check_out
+from zarrcore.node import state_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from zarrcore._typing import SelectionLike, ShapedArray
     from zarrcore.indexing import Selection
+
+    Reads = Sequence[tuple[OpenArray, Selection]]
 
 _MORE_PAIRS = 32
 """Most pairs of outputs that are compared closely, besides one for each array, because one begins before the
@@ -75,47 +78,40 @@ def read_many(
     array([[ 6,  7],
            [20, 21]], dtype=int32)
     """
-    arrays: list[OpenArray] = []
-    selections: list[Selection] = []
+    reads: list[tuple[OpenArray, Selection]] = []
     for number, request in enumerate(requests):
         array, wanted = _pair(number, request)
         try:
-            selections.append(indexing.plain_selection(wanted, array.shape))
+            reads.append((array, indexing.plain_selection(wanted, array.shape)))
         except IndexError as error:
             raise type(error)(f"selection {number} of array {array.path or '/'!r}: {error}") from None
-        arrays.append(array)
-    results = _results(arrays, selections, out, stack)
-    _read(arrays, selections, results, threads)
+    results = _results(reads, out, stack)
+    _read(reads, results, threads)
     return results if out is None else out  # type: ignore[return-value]
 
 
 def _pair(number: int, request: Any) -> tuple[OpenArray, Any]:
     if isinstance(request, tuple | list) and len(request) == 2:
-        array = opened(request[0])
+        array = state_of(request[0])
         if isinstance(array, OpenArray):
             return array, request[1]
     raise TypeError(f"requests: expected pairs of an array and a selection, number {number} is {request!r}")
 
 
-def _results(
-    arrays: Sequence[OpenArray], selections: Sequence[Selection], out: Any, stack: bool
-) -> Sequence[np.ndarray] | np.ndarray:
+def _results(reads: Reads, out: Any, stack: bool) -> Sequence[np.ndarray] | np.ndarray:
     """Return the arrays to read into: those given, or new ones."""
     if out is None and not stack:
-        return [
-            np.empty(selection.shape, array.dtype)
-            for array, selection in zip(arrays, selections, strict=True)
-        ]
+        return [np.empty(selection.shape, array.dtype) for array, selection in reads]
     if out is None or isinstance(out, np.ndarray):
-        shape, dtype = _common(arrays, selections)
-        shape = (len(selections), *shape)
+        shape, dtype = _common(reads)
+        shape = (len(reads), *shape)
         return np.empty(shape, dtype) if out is None else check_out(out, shape, dtype)
     out = list(out)
-    if len(out) != len(selections):
-        raise ValueError(f"out: expected {len(selections)} arrays, one for each selection, got {len(out)}")
+    if len(out) != len(reads):
+        raise ValueError(f"out: expected {len(reads)} arrays, one for each selection, got {len(out)}")
     results = [
         check_out(each, selection.shape, array.dtype)
-        for each, array, selection in zip(out, arrays, selections, strict=True)
+        for each, (array, selection) in zip(out, reads, strict=True)
     ]
     _refuse_overlap(results)
     return results
@@ -133,30 +129,25 @@ def _refuse_overlap(results: list[np.ndarray]) -> None:
             raise ValueError(f"out: the arrays for selections {first} and {second} overlap")
 
 
-def _common(arrays: Sequence[OpenArray], selections: Sequence[Selection]) -> tuple[tuple[int, ...], np.dtype]:
+def _common(reads: Reads) -> tuple[tuple[int, ...], np.dtype]:
     """Return the shape and the data type that all selections have."""
-    if not selections:
+    if not reads:
         raise ValueError("read_many: no selections to stack")
-    first = selections[0].shape, arrays[0].dtype
-    for number, (array, selection) in enumerate(zip(arrays, selections, strict=True)):
-        if (selection.shape, array.dtype) != first:
+    kinds = [(selection.shape, array.dtype) for array, selection in reads]
+    for number, (shape, dtype) in enumerate(kinds):
+        if (shape, dtype) != kinds[0]:
             raise ValueError(
-                f"read_many: selection {number} has shape {selection.shape} and data type {array.dtype}, "
-                f"selection 0 {first[0]} and {first[1]}"
+                f"read_many: selection {number} has shape {shape} and data type {dtype}, "
+                f"selection 0 {kinds[0][0]} and {kinds[0][1]}"
             )
-    return first
+    return kinds[0]
 
 
-def _read(
-    arrays: Sequence[OpenArray],
-    selections: Sequence[Selection],
-    results: Sequence[np.ndarray] | np.ndarray,
-    threads: int,
-) -> None:
+def _read(reads: Reads, results: Sequence[np.ndarray] | np.ndarray, threads: int) -> None:
     """Read natively what can be, in one call, and all else one by one."""
     requests: list[Any] = []
     later, positions = [], []
-    for number, (array, selection) in enumerate(zip(arrays, selections, strict=True)):
+    for number, (array, selection) in enumerate(reads):
         result = results[number, ...] if isinstance(results, np.ndarray) else results[number]
         compiled = array.engine()
         if result.size == 0:
@@ -164,8 +155,7 @@ def _read(
         if not compiled.is_native or (selection.points and not result.flags.c_contiguous):
             later.append((array, selection, result))
         else:
-            block = (-1,) if selection.points else selection.block
-            requests.append((compiled, selection.dims, selection.points, result.reshape(block)))
+            requests.append((compiled, selection.dims, selection.points, result.reshape(selection.block)))
             positions.append(number)
     engine.read_many(requests, threads, positions)
     for array, selection, result in later:

@@ -37,11 +37,7 @@ def parse_shape(shape: Any) -> tuple[int, ...]:
     TypeError, ValueError
         If a length is not an integer, or is negative.
     """
-    items = (
-        (shape,)
-        if not isinstance(shape, (tuple, list, np.ndarray)) and not _iterable(shape)
-        else tuple(shape)
-    )
+    items = tuple(shape) if hasattr(shape, "__iter__") else (shape,)
     lengths = []
     for item in items:
         if isinstance(item, (bool, np.bool_)):
@@ -53,10 +49,6 @@ def parse_shape(shape: Any) -> tuple[int, ...]:
     if any(length < 0 for length in lengths):
         raise ValueError(f"shape: expected lengths of at least 0, got {shape!r}")
     return tuple(lengths)
-
-
-def _iterable(value: Any) -> bool:
-    return hasattr(value, "__iter__")
 
 
 def stored_chunks(
@@ -71,24 +63,29 @@ def stored_chunks(
     keys = chunk_store(array.metadata, array.store_path).list_prefix(prefix)
     if not _decodes(encoding):
         listed = set(keys)
-        axes = axes or axes_of(array.shape, layout.grid_edges(array.metadata))
-        yield from ((coords, key) for coords, key in _whole_grid(array, axes) if key in listed)
+        yield from (found for found in _whole_grid(array, axes or grid_axes(array)) if found[1] in listed)
         return
     for key in keys:
-        rest = key[len(prefix) :]
-        coords = _position(encoding, rest, array.ndim)
+        coords = _position(encoding, key[len(prefix) :], array.ndim)
         if coords is not None:
             yield coords, key
 
 
+def grid_axes(array: ArrayDescription) -> tuple[Axis, ...]:
+    """Return the axes of the chunk grid."""
+    return axes_of(array.shape, layout.grid_edges(array.metadata))
+
+
 def present_chunks(array: ArrayDescription, axes: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], str]]:
     """Position and key of each chunk of the grid that may be stored: those listed, or else all of them."""
-    if can_list(array):
-        for coords, key in stored_chunks(array):
-            if all(k < axis.nchunks for k, axis in zip(coords, axes, strict=True)):
-                yield coords, key
-        return
-    yield from _whole_grid(array, axes)
+    if not can_list(array):
+        return _whole_grid(array, axes)
+    return (found for found in stored_chunks(array, axes) if is_within(found[0], axes))
+
+
+def is_within(coords: Sequence[int], axes: Sequence[Axis]) -> bool:
+    """Return whether a chunk belongs to the grid."""
+    return all(k < axis.nchunks for k, axis in zip(coords, axes, strict=True))
 
 
 def _whole_grid(array: ArrayDescription, axes: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], str]]:
@@ -120,18 +117,16 @@ def _position(encoding: Any, key: str, ndim: int) -> tuple[int, ...] | None:
 
 def count_stored(array: ArrayDescription, *, keys_only: bool = False) -> int:
     """Return the number of chunks that are stored; for sharded arrays of inner chunks, unless `keys_only`."""
-    axes = axes_of(array.shape, layout.grid_edges(array.metadata))
+    axes = grid_axes(array)
     inner = None if keys_only else layout.inner_chunks(array.metadata)
-    total = 0
-    for coords, _ in stored_chunks(array):
-        if all(k < axis.nchunks for k, axis in zip(coords, axes, strict=True)):
-            total += 1 if inner is None else _inner_count(coords, axes, inner)
-    return total
-
-
-def _inner_count(coords: Sequence[int], axes: Sequence[Axis], inner: Sequence[int]) -> int:
-    """Return the number of inner chunks of one shard, full shards at the array's end included."""
-    return math.prod(axis.chunk_length(k) // n for k, axis, n in zip(coords, axes, inner, strict=True))
+    stored = (coords for coords, _ in stored_chunks(array, axes) if is_within(coords, axes))
+    if inner is None:
+        return sum(1 for _ in stored)
+    # All that a shard has place for, also at the end of the array.
+    return sum(
+        math.prod(axis.chunk_length(k) // n for k, axis, n in zip(coords, axes, inner, strict=True))
+        for coords in stored
+    )
 
 
 def resize(array: OpenArray, new_shape: Any, *, cut: bool = True) -> None:
@@ -188,10 +183,9 @@ class _Outside:
 
     def __init__(self, array: OpenArray, shape: tuple[int, ...]) -> None:
         self._array, self._shape, self._metadata = array, shape, array.metadata
-        axes = self._axes = axes_of(array.shape, layout.grid_edges(array.metadata))
+        axes = self._axes = grid_axes(array)
         # What lies beyond the old shape has been removed by whoever set that, or is to be cleaned up now.
-        reach = [axis.chunk_length if shape == array.shape else axis.valid_length for axis in axes]
-        self._reach = reach
+        self._reach = [axis.chunk_length if shape == array.shape else axis.valid_length for axis in axes]
         self._store = chunk_store(array.metadata, array.store_path)
         if not self._store.supports_deletes and (whole := self._find()[0]):
             raise StoreError(
@@ -204,12 +198,10 @@ class _Outside:
         """Return the keys of chunks that lie outside as a whole, and the places of those on the border."""
         whole, border = [], []
         for coords, key in stored_chunks(self._array, self._axes):
-            known = all(k < axis.nchunks for k, axis in zip(coords, self._axes, strict=True))
-            if not known or any(
-                start >= new for (start, _), new in zip(self._box(coords), self._shape, strict=True)
-            ):
+            box = self._box(coords) if is_within(coords, self._axes) else None
+            if box is None or any(start >= new for (start, _), new in zip(box, self._shape, strict=True)):
                 whole.append(key)
-            elif any(stop > new for (_, stop), new in zip(self._box(coords), self._shape, strict=True)):
+            elif any(stop > new for (_, stop), new in zip(box, self._shape, strict=True)):
                 border.append(coords)
         return whole, border
 
@@ -268,9 +260,10 @@ class _Outside:
 
     def _box(self, coords: tuple[int, ...]) -> list[tuple[int, int]]:
         """Return where a chunk begins and ends along each dimension."""
-        starts = [axis.offset(k) for k, axis in zip(coords, self._axes, strict=True)]
-        lengths = [reach(k) for k, reach in zip(coords, self._reach, strict=True)]
-        return [(start, start + length) for start, length in zip(starts, lengths, strict=True)]
+        return [
+            (axis.offset(k), axis.offset(k) + reach(k))
+            for k, axis, reach in zip(coords, self._axes, self._reach, strict=True)
+        ]
 
     def _engine_of_whole_chunks(self) -> Any:
         """Return an engine for all elements of the chunks, those beyond the end of the array included."""
@@ -322,7 +315,8 @@ def extend(array: OpenArray, data: Any, axis: int = 0) -> tuple[np.ndarray, tupl
         if not -ndim <= axis < ndim:
             raise ValueError(f"append: axis {axis} is out of bounds for {ndim} dimensions")
         axis %= ndim
-        if not _fits(values.shape, array.shape, axis):
+        others = (shape[:axis] + shape[axis + 1 :] for shape in (values.shape, array.shape))
+        if values.ndim != ndim or len(set(others)) > 1:
             raise ValueError(
                 f"append: data of shape {values.shape} does not fit shape {array.shape} along axis {axis}"
             )
@@ -331,10 +325,3 @@ def extend(array: OpenArray, data: Any, axis: int = 0) -> tuple[np.ndarray, tupl
         shape = tuple(stop if k == axis else n for k, n in enumerate(array.shape))
         _resize(array, shape, cut=True)
     return values, tuple(slice(start, stop) if k == axis else slice(0, n) for k, n in enumerate(shape))
-
-
-def _fits(given: tuple[int, ...], have: tuple[int, ...], axis: int) -> bool:
-    """Return whether two shapes are the same but for one axis."""
-    return len(given) == len(have) and all(
-        k == axis or mine == theirs for k, (mine, theirs) in enumerate(zip(given, have, strict=True))
-    )

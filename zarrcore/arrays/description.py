@@ -94,13 +94,13 @@ class ArrayDescription(Node):
 
     @property
     def read_chunk_sizes(self) -> tuple[tuple[int, ...], ...]:
-        """Lengths along each dimension of the parts that are decoded alone, cut at the end of the array."""
+        """Lengths of the chunks (inner chunks, if sharded) along each dimension, cut at the array's end."""
         inner = layout.inner_chunks(self._metadata)
         return layout.chunk_sizes(inner or layout.grid_edges(self._metadata), self.shape)
 
     @property
     def write_chunk_sizes(self) -> tuple[tuple[int, ...], ...]:
-        """Lengths along each dimension of the parts stored under one key, cut at the end of the array."""
+        """Lengths of the chunks (shards, if sharded) along each dimension, cut at the array's end."""
         return layout.chunk_sizes(layout.grid_edges(self._metadata), self.shape)
 
     @property
@@ -118,7 +118,7 @@ class ArrayDescription(Node):
 
     @property
     def nbytes(self) -> int:
-        """Number of bytes of all elements in memory."""
+        """Number of bytes of all elements in memory; :meth:`nbytes_stored` is what the store has of them."""
         return self.size * self.dtype.itemsize
 
     @property

@@ -4,22 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from zarrcore import indexing
+from zarrcore.arrays.description import ArrayDescription
 from zarrcore.arrays.documents import change_attributes
 from zarrcore.arrays.opened import OpenArray
-from zarrcore.arrays.selections import SelectableArray
+from zarrcore.arrays.selections import Selectable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Self
 
+    from zarrcore._typing import ArrayLike, Names, Out, SelectionLike, ValueLike
     from zarrcore.arrays.config import ArrayConfig, ArrayConfigLike
     from zarrcore.info import NodeInfo
     from zarrcore.metadata.common import ArrayMetadata
     from zarrcore.storage import StorePath
 
 
-class ArrayFace(SelectableArray):
-    """A face of an opened array: it holds the array, and calls functions that take it."""
+class ArrayFace(ArrayDescription, Selectable):
+    """A face of an opened array: it has the array, and calls functions that take it.
+
+    Selections that do not fit the array raise an :class:`IndexError`.  The parameters `out`, `fields` and
+    `prototype` mean the same everywhere, see :meth:`get_basic_selection`, and so do the errors of reading and
+    writing, see :meth:`zarrcore.Array.read` and :meth:`zarrcore.Array.write`.  All are coroutines in an
+    :class:`zarrcore.AsyncArray`.
+    """
 
     __slots__ = ("_opened",)
 
@@ -29,7 +38,11 @@ class ArrayFace(SelectableArray):
         store_path: StorePath,
         config: ArrayConfigLike | None = None,
     ) -> None:
-        self._opened = OpenArray.of_document(metadata, store_path, config)
+        if isinstance(metadata, dict):
+            from zarrcore.nodes.documents import array_metadata_from_dict
+
+            metadata = array_metadata_from_dict(metadata, store_path.path)
+        self._opened = OpenArray(metadata, store_path, config)
 
     @classmethod
     def _of(cls, opened: OpenArray) -> Self:
@@ -72,7 +85,9 @@ class ArrayFace(SelectableArray):
         return f"<{type(self).__name__} {self._store_path} shape={self.shape} dtype={self.dtype}>"
 
     def __eq__(self, other: object) -> bool:
-        return self._opened.is_same(other._opened) if isinstance(other, type(self)) else NotImplemented
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        return (self._store_path, self._metadata) == (other._store_path, other._metadata)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -96,3 +111,89 @@ class ArrayFace(SelectableArray):
     def _change_attributes(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
         """Store the result of `change`, called with the attributes that are stored now."""
         change_attributes(self._opened, change)
+
+    # --- reading ---
+
+    def get_basic_selection(
+        self,
+        selection: SelectionLike = ...,
+        *,
+        out: Out = None,
+        prototype: object = None,
+        fields: Names = None,
+    ) -> Any:
+        """Read integers and slices.
+
+        Parameters
+        ----------
+        selection : int, slice, Ellipsis, None or a tuple of them
+            Semantics of numpy, negative steps and newaxis included.
+        out : ndarray, optional
+            Array of the result's shape and data type to read into.
+        prototype
+            Accepted for compatibility; results are numpy arrays.
+        fields : str or list of str, optional
+            Fields to take out of structured data.
+
+        Returns
+        -------
+        ndarray or scalar
+            As of :meth:`zarrcore.Array.read`.
+        """
+        return self._get(indexing.basic_selection, selection, out, fields)
+
+    def get_orthogonal_selection(
+        self, selection: SelectionLike, *, out: Out = None, fields: Names = None, prototype: object = None
+    ) -> Any:
+        """Read the outer product of integers, slices and integer or boolean arrays, one per dimension."""
+        return self._get(indexing.orthogonal_selection, selection, out, fields)
+
+    def get_coordinate_selection(
+        self, selection: SelectionLike, *, out: Out = None, fields: Names = None, prototype: object = None
+    ) -> Any:
+        """Read single elements, given by one integer array for each dimension."""
+        return self._get(indexing.coordinate_selection, selection, out, fields)
+
+    def get_mask_selection(
+        self, mask: ArrayLike, *, out: Out = None, fields: Names = None, prototype: object = None
+    ) -> Any:
+        """Read the elements where a boolean array of the array's shape is true."""
+        return self._get(indexing.mask_selection, mask, out, fields)
+
+    def get_block_selection(
+        self, selection: SelectionLike, *, out: Out = None, fields: Names = None, prototype: object = None
+    ) -> Any:
+        """Read whole chunks, given by their position in the chunk grid."""
+        return self._get(self._select_blocks, selection, out, fields)
+
+    # --- writing ---
+
+    def set_basic_selection(
+        self, selection: SelectionLike, value: ValueLike, *, fields: Names = None, prototype: object = None
+    ) -> Any:
+        """Write into integers and slices, as :meth:`get_basic_selection` reads them."""
+        return self._set(indexing.basic_selection, selection, value, fields)
+
+    def set_orthogonal_selection(
+        self, selection: SelectionLike, value: ValueLike, *, fields: Names = None, prototype: object = None
+    ) -> Any:
+        """Write into an outer product, as :meth:`get_orthogonal_selection` reads it."""
+        return self._set(indexing.orthogonal_selection, selection, value, fields)
+
+    def set_coordinate_selection(
+        self, selection: SelectionLike, value: ValueLike, *, fields: Names = None, prototype: object = None
+    ) -> Any:
+        """Write single elements; of elements that are given several times the last one stays."""
+        return self._set(indexing.coordinate_selection, selection, value, fields)
+
+    def set_mask_selection(
+        self, mask: ArrayLike, value: ValueLike, *, fields: Names = None, prototype: object = None
+    ) -> Any:
+        """Write where a boolean array of the array's shape is true."""
+        return self._set(indexing.mask_selection, mask, value, fields)
+
+    def set_block_selection(
+        self, selection: SelectionLike, value: ValueLike, *, fields: Names = None, prototype: object = None
+    ) -> Any:
+        """Write whole chunks, given by their position in the chunk grid."""
+        return self._set(self._select_blocks, selection, value, fields)

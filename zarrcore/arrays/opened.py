@@ -99,20 +99,6 @@ class OpenArray(ArrayDescription):
         self.dtype_in_memory: np.dtype[Any] = None  # type: ignore[assignment]
         self.adopt(metadata)
 
-    @classmethod
-    def of_document(
-        cls,
-        metadata: ArrayMetadata | dict[str, Any],
-        store_path: StorePath,
-        config: ArrayConfigLike | None = None,
-    ) -> OpenArray:
-        """Return an array from its metadata, which may be a document as a dictionary."""
-        if isinstance(metadata, dict):
-            from zarrcore.nodes.documents import array_metadata_from_dict
-
-            metadata = array_metadata_from_dict(metadata, store_path.path)
-        return cls(metadata, store_path, config)
-
     def with_config(self, config: ArrayConfigLike) -> OpenArray:
         """Return the same array with other settings; what a mapping leaves out stays as it is."""
         if not isinstance(config, ArrayConfig):
@@ -131,23 +117,26 @@ class OpenArray(ArrayDescription):
         array.engine()
         return array
 
-    def is_same(self, other: OpenArray) -> bool:
-        """Return whether both are the same array with the same metadata."""
-        return (self._store_path, self._metadata) == (other._store_path, other._metadata)
-
-    def adopt(self, metadata: ArrayMetadata, *, alike: bool = False) -> None:
-        """Continue with other metadata; `alike`: chunks are stored as before, so that the engine can stay."""
-        self._adopt(metadata, _latest_loss, alike=alike)
-
-    def _adopt(
+    def adopt(
         self,
         metadata: ArrayMetadata,
-        loss: int,
         *,
         alike: bool = False,
+        loss: int | None = None,
         instead_of: ArrayMetadata | None = None,
     ) -> None:
-        """Do the same with metadata from before later losses, unless `instead_of` is out of use already."""
+        """Continue with other metadata.
+
+        Parameters
+        ----------
+        alike : bool
+            Chunks are stored as before, so that the engine can stay.
+        loss : int, optional
+            The latest loss that the metadata know of.  Default: the latest of all.
+        instead_of : ArrayMetadata, optional
+            Do nothing if these are out of use already.
+        """
+        loss = _latest_loss if loss is None else loss
         if metadata.separator_is_open:
             # What is written, the document included, must go by the keys in use; reading can ask later.
             may_ask = not self._store_path.read_only
@@ -211,7 +200,7 @@ class OpenArray(ArrayDescription):
                 )
             shrunk = any(now < was for now, was in zip(found.shape, known.shape, strict=True))
             # Where it has only grown, the old shape stays valid.
-            self._adopt(found if shrunk else known, loss, instead_of=known)
+            self.adopt(found if shrunk else known, loss=loss, instead_of=known)
 
     def check_writable(self) -> None:
         """Check that the store and the format of the array can be written.
@@ -300,9 +289,3 @@ def wait_for_writes(store_path: StorePath) -> None:
         if array.store._scope(array.path) == scope:
             with under_way:
                 pass
-
-
-def opened(value: Any) -> Any:
-    """Return the opened array of an Array or AsyncArray; other values as they are."""
-    found = getattr(value, "_opened", None)
-    return found if isinstance(found, OpenArray) else value

@@ -46,20 +46,9 @@ class RegionGrid:
         return map(self._region, product(*map(range, self._shape)))
 
     def touching(self, boxes: Iterable[Box]) -> Iterator[tuple[slice, ...]]:
-        """Yield the regions that overlap any of some boxes, given by (start, stop) for each dimension."""
-        found: set[int] = set()
-        for box in boxes:
-            for coords in product(*self._reached(box)):
-                number = 0
-                for coord, length in zip(coords, self._shape, strict=True):
-                    number = number * length + coord
-                found.add(number)
-        for number in sorted(found):
-            place = []
-            for length in reversed(self._shape):
-                number, coord = divmod(number, length)
-                place.append(coord)
-            yield self._region(place[::-1])
+        """Return the regions that overlap any of some boxes, given by (start, stop) for each dimension."""
+        found = {coords for box in boxes for coords in product(*self._reached(box))}
+        return map(self._region, sorted(found))
 
     def _reached(self, box: Box) -> Iterator[range]:
         for (start, stop), axis, count in zip(box, self._axes, self._counts, strict=True):

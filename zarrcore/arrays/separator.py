@@ -39,13 +39,14 @@ def with_separator_in_use(metadata: ArrayMetadata, place: StorePath, *, may_ask:
     """
     if not metadata.separator_is_open or metadata.ndim < 2:
         return metadata
-    prefix = key_prefix(place.path)
-    names = place.store._first_names(prefix)
-    if names is None and not may_ask:
+    store, prefix = place.store, key_prefix(place.path)
+    names = store._first_names(prefix)
+    if names is not None:
+        nested = _are_nested(store, prefix, names, metadata.ndim)
+    elif may_ask:
+        nested = _first_chunk_is_nested(store, prefix, metadata.ndim)
+    else:
         return metadata
-    nested = _first_chunk_is_nested(place.store, prefix, metadata.ndim) if names is None else None
-    if nested is None:
-        nested = _are_nested(place.store, prefix, names or (), metadata.ndim)
     found: Any = metadata
     if not nested:
         return replace(found, dimension_separator=".") if may_ask else metadata

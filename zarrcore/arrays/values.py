@@ -39,8 +39,6 @@ def as_values(value: Any, dtype: np.dtype, *, ndim: int = 0, any_text: bool = Fa
             _refuse_masked(value)
         if value.dtype == dtype:
             return value
-    if dtype.kind == "O" and ndim == 0 and _is_one_item(value):
-        return _one_object(value)
     if dtype.kind == "O":
         return _objects(value, dtype, ndim)
     if any_text and dtype.kind == "T" and isinstance(value, np.ndarray | list | tuple):
@@ -94,55 +92,41 @@ def _widened(array: np.ndarray) -> np.ndarray:
     return widened(array)
 
 
-def _is_one_item(value: Any) -> bool:
-    """Return whether an array is one object itself; text and bytes of one item are that item."""
-    if not isinstance(value, np.ndarray) or value.ndim == 0:
-        return False
-    return value.dtype.kind not in "SUT" or value.size != 1
-
-
-def _one_object(value: Any) -> np.ndarray:
-    items = np.empty(1, dtype=object)
-    items[0] = value  # an index without dimensions would have NumPy look into it
-    return items.reshape(())
-
-
 def _objects(value: Any, dtype: np.dtype, ndim: int) -> np.ndarray:
-    """Python objects; of nested lists the outer `ndim` levels are dimensions."""
-    if isinstance(value, (np.ndarray, np.generic)) or hasattr(value, "__array__"):
+    """Python objects; of nested lists the outer `ndim` levels are dimensions.
+
+    For a single element an array is one object itself; text and bytes of one item are that item.
+    """
+    is_one = isinstance(value, np.ndarray) and value.ndim > 0 and ndim == 0
+    if hasattr(value, "__array__") and not (is_one and (value.dtype.kind not in "SUT" or value.size != 1)):
         return np.asarray(value).astype(dtype)
-    shape: list[int] = []
-    level = value
-    while isinstance(level, (list, tuple)) and len(shape) < ndim:
-        shape.append(len(level))
-        if not level:
-            break
-        level = level[0]
-    array = np.empty(tuple(shape), dtype=dtype)
-    if not shape:
-        array[()] = value
-        return array
-    for index in np.ndindex(array.shape):
+    shape = _nested_shape(value, ndim)
+    items = np.empty((*shape, 1), dtype)  # an index without dimensions would have NumPy look into the value
+    for index in np.ndindex(shape):
         item = value
         for position in index:
             item = item[position]
-        array[index] = item
-    return array
+        items[(*index, 0)] = item
+    return items.reshape(shape)
+
+
+def _nested_shape(value: Any, ndim: int) -> tuple[int, ...]:
+    """Return the lengths of the outer `ndim` levels of nested lists."""
+    if ndim == 0 or not isinstance(value, list | tuple):
+        return ()
+    return (len(value), *(_nested_shape(value[0], ndim - 1) if value else ()))
 
 
 def _parsed(value: Any, dtype: np.dtype) -> np.ndarray:
-    """Values that only numpy's own constructor understands: dates as text, tuples as records, strings."""
+    """Values that only numpy's own constructor understands: tuples as records, strings."""
     if dtype.kind in "SUT":
         _require_text(value, dtype)
     if dtype.kind == "U" and not dtype.isnative:
         return np.asarray(value, dtype=dtype.newbyteorder("=")).astype(dtype)
-    return np.asarray(_in_native_order(value) if dtype.kind == "T" else value, dtype=dtype)
-
-
-def _in_native_order(value: Any) -> Any:
-    """Text in the machine's byte order: NumPy before 2.5 takes any for that between StringDType and U."""
-    swapped = isinstance(value, np.ndarray) and value.dtype.kind == "U" and not value.dtype.isnative
-    return value.astype(value.dtype.newbyteorder("=")) if swapped else value
+    if dtype.kind == "T" and isinstance(value, np.ndarray) and not value.dtype.isnative:
+        # NumPy before 2.5 takes any byte order of U for the machine's.
+        value = value.astype(value.dtype.newbyteorder("="))
+    return np.asarray(value, dtype=dtype)
 
 
 def _parsed_times(value: Any, dtype: np.dtype) -> np.ndarray:
@@ -190,39 +174,33 @@ def _unboxed(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
     if set(map(type, array.flat)) <= {float}:
         return as_values(np.asarray(array.tolist()), dtype)
     exact: Any = {"b": _as_boolean, "f": _as_float, "c": _as_complex}.get(dtype.kind, _as_integer)
-    wide = {
-        "b": "?",
-        "f": dtype if dtype.itemsize > 8 else "f8",
-        "c": dtype if dtype.itemsize > 16 else "c16",
-    }
     numbers = np.empty(array.shape, object)
     numbers.flat = [exact(item, dtype) for item in array.flat]
+    if dtype.kind in "fc":  # not straight to a narrow type: NumPy has no such cast for all of them
+        wide = np.dtype("f8" if dtype.kind == "f" else "c16")
+        return numbers.astype(max(wide, dtype, key=lambda kind: kind.itemsize)).astype(dtype)
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
         for number in numbers.flat:
             if not limits.min <= number <= limits.max:
                 _out_of_range(number, dtype)
-        return numbers.astype(dtype)
-    return numbers.astype(wide[dtype.kind]).astype(dtype)
+    return numbers.astype(dtype)
 
 
-def _as_integer(item: Any, dtype: np.dtype) -> int:
-    """Return a number of any type as an integer, if it is one."""
+def _as_integer(item: Any, dtype: np.dtype, allowed: Any = None) -> int:
+    """Return a number of any type as an integer, if it is one of those that are `allowed`."""
     _refuse_no_number(item, dtype)
     try:
         number = int(item)
     except (OverflowError, ValueError):  # infinite, or no number
         number = None
-    if number is None or number != item:
+    if number is None or number != item or (allowed and number not in allowed):
         raise ValueError(f"value {item!r} cannot be stored as {dtype} without changing it")
     return number
 
 
 def _as_boolean(item: Any, dtype: np.dtype) -> bool:
-    number = _as_integer(item, dtype)
-    if number not in (0, 1):
-        raise ValueError(f"value {item!r} cannot be stored as {dtype} without changing it")
-    return bool(number)
+    return bool(_as_integer(item, dtype, (0, 1)))
 
 
 def _as_float(item: Any, dtype: np.dtype) -> Any:
@@ -237,9 +215,7 @@ def _as_float(item: Any, dtype: np.dtype) -> Any:
 
 
 def _as_complex(item: Any, dtype: np.dtype) -> Any:
-    if isinstance(item, complex | np.complexfloating):
-        return item
-    return complex(_as_float(item, dtype))
+    return item if isinstance(item, complex | np.complexfloating) else complex(_as_float(item, dtype))
 
 
 def _refuse_no_number(item: Any, dtype: np.dtype) -> None:
@@ -261,10 +237,9 @@ def _records(value: Any, dtype: np.dtype) -> np.ndarray:
     given: Any = value
     if not isinstance(value, np.ndarray | np.generic):
         given = np.asarray(value, dtype=_boxed(dtype))
+    elif value.dtype.names is None and value.dtype.kind in "OV":
+        given = np.asarray(value.tolist(), dtype=_boxed(dtype))
     names = given.dtype.names
-    if names is None and given.dtype.kind in "OV":
-        given = np.asarray(given.tolist(), dtype=_boxed(dtype))
-        names = given.dtype.names
     if names is not None and set(names) != set(dtype.names or ()):
         raise TypeError(f"cannot store records with fields {names} as records with fields {dtype.names}")
     records = np.empty(given.shape, dtype=dtype)

@@ -138,14 +138,11 @@ class NDBuffer:
         return cls(np.empty(shape, dtype, order))
 
     @classmethod
-    def from_ndarray_like(cls, ndarray_like: Any) -> Self:
-        """Return a buffer around an array, which is not copied."""
-        return cls(ndarray_like)
-
-    @classmethod
     def from_numpy_array(cls, array_like: npt.ArrayLike) -> Self:
         """Return a buffer around an array, which is not copied."""
         return cls(array_like)
+
+    from_ndarray_like = from_numpy_array
 
     def as_numpy_array(self) -> np.ndarray:
         """Return the array."""
