@@ -92,7 +92,7 @@ def _metadata(zarr_format: int, order: str, options: ArrayOptions, codecs: Any) 
         chunk_key_encoding=_key_encoding(options["chunk_key_encoding"]),
         fill_value=fill_value,
         codecs=tuple(codecs) if inner is None else (_sharded(inner, codecs, options["shards"]),),
-        storage_transformers=tuple(options["storage_transformers"] or ()),
+        storage_transformers=tuple(options["storage_transformers"] or ()),  # type: ignore[arg-type]  # the same
         attributes=attributes,  # type: ignore[arg-type]  # the same
         dimension_names=None if names is None else tuple(names),
     )
