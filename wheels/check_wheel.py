@@ -83,7 +83,7 @@ def faults(wheel: Path, manylinux: str | None = None) -> list[str]:
         ]
         with tempfile.TemporaryDirectory() as directory:
             modules = {name: archive.extract(name, directory) for name in names if name.endswith(".so")}
-            found += _symbol_faults(modules, names)
+            found += _symbol_faults(modules)
             if manylinux is not None:
                 found += _tag_faults(wheel, manylinux) + _library_faults(modules)
     return found
@@ -103,26 +103,24 @@ def _holds_license(names: Sequence[str], license_name: str) -> bool:
     return any(".dist-info/licenses/" in name and name.endswith("/" + license_name) for name in names)
 
 
-def _symbol_faults(modules: dict[str, str], names: Sequence[str]) -> list[str]:
+def _symbol_faults(modules: dict[str, str], root: Path = ROOT) -> list[str]:
     """Exported symbols other than the modules' init functions, where nm can tell."""
     if which("nm") is None or sys.platform == "darwin":
         return []
     found = []
     for name, path in modules.items():
         symbols = [line.split()[-1] for line in _output("nm", "-D", "--defined-only", path)]
-        wanted = _init_functions(name, names)
+        wanted = _init_functions(root / name)
         found += [f"{name} exports {symbol}" for symbol in symbols if symbol not in wanted]
         found += [f"{name} has no {init}" for init in sorted(wanted.difference(symbols))]
     return found
 
 
-def _init_functions(module: str, names: Sequence[str]) -> set[str]:
-    """Return those of a shared object: of its own name, or of its folder's modules, each with a stub."""
-    folder, _, file = module.rpartition("/")
-    stem = file.partition(".")[0]
-    if stem != "_modules":
-        return {f"PyInit_{stem}"}
-    return {f"PyInit_{Path(name).stem}" for name in names if re.fullmatch(rf"{folder}/\w+\.pyi", name)}
+def _init_functions(module: Path) -> set[str]:
+    """Return those of a shared object: of its own name, or of the modules whose sources lie next to it."""
+    stem = module.name.partition(".")[0]
+    names = [source.stem for source in module.parent.glob("*.pyx")] if stem == "_modules" else [stem]
+    return {f"PyInit_{name}" for name in names}
 
 
 def _tag_faults(wheel: Path, manylinux: str) -> list[str]:

@@ -77,7 +77,7 @@ def check_kernels(data: np.ndarray) -> None:
 def check_files() -> None:
     """What other compiled packages and type checkers look for."""
     package = Path(zarrcore.__file__).parent
-    for name in ("py.typed", "__init__.pxd", "_core/engine/arrays.pyi", "_core/kernels.pyi"):
+    for name in ("py.typed", "__init__.pxd", "_core/engine/__init__.pyi", "_core/kernels.pyi"):
         assert (package / name).is_file(), name
     assert Path(zarrcore.get_include(), "zarrcore.h").is_file()
 

@@ -15,48 +15,28 @@ cdef extern from *:
 
 cdef extern from "zarrcore.h" nogil:
     enum:
-        ZARRCORE_ABI_VERSION
-        ZARRCORE_MAX_DIMS
-        ZARRCORE_N_SLOTS
-        ZARRCORE_WRITE_EMPTY
+        ZARRCORE_ABI_VERSION, ZARRCORE_MAX_DIMS, ZARRCORE_N_SLOTS, ZARRCORE_WRITE_EMPTY
 
     const uint64_t ZARRCORE_EMPTY
 
     ctypedef enum zarrcore_status:
-        ZARRCORE_OK
-        ZARRCORE_ERR_MEMORY
-        ZARRCORE_ERR_ARGUMENT
-        ZARRCORE_ERR_CORRUPT
-        ZARRCORE_ERR_CHECKSUM
-        ZARRCORE_ERR_SIZE
-        ZARRCORE_ERR_RANGE
-        ZARRCORE_ERR_IO
-        ZARRCORE_ERR_MISSING
-        ZARRCORE_ERR_UNSUPPORTED
-        ZARRCORE_ERR_OVERFLOW
-        ZARRCORE_ERR_CANCELLED
-        ZARRCORE_ERR_CALLBACK
-        ZARRCORE_ERR_ENCODE
-        ZARRCORE_ERR_METADATA
-        ZARRCORE_ERR_LOCKED
+        ZARRCORE_OK, ZARRCORE_ERR_MEMORY, ZARRCORE_ERR_ARGUMENT, ZARRCORE_ERR_CORRUPT
+        ZARRCORE_ERR_CHECKSUM, ZARRCORE_ERR_SIZE, ZARRCORE_ERR_RANGE, ZARRCORE_ERR_IO, ZARRCORE_ERR_MISSING
+        ZARRCORE_ERR_UNSUPPORTED, ZARRCORE_ERR_OVERFLOW, ZARRCORE_ERR_CANCELLED, ZARRCORE_ERR_CALLBACK
+        ZARRCORE_ERR_ENCODE, ZARRCORE_ERR_METADATA, ZARRCORE_ERR_LOCKED
 
     ctypedef struct zarrcore_error:
         uint32_t struct_size
-        int32_t status
-        int32_t sys_errno
-        int32_t chunk_ndim
+        int32_t status, sys_errno, chunk_ndim
         int64_t chunk[64]
         int32_t in_shard
-        uint64_t inner_chunk
-        uint64_t offset
-        uint64_t nbytes
+        uint64_t inner_chunk, offset, nbytes
         char codec[32]
         char key[256]
         char message[320]
 
     ctypedef struct zarrcore_extent:
-        uint64_t offset
-        uint64_t nbytes
+        uint64_t offset, nbytes
 
     ctypedef struct zarrcore_array:
         pass

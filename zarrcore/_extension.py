@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, field, fields
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from zarrcore._validate import at, known_keys, named_configuration
 from zarrcore.errors import MetadataValidationError
 
 if TYPE_CHECKING:
-    from typing import Protocol, Self
+    from typing import Protocol
 
     class _Registry(Protocol):
         def get(self, name: str) -> Any: ...

@@ -325,7 +325,6 @@ _NUMCODECS = {
     "zstd": "zstd=Zstd",
 }
 _CODECS = {
-    "bitround": "bitround=BitRoundCodec",
     "blosc": "blosc=BloscCodec",
     "bytes": "bytes=BytesCodec endian=BytesCodec",  # endian: its name before ZEP 1 was accepted
     "cast_value": "cast_value=CastValue",
@@ -336,10 +335,9 @@ _CODECS = {
     "n5": "n5_default=N5DefaultCodec zarrcore.lz4block=LZ4BlockCodec",
     "packbits": "packbits=PackBitsCodec",
     "pcodec": "pcodec=PCodecCodec",
-    "reshape": "reshape=ReshapeCodec",
-    "scale_offset": "scale_offset=ScaleOffset",
+    "scale_offset": "bitround=BitRoundCodec scale_offset=ScaleOffset",
     "sharding": "sharding_indexed=ShardingCodec",
-    "transpose": "transpose=TransposeCodec",
+    "transpose": "reshape=ReshapeCodec transpose=TransposeCodec",
     "vlen": "vlen-utf8=VLenUTF8Codec vlen-bytes=VLenBytesCodec",
     "zfp": "zfp=ZfpCodec",
     "zstd": "zstd=ZstdCodec",

@@ -47,7 +47,7 @@ def test_contents_are_those_of_the_tree() -> None:
         "zarrcore/__init__.pxd",
         "zarrcore/include/zarrcore.h",
         "zarrcore/_core/engine/_modules.MODULE",
-        "zarrcore/_core/engine/arrays.pyi",
+        "zarrcore/_core/engine/__init__.pyi",
         "zarrcore/_core/kernels.MODULE",
         "zarrcore/_core/kernels.pyi",
         *(f"zarrcore-VERSION.dist-info/licenses/wheels/licenses/{name}" for name in check_wheel.LICENSES[1:]),
@@ -143,11 +143,14 @@ def test_symbols_and_libraries_are_found(tmp_path: Path) -> None:
     link = ["-Wl,--no-as-needed", f"-L{tmp_path}", "-lother"]
     subprocess.run(["cc", "-shared", "-fPIC", "-o", module, source, *link], check=True)
     modules = {"zarrcore/engine.so": str(module)}
-    assert check_wheel._symbol_faults(modules, []) == ["zarrcore/engine.so exports ZSTD_compress"]
+    assert check_wheel._symbol_faults(modules) == ["zarrcore/engine.so exports ZSTD_compress"]
     assert check_wheel._library_faults(modules) == ["zarrcore/engine.so needs libother.so"]
     modules = {"zarrcore/engine/_modules.so": str(module)}
-    names = ["zarrcore/engine/engine.pyi", "zarrcore/engine/chains.pyi", "zarrcore/other.pyi"]
-    assert check_wheel._symbol_faults(modules, names) == [
+    sources = tmp_path / "zarrcore" / "engine"
+    sources.mkdir(parents=True)
+    for name in ("engine.pyx", "chains.pyx", "../other.pyx"):
+        (sources / name).touch()
+    assert check_wheel._symbol_faults(modules, tmp_path) == [
         "zarrcore/engine/_modules.so exports ZSTD_compress",
         "zarrcore/engine/_modules.so has no PyInit_chains",
     ]

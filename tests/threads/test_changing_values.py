@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from zarrcore._core import vlen
-from zarrcore._core.vlen import ragged
 from zarrcore.errors import ChunkDecodeError
 
 N = 5_000
@@ -70,7 +69,7 @@ def test_arrays_that_change_between_measuring_and_decoding() -> None:
     versions = [version.ljust(size, b"\0") for version in versions]
 
     def use(memory: bytearray) -> None:
-        for item in ragged.decode(memory, N + 1, np.dtype("i4"), "test"):
+        for item in vlen.decode_arrays(memory, N + 1, np.dtype("i4"), "test"):
             assert item.nbytes in (0, 4, 40)
 
     flipping(versions, use)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Mapping
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec, spec_from_file_location
 from typing import Any
@@ -25,7 +25,7 @@ def _refuse_subinterpreters() -> None:
 _refuse_subinterpreters()
 
 
-def load_modules(package: str, names: Iterable[str]) -> None:
+def load_modules(package: str, modules: Mapping[str, str]) -> None:
     """Load the compiled modules of a package, which are in one shared object, `_modules`.
 
     They share what is linked into it: one C core, with one pool of threads.
@@ -34,18 +34,19 @@ def load_modules(package: str, names: Iterable[str]) -> None:
     ----------
     package : str
         Name of the package.
-    names : iterable of str
-        Its modules, each after those that it needs.
+    modules : mapping of str to str
+        Its modules, each after those that it needs, and the names in them that the package offers.
     """
     parent = sys.modules[package]
     found = PathFinder.find_spec(f"{package}._modules", parent.__path__)
     if found is None or found.origin is None:
         raise ModuleNotFoundError(f"{package}: the compiled modules are missing", name=f"{package}._modules")
-    for name in names:
-        full = f"{package}.{name}"
+    for module, names in modules.items():
+        full = f"{package}.{module}"
         if full not in sys.modules:  # an earlier import may have failed half-way
             _load(full, found.origin)
-        setattr(parent, name, sys.modules[full])
+        loaded = sys.modules[full]
+        vars(parent).update({module: loaded} | {name: getattr(loaded, name) for name in names.split()})
 
 
 def _load(name: str, path: str) -> None:

@@ -6,12 +6,15 @@ The ufuncs of csrc/numpy are in this module under their names.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport strcmp
 
 cimport numpy as cnp
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.number cimport PyNumber_Index
+
+from zarrcore._core.engine.csrc cimport (
+    ZC_MAX_DIMS, ZC_OK, message, zc_error, zc_error_clear, zc_item, zc_status, zc_swap_field
+)
 
 from functools import update_wrapper
 
@@ -20,31 +23,12 @@ cnp.import_array()
 
 cdef extern from "Python.h":
     int64_t PyLong_AsLongLongAndOverflow(object, int *overflow) except? -1
-
-cdef extern from "base/status.h" nogil:
-    ctypedef enum zc_status:
-        ZC_OK
-        ZC_ERR_RANGE
-    ctypedef struct zc_error:
-        char message[320]
-    void zc_error_clear(zc_error *err)
+    void *PyEval_SaveThread()
+    void PyEval_RestoreThread(void *state)
 
 cdef extern from "kernels/region.h" nogil:
-    enum: ZC_MAX_DIMS
-    ctypedef struct zc_swap_field:
-        uint32_t offset
-        uint32_t word
-        uint32_t count
-    ctypedef struct zc_item:
-        size_t size
-        uint32_t word
-        uint32_t n_fields
-        const zc_swap_field *fields
-        uint32_t n_pieces
     ctypedef enum zc_float_kind:
-        ZC_FLOAT16
-        ZC_FLOAT32
-        ZC_FLOAT64
+        pass
     void zc_region_copy(int ndim, const int64_t *shape, void *dst, const int64_t *dst_strides,
                         const void *src, const int64_t *src_strides, const zc_item *item)
     void zc_region_fill(int ndim, const int64_t *shape, void *dst, const int64_t *dst_strides,
@@ -55,15 +39,10 @@ cdef extern from "kernels/region.h" nogil:
 
 cdef extern from "kernels/crc32c.h" nogil:
     uint32_t zc_crc32c(uint32_t value, const void *data, size_t n)
-    ctypedef struct zc_crc32c_variant:
-        const char *name
-        uint32_t (*update)(uint32_t value, const void *data, size_t n)
-    const zc_crc32c_variant *zc_crc32c_variants()
 
 cdef extern from "kernels/shard_index.h" nogil:
     ctypedef struct zc_extent:
-        uint64_t offset
-        uint64_t nbytes
+        uint64_t offset, nbytes
     zc_status zc_shard_index_unpack(const uint8_t *src, size_t n, bint big_endian, uint64_t shard_nbytes,
                                     zc_extent *out, zc_error *err)
     void zc_shard_index_pack(const zc_extent *src, size_t n, bint big_endian, uint8_t *out)
@@ -71,10 +50,7 @@ cdef extern from "kernels/shard_index.h" nogil:
 
 cdef extern from "kernels/bit_packing.h" nogil:
     ctypedef struct zc_bit_field:
-        uint32_t size
-        uint32_t first
-        uint32_t width
-        uint32_t bits
+        uint32_t size, first, width, bits
         bint is_signed
     void zc_pack_flags(uint8_t *dst, const uint8_t *src, size_t n, bint high_first)
     void zc_unpack_flags(uint8_t *dst, const uint8_t *src, size_t n, bint high_first)
@@ -112,6 +88,16 @@ def share_calls(function):
 
 cdef enum:
     GIL_MIN_NBYTES = 4096       # a smaller call ends before another thread could profit
+
+
+cdef inline void *leave_gil(size_t nbytes) noexcept:
+    """Release the GIL for work on so many bytes, if that is worth it; what follows must not touch Python objects."""
+    return PyEval_SaveThread() if nbytes >= GIL_MIN_NBYTES else NULL
+
+
+cdef inline void enter_gil(void *state) noexcept:
+    if state != NULL:
+        PyEval_RestoreThread(state)
 
 
 # ---- checksums -------------------------------------------------------------------------------------
@@ -169,32 +155,10 @@ cdef uint32_t checksum(value) except? 0:
 
 
 cdef uint32_t update_crc32c(uint32_t value, const void *data, size_t n) noexcept:
-    if n < GIL_MIN_NBYTES:
-        return zc_crc32c(value, data, n)
-    with nogil:
-        value = zc_crc32c(value, data, n)
+    cdef void *state = leave_gil(n)
+    value = zc_crc32c(value, data, n)
+    enter_gil(state)
     return value
-
-
-def crc32c_variants():
-    """Names of the implementations that this CPU can run: the one in use first, the portable one last."""
-    cdef const zc_crc32c_variant *variant = zc_crc32c_variants()
-    names = []
-    while variant.name is not NULL:
-        names.append(variant.name.decode())
-        variant += 1
-    return tuple(names)
-
-
-def crc32c_by(str name, const uint8_t[::1] data, uint32_t value=0):
-    """CRC-32C by the implementation of that name."""
-    cdef const zc_crc32c_variant *variant = zc_crc32c_variants()
-    cdef bytes wanted = name.encode()
-    while variant.name is not NULL:
-        if strcmp(variant.name, wanted) == 0:
-            return variant.update(value, &data[0] if data.shape[0] else NULL, <size_t>data.shape[0])
-        variant += 1
-    raise ValueError(f"no CRC-32C implementation {name!r} on this CPU; there are {crc32c_variants()}")
 
 
 # ---- regions ---------------------------------------------------------------------------------------
@@ -243,6 +207,7 @@ def copy(cnp.ndarray dst not None, cnp.ndarray src not None, uint32_t word=0,
     """dst[...] = src byte by byte, with words (or the (offset, word, count) fields) of each item swapped."""
     cdef Region to, source
     cdef zc_item item
+    cdef void *state
     describe(dst, &to)
     describe(src, &source)
     require_same_shape(&to, &source)
@@ -259,28 +224,25 @@ def copy(cnp.ndarray dst not None, cnp.ndarray src not None, uint32_t word=0,
             raise ValueError("fields has other columns than offset, word, count")
         item.n_fields = <uint32_t>fields.shape[0]
         item.fields = <const zc_swap_field *>&fields[0, 0]
-    if cnp.PyArray_NBYTES(dst) < GIL_MIN_NBYTES:
-        zc_region_copy(to.ndim, to.shape, to.data, to.strides, source.data, source.strides, &item)
-        return
-    with nogil:
-        zc_region_copy(to.ndim, to.shape, to.data, to.strides, source.data, source.strides, &item)
+    state = leave_gil(cnp.PyArray_NBYTES(dst))
+    zc_region_copy(to.ndim, to.shape, to.data, to.strides, source.data, source.strides, &item)
+    enter_gil(state)
 
 
 def fill(cnp.ndarray dst not None, cnp.ndarray value not None):
     """Set every item of dst to the single item of value."""
     cdef Region to
     cdef const char *item = cnp.PyArray_BYTES(value)
+    cdef void *state
     describe(dst, &to)
     require_writeable(dst, "out")
     if value.dtype.itemsize != to.itemsize or cnp.PyArray_SIZE(value) != 1:
         raise ValueError("value is not one item of that size")
     if to.itemsize == 0:
         return
-    if cnp.PyArray_NBYTES(dst) < GIL_MIN_NBYTES:
-        zc_region_fill(to.ndim, to.shape, to.data, to.strides, to.itemsize, item)
-        return
-    with nogil:
-        zc_region_fill(to.ndim, to.shape, to.data, to.strides, to.itemsize, item)
+    state = leave_gil(cnp.PyArray_NBYTES(dst))
+    zc_region_fill(to.ndim, to.shape, to.data, to.strides, to.itemsize, item)
+    enter_gil(state)
 
 
 def equals_fill(cnp.ndarray x not None, cnp.ndarray value not None):
@@ -288,17 +250,15 @@ def equals_fill(cnp.ndarray x not None, cnp.ndarray value not None):
     cdef Region source
     cdef const char *item = cnp.PyArray_BYTES(value)
     cdef bint equal
+    cdef void *state
     describe(x, &source)
     if value.dtype.itemsize != source.itemsize or cnp.PyArray_SIZE(value) != 1:
         raise ValueError("value is not one item of that size")
     if source.itemsize == 0:
         return True
-    if cnp.PyArray_NBYTES(x) < GIL_MIN_NBYTES:
-        return zc_region_equals_fill(source.ndim, source.shape, source.data, source.strides,
-                                     source.itemsize, item)
-    with nogil:
-        equal = zc_region_equals_fill(source.ndim, source.shape, source.data, source.strides,
-                                      source.itemsize, item)
+    state = leave_gil(cnp.PyArray_NBYTES(x))
+    equal = zc_region_equals_fill(source.ndim, source.shape, source.data, source.strides, source.itemsize, item)
+    enter_gil(state)
     return equal
 
 
@@ -306,19 +266,17 @@ def equals_fill_float(const uint8_t[::1] x, int kind, const uint8_t[::1] value):
     """Are the floats in x, of `kind` bytes each, equal to those in value, repeated, by value?"""
     cdef size_t n = <size_t>(x.shape[0] // kind)
     cdef size_t n_fill = <size_t>(value.shape[0] // kind)
-    cdef const uint8_t *data
-    cdef const uint8_t *item
     cdef bint equal
+    cdef void *state
     if kind not in (2, 4, 8) or n_fill not in (1, 2):
         raise ValueError(f"expected one or two floats of 2, 4 or 8 bytes, got {n_fill} of {kind}")
     if n == 0:
         return True
-    data = &x[0]
-    item = &value[0]
-    if x.shape[0] < GIL_MIN_NBYTES:
-        return zc_equals_fill_float(data, n, <zc_float_kind>kind, item, n_fill)
-    with nogil:
-        equal = zc_equals_fill_float(data, n, <zc_float_kind>kind, item, n_fill)
+    cdef const uint8_t *data = &x[0]
+    cdef const uint8_t *item = &value[0]
+    state = leave_gil(<size_t>x.shape[0])
+    equal = zc_equals_fill_float(data, n, <zc_float_kind>kind, item, n_fill)
+    enter_gil(state)
     return equal
 
 
@@ -328,17 +286,15 @@ def equals_fill_float(const uint8_t[::1] x, int kind, const uint8_t[::1] value):
 def shard_index_pack(const uint64_t[:, ::1] entries, bint big_endian, uint8_t[::1] out):
     """Pack (n, 2) offsets and lengths into 16 * n bytes."""
     cdef size_t n = <size_t>entries.shape[0]
-    cdef const zc_extent *source
     if entries.shape[1] != 2 or out.shape[0] != 16 * entries.shape[0]:
         raise ValueError("out is not 16 bytes for each entry")
     if n == 0:
         return
-    source = <const zc_extent *>&entries[0, 0]
-    if out.shape[0] < GIL_MIN_NBYTES:
-        zc_shard_index_pack(source, n, big_endian, &out[0])
-        return
-    with nogil:
-        zc_shard_index_pack(source, n, big_endian, &out[0])
+    cdef const zc_extent *source = <const zc_extent *>&entries[0, 0]
+    cdef uint8_t *to = &out[0]
+    cdef void *state = leave_gil(<size_t>out.shape[0])
+    zc_shard_index_pack(source, n, big_endian, to)
+    enter_gil(state)
 
 
 def shard_index_unpack(const uint8_t[::1] data, bint big_endian, uint64_t shard_nbytes, uint64_t[:, ::1] out):
@@ -355,7 +311,7 @@ def shard_index_unpack(const uint8_t[::1] data, bint big_endian, uint64_t shard_
         status = zc_shard_index_unpack(&data[0], <size_t>n, big_endian, shard_nbytes,
                                        <zc_extent *>&out[0, 0], &error)
     if status != ZC_OK:
-        raise ValueError(error.message.decode())
+        raise ValueError(message(&error))
 
 
 # ---- bits ------------------------------------------------------------------------------------------
@@ -458,12 +414,8 @@ def fill_quick_first(function):
     return update_wrapper(fill, function)
 
 
-def quick_shuffle(x, itemsize, out):
-    return zc_quick_shuffle(x, itemsize, out, False)
-
-
-def quick_unshuffle(x, itemsize, out):
-    return zc_quick_shuffle(x, itemsize, out, True)
+def quick_shuffle(x, itemsize, out, bint inverse):
+    return zc_quick_shuffle(x, itemsize, out, inverse)
 
 
 def quick_pack_flags(x, out, bint high_first):

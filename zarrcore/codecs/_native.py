@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zarrcore.codecs.base import ArrayArrayCodec, BytesBytesCodec
+from zarrcore.codecs.base import ArrayArrayCodec, ArraySpec, Buffer, BytesBytesCodec
 from zarrcore.errors import ChunkDecodeError
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
-    from zarrcore.codecs.base import ArraySpec, Buffer
     from zarrcore.dtypes import ZDType
 
 _MOST = 2**31 - 1

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeAlias
+
+import numpy as np
 
 from zarrcore._extension import Extension
 
 if TYPE_CHECKING:
-    from typing import Self
-
-    import numpy as np
-
     from zarrcore.dtypes import ZDType
 
-    Buffer = bytes | bytearray | memoryview
-
+Buffer: TypeAlias = bytes | bytearray | memoryview
 Kind = Literal["array->array", "array->bytes", "bytes->bytes"]
 
 
@@ -69,6 +66,10 @@ class ArraySpec:
     def fill_value(self) -> Any:
         """The same as `fill`."""
         return self.fill
+
+    def is_same(self, other: ArraySpec) -> bool:
+        """Return whether `other` is the same array, with the very same fill value."""
+        return (self.shape, self.dtype) == (other.shape, other.dtype) and self.fill is other.fill
 
 
 class Codec(Extension):
@@ -302,6 +303,13 @@ class BytesBytesCodec(Codec):
     def max_input(self) -> int | None:
         """Return the most bytes that the codec can encode at once, or None if there is no limit."""
         return None
+
+
+def encoded_limit(codec: BytesBytesCodec, limit: int | None) -> int | None:
+    """Return the largest plausible size of an encoding of at most `limit` bytes; None for no limit."""
+    if limit is None:
+        return None
+    return codec.encoded_size(limit) if codec.is_fixed_size else roomy(limit) + (1 << 16)
 
 
 def roomy(nbytes: int) -> int:

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from zarrcore._extension import option
 from zarrcore._validate import choice, integer
 from zarrcore.codecs._native import NativeBytesCodec
+from zarrcore.codecs.base import ArraySpec
 from zarrcore.codecs.spelling import NumcodecsCodec
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from zarrcore.codecs.base import ArraySpec
 
 _MAX_INPUT = 2**31 - 1 - 16
 """Most bytes of one Blosc buffer: its header has 32-bit sizes and takes 16 bytes."""

@@ -5,18 +5,13 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from zarrcore._validate import choice
-from zarrcore.codecs.base import ArrayBytesCodec
+from zarrcore.codecs.base import ArrayBytesCodec, ArraySpec, Buffer
 from zarrcore.errors import ChunkDecodeError, MetadataValidationError
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from zarrcore.codecs.base import ArraySpec, Buffer
 
 
 class Endian(StrEnum):

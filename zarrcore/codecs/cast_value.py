@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from zarrcore._extension import option
 from zarrcore._validate import at, choice, fail, known_keys, mapping, sequence
 from zarrcore.codecs._native import NativeArrayCodec, is_integer, real_number
-from zarrcore.dtypes import scalar_to_bytes
+from zarrcore.codecs.base import ArraySpec
+from zarrcore.dtypes import ZDType, scalar_to_bytes
 from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, MetadataValidationError
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from zarrcore.codecs.base import ArraySpec
-    from zarrcore.dtypes import ZDType
 
 _ROUNDING = ("nearest-even", "towards-zero", "towards-positive", "towards-negative", "nearest-away")
 _DIRECTIONS = ("encode", "decode")
@@ -49,8 +44,8 @@ class CastValue(NativeArrayCodec):
     name: ClassVar[str] = "cast_value"
     is_fixed_size: ClassVar[bool] = True
     data_type: ZDType
-    rounding: str = option("nearest-even", choice, _ROUNDING)
-    out_of_range: str | None = option(None, choice, ("clamp", "wrap"))
+    rounding: str = option("nearest-even", choice, _ROUNDING, omitted=True)
+    out_of_range: str | None = option(None, choice, ("clamp", "wrap"), omitted=True)
     scalar_map: Any = None
 
     def __post_init__(self) -> None:
@@ -66,15 +61,13 @@ class CastValue(NativeArrayCodec):
         object.__setattr__(self, "scalar_map", _parse_scalar_map(self.scalar_map))
 
     def to_json(self) -> dict[str, Any]:
-        configuration: dict[str, Any] = {"data_type": self.data_type.to_json(zarr_format=3)}
-        if self.rounding != "nearest-even":
-            configuration["rounding"] = self.rounding
-        if self.out_of_range is not None:
-            configuration["out_of_range"] = self.out_of_range
-        if self.scalar_map is not None:
+        document = super().to_json()
+        configuration = document["configuration"]
+        configuration["data_type"] = self.data_type.to_json(zarr_format=3)
+        if configuration.pop("scalar_map") is not None:
             pairs = {direction: [list(pair) for pair in found] for direction, found in self.scalar_map}
             configuration["scalar_map"] = pairs
-        return {"name": self.name, "configuration": configuration}
+        return document
 
     def resolve(self, spec: ArraySpec) -> Self:
         _check_number(spec.dtype, None)

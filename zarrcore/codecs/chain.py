@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from zarrcore._validate import MAX_DEPTH, at, checked_nbytes, named_configuration, sequence
 from zarrcore.codecs import _native
-from zarrcore.codecs.base import ArrayArrayCodec, ArrayBytesCodec, BytesBytesCodec, Codec, Patch, roomy
+from zarrcore.codecs.base import (
+    ArrayArrayCodec,
+    ArrayBytesCodec,
+    ArraySpec,
+    Buffer,
+    BytesBytesCodec,
+    Codec,
+    Patch,
+    encoded_limit,
+)
 from zarrcore.codecs.partial import ArrayBytesCodecPartialDecodeMixin, ArrayBytesCodecPartialEncodeMixin
 from zarrcore.errors import (
     BaseZarrError,
@@ -19,11 +30,6 @@ from zarrcore.errors import (
     MetadataValidationError,
 )
 from zarrcore.registry import codec_registry
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from zarrcore.codecs.base import ArraySpec, Buffer
 
 _STAGE = {"array->array": 0, "array->bytes": 1, "bytes->bytes": 2}
 
@@ -122,21 +128,16 @@ class CodecChain:
         if spec.item_size is not None:
             checked_nbytes(spec.shape, spec.item_size, "")
         resolved = []
-        bytes_codecs: list[BytesBytesCodec] = []
-        array_bytes: ArrayBytesCodec | None = None
         for i, codec in enumerate(codecs):
             with at(f"[{i}]", codec=getattr(codec, "name", None)):
                 codec = codec.resolve(spec)
             resolved.append(codec)
             if isinstance(codec, ArrayArrayCodec):
                 spec = codec.output_spec(spec)
-            elif isinstance(codec, ArrayBytesCodec):
-                array_bytes = codec
-            elif isinstance(codec, BytesBytesCodec):
-                bytes_codecs.append(codec)
-        assert array_bytes is not None  # _check_order saw it
         arrays = tuple(codec for codec in resolved if isinstance(codec, ArrayArrayCodec))
-        chain = cls(arrays, array_bytes, tuple(bytes_codecs), tuple(resolved))
+        (array_bytes,) = (codec for codec in resolved if isinstance(codec, ArrayBytesCodec))
+        last = tuple(codec for codec in resolved if isinstance(codec, BytesBytesCodec))
+        chain = cls(arrays, array_bytes, last, tuple(resolved))
         chain._check_limits(spec)
         return chain
 
@@ -196,11 +197,8 @@ class CodecChain:
         limit = self.array_bytes.encoded_limit(spec) if size is None else size
         sizes = [(size, limit)]
         for codec in self.bytes_bytes:
-            if codec.is_fixed_size:
-                size = None if size is None else codec.encoded_size(size)
-                limit = None if limit is None else codec.encoded_size(limit)
-            else:
-                size, limit = None, None if limit is None else roomy(limit) + (1 << 16)
+            size = codec.encoded_size(size) if size is not None and codec.is_fixed_size else None
+            limit = encoded_limit(codec, limit)
             sizes.append((size, limit))
         return sizes
 
@@ -230,14 +228,10 @@ class CodecChain:
     def encode(
         self, chunk: np.ndarray, spec: ArraySpec, *, write_empty: bool = False, patch: Patch | None = None
     ) -> bytes:
-        """Encode a chunk in Python.
+        """Encode a whole chunk, of the shape and data type of `spec`, in Python.
 
         Parameters
         ----------
-        chunk : ndarray
-            A whole chunk, of the shape and data type of `spec`.
-        spec : ArraySpec
-            What the chunk is.
         write_empty : bool
             Whether a shard is to hold inner chunks of the fill value alone.
         patch : Patch, optional
@@ -260,15 +254,13 @@ class CodecChain:
         for codec, its_spec, made_spec in zip(self.array_array, specs[:-1], specs[1:], strict=True):
             made = run_codec(codec, ChunkEncodeError, codec.encode, _read_only(chunk), its_spec)
             chunk = _checked_array(made, made_spec, codec, ChunkEncodeError)
-        options: dict[str, Any] = {}
+        last, options = self.array_bytes, {}
         if self.is_sharded:
             options = {"write_empty": write_empty, "patch": self._inner_patch(patch, spec)}
-        encode = self.array_bytes.encode
         data: Buffer = run_codec(
-            self.array_bytes, ChunkEncodeError, encode, _read_only(chunk), specs[-1], **options
+            last, ChunkEncodeError, last.encode, _read_only(chunk), specs[-1], **options
         )
-        size = self.array_bytes.encoded_size(specs[-1])
-        _check_size(data, (size, None), self.array_bytes, ChunkEncodeError)
+        _check_size(data, (last.encoded_size(specs[-1]), None), last, ChunkEncodeError)
         return data
 
     def encode_bytes(self, data: Buffer, spec: ArraySpec) -> bytes:
@@ -289,8 +281,6 @@ class CodecChain:
 
     def _keeps_fill(self, spec: ArraySpec) -> bool:
         """Return whether the array -> array codecs turn the fill value into that of absent inner chunks."""
-        if not any(codec.is_elementwise for codec in self.array_array):
-            return True
         pairs = zip(self.array_array, self.array_specs(spec), strict=False)
         return all(keeps_fill(codec, its_spec) for codec, its_spec in pairs if codec.is_elementwise)
 
@@ -322,28 +312,18 @@ class CodecChain:
 
     def decode_array(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
         """Return the second half of :meth:`decode`: from what the array -> bytes codec has made."""
-        specs = self.array_specs(spec)
         codecs: Any = (*self.array_array, self.array_bytes)
         found: Any = data
-        for codec, its_spec in zip(reversed(codecs), reversed(specs), strict=True):
+        for codec, its_spec in zip(reversed(codecs), reversed(self.array_specs(spec)), strict=True):
             found = run_codec(codec, ChunkDecodeError, codec.decode, found, its_spec)
             found = _checked_array(found, its_spec, codec, ChunkDecodeError)
-        chunk: np.ndarray = found
-        return chunk
+        return found  # type: ignore[no-any-return]
 
     # --- the path in C ------------------------------------------------------------------------------------
 
     def links(self, spec: ArraySpec) -> tuple[Any, ...] | None:
-        """Return the codecs one by one, as :class:`zarrcore._core.engine.Chain` takes them.
-
-        Returns
-        -------
-        tuple or None
-            None if a codec or the data type has no native form.
-        """
-        if spec.item_size is None:
-            return None
-        if self.supports_partial_decode or self.supports_partial_encode:
+        """Return the codecs as :class:`zarrcore._core.engine.Chain` takes them; None if it cannot."""
+        if spec.item_size is None or self.supports_partial_decode or self.supports_partial_encode:
             return None
         links = self._array_links(spec)
         n_python = 0  # bytes -> bytes codecs that run together with those of arrays
@@ -373,35 +353,20 @@ class CodecChain:
         return None if made is None else [*links, *made]
 
     def lower(self, spec: ArraySpec) -> Any | None:
-        """Return the chain compiled for the chunk engine.
+        """Return the chain compiled for the chunk engine, with items of ``spec.np_dtype`` in memory.
 
-        Parameters
-        ----------
-        spec : ArraySpec
-            The chunks.  The byte order of ``spec.np_dtype`` is the one in memory.
-
-        Returns
-        -------
-        zarrcore._core.engine.Chain or None
-            None if a codec or the data type has no native form, or if a limit of the engine is exceeded:
-            then the path is that in Python.
+        None if there is no native form, or if it exceeds a limit of the engine: then Python runs the codecs.
         """
         # Kept for the next array: those that are stored alike share their chain, see metadata.known.
         last, compiled = vars(self).get("_compiled", (None, None))
-        if last is None or (last.shape, last.dtype) != (spec.shape, spec.dtype) or last.fill is not spec.fill:
-            compiled = self._compile(spec)
+        if last is None or not last.is_same(spec):
+            compiled, links = None, self.links(spec)
+            fill = fill_item(spec).tobytes() if self.array_array and links is not None else None
+            with suppress(NotImplementedError):
+                if links is not None:
+                    compiled = _native.engine().Chain(spec.item_size, links, shape=spec.shape, fill=fill)
             vars(self)["_compiled"] = (spec, compiled)
         return compiled
-
-    def _compile(self, spec: ArraySpec) -> Any | None:
-        links = self.links(spec)
-        if links is None:
-            return None
-        fill = fill_item(spec).tobytes() if self.array_array else None
-        try:
-            return _native.engine().Chain(spec.item_size, links, shape=spec.shape, fill=fill)
-        except NotImplementedError:
-            return None
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what is compiled, which belongs to this process."""
@@ -411,46 +376,29 @@ class CodecChain:
 # Codecs that only Python has, as stages of the engine: from bytes to bytes.
 
 
-@dataclass(frozen=True)
 class _BytesCoder:
     """A bytes -> bytes codec; `spec` is what the bytes stand for."""
 
-    codec: BytesBytesCodec
-    spec: ArraySpec
-
-    @property
-    def name(self) -> str:
-        """The name of the codec."""
-        return self.codec.name
+    def __init__(self, codec: BytesBytesCodec, spec: ArraySpec) -> None:
+        self.codec, self.spec, self.name = codec, spec, codec.name
 
     def encode(self, data: bytes) -> Buffer:
-        """Return the encoding of `data`."""
         return _encoded(self.codec, data, self.spec)
 
-    def decode(self, data: bytes, most: int) -> Buffer:
-        """Return what `data` stands for, which has at most `most` bytes."""
-        made: Buffer = run_codec(self.codec, ChunkDecodeError, self.codec.decode, data, self.spec, most)
-        return made
+    def decode(self, data: bytes, most: int) -> Any:
+        return run_codec(self.codec, ChunkDecodeError, self.codec.decode, data, self.spec, most)
 
 
-@dataclass(frozen=True)
 class _ChunkCoder:
-    """All codecs of a chain, from the items of a chunk of `spec` in memory on."""
+    """All codecs of a chain, from the items of a chunk of `spec` in memory, in C order, on."""
 
-    chain: CodecChain
-    spec: ArraySpec
-
-    @property
-    def name(self) -> str:
-        """The name of the array -> bytes codec."""
-        return self.chain.array_bytes.name
+    def __init__(self, chain: CodecChain, spec: ArraySpec) -> None:
+        self.chain, self.spec, self.name = chain, spec, chain.array_bytes.name
 
     def encode(self, data: bytes) -> bytes:
-        """Return the encoding of a chunk, whose items follow each other in C order."""
         return self.chain.encode(np.frombuffer(data, self.spec.np_dtype).reshape(self.spec.shape), self.spec)
 
     def decode(self, data: bytes, most: int) -> np.ndarray:
-        """Return the bytes of the chunk that `data` stands for."""
         return _native.octets(self.chain.decode(data, self.spec), self.spec.np_dtype)
 
 
@@ -550,12 +498,14 @@ def _check_size(
 def _checked_array(made: Any, spec: ArraySpec, codec: Codec, error_class: type[ChunkError]) -> np.ndarray:
     """Return what a codec has made if it is an array of `spec`; strings may be of equal data types."""
     if not isinstance(made, np.ndarray):
-        raise error_class(f"expected an array, got {type(made).__name__}", codec=codec.name)
-    if made.shape != spec.shape:
-        raise error_class(f"expected a chunk of shape {spec.shape}, got {made.shape}", codec=codec.name)
-    if made.dtype != spec.np_dtype:
-        raise error_class(f"expected the data type {spec.np_dtype}, got {made.dtype}", codec=codec.name)
-    return made
+        reason = f"expected an array, got {type(made).__name__}"
+    elif made.shape != spec.shape:
+        reason = f"expected a chunk of shape {spec.shape}, got {made.shape}"
+    elif made.dtype != spec.np_dtype:
+        reason = f"expected the data type {spec.np_dtype}, got {made.dtype}"
+    else:
+        return made
+    raise error_class(reason, codec=codec.name)
 
 
 def run_codec(

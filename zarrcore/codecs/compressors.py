@@ -5,21 +5,14 @@ What the engine does not have, the standard library does, within the bounds that
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
-
-import numpy as np
+from typing import Any, ClassVar, Self
 
 from zarrcore._extension import option
 from zarrcore._validate import fail, integer
 from zarrcore.codecs._native import NativeBytesCodec, unbounded_room
-from zarrcore.codecs.base import BytesBytesCodec
+from zarrcore.codecs.base import ArraySpec, Buffer, BytesBytesCodec
 from zarrcore.codecs.spelling import NumcodecsCodec
-from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, MetadataValidationError
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from zarrcore.codecs.base import ArraySpec, Buffer
+from zarrcore.errors import ChunkDecodeError, MetadataValidationError
 
 
 class LZ4(NumcodecsCodec, NativeBytesCodec, id="lz4"):
@@ -41,7 +34,7 @@ class LZ4(NumcodecsCodec, NativeBytesCodec, id="lz4"):
         return 0x7E000000  # LZ4_MAX_INPUT_SIZE
 
 
-class Shuffle(NumcodecsCodec, BytesBytesCodec, id="shuffle"):
+class Shuffle(NumcodecsCodec, NativeBytesCodec, id="shuffle"):
     """The first bytes of all items, then the second bytes, and so on.
 
     Parameters
@@ -73,29 +66,13 @@ class Shuffle(NumcodecsCodec, BytesBytesCodec, id="shuffle"):
 
     def check_input(self, nbytes: int) -> None:
         if nbytes % self._width:
-            raise MetadataValidationError(self._rest(nbytes))
-
-    def encode(self, data: Buffer, spec: ArraySpec | None = None) -> bytes:
-        items, rest = self._split(data)
-        if rest.size:
-            raise ChunkEncodeError(self._rest(items.size + rest.size), codec=self.name)
-        return items.reshape(-1, self._width).T.tobytes()
-
-    def decode(self, data: Buffer, spec: ArraySpec | None = None, max_size: int | None = None) -> bytes:
-        items, rest = self._split(data)
-        return items.reshape(self._width, -1).T.tobytes() + rest.tobytes()
+            raise MetadataValidationError(
+                f"elementsize: {nbytes} bytes are no whole number of items of {self._width} bytes"
+            )
 
     @property
     def _width(self) -> int:
         return self.elementsize or self.itemsize or 1
-
-    def _rest(self, nbytes: int) -> str:
-        return f"elementsize: {nbytes} bytes are no whole number of items of {self._width} bytes"
-
-    def _split(self, data: Buffer) -> tuple[np.ndarray, np.ndarray]:
-        octets = np.frombuffer(data, np.uint8)
-        whole = octets.size - octets.size % self._width
-        return octets[:whole], octets[whole:]
 
 
 class BZ2(NumcodecsCodec, BytesBytesCodec, id="bz2"):

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from zarrcore._extension import option
 from zarrcore._validate import at, describe, fail, integer
-from zarrcore.codecs.base import BytesBytesCodec, Codec, roomy
+from zarrcore.codecs.base import ArraySpec, Buffer, BytesBytesCodec, Codec, encoded_limit
 from zarrcore.codecs.chain import IgnoredCodec, parse_codecs
 from zarrcore.errors import ChunkDecodeError, MetadataValidationError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Self
-
-    from zarrcore.codecs.base import ArraySpec, Buffer
-
-    Decision = Callable[[Codec, Buffer, Buffer], bool]
+Decision = Callable[[Codec, Buffer, Buffer], bool]
 
 _MOST_HEADER_BITS = 1 << 16
 
@@ -58,13 +53,11 @@ class ConditionalCodec(BytesBytesCodec):
         with at("codecs"):
             codecs = parse_codecs(self.codecs)
         for i, codec in enumerate(codecs):
-            if isinstance(codec, IgnoredCodec) or codec.kind != "bytes->bytes":
-                raise MetadataValidationError(
-                    f"expected a bytes->bytes codec, got {codec.name!r}"
-                    if not isinstance(codec, IgnoredCodec)
-                    else "expected a known bytes->bytes codec",
-                    where=f"codecs[{i}]",
-                )
+            if isinstance(codec, IgnoredCodec):
+                raise MetadataValidationError("expected a known bytes->bytes codec", where=f"codecs[{i}]")
+            if codec.kind != "bytes->bytes":
+                reason = f"expected a bytes->bytes codec, got {codec.name!r}"
+                raise MetadataValidationError(reason, where=f"codecs[{i}]")
         object.__setattr__(self, "codecs", codecs)
         super().__post_init__()
         bits = self.header_bits
@@ -109,9 +102,11 @@ class ConditionalCodec(BytesBytesCodec):
                 f"the header {mask:#x} names more than {len(self.codecs)} codecs", codec=self.name
             )
         used = [codec for i, codec in enumerate(self._nested()) if mask >> i & 1]
-        limits = _limits(used, max_size)
+        limits = [max_size]
+        for codec in used:
+            limits.append(encoded_limit(codec, limits[-1]))
         found: Buffer = view[self.header_nbytes :]
-        for codec, limit in zip(reversed(used), reversed(limits), strict=True):
+        for codec, limit in zip(reversed(used), reversed(limits[:-1]), strict=True):
             found = codec.decode(found, spec, limit)
         return found
 
@@ -125,13 +120,3 @@ class ConditionalCodec(BytesBytesCodec):
 
     def _nested(self) -> list[BytesBytesCodec]:
         return [codec for codec in self.codecs if isinstance(codec, BytesBytesCodec)]
-
-
-def _limits(codecs: list[BytesBytesCodec], most: int | None) -> list[int | None]:
-    """Most bytes that each codec is given to encode, if the first is given at most `most`."""
-    limits = []
-    for codec in codecs:
-        limits.append(most)
-        if most is not None:
-            most = codec.encoded_size(most) if codec.is_fixed_size else roomy(most) + (1 << 16)
-    return limits

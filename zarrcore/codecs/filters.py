@@ -8,20 +8,15 @@ array -> bytes codec, :class:`FilterChain`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from zarrcore.codecs.base import ArrayArrayCodec, ArrayBytesCodec, BytesBytesCodec, Codec
+from zarrcore.codecs.base import ArrayArrayCodec, ArrayBytesCodec, ArraySpec, Buffer, BytesBytesCodec, Codec
 from zarrcore.codecs.bytes import BytesCodec, from_bytes
 from zarrcore.codecs.chain import run_codec
 from zarrcore.codecs.spelling import NumcodecsCodec
 from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, MetadataValidationError
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from zarrcore.codecs.base import ArraySpec, Buffer
 
 
 class Filter(NumcodecsCodec):
@@ -149,7 +144,7 @@ def _chunk(found: Any, spec: ArraySpec) -> np.ndarray:
         if found.size != spec.size:
             raise ChunkDecodeError(f"expected {spec.size} items, got {found.size}")
         chunk = found.reshape(spec.shape)
-        if dtype.kind in "SV" and found.size and max(map(len, found)) > dtype.itemsize:
+        if dtype.kind in "SV" and found.size and max(map(len, found.flat)) > dtype.itemsize:
             raise ChunkDecodeError(f"an item has more than the {dtype.itemsize} bytes of the data type")
         # astype would copy strings even with copy=False.
         return chunk if chunk.dtype == dtype else chunk.astype(dtype)

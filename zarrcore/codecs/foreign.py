@@ -5,21 +5,16 @@ Registered classes that behave like codecs of numcodecs do not need that package
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any, Self
 
 import numpy as np
 
-from zarrcore.codecs.base import ArrayBytesCodec, Codec
+from zarrcore.codecs.base import ArrayBytesCodec, ArraySpec, Buffer, Codec
 from zarrcore.codecs.filters import Filter, as_bytes
 from zarrcore.codecs.spelling import NumcodecsCodec
 from zarrcore.errors import ChunkDecodeError, MetadataValidationError, UnknownCodecError
 from zarrcore.registry import compressor_registry
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Self
-
-    from zarrcore.codecs.base import ArraySpec, Buffer
 
 _EXTRAS = {"pcodec": "numcodecs,pcodec", "zfpy": "numcodecs,zfp"}
 """The extras that bring codecs of numcodecs which other implementations are known to write."""

@@ -7,38 +7,30 @@ trusted beyond the bytes that are there.
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-_NUMBERS = {
-    0xCA: ">f", 0xCB: ">d", 0xCC: ">B", 0xCD: ">H", 0xCE: ">I", 0xCF: ">Q",
-    0xD0: ">b", 0xD1: ">h", 0xD2: ">i", 0xD3: ">q",
-}  # fmt: skip
-_COUNTED = {
-    0xC4: ("bin", ">B"), 0xC5: ("bin", ">H"), 0xC6: ("bin", ">I"),
-    0xD9: ("str", ">B"), 0xDA: ("str", ">H"), 0xDB: ("str", ">I"),
-    0xDC: ("array", ">H"), 0xDD: ("array", ">I"), 0xDE: ("map", ">H"), 0xDF: ("map", ">I"),
-}  # fmt: skip
 _CONSTANTS = {0xC0: None, 0xC2: False, 0xC3: True}
+_NUMBERS = dict(zip(range(0xCA, 0xD4), "fdBHIQbhiq", strict=True))
 
-# First byte of the short form, the counts below which it is used, and the codes of 8, 16 and 32-bit counts.
-_ARRAY = (0x90, 16, (None, 0xDC, 0xDD))
-_MAP = (0x80, 16, (None, 0xDE, 0xDF))
-_Kind = tuple[int, int, tuple[int | None, int, int]]
-_STR: _Kind = (0xA0, 32, (0xD9, 0xDA, 0xDB))
-_OLD_STR: _Kind = (0xA0, 32, (None, 0xDA, 0xDB))
-_BIN: _Kind = (0, 0, (0xC4, 0xC5, 0xC6))
+# What has a count: first byte of the short form, the counts below which it is used, and the longer forms.
+_COUNTED = {
+    "str": (0xA0, 32, {0xD9: "B", 0xDA: "H", 0xDB: "I"}),
+    "bin": (0, 0, {0xC4: "B", 0xC5: "H", 0xC6: "I"}),
+    "array": (0x90, 16, {0xDC: "H", 0xDD: "I"}),
+    "map": (0x80, 16, {0xDE: "H", 0xDF: "I"}),
+}
+_LONG_FORMS = {code: (kind, form) for kind, (*_, longer) in _COUNTED.items() for code, form in longer.items()}
+_COUNTED["old str"] = (0xA0, 32, {0xDA: "H", 0xDB: "I"})  # for bytes too, before 2013
 
 
 def pack(value: Any, *, single_float: bool = False, bin_type: bool = True) -> bytes:
-    """Encode a value.
+    """Encode None, Booleans, numbers, strings, bytes, and lists and dictionaries of them.
 
     Parameters
     ----------
     value : object
-        None, Booleans, numbers, strings, bytes, and lists and dictionaries of them.
+        The value.
     single_float : bool
         Whether floating-point numbers are written with 4 bytes.
     bin_type : bool
@@ -50,20 +42,13 @@ def pack(value: Any, *, single_float: bool = False, bin_type: bool = True) -> by
         If MessagePack has no such value.
     """
     parts: list[bytes] = []
-    number = (">Bf", 0xCA) if single_float else (">Bd", 0xCB)
-    _put(value, parts.append, number, (_STR, _BIN) if bin_type else (_OLD_STR, _OLD_STR))
+    kinds = ("str", "bin") if bin_type else ("old str", "old str")
+    _put(value, parts.append, 0xCA if single_float else 0xCB, kinds)
     return b"".join(parts)
 
 
 def unpack(data: bytes, *, raw: bool = False) -> Any:
-    """Decode exactly one value.
-
-    Parameters
-    ----------
-    data : bytes
-        The encoded value.
-    raw : bool
-        Whether strings are returned as bytes.
+    """Decode exactly one value; strings are returned as bytes if `raw` is true.
 
     Raises
     ------
@@ -82,10 +67,8 @@ def unpack(data: bytes, *, raw: bool = False) -> Any:
     return value
 
 
-def _put(
-    value: Any, emit: Callable[[bytes], None], number: tuple[str, int], text_and_bytes: tuple[_Kind, _Kind]
-) -> None:
-    """Encode `value`, in the shortest form there is for it."""
+def _put(value: Any, emit: Callable[[bytes], None], float_code: int, kinds: tuple[str, str]) -> None:
+    """Encode `value` in its shortest form; `kinds` are those of strings and of bytes."""
     if value is None:
         emit(b"\xc0")
     elif isinstance(value, bool):
@@ -93,40 +76,47 @@ def _put(
     elif isinstance(value, int):
         emit(_packed_int(value))
     elif isinstance(value, float):
-        emit(struct.pack(*number, value))
-    elif isinstance(value, (str, bytes, bytearray)):
-        is_text = isinstance(value, str)
-        octets = value.encode() if isinstance(value, str) else bytes(value)
-        emit(_head(len(octets), *text_and_bytes[0 if is_text else 1]))
-        emit(octets)
-    elif isinstance(value, (list, tuple, dict)):
-        is_map = isinstance(value, dict)
-        emit(_head(len(value), *(_MAP if is_map else _ARRAY)))
-        for item in (part for pair in value.items() for part in pair) if isinstance(value, dict) else value:
-            _put(item, emit, number, text_and_bytes)
+        emit(_packed_number(float_code, value))
+    elif isinstance(value, str):
+        octets = value.encode()
+        emit(_head(len(octets), kinds[0]) + octets)
+    elif isinstance(value, (bytes, bytearray)):
+        emit(_head(len(value), kinds[1]) + bytes(value))
+    elif isinstance(value, (list, tuple)):
+        emit(_head(len(value), "array"))
+        for item in value:
+            _put(item, emit, float_code, kinds)
+    elif isinstance(value, dict):
+        emit(_head(len(value), "map"))
+        for item in (part for pair in value.items() for part in pair):
+            _put(item, emit, float_code, kinds)
     else:
         raise TypeError(f"MessagePack has no {type(value).__name__}: {value!r}")
+
+
+def _packed_number(code: int, value: float) -> bytes:
+    return struct.pack(f">B{_NUMBERS[code]}", code, value)
 
 
 def _packed_int(value: int) -> bytes:
     if -32 <= value < 128:
         return struct.pack(">b", value)
-    first, kinds = (0xCC, "BHIQ") if value >= 0 else (0xD0, "bhiq")
-    for code, kind in enumerate(kinds, first):
+    for code in range(0xCC, 0xD0) if value >= 0 else range(0xD0, 0xD4):
         try:
-            return struct.pack(f">B{kind}", code, value)
+            return _packed_number(code, value)
         except struct.error:
             continue
     raise ValueError(f"MessagePack has no integer {value}")
 
 
-def _head(count: int, short: int, below: int, codes: tuple[int | None, int, int]) -> bytes:
+def _head(count: int, kind: str) -> bytes:
     """Return the head of a string, bytes, an array or a map of `count` parts."""
+    first, below, longer = _COUNTED[kind]
     if count < below:
-        return bytes([short | count])
-    for code, kind, limit in zip(codes, "BHI", (1 << 8, 1 << 16, 1 << 32), strict=True):
-        if code is not None and count < limit:
-            return struct.pack(f">B{kind}", code, count)
+        return bytes([first | count])
+    for code, form in longer.items():
+        if count < 1 << 8 * struct.calcsize(form):
+            return struct.pack(f">B{form}", code, count)
     raise ValueError(f"MessagePack cannot hold {count} parts")
 
 
@@ -141,21 +131,18 @@ class _Reader:
         code = self._take(1)[0]
         if code < 0x80:
             return code
-        if code < 0x90:
-            return self._counted("map", code & 15)
-        if code < 0xA0:
-            return self._counted("array", code & 15)
         if code < 0xC0:
-            return self._counted("str", code & 31)
+            kind, mask = ("map", 15) if code < 0x90 else ("array", 15) if code < 0xA0 else ("str", 31)
+            return self._counted(kind, code & mask)
         if code >= 0xE0:
             return code - 256
         if code in _CONSTANTS:
             return _CONSTANTS[code]
         if code in _NUMBERS:
             return self._number(_NUMBERS[code])
-        if code in _COUNTED:
-            kind, width = _COUNTED[code]
-            return self._counted(kind, self._number(width))
+        if code in _LONG_FORMS:
+            kind, form = _LONG_FORMS[code]
+            return self._counted(kind, self._number(form))
         raise ValueError(f"code {code:#04x} at {self.position - 1}")
 
     def _counted(self, kind: str, count: int) -> Any:
@@ -170,7 +157,7 @@ class _Reader:
         return {self.value(): self.value() for _ in range(count)}
 
     def _number(self, form: str) -> Any:
-        return struct.unpack(form, self._take(struct.calcsize(form)))[0]
+        return struct.unpack(f">{form}", self._take(struct.calcsize(form)))[0]
 
     def _take(self, count: int) -> bytes:
         start, self.position = self.position, self.position + count

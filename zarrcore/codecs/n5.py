@@ -5,23 +5,18 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from zarrcore._extension import option
 from zarrcore._validate import at, fail, integer
 from zarrcore.codecs import _native
-from zarrcore.codecs.base import ArrayBytesCodec, BytesBytesCodec, Codec
+from zarrcore.codecs.base import ArrayBytesCodec, ArraySpec, Buffer, BytesBytesCodec, Codec
 from zarrcore.codecs.bytes import BytesCodec
 from zarrcore.codecs.chain import CodecChain, parse_codecs
 from zarrcore.codecs.transpose import TransposeCodec
 from zarrcore.errors import ChecksumError, ChunkDecodeError, MetadataValidationError
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from zarrcore.codecs.base import ArraySpec, Buffer
 
 _DEFAULT, _VARLENGTH, _OBJECT = 0, 1, 2
 _TYPES = frozenset({"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"})

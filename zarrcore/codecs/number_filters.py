@@ -8,23 +8,19 @@ runs through numpy.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from zarrcore._extension import REQUIRED, option
 from zarrcore._validate import fail, integer
-from zarrcore.codecs._native import engine, octets
-from zarrcore.codecs.base import ArrayArrayCodec
+from zarrcore.codecs._native import encode, octets
+from zarrcore.codecs.base import ArrayArrayCodec, ArraySpec
 from zarrcore.codecs.filters import as_bytes, require_kind
 from zarrcore.codecs.spelling import NumcodecsCodec
 from zarrcore.errors import ChunkDecodeError, MetadataValidationError
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from zarrcore.codecs.base import ArraySpec
 
 # Name and configuration of a stage of the engine, and the data type of what it makes.
 Lowered = tuple[tuple[str, dict[str, Any]], "np.dtype[Any]"]
@@ -38,6 +34,11 @@ class _NumberFilter(NumcodecsCodec, ArrayArrayCodec):
 
     stored: ClassVar[str] = "astype"
     """The member with the data type of what is stored; that of the items where there is none."""
+
+    def _check(self) -> None:
+        own = vars(self)
+        if "astype" in own and own["astype"] is None:
+            own["astype"] = own["dtype"]
 
     def resolve(self, spec: ArraySpec) -> Self:
         codec = super().resolve(spec)
@@ -71,11 +72,8 @@ class _NumberFilter(NumcodecsCodec, ArrayArrayCodec):
             raise ChunkDecodeError(f"expected {spec.nbytes} bytes, got {len(as_bytes(out))}", codec=self.name)
         return out if spec is None else _shaped(out, spec)
 
-    def _encode(self, data: Any) -> Any:
-        raise NotImplementedError
-
-    def _decode(self, data: Any) -> Any:
-        raise NotImplementedError
+    _encode: ClassVar[Callable[[Any, Any], Any]]
+    _decode: ClassVar[Callable[[Any, Any], Any]]
 
     def stage(self, spec: ArraySpec) -> tuple[str, dict[str, Any]] | None:
         lowered = self.lowered(spec.np_dtype)
@@ -110,10 +108,10 @@ def items_of(data: Any, dtype: str | None) -> np.ndarray:
     """Return a flat array or bytes-like object as items of `dtype`."""
     if dtype is None:
         raise TypeError("the data type of the items is missing, and comes from an array only")
-    octets, width = as_bytes(data), np.dtype(dtype).itemsize
-    if len(octets) % width:
-        raise ValueError(f"{len(octets)} bytes are no whole number of items of {np.dtype(dtype)}")
-    return np.frombuffer(octets, np.uint8).view(dtype)
+    data, width = as_bytes(data), np.dtype(dtype).itemsize
+    if len(data) % width:
+        raise ValueError(f"{len(data)} bytes are no whole number of items of {np.dtype(dtype)}")
+    return np.frombuffer(data, np.uint8).view(dtype)
 
 
 def _flat(data: Any) -> Any:
@@ -167,9 +165,6 @@ class Delta(_NumberFilter, id="delta"):
     dtype: str | None = option(None, dtype_name, "biufcmM")
     astype: str | None = option(None, dtype_name, "biufcmM")
 
-    def _check(self) -> None:
-        _default_astype(self)
-
     def _encode(self, data: Any) -> np.ndarray:
         items = items_of(data, self.dtype)
         out = np.empty(items.size, self.astype)
@@ -206,11 +201,6 @@ _NO_DIFFERENCES = frozenset(
     [*(f"M{kind}" for kind in "biufcmM"), *(f"{kind}M" for kind in "biufcm")]
     + [*(f"m{kind}" for kind in "ifc"), *(f"{kind}m" for kind in "fc")]
 )
-
-
-def _default_astype(codec: Delta | FixedScaleOffset | Quantize) -> None:
-    if codec.astype is None:
-        vars(codec)["astype"] = codec.dtype
 
 
 def _real(value: Any, where: str) -> float:
@@ -251,7 +241,7 @@ class FixedScaleOffset(_NumberFilter, id="fixedscaleoffset"):
     def _check(self) -> None:
         if self.scale == 0:
             fail("scale", "a number other than 0", self.scale)
-        _default_astype(self)
+        super()._check()
 
     def _encode(self, data: Any) -> np.ndarray:
         items = items_of(data, self.dtype)
@@ -297,9 +287,6 @@ class Quantize(_NumberFilter, id="quantize"):
     digits: int = option(REQUIRED, _real)
     dtype: str | None = option(None, _float_name)
     astype: str | None = option(None, _float_name)
-
-    def _check(self) -> None:
-        _default_astype(self)
 
     def _encode(self, data: Any) -> np.ndarray:
         items = items_of(data, self.dtype)
@@ -348,14 +335,11 @@ class BitRound(_NumberFilter, id="bitround"):
 
     def _encode(self, data: Any) -> np.ndarray:
         items = np.asarray(data).reshape(-1)
-        mantissa = _MANTISSA_BITS.get(items.dtype.itemsize)
-        if items.dtype.kind != "f" or mantissa is None:
-            raise TypeError(f"expected floating-point items of 2, 4 or 8 bytes, got {items.dtype}")
-        if self.keepbits > mantissa:
-            raise ValueError(f"keepbits: expected 0..{mantissa} for {items.dtype}, got {self.keepbits}")
-        options = {"keepbits": self.keepbits, "dtype": items.dtype.str}
-        data = engine().encode_bytes(self.codec_id, options, octets(items, items.dtype))
-        return np.frombuffer(data, items.dtype)
+        lowered = self.lowered(items.dtype)
+        if lowered is None:
+            wanted = f"floating-point items with {self.keepbits} bits of mantissa or more"
+            raise TypeError(f"expected {wanted}, got {items.dtype}")
+        return np.frombuffer(encode(lowered[0], octets(items, items.dtype).data), items.dtype)
 
     def _decode(self, data: Any) -> Any:
         return data

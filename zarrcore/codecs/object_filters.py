@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import json
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from zarrcore._extension import REQUIRED, option
 from zarrcore._validate import boolean, fail, integer, sequence
+from zarrcore.codecs.base import ArraySpec
 from zarrcore.codecs.filters import Filter, as_bytes, require_kind
 from zarrcore.codecs.messagepack import pack, unpack
 from zarrcore.codecs.number_filters import dtype_name, items_of
-from zarrcore.codecs.vlen import VLenBytesCodec, VLenUTF8Codec, decode_binary
+from zarrcore.codecs.vlen import VLenBytesCodec, VLenUTF8Codec
 from zarrcore.errors import ChunkDecodeError, MetadataValidationError
-
-if TYPE_CHECKING:
-    from zarrcore.codecs.base import ArraySpec, Buffer
 
 
 class VLenUTF8(Filter, VLenUTF8Codec, id="vlen-utf8", in_v3=False):
@@ -30,7 +28,7 @@ class VLenUTF8(Filter, VLenUTF8Codec, id="vlen-utf8", in_v3=False):
 
     def check_items(self, spec: ArraySpec) -> None:
         require_kind(spec, "TOU", self.name, "strings")
-        _require_own(spec, self.name)
+        self.require_own(spec, "filter")
 
 
 class VLenBytes(Filter, VLenBytesCodec, id="vlen-bytes", in_v3=False):
@@ -41,25 +39,15 @@ class VLenBytes(Filter, VLenBytesCodec, id="vlen-bytes", in_v3=False):
     def check_items(self, spec: ArraySpec) -> None:
         if not _is_raw(spec.np_dtype):  # zarr-python 2 stores all bytes of these
             require_kind(spec, "OS", self.name, "byte strings")
-        _require_own(spec, self.name)
+        self.require_own(spec, "filter")
 
     def encode(self, chunk: np.ndarray, spec: ArraySpec) -> bytes:
         return super().encode(chunk.astype(object) if _is_raw(chunk.dtype) else chunk, spec)
-
-    def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
-        return decode_binary(data, spec.size, self.name)
 
 
 def _is_raw(dtype: np.dtype[Any]) -> bool:
     """Return whether items are bytes without a meaning."""
     return dtype.type is np.void and dtype.names is None
-
-
-def _require_own(spec: ArraySpec, codec: str) -> None:
-    """Refuse items of variable length whose meaning another codec determines."""
-    own = getattr(spec.dtype, "object_codec_id", None)
-    if own not in (None, codec):
-        raise MetadataValidationError(f"the data type {spec.dtype!r} goes with the {own} filter, not {codec}")
 
 
 def _labels(value: object, where: str) -> list[str]:
@@ -209,9 +197,9 @@ class VLenArray(Filter, id="vlen-array", in_v3=False):
         require_kind(spec, "O", self.name, "arrays")
 
     def encode(self, data: Any, spec: ArraySpec | None = None) -> bytes:
-        from zarrcore._core.vlen import ragged
+        from zarrcore._core import vlen
 
-        return ragged.encode(_items_of(data), np.dtype(self.dtype), self.name, self._array)
+        return vlen.encode_arrays(_items_of(data), np.dtype(self.dtype), self.name, self._array)
 
     def _array(self, item: Any) -> np.ndarray:
         """Return an item as the array to write; None and 0 mean items that were never set and are empty."""
@@ -227,9 +215,9 @@ class VLenArray(Filter, id="vlen-array", in_v3=False):
         return values.astype(self.dtype)
 
     def decode(self, data: Any, spec: ArraySpec) -> np.ndarray:
-        from zarrcore._core.vlen import ragged
+        from zarrcore._core import vlen
 
-        return ragged.decode(as_bytes(data), spec.size, np.dtype(self.dtype), self.name)
+        return vlen.decode_arrays(as_bytes(data), spec.size, np.dtype(self.dtype), self.name)
 
 
 def _items_of(data: Any) -> list[Any]:

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from zarrcore._extension import option
 from zarrcore._validate import choice, integer
 from zarrcore.codecs import _native
-from zarrcore.codecs.base import ArrayBytesCodec
-from zarrcore.dtypes import bit_layout
+from zarrcore.codecs.base import ArrayBytesCodec, ArraySpec, Buffer
+from zarrcore.dtypes import BitLayout, bit_layout
 from zarrcore.errors import MetadataValidationError
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from zarrcore.codecs.base import ArraySpec, Buffer
-    from zarrcore.dtypes import BitLayout
 
 _PADDING = ("none", "first_byte", "last_byte")
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, runtime_checkable
 
-if TYPE_CHECKING:
-    import numpy as np
-    from typing_extensions import Buffer
+import numpy as np
 
-    from zarrcore.codecs.base import ArraySpec
+from zarrcore.codecs.base import ArraySpec
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 
 @runtime_checkable

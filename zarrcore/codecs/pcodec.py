@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from zarrcore._extension import option
 from zarrcore._validate import choice, fail, integer
-from zarrcore.codecs.base import ArrayBytesCodec
+from zarrcore.codecs.base import ArrayBytesCodec, ArraySpec, Buffer
 from zarrcore.errors import ChunkDecodeError, MetadataValidationError, UnknownCodecError
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from zarrcore.codecs.base import ArraySpec, Buffer
 
 _DELTA_SPECS = ("auto", "none", "no_op", "try_consecutive", "try_lookback")
 _TYPES = frozenset(f"{kind}{size}" for kind in "iuf" for size in (2, 4, 8))

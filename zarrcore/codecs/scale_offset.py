@@ -1,21 +1,17 @@
-"""The ``scale_offset`` codec."""
+"""The codecs ``scale_offset`` and ``bitround``: other numbers of the same data type."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from zarrcore._extension import option
-from zarrcore._validate import at, fail
-from zarrcore.codecs._native import NativeArrayCodec, is_integer, real_number
+from zarrcore._extension import REQUIRED, option
+from zarrcore._validate import at, fail, integer
+from zarrcore.codecs._native import NativeArrayCodec, is_integer, real_number, words_of
+from zarrcore.codecs.base import ArraySpec
 from zarrcore.errors import ChunkEncodeError, MetadataValidationError
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from zarrcore.codecs.base import ArraySpec
 
 
 def _number(value: object, where: str) -> Any:
@@ -83,3 +79,55 @@ class ScaleOffset(NativeArrayCodec):
             with at(f"configuration.{name}"):
                 found.append(spec.dtype.from_json_scalar(getattr(self, name), zarr_format=3))
         return found[0], found[1]
+
+
+# Bits of the mantissa of each floating-point type.
+_MANTISSA_BITS = {"f2": 10, "bfloat16": 7, "f4": 23, "f8": 52}
+
+
+@dataclass(frozen=True, kw_only=True)
+class BitRoundCodec(NativeArrayCodec):
+    """Numbers rounded to fewer bits, to compress better (codec ``bitround`` of the Zarr extensions).
+
+    Parameters
+    ----------
+    keepbits : int
+        Bits that are kept: of the mantissa of floating-point numbers, of integers, dates and durations from
+        the highest bit that is set.
+
+    Notes
+    -----
+    Decoding changes nothing: what was rounded away is lost.  Ties go to the even neighbour.  An integer whose
+    larger neighbour is no number of its type becomes the smaller one.  NaN, NaT and infinities stay as they
+    are.
+    """
+
+    name: ClassVar[str] = "bitround"
+    is_fixed_size: ClassVar[bool] = True
+    keepbits: int = option(REQUIRED, integer, 0, 64)
+
+    def resolve(self, spec: ArraySpec) -> Self:
+        if spec.item_size is None or not (spec.np_dtype.kind in "iumM" or _mantissa_bits(spec)):
+            raise MetadataValidationError(
+                f"the bitround codec needs numbers, the data type is {spec.dtype!r}"
+            )
+        return self
+
+    def decode(self, chunk: np.ndarray, spec: ArraySpec) -> np.ndarray:
+        return chunk
+
+    def stage(self, spec: ArraySpec) -> tuple[str, dict[str, Any]]:
+        kind = spec.np_dtype.kind
+        most = 64 if kind in "iumM" else _mantissa_bits(spec)
+        keep_special = kind not in "iu"  # NaN, infinities and NaT
+        return self.name, {
+            "keepbits": min(self.keepbits, most or 0),
+            "dtype": words_of(spec.dtype),
+            "keep_special": keep_special,
+        }
+
+
+def _mantissa_bits(spec: ArraySpec) -> int | None:
+    """Bits of the mantissa of a floating-point number, or a part of a complex one; None for others."""
+    words = words_of(spec.dtype)
+    return None if words is None else _MANTISSA_BITS.get(words[1:])

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 
 from zarrcore._validate import at, choice, describe, fail, shape
-from zarrcore.codecs.base import ArrayBytesCodec, ArraySpec, BytesBytesCodec, Patch, roomy
+from zarrcore.codecs.base import ArrayBytesCodec, ArraySpec, Buffer, BytesBytesCodec, Codec, Patch, roomy
 from zarrcore.codecs.bytes import BytesCodec
 from zarrcore.codecs.chain import CodecChain, parse_codecs
 from zarrcore.codecs.checksums import Crc32cCodec
 from zarrcore.codecs.filled import is_all_fill
 from zarrcore.errors import ChunkDecodeError, MetadataValidationError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Self
-
-    from zarrcore.codecs.base import Buffer, Codec
 
 EMPTY = 2**64 - 1
 """Offset and length of an inner chunk that a shard does not hold."""
@@ -115,8 +109,10 @@ class ShardingCodec(ArrayBytesCodec):
         with at("configuration.index_codecs"):
             index_chain = CodecChain.from_codecs(self.index_codecs, self.index_spec(spec))
         resolved = replace(self, codecs=inner_chain.codecs, index_codecs=index_chain.codecs)
-        vars(resolved)["_inner"] = self.inner_spec(spec), inner_chain
-        vars(resolved)["_index"] = self.index_spec(spec), index_chain
+        vars(resolved)["_chains"] = {
+            "inner": (self.inner_spec(spec), inner_chain),
+            "index": (self.index_spec(spec), index_chain),
+        }
         return resolved
 
     # --- what a shard consists of -------------------------------------------------------------------------
@@ -137,29 +133,25 @@ class ShardingCodec(ArrayBytesCodec):
 
     def inner_chain(self, spec: ArraySpec) -> CodecChain:
         """Return the codec chain of the inner chunks of a shard of `spec`."""
-        return self._chain("_inner", self.codecs, self.inner_spec(spec))
+        return self._chain("inner", self.codecs, self.inner_spec(spec))
 
     def index_chain(self, spec: ArraySpec) -> CodecChain:
         """Return the codec chain of the index of a shard of `spec`."""
-        return self._chain("_index", self.index_codecs, self.index_spec(spec))
+        return self._chain("index", self.index_codecs, self.index_spec(spec))
 
     def _chain(self, name: str, codecs: tuple[Codec, ...], spec: ArraySpec) -> CodecChain:
         """Return the chain of `codecs`, kept under `name` until it is asked for with another `spec`.
 
         Without it, each level of nested shards would make the chains of all levels within it several times.
         """
-        known: tuple[ArraySpec, CodecChain] | None = vars(self).get(name)
-        if known is not None:
-            last = known[0]
-            if (last.shape, last.dtype) == (spec.shape, spec.dtype) and last.fill is spec.fill:
-                return known[1]
-        chain = CodecChain.from_codecs(codecs, spec)
-        vars(self)[name] = spec, chain
-        return chain
+        chains: dict[str, tuple[ArraySpec, CodecChain]] = vars(self).setdefault("_chains", {})
+        if name not in chains or not chains[name][0].is_same(spec):
+            chains[name] = spec, CodecChain.from_codecs(codecs, spec)
+        return chains[name][1]
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the configuration alone, without the chains that are kept."""
-        return {name: value for name, value in vars(self).items() if name not in ("_inner", "_index")}
+        return {name: value for name, value in vars(self).items() if name != "_chains"}
 
     def index_nbytes(self, spec: ArraySpec) -> int:
         """Return the size in bytes of the encoded index of a shard of `spec`."""
@@ -171,28 +163,15 @@ class ShardingCodec(ArrayBytesCodec):
         inner = self.inner_spec(spec)
         nested = self.inner_chain(spec).array_bytes
         limit = nested.encoded_limit(inner) if isinstance(nested, ShardingCodec) else inner.nbytes
-        return (
-            None
-            if limit is None
-            else self.index_nbytes(spec) + prod(self.chunks_per_shard(spec)) * roomy(limit)
-        )
+        if limit is None:
+            return None
+        return self.index_nbytes(spec) + prod(self.chunks_per_shard(spec)) * roomy(limit)
 
     def decode_index(self, data: Buffer, spec: ArraySpec, *, shard_nbytes: int | None = None) -> np.ndarray:
-        """Decode the index of a shard.
+        """Return the decoded index of a shard, an array of uint64 of the shape ``(*chunks_per_shard, 2)``.
 
-        Parameters
-        ----------
-        data : bytes-like
-            The encoded index.
-        spec : ArraySpec
-            The shard.
-        shard_nbytes : int, optional
-            Size of the stored shard; if given, every inner chunk is checked to lie within it.
-
-        Returns
-        -------
-        ndarray of uint64, shape ``(*chunks_per_shard, 2)``
-            Offset and length of each inner chunk; :data:`EMPTY` twice for one that is not there.
+        It has offset and length of each inner chunk; :data:`EMPTY` twice for one that is not there.  If the
+        size of the shard is given, every inner chunk is checked to lie within it.
         """
         index = self.index_chain(spec).decode(data, self.index_spec(spec))
         if shard_nbytes is not None:
@@ -208,18 +187,14 @@ class ShardingCodec(ArrayBytesCodec):
         )
 
     def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
-        view = memoryview(data).cast("B")
-        index = self.read_index(view, spec)
         chain, inner_spec = self.inner_chain(spec), self.inner_spec(spec)
         fill = spec.dtype.default_scalar() if spec.fill is None else spec.fill
         out = np.full(spec.shape, fill, spec.np_dtype)
-        for coords, region in self._regions(spec):
-            offset, length = map(int, index[coords])
-            if offset == EMPTY and length == EMPTY:
-                continue
+        shard = memoryview(data).cast("B")
+        for coords, (offset, length) in self._extents(shard, spec):
             try:
-                decoded = chain.decode_bytes(view[offset : offset + length], inner_spec)
-                chain.decode_array_into(decoded, inner_spec, out[region])
+                decoded = chain.decode_bytes(shard[offset : offset + length], inner_spec)
+                chain.decode_array_into(decoded, inner_spec, out[self._region(coords)])
             except ChunkDecodeError as error:
                 raise error.located(inner_chunk=coords, byte_range=(offset, length)) from error.__cause__
         return out
@@ -242,10 +217,6 @@ class ShardingCodec(ArrayBytesCodec):
 
         Parameters
         ----------
-        chunk : ndarray
-            The shard.
-        spec : ArraySpec
-            What the shard is.
         write_empty : bool
             Whether inner chunks of the fill value alone are written as well.
         patch : Patch, optional
@@ -255,9 +226,9 @@ class ShardingCodec(ArrayBytesCodec):
         fill = np.full((), 0 if spec.fill is None else spec.fill, spec.np_dtype)
         chunks: dict[tuple[int, ...], Buffer] = {}
         before = {} if patch is None or patch.old is None else self.inner_chunks(patch.old, spec)
-        for coords, region in self._regions(spec):
-            inner = chunk[region]
-            given = None if patch is None else patch.given[region]
+        for coords in product(*map(range, self.chunks_per_shard(spec))):
+            inner = chunk[self._region(coords)]
+            given = None if patch is None else patch.given[self._region(coords)]
             if given is not None and not given.any():
                 if coords in before:
                     chunks[coords] = before[coords]
@@ -269,13 +240,18 @@ class ShardingCodec(ArrayBytesCodec):
     def inner_chunks(self, shard: Buffer, spec: ArraySpec) -> dict[tuple[int, ...], memoryview]:
         """Return the encoded inner chunks of `shard`, of `spec`, by their coordinates in it."""
         view = memoryview(shard).cast("B")
-        index = self.read_index(view, spec)
-        stored = (index != EMPTY).any(axis=-1)
-        chunks = {}
-        for coords in map(tuple, np.argwhere(stored).tolist()):
-            offset, length = map(int, index[coords])
-            chunks[coords] = view[offset : offset + length]
-        return chunks
+        return {coords: view[start : start + length] for coords, (start, length) in self._extents(view, spec)}
+
+    def _extents(self, shard: memoryview, spec: ArraySpec) -> Iterator[tuple[Any, tuple[int, int]]]:
+        """Coordinates of each inner chunk that is there, in C order, with its offset and length."""
+        index = self.read_index(shard, spec)
+        for coords in map(tuple, np.argwhere((index != EMPTY).any(axis=-1)).tolist()):
+            yield coords, (int(index[coords][0]), int(index[coords][1]))
+
+    def _region(self, coords: tuple[int, ...]) -> tuple[Any, ...]:
+        """Return the place of an inner chunk in the shard."""
+        slices = (slice(i * n, (i + 1) * n) for i, n in zip(coords, self.chunk_shape, strict=True))
+        return (*slices, ...)  # the ellipsis makes a view also where there are no dimensions
 
     def join(self, chunks: Mapping[tuple[int, ...], Buffer], spec: ArraySpec) -> bytes:
         """Return the shard of the encoded inner chunks `chunks`, by their coordinates in it, for `spec`."""
@@ -299,12 +275,6 @@ class ShardingCodec(ArrayBytesCodec):
         if inner is None or index is None:
             return None
         return (("shards", self.chunk_shape, inner, index, str(self.index_location)),)
-
-    def _regions(self, spec: ArraySpec) -> Iterator[tuple[tuple[int, ...], tuple[Any, ...]]]:
-        """Coordinates and region of each inner chunk, in C order."""
-        for coords in product(*map(range, self.chunks_per_shard(spec))):
-            slices = (slice(i * n, (i + 1) * n) for i, n in zip(coords, self.chunk_shape, strict=True))
-            yield coords, (*slices, ...)  # the ellipsis makes a view also where there are no dimensions
 
 
 def _check_extents(index: np.ndarray, shard_nbytes: int) -> None:

@@ -7,20 +7,15 @@ and what distinguishes the spellings are declared by the class.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import MISSING, Field, FrozenInstanceError
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, NoReturn, Self
 
 from zarrcore._extension import checked, written
 from zarrcore._validate import known_keys
-from zarrcore.codecs.base import Codec
+from zarrcore.codecs.base import ArraySpec, Codec
 from zarrcore.errors import MetadataValidationError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import NoReturn, Self
-
-    from zarrcore.codecs.base import ArraySpec
 
 
 class NumcodecsCodec(Codec):

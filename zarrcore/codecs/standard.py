@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from zarrcore._validate import fail
 from zarrcore.codecs.blosc import BloscShuffle
 from zarrcore.errors import MetadataValidationError
 from zarrcore.registry import codec_registry
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _SERIALIZERS = ("vlen-utf8", "vlen-bytes")
 

@@ -7,14 +7,12 @@ there, what the standard library has runs through that, within the bounds that t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zarrcore._validate import at, describe, fail
+from zarrcore.codecs.base import Codec
 from zarrcore.errors import PickleCodecDisabledError
 from zarrcore.registry import compressor_registry
-
-if TYPE_CHECKING:
-    from zarrcore.codecs.base import Codec
 
 _ALLOW_PICKLE = "array.allow_unsafe_pickle_decode"
 
@@ -46,8 +44,6 @@ def parse_v2_codec(data: object) -> Codec:
     MetadataValidationError
         If the configuration is not valid.
     """
-    from zarrcore.codecs.base import Codec
-
     if isinstance(data, Codec):
         if not hasattr(data, "get_config"):
             raise TypeError(f"expected a codec of format 2, got {data!r} of format 3")

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from types import ModuleType
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from zarrcore._extension import option
 from zarrcore._validate import choice, fail, integer, known_keys
-from zarrcore.codecs.base import ArrayBytesCodec
+from zarrcore.codecs.base import ArrayBytesCodec, ArraySpec, Buffer
 from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, MetadataValidationError, UnknownCodecError
-
-if TYPE_CHECKING:
-    from types import ModuleType
-    from typing import Self
-
-    from zarrcore.codecs.base import ArraySpec, Buffer
 
 # The parameters that each mode requires.
 _MODES = {
@@ -130,9 +125,8 @@ class ZfpCodec(ArrayBytesCodec):
         if not chunk.size:
             return b""
         numbers = np.ascontiguousarray(_promoted(chunk, spec).reshape(chunk.shape or (1,)))
-        if self.mode == "expert":
-            return self._encode_expert(numbers)
-        return zfpy.compress_numpy(numbers, write_header=False, **self._parameters())  # type: ignore[no-any-return]
+        parameters = self._writable_parameters(numbers.ndim)
+        return zfpy.compress_numpy(numbers, write_header=False, **parameters)  # type: ignore[no-any-return]
 
     def decode(self, data: Buffer, spec: ArraySpec) -> np.ndarray:
         zfpy = _zfpy()
@@ -163,29 +157,27 @@ class ZfpCodec(ArrayBytesCodec):
 
     def _stream_mode(self) -> int:
         """Return the parameters of the stream in the form that zfp's header has for them."""
-        assert self.minbits is not None
-        assert self.maxbits is not None
-        assert self.maxprec is not None
-        assert self.minexp is not None
-        mode = self.minexp + 16495
-        fewest = max(self.minbits, 1)  # every block has a bit, so that 0 means the same
-        for number, bits in ((self.maxprec - 1, 7), (self.maxbits - 1, 15), (fewest - 1, 15)):
+        minbits, maxbits, maxprec, minexp = self._parameters().values()
+        mode: int = minexp + 16495
+        fewest = max(minbits, 1)  # every block has a bit, so that 0 means the same
+        for number, bits in ((maxprec - 1, 7), (maxbits - 1, 15), (fewest - 1, 15)):
             mode = mode << bits | number
         return mode << 12 | 0xFFF
 
-    def _encode_expert(self, numbers: np.ndarray) -> Buffer:
-        """Encode with the other mode that the parameters stand for, where there is one."""
-        plain = self.minbits in (0, 1) and self.maxbits == _MAX_BITS
-        zfpy = _zfpy()
-        if plain and self.maxprec == 64 and self.minexp == -1075:
-            return zfpy.compress_numpy(numbers, write_header=False)  # type: ignore[no-any-return]
-        if plain and self.minexp == -1074:
-            return zfpy.compress_numpy(numbers, write_header=False, precision=self.maxprec)  # type: ignore[no-any-return]
-        if plain and self.maxprec == 64 and self.minexp is not None and self.minexp > -1074:
-            return zfpy.compress_numpy(numbers, write_header=False, tolerance=2.0**self.minexp)  # type: ignore[no-any-return]
-        if self.minbits == self.maxbits and self.maxprec == 64 and self.minexp == -1074:
-            rate = self.maxbits / 4**numbers.ndim  # type: ignore[operator]
-            return zfpy.compress_numpy(numbers, write_header=False, rate=rate)  # type: ignore[no-any-return]
+    def _writable_parameters(self, ndim: int) -> dict[str, Any]:
+        """Return the parameters; those of an expert as the ones of another mode, where one does the same."""
+        if self.mode != "expert":
+            return self._parameters()
+        minbits, maxbits, maxprec, minexp = self._parameters().values()
+        plain = minbits in (0, 1) and maxbits == _MAX_BITS
+        if plain and maxprec == 64 and minexp == -1075:
+            return {}
+        if plain and minexp == -1074:
+            return {"precision": maxprec}
+        if plain and maxprec == 64 and minexp > -1074:
+            return {"tolerance": 2.0**minexp}
+        if minbits == maxbits and maxprec == 64 and minexp == -1074:
+            return {"rate": maxbits / 4**ndim}
         raise ChunkEncodeError(
             "the package zfpy cannot write the expert mode with these parameters, only read it",
             codec=self.name,
@@ -193,21 +185,10 @@ class ZfpCodec(ArrayBytesCodec):
 
 
 def guarded(data: Buffer, size: int, codec: str) -> bytes:
-    """Return a stream after zfp's header, with enough zeros after it that zfp never reads past them.
+    """Return a stream with zfp's header, with enough zeros after it that zfp never reads past them.
 
-    Parameters
-    ----------
-    data : bytes-like
-        What ``zfpy.decompress_numpy`` is to be given, which allocates and reads as the header says.
-    size : int
-        Number of items that it must decode to.
-    codec : str
-        Name for messages.
-
-    Raises
-    ------
-    ChunkDecodeError
-        If the header is not that of so many items.
+    ``zfpy.decompress_numpy`` allocates and reads as the header says.  ChunkDecodeError is raised if it is not
+    the header of `size` items; `codec` is the name for messages.
     """
     stream = bytes(data)
     header = int.from_bytes(stream[:_HEADER_BYTES], "little")

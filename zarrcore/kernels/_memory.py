@@ -164,16 +164,25 @@ def ndarray_of(x: Any, name: str) -> np.ndarray:
     return x
 
 
-def check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """Return ``out`` if it has exactly that type and shape and is writable."""
+def check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype, *, may_repeat: bool = False) -> np.ndarray:
+    """Return ``out`` if it has that type and shape (of ufuncs it may repeat the result) and is writable."""
     array = ndarray_of(out, "out")
     if array.dtype != dtype:
         raise TypeError(f"out: expected data type {dtype}, got {array.dtype}")
-    if array.shape != shape:
+    if array.shape != shape and not (may_repeat and broadcast_shape(array.shape, shape) == array.shape):
         raise ValueError(f"out: expected shape {shape}, got {array.shape}")
     if not array.flags.writeable:
         raise ValueError("out: the array is read-only")
     return array
+
+
+def flat_out(out: Any, size: int, dtype: np.dtype) -> np.ndarray:
+    """Return ``out``, or a new array without it, for that many items one after the other."""
+    if out is None:
+        return np.empty(size, dtype)
+    if not check_out(out, (size,), dtype).flags.c_contiguous:
+        raise ValueError("out: expected C-contiguous memory")
+    return out  # type: ignore[no-any-return]
 
 
 def only_out(out: Any) -> Any:
@@ -185,29 +194,24 @@ def only_out(out: Any) -> Any:
     return out[0]
 
 
-def check_ufunc_out(out: Any, shape: tuple[int, ...], dtype: np.dtype) -> None:
-    """May a ufunc write a result of that shape and type to ``out``?  As for ufuncs, ``out`` may repeat it."""
-    array = ndarray_of(out, "out")
-    if array.dtype != dtype:
-        raise TypeError(f"out: expected data type {dtype}, got {array.dtype}")
-    if array.shape != shape and broadcast_shape(array.shape, shape) != array.shape:
-        raise ValueError(f"out: expected shape {shape}, got {array.shape}")
-    if not array.flags.writeable:
-        raise ValueError("out: the array is read-only")
+def checked_axis(x: np.ndarray, name: str, axis: Any) -> int:
+    """Return the axis, if `x` has it."""
+    at = index_of(axis, "axis")
+    if x.ndim == 0:
+        raise ValueError(f"{name}: expected one dimension or more, got a scalar")
+    if not -x.ndim <= at < x.ndim:
+        raise ValueError(f"axis: expected {-x.ndim} to {x.ndim - 1}, got {at}")
+    return at
 
 
 def check_blocks(
     x: np.ndarray, name: str, axis: Any, out: Any, dtype: np.dtype, others: tuple[int, ...] = ()
 ) -> int:
     """Return the axis, if `x` has it, and `out` has room for one answer for each block along it."""
-    at = index_of(axis, "axis")
-    if x.ndim == 0:
-        raise ValueError(f"{name}: expected one dimension or more, got a scalar")
-    if not -x.ndim <= at < x.ndim:
-        raise ValueError(f"axis: expected {-x.ndim} to {x.ndim - 1}, got {at}")
+    at = checked_axis(x, name, axis)
     if out is not None:
         blocks = x.shape[: at % x.ndim] + x.shape[at % x.ndim + 1 :]
-        check_ufunc_out(out, (others and broadcast_shape(blocks, others)) or blocks, dtype)
+        check_out(out, (others and broadcast_shape(blocks, others)) or blocks, dtype, may_repeat=True)
     return at
 
 

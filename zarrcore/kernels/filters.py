@@ -14,7 +14,8 @@ from zarrcore.kernels._memory import (
     buffer_of,
     bytes_of,
     check_out,
-    check_ufunc_out,
+    checked_axis,
+    flat_out,
     in_native_order,
     index_of,
     ndarray_of,
@@ -102,7 +103,7 @@ def _delta(ufunc: np.ufunc, x: Any, out: np.ndarray | None, axis: int, threads: 
         x = np.asanyarray(x)
     out = only_out(out)
     if isinstance(x, np.ndarray):
-        axis = _check_differences(x, index_of(axis, "axis"), out)
+        axis = _check_differences(x, axis, out)
     where = {} if axis in (-1, np.ndim(x) - 1) else {"axis": axis}
     return ufunc(x, out=out, threads=threads, casting="equiv", **where)
 
@@ -116,18 +117,15 @@ def _is_plain(x: Any, out: Any) -> bool:
     )
 
 
-def _check_differences(x: np.ndarray, axis: int, out: Any) -> int:
+def _check_differences(x: np.ndarray, axis: Any, out: Any) -> int:
     """Return the axis, if x has one, and the types and shapes are such that differences can be formed."""
     if x.dtype.char not in _DIFFERENCES:
         raise TypeError(f"x: expected integers, float32 or float64, got {x.dtype}")
-    if x.ndim == 0:
-        raise ValueError("x: expected one dimension or more, got a scalar")
-    if not -x.ndim <= axis < x.ndim:
-        raise ValueError(f"axis: expected {-x.ndim} to {x.ndim - 1}, got {axis}")
+    at = checked_axis(x, "x", axis)
     if out is not None:
         same = in_native_order(ndarray_of(out, "out").dtype) == x.dtype.newbyteorder("=")
-        check_ufunc_out(out, x.shape, out.dtype if same else x.dtype)
-    return axis
+        check_out(out, x.shape, out.dtype if same else x.dtype, may_repeat=True)
+    return at
 
 
 # --- shuffle --------------------------------------------------------------------------------------
@@ -179,11 +177,10 @@ def shuffle(
     array([1, 3, 2, 4], dtype=uint8)
     """
     if threads is None:
-        shuffled = _flat.quick_shuffle(x, itemsize, out)
+        shuffled = _flat.quick_shuffle(x, itemsize, out, False)
         if shuffled is not None:
             return shuffled
-    rows, size = _rows_of_bytes(x)
-    return _shuffled(_flat.shuffle, rows, size if itemsize is None else itemsize, out, threads)
+    return _shuffled(_flat.shuffle, x, itemsize, out, threads)
 
 
 @around(_flat.unshuffle)
@@ -205,19 +202,19 @@ def unshuffle(
     array([258, 772], dtype='>u2')
     """
     if threads is None and itemsize is not None:
-        items = _flat.quick_unshuffle(x, itemsize, out)
+        items = _flat.quick_shuffle(x, itemsize, out, True)
         if items is not None:
             return items
-    rows, _ = _rows_of_bytes(x)
-    return _shuffled(_flat.unshuffle, rows, itemsize, out, threads)
+    return _shuffled(_flat.unshuffle, x, index_of(itemsize, "itemsize"), out, threads)
 
 
-def _shuffled(ufunc: np.ufunc, rows: Any, itemsize: Any, out: Any, threads: int | None) -> Any:
-    size = _divisor(itemsize)
+def _shuffled(ufunc: np.ufunc, x: Any, itemsize: int | None, out: Any, threads: int | None) -> Any:
+    rows, size = _rows_of_bytes(x)
+    divisor = _divisor(size if itemsize is None else itemsize)
     out = only_out(out)
     if out is not None and isinstance(rows, np.ndarray):
-        check_ufunc_out(out, rows.shape, np.dtype(np.uint8))
-    return ufunc(rows, size, out=out, threads=threads, casting="no")
+        check_out(out, rows.shape, np.dtype(np.uint8), may_repeat=True)
+    return ufunc(rows, divisor, out=out, threads=threads, casting="no")
 
 
 def _divisor(itemsize: Any) -> np.intp:
@@ -306,7 +303,7 @@ def pack_bits(
     width = _kept_bits(items.dtype, "x", first_bit, last_bit, bitorder)
     items = np.ascontiguousarray(items, items.dtype.newbyteorder("="))
     nbytes = _packed_size(items.size, width)
-    packed = _flat_out(out, (nbytes,), np.dtype(np.uint8))
+    packed = flat_out(out, nbytes, np.dtype(np.uint8))
     source = bytes_of(items, "x").copy() if np.may_share_memory(items, packed) else bytes_of(items, "x")
     size, one_bit = items.itemsize, items.dtype == np.bool_
 
@@ -384,7 +381,7 @@ def unpack_bits(
     packed = buffer_of(buf, "buf")
     if packed.size != _packed_size(n, width):
         raise ValueError(f"buf: expected {_packed_size(n, width)} bytes for {n} items, got {packed.size}")
-    items = _flat_out(out, (n,), native)
+    items = flat_out(out, n, native)
     if np.may_share_memory(items, packed):
         packed = packed.copy()
     room, size, one_bit = bytes_of(items, "out"), native.itemsize, native == np.bool_
@@ -436,12 +433,3 @@ def _kept_bits(dtype: np.dtype[Any], name: str, first_bit: int, last_bit: int | 
 
 def _packed_size(items: int, width: int) -> int:
     return -(-items * width // 8)
-
-
-def _flat_out(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
-    if out is None:
-        return np.empty(shape, dtype)
-    array = check_out(out, shape, dtype)
-    if not array.flags.c_contiguous:
-        raise ValueError("out: expected C-contiguous memory")
-    return array

@@ -15,7 +15,6 @@ from zarrcore.kernels._memory import (
     around,
     broadcast_shape,
     check_out,
-    check_ufunc_out,
     copy,
     in_native_order,
     index_of,
@@ -89,7 +88,7 @@ def byteswap(
     refuse_references(x.dtype, "x")
     shape = x.shape if where is True else _masked_shape(x.shape, where)
     if target is not None:
-        check_ufunc_out(target, shape, x.dtype)
+        check_out(target, shape, x.dtype, may_repeat=True)
     elif x.ndim == 0 and where is True:
         target = np.empty_like(x)  # a scalar would not keep the bits of every boolean
     if x.dtype.fields is not None or is_registered(x.dtype):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from zarrcore._core import kernels as _flat
-from zarrcore.kernels._memory import apart, buffer_of, check_out, index_of
+from zarrcore.kernels._memory import apart, buffer_of, flat_out, index_of
 from zarrcore.kernels._sharing import PIECE_NBYTES, by_rows, check_threads
 
 if TYPE_CHECKING:
@@ -98,22 +98,16 @@ def shard_index_pack(
     first, second = _unsigned(offsets, "offsets"), _unsigned(nbytes, "nbytes")
     if first.size != second.size:
         raise ValueError(f"nbytes: expected {first.size} lengths, as many as offsets, got {second.size}")
-    size = 16 * first.size
-    if out is None:
-        out = np.empty(size, dtype=np.uint8)
-    else:
-        check_out(out, (size,), np.dtype(np.uint8))
-        if not out.flags.c_contiguous:
-            raise ValueError("out: expected C-contiguous memory")
+    packed = flat_out(out, 16 * first.size, np.dtype(np.uint8))
     check_threads(threads)
-    packed, columns = out, (apart(first, out), apart(second, out))
+    columns = (apart(first, packed), apart(second, packed))
 
     def pack(rows: slice) -> None:
         entries = np.stack([column[rows] for column in columns], axis=1)
         _flat.shard_index_pack(entries, big, packed[16 * rows.start : 16 * rows.stop])
 
-    by_rows(pack, first.size, size, threads)
-    return out
+    by_rows(pack, first.size, packed.size, threads)
+    return packed
 
 
 def shard_index_unpack(

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from zarrcore.codecs import ArraySpec, BytesCodec, Endian, PackBitsCodec, TransposeCodec
-from zarrcore.codecs.bitround import BitRoundCodec
 from zarrcore.codecs.bytes import byte_swap
 from zarrcore.codecs.cast_value import CastValue
-from zarrcore.codecs.scale_offset import ScaleOffset
+from zarrcore.codecs.scale_offset import BitRoundCodec, ScaleOffset
 from zarrcore.dtypes import parse_dtype
 from zarrcore.errors import ChunkDecodeError, MetadataValidationError
 

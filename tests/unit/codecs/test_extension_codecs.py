@@ -13,11 +13,11 @@ import pytest
 
 import zarrcore
 from zarrcore.codecs import ArraySpec, BytesBytesCodec, _native
-from zarrcore.codecs.bitround import BitRoundCodec
 from zarrcore.codecs.chain import parse_codec
 from zarrcore.codecs.conditional import ConditionalCodec
 from zarrcore.codecs.pcodec import PCodecCodec
-from zarrcore.codecs.reshape import ReshapeCodec
+from zarrcore.codecs.scale_offset import BitRoundCodec
+from zarrcore.codecs.transpose import ReshapeCodec
 from zarrcore.codecs.zfp import ZfpCodec
 from zarrcore.dtypes import parse_dtype
 from zarrcore.errors import (

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zarrcore.codecs.bitround import BitRoundCodec
 from zarrcore.codecs.packbits import PackBitsCodec
-from zarrcore.codecs.scale_offset import ScaleOffset
+from zarrcore.codecs.scale_offset import BitRoundCodec, ScaleOffset
 from zarrcore.dtypes import bit_layout
 
 if TYPE_CHECKING:

@@ -35,5 +35,7 @@ cdef class NativeArray:
     cdef int raise_failure(self, zc_status status, const zc_fault *fault, const zc_error *err, _Session session,
                            bint write, str prefix=*) except -1
     cdef object _inner_chunk(self, const zc_fault *fault, uint64_t number)
+    cdef int _transfer(self, where, cnp.ndarray memory, str name, threads, field, bint points, bint write,
+                       bint write_empty=*) except -1
     cdef bint _picks(self, MaskPoints points, cnp.ndarray out, field) except -1
     cdef int _read_picked(self, MaskPoints points, cnp.ndarray out, int threads, field) except -1

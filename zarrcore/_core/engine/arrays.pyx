@@ -10,15 +10,17 @@ from libc.stdint cimport int64_t, uint64_t
 from zarrcore._core.engine.cache cimport ChunkCache
 from zarrcore._core.engine.chains cimport Chain
 from zarrcore._core.engine.csrc cimport *
-from zarrcore._core.engine.gathered cimport set_blocks, set_chunk
 from zarrcore._core.engine.keys cimport Place
 from zarrcore._core.engine.masks cimport MaskPoints
 from zarrcore._core.engine.selections cimport (
     check_memory,
+    chunk_extent,
     field_dtype,
     int64_array,
     set_axis,
     set_basic,
+    set_blocks,
+    set_chunk,
     set_fields,
     set_points,
     set_region,
@@ -44,6 +46,16 @@ cnp.import_array()
 cdef extern from "numpy/arrayobject.h":
     object PyArray_NewFromDescr(type subtype, cnp.dtype descr, int nd, const cnp.npy_intp *dims,
                                 const cnp.npy_intp *strides, void *data, int flags, object obj)
+
+
+_KINDS = {
+    <int>ZC_ERR_IO: errors.ChunkIOError,
+    <int>ZC_ERR_CHECKSUM: errors.ChecksumError,
+    <int>ZC_ERR_MEMORY: errors.ChunkMemoryError,
+    <int>ZC_ERR_LOCKED: errors.ChunkLockError,
+    <int>ZC_ERR_ENCODE: errors.ChunkEncodeError,
+}
+"""The exception for each status; ChunkDecodeError for all others."""
 
 
 cdef object _located(object error, dict place, bint write):
@@ -251,7 +263,7 @@ cdef class NativeArray:
     cdef int raise_failure(self, zc_status status, const zc_fault *fault, const zc_error *err, _Session session,
                            bint write, str prefix="") except -1:
         """Turn a failure into the exception that names its place; `prefix` goes before the reason."""
-        cause = session.cause_of(err) if err.cause else session.error
+        cause = session.causes[err.cause - 1] if err.cause else session.error
         if cause is not None and not isinstance(cause, Exception):
             raise cause                       # KeyboardInterrupt and its like, in a callback
         place = {"array": self.path or "/"}
@@ -271,19 +283,13 @@ cdef class NativeArray:
             raise errors.ChunkNotFoundError(str(errors.ChunkError(reason, **place)))
         if cause is not None:
             raise errors.ChunkIOError(f"{prefix}{type(cause).__name__}: {cause}", **place) from cause
+        kind = _KINDS.get(<int>status, errors.ChunkDecodeError)
+        if write and status in (ZC_ERR_ARGUMENT, ZC_ERR_OVERFLOW, ZC_ERR_UNSUPPORTED):
+            kind = errors.ChunkEncodeError
+        error = kind(reason or "out of memory", **place)
         if status == ZC_ERR_IO:
-            error = errors.ChunkIOError(reason, **place)
             error.errno = err.sys_errno
-            raise error
-        if status == ZC_ERR_CHECKSUM:
-            raise errors.ChecksumError(reason, **place)
-        if status == ZC_ERR_MEMORY:
-            raise errors.ChunkMemoryError(reason or "out of memory", **place)
-        if status == ZC_ERR_LOCKED:
-            raise errors.ChunkLockError(reason, **place)
-        if status == ZC_ERR_ENCODE or (write and status in (ZC_ERR_ARGUMENT, ZC_ERR_OVERFLOW, ZC_ERR_UNSUPPORTED)):
-            raise errors.ChunkEncodeError(reason, **place)
-        raise errors.ChunkDecodeError(reason, **place)
+        raise error
 
     cdef object _inner_chunk(self, const zc_fault *fault, uint64_t number):
         """Coordinates of an inner chunk, in the array's order of dimensions, from its number in the shard."""
@@ -292,10 +298,7 @@ cdef class NativeArray:
         coordinates = [0] * self.c.ndim
         for d in reversed(range(self.c.ndim)):
             axis = order[d]
-            if self.c.grid[axis].edges == NULL:
-                length = self.c.grid[axis].chunk
-            else:
-                length = self.c.grid[axis].edges[fault.chunk[axis] + 1] - self.c.grid[axis].edges[fault.chunk[axis]]
+            _start, length = chunk_extent(&self.c, axis, fault.chunk[axis])
             number, coordinates[axis] = divmod(number, length // self.chain.shard.inner_shape[d])
         return tuple(coordinates)
 
@@ -320,15 +323,7 @@ cdef class NativeArray:
         ChunkError
             If a chunk that is present could not be read.
         """
-        cdef zc_selection selection
-        cdef zc_window window
-        check_memory(out, "out", self.c.ndim, field_dtype(self.dtype, field, out))
-        if not cnp.PyArray_ISWRITEABLE(out):
-            raise ValueError("out: is read-only")
-        _kept = set_region(&selection, &self.c, dims, out)
-        _kept_fields = set_fields(&selection, &window, self.c.chain, self.dtype, field, out, False)
-        if cnp.PyArray_SIZE(out):
-            self.run(&selection, thread_number(threads), False, False)
+        self._transfer(dims, out, "out", threads, field, points=False, write=False)
 
     def write(self, dims, cnp.ndarray value not None, threads=0, write_empty=False, field=None) -> None:
         """Write `value` to a region; parameters as of :meth:`read`.
@@ -341,13 +336,7 @@ cdef class NativeArray:
             The fields of each record that are written, of the dtype that :meth:`read` asks for; the others keep
             their values, also if another thread writes them meanwhile.
         """
-        cdef zc_selection selection
-        cdef zc_window window
-        check_memory(value, "value", self.c.ndim, field_dtype(self.dtype, field, value))
-        _kept = set_region(&selection, &self.c, dims, value)
-        _kept_fields = set_fields(&selection, &window, self.c.chain, self.dtype, field, value, True)
-        if cnp.PyArray_SIZE(value):
-            self.run(&selection, thread_number(threads), True, write_empty)
+        self._transfer(dims, value, "value", threads, field, points=False, write=True, write_empty=write_empty)
 
     def read_points(self, coords, cnp.ndarray out not None, threads=0, field=None) -> None:
         """Read single elements.
@@ -355,26 +344,25 @@ cdef class NativeArray:
         Parameters
         ----------
         coords : sequence of numpy.ndarray
-            For each dimension the int64 indices of all n elements.
-        out : numpy.ndarray
-            Of this dtype, shape (n,).
-        threads : int
-            Most threads to use; 0: the default.
-        field : str or tuple of str, optional
-            As of :meth:`read`.
+            For each dimension the int64 indices of all n elements, which are read to the n items of `out`.
         """
+        self._transfer(coords, out, "out", threads, field, points=True, write=False)
+
+    cdef int _transfer(self, where, cnp.ndarray memory, str name, threads, field, bint points, bint write,
+                       bint write_empty=False) except -1:
+        """Read or write a region or points."""
         cdef zc_selection selection
         cdef zc_window window
-        check_memory(out, "out", 1, field_dtype(self.dtype, field, out))
-        if not cnp.PyArray_ISWRITEABLE(out):
+        check_memory(memory, name, 1 if points else self.c.ndim, field_dtype(self.dtype, field, memory))
+        if not write and not cnp.PyArray_ISWRITEABLE(memory):
             raise ValueError("out: is read-only")
-        if type(coords) is MaskPoints and self._picks(coords, out, field):
-            self._read_picked(coords, out, thread_number(threads), field)
-            return
-        _kept = set_points(&selection, &self.c, coords, out)
-        _kept_fields = set_fields(&selection, &window, self.c.chain, self.dtype, field, out, False)
-        if selection.n_points:
-            self.run(&selection, thread_number(threads), False, False)
+        if points and not write and type(where) is MaskPoints and self._picks(where, memory, field):
+            return self._read_picked(where, memory, thread_number(threads), field)
+        _kept = (set_points if points else set_region)(&selection, &self.c, where, memory)
+        _kept_fields = set_fields(&selection, &window, self.c.chain, self.dtype, field, memory, write)
+        if cnp.PyArray_SIZE(memory):
+            self.run(&selection, thread_number(threads), write, write_empty)
+        return 0
 
     cdef bint _picks(self, MaskPoints points, cnp.ndarray out, field) except -1:
         """Can chunks be read by the mask itself, and does that pay?"""
@@ -398,13 +386,7 @@ cdef class NativeArray:
 
     def write_points(self, coords, cnp.ndarray value not None, threads=0, write_empty=False, field=None) -> None:
         """Write single elements, or fields of them; of several values for one element the last one stays."""
-        cdef zc_selection selection
-        cdef zc_window window
-        check_memory(value, "value", 1, field_dtype(self.dtype, field, value))
-        _kept = set_points(&selection, &self.c, coords, value)
-        _kept_fields = set_fields(&selection, &window, self.c.chain, self.dtype, field, value, True)
-        if selection.n_points:
-            self.run(&selection, thread_number(threads), True, write_empty)
+        self._transfer(coords, value, "value", threads, field, points=True, write=True, write_empty=write_empty)
 
     def write_gathered(self, chunk, dict blocks not None, bint complete, threads=0, write_empty=False) -> None:
         """Write parts of one chunk that were gathered, at once: one read, one patch, one replacement.

@@ -122,8 +122,6 @@ def read_many(list requests not None, threads=0, numbers=None) -> None:
     requests : list of tuple
         ``(array, dims, points, out)``: a NativeArray, and as of :meth:`NativeArray.read`, or, if `points` is true,
         of :meth:`NativeArray.read_points`, what is to be read and where to.
-    threads : int
-        Most threads to use; 0: the default.
     numbers : sequence of int, optional
         What to call each of them in the message of a failure, if not by its number.
     """
@@ -188,16 +186,10 @@ def prefetch(NativeArray array not None, dims, shape, bint points, threads=0, to
 
     Parameters
     ----------
-    array : NativeArray
-        With a cache.
     dims : sequence
-        As of :meth:`NativeArray.read`, or for points of :meth:`NativeArray.read_points`.
+        As of :meth:`NativeArray.read`, or, if `points` is true, of :meth:`NativeArray.read_points`.
     shape : tuple of int
         Number of elements along each dimension, or of points.
-    points : bool
-        The selection is one of points.
-    threads : int
-        Most threads to use; 0: the default.
     token : object, optional
         The call ends early, without an error, when its attribute ``cancelled`` is true.
     """

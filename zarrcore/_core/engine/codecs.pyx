@@ -31,9 +31,8 @@ _BLOSC_COMPRESSORS = ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd")
 
 _PADDINGS = ("none", "first_byte", "last_byte")
 
-_NUMBERS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "f2")    # as zc_number_kind counts
-
-_OTHER_NUMBERS = {"b1": <int>ZC_NUMBER_BOOL, "c8": <int>ZC_NUMBER_C64, "c16": <int>ZC_NUMBER_C128}
+_NUMBERS = {name: kind for kind, name in enumerate("i1 i2 i4 i8 u1 u2 u4 u8 f4 f8 f2".split())}     # as zc_number_kind
+_NUMBERS |= {"b1": <int>ZC_NUMBER_BOOL, "c8": <int>ZC_NUMBER_C64, "c16": <int>ZC_NUMBER_C128}
 
 _ROUNDINGS = ("nearest-even", "nearest-away", "towards-zero", "towards-positive", "towards-negative")
 
@@ -45,12 +44,10 @@ _DECISIONS = ("compress_if_smaller", "always_apply", "never_apply")
 cdef int _set_number(zc_number *number, const zc_codec_class *cls, str dtype) except -1:
     """The type of a filter's numbers: its name in numpy, such as ``"<f4"``, or a byte order and its name in Zarr."""
     cdef zc_number_kind kind
-    cdef bytes name = dtype[1:].encode()
-    if dtype[1:] in _NUMBERS:
-        kind = <zc_number_kind><int>_NUMBERS.index(dtype[1:])
-    elif dtype[1:] in _OTHER_NUMBERS:
-        kind = <zc_number_kind><int>_OTHER_NUMBERS[dtype[1:]]
-    elif not zc_number_named(name, &kind):
+    cdef str name = dtype[1:]
+    if name in _NUMBERS:
+        kind = <zc_number_kind><int>_NUMBERS[name]
+    elif not zc_number_named(<bytes>name.encode(), &kind):
         raise TypeError(f"the chunk engine has no numbers of type {dtype!r}")
     if not zc_codec_takes(cls, kind):
         raise TypeError(f"codec {cls.name.decode()!r} of the chunk engine takes no numbers of type {dtype!r}")
@@ -90,9 +87,9 @@ cdef int configure(zc_codec *codec, str name, dict config) except -1:
             codec.lookup3.prefix = <const uint8_t *>PyBytes_AS_STRING(value)
             codec.lookup3.n_prefix = PyBytes_GET_SIZE(value)
         elif key == "cname":
-            codec.blosc.compressor = <zc_blosc_compressor><int>_BLOSC_COMPRESSORS.index(value)
+            codec.blosc.compressor = _BLOSC_COMPRESSORS.index(value)
         elif key == "shuffle":
-            codec.blosc.shuffle = <zc_blosc_shuffle><int>value
+            codec.blosc.shuffle = value
         elif key == "typesize":
             codec.blosc.typesize = value
         elif key == "blocksize":
@@ -114,7 +111,7 @@ cdef int configure(zc_codec *codec, str name, dict config) except -1:
             codec.whole.scale = <int64_t><uint64_t>(value & 0xFFFFFFFFFFFFFFFF)
             codec.whole.has_scale = True
         elif key == "padding":
-            codec.bits.padding = <zc_padding><int>(1 + _PADDINGS.index(value))
+            codec.bits.padding = 1 + _PADDINGS.index(value)
         elif key == "first_bit":
             codec.bits.first = value
         elif key == "width":
@@ -122,9 +119,9 @@ cdef int configure(zc_codec *codec, str name, dict config) except -1:
         elif key == "keep_special":
             codec.keep_special = value
         elif key == "rounding":
-            codec.cast.rounding = <zc_rounding><int>_ROUNDINGS.index(value)
+            codec.cast.rounding = _ROUNDINGS.index(value)
         elif key == "out_of_range":
-            codec.cast.out_of_range = <zc_out_of_range><int>_OUT_OF_RANGE.index(value)
+            codec.cast.out_of_range = _OUT_OF_RANGE.index(value)
         elif key == "encode_pairs":
             _set_pairs(&codec.cast.encode, value)
         elif key == "decode_pairs":
@@ -136,7 +133,7 @@ cdef int configure(zc_codec *codec, str name, dict config) except -1:
         elif key == "header":
             codec.nested.header = value
         elif key == "decision":
-            codec.nested.decision = <zc_decision><int>_DECISIONS.index(value)
+            codec.nested.decision = _DECISIONS.index(value)
         else:
             raise TypeError(f"codec {name!r} of the chunk engine has no option {key!r}")
     return 0
@@ -200,13 +197,29 @@ def is_plain(data, *, writable=False) -> bool:
     return type(data) is bytearray or (type(data) is bytes and not writable)
 
 
-cdef int _get_memory(object data, int flags, Py_buffer *view) except -1:
-    """Return the bytes of `data`, until PyBuffer_Release."""
-    if _is_plain_array(data):
-        return PyBuffer_FillInfo(view, data, cnp.PyArray_DATA(<cnp.ndarray>data),
-                                 cnp.PyArray_NBYTES(<cnp.ndarray>data),
-                                 not cnp.PyArray_ISWRITEABLE(<cnp.ndarray>data), flags)
-    return PyObject_GetBuffer(data, view, flags)
+@cython.final
+@cython.freelist(4)
+cdef class _Memory:
+    """The bytes of an object, which stay where they are as long as this exists."""
+
+    cdef Py_buffer view
+
+    def __cinit__(self, data, int flags=PyBUF_SIMPLE):
+        if _is_plain_array(data):
+            PyBuffer_FillInfo(&self.view, data, cnp.PyArray_DATA(<cnp.ndarray>data),
+                              cnp.PyArray_NBYTES(<cnp.ndarray>data),
+                              not cnp.PyArray_ISWRITEABLE(<cnp.ndarray>data), flags)
+        else:
+            PyObject_GetBuffer(data, &self.view, flags)
+
+    def __dealloc__(self):
+        PyBuffer_Release(&self.view)
+
+
+cdef bint _overlap(const Py_buffer *a, const Py_buffer *b) noexcept:
+    cdef const char *first = <const char *>a.buf
+    cdef const char *second = <const char *>b.buf
+    return first < second + b.len and second < first + a.len
 
 
 # ---- calls -------------------------------------------------------------------------------------------------------
@@ -225,69 +238,51 @@ cdef object _codec_error(zc_status status, const zc_error *err, str where, bint 
     return errors.ChunkDecodeError(reason, codec=where)
 
 
-cdef int _encoded_bound(zc_codec *codec, str name, size_t n, size_t *bound) except -1:
+cdef size_t _encoded_bound(zc_codec *codec, str name, size_t n) except? 0:
     """Return the most bytes that the encoding of n bytes can take."""
-    if n > codec.cls.max_decoded or not codec.cls.bound(codec, n, bound):
+    cdef size_t bound = 0
+    if n > codec.cls.max_decoded or not codec.cls.bound(codec, n, &bound):
         raise errors.ChunkEncodeError(f"cannot encode {n} bytes at once", codec=name)
-    return 0
+    return bound
 
 
-cdef Py_ssize_t _run_shared(zc_codec *codec, str name, const Py_buffer *data, void *dst, size_t cap, bint decode,
-                            int threads) except -1:
-    """The same on several threads; of blosc, the only codec whose blocks know nothing of each other."""
-    cdef _Calls calls = _Calls()                 # its signals are asked for
+cdef Py_ssize_t _run_codec(zc_codec *codec, str name, const Py_buffer *data, void *dst, size_t cap,
+                           bint decode, int threads) except -1:
+    """Encode (cap is at least the bound) or decode to dst; returns how many bytes these are."""
+    cdef bint shared = threads != 1 and name == "blosc"        # whose blocks know nothing of each other
+    cdef _Calls calls = _Calls() if shared else None           # is asked for signals
     cdef zc_sharing sharing = zc_sharing(threads, poll_calls, <void *>calls)
     cdef zc_error err
-    cdef zc_status status
+    cdef zc_workspace *ws
     cdef size_t written = 0
+    cdef zc_status status
     cdef size_t n = data.len
     cdef uint8_t nothing
     cdef const uint8_t *src = <const uint8_t *>data.buf if n else &nothing
 
     zc_error_clear(&err)
     with nogil:
-        if decode:
+        if shared and decode:
             status = zc_blosc_decode_shared(codec, &sharing, src, n, <uint8_t *>dst, cap, &written, &err)
-        else:
+        elif shared:
             status = zc_blosc_encode_shared(codec, &sharing, src, n, <uint8_t *>dst, cap, &written, &err)
-    if calls.error is not None:
+        else:
+            ws = zc_pool_borrow(&err)
+            if ws == NULL:
+                status = ZC_ERR_MEMORY
+            elif decode:
+                status = codec.cls.decode(codec, ws, src, n, <uint8_t *>dst, cap, &written, &err)
+            else:
+                status = codec.cls.encode(codec, ws, src, n, <uint8_t *>dst, cap, &written, &err)
+            zc_pool_release(ws)
+    if shared and calls.error is not None:
         raise calls.error
     if status != ZC_OK:
         raise _codec_error(status, &err, name, decode)
     return written
 
 
-cdef Py_ssize_t _run_codec(zc_codec *codec, str name, const Py_buffer *data, void *dst, size_t cap,
-                           bint decode, int threads=1) except -1:
-    """Encode (cap is at least the bound) or decode to dst; how many bytes these are."""
-    if threads != 1 and name == "blosc":
-        return _run_shared(codec, name, data, dst, cap, decode, threads)
-    cdef zc_error err
-    cdef zc_workspace *ws
-    cdef size_t written = 0
-    cdef zc_status status = ZC_OK
-    cdef size_t n = data.len
-    cdef uint8_t nothing
-    cdef const uint8_t *src = <const uint8_t *>data.buf if n else &nothing
-
-    zc_error_clear(&err)
-    with nogil:
-        ws = zc_pool_borrow(&err)
-        if ws == NULL:
-            status = ZC_ERR_MEMORY
-        else:
-            if decode:
-                status = codec.cls.decode(codec, ws, src, n, <uint8_t *>dst, cap, &written, &err)
-            else:
-                status = codec.cls.encode(codec, ws, src, n, <uint8_t *>dst, cap, &written, &err)
-            zc_pool_release(ws)
-    if status != ZC_OK:
-        raise _codec_error(status, &err, name, decode)
-    return written
-
-
-cdef bytes _run_codec_to_bytes(zc_codec *codec, str name, const Py_buffer *data, size_t cap, bint decode,
-                               int threads=1):
+cdef bytes _run_codec_to_bytes(zc_codec *codec, str name, const Py_buffer *data, size_t cap, bint decode, int threads):
     """The same into new bytes, whose memory shrinks to what was written."""
     cdef PyObject *out = PyBytes_FromStringAndSize_(NULL, cap)
     cdef size_t written
@@ -298,6 +293,23 @@ cdef bytes _run_codec_to_bytes(zc_codec *codec, str name, const Py_buffer *data,
         return <bytes>out
     finally:
         Py_XDECREF(out)
+
+
+cdef Py_ssize_t _run_codec_into(zc_codec *codec, str name, data, out, bint decode, int threads) except -1:
+    """The same to the beginning of `out`, which may overlap `data`."""
+    cdef _Memory room = _Memory(out, PyBUF_WRITABLE)
+    cdef _Memory source = _Memory(data)
+    cdef size_t cap = room.view.len if decode else _encoded_bound(codec, name, source.view.len)
+    cdef uint8_t spare
+    cdef bytes made
+    if cap <= <size_t>room.view.len and not _overlap(&source.view, &room.view):
+        return _run_codec(codec, name, &source.view, room.view.buf if room.view.len else &spare, room.view.len,
+                          decode, threads)
+    made = _run_codec_to_bytes(codec, name, &source.view, cap, decode, threads)
+    if PyBytes_GET_SIZE(made) > room.view.len:
+        raise ValueError(f"out: {name} needs {len(made)} bytes, there are {room.view.len}")
+    memcpy(room.view.buf, PyBytes_AS_STRING(made), PyBytes_GET_SIZE(made))
+    return PyBytes_GET_SIZE(made)
 
 
 def check_options(str name not None, config) -> None:
@@ -312,38 +324,17 @@ def check_options(str name not None, config) -> None:
 
 
 def encode_bytes(str name not None, config, data, int threads=1) -> bytes:
-    """Encode bytes with one codec of the engine.
+    """Encode contiguous bytes with one codec of the engine, whose options are those of a stage of a :class:`Chain`.
 
-    Parameters
-    ----------
-    name : str
-        For example ``"zstd"``.
-    config : dict
-        Its options, as in the stages of a :class:`Chain`.
-    data : bytes-like
-        Contiguous.
-    threads : int
-        Most threads to use, 0 for the default; of blosc only.
-
-    Returns
-    -------
-    bytes
-
-    Notes
-    -----
-    Releases the GIL; any number of threads may call it at once.
+    `threads` is the most threads to use, 0 for the default; of blosc only.  Releases the GIL; any number of threads may
+    call it at once, and the functions below.
     """
     cdef zc_codec codec
-    cdef Py_buffer view
-    cdef size_t bound = 0
     cdef dict options = dict(config)
     configure(&codec, name, options)
-    _get_memory(data, PyBUF_SIMPLE, &view)
-    try:
-        _encoded_bound(&codec, name, view.len, &bound)
-        return _run_codec_to_bytes(&codec, name, &view, bound, False, threads)
-    finally:
-        PyBuffer_Release(&view)
+    cdef _Memory source = _Memory(data)
+    cdef size_t bound = _encoded_bound(&codec, name, source.view.len)
+    return _run_codec_to_bytes(&codec, name, &source.view, bound, False, threads)
 
 
 def decode_bytes(str name not None, config, data, max_size, int threads=1) -> bytes:
@@ -353,91 +344,30 @@ def decode_bytes(str name not None, config, data, max_size, int threads=1) -> by
     ------
     ChunkDecodeError, ChecksumError
         If the data are malformed, or stand for more than `max_size` bytes.
-
-    Notes
-    -----
-    Releases the GIL; any number of threads may call it at once.
     """
     if max_size < 0:
         raise ValueError(f"max_size: expected 0 or more, got {max_size}")
     cdef zc_codec codec
-    cdef Py_buffer view
     cdef dict options = dict(config)
     configure(&codec, name, options)
-    _get_memory(data, PyBUF_SIMPLE, &view)
-    try:
-        return _run_codec_to_bytes(&codec, name, &view, max_size, True, threads)
-    finally:
-        PyBuffer_Release(&view)
+    cdef _Memory source = _Memory(data)
+    return _run_codec_to_bytes(&codec, name, &source.view, max_size, True, threads)
 
 
 def encode_into(str name not None, config, data, out, int threads=1) -> int:
-    """As :func:`encode_bytes`, into the beginning of `out`, which is unchanged or undefined on failure.
+    """Encode as :func:`encode_bytes`, to the beginning of `out`; return how many bytes were written.
 
-    Returns
-    -------
-    int
-        How many bytes were written.
-
-    Raises
-    ------
-    ValueError
-        If `out` is too small.
+    Raises ValueError if `out` is too small; what it has after a failure is undefined.
     """
     cdef zc_codec codec
-    cdef Py_buffer view, room
-    cdef size_t bound = 0
     cdef dict options = dict(config)
-    cdef bytes encoded
     configure(&codec, name, options)
-    _get_memory(data, PyBUF_SIMPLE, &view)
-    try:
-        _encoded_bound(&codec, name, view.len, &bound)
-        _get_memory(out, PyBUF_WRITABLE, &room)
-        try:
-            if <size_t>room.len >= bound and not _overlap(&view, &room):
-                return _run_codec(&codec, name, &view, room.buf, room.len, False, threads)
-            encoded = _run_codec_to_bytes(&codec, name, &view, bound, False, threads)
-            if PyBytes_GET_SIZE(encoded) > room.len:
-                raise ValueError(f"out: {name} needs {len(encoded)} bytes, there are {room.len}")
-            memcpy(room.buf, PyBytes_AS_STRING(encoded), PyBytes_GET_SIZE(encoded))
-            return PyBytes_GET_SIZE(encoded)
-        finally:
-            PyBuffer_Release(&room)
-    finally:
-        PyBuffer_Release(&view)
+    return _run_codec_into(&codec, name, data, out, False, threads)
 
 
 def decode_into(str name not None, config, data, out, int threads=1) -> int:
-    """As :func:`decode_bytes`, into the beginning of `out`, which may be undefined on failure.
-
-    Returns
-    -------
-    int
-        How many bytes were written.
-    """
+    """Decode as :func:`decode_bytes`, to the beginning of `out`; return how many bytes were written."""
     cdef zc_codec codec
-    cdef Py_buffer view, room
-    cdef uint8_t spare
     cdef dict options = dict(config)
     configure(&codec, name, options)
-    _get_memory(out, PyBUF_WRITABLE, &room)
-    try:
-        _get_memory(data, PyBUF_SIMPLE, &view)
-        try:
-            if not _overlap(&view, &room):
-                return _run_codec(&codec, name, &view, room.buf if room.len else &spare, room.len, True,
-                                  threads)
-        finally:
-            PyBuffer_Release(&view)
-        decoded = decode_bytes(name, options, data, room.len, threads)
-        memcpy(room.buf, PyBytes_AS_STRING(decoded), PyBytes_GET_SIZE(decoded))
-        return PyBytes_GET_SIZE(decoded)
-    finally:
-        PyBuffer_Release(&room)
-
-
-cdef bint _overlap(const Py_buffer *a, const Py_buffer *b) noexcept:
-    cdef const char *first = <const char *>a.buf
-    cdef const char *second = <const char *>b.buf
-    return first < second + b.len and second < first + a.len
+    return _run_codec_into(&codec, name, data, out, True, threads)

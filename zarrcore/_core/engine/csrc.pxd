@@ -6,22 +6,9 @@ cdef extern from "stdbool.h":
 
 cdef extern from "base/status.h" nogil:
     ctypedef enum zc_status:
-        ZC_OK
-        ZC_ERR_MEMORY
-        ZC_ERR_ARGUMENT
-        ZC_ERR_CORRUPT
-        ZC_ERR_CHECKSUM
-        ZC_ERR_SIZE
-        ZC_ERR_RANGE
-        ZC_ERR_IO
-        ZC_ERR_MISSING
-        ZC_ERR_UNSUPPORTED
-        ZC_ERR_OVERFLOW
-        ZC_ERR_CANCELLED
-        ZC_ERR_CALLBACK
-        ZC_ERR_ENCODE
-        ZC_ERR_LOCKED
-        ZC_ERR_ROOM
+        ZC_OK, ZC_ERR_MEMORY, ZC_ERR_ARGUMENT, ZC_ERR_CORRUPT, ZC_ERR_CHECKSUM, ZC_ERR_SIZE, ZC_ERR_RANGE
+        ZC_ERR_IO, ZC_ERR_MISSING, ZC_ERR_UNSUPPORTED, ZC_ERR_OVERFLOW, ZC_ERR_CANCELLED, ZC_ERR_CALLBACK
+        ZC_ERR_ENCODE, ZC_ERR_LOCKED, ZC_ERR_ROOM
 
     const size_t ZC_SIZE_MAX "((size_t)PTRDIFF_MAX)"
 
@@ -31,19 +18,14 @@ cdef extern from "base/status.h" nogil:
         char codec[32]
         char message[320]
         bint in_shard
-        uint64_t inner_chunk
-        uint64_t offset
-        uint64_t nbytes
-        uint64_t cause
+        uint64_t inner_chunk, offset, nbytes, cause
 
     zc_status zc_fail(zc_error *err, zc_status status, const char *format, ...)
     void zc_error_clear(zc_error *err)
 
 cdef extern from "io/file.h" nogil:
     ctypedef enum zc_symlinks:
-        ZC_SYMLINKS_INSIDE
-        ZC_SYMLINKS_REFUSE
-        ZC_SYMLINKS_FOLLOW
+        ZC_SYMLINKS_INSIDE, ZC_SYMLINKS_REFUSE, ZC_SYMLINKS_FOLLOW
     ctypedef struct zc_dir:
         pass
     zc_dir zc_dir_none(size_t root_len, zc_symlinks links)
@@ -83,14 +65,11 @@ cdef extern from "kernels/region.h" nogil:
     const int ZC_MAX_DIMS
 
     ctypedef struct zc_swap_field:
-        uint32_t offset
-        uint32_t word
-        uint32_t count
+        uint32_t offset, word, count
 
     ctypedef struct zc_item:
         size_t size
-        uint32_t word
-        uint32_t n_fields
+        uint32_t word, n_fields
         const zc_swap_field *fields
         uint32_t n_pieces
         const zc_piece *pieces
@@ -100,33 +79,18 @@ cdef extern from "kernels/region.h" nogil:
         size_t to
         zc_item item
 
+# Enumerations whose values are made from Python's are declared as int.
 cdef extern from "codecs/codec.h" nogil:
-    ctypedef enum zc_blosc_compressor:
-        pass
-
-    ctypedef enum zc_blosc_shuffle:
-        pass
-
     ctypedef struct zc_blosc_options:
-        zc_blosc_compressor compressor
-        zc_blosc_shuffle shuffle
-        size_t typesize
-        size_t blocksize
+        int compressor, shuffle
+        size_t typesize, blocksize
 
     ctypedef enum zc_number_kind:
-        ZC_NUMBER_BOOL
-        ZC_NUMBER_C64
-        ZC_NUMBER_C128
+        ZC_NUMBER_BOOL, ZC_NUMBER_C64, ZC_NUMBER_C128
 
     size_t zc_number_size(zc_number_kind kind)
 
-    ctypedef enum zc_rounding:
-        pass
-
     cbool zc_number_named(const char *name, zc_number_kind *out)
-
-    ctypedef enum zc_out_of_range:
-        pass
 
     ctypedef struct zc_number_pair:
         uint64_t from_ "from"
@@ -137,10 +101,8 @@ cdef extern from "codecs/codec.h" nogil:
         size_t n
 
     ctypedef struct zc_cast_options:             # an anonymous member of zc_codec
-        zc_rounding rounding
-        zc_out_of_range out_of_range
-        zc_number_pairs encode
-        zc_number_pairs decode
+        int rounding, out_of_range
+        zc_number_pairs encode, decode
 
     ctypedef struct zc_number:
         zc_number_kind kind
@@ -149,20 +111,15 @@ cdef extern from "codecs/codec.h" nogil:
     ctypedef struct zc_codec_class:
         const char *name
         size_t max_decoded
-        bint fixed_size
         bint (*bound)(const zc_codec *codec, size_t n, size_t *out) noexcept nogil
         zc_status (*encode)(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
                             uint8_t *dst, size_t cap, size_t *written, zc_error *err) noexcept nogil
         zc_status (*decode)(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
                             uint8_t *dst, size_t cap, size_t *written, zc_error *err) noexcept nogil
 
-    ctypedef enum zc_padding:
-        pass
-
     ctypedef struct zc_bits_options:             # an anonymous member of zc_codec
-        zc_padding padding
-        uint32_t first
-        uint32_t width
+        int padding
+        uint32_t first, width
 
     ctypedef struct zc_lookup3_options:          # an anonymous member of zc_codec
         uint32_t initial
@@ -170,31 +127,23 @@ cdef extern from "codecs/codec.h" nogil:
         size_t n_prefix
 
     ctypedef struct zc_whole_options:            # an anonymous member of zc_codec
-        int64_t offset
-        int64_t scale
-        cbool has_offset
-        cbool has_scale
-
-    ctypedef enum zc_decision:
-        pass
+        int64_t offset, scale
+        cbool has_offset, has_scale
 
     ctypedef struct zc_nested_options:           # an anonymous member of zc_codec
         const zc_codec *codecs
         int n
         size_t header
-        zc_decision decision
+        int decision
 
     ctypedef struct zc_codec:
         const zc_codec_class *cls
         int level
-        bint checksum
-        bint at_start
+        bint checksum, at_start
         zc_blosc_options blosc
         size_t element
-        zc_number decoded
-        zc_number encoded
-        double offset
-        double scale
+        zc_number decoded, encoded
+        double offset, scale
         zc_whole_options whole
         zc_lookup3_options lookup3
         zc_bits_options bits
@@ -238,10 +187,7 @@ cdef extern from "codecs/libraries.h" nogil:
 
 cdef extern from "engine/selection.h" nogil:
     ctypedef struct zc_axis:
-        int64_t count
-        int64_t start
-        int64_t step
-        int64_t stride
+        int64_t count, start, step, stride
         const int64_t *index
         const int64_t *place
 
@@ -261,10 +207,7 @@ cdef extern from "engine/selection.h" nogil:
         const zc_picked *picked
 
     ctypedef enum zc_selection_kind:
-        ZC_SELECT_REGION
-        ZC_SELECT_PICKED
-        ZC_SELECT_GIVEN
-        ZC_SELECT_POINTS
+        ZC_SELECT_REGION, ZC_SELECT_PICKED, ZC_SELECT_GIVEN, ZC_SELECT_POINTS
 
     ctypedef struct zc_selection:
         zc_selection_kind kind
@@ -303,12 +246,7 @@ cdef extern from "engine/chain.h" nogil:
 
 cdef extern from "engine/chain_compile.h" nogil:
     ctypedef enum zc_link_kind:
-        ZC_LINK_TRANSPOSE
-        ZC_LINK_RESHAPE
-        ZC_LINK_FILTER
-        ZC_LINK_BYTES
-        ZC_LINK_SHARDS
-        ZC_LINK_N5_BLOCK
+        ZC_LINK_TRANSPOSE, ZC_LINK_RESHAPE, ZC_LINK_FILTER, ZC_LINK_BYTES, ZC_LINK_SHARDS, ZC_LINK_N5_BLOCK
         ZC_LINK_STAGE
 
     ctypedef enum zc_fill_rule:
@@ -330,8 +268,7 @@ cdef extern from "engine/chain_compile.h" nogil:
         const zc_length *lengths
         const int64_t *inner_shape
         bint index_at_start
-        zc_links inner
-        zc_links index
+        zc_links inner, index
 
     ctypedef struct zc_chain_description:
         zc_links links
@@ -379,8 +316,7 @@ cdef extern from "engine/store.h" nogil:
         size_t batch_bytes
         int waits
         bint values_in_memory
-        size_t gap
-        size_t most
+        size_t gap, most
 
     ctypedef struct zc_local:
         const char *root
@@ -417,8 +353,7 @@ cdef extern from "engine/keys.h" nogil:
 
 cdef extern from "engine/grid.h" nogil:
     ctypedef struct zc_grid_axis:
-        int64_t length
-        int64_t chunk
+        int64_t length, chunk
         const int64_t *edges
         int64_t n_edges
 
@@ -427,11 +362,8 @@ cdef extern from "engine/cache.h" nogil:
         pass
 
     ctypedef struct zc_cache_stats:
-        uint64_t hits
-        uint64_t misses
-        size_t n_chunks
-        size_t n_bytes
-        size_t max_bytes
+        uint64_t hits, misses
+        size_t n_chunks, n_bytes, max_bytes
 
     zc_cache *zc_cache_new(size_t max_bytes)
     void zc_cache_free(zc_cache *cache)
@@ -448,8 +380,7 @@ cdef extern from "engine/engine.h" nogil:
     const size_t ZC_INDEX_CACHE_BYTES
 
     ctypedef struct zc_key_encoding:
-        bint v2
-        bint reversed
+        bint v2, reversed
         char separator
 
     ctypedef struct zc_array:

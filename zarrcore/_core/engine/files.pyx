@@ -28,27 +28,10 @@ cdef bytes _name_of(str path):
 
 
 def open_below(str root not None, str path not None, int flags, follow_symlinks, bint writes=False) -> int:
-    """Open a path below a root, following symbolic links as they may be.
+    """Return a descriptor of `path`, which begins with `root`, as ``os.open(path, flags)``; not on Windows.
 
-    Not on Windows.  The GIL is released.
-
-    Parameters
-    ----------
-    root : str
-        Start of the path.
-    path : str
-        The whole path.
-    flags : int
-        As of ``os.open``; nothing is created.
-    follow_symlinks : {"inside", True, False}
-        Follow links that stay below the root, all, or none.
-    writes : bool
-        The descriptor is for changing what is in a directory: never leave the root.
-
-    Returns
-    -------
-    int
-        The descriptor.
+    Below the root, links that stay there are followed ("inside"), all (True), or none (False).  With `writes`, for a
+    change of what is in a directory, the root is never left.  The GIL is released.
 
     Raises
     ------
@@ -72,27 +55,10 @@ def write_file(
 ) -> bool:
     """Write a file atomically: readers see what was there before, or all of the new bytes.
 
-    Missing directories are made.  The GIL is released.
-
-    Parameters
-    ----------
-    path : str
-        The file.
-    data : bytes-like
-        Its contents, contiguous.
-    sync : bool
-        Make the change durable before returning.
-    is_new : bool
-        Write it only if there is no file yet; of several that do so at the same time, one succeeds.
-    root : str, optional
-        Start of the path; links below it are followed only if they stay below it.  Default: follow all links.
-    follow_symlinks : {"inside", True, False}
-        False: follow none below the root.
-
-    Returns
-    -------
-    bool
-        Whether the file was written: False if `is_new` is given and there is one.
+    Missing directories are made.  With `sync`, the change is durable when the function returns.  With `is_new`, the
+    file is written only if there is none yet, and False returned if there is; of several that do so at the same time,
+    one succeeds.  Links below `root`, the start of the path, are followed as :func:`open_below` follows them for
+    writing; without a root all are.  The GIL is released.
 
     Raises
     ------

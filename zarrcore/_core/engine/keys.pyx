@@ -84,19 +84,8 @@ cdef cbool _poll_lock(void *lock) noexcept with gil:
 cdef class KeyLock:
     """The lock of a key, for a ``with`` statement: one read, patch and write at a time in this process.
 
-    The engine takes the same lock when it writes.  A thread may hold the locks of several keys.
-
-    Parameters
-    ----------
-    place : Place
-        Of the array.
-    key : str
-        Below the place.
-
-    Raises
-    ------
-    ChunkLockError
-        If waiting would never end: this thread has the lock already, or one that the other thread waits for.
+    The engine takes the same lock when it writes.  A thread may hold the locks of several keys; ChunkLockError is
+    raised if waiting would never end: it has the lock already, or one that the other thread waits for.
     """
 
     cdef Place place
@@ -130,15 +119,7 @@ cdef class KeyLock:
 
 
 def key_events(str scope not None, str key not None) -> int:
-    """Return how many changes of a key have begun or ended, those of its prefixes included; -1 while one is under way.
-
-    Parameters
-    ----------
-    scope : str
-        Of the store.
-    key : str
-        The key.
-    """
+    """Return how many changes of a key, or of its prefixes, have begun or ended; -1 while one is under way."""
     cdef zc_place place
     cdef zc_key name
     _set_place(&place, scope)
@@ -148,21 +129,9 @@ def key_events(str scope not None, str key not None) -> int:
 
 
 def while_changing(str scope not None, keys, method, tuple args not None, dict kwargs not None):
-    """Call a method that changes keys: what has been kept of their values before counts no more.
+    """Return what a method returns that changes keys: what has been kept of their values before counts no more.
 
-    Parameters
-    ----------
-    scope : str
-        Of the store.
-    keys : sequence of str
-        What is replaced or removed; ``"a/b/"`` and ``""`` stand for all keys below a prefix.
-    method, args, kwargs
-        What to call.
-
-    Returns
-    -------
-    object
-        What the method returns.
+    ``"a/b/"`` and ``""`` stand for all keys below a prefix.
     """
     cdef tuple names = tuple(keys)                 # nobody can change it
     cdef zc_change few[4]
@@ -189,14 +158,9 @@ def while_changing(str scope not None, keys, method, tuple args not None, dict k
 
 
 def set_item(values, str key not None, value):
-    """Store an item of the dictionary of a ``MemoryStore``; does the same as :func:`while_changing` in less time.
+    """Store an item of the dictionary of a ``MemoryStore``, whose identity is the scope of the store.
 
-    Parameters
-    ----------
-    values : mutable mapping
-        The dictionary, whose identity is the scope of the store.
-    key, value
-        The item.
+    Does the same as :func:`while_changing` in less time.
     """
     cdef char scope[40]
     cdef zc_place place
@@ -223,14 +187,7 @@ cdef int _lengths(shape, int64_t *out) except -1:
 def note_shape(Place place not None, shape, bint is_new=False) -> None:
     """Note that an array is getting a new shape, before anything is written to it by that shape.
 
-    Parameters
-    ----------
-    place : Place
-        Of the array.
-    shape : tuple of int
-        The new shape.
-    is_new : bool
-        The array is being created where none was.
+    `is_new` if it is being created where none was.
     """
     cdef int64_t lengths[64]
     if _lengths(shape, lengths):

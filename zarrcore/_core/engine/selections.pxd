@@ -2,7 +2,8 @@
 cimport numpy as cnp
 from libc.stdint cimport int64_t
 
-from zarrcore._core.engine.csrc cimport zc_array, zc_chain, zc_selection, zc_window
+from zarrcore._core.engine.chains cimport Chain
+from zarrcore._core.engine.csrc cimport zc_array, zc_chain, zc_given, zc_selection, zc_window
 
 
 cdef inline void set_axis(zc_selection *selection, int d, int64_t start, int64_t step, int64_t count,
@@ -33,3 +34,9 @@ cdef cnp.dtype field_dtype(cnp.dtype record, field, cnp.ndarray memory)
 cdef object set_window(zc_window *window, const zc_chain *chain, size_t offset, size_t size)
 cdef object set_fields(zc_selection *selection, zc_window *window, const zc_chain *chain, cnp.dtype record, field,
                        cnp.ndarray memory, bint write)
+
+cdef tuple chunk_extent(const zc_array *array, int d, int64_t chunk)
+cdef list set_chunk(zc_selection *selection, zc_window *window, const zc_array *array, cnp.dtype dtype, chunk,
+                    dict blocks)
+cdef list set_blocks(zc_selection *selection, zc_given *given, const zc_array *array, Chain chain, cnp.dtype dtype,
+                     chunk, dict blocks)

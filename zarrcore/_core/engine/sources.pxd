@@ -37,7 +37,6 @@ cdef class _Session:
 
     cdef bint keep(self, object error) except -1
     cdef uint64_t keep_cause(self, object error) except? 0
-    cdef object cause_of(self, const zc_error *err)
     cdef zc_status fail(self, object error, zc_error *err)
 
 

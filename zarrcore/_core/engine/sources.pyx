@@ -49,12 +49,7 @@ cdef class LocalSource:
 cdef class MemorySource:
     """A dict of keys and bytes-like values.
 
-    Parameters
-    ----------
-    values : dict
-        The dict.
-    is_gone : callable, optional
-        Whether there is nothing left of the array below a prefix; asked when chunks are absent.
+    If chunks are absent, ``is_gone(prefix)`` is asked whether there is nothing left of the array below a prefix.
     """
 
     def __init__(self, dict values not None, is_gone=None):
@@ -108,7 +103,7 @@ cdef class _Session:
         return first
 
     cdef uint64_t keep_cause(self, object error) except? 0:
-        """Remember what a codec raised; returns its number."""
+        """Remember what a codec raised; returns its number, from 1 on."""
         cdef uint64_t number
         with cython.critical_section(self):
             if self.causes is None:
@@ -116,10 +111,6 @@ cdef class _Session:
             self.causes.append(error)
             number = len(self.causes)
         return number
-
-    cdef object cause_of(self, const zc_error *err):
-        """Return what a codec raised."""
-        return self.causes[err.cause - 1]
 
     cdef zc_status fail(self, object error, zc_error *err):
         self.keep(error)
@@ -243,25 +234,6 @@ cdef zc_status _memory_fetch(const zc_store *store, const char *const *keys, siz
         return session.fail(error, err)
 
 
-cdef zc_status _memory_replace(const zc_store *store, const char *key, const void *data, size_t n,
-                               zc_error *err) noexcept with gil:
-    cdef _Session session = <_Session>store.self
-    try:
-        (<MemorySource>session.source).values[key.decode()] = PyBytes_FromStringAndSize(<const char *>data, n)
-        return ZC_OK
-    except BaseException as error:
-        return session.fail(error, err)
-
-
-cdef zc_status _memory_remove(const zc_store *store, const char *key, zc_error *err) noexcept with gil:
-    cdef _Session session = <_Session>store.self
-    try:
-        (<MemorySource>session.source).values.pop(key.decode(), None)
-        return ZC_OK
-    except BaseException as error:
-        return session.fail(error, err)
-
-
 # -- stores in Python
 
 cdef zc_status _store_open(const zc_store *store, const char *key, cbool whole, zc_value *out,
@@ -327,6 +299,19 @@ cdef zc_status _store_read_tail(const zc_value *value, void *dst, size_t n, zc_e
         return session.fail(error, err)
 
 
+cdef int _lend_all(answer, list keys, str complaint, const zc_store *store, zc_value *out, size_t *at) except -1:
+    """Lend what a store returned for some keys; `at` is the number of the one that is at fault."""
+    cdef list values = list(answer)
+    cdef size_t i
+    if len(values) != len(keys):
+        raise errors.StoreError(complaint % len(values))
+    for i in range(<size_t>len(values)):
+        at[0] = i
+        if values[i] is not None:
+            _lend_checked(keys[i], values[i], store, &out[i])
+    return 0
+
+
 cdef zc_status _store_fetch(const zc_store *store, const char *const *keys, size_t n, zc_value *out,
                             size_t *failed, zc_error *err) noexcept with gil:
     cdef _Session session = <_Session>store.self
@@ -342,36 +327,12 @@ cdef zc_status _store_fetch(const zc_store *store, const char *const *keys, size
                 return zc_fail(err, ZC_ERR_IO, b"%s", <const char *>b"the store failed")     # and is asked key by key
             i = names.index(key)
             raise
-        values = list(answer)
-        if len(values) != n:
-            raise errors.StoreError(f"get_many returned {len(values)} values for {n} keys")
-        for i in range(n):
-            if values[i] is not None:
-                _lend_checked(names[i], values[i], store, &out[i])
+        _lend_all(answer, names, f"get_many returned %d values for {n} keys", store, out, &i)
         return ZC_OK
     except BaseException as error:
         _give_back_all(out, n)
         if i < n:
             failed[0] = i
-        return session.fail(error, err)
-
-
-cdef zc_status _store_replace(const zc_store *store, const char *key, const void *data, size_t n,
-                              zc_error *err) noexcept with gil:
-    cdef _Session session = <_Session>store.self
-    try:
-        (<StoreSource>session.source).store.set(key.decode(), PyBytes_FromStringAndSize(<const char *>data, n))
-        return ZC_OK
-    except BaseException as error:
-        return session.fail(error, err)
-
-
-cdef zc_status _store_remove(const zc_store *store, const char *key, zc_error *err) noexcept with gil:
-    cdef _Session session = <_Session>store.self
-    try:
-        (<StoreSource>session.source).store.delete(key.decode())
-        return ZC_OK
-    except BaseException as error:
         return session.fail(error, err)
 
 
@@ -391,18 +352,42 @@ cdef zc_status _store_fetch_parts(const zc_store *store, const zc_request *reque
                 wanted.append((key, None))
             else:
                 wanted.append((key, (requests[i].offset, requests[i].n)))
-        values = list(source.store.get_partial_values(wanted))
-        if len(values) != n:
-            raise errors.StoreError(f"get_partial_values returned {len(values)} values for {n} requests")
-        for i in range(n):
-            if values[i] is not None:
-                _lend_checked(wanted[i][0], values[i], store, &out[i])
+        _lend_all(source.store.get_partial_values(wanted), [key for key, _ in wanted],
+                  f"get_partial_values returned %d values for {n} requests", store, out, &i)
         return ZC_OK
     except Exception as error:
         _give_back_all(out, n)
         return zc_fail(err, ZC_ERR_IO, b"%s", <const char *>b"the store failed")     # and is asked again, key by key
     except BaseException as error:
         _give_back_all(out, n)
+        return session.fail(error, err)
+
+
+# -- dicts and stores in Python
+
+cdef zc_status _replace(const zc_store *store, const char *key, const void *data, size_t n,
+                        zc_error *err) noexcept with gil:
+    cdef _Session session = <_Session>store.self
+    try:
+        value = PyBytes_FromStringAndSize(<const char *>data, n)
+        if type(session.source) is MemorySource:
+            (<MemorySource>session.source).values[key.decode()] = value
+        else:
+            (<StoreSource>session.source).store.set(key.decode(), value)
+        return ZC_OK
+    except BaseException as error:
+        return session.fail(error, err)
+
+
+cdef zc_status _remove(const zc_store *store, const char *key, zc_error *err) noexcept with gil:
+    cdef _Session session = <_Session>store.self
+    try:
+        if type(session.source) is MemorySource:
+            (<MemorySource>session.source).values.pop(key.decode(), None)
+        else:
+            (<StoreSource>session.source).store.delete(key.decode())
+        return ZC_OK
+    except BaseException as error:
         return session.fail(error, err)
 
 
@@ -417,12 +402,6 @@ cdef zc_status _check_place(const zc_store *store, const char *prefix, size_t pr
         return ZC_OK
     except BaseException as error:
         return session.fail(error, err)
-
-
-cdef enum:
-    STORE_GAP = 1 << 18       # bytes that a remote store sends about as fast as it answers one more request
-    STORE_MOST = 1 << 26
-    STORE_BATCH = 1 << 26
 
 
 cdef int set_local(LocalSource source, zc_local *out) except -1:
@@ -447,15 +426,15 @@ cdef int open_store(_Session session, zc_local *local, zc_store *out) except -1:
     out.self = <void *>session
     out.close = _give_back
     out.release = _give_back_all
+    out.check = _check_place
+    out.replace = _replace
+    out.remove = _remove
     if type(source) is MemorySource:
         out.open = _memory_open
         out.fetch = _memory_fetch
-        out.replace = _memory_replace
-        out.remove = _memory_remove
         out.values_in_memory = True
         out.hold = _hold
         out.drop = _drop
-        out.check = _check_place
         return 0
     if type(source) is not StoreSource:
         raise TypeError(f"source: expected a source of this module, got {type(source).__name__}")
@@ -465,10 +444,7 @@ cdef int open_store(_Session session, zc_local *local, zc_store *out) except -1:
     out.fetch = _store_fetch
     if hasattr((<StoreSource>source).store, "get_partial_values"):
         out.fetch_parts = _store_fetch_parts
-    out.check = _check_place
-    out.replace = _store_replace
-    out.remove = _store_remove
-    out.gap = STORE_GAP
-    out.most = STORE_MOST
-    out.batch_bytes = STORE_BATCH
+    out.gap = 1 << 18             # bytes that a remote store sends about as fast as it answers one more request
+    out.most = 1 << 26
+    out.batch_bytes = 1 << 26
     return 0

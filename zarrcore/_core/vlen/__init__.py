@@ -3,9 +3,11 @@
 
 from zarrcore._core import load_modules
 
-load_modules(__name__, ("decoding", "encoding", "ragged"))
-
-from zarrcore._core.vlen.decoding import decode, decode_into, unchanging
-from zarrcore._core.vlen.encoding import all_text, encode, first_missing
-
-__all__ = ["all_text", "decode", "decode_into", "encode", "first_missing", "unchanging"]
+load_modules(
+    __name__,
+    {
+        "decoding": "decode decode_into unchanging",
+        "encoding": "all_text encode first_missing",
+        "ragged": "decode_arrays encode_arrays",
+    },
+)

@@ -294,25 +294,9 @@ def unchanging(data not None):
 
 
 def decode(data not None, Py_ssize_t count, dtype not None, str codec not None, *, bint utf8):
-    """Decode the items of a chunk.
+    """Decode the items of a chunk to an array of one dimension.
 
-    Parameters
-    ----------
-    data : bytes-like
-        The value.
-    count : int
-        How many items the chunk has.
-    dtype : numpy.dtype
-        ``StringDType`` (for UTF-8 only) or ``object``.
-    codec : str
-        Its name, for messages.
-    utf8 : bool
-        Whether items are strings, which must be UTF-8, or bytes.
-
-    Returns
-    -------
-    numpy.ndarray
-        One-dimensional, of `dtype`.
+    `dtype` is ``StringDType`` (with `utf8` only) or ``object``; items are strings, with `utf8`, or bytes.
 
     Raises
     ------

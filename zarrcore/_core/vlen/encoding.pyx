@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """From the items of any length of a chunk to its value."""
 
+cimport cython
 cimport numpy as cnp
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.object cimport PyObject
@@ -89,6 +90,7 @@ def first_missing(cnp.ndarray items not None):
     return missing
 
 
+@cython.final
 cdef class _Growing:
     """Bytes that grow at their end."""
 
@@ -96,18 +98,25 @@ cdef class _Growing:
     cdef uint8_t *at           # where the next byte goes
     cdef uint8_t *end
 
-    def __cinit__(self, size_t room):
-        self.out = NewBytes(NULL, room)
+    def __cinit__(self, size_t count, size_t room):
+        """Begin with the number of items."""
+        self.out = NewBytes(NULL, 4 + room)
         if self.out == NULL:
             raise MemoryError
-        self.at = <uint8_t *>BytesData(self.out)
+        zc_store_le32(BytesData(self.out), <uint32_t>count)
+        self.at = <uint8_t *>BytesData(self.out) + 4
         self.end = self.at + room
 
     def __dealloc__(self):
         Py_XDECREF(self.out)
 
-    cdef int grow(self, size_t more) except -1:
+    cdef inline int need(self, size_t more) except -1:
         """Make room for so many bytes at least."""
+        if <size_t>(self.end - self.at) < more:
+            self.grow(more)
+        return 0
+
+    cdef int grow(self, size_t more) except -1:
         cdef size_t size = self.at - <uint8_t *>BytesData(self.out)
         cdef size_t room = BytesSize(self.out)
         _PyBytes_Resize(&self.out, max(size + more, room + room // 2))
@@ -126,8 +135,7 @@ cdef class _Growing:
 
 cdef inline int _add_item(_Growing out, const void *item, size_t length) except -1:
     """An item after its length."""
-    if <size_t>(out.end - out.at) < 4 + length:
-        out.grow(4 + length)
+    out.need(4 + length)
     zc_store_le32(out.at, <uint32_t>length)
     zc_short_copy(out.at + 4, item, length)
     out.at += 4 + length
@@ -147,8 +155,7 @@ cdef bint _add_text(_Growing out, PyObject *item) except -1:
         _add_item(out, PyUnicode_DATA(item), n)
         return True
     width = PyUnicode_KIND(item)
-    if <size_t>(out.end - out.at) < 4 + n * ZC_UTF8_MOST(width):
-        out.grow(4 + n * ZC_UTF8_MOST(width))
+    out.need(4 + n * ZC_UTF8_MOST(width))
     if not zc_utf8_encode(out.at + 4, PyUnicode_DATA(item), width, n, &length) or length > MAX_LENGTH:
         return False
     zc_store_le32(out.at, <uint32_t>length)
@@ -224,10 +231,8 @@ cdef int _add_encoded(_Growing out, bytes encoded, size_t i, str codec) except -
 cdef bytes _encode_objects(cnp.ndarray items, str codec, object to_item, bint utf8):
     cdef PyObject **slots = <PyObject **>cnp.PyArray_DATA(items)
     cdef size_t count = cnp.PyArray_SIZE(items), i
-    cdef _Growing out = _Growing(4 + 20 * count)
+    cdef _Growing out = _Growing(count, 20 * count)
     cdef PyObject *item
-    zc_store_le32(out.at, <uint32_t>count)
-    out.at += 4
     for i in range(count):
         _fetch(slots, i, count)
         item = zc_take(slots + i)
@@ -243,17 +248,14 @@ cdef bytes _encode_fixed(cnp.ndarray items, str codec):
     """Items of fixed length, four bytes for each code point and zeros after the last."""
     cdef const uint32_t *points = <const uint32_t *>cnp.PyArray_DATA(items)
     cdef size_t width = cnp.PyArray_ITEMSIZE(items) // 4, count = cnp.PyArray_SIZE(items), i, n, length = 0
-    cdef _Growing out = _Growing(4 + (4 + width) * count)
-    zc_store_le32(out.at, <uint32_t>count)
-    out.at += 4
+    cdef _Growing out = _Growing(count, (4 + width) * count)
     for i in range(count):
         n = width
         while n > 0 and points[n - 1] == 0:
             n -= 1
         if n > MAX_LENGTH // 4:
             raise _encode_error(TOO_LONG, i, n, codec)
-        if <size_t>(out.end - out.at) < 4 + 4 * n:
-            out.grow(4 + 4 * n)
+        out.need(4 + 4 * n)
         if not zc_utf8_encode(out.at + 4, points, 4, n, &length):
             bad = next(points[k] for k in range(n) if zc_has_no_utf8(&points[k], 4, 1))
             raise errors.ChunkEncodeError(f"item {i}: U+{bad:04X} has no UTF-8", codec=codec)
@@ -264,18 +266,10 @@ cdef bytes _encode_fixed(cnp.ndarray items, str codec):
 
 
 def encode(cnp.ndarray items not None, str codec not None, to_item not None, *, bint utf8) -> bytes:
-    """Encode the items of a chunk.
+    """Encode the items of a chunk in C order.
 
-    Parameters
-    ----------
-    items : numpy.ndarray
-        Of ``StringDType`` or of fixed length (``U``, both for UTF-8 only), or ``object``; in C order.
-    codec : str
-        Its name, for messages.
-    to_item : callable
-        Turns what is neither str (with `utf8`) nor bytes (without) into bytes, or raises TypeError.
-    utf8 : bool
-        Whether items are strings or bytes.
+    They are strings (with `utf8`) of ``StringDType``, of fixed length or objects, or bytes.  ``to_item(item)`` makes
+    bytes of what is neither str nor bytes, or raises TypeError.
 
     Raises
     ------

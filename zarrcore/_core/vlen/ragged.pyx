@@ -11,8 +11,7 @@ from zarrcore._core.vlen.items cimport MAX_LENGTH, zc_load_le32, zc_short_copy, 
 import numpy as np
 
 from zarrcore import errors
-from zarrcore._core.vlen.decoding import decode as decode_items
-from zarrcore._core.vlen.decoding import unchanging
+from zarrcore._core.vlen.decoding import decode, unchanging
 
 cnp.import_array()
 
@@ -43,24 +42,10 @@ cdef bint _is_sound(const uint8_t[::1] value, size_t count, size_t item_size) no
     return at == size
 
 
-def decode(data not None, Py_ssize_t count, cnp.dtype dtype not None, str codec not None):
-    """Decode the arrays of a chunk.
+def decode_arrays(data not None, Py_ssize_t count, cnp.dtype dtype not None, str codec not None):
+    """Decode the arrays of a chunk, of a data type without references, to an array of objects.
 
-    Parameters
-    ----------
-    data : bytes-like
-        The value.
-    count : int
-        How many arrays the chunk has.
-    dtype : numpy.dtype
-        Their data type, without objects.
-    codec : str
-        Its name, for messages.
-
-    Returns
-    -------
-    numpy.ndarray
-        One-dimensional, of objects; each array has memory of its own.
+    Each array has memory of its own.
 
     Raises
     ------
@@ -74,7 +59,7 @@ def decode(data not None, Py_ssize_t count, cnp.dtype dtype not None, str codec 
     cdef cnp.ndarray made
     _require_plain(dtype)
     if not _is_sound(value, count, item_size):
-        for i, item in enumerate(decode_items(data, count, np.dtype(object), codec, utf8=False)):
+        for i, item in enumerate(decode(data, count, np.dtype(object), codec, utf8=False)):
             if len(item) % item_size if item_size else len(item):
                 raise errors.ChunkDecodeError(
                     f"item {i}: {len(item)} bytes are no whole number of items of {dtype}", codec=codec)
@@ -100,19 +85,10 @@ cdef inline bint _is_plain(object item, cnp.dtype dtype):
         <cnp.dtype>cnp.PyArray_DESCR(item) is dtype or (<cnp.ndarray>item).dtype == dtype)
 
 
-def encode(items not None, cnp.dtype dtype not None, str codec not None, to_array not None):
+def encode_arrays(items not None, cnp.dtype dtype not None, str codec not None, to_array not None):
     """Encode the arrays of a chunk.
 
-    Parameters
-    ----------
-    items : list
-        The arrays.
-    dtype : numpy.dtype
-        Their data type, without objects.
-    codec : str
-        Its name, for messages.
-    to_array : callable
-        Turns what is no contiguous array of `dtype` with one dimension into one, or raises TypeError.
+    ``to_array(item)`` makes a contiguous array of `dtype` with one dimension of what is none, or raises TypeError.
 
     Raises
     ------

@@ -1,0 +1,224 @@
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from os import PathLike
+from typing import Any, Self, TypeVar, final
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import Buffer
+
+_Result = TypeVar("_Result")
+_Dims = Sequence[tuple[int, int, int] | NDArray[np.integer[Any]]]
+_Coords = Sequence[NDArray[np.integer[Any]]]
+_Field = str | tuple[str, ...] | None
+
+_C_API: object
+
+# threads
+def available_cpus() -> int: ...
+def call_parallel(function: Callable[[int], object], n: int, threads: int = 0) -> None: ...
+def num_threads() -> int: ...
+def set_num_threads(n: int | None) -> None: ...
+def thread_number(threads: int | None) -> int: ...
+
+# codecs
+def check_options(name: str, config: Mapping[str, Any]) -> None: ...
+def decode_bytes(
+    name: str, config: Mapping[str, Any], data: Buffer, max_size: int, threads: int = 1
+) -> bytes: ...
+def decode_into(name: str, config: Mapping[str, Any], data: Buffer, out: Buffer, threads: int = 1) -> int: ...
+def encode_bytes(name: str, config: Mapping[str, Any], data: Buffer, threads: int = 1) -> bytes: ...
+def encode_into(name: str, config: Mapping[str, Any], data: Buffer, out: Buffer, threads: int = 1) -> int: ...
+def is_plain(data: object, *, writable: bool = False) -> bool: ...
+def libraries() -> dict[str, str | None]: ...
+def libraries_origin() -> str: ...
+
+# keys
+def key_events(scope: str, key: str) -> int: ...
+def note_shape(place: Place, shape: Sequence[int], is_new: bool = False) -> None: ...
+def real_path(path: str) -> str | None: ...
+def set_item(values: MutableMapping[str, Any], key: str, value: object) -> None: ...
+def shape_is_stale(place: Place, shape: Sequence[int]) -> bool: ...
+def while_changing(
+    scope: str,
+    keys: Sequence[str],
+    method: Callable[..., _Result],
+    args: Iterable[Any],
+    kwargs: Mapping[str, Any],
+) -> _Result: ...
+@final
+class Place:
+    def __init__(self, scope: str) -> None: ...
+
+@final
+class KeyLock:
+    def __init__(self, place: Place, key: str) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *exc: object) -> None: ...
+
+# files
+def open_below(
+    root: str, path: str, flags: int, follow_symlinks: bool | str, writes: bool = False
+) -> int: ...
+def write_file(
+    path: str,
+    data: Buffer,
+    sync: bool = False,
+    is_new: bool = False,
+    root: str | None = None,
+    follow_symlinks: bool | str = "inside",
+) -> bool: ...
+
+# sources
+@final
+class LocalSource:
+    def __init__(
+        self,
+        root: str | PathLike[str],
+        fsync: bool = False,
+        documents: bool = False,
+        follow_symlinks: bool | str = "inside",
+    ) -> None: ...
+
+@final
+class MemorySource:
+    def __init__(self, values: dict[str, Any], is_gone: Callable[[str], bool] | None = None) -> None: ...
+
+@final
+class StoreSource:
+    def __init__(
+        self,
+        store: Any,
+        suffix: Callable[[int], Any],
+        is_gone: Callable[[str], bool] | None = None,
+        waits: Callable[[], int] | None = None,
+    ) -> None: ...
+
+_Source = LocalSource | MemorySource | StoreSource
+
+# chains
+@final
+class Shard:
+    inner_shape: tuple[int, ...]
+    inner: Chain
+    index_location: str
+    def __init__(self, *args: object, **kwargs: object) -> None: ...
+
+@final
+class Chain:
+    links: tuple[Any, ...]
+    shard: Shard | None
+    order: tuple[int, ...] | None
+    calls_python: bool
+    def __init__(
+        self,
+        itemsize: int,
+        links: Sequence[tuple[Any, ...]] = ...,
+        *,
+        shape: Sequence[int] | None = None,
+        fill: bytes | None = None,
+    ) -> None: ...
+    def check_ndim(self, ndim: int) -> None: ...
+    @property
+    def itemsize(self) -> int: ...
+
+# cache
+def byte_limit(max_bytes: int) -> int: ...
+@final
+class ChunkCache:
+    def __new__(cls, max_bytes: int) -> Self: ...
+    def clear(self) -> None: ...
+    @property
+    def max_bytes(self) -> int: ...
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def nchunks(self) -> int: ...
+    @property
+    def hits(self) -> int: ...
+    @property
+    def misses(self) -> int: ...
+
+# masks
+def mask_points(mask: NDArray[np.bool_]) -> tuple[NDArray[np.int64], ...]: ...
+@final
+class MaskPoints:
+    mask: NDArray[np.bool_]
+    count: int
+    def __init__(self, mask: NDArray[np.bool_]) -> None: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, d: int, /) -> NDArray[np.int64]: ...
+
+# arrays
+@final
+class NativeArray:
+    cache: ChunkCache | None
+    source: _Source
+    chain: Chain
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    path: str
+    is_native: bool
+    def __init__(
+        self,
+        source: _Source,
+        prefix: str,
+        *,
+        shape: Sequence[int],
+        chunks: Sequence[int | tuple[int, ...]],
+        key_encoding: tuple[str, str] = ("default", "/"),
+        chain: Chain,
+        dtype: Any,
+        fill: bytes | None = None,
+        path: str = "",
+        missing_is_error: bool = False,
+        cache: ChunkCache | None = None,
+        scope: Callable[[], str] | None = None,
+    ) -> None: ...
+    @property
+    def block_shape(self) -> tuple[int, ...] | None: ...
+    def chunk_key(self, chunk: Sequence[int]) -> str: ...
+    def get(self, key: Any, threads: int = 0) -> Any: ...
+    def read(self, dims: _Dims, out: NDArray[Any], threads: int = 0, field: _Field = None) -> None: ...
+    def write(
+        self,
+        dims: _Dims,
+        value: NDArray[Any],
+        threads: int = 0,
+        write_empty: bool = False,
+        field: _Field = None,
+    ) -> None: ...
+    def read_points(
+        self, coords: _Coords, out: NDArray[Any], threads: int = 0, field: _Field = None
+    ) -> None: ...
+    def write_points(
+        self,
+        coords: _Coords,
+        value: NDArray[Any],
+        threads: int = 0,
+        write_empty: bool = False,
+        field: _Field = None,
+    ) -> None: ...
+    def write_gathered(
+        self,
+        chunk: Sequence[int],
+        blocks: Mapping[tuple[int, ...], tuple[NDArray[Any], NDArray[np.bool_] | None]],
+        complete: bool,
+        threads: int = 0,
+        write_empty: bool = False,
+    ) -> None: ...
+
+# batches
+def entangled(arrays: list[NDArray[Any]], most: int) -> list[tuple[int, int]]: ...
+def prefetch(
+    array: NativeArray,
+    dims: _Dims,
+    shape: Sequence[int],
+    points: bool,
+    threads: int = 0,
+    token: object = None,
+) -> None: ...
+def read_many(
+    requests: list[tuple[NativeArray, Any, bool, NDArray[Any]]],
+    threads: int = 0,
+    numbers: Sequence[int] | None = None,
+) -> None: ...

@@ -1,1 +1,0 @@
-_C_API: object
