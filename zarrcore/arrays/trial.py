@@ -14,6 +14,7 @@ import numpy as np
 from zarrcore._validate import at
 from zarrcore.codecs.chain import CodecChain, IgnoredCodec
 from zarrcore.codecs.sharding import ShardingCodec
+from zarrcore.dtypes.layout import vary
 from zarrcore.errors import ChunkError, MetadataValidationError
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def refuse_unusable_codecs(metadata: ArrayMetadata) -> None:
     try:
         with np.errstate(all="ignore"):
             chain.decode(chain.encode(fill, spec), spec)
-            _vary(fill)
+            vary(fill, 1)
             try:  # other values; some may be out of the range of the codecs
                 chain.decode(chain.encode(fill, spec), spec)
             except ChunkError as error:
@@ -131,24 +132,3 @@ def _small(chain: CodecChain, spec: ArraySpec) -> tuple[CodecChain, ArraySpec] |
         except MetadataValidationError:
             pass  # their configuration is that of the real shape
     return (chain, spec) if spec.size * (spec.item_size or 16) <= _LARGEST else None
-
-
-def _vary(items: np.ndarray) -> None:
-    """Give some items other values, of any data type."""
-    dtype = items.dtype
-    if not items.size:
-        return
-    if dtype.names is not None:
-        for name in dtype.names:
-            _vary(items[name])
-    elif dtype.kind == "O":
-        if isinstance(items.flat[0], bytes):  # of other objects nothing is known
-            items.flat[0] = b"ab"
-    elif dtype.kind == "T":
-        items.flat[0] = "ab"
-    elif dtype.kind in "US":
-        items[...] = "ab" if dtype.kind == "U" else b"ab"
-    elif dtype.kind == "V" and dtype.isbuiltin != 2:
-        items[...] = np.void(bytes(range(1, 1 + dtype.itemsize)))
-    else:
-        items[...] = (np.arange(items.size) % 2).reshape(items.shape).astype("i8").astype(dtype)

@@ -260,13 +260,7 @@ class ZDType(ABC, Generic[DType, Scalar]):
 
 
 def canonical_v3(data: object) -> Any:
-    """Return the ``data_type`` member of format 3 as a name, or as an object with name and configuration.
-
-    Raises
-    ------
-    DataTypeValidationError
-        If `data` has not the form of an extension point (Zarr v3, "Extension definition").
-    """
+    """Return the ``data_type`` member of format 3 as a name, or as an object with name and configuration."""
     try:
         name, configuration, _ = named_configuration(data)
     except MetadataValidationError as error:

@@ -21,13 +21,7 @@ if TYPE_CHECKING:
 
 
 def ml_scalar_type(name: str) -> type[Any]:
-    """Return the scalar type that ml_dtypes calls `name`.
-
-    Raises
-    ------
-    DataTypeValidationError
-        If ml_dtypes is not installed, or too old to have the type.
-    """
+    """Return the scalar type that ml_dtypes calls `name`."""
     found = getattr(_ml_dtypes(name), name, None)
     if found is None:
         raise DataTypeValidationError(

@@ -147,3 +147,21 @@ def _word(dtype: np.dtype[Any]) -> tuple[int, int]:
         return 1, 0
     # Kinds "iufmM", and the types that packages add to NumPy ("V", but not void): one word an item.
     return size, int(size > 1)
+
+
+def vary(items: np.ndarray, most: int) -> None:
+    """Give `items` other values, numbers from 1 to `most` first, so that codecs can be tried on them."""
+    dtype = items.dtype
+    if dtype.names is not None:
+        for name in dtype.names:
+            vary(items[name], most)
+    elif dtype.kind in "OT" and items.size:
+        if dtype.kind == "T" or isinstance(items.flat[0], bytes):  # of other objects nothing is known
+            items.flat[0] = "ab" if dtype.kind == "T" else b"ab"
+    elif dtype.kind in "US":
+        items[...] = "ab" if dtype.kind == "U" else b"ab"
+    elif dtype.kind == "V" and dtype.isbuiltin != 2:  # the numbers of ml_dtypes are of the kind V, too
+        items[...] = np.void(bytes(1 + i % 255 for i in range(dtype.itemsize)))
+    elif dtype.kind != "O":
+        numbers = np.arange(1, 1 + items.size) % ((1 if dtype.kind == "b" else most) + 1)
+        items[...] = numbers.reshape(items.shape).astype("i8").astype(dtype)

@@ -44,10 +44,7 @@ _DOCUMENTS = frozenset(("zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadat
 def chunk_key(encoding: ChunkKeyEncoding, coords: tuple[int, ...]) -> str:
     """Return the key of the chunk at `coords`, from an encoding that a user may have written.
 
-    Raises
-    ------
-    MetadataValidationError
-        If it is no key, or that of a metadata document, which the chunk would overwrite.
+    Refuse what is no key, or that of a metadata document, which the chunk would overwrite.
     """
     with at(f"chunk {coords}"):
         key = encoding.encode(coords)

@@ -255,19 +255,13 @@ class ArrayMetadata:
             text = with_shape(documents[name], self.shape, resized.shape)
         return resized.to_documents() if text is None else {**documents, name: text}
 
-    def twin(self) -> Self:
-        """Return the metadata of another array with the same description and its own attributes."""
-        twin = object.__new__(type(self))
-        own = vars(twin)
-        own.update(vars(self))
-        own["attributes"] = parse_attributes(self.attributes)
-        own["extra_fields"] = deepcopy(own["extra_fields"]) if own["extra_fields"] else {}
-        return twin
-
     def _with_shape(self, shape: tuple[int, ...]) -> Self:
         """Return a copy with another shape, for a grid that fits all: nothing else needs to be checked."""
-        resized = self.twin()
-        vars(resized)["shape"] = parse_shape(shape, "shape")
+        resized = object.__new__(type(self))
+        own = vars(resized)
+        own.update(vars(self), shape=parse_shape(shape, "shape"))
+        own["attributes"] = parse_attributes(self.attributes)
+        own["extra_fields"] = deepcopy(own["extra_fields"]) if own["extra_fields"] else {}
         return resized
 
 

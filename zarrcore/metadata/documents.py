@@ -159,13 +159,7 @@ def parse_attributes(attributes: object) -> dict[str, Any]:
 
 
 def json_value(value: Any, where: str) -> Any:
-    """Return `value` as JSON would return it: tuples as lists, NumPy scalars as Python's.
-
-    Raises
-    ------
-    TypeError
-        If JSON has no such value.
-    """
+    """Return `value` as JSON would return it: tuples as lists, NumPy scalars as Python's."""
     if value is None or isinstance(value, (str, bool, int, float)):
         return _plain(value)
     if isinstance(value, (list, tuple)):

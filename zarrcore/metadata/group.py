@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from zarrcore._validate import at, choice, describe, fail, integer, mapping
+from zarrcore._validate import at, choice, describe, integer, mapping
 from zarrcore.errors import MetadataValidationError
+from zarrcore.metadata import known
 from zarrcore.metadata.common import dump
 from zarrcore.metadata.departures import Departure, collected, report, without_nulls
 from zarrcore.metadata.documents import (
@@ -94,9 +95,13 @@ class GroupMetadata:
                 check_node(data, "group")
             attributes = dict(mapping(data.get("attributes", {}), "attributes"))
             extra = {name: value for name, value in data.items() if name not in GROUP_METADATA_KEYS}
-            consolidated = _parse_consolidated(data, zarr_format, where)
-            if consolidated is None and zarr_format == 3 and data.get("consolidated_metadata") is not None:
-                extra["consolidated_metadata"] = data["consolidated_metadata"]  # kept, though in another form
+            consolidated = None
+            member = data.get("consolidated_metadata") if zarr_format == 3 else None
+            with at("consolidated_metadata"):
+                if _is_another_form(member):
+                    extra["consolidated_metadata"] = member
+                elif member is not None:
+                    consolidated = ConsolidatedMetadata.from_dict(mapping(member, None), where=where)
             return cls(attributes, zarr_format, consolidated, extra)
 
     @classmethod
@@ -140,23 +145,14 @@ class GroupMetadata:
         return replace(self, attributes=attributes)
 
 
-def _parse_consolidated(
-    data: Mapping[str, Any], zarr_format: int, where: str | None
-) -> ConsolidatedMetadata | None:
-    found = data.get("consolidated_metadata")
-    if found is None or zarr_format == 2:
-        return None
-    with at("consolidated_metadata"):
-        if not isinstance(found, dict):
-            fail(None, "an object", found)
-        kind = found.get("kind")
-        if isinstance(kind, str) and kind != "inline" and found.get("must_understand") is False:
-            return None  # another form, which need not be understood: the documents themselves are there
-        return ConsolidatedMetadata.from_dict(found, where=where)
+def _is_another_form(data: Any) -> bool:
+    """Return whether consolidated metadata need not be understood: the documents themselves are there."""
+    kind = data.get("kind") if isinstance(data, dict) else None
+    return isinstance(kind, str) and kind != "inline" and data.get("must_understand") is False
 
 
-def parse_node_below(document: Mapping[str, Any]) -> Any:
-    """Return the metadata of a node that a consolidated document describes.
+def parse_node_below(document: Mapping[str, Any], text: bytes | None = None) -> Any:
+    """Return the metadata of a node that a consolidated document describes, there written as `text`.
 
     In format 2 the member ``node_type`` names the kind of document that it is from.
     """
@@ -164,7 +160,7 @@ def parse_node_below(document: Mapping[str, Any]) -> Any:
     default = "array" if zarr_format == 2 and "shape" in document else "group" if zarr_format == 2 else None
     node_type = choice(document.get("node_type", default), "node_type", ("array", "group"))
     if zarr_format == 3 and node_type == "array":
-        return ArrayV3Metadata.from_document(document, where=None)
+        return ArrayV3Metadata.from_document(document, where=None, text=text)
     # What is below a group is known from this document; a copy inside the group would be a second truth.
     own = {name: value for name, value in document.items() if name != "consolidated_metadata"}
     if zarr_format == 2:
@@ -189,7 +185,7 @@ class _Nodes(Mapping[str, Any]):
     are from, and `above` what their paths have before those here, both for messages.
     """
 
-    __slots__ = ("_above", "_branch", "_documents", "_parsed", "_prefix", "_twins", "_where")
+    __slots__ = ("_above", "_branch", "_documents", "_parsed", "_prefix", "_where")
 
     def __init__(self, documents: Mapping[str, Any], where: str | None = None, above: str = "") -> None:
         self._documents = documents
@@ -198,7 +194,6 @@ class _Nodes(Mapping[str, Any]):
         self._prefix = ""  # what the paths in the documents have before those here
         self._branch: _Branch | None = None
         self._parsed: dict[str, Any] = {}
-        self._twins: dict[str, tuple[ArrayV3Metadata, list[Departure]]] = {}
 
     def __getitem__(self, path: str) -> Any:
         full = self._prefix + path
@@ -214,22 +209,16 @@ class _Nodes(Mapping[str, Any]):
         return found
 
     def _parse(self, path: str) -> tuple[Any, list[Departure]]:
-        if not isinstance(self._documents, Section):
-            document = self._documents[path]
-            return self._collecting(document) if isinstance(document, Mapping) else (document, [])
-        text = self._documents.text_of(path)
-        if text in self._twins:
-            node, departures = self._twins[text]
-            return node.twin(), departures
-        node, departures = self._collecting(self._documents[path])
-        if node.node_type == "array" and node.zarr_format == 3:
-            self._twins[text] = node, departures
-        return node, departures
-
-    def _collecting(self, document: Mapping[str, Any]) -> tuple[Any, list[Departure]]:
         """Return the metadata of one node, and where its document departs from the specification."""
+        text = self._documents.text_of(path).encode() if isinstance(self._documents, Section) else None
+        found = None if text is None else known.of_text(text)
+        if found is not None:
+            return found, []
+        document = self._documents[path]
+        if not isinstance(document, Mapping):
+            return document, []
         with collected() as departures:
-            return parse_node_below(document), departures
+            return parse_node_below(document, text), departures
 
     def _tree(self) -> _Branch:
         """Return the names below, each with those below it."""
@@ -252,7 +241,7 @@ class _Nodes(Mapping[str, Any]):
             branch = branch.get(name, {})
         view = _Nodes(self._documents, self._where, self._above)
         view._prefix, view._branch = f"{self._prefix}{path}/", branch
-        view._parsed, view._twins = self._parsed, self._twins
+        view._parsed = self._parsed
         return view
 
     def _own_paths(self) -> Iterator[str]:

@@ -52,16 +52,11 @@ def codecs_of(metadata: ArrayMetadata) -> tuple[tuple[Any, ...], Any | None, tup
     # A transposition of whole shards is one of each inner chunk, whose codecs take what it makes.
     before = () if metadata.sharding_codec is None else metadata.chain().array_array
     codecs = (*before, *metadata.inner_codecs)
-    groups: dict[str, list[Any]] = {"array->array": [], "array->bytes": [], "bytes->bytes": []}
-    for item in codecs:
-        if getattr(item, "kind", None) in groups:  # codecs that need not be understood have none
-            groups[item.kind].append(item)
-    serializer = groups["array->bytes"]
-    return (
-        tuple(groups["array->array"]),
-        serializer[0] if serializer else None,
-        tuple(groups["bytes->bytes"]),
+    filters, serializers, compressors = (
+        tuple(codec for codec in codecs if getattr(codec, "kind", None) == kind)  # ignored codecs have none
+        for kind in ("array->array", "array->bytes", "bytes->bytes")
     )
+    return filters, serializers[0] if serializers else None, compressors
 
 
 def fill_array(metadata: ArrayMetadata) -> np.ndarray:

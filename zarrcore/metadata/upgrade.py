@@ -9,6 +9,7 @@ import numpy as np
 from zarrcore._validate import at
 from zarrcore.codecs.base import ArraySpec
 from zarrcore.codecs.standard import standard_codec
+from zarrcore.dtypes.layout import vary
 from zarrcore.errors import MetadataValidationError
 from zarrcore.metadata.v3 import ArrayV3Metadata
 from zarrcore.registry import codec_registry
@@ -22,14 +23,7 @@ _DTYPE_MEMBERS = ("dtype", "astype", "encode_dtype", "decode_dtype")
 
 
 def upgraded(metadata: ArrayV2Metadata) -> ArrayV3Metadata:
-    """Return the metadata of format 3 with which the stored chunks read the same.
-
-    Raises
-    ------
-    MetadataValidationError
-        If format 3 has no such data type, fill value or codec, or the chunks would not read the same; the
-        message names it.
-    """
+    """Return the metadata of format 3 with which the stored chunks read the same; an error if there is none."""
     zdtype = metadata.zdtype
     with at("dtype"):
         data_type = zdtype.to_json(zarr_format=3)
@@ -145,7 +139,8 @@ def _check_same(old: ArrayV2Metadata, new: ArrayV3Metadata) -> None:
     """Encode a small chunk by the old metadata, and see that the new one reads it the same."""
     shape = tuple(min(length, 5) for length in old.chunks)
     before = ArraySpec(shape, old.zdtype, old.fill_scalar)
-    chunk = _sample(before)
+    chunk = np.full(shape, before.fill, before.np_dtype)
+    vary(chunk, 100)
     encoded = old.chain().encode(chunk, before)
     expected = old.chain().decode(encoded, before)  # of what a filter rounds, the rounded items
     found = new.chain().decode(encoded, ArraySpec(shape, new.zdtype, new.fill_scalar))
@@ -162,28 +157,3 @@ def _is_same(expected: np.ndarray, found: np.ndarray) -> bool:
         return bool(expected.tolist() == found.tolist())
     same_dtype = expected.dtype.newbyteorder("=") == found.dtype.newbyteorder("=")
     return same_dtype and expected.astype(found.dtype, copy=False).tobytes() == found.tobytes()
-
-
-def _sample(spec: ArraySpec) -> np.ndarray:
-    """Items that are not all the same, of any data type."""
-    items = np.full(spec.shape, spec.fill, spec.np_dtype)
-    if spec.item_size is not None:
-        _vary(items)
-    elif items.size:
-        items.flat[0] = b"ab" if isinstance(spec.fill, bytes) else "ab"
-    return items
-
-
-def _vary(items: np.ndarray) -> None:
-    dtype = items.dtype
-    if dtype.fields is not None:
-        for name in dtype.fields:
-            _vary(items[name])
-    elif dtype.kind in "US":
-        items[...] = "ab" if dtype.kind == "U" else b"ab"
-    elif dtype.type is np.void:  # the numbers of ml_dtypes are of the kind V, too
-        items[...] = np.void(bytes(range(1, 1 + dtype.itemsize))[: dtype.itemsize])
-    else:
-        counted = np.arange(items.size).reshape(items.shape)
-        first = int(dtype.kind != "b")  # of a chunk of one item that one counts: 0 is 0 in any byte order
-        items[...] = (counted % 100 + first).astype("i8").astype(dtype)

@@ -178,13 +178,7 @@ class ArrayV3Metadata(ArrayMetadata):
         NotImplementedError
             If the chunks do not all have the same shape.
         """
-        codec = self.sharding_codec
-        if codec is None:
-            return self._regular_chunk_shape("chunks")
-        inner = codec.chunk_shape
-        for step in reversed(self.chain().array_array):
-            inner = tuple(inner[step.order.index(axis)] for axis in range(self.ndim))  # type: ignore[attr-defined]
-        return inner
+        return self._regular_chunk_shape("chunks") if self.sharding_codec is None else self._shard_units()
 
     @property
     def shards(self) -> tuple[int, ...] | None:
@@ -234,13 +228,7 @@ def check_node(data: Mapping[str, Any], node_type: str) -> None:
 
 
 def parse_extra_fields(data: Mapping[str, Any], reserved: frozenset[str]) -> dict[str, Any]:
-    """Members that the specification does not define (Zarr v3, "must_understand").
-
-    Raises
-    ------
-    MetadataValidationError
-        If one of them is not an object with ``"must_understand": false``.
-    """
+    """Return members that the specification does not define, if all of them say "must_understand": false."""
     for name, value in data.items():
         if name in reserved:
             raise MetadataValidationError("is not an extension: the specification defines it", where=name)
