@@ -91,6 +91,7 @@ class ZDType(ABC, Generic[DType, Scalar]):
     NumPy kinds, with or without an item size (``"i4"``, ``"U"``), of the Zarr v2 names that a class can
     read; a class without it is offered every name.  ``_other_v3_names`` are read in format 3 as well, and
     never written.  ``_code`` is NumPy's code of classes that stand for one kind of item (``"i4"``, ``"S"``).
+    The library's classes give code and name as arguments: ``class Int8(NumericBase, code="i1")``.
     """
 
     dtype_cls: ClassVar[Any]
@@ -98,6 +99,15 @@ class ZDType(ABC, Generic[DType, Scalar]):
     _v2_kinds: ClassVar[tuple[str, ...] | None] = None
     _other_v3_names: ClassVar[tuple[str, ...]] = ()
     _code: ClassVar[str]
+
+    def __init_subclass__(cls, code: str = "", name: str = "", **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if code:
+            dtype = np.dtype(code)
+            cls.dtype_cls, cls._code, cls._v2_kinds = type(dtype), code, (code,)
+            name = name or dtype.name
+        if name:
+            cls._zarr_v3_name = name
 
     # --- native dtypes
 

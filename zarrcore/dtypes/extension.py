@@ -65,10 +65,10 @@ class ExtensionType(ZDType[Any, Any], HasItemSize):
     signed: ClassVar[bool] = False
     """Whether items are integers in two's complement."""
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if "_zarr_v3_name" in cls.__dict__:
-            cls._v2_kinds = (cls._zarr_v3_name,)
+    def __init_subclass__(cls, name: str = "", **options: Any) -> None:
+        super().__init_subclass__(name=name, **options)
+        if name:
+            cls._v2_kinds = (name,)
 
     @classmethod
     def _from_json_v2(cls, data: DTypeJSON) -> Self:

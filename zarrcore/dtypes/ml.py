@@ -40,11 +40,10 @@ class MLType(ExtensionType):
     dtype_cls = _DTypeClass()
 
     def __init_subclass__(cls, name: str = "", **options: Any) -> None:
+        super().__init_subclass__(name=name, **options)
         if name:
-            cls._zarr_v3_name = name
             cls.bits = int(re.findall(r"\d+", name)[0])
             cls.signed = name.startswith("int")
-        super().__init_subclass__(**options)
 
     @classmethod
     def _scalar_type(cls) -> type[Any]:
@@ -224,10 +223,9 @@ class ComplexPair(ExtensionType, ComplexScalars):
     _ml_name: ClassVar[str | None] = None
 
     def __init_subclass__(cls, part: type[ZDType[Any, Any]] | None = None, **options: Any) -> None:
+        super().__init_subclass__(name=f"complex_{part._zarr_v3_name}" if part else "", **options)
         if part is not None:
             cls.part_cls, cls.bits = part, getattr(part, "bits", 16)
-            cls._zarr_v3_name = f"complex_{part._zarr_v3_name}"
-        super().__init_subclass__(**options)
 
     @classmethod
     def _check_native_dtype(cls, dtype: np.dtype[Any]) -> bool:

@@ -30,17 +30,10 @@ _numpy_dtype: Any = cache(np.dtype)
 
 
 class NumericBase(ZDType[Any, Any], HasItemSize):
-    """A data type that is one NumPy kind with one item size: ``class Int8(NumericBase, code="i1")``.
+    """A data type that is one NumPy kind with one item size.
 
     Only classes that add a field are decorated as dataclasses; making one takes a while at import.
     """
-
-    def __init_subclass__(cls, code: str = "", **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if code:
-            dtype = np.dtype(code)
-            cls.dtype_cls, cls._zarr_v3_name = type(dtype), dtype.name
-            cls._code, cls._v2_kinds = code, (code,)
 
     @classmethod
     def _check_native_dtype(cls, dtype: np.dtype[Any]) -> bool:

@@ -56,7 +56,7 @@ class VariableLength(ZDType[Any, Any], HasObjectCodec):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PythonObject(ZDType[Any, Any]):
+class PythonObject(ZDType[Any, Any], name="python_object"):
     """Python objects of any kind (format 2 only: ``"|O"`` with an object codec).
 
     Parameters
@@ -69,7 +69,6 @@ class PythonObject(ZDType[Any, Any]):
     object_codec_id: str
 
     dtype_cls = np.dtypes.ObjectDType
-    _zarr_v3_name: ClassVar[str] = "python_object"
     _v2_kinds: ClassVar[tuple[str, ...] | None] = ("O",)
 
     def __post_init__(self) -> None:

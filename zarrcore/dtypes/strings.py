@@ -82,13 +82,9 @@ class _Text(ZDType[Any, Any]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FixedLengthUTF32(_Text, HasEndianness, _FixedLength):
+class FixedLengthUTF32(_Text, HasEndianness, _FixedLength, code="U", name="fixed_length_utf32"):
     """Strings of at most `length` code points, four bytes each (``fixed_length_utf32``, ``"<U4"``)."""
 
-    dtype_cls = np.dtypes.StrDType
-    _zarr_v3_name: ClassVar[str] = "fixed_length_utf32"
-    _code: ClassVar[str] = "U"
-    _v2_kinds: ClassVar[tuple[str, ...] | None] = (_code,)
     code_point_bytes: ClassVar[int] = 4
     _unit: ClassVar[int] = code_point_bytes
 
@@ -113,11 +109,10 @@ class FixedLengthUTF32(_Text, HasEndianness, _FixedLength):
 
 
 @dataclass(frozen=True, kw_only=True)
-class VariableLengthUTF8(_Text, VariableLength):
+class VariableLengthUTF8(_Text, VariableLength, name="string"):
     """Strings of any length (``string``; format 2: ``"|O"`` with the object codec ``vlen-utf8``)."""
 
     dtype_cls = np.dtypes.StringDType
-    _zarr_v3_name: ClassVar[str] = "string"
     object_codec_id: ClassVar[str] = "vlen-utf8"
 
     @classmethod
@@ -158,13 +153,8 @@ def _as_bytes(data: object) -> bytes | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NullTerminatedBytes(_FixedLength):
+class NullTerminatedBytes(_FixedLength, code="S", name="null_terminated_bytes"):
     """Byte strings of at most `length` bytes; zero bytes at the end do not count (``"|S4"``)."""
-
-    dtype_cls = np.dtypes.BytesDType
-    _zarr_v3_name: ClassVar[str] = "null_terminated_bytes"
-    _code: ClassVar[str] = "S"
-    _v2_kinds: ClassVar[tuple[str, ...] | None] = (_code,)
 
     def cast_scalar(self, data: object) -> np.bytes_:
         """Return `data`, bytes or ASCII text, as a byte string of at most `length` bytes."""
@@ -191,7 +181,7 @@ class NullTerminatedBytes(_FixedLength):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RawBytes(_FixedLength):
+class RawBytes(_FixedLength, code="V", name="raw_bytes"):
     """Items of `length` bytes without a meaning (``raw_bytes``, ``r<N>``, ``"|V4"``).
 
     Parameters
@@ -204,11 +194,6 @@ class RawBytes(_FixedLength):
     """
 
     spelling: Literal["raw_bytes", "r"] = field(default="raw_bytes", compare=False, repr=False)
-
-    dtype_cls = np.dtypes.VoidDType
-    _zarr_v3_name: ClassVar[str] = "raw_bytes"
-    _code: ClassVar[str] = "V"
-    _v2_kinds: ClassVar[tuple[str, ...] | None] = (_code,)
 
     @classmethod
     def _check_native_dtype(cls, dtype: np.dtype[Any]) -> bool:
@@ -266,7 +251,7 @@ class RawBytes(_FixedLength):
 
 
 @dataclass(frozen=True, kw_only=True)
-class VariableLengthBytes(VariableLength):
+class VariableLengthBytes(VariableLength, name="variable_length_bytes"):
     """Byte strings of any length (``bytes``; format 2: ``"|O"`` with the object codec ``vlen-bytes``).
 
     Parameters
@@ -281,7 +266,6 @@ class VariableLengthBytes(VariableLength):
     )
 
     dtype_cls = np.dtypes.ObjectDType
-    _zarr_v3_name: ClassVar[str] = "variable_length_bytes"
     _other_v3_names: ClassVar[tuple[str, ...]] = ("bytes",)
     object_codec_id: ClassVar[str] = "vlen-bytes"
 

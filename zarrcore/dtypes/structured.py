@@ -33,7 +33,7 @@ Field = tuple[str, ZDType[Any, Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class SubArray(ZDType[Any, Any], HasItemSize):
+class SubArray(ZDType[Any, Any], HasItemSize, name="sub_array"):
     """A field that is an array of fixed shape (format 2 only: the third element of a field).
 
     Parameters
@@ -48,7 +48,6 @@ class SubArray(ZDType[Any, Any], HasItemSize):
     shape: tuple[int, ...]
 
     dtype_cls = np.dtypes.VoidDType
-    _zarr_v3_name: ClassVar[str] = "sub_array"
 
     def __post_init__(self) -> None:
         if not self.shape or not all(is_integer(n) and n > 0 for n in self.shape) or len(self.shape) > 32:
@@ -117,7 +116,7 @@ class SubArray(ZDType[Any, Any], HasItemSize):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Structured(ZDType[Any, np.void], HasItemSize):
+class Structured(ZDType[Any, np.void], HasItemSize, name="structured"):
     """Items of named fields, one after another without padding (``structured``, format 2: a list of fields).
 
     Parameters
@@ -134,7 +133,6 @@ class Structured(ZDType[Any, np.void], HasItemSize):
     fields: tuple[Field, ...]
 
     dtype_cls = np.dtypes.VoidDType
-    _zarr_v3_name: ClassVar[str] = "structured"
     _v2_kinds: ClassVar[tuple[str, ...] | None] = ()
 
     def __post_init__(self) -> None:
@@ -292,10 +290,8 @@ class Structured(ZDType[Any, np.void], HasItemSize):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Struct(Structured):
+class Struct(Structured, name="struct"):
     """Items of named fields, one after another without padding (``struct``, format 2: a list of fields)."""
-
-    _zarr_v3_name: ClassVar[str] = "struct"
 
     def _fields_v3(self) -> list[Any]:
         return [{"name": name, "data_type": dtype.to_json(zarr_format=3)} for name, dtype in self.fields]

@@ -140,22 +140,14 @@ def _is_wrapped(exact: Any, scalar: Any) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DateTime64(TimeBase):
+class DateTime64(TimeBase, code="M8", name="numpy.datetime64"):
     """Points in time, counted from 1970 (``numpy.datetime64``, ``"<M8[10s]"``)."""
 
-    dtype_cls = np.dtypes.DateTime64DType
-    _zarr_v3_name: ClassVar[str] = "numpy.datetime64"
-    _code: ClassVar[str] = "M8"
-    _v2_kinds: ClassVar[tuple[str, ...] | None] = (_code,)
     _python_types: ClassVar = (np.datetime64, datetime.date, str)  # datetime.datetime is a date
 
 
 @dataclass(frozen=True, kw_only=True)
-class TimeDelta64(TimeBase):
+class TimeDelta64(TimeBase, code="m8", name="numpy.timedelta64"):
     """Differences in time (``numpy.timedelta64``, ``"<m8[10s]"``)."""
 
-    dtype_cls = np.dtypes.TimeDelta64DType
-    _zarr_v3_name: ClassVar[str] = "numpy.timedelta64"
-    _code: ClassVar[str] = "m8"
-    _v2_kinds: ClassVar[tuple[str, ...] | None] = (_code,)
     _python_types: ClassVar = (np.timedelta64, datetime.timedelta)

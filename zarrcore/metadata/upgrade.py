@@ -23,7 +23,7 @@ _DTYPE_MEMBERS = ("dtype", "astype", "encode_dtype", "decode_dtype")
 
 
 def upgraded(metadata: ArrayV2Metadata) -> ArrayV3Metadata:
-    """Return the metadata of format 3 with which the stored chunks read the same; an error if there is none."""
+    """Return the metadata of format 3 with which the stored chunks read the same; if none, raise an error."""
     zdtype = metadata.zdtype
     with at("dtype"):
         data_type = zdtype.to_json(zarr_format=3)
