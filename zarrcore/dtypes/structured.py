@@ -58,11 +58,12 @@ class SubArray(ZDType[Any, Any], HasItemSize, name="sub_array"):
         check_item_size(math.prod(self.shape) * _size_of(self.item))
 
     @classmethod
-    def from_native_dtype(cls, dtype: np.dtype[Any]) -> Self:
-        if dtype.subdtype is None:
-            raise cls._reject_native(dtype)
-        base, shape = dtype.subdtype
-        return cls(item=data_type_registry.match_dtype(base), shape=shape)
+    def _check_native_dtype(cls, dtype: np.dtype[Any]) -> bool:
+        return dtype.subdtype is not None
+
+    @classmethod
+    def _of(cls, dtype: np.dtype[Any]) -> Self:
+        return cls(item=data_type_registry.match_dtype(dtype.base), shape=dtype.shape)
 
     def to_native_dtype(self) -> Any:
         return np.dtype((self.item.to_native_dtype(), self.shape))
