@@ -58,8 +58,10 @@ class StorageTransformer(Extension, ABC):
         """
 
 
-#: Storage transformers, their names, or their JSON objects; the first one is next to the array.
-StorageTransformersLike: TypeAlias = Iterable[StorageTransformer | str | Mapping[str, Any]]
+#: A storage transformer, its name or its JSON object, or several of them, the first one next to the array.
+StorageTransformersLike: TypeAlias = (
+    StorageTransformer | str | Mapping[str, Any] | Iterable[StorageTransformer | str | Mapping[str, Any]]
+)
 
 
 @dataclass(frozen=True)

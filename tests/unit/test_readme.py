@@ -15,7 +15,7 @@ LEAST = 260
 NEEDS = {
     "docs/guide/hdf5.md": ("h5py",),
     "docs/guide/stores.md": ("fsspec", "obstore"),
-    "docs/guide/zarr-python.md": ("dask",),
+    "docs/guide/zarr-python.md": ("dask", "zarr"),
 }
 PAGES = ["README.md", *(str(page.relative_to(ROOT)) for page in GUIDE if page.stem != "index")]
 

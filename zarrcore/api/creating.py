@@ -72,7 +72,7 @@ def create_array(
         A chunk grid of your own, in place of `chunks` and `shards`.
     chunk_key_encoding : optional
         How chunks are named.
-    storage_transformers : sequence, optional
+    storage_transformers : StorageTransformer or sequence, optional
         Storage transformers, the first one next to the array.
     dimension_names : sequence of str or None, optional
         Names of the dimensions.

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zarrcore import indexing
+from zarrcore._validate import at
 from zarrcore.arrays.access import store_values
-from zarrcore.arrays.chunking import resolve_layout
+from zarrcore.arrays.chunking import normalize_chunks, resolve_layout
 from zarrcore.arrays.chunks import can_list, parse_shape, stored_chunks
 from zarrcore.arrays.config import parse_array_config
 from zarrcore.arrays.copying import copy_values
@@ -92,7 +93,7 @@ def _metadata(zarr_format: int, order: str, options: ArrayOptions, codecs: Any) 
         chunk_key_encoding=_key_encoding(options["chunk_key_encoding"]),
         fill_value=fill_value,
         codecs=tuple(codecs) if inner is None else (_sharded(inner, codecs, options["shards"]),),
-        storage_transformers=tuple(options["storage_transformers"] or ()),  # type: ignore[arg-type]  # the same
+        storage_transformers=tuple(codec_list(options["storage_transformers"])),
         attributes=attributes,  # type: ignore[arg-type]  # the same
         dimension_names=None if names is None else tuple(names),
     )
@@ -123,17 +124,22 @@ def _layout(
 
     chunks: Any = options["chunks"]
     shards, chunk_grid = options["shards"], options["chunk_grid"]
-    if chunk_grid is None and not isinstance(chunks, ChunkGrid):
-        target = settings.get("array.target_shard_size_bytes", None)
-        return resolve_layout(shape, zdtype.item_size or 1, chunks, shards, target_shard_bytes=target)
-    if chunk_grid is not None and chunks is not None and not is_auto(chunks):
-        raise ValueError(f"give either chunks or chunk_grid, not both: got {chunks!r} and {chunk_grid!r}")
-    if shards is not None:
-        raise ValueError(
-            "shards: with a chunk_grid, whose chunks are the shards, give ShardingCodec(...) as the "
-            f"serializer, got {shards!r}"
-        )
-    return parse_chunk_grid(chunks if chunk_grid is None else chunk_grid), None
+    if chunk_grid is not None:
+        if chunks is not None and not is_auto(chunks):
+            raise ValueError(f"give either chunks or chunk_grid, not both: got {chunks!r} and {chunk_grid!r}")
+        if shards is not None:
+            raise ValueError(
+                "shards: with a chunk_grid, whose chunks are the shards, give ShardingCodec(...) as the "
+                f"serializer, got {shards!r}"
+            )
+        with at("chunk_grid"):
+            return parse_chunk_grid(chunk_grid), None
+    if isinstance(chunks, ChunkGrid):
+        return chunks, None
+    if isinstance(shards, ChunkGrid):
+        return shards, normalize_chunks(chunks, shape)
+    target = settings.get("array.target_shard_size_bytes", None)
+    return resolve_layout(shape, zdtype.item_size or 1, chunks, shards, target_shard_bytes=target)
 
 
 def _grid(chunks: Sequence[Any] | ChunkGrid) -> ChunkGrid:
@@ -170,7 +176,7 @@ def _separator(value: Any) -> str:
 
 
 def codec_list(value: Any) -> list[Any]:
-    """Return the codecs that are given: one or several, or none where it is left open."""
+    """Return the codecs (or storage transformers) that are given: one or several, or none."""
     if value is None or is_auto(value):
         return []
     if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):

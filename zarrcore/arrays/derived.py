@@ -172,7 +172,7 @@ def _keep_layout(metadata: ArrayMetadata, zarr_format: int, options: dict[str, A
             plain = zarr_format == 3 and not sharded
             options["chunks"] = _kept_grid(metadata) if plain else inner or grid_edges(metadata)
         if _keeps(options["shards"]) and inner is not None and zarr_format == 3:
-            options["shards"] = grid_edges(metadata)
+            options["shards"] = _kept_grid(metadata)
     if zarr_format == metadata.zarr_format:
         names = ("filters", "serializer", "compressors")
         for name, kept in zip(names, codecs_of(metadata), strict=True):

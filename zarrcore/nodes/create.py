@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _DECIDING = {ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON}  # the documents that make a place a node
 _V2_KINDS = {ZARRAY_JSON: ZGROUP_JSON, ZGROUP_JSON: ZARRAY_JSON}  # and the other kind
 _ATTEMPTS = 3
+_REPLACE = "; overwrite=True replaces it"  # the way out of an error
 
 
 def store_documents(place: StorePath, documents: dict[str, bytes]) -> None:
@@ -102,7 +103,7 @@ def _clear_the_way(
             refuse_foreign(place)
         _erase(place)
     elif not store._claim(place.path):
-        refuse_existing(place)
+        refuse_existing(place, _REPLACE)
     _store_parents(missing, zarr_format)
     return replaces
 
@@ -121,13 +122,13 @@ def refuse_bad_name(path: str) -> None:
             raise InvalidKeyError(f"{path!r}: {name!r} is all dots, no node can have such a name")
 
 
-def refuse_existing(place: StorePath) -> None:
+def refuse_existing(place: StorePath, hint: str = "") -> None:
     found = read_node(place)
     if found is None:
         return
     if is_array_metadata(found):
-        raise ContainsArrayError(f"an array exists {place._located}")
-    raise ContainsGroupError(f"a group exists {place._located}")
+        raise ContainsArrayError(f"an array exists {place._located}{hint}")
+    raise ContainsGroupError(f"a group exists {place._located}{hint}")
 
 
 def _store_new(place: StorePath, documents: dict[str, bytes], *, replaces: bool) -> None:
@@ -159,7 +160,7 @@ def _store_deciding(place: StorePath, name: str, data: bytes) -> None:
             with _withdrawn_on_failure(place, name):
                 if not _yields(place, name):
                     return
-        refuse_existing(place)  # what came first may be gone again
+        refuse_existing(place, _REPLACE)  # what came first may be gone again
     raise StoreError(f"{place.store}: the key {key!r} is neither there nor can it be created", key=key)
 
 

@@ -128,10 +128,22 @@ def test_they_may_be_given_as_documents_have_them() -> None:
     assert array.metadata.storage_transformers == (Inverted(), Inverted())
 
 
+def test_a_single_transformer_needs_no_list() -> None:
+    for one in (Inverted(), "test.inverted", {"name": "test.inverted"}):
+        assert create({}, storage_transformers=one).metadata.storage_transformers == (Inverted(),)
+
+
 def test_chunks_of_a_grid_may_be_shards() -> None:
     grid = {"name": "regular", "configuration": {"chunk_shape": [6]}}
     array = create({}, chunk_grid=grid, serializer=ShardingCodec(chunk_shape=(2,)))
     assert (array.chunks, array.shards) == ((2,), (6,))
+    array = create({}, chunk_grid=Doubling(4), serializer=ShardingCodec(chunk_shape=(1,)))
+    copy = zarrcore.from_array({}, data=array)
+    assert copy.metadata.chunk_grid == Doubling(4)
+    assert copy.chunks == (1,)
+    assert copy[...].tolist() == VALUES.tolist()
+    again = zarrcore.from_array({}, data=array, chunks=6, shards=None)
+    assert (again.chunks, again.shards) == ((6,), None)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +152,9 @@ def test_chunks_of_a_grid_may_be_shards() -> None:
         ({"chunks": 3}, "give either chunks or chunk_grid, not both"),
         ({"shards": 8}, "ShardingCodec"),
         ({"chunk_grid": Doubling(3)}, "chunk_grid: 3 chunks cover 7 items"),
-        ({"chunk_grid": {"name": "test.other"}}, "test.other"),
+        ({"chunk_grid": {"name": "test.other"}}, "chunk_grid: unknown chunk grid 'test.other'"),
+        ({"chunk_grid": (2,)}, "chunk_grid: expected"),
+        ({"storage_transformers": [3]}, r"storage_transformers\[0\]: expected"),
         ({"zarr_format": 2}, "chunk_grid: format 2 arrays have none"),
         ({"zarr_format": 2, "chunk_grid": None}, "storage_transformers: format 2 arrays have none"),
         ({"storage_transformers": ["test.other"]}, "test.other"),
