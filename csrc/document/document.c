@@ -16,222 +16,153 @@ void zc_document_free(zc_document *doc)
 }
 
 /* Can chunks of that shape be processed: is their size within limits, are shards multiples of inner chunks? */
-static zc_status check_bound(const zc_document *doc, const zc_node *root, const int64_t *shape)
+static void check_bound(const zc_document *doc, const zc_node *root, const int64_t *shape)
 {
     size_t bound;
     zc_error err;
 
     zc_error_clear(&err);
     if (zc_chain_bound(doc->array.chain, doc->array.ndim, shape, &bound, &err) != ZC_OK) {
-        return zc_node_fail(root, "%s%s%s", err.codec, err.codec[0] != '\0' ? ": " : "", err.message);
+        zc_node_fail(root, "%s%s%s", err.codec, err.codec[0] != '\0' ? ": " : "", err.message);
     }
-    return ZC_OK;
 }
 
 /* The chain of the links; everything else is known. */
-static zc_status finish(zc_document *doc, const zc_node *root, const zc_links *links)
+static zc_status finish(zc_document *doc, const zc_node *root, zc_links links)
 {
     const zc_array *const array = &doc->array;
     int64_t shape[ZC_MAX_DIMS];
     const zc_chain_description description = {
-        .links = *links, .item_size = doc->dtype.size, .fill = array->fill, .ndim = array->ndim, .shape = shape};
+        .links = links, .item_size = doc->dtype.size, .fill = array->fill, .ndim = array->ndim, .shape = shape};
     zc_error *const err = root->json->err;
 
-    zc_grid_longest(doc, shape);
-    zc_status status = zc_chain_compile(&description, &doc->arena, &doc->array.chain, err);
-    if (status != ZC_OK) {
-        err->status = status == ZC_ERR_MEMORY ? status : ZC_ERR_METADATA;
+    if (err->status != ZC_OK) {
         return err->status;
     }
-    status = check_bound(doc, root, shape);
+    zc_grid_longest(doc, shape);
+    if (zc_chain_compile(&description, &doc->arena, &doc->array.chain, err) != ZC_OK) {
+        err->status = err->status == ZC_ERR_MEMORY ? err->status : ZC_ERR_METADATA;
+        return err->status;
+    }
+    check_bound(doc, root, shape);
     for (int d = 0; d < array->ndim; d++) {
         const zc_grid_axis *const axis = &array->grid[d];
         const int64_t longest = shape[d];
-        for (int64_t i = 0; axis->edges != NULL && i < axis->n_edges && status == ZC_OK; i++) {
+        for (int64_t i = 0; axis->edges != NULL && i < axis->n_edges && zc_node_ok(root); i++) {
             const int64_t length = axis->edges[i + 1] - axis->edges[i];
-            const bool is_new = length != shape[d];
-            shape[d] = length;
-            status = is_new ? check_bound(doc, root, shape) : ZC_OK;
+            if (length != shape[d]) {
+                shape[d] = length;
+                check_bound(doc, root, shape);
+            }
         }
         shape[d] = longest;
     }
-    return status;
+    return err->status;
 }
 
 /* Data type and fill value. */
-static zc_status set_dtype(zc_document *doc, const zc_node *dtype, const zc_node *fill, int format)
+static void set_dtype(zc_document *doc, const zc_node *dtype, const zc_node *fill, int format)
 {
-    zc_status status = zc_dtype_parse(dtype, format, &doc->dtype);
-
-    if (status != ZC_OK) {
-        return status;
+    zc_dtype_parse(dtype, format, &doc->dtype);
+    uint8_t *const item = zc_node_alloc(dtype, &doc->arena, doc->dtype.size, 1);
+    if (item != NULL) {
+        doc->array.fill = item;
+        zc_fill_value(fill, dtype, &doc->dtype, format, item);
     }
-    uint8_t *const item = zc_arena_alloc(&doc->arena, doc->dtype.size);
-    if (item == NULL) {
-        return zc_node_no_memory(dtype);
-    }
-    doc->array.fill = item;
-    return zc_fill_value(fill, dtype, &doc->dtype, format, item);
-}
-
-/* Writers left null in the place of members that need not be there. */
-static bool is_given(const zc_node *member)
-{
-    return member->value != NULL && !zc_node_is_null(member);
 }
 
 /* ---- format 3 ----------------------------------------------------------------------------------- */
 
-static zc_status grid_v3(zc_document *doc, const zc_node *root)
+static void grid_v3(zc_document *doc, const zc_node *root)
 {
-    static const char *const regular[] = {"chunk_shape", NULL};
-    static const char *const rectilinear[] = {"kind", "chunk_shapes", NULL};
-    static const char *const kinds[] = {"inline", NULL};
     const zc_node grid = zc_node_member(root, "chunk_grid");
     const zc_node shape = zc_node_member(root, "shape");
     zc_node configuration;
-    const char *name = "";
-    bool optional;
-    int kind;
-    zc_status status = zc_node_extension(&grid, &name, &configuration, &optional);
-    const bool is_regular = strcmp(name, "regular") == 0;
+    const char *const name = zc_node_extension(&grid, &configuration);
+    const zc_node chunk_shape = zc_node_member(&configuration, "chunk_shape");
+    const zc_node chunk_shapes = zc_node_member(&configuration, "chunk_shapes");
+    const zc_node kind = zc_node_member(&configuration, "kind");
 
-    if (status == ZC_OK && !is_regular && strcmp(name, "rectilinear") != 0) {
-        status = zc_node_fail(&grid, "the chunk grid \"%.60s\" is not supported", name);
+    if (strcmp(name, "regular") == 0) {
+        zc_node_object(&configuration);
+        ZC_MEMBERS(&configuration, "chunk_shape");
+        zc_grid_regular(doc, &shape, &chunk_shape);
+    } else if (strcmp(name, "rectilinear") == 0) {
+        zc_node_object(&configuration);
+        ZC_MEMBERS(&configuration, "kind", "chunk_shapes");
+        ZC_CHOICE(&kind, "inline");
+        zc_grid_rectilinear(doc, &shape, &chunk_shapes);
+    } else {
+        zc_node_fail(&grid, "the chunk grid \"%.60s\" is not supported", name);
     }
-    if (status == ZC_OK) {
-        status = zc_node_object(&configuration);
-    }
-    if (status == ZC_OK) {
-        status = zc_node_members(&configuration, is_regular ? regular : rectilinear, false);
-    }
-    if (status != ZC_OK) {
-        return status;
-    }
-    if (is_regular) {
-        const zc_node chunks = zc_node_member(&configuration, "chunk_shape");
-        return zc_grid_regular(doc, &shape, &chunks);
-    }
-    const zc_node kind_node = zc_node_member(&configuration, "kind");
-    const zc_node chunks = zc_node_member(&configuration, "chunk_shapes");
-    status = zc_node_choice(&kind_node, kinds, &kind);
-    return status == ZC_OK ? zc_grid_rectilinear(doc, &shape, &chunks) : status;
 }
 
-static zc_status separator(const zc_node *node, char *inout)
+static char separator(const zc_node *object, const char *name, char standard)
 {
-    static const char *const separators[] = {"/", ".", NULL};
-    int which = 0;
-    const zc_status status = is_given(node) ? zc_node_choice(node, separators, &which) : ZC_OK;
+    const zc_node node = zc_node_given(object, name);
 
-    if (is_given(node)) {
-        *inout = separators[which][0];
-    }
-    return status;
+    return node.value == NULL ? standard : ZC_CHOICE(&node, "/", ".") == 0 ? '/' : '.';
 }
 
-static zc_status keys_v3(zc_document *doc, const zc_node *root)
+static void keys_v3(zc_document *doc, const zc_node *root)
 {
-    static const char *const members[] = {"separator", NULL};
     const zc_node encoding = zc_node_member(root, "chunk_key_encoding");
     zc_node configuration;
-    const char *name = "";
-    bool optional;
-    zc_status status = zc_node_extension(&encoding, &name, &configuration, &optional);
+    const char *const name = zc_node_extension(&encoding, &configuration);
     const bool v2 = strcmp(name, "v2") == 0;
 
-    doc->array.keys = (zc_key_encoding){.v2 = v2, .separator = v2 ? '.' : '/'};
-    if (status == ZC_OK && !v2 && strcmp(name, "default") != 0) {
-        status = zc_node_fail(&encoding, "the chunk key encoding \"%.60s\" is not supported", name);
+    if (!v2 && strcmp(name, "default") != 0) {
+        zc_node_fail(&encoding, "the chunk key encoding \"%.60s\" is not supported", name);
     }
-    if (status == ZC_OK && configuration.value != NULL) {
-        const zc_node node = zc_node_member(&configuration, "separator");
-        status = zc_node_members(&configuration, members, false);
-        status = status == ZC_OK ? separator(&node, &doc->array.keys.separator) : status;
-    }
-    return status;
-}
-
-static zc_status dimension_names_v3(const zc_document *doc, const zc_node *names)
-{
-    size_t n = 0;
-    zc_status status = zc_node_array(names, &n);
-
-    if (status == ZC_OK && n != (size_t)doc->array.ndim) {
-        status = zc_node_fail(names, "expected %d entries, got %zu", doc->array.ndim, n);
-    }
-    ZC_EACH(name, names, status) {
-        if (!zc_node_is_string(&name) && !zc_node_is_null(&name)) {
-            status = zc_node_fail(&name, "expected a string or null");
-        }
-    }
-    return status;
+    ZC_MEMBERS(&configuration, "separator");
+    doc->array.keys = (zc_key_encoding){.v2 = v2, .separator = separator(&configuration, "separator", v2 ? '.' : '/')};
 }
 
 /* What has no bearing on the chunks but must be right all the same. */
-static zc_status rest_v3(const zc_document *doc, const zc_node *root)
+static void rest_v3(const zc_document *doc, const zc_node *root)
 {
-    const zc_node attributes = zc_node_member(root, "attributes");
-    const zc_node names = zc_node_member(root, "dimension_names");
-    const zc_node transformers = zc_node_member(root, "storage_transformers");
-    size_t n = 0;
-    zc_status status = is_given(&attributes) ? zc_node_object(&attributes) : ZC_OK;
+    const zc_node attributes = zc_node_given(root, "attributes");
+    const zc_node names = zc_node_given(root, "dimension_names");
+    const zc_node transformers = zc_node_given(root, "storage_transformers");
 
-    if (status == ZC_OK && is_given(&transformers)) {
-        status = zc_node_array(&transformers, &n);
-        status = status == ZC_OK && n > 0 ? zc_node_fail(&transformers, "are not supported") : status;
+    if (attributes.value != NULL) {
+        zc_node_object(&attributes);
     }
-    if (status == ZC_OK && is_given(&names)) {
-        status = dimension_names_v3(doc, &names);
+    if (transformers.value != NULL && zc_node_array(&transformers) > 0) {
+        zc_node_fail(&transformers, "are not supported");
     }
-    return status;
-}
-
-static zc_status begin_v3(const zc_node *root)
-{
-    static const char *const members[] = {
-        "zarr_format", "node_type", "shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value",
-        "codecs", "attributes", "dimension_names", "storage_transformers", NULL};
-    static const char *const types[] = {"array", NULL};
-    const zc_node format = zc_node_member(root, "zarr_format");
-    const zc_node type = zc_node_member(root, "node_type");
-    int64_t number;
-    int which;
-    zc_status status = zc_node_object(root);
-
-    if (status == ZC_OK) {
-        status = zc_node_int(&format, 3, 3, &number);
+    const size_t n = names.value != NULL ? zc_node_array(&names) : (size_t)doc->array.ndim;
+    if (n != (size_t)doc->array.ndim) {
+        zc_node_fail(&names, "expected %d entries, got %zu", doc->array.ndim, n);
     }
-    if (status == ZC_OK) {
-        status = zc_node_choice(&type, types, &which);
+    ZC_EACH(name, &names) {
+        if (!zc_node_is_string(&name) && !zc_node_is_null(&name)) {
+            zc_node_fail(&name, "expected a string or null");
+        }
     }
-    return status == ZC_OK ? zc_node_members(root, members, true) : status;
 }
 
 zc_status zc_document_v3(zc_document *doc, const zc_node *root)
 {
+    static const char *const members[] = {
+        "zarr_format", "node_type", "shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value",
+        "codecs", "attributes", "dimension_names", "storage_transformers", NULL};
+    const zc_node format = zc_node_member(root, "zarr_format");
+    const zc_node type = zc_node_member(root, "node_type");
     const zc_node data_type = zc_node_member(root, "data_type");
     const zc_node fill = zc_node_member(root, "fill_value");
     const zc_node codecs = zc_node_member(root, "codecs");
-    zc_links links;
-    zc_status status = begin_v3(root);
 
-    if (status == ZC_OK) {
-        status = grid_v3(doc, root);
-    }
-    if (status == ZC_OK) {
-        status = keys_v3(doc, root);
-    }
-    if (status == ZC_OK) {
-        status = set_dtype(doc, &data_type, &fill, 3);
-    }
-    if (status == ZC_OK) {
-        status = zc_codecs_v3(doc, &codecs, &links);
-    }
-    if (status == ZC_OK) {
-        status = rest_v3(doc, root);
-    }
-    return status == ZC_OK ? finish(doc, root, &links) : status;
+    zc_node_object(root);
+    zc_node_int(&format, 3, 3);
+    ZC_CHOICE(&type, "array");
+    zc_node_members(root, members, ZC_OTHERS_OPTIONAL);
+    grid_v3(doc, root);
+    keys_v3(doc, root);
+    set_dtype(doc, &data_type, &fill, 3);
+    const zc_links links = zc_codecs_v3(doc, &codecs);
+    rest_v3(doc, root);
+    return finish(doc, root, links);
 }
 
 /* ---- format 2 ----------------------------------------------------------------------------------- */
@@ -242,120 +173,71 @@ typedef struct links_v2 {
     size_t n;
 } links_v2;
 
-static zc_status add_order(const zc_node *root, links_v2 *links)
-{
-    static const char *const orders[] = {"C", "F", NULL};
-    const zc_node order = zc_node_member(root, "order");
-    int which = 0;
-    const zc_status status = zc_node_choice(&order, orders, &which);
-
-    if (which == 1) {
-        links->at[links->n++].kind = ZC_LINK_TRANSPOSE;
-    }
-    return status;
-}
-
 /* A filter or the compressor. */
-static zc_status add_codec_v2(zc_document *doc, const zc_node *node, zc_flow *flow, links_v2 *links)
+static void add_codec_v2(zc_document *doc, const zc_node *node, zc_flow *flow, links_v2 *links)
 {
     const zc_node id = zc_node_member(node, "id");
-    const char *name;
-    bool known = false;
-    zc_status status = zc_node_object(node);
+    const zc_source from = {&doc->arena, node, node, doc->dtype.size, flow};
 
-    if (status == ZC_OK) {
-        status = zc_node_string(&id, &name);
+    zc_node_object(node);
+    const char *const name = zc_node_string(&id);
+    const zc_known_codec *const known = zc_find_numcodecs(name);
+    if (links->n == sizeof links->at / sizeof links->at[0]) {
+        zc_node_fail(node, "more than %d codecs", ZC_MAX_STAGES);
+    } else if (known == NULL) {
+        zc_node_fail(&id, "the codec \"%.60s\" is not supported", name);
+    } else {
+        zc_link *const link = &links->at[links->n++];
+        *link = (zc_link){.kind = ZC_LINK_STAGE, .where = zc_node_keep_place(node, &doc->arena)};
+        zc_configure(known, &from, &link->codec);
+        *flow = known->is_filter ? *flow : (zc_flow){.size = 1};
     }
-    if (status == ZC_OK && links->n == sizeof links->at / sizeof links->at[0]) {
-        status = zc_node_fail(node, "more than %d codecs", ZC_MAX_STAGES);
-    }
-    if (status != ZC_OK) {
-        return status;
-    }
-    zc_link *const link = &links->at[links->n++];
-    *link = (zc_link){.kind = ZC_LINK_STAGE, .where = zc_node_keep_place(&doc->arena, node)};
-    status = zc_stage_numcodecs(node, name, node, doc->dtype.size, flow, &link->codec, &known);
-    return status == ZC_OK && !known ? zc_node_fail(&id, "the codec \"%.60s\" is not supported", name) : status;
 }
 
 /* What n5-zarr wrote for no compressor before 2020: {"type": "raw"}. */
 static bool is_raw_of_n5(const zc_node *compressor)
 {
-    static const char *const members[] = {"type", NULL};
-    static const char *const types[] = {"raw", NULL};
-    const zc_node type = zc_node_member(compressor, "type");
-    int which;
-    const bool is_raw = zc_node_is_object(compressor) && zc_node_is_string(&type) &&
-                        zc_node_members(compressor, members, false) == ZC_OK &&
-                        zc_node_choice(&type, types, &which) == ZC_OK;
+    const zc_node type = zc_node_first_member(compressor);
 
-    zc_error_clear(compressor->json->err);
-    return is_raw;
-}
-
-static zc_status codecs_v2(zc_document *doc, const zc_node *root, links_v2 *links)
-{
-    const zc_node dtype = zc_node_member(root, "dtype");
-    const zc_node filters = zc_node_member(root, "filters");
-    const zc_node compressor = zc_node_member(root, "compressor");
-    zc_link *const items = &links->at[links->n++];
-    zc_status status = zc_dtype_item(doc, &dtype, &items->item);
-    zc_flow flow = zc_flow_of(&doc->dtype, &items->item);
-
-    items->kind = ZC_LINK_BYTES;
-    if (status == ZC_OK && is_given(&filters)) {
-        size_t n;
-        status = zc_node_array(&filters, &n);
-        ZC_EACH(filter, &filters, status) {
-            status = add_codec_v2(doc, &filter, &flow, links);
-        }
-    }
-    if (status == ZC_OK && is_given(&compressor) && !is_raw_of_n5(&compressor)) {
-        status = add_codec_v2(doc, &compressor, &flow, links);
-    }
-    return status;
-}
-
-static zc_status stored_v2(zc_document *doc, const zc_node *root)
-{
-    const zc_node dtype = zc_node_member(root, "dtype");
-    const zc_node fill = zc_node_member(root, "fill_value");
-    links_v2 links = {.n = 0};
-    zc_status status = set_dtype(doc, &dtype, &fill, 2);
-
-    if (status == ZC_OK) {
-        status = add_order(root, &links);
-    }
-    if (status == ZC_OK) {
-        status = codecs_v2(doc, root, &links);
-    }
-    const zc_links all = {links.at, links.n};
-    return status == ZC_OK ? finish(doc, root, &all) : status;
+    return type.value != NULL && strcmp(type.member, "type") == 0 && zc_node_is_string(&type) &&
+           strcmp(zc_node_string(&type), "raw") == 0 && zc_node_next_member(&type).value == NULL;
 }
 
 zc_status zc_document_v2(zc_document *doc, const zc_node *root)
 {
+    static const char *const members[] = {"zarr_format", "shape", "chunks", "dtype", "compressor", "fill_value", "order",
+                                          "filters", "dimension_separator", NULL};
     const zc_node format = zc_node_member(root, "zarr_format");
     const zc_node shape = zc_node_member(root, "shape");
     const zc_node chunks = zc_node_member(root, "chunks");
-    const zc_node separator_node = zc_node_member(root, "dimension_separator");
-    static const char *const members[] = {"zarr_format", "shape", "chunks", "dtype", "compressor", "fill_value", "order",
-                                          "filters", "dimension_separator", NULL};
-    int64_t number;
-    zc_status status = zc_node_object(root);
+    const zc_node dtype = zc_node_member(root, "dtype");
+    const zc_node fill = zc_node_member(root, "fill_value");
+    const zc_node order = zc_node_member(root, "order");
+    const zc_node filters = zc_node_given(root, "filters");
+    const zc_node compressor = zc_node_given(root, "compressor");
+    links_v2 links = {.n = 0};
 
-    doc->array.keys = (zc_key_encoding){.v2 = true, .separator = '.'};
-    if (status == ZC_OK) {
-        status = zc_node_members_once(root, members);
+    zc_node_object(root);
+    zc_node_members(root, members, ZC_OTHERS_ALLOWED);
+    zc_node_int(&format, 2, 2);
+    zc_grid_regular(doc, &shape, &chunks);
+    doc->array.keys = (zc_key_encoding){.v2 = true, .separator = separator(root, "dimension_separator", '.')};
+    set_dtype(doc, &dtype, &fill, 2);
+    if (ZC_CHOICE(&order, "C", "F") == 1) {
+        links.at[links.n++].kind = ZC_LINK_TRANSPOSE;
     }
-    if (status == ZC_OK) {
-        status = zc_node_int(&format, 2, 2, &number);
+    zc_link *const items = &links.at[links.n++];
+    items->kind = ZC_LINK_BYTES;
+    items->item = zc_dtype_item(doc, &dtype);
+    zc_flow flow = zc_flow_of(&doc->dtype, &items->item);
+    if (filters.value != NULL) {
+        zc_node_array(&filters);
     }
-    if (status == ZC_OK) {
-        status = zc_grid_regular(doc, &shape, &chunks);
+    ZC_EACH(filter, &filters) {
+        add_codec_v2(doc, &filter, &flow, &links);
     }
-    if (status == ZC_OK) {
-        status = separator(&separator_node, &doc->array.keys.separator);
+    if (compressor.value != NULL && !is_raw_of_n5(&compressor)) {
+        add_codec_v2(doc, &compressor, &flow, &links);
     }
-    return status == ZC_OK ? stored_v2(doc, root) : status;
+    return finish(doc, root, (zc_links){links.at, links.n});
 }

@@ -41,7 +41,8 @@ typedef struct zc_document {
     zc_arena arena;          /* everything that zc_document_free frees, but the words of dtype */
 } zc_document;
 
-/* Parse a document into an empty (all zero) one.  zc_document_free releases its memory, after a failure as well. */
+/* Parse a document into an empty (all zero) one.  zc_document_free releases its memory, after a failure as well.  The
+ * functions below leave failures in the document's own error (json.h). */
 zc_status zc_document_v3(zc_document *doc, const zc_node *root);
 zc_status zc_document_v2(zc_document *doc, const zc_node *root);
 void zc_document_free(zc_document *doc);
@@ -50,13 +51,12 @@ void zc_document_free(zc_document *doc);
 
 /* A data type by its name in format 3, or by its string or list of fields in format 2.  zc_dtype_free must
  * follow, after a failure too. */
-zc_status zc_dtype_parse(const zc_node *node, int format, zc_dtype *out);
+void zc_dtype_parse(const zc_node *node, int format, zc_dtype *out);
 void zc_dtype_free(zc_dtype *dtype);
 
 /* What zc_dtype_parse shares with structured types: *out is zero, and words are added to it. */
-zc_status zc_dtype_plain(const zc_node *node, int format, zc_dtype *out);
-zc_status zc_dtype_add_words(const zc_node *node, zc_dtype *dtype, size_t offset, uint32_t word, size_t count,
-                             bool big_endian);
+void zc_dtype_plain(const zc_node *node, int format, zc_dtype *out);
+void zc_dtype_add_words(const zc_node *node, zc_dtype *dtype, zc_words words);
 
 /* The parts of a type string of numpy such as "<M8[25s]"; false if it is none. */
 typedef struct zc_typestr {
@@ -82,8 +82,8 @@ const zc_named_dtype *zc_numpy_name(const char *name);
 const zc_named_dtype *zc_numpy_type(char kind, size_t size);
 
 /* The item of an element whose words have these byte orders (format 2), or all the same (format 3). */
-zc_status zc_dtype_item(zc_document *doc, const zc_node *node, zc_item *out);
-zc_status zc_dtype_item_as(zc_document *doc, const zc_node *node, bool big_endian, zc_item *out);
+zc_item zc_dtype_item(zc_document *doc, const zc_node *node);
+zc_item zc_dtype_item_as(zc_document *doc, const zc_node *node, bool big_endian);
 
 /* A structured data type: is it one, and its fields one after the other. */
 typedef struct zc_field {
@@ -96,12 +96,12 @@ typedef struct zc_field {
 } zc_field;
 
 /* The list of fields, or a NULL value where the data type is not structured. */
-zc_status zc_dtype_fields(const zc_node *node, int format, zc_node *holder, zc_node *out);
+zc_node zc_dtype_fields(const zc_node *node, int format, zc_node *holder);
 
 /* Read the field at item into *out, which must not move afterwards. */
-zc_status zc_field_at(const zc_node *item, int format, zc_field *out);
+void zc_field_at(const zc_node *item, int format, zc_field *out);
 
-zc_status zc_dtype_struct(const zc_node *node, const zc_node *fields, int format, int depth, zc_dtype *out);
+void zc_dtype_struct(const zc_node *node, const zc_node *fields, int format, int depth, zc_dtype *out);
 
 /* The number of the extension registry that has that name; numpy has no kind for these. */
 bool zc_extension_number(const char *name, zc_number_kind *out);
@@ -110,18 +110,16 @@ bool zc_extension_number(const char *name, zc_number_kind *out);
 
 /* The fill value of an array of the data type at dtype_node as dtype->size bytes in the byte order of the
  * machine. */
-zc_status zc_fill_value(const zc_node *node, const zc_node *dtype_node, const zc_dtype *dtype, int format,
-                        uint8_t *out);
+void zc_fill_value(const zc_node *node, const zc_node *dtype_node, const zc_dtype *dtype, int format, uint8_t *out);
 
 /* The bits of a number of the data type (numbers and times only); format 2 has more spellings. */
-zc_status zc_fill_number(const zc_node *node, const char *name, char kind, size_t size, int format,
-                         uint8_t *out);
+void zc_fill_number(const zc_node *node, const char *name, char kind, size_t size, int format, uint8_t *out);
 
 /* ---- chunks ------------------------------------------------------------------------------------- */
 
 /* Shape and chunks, with checks of what follows from both. */
-zc_status zc_grid_regular(zc_document *doc, const zc_node *shape, const zc_node *chunks);
-zc_status zc_grid_rectilinear(zc_document *doc, const zc_node *shape, const zc_node *chunk_shapes);
+void zc_grid_regular(zc_document *doc, const zc_node *shape, const zc_node *chunks);
+void zc_grid_rectilinear(zc_document *doc, const zc_node *shape, const zc_node *chunk_shapes);
 
 /* Longest chunk along each dimension. */
 void zc_grid_longest(const zc_document *doc, int64_t *out);
@@ -129,13 +127,9 @@ void zc_grid_longest(const zc_document *doc, int64_t *out);
 /* ---- codecs ------------------------------------------------------------------------------------- */
 
 /* The codecs of format 3, each as one or two links. */
-zc_status zc_codecs_v3(zc_document *doc, const zc_node *node, zc_links *out);
+zc_links zc_codecs_v3(zc_document *doc, const zc_node *node);
 
-/* One bytes -> bytes codec; *known is false if there is none of that name, and nothing has been set then. */
-zc_status zc_stage_v3(const zc_node *codec, const char *name, const zc_node *configuration, size_t item_size,
-                      zc_codec *out, bool *known);
-
-/* What flows between the codecs of format 2, which may be numbers. */
+/* What flows between codecs, which may be numbers. */
 typedef struct zc_flow {
     char kind;               /* as of a data type; 0: bytes of whatever meaning */
     size_t size;
@@ -147,21 +141,38 @@ typedef struct zc_flow {
 /* The flow that elements of the data type are: as they are stored (format 2), or in memory. */
 zc_flow zc_flow_of(const zc_dtype *dtype, const zc_item *item);
 
-/* A codec of numcodecs by its id: the codecs of format 2, and those of format 3 called numcodecs.<id>.
- * *known is false if the engine has none of that id.  *flow becomes what it makes.  In format 2, codec and configuration
- * are the same node. */
-zc_status zc_stage_numcodecs(const zc_node *codec, const char *id, const zc_node *configuration,
-                             size_t item_size, zc_flow *flow, zc_codec *out, bool *known);
+/* What one codec of the engine is configured from. */
+typedef struct zc_source {
+    zc_arena *arena;
+    const zc_node *codec;
+    const zc_node *configuration;    /* format 2: the same node */
+    size_t item_size;        /* of the data type, or of what filters made of it */
+    zc_flow *flow;           /* what comes in, and then what goes out */
+} zc_source;
 
-/* A codec of format 3 that sees numbers in the items, one of the names that zc_filter_known knows. */
-bool zc_filter_known(const char *name);
-zc_status zc_filter_v3(const zc_node *codec, const char *name, const zc_node *configuration, zc_document *doc,
-                       zc_flow *flow, zc_codec *out);
+/* A codec by its name, with the members of its configuration. */
+typedef struct zc_known_codec {
+    const char *name;
+    void (*configure)(const zc_source *from, zc_codec *out);     /* NULL: there is nothing to set */
+    const char *members[7];  /* ending with NULL */
+    bool is_filter;          /* takes and makes numbers, or has to know them */
+    bool is_self_describing; /* no member is needed to decode */
+} zc_known_codec;
 
-/* Is it one that has to know the numbers (in format 3: array -> array)? */
-bool zc_numcodecs_is_filter(const char *id);
+/* Those of numcodecs by their ids: the codecs of format 2, and those of format 3 called numcodecs.<id>.  NULL if the engine
+ * has none of that name. */
+const zc_known_codec *zc_find_numcodecs(const char *id);
+const zc_known_codec *zc_find_v3(const char *name);
+const zc_known_codec *zc_find_known(const zc_known_codec *codecs, size_t n, const char *name);
+
+/* Configure a codec, refusing members that it has not, and what would make encoding fail. */
+void zc_configure(const zc_known_codec *known, const zc_source *from, zc_codec *out);
 
 /* Does it follow from the configuration that encoding cannot work?  Complains of the codec. */
-zc_status zc_stage_check(const zc_node *codec, const zc_codec *stage);
+void zc_stage_check(const zc_node *codec, const zc_codec *stage);
+
+/* What both formats have alike: the members of blosc but `shuffle` (-1 if it is left to the item size), and those of zstd. */
+void zc_blosc_options(const zc_source *from, int compressor, size_t typesize, int shuffle, zc_codec *out);
+void zc_zstd_options(const zc_source *from, zc_codec *out);
 
 #endif

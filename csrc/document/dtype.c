@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arith.h"
 #include "document/document.h"
 
 /* Zarr v3 specification, "Core data types"; then names of the extension registry (its small numbers: exact_number.h). */
@@ -30,45 +29,47 @@ void zc_dtype_free(zc_dtype *dtype)
     dtype->n_words = dtype->room = 0;
 }
 
-zc_status zc_dtype_add_words(const zc_node *node, zc_dtype *dtype, size_t offset, uint32_t word, size_t count,
-                             bool big_endian)
+void zc_dtype_add_words(const zc_node *node, zc_dtype *dtype, zc_words words)
 {
     if (dtype->n_words == ZC_WORDS_MAX) {
-        return zc_node_fail(node, "an item has more than %zu fields with a byte order", ZC_WORDS_MAX);
+        zc_node_fail(node, "an item has more than %zu fields with a byte order", ZC_WORDS_MAX);
+        return;
     }
     if (dtype->n_words == dtype->room) {
         const size_t room = dtype->room > 0 ? 2 * dtype->room : 8;
-        zc_words *const words = realloc(dtype->words, room * sizeof words[0]);
-        if (words == NULL) {
-            return zc_node_no_memory(node);
+        zc_words *const all = realloc(dtype->words, room * sizeof all[0]);
+        if (all == NULL) {
+            zc_fail(node->json->err, ZC_ERR_MEMORY, "out of memory");
+            return;
         }
-        dtype->words = words;
+        dtype->words = all;
         dtype->room = room;
     }
-    dtype->words[dtype->n_words++] =
-        (zc_words){.at = {(uint32_t)offset, word, (uint32_t)count}, .big_endian = big_endian};
-    return ZC_OK;
+    dtype->words[dtype->n_words++] = words;
 }
 
 /* Everything of a plain type but its unit. */
-static zc_status set_plain(const zc_node *node, zc_dtype *out, char kind, size_t size, uint32_t word,
-                           bool big_endian, const char *unit)
+static void set_plain(const zc_node *node, zc_dtype *out, char kind, size_t size, uint32_t word, bool big_endian,
+                      const char *unit)
 {
     const char order = word == 0 ? '|' : ZC_BIG_ENDIAN ? '>' : '<';
     const size_t number = kind == 'U' ? size / 4 : size;
 
     if (size < 1 || size > ZC_ITEM_MAX) {
-        return zc_node_fail(node, "an item must have 1 to %zu bytes, got %zu", ZC_ITEM_MAX, size);
+        zc_node_fail(node, "an item must have 1 to %zu bytes, got %zu", ZC_ITEM_MAX, size);
+        return;
     }
     out->kind = kind;
     out->size = size;
     snprintf(out->typestr, sizeof out->typestr, "%c%c%zu%s", order, kind, number, unit);
-    return word > 0 ? zc_dtype_add_words(node, out, 0, word, size / word, big_endian) : ZC_OK;
+    if (word > 0) {
+        zc_dtype_add_words(node, out, (zc_words){{0, word, (uint32_t)(size / word)}, big_endian});
+    }
 }
 
-static zc_status set_named(const zc_node *node, const zc_named_dtype *found, bool big_endian, zc_dtype *out)
+static void set_named(const zc_node *node, const zc_named_dtype *found, bool big_endian, zc_dtype *out)
 {
-    return set_plain(node, out, found->kind, found->size, found->word, big_endian, "");
+    set_plain(node, out, found->kind, found->size, found->word, big_endian, "");
 }
 
 static const zc_named_dtype *find_named(const char *name, int most)
@@ -101,11 +102,11 @@ bool zc_extension_number(const char *name, zc_number_kind *out)
     return zc_number_named(name, out) && *out >= ZC_NUMBER_BF16;
 }
 
-static zc_status set_number(const zc_node *node, zc_number_kind number, zc_dtype *out)
+static void set_number(const zc_node *node, zc_number_kind number, zc_dtype *out)
 {
     const size_t size = zc_number_size(number);
 
-    return set_plain(node, out, 'V', size, size > 1 ? (uint32_t)size : 0, false, "");
+    set_plain(node, out, 'V', size, size > 1 ? (uint32_t)size : 0, false, "");
 }
 
 static bool is_unit(const char *unit)
@@ -128,9 +129,9 @@ static void put_unit(int64_t scale, const char *unit, char *out, size_t capacity
 
     out[0] = '\0';
     if (strcmp(unit, "generic") != 0 && scale == 1) {
-        snprintf(out, capacity, "[%s]", micro ? "us" : unit);
+        snprintf(out, capacity, "[%.7s]", micro ? "us" : unit);
     } else if (strcmp(unit, "generic") != 0) {
-        snprintf(out, capacity, "[%lld%s]", (long long)scale, micro ? "us" : unit);
+        snprintf(out, capacity, "[%lld%.7s]", (long long)scale, micro ? "us" : unit);
     }
 }
 
@@ -149,102 +150,76 @@ static bool raw_bits(const char *name, size_t *size)
     return *end == '\0' && bits % 8 == 0 && bits / 8 <= ZC_ITEM_MAX;
 }
 
-static zc_status time_v3(const zc_node *configuration, char kind, zc_dtype *out)
+static void time_v3(const zc_node *configuration, char kind, zc_dtype *out)
 {
-    static const char *const members[] = {"unit", "scale_factor", NULL};
     const zc_node unit_node = zc_node_member(configuration, "unit");
     const zc_node scale_node = zc_node_member(configuration, "scale_factor");
-    const char *unit;
     char suffix[24];
-    int64_t scale = 0;
-    zc_status status = zc_node_members(configuration, members, false);
 
-    if (status == ZC_OK) {
-        status = zc_node_string(&unit_node, &unit);
-    }
-    if (status == ZC_OK) {
-        status = zc_node_int(&scale_node, 1, INT32_MAX, &scale);
-    }
-    if (status == ZC_OK && !is_unit(unit)) {
-        status = zc_node_fail(&unit_node, "\"%.20s\" is no unit of time", unit);
-    }
-    if (status != ZC_OK) {
-        return status;
+    ZC_MEMBERS(configuration, "unit", "scale_factor");
+    const char *const unit = zc_node_string(&unit_node);
+    const int64_t scale = zc_node_int(&scale_node, 1, INT32_MAX);
+    if (!is_unit(unit)) {
+        zc_node_fail(&unit_node, "\"%.20s\" is no unit of time", unit);
     }
     put_unit(scale, unit, suffix, sizeof suffix);
-    return set_plain(configuration, out, kind, 8, 8, false, suffix);
+    set_plain(configuration, out, kind, 8, 8, false, suffix);
 }
 
-/* Types with a length in bytes: kind and bytes of a word. */
-static zc_status sized_v3(const zc_node *configuration, char kind, zc_dtype *out)
+/* Types with a length in bytes. */
+static void sized_v3(const zc_node *configuration, char kind, zc_dtype *out)
 {
-    static const char *const members[] = {"length_bytes", NULL};
     const zc_node node = zc_node_member(configuration, "length_bytes");
-    int64_t length = 0;
-    zc_status status = zc_node_members(configuration, members, false);
 
-    if (status == ZC_OK) {
-        status = zc_node_int(&node, 1, (int64_t)ZC_ITEM_MAX, &length);
+    ZC_MEMBERS(configuration, "length_bytes");
+    const int64_t length = zc_node_int(&node, 1, (int64_t)ZC_ITEM_MAX);
+    if (kind == 'U' && length % 4 != 0) {
+        zc_node_fail(&node, "expected a multiple of 4, got %lld", (long long)length);
     }
-    if (status == ZC_OK && kind == 'U' && length % 4 != 0) {
-        status = zc_node_fail(&node, "expected a multiple of 4, got %lld", (long long)length);
-    }
-    if (status != ZC_OK) {
-        return status;
-    }
-    return set_plain(configuration, out, kind, (size_t)length, kind == 'U' ? 4 : 0, false, "");
+    set_plain(configuration, out, kind, (size_t)length, kind == 'U' ? 4 : 0, false, "");
 }
 
-static zc_status configured_v3(const zc_node *node, const char *name, const zc_node *configuration,
-                               zc_dtype *out)
+static void configured_v3(const zc_node *node, const char *name, const zc_node *configuration, zc_dtype *out)
 {
     static const struct {
         const char *name;
         char kind;
-    } types[] = {{"null_terminated_bytes", 'S'}, {"fixed_length_utf32", 'U'}, {"raw_bytes", 'V'},
-                 {"numpy.datetime64", 'M'},      {"numpy.timedelta64", 'm'}};
+        void (*set)(const zc_node *configuration, char kind, zc_dtype *out);
+    } types[] = {{"null_terminated_bytes", 'S', sized_v3}, {"fixed_length_utf32", 'U', sized_v3},
+                 {"raw_bytes", 'V', sized_v3},             {"numpy.datetime64", 'M', time_v3},
+                 {"numpy.timedelta64", 'm', time_v3}};
 
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         if (strcmp(types[i].name, name) == 0) {
-            const zc_status status = zc_node_object(configuration);
-            if (status != ZC_OK) {
-                return status;
-            }
-            return types[i].kind == 'M' || types[i].kind == 'm' ? time_v3(configuration, types[i].kind, out)
-                                                                : sized_v3(configuration, types[i].kind, out);
+            zc_node_object(configuration);
+            types[i].set(configuration, types[i].kind, out);
+            return;
         }
     }
-    return zc_node_fail(node, "the data type \"%.60s\" is not supported", name);
+    zc_node_fail(node, "the data type \"%.60s\" is not supported", name);
 }
 
-static zc_status plain_v3(const zc_node *node, zc_dtype *out)
+static void plain_v3(const zc_node *node, zc_dtype *out)
 {
-    static const char *const none[] = {NULL};
-    const char *name;
     zc_node configuration;
-    bool optional;
     size_t size = 0;
-    zc_status status = zc_node_extension(node, &name, &configuration, &optional);
-
-    if (status != ZC_OK) {
-        return status;
-    }
+    const char *const name = zc_node_extension(node, &configuration);
     const zc_named_dtype *const found = find_named(name, N_NAMED);
     const bool raw = raw_bits(name, &size), small = zc_extension_number(name, &out->number);
+
     if (found == NULL && !raw && !small) {
-        return configured_v3(node, name, &configuration, out);
+        configured_v3(node, name, &configuration, out);
+        return;
     }
-    if (configuration.value != NULL) {
-        status = zc_node_members(&configuration, none, false);
-    }
-    if (status != ZC_OK) {
-        return status;
-    }
+    ZC_MEMBERS(&configuration, NULL);
     out->has_number = small;
     if (small) {
-        return set_number(node, out->number, out);
+        set_number(node, out->number, out);
+    } else if (found != NULL) {
+        set_named(node, found, false, out);
+    } else {
+        set_plain(node, out, 'V', size, 0, false, "");
     }
-    return found != NULL ? set_named(node, found, false, out) : set_plain(node, out, 'V', size, 0, false, "");
 }
 
 /* ---- format 2 ----------------------------------------------------------------------------------- */
@@ -294,28 +269,24 @@ static bool normalise_unit(const char *text, char *out, size_t capacity)
     return true;
 }
 
-static zc_status typestr_v2(const zc_node *node, const char *text, const zc_typestr *type, zc_dtype *out)
+static void typestr_v2(const zc_node *node, const char *text, const zc_typestr *type, zc_dtype *out)
 {
-    const bool ordered = type->order != '|', big = type->order == '>';
+    const bool ordered = type->order != '|', big = type->order == '>', plain = type->unit[0] == '\0';
+    const zc_named_dtype *const one = plain ? zc_numpy_type(type->kind, type->size) : NULL;
     char unit[24];
 
-    if (type->unit[0] == '\0') {
-        const zc_named_dtype *const one = zc_numpy_type(type->kind, type->size);
-        if (one != NULL && (one->word == 0 || ordered)) {
-            return set_named(node, one, big, out);
-        }
-        if (type->kind == 'S' || type->kind == 'V') {
-            return set_plain(node, out, type->kind, type->size, 0, false, "");
-        }
-        if (type->kind == 'U' && ordered && type->size <= ZC_ITEM_MAX) {
-            return set_plain(node, out, 'U', 4 * type->size, 4, big, "");
-        }
+    if (one != NULL && (one->word == 0 || ordered)) {
+        set_named(node, one, big, out);
+    } else if (plain && (type->kind == 'S' || type->kind == 'V')) {
+        set_plain(node, out, type->kind, type->size, 0, false, "");
+    } else if (plain && type->kind == 'U' && ordered && type->size <= ZC_ITEM_MAX) {
+        set_plain(node, out, 'U', 4 * type->size, 4, big, "");
+    } else if ((type->kind == 'M' || type->kind == 'm') && type->size == 8 && ordered &&
+               normalise_unit(type->unit, unit, sizeof unit)) {
+        set_plain(node, out, type->kind, 8, 8, big, unit);
+    } else {
+        zc_node_fail(node, "the data type \"%.60s\" is not supported", text);
     }
-    if ((type->kind == 'M' || type->kind == 'm') && type->size == 8 && ordered &&
-        normalise_unit(type->unit, unit, sizeof unit)) {
-        return set_plain(node, out, type->kind, 8, 8, big, unit);
-    }
-    return zc_node_fail(node, "the data type \"%.60s\" is not supported", text);
 }
 
 bool zc_typestr_of_numpy(const char *text, char order, zc_typestr *out)
@@ -332,73 +303,56 @@ bool zc_typestr_of_numpy(const char *text, char order, zc_typestr *out)
     return zc_typestr_parse(ordered, out);
 }
 
-static zc_status plain_v2(const zc_node *node, zc_dtype *out)
+static void plain_v2(const zc_node *node, zc_dtype *out)
 {
-    const char *text;
+    const char *const text = zc_node_string(node);
+    const zc_named_dtype *const found = zc_numpy_name(text);
     zc_typestr type;
     zc_number_kind number;
-    const zc_status status = zc_node_string(node, &text);
 
-    if (status != ZC_OK) {
-        return status;
-    }
-    /* Writers that left the byte order to numpy: all known ones ran on little-endian machines. */
+    /* A byte order that is missing is little-endian: all known writers ran on such machines. */
     if (zc_typestr_of_numpy(text, '<', &type)) {
-        return typestr_v2(node, text, &type, out);
+        typestr_v2(node, text, &type, out);
+    } else if (found != NULL) {
+        set_named(node, found, false, out);
+    } else if (zc_extension_number(text, &number)) { /* names of format 3, as tensorstore writes: little-endian items */
+        set_number(node, number, out);
+    } else {
+        zc_node_fail(node, "the data type \"%.60s\" is not supported", text);
     }
-    const zc_named_dtype *const found = zc_numpy_name(text);
-    if (found != NULL) {
-        return set_named(node, found, false, out);
-    }
-    /* Names of format 3 in the place of numpy's are what tensorstore writes; items are little-endian. */
-    if (zc_extension_number(text, &number)) {
-        return set_number(node, number, out);
-    }
-    return zc_node_fail(node, "the data type \"%.60s\" is not supported", text);
 }
 
 /* ---- both --------------------------------------------------------------------------------------- */
 
-zc_status zc_dtype_plain(const zc_node *node, int format, zc_dtype *out)
+void zc_dtype_plain(const zc_node *node, int format, zc_dtype *out)
 {
-    return format == 2 ? plain_v2(node, out) : plain_v3(node, out);
+    (format == 2 ? plain_v2 : plain_v3)(node, out);
 }
 
-/* The words that are not in the byte order of the machine, as an item. */
-static zc_status make_item(zc_document *doc, const zc_node *node, const bool *big_endian, zc_item *out)
+/* The words that are not in the byte order of the machine, as an item; big_endian NULL: each in its own order. */
+static zc_item make_item(zc_document *doc, const zc_node *node, const bool *big_endian)
 {
     const zc_dtype *const dtype = &doc->dtype;
-    zc_swap_field *fields = NULL;
+    zc_swap_field *const fields = zc_node_alloc(node, &doc->arena, dtype->n_words, sizeof fields[0]);
     uint32_t n = 0;
 
-    *out = (zc_item){.size = dtype->size};
-    for (size_t i = 0; i < dtype->n_words; i++) {
-        if ((big_endian != NULL ? *big_endian : dtype->words[i].big_endian) == ZC_BIG_ENDIAN) {
-            continue;
+    for (size_t i = 0; i < dtype->n_words && fields != NULL; i++) {
+        if ((big_endian != NULL ? *big_endian : dtype->words[i].big_endian) != ZC_BIG_ENDIAN) {
+            fields[n++] = dtype->words[i].at;
         }
-        if (fields == NULL) {
-            fields = zc_arena_alloc(&doc->arena, dtype->n_words * sizeof fields[0]);
-        }
-        if (fields == NULL) {
-            return zc_node_no_memory(node);
-        }
-        fields[n++] = dtype->words[i].at;
     }
     if (n == 1 && fields[0].offset == 0 && (size_t)fields[0].word * fields[0].count == dtype->size) {
-        out->word = fields[0].word;
-    } else {
-        out->n_fields = n;
-        out->fields = fields;
+        return (zc_item){.size = dtype->size, .word = fields[0].word};
     }
-    return ZC_OK;
+    return (zc_item){.size = dtype->size, .n_fields = n, .fields = fields};
 }
 
-zc_status zc_dtype_item(zc_document *doc, const zc_node *node, zc_item *out)
+zc_item zc_dtype_item(zc_document *doc, const zc_node *node)
 {
-    return make_item(doc, node, NULL, out);
+    return make_item(doc, node, NULL);
 }
 
-zc_status zc_dtype_item_as(zc_document *doc, const zc_node *node, bool big_endian, zc_item *out)
+zc_item zc_dtype_item_as(zc_document *doc, const zc_node *node, bool big_endian)
 {
-    return make_item(doc, node, &big_endian, out);
+    return make_item(doc, node, &big_endian);
 }

@@ -39,65 +39,44 @@ static bool parse_integer(const char *text, bool *negative, uint64_t *magnitude)
     return errno == 0;
 }
 
-static zc_status any_integer(const zc_node *node, int format, bool *negative, uint64_t *magnitude)
+static uint64_t any_integer(const zc_node *node, int format, bool *negative)
 {
-    const char *text;
-    double real;
+    const bool is_number = zc_node_is_number(node);
+    const double real = is_number ? zc_node_real(node) : NAN;
+    uint64_t magnitude = 0;
 
     if (zc_node_is_integer(node)) {
-        return zc_node_integer(node, negative, magnitude);
+        return zc_node_integer(node, negative);
     }
-    if (zc_node_is_number(node)) {
-        const zc_status status = zc_node_real(node, &real);
-        if (status == ZC_OK && real == floor(real) && fabs(real) < 0x1p64) {
-            *negative = real < 0;
-            *magnitude = (uint64_t)fabs(real);
-            return ZC_OK;
-        }
+    *negative = real < 0;
+    if (is_number && real == floor(real) && fabs(real) < 0x1p64) {
+        return (uint64_t)fabs(real);
     }
-    if (format == 2 && zc_node_is_string(node)) {
-        const zc_status status = zc_node_string(node, &text);
-        if (status != ZC_OK || parse_integer(text, negative, magnitude)) {
-            return status;
-        }
+    if (format != 2 || !zc_node_is_string(node) || !parse_integer(zc_node_string(node), negative, &magnitude)) {
+        zc_node_expected(node, "an integer");
     }
-    return zc_node_expected(node, "an integer");
+    return magnitude;
 }
 
 /* An integer of `bits` bits, which may be fewer than its bytes have. */
-static zc_status integer_bits(const zc_node *node, bool is_signed, unsigned bits, int format, uint64_t *out)
+static uint64_t integer_bits(const zc_node *node, bool is_signed, unsigned bits, int format)
 {
     const uint64_t most = UINT64_MAX >> (64 - bits + (is_signed ? 1 : 0));
-    bool negative = false;
-    uint64_t magnitude = 0;
-    const zc_status status = any_integer(node, format, &negative, &magnitude);
+    bool negative;
+    const uint64_t magnitude = any_integer(node, format, &negative);
 
-    if (status != ZC_OK) {
-        return status;
+    if (magnitude > (!negative ? most : is_signed ? most + 1 : 0)) {
+        zc_node_fail(node, "is too %s for its data type", negative ? "small" : "large");
     }
-    if (negative && magnitude > (is_signed ? most + 1 : 0)) {
-        return zc_node_fail(node, "is too small for its data type");
-    }
-    if (!negative && magnitude > most) {
-        return zc_node_fail(node, "is too large for its data type");
-    }
-    *out = (negative ? 0 - magnitude : magnitude) & UINT64_MAX >> (64 - bits);
-    return ZC_OK;
+    return (negative ? 0 - magnitude : magnitude) & UINT64_MAX >> (64 - bits);
 }
 
 /* Counts of steps; "NaT" is the lowest number. */
-static zc_status time_bits(const zc_node *node, int format, uint64_t *out)
+static uint64_t time_bits(const zc_node *node, int format)
 {
-    const char *text;
+    const bool is_nat = zc_node_is_string(node) && strcmp(zc_node_string(node), "NaT") == 0;
 
-    if (zc_node_is_string(node)) {
-        const zc_status status = zc_node_string(node, &text);
-        if (status != ZC_OK || strcmp(text, "NaT") == 0) {
-            *out = (uint64_t)1 << 63;
-            return status;
-        }
-    }
-    return integer_bits(node, true, 64, format, out);
+    return is_nat ? (uint64_t)1 << 63 : integer_bits(node, true, 64, format);
 }
 
 /* ---- floating-point numbers --------------------------------------------------------------------- */
@@ -132,23 +111,18 @@ static bool parse_real(const char *text, double *out)
     return *end == '\0';
 }
 
-/* A value that may be infinite or no number, and whether its bits were given instead. */
-static zc_status any_real(const zc_node *node, size_t size, int format, double *value, uint64_t *bits,
-                          bool *is_bits)
+/* A value that may be infinite or no number; false: its bits were given instead. */
+static bool any_real(const zc_node *node, size_t size, int format, double *value, uint64_t *bits)
 {
-    const char *text;
-
-    *is_bits = false;
-    if (zc_node_is_number(node)) {
-        return zc_node_real(node, value);
-    }
+    *value = 0;
     if (!zc_node_is_string(node)) {
-        return zc_node_expected(node, "a number or a string");
+        if (!zc_node_is_number(node)) {
+            zc_node_expected(node, "a number or a string");
+        }
+        *value = zc_node_real(node);
+        return true;
     }
-    const zc_status status = zc_node_string(node, &text);
-    if (status != ZC_OK) {
-        return status;
-    }
+    const char *const text = zc_node_string(node);
     if (strcmp(text, "NaN") == 0) {
         *value = NAN;
     } else if (strcmp(text, "Infinity") == 0) {
@@ -156,11 +130,11 @@ static zc_status any_real(const zc_node *node, size_t size, int format, double *
     } else if (strcmp(text, "-Infinity") == 0) {
         *value = -INFINITY;
     } else if (format == 3 && hex_bits(text, size, bits)) {
-        *is_bits = true;
+        return false;
     } else if (format != 2 || !parse_real(text, value)) {
-        return zc_node_fail(node, "\"%.40s\" is no number of %zu bytes", text, size);
+        zc_node_fail(node, "\"%.40s\" is no number of %zu bytes", text, size);
     }
-    return ZC_OK;
+    return true;
 }
 
 /* The nearest number of the type, ties to even; of powers of two, as in ml_dtypes, to the larger one. */
@@ -183,24 +157,24 @@ static zc_real_fit store_real(const zc_real_type *type, double value, uint64_t *
     return beyond && fit == ZC_REAL_FITS ? ZC_REAL_OUT_OF_RANGE : fit;
 }
 
-static zc_status real_bits(const zc_node *node, zc_number_kind kind, int format, uint64_t *out)
+static uint64_t real_bits(const zc_node *node, zc_number_kind kind, int format)
 {
     const zc_real_type *const type = zc_real_type_of(kind);
-    double value = 0;
-    bool is_bits;
-    const zc_status status = any_real(node, zc_number_size(kind), format, &value, out, &is_bits);
+    uint64_t bits = 0;
+    double value;
 
-    if (status != ZC_OK) {
-        return status;
+    if (!any_real(node, zc_number_size(kind), format, &value, &bits)) {
+        if (bits >> (type->bits - 1) > 1) {
+            zc_node_fail(node, "has more than %d bits", type->bits);
+        }
+        return bits;
     }
-    if (is_bits) {
-        return *out >> (type->bits - 1) <= 1 ? ZC_OK : zc_node_fail(node, "has more than %d bits", type->bits);
+    const zc_real_fit fit = store_real(type, value, &bits);
+    if (fit != ZC_REAL_FITS) {
+        zc_node_fail(node, fit == ZC_REAL_OUT_OF_RANGE && type->is_signed ? "is too large for its data type"
+                                                                          : "its data type has no such number");
     }
-    const zc_real_fit fit = store_real(type, value, out);
-    if (fit == ZC_REAL_OUT_OF_RANGE && type->is_signed) {
-        return zc_node_fail(node, "is too large for its data type");
-    }
-    return fit == ZC_REAL_FITS ? ZC_OK : zc_node_fail(node, "its data type has no such number");
+    return bits;
 }
 
 static zc_number_kind float_of(size_t size)
@@ -239,103 +213,84 @@ static bool parse_complex(const char *text, double parts[2])
     return split == 0 || parse_real(copy, &parts[0]);
 }
 
-static zc_status complex_text(const zc_node *node, size_t size, uint8_t *out)
+static void complex_text(const zc_node *node, size_t size, uint8_t *out)
 {
     const zc_number_kind kind = float_of(size / 2);
-    const char *text;
+    const char *const text = zc_node_string(node);
     double parts[2];
-    uint64_t bits = 0;
-    zc_status status = zc_node_string(node, &text);
 
-    if (status == ZC_OK && !parse_complex(text, parts)) {
-        return zc_node_fail(node, "\"%.40s\" is no complex number", text);
+    if (!parse_complex(text, parts)) {
+        zc_node_fail(node, "\"%.40s\" is no complex number", text);
+        return;
     }
-    for (size_t i = 0; i < 2 && status == ZC_OK; i++) {
+    for (size_t i = 0; i < 2; i++) {
+        uint64_t bits = 0;
         if (store_real(zc_real_type_of(kind), parts[i], &bits) != ZC_REAL_FITS) {
-            return zc_node_fail(node, "is too large for its data type");
+            zc_node_fail(node, "is too large for its data type");
         }
         put_bits(bits, size / 2, out + i * (size / 2));
     }
-    return status;
 }
 
-static zc_status fill_complex(const zc_node *node, size_t size, int format, uint8_t *out)
+static void fill_complex(const zc_node *node, size_t size, int format, uint8_t *out)
 {
-    uint64_t bits = 0;
-    size_t n = 0;
-    zc_status status;
+    const zc_number_kind kind = float_of(size / 2);
 
     if (format == 2 && zc_node_is_number(node)) {        /* writers that did not look at the data type */
-        status = real_bits(node, float_of(size / 2), format, &bits);
-        put_bits(bits, size / 2, out);
-        return status;
+        put_bits(real_bits(node, kind, format), size / 2, out);
+        return;
     }
     if (format == 2 && zc_node_is_string(node)) {
-        return complex_text(node, size, out);
+        complex_text(node, size, out);
+        return;
     }
-    status = zc_node_array(node, &n);
-    if (status == ZC_OK && n != 2) {
-        status = zc_node_fail(node, "expected a real and an imaginary part");
+    if (zc_node_array(node) != 2) {
+        zc_node_fail(node, "expected a real and an imaginary part");
     }
-    ZC_EACH(part, node, status) {
-        status = real_bits(&part, float_of(size / 2), format, &bits);
-        if (status == ZC_OK) {
-            put_bits(bits, size / 2, out + part.index * (size / 2));
-        }
+    ZC_EACH(part, node) {
+        put_bits(real_bits(&part, kind, format), size / 2, out + part.index * (size / 2));
     }
-    return status;
 }
 
-static zc_status bool_bits(const zc_node *node, int format, uint64_t *out)
+static uint64_t bool_bits(const zc_node *node, int format)
 {
-    bool value = false;
-    double number = 0;
-    zc_status status;
-
-    if (format == 2 && zc_node_is_number(node)) {
-        status = zc_node_real(node, &number);
-        if (status == ZC_OK && number != 0 && number != 1) {
-            status = zc_node_expected(node, "true, false, 1 or 0");
-        }
-        value = number == 1;
-    } else {
-        status = zc_node_bool(node, &value);
+    if (format != 2 || !zc_node_is_number(node)) {
+        return zc_node_bool(node);
     }
-    *out = value;
-    return status;
+    const double number = zc_node_real(node);
+    if (number != 0 && number != 1) {
+        zc_node_expected(node, "true, false, 1 or 0");
+    }
+    return number == 1;
 }
 
-static zc_status extension_bits(const zc_node *node, const char *name, int format, uint64_t *out)
+static uint64_t extension_bits(const zc_node *node, const char *name, int format)
 {
     zc_number_kind kind;
 
     if (!zc_extension_number(name, &kind)) {
-        return zc_node_expected(node, "a number");
+        zc_node_expected(node, "a number");
+        return 0;
     }
     const zc_real_type *const type = zc_real_type_of(kind);
-    return type->is_float ? real_bits(node, kind, format, out)
-                          : integer_bits(node, type->is_signed, type->bits, format, out);
+    return type->is_float ? real_bits(node, kind, format)
+                          : integer_bits(node, type->is_signed, type->bits, format);
 }
 
-zc_status zc_fill_number(const zc_node *node, const char *name, char kind, size_t size, int format,
-                         uint8_t *out)
+void zc_fill_number(const zc_node *node, const char *name, char kind, size_t size, int format, uint8_t *out)
 {
     zc_assert(format == 2 || format == 3);
 
-    uint64_t bits = 0;
-    zc_status status;
+    uint64_t bits;
 
     switch (kind) {
-    case 'c': return fill_complex(node, size, format, out);
-    case 'b': status = bool_bits(node, format, &bits); break;
-    case 'f': status = real_bits(node, float_of(size), format, &bits); break;
+    case 'c': fill_complex(node, size, format, out); return;
+    case 'b': bits = bool_bits(node, format); break;
+    case 'f': bits = real_bits(node, float_of(size), format); break;
     case 'M':
-    case 'm': status = time_bits(node, format, &bits); break;
-    case 'V': status = extension_bits(node, name, format, &bits); break;
-    default: status = integer_bits(node, kind == 'i', 8 * (unsigned)size, format, &bits);
+    case 'm': bits = time_bits(node, format); break;
+    case 'V': bits = extension_bits(node, name, format); break;
+    default: bits = integer_bits(node, kind == 'i', 8 * (unsigned)size, format);
     }
-    if (status == ZC_OK) {
-        put_bits(bits, size, out);
-    }
-    return status;
+    put_bits(bits, size, out);
 }

@@ -9,6 +9,7 @@
 
 #include "base/assert.h"
 #include "document/document.h"
+#include "kernels/utf8.h"
 
 /* ---- bytes -------------------------------------------------------------------------------------- */
 
@@ -21,108 +22,86 @@ static int sextet(char c)
 }
 
 /* RFC 4648, section 4: with padding, without anything else. */
-static zc_status from_base64(const zc_node *node, const char *text, size_t length, uint8_t *out,
-                             size_t capacity, size_t *n)
+static size_t from_base64(const zc_node *node, const char *text, size_t length, uint8_t *out, size_t capacity)
 {
     uint32_t bits = 0;
-    size_t digits = length;
+    size_t digits = length, n = 0;
 
-    *n = 0;
     while (digits > 0 && length - digits < 2 && text[digits - 1] == '=') {
         digits--;
     }
     if (length % 4 != 0 || digits % 4 == 1) {
-        return zc_node_fail(node, "\"%.40s\" is not base64", text);
+        zc_node_fail(node, "\"%.40s\" is not base64", text);
     }
-    for (size_t i = 0; i < digits; i++) {
+    for (size_t i = 0; i < digits && zc_node_ok(node); i++) {
         const int digit = sextet(text[i]);
+        bits = bits << 6 | (uint32_t)(digit < 0 ? 0 : digit);
         if (digit < 0) {
-            return zc_node_fail(node, "\"%.40s\" is not base64", text);
-        }
-        bits = bits << 6 | (uint32_t)digit;
-        if (i % 4 != 0) {
-            if (*n == capacity) {
-                return zc_node_fail(node, "more than %zu bytes", capacity);
-            }
-            out[(*n)++] = (uint8_t)(bits >> (6 - 2 * (i % 4)));
+            zc_node_fail(node, "\"%.40s\" is not base64", text);
+        } else if (i % 4 != 0 && n == capacity) {
+            zc_node_fail(node, "more than %zu bytes", capacity);
+        } else if (i % 4 != 0) {
+            out[n++] = (uint8_t)(bits >> (6 - 2 * (i % 4)));
         }
     }
-    return ZC_OK;
+    return n;
 }
 
-/* Bytes as base64 or as a list of numbers: at most capacity, their count to *n. */
-static zc_status fill_bytes(const zc_node *node, uint8_t *out, size_t capacity, size_t *n)
+/* Bytes as base64 or as a list of numbers, at most capacity; returns how many. */
+static size_t fill_bytes(const zc_node *node, uint8_t *out, size_t capacity)
 {
-    const char *text;
-    size_t length = 0;
-    int64_t byte = 0;
-    zc_status status;
+    size_t n;
 
     if (zc_node_is_string(node)) {
-        status = zc_node_text(node, &text, &length);
-        return status == ZC_OK ? from_base64(node, text, length, out, capacity, n) : status;
+        const char *const text = zc_node_text(node, &n);
+        return from_base64(node, text, n, out, capacity);
     }
-    status = zc_node_is_array(node) ? zc_node_array(node, n)
-                                    : zc_node_expected(node, "base64, or an array of bytes");
-    if (status == ZC_OK && *n > capacity) {
-        status = zc_node_fail(node, "more than %zu bytes", capacity);
+    if (!zc_node_is_array(node)) {
+        zc_node_expected(node, "base64, or an array of bytes");
     }
-    ZC_EACH(item, node, status) {
-        status = zc_node_int(&item, 0, 255, &byte);
-        out[item.index] = (uint8_t)byte;
+    n = zc_node_array(node);
+    if (n > capacity) {
+        zc_node_fail(node, "more than %zu bytes", capacity);
     }
-    return status;
+    ZC_EACH(item, node) {
+        out[item.index] = (uint8_t)zc_node_int(&item, 0, 255);
+    }
+    return n;
 }
 
 static bool is_zero(const zc_node *node)
 {
     bool negative;
-    uint64_t magnitude;
 
-    return zc_node_is_integer(node) && zc_node_integer(node, &negative, &magnitude) == ZC_OK &&
-           magnitude == 0;
-}
-
-static bool is_ascii(const char *text, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if ((unsigned char)text[i] >= 0x80) {
-            return false;
-        }
-    }
-    return true;
+    return zc_node_is_integer(node) && zc_node_integer(node, &negative) == 0;
 }
 
 /* Bytes with a terminator: zero bytes at the end do not count.  Writers of format 2 left text where base64 was
  * due (netCDF a zero byte): what is not base64 is read as text. */
-static zc_status fill_string(const zc_node *node, size_t size, int format, uint8_t *out)
+static void fill_string(const zc_node *node, size_t size, int format, uint8_t *out)
 {
-    const char *text = "";
-    size_t length = 0, n = 0;
-    const zc_status status = fill_bytes(node, out, size, &n);
+    size_t length;
 
-    if (status == ZC_OK || format != 2 || !zc_node_is_string(node) ||
-        zc_node_text(node, &text, &length) != ZC_OK || length > size || !is_ascii(text, length)) {
-        return status;
+    fill_bytes(node, out, size);
+    if (zc_node_ok(node) || format != 2 || !zc_node_is_string(node)) {
+        return;
     }
-    zc_error_clear(node->json->err);
-    memset(out, 0, size);
-    memcpy(out, text, length);
-    return ZC_OK;
+    const char *const text = zc_node_text(node, &length);
+    if (length <= size && zc_is_ascii((const uint8_t *)text, length)) {
+        zc_error_clear(node->json->err);
+        memset(out, 0, size);
+        memcpy(out, text, length);
+    }
 }
 
-static zc_status fill_raw(const zc_node *node, size_t size, int format, uint8_t *out)
+static void fill_raw(const zc_node *node, size_t size, int format, uint8_t *out)
 {
-    size_t n = 0;
-    const zc_status status = fill_bytes(node, out, size, &n);
+    const size_t n = fill_bytes(node, out, size);
 
-    if (status == ZC_OK && format == 3 && n != size) {
-        return zc_node_fail(node, "expected %zu bytes, got %zu", size, n);
+    if (format == 3 && n != size) {
+        zc_node_fail(node, "expected %zu bytes, got %zu", size, n);
     }
-    return status;
 }
-
-/* ---- text --------------------------------------------------------------------------------------- */
 
 /* One code point of valid UTF-8; returns its bytes. */
 static size_t code_point(const unsigned char *text, uint32_t *out)
@@ -136,108 +115,93 @@ static size_t code_point(const unsigned char *text, uint32_t *out)
     return n;
 }
 
-static zc_status fill_text(const zc_node *node, size_t size, uint8_t *out)
+static void fill_text(const zc_node *node, size_t size, uint8_t *out)
 {
-    const char *text;
-    size_t length = 0, used = 0;
-    zc_status status = zc_node_text(node, &text, &length);
+    size_t length;
+    const char *const text = zc_node_text(node, &length);
+    uint8_t *const end = out + size;
 
-    while (status == ZC_OK && length > 0 && text[length - 1] == '\0') {
+    while (length > 0 && text[length - 1] == '\0') {
         length--;
     }
-    for (size_t i = 0; status == ZC_OK && i < length; used += 4) {
+    for (size_t i = 0; i < length && zc_node_ok(node); out += 4) {
         uint32_t point;
         i += code_point((const unsigned char *)text + i, &point);
-        if (used == size) {
-            status = zc_node_fail(node, "more than %zu code points", size / 4);
+        if (out == end) {
+            zc_node_fail(node, "more than %zu code points", size / 4);
         } else {
-            memcpy(out + used, &point, 4);
+            memcpy(out, &point, 4);
         }
     }
-    return status;
 }
 
 /* ---- structures --------------------------------------------------------------------------------- */
 
-static zc_status fill_item(const zc_node *node, const zc_node *dtype, int format, uint8_t *out, size_t *size);
+static size_t fill_item(const zc_node *node, const zc_node *dtype, int format, uint8_t *out);
 
 /* The bytes of an item as they are stored: the words that are not in the byte order of the machine are turned
  * round. */
-static zc_status fill_stored(const zc_node *node, const zc_dtype *dtype, int format, uint8_t *out)
+static void fill_stored(const zc_node *node, const zc_dtype *dtype, int format, uint8_t *out)
 {
-    zc_status status = fill_raw(node, dtype->size, 3, out);
-
-    for (size_t i = 0; status == ZC_OK && i < dtype->n_words; i++) {
+    fill_raw(node, dtype->size, 3, out);
+    for (size_t i = 0; i < dtype->n_words; i++) {
         const zc_words *const words = &dtype->words[i];
         if ((format == 2 && words->big_endian) != ZC_BIG_ENDIAN) {
             const zc_item word = {.size = words->at.word, .word = words->at.word};
             zc_items_copy(words->at.count, out + words->at.offset, out + words->at.offset, &word);
         }
     }
-    return status;
 }
 
 /* An element, or the elements of a sub-array in nested arrays: those of dimension `axis` and of all inside of
- * it. shape is the item of the shape's array for that dimension; NULL value: an element. */
-static zc_status fill_elements(const zc_node *node, const zc_field *field, const zc_node *length, int format,
-                               uint8_t *out, size_t *size)
+ * it.  `length` is the item of the shape's array for that dimension; NULL value: an element.  Returns the bytes. */
+static size_t fill_elements(const zc_node *node, const zc_field *field, const zc_node *length, int format, uint8_t *out)
 {
-    int64_t wanted = 0;
-    size_t n = 0, each = 0;
+    size_t size = 0;
 
     if (length->value == NULL) {
-        return fill_item(node, &field->dtype, format, out, size);
+        return fill_item(node, &field->dtype, format, out);
     }
-    zc_status status = zc_node_int(length, 1, INT64_MAX, &wanted);
-    if (status == ZC_OK) {
-        status = zc_node_array(node, &n);
-    }
-    if (status == ZC_OK && n != (size_t)wanted) {
-        status = zc_node_fail(node, "expected %lld entries, got %zu", (long long)wanted, n);
+    const int64_t wanted = zc_node_int(length, 1, INT64_MAX);
+    const size_t n = zc_node_array(node);
+    if (n != (size_t)wanted) {
+        zc_node_fail(node, "expected %lld entries, got %zu", (long long)wanted, n);
     }
     const zc_node inner = zc_node_next(length);
-    *size = 0;
-    ZC_EACH(item, node, status) {
-        status = fill_elements(&item, field, &inner, format, out + *size, &each);
-        *size += each;
+    ZC_EACH(item, node) {
+        size += fill_elements(&item, field, &inner, format, out + size);
     }
-    return status;
+    return size;
 }
 
 /* The bytes that the field takes. */
-static zc_status field_size(const zc_field *field, int format, size_t *out)
+static size_t field_size(const zc_field *field, int format)
 {
     zc_dtype dtype;
-    const zc_status status = zc_dtype_parse(&field->dtype, format, &dtype);
 
-    *out = dtype.size * field->count;
+    zc_dtype_parse(&field->dtype, format, &dtype);
     zc_dtype_free(&dtype);
-    return status;
+    return dtype.size * field->count;
 }
 
-static zc_status fill_field(const zc_node *value, const zc_field *field, int format, uint8_t *out,
-                            size_t *size)
+static void fill_field(const zc_node *value, const zc_field *field, int format, uint8_t *out)
 {
     const zc_node none = {.value = NULL};
-    zc_status status = field_size(field, format, size);
-    size_t filled;
 
-    if (status != ZC_OK || value->value == NULL || (format == 2 && is_zero(value))) {
-        return status;       /* zero bytes */
+    if (value->value == NULL || (format == 2 && is_zero(value))) {
+        return;              /* zero bytes */
     }
-    if (field->shape.value == NULL) {
-        return fill_elements(value, field, &none, format, out, &filled);
-    }
-    const zc_node length = zc_node_first(&field->shape);
-    return fill_elements(value, field, &length, format, out, &filled);
+    const zc_node length = field->shape.value == NULL ? none : zc_node_first(&field->shape);
+    fill_elements(value, field, &length, format, out);
 }
 
 static bool has_field(const zc_node *fields, int format, const char *name)
 {
     zc_field field;
 
-    for (zc_node at = zc_node_first(fields); at.value != NULL; at = zc_node_next(&at)) {
-        if (zc_field_at(&at, format, &field) == ZC_OK && strcmp(field.name, name) == 0) {
+    ZC_EACH(at, fields) {
+        zc_field_at(&at, format, &field);
+        if (strcmp(field.name, name) == 0) {
             return true;
         }
     }
@@ -245,119 +209,104 @@ static bool has_field(const zc_node *fields, int format, const char *name)
 }
 
 /* An array with one value for each field, or an object with some of them. */
-static zc_status check_values(const zc_node *node, const zc_node *fields, int format)
+static void check_values(const zc_node *node, const zc_node *fields, int format)
 {
-    size_t n = 0, wanted = 0;
-    zc_status status = zc_node_array(fields, &wanted);
+    const size_t wanted = zc_node_array(fields);
 
-    if (status != ZC_OK || zc_node_is_array(node)) {
-        status = status == ZC_OK ? zc_node_array(node, &n) : status;
-        return status == ZC_OK && n != wanted ? zc_node_fail(node, "expected %zu values, got %zu", wanted, n)
-                                              : status;
+    if (zc_node_is_array(node)) {
+        const size_t n = zc_node_array(node);
+        if (n != wanted) {
+            zc_node_fail(node, "expected %zu values, got %zu", wanted, n);
+        }
+        return;
     }
-    status = zc_node_is_object(node) ? ZC_OK : zc_node_expected(node, "base64, or a value for each field");
-    for (zc_node at = zc_node_first_member(node); status == ZC_OK && at.value != NULL;
-         at = zc_node_next_member(&at)) {
+    if (!zc_node_is_object(node)) {
+        zc_node_expected(node, "base64, or a value for each field");
+    }
+    for (zc_node at = zc_node_first_member(node); at.value != NULL; at = zc_node_next_member(&at)) {
         if (!has_field(fields, format, at.member)) {
-            status = zc_node_fail(&at, "there is no such field");
+            zc_node_fail(&at, "there is no such field");
         }
     }
-    return status;
 }
 
-static zc_status fill_struct(const zc_node *node, const zc_node *fields, int format, uint8_t *out)
+static void fill_struct(const zc_node *node, const zc_node *fields, int format, uint8_t *out)
 {
     zc_field field;
-    zc_status status = check_values(node, fields, format);
     zc_node in_order = zc_node_first(node);
-    size_t size = 0;
 
-    ZC_EACH(at, fields, status) {
-        status = zc_field_at(&at, format, &field);
-        if (status == ZC_OK) {
-            const zc_node named = zc_node_member(node, field.name);
-            status = fill_field(zc_node_is_array(node) ? &in_order : &named, &field, format, out, &size);
-        }
-        out += size;
+    check_values(node, fields, format);
+    ZC_EACH(at, fields) {
+        zc_field_at(&at, format, &field);
+        const zc_node named = zc_node_member(node, field.name);
+        fill_field(zc_node_is_array(node) ? &in_order : &named, &field, format, out);
+        out += field_size(&field, format);
         in_order = zc_node_is_array(node) ? zc_node_next(&in_order) : in_order;
     }
-    return status;
 }
 
 /* ---- all of them -------------------------------------------------------------------------------- */
 
-static const char *name_of(const zc_node *dtype)
+static void fill_plain(const zc_node *node, const zc_node *dtype_node, const zc_dtype *dtype, int format, uint8_t *out)
 {
-    const zc_node member = zc_node_member(dtype, "name");
-    const char *name = "";
-
-    return zc_node_string(zc_node_is_object(dtype) ? &member : dtype, &name) == ZC_OK ? name : "";
-}
-
-static zc_status fill_plain(const zc_node *node, const zc_node *dtype_node, const zc_dtype *dtype, int format,
-                            uint8_t *out)
-{
-    const char *const name = name_of(dtype_node);
+    const zc_node member = zc_node_member(dtype_node, "name");
+    const char *const name = zc_node_string(zc_node_is_object(dtype_node) ? &member : dtype_node);
     zc_number_kind number;
 
     if (strchr("SUV", dtype->kind) == NULL || zc_extension_number(name, &number)) {
-        return zc_fill_number(node, name, dtype->kind, dtype->size, format, out);
-    }
-    if (format == 2 && is_zero(node)) {
-        return ZC_OK;
-    }
-    switch (dtype->kind) {
-    case 'S': return fill_string(node, dtype->size, format, out);
-    case 'U': return fill_text(node, dtype->size, out);
-    default: return fill_raw(node, dtype->size, format, out);
+        zc_fill_number(node, name, dtype->kind, dtype->size, format, out);
+    } else if (format == 2 && is_zero(node)) {
+        return;              /* zero bytes */
+    } else if (dtype->kind == 'S') {
+        fill_string(node, dtype->size, format, out);
+    } else if (dtype->kind == 'U') {
+        fill_text(node, dtype->size, out);
+    } else {
+        fill_raw(node, dtype->size, format, out);
     }
 }
 
-static zc_status fill_typed(const zc_node *node, const zc_node *dtype_node, const zc_dtype *dtype, int format,
-                            uint8_t *out)
+static void fill_typed(const zc_node *node, const zc_node *dtype_node, const zc_dtype *dtype, int format, uint8_t *out)
 {
-    zc_node fields, holder;
-    const zc_status status = zc_dtype_fields(dtype_node, format, &holder, &fields);
+    zc_node holder;
+    const zc_node fields = zc_dtype_fields(dtype_node, format, &holder);
 
-    if (status != ZC_OK || fields.value == NULL) {
-        return status == ZC_OK ? fill_plain(node, dtype_node, dtype, format, out) : status;
+    if (!zc_node_ok(node)) {
+        return;
     }
-    if (format == 2 && is_zero(node)) {
-        return ZC_OK;
+    if (fields.value == NULL) {
+        fill_plain(node, dtype_node, dtype, format, out);
+    } else if (format == 2 && is_zero(node)) {
+        return;              /* zero bytes */
+    } else if (zc_node_is_string(node)) {
+        fill_stored(node, dtype, format, out);
+    } else {
+        fill_struct(node, &fields, format, out);
     }
-    return zc_node_is_string(node) ? fill_stored(node, dtype, format, out)
-                                   : fill_struct(node, &fields, format, out);
 }
 
-/* An element inside of a structure. */
-static zc_status fill_item(const zc_node *node, const zc_node *dtype_node, int format, uint8_t *out,
-                           size_t *size)
+/* An element inside of a structure; returns its bytes. */
+static size_t fill_item(const zc_node *node, const zc_node *dtype_node, int format, uint8_t *out)
 {
     zc_dtype dtype;
-    zc_status status = zc_dtype_parse(dtype_node, format, &dtype);
 
-    *size = dtype.size;
-    if (status == ZC_OK) {
-        status = fill_typed(node, dtype_node, &dtype, format, out);
-    }
+    zc_dtype_parse(dtype_node, format, &dtype);
+    fill_typed(node, dtype_node, &dtype, format, out);
     zc_dtype_free(&dtype);
-    return status;
+    return dtype.size;
 }
 
-zc_status zc_fill_value(const zc_node *node, const zc_node *dtype_node, const zc_dtype *dtype, int format,
-                        uint8_t *out)
+void zc_fill_value(const zc_node *node, const zc_node *dtype_node, const zc_dtype *dtype, int format, uint8_t *out)
 {
     zc_assert(format == 2 || format == 3);
 
     const uint64_t not_a_time = (uint64_t)1 << 63;
 
     memset(out, 0, dtype->size);
-    if (zc_node_is_null(node)) {
+    if (!zc_node_is_null(node)) {
+        fill_typed(node, dtype_node, dtype, format, out);
+    } else if (dtype->kind == 'M' || dtype->kind == 'm') {
         /* What is not there is undefined: what the Python package shows, NaT or zeros. */
-        if (dtype->kind == 'M' || dtype->kind == 'm') {
-            memcpy(out, &not_a_time, sizeof not_a_time);
-        }
-        return ZC_OK;
+        memcpy(out, &not_a_time, sizeof not_a_time);
     }
-    return fill_typed(node, dtype_node, dtype, format, out);
 }

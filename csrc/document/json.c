@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/arith.h"
 #include "base/assert.h"
 
 /* Where the source of yyjson was brought it becomes part of this file, so that libzarrcore.a shows none of
@@ -86,6 +87,14 @@ zc_node zc_node_member(const zc_node *object, const char *name)
                      .member = name};
 }
 
+zc_node zc_node_given(const zc_node *object, const char *name)
+{
+    zc_node node = zc_node_member(object, name);
+
+    node.value = yyjson_is_null(node.value) ? NULL : node.value;
+    return node;
+}
+
 zc_node zc_node_first(const zc_node *array)
 {
     return (zc_node){.value = yyjson_arr_get_first(array->value), .json = array->json, .outer = array};
@@ -142,31 +151,48 @@ static size_t put_path(const zc_node *node, char *out, size_t capacity)
     return total < capacity ? total : capacity - 1;
 }
 
-size_t zc_node_place(const zc_node *node, char *out, size_t capacity)
+static void put_place(const zc_node *node, char *out, size_t capacity)
 {
     char path[128];
     const size_t n = put_path(node, path, sizeof path);
-    const int length = snprintf(out, capacity, "%s%s%s", node->json->name, n > 0 ? ": " : "", path);
 
-    return length > 0 && (size_t)length < capacity ? (size_t)length : strlen(out);
+    snprintf(out, capacity, "%s%s%s", node->json->name, n > 0 ? ": " : "", path);
 }
 
-zc_status zc_node_fail(const zc_node *node, const char *format, ...)
+void zc_node_fail(const zc_node *node, const char *format, ...)
 {
     char place[256], text[256];
     va_list args;
 
+    if (!zc_node_ok(node)) {
+        return;
+    }
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    zc_node_place(node, place, sizeof place);
-    return zc_fail(node->json->err, ZC_ERR_METADATA, "%s: %s", place, text);
+    put_place(node, place, sizeof place);
+    zc_fail(node->json->err, ZC_ERR_METADATA, "%s: %s", place, text);
 }
 
-zc_status zc_node_expected(const zc_node *node, const char *what)
+void zc_node_expected(const zc_node *node, const char *what)
 {
-    return node->value == NULL ? zc_node_fail(node, "is required and missing")
-                               : zc_node_fail(node, "expected %s", what);
+    if (node->value == NULL) {
+        zc_node_fail(node, "is required and missing");
+    } else {
+        zc_node_fail(node, "expected %s", what);
+    }
+}
+
+void *zc_node_alloc(const zc_node *node, zc_arena *arena, size_t n, size_t size)
+{
+    if (!zc_node_ok(node)) {
+        return NULL;
+    }
+    void *const memory = zc_mul_size(n, size, &size) ? zc_arena_alloc(arena, size) : NULL;
+    if (memory == NULL) {
+        zc_fail(node->json->err, ZC_ERR_MEMORY, "out of memory");
+    }
+    return memory;
 }
 
 /* ---- values ------------------------------------------------------------------------------------- */
@@ -178,252 +204,196 @@ zc_status zc_node_expected(const zc_node *node, const char *what)
     }
 
 STAMP_IS(null, null)
-STAMP_IS(bool, bool)
 STAMP_IS(integer, int)
 STAMP_IS(number, num)
 STAMP_IS(string, str)
 STAMP_IS(object, obj)
 STAMP_IS(array, arr)
 
-zc_status zc_node_integer(const zc_node *node, bool *negative, uint64_t *magnitude)
+/* Refuse the value if it is not of that type. */
+static bool require(const zc_node *node, bool is_such, const char *what)
 {
-    if (!yyjson_is_int(node->value)) {
-        return zc_node_expected(node, "an integer of 64 bits");
+    if (!is_such) {
+        zc_node_expected(node, what);
     }
+    return is_such;
+}
+
+uint64_t zc_node_integer(const zc_node *node, bool *negative)
+{
+    zc_assert(yyjson_is_int(node->value));
     *negative = yyjson_is_sint(node->value) && yyjson_get_sint(node->value) < 0;
-    *magnitude = *negative ? 0 - (uint64_t)yyjson_get_sint(node->value) : yyjson_get_uint(node->value);
-    return ZC_OK;
+    return *negative ? 0 - (uint64_t)yyjson_get_sint(node->value) : yyjson_get_uint(node->value);
 }
 
-zc_status zc_node_int(const zc_node *node, int64_t low, int64_t high, int64_t *out)
+int64_t zc_node_int(const zc_node *node, int64_t low, int64_t high)
 {
-    bool negative = false;
-    uint64_t magnitude = 0;
+    bool negative;
 
-    if (!yyjson_is_int(node->value)) {
-        return zc_node_expected(node, "an integer");
+    if (!require(node, yyjson_is_int(node->value), "an integer")) {
+        return low;
     }
-    const zc_status status = zc_node_integer(node, &negative, &magnitude);
-    if (status != ZC_OK) {
-        return status;
+    const uint64_t size = zc_node_integer(node, &negative);
+    const int64_t value = (int64_t)(negative ? 0 - size : size);
+    if ((!negative && size > INT64_MAX) || value < low || value > high) {
+        zc_node_fail(node, "expected %lld to %lld, got %s%llu", (long long)low, (long long)high, negative ? "-" : "",
+                     (unsigned long long)size);
+        return low;
     }
-    if (!negative && magnitude > INT64_MAX) {
-        return zc_node_fail(node, "expected %lld to %lld, got %llu", (long long)low, (long long)high,
-                            (unsigned long long)magnitude);
-    }
-    const int64_t value = negative ? (int64_t)(0 - magnitude) : (int64_t)magnitude;
-    if (value < low || value > high) {
-        return zc_node_fail(node, "expected %lld to %lld, got %lld", (long long)low, (long long)high,
-                            (long long)value);
-    }
-    *out = value;
-    return ZC_OK;
+    return value;
 }
 
-zc_status zc_node_real(const zc_node *node, double *out)
+double zc_node_real(const zc_node *node)
 {
-    if (!yyjson_is_num(node->value)) {
-        return zc_node_expected(node, "a number");
-    }
-    *out = yyjson_get_num(node->value);
-    return ZC_OK;
+    return require(node, yyjson_is_num(node->value), "a number") ? yyjson_get_num(node->value) : 0;
 }
 
-zc_status zc_node_bool(const zc_node *node, bool *out)
+bool zc_node_bool(const zc_node *node)
 {
-    if (!yyjson_is_bool(node->value)) {
-        return zc_node_expected(node, "true or false");
-    }
-    *out = yyjson_get_bool(node->value);
-    return ZC_OK;
+    return require(node, yyjson_is_bool(node->value), "true or false") && yyjson_get_bool(node->value);
 }
 
-zc_status zc_node_text(const zc_node *node, const char **out, size_t *n)
+const char *zc_node_text(const zc_node *node, size_t *n)
 {
-    if (!yyjson_is_str(node->value)) {
-        return zc_node_expected(node, "a string");
-    }
-    *out = yyjson_get_str(node->value);
-    *n = yyjson_get_len(node->value);
-    return ZC_OK;
+    const bool is_text = require(node, yyjson_is_str(node->value), "a string");
+
+    *n = is_text ? yyjson_get_len(node->value) : 0;
+    return is_text ? yyjson_get_str(node->value) : "";
 }
 
-zc_status zc_node_string(const zc_node *node, const char **out)
+const char *zc_node_string(const zc_node *node)
 {
-    size_t n = 0;
-    const zc_status status = zc_node_text(node, out, &n);
+    size_t n;
+    const char *const text = zc_node_text(node, &n);
 
-    if (status == ZC_OK && strlen(*out) != n) {
-        return zc_node_fail(node, "expected a string without zero bytes");
+    if (strlen(text) != n) {
+        zc_node_fail(node, "expected a string without zero bytes");
+        return "";
     }
-    return status;
+    return text;
 }
 
-zc_status zc_node_object(const zc_node *node)
+void zc_node_object(const zc_node *node)
 {
-    return yyjson_is_obj(node->value) ? ZC_OK : zc_node_expected(node, "an object");
+    require(node, yyjson_is_obj(node->value), "an object");
 }
 
-zc_status zc_node_array(const zc_node *node, size_t *n)
+size_t zc_node_array(const zc_node *node)
 {
-    if (!yyjson_is_arr(node->value)) {
-        return zc_node_expected(node, "an array");
-    }
-    *n = yyjson_arr_size(node->value);
-    return ZC_OK;
+    return require(node, yyjson_is_arr(node->value), "an array") ? yyjson_arr_size(node->value) : 0;
 }
 
-zc_status zc_node_ints(const zc_node *node, size_t n, int64_t low, int64_t high, int64_t *out)
+void zc_node_ints(const zc_node *node, size_t n, int64_t low, int64_t high, int64_t *out)
 {
-    size_t found = 0;
-    zc_status status = zc_node_array(node, &found);
+    const size_t found = zc_node_array(node);
 
-    if (status == ZC_OK && found != n) {
-        status = zc_node_fail(node, "expected %zu entries, got %zu", n, found);
+    if (found != n) {
+        zc_node_fail(node, "expected %zu entries, got %zu", n, found);
     }
-    ZC_EACH(item, node, status) {
-        status = zc_node_int(&item, low, high, &out[item.index]);
+    for (size_t i = 0; i < n; i++) {
+        out[i] = low;
     }
-    return status;
+    ZC_EACH(item, node) {
+        out[item.index] = zc_node_int(&item, low, high);
+    }
 }
 
-zc_status zc_node_choice(const zc_node *node, const char *const *choices, int *out)
+const int64_t *zc_node_keep_ints(const zc_node *node, zc_arena *arena, size_t most, int64_t low, int64_t high, int *n)
 {
-    const char *text = "";
-    const zc_status status = zc_node_string(node, &text);
+    const size_t count = zc_node_array(node);
 
-    if (status != ZC_OK) {
-        return status;
+    if (count > most) {
+        zc_node_fail(node, "expected up to %zu entries, got %zu", most, count);
     }
+    int64_t *const numbers = zc_node_alloc(node, arena, count, sizeof numbers[0]);
+    *n = numbers != NULL ? (int)count : 0;
+    zc_node_ints(node, (size_t)*n, low, high, numbers);
+    return numbers;
+}
+
+int zc_node_choice(const zc_node *node, const char *const *choices)
+{
+    const char *const text = zc_node_string(node);
+
     for (int i = 0; choices[i] != NULL; i++) {
         if (strcmp(choices[i], text) == 0) {
-            *out = i;
-            return ZC_OK;
+            return i;
         }
     }
-    return zc_node_fail(node, "\"%.60s\" is not supported", text);
+    zc_node_fail(node, "\"%.60s\" is not supported", text);
+    return 0;
+}
+
+int64_t zc_node_optional_int(const zc_node *object, const char *name, int64_t low, int64_t high, int64_t standard)
+{
+    const zc_node node = zc_node_member(object, name);
+
+    return node.value == NULL ? standard : zc_node_int(&node, low, high);
+}
+
+bool zc_node_optional_bool(const zc_node *object, const char *name, bool standard)
+{
+    const zc_node node = zc_node_member(object, name);
+
+    return node.value == NULL ? standard : zc_node_bool(&node);
 }
 
 /* ---- members ------------------------------------------------------------------------------------ */
 
-static bool need_not_be_understood(const zc_node *member)
+static bool is_allowed(const zc_node *member, zc_others others)
 {
     const zc_node must = zc_node_member(member, "must_understand");
 
-    return yyjson_is_false(must.value);
+    return others == ZC_OTHERS_ALLOWED || (others == ZC_OTHERS_OPTIONAL && yyjson_is_false(must.value));
 }
 
-static bool is_any(const zc_node *member)
-{
-    (void)member;
-    return true;
-}
-
-/* Refuse a member twice, and members that are not in the list, all or those that are not accepted. */
-static zc_status check_members(const zc_node *object, const char *const *names, bool (*accepts)(const zc_node *member))
+void zc_node_members(const zc_node *object, const char *const *names, zc_others others)
 {
     uint32_t seen = 0;
 
-    for (zc_node node = zc_node_first_member(object); node.value != NULL;
-         node = zc_node_next_member(&node)) {
+    for (zc_node node = zc_node_first_member(object); node.value != NULL; node = zc_node_next_member(&node)) {
         int i = 0;
         while (names[i] != NULL && strcmp(names[i], node.member) != 0) {
             i++;
         }
         zc_assert(i <= 31);
-        if (names[i] == NULL) {
-            if (accepts == NULL || !accepts(&node)) {
-                return zc_node_fail(&node, "is not supported");
-            }
-        } else if (seen & (uint32_t)1 << i) {
-            return zc_node_fail(&node, "occurs twice");
-        } else {
-            seen |= (uint32_t)1 << i;
+        if (names[i] != NULL && (seen & (uint32_t)1 << i)) {
+            zc_node_fail(&node, "occurs twice");
+        } else if (names[i] == NULL && !is_allowed(&node, others)) {
+            zc_node_fail(&node, "is not supported");
         }
+        seen |= (uint32_t)1 << i;
     }
-    return ZC_OK;
-}
-
-zc_status zc_node_members(const zc_node *object, const char *const *names, bool tolerant)
-{
-    return check_members(object, names, tolerant ? need_not_be_understood : NULL);
-}
-
-zc_status zc_node_members_once(const zc_node *object, const char *const *names)
-{
-    return check_members(object, names, is_any);
-}
-
-zc_status zc_node_optional_int(const zc_node *object, const char *name, int64_t low, int64_t high,
-                               int64_t *inout)
-{
-    const zc_node node = zc_node_member(object, name);
-
-    return node.value == NULL ? ZC_OK : zc_node_int(&node, low, high, inout);
-}
-
-zc_status zc_node_optional_bool(const zc_node *object, const char *name, bool *inout)
-{
-    const zc_node node = zc_node_member(object, name);
-
-    return node.value == NULL ? ZC_OK : zc_node_bool(&node, inout);
 }
 
 /* ---- in memory of an arena ----------------------------------------------------------------------- */
 
-const char *zc_node_keep_place(zc_arena *arena, const zc_node *node)
+const char *zc_node_keep_place(const zc_node *node, zc_arena *arena)
 {
     char place[256];
-    const size_t size = zc_node_place(node, place, sizeof place) + 1;
-    char *const kept = zc_arena_alloc(arena, size);
 
+    put_place(node, place, sizeof place);
+    const size_t size = strlen(place) + 1;
+    char *const kept = zc_node_alloc(node, arena, size, 1);
     return kept != NULL ? memcpy(kept, place, size) : NULL;
-}
-
-zc_status zc_node_keep_ints(zc_arena *arena, const zc_node *node, size_t most, int64_t low, int64_t high,
-                            const int64_t **out, int *n)
-{
-    size_t count = 0;
-    zc_status status = zc_node_array(node, &count);
-
-    if (status == ZC_OK && count > most) {
-        return zc_node_fail(node, "expected up to %zu entries, got %zu", most, count);
-    }
-    int64_t *const numbers = status == ZC_OK ? zc_arena_alloc(arena, count * sizeof numbers[0]) : NULL;
-    if (numbers == NULL) {
-        return status == ZC_OK ? zc_node_no_memory(node) : status;
-    }
-    *out = numbers;
-    *n = (int)count;
-    return zc_node_ints(node, count, low, high, numbers);
 }
 
 /* ---- extension points of format 3 --------------------------------------------------------------- */
 
-zc_status zc_node_extension(const zc_node *node, const char **name, zc_node *configuration, bool *optional)
+const char *zc_node_extension(const zc_node *node, zc_node *configuration)
 {
-    static const char *const members[] = {"name", "configuration", "must_understand", NULL};
-    const zc_node named = zc_node_member(node, "name");
-    bool must_understand = true;
+    const zc_node name = zc_node_member(node, "name");
 
     *configuration = zc_node_member(node, "configuration");
-    *optional = false;
     if (zc_node_is_string(node)) {
-        return zc_node_string(node, name);
+        return zc_node_string(node);
     }
-    zc_status status = zc_node_object(node);
-    if (status == ZC_OK) {
-        status = zc_node_members(node, members, false);
+    zc_node_object(node);
+    ZC_MEMBERS(node, "name", "configuration", "must_understand");
+    const char *const text = zc_node_string(&name);
+    if (configuration->value != NULL) {
+        zc_node_object(configuration);
     }
-    if (status == ZC_OK) {
-        status = zc_node_string(&named, name);
-    }
-    if (status == ZC_OK && configuration->value != NULL) {
-        status = zc_node_object(configuration);
-    }
-    if (status == ZC_OK) {
-        status = zc_node_optional_bool(node, "must_understand", &must_understand);
-    }
-    *optional = !must_understand;
-    return status;
+    zc_node_optional_bool(node, "must_understand", true);
+    return text;
 }

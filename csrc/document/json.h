@@ -44,34 +44,45 @@ void zc_json_close(zc_json *json);
 
 zc_node zc_json_root(const zc_json *json);
 
+/*
+ * A document keeps its first failure, in json->err, and the functions below that refuse a value then return something
+ * harmless: the lowest number, "", no items.  So readers take all that they need without a question in between, and ask
+ * zc_node_ok before anything that a failure would make wrong.
+ */
+static inline bool zc_node_ok(const zc_node *node)
+{
+    return node->json->err->status == ZC_OK;
+}
+
+/* Record what is wrong with a value: "zarr.json: codecs[1].configuration.level: expected ...". */
+void zc_node_fail(const zc_node *node, const char *format, ...) ZC_PRINTF(2, 3);
+
+/* The same for a value that is of another type than `what`, or absent. */
+void zc_node_expected(const zc_node *node, const char *what);
+
+/* n zeroed items of an arena; NULL after a failure, of which this may be one. */
+void *zc_node_alloc(const zc_node *node, zc_arena *arena, size_t n, size_t size);
+
 /* The member of an object; value is NULL if it is absent, or if the node is no object. */
 zc_node zc_node_member(const zc_node *object, const char *name);
+
+/* The same; null, too, is taken for absence. */
+zc_node zc_node_given(const zc_node *object, const char *name);
 
 /* The items of an array, one after the other; value is NULL after the last one, or if it is no array. */
 zc_node zc_node_first(const zc_node *array);
 zc_node zc_node_next(const zc_node *item);
 
 /* For each item, as long as all goes well. */
-#define ZC_EACH(item, array, status)                                                             \
-    for (zc_node item = zc_node_first(array); (status) == ZC_OK && item.value != NULL;           \
-         item = zc_node_next(&item))
+#define ZC_EACH(item, array)                                                                     \
+    for (zc_node item = zc_node_first(array); item.value != NULL && zc_node_ok(array); item = zc_node_next(&item))
 
 /* The members of an object likewise. */
 zc_node zc_node_first_member(const zc_node *object);
 zc_node zc_node_next_member(const zc_node *member);
 
-/* Write where a value is, "zarr.json: codecs[1]", cut off where there is no room; returns its length. */
-size_t zc_node_place(const zc_node *node, char *out, size_t capacity);
-
-/* Record what is wrong with a value: "zarr.json: codecs[1].configuration.level: expected ...". */
-zc_status zc_node_fail(const zc_node *node, const char *format, ...) ZC_PRINTF(2, 3);
-
-/* The same for a value that is of another type than `what`, or absent. */
-zc_status zc_node_expected(const zc_node *node, const char *what);
-
 /* What is it?  All are false for an absent value. */
 bool zc_node_is_null(const zc_node *node);
-bool zc_node_is_bool(const zc_node *node);
 bool zc_node_is_integer(const zc_node *node);
 bool zc_node_is_number(const zc_node *node);
 bool zc_node_is_string(const zc_node *node);
@@ -79,50 +90,49 @@ bool zc_node_is_object(const zc_node *node);
 bool zc_node_is_array(const zc_node *node);
 
 /* Each of these refuses a value of another type, and one that is absent. */
-zc_status zc_node_int(const zc_node *node, int64_t low, int64_t high, int64_t *out);
-zc_status zc_node_real(const zc_node *node, double *out);        /* any number, as the nearest double */
-zc_status zc_node_bool(const zc_node *node, bool *out);
-zc_status zc_node_string(const zc_node *node, const char **out); /* without zero bytes inside */
-zc_status zc_node_text(const zc_node *node, const char **out, size_t *n);   /* with them */
-zc_status zc_node_object(const zc_node *node);
-zc_status zc_node_array(const zc_node *node, size_t *n);
+int64_t zc_node_int(const zc_node *node, int64_t low, int64_t high);
+double zc_node_real(const zc_node *node);        /* any number, as the nearest double */
+bool zc_node_bool(const zc_node *node);
+const char *zc_node_string(const zc_node *node); /* without zero bytes inside; lives as long as the document */
+const char *zc_node_text(const zc_node *node, size_t *n);    /* with them */
+void zc_node_object(const zc_node *node);
+size_t zc_node_array(const zc_node *node);       /* the number of items */
 
-/* An integer of 64 bits and its sign; ZC_ERR_METADATA for all other numbers. */
-zc_status zc_node_integer(const zc_node *node, bool *negative, uint64_t *magnitude);
+/* The size of an integer of 64 bits, which the value is, and its sign. */
+uint64_t zc_node_integer(const zc_node *node, bool *negative);
 
 /* An array of n integers of low to high. */
-zc_status zc_node_ints(const zc_node *node, size_t n, int64_t low, int64_t high, int64_t *out);
+void zc_node_ints(const zc_node *node, size_t n, int64_t low, int64_t high, int64_t *out);
 
-/* One of the strings of a list that ends with NULL; *out is its number. */
-zc_status zc_node_choice(const zc_node *node, const char *const *choices, int *out);
+/* An array of at most `most` such integers, in memory of an arena. */
+const int64_t *zc_node_keep_ints(const zc_node *node, zc_arena *arena, size_t most, int64_t low, int64_t high, int *n);
 
-/* Refuse a member twice, and members that are not in the list (ends with NULL, at most 31).  Where
- * `tolerant`, the latter only if they are not objects with "must_understand": false. */
-zc_status zc_node_members(const zc_node *object, const char *const *names, bool tolerant);
+/* The number of the string that the value is, in a list of strings that ends with NULL; ZC_CHOICE_OR: if it is there. */
+int zc_node_choice(const zc_node *node, const char *const *choices);
+#define ZC_CHOICE(node, ...) zc_node_choice(node, (const char *const[]){__VA_ARGS__, NULL})
+#define ZC_CHOICE_OR(node, standard, ...) ((node)->value == NULL ? (standard) : ZC_CHOICE(node, __VA_ARGS__))
 
-/* Refuse a member of the list twice; members that are not in it may be there. */
-zc_status zc_node_members_once(const zc_node *object, const char *const *names);
+/* Optional members: `standard` where one is absent. */
+int64_t zc_node_optional_int(const zc_node *object, const char *name, int64_t low, int64_t high, int64_t standard);
+bool zc_node_optional_bool(const zc_node *object, const char *name, bool standard);
 
-/* Optional members: *inout stays as it is where one is absent. */
-zc_status zc_node_optional_int(const zc_node *object, const char *name, int64_t low, int64_t high,
-                               int64_t *inout);
-zc_status zc_node_optional_bool(const zc_node *object, const char *name, bool *inout);
+/* Members that a list lacks. */
+typedef enum zc_others {
+    ZC_OTHERS_REFUSED,
+    ZC_OTHERS_OPTIONAL,      /* refused, but for objects with "must_understand": false */
+    ZC_OTHERS_ALLOWED
+} zc_others;
 
-static inline zc_status zc_node_no_memory(const zc_node *node)
-{
-    return zc_fail(node->json->err, ZC_ERR_MEMORY, "out of memory");
-}
+/* Refuse a member of the list (ends with NULL, at most 31) twice, and others. */
+void zc_node_members(const zc_node *object, const char *const *names, zc_others others);
+#define ZC_MEMBERS(object, ...)                                                                  \
+    zc_node_members(object, (const char *const[]){__VA_ARGS__, NULL}, ZC_OTHERS_REFUSED)
 
-/* What zc_node_place writes, in memory of the arena; NULL when out of memory. */
-const char *zc_node_keep_place(zc_arena *arena, const zc_node *node);
+/* Where a value is, "zarr.json: codecs[1]", in memory of an arena; NULL after a failure. */
+const char *zc_node_keep_place(const zc_node *node, zc_arena *arena);
 
-/* An array of at most `most` integers of low to high, likewise. */
-zc_status zc_node_keep_ints(zc_arena *arena, const zc_node *node, size_t most, int64_t low, int64_t high,
-                            const int64_t **out, int *n);
-
-/* An extension of format 3: a name, or an object with a name and a configuration.  *name lives as long as the
- * document, *configuration has a NULL value if there is none; *optional: a reader who does not know it may leave it
- * out. */
-zc_status zc_node_extension(const zc_node *node, const char **name, zc_node *configuration, bool *optional);
+/* An extension of format 3, a name, or an object with a name and a configuration: its name.  *configuration has a NULL
+ * value if there is none. */
+const char *zc_node_extension(const zc_node *node, zc_node *configuration);
 
 #endif

@@ -10,14 +10,11 @@
 
 #define BLOSC_TYPESIZE_MAX 255       /* blosc shuffles larger items as if they were bytes */
 
-/* What one codec is configured from. */
-typedef struct source {
-    const zc_node *codec;
-    const zc_node *configuration;
-    size_t item_size;        /* of the data type */
-    zc_flow *flow;           /* what comes in, and then what goes out */
-    bool says_all;           /* format 2: no member is taken from what comes in */
-} source;
+/* Format 2: no member is taken from what comes in. */
+static bool says_all(const zc_source *from)
+{
+    return from->codec == from->configuration;
+}
 
 /* ---- types of numbers --------------------------------------------------------------------------- */
 
@@ -50,198 +47,156 @@ static bool parse_number(const char *text, zc_flow *out)
 }
 
 /* The numbers that an optional member names; standard where it is absent or null. */
-static zc_status read_number(const source *from, const char *member, const zc_flow *standard, zc_flow *flow,
-                             zc_number *out)
+static zc_flow read_number(const zc_source *from, const char *member, const zc_flow *standard, zc_number *out)
 {
     const zc_node node = zc_node_member(from->configuration, member);
-    const char *text = "";
-    zc_status status = ZC_OK;
+    zc_flow flow = standard != NULL ? *standard : (zc_flow){0};
 
-    *flow = standard != NULL ? *standard : (zc_flow){0};
-    if ((node.value == NULL && standard == NULL) || (node.value != NULL && !zc_node_is_null(&node))) {
-        status = zc_node_string(&node, &text);
-        if (status == ZC_OK && !parse_number(text, flow)) {
-            status = zc_node_fail(&node, "\"%.40s\" is no type of numbers that is supported", text);
+    if (!zc_node_is_null(&node) && (node.value != NULL || standard == NULL)) {
+        const char *const text = zc_node_string(&node);
+        if (!parse_number(text, &flow)) {
+            zc_node_fail(&node, "\"%.40s\" is no type of numbers that is supported", text);
         }
     }
-    if (status == ZC_OK && !number_of(flow->kind, flow->size, flow->swapped, out)) {
-        status = zc_node_fail(node.value != NULL ? &node : from->codec,
-                              "only Booleans, integers, floats and complex numbers are supported");
+    if (!number_of(flow.kind, flow.size, flow.swapped, out)) {
+        zc_node_fail(node.value != NULL ? &node : from->codec,
+                     "only Booleans, integers, floats and complex numbers are supported");
     }
-    return status;
+    return flow;
 }
 
 /* dtype and astype; what goes out are numbers of the latter.  In format 3, dtype is by default that of what comes in. */
-static zc_status set_numbers(const source *from, const char *decoded, const char *encoded,
-                             bool encoded_required, zc_codec *out)
+static void set_numbers(const zc_source *from, const char *decoded, const char *encoded, bool encoded_required,
+                        zc_codec *out)
 {
-    zc_flow in, made;
-    const zc_flow *const known = from->flow->kind != 0 && !from->says_all ? from->flow : NULL;
-    zc_status status = read_number(from, decoded, known, &in, &out->decoded);
+    const zc_flow *const known = from->flow->kind != 0 && !says_all(from) ? from->flow : NULL;
+    const zc_flow in = read_number(from, decoded, known, &out->decoded);
 
-    if (status == ZC_OK && known != NULL && in.size != known->size) {
-        status = zc_node_fail(from->codec, "takes items of %zu bytes (%s), but those before it have %zu", in.size,
-                              decoded, known->size);
+    if (known != NULL && in.size != known->size) {
+        zc_node_fail(from->codec, "takes items of %zu bytes (%s), but those before it have %zu", in.size, decoded,
+                     known->size);
     }
-    if (status == ZC_OK) {
-        status = read_number(from, encoded, encoded_required ? NULL : &in, &made, &out->encoded);
-        *from->flow = made;
-    }
-    return status;
+    *from->flow = read_number(from, encoded, encoded_required ? NULL : &in, &out->encoded);
 }
 
 /* ---- codecs ------------------------------------------------------------------------------------- */
 
-static zc_status no_options(const source *from, zc_codec *out)
+static int64_t option(const zc_source *from, const char *name, int64_t low, int64_t high, int64_t standard)
 {
-    (void)from, (void)out;
-    return ZC_OK;
+    return zc_node_optional_int(from->configuration, name, low, high, standard);
 }
 
-static zc_status blosc(const source *from, zc_codec *out)
+void zc_blosc_options(const zc_source *from, int compressor, size_t typesize, int shuffle, zc_codec *out)
 {
-    static const char *const compressors[] = {"blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd", NULL};
     const zc_node cname = zc_node_member(from->configuration, "cname");
-    int64_t typesize = (int64_t)from->flow->size, blocksize = 0, shuffle = ZC_BLOSC_BYTESHUFFLE, level = 5;
-    int compressor = ZC_BLOSC_LZ4;
-    zc_status status = cname.value != NULL ? zc_node_choice(&cname, compressors, &compressor) : ZC_OK;
+    const int64_t stated = option(from, "typesize", 1, INT32_MAX, (int64_t)typesize);
 
-    if (status == ZC_OK) {
-        status = zc_node_optional_int(from->configuration, "clevel", 0, 9, &level);
-    }
-    if (status == ZC_OK) {
-        status = zc_node_optional_int(from->configuration, "shuffle", -1, 2, &shuffle);
-    }
-    if (status == ZC_OK) {
-        status = zc_node_optional_int(from->configuration, "typesize", 1, INT32_MAX, &typesize);
-    }
-    if (status == ZC_OK) {
-        status = zc_node_optional_int(from->configuration, "blocksize", 0, INT32_MAX, &blocksize);
-    }
-    if (shuffle < 0) {
-        shuffle = typesize == 1 ? ZC_BLOSC_BITSHUFFLE : ZC_BLOSC_BYTESHUFFLE;
-    }
-    out->level = (int)level;
-    out->blosc.compressor = (zc_blosc_compressor)compressor;
-    out->blosc.shuffle = (zc_blosc_shuffle)shuffle;
-    out->blosc.typesize = typesize <= BLOSC_TYPESIZE_MAX ? (size_t)typesize : 1;
-    out->blosc.blocksize = (size_t)blocksize;
-    return status;
+    out->level = (int)option(from, "clevel", 0, 9, 5);
+    out->blosc.compressor = (zc_blosc_compressor)ZC_CHOICE_OR(&cname, compressor, "blosclz", "lz4", "lz4hc", "snappy",
+                                                              "zlib", "zstd");
+    out->blosc.shuffle = shuffle >= 0 ? (zc_blosc_shuffle)shuffle
+                         : stated == 1 ? ZC_BLOSC_BITSHUFFLE
+                                       : ZC_BLOSC_BYTESHUFFLE;
+    out->blosc.typesize = stated <= BLOSC_TYPESIZE_MAX ? (size_t)stated : 1;
+    out->blosc.blocksize = (size_t)option(from, "blocksize", 0, INT32_MAX, 0);
 }
 
-static zc_status deflate(const source *from, zc_codec *out)
+static void blosc(const zc_source *from, zc_codec *out)
 {
-    int64_t level = 1;
-    const zc_status status = zc_node_optional_int(from->configuration, "level", -1, 9, &level);
+    zc_blosc_options(from, ZC_BLOSC_LZ4, from->flow->size, (int)option(from, "shuffle", -1, 2, ZC_BLOSC_BYTESHUFFLE),
+                     out);
+}
+
+static void deflate(const zc_source *from, zc_codec *out)
+{
+    const int64_t level = option(from, "level", -1, 9, 1);
 
     out->level = level < 0 ? 6 : (int)level;         /* zlib's own default */
-    return status;
 }
 
-static zc_status zstd(const source *from, zc_codec *out)
+void zc_zstd_options(const zc_source *from, zc_codec *out)
 {
-    int64_t level = 0;
-    const zc_status status = zc_node_optional_int(from->configuration, "level", -131072, 22, &level);
-
-    out->level = (int)level;
-    return status == ZC_OK ? zc_node_optional_bool(from->configuration, "checksum", &out->checksum) : status;
+    out->level = (int)option(from, "level", -131072, 22, 0);
+    out->checksum = zc_node_optional_bool(from->configuration, "checksum", out->checksum);
 }
 
-static zc_status lz4(const source *from, zc_codec *out)
+static void lz4(const zc_source *from, zc_codec *out)
 {
-    int64_t acceleration = 1;
-    const zc_status status =
-        zc_node_optional_int(from->configuration, "acceleration", INT32_MIN, INT32_MAX, &acceleration);
+    const int64_t acceleration = option(from, "acceleration", INT32_MIN, INT32_MAX, 1);
 
     out->level = acceleration < 1 ? 1 : (int)acceleration;   /* as liblz4 takes it */
-    return status;
 }
 
-static zc_status checksum(const source *from, zc_codec *out)
+static void checksum(const zc_source *from, zc_codec *out)
 {
-    static const char *const locations[] = {"end", "start", NULL};
-    const zc_node location = zc_node_member(from->configuration, "location");
-    int which = out->at_start;
-    zc_status status = ZC_OK;
+    const zc_node location = zc_node_given(from->configuration, "location");
 
-    if (location.value != NULL && !zc_node_is_null(&location)) {
-        status = zc_node_choice(&location, locations, &which);
-    }
-    out->at_start = which == 1;
-    return status;
+    out->at_start = ZC_CHOICE_OR(&location, out->at_start, "end", "start") == 1;
 }
 
 /* The bytes that a prefix would be have no form in a document. */
-static zc_status jenkins_lookup3(const source *from, zc_codec *out)
+static void jenkins_lookup3(const zc_source *from, zc_codec *out)
 {
-    const zc_node prefix = zc_node_member(from->configuration, "prefix");
-    int64_t initial = 0;
+    const zc_node prefix = zc_node_given(from->configuration, "prefix");
 
-    if (prefix.value != NULL && !zc_node_is_null(&prefix)) {
-        return zc_node_expected(&prefix, "null");
+    if (prefix.value != NULL) {
+        zc_node_expected(&prefix, "null");
     }
-    const zc_status status = zc_node_optional_int(from->configuration, "initval", 0, UINT32_MAX, &initial);
-    out->lookup3.initial = (uint32_t)initial;
-    return status;
+    out->lookup3.initial = (uint32_t)option(from, "initval", 0, UINT32_MAX, 0);
 }
 
-static zc_status shuffle(const source *from, zc_codec *out)
+static void shuffle(const zc_source *from, zc_codec *out)
 {
-    int64_t element = 4;
-    const zc_status status = zc_node_optional_int(from->configuration, "elementsize", 0, INT32_MAX, &element);
+    const int64_t element = option(from, "elementsize", 0, INT32_MAX, 4);
 
     out->element = element > 0 ? (size_t)element : from->item_size;  /* NCZarr writes 0 for the item size */
-    return status;
 }
 
-static zc_status delta(const source *from, zc_codec *out)
+static void delta(const zc_source *from, zc_codec *out)
 {
-    return set_numbers(from, "dtype", "astype", false, out);
+    set_numbers(from, "dtype", "astype", false, out);
 }
 
-static zc_status astype(const source *from, zc_codec *out)
+static void astype(const zc_source *from, zc_codec *out)
 {
-    return set_numbers(from, "decode_dtype", "encode_dtype", true, out);
+    set_numbers(from, "decode_dtype", "encode_dtype", true, out);
 }
 
-static zc_status required_real(const source *from, const char *name, double *out)
-{
-    const zc_node node = zc_node_member(from->configuration, name);
-    zc_status status = zc_node_real(&node, out);
-
-    if (status == ZC_OK && !isfinite(*out)) {
-        status = zc_node_fail(&node, "expected a finite number");
-    }
-    return status;
-}
-
-/* The same; what is written as an integer is one for numpy too. */
-static zc_status required_constant(const source *from, const char *name, double *out, int64_t *whole, bool *has_whole)
+static double required_real(const zc_source *from, const char *name)
 {
     const zc_node node = zc_node_member(from->configuration, name);
-    bool negative = false;
-    uint64_t size = 0;
-    const zc_status status = required_real(from, name, out);
+    const double real = zc_node_real(&node);
 
-    if (status == ZC_OK && zc_node_is_integer(&node) && zc_node_integer(&node, &negative, &size) == ZC_OK) {
-        *whole = (int64_t)(negative ? 0 - size : size);
-        *has_whole = true;
+    if (!isfinite(real)) {
+        zc_node_fail(&node, "expected a finite number");
     }
-    return status;
+    return real;
 }
 
-static zc_status fixedscaleoffset(const source *from, zc_codec *out)
+/* What is written as an integer is one for numpy too. */
+static bool is_whole(const zc_source *from, const char *name, int64_t *whole)
 {
-    zc_status status =
-        required_constant(from, "offset", &out->offset, &out->whole.offset, &out->whole.has_offset);
+    const zc_node node = zc_node_member(from->configuration, name);
+    bool negative;
 
-    if (status == ZC_OK) {
-        status = required_constant(from, "scale", &out->scale, &out->whole.scale, &out->whole.has_scale);
+    if (!zc_node_is_integer(&node)) {
+        return false;
     }
-    if (status == ZC_OK && out->scale == 0) {
-        return zc_node_fail(from->codec, "scale: expected a number that is not 0");
+    const uint64_t size = zc_node_integer(&node, &negative);
+    *whole = (int64_t)(negative ? 0 - size : size);
+    return true;
+}
+
+static void fixedscaleoffset(const zc_source *from, zc_codec *out)
+{
+    out->offset = required_real(from, "offset");
+    out->scale = required_real(from, "scale");
+    out->whole.has_offset = is_whole(from, "offset", &out->whole.offset);
+    out->whole.has_scale = is_whole(from, "scale", &out->whole.scale);
+    if (out->scale == 0) {
+        zc_node_fail(from->codec, "scale: expected a number that is not 0");
     }
-    return status == ZC_OK ? set_numbers(from, "dtype", "astype", false, out) : status;
+    set_numbers(from, "dtype", "astype", false, out);
 }
 
 /* The power of two whose reciprocal is not more than the last digit that is kept, as numcodecs finds it. */
@@ -252,90 +207,75 @@ static double quantize_scale(double digits)
     return pow(2.0, ceil(log2(pow(10.0, -(exponent < 0 ? floor(exponent) : ceil(exponent))))));
 }
 
-static zc_status quantize(const source *from, zc_codec *out)
+static void quantize(const zc_source *from, zc_codec *out)
 {
-    double digits = 0;
-    zc_status status = required_real(from, "digits", &digits);
+    const double digits = required_real(from, "digits");
 
     out->scale = quantize_scale(digits);
-    if (status == ZC_OK && (!isfinite(out->scale) || out->scale == 0)) {
-        status = zc_node_fail(from->codec, "digits: %g are too many", digits);
+    if (!isfinite(out->scale) || out->scale == 0) {
+        zc_node_fail(from->codec, "digits: %g are too many", digits);
     }
-    return status == ZC_OK ? set_numbers(from, "dtype", "astype", false, out) : status;
+    set_numbers(from, "dtype", "astype", false, out);
 }
 
-static zc_status bitround(const source *from, zc_codec *out)
+static void bitround(const zc_source *from, zc_codec *out)
 {
     const zc_node node = zc_node_member(from->configuration, "keepbits");
     const zc_flow *const flow = from->flow;
-    int64_t keepbits = 0;
-    const zc_status status = zc_node_int(&node, 0, 52, &keepbits);
 
-    if (status == ZC_OK && flow->kind != 'f') {
-        return zc_node_fail(from->codec, "bitround needs floating-point numbers");
+    out->level = (int)zc_node_int(&node, 0, 52);
+    if (flow->kind != 'f') {
+        zc_node_fail(from->codec, "bitround needs floating-point numbers");
     }
     out->decoded = (zc_number){ZC_NUMBER_F16, flow->swapped};
     number_of('f', flow->size, flow->swapped, &out->decoded);
     out->encoded = out->decoded;
-    out->level = (int)keepbits;
-    return status;
 }
 
-static zc_status packbits(const source *from, zc_codec *out)
+static void packbits(const zc_source *from, zc_codec *out)
 {
     (void)out;
-    if (from->says_all ? from->flow->kind != 0 && from->flow->size != 1 : from->flow->kind != 'b') {
-        return zc_node_fail(from->codec, "packbits needs Boolean items");
+    if (says_all(from) ? from->flow->kind != 0 && from->flow->size != 1 : from->flow->kind != 'b') {
+        zc_node_fail(from->codec, "packbits needs Boolean items");
     }
     *from->flow = (zc_flow){.kind = 'u', .size = 1};
-    return ZC_OK;
 }
 
 /* ---- all of them -------------------------------------------------------------------------------- */
 
-typedef struct known_codec {
-    const char *id;
-    bool is_filter;          /* takes and makes numbers */
-    zc_status (*configure)(const source *from, zc_codec *out);
-    const char *members[6];  /* other than "id", ending with NULL */
-    bool is_self_describing; /* no member is needed to decode */
-} known_codec;
-
-static const known_codec codecs[] = {
-    {"blosc", false, blosc, {"cname", "clevel", "shuffle", "typesize", "blocksize"}, true},
-    {"zlib", false, deflate, {"level"}, true},
-    {"gzip", false, deflate, {"level"}, true},
-    {"zstd", false, zstd, {"level", "checksum"}, true},
-    {"lz4", false, lz4, {"acceleration"}, true},
-    {"crc32c", false, checksum, {"location"}, false},
-    {"crc32", false, checksum, {"location"}, false},
-    {"adler32", false, checksum, {"location"}, false},
-    {"fletcher32", false, no_options, {NULL}, false},
-    {"jenkins_lookup3", false, jenkins_lookup3, {"initval", "prefix"}, false},
-    {"shuffle", false, shuffle, {"elementsize"}, false},
-    {"delta", true, delta, {"dtype", "astype"}, false},
-    {"astype", true, astype, {"encode_dtype", "decode_dtype"}, false},
-    {"fixedscaleoffset", true, fixedscaleoffset, {"offset", "scale", "dtype", "astype"}, false},
-    {"quantize", true, quantize, {"digits", "dtype", "astype"}, false},
-    {"bitround", true, bitround, {"keepbits"}, false},
-    {"packbits", true, packbits, {NULL}, false},
-};
-
-static const known_codec *find(const char *id)
+const zc_known_codec *zc_find_known(const zc_known_codec *codecs, size_t n, const char *name)
 {
-    for (size_t i = 0; i < sizeof codecs / sizeof codecs[0]; i++) {
-        if (strcmp(codecs[i].id, id) == 0) {
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(codecs[i].name, name) == 0) {
             return &codecs[i];
         }
     }
     return NULL;
 }
 
-bool zc_numcodecs_is_filter(const char *id)
+const zc_known_codec *zc_find_numcodecs(const char *id)
 {
-    const known_codec *const found = find(id);
+    static const zc_known_codec codecs[] = {
+        {"blosc", blosc, {"id", "cname", "clevel", "shuffle", "typesize", "blocksize"}, false, true},
+        {"zlib", deflate, {"id", "level"}, false, true},
+        {"gzip", deflate, {"id", "level"}, false, true},
+        {"zstd", zc_zstd_options, {"id", "level", "checksum"}, false, true},
+        {"lz4", lz4, {"id", "acceleration"}, false, true},
+        {"crc32c", checksum, {"id", "location"}, false, false},
+        {"crc32", checksum, {"id", "location"}, false, false},
+        {"adler32", checksum, {"id", "location"}, false, false},
+        {"fletcher32", NULL, {"id"}, false, false},
+        {"jenkins_lookup3", jenkins_lookup3, {"id", "initval", "prefix"}, false, false},
+        {"shuffle", shuffle, {"id", "elementsize"}, false, false},
+        {"delta", delta, {"id", "dtype", "astype"}, true, false},
+        {"astype", astype, {"id", "encode_dtype", "decode_dtype"}, true, false},
+        {"fixedscaleoffset", fixedscaleoffset, {"id", "offset", "scale", "dtype", "astype"}, true, false},
+        {"quantize", quantize, {"id", "digits", "dtype", "astype"}, true, false},
+        {"bitround", bitround, {"id", "keepbits"}, true, false},
+        {"packbits", packbits, {"id"}, true, false},
+    };
 
-    return found != NULL && found->is_filter;
+    return zc_find_known(codecs, sizeof codecs / sizeof codecs[0], id);
 }
 
 zc_flow zc_flow_of(const zc_dtype *dtype, const zc_item *item)
@@ -343,44 +283,33 @@ zc_flow zc_flow_of(const zc_dtype *dtype, const zc_item *item)
     return (zc_flow){dtype->kind, dtype->size, item->word != 0, dtype->has_number, dtype->number};
 }
 
-/* Configure a codec without its members. */
-static zc_status configure_by_default(const known_codec *codec, const source *from, zc_codec *out)
+void zc_stage_check(const zc_node *codec, const zc_codec *stage)
 {
-    const zc_node none = {.json = from->codec->json};
-    const source bare = {from->codec, &none, from->item_size, from->flow, from->says_all};
+    zc_error err;
 
-    return codec->configure(&bare, out);
+    zc_error_clear(&err);
+    if (zc_node_ok(codec) && zc_codec_check(stage, &err) != ZC_OK) {
+        zc_node_fail(codec, "%s", err.message);
+    }
 }
 
-zc_status zc_stage_numcodecs(const zc_node *codec, const char *id, const zc_node *configuration,
-                             size_t item_size, zc_flow *flow, zc_codec *out, bool *known)
+void zc_configure(const zc_known_codec *known, const zc_source *from, zc_codec *out)
 {
-    const known_codec *const found = find(id);
-    const source from = {codec, configuration, item_size, flow, codec == configuration};
-    const char *members[8] = {"id"};
-
-    *known = found != NULL;
-    if (found == NULL) {
-        return ZC_OK;
+    if (!zc_node_ok(from->codec)) {
+        return;
     }
-    for (int i = 0; i < 6 && found->members[i] != NULL; i++) {
-        members[i + 1] = found->members[i];
+    zc_node_members(from->configuration, known->members, ZC_OTHERS_REFUSED);
+    zc_codec_init(out, known->name);
+    if (known->configure != NULL) {
+        known->configure(from, out);
     }
-    zc_status status = zc_node_members(configuration, members, false);
-    zc_codec_init(out, id);
-    if (status == ZC_OK) {
-        status = found->configure(&from, out);
+    if (!zc_node_ok(from->codec) && known->is_self_describing && says_all(from)) {
+        /* Format 2: such members serve encoding alone, which has defaults. */
+        const zc_node none = {.json = from->codec->json};
+        const zc_source bare = {from->arena, from->codec, &none, from->item_size, from->flow};
+        zc_error_clear(from->codec->json->err);
+        zc_codec_init(out, known->name);
+        known->configure(&bare, out);
     }
-    if (status != ZC_OK && found->is_self_describing && from.says_all) {
-        zc_error_clear(codec->json->err);    /* format 2: such members serve encoding alone, which has defaults */
-        zc_codec_init(out, id);
-        status = configure_by_default(found, &from, out);
-    }
-    if (status != ZC_OK) {
-        return status;
-    }
-    if (!found->is_filter) {
-        *flow = (zc_flow){.size = 1};
-    }
-    return zc_stage_check(codec, out);
+    zc_stage_check(from->codec, out);
 }
