@@ -40,28 +40,17 @@ static bool shortens(const zc_number_map *map)
 
 #endif
 
-static zc_status astype_run(const zc_codec *codec, zc_number in, zc_number out, zc_workspace *ws, const uint8_t *src,
-                            size_t n, uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+static zc_status astype_run(const zc_coding *c, size_t *written)
 {
+    const zc_number in = c->decode ? c->codec->encoded : c->codec->decoded;
+    const zc_number out = c->decode ? c->codec->decoded : c->codec->encoded;
     zc_number_map map = {in, out.kind, NULL, out.kind, out};
 
     if (shortens(&map)) {
         map.from = in.kind;
         map.map = shorten;
     }
-    return zc_numbers_run(codec, &map, ws, src, n, dst, cap, written, err);
-}
-
-static zc_status astype_encode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
-                               uint8_t *dst, size_t cap, size_t *written, zc_error *err)
-{
-    return astype_run(codec, codec->decoded, codec->encoded, ws, src, n, dst, cap, written, err);
-}
-
-static zc_status astype_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
-                               uint8_t *dst, size_t cap, size_t *written, zc_error *err)
-{
-    return astype_run(codec, codec->encoded, codec->decoded, ws, src, n, dst, cap, written, err);
+    return zc_numbers_run(c, &map, written);
 }
 
 const zc_codec_class zc_codec_astype = {
@@ -71,6 +60,6 @@ const zc_codec_class zc_codec_astype = {
     .filter = ZC_FILTER_BY_ITEM,
     .numbers = ZC_NUMBERS_OF_NUMPY,
     .bound = zc_numbers_bound,
-    .encode = astype_encode,
-    .decode = astype_decode,
+    .encode = astype_run,
+    .decode = astype_run,
 };

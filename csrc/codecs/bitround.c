@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "codecs/numbers.h"
-#include "kernels/byte_order.h"
+#include "kernels/stamped.h"
 
 /* Most bits that may be kept; -1 for types that are not rounded. */
 static int most_bits(const zc_codec *codec)
@@ -23,43 +23,28 @@ static int most_bits(const zc_codec *codec)
 /* ---- floats ----------------------------------------------------------------------------------- */
 
 /* Ties go to the even neighbour; the carry may go into the exponent.  Words with all bits of `special` set stay. */
-#define STAMP_LOOP(NAME, BITS, TARGET)                                                           \
-    TARGET static void NAME##_##BITS(char *restrict dst, const char *restrict src, size_t n, int drop, \
-                                     uint64_t special)                                           \
+#define STAMP_ROUND(BITS)                                                                        \
+    ZC_INLINE uint##BITS##_t rounded_##BITS(uint##BITS##_t x, int drop, uint##BITS##_t special)  \
     {                                                                                            \
         const uint##BITS##_t half = (uint##BITS##_t)((UINT64_C(1) << (drop - 1)) - 1);           \
         const uint##BITS##_t mask = (uint##BITS##_t)(UINT64_MAX << drop);                        \
-        const uint##BITS##_t kept = (uint##BITS##_t)special;                                     \
-        for (size_t i = 0; i < n; i++) {                                                         \
-            uint##BITS##_t x;                                                                    \
-            memcpy(&x, src + i * sizeof x, sizeof x);                                            \
-            const uint##BITS##_t rounded = (uint##BITS##_t)(x + (x >> drop & 1) + half) & mask;  \
-            x = kept != 0 && (x & kept) == kept ? x : rounded;                                   \
-            memcpy(dst + i * sizeof x, &x, sizeof x);                                            \
-        }                                                                                        \
-    }
-
-#ifdef ZC_HAVE_AVX
-#define STAMP_WIDE(BITS) STAMP_LOOP(round_avx2, BITS, ZC_AVX2)
-#define ROUND(BITS, ...)                                                                         \
-    (zc_cpu_features() & ZC_CPU_AVX2 ? round_avx2_##BITS(__VA_ARGS__) : round_any_##BITS(__VA_ARGS__))
-#else
-#define STAMP_WIDE(BITS)
-#define ROUND(BITS, ...) round_any_##BITS(__VA_ARGS__)
-#endif
-
-#define STAMP_MAP(BITS)                                                                          \
-    STAMP_LOOP(round_any, BITS, )                                                                \
-    STAMP_WIDE(BITS)                                                                             \
+        const uint##BITS##_t rounded = (uint##BITS##_t)(x + (x >> drop & 1) + half) & mask;      \
+        return special != 0 && (x & special) == special ? x : rounded;                           \
+    }                                                                                            \
+                                                                                                 \
+    STAMP_BOTH(STAMP_EACH, round_loop_##BITS, uint##BITS##_t, uint##BITS##_t, rounded_##BITS(x, drop, special), \
+               int drop, uint##BITS##_t special)                                                 \
+                                                                                                 \
     static void round_##BITS(const zc_codec *codec, void *restrict dst, const void *restrict src, size_t n) \
     {                                                                                            \
         const uint64_t exponent = (UINT64_C(1) << (BITS - 1)) - (UINT64_C(1) << most_bits(codec)); \
-        ROUND(BITS, dst, src, n, most_bits(codec) - codec->level, codec->keep_special ? exponent : 0); \
+        const uint##BITS##_t special = (uint##BITS##_t)(codec->keep_special ? exponent : 0);     \
+        RUN(round_loop_##BITS, dst, src, n, most_bits(codec) - codec->level, special);           \
     }
 
-STAMP_MAP(16)
-STAMP_MAP(32)
-STAMP_MAP(64)
+STAMP_ROUND(16)
+STAMP_ROUND(32)
+STAMP_ROUND(64)
 
 /* ---- integers --------------------------------------------------------------------------------- */
 
@@ -94,30 +79,24 @@ static uint64_t round_size(uint64_t size, int kept, uint64_t most)
     return up && most >= step && down <= most - step ? down + step : down;
 }
 
-#define STAMP_INTEGERS(NAME, TYPE, LOWEST, HIGHEST)                                              \
+#define STAMP_INTEGER(NAME, TYPE)                                                                \
     static void round_##NAME(const zc_codec *codec, void *restrict dst, const void *restrict src, size_t n) \
     {                                                                                            \
+        const uint64_t highest = UINT64_MAX >> (64 - 8 * sizeof(TYPE) + ((TYPE)-1 < 1 ? 1 : 0)); \
         const TYPE zero = 0;                                                                     \
         for (size_t i = 0; i < n; i++) {                                                         \
             TYPE x;                                                                              \
             memcpy(&x, (const char *)src + i * sizeof x, sizeof x);                              \
-            const bool negative = x < zero, keep = codec->keep_special && negative && x == LOWEST; \
-            const uint64_t size = negative ? 0 - (uint64_t)x : (uint64_t)x;                      \
-            const uint64_t most = (uint64_t)HIGHEST + (negative ? 1 : 0);                        \
-            const uint64_t rounded = keep ? size : round_size(size, codec->level, most);         \
+            const bool negative = x < zero;                                                      \
+            const uint64_t size = negative ? 0 - (uint64_t)x : (uint64_t)x, most = highest + negative; \
+            const bool is_nat = codec->keep_special && negative && size == most;                 \
+            const uint64_t rounded = is_nat ? size : round_size(size, codec->level, most);       \
             x = (TYPE)(negative ? 0 - rounded : rounded);                                        \
             memcpy((char *)dst + i * sizeof x, &x, sizeof x);                                    \
         }                                                                                        \
     }
 
-STAMP_INTEGERS(i8, int8_t, INT8_MIN, INT8_MAX)
-STAMP_INTEGERS(i16, int16_t, INT16_MIN, INT16_MAX)
-STAMP_INTEGERS(i32, int32_t, INT32_MIN, INT32_MAX)
-STAMP_INTEGERS(i64, int64_t, INT64_MIN, INT64_MAX)
-STAMP_INTEGERS(u8, uint8_t, 0, UINT8_MAX)
-STAMP_INTEGERS(u16, uint16_t, 0, UINT16_MAX)
-STAMP_INTEGERS(u32, uint32_t, 0, UINT32_MAX)
-STAMP_INTEGERS(u64, uint64_t, 0, UINT64_MAX)
+STAMP_INTEGERS(STAMP_INTEGER)
 
 /* ---- the codec -------------------------------------------------------------------------------- */
 
@@ -140,19 +119,13 @@ static zc_status bitround_check(const zc_codec *codec, zc_error *err)
     return ZC_OK;
 }
 
-static zc_status bitround_encode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
-                                 uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+static zc_status bitround_encode(const zc_coding *c, size_t *written)
 {
-    const zc_status status = bitround_check(codec, err);
-    zc_number_map map = {codec->decoded, codec->decoded.kind, NULL, codec->decoded.kind, codec->decoded};
+    const zc_number number = c->codec->decoded;
+    const bool rounds = c->codec->level < most_bits(c->codec);
+    const zc_number_map map = {number, number.kind, rounds ? loops[number.kind] : NULL, number.kind, number};
 
-    if (status != ZC_OK) {
-        return status;
-    }
-    if (codec->level < most_bits(codec)) {
-        map.map = loops[codec->decoded.kind];
-    }
-    return zc_numbers_run(codec, &map, ws, src, n, dst, cap, written, err);
+    return zc_numbers_run(c, &map, written);
 }
 
 const zc_codec_class zc_codec_bitround = {

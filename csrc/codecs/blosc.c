@@ -234,25 +234,24 @@ static zc_status blosc_decode_range(zc_blocks *blocks, size_t offset, size_t nby
     return status;
 }
 
-static zc_status blosc_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
-                              uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+static zc_status blosc_decode(const zc_coding *c, size_t *written)
 {
-    const zc_encoded encoded = zc_encoded_bytes(src, n);
+    const zc_encoded encoded = zc_encoded_bytes(c->src, c->n);
     zc_blosc_header h;
     zc_blocks blocks;
-    zc_status status = read_header(&encoded, &h, err);
+    zc_status status = read_header(&encoded, &h, c->err);
 
     if (status != ZC_OK) {
         return status;
     }
-    if (h.nbytes > cap) {
-        return zc_fail(err, ZC_ERR_SIZE, "the header states %zu bytes, at most %zu expected", h.nbytes, cap);
+    if (h.nbytes > c->cap) {
+        return zc_fail(c->err, ZC_ERR_SIZE, "the header states %zu bytes, at most %zu expected", h.nbytes, c->cap);
     }
-    status = zc_blocks_open(codec, &encoded, h.nbytes, ws, &blocks, err);
+    status = zc_blocks_open(c->codec, &encoded, h.nbytes, c->ws, &blocks, c->err);
     if (status != ZC_OK) {
         return status;
     }
-    status = zc_blocks_decode(&blocks, 0, h.nbytes, dst, err);
+    status = zc_blocks_decode(&blocks, 0, h.nbytes, c->dst, c->err);
     zc_blocks_close(&blocks);
     *written = h.nbytes;
     return status;
@@ -293,29 +292,23 @@ static zc_status blosc_check(const zc_codec *codec, zc_error *err)
     return ZC_OK;
 }
 
-static zc_status blosc_encode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
-                              uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+static zc_status blosc_encode(const zc_coding *c, size_t *written)
 {
-    zc_status status = blosc_check(codec, err);
     int size;
 
-    (void)ws;
-    if (status != ZC_OK) {
-        return status;
+    if (c->n > MAX_DECODED) {
+        return zc_fail(c->err, ZC_ERR_ARGUMENT, "cannot encode %zu bytes, blosc's limit is %zu", c->n, MAX_DECODED);
     }
-    if (n > MAX_DECODED) {
-        return zc_fail(err, ZC_ERR_ARGUMENT, "cannot encode %zu bytes, blosc's limit is %zu", n, MAX_DECODED);
+    const size_t room = c->n + ZC_BLOSC_HEADER;
+    if (c->cap < room) {     /* with less the library writes the first block's start beyond the end */
+        return zc_fail(c->err, ZC_ERR_ARGUMENT, "%zu bytes are not enough room to encode %zu", c->cap, c->n);
     }
-    const size_t room = n + ZC_BLOSC_HEADER;
-    if (cap < room) {        /* with less the library writes the first block's start beyond the end */
-        return zc_fail(err, ZC_ERR_ARGUMENT, "%zu bytes are not enough room to encode %zu", cap, n);
-    }
-    status = zc_blosc_compress(codec, src, n, dst, room, &size, err);
+    const zc_status status = zc_blosc_compress(c->codec, c->src, c->n, c->dst, room, &size, c->err);
     if (status != ZC_OK) {
         return status;
     }
     if (size <= 0) {
-        return zc_fail(err, ZC_ERR_ENCODE, "blosc failed (%d) for %zu bytes into %zu", size, n, cap);
+        return zc_fail(c->err, ZC_ERR_ENCODE, "blosc failed (%d) for %zu bytes into %zu", size, c->n, c->cap);
     }
     *written = (size_t)size;
     return ZC_OK;

@@ -119,7 +119,8 @@ static zc_status decode_stream(const zc_blosc_header *h, zc_workspace *ws, const
         break;
     default: {
         const zc_codec codec = {.cls = codec_of_stream(h)};
-        const zc_status status = codec.cls->decode(&codec, ws, src, n, dst, nbytes, &size, err);
+        const zc_coding c = {&codec, true, ws, src, n, dst, nbytes, err};
+        const zc_status status = codec.cls->decode(&c, &size);
         if (status == ZC_ERR_MEMORY || status == ZC_ERR_CANCELLED) {
             return status;
         }

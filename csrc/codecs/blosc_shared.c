@@ -61,20 +61,20 @@ static zc_status decode_piece(void *job, size_t item, zc_workspace *ws, zc_error
 
 /* A job of one item, for which there is a workspace on the calling thread. */
 typedef struct whole {
-    const zc_codec *codec;
-    const uint8_t *src;
-    size_t n;
-    uint8_t *dst;
-    size_t cap;
+    zc_coding coding;        /* without a workspace */
     size_t *written;
 } whole;
 
-static zc_status decode_whole(void *job, size_t item, zc_workspace *ws, zc_error *err)
+static zc_status run_whole(void *job, size_t item, zc_workspace *ws, zc_error *err)
 {
     const whole *w = job;
+    const zc_codec_class *const cls = w->coding.codec->cls;
+    zc_coding c = w->coding;
 
     (void)item;
-    return w->codec->cls->decode(w->codec, ws, w->src, w->n, w->dst, w->cap, w->written, err);
+    c.ws = ws;
+    c.err = err;
+    return (c.decode ? cls->decode : cls->encode)(&c, w->written);
 }
 
 zc_status zc_blosc_decode_shared(const zc_codec *codec, const zc_sharing *sharing, const uint8_t *src, size_t n,
@@ -91,8 +91,8 @@ zc_status zc_blosc_decode_shared(const zc_codec *codec, const zc_sharing *sharin
         d.pieces = count_pieces(h.nbytes, h.nblocks, sharing->threads);
     }
     if (d.pieces < 2) {              /* what is wrong with the header is said there */
-        whole w = {codec, src, n, dst, cap, written};
-        return run(sharing, decode_whole, &w, 1, err);
+        whole w = {{codec, true, NULL, src, n, dst, cap, NULL}, written};
+        return run(sharing, run_whole, &w, 1, err);
     }
     *written = h.nbytes;
     return run(sharing, decode_piece, &d, d.pieces, err);
@@ -146,14 +146,6 @@ static zc_status encode_piece(void *job, size_t item, zc_workspace *ws, zc_error
                        !h.stored && h.blocksize == e->blocksize && h.nblocks == end - block;
     e->sizes[item] = sound ? (size_t)size : 0;
     return ZC_OK;
-}
-
-static zc_status encode_whole(void *job, size_t item, zc_workspace *ws, zc_error *err)
-{
-    const whole *w = job;
-
-    (void)item;
-    return w->codec->cls->encode(w->codec, ws, w->src, w->n, w->dst, w->cap, w->written, err);
 }
 
 /* The blocks that the library would make: it writes a header before it finds that there is no room for anything else. */
@@ -249,20 +241,21 @@ zc_status zc_blosc_encode_shared(const zc_codec *codec, const zc_sharing *sharin
                                  uint8_t *dst, size_t cap, size_t *written, zc_error *err)
 {
     zc_assert(zc_codec_has_room(codec, n, cap));
-    whole w = {codec, src, n, dst, cap, written};
+    whole w = {{codec, false, NULL, src, n, dst, cap, NULL}, written};
     encoding e = {.codec = codec, .src = src, .n = n};
     const bool usual = codec->level > 0 && n <= zc_codec_blosc.max_decoded && n / PIECE_NBYTES > 1 &&
-                       sharing->threads != 1 && zc_codec_blosc.check(codec, NULL) == ZC_OK;
+                       sharing->threads != 1;
+    zc_status status = zc_codec_blosc.check(codec, err);
 
     *written = 0;
+    if (status != ZC_OK) {
+        return status;
+    }
     e.blocksize = usual ? ask_blocksize(codec, src, n) : 0;
     if (e.blocksize > 0) {
         e.nblocks = (n - 1) / e.blocksize + 1;
         e.pieces = count_pieces(n, e.nblocks, sharing->threads);
-        const zc_status status = e.pieces > 1 ? encode_pieces(&e, sharing, dst, written, err) : ZC_OK;
-        if (status != ZC_OK) {
-            return status;
-        }
+        status = e.pieces > 1 ? encode_pieces(&e, sharing, dst, written, err) : ZC_OK;
     }
-    return *written > 0 ? ZC_OK : run(sharing, encode_whole, &w, 1, err);
+    return status != ZC_OK || *written > 0 ? status : run(sharing, run_whole, &w, 1, err);
 }

@@ -12,16 +12,18 @@ static bool callback_bound(const zc_codec *codec, size_t n, size_t *out)
     return zc_add_size(n, HEADERS, &n) && zc_mul_size(n, factor, out);
 }
 
-static zc_status callback_encode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n, uint8_t *dst,
-                                 size_t cap, size_t *written, zc_error *err)
+static zc_status callback_encode(const zc_coding *c, size_t *written)
 {
-    return codec->callback->encode(codec->callback, ws, src, n, dst, cap, written, err);
+    const zc_callback *const callback = c->codec->callback;
+
+    return callback->encode(callback, c->ws, c->src, c->n, c->dst, c->cap, written, c->err);
 }
 
-static zc_status callback_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n, uint8_t *dst,
-                                 size_t cap, size_t *written, zc_error *err)
+static zc_status callback_decode(const zc_coding *c, size_t *written)
 {
-    return codec->callback->decode(codec->callback, ws, src, n, dst, cap, cap, written, err);
+    const zc_callback *const callback = c->codec->callback;
+
+    return callback->decode(callback, c->ws, c->src, c->n, c->dst, c->cap, c->cap, written, c->err);
 }
 
 void zc_callback_stage(zc_callback *callback, const char *name, zc_codec *out)

@@ -215,9 +215,8 @@ static zc_status complain(const direction *way, const fault *bad, zc_status stat
                                         : zc_fail(err, status, "the item %s does not fit into %s", text, type);
 }
 
-/* All of src; ZC_ERR_RANGE with *bad set if a number has no place. */
-static zc_status cast_all(const direction *way, zc_workspace *ws, const uint8_t *src, uint8_t *dst, size_t count,
-                          fault *bad, zc_error *err)
+/* count numbers of src; ZC_ERR_RANGE with *bad set if a number has no place. */
+static zc_status cast_all(const direction *way, const zc_coding *c, size_t count, fault *bad)
 {
     const size_t in = zc_number_size(way->in.kind), out = zc_number_size(way->out.kind);
     const bool with_table = wants_table(way, count);
@@ -229,8 +228,8 @@ static zc_status cast_all(const direction *way, zc_workspace *ws, const uint8_t 
     }
     for (size_t at = 0; at < count; at += ZC_TILE) {
         const size_t n = count - at < ZC_TILE ? count - at : ZC_TILE;
-        const void *from = src + at * in;
-        void *const to = way->out.swapped ? (void *)after : dst + at * out;
+        const void *from = c->src + at * in;
+        void *const to = way->out.swapped ? (void *)after : c->dst + at * out;
 
         if (way->in.swapped) {
             zc_numbers_swap(before, from, &way->in, n);
@@ -240,27 +239,29 @@ static zc_status cast_all(const direction *way, zc_workspace *ws, const uint8_t 
             return ZC_ERR_RANGE;
         }
         if (way->out.swapped) {
-            zc_numbers_swap(dst + at * out, after, &way->out, n);
+            zc_numbers_swap(c->dst + at * out, after, &way->out, n);
         }
-        if (at * in % ZC_CODEC_PIECE == 0 && zc_codec_poll(ws, err) != ZC_OK) {
+        if (at * in % ZC_CODEC_PIECE == 0 && zc_codec_poll(c->ws, c->err) != ZC_OK) {
             return ZC_ERR_CANCELLED;
         }
     }
     return ZC_OK;
 }
 
-static zc_status run(const direction *way, zc_status refusal, zc_workspace *ws, const uint8_t *src, size_t n,
-                     uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+static zc_status cast_value_run(const zc_coding *c, size_t *written)
 {
+    const zc_codec *const codec = c->codec;
+    const direction way = {c->decode ? codec->encoded : codec->decoded, c->decode ? codec->decoded : codec->encoded,
+                           c->decode ? codec->cast.decode : codec->cast.encode, codec->cast.rounding,
+                           codec->cast.out_of_range};
     fault bad = {ZC_REAL_FITS, 0};
-    size_t count = 0;
-    zc_status status = zc_numbers_count(&way->in, &way->out, n, cap, &count, err);
+    size_t count;
+    zc_status status = zc_numbers_count(c, way.in.kind, way.out.kind, &count, written);
 
     if (status == ZC_OK) {
-        *written = count * zc_number_size(way->out.kind);
-        status = cast_all(way, ws, src, dst, count, &bad, err);
+        status = cast_all(&way, c, count, &bad);
     }
-    return bad.fit == ZC_REAL_FITS ? status : complain(way, &bad, refusal, err);
+    return bad.fit == ZC_REAL_FITS ? status : complain(&way, &bad, c->decode ? ZC_ERR_CORRUPT : ZC_ERR_ENCODE, c->err);
 }
 
 static zc_status cast_value_check(const zc_codec *codec, zc_error *err)
@@ -271,25 +272,6 @@ static zc_status cast_value_check(const zc_codec *codec, zc_error *err)
     return ZC_OK;
 }
 
-static zc_status cast_value_encode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
-                                   uint8_t *dst, size_t cap, size_t *written, zc_error *err)
-{
-    const direction way = {codec->decoded, codec->encoded, codec->cast.encode, codec->cast.rounding,
-                           codec->cast.out_of_range};
-    const zc_status status = cast_value_check(codec, err);
-
-    return status == ZC_OK ? run(&way, ZC_ERR_ENCODE, ws, src, n, dst, cap, written, err) : status;
-}
-
-static zc_status cast_value_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
-                                   uint8_t *dst, size_t cap, size_t *written, zc_error *err)
-{
-    const direction way = {codec->encoded, codec->decoded, codec->cast.decode, codec->cast.rounding,
-                           codec->cast.out_of_range};
-
-    return run(&way, ZC_ERR_CORRUPT, ws, src, n, dst, cap, written, err);
-}
-
 const zc_codec_class zc_codec_cast_value = {
     .name = "cast_value",
     .max_decoded = ZC_NUMBERS_MAX_DECODED,
@@ -297,8 +279,8 @@ const zc_codec_class zc_codec_cast_value = {
     .filter = ZC_FILTER_BY_ITEM,
     .numbers = ZC_NUMBERS_REAL,
     .bound = zc_numbers_bound,
-    .encode = cast_value_encode,
-    .decode = cast_value_decode,
+    .encode = cast_value_run,
+    .decode = cast_value_run,
     .check = cast_value_check,
     .defaults = {.decoded = {.kind = ZC_NUMBER_F64}, .encoded = {.kind = ZC_NUMBER_F64}},
 };

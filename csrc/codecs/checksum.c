@@ -89,22 +89,19 @@ static bool checksum_bound(const zc_codec *codec, size_t n, size_t *out)
     return zc_add_size(n, CHECKSUM_NBYTES, out);
 }
 
-static zc_status checksum_encode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
-                                 uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+static zc_status checksum_encode(const zc_coding *c, size_t *written)
 {
-    const size_t data_at = codec->at_start ? CHECKSUM_NBYTES : 0;
-    const size_t sum_at = codec->at_start ? 0 : n;
+    const size_t data_at = c->codec->at_start ? CHECKSUM_NBYTES : 0;
+    const size_t sum_at = c->codec->at_start ? 0 : c->n;
 
-    (void)ws;
-    if (cap < CHECKSUM_NBYTES || n > cap - CHECKSUM_NBYTES) {
-        return zc_fail(err, ZC_ERR_ARGUMENT, "%zu bytes and their checksum do not fit into %zu bytes", n,
-                       cap);
+    if (c->cap < CHECKSUM_NBYTES || c->n > c->cap - CHECKSUM_NBYTES) {
+        return zc_fail(c->err, ZC_ERR_ARGUMENT, "%zu bytes and their checksum do not fit into %zu bytes", c->n, c->cap);
     }
-    if (n > 0) {
-        memcpy(dst + data_at, src, n);
+    if (c->n > 0) {
+        memcpy(c->dst + data_at, c->src, c->n);
     }
-    zc_store_le32(dst + sum_at, codec->cls->checksum(codec, src, n));
-    *written = n + CHECKSUM_NBYTES;
+    zc_store_le32(c->dst + sum_at, c->codec->cls->checksum(c->codec, c->src, c->n));
+    *written = c->n + CHECKSUM_NBYTES;
     return ZC_OK;
 }
 
@@ -129,27 +126,6 @@ static zc_status checksum_strip(const zc_codec *codec, const uint8_t *src, size_
     return ZC_OK;
 }
 
-static zc_status checksum_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
-                                 uint8_t *dst, size_t cap, size_t *written, zc_error *err)
-{
-    const uint8_t *data = src;
-    size_t nbytes = 0;
-    const zc_status status = checksum_strip(codec, src, n, &data, &nbytes, err);
-
-    (void)ws;
-    if (status != ZC_OK) {
-        return status;
-    }
-    if (nbytes > cap) {
-        return zc_fail(err, ZC_ERR_SIZE, "decodes to %zu bytes, at most %zu expected", nbytes, cap);
-    }
-    if (nbytes > 0) {
-        memcpy(dst, data, nbytes);
-    }
-    *written = nbytes;
-    return ZC_OK;
-}
-
 #define CHECKSUM_CODEC(codec_name, before_data)                                                             \
     const zc_codec_class zc_codec_##codec_name = {                                                          \
         .name = #codec_name,                                                                                \
@@ -157,7 +133,6 @@ static zc_status checksum_decode(const zc_codec *codec, zc_workspace *ws, const 
         .fixed_size = true,                                                                                 \
         .bound = checksum_bound,                                                                            \
         .encode = checksum_encode,                                                                          \
-        .decode = checksum_decode,                                                                          \
         .strip = checksum_strip,                                                                            \
         .checksum = codec_name##_sum,                                                                       \
         .defaults = {.at_start = before_data},                                                              \

@@ -34,16 +34,30 @@ zc_status zc_codec_encode(const zc_codec *codec, zc_workspace *ws, const uint8_t
                           uint8_t *dst, size_t cap, size_t *written, zc_error *err)
 {
     zc_assert(zc_is_apart(dst, cap, src, n));
-    return named(codec, codec->cls->encode(codec, ws, src, n, dst, cap, written, err), err);
+
+    const zc_coding c = {codec, false, ws, src, n, dst, cap, err};
+    const zc_status status = zc_codec_check(codec, err);
+    return status == ZC_OK ? named(codec, codec->cls->encode(&c, written), err) : status;
+}
+
+zc_status zc_codec_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
+                          uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+{
+    zc_assert(zc_is_apart(dst, cap, src, n));
+
+    const zc_coding c = {codec, true, ws, src, n, dst, cap, err};
+    if (codec->cls->strip == NULL) {
+        return named(codec, codec->cls->decode(&c, written), err);
+    }
+    const zc_status status = codec->cls->strip(codec, src, n, &src, &n, err);
+    return named(codec, status == ZC_OK ? zc_codec_put(&c, src, n, written) : status, err);
 }
 
 zc_status zc_codec_decode_exact(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
                                 uint8_t *dst, size_t decoded, zc_error *err)
 {
-    zc_assert(zc_is_apart(dst, decoded, src, n));
-
     size_t written = 0;
-    zc_status status = codec->cls->decode(codec, ws, src, n, dst, decoded, &written, err);
+    zc_status status = zc_codec_decode(codec, ws, src, n, dst, decoded, &written, err);
 
     if (status == ZC_OK && written != decoded) {
         status = zc_fail(err, ZC_ERR_SIZE, "decoded to %zu bytes, the metadata demand %zu", written, decoded);
@@ -91,14 +105,17 @@ bool zc_bound_same(const zc_codec *codec, size_t n, size_t *out)
     return true;
 }
 
-zc_status zc_codec_copy(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n, uint8_t *dst, size_t cap,
-                        size_t *written, zc_error *err)
+zc_status zc_codec_put(const zc_coding *c, const uint8_t *data, size_t n, size_t *written)
 {
-    (void)codec, (void)ws;
-    if (n > cap) {
-        return zc_fail(err, ZC_ERR_SIZE, "%zu bytes, at most %zu expected", n, cap);
+    if (n > c->cap) {
+        return zc_fail(c->err, ZC_ERR_SIZE, "decodes to %zu bytes, at most %zu expected", n, c->cap);
     }
-    zc_long_copy(dst, src, n);
+    zc_long_copy(c->dst, data, n);
     *written = n;
     return ZC_OK;
+}
+
+zc_status zc_codec_copy(const zc_coding *c, size_t *written)
+{
+    return zc_codec_put(c, c->src, c->n, written);
 }

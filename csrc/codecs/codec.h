@@ -112,6 +112,18 @@ struct zc_codec {
     const zc_callback *callback;     /* see callback.h */
 };
 
+/* One value that a codec encodes or decodes: src[0..n) to dst[0..cap), which do not overlap. */
+typedef struct zc_coding {
+    const zc_codec *codec;
+    bool decode;
+    zc_workspace *ws;
+    const uint8_t *src;
+    size_t n;
+    uint8_t *dst;
+    size_t cap;
+    zc_error *err;
+} zc_coding;
+
 /* Encoded bytes: in memory, or to be read by ranges. */
 typedef struct zc_encoded {
     const uint8_t *data;     /* all of them, or NULL */
@@ -149,18 +161,15 @@ struct zc_codec_class {
     /* Most bytes that the encoding of n bytes can take; false if n is beyond the codec's limit. */
     bool (*bound)(const zc_codec *codec, size_t n, size_t *out);
 
-    /* Encode src[0..n) to dst[0..cap); *written is the size.  cap is at least bound(n). */
-    zc_status (*encode)(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
-                        uint8_t *dst, size_t cap, size_t *written, zc_error *err);
+    /* *written is the size.  cap is at least bound(n), and `check` has passed. */
+    zc_status (*encode)(const zc_coding *c, size_t *written);
 
     /*
-     * Decode src[0..n) to dst[0..cap); *written is the size.  Never writes past cap, never reads past
-     * n, allocates nothing that the header asks for; more than cap bytes is ZC_ERR_SIZE, all other faults
-     * of the data ZC_ERR_CORRUPT or ZC_ERR_CHECKSUM.  Trailing bytes after a complete stream are
-     * ZC_ERR_CORRUPT.  dst and src do not overlap.
+     * The inverse.  Never writes past cap, never reads past n, allocates nothing that the header asks for; more than cap
+     * bytes is ZC_ERR_SIZE, all other faults of the data ZC_ERR_CORRUPT or ZC_ERR_CHECKSUM.  Trailing bytes after a
+     * complete stream are ZC_ERR_CORRUPT.  NULL for codecs with `strip`.
      */
-    zc_status (*decode)(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
-                        uint8_t *dst, size_t cap, size_t *written, zc_error *err);
+    zc_status (*decode)(const zc_coding *c, size_t *written);
 
     /*
      * Decoding over the encoded bytes themselves, else both NULL: these lie at the end of the memory at dst, which is
@@ -230,9 +239,11 @@ zc_status zc_blocks_decode(zc_blocks *blocks, size_t offset, size_t nbytes, uint
 /* zc_codec_class.bound of codecs whose encodings are as long as what they encode. */
 bool zc_bound_same(const zc_codec *codec, size_t n, size_t *out);
 
+/* Put n bytes that c->src stands for to c->dst; ZC_ERR_SIZE if they are too many. */
+zc_status zc_codec_put(const zc_coding *c, const uint8_t *data, size_t n, size_t *written);
+
 /* zc_codec_class.encode or .decode of codecs that have nothing to do there. */
-zc_status zc_codec_copy(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n, uint8_t *dst, size_t cap,
-                        size_t *written, zc_error *err);
+zc_status zc_codec_copy(const zc_coding *c, size_t *written);
 
 /* Refuse a configuration that cannot be encoded with; names the codec in err. */
 zc_status zc_codec_check(const zc_codec *codec, zc_error *err);
@@ -245,11 +256,13 @@ static inline bool zc_codec_has_room(const zc_codec *codec, size_t n, size_t cap
     return !codec->cls->bound(codec, n, &most) || cap >= most;
 }
 
-/* Call encode; names the codec in err. */
+/* Encode src[0..n) to dst[0..cap); *written is the size.  Names the codec in err, as the next two do. */
 zc_status zc_codec_encode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
                           uint8_t *dst, size_t cap, size_t *written, zc_error *err);
 
-/* Call decode and demand exactly `decoded` bytes; names the codec in err. */
+/* Decode src[0..n) to at most cap bytes at dst, or to exactly that many. */
+zc_status zc_codec_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
+                          uint8_t *dst, size_t cap, size_t *written, zc_error *err);
 zc_status zc_codec_decode_exact(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
                                 uint8_t *dst, size_t decoded, zc_error *err);
 

@@ -62,34 +62,33 @@ static zc_status try_one(const zc_codec *nested, zc_decision decision, const uin
     return status;
 }
 
-static zc_status conditional_encode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
-                                    uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+static zc_status conditional_encode(const zc_coding *c, size_t *written)
 {
+    const zc_codec *const codec = c->codec;
     const size_t header = codec->nested.header;
+    const uint8_t *data = c->src;
+    size_t n = c->n;
     int pushed = 0;
-    zc_status status = conditional_check(codec, err);
+    zc_status status = ZC_OK;
 
-    if (status == ZC_OK && cap < header) {
-        status = zc_fail(err, ZC_ERR_ARGUMENT, "no room for a header of %zu bytes", header);
+    if (c->cap < header) {
+        return zc_fail(c->err, ZC_ERR_ARGUMENT, "no room for a header of %zu bytes", header);
     }
-    if (status != ZC_OK) {
-        return status;
-    }
-    memset(dst, 0, header);
+    memset(c->dst, 0, header);
     for (int i = 0; i < codec->nested.n && status == ZC_OK; i++) {
         bool applied;
-        status = try_one(&codec->nested.codecs[i], codec->nested.decision, &src, &n, &applied, ws, err);
+        status = try_one(&codec->nested.codecs[i], codec->nested.decision, &data, &n, &applied, c->ws, c->err);
         pushed += applied;
-        dst[i / 8] |= (uint8_t)(applied << i % 8);
+        c->dst[i / 8] |= (uint8_t)(applied << i % 8);
     }
-    if (status == ZC_OK && n > cap - header) {
-        status = zc_fail(err, ZC_ERR_ARGUMENT, "%zu bytes and a header do not fit into %zu", n, cap);
+    if (status == ZC_OK && n > c->cap - header) {
+        status = zc_fail(c->err, ZC_ERR_ARGUMENT, "%zu bytes and a header do not fit into %zu", n, c->cap);
     }
     if (status == ZC_OK && n > 0) {
-        memcpy(dst + header, src, n);
+        memcpy(c->dst + header, data, n);
     }
     *written = header + n;
-    zc_pop(ws, pushed);
+    zc_pop(c->ws, pushed);
     return status;
 }
 
@@ -111,36 +110,25 @@ static zc_status find_used(const zc_codec *codec, const uint8_t *header, zc_code
     return ZC_OK;
 }
 
-static zc_status conditional_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
-                                    uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+static zc_status conditional_decode(const zc_coding *c, size_t *written)
 {
-    const size_t header = codec->nested.header;
+    const size_t header = c->codec->nested.header;
     zc_codec used[ZC_MAX_STAGES];
     int n_used;
-    zc_status status = conditional_check(codec, err);
+    zc_status status = conditional_check(c->codec, c->err);
 
-    if (status == ZC_OK && n < header) {
-        status = zc_fail(err, ZC_ERR_CORRUPT, "%zu bytes cannot hold the header of %zu", n, header);
+    if (status == ZC_OK && c->n < header) {
+        status = zc_fail(c->err, ZC_ERR_CORRUPT, "%zu bytes cannot hold the header of %zu", c->n, header);
     }
     if (status == ZC_OK) {
-        status = find_used(codec, src, used, &n_used, err);
+        status = find_used(c->codec, c->src, used, &n_used, c->err);
     }
     if (status != ZC_OK) {
         return status;
     }
-    src += header;
-    n -= header;
-    if (n_used > 0) {
-        return zc_stages_decode(used, n_used, src, n, dst, cap, written, ws, err);
-    }
-    if (n > cap) {
-        return zc_fail(err, ZC_ERR_SIZE, "contains %zu bytes, at most %zu expected", n, cap);
-    }
-    if (n > 0) {
-        memcpy(dst, src, n);
-    }
-    *written = n;
-    return ZC_OK;
+    return n_used == 0 ? zc_codec_put(c, c->src + header, c->n - header, written)
+                       : zc_stages_decode(used, n_used, c->src + header, c->n - header, c->dst, c->cap, written, c->ws,
+                                          c->err);
 }
 
 const zc_codec_class zc_codec_conditional = {

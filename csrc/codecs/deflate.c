@@ -127,41 +127,31 @@ static zc_status inflate_all(z_stream *z, int window, zc_workspace *ws, stream *
     }
 }
 
-static zc_deflate_container container_of(int window)
+static zc_status inflate_value(int window, zc_deflate_container container, const zc_coding *c, size_t *written)
 {
-    return window == WINDOW_GZIP ? ZC_DEFLATE_GZIP : ZC_DEFLATE_ZLIB;
-}
-
-static zc_status deflate_decode(int window, zc_workspace *ws, const uint8_t *src, size_t n, uint8_t *dst,
-                                size_t cap, size_t *written, zc_error *err)
-{
-    if (zc_deflate_whole_decode(container_of(window), ws, src, n, dst, cap, written)) {
+    if (zc_deflate_whole_decode(container, c, written)) {
         return ZC_OK;
     }
-    z_stream *z = zc_context_get(ws, ZC_CONTEXT_INFLATE, inflater_new, inflater_delete, err);
+    z_stream *z = zc_context_get(c->ws, ZC_CONTEXT_INFLATE, inflater_new, inflater_delete, c->err);
 
     if (z == NULL) {
         return ZC_ERR_MEMORY;
     }
-    stream s = {.in = src, .in_left = n, .out = dst, .out_left = cap};
-    const zc_status status = inflate_all(z, window, ws, &s, cap, err);
+    stream s = {.in = c->src, .in_left = c->n, .out = c->dst, .out_left = c->cap};
+    const zc_status status = inflate_all(z, window, c->ws, &s, c->cap, c->err);
 
-    *written = cap - s.out_left;
+    *written = c->cap - s.out_left;
     return status;
 }
 
-static zc_status gzip_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
-                             uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+static zc_status gzip_decode(const zc_coding *c, size_t *written)
 {
-    (void)codec;
-    return deflate_decode(WINDOW_GZIP, ws, src, n, dst, cap, written, err);
+    return inflate_value(WINDOW_GZIP, ZC_DEFLATE_GZIP, c, written);
 }
 
-static zc_status zlib_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
-                             uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+static zc_status zlib_decode(const zc_coding *c, size_t *written)
 {
-    (void)codec;
-    return deflate_decode(WINDOW_ZLIB, ws, src, n, dst, cap, written, err);
+    return inflate_value(WINDOW_ZLIB, ZC_DEFLATE_ZLIB, c, written);
 }
 
 /* ---- encode --------------------------------------------------------------------------------- */
@@ -223,78 +213,71 @@ static zc_status deflate_check(const zc_codec *codec, zc_error *err)
     return ZC_OK;
 }
 
-static zc_status deflate_all(z_stream *z, zc_workspace *ws, const uint8_t *src, size_t n, uint8_t *dst,
-                             size_t cap, size_t *written, zc_error *err)
+static zc_status deflate_all(z_stream *z, const zc_coding *c, size_t *written)
 {
     size_t in = 0;
     size_t out = 0;
     int rc = Z_OK;
 
     while (rc != Z_STREAM_END) {
-        const zc_status status = zc_codec_poll(ws, err);
+        const zc_status status = zc_codec_poll(c->ws, c->err);
         if (status != ZC_OK) {
             return status;
         }
-        const size_t piece = n - in < DEFLATE_PIECE ? n - in : DEFLATE_PIECE;
-        const size_t room = cap - out < INT_MAX ? cap - out : INT_MAX;
+        const size_t piece = c->n - in < DEFLATE_PIECE ? c->n - in : DEFLATE_PIECE;
+        const size_t room = c->cap - out < INT_MAX ? c->cap - out : INT_MAX;
 
-        z->next_in = (void *)(uintptr_t)(src + in);
+        z->next_in = (void *)(uintptr_t)(c->src + in);
         z->avail_in = (unsigned)piece;
-        z->next_out = dst + out;
+        z->next_out = c->dst + out;
         z->avail_out = (unsigned)room;
-        rc = deflate(z, in + piece == n ? Z_FINISH : Z_NO_FLUSH);
+        rc = deflate(z, in + piece == c->n ? Z_FINISH : Z_NO_FLUSH);
         in += piece - z->avail_in;
         out += room - z->avail_out;
-        if (rc != Z_STREAM_END && (rc != Z_OK || out == cap)) {
-            return zc_fail(err, ZC_ERR_ENCODE, "deflate failed (%d) for %zu bytes into %zu", rc, n, cap);
+        if (rc != Z_STREAM_END && (rc != Z_OK || out == c->cap)) {
+            return zc_fail(c->err, ZC_ERR_ENCODE, "deflate failed (%d) for %zu bytes into %zu", rc, c->n, c->cap);
         }
     }
     *written = out;
     return ZC_OK;
 }
 
-static zc_status deflate_encode(const zc_codec *codec, int window, zc_workspace *ws, const uint8_t *src,
-                                size_t n, uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+static zc_status deflate_value(int window, zc_deflate_container container, const zc_coding *given, size_t *written)
 {
-    const zc_status status = deflate_check(codec, err);
+    zc_coding c = *given;
 
-    if (status != ZC_OK) {
-        return status;
+    if (c.cap == 0) {
+        return zc_fail(c.err, ZC_ERR_ARGUMENT, "no room for the encoded bytes");
     }
-    if (cap == 0) {
-        return zc_fail(err, ZC_ERR_ARGUMENT, "no room for the encoded bytes");
+    if (c.n == 0) {
+        c.src = c.dst;                   /* no arithmetic on a null pointer */
     }
-    if (n == 0) {
-        src = dst;                       /* no arithmetic on a null pointer */
-    }
-    if (zc_deflate_whole_encode(container_of(window), codec->level, ws, src, n, dst, cap, written)) {
+    if (zc_deflate_whole_encode(container, &c, written)) {
         return ZC_OK;
     }
-    deflater *d = zc_context_get(ws, ZC_CONTEXT_DEFLATE, deflater_new, deflater_delete, err);
+    deflater *d = zc_context_get(c.ws, ZC_CONTEXT_DEFLATE, deflater_new, deflater_delete, c.err);
     if (d == NULL) {
         return ZC_ERR_MEMORY;
     }
-    if (deflater_start(d, codec->level, window) != Z_OK) {
-        return zc_fail(err, ZC_ERR_MEMORY, "out of memory: no room for the state of deflate");
+    if (deflater_start(d, c.codec->level, window) != Z_OK) {
+        return zc_fail(c.err, ZC_ERR_MEMORY, "out of memory: no room for the state of deflate");
     }
-    return deflate_all(&d->z, ws, src, n, dst, cap, written, err);
+    return deflate_all(&d->z, &c, written);
 }
 
-static zc_status gzip_encode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
-                             uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+static zc_status gzip_encode(const zc_coding *c, size_t *written)
 {
-    const zc_status status = deflate_encode(codec, WINDOW_GZIP, ws, src, n, dst, cap, written, err);
+    const zc_status status = deflate_value(WINDOW_GZIP, ZC_DEFLATE_GZIP, c, written);
 
     if (status == ZC_OK) {
-        dst[GZIP_OS_AT] = GZIP_OS_UNKNOWN;   /* the same bytes on every platform; zlib leaves mtime 0 */
+        c->dst[GZIP_OS_AT] = GZIP_OS_UNKNOWN;    /* the same bytes on every platform; zlib leaves mtime 0 */
     }
     return status;
 }
 
-static zc_status zlib_encode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
-                             uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+static zc_status zlib_encode(const zc_coding *c, size_t *written)
 {
-    return deflate_encode(codec, WINDOW_ZLIB, ws, src, n, dst, cap, written, err);
+    return deflate_value(WINDOW_ZLIB, ZC_DEFLATE_ZLIB, c, written);
 }
 
 const zc_codec_class zc_codec_gzip = {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "codecs/deflate_whole.h"
 
-#include "base/assert.h"
-
 #ifdef ZC_HAVE_LIBDEFLATE
 
 #include <libdeflate.h>
@@ -46,20 +44,17 @@ static void decoder_delete(void *context)
     libdeflate_free_decompressor(context);
 }
 
-bool zc_deflate_whole_decode(zc_deflate_container container, zc_workspace *ws, const uint8_t *src, size_t n,
-                             uint8_t *dst, size_t cap, size_t *written)
+bool zc_deflate_whole_decode(zc_deflate_container container, const zc_coding *c, size_t *written)
 {
-    zc_assert(zc_is_apart(dst, cap, src, n));
-
     const decode_call decode = container == ZC_DEFLATE_GZIP ? libdeflate_gzip_decompress_ex
                                                             : libdeflate_zlib_decompress_ex;
     size_t in = 0;
     size_t out = 0;
 
-    if (n == 0 || cap == 0 || cap > DECODE_UP_TO) {
+    if (c->n == 0 || c->cap == 0 || c->cap > DECODE_UP_TO) {
         return false;
     }
-    struct libdeflate_decompressor *context = zc_context_get(ws, ZC_CONTEXT_LIBDEFLATE_DECODE, decoder_new,
+    struct libdeflate_decompressor *context = zc_context_get(c->ws, ZC_CONTEXT_LIBDEFLATE_DECODE, decoder_new,
                                                              decoder_delete, NULL);
     if (context == NULL) {
         return false;
@@ -67,14 +62,14 @@ bool zc_deflate_whole_decode(zc_deflate_container container, zc_workspace *ws, c
     do {
         size_t taken = 0;
         size_t made = 0;
-        if (decode(context, src + in, n - in, dst + out, cap - out, &taken, &made) != LIBDEFLATE_SUCCESS) {
+        if (decode(context, c->src + in, c->n - in, c->dst + out, c->cap - out, &taken, &made) != LIBDEFLATE_SUCCESS) {
             return false;
         }
         in += taken;
         out += made;
-    } while (container == ZC_DEFLATE_GZIP && in < n);
+    } while (container == ZC_DEFLATE_GZIP && in < c->n);
     *written = out;
-    return in == n;
+    return in == c->n;
 }
 
 /* ---- encode --------------------------------------------------------------------------------- */
@@ -113,38 +108,31 @@ static struct libdeflate_compressor *compressor_for(zc_workspace *ws, int level)
     return e->compressor;
 }
 
-bool zc_deflate_whole_encode(zc_deflate_container container, int level, zc_workspace *ws, const uint8_t *src,
-                             size_t n, uint8_t *dst, size_t cap, size_t *written)
+bool zc_deflate_whole_encode(zc_deflate_container container, const zc_coding *c, size_t *written)
 {
+    const int level = c->codec->level;
     const encode_level *const use = &encode_levels[level < 0 ? DEFAULT_LEVEL : level];
+    struct libdeflate_compressor *const compressor = c->n <= use->up_to ? compressor_for(c->ws, use->level) : NULL;
 
-    if (n > use->up_to) {
-        return false;
-    }
-    struct libdeflate_compressor *compressor = compressor_for(ws, use->level);
     if (compressor == NULL) {
         return false;
     }
-    *written = container == ZC_DEFLATE_GZIP ? libdeflate_gzip_compress(compressor, src, n, dst, cap)
-                                            : libdeflate_zlib_compress(compressor, src, n, dst, cap);
+    *written = container == ZC_DEFLATE_GZIP ? libdeflate_gzip_compress(compressor, c->src, c->n, c->dst, c->cap)
+                                            : libdeflate_zlib_compress(compressor, c->src, c->n, c->dst, c->cap);
     return *written > 0;
 }
 
 #else
 
-bool zc_deflate_whole_decode(zc_deflate_container container, zc_workspace *ws, const uint8_t *src, size_t n,
-                             uint8_t *dst, size_t cap, size_t *written)
+bool zc_deflate_whole_decode(zc_deflate_container container, const zc_coding *c, size_t *written)
 {
-    zc_assert(zc_is_apart(dst, cap, src, n));
-    (void)container, (void)ws, (void)src, (void)n, (void)dst, (void)cap, (void)written;
+    (void)container, (void)c, (void)written;
     return false;
 }
 
-bool zc_deflate_whole_encode(zc_deflate_container container, int level, zc_workspace *ws, const uint8_t *src,
-                             size_t n, uint8_t *dst, size_t cap, size_t *written)
+bool zc_deflate_whole_encode(zc_deflate_container container, const zc_coding *c, size_t *written)
 {
-    (void)container, (void)level, (void)ws, (void)src, (void)n, (void)dst, (void)cap, (void)written;
-    return false;
+    return zc_deflate_whole_decode(container, c, written);
 }
 
 #endif

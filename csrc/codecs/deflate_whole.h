@@ -9,19 +9,13 @@
 #ifndef ZC_CODECS_DEFLATE_WHOLE_H
 #define ZC_CODECS_DEFLATE_WHOLE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/workspace.h"
+#include "codecs/codec.h"
 
 typedef enum zc_deflate_container { ZC_DEFLATE_ZLIB, ZC_DEFLATE_GZIP } zc_deflate_container;
 
-/* Decode one zlib stream, or all members of a gzip value, that end exactly where src does.  dst and src do not overlap. */
-bool zc_deflate_whole_decode(zc_deflate_container container, zc_workspace *ws, const uint8_t *src, size_t n,
-                             uint8_t *dst, size_t cap, size_t *written);
+/* Decode one zlib stream, or all members of a gzip value, that end exactly where c->src does. */
+bool zc_deflate_whole_decode(zc_deflate_container container, const zc_coding *c, size_t *written);
 
-bool zc_deflate_whole_encode(zc_deflate_container container, int level, zc_workspace *ws, const uint8_t *src,
-                             size_t n, uint8_t *dst, size_t cap, size_t *written);
+bool zc_deflate_whole_encode(zc_deflate_container container, const zc_coding *c, size_t *written);
 
 #endif

@@ -149,63 +149,57 @@ static zc_status check_first(const zc_codec *codec, const uint8_t *src, size_t n
     return ZC_OK;
 }
 
-static size_t piece(size_t left)
+static zc_status delta_encode(const zc_coding *c, size_t *written)
 {
-    return left < ZC_CODEC_PIECE ? left : ZC_CODEC_PIECE;
-}
-
-static zc_status delta_encode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
-                              uint8_t *dst, size_t cap, size_t *written, zc_error *err)
-{
+    const zc_codec *const codec = c->codec;
     const size_t in = zc_number_size(codec->decoded.kind), out = zc_number_size(codec->encoded.kind);
-    size_t count = 0;
-    zc_status status = zc_numbers_count(&codec->decoded, &codec->encoded, n, cap, &count, err);
+    size_t count;
+    zc_status status = zc_numbers_count(c, codec->decoded.kind, codec->encoded.kind, &count, written);
 
     if (status == ZC_OK) {
-        status = check_first(codec, src, count, err);
+        status = check_first(codec, c->src, count, c->err);
     }
     if (status == ZC_OK && plain(codec)) {
-        make_differences(dst, src, count, codec->decoded.kind);
-    } else if (narrows(codec)) {
-        for (size_t at = 0; at < count && status == ZC_OK; at += ZC_CODEC_PIECE) {
-            zc_delta_encode_narrow(dst + at * out, out, src + at * in, in, piece(count - at), at == 0);
-            status = zc_codec_poll(ws, err);
-        }
-    } else {
-        for (size_t at = 0; at < count && status == ZC_OK; at += ZC_TILE) {
-            encode_tile(codec, src + at * in, dst + at * out, count - at < ZC_TILE ? count - at : ZC_TILE, at == 0);
-            status = zc_codec_poll(ws, err);
-        }
+        make_differences(c->dst, c->src, count, codec->decoded.kind);
+        return ZC_OK;
     }
-    *written = count * out;
+    const size_t most = narrows(codec) ? ZC_CODEC_PIECE : ZC_TILE;
+    for (size_t at = 0; at < count && status == ZC_OK; at += most) {
+        const size_t n = count - at < most ? count - at : most;
+        if (narrows(codec)) {
+            zc_delta_encode_narrow(c->dst + at * out, out, c->src + at * in, in, n, at == 0);
+        } else {
+            encode_tile(codec, c->src + at * in, c->dst + at * out, n, at == 0);
+        }
+        status = zc_codec_poll(c->ws, c->err);
+    }
     return status;
 }
 
-static zc_status delta_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
-                              uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+static zc_status delta_decode(const zc_coding *c, size_t *written)
 {
+    const zc_codec *const codec = c->codec;
     const size_t in = zc_number_size(codec->encoded.kind), out = zc_number_size(codec->decoded.kind);
     const zc_number sum = {sum_kind(codec), false};
     uint64_t last[2] = {0};
-    size_t count = 0;
-    zc_status status = zc_numbers_count(&codec->encoded, &codec->decoded, n, cap, &count, err);
+    size_t count;
+    zc_status status = zc_numbers_count(c, codec->encoded.kind, codec->decoded.kind, &count, written);
 
     if (status == ZC_OK && plain(codec)) {
-        add_up(dst, src, count, codec->decoded.kind);
-    } else if (narrows(codec)) {
-        for (size_t at = 0; at < count && status == ZC_OK; at += ZC_CODEC_PIECE) {
-            zc_delta_decode_narrow(dst + at * out, out, src + at * in, in, codec->encoded.kind < ZC_NUMBER_U8,
-                                   piece(count - at), at == 0);
-            status = zc_codec_poll(ws, err);
-        }
-    } else {
-        for (size_t at = 0; at < count && status == ZC_OK; at += ZC_TILE) {
-            decode_tile(codec, &sum, src + at * in, dst + at * out, count - at < ZC_TILE ? count - at : ZC_TILE,
-                        at == 0, last);
-            status = zc_codec_poll(ws, err);
-        }
+        add_up(c->dst, c->src, count, codec->decoded.kind);
+        return ZC_OK;
     }
-    *written = count * out;
+    const size_t most = narrows(codec) ? ZC_CODEC_PIECE : ZC_TILE;
+    for (size_t at = 0; at < count && status == ZC_OK; at += most) {
+        const size_t n = count - at < most ? count - at : most;
+        if (narrows(codec)) {
+            zc_delta_decode_narrow(c->dst + at * out, out, c->src + at * in, in, codec->encoded.kind < ZC_NUMBER_U8, n,
+                                   at == 0);
+        } else {
+            decode_tile(codec, &sum, c->src + at * in, c->dst + at * out, n, at == 0, last);
+        }
+        status = zc_codec_poll(c->ws, c->err);
+    }
     return status;
 }
 

@@ -5,6 +5,7 @@
  */
 #include "base/arith.h"
 #include "codecs/classes.h"
+#include "kernels/stamped.h"
 
 static zc_status low_bits_check(const zc_codec *codec, zc_error *err)
 {
@@ -13,23 +14,20 @@ static zc_status low_bits_check(const zc_codec *codec, zc_error *err)
                : zc_fail(err, ZC_ERR_ARGUMENT, "bits: expected 1 to 8, got %d", codec->level);
 }
 
-static zc_status low_bits_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t *restrict src, size_t n,
-                                 uint8_t *restrict dst, size_t cap, size_t *written, zc_error *err)
-{
-    zc_status status = low_bits_check(codec, err);
+STAMP_EACH(any, , masked, uint8_t, uint8_t, (uint8_t)(x & mask), uint8_t mask)
 
-    (void)ws;
-    if (status == ZC_OK && n > cap) {
-        status = zc_fail(err, ZC_ERR_SIZE, "%zu bytes, at most %zu expected", n, cap);
+static zc_status low_bits_decode(const zc_coding *c, size_t *written)
+{
+    zc_status status = low_bits_check(c->codec, c->err);
+
+    if (status == ZC_OK && c->n > c->cap) {
+        status = zc_fail(c->err, ZC_ERR_SIZE, "%zu bytes, at most %zu expected", c->n, c->cap);
     }
     if (status != ZC_OK) {
         return status;
     }
-    const uint8_t mask = (uint8_t)((1U << codec->level) - 1);
-    for (size_t i = 0; i < n; i++) {
-        dst[i] = src[i] & mask;
-    }
-    *written = n;
+    masked_any(c->dst, c->src, c->n, (uint8_t)((1U << c->codec->level) - 1));
+    *written = c->n;
     return ZC_OK;
 }
 

@@ -30,54 +30,43 @@ static zc_status lz4_check(const zc_codec *codec, zc_error *err)
     return ZC_OK;
 }
 
-static zc_status lz4_encode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
-                            uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+static zc_status lz4_encode(const zc_coding *c, size_t *written)
 {
-    const zc_status status = lz4_check(codec, err);
-
-    (void)ws;
-    if (status != ZC_OK) {
-        return status;
+    if (c->n > MAX_DECODED || c->cap < HEADER_NBYTES) {
+        return zc_fail(c->err, ZC_ERR_ARGUMENT, "cannot encode %zu bytes into %zu, the limit is %zu bytes", c->n,
+                       c->cap, MAX_DECODED);
     }
-    if (n > MAX_DECODED || cap < HEADER_NBYTES) {
-        return zc_fail(err, ZC_ERR_ARGUMENT, "cannot encode %zu bytes into %zu, the limit is %zu bytes", n,
-                       cap, MAX_DECODED);
-    }
-    const size_t room = cap - HEADER_NBYTES;
-    const int size = LZ4_compress_fast((const char *)src, (char *)dst + HEADER_NBYTES, (int)n,
-                                       room < INT_MAX ? (int)room : INT_MAX, codec->level);
+    const size_t room = c->cap - HEADER_NBYTES;
+    const int size = LZ4_compress_fast((const char *)c->src, (char *)c->dst + HEADER_NBYTES, (int)c->n,
+                                       room < INT_MAX ? (int)room : INT_MAX, c->codec->level);
     if (size <= 0) {
-        return zc_fail(err, ZC_ERR_ENCODE, "LZ4_compress_fast failed for %zu bytes into %zu", n, cap);
+        return zc_fail(c->err, ZC_ERR_ENCODE, "LZ4_compress_fast failed for %zu bytes into %zu", c->n, c->cap);
     }
-    zc_store_le32(dst, (uint32_t)n);
+    zc_store_le32(c->dst, (uint32_t)c->n);
     *written = HEADER_NBYTES + (size_t)size;
     return ZC_OK;
 }
 
-static zc_status lz4_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
-                            uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+static zc_status lz4_decode(const zc_coding *c, size_t *written)
 {
-    (void)codec;
-    (void)ws;
-    if (n <= HEADER_NBYTES || n - HEADER_NBYTES > INT_MAX) {
-        return zc_fail(err, ZC_ERR_CORRUPT, "%zu bytes cannot be a size and an LZ4 block", n);
+    if (c->n <= HEADER_NBYTES || c->n - HEADER_NBYTES > INT_MAX) {
+        return zc_fail(c->err, ZC_ERR_CORRUPT, "%zu bytes cannot be a size and an LZ4 block", c->n);
     }
-    const size_t stated = zc_load_le32(src);
+    const size_t stated = zc_load_le32(c->src), n = c->n - HEADER_NBYTES;
 
     if (stated > MAX_DECODED) {
-        return zc_fail(err, ZC_ERR_CORRUPT, "the header states %zu bytes, beyond LZ4's limit", stated);
+        return zc_fail(c->err, ZC_ERR_CORRUPT, "the header states %zu bytes, beyond LZ4's limit", stated);
     }
-    if (stated > cap) {
-        return zc_fail(err, ZC_ERR_SIZE, "the header states %zu bytes, at most %zu expected", stated, cap);
+    if (stated > c->cap) {
+        return zc_fail(c->err, ZC_ERR_SIZE, "the header states %zu bytes, at most %zu expected", stated, c->cap);
     }
-    const int size = LZ4_decompress_safe((const char *)src + HEADER_NBYTES, (char *)dst,
-                                         (int)(n - HEADER_NBYTES), (int)stated);
+    const int size =
+        LZ4_decompress_safe((const char *)c->src + HEADER_NBYTES, (char *)c->dst, (int)n, (int)stated);
     if (size < 0) {
-        return zc_fail(err, ZC_ERR_CORRUPT, "malformed LZ4 block of %zu bytes", n - HEADER_NBYTES);
+        return zc_fail(c->err, ZC_ERR_CORRUPT, "malformed LZ4 block of %zu bytes", n);
     }
     if ((size_t)size != stated) {
-        return zc_fail(err, ZC_ERR_CORRUPT, "the LZ4 block contains %d bytes, its header states %zu", size,
-                       stated);
+        return zc_fail(c->err, ZC_ERR_CORRUPT, "the LZ4 block contains %d bytes, its header states %zu", size, stated);
     }
     *written = stated;
     return ZC_OK;

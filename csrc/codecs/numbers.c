@@ -19,20 +19,19 @@ void zc_numbers_swap(void *dst, const void *src, const zc_number *number, size_t
     zc_items_copy(n, dst, src, &item);
 }
 
-zc_status zc_numbers_count(const zc_number *in, const zc_number *out, size_t n, size_t cap, size_t *count,
-                           zc_error *err)
+zc_status zc_numbers_count(const zc_coding *c, zc_number_kind in, zc_number_kind out, size_t *count, size_t *written)
 {
-    const size_t size = zc_number_size(in->kind);
-    size_t nbytes;
+    const size_t size = zc_number_size(in);
 
-    if (n % size != 0) {
-        return zc_fail(err, ZC_ERR_SIZE, "%zu bytes are no whole number of items of %zu bytes", n, size);
+    *count = *written = 0;
+    if (c->n % size != 0) {
+        return zc_fail(c->err, ZC_ERR_SIZE, "%zu bytes are no whole number of items of %zu bytes", c->n, size);
     }
-    *count = n / size;
-    if (!zc_mul_size(*count, zc_number_size(out->kind), &nbytes) || nbytes > cap) {
-        return zc_fail(err, ZC_ERR_SIZE, "%zu items of %zu bytes, at most %zu bytes expected", *count,
-                       zc_number_size(out->kind), cap);
+    if (!zc_mul_size(c->n / size, zc_number_size(out), written) || *written > c->cap) {
+        return zc_fail(c->err, ZC_ERR_SIZE, "%zu items of %zu bytes, at most %zu bytes expected", c->n / size,
+                       zc_number_size(out), c->cap);
     }
+    *count = c->n / size;
     return ZC_OK;
 }
 
@@ -107,25 +106,23 @@ static bool copies(const zc_number_map *map)
     return map->map == NULL && map->in.kind == map->out.kind && map->in.swapped == map->out.swapped;
 }
 
-zc_status zc_numbers_run(const zc_codec *codec, const zc_number_map *map, zc_workspace *ws, const uint8_t *src,
-                         size_t n, uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+zc_status zc_numbers_run(const zc_coding *c, const zc_number_map *map, size_t *written)
 {
     const size_t in = zc_number_size(map->in.kind), out = zc_number_size(map->out.kind);
     const size_t tile = is_straight(map) ? STRAIGHT_TILE : ZC_TILE;
-    size_t count = 0;
-    zc_status status = zc_numbers_count(&map->in, &map->out, n, cap, &count, err);
+    size_t count;
+    zc_status status = zc_numbers_count(c, map->in.kind, map->out.kind, &count, written);
 
-    *written = count * out;
     if (status == ZC_OK && copies(map)) {
-        zc_long_copy(dst, src, count * out);
+        zc_long_copy(c->dst, c->src, *written);
         return ZC_OK;
     }
-    size_t length = until_aligned(in < out ? dst : src, in < out ? out : in);
+    size_t length = until_aligned(in < out ? c->dst : c->src, in < out ? out : in);
     for (size_t at = 0, asked = 0; at < count && status == ZC_OK; at += length, length = tile) {
         length = count - at < length ? count - at : length;
-        run_tile(codec, map, src + at * in, dst + at * out, length);
+        run_tile(c->codec, map, c->src + at * in, c->dst + at * out, length);
         if ((at - asked) * in >= ZC_CODEC_PIECE) {
-            status = zc_codec_poll(ws, err);
+            status = zc_codec_poll(c->ws, c->err);
             asked = at;
         }
     }

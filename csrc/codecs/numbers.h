@@ -33,31 +33,16 @@ typedef struct zc_number_map {
 } zc_number_map;
 
 /* Run a map over all of src; ZC_ERR_SIZE if the result needs more than cap bytes. */
-zc_status zc_numbers_run(const zc_codec *codec, const zc_number_map *map, zc_workspace *ws, const uint8_t *src,
-                         size_t n, uint8_t *dst, size_t cap, size_t *written, zc_error *err);
+zc_status zc_numbers_run(const zc_coding *c, const zc_number_map *map, size_t *written);
 
-/* How many numbers n bytes are, and whether they will be as many of another type within cap bytes. */
-zc_status zc_numbers_count(const zc_number *in, const zc_number *out, size_t n, size_t cap, size_t *count,
-                           zc_error *err);
+/* How many numbers src is, and whether they will be as many of another type, *written bytes, within cap bytes. */
+zc_status zc_numbers_count(const zc_coding *c, zc_number_kind in, zc_number_kind out, size_t *count, size_t *written);
 
 /* zc_codec_class.bound of filters that make one encoded number of each decoded one. */
 bool zc_numbers_bound(const zc_codec *codec, size_t n, size_t *out);
 
 /* No encoding is more than this many times as long or as short as what it stands for. */
 #define ZC_NUMBERS_MAX_DECODED (ZC_SIZE_MAX / 16)
-
-/* Define a function that stores the value of an expression of x, an offset and a scale in dst, for each x of n floats. */
-#define ZC_STAMP_FLOATS(NAME, TYPE, TARGET, EXPRESSION)                                          \
-    TARGET static void NAME(char *restrict dst, const char *restrict src, size_t n, TYPE offset, TYPE scale) \
-    {                                                                                            \
-        (void)offset;                                                                            \
-        for (size_t i = 0; i < n; i++) {                                                         \
-            TYPE x;                                                                              \
-            memcpy(&x, src + i * sizeof x, sizeof x);                                            \
-            x = EXPRESSION;                                                                      \
-            memcpy(dst + i * sizeof x, &x, sizeof x);                                            \
-        }                                                                                        \
-    }
 
 static inline bool zc_number_is_integer(zc_number number)
 {

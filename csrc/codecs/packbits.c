@@ -64,84 +64,77 @@ static bool packbits_bound(const zc_codec *codec, size_t n, size_t *out)
     return true;
 }
 
-static zc_status packbits_encode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
-                                 uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+static zc_status packbits_encode(const zc_coding *c, size_t *written)
 {
+    const zc_codec *const codec = c->codec;
     const bool at_end = codec->bits.padding == ZC_PADDING_LAST;
     const zc_bit_field field = field_of(codec);
-    size_t bits = 0, size = 0;
-    const zc_status status = packbits_check(codec, err);
+    size_t bits, size;
 
-    (void)ws;
-    if (status != ZC_OK) {
-        return status;
-    }
-    if (!count_bits(codec, n, &bits) || !packbits_bound(codec, n, &size) || size > cap) {
-        return zc_fail(err, ZC_ERR_ARGUMENT, "the bits of %zu bytes do not fit into %zu bytes", n, cap);
+    if (!count_bits(codec, c->n, &bits) || !packbits_bound(codec, c->n, &size) || size > c->cap) {
+        return zc_fail(c->err, ZC_ERR_ARGUMENT, "the bits of %zu bytes do not fit into %zu bytes", c->n, c->cap);
     }
     if (padding_size(codec) > 0) {
-        dst[at_end ? size - 1 : 0] = (uint8_t)((8 - bits % 8) % 8);
+        c->dst[at_end ? size - 1 : 0] = (uint8_t)((8 - bits % 8) % 8);
     }
-    dst += at_end ? 0 : padding_size(codec);
+    uint8_t *const dst = c->dst + (at_end ? 0 : padding_size(codec));
     if (as_numcodecs(codec) || field.width == 0) {
-        zc_pack_flags(dst, src, n, as_numcodecs(codec));
+        zc_pack_flags(dst, c->src, c->n, as_numcodecs(codec));
     } else {
-        zc_pack_bits(dst, src, n / field.size, &field);
+        zc_pack_bits(dst, c->src, c->n / field.size, &field);
     }
     *written = size;
     return ZC_OK;
 }
 
 /* The padding determines the number of items. */
-static zc_status decode_numcodecs(const uint8_t *src, size_t n, uint8_t *dst, size_t cap, size_t *written,
-                                  zc_error *err)
+static zc_status decode_numcodecs(const zc_coding *c, size_t *written)
 {
-    const volatile uint8_t *const header = src;      /* read once: others may change it */
-    const int unused = n > 0 ? *header : -1;
+    const volatile uint8_t *const header = c->src;       /* read once: others may change it */
+    const int unused = c->n > 0 ? *header : -1;
     size_t bits;
 
-    if (unused < 0 || unused > 7 || (n == 1 && unused > 0)) {
-        return zc_fail(err, ZC_ERR_CORRUPT, "%zu bytes that state %d unused bits", n, unused);
+    if (unused < 0 || unused > 7 || (c->n == 1 && unused > 0)) {
+        return zc_fail(c->err, ZC_ERR_CORRUPT, "%zu bytes that state %d unused bits", c->n, unused);
     }
-    if (!zc_mul_size(n - 1, 8, &bits) || bits - (size_t)unused > cap) {
-        return zc_fail(err, ZC_ERR_SIZE, "%zu bytes of bits, at most %zu items expected", n - 1, cap);
+    if (!zc_mul_size(c->n - 1, 8, &bits) || bits - (size_t)unused > c->cap) {
+        return zc_fail(c->err, ZC_ERR_SIZE, "%zu bytes of bits, at most %zu items expected", c->n - 1, c->cap);
     }
     *written = bits - (size_t)unused;
-    zc_unpack_flags(dst, src + 1, *written, true);
+    zc_unpack_flags(c->dst, c->src + 1, *written, true);
     return ZC_OK;
 }
 
 /* Format 3: without padding only the expected size determines the number of items. */
-static zc_status packbits_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
-                                 uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+static zc_status packbits_decode(const zc_coding *c, size_t *written)
 {
+    const zc_codec *const codec = c->codec;
     const bool at_end = codec->bits.padding == ZC_PADDING_LAST;
     const zc_bit_field field = field_of(codec);
     size_t bits = 0, size = 0;
-    zc_status status;
 
-    (void)ws;
     if (as_numcodecs(codec)) {
-        return decode_numcodecs(src, n, dst, cap, written, err);
+        return decode_numcodecs(c, written);
     }
-    status = packbits_check(codec, err);
+    const zc_status status = packbits_check(codec, c->err);
     if (status != ZC_OK) {
         return status;
     }
-    if (!count_bits(codec, cap, &bits) || !packbits_bound(codec, cap, &size) || n != size) {
-        return zc_fail(err, ZC_ERR_SIZE, "expected %zu bytes, got %zu", size, n);
+    if (!count_bits(codec, c->cap, &bits) || !packbits_bound(codec, c->cap, &size) || c->n != size) {
+        return zc_fail(c->err, ZC_ERR_SIZE, "expected %zu bytes, got %zu", size, c->n);
     }
-    if (padding_size(codec) > 0 && src[at_end ? n - 1 : 0] != (8 - bits % 8) % 8) {
-        return zc_fail(err, ZC_ERR_CORRUPT, "expected %d bits of padding, got %d", (int)((8 - bits % 8) % 8),
-                       src[at_end ? n - 1 : 0]);
+    const int wanted = (int)((8 - bits % 8) % 8);
+    const int stated = padding_size(codec) > 0 ? c->src[at_end ? size - 1 : 0] : wanted;
+    const uint8_t *const src = c->src + (at_end ? 0 : padding_size(codec));
+    if (stated != wanted) {
+        return zc_fail(c->err, ZC_ERR_CORRUPT, "expected %d bits of padding, got %d", wanted, stated);
     }
-    src += at_end ? 0 : padding_size(codec);
     if (field.width == 0) {
-        zc_unpack_flags(dst, src, cap, false);
+        zc_unpack_flags(c->dst, src, c->cap, false);
     } else {
-        zc_unpack_bits(dst, src, cap / field.size, &field);
+        zc_unpack_bits(c->dst, src, c->cap / field.size, &field);
     }
-    *written = cap;
+    *written = c->cap;
     return ZC_OK;
 }
 

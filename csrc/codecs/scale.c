@@ -11,14 +11,14 @@
 
 #include "codecs/scale_integers.h"
 #include "codecs/scale_numpy.h"
-#include "kernels/byte_order.h"
+#include "kernels/stamped.h"
 
 /*
  * To the nearest integer, ties to even, as rint() does: beyond 2 ** 52 (23) every float is an integer, and adding
  * that number pushes the fraction out.  For machines without an instruction for it, where rint is a call.
  */
 #define STAMP_ROUND(NAME, TYPE, FABS, COPYSIGN, LARGE)                                           \
-    ZC_INLINE TYPE round_##NAME(TYPE x)                                                          \
+    ZC_INLINE TYPE NAME(TYPE x)                                                                  \
     {                                                                                            \
         const TYPE size = FABS(x);                                                               \
         const TYPE rounded = COPYSIGN((size + LARGE) - LARGE, x);                                \
@@ -26,14 +26,14 @@
     }
 
 #if defined(ZC_X86) && FLT_EVAL_METHOD == 0
-STAMP_ROUND(f32, float, fabsf, copysignf, 0x1p23f)
-STAMP_ROUND(f64, double, fabs, copysign, 0x1p52)
-#define ROUND_F32 round_f32
-#define ROUND_F64 round_f64
+STAMP_ROUND(round_f32_any, float, fabsf, copysignf, 0x1p23f)
+STAMP_ROUND(round_f64_any, double, fabs, copysign, 0x1p52)
 #else
-#define ROUND_F32 rintf
-#define ROUND_F64 rint
+#define round_f32_any rintf
+#define round_f64_any rint
 #endif
+#define round_f32_avx2 rintf
+#define round_f64_avx2 rint
 
 /* Division by a power of two is multiplication by another one: the same bits, many times as fast. */
 static bool divides_exactly(double scale, double *reciprocal)
@@ -44,53 +44,40 @@ static bool divides_exactly(double scale, double *reciprocal)
     return frexp(fabs(scale), &exponent) == 0.5 && exponent > -100 && exponent < 100;
 }
 
-/* Each map for the machine that the program was built for, and for AVX2 (without FMA, which rounds once). */
-#ifdef ZC_HAVE_AVX
-#define STAMP_WIDE(NAME, TYPE, WHAT, EXPRESSION) ZC_STAMP_FLOATS(WHAT##_avx2_##NAME, TYPE, ZC_AVX2, EXPRESSION)
-#define CHOOSE(NAME, WHAT, ...)                                                                  \
-    (zc_cpu_features() & ZC_CPU_AVX2 ? WHAT##_avx2_##NAME(__VA_ARGS__) : WHAT##_base_##NAME(__VA_ARGS__))
-#else
-#define STAMP_WIDE(NAME, TYPE, WHAT, EXPRESSION)
-#define CHOOSE(NAME, WHAT, ...) WHAT##_base_##NAME(__VA_ARGS__)
-#endif
+/* AVX2 without FMA, which rounds once. */
+#define STAMP_LOOPS(SET, TARGET, NAME, TYPE)                                                     \
+    STAMP_EACH(SET, TARGET, scale_loop_##NAME, TYPE, TYPE, round_##NAME##_##SET((x - offset) * scale), TYPE offset, \
+               TYPE scale)                                                                       \
+    STAMP_EACH(SET, TARGET, unscale_loop_##NAME, TYPE, TYPE, x / scale + offset, TYPE offset, TYPE scale) \
+    STAMP_EACH(SET, TARGET, quantize_loop_##NAME, TYPE, TYPE, round_##NAME##_##SET(x * scale) / scale, TYPE scale) \
+    STAMP_EACH(SET, TARGET, quantize_times_loop_##NAME, TYPE, TYPE, round_##NAME##_##SET(x * scale) * reciprocal, \
+               TYPE scale, TYPE reciprocal)
 
-#define STAMP_MAP(NAME, TYPE, WHAT, EXPRESSION, EXPRESSION_AVX2)                                 \
-    ZC_STAMP_FLOATS(WHAT##_base_##NAME, TYPE, , EXPRESSION)                                      \
-    STAMP_WIDE(NAME, TYPE, WHAT, EXPRESSION_AVX2)                                                \
-    ZC_INLINE void WHAT##_loop_##NAME(void *restrict dst, const void *restrict src, size_t n, TYPE offset, \
-                                      TYPE scale)                                                \
-    {                                                                                            \
-        CHOOSE(NAME, WHAT, dst, src, n, offset, scale);                                          \
-    }
-
-#define STAMP_MAPS(NAME, TYPE, ROUND, RINT)                                                      \
-    STAMP_MAP(NAME, TYPE, scale, ROUND((x - offset) * scale), RINT((x - offset) * scale))        \
-    STAMP_MAP(NAME, TYPE, unscale, x / scale + offset, x / scale + offset)                       \
-    STAMP_MAP(NAME, TYPE, quantize, ROUND(x * scale) / offset, RINT(x * scale) / offset)         \
-    STAMP_MAP(NAME, TYPE, quantize_times, ROUND(x * scale) * offset, RINT(x * scale) * offset)   \
+#define STAMP_MAPS(NAME, TYPE)                                                                   \
+    STAMP_BOTH(STAMP_LOOPS, NAME, TYPE)                                                          \
                                                                                                  \
     static void scale_##NAME(const zc_codec *codec, void *restrict dst, const void *restrict src, size_t n) \
     {                                                                                            \
-        scale_loop_##NAME(dst, src, n, (TYPE)codec->offset, (TYPE)codec->scale);                 \
+        RUN(scale_loop_##NAME, dst, src, n, (TYPE)codec->offset, (TYPE)codec->scale);            \
     }                                                                                            \
                                                                                                  \
     static void unscale_##NAME(const zc_codec *codec, void *restrict dst, const void *restrict src, size_t n) \
     {                                                                                            \
-        unscale_loop_##NAME(dst, src, n, (TYPE)codec->offset, (TYPE)codec->scale);               \
+        RUN(unscale_loop_##NAME, dst, src, n, (TYPE)codec->offset, (TYPE)codec->scale);          \
     }                                                                                            \
                                                                                                  \
     static void quantize_##NAME(const zc_codec *codec, void *restrict dst, const void *restrict src, size_t n) \
     {                                                                                            \
         double reciprocal;                                                                       \
         if (divides_exactly(codec->scale, &reciprocal)) {                                        \
-            quantize_times_loop_##NAME(dst, src, n, (TYPE)reciprocal, (TYPE)codec->scale);       \
+            RUN(quantize_times_loop_##NAME, dst, src, n, (TYPE)codec->scale, (TYPE)reciprocal);  \
         } else {                                                                                 \
-            quantize_loop_##NAME(dst, src, n, (TYPE)codec->scale, (TYPE)codec->scale);           \
+            RUN(quantize_loop_##NAME, dst, src, n, (TYPE)codec->scale);                          \
         }                                                                                        \
     }
 
-STAMP_MAPS(f32, float, ROUND_F32, rintf)
-STAMP_MAPS(f64, double, ROUND_F64, rint)
+STAMP_MAPS(f32, float)
+STAMP_MAPS(f64, double)
 
 /* ---- fixedscaleoffset ------------------------------------------------------------------------- */
 
@@ -110,7 +97,7 @@ static void scale_differences(const zc_codec *codec, void *restrict dst, const v
         const size_t part = n - at < ZC_TILE ? n - at : ZC_TILE;
         zc_subtract_whole(codec, words, (const char *)src + at * zc_number_size(kind), part);
         zc_cast(numbers, ZC_NUMBER_F64, words, kind, part);
-        scale_loop_f64((char *)dst + at * sizeof(double), numbers, part, 0, codec->scale);
+        RUN(scale_loop_f64, (char *)dst + at * sizeof(double), numbers, part, 0, codec->scale);
     }
 }
 
@@ -165,22 +152,20 @@ static zc_number_map unscale_map(const zc_codec *codec)
     return map;
 }
 
-static zc_status scale_encode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
-                              uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+static zc_status scale_encode(const zc_coding *c, size_t *written)
 {
-    const bool is_whole = codec->whole.has_offset && is_flag_or_integer(codec->decoded);
-    const zc_status status = is_whole ? zc_whole_check(codec, err) : ZC_OK;
-    const zc_number_map map = scale_map(codec);
+    const bool is_whole = c->codec->whole.has_offset && is_flag_or_integer(c->codec->decoded);
+    const zc_status status = is_whole ? zc_whole_check(c->codec, c->err) : ZC_OK;
+    const zc_number_map map = scale_map(c->codec);
 
-    return status == ZC_OK ? zc_numbers_run(codec, &map, ws, src, n, dst, cap, written, err) : status;
+    return status == ZC_OK ? zc_numbers_run(c, &map, written) : status;
 }
 
-static zc_status scale_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
-                              uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+static zc_status scale_decode(const zc_coding *c, size_t *written)
 {
-    const zc_number_map map = unscale_map(codec);
+    const zc_number_map map = unscale_map(c->codec);
 
-    return zc_numbers_run(codec, &map, ws, src, n, dst, cap, written, err);
+    return zc_numbers_run(c, &map, written);
 }
 
 #define FLOAT64 {.kind = ZC_NUMBER_F64}
@@ -212,25 +197,23 @@ static zc_status quantize_check(const zc_codec *codec, zc_error *err)
     return ZC_OK;
 }
 
-static zc_status quantize_encode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
-                                 uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+static zc_status quantize_encode(const zc_coding *c, size_t *written)
 {
-    const zc_number in = codec->decoded, out = codec->encoded;
+    const zc_number in = c->codec->decoded, out = c->codec->encoded;
     zc_number_map map = {in, in.kind, in.kind == ZC_NUMBER_F32 ? quantize_f32 : quantize_f64, in.kind, out};
-    const zc_status status = quantize_check(codec, err);
 
     if (in.kind == ZC_NUMBER_F16) {
         map = (zc_number_map){in, ZC_NUMBER_F32, zc_quantize_halves, ZC_NUMBER_F32, out};
     }
-    return status == ZC_OK ? zc_numbers_run(codec, &map, ws, src, n, dst, cap, written, err) : status;
+    return zc_numbers_run(c, &map, written);
 }
 
-static zc_status quantize_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
-                                 uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+static zc_status quantize_decode(const zc_coding *c, size_t *written)
 {
-    const zc_number_map map = {codec->encoded, codec->decoded.kind, NULL, codec->decoded.kind, codec->decoded};
+    const zc_number in = c->codec->encoded, out = c->codec->decoded;
+    const zc_number_map map = {in, out.kind, NULL, out.kind, out};
 
-    return zc_numbers_run(codec, &map, ws, src, n, dst, cap, written, err);
+    return zc_numbers_run(c, &map, written);
 }
 
 const zc_codec_class zc_codec_quantize = {

@@ -138,16 +138,8 @@ STAMP_COMPLEX(c128, double, rint)
 
 /* WIDE is a type that C does not turn into a signed one. */
 #define STAMP_WHOLE(SET, TARGET, NAME, WORD, WIDE)                                               \
-    TARGET static void NAME##_##SET(char *restrict dst, const char *restrict src, size_t n, uint64_t offset, \
-                                    uint64_t scale)                                              \
-    {                                                                                            \
-        for (size_t i = 0; i < n; i++) {                                                         \
-            WORD x;                                                                              \
-            memcpy(&x, src + i * sizeof x, sizeof x);                                            \
-            x = (WORD)(((WIDE)x - (WIDE)offset) * (WIDE)scale);                                  \
-            memcpy(dst + i * sizeof x, &x, sizeof x);                                            \
-        }                                                                                        \
-    }
+    STAMP_EACH(SET, TARGET, NAME, WORD, WORD, (WORD)(((WIDE)x - (WIDE)offset) * (WIDE)scale), uint64_t offset, \
+               uint64_t scale)
 
 STAMP_BOTH(STAMP_WHOLE, whole8, uint8_t, uint32_t)
 STAMP_BOTH(STAMP_WHOLE, whole16, uint16_t, uint32_t)

@@ -10,25 +10,15 @@
 #include "codecs/numbers.h"
 #include "codecs/scale_table.h"
 #include "kernels/float16.h"
-#include "kernels/byte_order.h"
+#include "kernels/stamped.h"
 
 /* ---- floats ----------------------------------------------------------------------------------- */
 
-/* For the machine that the program was built for, and for AVX2 (without FMA, which rounds once). */
-#ifdef ZC_HAVE_AVX
-#define STAMP_WIDE(NAME, TYPE, EXPRESSION) ZC_STAMP_FLOATS(NAME##_avx2, TYPE, ZC_AVX2, EXPRESSION)
-#define CHOOSE(NAME, ...) (zc_cpu_features() & ZC_CPU_AVX2 ? NAME##_avx2(__VA_ARGS__) : NAME##_any(__VA_ARGS__))
-#else
-#define STAMP_WIDE(NAME, TYPE, EXPRESSION)
-#define CHOOSE(NAME, ...) NAME##_any(__VA_ARGS__)
-#endif
-
 #define STAMP_MAP(NAME, TYPE, EXPRESSION)                                                        \
-    ZC_STAMP_FLOATS(NAME##_any, TYPE, , EXPRESSION)                                              \
-    STAMP_WIDE(NAME, TYPE, EXPRESSION)                                                           \
+    STAMP_BOTH(STAMP_EACH, NAME, TYPE, TYPE, EXPRESSION, TYPE offset, TYPE scale)                \
     static void NAME(const zc_codec *codec, void *restrict dst, const void *restrict src, size_t n) \
     {                                                                                            \
-        CHOOSE(NAME, dst, src, n, (TYPE)codec->offset, (TYPE)codec->scale);                      \
+        RUN(NAME, dst, src, n, (TYPE)codec->offset, (TYPE)codec->scale);                         \
     }
 
 STAMP_MAP(encode_f32, float, (x - offset) * scale)
@@ -102,22 +92,11 @@ static whole_map map_of(const zc_codec *codec)
         return (bad ? ZC_SCALE_TOO_LARGE : ZC_SCALE_FITS) | (rest ? ZC_SCALE_NO_MULTIPLE : ZC_SCALE_FITS); \
     }
 
-STAMP_WHOLE(i8, int8_t)
-STAMP_WHOLE(i16, int16_t)
-STAMP_WHOLE(i32, int32_t)
-STAMP_WHOLE(i64, int64_t)
-STAMP_WHOLE(u8, uint8_t)
-STAMP_WHOLE(u16, uint16_t)
-STAMP_WHOLE(u32, uint32_t)
-STAMP_WHOLE(u64, uint64_t)
+STAMP_INTEGERS(STAMP_WHOLE)
 
 typedef int (*whole_fn)(void *restrict dst, const void *restrict src, size_t n, const whole_map *map);
 
-/* As zc_number_kind counts. */
-static const whole_fn encoders[] = {encode_i8, encode_i16, encode_i32, encode_i64,
-                                    encode_u8, encode_u16, encode_u32, encode_u64};
-static const whole_fn decoders[] = {decode_i8, decode_i16, decode_i32, decode_i64,
-                                    decode_u8, decode_u16, decode_u32, decode_u64};
+static const whole_fn encoders[] = INTEGERS(encode, ), decoders[] = INTEGERS(decode, );
 
 /* ---- floats of 16 bits ------------------------------------------------------------------------ */
 
@@ -201,25 +180,23 @@ static zc_status complain(const scaler *s, const void *src, size_t n, zc_error *
                    zc_real_type_of(kind)->name);
 }
 
-static zc_status scale_tiles(const scaler *s, zc_workspace *ws, const uint8_t *src, size_t n, uint8_t *dst, size_t cap,
-                             size_t *written, zc_error *err)
+static zc_status scale_tiles(const scaler *s, const zc_coding *c, size_t *written)
 {
     const zc_number *const number = &s->codec->decoded;
     const size_t size = zc_number_size(number->kind);
     uint64_t before[ZC_TILE], after[ZC_TILE];
-    size_t count = 0;
-    zc_status status = zc_numbers_count(number, number, n, cap, &count, err);
+    size_t count;
+    zc_status status = zc_numbers_count(c, number->kind, number->kind, &count, written);
 
-    *written = count * size;
     for (size_t at = 0; at < count && status == ZC_OK; at += ZC_TILE) {
         const size_t length = count - at < ZC_TILE ? count - at : ZC_TILE;
-        zc_numbers_swap(before, src + at * size, number, length);
+        zc_numbers_swap(before, c->src + at * size, number, length);
         if (scale_tile(s, after, before, length) != ZC_SCALE_FITS) {
-            return complain(s, before, length, err);
+            return complain(s, before, length, c->err);
         }
-        zc_numbers_swap(dst + at * size, after, number, length);
+        zc_numbers_swap(c->dst + at * size, after, number, length);
         if (at * size % ZC_CODEC_PIECE == 0) {
-            status = zc_codec_poll(ws, err);
+            status = zc_codec_poll(c->ws, c->err);
         }
     }
     return status;
@@ -243,35 +220,22 @@ static zc_status scale_offset_check(const zc_codec *codec, zc_error *err)
 
 typedef void (*float_fn)(const zc_codec *codec, void *restrict dst, const void *restrict src, size_t n);
 
-static zc_status convert(const zc_codec *codec, bool decode, zc_workspace *ws, const uint8_t *src, size_t n,
-                         uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+static zc_status scale_offset_run(const zc_coding *c, size_t *written)
 {
     static const float_fn floats[2][2] = {{encode_f32, encode_f64}, {decode_f32, decode_f64}};
-    const zc_number_kind kind = codec->decoded.kind;
-    const zc_status status = scale_offset_check(codec, err);
+    const zc_number number = c->codec->decoded;
+    const zc_status status = scale_offset_check(c->codec, c->err);
     scaler s;
 
     if (status != ZC_OK) {
         return status;
     }
-    if (zc_number_is_float(codec->decoded)) {
-        const zc_number_map map = {codec->decoded, kind, floats[decode][kind == ZC_NUMBER_F64], kind, codec->decoded};
-        return zc_numbers_run(codec, &map, ws, src, n, dst, cap, written, err);
+    if (zc_number_is_float(number)) {
+        const float_fn run = floats[c->decode][number.kind == ZC_NUMBER_F64];
+        return zc_numbers_run(c, &(zc_number_map){number, number.kind, run, number.kind, number}, written);
     }
-    set_up(&s, codec, decode);
-    return scale_tiles(&s, ws, src, n, dst, cap, written, err);
-}
-
-static zc_status scale_offset_encode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
-                                     uint8_t *dst, size_t cap, size_t *written, zc_error *err)
-{
-    return convert(codec, false, ws, src, n, dst, cap, written, err);
-}
-
-static zc_status scale_offset_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
-                                     uint8_t *dst, size_t cap, size_t *written, zc_error *err)
-{
-    return convert(codec, true, ws, src, n, dst, cap, written, err);
+    set_up(&s, c->codec, c->decode);
+    return scale_tiles(&s, c, written);
 }
 
 const zc_codec_class zc_codec_scale_offset = {
@@ -281,8 +245,8 @@ const zc_codec_class zc_codec_scale_offset = {
     .filter = ZC_FILTER_BY_ITEM,
     .numbers = ZC_NUMBERS_REAL,
     .bound = zc_numbers_bound,
-    .encode = scale_offset_encode,
-    .decode = scale_offset_decode,
+    .encode = scale_offset_run,
+    .decode = scale_offset_run,
     .check = scale_offset_check,
     .defaults = {.decoded = {.kind = ZC_NUMBER_F64}, .encoded = {.kind = ZC_NUMBER_F64}, .scale = 1,
                  .whole = {.scale = 1}},

@@ -15,44 +15,29 @@ static zc_status shuffle_check(const zc_codec *codec, zc_error *err)
     return codec->element > 0 ? ZC_OK : zc_fail(err, ZC_ERR_ARGUMENT, "elementsize: expected 1 or more, got 0");
 }
 
-static zc_status run(const zc_codec *codec, void (*shuffle)(void *, const void *, size_t, size_t),
-                     const uint8_t *src, size_t n, uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+static zc_status shuffle_run(const zc_coding *c, size_t *written)
 {
-    const zc_status status = shuffle_check(codec, err);
+    const size_t element = c->codec->element, rest = element > 0 ? c->n % element : 0;
+    const zc_status status = shuffle_check(c->codec, c->err);
 
     if (status != ZC_OK) {
         return status;
     }
-    if (n > cap) {
-        return zc_fail(err, ZC_ERR_SIZE, "%zu bytes, at most %zu expected", n, cap);
+    if (rest > 0 && !c->decode) {
+        return zc_fail(c->err, ZC_ERR_ENCODE, "elementsize: %zu bytes are no whole number of items of %zu bytes", c->n,
+                       element);
     }
-    const size_t rest = n % codec->element;
-    if (n > rest) {
-        shuffle(dst, src, n / codec->element, codec->element);
+    if (c->n > c->cap) {
+        return zc_fail(c->err, ZC_ERR_SIZE, "%zu bytes, at most %zu expected", c->n, c->cap);
+    }
+    if (c->n > rest) {
+        (c->decode ? zc_unshuffle : zc_shuffle)(c->dst, c->src, c->n / element, element);
     }
     if (rest > 0) {
-        memcpy(dst + n - rest, src + n - rest, rest);
+        memcpy(c->dst + c->n - rest, c->src + c->n - rest, rest);
     }
-    *written = n;
+    *written = c->n;
     return ZC_OK;
-}
-
-static zc_status shuffle_encode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
-                                uint8_t *dst, size_t cap, size_t *written, zc_error *err)
-{
-    (void)ws;
-    if (codec->element > 0 && n % codec->element != 0) {
-        return zc_fail(err, ZC_ERR_ENCODE, "elementsize: %zu bytes are no whole number of items of %zu bytes", n,
-                       codec->element);
-    }
-    return run(codec, zc_shuffle, src, n, dst, cap, written, err);
-}
-
-static zc_status shuffle_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
-                                uint8_t *dst, size_t cap, size_t *written, zc_error *err)
-{
-    (void)ws;
-    return run(codec, zc_unshuffle, src, n, dst, cap, written, err);
 }
 
 const zc_codec_class zc_codec_shuffle = {
@@ -60,8 +45,8 @@ const zc_codec_class zc_codec_shuffle = {
     .max_decoded = ZC_SIZE_MAX,
     .fixed_size = true,
     .bound = zc_bound_same,
-    .encode = shuffle_encode,
-    .decode = shuffle_decode,
+    .encode = shuffle_run,
+    .decode = shuffle_run,
     .check = shuffle_check,
     .defaults = {.element = 4},
 };

@@ -78,7 +78,7 @@ static zc_status decode_unknown(const zc_codec *codec, const uint8_t **data, siz
         const zc_callback *const callback = codec->callback;
         const zc_status status =
             callback != NULL ? callback->decode(callback, ws, *data, *n, dst, room, most, &made, err)
-                             : codec->cls->decode(codec, ws, *data, *n, dst, room, &made, err);
+                             : zc_codec_decode(codec, ws, *data, *n, dst, room, &made, err);
         if (status == ZC_OK) {
             ++*pushed;
             *data = dst;
@@ -109,7 +109,7 @@ static zc_status undo_one(const zc_codec *codec, const uint8_t **data, size_t *n
         return ZC_ERR_MEMORY;
     }
     ++*pushed;
-    const zc_status status = codec->cls->decode(codec, ws, *data, *n, dst, cap, n, err);
+    const zc_status status = zc_codec_decode(codec, ws, *data, *n, dst, cap, n, err);
     *data = dst;
     return status;
 }
@@ -135,24 +135,6 @@ zc_status zc_stages_undo(const zc_codec *stages, int n_stages, int first, const 
     return ZC_OK;
 }
 
-/* Undo the innermost stage into dst. */
-static zc_status undo_last(const zc_codec *codec, const uint8_t *src, size_t n, uint8_t *dst, size_t cap,
-                           size_t *written, zc_workspace *ws, zc_error *err)
-{
-    if (codec->cls->strip == NULL) {
-        return codec->cls->decode(codec, ws, src, n, dst, cap, written, err);
-    }
-    const zc_status status = codec->cls->strip(codec, src, n, &src, &n, err);
-    if (status == ZC_OK && n > cap) {
-        return zc_fail(err, ZC_ERR_SIZE, "decodes to %zu bytes, at most %zu expected", n, cap);
-    }
-    if (status == ZC_OK && n > 0) {
-        memcpy(dst, src, n);
-    }
-    *written = n;
-    return status;
-}
-
 zc_status zc_stages_decode(const zc_codec *stages, int n_stages, const uint8_t *src, size_t n, uint8_t *dst,
                            size_t cap, size_t *written, zc_workspace *ws, zc_error *err)
 {
@@ -162,10 +144,7 @@ zc_status zc_stages_decode(const zc_codec *stages, int n_stages, const uint8_t *
     zc_status status = zc_stages_undo(stages, n_stages, 1, src, n, cap, ws, &src, &n, &pushed, err);
 
     if (status == ZC_OK) {
-        status = undo_last(&stages[0], src, n, dst, cap, written, ws, err);
-        if (status != ZC_OK) {
-            zc_error_set_codec(err, stages[0].cls->name);
-        }
+        status = zc_codec_decode(&stages[0], ws, src, n, dst, cap, written, err);
     }
     zc_pop(ws, pushed);
     return status;
@@ -194,6 +173,7 @@ zc_status zc_stages_encode(const zc_codec *stages, int n_stages, const uint8_t *
 
         if (!last) {
             if (!codec->cls->bound(codec, n, &room)) {
+                zc_error_set_codec(err, codec->cls->name);
                 status = zc_fail(err, ZC_ERR_OVERFLOW, "cannot encode %zu bytes at once", n);
             } else if ((target = zc_scratch_push(ws, room, err)) == NULL) {
                 status = ZC_ERR_MEMORY;
@@ -203,11 +183,8 @@ zc_status zc_stages_encode(const zc_codec *stages, int n_stages, const uint8_t *
         }
         if (status == ZC_OK) {
             zc_assert(zc_codec_has_room(codec, n, room));
-            status = codec->cls->encode(codec, ws, src, n, target, room, &n, err);
+            status = zc_codec_encode(codec, ws, src, n, target, room, &n, err);
             src = target;
-        }
-        if (status != ZC_OK) {
-            zc_error_set_codec(err, codec->cls->name);
         }
     }
     *written = n;

@@ -52,14 +52,13 @@ static zc_status decode_failure(size_t code, size_t cap, zc_error *err)
     }
 }
 
-static zc_status decode_whole(ZSTD_DCtx *context, const uint8_t *src, size_t n, uint8_t *dst, size_t cap,
-                              size_t *written, zc_error *err)
+static zc_status decode_whole(ZSTD_DCtx *context, const zc_coding *c, size_t *written)
 {
     uint8_t none;            /* zstd wants an address even for nothing */
-    const size_t size = ZSTD_decompressDCtx(context, cap > 0 ? dst : &none, cap, src, n);
+    const size_t size = ZSTD_decompressDCtx(context, c->cap > 0 ? c->dst : &none, c->cap, c->src, c->n);
 
     if (ZSTD_isError(size)) {
-        return decode_failure(size, cap, err);
+        return decode_failure(size, c->cap, c->err);
     }
     *written = size;
     return ZC_OK;
@@ -80,52 +79,49 @@ static size_t decode_piece(ZSTD_DCtx *context, ZSTD_inBuffer *in, ZSTD_outBuffer
     return left;
 }
 
-static zc_status decode_stream(ZSTD_DCtx *context, zc_workspace *ws, const uint8_t *src, size_t n,
-                               uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+static zc_status decode_stream(ZSTD_DCtx *context, const zc_coding *c, size_t *written)
 {
-    ZSTD_inBuffer in = {src, n, 0};
-    ZSTD_outBuffer out = {dst, 0, 0};
+    ZSTD_inBuffer in = {c->src, c->n, 0};
+    ZSTD_outBuffer out = {c->dst, 0, 0};
     bool overflow = false;
     size_t left = 1;         /* 0: a frame has just ended */
 
     ZSTD_DCtx_reset(context, ZSTD_reset_session_only);
-    while (left != 0 || in.pos < n) {
-        const zc_status status = zc_codec_poll(ws, err);
+    while (left != 0 || in.pos < c->n) {
+        const zc_status status = zc_codec_poll(c->ws, c->err);
         if (status != ZC_OK) {
             return status;
         }
         const size_t before = in.pos + out.pos;
-        left = decode_piece(context, &in, &out, cap, &overflow);
+        left = decode_piece(context, &in, &out, c->cap, &overflow);
         if (ZSTD_isError(left)) {
-            return decode_failure(left, cap, err);
+            return decode_failure(left, c->cap, c->err);
         }
         if (overflow) {
-            return zc_fail(err, ZC_ERR_SIZE, "decodes to more than the expected %zu bytes", cap);
+            return zc_fail(c->err, ZC_ERR_SIZE, "decodes to more than the expected %zu bytes", c->cap);
         }
-        if (left != 0 && in.pos == n && in.pos + out.pos == before) {
-            return zc_fail(err, ZC_ERR_CORRUPT, "truncated: the last frame has no end");
+        if (left != 0 && in.pos == c->n && in.pos + out.pos == before) {
+            return zc_fail(c->err, ZC_ERR_CORRUPT, "truncated: the last frame has no end");
         }
     }
     *written = out.pos;
     return ZC_OK;
 }
 
-static zc_status zstd_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
-                             uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+static zc_status zstd_decode(const zc_coding *c, size_t *written)
 {
-    (void)codec;
-    if (n == 0) {
-        return zc_fail(err, ZC_ERR_CORRUPT, "empty: a zstd frame has at least 5 bytes");
+    if (c->n == 0) {
+        return zc_fail(c->err, ZC_ERR_CORRUPT, "empty: a zstd frame has at least 5 bytes");
     }
-    ZSTD_DCtx *context = zc_context_get(ws, ZC_CONTEXT_ZSTD_DECODE, decoder_new, decoder_delete, err);
+    ZSTD_DCtx *context = zc_context_get(c->ws, ZC_CONTEXT_ZSTD_DECODE, decoder_new, decoder_delete, c->err);
     if (context == NULL) {
         return ZC_ERR_MEMORY;
     }
-    if (cap < DECODE_STREAM_FROM) {
-        return decode_whole(context, src, n, dst, cap, written, err);
+    if (c->cap < DECODE_STREAM_FROM) {
+        return decode_whole(context, c, written);
     }
-    const zc_status status = decode_stream(context, ws, src, n, dst, cap, written, err);
-    zc_context_drop(ws, ZC_CONTEXT_ZSTD_DECODE);     /* it holds a window of up to 128 MiB */
+    const zc_status status = decode_stream(context, c, written);
+    zc_context_drop(c->ws, ZC_CONTEXT_ZSTD_DECODE);  /* it holds a window of up to 128 MiB */
     return status;
 }
 
@@ -190,61 +186,55 @@ static size_t encode_stream_from(int level)
 }
 
 /* In pieces; the size is pledged, so that the frame states it as a one-call frame does. */
-static size_t encode_stream(ZSTD_CCtx *context, zc_workspace *ws, const uint8_t *src, size_t n, uint8_t *dst,
-                            size_t cap, zc_status *status, zc_error *err)
+static size_t encode_stream(ZSTD_CCtx *context, const zc_coding *c, zc_status *status)
 {
-    ZSTD_inBuffer in = {src, 0, 0};
-    ZSTD_outBuffer out = {dst, cap, 0};
-    size_t left = ZSTD_CCtx_setPledgedSrcSize(context, n);
+    ZSTD_inBuffer in = {c->src, 0, 0};
+    ZSTD_outBuffer out = {c->dst, c->cap, 0};
+    size_t left = ZSTD_CCtx_setPledgedSrcSize(context, c->n);
 
-    while (!ZSTD_isError(left) && (in.size < n || left != 0)) {
-        *status = zc_codec_poll(ws, err);
+    while (!ZSTD_isError(left) && (in.size < c->n || left != 0)) {
+        *status = zc_codec_poll(c->ws, c->err);
         if (*status != ZC_OK) {
             return 0;
         }
-        in.size = n - in.pos < ENCODE_PIECE ? n : in.pos + ENCODE_PIECE;
-        left = ZSTD_compressStream2(context, &out, &in, in.size == n ? ZSTD_e_end : ZSTD_e_continue);
-        if (!ZSTD_isError(left) && left != 0 && out.pos == cap) {
-            *status = zc_fail(err, ZC_ERR_ENCODE, "zstd needs more than %zu bytes for %zu", cap, n);
+        in.size = c->n - in.pos < ENCODE_PIECE ? c->n : in.pos + ENCODE_PIECE;
+        left = ZSTD_compressStream2(context, &out, &in, in.size == c->n ? ZSTD_e_end : ZSTD_e_continue);
+        if (!ZSTD_isError(left) && left != 0 && out.pos == c->cap) {
+            *status = zc_fail(c->err, ZC_ERR_ENCODE, "zstd needs more than %zu bytes for %zu", c->cap, c->n);
             return 0;
         }
     }
     return ZSTD_isError(left) ? left : out.pos;
 }
 
-static zc_status zstd_encode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
-                             uint8_t *dst, size_t cap, size_t *written, zc_error *err)
+static zc_status zstd_encode(const zc_coding *c, size_t *written)
 {
-    zc_status status = zstd_check(codec, err);
+    zc_status status = ZC_OK;
+    ZSTD_CCtx *context = zc_context_get(c->ws, ZC_CONTEXT_ZSTD_ENCODE, encoder_new, encoder_delete, c->err);
 
-    if (status != ZC_OK) {
-        return status;
-    }
-    ZSTD_CCtx *context = zc_context_get(ws, ZC_CONTEXT_ZSTD_ENCODE, encoder_new, encoder_delete, err);
     if (context == NULL) {
         return ZC_ERR_MEMORY;
     }
     ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters);
-    size_t size = ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, codec->level);
+    size_t size = ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, c->codec->level);
     if (!ZSTD_isError(size)) {
-        size = ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, codec->checksum);
+        size = ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, c->codec->checksum);
     }
     if (!ZSTD_isError(size)) {
-        size = n < encode_stream_from(codec->level)
-                   ? ZSTD_compress2(context, dst, cap, src, n)
-                   : encode_stream(context, ws, src, n, dst, cap, &status, err);
+        size = c->n < encode_stream_from(c->codec->level) ? ZSTD_compress2(context, c->dst, c->cap, c->src, c->n)
+                                                          : encode_stream(context, c, &status);
     }
     if (ZSTD_sizeof_CCtx(context) > KEEP_CONTEXT_UP_TO) {
-        zc_context_drop(ws, ZC_CONTEXT_ZSTD_ENCODE);
+        zc_context_drop(c->ws, ZC_CONTEXT_ZSTD_ENCODE);
     }
     if (status != ZC_OK) {
         return status;
     }
     if (ZSTD_getErrorCode(size) == ZSTD_error_memory_allocation) {
-        return zc_fail(err, ZC_ERR_MEMORY, "out of memory in zstd");
+        return zc_fail(c->err, ZC_ERR_MEMORY, "out of memory in zstd");
     }
     if (ZSTD_isError(size)) {
-        return zc_fail(err, ZC_ERR_ENCODE, "%s", ZSTD_getErrorName(size));
+        return zc_fail(c->err, ZC_ERR_ENCODE, "%s", ZSTD_getErrorName(size));
     }
     *written = size;
     return ZC_OK;

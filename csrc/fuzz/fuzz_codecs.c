@@ -46,9 +46,9 @@ static void decode_twice(const zc_codec *codec, const uint8_t *src, size_t n, si
     zc_error_clear(&err);
     memset(a, 0x00, cap);
     memset(b, 0xff, cap);
-    const zc_status first = codec->cls->decode(codec, ws, src, n, a, cap, &na, &err);
+    const zc_status first = zc_codec_decode(codec, ws, src, n, a, cap, &na, &err);
     FUZZ_REQUIRE(first == ZC_OK || err.message[0] != '\0', "a failure without a message");
-    const zc_status second = codec->cls->decode(codec, ws, src, n, b, cap, &nb, &err);
+    const zc_status second = zc_codec_decode(codec, ws, src, n, b, cap, &nb, &err);
     FUZZ_REQUIRE(first == second && (first != ZC_OK || na == nb), "two decodes differ");
     FUZZ_REQUIRE(first != ZC_OK || (na <= cap && memcmp(a, b, na) == 0), "output that was not written");
     FUZZ_REQUIRE(ws->depth == 0, "scratch left open");
@@ -71,7 +71,7 @@ static void decode_over(const zc_codec *codec, const uint8_t *src, size_t n, siz
     zc_error_clear(&err);
     memcpy(memory + room - n, src, n);
     if (codec->cls->decode_over(codec, ws, memory + room - n, n, memory, decoded)) {
-        const zc_status status = codec->cls->decode(codec, ws, src, n, apart, decoded, &written, &err);
+        const zc_status status = zc_codec_decode(codec, ws, src, n, apart, decoded, &written, &err);
         FUZZ_REQUIRE(status == ZC_OK && written == decoded, "decoded over itself, but not apart");
         FUZZ_REQUIRE(memcmp(memory, apart, decoded) == 0, "decoded over itself to something else");
     }

@@ -163,16 +163,8 @@ static size_t unpack_vectors(uint8_t *dst, const uint8_t *src, size_t n, bool hi
 
 #else
 
-static size_t pack_vectors(uint8_t *dst, const uint8_t *src, size_t n, bool high_first)
-{
-    (void)dst, (void)src, (void)n, (void)high_first;
-    return 0;
-}
-
-static size_t unpack_vectors(uint8_t *dst, const uint8_t *src, size_t n, bool high_first)
-{
-    return pack_vectors(dst, src, n, high_first);
-}
+#define pack_vectors(...) ((size_t)0)
+#define unpack_vectors(...) ((size_t)0)
 
 #endif
 

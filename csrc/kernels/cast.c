@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "kernels/byte_order.h"
+#include "kernels/stamped.h"
 
 /* ---- floats to integers ----------------------------------------------------------------------- */
 
@@ -49,56 +49,42 @@ ZC_INLINE uint64_t to_uint64(double x)
 
 /* ---- the loops -------------------------------------------------------------------------------- */
 
-#define CAST(TARGET, SET, FROM, F, TO, T, CONVERT)                                               \
-    TARGET static void SET##_##FROM##_##TO(char *restrict dst, const char *restrict src, size_t n) \
-    {                                                                                            \
-        for (size_t i = 0; i < n; i++) {                                                         \
-            F x;                                                                                 \
-            memcpy(&x, src + i * sizeof x, sizeof x);                                            \
-            const T y = (T)CONVERT(x);                                                           \
-            memcpy(dst + i * sizeof y, &y, sizeof y);                                            \
-        }                                                                                        \
-    }
-
-#define CAST_FROM(TARGET, SET, FROM, F, INT32, INT64, UINT32, UINT64)                            \
-    CAST(TARGET, SET, FROM, F, i8, int8_t, INT32)                                                \
-    CAST(TARGET, SET, FROM, F, i16, int16_t, INT32)                                              \
-    CAST(TARGET, SET, FROM, F, i32, int32_t, INT32)                                              \
-    CAST(TARGET, SET, FROM, F, i64, int64_t, INT64)                                              \
-    CAST(TARGET, SET, FROM, F, u8, uint8_t, INT32)                                               \
-    CAST(TARGET, SET, FROM, F, u16, uint16_t, INT32)                                             \
-    CAST(TARGET, SET, FROM, F, u32, uint32_t, UINT32)                                            \
-    CAST(TARGET, SET, FROM, F, u64, uint64_t, UINT64)                                            \
-    CAST(TARGET, SET, FROM, F, f32, float, )                                                     \
-    CAST(TARGET, SET, FROM, F, f64, double, )
+#define CAST_FROM(SET, TARGET, FROM, F, INT32, INT64, UINT32, UINT64)                            \
+    STAMP_EACH(SET, TARGET, FROM##_i8, F, int8_t, (int8_t)INT32(x))                              \
+    STAMP_EACH(SET, TARGET, FROM##_i16, F, int16_t, (int16_t)INT32(x))                           \
+    STAMP_EACH(SET, TARGET, FROM##_i32, F, int32_t, (int32_t)INT32(x))                           \
+    STAMP_EACH(SET, TARGET, FROM##_i64, F, int64_t, (int64_t)INT64(x))                           \
+    STAMP_EACH(SET, TARGET, FROM##_u8, F, uint8_t, (uint8_t)INT32(x))                            \
+    STAMP_EACH(SET, TARGET, FROM##_u16, F, uint16_t, (uint16_t)INT32(x))                         \
+    STAMP_EACH(SET, TARGET, FROM##_u32, F, uint32_t, (uint32_t)UINT32(x))                        \
+    STAMP_EACH(SET, TARGET, FROM##_u64, F, uint64_t, (uint64_t)UINT64(x))                        \
+    STAMP_EACH(SET, TARGET, FROM##_f32, F, float, (float)x)                                      \
+    STAMP_EACH(SET, TARGET, FROM##_f64, F, double, (double)x)
 
 #define ROW(SET, FROM)                                                                           \
-    {SET##_##FROM##_i8,  SET##_##FROM##_i16, SET##_##FROM##_i32, SET##_##FROM##_i64, SET##_##FROM##_u8, \
-     SET##_##FROM##_u16, SET##_##FROM##_u32, SET##_##FROM##_u64, SET##_##FROM##_f32, SET##_##FROM##_f64}
+    {FROM##_i8_##SET,  FROM##_i16_##SET, FROM##_i32_##SET, FROM##_i64_##SET, FROM##_u8_##SET,    \
+     FROM##_u16_##SET, FROM##_u32_##SET, FROM##_u64_##SET, FROM##_f32_##SET, FROM##_f64_##SET}
 
-typedef void (*cast_fn)(char *restrict dst, const char *restrict src, size_t n);
+typedef void (*cast_fn)(void *restrict dst, const void *restrict src, size_t n);
 
-#define CAST_SET(TARGET, SET)                                                                    \
-    CAST_FROM(TARGET, SET, i8, int8_t, , , , )                                                   \
-    CAST_FROM(TARGET, SET, i16, int16_t, , , , )                                                 \
-    CAST_FROM(TARGET, SET, i32, int32_t, , , , )                                                 \
-    CAST_FROM(TARGET, SET, i64, int64_t, , , , )                                                 \
-    CAST_FROM(TARGET, SET, u8, uint8_t, , , , )                                                  \
-    CAST_FROM(TARGET, SET, u16, uint16_t, , , , )                                                \
-    CAST_FROM(TARGET, SET, u32, uint32_t, , , , )                                                \
-    CAST_FROM(TARGET, SET, u64, uint64_t, , , , )                                                \
-    CAST_FROM(TARGET, SET, f32, float, to_int32f, to_int64, to_uint32, to_uint64)                \
-    CAST_FROM(TARGET, SET, f64, double, to_int32, to_int64, to_uint32, to_uint64)                \
+#define CAST_SET(SET, TARGET, NAME)                                                              \
+    CAST_FROM(SET, TARGET, i8, int8_t, , , , )                                                   \
+    CAST_FROM(SET, TARGET, i16, int16_t, , , , )                                                 \
+    CAST_FROM(SET, TARGET, i32, int32_t, , , , )                                                 \
+    CAST_FROM(SET, TARGET, i64, int64_t, , , , )                                                 \
+    CAST_FROM(SET, TARGET, u8, uint8_t, , , , )                                                  \
+    CAST_FROM(SET, TARGET, u16, uint16_t, , , , )                                                \
+    CAST_FROM(SET, TARGET, u32, uint32_t, , , , )                                                \
+    CAST_FROM(SET, TARGET, u64, uint64_t, , , , )                                                \
+    CAST_FROM(SET, TARGET, f32, float, to_int32f, to_int64, to_uint32, to_uint64)                \
+    CAST_FROM(SET, TARGET, f64, double, to_int32, to_int64, to_uint32, to_uint64)                \
                                                                                                  \
-    static const cast_fn SET[ZC_NUMBER_KINDS][ZC_NUMBER_KINDS] = {                               \
+    static const cast_fn NAME##_##SET[ZC_NUMBER_KINDS][ZC_NUMBER_KINDS] = {                      \
         ROW(SET, i8),  ROW(SET, i16), ROW(SET, i32), ROW(SET, i64), ROW(SET, u8),                \
         ROW(SET, u16), ROW(SET, u32), ROW(SET, u64), ROW(SET, f32), ROW(SET, f64),               \
     };
 
-CAST_SET(, casts)
-#ifdef ZC_HAVE_AVX
-CAST_SET(ZC_AVX2, casts_avx2)
-#endif
+STAMP_BOTH(CAST_SET, casts)
 
 #ifdef ZC_HAVE_AVX
 
@@ -157,14 +143,10 @@ void zc_cast(void *dst, zc_number_kind to, const void *src, zc_number_kind from,
         return;
     }
 #ifdef ZC_HAVE_AVX
-    if (zc_cpu_features() & ZC_CPU_AVX2) {
-        if (cuts(to, from)) {
-            cut_doubles(dst, to, src, n);
-            return;
-        }
-        casts_avx2[from][to](dst, src, n);
+    if (cuts(to, from) && (zc_cpu_features() & ZC_CPU_AVX2)) {
+        cut_doubles(dst, to, src, n);
         return;
     }
 #endif
-    casts[from][to](dst, src, n);
+    FOR_CPU(casts)[from][to](dst, src, n);
 }

@@ -16,31 +16,8 @@
 #include "kernels/float16.h"
 #include "kernels/float_to_small.h"
 #include "kernels/stamped.h"
-#include "kernels/byte_order.h"
 
 /* ---- integers --------------------------------------------------------------------------------- */
-
-/* Are all integers in low..high? */
-#define STAMP_WITHIN(SET, TARGET, NAME, TYPE)                                                    \
-    TARGET static bool within_##NAME##_##SET(const char *src, size_t n, TYPE low, TYPE high)     \
-    {                                                                                            \
-        TYPE bad = 0;                                                                            \
-        for (size_t i = 0; i < n; i++) {                                                         \
-            TYPE x;                                                                              \
-            memcpy(&x, src + i * sizeof x, sizeof x);                                            \
-            bad |= (TYPE)(x < low ? 1 : 0) | (TYPE)(x > high ? 1 : 0);                           \
-        }                                                                                        \
-        return bad == 0;                                                                         \
-    }
-
-STAMP_BOTH(STAMP_WITHIN, i8, int8_t)
-STAMP_BOTH(STAMP_WITHIN, i16, int16_t)
-STAMP_BOTH(STAMP_WITHIN, i32, int32_t)
-STAMP_BOTH(STAMP_WITHIN, i64, int64_t)
-STAMP_BOTH(STAMP_WITHIN, u8, uint8_t)
-STAMP_BOTH(STAMP_WITHIN, u16, uint16_t)
-STAMP_BOTH(STAMP_WITHIN, u32, uint32_t)
-STAMP_BOTH(STAMP_WITHIN, u64, uint64_t)
 
 /* The integers from low to high, the range that a type can represent exactly. */
 typedef struct limits {
@@ -59,66 +36,44 @@ static limits limits_of(zc_number_kind kind)
     return (limits){type->is_signed ? -(int64_t)(UINT64_MAX >> (64 - bits)) - 1 : 0, UINT64_MAX >> (64 - bits)};
 }
 
-static bool within(zc_number_kind kind, const void *src, size_t n, limits most)
+/* What two ranges have in common. */
+static limits both(limits a, limits b)
 {
-    const limits own = limits_of(kind);
-    const int64_t low = own.low > most.low ? own.low : most.low;
-    const uint64_t high = own.high < most.high ? own.high : most.high;
-
-    if (low == own.low && high == own.high) {
-        return true;
-    }
-    switch (kind) {
-    case ZC_NUMBER_I8: return RUN(within_i8, src, n, (int8_t)low, (int8_t)high);
-    case ZC_NUMBER_I16: return RUN(within_i16, src, n, (int16_t)low, (int16_t)high);
-    case ZC_NUMBER_I32: return RUN(within_i32, src, n, (int32_t)low, (int32_t)high);
-    case ZC_NUMBER_I64: return RUN(within_i64, src, n, low, (int64_t)high);
-    case ZC_NUMBER_U8: return RUN(within_u8, src, n, (uint8_t)low, (uint8_t)high);
-    case ZC_NUMBER_U16: return RUN(within_u16, src, n, (uint16_t)low, (uint16_t)high);
-    case ZC_NUMBER_U32: return RUN(within_u32, src, n, (uint32_t)low, (uint32_t)high);
-    default: return RUN(within_u64, src, n, (uint64_t)low, high);
-    }
+    return (limits){a.low > b.low ? a.low : b.low, a.high < b.high ? a.high : b.high};
 }
 
-/* All integers, moved into low..high. */
-#define STAMP_CLAMP(SET, TARGET, NAME, TYPE)                                                     \
-    TARGET static void clamp_##NAME##_##SET(char *restrict dst, const char *restrict src, size_t n, TYPE low, \
-                                            TYPE high)                                           \
+/* Are all integers within the limits?  And all of them, moved there. */
+#define STAMP_LIMITED(SET, TARGET, NAME, TYPE)                                                   \
+    TARGET static bool within_##NAME##_##SET(const char *src, size_t n, limits most)             \
     {                                                                                            \
+        const TYPE low = (TYPE)most.low, high = (TYPE)most.high;                                 \
+        TYPE bad = 0;                                                                            \
         for (size_t i = 0; i < n; i++) {                                                         \
             TYPE x;                                                                              \
             memcpy(&x, src + i * sizeof x, sizeof x);                                            \
-            x = x < low ? low : x;                                                               \
-            x = x > high ? high : x;                                                             \
-            memcpy(dst + i * sizeof x, &x, sizeof x);                                            \
+            bad |= (TYPE)(x < low ? 1 : 0) | (TYPE)(x > high ? 1 : 0);                           \
         }                                                                                        \
-    }
+        return bad == 0;                                                                         \
+    }                                                                                            \
+                                                                                                 \
+    STAMP_EACH(SET, TARGET, clamp_##NAME, TYPE, TYPE,                                            \
+               x < (TYPE)most.low ? (TYPE)most.low : x > (TYPE)most.high ? (TYPE)most.high : x, limits most)
 
-STAMP_BOTH(STAMP_CLAMP, i8, int8_t)
-STAMP_BOTH(STAMP_CLAMP, i16, int16_t)
-STAMP_BOTH(STAMP_CLAMP, i32, int32_t)
-STAMP_BOTH(STAMP_CLAMP, i64, int64_t)
-STAMP_BOTH(STAMP_CLAMP, u8, uint8_t)
-STAMP_BOTH(STAMP_CLAMP, u16, uint16_t)
-STAMP_BOTH(STAMP_CLAMP, u32, uint32_t)
-STAMP_BOTH(STAMP_CLAMP, u64, uint64_t)
+#define STAMP_BOTH_LIMITED(NAME, TYPE) STAMP_BOTH(STAMP_LIMITED, NAME, TYPE)
+STAMP_INTEGERS(STAMP_BOTH_LIMITED)
 
-static void clamp(zc_number_kind kind, void *dst, const void *src, size_t n, limits most)
+typedef bool (*within_fn)(const char *src, size_t n, limits most);
+typedef void (*clamp_fn)(void *restrict dst, const void *restrict src, size_t n, limits most);
+
+#define STAMP_TABLE(SET, TARGET, FN, WHAT) static const FN WHAT##_##SET[] = INTEGERS(WHAT, _##SET);
+STAMP_BOTH(STAMP_TABLE, within_fn, within)
+STAMP_BOTH(STAMP_TABLE, clamp_fn, clamp)
+
+static bool all_within(zc_number_kind kind, const void *src, size_t n, limits most)
 {
-    const limits own = limits_of(kind);
-    const int64_t low = own.low > most.low ? own.low : most.low;
-    const uint64_t high = own.high < most.high ? own.high : most.high;
+    const limits own = limits_of(kind), wanted = both(own, most);
 
-    switch (kind) {
-    case ZC_NUMBER_I8: RUN(clamp_i8, dst, src, n, (int8_t)low, (int8_t)high); break;
-    case ZC_NUMBER_I16: RUN(clamp_i16, dst, src, n, (int16_t)low, (int16_t)high); break;
-    case ZC_NUMBER_I32: RUN(clamp_i32, dst, src, n, (int32_t)low, (int32_t)high); break;
-    case ZC_NUMBER_I64: RUN(clamp_i64, dst, src, n, low, (int64_t)high); break;
-    case ZC_NUMBER_U8: RUN(clamp_u8, dst, src, n, (uint8_t)low, (uint8_t)high); break;
-    case ZC_NUMBER_U16: RUN(clamp_u16, dst, src, n, (uint16_t)low, (uint16_t)high); break;
-    case ZC_NUMBER_U32: RUN(clamp_u32, dst, src, n, (uint32_t)low, (uint32_t)high); break;
-    default: RUN(clamp_u64, dst, src, n, (uint64_t)low, high);
-    }
+    return (wanted.low == own.low && wanted.high == own.high) || FOR_CPU(within)[kind](src, n, wanted);
 }
 
 /* Integers of fewer than 8 bits are the low bits of a byte. */
@@ -143,11 +98,11 @@ static bool integers_to_integers(void *dst, zc_number_kind to, const void *src, 
     const limits most = limits_of(to);
     uint64_t clamped[ZC_CAST_MAX];
 
-    if (!rules->wraps && !within(from, src, n, most)) {
+    if (!rules->wraps && !all_within(from, src, n, most)) {
         if (!rules->clamps) {
             return false;
         }
-        clamp(from, clamped, src, n, most);
+        FOR_CPU(clamp)[from](clamped, src, n, both(limits_of(from), most));
         src = clamped;
     }
     cast_to_integers(dst, to, src, from, n);
@@ -172,8 +127,10 @@ ZC_INLINE float away_f32(float x)
 
 /* Round, and return whether all whole numbers are in low..high, which NaN never is. */
 #define STAMP_ROUND(SET, TARGET, NAME, TYPE, WORD, ROUND)                                        \
-    TARGET static bool NAME##_##SET(char *restrict dst, const char *restrict src, size_t n, TYPE low, TYPE high) \
+    TARGET static bool NAME##_##SET(char *restrict dst, const char *restrict src, size_t n, double lowest, \
+                                    double highest)                                              \
     {                                                                                            \
+        const TYPE low = (TYPE)lowest, high = (TYPE)highest;                                     \
         WORD bad = 0;                                                                            \
         for (size_t i = 0; i < n; i++) {                                                         \
             TYPE x;                                                                              \
@@ -185,38 +142,24 @@ ZC_INLINE float away_f32(float x)
         return bad == 0;                                                                         \
     }
 
-STAMP_BOTH(STAMP_ROUND, even64, double, int64_t, rint)
-STAMP_BOTH(STAMP_ROUND, away64, double, int64_t, away_f64)
-STAMP_BOTH(STAMP_ROUND, zero64, double, int64_t, trunc)
-STAMP_BOTH(STAMP_ROUND, up64, double, int64_t, ceil)
-STAMP_BOTH(STAMP_ROUND, down64, double, int64_t, floor)
-STAMP_BOTH(STAMP_ROUND, even32, float, int32_t, rintf)
-STAMP_BOTH(STAMP_ROUND, away32, float, int32_t, away_f32)
-STAMP_BOTH(STAMP_ROUND, zero32, float, int32_t, truncf)
-STAMP_BOTH(STAMP_ROUND, up32, float, int32_t, ceilf)
-STAMP_BOTH(STAMP_ROUND, down32, float, int32_t, floorf)
+#define STAMP_ROUNDS(SET, TARGET, NAME, F64, F32)                                                \
+    STAMP_ROUND(SET, TARGET, NAME##64, double, int64_t, F64)                                     \
+    STAMP_ROUND(SET, TARGET, NAME##32, float, int32_t, F32)
 
-static bool round_f64(void *dst, const void *src, size_t n, zc_rounding rounding, double low, double high)
-{
-    switch (rounding) {
-    case ZC_ROUND_NEAREST_EVEN: return RUN(even64, dst, src, n, low, high);
-    case ZC_ROUND_NEAREST_AWAY: return RUN(away64, dst, src, n, low, high);
-    case ZC_ROUND_TOWARDS_ZERO: return RUN(zero64, dst, src, n, low, high);
-    case ZC_ROUND_TOWARDS_POSITIVE: return RUN(up64, dst, src, n, low, high);
-    default: return RUN(down64, dst, src, n, low, high);
-    }
-}
+STAMP_BOTH(STAMP_ROUNDS, even, rint, rintf)
+STAMP_BOTH(STAMP_ROUNDS, away, away_f64, away_f32)
+STAMP_BOTH(STAMP_ROUNDS, zero, trunc, truncf)
+STAMP_BOTH(STAMP_ROUNDS, up, ceil, ceilf)
+STAMP_BOTH(STAMP_ROUNDS, down, floor, floorf)
 
-static bool round_f32(void *dst, const void *src, size_t n, zc_rounding rounding, float low, float high)
-{
-    switch (rounding) {
-    case ZC_ROUND_NEAREST_EVEN: return RUN(even32, dst, src, n, low, high);
-    case ZC_ROUND_NEAREST_AWAY: return RUN(away32, dst, src, n, low, high);
-    case ZC_ROUND_TOWARDS_ZERO: return RUN(zero32, dst, src, n, low, high);
-    case ZC_ROUND_TOWARDS_POSITIVE: return RUN(up32, dst, src, n, low, high);
-    default: return RUN(down32, dst, src, n, low, high);
-    }
-}
+typedef bool (*round_fn)(char *restrict dst, const char *restrict src, size_t n, double lowest, double highest);
+
+/* As zc_rounding counts. */
+#define STAMP_ROUNDINGS(SET, TARGET, NAME, BITS)                                                 \
+    static const round_fn NAME##_##SET[] = {even##BITS##_##SET, away##BITS##_##SET, zero##BITS##_##SET, \
+                                            up##BITS##_##SET, down##BITS##_##SET};
+STAMP_BOTH(STAMP_ROUNDINGS, round_f64, 64)
+STAMP_BOTH(STAMP_ROUNDINGS, round_f32, 32)
 
 /* The largest number of `digits` bits that is no more than an integer of that many bits. */
 static double last_below(int bits, int digits)
@@ -248,15 +191,10 @@ static bool floats_to_integers(void *dst, zc_number_kind to, const void *src, zc
     const double low = type->is_signed ? -ldexp(1, bits) : 0, high = last_below(bits, digits);
     const limits last = limits_of(to);
     const zc_whole_limits all = {-INFINITY, INFINITY, 0, 0}, some = {low, high, (uint64_t)last.low, last.high};
+    const round_fn round = (from == ZC_NUMBER_F64 ? FOR_CPU(round_f64) : FOR_CPU(round_f32))[rules->rounding];
     uint64_t whole[ZC_CAST_MAX];
-    bool plain;
 
-    if (from == ZC_NUMBER_F64) {
-        plain = round_f64(whole, src, n, rules->rounding, low, high);
-    } else {
-        plain = round_f32(whole, src, n, rules->rounding, (float)low, (float)high);
-    }
-    if (!plain) {
+    if (!round((char *)whole, src, n, low, high)) {
         return (rules->wraps || rules->clamps) &&
                beyond_integers(dst, to, whole, from, n, rules->wraps ? &all : &some);
     }
@@ -325,7 +263,7 @@ static bool to_small(void *dst, zc_number_kind to, const void *src, zc_number_ki
         if (!zc_doubles_to_odd(floats, src, to, n)) {
             return false;
         }
-    } else if (from != ZC_NUMBER_F32 && !within(from, src, n, limits_of(ZC_NUMBER_F32))) {
+    } else if (from != ZC_NUMBER_F32 && !all_within(from, src, n, limits_of(ZC_NUMBER_F32))) {
         zc_doubles_to_odd(floats, odd_doubles(doubles, src, from, n), to, n);
     } else {
         zc_cast(floats, ZC_NUMBER_F32, src, from, n);
@@ -352,7 +290,7 @@ static bool integers_to_floats(void *dst, zc_number_kind to, const void *src, zc
 {
     double doubles[ZC_CAST_MAX];
 
-    if (rounding == ZC_ROUND_NEAREST_EVEN || within(from, src, n, limits_of(to))) {
+    if (rounding == ZC_ROUND_NEAREST_EVEN || all_within(from, src, n, limits_of(to))) {
         zc_cast(dst, to, src, from, n);
         return true;
     }

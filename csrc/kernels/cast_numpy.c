@@ -31,26 +31,16 @@ static bool is_complex(zc_number_kind kind)
 
 /* ---- truth ------------------------------------------------------------------------------------ */
 
-/* Return which words have a bit set other than the sign of a float: NaN is true, and -0.0 is not. */
-#define STAMP_TRUTH(SET, TARGET, NAME, WORD, MASK, PARTS)                                        \
-    TARGET static void NAME##_##SET(uint8_t *restrict dst, const char *restrict src, size_t n)   \
-    {                                                                                            \
-        for (size_t i = 0; i < n; i++) {                                                         \
-            WORD x[PARTS];                                                                       \
-            memcpy(x, src + i * sizeof x, sizeof x);                                             \
-            dst[i] = ((WORD)(x[0] | x[PARTS - 1]) & (WORD)(MASK)) != 0;                          \
-        }                                                                                        \
-    }
-
-STAMP_BOTH(STAMP_TRUTH, words8, uint8_t, UINT8_MAX, 1)
-STAMP_BOTH(STAMP_TRUTH, words16, uint16_t, UINT16_MAX, 1)
-STAMP_BOTH(STAMP_TRUTH, words32, uint32_t, UINT32_MAX, 1)
-STAMP_BOTH(STAMP_TRUTH, words64, uint64_t, UINT64_MAX, 1)
-STAMP_BOTH(STAMP_TRUTH, halves, uint16_t, INT16_MAX, 1)
-STAMP_BOTH(STAMP_TRUTH, floats, uint32_t, INT32_MAX, 1)
-STAMP_BOTH(STAMP_TRUTH, doubles, uint64_t, INT64_MAX, 1)
-STAMP_BOTH(STAMP_TRUTH, pairs32, uint32_t, INT32_MAX, 2)
-STAMP_BOTH(STAMP_TRUTH, pairs64, uint64_t, INT64_MAX, 2)
+/* Which words have a bit set other than the sign of a float: NaN is true, and -0.0 is not. */
+STAMP_BOTH(STAMP_EACH, words8, uint8_t, uint8_t, x != 0)
+STAMP_BOTH(STAMP_EACH, words16, uint16_t, uint8_t, x != 0)
+STAMP_BOTH(STAMP_EACH, words32, uint32_t, uint8_t, x != 0)
+STAMP_BOTH(STAMP_EACH, words64, uint64_t, uint8_t, x != 0)
+STAMP_BOTH(STAMP_EACH, halves, uint16_t, uint8_t, (x & INT16_MAX) != 0)
+STAMP_BOTH(STAMP_EACH, floats, uint32_t, uint8_t, (x & INT32_MAX) != 0)
+STAMP_BOTH(STAMP_EACH, doubles, uint64_t, uint8_t, (x & INT64_MAX) != 0)
+STAMP_BOTH(STAMP_EACH, pairs32, uint64_t, uint8_t, (x & UINT64_C(0x7fffffff7fffffff)) != 0)
+STAMP_BOTH(STAMP_EACH, pairs64, zc_pair, uint8_t, ((x.a | x.b) & INT64_MAX) != 0)
 
 static void truth(uint8_t *dst, const char *src, zc_number_kind from, size_t n)
 {
@@ -72,30 +62,14 @@ static void truth(uint8_t *dst, const char *src, zc_number_kind from, size_t n)
 
 /* ---- parts of complex numbers ----------------------------------------------------------------- */
 
-/* A real part and zero after it, as one word of twice the size. */
-#define PAIR32(x) (ZC_BIG_ENDIAN ? (uint64_t)(x) << 32 : (x))
-#define PAIR64(x) {x, 0}
+/* Two floats as one word: the first of them, and one with zero after it. */
+#define FIRST(x) ((uint32_t)(ZC_BIG_ENDIAN ? (x) >> 32 : (x)))
+#define PAIR(x) (ZC_BIG_ENDIAN ? (uint64_t)(x) << 32 : (x))
 
-#define STAMP_PARTS(SET, TARGET, NAME, WORD, PAIR, PAIR_OF)                                      \
-    TARGET static void real_##NAME##_##SET(char *restrict dst, const char *restrict src, size_t n) \
-    {                                                                                            \
-        for (size_t i = 0; i < n; i++) {                                                         \
-            memcpy(dst + i * sizeof(WORD), src + 2 * i * sizeof(WORD), sizeof(WORD));            \
-        }                                                                                        \
-    }                                                                                            \
-                                                                                                 \
-    TARGET static void pair_##NAME##_##SET(char *restrict dst, const char *restrict src, size_t n) \
-    {                                                                                            \
-        for (size_t i = 0; i < n; i++) {                                                         \
-            WORD x;                                                                              \
-            memcpy(&x, src + i * sizeof x, sizeof x);                                            \
-            const PAIR pair = PAIR_OF(x);                                                        \
-            memcpy(dst + i * sizeof pair, &pair, sizeof pair);                                   \
-        }                                                                                        \
-    }
-
-STAMP_BOTH(STAMP_PARTS, 32, uint32_t, uint64_t, PAIR32)
-STAMP_BOTH(STAMP_PARTS, 64, uint64_t, zc_pair, PAIR64)
+STAMP_BOTH(STAMP_EACH, real_32, uint64_t, uint32_t, FIRST(x))
+STAMP_BOTH(STAMP_EACH, pair_32, uint32_t, uint64_t, PAIR(x))
+STAMP_BOTH(STAMP_EACH, real_64, zc_pair, uint64_t, x.a)
+STAMP_BOTH(STAMP_EACH, pair_64, uint64_t, zc_pair, ((zc_pair){x, 0}))
 
 /* Complex numbers to their real parts, and back. */
 static void real_parts(void *dst, const void *src, zc_number_kind from, size_t n)

@@ -192,23 +192,9 @@ FLOATS static size_t count_floats(size_t n, const char *from, uint64_t length, b
 
 #else
 
-static bool have_floats(uint64_t d)
-{
-    (void)d;
-    return false;
-}
-
-static size_t index_floats(size_t n, const char *from, uint64_t length, bool has_sign, char *chunk, char *offset)
-{
-    (void)n, (void)from, (void)length, (void)has_sign, (void)chunk, (void)offset;
-    return 0;
-}
-
-static size_t count_floats(size_t n, const char *from, uint64_t length, bool has_sign, char *count)
-{
-    (void)n, (void)from, (void)length, (void)has_sign, (void)count;
-    return 0;
-}
+#define have_floats(d) false
+#define index_floats(...) ((size_t)0)
+#define count_floats(...) ((size_t)0)
 
 #endif
 

@@ -12,17 +12,18 @@ enum { PIECE = 512 };        /* numbers */
 
 /* ---- Booleans --------------------------------------------------------------------------------- */
 
-#define STAMP_FLAGS(SET, TARGET, NAME, EXPRESSION)                                               \
+STAMP_BOTH(STAMP_EACH, flags, uint8_t, uint8_t, x != 0)
+STAMP_BOTH(STAMP_EACH, odd, uint8_t, uint8_t, x & 1)
+
+#define STAMP_DIFFER(SET, TARGET, NAME)                                                          \
     TARGET static void NAME##_##SET(uint8_t *restrict dst, const uint8_t *restrict src, size_t n) \
     {                                                                                            \
         for (size_t i = 0; i < n; i++) {                                                         \
-            dst[i] = EXPRESSION;                                                                 \
+            dst[i] = (src[i] != 0) != (src[i + 1] != 0);                                         \
         }                                                                                        \
     }
 
-STAMP_BOTH(STAMP_FLAGS, differ, (src[i] != 0) != (src[i + 1] != 0))
-STAMP_BOTH(STAMP_FLAGS, flags, src[i] != 0)
-STAMP_BOTH(STAMP_FLAGS, odd, src[i] & 1)
+STAMP_BOTH(STAMP_DIFFER, differ)
 
 static void encode_flags(uint8_t *dst, const uint8_t *src, size_t n)
 {

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "kernels/byte_order.h"
+#include "kernels/stamped.h"
 
 #define INFINITE32 UINT32_C(0x7f800000)
 #define QUIET32 UINT32_C(0x00400000)
@@ -68,37 +68,16 @@ ZC_INLINE uint16_t narrow_bf16(uint32_t x)
     return (uint16_t)((is_nan ? x | QUIET32 : x + 0x7fff + (x >> 16 & 1)) >> 16);
 }
 
-#define STAMP(NAME, TARGET, FROM, TO, CONVERT)                                                   \
-    TARGET static void NAME(char *restrict dst, const char *restrict src, size_t n)              \
-    {                                                                                            \
-        for (size_t i = 0; i < n; i++) {                                                         \
-            FROM x;                                                                              \
-            memcpy(&x, src + i * sizeof x, sizeof x);                                            \
-            const TO y = CONVERT(x);                                                             \
-            memcpy(dst + i * sizeof y, &y, sizeof y);                                            \
-        }                                                                                        \
-    }
-
-#ifdef ZC_HAVE_AVX
-#define STAMP_BOTH(WHAT, FROM, TO)                                                               \
-    STAMP(WHAT##_any, , FROM, TO, WHAT)                                                          \
-    STAMP(WHAT##_avx2, ZC_AVX2, FROM, TO, WHAT)
-#define RUN(WHAT, ...) (zc_cpu_features() & ZC_CPU_AVX2 ? WHAT##_avx2(__VA_ARGS__) : WHAT##_any(__VA_ARGS__))
-#else
-#define STAMP_BOTH(WHAT, FROM, TO) STAMP(WHAT##_any, , FROM, TO, WHAT)
-#define RUN(WHAT, ...) WHAT##_any(__VA_ARGS__)
-#endif
-
-STAMP_BOTH(widen_f16, uint16_t, uint32_t)
-STAMP_BOTH(widen_bf16, uint16_t, uint32_t)
-STAMP_BOTH(narrow_f16, uint32_t, uint16_t)
-STAMP_BOTH(narrow_bf16, uint32_t, uint16_t)
+STAMP_BOTH(STAMP_EACH, widened_f16, uint16_t, uint32_t, widen_f16(x))
+STAMP_BOTH(STAMP_EACH, widened_bf16, uint16_t, uint32_t, widen_bf16(x))
+STAMP_BOTH(STAMP_EACH, narrowed_f16, uint32_t, uint16_t, narrow_f16(x))
+STAMP_BOTH(STAMP_EACH, narrowed_bf16, uint32_t, uint16_t, narrow_bf16(x))
 
 #ifdef ZC_HAVE_AVX
 
 #define ZC_F16C ZC_TARGET("avx,f16c")
 
-ZC_F16C static void widen_f16_by_eights(char *restrict dst, const char *restrict src, size_t n)
+ZC_F16C static void widen_by_eights(char *restrict dst, const char *restrict src, size_t n)
 {
     const size_t whole = n - n % 8;
 
@@ -106,10 +85,10 @@ ZC_F16C static void widen_f16_by_eights(char *restrict dst, const char *restrict
         const __m128i eight = _mm_loadu_si128((const __m128i *)(const void *)(src + 2 * i));
         _mm256_storeu_ps((float *)(void *)(dst + 4 * i), _mm256_cvtph_ps(eight));
     }
-    widen_f16_any(dst + 4 * whole, src + 2 * whole, n - whole);
+    widened_f16_any(dst + 4 * whole, src + 2 * whole, n - whole);
 }
 
-ZC_F16C static void narrow_f16_by_eights(char *restrict dst, const char *restrict src, size_t n)
+ZC_F16C static void narrow_by_eights(char *restrict dst, const char *restrict src, size_t n)
 {
     const size_t whole = n - n % 8;
 
@@ -117,40 +96,37 @@ ZC_F16C static void narrow_f16_by_eights(char *restrict dst, const char *restric
         const __m256 eight = _mm256_loadu_ps((const float *)(const void *)(src + 4 * i));
         _mm_storeu_si128((__m128i *)(void *)(dst + 2 * i), _mm256_cvtps_ph(eight, _MM_FROUND_TO_NEAREST_INT));
     }
-    narrow_f16_any(dst + 2 * whole, src + 4 * whole, n - whole);
+    narrowed_f16_any(dst + 2 * whole, src + 4 * whole, n - whole);
 }
-
-static bool by_eights(void)
-{
-    return zc_cpu_features() & ZC_CPU_F16C;
-}
-
-#else
-
-#define widen_f16_by_eights widen_f16_any
-#define narrow_f16_by_eights narrow_f16_any
-#define by_eights() false
 
 #endif
 
 void zc_halves_to_floats(float *dst, const void *src, zc_number_kind kind, size_t n)
 {
-    if (kind == ZC_NUMBER_F16 && by_eights()) {
-        widen_f16_by_eights((char *)dst, src, n);
-    } else if (kind == ZC_NUMBER_F16) {
-        RUN(widen_f16, (char *)dst, src, n);
+#ifdef ZC_HAVE_AVX
+    if (kind == ZC_NUMBER_F16 && (zc_cpu_features() & ZC_CPU_F16C)) {
+        widen_by_eights((char *)dst, src, n);
+        return;
+    }
+#endif
+    if (kind == ZC_NUMBER_F16) {
+        RUN(widened_f16, dst, src, n);
     } else {
-        RUN(widen_bf16, (char *)dst, src, n);
+        RUN(widened_bf16, dst, src, n);
     }
 }
 
 void zc_floats_to_halves(void *dst, zc_number_kind kind, const float *src, size_t n)
 {
-    if (kind == ZC_NUMBER_F16 && by_eights()) {
-        narrow_f16_by_eights(dst, (const char *)src, n);
-    } else if (kind == ZC_NUMBER_F16) {
-        RUN(narrow_f16, dst, (const char *)src, n);
+#ifdef ZC_HAVE_AVX
+    if (kind == ZC_NUMBER_F16 && (zc_cpu_features() & ZC_CPU_F16C)) {
+        narrow_by_eights(dst, (const char *)src, n);
+        return;
+    }
+#endif
+    if (kind == ZC_NUMBER_F16) {
+        RUN(narrowed_f16, dst, src, n);
     } else {
-        RUN(narrow_bf16, dst, (const char *)src, n);
+        RUN(narrowed_bf16, dst, src, n);
     }
 }

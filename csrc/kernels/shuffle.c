@@ -186,16 +186,8 @@ static size_t unshuffle_tiles(char *dst, const char *src, size_t n, size_t size)
 
 #else
 
-static size_t shuffle_tiles(char *dst, const char *src, size_t n, size_t size)
-{
-    (void)dst, (void)src, (void)n, (void)size;
-    return 0;
-}
-
-static size_t unshuffle_tiles(char *dst, const char *src, size_t n, size_t size)
-{
-    return shuffle_tiles(dst, src, n, size);
-}
+#define shuffle_tiles(...) ((size_t)0)
+#define unshuffle_tiles(...) ((size_t)0)
 
 #endif
 
@@ -352,16 +344,8 @@ bool zc_unshuffle_planes(void *dst, const void *const *planes, size_t n, size_t 
 
 #else
 
-static size_t shuffle_wide(char *dst, const char *src, size_t n, size_t size)
-{
-    (void)dst, (void)src, (void)n, (void)size;
-    return 0;
-}
-
-static size_t unshuffle_wide(char *dst, const char *src, size_t n, size_t size)
-{
-    return shuffle_wide(dst, src, n, size);
-}
+#define shuffle_wide(...) ((size_t)0)
+#define unshuffle_wide(...) ((size_t)0)
 
 bool zc_unshuffle_planes(void *dst, const void *const *planes, size_t n, size_t size)
 {

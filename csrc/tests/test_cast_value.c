@@ -351,8 +351,8 @@ static zc_status attempt(const zc_codec *codec, bool decode, const void *src, si
     size_t written;
 
     zc_error_clear(err);
-    const zc_status status = decode ? codec->cls->decode(codec, ws, src, n, dst, cap, &written, err)
-                                    : codec->cls->encode(codec, ws, src, n, dst, cap, &written, err);
+    const zc_status status = decode ? zc_codec_decode(codec, ws, src, n, dst, cap, &written, err)
+                                    : zc_codec_encode(codec, ws, src, n, dst, cap, &written, err);
     zc_workspace_free(ws);
     return status;
 }

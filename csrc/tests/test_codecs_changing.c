@@ -44,7 +44,7 @@ static void decode_while_it_flips(const zc_codec *codec, uint8_t *value, size_t 
     CHECK(cap <= ROOM && thread_start(&thread, keep_flipping, &f));
     for (int i = 0; i < ROUNDS && kept; i++) {
         size_t written = 0;
-        const zc_status status = codec->cls->decode(codec, ws, value, n, out, cap, &written, &err);
+        const zc_status status = zc_codec_decode(codec, ws, value, n, out, cap, &written, &err);
         kept = status != ZC_OK || written <= cap;
         for (size_t k = cap; k < sizeof out; k++) {
             kept = kept && out[k] == 0xee;

@@ -217,7 +217,7 @@ static void integers_less_an_integer(void)
     CHECK(made[0] == -84 && made[1] == 47 && made[2] == 44 && made[3] == -81);
     codec.offset = (double)(codec.whole.offset = 128);
     CHECK(zc_codec_encode(&codec, ws, (const uint8_t *)data, 4, (uint8_t *)made, 4, &written, &err) == ZC_ERR_ENCODE);
-    CHECK(codec.cls->decode(&codec, ws, (const uint8_t *)data, 4, (uint8_t *)made, 4, &written, &err) == ZC_OK);
+    CHECK(zc_codec_decode(&codec, ws, (const uint8_t *)data, 4, (uint8_t *)made, 4, &written, &err) == ZC_OK);
     codec.decoded.kind = ZC_NUMBER_U64;
     codec.offset = (double)(codec.whole.offset = -1);
     CHECK(zc_codec_encode(&codec, ws, (const uint8_t *)data, 0, (uint8_t *)made, 4, &written, &err) == ZC_ERR_ENCODE);
@@ -371,9 +371,9 @@ static void integers_are_divided_as_by_division(void)
             codec.scale = scales[s];
             codec.offset = s % 2 == 0 ? 0.1 : 0;
             codec.decoded.kind = ZC_NUMBER_F64;
-            CHECK(codec.cls->decode(&codec, ws, data, nbytes, (uint8_t *)back, 8 * n, &written, &err) == ZC_OK);
+            CHECK(zc_codec_decode(&codec, ws, data, nbytes, (uint8_t *)back, 8 * n, &written, &err) == ZC_OK);
             codec.decoded.kind = ZC_NUMBER_F32;
-            CHECK(codec.cls->decode(&codec, ws, data, nbytes, (uint8_t *)singles, 4 * n, &written, &err) == ZC_OK);
+            CHECK(zc_codec_decode(&codec, ws, data, nbytes, (uint8_t *)singles, 4 * n, &written, &err) == ZC_OK);
             for (size_t i = 0; i < n; i++) {
                 const double expected = numbers[i] / codec.scale + codec.offset;
                 right = right && back[i] == expected && singles[i] == (float)expected;
@@ -400,7 +400,7 @@ static void doubles_become_floats(void)
         const zc_codec codec = filter("astype", ZC_NUMBER_F64, ZC_NUMBER_F32, false);
         int right = 1;
         memset(made, 0, sizeof made);
-        CHECK(codec.cls->encode(&codec, ws, (const uint8_t *)(numbers + 1), 8 * n, (uint8_t *)(made + at), 4 * n, &written,
+        CHECK(zc_codec_encode(&codec, ws, (const uint8_t *)(numbers + 1), 8 * n, (uint8_t *)(made + at), 4 * n, &written,
                                 NULL) == ZC_OK && written == 4 * n);
         for (size_t i = 0; i < n; i++) {
             right = right && made[at + i] == (float)numbers[1 + i];
@@ -421,7 +421,7 @@ static void the_sign_of_zero(void)
 
     codec.scale = -3;
     codec.offset = -0.0;
-    CHECK(codec.cls->decode(&codec, ws, (const uint8_t *)zeros, sizeof zeros, (uint8_t *)back, sizeof back, &written,
+    CHECK(zc_codec_decode(&codec, ws, (const uint8_t *)zeros, sizeof zeros, (uint8_t *)back, sizeof back, &written,
                             NULL) == ZC_OK);
     CHECK(signbit(back[0]) && signbit(back[8]));
     zc_workspace_free(ws);
@@ -453,11 +453,11 @@ static void refuses_what_does_not_fit(void)
     zc_error err;
 
     zc_error_clear(&err);
-    CHECK(wide.cls->decode(&wide, ws, data, 3, dst, sizeof dst, &written, &err) == ZC_ERR_SIZE);
-    CHECK(wide.cls->encode(&wide, ws, data, 15, dst, sizeof dst, &written, &err) == ZC_ERR_SIZE);
-    CHECK(bits.cls->decode(&bits, ws, data, 3, dst, sizeof dst, &written, &err) == ZC_ERR_CORRUPT);
-    CHECK(bits.cls->decode(&bits, ws, data, 0, dst, sizeof dst, &written, &err) == ZC_ERR_CORRUPT);
-    CHECK(delta.cls->encode(&delta, ws, (const uint8_t *)first, sizeof first, dst, sizeof dst, &written, &err) ==
+    CHECK(zc_codec_decode(&wide, ws, data, 3, dst, sizeof dst, &written, &err) == ZC_ERR_SIZE);
+    CHECK(zc_codec_encode(&wide, ws, data, 15, dst, sizeof dst, &written, &err) == ZC_ERR_SIZE);
+    CHECK(zc_codec_decode(&bits, ws, data, 3, dst, sizeof dst, &written, &err) == ZC_ERR_CORRUPT);
+    CHECK(zc_codec_decode(&bits, ws, data, 0, dst, sizeof dst, &written, &err) == ZC_ERR_CORRUPT);
+    CHECK(zc_codec_encode(&delta, ws, (const uint8_t *)first, sizeof first, dst, sizeof dst, &written, &err) ==
           ZC_ERR_ENCODE);
     zc_workspace_free(ws);
 }

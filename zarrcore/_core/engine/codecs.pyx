@@ -271,9 +271,9 @@ cdef Py_ssize_t _run_codec(zc_codec *codec, str name, const Py_buffer *data, voi
             if ws == NULL:
                 status = ZC_ERR_MEMORY
             elif decode:
-                status = codec.cls.decode(codec, ws, src, n, <uint8_t *>dst, cap, &written, &err)
+                status = zc_codec_decode(codec, ws, src, n, <uint8_t *>dst, cap, &written, &err)
             else:
-                status = codec.cls.encode(codec, ws, src, n, <uint8_t *>dst, cap, &written, &err)
+                status = zc_codec_encode(codec, ws, src, n, <uint8_t *>dst, cap, &written, &err)
             zc_pool_release(ws)
     if shared and calls.error is not None:
         raise calls.error

@@ -112,10 +112,6 @@ cdef extern from "codecs/codec.h" nogil:
         const char *name
         size_t max_decoded
         bint (*bound)(const zc_codec *codec, size_t n, size_t *out) noexcept nogil
-        zc_status (*encode)(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
-                            uint8_t *dst, size_t cap, size_t *written, zc_error *err) noexcept nogil
-        zc_status (*decode)(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n,
-                            uint8_t *dst, size_t cap, size_t *written, zc_error *err) noexcept nogil
 
     ctypedef struct zc_bits_options:             # an anonymous member of zc_codec
         int padding
@@ -154,6 +150,10 @@ cdef extern from "codecs/codec.h" nogil:
     bint zc_codec_init(zc_codec *codec, const char *name)
     bint zc_codec_takes(const zc_codec_class *cls, zc_number_kind kind)
     zc_status zc_codec_check(const zc_codec *codec, zc_error *err)
+    zc_status zc_codec_encode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n, uint8_t *dst,
+                              size_t cap, size_t *written, zc_error *err)
+    zc_status zc_codec_decode(const zc_codec *codec, zc_workspace *ws, const uint8_t *src, size_t n, uint8_t *dst,
+                              size_t cap, size_t *written, zc_error *err)
 
 cdef extern from "codecs/blosc_shared.h" nogil:
     ctypedef struct zc_sharing:
