@@ -60,7 +60,7 @@ void zc_node_fail(const zc_node *node, const char *format, ...) ZC_PRINTF(2, 3);
 /* The same for a value that is of another type than `what`, or absent. */
 void zc_node_expected(const zc_node *node, const char *what);
 
-/* n zeroed items of an arena; NULL after a failure, of which this may be one. */
+/* n zeroed items of an arena; NULL after a failure, this one or an earlier one. */
 void *zc_node_alloc(const zc_node *node, zc_arena *arena, size_t n, size_t size);
 
 /* The member of an object; value is NULL if it is absent, or if the node is no object. */
