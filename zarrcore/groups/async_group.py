@@ -127,25 +127,21 @@ class AsyncGroup(
         """Yield names and groups of the direct members that are groups."""
         return self._each(self._of_kind, arrays=False)
 
-    async def array_keys(self) -> AsyncIterator[str]:
+    def array_keys(self) -> AsyncIterator[str]:
         """Yield the names of the arrays among the direct members."""
-        async for name, _ in self.arrays():
-            yield name
+        return self._each(lambda: dict(self._of_kind(arrays=True)))
 
-    async def group_keys(self) -> AsyncIterator[str]:
+    def group_keys(self) -> AsyncIterator[str]:
         """Yield the names of the groups among the direct members."""
-        async for name, _ in self.groups():
-            yield name
+        return self._each(lambda: dict(self._of_kind(arrays=False)))
 
-    async def array_values(self) -> AsyncIterator[AsyncArray]:
+    def array_values(self) -> AsyncIterator[AsyncArray]:
         """Yield the arrays among the direct members."""
-        async for _, array in self.arrays():
-            yield array
+        return self._each(lambda: dict(self._of_kind(arrays=True)).values())
 
-    async def group_values(self) -> AsyncIterator[AsyncGroup]:
+    def group_values(self) -> AsyncIterator[AsyncGroup]:
         """Yield the groups among the direct members."""
-        async for _, group in self.groups():
-            yield group
+        return self._each(lambda: dict(self._of_kind(arrays=False)).values())
 
     async def tree(
         self,

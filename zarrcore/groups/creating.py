@@ -37,12 +37,17 @@ def create_group_at(
     return OpenGroup(metadata, place)
 
 
+def _place_for(group: OpenGroup, name: str) -> StorePath:
+    """Return the place of a member that is going to be created, or found in the store."""
+    group.look_in_store()
+    return group.place / member_path(name)
+
+
 def create_group(
     group: OpenGroup, name: str, attributes: Mapping[str, Any] | None, *, overwrite: Overwrite
 ) -> OpenGroup:
     """Create a group below another one, and the groups between them."""
-    group.look_in_store()
-    place = group.place / member_path(name)
+    place = _place_for(group, name)
     return create_group_at(place, group.zarr_format, attributes, overwrite=overwrite, group=group.place)
 
 
@@ -62,14 +67,8 @@ def require_group(
 
 def create_array(group: OpenGroup, name: str, options: Any, compressor: Any) -> OpenArray:
     """Create an array below a group."""
-    group.look_in_store()
-    return create_array_at(
-        group.place / member_path(name),
-        options,
-        zarr_format=group.zarr_format,
-        compressor=compressor,
-        group=group.place,
-    )
+    shared = {"zarr_format": group.zarr_format, "compressor": compressor, "group": group.place}
+    return create_array_at(_place_for(group, name), options, **shared)
 
 
 def require_array(
@@ -116,20 +115,17 @@ def hierarchy_at(
 
 def set_member(group: OpenGroup, key: str, value: Any) -> None:
     """Store an array-like under a name, in place of the array of that name."""
-    group.look_in_store()
-    name = member_path(key)
-    found = find(group, name)
+    place, found = _place_for(group, key), find(group, key)
     overwrite = found is not None and is_array_metadata(found.metadata)
-    array_at(group.place / name, value, zarr_format=group.zarr_format, overwrite=overwrite)
+    array_at(place, value, zarr_format=group.zarr_format, overwrite=overwrite)
 
 
 def filled(group: OpenGroup, name: str, shape: Any, fill_value: Any, options: dict[str, Any]) -> OpenArray:
     """Return a new array of `fill_value`, or of the default one (``...``)."""
-    group.look_in_store()
     options.setdefault("zarr_format", group.zarr_format)
     if fill_value is not ...:
         options["fill_value"] = fill_value
-    return create_at(group.place / member_path(name), shape, **options)
+    return create_at(_place_for(group, name), shape, **options)
 
 
 def like(group: OpenGroup, name: str, data: Any, fill_value: Any, options: dict[str, Any]) -> OpenArray:

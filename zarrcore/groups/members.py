@@ -24,7 +24,7 @@ from zarrcore.errors import (
 from zarrcore.groups.opened import OpenGroup, opened_node
 from zarrcore.nodes.consolidated import checked_lookup
 from zarrcore.nodes.documents import is_array_metadata
-from zarrcore.nodes.find import find_member, readable
+from zarrcore.nodes.find import implied_group, read_node, readable
 from zarrcore.nodes.walk import Found, children
 from zarrcore.nodes.walk import walk as nodes_below
 from zarrcore.storage.validation import normalize_path
@@ -68,7 +68,7 @@ def find(group: OpenGroup, path: str) -> Found | None:
         found = checked_lookup(metadata.consolidated_metadata, place, name, group.zarr_format)
     else:
         try:
-            found = find_member(place, group.zarr_format)
+            found = read_node(place, group.zarr_format) or implied_group(place, group.zarr_format)
         except InvalidKeyError:  # no name that the store can have
             return None
     return None if found is None else Found(name, found, group.copy)

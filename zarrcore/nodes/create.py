@@ -101,7 +101,7 @@ def _clear_the_way(
     if replaces:
         if overwrite != "all":
             refuse_foreign(place)
-        _erase(place)
+        delete_node(place)
     elif not store._claim(place.path):
         refuse_existing(place, _REPLACE)
     _store_parents(missing, zarr_format)
@@ -219,10 +219,11 @@ def _store_parents(missing: Sequence[StorePath], zarr_format: int) -> None:
 def _missing_parents(place: StorePath, zarr_format: int, group: StorePath | None = None) -> list[StorePath]:
     """Return the places above that have no node yet, from the root down; see :func:`create_node`."""
     missing: list[StorePath] = []
+    name = ZARR_JSON if zarr_format == 3 else ZGROUP_JSON
     while place.path:
         place = place.parent
-        deciding = join_path(place.path, ZARR_JSON if zarr_format == 3 else ZGROUP_JSON)
-        if group is not None and place.path == group.path and place.store.exists(deciding):
+        is_read = group is not None and place.path == group.path
+        if is_read and place.store.exists(join_path(place.path, name)):
             break
         found = read_node(place, zarr_format)
         if found is None:
@@ -261,10 +262,6 @@ def create_nodes(
 def delete_node(place: StorePath) -> None:
     """Remove a node and everything below it."""
     place.store._check_writable()
-    _erase(place)
-
-
-def _erase(place: StorePath) -> None:
     note_change(place, removed=True)
     try:
         place.store.erase_prefix(place.path)

@@ -63,28 +63,22 @@ def parse(zarr_format: int, values: Mapping[str, Any], *, path: str) -> ArrayMet
     return ArrayV1Metadata.from_dict(document, where=prefix + "meta")
 
 
-def from_dict(data: dict[str, Any], *, where: str | None) -> ArrayMetadata | GroupMetadata:
-    """Metadata from one JSON object of either format, format 2 attributes included."""
+def array_metadata_from_dict(data: dict[str, Any], path: str) -> ArrayMetadata:
+    """Array metadata from one JSON object of either format, format 2 attributes included."""
     from zarrcore.metadata import ArrayV2Metadata, ArrayV3Metadata, GroupMetadata
 
     if data.get("zarr_format") == 2:
         kind: Any = ArrayV2Metadata if "shape" in data else GroupMetadata
     else:
         kind = GroupMetadata if data.get("node_type") == "group" else ArrayV3Metadata
-    metadata: ArrayMetadata | GroupMetadata = kind.from_dict(data, where=where)
+    metadata: Metadata = kind.from_dict(data, where=path or None)
+    if not is_array_metadata(metadata):
+        raise NodeTypeValidationError(
+            f"expected the metadata of an array, got that of a {metadata.node_type}"
+        )
     return metadata
 
 
 def is_array_metadata(metadata: Metadata) -> TypeIs[ArrayMetadata]:
     """True for the metadata of an array, False for that of a group."""
     return metadata.node_type == "array"
-
-
-def array_metadata_from_dict(data: dict[str, Any], path: str) -> ArrayMetadata:
-    """Array metadata from a document of either format."""
-    metadata = from_dict(data, where=path or None)
-    if not is_array_metadata(metadata):
-        raise NodeTypeValidationError(
-            f"expected the metadata of an array, got that of a {metadata.node_type}"
-        )
-    return metadata

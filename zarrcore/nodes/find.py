@@ -113,12 +113,6 @@ def _holds_nodes_of_format_2(place: StorePath) -> bool:
     return False
 
 
-def find_member(place: StorePath, zarr_format: int) -> Metadata | None:
-    """Return the metadata of a node in a group of that format, which may be an implied group."""
-    found = read_node(place, zarr_format)
-    return implied_group(place, zarr_format) if found is None else found
-
-
 def _read(store: Store, path: str, names: Sequence[str]) -> dict[str, Any]:
     """Return those of some documents of a node that exist."""
     if names is documents.NAMES[1]:

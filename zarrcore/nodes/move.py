@@ -48,7 +48,7 @@ def move_node(source: StorePath, dest: StorePath) -> None:
             error.add_note(f"{source.path!r} has been moved to {dest.path!r}, but some of its chunks stay")
             chunks_stay = error
     follow_removal(source)
-    follow_arrival(dest)
+    follow_tree(dest, lambda: _documents_of(dest))
     if chunks_stay is not None:
         raise chunks_stay
 
@@ -60,20 +60,14 @@ def is_copied(source: StorePath, dest: StorePath) -> bool:
     return bool(pairs) and all(store.get(key) == store.get(copy) for key, copy in pairs)
 
 
-def follow_arrival(place: StorePath) -> None:
-    """Update the consolidated metadata above a place after nodes have been moved or copied there."""
-
-    def documents_below() -> dict[str, dict[str, bytes]]:
-        metadata = read_node(place)
-        if metadata is None:
-            return {}
-        found = {place.path: metadata.to_documents()}
-        if not is_array_metadata(metadata):
-            for path, member, _ in walk(place, metadata.without_consolidated(), use_consolidated=False):
-                found[join_path(place.path, path)] = readable(member).to_documents()
-        return found
-
-    follow_tree(place, documents_below)
+def _documents_of(place: StorePath) -> dict[str, dict[str, bytes]]:
+    """Return the documents of the node at a place, and of all nodes below it, by path."""
+    metadata = read_node(place)
+    found = {} if metadata is None else {place.path: metadata.to_documents()}
+    if metadata is not None and not is_array_metadata(metadata):
+        for path, member, _ in walk(place, metadata.without_consolidated(), use_consolidated=False):
+            found[join_path(place.path, path)] = readable(member).to_documents()
+    return found
 
 
 def _copy(store: Store, source: str, dest: str) -> None:
@@ -91,18 +85,13 @@ def _copy(store: Store, source: str, dest: str) -> None:
                 documents[key] = value
         store.erase_values(documents)
     except BaseException as error:
-        try:
-            _take_back(store, documents, dest)
+        try:  # to restore the documents of the source, and to remove its copy
+            for key, value in documents.items():
+                store.set_if_not_exists(key, value)
+            store.erase_prefix(dest)
         except Exception as second:
             error.add_note(f"the copy in {dest!r} could not be removed again: {second}")
         raise
-
-
-def _take_back(store: Store, documents: dict[str, Any], dest: str) -> None:
-    """Restore the documents of a source, and remove its copy."""
-    for key, value in documents.items():
-        store.set_if_not_exists(key, value)
-    store.erase_prefix(dest)
 
 
 def stored_value(store: Store, key: str) -> Any:

@@ -82,12 +82,6 @@ class N5Store(ReadOnlyStore):
 
         return MemoryStore({key: document}).get(key, byte_range)
 
-    def get_many(self, keys: Iterable[str]) -> Sequence[Buffer | None]:
-        keys = list(keys)
-        if not any(_split(key)[1] for key in keys):
-            return self._store.get_many(keys)
-        return [self.get(key) for key in keys]
-
     def get_partial_values(
         self, key_ranges: Iterable[tuple[str, ByteRange | None]]
     ) -> Sequence[Buffer | None]:

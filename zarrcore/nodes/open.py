@@ -65,16 +65,12 @@ def _absent(
     error: type[NodeNotFoundError], kind: str, place: StorePath, zarr_format: int | None
 ) -> NodeNotFoundError:
     """Return the error for a node that is not there; it names what is there instead."""
-    wanted = kind if zarr_format is None else f"{kind} of format {zarr_format}"
-    instead = _instead(place, zarr_format)
-    return error(f"no {wanted} found {place._located}{f': {instead}' if instead else ''}")
-
-
-def _instead(place: StorePath, zarr_format: int | None) -> str:
+    wanted, instead = kind if zarr_format is None else f"{kind} of format {zarr_format}", ""
     with suppress(BaseZarrError, OSError):  # the error that is being made is clear enough without it
         other = None if zarr_format is None else read_node(place)
-        if other is not None:
-            kind = "an array" if is_array_metadata(other) else "a group"
-            return f"there is {kind} of format {other.zarr_format}; open it with zarr_format=None"
-        return place.store._instead_of_node(place.path)
-    return ""
+        if other is None:
+            instead = place.store._instead_of_node(place.path)
+        else:
+            there = "an array" if is_array_metadata(other) else "a group"
+            instead = f"there is {there} of format {other.zarr_format}; open it with zarr_format=None"
+    return error(f"no {wanted} found {place._located}{f': {instead}' if instead else ''}")

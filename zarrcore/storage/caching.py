@@ -105,9 +105,6 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
     def get(self, key: str, byte_range: ByteRange | None = None) -> Buffer | None:
         return self.get_partial_values([(key, byte_range)])[0]
 
-    def get_many(self, keys: Iterable[str]) -> Sequence[Buffer | None]:
-        return self.get_partial_values([(key, None) for key in keys])
-
     def get_partial_values(
         self, key_ranges: Iterable[tuple[str, ByteRange | None]]
     ) -> Sequence[Buffer | None]:
@@ -121,7 +118,9 @@ class CacheStore(WrapperStore, announces=False):  # the wrapped store does
                 values[number] = value
                 if value is not None:
                     self._kept.put(requests[number], value, events[requests[number][0]])
-        self._kept.count(hits=len(requests) - len(absent), misses=len(absent))
+        with self._kept.lock:
+            self._kept.hits += len(requests) - len(absent)
+            self._kept.misses += len(absent)
         return values
 
     # --- writing ---
@@ -203,12 +202,7 @@ class _Kept:
         self._source = source
         self._max_size = max_size
         self._parts: dict[str, dict[ByteRequest | None, bytes]] = {}
-        self._lock = Lock()
-
-    def count(self, *, hits: int, misses: int) -> None:
-        with self._lock:
-            self.hits += hits
-            self.misses += misses
+        self.lock = Lock()
 
     def events(self, key: str) -> int:
         """Return how many changes of a key this process has begun or ended; -1 while one is under way."""
@@ -225,7 +219,7 @@ class _Kept:
                 continue
             if events != (0 if entry is None else entry.events):
                 if events >= 0:
-                    with self._lock:
+                    with self.lock:
                         self._remove(kept)
                 continue
             if max_age != "infinity" and (entry is None or time.monotonic() - entry.time > float(max_age)):
@@ -238,7 +232,7 @@ class _Kept:
 
     def _use(self, request: Request, value: Buffer | None, events: int) -> None:
         """Note that a kept value was used; one that an earlier process kept is known from now on."""
-        with self._lock:
+        with self.lock:
             if request in self.entries:
                 self.entries.move_to_end(request)
             elif value is not None:
@@ -250,7 +244,7 @@ class _Kept:
         size = memoryview(value).nbytes
         if self._max_size is not None and size > self._max_size:
             return
-        with self._lock:
+        with self.lock:
             if events < 0 or events != self.events(key):
                 return
             if part is None:
@@ -280,7 +274,7 @@ class _Kept:
 
     def drop(self, names: Sequence[str]) -> None:
         """Remove what is kept of some keys, and of all below prefixes, also what an earlier process kept."""
-        with self._lock:
+        with self.lock:
             for name in names:
                 if name and not name.endswith("/"):
                     requests = [(name, part) for part in (None, *self._parts.get(name, ()))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 import sys
 import time
@@ -21,18 +22,14 @@ _WINDOWS = os.name == "nt"
 _READ_FLAGS = (
     os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 )
+_TEMPORARY = re.compile(r"\.zc-[0-9a-f]{16}\.partial")
 _BUSY_ON_WINDOWS = {5, 32}  # ERROR_ACCESS_DENIED, ERROR_SHARING_VIOLATION
 _BUSY_DELAYS = (0.001, 0.004, 0.016, 0.064, 0.256, 0)  # seconds; 0: the last attempt
 
 
 def is_temporary(name: str) -> bool:
     """Return whether a file name is one of the temporary files of :func:`write_file`."""
-    return (
-        len(name) == 28
-        and name.startswith(".zc-")
-        and name.endswith(".partial")
-        and not name[4:20].strip("0123456789abcdef")
-    )
+    return len(name) == 28 and _TEMPORARY.fullmatch(name) is not None
 
 
 # --- reading ---

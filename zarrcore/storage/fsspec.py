@@ -224,33 +224,26 @@ class FsspecStore(RemoteStore):
 
     def _info(self, key: str) -> Any | None:
         """Return what the filesystem knows of a file; None if there is none."""
-        path = self._path(key)
-        with self._failures(key):
-            try:
-                info = self._fresh().info(path)
-            except self.allowed_exceptions:
-                return None
-        return info if info["type"] == "file" else None
+        info = self._ask(key, "info", self._path(key))
+        return info if info is not None and info["type"] == "file" else None
+
+    def _ask(self, key: str, method: str, path: str, **options: Any) -> Any:
+        """Call a method of the filesystem; None if nothing is at a path."""
+        with self._failures(key), suppress(*self.allowed_exceptions):
+            self._files.invalidate_cache()  # listings that are remembered lack what others wrote since
+            return getattr(self._files, method)(path, **options)
 
     # --- listing ---
 
     def list_prefix(self, prefix: str) -> Iterator[str]:
         start = self._below(prefix)
-        with self._failures(prefix):
-            try:
-                found = self._fresh().find(start.rstrip("/"))
-            except self.allowed_exceptions:
-                found = ()
+        found = self._ask(prefix, "find", start.rstrip("/")) or ()
         skip = len(start) - len(validate_prefix(prefix))
         return (path[skip:] for path in found if path.startswith(start) and _is_listed(path))
 
     def list_dir(self, prefix: str) -> Iterator[str]:
         start = self._below(prefix)
-        with self._failures(prefix):
-            try:
-                found = self._fresh().ls(start.rstrip("/"), detail=False)
-            except self.allowed_exceptions:
-                found = ()
+        found = self._ask(prefix, "ls", start.rstrip("/"), detail=False) or ()
         names = (path[len(start) :].rstrip("/") for path in found if path.startswith(start))
         return iter(dict.fromkeys(name for name in names if name and _is_listed(name)))
 
@@ -308,12 +301,9 @@ class FsspecStore(RemoteStore):
 
     def erase_prefix(self, prefix: str) -> None:
         super().erase_prefix(prefix)
-        if not self._files.async_impl:
-            self._remove_directories(prefix)
-
-    def _remove_directories(self, prefix: str) -> None:
-        """Remove directories that are empty now, on filesystems that have directories."""
         fs, start = self._files, self._below(prefix)
+        if fs.async_impl:  # it has no directories, which are empty now
+            return
         names = [""] if validate_prefix(prefix) else [*self.list_dir("")]  # the root itself stays
         for path in [(start + name).rstrip("/") for name in names]:
             with self._failures(prefix), suppress(*self.allowed_exceptions):
@@ -360,12 +350,6 @@ class FsspecStore(RemoteStore):
         if self._blocking is None or self._blocking[0] != os.getpid():
             self._blocking = os.getpid(), _blocking(self.fs)
         return self._blocking[1]
-
-    def _fresh(self) -> Any:
-        """Return the filesystem without remembered listings, in which what others wrote since is missing."""
-        fs = self._files
-        fs.invalidate_cache()
-        return fs
 
     @property
     def _is_local(self) -> bool:

@@ -194,7 +194,13 @@ class ManagedMemoryStore(MemoryStore):
     def __init__(self, name: str | None = None, *, path: str = "", read_only: bool = False) -> None:
         if name is not None and "/" in name:
             raise ValueError(f"the name of a memory store must not contain '/', got {name!r}; use path=")
-        self._name, values = _managed_dict(name)
+        global _managed_count
+        with _managed_lock:
+            while name is None:
+                name = None if str(_managed_count) in _managed else str(_managed_count)
+                _managed_count += name is None
+            values = _managed.setdefault(name, _ManagedDict())
+        self._name = name
         self.path = normalize_path(path)
         self._start = key_prefix(self.path)
         super().__init__(values, read_only=read_only)
@@ -229,20 +235,6 @@ class ManagedMemoryStore(MemoryStore):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickle_managed, (type(self), str(self), self.read_only, os.getpid())
-
-
-def _managed_dict(name: str | None) -> tuple[str, _ManagedDict]:
-    """Return the dictionary of a name, made if there is none."""
-    global _managed_count
-    with _managed_lock:
-        if name is None:
-            while str(_managed_count) in _managed:
-                _managed_count += 1
-            name = str(_managed_count)
-        values = _managed.get(name)
-        if values is None:
-            values = _managed[name] = _ManagedDict()
-        return name, values
 
 
 def _unpickle_managed(

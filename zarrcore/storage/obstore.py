@@ -59,25 +59,22 @@ class ObjectStore(RemoteStore):
     def _get(self, key: str, request: ByteRange | None) -> bytes:
         import obstore
 
-        if request is None:
-            return bytes(obstore.get(self.store, key).bytes())
-        try:
-            match request:
-                case RangeByteRequest(start, end) if start < end:
-                    return bytes(obstore.get_range(self.store, key, start=start, end=end))
-                case OffsetByteRequest(offset):
-                    options: Any = {"range": {"offset": offset}}
-                    return bytes(obstore.get(self.store, key, options=options).bytes())
-                case SuffixByteRequest(suffix) if suffix:
-                    options = {"range": {"suffix": suffix}}
-                    return bytes(obstore.get(self.store, key, options=options).bytes())
-        except obstore.exceptions.BaseError:
-            # It begins after the end of the value, or is counted from the end, which not all stores can.
-            start, stop = resolve_range(request, self._head(key))
-            if start < stop and not isinstance(request, SuffixByteRequest):
-                raise
-        else:  # no byte is wanted, for which obstore has no words
-            start, stop = resolve_range(request, self._head(key))
+        match request:
+            case None:
+                return bytes(obstore.get(self.store, key).bytes())
+            case RangeByteRequest(start, end) if start < end:
+                wanted: Any = (start, end)
+            case OffsetByteRequest(offset):
+                wanted = {"offset": offset}
+            case SuffixByteRequest(suffix) if suffix:
+                wanted = {"suffix": suffix}
+            case _:
+                wanted = None  # no byte, for which obstore has no words
+        # It may begin after the end of the value, or be counted from the end, which not all stores can.
+        with suppress(obstore.exceptions.BaseError):
+            if wanted is not None:
+                return bytes(obstore.get(self.store, key, options={"range": wanted}).bytes())
+        start, stop = resolve_range(request, self._head(key))
         return bytes(obstore.get_range(self.store, key, start=start, end=stop)) if start < stop else b""
 
     def _head(self, key: str) -> int:
@@ -100,24 +97,18 @@ class ObjectStore(RemoteStore):
                 return None
 
     def getsize_prefix(self, prefix: str) -> int:
-        return sum(item["size"] for item in self._objects(prefix))
+        return sum(item["size"] for item in self._objects(validate_prefix(prefix)))
 
     # --- listing ---
 
     def list_prefix(self, prefix: str) -> Iterator[str]:
-        return (item["path"] for item in self._objects(prefix))
+        return (item["path"] for item in self._objects(validate_prefix(prefix)))
 
     def _objects(self, prefix: str) -> Iterator[Any]:
         import obstore
 
-        prefix = validate_prefix(prefix)
         with self._failures(prefix):
-            listing = obstore.list(self.store, prefix=prefix or None)
-        return self._items(listing, prefix)
-
-    def _items(self, listing: Any, prefix: str) -> Iterator[Any]:
-        with self._failures(prefix):
-            for page in listing:
+            for page in obstore.list(self.store, prefix=prefix or None):
                 yield from (item for item in page if item["path"].startswith(prefix))
 
     def list_dir(self, prefix: str) -> Iterator[str]:

@@ -187,8 +187,10 @@ class _Archive:
         self._reset()
 
     def __enter__(self) -> zipfile.ZipFile:
-        if self._pid != os.getpid():
-            self._leave_parent()
+        if self._pid != os.getpid():  # the parent shares the offset, and may have held the lock
+            if self.mode != "r" or not isinstance(self.target, str):
+                raise StoreError(f"{self.target} was opened in another process; this one cannot use it")
+            self._reset()
         self._lock.acquire()
         try:
             if self._file is None:
@@ -219,12 +221,6 @@ class _Archive:
             self.mode = "w"
             self._file = self._open()
 
-    def _leave_parent(self) -> None:
-        """After a fork the file offset is shared with the parent and the lock may be held for ever."""
-        if self.mode != "r" or not isinstance(self.target, str):
-            raise StoreError(f"{self.target} was opened in another process and cannot be used in this one")
-        self._reset()
-
     def _open(self) -> zipfile.ZipFile:
         if self.mode == "a" and isinstance(self.target, str):
             _refuse_other_file(self.target)
@@ -233,7 +229,11 @@ class _Archive:
         except zipfile.BadZipFile as error:
             raise StoreError(f"{self.target} is not a ZIP archive, or an unfinished one: {error}") from error
         try:
-            _refuse_bad_names(file)
+            for name in file.NameToInfo:
+                validate_prefix(name) if name.endswith("/") else validate_key(name)
+        except InvalidKeyError as error:
+            file.close()
+            raise StoreError(f"{file.filename}: an entry has a name that is no key: {error}") from error
         except BaseException:
             file.close()
             raise
@@ -250,14 +250,6 @@ def _refuse_other_file(path: str) -> None:
                 raise StoreError(f"{path} is not a ZIP archive, or an unfinished one")
     except FileNotFoundError:
         return
-
-
-def _refuse_bad_names(archive: zipfile.ZipFile) -> None:
-    for name in archive.NameToInfo:
-        try:
-            validate_prefix(name) if name.endswith("/") else validate_key(name)
-        except InvalidKeyError as error:
-            raise StoreError(f"{archive.filename}: an entry has a name that is no key: {error}") from error
 
 
 def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, byte_range: ByteRange | None) -> bytes:

@@ -410,7 +410,7 @@ class StoreTests:
         stop = threading.Event()
 
         def read() -> None:
-            while not stop.is_set():
+            while not (seen and stop.is_set()):
                 seen.append(_bytes(store.get("k")))
 
         def write() -> None:
