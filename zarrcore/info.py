@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from zarrcore.errors import printable
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import Unreadable
 from zarrcore.nodes.walk import walk
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 @dataclass(frozen=True)
@@ -58,12 +62,19 @@ def format_bytes(size: int) -> str:
     return f"{size} ({size / 1024**power:.1f}{' KMGTP'[power]})"
 
 
+def attribute_rows(attributes: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Return a row with the names of attributes, if there are any."""
+    names = printable(", ".join(attributes))
+    return [("Attributes", names if len(names) <= 200 else f"{names[:200]}...")] if names else []
+
+
 def group_info(group: Any, *, complete: bool = False) -> NodeInfo:
     """Return a description of a group; `complete` counts its members."""
     rows: list[tuple[str, Any]] = [
         ("Name", group.name),
         ("Type", "Group"),
         ("Zarr format", group.metadata.zarr_format),
+        *attribute_rows(group.metadata.attributes),
         ("Read-only", group.read_only),
         ("Store type", type(group.store).__name__),
     ]

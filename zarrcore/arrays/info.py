@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from zarrcore.info import NodeInfo, format_bytes
+from zarrcore.info import NodeInfo, attribute_rows, format_bytes
 
 if TYPE_CHECKING:
     from zarrcore.arrays.description import ArrayDescription
@@ -20,11 +20,15 @@ def array_info(array: ArrayDescription, *, complete: bool = False) -> NodeInfo:
         ("Fill value", array.fill_value),
         ("Shape", array.shape),
     ]
+    if array.dimension_names is not None:
+        rows.append(("Dimension names", array.dimension_names))
+    rows += attribute_rows(metadata.attributes)
     sharded = _shape_or_variable(array, "shards")
     if sharded is not None:
         rows.append(("Shard shape", sharded))
     rows += [
         ("Chunk shape", _shape_or_variable(array, "chunks")),
+        ("No. chunks", array.nchunks),
         ("Order", array.order),
         ("Read-only", array.read_only),
         ("Store type", type(array.store).__name__),

@@ -439,3 +439,22 @@ def test_a_hint_that_cannot_be_found_does_not_hide_that_the_member_is_missing(mo
     monkeypatch.setattr(root.store, "list_dir", fail)
     with pytest.raises(KeyError, match="no array or group 'x'"):
         root["x"]
+
+
+def test_info_shows_what_describes_the_values():
+    root = zarrcore.create_group({}, attributes={"title": 1, "bad\nname": 2})
+    assert root.info["Attributes"] == r"title, bad\nname"
+    array = root.create_array(
+        "a",
+        shape=(4, 6),
+        chunks=(2, 6),
+        dtype="i4",
+        dimension_names=("y\x1b", None),
+        attributes={"x" * 300: 1},
+    )
+    assert array.info["Dimension names"] == ("y\x1b", None)
+    assert r"('y\x1b', None)" in repr(array.info)
+    assert array.info["Attributes"] == "x" * 200 + "..."
+    assert array.info["No. chunks"] == 2
+    bare = root.create_array("b", shape=3, dtype="i4").info.items()
+    assert not bare.keys() & {"Dimension names", "Attributes"}
