@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Size arithmetic that reports overflow, and byte-order aware loads and stores.
+ * Size arithmetic that reports overflow, allocation of arrays, and byte-order aware loads and stores.
  */
 #ifndef ZC_BASE_ARITH_H
 #define ZC_BASE_ARITH_H
@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* No object may be larger: pointer differences must fit ptrdiff_t. */
@@ -32,6 +33,21 @@ static inline bool zc_add_size(size_t a, uint64_t b, size_t *out)
     }
     *out = a + (size_t)b;
     return true;
+}
+
+/* realloc for `count` items of `size` bytes each, to be freed with free.  NULL, with old untouched, where there is no
+ * memory for that many, or if the size overflows size_t; never NULL because count is 0. */
+static inline void *zc_realloc_array(void *old, uint64_t count, size_t size)
+{
+    size_t bytes;
+
+    return zc_mul_size(size, count, &bytes) ? realloc(old, bytes > 0 ? bytes : 1) : NULL;
+}
+
+/* The same for new ones. */
+static inline void *zc_alloc_array(uint64_t count, size_t size)
+{
+    return zc_realloc_array(NULL, count, size);
 }
 
 static inline uint32_t zc_load_le32(const void *p)

@@ -29,8 +29,15 @@
 
 #if ZC_ASSERTIONS
 
+#include <stdio.h>
+#include <stdlib.h>
+
 /* Print the condition and its place, and end the process. */
-_Noreturn void zc_assertion_failed(const char *condition, const char *file, int line);
+static inline _Noreturn void zc_assertion_failed(const char *condition, const char *file, int line)
+{
+    fprintf(stderr, "zarrcore: %s:%d: assertion failed: %s\n", file, line, condition);
+    abort();
+}
 
 #define zc_assert(condition) ((condition) ? (void)0 : zc_assertion_failed(#condition, __FILE__, __LINE__))
 

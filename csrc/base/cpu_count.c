@@ -9,6 +9,10 @@
 
 #include "base/cpu_count.h"
 
+#include <stdatomic.h>
+
+#include "base/pool.h"
+
 #if defined(__linux__)
 
 #include <sched.h>
@@ -33,12 +37,6 @@ int zc_cpus_affinity(void)
     return n > 0 ? (int)n : 1;
 }
 
-/* One of the two hierarchies that can limit CPU time. */
-typedef struct hierarchy {
-    bool unified;                      /* v2 */
-    char group[PATH_NBYTES];           /* this process's group, from /proc/self/cgroup */
-} hierarchy;
-
 static bool list_has(const char *list, const char *word)
 {
     const size_t n = strlen(word);
@@ -59,69 +57,53 @@ static FILE *open_below(const char *root, const char *path, const char *name)
     return n > 0 && (size_t)n < sizeof full ? fopen(full, "re") : NULL;
 }
 
-static int cpus_of(long long quota, long long period)
+/* The numbers that a file begins with; what it lacks stays as it is. */
+static void read_numbers(const char *root, const char *group, const char *name, long long *first, long long *second)
 {
+    FILE *file = open_below(root, group, name);
+
+    if (file != NULL) {
+        (void)!fscanf(file, "%lld %lld", first, second);
+        fclose(file);
+    }
+}
+
+/* The limit of one group; "max" (v2) and -1 (v1) mean none. */
+static int group_limit(const char *root, const char *group, bool unified)
+{
+    long long quota = -1, period = -1, unused;
+
+    if (unified) {
+        read_numbers(root, group, "/cpu.max", &quota, &period);
+    } else {
+        read_numbers(root, group, "/cpu.cfs_quota_us", &quota, &unused);
+        read_numbers(root, group, "/cpu.cfs_period_us", &period, &unused);
+    }
     if (quota <= 0 || period <= 0 || quota / period >= ZC_CPUS_UNLIMITED) {
         return ZC_CPUS_UNLIMITED;
     }
     return (int)(quota / period + (quota % period != 0));
 }
 
-static long long read_number(const char *root, const char *group, const char *name)
-{
-    long long value = -1;
-    FILE *file = open_below(root, group, name);
-
-    if (file != NULL) {
-        if (fscanf(file, "%lld", &value) != 1) {
-            value = -1;
-        }
-        fclose(file);
-    }
-    return value;
-}
-
-/* The limit of one group; "max" (v2) and -1 (v1) mean none. */
-static int group_limit(const char *root, const char *group, bool unified)
-{
-    long long quota = -1, period = -1;
-
-    if (!unified) {
-        quota = read_number(root, group, "/cpu.cfs_quota_us");
-        period = read_number(root, group, "/cpu.cfs_period_us");
-        return cpus_of(quota, period);
-    }
-    FILE *file = open_below(root, group, "/cpu.max");
-    if (file == NULL) {
-        return ZC_CPUS_UNLIMITED;
-    }
-    if (fscanf(file, "%lld %lld", &quota, &period) != 2) {
-        quota = -1;
-    }
-    fclose(file);
-    return cpus_of(quota, period);
-}
-
 /* The smallest limit from mount/relative up to mount. */
 static int walk_up(const char *root, const char *mount, const char *relative, bool unified)
 {
     char group[2 * PATH_NBYTES];
-    const size_t top = strlen(mount);
+    char *slash;
     int least = ZC_CPUS_UNLIMITED;
 
     if ((size_t)snprintf(group, sizeof group, "%s%s", mount, relative) >= sizeof group) {
         return least;
     }
-    for (;;) {
+    do {
         const int limit = group_limit(root, group, unified);
-
         least = limit < least ? limit : least;
-        char *slash = strrchr(group + top, '/');
-        if (slash == NULL) {
-            return least;
+        slash = strrchr(group + strlen(mount), '/');
+        if (slash != NULL) {
+            *slash = '\0';
         }
-        *slash = '\0';
-    }
+    } while (slash != NULL);
+    return least;
 }
 
 /* The part of the group's path that shows below a mount of mount_root; "" if it lies outside. */
@@ -136,8 +118,9 @@ static const char *below_mount(const char *group, const char *mount_root)
     return group + n;
 }
 
-/* mountinfo: "36 35 98:0 /root /mount options - type source super_options" (proc_pid_mountinfo(5)). */
-static int quota_of_mount(const char *root, const char *line, const hierarchy *h)
+/* The limit of a group (unified: of v2) by the mount in a line of mountinfo: "36 35 98:0 /root /mount options - type source
+ * super_options" (proc_pid_mountinfo(5)). */
+static int quota_of_mount(const char *root, const char *line, const char *group, bool unified)
 {
     char mount_root[PATH_NBYTES], mount[PATH_NBYTES], type[64], options[1024];
     const char *tail = strstr(line, " - ");
@@ -146,63 +129,54 @@ static int quota_of_mount(const char *root, const char *line, const hierarchy *h
         || sscanf(tail, " - %63s %*s %1023s", type, options) != 2) {
         return ZC_CPUS_UNLIMITED;
     }
-    const bool fits = h->unified ? strcmp(type, "cgroup2") == 0
-                                 : strcmp(type, "cgroup") == 0 && list_has(options, "cpu");
-    return fits ? walk_up(root, mount, below_mount(h->group, mount_root), h->unified) : ZC_CPUS_UNLIMITED;
+    const bool fits = unified ? strcmp(type, "cgroup2") == 0 : strcmp(type, "cgroup") == 0 && list_has(options, "cpu");
+    return fits ? walk_up(root, mount, below_mount(group, mount_root), unified) : ZC_CPUS_UNLIMITED;
 }
 
-static int quota_of(const char *root, const hierarchy *h)
+static int quota_of(const char *root, const char *group, bool unified)
 {
     char line[4 * PATH_NBYTES];
     int least = ZC_CPUS_UNLIMITED;
     FILE *file = open_below(root, "/proc/self/mountinfo", "");
 
-    if (file == NULL) {
-        return least;
-    }
-    while (fgets(line, sizeof line, file) != NULL) {
-        const int limit = quota_of_mount(root, line, h);
-
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        const int limit = quota_of_mount(root, line, group, unified);
         least = limit < least ? limit : least;
     }
-    fclose(file);
+    if (file != NULL) {
+        fclose(file);
+    }
     return least;
 }
 
-/* A line of /proc/self/cgroup: "0::/group" (v2) or "4:cpu,cpuacct:/group" (v1). */
-static bool parse_group(char *line, hierarchy *h)
+/* The limit of the group in a line of /proc/self/cgroup: "0::/group" (v2) or "4:cpu,cpuacct:/group" (v1). */
+static int quota_of_line(const char *root, char *line)
 {
-    char *controllers = strchr(line, ':');
-    char *group = controllers != NULL ? strchr(controllers + 1, ':') : NULL;
+    char *const controllers = strchr(line, ':');
+    char *const group = controllers != NULL ? strchr(controllers + 1, ':') : NULL;
 
     if (group == NULL) {
-        return false;
+        return ZC_CPUS_UNLIMITED;
     }
-    *group++ = '\0';
-    group[strcspn(group, "\n")] = '\0';
-    h->unified = strncmp(line, "0:", 2) == 0 && controllers[1] == '\0';
-    snprintf(h->group, sizeof h->group, "%s", group);
-    return h->unified || list_has(controllers + 1, "cpu");
+    *group = '\0';
+    group[1 + strcspn(group + 1, "\n")] = '\0';
+    const bool unified = strncmp(line, "0:", 2) == 0 && controllers[1] == '\0';
+    return unified || list_has(controllers + 1, "cpu") ? quota_of(root, group + 1, unified) : ZC_CPUS_UNLIMITED;
 }
 
 int zc_cpus_quota(const char *root)
 {
     char line[PATH_NBYTES];
-    hierarchy h;
     int least = ZC_CPUS_UNLIMITED;
     FILE *file = open_below(root, "/proc/self/cgroup", "");
 
-    if (file == NULL) {
-        return least;
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        const int limit = quota_of_line(root, line);
+        least = limit < least ? limit : least;
     }
-    while (fgets(line, sizeof line, file) != NULL) {
-        if (parse_group(line, &h)) {
-            const int limit = quota_of(root, &h);
-
-            least = limit < least ? limit : least;
-        }
+    if (file != NULL) {
+        fclose(file);
     }
-    fclose(file);
     return least;
 }
 
@@ -251,3 +225,32 @@ int zc_cpus_quota(const char *root)
 }
 
 #endif
+
+/* ---- the default number of threads of a job, see pool.h ---- */
+
+static _Atomic int chosen_threads;           /* 0: one for each usable CPU */
+static _Atomic int quota_cpus;               /* read once: a dozen files; 0: not yet */
+
+int zc_pool_cpus(void)
+{
+    const int affinity = zc_cpus_affinity();
+    int quota = atomic_load_explicit(&quota_cpus, memory_order_relaxed);
+
+    if (quota == 0) {
+        quota = zc_cpus_quota("");
+        atomic_store_explicit(&quota_cpus, quota, memory_order_relaxed);
+    }
+    return affinity < quota ? affinity : quota;
+}
+
+int zc_pool_threads(void)
+{
+    const int chosen = atomic_load_explicit(&chosen_threads, memory_order_relaxed);
+
+    return chosen > 0 ? chosen : zc_pool_cpus();
+}
+
+void zc_pool_set_threads(int threads)
+{
+    atomic_store_explicit(&chosen_threads, threads > 0 ? threads : 0, memory_order_relaxed);
+}

@@ -5,6 +5,7 @@
 #ifndef ZC_BASE_OS_THREAD_H
 #define ZC_BASE_OS_THREAD_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -28,6 +29,7 @@ static inline void zc_mutex_unlock(zc_mutex *m) { ReleaseSRWLockExclusive(m); }
 static inline void zc_cond_destroy(zc_cond *c) { (void)c; }
 static inline void zc_cond_wait(zc_cond *c, zc_mutex *m) { SleepConditionVariableSRW(c, m, INFINITE, 0); }
 static inline void zc_cond_signal(zc_cond *c) { WakeConditionVariable(c); }
+static inline void zc_cond_broadcast(zc_cond *c) { WakeAllConditionVariable(c); }
 
 #else
 
@@ -46,6 +48,7 @@ static inline void zc_mutex_unlock(zc_mutex *m) { pthread_mutex_unlock(m); }
 static inline void zc_cond_destroy(zc_cond *c) { pthread_cond_destroy(c); }
 static inline void zc_cond_wait(zc_cond *c, zc_mutex *m) { pthread_cond_wait(c, m); }
 static inline void zc_cond_signal(zc_cond *c) { pthread_cond_signal(c); }
+static inline void zc_cond_broadcast(zc_cond *c) { pthread_cond_broadcast(c); }
 
 #endif
 
@@ -64,5 +67,15 @@ bool zc_thread_start(void (*main)(void));
 
 /* Call child in the child process after each fork(); nothing where there is no fork. */
 void zc_at_fork(void (*child)(void));
+
+/* The same at the first call with this flag, which is 0 at first. */
+static inline void zc_at_fork_once(_Atomic int *registered, void (*child)(void))
+{
+    int no = 0;
+
+    if (!atomic_load_explicit(registered, memory_order_relaxed) && atomic_compare_exchange_strong(registered, &no, 1)) {
+        zc_at_fork(child);
+    }
+}
 
 #endif

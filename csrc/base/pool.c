@@ -63,7 +63,7 @@ static struct {
     _Atomic int poorest;         /* fewest helpers of any job that wants more; INT_MAX if none does */
 } pool = {.lock = ZC_MUTEX_INIT, .work = ZC_COND_INIT, .poorest = INT_MAX};
 
-static _Atomic int fork_handled;
+static _Atomic int watches_forks;
 
 static _Thread_local job *current_job;       /* innermost job that this thread works on */
 static _Thread_local bool is_worker;
@@ -98,37 +98,7 @@ static void after_fork(void)
     pool.jobs = NULL;
     pool.workers = pool.sleeping = pool.wanted = 0;
     atomic_store(&pool.poorest, INT_MAX);
-    zc_workspace_forget_spares();
     orphan_jobs();
-}
-
-static void handle_fork_once(void)
-{
-    int no = 0;
-
-    if (!atomic_load_explicit(&fork_handled, memory_order_relaxed)
-        && atomic_compare_exchange_strong(&fork_handled, &no, 1)) {
-        zc_at_fork(after_fork);
-    }
-}
-
-/* ---- workspaces ---- */
-
-zc_workspace *zc_pool_borrow(zc_error *err)
-{
-    handle_fork_once();
-    zc_workspace *const ws = zc_workspace_take();
-    if (ws == NULL) {
-        zc_fail(err, ZC_ERR_MEMORY, "out of memory: no room for a workspace");
-    }
-    return ws;
-}
-
-void zc_pool_release(zc_workspace *ws)
-{
-    if (ws != NULL) {
-        zc_workspace_keep(ws);
-    }
 }
 
 /* ---- failure and interrupt ---- */
@@ -586,6 +556,7 @@ zc_status zc_pool_run(const zc_run *run, size_t *failed_item, zc_error *err)
     job j = {.run = run, .outer = current_job, .failed_item = SIZE_MAX, .error = err};
     zc_workspace *ws = run->n_items > 0 ? zc_pool_borrow(err) : NULL;
 
+    zc_at_fork_once(&watches_forks, after_fork);
     if (failed_item != NULL) {
         *failed_item = SIZE_MAX;
     }

@@ -56,10 +56,6 @@ void *zc_pool_caller(const zc_workspace *ws, zc_poll poll);
 typedef bool (*zc_on_start)(void);
 void zc_pool_on_start(zc_on_start start);
 
-/* A workspace for work on the calling thread alone; give it back with zc_pool_release. */
-zc_workspace *zc_pool_borrow(zc_error *err);
-void zc_pool_release(zc_workspace *ws);
-
 /* The default number of threads: that of zc_pool_set_threads, else the CPUs that affinity mask and
  * cgroup quota leave to this process (at least 1). */
 int zc_pool_threads(void);

@@ -58,13 +58,13 @@ void zc_mend_utf8(char *text)
     }
 }
 
-static void format_message(zc_error *err, const char *format, va_list args) ZC_PRINTF(2, 0);
+static void record(zc_error *err, zc_status status, int sys_errno, const char *format, va_list args) ZC_PRINTF(4, 0);
 
-static void format_message(zc_error *err, const char *format, va_list args)
+static void record(zc_error *err, zc_status status, int sys_errno, const char *format, va_list args)
 {
-    const int wanted = vsnprintf(err->message, sizeof err->message, format, args);
-
-    if (wanted < 0) {
+    err->status = status;
+    err->sys_errno = sys_errno;
+    if (vsnprintf(err->message, sizeof err->message, format, args) < 0) {
         err->message[0] = '\0';
     }
     zc_mend_utf8(err->message);
@@ -72,31 +72,26 @@ static void format_message(zc_error *err, const char *format, va_list args)
 
 zc_status zc_fail(zc_error *err, zc_status status, const char *format, ...)
 {
+    va_list args;
+
+    va_start(args, format);
     if (err != NULL) {
-        va_list args;
-        va_start(args, format);
-        err->status = status;
-        err->sys_errno = 0;
-        format_message(err, format, args);
-        va_end(args);
+        record(err, status, 0, format, args);
     }
+    va_end(args);
     return status;
 }
 
 zc_status zc_fail_errno(zc_error *err, int sys_errno, const char *format, ...)
 {
-    if (err != NULL) {
-        va_list args;
-        va_start(args, format);
-        err->status = ZC_ERR_IO;
-        err->sys_errno = sys_errno;
-        format_message(err, format, args);
-        va_end(args);
+    va_list args;
 
+    va_start(args, format);
+    if (err != NULL) {
         char buf[128] = "";
         const char *text = describe_errno(sys_errno, buf, sizeof buf);
-        const size_t used = strlen(err->message);
-        const size_t left = sizeof err->message - used;
+        record(err, ZC_ERR_IO, sys_errno, format, args);
+        const size_t used = strlen(err->message), left = sizeof err->message - used;
         if (text != NULL) {
             snprintf(err->message + used, left, ": %s", text);
         } else {
@@ -104,6 +99,7 @@ zc_status zc_fail_errno(zc_error *err, int sys_errno, const char *format, ...)
         }
         zc_mend_utf8(err->message);
     }
+    va_end(args);
     return ZC_ERR_IO;
 }
 

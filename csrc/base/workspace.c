@@ -104,49 +104,27 @@ static bool capacity_for(size_t n, size_t *out)
     return true;
 }
 
-/* Give buffer `index` room for n bytes and keep its first `used` ones. */
-static void *reserve(zc_workspace *ws, int index, size_t used, size_t n, zc_error *err)
-{
-    size_t capacity;
-    void *data;
-
-    if (ws->scratch[index].wanted < n) {
-        ws->scratch[index].wanted = n;
-    }
-    if (ws->scratch[index].data != NULL && ws->scratch[index].capacity >= n) {
-        return ws->scratch[index].data;
-    }
-    if (used == 0) {                     /* first give back, then take: the peak is lower */
-        scratch_delete(&ws->scratch[index]);
-    }
-    data = capacity_for(n, &capacity) ? aligned_new(capacity) : NULL;
-    if (data == NULL) {
-        zc_fail(err, ZC_ERR_MEMORY, "out of memory: no room for %zu bytes of scratch", n);
-        return NULL;
-    }
-    if (used > 0) {
-        memcpy(data, ws->scratch[index].data, used);
-        scratch_delete(&ws->scratch[index]);
-    }
-    ws->scratch[index].data = data;
-    ws->scratch[index].capacity = capacity;
-    return data;
-}
-
 void *zc_scratch_push(zc_workspace *ws, size_t n, zc_error *err)
 {
     if (ws->depth == ZC_SCRATCH_DEPTH) {
         zc_fail(err, ZC_ERR_MEMORY, "codecs are nested so deep that %d buffers are open at once", ZC_SCRATCH_DEPTH);
         return NULL;
     }
-    if (ws->deepest == ws->depth) {
-        ws->deepest++;
+    zc_scratch *const scratch = &ws->scratch[ws->depth];
+    ws->deepest = ws->deepest > ws->depth ? ws->deepest : ws->depth + 1;
+    scratch->wanted = scratch->wanted > n ? scratch->wanted : n;
+    if (scratch->data == NULL || scratch->capacity < n) {
+        size_t capacity = 0;
+        scratch_delete(scratch);             /* first give back, then take: the peak is lower */
+        scratch->data = capacity_for(n, &capacity) ? aligned_new(capacity) : NULL;
+        if (scratch->data == NULL) {
+            zc_fail(err, ZC_ERR_MEMORY, "out of memory: no room for %zu bytes of scratch", n);
+            return NULL;
+        }
+        scratch->capacity = capacity;
     }
-    void *data = reserve(ws, ws->depth, 0, n, err);
-    if (data != NULL) {
-        ws->depth++;
-    }
-    return data;
+    ws->depth++;
+    return scratch->data;
 }
 
 void *zc_scratch_array(zc_workspace *ws, uint64_t count, size_t size, zc_error *err)
@@ -166,16 +144,6 @@ void zc_scratch_pop(zc_workspace *ws)
     if (ws->depth > 0) {
         ws->depth--;
     }
-}
-
-void *zc_scratch_grow(zc_workspace *ws, size_t used, size_t n, zc_error *err)
-{
-    if (ws->depth == 0) {
-        zc_fail(err, ZC_ERR_ARGUMENT, "no scratch buffer is open");
-        return NULL;
-    }
-    const size_t capacity = ws->scratch[ws->depth - 1].capacity;
-    return reserve(ws, ws->depth - 1, used < capacity ? used : capacity, n, err);
 }
 
 /* ---- spare ones ---- */
@@ -204,17 +172,32 @@ static size_t scratch_nbytes(const zc_workspace *ws)
     return total;
 }
 
-zc_workspace *zc_workspace_take(void)
+/* In a child process another thread of the parent may have been in the middle of taking one. */
+static void forget_spares(void)
 {
+    zc_mutex_init(&spares_lock);
+    spares = NULL;
+    spares_number = 0;
+    spares_nbytes = 0;
+}
+
+zc_workspace *zc_pool_borrow(zc_error *err)
+{
+    static _Atomic int watches_forks;
+
+    zc_at_fork_once(&watches_forks, forget_spares);
     zc_mutex_lock(&spares_lock);
-    zc_workspace *const ws = spares;
+    zc_workspace *ws = spares;
     if (ws != NULL) {
         spares = ws->next;
         spares_number--;
         spares_nbytes -= scratch_nbytes(ws);
     }
     zc_mutex_unlock(&spares_lock);
-    return ws != NULL ? ws : zc_workspace_new();
+    if (ws == NULL && (ws = zc_workspace_new()) == NULL) {
+        zc_fail(err, ZC_ERR_MEMORY, "out of memory: no room for a workspace");
+    }
+    return ws;
 }
 
 /* The large buffer of the spare workspaces that has not been needed for longest; with the lock held. */
@@ -270,8 +253,11 @@ static void stamp(zc_workspace *ws, uint64_t turn)
     }
 }
 
-void zc_workspace_keep(zc_workspace *ws)
+void zc_pool_release(zc_workspace *ws)
 {
+    if (ws == NULL) {
+        return;
+    }
     ws->depth = 0;                       /* a task that failed may have left buffers open */
     ws->cancelled = NULL;
     ws->poll = NULL;
@@ -291,12 +277,4 @@ void zc_workspace_keep(zc_workspace *ws)
         surplus = take_surplus();
         zc_mutex_unlock(&spares_lock);
     }
-}
-
-void zc_workspace_forget_spares(void)
-{
-    zc_mutex_init(&spares_lock);
-    spares = NULL;
-    spares_number = 0;
-    spares_nbytes = 0;
 }

@@ -36,13 +36,11 @@ typedef struct zc_workspace {
 zc_workspace *zc_workspace_new(void);          /* NULL when out of memory */
 void zc_workspace_free(zc_workspace *ws);
 
-/* The same for a while: one that was kept, or a new one.  What is kept holds on to its
- * scratch, as long as all spare ones together do not hold too much.  Any thread. */
-zc_workspace *zc_workspace_take(void);
-void zc_workspace_keep(zc_workspace *ws);
-
-/* In a child process, where another thread of the parent may have been in the middle of taking one. */
-void zc_workspace_forget_spares(void);
+/* The same for a while: one that was kept, or a new one; zc_pool_release closes its buffers and keeps it (NULL is none).
+ * What is kept holds on to its scratch, as long as all spare ones together do not hold too much.  Any thread; a child of
+ * fork() begins without spare ones. */
+zc_workspace *zc_pool_borrow(zc_error *err);
+void zc_pool_release(zc_workspace *ws);
 
 /* Open a buffer of at least n bytes (64-byte aligned, contents undefined).  It stays valid until
  * the matching pop; buffers are kept and reused.  NULL (with err filled) when out of memory. */
@@ -52,6 +50,17 @@ void zc_scratch_pop(zc_workspace *ws);
 /* The same for `count` items of `size` bytes each, however many that are. */
 void *zc_scratch_array(zc_workspace *ws, uint64_t count, size_t size, zc_error *err);
 
+/* How many are open.  zc_scratch_release closes all that were opened since. */
+static inline int zc_scratch_mark(const zc_workspace *ws)
+{
+    return ws->depth;
+}
+
+static inline void zc_scratch_release(zc_workspace *ws, int mark)
+{
+    ws->depth = mark;
+}
+
 /* The last n buffers. */
 static inline void zc_pop(zc_workspace *ws, int n)
 {
@@ -59,9 +68,6 @@ static inline void zc_pop(zc_workspace *ws, int n)
         zc_scratch_pop(ws);
     }
 }
-
-/* Enlarge the buffer opened last to n bytes and keep its first `used` bytes.  May move it. */
-void *zc_scratch_grow(zc_workspace *ws, size_t used, size_t n, zc_error *err);
 
 /*
  * True once the job that runs in this workspace was cancelled: long loops ask between pieces, each of some

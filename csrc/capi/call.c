@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "capi/call.h"
+#include "capi/handle.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/arith.h"
 
 _Static_assert(ZARRCORE_MAX_DIMS == ZC_MAX_DIMS, "one limit");
 _Static_assert((int)ZARRCORE_ERR_ARGUMENT == (int)ZC_ERR_ARGUMENT, "one numbering");
@@ -19,19 +18,23 @@ _Static_assert(sizeof(((zarrcore_error *)0)->codec) == sizeof(((zc_error *)0)->c
  * alone. */
 #define ERROR_SIZE_1 ((size_t)(offsetof(zarrcore_error, message) + sizeof(((zarrcore_error *)0)->message)))
 
-static void put_key(const zarrcore_array *array, const int64_t *chunk, char *out, size_t capacity)
+char *zc_new_key(const zarrcore_array *array, const int64_t *chunk)
 {
-    char *key = malloc(zc_chunk_key_size(array->array));
+    char *const key = malloc(zc_chunk_key_size(array->array));
 
-    out[0] = '\0';
     if (key != NULL) {
         zc_chunk_key(array->array, chunk, key);
-        const size_t length = strlen(key), n = length < capacity ? length : capacity - 1;
-        memcpy(out, key, n);
-        out[n] = '\0';
-        zc_mend_utf8(out);
-        free(key);
     }
+    return key;
+}
+
+static void put_key(const zarrcore_array *array, const int64_t *chunk, char *out, size_t capacity)
+{
+    char *const key = zc_new_key(array, chunk);
+
+    snprintf(out, capacity, "%s", key != NULL ? key : "");
+    zc_mend_utf8(out);
+    free(key);
 }
 
 int zc_report(zarrcore_error *out, const zc_error *err, const zarrcore_array *array, const int64_t *chunk)
@@ -64,17 +67,15 @@ int zc_report(zarrcore_error *out, const zc_error *err, const zarrcore_array *ar
 
 int zc_report_argument(zarrcore_error *out, const char *message)
 {
-    zc_error err;
+    zc_error err = {0};
 
-    zc_error_clear(&err);
     zc_fail(&err, ZC_ERR_ARGUMENT, "%s", message);
     return zc_report(out, &err, NULL, NULL);
 }
 
 zc_status zc_session_begin(const zarrcore_array *array, zc_session *session, zc_error *err)
 {
-    memset(session, 0, sizeof *session);
-    session->owner = array->owner;
+    *session = (zc_session){.owner = array->owner};
     return array->backend->begin(session, err);
 }
 
@@ -98,19 +99,6 @@ bool zc_has_chunk(const zc_array *array, const int64_t *chunk)
 {
     for (int d = 0; d < array->ndim; d++) {
         if (chunk[d] < 0 || chunk[d] >= zc_grid_chunks(&array->grid[d])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-bool zc_c_strides(int ndim, const int64_t *shape, size_t itemsize, int64_t *out)
-{
-    size_t stride = itemsize;
-
-    for (int d = ndim - 1; d >= 0; d--) {
-        out[d] = (int64_t)stride;
-        if (!zc_mul_size(stride, (uint64_t)shape[d], &stride)) {
             return false;
         }
     }

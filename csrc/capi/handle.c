@@ -45,3 +45,46 @@ void zarrcore_release(const zarrcore_array *array)
     array->backend->destroy(array->owner);
     free(counted(array));
 }
+
+void zc_api_fill(zarrcore_api *out, zarrcore_array *(*from_python)(void *))
+{
+    const zarrcore_api api = {
+        .abi_version = ZARRCORE_ABI_VERSION,
+        .struct_size = sizeof api,
+        .n_slots = ZARRCORE_N_SLOTS,
+        .version = zarrcore_version,
+        .status_name = zarrcore_status_name,
+        .get_num_threads = zarrcore_get_num_threads,
+        .set_num_threads = zarrcore_set_num_threads,
+        .from_python = from_python,
+        .retain = zarrcore_retain,
+        .release = zarrcore_release,
+        .ndim = zarrcore_ndim,
+        .shape = zarrcore_shape,
+        .chunk_shape = zarrcore_chunk_shape,
+        .inner_chunk_shape = zarrcore_inner_chunk_shape,
+        .is_sharded = zarrcore_is_sharded,
+        .grid_shape = zarrcore_grid_shape,
+        .chunk_box = zarrcore_chunk_box,
+        .itemsize = zarrcore_itemsize,
+        .typestr = zarrcore_typestr,
+        .kind = zarrcore_kind,
+        .byte_order = zarrcore_byte_order,
+        .fill_value = zarrcore_fill_value,
+        .path = zarrcore_path,
+        .is_writable = zarrcore_is_writable,
+        .read = zarrcore_read,
+        .write = zarrcore_write,
+        .chunk_key = zarrcore_chunk_key,
+        .chunk_sizes = zarrcore_chunk_sizes,
+        .load_chunk = zarrcore_load_chunk,
+        .decode_chunk = zarrcore_decode_chunk,
+        .encode_chunk = zarrcore_encode_chunk,
+        .decode_inner_chunk = zarrcore_decode_inner_chunk,
+        .shard_index = zarrcore_shard_index,
+        .find_inner_chunk = zarrcore_find_inner_chunk,
+    };
+
+    _Static_assert(sizeof(zarrcore_api) == 16 + ZARRCORE_N_SLOTS * sizeof(void (*)(void)), "count the slots");
+    *out = api;
+}

@@ -51,4 +51,25 @@ zarrcore_array *zc_handle_new(const zc_array *array, const zc_backend *backend, 
 /* The table of all functions for extension modules. */
 void zc_api_fill(zarrcore_api *out, zarrcore_array *(*from_python)(void *));
 
+/* ---- what all functions of the public API share (call.c) ---- */
+
+/* Tell the caller how a call ended; returns its status.  array, chunk and out may be NULL. */
+int zc_report(zarrcore_error *out, const zc_error *err, const zarrcore_array *array, const int64_t *chunk);
+
+/* The same for a failure of the arguments. */
+int zc_report_argument(zarrcore_error *out, const char *message);
+
+/* Use the handle's store: zc_session_end must follow, whatever happened in between. */
+zc_status zc_session_begin(const zarrcore_array *array, zc_session *session, zc_error *err);
+void zc_session_end(const zarrcore_array *array, zc_session *session, zc_status status, zc_error *err);
+
+/* The key of a chunk, to be freed; NULL when out of memory. */
+char *zc_new_key(const zarrcore_array *array, const int64_t *chunk);
+
+/* Is there such a chunk? */
+bool zc_has_chunk(const zc_array *array, const int64_t *chunk);
+
+/* Number of chunks along a dimension. */
+int64_t zc_grid_chunks(const zc_grid_axis *axis);
+
 #endif

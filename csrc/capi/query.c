@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/pool.h"
-#include "capi/call.h"
+#include "capi/handle.h"
 
 /* The build says -DZC_VERSION=1.2.3, which needs no quoting on any platform. */
 #ifndef ZC_VERSION

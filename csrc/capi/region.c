@@ -3,7 +3,7 @@
  * Regions of an array: from the caller's numbers to a selection, and one call of the engine.
  */
 #include "base/arith.h"
-#include "capi/call.h"
+#include "capi/handle.h"
 
 /* What the caller asked for; pointers as they were given. */
 typedef struct region {
@@ -12,114 +12,94 @@ typedef struct region {
     int threads;
 } region;
 
-static zc_status check_axis(int d, int64_t length, int64_t start, int64_t step, int64_t count, zc_error *err)
+/* How many elements of a dimension the region has, checked to lie in the array. */
+static zc_status count_axis(const region *r, int d, int64_t length, int64_t *count, zc_error *err)
 {
-    if (count < 0 || step == 0 || step == INT64_MIN) {
-        return zc_fail(err, ZC_ERR_ARGUMENT, "dimension %d: a count of %lld with a step of %lld", d,
-                       (long long)count, (long long)step);
+    const int64_t start = r->start != NULL ? r->start[d] : 0, step = r->step != NULL ? r->step[d] : 1;
+
+    if (r->count == NULL && (step < 1 || start < 0 || start > length)) {
+        return zc_fail(err, ZC_ERR_ARGUMENT, "dimension %d: cannot count from %lld on in steps of %lld", d,
+                       (long long)start, (long long)step);
     }
-    if (count == 0) {
-        return ZC_OK;
+    *count = r->count != NULL ? r->count[d] : start == length ? 0 : (length - 1 - start) / step + 1;
+    if (*count < 0 || step == 0 || step == INT64_MIN) {
+        return zc_fail(err, ZC_ERR_ARGUMENT, "dimension %d: a count of %lld with a step of %lld", d,
+                       (long long)*count, (long long)step);
     }
     const bool inside = start >= 0 && start < length;
     const int64_t reach = !inside ? 0 : step > 0 ? (length - 1 - start) / step : start / -step;
-    if (!inside || count - 1 > reach) {
+    if (*count > 0 && (!inside || *count - 1 > reach)) {
         return zc_fail(err, ZC_ERR_ARGUMENT,
                        "dimension %d: %lld elements from %lld on in steps of %lld leave the array's %lld", d,
-                       (long long)count, (long long)start, (long long)step, (long long)length);
+                       (long long)*count, (long long)start, (long long)step, (long long)length);
     }
     return ZC_OK;
 }
 
-/* One dimension of the region; a negative step is turned round, for the engine counts upwards. */
-static zc_status set_axis(zc_selection *selection, int d, int64_t start, int64_t step, int64_t count, int64_t stride,
-                          zc_error *err)
+/* Place a dimension of a region with elements; a negative step is turned round, for the engine counts upwards. */
+static zc_status place_axis(const region *r, int d, zc_selection *selection, zc_error *err)
 {
+    zc_axis *const axis = &selection->axis[d];
+    const int64_t last = axis->count - 1;
     size_t span;
 
-    if (stride == INT64_MIN ||
-        !zc_mul_size(1, (uint64_t)(stride < 0 ? -stride : stride), &span) ||
-        !zc_mul_size(span, count > 0 ? (uint64_t)(count - 1) : 0, &span)) {
+    axis->stride = r->strides != NULL ? r->strides[d] : axis->stride;
+    if (axis->stride == INT64_MIN ||
+        !zc_mul_size(1, (uint64_t)(axis->stride < 0 ? -axis->stride : axis->stride), &span) ||
+        !zc_mul_size(span, (uint64_t)last, &span)) {
         return zc_fail(err, ZC_ERR_OVERFLOW, "dimension %d: strides of %lld bytes leave the address space", d,
-                       (long long)stride);
+                       (long long)axis->stride);
     }
-    if (step < 0 && count > 0) {
-        start += (count - 1) * step;
-        selection->memory += (count - 1) * stride;
-        stride = -stride;
-        step = -step;
+    axis->start = r->start != NULL ? r->start[d] : 0;
+    axis->step = r->step != NULL && last > 0 ? r->step[d] : 1;
+    if (axis->step < 0) {
+        axis->start += last * axis->step;
+        axis->step = -axis->step;
+        selection->memory += last * axis->stride;
+        axis->stride = -axis->stride;
     }
-    selection->axis[d] = (zc_axis){.count = count, .start = start, .step = count > 1 ? step : 1, .stride = stride};
     return ZC_OK;
 }
 
 static zc_status make_selection(const zc_array *array, const region *r, zc_selection *selection, bool *empty,
                                 zc_error *err)
 {
-    int64_t start[ZC_MAX_DIMS], step[ZC_MAX_DIMS], count[ZC_MAX_DIMS], strides[ZC_MAX_DIMS];
+    int64_t count[ZC_MAX_DIMS];
     zc_status status = ZC_OK;
 
     *empty = false;
-    selection->ndim = array->ndim;
-    selection->memory = r->memory;
-    selection->kind = ZC_SELECT_REGION;
-    selection->window = NULL;
     for (int d = 0; d < array->ndim && status == ZC_OK; d++) {
-        const int64_t length = array->grid[d].length;
-        start[d] = r->start != NULL ? r->start[d] : 0;
-        step[d] = r->step != NULL ? r->step[d] : 1;
-        if (r->count != NULL) {
-            count[d] = r->count[d];
-        } else if (step[d] < 1 || start[d] < 0 || start[d] > length) {
-            return zc_fail(err, ZC_ERR_ARGUMENT, "dimension %d: cannot count from %lld on in steps of %lld",
-                           d, (long long)start[d], (long long)step[d]);
-        } else {
-            count[d] = start[d] == length ? 0 : (length - 1 - start[d]) / step[d] + 1;
-        }
-        status = check_axis(d, length, start[d], step[d], count[d], err);
-        *empty |= count[d] == 0;
+        status = count_axis(r, d, array->grid[d].length, &count[d], err);
+        *empty |= status == ZC_OK && count[d] == 0;
     }
     if (status != ZC_OK || *empty) {
         return status;
     }
-    if (r->strides == NULL && !zc_c_strides(array->ndim, count, array->chain->item.size, strides)) {
-        return zc_fail(err, ZC_ERR_OVERFLOW, "the region does not fit into memory");
+    if (r->memory == NULL) {
+        return zc_fail(err, ZC_ERR_ARGUMENT, "memory is NULL");
+    }
+    /* With strides of zero a region may have more bytes than there can be, which the engine could not count. */
+    if (!zc_selection_whole(array->ndim, count, array->chain->item.size, r->memory, selection)) {
+        return zc_fail(err, ZC_ERR_OVERFLOW, "the region has more elements than can be counted");
     }
     for (int d = 0; d < array->ndim && status == ZC_OK; d++) {
-        const int64_t stride = r->strides != NULL ? r->strides[d] : strides[d];
-        status = set_axis(selection, d, start[d], step[d], count[d], stride, err);
+        status = place_axis(r, d, selection, err);
     }
     return status;
 }
 
-/* Can the engine count the region's bytes?  With strides of zero it may have more than memory has. */
-static zc_status check_size(const zc_selection *selection, size_t itemsize, zc_error *err)
-{
-    size_t n = itemsize;
-
-    for (int d = 0; d < selection->ndim; d++) {
-        if (!zc_mul_size(n, (uint64_t)selection->axis[d].count, &n)) {
-            return zc_fail(err, ZC_ERR_OVERFLOW, "the region has more elements than can be counted");
-        }
-    }
-    return ZC_OK;
-}
-
-static int transfer(const zarrcore_array *array, const region *r, bool write, bool write_empty,
-                    zarrcore_error *error)
+static int transfer(const zarrcore_array *array, const region *r, bool write, bool write_empty, zarrcore_error *error)
 {
     zc_selection selection;
     zc_session session;
     zc_fault fault = {.in_chunk = false};
-    zc_error err;
+    zc_error err = {0};
     bool empty;
 
-    zc_error_clear(&err);
-    zc_status status = make_selection(array->array, r, &selection, &empty, &err);
-    if (status == ZC_OK && !empty) {
-        status = r->memory == NULL ? zc_fail(&err, ZC_ERR_ARGUMENT, "memory is NULL")
-                                   : check_size(&selection, array->array->chain->item.size, &err);
+    if (r->threads < 0) {
+        return zc_report_argument(error, "threads is negative");
     }
+    zc_status status = make_selection(array->array, r, &selection, &empty, &err);
     if (status != ZC_OK || empty) {
         return zc_report(error, &err, NULL, NULL);
     }
@@ -140,13 +120,7 @@ int zarrcore_read(const zarrcore_array *array, const int64_t *start, const int64
 {
     const region r = {start, step, count, strides, memory, threads};
 
-    if (array == NULL) {
-        return zc_report_argument(error, "array is NULL");
-    }
-    if (threads < 0) {
-        return zc_report_argument(error, "threads is negative");
-    }
-    return transfer(array, &r, false, false, error);
+    return array != NULL ? transfer(array, &r, false, false, error) : zc_report_argument(error, "array is NULL");
 }
 
 int zarrcore_write(const zarrcore_array *array, const int64_t *start, const int64_t *step,
@@ -157,9 +131,6 @@ int zarrcore_write(const zarrcore_array *array, const int64_t *start, const int6
 
     if (array == NULL) {
         return zc_report_argument(error, "array is NULL");
-    }
-    if (threads < 0) {
-        return zc_report_argument(error, "threads is negative");
     }
     if ((flags & ~ZARRCORE_WRITE_EMPTY) != 0) {
         return zc_report_argument(error, "flags: an unknown flag is set");

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capi/call.h"
+#include "capi/handle.h"
 #include "document/document.h"
 #include "io/file.h"
 

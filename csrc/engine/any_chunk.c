@@ -5,15 +5,14 @@
 #include "base/assert.h"
 #include "engine/chunk.h"
 
-/* The chunk and the selection in stored order. */
+/* A chunk in stored order. */
 typedef struct stored_chunk {
     zc_chunk chunk;
-    const zc_selection *selection;
     zc_selection permuted;
     int64_t shape[ZC_MAX_DIMS], bounds[ZC_MAX_DIMS];
 } stored_chunk;
 
-static zc_status store_order(const zc_chunk *chunk, const zc_selection *selection, stored_chunk *out, zc_error *err)
+static zc_status store_order(const zc_chunk *chunk, stored_chunk *out, zc_error *err)
 {
     const zc_chain *chain = chunk->chain;
 
@@ -27,113 +26,155 @@ static zc_status store_order(const zc_chunk *chunk, const zc_selection *selectio
         zc_chain_stored_shape(chain, chunk->ndim, chunk->bounds, out->bounds);
         out->chunk.bounds = out->bounds;
     }
-    out->selection = selection;
     if (chain->order_ndim > 0) {
-        out->permuted = *selection;
+        out->permuted = *chunk->selection;
         zc_selection_permute(&out->permuted, chain->order);
-        out->selection = &out->permuted;
+        out->chunk.selection = &out->permuted;
     }
     return ZC_OK;
 }
 
 /* For assertions. */
-static inline bool is_valid(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection)
+static inline bool is_valid(const zc_context *ctx, const zc_chunk *chunk)
 {
     const zc_chain *chain = chunk->chain;
 
-    return ctx->ws != NULL && chain->ops != NULL && selection->ndim == chunk->ndim &&
+    return ctx->ws != NULL && chain->ops != NULL && chunk->selection->ndim == chunk->ndim &&
            (chain->order_ndim == 0 || chain->order_ndim == chunk->ndim);
 }
 
-zc_status zc_chunk_read(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
-                        const zc_slice *from)
+/* ---- through a cache: decode all of it once, and place it from there --------------------------------- */
+
+/* Decode the chunk into memory that the cache keeps. */
+static zc_status decode_kept(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from, zc_cached **out)
 {
-    zc_assert(is_valid(ctx, chunk, selection));
+    const zc_value *value = from->value;
+    zc_cached *entry = zc_cached_new(value->origin, value->base + from->offset, chunk->size);
+
+    if (entry == NULL) {
+        return zc_fail(ctx->err, ZC_ERR_MEMORY, "no memory for a chunk of %zu bytes", chunk->size);
+    }
+    const zc_status status = chunk->chain->ops->decode(ctx, chunk, from, zc_cached_data(entry));
+    if (status != ZC_OK) {
+        zc_cached_let_go(entry);
+        return status;
+    }
+    zc_cache_add(value->origin, entry);
+    *out = entry;
+    return ZC_OK;
+}
+
+static zc_status read_cached(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from)
+{
+    zc_cached *entry = zc_cache_find(from->value->origin, from->value->base + from->offset);
+    zc_status status = ZC_OK;
+
+    if (entry == NULL) {
+        status = decode_kept(ctx, chunk, from, &entry);
+    }
+    if (status == ZC_OK) {
+        status = zc_elements_place(ctx, chunk, zc_cached_data(entry));
+        zc_cached_let_go(entry);
+    }
+    return status;
+}
+
+/* ---- any chunk ------------------------------------------------------------------------------------ */
+
+zc_status zc_chunk_read(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from)
+{
+    zc_assert(is_valid(ctx, chunk));
 
     const zc_chain_ops *ops = chunk->chain->ops;
     const zc_origin *origin = from->value->origin;
-    const bool prefetch = zc_selection_is_prefetch(selection);
+    const bool prefetch = zc_selection_is_prefetch(chunk->selection);
     stored_chunk stored;
-    const zc_status status = store_order(chunk, selection, &stored, ctx->err);
+    const zc_status status = store_order(chunk, &stored, ctx->err);
 
     if (status != ZC_OK || (prefetch && origin == NULL)) {
         return status;               /* no cache would keep it */
     }
     if (origin != NULL && ops->decode != NULL) {
         if (zc_cache_takes(origin->cache, stored.chunk.size)) {
-            return zc_chunk_read_cached(ctx, &stored.chunk, stored.selection, from);
+            return read_cached(ctx, &stored.chunk, from);
         }
         if (prefetch) {
             return ZC_OK;
         }
         zc_cache_count_miss(origin->cache);
     }
-    return ops->read(ctx, &stored.chunk, stored.selection, from);
+    return ops->read(ctx, &stored.chunk, from);
 }
 
-zc_status zc_chunk_place(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
-                         const void *data)
+zc_status zc_chunk_place(const zc_context *ctx, const zc_chunk *chunk, const void *data)
 {
     stored_chunk stored;
-    const zc_status status = store_order(chunk, selection, &stored, ctx->err);
+    const zc_status status = store_order(chunk, &stored, ctx->err);
 
-    return status == ZC_OK ? zc_elements_place(ctx, &stored.chunk, stored.selection, data) : status;
+    return status == ZC_OK ? zc_elements_place(ctx, &stored.chunk, data) : status;
 }
 
-zc_status zc_chunk_write(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
-                         const zc_slice *old, zc_output *out)
+zc_status zc_chunk_write(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *old, zc_output *out)
 {
-    zc_assert(is_valid(ctx, chunk, selection) && chunk->bounds != NULL);
-    zc_assert(ctx->blocks != NULL || !zc_selection_is_prefetch(selection));
+    zc_assert(is_valid(ctx, chunk) && chunk->bounds != NULL);
+    zc_assert(ctx->blocks != NULL || !zc_selection_is_prefetch(chunk->selection));
     stored_chunk stored;
-    const zc_status status = store_order(chunk, selection, &stored, ctx->err);
+    zc_status status = store_order(chunk, &stored, ctx->err);
 
-    if (status != ZC_OK) {
-        return status;
+    if (status == ZC_OK) {
+        status = chunk->chain->ops->write(ctx, &stored.chunk, old, out);
     }
-    const zc_status written = chunk->chain->ops->write(ctx, &stored.chunk, stored.selection, old, out);
-    zc_assert(written != ZC_OK || out->written <= out->cap);
-    return written;
+    zc_assert(status != ZC_OK || out->written <= out->cap);
+    return status;
 }
 
 /* ---- all elements -------------------------------------------------------------------------------- */
 
-zc_status zc_elements_read(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
-                           const zc_slice *from)
+zc_status zc_elements_read(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from)
 {
     const zc_item *item = &chunk->chain->item;
-    const bool image = !zc_item_swaps(item) && zc_selection_is_chunk_image(selection, chunk->shape, item->size);
-    uint8_t *const dst = image ? (uint8_t *)selection->memory : zc_scratch_push(ctx->ws, chunk->size, ctx->err);
+    const bool image = !zc_item_swaps(item) && zc_selection_is_chunk_image(chunk->selection, chunk->shape, item->size);
+    uint8_t *const dst = image ? (uint8_t *)chunk->selection->memory : zc_scratch_push(ctx->ws, chunk->size, ctx->err);
 
     if (dst == NULL) {
         return ZC_ERR_MEMORY;
     }
     zc_status status = chunk->chain->ops->decode(ctx, chunk, from, dst);
     if (!image) {
-        status = status == ZC_OK ? zc_elements_place(ctx, chunk, selection, dst) : status;
+        status = status == ZC_OK ? zc_elements_place(ctx, chunk, dst) : status;
         zc_scratch_pop(ctx->ws);
     }
     return status;
 }
 
+/* The fill value as the chain stores it, in a scratch buffer; NULL without memory. */
+static const uint8_t *push_fill(const zc_context *ctx, const zc_item *item)
+{
+    uint8_t *const fill = zc_scratch_push(ctx->ws, item->size, ctx->err);
+
+    if (fill != NULL) {
+        zc_items_copy(1, fill, ctx->fill, item);
+    }
+    return fill;
+}
+
 zc_status zc_elements_fill(const zc_context *ctx, const zc_chain *chain, uint8_t *dst, size_t size)
 {
     const int64_t n = (int64_t)(size / chain->item.size), stride = (int64_t)chain->item.size;
-    uint8_t *const fill = zc_scratch_push(ctx->ws, chain->item.size, ctx->err);
+    const uint8_t *const fill = push_fill(ctx, &chain->item);
 
     if (fill == NULL) {
         return ZC_ERR_MEMORY;
     }
-    zc_items_copy(1, fill, ctx->fill, &chain->item);
     zc_region_fill(1, &n, dst, &stride, chain->item.size, fill);
     zc_scratch_pop(ctx->ws);
     return ZC_OK;
 }
 
 /* All elements, as they are stored, to out: the old value (NULL: the fill value), patched with the selection. */
-static zc_status compose(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
-                         const zc_slice *old, uint8_t *out)
+static zc_status compose(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *old, uint8_t *out)
 {
+    const zc_selection *selection = chunk->selection;
     const zc_item *item = &chunk->chain->item;
     zc_status status = ZC_OK;
 
@@ -155,22 +196,21 @@ static zc_status compose(const zc_context *ctx, const zc_chunk *chunk, const zc_
 static zc_status find_empty(const zc_context *ctx, const zc_chunk *chunk, const uint8_t *elements, bool *out)
 {
     const zc_item *item = &chunk->chain->item;
-    uint8_t *const fill = zc_scratch_push(ctx->ws, item->size, ctx->err);
+    const uint8_t *const fill = push_fill(ctx, item);
 
     if (fill == NULL) {
         return ZC_ERR_MEMORY;
     }
-    zc_items_copy(1, fill, ctx->fill, item);
     *out = zc_equals_fill(elements, chunk->size / item->size, item->size, fill);
     zc_scratch_pop(ctx->ws);
     return ZC_OK;
 }
 
-zc_status zc_elements_write(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
-                            const zc_slice *old, zc_output *out)
+zc_status zc_elements_write(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *old, zc_output *out)
 {
     const zc_chain *chain = chunk->chain;
-    const bool all = zc_chunk_is_covered(ctx, chunk, selection), omits_empty = !ctx->call->write_empty;
+    const zc_selection *selection = chunk->selection;
+    const bool all = zc_chunk_is_covered(ctx, chunk), omits_empty = !ctx->call->write_empty;
     bool empty = omits_empty && all && zc_selection_equals_fill(selection, chain->item.size, ctx->fill);
 
     if (empty) {
@@ -185,7 +225,7 @@ zc_status zc_elements_write(const zc_context *ctx, const zc_chunk *chunk, const 
     if (elements == NULL) {
         return ZC_ERR_MEMORY;
     }
-    zc_status status = compose(ctx, chunk, selection, all ? NULL : old, elements);
+    zc_status status = compose(ctx, chunk, all ? NULL : old, elements);
     if (status == ZC_OK && omits_empty && !all) {
         status = find_empty(ctx, chunk, elements, &empty);
     }

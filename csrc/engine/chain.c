@@ -35,7 +35,7 @@ zc_status zc_chain_bound(const zc_chain *chain, int ndim, const int64_t *shape, 
         return zc_fail(err, ZC_ERR_OVERFLOW, "the chunk does not fit into memory");
     }
     zc_chain_stored_shape(chain, ndim, shape, stored);
-    return chain->ops->bound(chain, ndim, stored, out, err);
+    return chain->ops->bound(chain, ndim, stored, decoded, out, err);
 }
 
 size_t zc_chain_plausible_size(const zc_chain *chain, size_t decoded)

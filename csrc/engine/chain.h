@@ -53,9 +53,11 @@ struct zc_chain {
     int n_stages;
     zc_codec stages[ZC_MAX_STAGES];  /* in the order of encoding */
 
-    bool sharded;                    /* a shard, wrapped or not, and so the members up to index_at_start are set */
+    bool sharded;                    /* a shard, wrapped or not, and so the members up to index_at_start are set (inner_size
+                                      * by zc_chain_choose_kind) */
     int shard_ndim;
     int64_t inner_shape[ZC_MAX_DIMS];/* in stored order */
+    size_t inner_size;               /* decoded bytes of an inner chunk; ZC_SIZE_MAX if they do not fit into memory */
     const zc_chain *inner;
     const zc_chain *index;
     bool index_at_start;
@@ -86,12 +88,14 @@ zc_status zc_chain_check_size(uint64_t n, size_t decoded, zc_error *err);
 zc_status zc_chain_unstage_into(const zc_chain *chain, const uint8_t *src, size_t n, uint8_t *dst,
                                 size_t decoded, zc_workspace *ws, zc_error *err);
 
-/* zc_stages_undo of a chain's stages. */
+/* zc_stages_undo of a chain's stages; the result may be in scratch memory. */
 static inline zc_status zc_chain_unstage(const zc_chain *chain, int first_stage, const uint8_t *src, size_t n,
                                          size_t decoded, zc_workspace *ws, const uint8_t **out, size_t *out_n,
-                                         int *pushed, zc_error *err)
+                                         zc_error *err)
 {
-    return zc_stages_undo(chain->stages, chain->n_stages, first_stage, src, n, decoded, ws, out, out_n, pushed, err);
+    int pushed = 0;                  /* the caller knows how many buffers were open before */
+
+    return zc_stages_undo(chain->stages, chain->n_stages, first_stage, src, n, decoded, ws, out, out_n, &pushed, err);
 }
 
 /* zc_stages_encode of a chain's stages. */
@@ -101,13 +105,27 @@ static inline zc_status zc_chain_stage_into(const zc_chain *chain, const uint8_t
     return zc_stages_encode(chain->stages, chain->n_stages, src, n, dst, cap, written, ws, err);
 }
 
+/* ---- lengths (reshape.c) ---- */
+
+/* Count the items of a chunk; false on overflow. */
+bool zc_lengths_count(const int64_t *shape, int ndim, int64_t *out);
+
+/* Compute n lengths, of `items` items in all, from those of a chunk.  ZC_ERR_ARGUMENT if the rules do not allow that.  Where
+ * the shape is not known (NULL) only the rules are checked, and *out is not useful. */
+zc_status zc_lengths_make(const zc_length *rules, int n, int ndim, const int64_t *shape, int64_t items, int64_t *out,
+                          zc_error *err);
+
+/* The same for a reshaped chunk, which has all items of the chunk in the same order. */
+zc_status zc_reshape_lengths(const zc_length *rules, int n, int ndim, const int64_t *shape, int64_t *out,
+                             zc_error *err);
+
 /* ---- shards ---- */
 
 /* Bytes of the encoded index of n inner chunks; ZC_ERR_ARGUMENT if the index chain's size is not fixed. */
 zc_status zc_chain_index_size(const zc_chain *chain, size_t n, size_t *out, zc_error *err);
 
-/* Number of inner chunks in a shard of that stored shape; false on overflow or if it is not a multiple. */
-bool zc_chain_inner_grid(const zc_chain *chain, int ndim, const int64_t *stored_shape, int64_t *grid,
-                         size_t *n);
+/* Number of inner chunks in a shard of that stored shape, along each dimension and in all. */
+zc_status zc_chain_inner_grid(const zc_chain *chain, int ndim, const int64_t *stored, int64_t *grid, size_t *n,
+                              zc_error *err);
 
 #endif

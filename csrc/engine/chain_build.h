@@ -2,8 +2,8 @@
  *
  * What is known of a chain while its links are compiled one after the other.
  *
- * chain_compile.c goes through the links and makes chains within chains (shards, N5 blocks); compile_stages.c adds codecs
- * and keeps their limits; compile_filters.c follows what filters and reshaping make of the chunk and of the fill value.
+ * chain_compile.c goes through the links and makes chains within chains (shards, N5 blocks); compile_stages.c adds codecs,
+ * keeps their limits and chooses the kind of the chain; compile_filters.c follows what filters and reshaping make of the chunk and of the fill value.
  */
 #ifndef ZC_ENGINE_CHAIN_BUILD_H
 #define ZC_ENGINE_CHAIN_BUILD_H
@@ -51,6 +51,10 @@ zc_status zc_build_add_stage(zc_build *b, const zc_link *link, const zc_codec *c
 
 /* Add the codec that makes bytes of the items, and swaps their words. */
 zc_status zc_build_items(zc_build *b, const zc_link *link);
+
+/* Set `ops` of a chain whose other members are set, and `bare` where it needs one, in memory of the arena; false without
+ * memory.  The one place that asks which kind a chain is. */
+bool zc_chain_choose_kind(zc_chain *chain, zc_arena *arena);
 
 /* ---- compile_filters.c ---- */
 

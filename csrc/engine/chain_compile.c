@@ -8,7 +8,6 @@
 
 #include "base/cpu.h"
 #include "engine/chain_build.h"
-#include "engine/chain_kind.h"
 
 static zc_status compile_links(zc_build *b, const zc_links *links);
 

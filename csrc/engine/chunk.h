@@ -43,10 +43,10 @@ static inline zc_slice zc_slice_all(const zc_value *value)
     return (zc_slice){value, 0, value->size};
 }
 
-/* Its bytes in memory: its own, or a copy in scratch memory; then *pushed grows. */
-static inline zc_status zc_slice_view(const zc_context *ctx, const zc_slice *slice, const uint8_t **data, int *pushed)
+/* Its bytes in memory: its own, or a copy in scratch memory. */
+static inline zc_status zc_slice_view(const zc_context *ctx, const zc_slice *slice, const uint8_t **data)
 {
-    return zc_value_view(slice->value, slice->offset, slice->nbytes, ctx->ws, data, pushed, ctx->err);
+    return zc_value_view(slice->value, slice->offset, slice->nbytes, ctx->ws, data, ctx->err);
 }
 
 static inline zc_status zc_slice_read(const zc_context *ctx, const zc_slice *slice, uint8_t *dst)
@@ -67,6 +67,7 @@ typedef struct zc_chunk {
     int ndim;
     const int64_t *shape;    /* in memory order for zc_chunk_read and zc_chunk_write, in stored order for ops */
     const int64_t *bounds;   /* writing: the extent of the array in the chunk, in the same order */
+    const zc_selection *selection;   /* what is read or written of it, in the same order */
     size_t size;             /* decoded bytes; set for ops */
 } zc_chunk;
 
@@ -76,8 +77,7 @@ typedef struct zc_chunk {
  */
 struct zc_chain_ops {
     /* Decode the elements of the selection to its memory.  The chunk is not in a cache. */
-    zc_status (*read)(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
-                      const zc_slice *from);
+    zc_status (*read)(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from);
 
     /* All elements to dst[0 .. chunk->size), as the chain stores them: not swapped.  NULL: chunks are read, and kept in
      * caches, by their inner chunks. */
@@ -85,14 +85,14 @@ struct zc_chain_ops {
 
     /* Encode the elements of the selection from its memory, all others from the old chunk (NULL: the fill value).  What
      * lies beyond the bounds is the fill value, unless the context keeps it.  out->cap is the chain's bound at least. */
-    zc_status (*write)(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
-                       const zc_slice *old, zc_output *out);
+    zc_status (*write)(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *old, zc_output *out);
 
     /* Encode all elements, as the chain stores them.  NULL where `write` does not need it. */
     zc_status (*encode)(const zc_context *ctx, const zc_chunk *chunk, const uint8_t *elements, zc_output *out);
 
-    /* zc_chain_bound, zc_chain_plausible_size. */
-    zc_status (*bound)(const zc_chain *chain, int ndim, const int64_t *stored, size_t *out, zc_error *err);
+    /* zc_chain_bound of a chunk of `decoded` bytes, zc_chain_plausible_size. */
+    zc_status (*bound)(const zc_chain *chain, int ndim, const int64_t *stored, size_t decoded, size_t *out,
+                       zc_error *err);
     size_t (*plausible)(const zc_chain *chain, size_t decoded);
 
     bool is_plain;           /* the stored bytes are the elements */
@@ -104,68 +104,46 @@ extern const zc_chain_ops zc_plain_ops, zc_staged_ops, zc_shard_ops, zc_n5_block
     zc_wrapped_shard_ops;
 
 /* Does the selection cover all that the chunk has to hold, so that nothing of an old one stays? */
-static inline bool zc_chunk_is_covered(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection)
+static inline bool zc_chunk_is_covered(const zc_context *ctx, const zc_chunk *chunk)
 {
-    return zc_selection_covers(selection, ctx->keeps_beyond ? chunk->shape : chunk->bounds);
-}
-
-/* Are so many of a shard's decoded bytes wanted that a remote store should send all of it at once? */
-static inline bool zc_is_most(size_t wanted, size_t size)
-{
-    return wanted >= size / 2;
+    return zc_selection_covers(chunk->selection, ctx->keeps_beyond ? chunk->shape : chunk->bounds);
 }
 
 /* Decode the elements of the selection out of a slice, through the cache that the value's origin names. */
-zc_status zc_chunk_read(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
-                        const zc_slice *from);
+zc_status zc_chunk_read(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from);
 
 /*
  * Encode a chunk: the elements of the selection from the caller's memory, all others from the old chunk (NULL: the fill
  * value).  out->cap is the chain's bound at least.  out->written is 0 if nothing needs to be stored, because all
  * elements equal the fill value and write_empty is off.
  */
-zc_status zc_chunk_write(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
-                         const zc_slice *old, zc_output *out);
+zc_status zc_chunk_write(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *old, zc_output *out);
 
 /* Place the selected elements of a chunk all of which lie at data, as its chain stores them. */
-zc_status zc_chunk_place(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
-                         const void *data);
+zc_status zc_chunk_place(const zc_context *ctx, const zc_chunk *chunk, const void *data);
 
 /* ops->read and ops->write by ops->decode and ops->encode of all of the chunk. */
-zc_status zc_elements_read(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
-                           const zc_slice *from);
-zc_status zc_elements_write(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
-                            const zc_slice *old, zc_output *out);
+zc_status zc_elements_read(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from);
+zc_status zc_elements_write(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *old, zc_output *out);
 
 /* zc_chunk_place for shape and selection in stored order. */
-static inline zc_status zc_elements_place(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
-                                          const void *data)
+static inline zc_status zc_elements_place(const zc_context *ctx, const zc_chunk *chunk, const void *data)
 {
     const zc_item *item = &chunk->chain->item;
 
-    return zc_selection_scatter(selection, chunk->shape, data, 0, (int64_t)(chunk->size / item->size), item, ctx->ws,
-                                ctx->err);
+    return zc_selection_scatter(chunk->selection, chunk->shape, data, 0, (int64_t)(chunk->size / item->size), item,
+                                ctx->ws, ctx->err);
 }
 
 /* Set elements at dst[0..size) to the fill value, as the chain stores it. */
 zc_status zc_elements_fill(const zc_context *ctx, const zc_chain *chain, uint8_t *dst, size_t size);
 
-/* ---- chunks in a cache (cached_read.c) ---- */
+/* ---- kinds of chains (staged_read.c, shard_read.c, shard_write.c; the tables: each kind's file) ---- */
 
-/* ops->read of a chunk that the cache of the value's origin takes. */
-zc_status zc_chunk_read_cached(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
-                               const zc_slice *from);
-
-/* ---- kinds of chains (staged_read.c, shard_read.c, shard_write.c; the tables: chain_kind.c) ---- */
-
-zc_status zc_plain_read(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
-                        const zc_slice *from);
-zc_status zc_staged_read(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
-                         const zc_slice *from);
-zc_status zc_shard_read(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
-                        const zc_slice *from);
-zc_status zc_shard_write(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
-                         const zc_slice *old, zc_output *out);
+zc_status zc_plain_read(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from);
+zc_status zc_staged_read(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from);
+zc_status zc_shard_read(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from);
+zc_status zc_shard_write(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *old, zc_output *out);
 
 /*
  * A chunk that is given whole and whose stored bytes are its elements and nothing else, so that it can be stored
@@ -180,24 +158,22 @@ typedef struct zc_plain {
     size_t piece;
 } zc_plain;
 
-bool zc_plain_open(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection, zc_plain *out);
+bool zc_plain_open(const zc_context *ctx, const zc_chunk *chunk, zc_plain *out);
 
-/* Nothing but fill values, which the call does not want to store? */
-bool zc_plain_is_empty(const zc_plain *plain);
+/* Its bytes; *empty: nothing but fill values, which the call does not want to store.  One scratch buffer is pushed if this
+ * succeeds. */
+zc_status zc_plain_source(zc_plain *plain, zc_file_source *out, bool *empty);
 
-/* Its bytes.  One scratch buffer is pushed if this succeeds. */
-zc_status zc_plain_source(zc_plain *plain, zc_file_source *out);
+/* ---- indexes of shards (shard_layout.c) ---- */
 
-/* ---- indexes of shards (index_read.c) ---- */
-
-/* Read and check the index of a shard.  *out is in scratch memory (*pushed grows) and has one extent for each of n
- * inner chunks, relative to the slice. */
+/* Read and check the index of a shard.  *out is in scratch memory and has one extent for each of n inner chunks, relative
+ * to the slice. */
 zc_status zc_shard_index_read(const zc_context *ctx, const zc_chain *chain, size_t n, const zc_slice *from,
-                              const zc_extent **out, int *pushed);
+                              const zc_extent **out);
 
 /* The same from the array's cache, if it is there; *pin, where it is not NULL, is for zc_cached_let_go then. */
 zc_status zc_shard_index_find(const zc_context *ctx, const zc_chain *chain, size_t n, const zc_slice *from,
-                              const zc_extent **out, zc_cached **pin, int *pushed);
+                              const zc_extent **out, zc_cached **pin);
 
 /* Grid of the inner chunks of a shard as grid axes. */
 void zc_inner_axes(const zc_chain *chain, int ndim, const int64_t *stored, zc_grid_axis *out);

@@ -7,8 +7,6 @@
 #include "base/arith.h"
 #include "base/pool.h"
 #include "engine/chain_build.h"
-#include "engine/chain_kind.h"
-#include "engine/reshape.h"
 
 /* ---- the fill value after filters --------------------------------------------------------------- */
 
@@ -209,7 +207,7 @@ static zc_status pack_items(zc_build *b, const zc_link *link)
 {
     int64_t items = 1;
 
-    if (b->has_shape && !zc_reshape_count(b->shape, b->ndim, &items)) {
+    if (b->has_shape && !zc_lengths_count(b->shape, b->ndim, &items)) {
         return zc_refuse(b, link, ZC_ERR_ARGUMENT, "a chunk has too many items");
     }
     b->shape[0] = 1 + items / 8 + (items % 8 != 0);

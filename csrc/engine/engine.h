@@ -100,10 +100,8 @@ typedef struct zc_plan {
     zc_point_groups groups;          /* for points */
     const size_t *list;              /* where a mask leaves chunks out: the numbers of the others; NULL: all */
     size_t n_items;
-    size_t key_size;                 /* bytes that any key needs, with its terminator */
     bool held;                       /* the store has begun a call, which zc_plan_close ends */
     zc_workspace *ws;                /* holds the lists, until zc_plan_close */
-    int pushed;
 } zc_plan;
 
 zc_status zc_plan_open(const zc_call *call, zc_plan *plan, zc_error *err);
@@ -122,7 +120,7 @@ void zc_plan_blame(const zc_plan *plan, size_t item, zc_fault *fault);
 void zc_plan_chunk(const zc_plan *plan, size_t item, int64_t *chunk);
 bool zc_plan_selection(const zc_plan *plan, size_t item, const int64_t *chunk, int64_t *shape, zc_selection *out);
 
-/* Write the key of a chunk to dst (plan->key_size bytes are enough). */
+/* Write the key of a chunk to dst (zc_chunk_key_size bytes are enough). */
 void zc_chunk_key(const zc_array *array, const int64_t *chunk, char *dst);
 
 /* The same key as locks and generations know it. */

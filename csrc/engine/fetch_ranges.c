@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
+#include "base/arith.h"
 #include "base/assert.h"
 
 #define ROUNDS_MAX 16                /* more than shards are ever nested */
@@ -35,18 +35,25 @@ static const uint8_t *find(const zc_fetched *item, uint64_t offset, size_t n)
     return at <= range->size && n <= range->size - at ? range->data + at : NULL;
 }
 
+/* Room for one item after the n of an array: the array, which may have moved; NULL without memory. */
+static void *grow(void *array, size_t n, size_t *room, size_t size)
+{
+    const size_t more = n < *room ? *room : 2 * n + 8;
+    void *const grown = n < *room ? array : zc_realloc_array(array, more, size);
+
+    *room = grown != NULL ? more : *room;
+    return grown;
+}
+
 static bool note(zc_fetch *set, const zc_fetched *item, uint64_t offset, size_t n)
 {
-    if (set->n_requests == set->room) {
-        const size_t room = 2 * set->room + 64;
-        zc_request *requests = zc_realloc_array(set->requests, room, sizeof *requests);
-        if (requests == NULL) {
-            return false;
-        }
-        set->requests = requests;
-        set->room = room;
+    zc_request *const requests = grow(set->requests, set->n_requests, &set->room, sizeof *requests);
+
+    if (requests == NULL) {
+        return false;
     }
-    set->requests[set->n_requests++] =
+    set->requests = requests;
+    requests[set->n_requests++] =
         (zc_request){.key = item->key, .offset = offset, .n = n, .owner = (size_t)(item - set->items)};
     return true;
 }
@@ -138,17 +145,14 @@ static void join_noted(zc_fetch *set)
 
 static bool keep(zc_fetched *item, const zc_request *request, zc_value *value)
 {
-    if (item->n == item->room) {
-        const size_t room = 2 * item->room + 2;
-        zc_value *ranges = zc_realloc_array(item->ranges, room, sizeof *ranges);
-        if (ranges == NULL) {
-            return false;
-        }
-        item->ranges = ranges;
-        item->room = room;
+    zc_value *const ranges = grow(item->ranges, item->n, &item->room, sizeof *ranges);
+
+    if (ranges == NULL) {
+        return false;
     }
+    item->ranges = ranges;
     value->base = request->offset;
-    item->ranges[item->n++] = *value;
+    ranges[item->n++] = *value;
     return true;
 }
 
@@ -168,22 +172,6 @@ static void take(zc_fetch *set, const zc_request *request, zc_value *value)
     }
 }
 
-/* Fetch whole values; *failed is the number of a request. */
-static zc_status fetch_whole(const zc_fetch *set, zc_value *values, size_t *failed, zc_error *err)
-{
-    const char **keys = zc_alloc_array(set->n_requests, sizeof *keys);
-
-    if (keys == NULL) {
-        return ZC_ERR_MEMORY;
-    }
-    for (size_t i = 0; i < set->n_requests; i++) {
-        keys[i] = set->requests[i].key;
-    }
-    const zc_status status = set->real->fetch(set->real, keys, set->n_requests, values, failed, err);
-    free(keys);
-    return status;
-}
-
 /* Fetch what has been noted.  ranges: not all of it is whole values. */
 static zc_status fetch_noted(zc_fetch *set, bool ranges, size_t *failed, zc_error *err)
 {
@@ -195,7 +183,7 @@ static zc_status fetch_noted(zc_fetch *set, bool ranges, size_t *failed, zc_erro
         join_noted(set);
         status = set->real->fetch_parts(set->real, set->requests, set->n_requests, values, err);
     } else if (values != NULL) {
-        status = fetch_whole(set, values, &which, err);
+        status = set->real->fetch(set->real, set->requests, set->n_requests, values, &which, err);
     }
     set->n_values = status == ZC_OK && !ranges ? set->n_requests : 0;
     for (size_t i = 0; i < set->n_requests; i++) {

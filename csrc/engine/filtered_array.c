@@ -6,61 +6,29 @@
 
 /* ---- the array that filters make ---------------------------------------------------------------- */
 
-/* Its lengths as far as they are known; *open is the dimension of the other one, or -1. */
-static bool known_lengths(const zc_filtered_array *array, const int64_t *stored, int64_t *out, size_t *known, int *open)
-{
-    *known = 1;
-    *open = -1;
-    for (int d = 0; d < array->ndim; d++) {
-        const zc_length *length = &array->lengths[d];
-        size_t n = length->fixed > 0 ? (size_t)length->fixed : 1;
-        for (int axis = 0; length->fixed == 0 && axis < ZC_MAX_DIMS; axis++) {
-            if ((length->axes >> axis & 1) && !zc_mul_size(n, (uint64_t)stored[axis], &n)) {
-                return false;
-            }
-        }
-        if (length->fixed < 0) {
-            *open = d;
-        }
-        out[d] = (int64_t)n;
-        if (!zc_mul_size(*known, n, known)) {
-            return false;
-        }
-    }
-    return *known > 0;
-}
-
-/* Its shape to shape, its bytes to *size. */
-static zc_status measure(const zc_chain *chain, int ndim, const int64_t *stored, int64_t *shape, size_t *size,
-                         zc_error *err)
+/* Of a chunk of `decoded` bytes: its shape to shape, its bytes to *size. */
+static zc_status measure(const zc_chain *chain, int ndim, const int64_t *stored, size_t decoded, int64_t *shape,
+                         size_t *size, zc_error *err)
 {
     const zc_filtered_array *array = chain->filtered;
     const size_t item = array->chain->item.size;
-    size_t known;
-    int open;
+    const zc_status status = zc_stages_bound(chain->stages, chain->n_stages, decoded, size, err);
 
-    if (!zc_chain_decoded_size(chain, ndim, stored, size)) {
-        return zc_fail(err, ZC_ERR_OVERFLOW, "the chunk does not fit into memory");
-    }
-    const zc_status status = zc_stages_bound(chain->stages, chain->n_stages, *size, size, err);
     if (status != ZC_OK) {
         return status;
     }
-    if (!known_lengths(array, stored, shape, &known, &open) || *size % item != 0 || *size / item % known != 0 ||
-        (open < 0 && *size / item != known)) {
-        return zc_fail(err, ZC_ERR_ARGUMENT, "the %zu bytes that filters make are no array of the shape wanted", *size);
-    }
-    if (open >= 0) {
-        shape[open] = (int64_t)(*size / item / known);
-    }
-    return ZC_OK;
+    return *size % item == 0 && zc_lengths_make(array->lengths, array->ndim, ndim, stored, (int64_t)(*size / item), shape,
+                                                NULL) == ZC_OK
+               ? ZC_OK
+               : zc_fail(err, ZC_ERR_ARGUMENT, "the %zu bytes that filters make are no array of the shape wanted", *size);
 }
 
-static zc_status bound(const zc_chain *chain, int ndim, const int64_t *stored, size_t *out, zc_error *err)
+static zc_status bound(const zc_chain *chain, int ndim, const int64_t *stored, size_t decoded, size_t *out,
+                       zc_error *err)
 {
     int64_t shape[ZC_MAX_DIMS];
     size_t size;
-    const zc_status status = measure(chain, ndim, stored, shape, &size, err);
+    const zc_status status = measure(chain, ndim, stored, decoded, shape, &size, err);
 
     return status == ZC_OK ? zc_chain_bound(chain->filtered->chain, chain->filtered->ndim, shape, out, err) : status;
 }
@@ -95,7 +63,7 @@ static zc_status decode(const zc_context *ctx, const zc_chunk *chunk, const zc_s
     int64_t shape[ZC_MAX_DIMS];
     size_t size;
     zc_selection all;
-    zc_status status = measure(chain, chunk->ndim, chunk->shape, shape, &size, ctx->err);
+    zc_status status = measure(chain, chunk->ndim, chunk->shape, chunk->size, shape, &size, ctx->err);
 
     if (status != ZC_OK) {
         return status;
@@ -106,8 +74,8 @@ static zc_status decode(const zc_context *ctx, const zc_chunk *chunk, const zc_s
     }
     unknown.origin = NULL;           /* a cache keeps what is before the filters */
     zc_selection_whole(array->ndim, shape, array->chain->item.size, made, &all);
-    const zc_chunk made_chunk = {.chain = array->chain, .ndim = array->ndim, .shape = shape};
-    status = zc_chunk_read(&inside, &made_chunk, &all, &(zc_slice){&unknown, from->offset, from->nbytes});
+    const zc_chunk made_chunk = {.chain = array->chain, .ndim = array->ndim, .shape = shape, .selection = &all};
+    status = zc_chunk_read(&inside, &made_chunk, &(zc_slice){&unknown, from->offset, from->nbytes});
     if (status == ZC_OK && chain->n_stages > 0) {
         status = zc_chain_unstage_into(chain, made, size, dst, chunk->size, ctx->ws, ctx->err);
     }
@@ -120,17 +88,18 @@ static zc_status encode_made(const zc_context *ctx, const zc_chunk *chunk, const
                              zc_output *out)
 {
     const zc_filtered_array *array = chunk->chain->filtered;
-    const zc_chunk made_chunk = {.chain = array->chain, .ndim = array->ndim, .shape = shape, .bounds = shape};
+    zc_selection all;
+    const zc_chunk made_chunk = {.chain = array->chain, .ndim = array->ndim, .shape = shape, .bounds = shape,
+                                 .selection = &all};
     zc_context inside = inside_of(ctx, chunk->chain);
     zc_call call = *ctx->call;
-    zc_selection all;
 
     zc_selection_whole(array->ndim, shape, array->chain->item.size, (void *)made, &all);
-    zc_status status = zc_chunk_write(&inside, &made_chunk, &all, NULL, out);
+    zc_status status = zc_chunk_write(&inside, &made_chunk, NULL, out);
     if (status == ZC_OK && out->written == 0) {
         call.write_empty = true;
         inside.call = &call;
-        status = zc_chunk_write(&inside, &made_chunk, &all, NULL, out);
+        status = zc_chunk_write(&inside, &made_chunk, NULL, out);
     }
     return status;
 }
@@ -141,7 +110,7 @@ static zc_status encode(const zc_context *ctx, const zc_chunk *chunk, const uint
     const uint8_t *made = elements;
     int64_t shape[ZC_MAX_DIMS];
     size_t size, n;
-    zc_status status = measure(chain, chunk->ndim, chunk->shape, shape, &size, ctx->err);
+    zc_status status = measure(chain, chunk->ndim, chunk->shape, chunk->size, shape, &size, ctx->err);
 
     if (status == ZC_OK && chain->n_stages > 0) {
         uint8_t *const room = zc_scratch_push(ctx->ws, size, ctx->err);

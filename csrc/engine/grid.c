@@ -83,7 +83,7 @@ static void compute_chunks(const zc_axis *axis, const zc_grid_axis *grid, zc_spa
 }
 
 zc_status zc_spans_make(int ndim, const zc_axis *axis, const zc_grid_axis *grid, zc_span *out, zc_workspace *ws,
-                        int *pushed, zc_error *err)
+                        zc_error *err)
 {
     int64_t *list = NULL;
     uint64_t total = 0;              /* of lists that fit into memory already, or of chunks between their edges */
@@ -96,11 +96,8 @@ zc_status zc_spans_make(int ndim, const zc_axis *axis, const zc_grid_axis *grid,
             compute_chunks(&axis[d], &grid[d], &out[d]);
         }
     }
-    if (total > 0) {
-        if ((list = zc_scratch_array(ws, total, sizeof *list, err)) == NULL) {
-            return ZC_ERR_MEMORY;
-        }
-        ++*pushed;
+    if (total > 0 && (list = zc_scratch_array(ws, total, sizeof *list, err)) == NULL) {
+        return ZC_ERR_MEMORY;
     }
     for (int d = 0; d < ndim; d++) {
         if (needs_list(&axis[d], &grid[d])) {
@@ -248,24 +245,16 @@ static bool is_ascending(const keyed *pairs, size_t n)
 }
 
 zc_status zc_points_group(const zc_selection *selection, const zc_grid_axis *grid, zc_point_groups *out,
-                          zc_workspace *ws, int *pushed, zc_error *err)
+                          zc_workspace *ws, zc_error *err)
 {
     const size_t n = selection->n_points;
-    size_t *begin = zc_scratch_array(ws, (uint64_t)n + 1, sizeof *begin, err);
-    int64_t *order;
-    keyed *pairs;
+    size_t *const begin = zc_scratch_array(ws, (uint64_t)n + 1, sizeof *begin, err);
+    int64_t *const order = begin != NULL ? zc_scratch_array(ws, n, sizeof *order, err) : NULL;
+    keyed *const pairs = order != NULL ? zc_scratch_array(ws, n, 2 * sizeof *pairs, err) : NULL;
     uint64_t largest;
 
     out->n = 0;
-    if (begin == NULL) {
-        return ZC_ERR_MEMORY;
-    }
-    ++*pushed;
-    if ((order = zc_scratch_array(ws, n, sizeof *order, err)) == NULL) {
-        return ZC_ERR_MEMORY;
-    }
-    ++*pushed;
-    if ((pairs = zc_scratch_array(ws, n, 2 * sizeof *pairs, err)) == NULL) {
+    if (pairs == NULL) {
         return ZC_ERR_MEMORY;
     }
     const zc_status status = number_points(selection, grid, pairs, &largest, err);

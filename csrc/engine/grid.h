@@ -50,9 +50,9 @@ typedef struct zc_span {
     const zc_grid_axis *grid;
 } zc_span;
 
-/* The spans of the axes of a selection.  Scratch memory may be pushed for their lists (*pushed += 1). */
+/* The spans of the axes of a selection.  Their lists are in scratch memory. */
 zc_status zc_spans_make(int ndim, const zc_axis *axis, const zc_grid_axis *grid, zc_span *out, zc_workspace *ws,
-                        int *pushed, zc_error *err);
+                        zc_error *err);
 
 int64_t zc_span_chunk(const zc_span *span, int64_t j);
 
@@ -64,8 +64,7 @@ void zc_span_item(int ndim, const zc_span *spans, size_t item, int64_t *chunk);
 
 /*
  * Sort points by chunk: order[0 .. n) becomes the points (members of `points`), grouped; group g is
- * order[begin[g]] .. order[begin[g+1]].  Points of one chunk keep their order.  All in scratch memory
- * (*pushed grows).
+ * order[begin[g]] .. order[begin[g+1]].  Points of one chunk keep their order.  All in scratch memory.
  */
 typedef struct zc_point_groups {
     size_t n;
@@ -74,6 +73,6 @@ typedef struct zc_point_groups {
 } zc_point_groups;
 
 zc_status zc_points_group(const zc_selection *selection, const zc_grid_axis *grid, zc_point_groups *out,
-                          zc_workspace *ws, int *pushed, zc_error *err);
+                          zc_workspace *ws, zc_error *err);
 
 #endif

@@ -2,8 +2,8 @@
  *
  * A key is known by the 64-bit hash of its text.
  *
- * Locks: entries in hash buckets.  An entry lies in the frame of the thread that holds the lock, or waits for it, so
- * nothing is allocated.
+ * Locks: entries in hash buckets.  An entry lies in the frame of the thread that holds the lock, so nothing is
+ * allocated.
  *
  * Generations: a table of fixed size, by the hash of the key.  Each word counts changes that have begun or ended (upper
  * bits) and those under way (lower bits), so it never comes back to an earlier value; nor does the sum of the words of a
@@ -68,16 +68,11 @@ void zc_key_set(zc_key *out, const zc_place *place, const char *name)
 #define N_BUCKETS 256
 #define LOOK_AGAIN_NS INT64_C(50000000)      /* how often a waiting thread asks whether to go on waiting */
 
-typedef struct waiter {
-    uint64_t hash;
-    zc_cond opened;
-    struct waiter *next;
-} waiter;
-
 typedef struct bucket {
-    zc_mutex guard;                          /* of the lists; never held for long */
+    zc_mutex guard;                          /* of the list; never held for long */
     zc_held *held;
-    waiter *waiting;                         /* the one that came first is woken first */
+    zc_cond opened;                          /* one of them is held no longer */
+    int waiting;                             /* threads */
 } bucket;
 
 static bucket buckets[N_BUCKETS];
@@ -104,7 +99,8 @@ static void open_buckets(void)
     for (int i = 0; i < N_BUCKETS; i++) {
         zc_mutex_init(&buckets[i].guard);
         buckets[i].held = NULL;
-        buckets[i].waiting = NULL;
+        zc_cond_init(&buckets[i].opened);
+        buckets[i].waiting = 0;
     }
 }
 
@@ -166,36 +162,6 @@ static void take(bucket *b, uint64_t hash, zc_held *held)
     b->held = held;
 }
 
-static void wake_first(const bucket *b, uint64_t hash)
-{
-    for (waiter *w = b->waiting; w != NULL; w = w->next) {
-        if (w->hash == hash) {
-            zc_cond_signal(&w->opened);
-            return;
-        }
-    }
-}
-
-static void join(bucket *b, waiter *w)
-{
-    waiter **at = &b->waiting;
-
-    while (*at != NULL) {
-        at = &(*at)->next;
-    }
-    *at = w;
-}
-
-static void leave(bucket *b, const waiter *w)
-{
-    waiter **at = &b->waiting;
-
-    while (*at != w) {
-        at = &(*at)->next;
-    }
-    *at = w->next;
-}
-
 static void stop_wanting(void)
 {
     zc_rank_lock(&graph, ZC_RANK_WAITS);
@@ -245,23 +211,17 @@ static zc_status go_on_waiting(uint64_t hash, const zc_workspace *ws, zc_error *
 static zc_status wait_for(bucket *b, uint64_t hash, const zc_workspace *ws, zc_error *err)
 {
     zc_status status = ZC_OK;
-    waiter w = {.hash = hash};
 
-    zc_cond_init(&w.opened);
-    join(b, &w);
+    b->waiting++;
     while (status == ZC_OK && owner_of(b, hash) != NULL) {
-        zc_cond_wait_for(&w.opened, &b->guard, LOOK_AGAIN_NS);
+        zc_cond_wait_for(&b->opened, &b->guard, LOOK_AGAIN_NS);
         if (owner_of(b, hash) != NULL) {
             zc_rank_unlock(&b->guard, ZC_RANK_BUCKET);
             status = go_on_waiting(hash, ws, err);
             zc_rank_lock(&b->guard, ZC_RANK_BUCKET);
         }
     }
-    leave(b, &w);
-    if (status != ZC_OK && owner_of(b, hash) == NULL) {
-        wake_first(b, hash);                 /* the signal may have been for this thread, which makes no use of it */
-    }
-    zc_cond_destroy(&w.opened);
+    b->waiting--;
     return status;
 }
 
@@ -304,7 +264,9 @@ void zc_key_unlock(zc_held *held)
         at = &(*at)->next;
     }
     *at = held->next;
-    wake_first(b, held->hash);
+    if (b->waiting > 0) {
+        zc_cond_broadcast(&b->opened);
+    }
     zc_rank_unlock(&b->guard, ZC_RANK_BUCKET);
 }
 

@@ -91,18 +91,22 @@ static zc_status parse_header(const uint8_t *bytes, size_t n, int ndim, const in
     return parse_lengths(bytes, ndim, stored, out, err);
 }
 
-/* The header of a block, which lies in a chunk of that shape. */
+/* The header of a block, which lies in a chunk of that shape; all of the block is of a plausible size. */
 static zc_status read_header(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from, header *out)
 {
     const size_t most = header_size(chunk->ndim) + 4, n = from->nbytes < most ? (size_t)from->nbytes : most;
     uint8_t bytes[HEADER_MAX];
-    zc_status status = zc_value_read(from->value, from->offset, bytes, n, ctx->err);
+    zc_status status = zc_chain_check_plausible(chunk->chain, from->nbytes, chunk->size, ctx->err);
 
     if (status == ZC_OK) {
-        status = parse_header(bytes, n, chunk->ndim, chunk->shape, out, ctx->err);
-        if (status != ZC_OK) {
-            zc_error_set_codec(ctx->err, "n5_default");
-        }
+        status = zc_value_read(from->value, from->offset, bytes, n, ctx->err);
+    }
+    if (status != ZC_OK) {
+        return status;
+    }
+    status = parse_header(bytes, n, chunk->ndim, chunk->shape, out, ctx->err);
+    if (status != ZC_OK) {
+        zc_error_set_codec(ctx->err, "n5_default");
     }
     return status;
 }
@@ -138,14 +142,14 @@ static zc_chain unswapped(const zc_chain *chain)
 }
 
 /* Read the elements after the header; a cache keeps whole chunks, not these. */
-static zc_status read_elements(const zc_context *ctx, const zc_chain *elements, const header *h, int ndim,
-                               const zc_selection *selection, const zc_slice *from)
+static zc_status read_elements(const zc_context *ctx, const zc_chain *elements, const header *h, const zc_slice *from,
+                               const zc_selection *selection)
 {
-    const zc_chunk chunk = {.chain = elements, .ndim = ndim, .shape = h->lengths};
+    const zc_chunk chunk = {.chain = elements, .ndim = selection->ndim, .shape = h->lengths, .selection = selection};
     zc_value unknown = *from->value;
 
     unknown.origin = NULL;
-    return zc_chunk_read(ctx, &chunk, selection, &(zc_slice){&unknown, from->offset + h->nbytes, from->nbytes - h->nbytes});
+    return zc_chunk_read(ctx, &chunk, &(zc_slice){&unknown, from->offset + h->nbytes, from->nbytes - h->nbytes});
 }
 
 /* All elements; those that the block lacks are the fill value. */
@@ -155,41 +159,33 @@ static zc_status decode(const zc_context *ctx, const zc_chunk *chunk, const zc_s
     const int64_t lo[ZC_MAX_DIMS] = {0};
     zc_selection all, inside;
     header h;
-    zc_status status = zc_chain_check_plausible(chunk->chain, from->nbytes, chunk->size, ctx->err);
+    zc_status status = read_header(ctx, chunk, from, &h);
 
-    if (status == ZC_OK) {
-        status = read_header(ctx, chunk, from, &h);
-    }
     if (status == ZC_OK && !fills_chunk(&h, chunk)) {
         status = zc_elements_fill(ctx, chunk->chain, dst, chunk->size);
     }
     zc_selection_whole(chunk->ndim, chunk->shape, chunk->chain->item.size, dst, &all);
     return status == ZC_OK && zc_selection_clip(&all, lo, h.lengths, &inside)
-               ? read_elements(ctx, &elements, &h, chunk->ndim, &inside, from)
+               ? read_elements(ctx, &elements, &h, from, &inside)
                : status;
 }
 
 /* No more than is wanted, as far as its codecs allow. */
-static zc_status read_block(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
-                            const zc_slice *from)
+static zc_status read_block(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from)
 {
     header h;
-    zc_status status = zc_chain_check_plausible(chunk->chain, from->nbytes, chunk->size, ctx->err);
+    const zc_status status = read_header(ctx, chunk, from, &h);
 
-    if (status == ZC_OK) {
-        status = read_header(ctx, chunk, from, &h);
-    }
     if (status != ZC_OK) {
         return status;
     }
-    return fills_chunk(&h, chunk) ? read_elements(ctx, chunk->chain->block, &h, chunk->ndim, selection, from)
-                                  : zc_elements_read(ctx, chunk, selection, from);
+    return fills_chunk(&h, chunk) ? read_elements(ctx, chunk->chain->block, &h, from, chunk->selection)
+                                  : zc_elements_read(ctx, chunk, from);
 }
 
 /* ---- writing ---------------------------------------------------------------------------------- */
 
-static zc_status write_elements(const zc_context *ctx, const zc_chunk *chunk, const zc_chain *elements,
-                                const zc_selection *selection, zc_output *out)
+static zc_status write_elements(const zc_context *ctx, const zc_chunk *chunk, const zc_chain *elements, zc_output *out)
 {
     const size_t size = header_size(chunk->ndim);
     zc_chunk inside = *chunk;
@@ -198,7 +194,7 @@ static zc_status write_elements(const zc_context *ctx, const zc_chunk *chunk, co
 
     inside.chain = elements;
     if (status == ZC_OK) {
-        status = zc_chunk_write(ctx, &inside, selection, NULL, &rest);
+        status = zc_chunk_write(ctx, &inside, NULL, &rest);
     }
     out->written = rest.written > 0 ? rest.written + size : 0;
     return status;
@@ -215,24 +211,25 @@ static zc_status encode(const zc_context *ctx, const zc_chunk *chunk, const uint
     call.write_empty = true;         /* whether it is empty has been looked at */
     inside.call = &call;
     whole.bounds = chunk->shape;
+    whole.selection = &all;
     zc_selection_whole(chunk->ndim, chunk->shape, chunk->chain->item.size, (void *)elements, &all);
-    return write_elements(&inside, &whole, &stored_order, &all, out);
+    return write_elements(&inside, &whole, &stored_order, out);
 }
 
-static zc_status write_block(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
-                             const zc_slice *old, zc_output *out)
+static zc_status write_block(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *old, zc_output *out)
 {
-    return old == NULL || zc_chunk_is_covered(ctx, chunk, selection)
-               ? write_elements(ctx, chunk, chunk->chain->block, selection, out)
-               : zc_elements_write(ctx, chunk, selection, old, out);
+    return old == NULL || zc_chunk_is_covered(ctx, chunk) ? write_elements(ctx, chunk, chunk->chain->block, out)
+                                                          : zc_elements_write(ctx, chunk, old, out);
 }
 
 /* ---- the kind --------------------------------------------------------------------------------- */
 
-static zc_status bound(const zc_chain *chain, int ndim, const int64_t *stored, size_t *out, zc_error *err)
+static zc_status bound(const zc_chain *chain, int ndim, const int64_t *stored, size_t decoded, size_t *out,
+                       zc_error *err)
 {
     const zc_status status = zc_chain_bound(chain->block, ndim, stored, out, err);
 
+    (void)decoded;
     return status == ZC_OK && !zc_add_size(*out, header_size(ndim), out)
                ? zc_fail(err, ZC_ERR_OVERFLOW, "the chunk does not fit into memory")
                : status;

@@ -78,7 +78,6 @@ static zc_status list_picked(zc_plan *plan, zc_error *err)
     if (list == NULL) {
         return ZC_ERR_MEMORY;
     }
-    plan->pushed++;
     for (size_t item = 0; item < plan->n_items; item++) {
         zc_plan_chunk(plan, item, chunk);
         if (zc_plan_selection(plan, item, chunk, shape, &selection) && zc_selection_picks_any(&selection)) {
@@ -95,8 +94,7 @@ static zc_status plan_region(zc_plan *plan, zc_error *err)
     const zc_array *array = plan->call->array;
     const zc_selection *selection = plan->call->selection;
 
-    zc_status status = zc_spans_make(array->ndim, selection->axis, array->grid, plan->span, plan->ws, &plan->pushed,
-                                     err);
+    zc_status status = zc_spans_make(array->ndim, selection->axis, array->grid, plan->span, plan->ws, err);
 
     if (status == ZC_OK) {
         status = zc_span_count(array->ndim, plan->span, &plan->n_items, err);
@@ -109,11 +107,9 @@ zc_status zc_plan_open(const zc_call *call, zc_plan *plan, zc_error *err)
     zc_status status;
 
     plan->call = call;
-    plan->pushed = 0;
     plan->held = false;
     plan->list = NULL;
     plan->n_items = 0;
-    plan->key_size = zc_chunk_key_size(call->array);
     plan->ws = zc_pool_borrow(err);
     if (plan->ws == NULL) {
         return ZC_ERR_MEMORY;
@@ -121,7 +117,7 @@ zc_status zc_plan_open(const zc_call *call, zc_plan *plan, zc_error *err)
     if (call->selection->kind != ZC_SELECT_POINTS) {
         status = plan_region(plan, err);
     } else {
-        status = zc_points_group(call->selection, call->array->grid, &plan->groups, plan->ws, &plan->pushed, err);
+        status = zc_points_group(call->selection, call->array->grid, &plan->groups, plan->ws, err);
         plan->n_items = plan->groups.n;
     }
     if (status != ZC_OK) {
@@ -135,16 +131,13 @@ void zc_plan_close(zc_plan *plan)
     if (plan->held) {
         plan->call->store->end(plan->call->store);
     }
-    if (plan->ws != NULL) {
-        zc_pop(plan->ws, plan->pushed);
-        zc_pool_release(plan->ws);
-        plan->ws = NULL;
-    }
+    zc_pool_release(plan->ws);
+    plan->ws = NULL;
 }
 
 void zc_plan_spare(zc_plan *plan)
 {
-    if (plan->pushed == 0) {
+    if (zc_scratch_mark(plan->ws) == 0) {
         zc_pool_release(plan->ws);
         plan->ws = NULL;
     }

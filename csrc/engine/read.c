@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "base/arith.h"
-#include "base/alloc.h"
 #include "engine/chunk.h"
 #include "engine/fetch_ranges.h"
 #include "engine/wants.h"
@@ -46,6 +45,7 @@ typedef struct chunk_job {
     uint8_t *room;                   /* cap bytes for a small one */
     size_t cap;
     bool whole;
+    bool collects;                   /* dry run, see zc_context */
     bool again;                      /* what the first try decoded may be torn: nothing of it is used */
     zc_workspace *ws;
     zc_error *err;
@@ -60,10 +60,10 @@ static void chunk_open(chunk_job *c, read_job *job, size_t item, zc_workspace *w
     c->job = job;
     c->ws = ws;
     c->err = err;
-    c->again = false;
+    c->again = c->collects = false;
     c->wants = zc_wants_of(wants, item, &c->own, &c->n, c->chunk);
-    c->call = &wants->calls[c->wants->call];
-    c->none = !zc_plan_selection(&wants->plans[c->wants->call], c->wants->item, c->chunk, c->shape, &c->selection);
+    c->call = c->wants->call;
+    c->none = !zc_plan_selection(zc_wants_plan(wants, c->call), c->wants->item, c->chunk, c->shape, &c->selection);
 }
 
 /* What a want selects of the chunk, in *room where it is not the first; NULL: nothing. */
@@ -75,7 +75,7 @@ static const zc_selection *selection_of(const chunk_job *c, size_t number, zc_se
     if (number == 0) {
         return c->none ? NULL : &c->selection;
     }
-    return zc_plan_selection(&c->job->wants.plans[w->call], w->item, c->chunk, shape, room) ? room : NULL;
+    return zc_plan_selection(zc_wants_plan(&c->job->wants, w->call), w->item, c->chunk, shape, room) ? room : NULL;
 }
 
 /* Is all of the chunk to be asked for at once?  *bytes: what fetching and decoding may take, roughly. */
@@ -83,7 +83,7 @@ static bool wants_whole(const chunk_job *c, size_t *bytes)
 {
     const zc_chain *chain = c->call->array->chain;
     const int ndim = c->call->array->ndim;
-    size_t size, wanted = 0, inner = 0;
+    size_t size, wanted = 0;
     zc_selection room;
 
     *bytes = ZC_SIZE_MAX;
@@ -102,12 +102,10 @@ static bool wants_whole(const chunk_job *c, size_t *bytes)
             return true;
         }
     }
-    if (zc_is_most(wanted, size)) {
-        return true;
+    if (wanted >= size / 2) {
+        return true;                 /* a remote store should send all of the shard at once */
     }
-    if (zc_chain_decoded_size(chain->inner, ndim, chain->inner_shape, &inner)) {
-        *bytes = inner > wanted ? inner : wanted;
-    }
+    *bytes = chain->inner_size > wanted ? chain->inner_size : wanted;
     return false;
 }
 
@@ -208,11 +206,11 @@ static zc_status fill_selection(const zc_array *array, const zc_selection *selec
 }
 
 /* Read what one call selects of a chunk that is absent: the fill value, or a failure where the array wants that. */
-static zc_status read_absent(const chunk_job *c, size_t call, const zc_selection *selection)
+static zc_status read_absent(const chunk_job *c, const zc_call *call, const zc_selection *selection)
 {
     const zc_array *array = c->call->array;
 
-    atomic_store_explicit(&c->job->absent[call], true, memory_order_relaxed);
+    atomic_store_explicit(&c->job->absent[call - c->job->wants.calls], true, memory_order_relaxed);
     if (array->missing_is_error) {
         return zc_fail(c->err, ZC_ERR_MISSING, "the chunk is missing from the store");
     }
@@ -225,33 +223,37 @@ static zc_status read_absent(const chunk_job *c, size_t call, const zc_selection
 static zc_status read_wants(const chunk_job *c, zc_cached *cached, const zc_value *value)
 {
     const zc_array *array = c->call->array;
-    const zc_chunk chunk = {.chain = array->chain, .ndim = array->ndim, .shape = c->shape};
+    zc_chunk chunk = {.chain = array->chain, .ndim = array->ndim, .shape = c->shape};
     const zc_slice all = {.value = value, .nbytes = value != NULL ? value->size : 0};
+    bool pending = false;
     zc_status status = ZC_OK;
     zc_selection room;
 
     for (size_t i = 0; i < c->n && status == ZC_OK; i++) {
-        const zc_selection *selection = selection_of(c, i, &room);
-        const zc_call *call = &c->job->wants.calls[c->wants[i].call];
-        const zc_context ctx = {
-            .call = call, .fill = array->fill, .split = c->job->split, .ws = c->ws, .err = c->err};
+        chunk.selection = selection_of(c, i, &room);
+        const zc_context ctx = {.call = c->wants[i].call, .fill = array->fill, .split = c->job->split && !c->collects,
+                                .collects = c->collects, .ws = c->ws, .err = c->err};
         if (i > 0 && zc_workspace_cancelled(c->ws)) {
             return ZC_ERR_CANCELLED;
         }
-        if (selection == NULL) {
+        if (chunk.selection == NULL) {
             continue;
         }
         if (cached != NULL) {
-            status = zc_chunk_place(&ctx, &chunk, selection, zc_cached_data(cached));
+            status = zc_chunk_place(&ctx, &chunk, zc_cached_data(cached));
         } else {
-            status = value == NULL ? ZC_ERR_MISSING : zc_chunk_read(&ctx, &chunk, selection, &all);
+            status = value == NULL ? ZC_ERR_MISSING : zc_chunk_read(&ctx, &chunk, &all);
         }
         if (status == ZC_ERR_MISSING) {
-            status = read_absent(c, c->wants[i].call, selection);
+            status = read_absent(c, ctx.call, chunk.selection);
+        }
+        if (status == ZC_ERR_PENDING) {
+            pending = true;
+            status = ZC_OK;
         }
         c->wants[i].failed = status != ZC_OK;
     }
-    return status;
+    return status == ZC_OK && pending ? ZC_ERR_PENDING : status;
 }
 
 static zc_status open_and_read(void *arg)
@@ -367,28 +369,14 @@ static zc_status collect(void *arg, const zc_fetched *item, const zc_value *valu
     read_job *job = arg;
     chunk_job c;
     zc_value known = *value;
-    bool pending = false;
-    zc_status status = ZC_OK;
-    zc_selection room;
     zc_origin origin;
 
     chunk_open(&c, job, job->first + (size_t)(item - job->fetched), job->wants.ws, err);
+    c.collects = true;
     if (c.call->array->cache != NULL) {
         known.origin = origin_of(&c, &item->known, item->key, item->generation, value, &origin);
     }
-    for (size_t i = 0; i < c.n && status == ZC_OK; i++) {
-        const zc_selection *selection = selection_of(&c, i, &room);
-        const zc_call *call = &job->wants.calls[c.wants[i].call];
-        const zc_context ctx = {.call = call, .fill = call->array->fill, .collects = true, .ws = c.ws, .err = err};
-        const zc_chunk chunk = {.chain = call->array->chain, .ndim = call->array->ndim, .shape = c.shape};
-        const zc_slice all = zc_slice_all(&known);
-        if (selection != NULL) {
-            status = zc_chunk_read(&ctx, &chunk, selection, &all);
-            pending = pending || status == ZC_ERR_PENDING;
-            status = status == ZC_ERR_PENDING ? ZC_OK : status;
-        }
-    }
-    return status == ZC_OK && pending ? ZC_ERR_PENDING : status;
+    return read_wants(&c, NULL, &known);
 }
 
 /* Does the store serve one thread at a time, so that many values are fetched at once?  A single one in memory is opened:
@@ -445,13 +433,6 @@ static size_t prepare_batch(read_job *job, size_t most, char *keys, size_t key_s
     return n;
 }
 
-static const zc_store *store_of(const read_job *job, size_t item)
-{
-    const zc_wants *wants = &job->wants;
-
-    return wants->calls[wants->list == NULL ? 0 : wants->list[wants->begin[item]].call].store;
-}
-
 /* Fetch what n items want, store by store, and read them; sets has room for as many. */
 static zc_status fetch_and_read(read_job *job, size_t n, zc_fetch *sets, size_t *failed, zc_error *err)
 {
@@ -459,8 +440,8 @@ static zc_status fetch_and_read(read_job *job, size_t n, zc_fetch *sets, size_t 
     size_t n_sets = 0;
 
     for (size_t at = 0, end; at < n && status == ZC_OK; at = end) {
-        const zc_store *store = store_of(job, job->first + at);
-        for (end = at + 1; end < n && store_of(job, job->first + end) == store;) {
+        const zc_store *store = zc_wants_call(&job->wants, job->first + at)->store;
+        for (end = at + 1; end < n && zc_wants_call(&job->wants, job->first + end)->store == store;) {
             end++;
         }
         status = zc_fetch_open(&sets[n_sets++], store, &job->fetched[at], end - at, collect, job, failed, err);
@@ -512,10 +493,8 @@ static zc_status read_opened(read_job *job, size_t *n, size_t *failed, zc_error 
         *n = wants->n_items;
         status = zc_plan_hold(&wants->plans[0], err);
     }
-    for (; wants->list != NULL && job->first + *n < wants->n_items; ++*n) {
-        if (is_fetched(job, &wants->calls[wants->list[wants->begin[job->first + *n]].call])) {
-            break;
-        }
+    while (job->first + *n < wants->n_items && !is_fetched(job, zc_wants_call(wants, job->first + *n))) {
+        ++*n;
     }
     return status == ZC_OK ? run_items(job, *n, failed, err) : status;
 }
@@ -526,9 +505,8 @@ static zc_status read_all(read_job *job, size_t *failed, zc_error *err)
     zc_status status = ZC_OK;
 
     for (size_t n; job->first < wants->n_items && status == ZC_OK; job->first += n) {
-        const size_t call = wants->list == NULL ? 0 : wants->list[wants->begin[job->first]].call;
         n = 0;
-        status = (is_fetched(job, &wants->calls[call]) ? read_batch : read_opened)(job, &n, failed, err);
+        status = (is_fetched(job, zc_wants_call(wants, job->first)) ? read_batch : read_opened)(job, &n, failed, err);
         if (status != ZC_OK && *failed != SIZE_MAX) {
             *failed += job->first;
         }
@@ -551,20 +529,27 @@ static zc_status check_places(const read_job *job, size_t *failed_call, zc_error
     return status;
 }
 
-static zc_status read_planned(read_job *job, int threads, size_t *failed_call, zc_fault *fault, zc_error *err)
+/* Read n calls, for which there is room in plans and job->absent. */
+static zc_status read_calls(read_job *job, const zc_call *calls, size_t n, zc_plan *plans, int threads,
+                            size_t *failed_call, zc_fault *fault, zc_error *err)
 {
     size_t failed = SIZE_MAX;
+    zc_status status = zc_wants_open(&job->wants, calls, n, plans, failed_call, err);
 
-    job->threads = zc_read_threads(job->wants.calls, job->wants.n_calls, job->wants.n_items, threads);
+    if (status != ZC_OK) {
+        return status;
+    }
+    job->threads = zc_read_threads(calls, n, job->wants.n_items, threads);
     job->split = job->wants.n_items < (size_t)job->threads;
     job->shared = job->wants.shares ? zc_cache_new(SHARED_BYTES) : NULL;
-    zc_status status = read_all(job, &failed, err);
+    status = read_all(job, &failed, err);
     if (status != ZC_OK) {
         zc_wants_blame(&job->wants, failed, failed_call, fault);
     } else {
         status = check_places(job, failed_call, err);
     }
     zc_cache_free(job->shared);
+    zc_wants_close(&job->wants);
     return status;
 }
 
@@ -574,14 +559,9 @@ zc_status zc_read(const zc_call *call, zc_fault *fault, zc_error *err)
     read_job job = {.absent = &absent, .poll = call->poll, .poll_arg = call->poll_arg};
     size_t failed_call;
     zc_plan plan;
-    zc_status status = zc_wants_open(&job.wants, call, 1, &plan, &failed_call, err);
 
     fault->in_chunk = false;
-    if (status == ZC_OK) {
-        status = read_planned(&job, call->threads, &failed_call, fault, err);
-        zc_wants_close(&job.wants);
-    }
-    return status;
+    return read_calls(&job, call, 1, &plan, call->threads, &failed_call, fault, err);
 }
 
 zc_status zc_read_many(const zc_call *calls, size_t n, int threads, zc_poll poll, void *poll_arg,
@@ -596,16 +576,9 @@ zc_status zc_read_many(const zc_call *calls, size_t n, int threads, zc_poll poll
     }
     zc_plan *plans = zc_alloc_array(n, sizeof *plans);
     job.absent = calloc(n, sizeof *job.absent);
-    zc_status status = plans != NULL && job.absent != NULL
-                           ? ZC_OK
-                           : zc_fail(err, ZC_ERR_MEMORY, "no memory for %zu reads", n);
-    if (status == ZC_OK) {
-        status = zc_wants_open(&job.wants, calls, n, plans, failed_call, err);
-    }
-    if (status == ZC_OK) {
-        status = read_planned(&job, threads, failed_call, fault, err);
-        zc_wants_close(&job.wants);
-    }
+    const zc_status status = plans != NULL && job.absent != NULL
+                                 ? read_calls(&job, calls, n, plans, threads, failed_call, fault, err)
+                                 : zc_fail(err, ZC_ERR_MEMORY, "no memory for %zu reads", n);
     free(plans);
     free((void *)job.absent);
     return status;

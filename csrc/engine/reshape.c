@@ -1,7 +1,9 @@
-/* SPDX-License-Identifier: MIT */
-#include "engine/reshape.h"
-
+/* SPDX-License-Identifier: MIT
+ *
+ * The lengths of the arrays that filters and the codec "reshape" (Zarr extensions) make of a chunk.
+ */
 #include "base/arith.h"
+#include "engine/chain.h"
 
 static bool multiply(int64_t *product, int64_t by)
 {
@@ -14,7 +16,7 @@ static bool multiply(int64_t *product, int64_t by)
     return true;
 }
 
-bool zc_reshape_count(const int64_t *shape, int ndim, int64_t *out)
+bool zc_lengths_count(const int64_t *shape, int ndim, int64_t *out)
 {
     *out = 1;
     for (int d = 0; d < ndim; d++) {
@@ -65,6 +67,25 @@ static zc_status known_lengths(const zc_length *rules, int n, int ndim, const in
     return status;
 }
 
+zc_status zc_lengths_make(const zc_length *rules, int n, int ndim, const int64_t *shape, int64_t items, int64_t *out,
+                          zc_error *err)
+{
+    int64_t given;
+    int open;
+    const zc_status status = known_lengths(rules, n, ndim, shape, out, &open, err);
+
+    if (status != ZC_OK || shape == NULL) {
+        return status;
+    }
+    const bool counted = zc_lengths_count(out, n, &given);
+    if (counted && open >= 0 && given > 0) {
+        out[open] = items / given;
+        given *= out[open];
+    }
+    return counted && given == items ? ZC_OK
+                                     : zc_fail(err, ZC_ERR_ARGUMENT, "shape: expected lengths for the items of a chunk");
+}
+
 /* A length that is made of dimensions has as many items before it as these. */
 static zc_status check_aligned(const zc_length *rules, int n, const int64_t *shape, const int64_t *lengths,
                                zc_error *err)
@@ -78,7 +99,7 @@ static zc_status check_aligned(const zc_length *rules, int n, const int64_t *sha
         while (!(rules[d].axes >> first & 1)) {
             first++;
         }
-        if (!zc_reshape_count(shape, first, &before) || !zc_reshape_count(lengths, d, &found) || before != found) {
+        if (!zc_lengths_count(shape, first, &before) || !zc_lengths_count(lengths, d, &found) || before != found) {
             return zc_fail(err, ZC_ERR_ARGUMENT, "shape[%d]: expected %lld items before it, got %lld", d,
                            (long long)before, (long long)found);
         }
@@ -89,22 +110,14 @@ static zc_status check_aligned(const zc_length *rules, int n, const int64_t *sha
 zc_status zc_reshape_lengths(const zc_length *rules, int n, int ndim, const int64_t *shape, int64_t *out,
                              zc_error *err)
 {
-    int64_t items, given;
-    int open;
+    int64_t items = 0;
 
     if (n < 0 || n > ZC_MAX_DIMS) {
         return zc_fail(err, ZC_ERR_ARGUMENT, "shape: more than %d dimensions", ZC_MAX_DIMS);
     }
-    const zc_status status = known_lengths(rules, n, ndim, shape, out, &open, err);
-    if (status != ZC_OK || shape == NULL) {
-        return status;
+    if (shape != NULL && !zc_lengths_count(shape, ndim, &items)) {
+        return zc_fail(err, ZC_ERR_ARGUMENT, "a chunk has too many items");
     }
-    const bool counted = zc_reshape_count(shape, ndim, &items) && zc_reshape_count(out, n, &given);
-    if (counted && open >= 0 && given > 0) {
-        out[open] = items / given;
-        given *= out[open];
-    }
-    return counted && given == items
-               ? check_aligned(rules, n, shape, out, err)
-               : zc_fail(err, ZC_ERR_ARGUMENT, "shape: expected lengths for the items of a chunk");
+    const zc_status status = zc_lengths_make(rules, n, ndim, shape, items, out, err);
+    return status == ZC_OK && shape != NULL ? check_aligned(rules, n, shape, out, err) : status;
 }

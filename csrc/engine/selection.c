@@ -191,31 +191,29 @@ int64_t zc_selection_point_flat(const zc_selection *selection, const int64_t *sh
 
 /* ---- flat ranges of a chunk as boxes ------------------------------------------------------- */
 
+/* A walk through the boxes that make up a flat range of a chunk. */
 typedef struct box_walk {
-    int ndim;
+    const zc_selection *selection;
     const int64_t *shape;
     int64_t stride[ZC_MAX_DIMS];     /* elements, C order */
     int64_t lo[ZC_MAX_DIMS], hi[ZC_MAX_DIMS];
-    /* returns false to stop */
-    bool (*visit)(struct box_walk *walk);
+    /* What the selection has in a box; false to stop. */
+    bool (*visit)(struct box_walk *walk, const zc_selection *inside);
     void *context;
 } box_walk;
 
-static void c_strides(int ndim, const int64_t *shape, int64_t *stride)
+static bool visit_box(box_walk *walk)
 {
-    int64_t n = 1;
+    zc_selection inside;
 
-    for (int d = ndim - 1; d >= 0; d--) {
-        stride[d] = n;
-        n *= shape[d];
-    }
+    return !zc_selection_clip(walk->selection, walk->lo, walk->hi, &inside) || walk->visit(walk, &inside);
 }
 
-/* Visit the boxes that make up n flat elements from `first` on, counted within dimensions d and up. */
+/* Visit the boxes that make up n flat elements from `first` on, counted within dimensions d and up; false: stopped. */
 static bool walk_range(box_walk *walk, int d, int64_t first, int64_t n)
 {
-    if (d == walk->ndim) {
-        return walk->visit(walk);
+    if (d == walk->selection->ndim) {
+        return visit_box(walk);
     }
     const int64_t stride = walk->stride[d];
     int64_t at = first / stride;
@@ -235,11 +233,11 @@ static bool walk_range(box_walk *walk, int d, int64_t first, int64_t n)
         const int64_t rows = n / stride;
         walk->lo[d] = at;
         walk->hi[d] = at + rows;
-        for (int e = d + 1; e < walk->ndim; e++) {
+        for (int e = d + 1; e < walk->selection->ndim; e++) {
             walk->lo[e] = 0;
             walk->hi[e] = walk->shape[e];
         }
-        if (!walk->visit(walk)) {
+        if (!visit_box(walk)) {
             return false;
         }
         at += rows;
@@ -253,11 +251,16 @@ static bool walk_range(box_walk *walk, int d, int64_t first, int64_t n)
     return true;
 }
 
-static void walk_begin(box_walk *walk, int ndim, const int64_t *shape)
+static void walk_begin(box_walk *walk, const zc_selection *selection, const int64_t *shape)
 {
-    walk->ndim = ndim;
+    int64_t n = 1;
+
+    walk->selection = selection;
     walk->shape = shape;
-    c_strides(ndim, shape, walk->stride);
+    for (int d = selection->ndim - 1; d >= 0; d--) {
+        walk->stride[d] = n;
+        n *= shape[d];
+    }
 }
 
 /* ---- moving elements ----------------------------------------------------------------------- */
@@ -305,14 +308,13 @@ static zc_status tables_open(const zc_selection *selection, const int64_t *chunk
     return ZC_OK;
 }
 
-static void tables_close(tables *t, zc_workspace *ws)
-{
-    if (t->pushed) {
-        zc_scratch_pop(ws);
-    }
-}
-
 typedef enum direction { TO_MEMORY, TO_CHUNK } direction;
+
+/* Where elements come from or go to. */
+typedef struct side {
+    char *at;
+    const int64_t *stride, *const *table;
+} side;
 
 /* Move all elements of a region; chunk points to its element (0, 0, ...), stride in elements. */
 static zc_status move_region(const zc_selection *selection, char *chunk, const int64_t *stride, direction way,
@@ -344,20 +346,14 @@ static zc_status move_region(const zc_selection *selection, char *chunk, const i
         return status;
     }
     item = zc_selection_item(selection, item);
-    if (!t.pushed) {
-        if (way == TO_MEMORY) {
-            zc_region_copy(selection->ndim, shape, selection->memory, memory_stride, chunk, chunk_stride, item);
-        } else {
-            zc_region_copy(selection->ndim, shape, chunk, chunk_stride, selection->memory, memory_stride, item);
-        }
-    } else if (way == TO_MEMORY) {
-        zc_region_gather(selection->ndim, shape, selection->memory, memory_stride, t.memory, chunk, chunk_stride,
-                         t.chunk, item);
+    const side sides[] = {{selection->memory, memory_stride, t.memory}, {chunk, chunk_stride, t.chunk}};
+    const side *const to = &sides[way == TO_CHUNK], *const from = &sides[way == TO_MEMORY];
+    if (t.pushed) {
+        zc_region_gather(selection->ndim, shape, to->at, to->stride, to->table, from->at, from->stride, from->table, item);
     } else {
-        zc_region_gather(selection->ndim, shape, chunk, chunk_stride, t.chunk, selection->memory, memory_stride,
-                         t.memory, item);
+        zc_region_copy(selection->ndim, shape, to->at, to->stride, from->at, from->stride, item);
     }
-    tables_close(&t, ws);
+    zc_pop(ws, t.pushed);
     return ZC_OK;
 }
 
@@ -379,14 +375,15 @@ static void move_points(const zc_selection *selection, char *chunk, const int64_
             in_memory[held] = selection->points[p] * selection->point_stride;
             held++;
         }
-        if (held == POINTS_AT_ONCE || p + 1 == selection->n_points) {
-            if (way == TO_MEMORY) {
-                zc_points_copy(held, selection->memory, in_memory, chunk, in_chunk, moved);
-            } else {
-                zc_points_copy(held, chunk, in_chunk, selection->memory, in_memory, moved);
-            }
-            held = 0;
+        if (held < POINTS_AT_ONCE && p + 1 < selection->n_points) {
+            continue;
         }
+        if (way == TO_MEMORY) {
+            zc_points_copy(held, selection->memory, in_memory, chunk, in_chunk, moved);
+        } else {
+            zc_points_copy(held, chunk, in_chunk, selection->memory, in_memory, moved);
+        }
+        held = 0;
     }
 }
 
@@ -403,19 +400,15 @@ typedef struct mover {
     zc_status status;
 } mover;
 
-static bool move_box(box_walk *walk)
+static bool move_box(box_walk *walk, const zc_selection *inside)
 {
     mover *m = walk->context;
-    zc_selection inside;
     int64_t at = -m->first;
 
-    if (!zc_selection_clip(m->selection, walk->lo, walk->hi, &inside)) {
-        return true;
-    }
-    for (int d = 0; d < walk->ndim; d++) {
+    for (int d = 0; d < inside->ndim; d++) {
         at += walk->lo[d] * walk->stride[d];
     }
-    m->status = move_region(&inside, m->chunk + at * (int64_t)m->item->size, walk->stride, m->way, m->item, m->ws,
+    m->status = move_region(inside, m->chunk + at * (int64_t)m->item->size, walk->stride, m->way, m->item, m->ws,
                             m->err);
     return m->status == ZC_OK;
 }
@@ -433,7 +426,7 @@ static zc_status move_range(mover *m, const int64_t *shape, int64_t n)
         move_points(selection, m->chunk, shape, m->first, n, m->way, m->item);
         return ZC_OK;
     }
-    walk_begin(&walk, selection->ndim, shape);
+    walk_begin(&walk, selection, shape);
     if (m->first == 0 && (selection->ndim == 0 || n == shape[0] * walk.stride[0])) {
         return move_region(selection, m->chunk, walk.stride, m->way, m->item, m->ws, m->err);
     }
@@ -475,53 +468,24 @@ bool zc_selection_keeps_rows(const zc_selection *selection)
 
 /* ---- intersection -------------------------------------------------------------------------- */
 
-typedef struct touch {
-    const zc_selection *selection;
-    bool found;
-} touch;
-
-static bool touch_box(box_walk *walk)
+static bool goes_on(box_walk *walk, const zc_selection *inside)
 {
-    touch *t = walk->context;
-    zc_selection inside;
-
-    t->found = zc_selection_clip(t->selection, walk->lo, walk->hi, &inside) &&
-               (inside.kind != ZC_SELECT_PICKED || zc_selection_picks_any(&inside));
-    return !t->found;
+    (void)walk;
+    return inside->kind == ZC_SELECT_PICKED && !zc_selection_picks_any(inside);
 }
 
 bool zc_selection_touches(const zc_selection *selection, const int64_t *shape, int64_t first, int64_t n)
 {
-    touch t = {selection, false};
+    zc_assert(selection->kind != ZC_SELECT_POINTS);
+
     box_walk walk;
 
-    walk_begin(&walk, selection->ndim, shape);
-    if (selection->kind == ZC_SELECT_POINTS) {
-        for (size_t p = 0; p < selection->n_points; p++) {
-            const int64_t flat = zc_selection_point_flat(selection, shape, selection->points[p]);
-            if (flat >= first && flat - first < n) {
-                return true;
-            }
-        }
-        return false;
-    }
-    walk.visit = touch_box;
-    walk.context = &t;
-    walk_range(&walk, 0, first, n);
-    return t.found;
+    walk_begin(&walk, selection, shape);
+    walk.visit = goes_on;
+    return !walk_range(&walk, 0, first, n);
 }
 
 /* ---- fill values --------------------------------------------------------------------------- */
-
-static bool is_indexed(const zc_selection *selection)
-{
-    for (int d = 0; d < selection->ndim; d++) {
-        if (selection->axis[d].index != NULL) {
-            return true;
-        }
-    }
-    return false;
-}
 
 /* Each piece as a window of its own. */
 static zc_status fill_pieces(const zc_selection *selection, size_t itemsize, const void *fill, zc_workspace *ws,
@@ -551,14 +515,14 @@ zc_status zc_selection_fill(const zc_selection *selection, size_t itemsize, cons
         return fill_pieces(selection, itemsize, fill, ws, err);
     }
     const zc_item item = {.size = selection->window != NULL ? selection->window->item.size : itemsize};
+    static const int64_t nowhere[ZC_MAX_DIMS];       /* strides: every element comes from the one at `fill` */
     int64_t shape[ZC_MAX_DIMS], stride[ZC_MAX_DIMS];
+    zc_selection from_one;
+    bool indexed = false;
 
     fill = (const char *)fill + zc_selection_offset(selection);
-    for (int d = 0; d < selection->ndim; d++) {
-        stride[d] = 0;
-    }
     if (selection->kind == ZC_SELECT_PICKED) {
-        zc_selection_place_picked(selection, fill, stride, &item); /* every element comes from the one at `fill` */
+        zc_selection_place_picked(selection, fill, nowhere, &item);
         return ZC_OK;
     }
     if (selection->kind == ZC_SELECT_POINTS) {
@@ -567,22 +531,18 @@ zc_status zc_selection_fill(const zc_selection *selection, size_t itemsize, cons
         }
         return ZC_OK;
     }
-    if (is_indexed(selection)) {
-        zc_selection from_one = *selection; /* every element comes from the one at `fill` */
-        from_one.window = NULL;
-        for (int d = 0; d < selection->ndim; d++) {
-            if (from_one.axis[d].index == NULL) {
-                from_one.axis[d].start = 0;
-            }
-        }
-        return move_region(&from_one, (char *)fill, stride, TO_MEMORY, &item, ws, err);
-    }
     for (int d = 0; d < selection->ndim; d++) {
         shape[d] = selection->axis[d].count;
         stride[d] = selection->axis[d].stride;
+        indexed |= selection->axis[d].index != NULL;
     }
-    zc_region_fill(selection->ndim, shape, selection->memory, stride, item.size, fill);
-    return ZC_OK;
+    if (!indexed) {
+        zc_region_fill(selection->ndim, shape, selection->memory, stride, item.size, fill);
+        return ZC_OK;
+    }
+    from_one = *selection;
+    from_one.window = NULL;
+    return move_region(&from_one, (char *)fill, nowhere, TO_MEMORY, &item, ws, err);
 }
 
 bool zc_selection_equals_fill(const zc_selection *selection, size_t itemsize, const void *fill)

@@ -148,7 +148,7 @@ bool zc_selection_masks_all(const zc_selection *selection, size_t itemsize);
  * the memory for a few bytes only, and it is better to move the whole chunk at once, block by block. */
 bool zc_selection_keeps_rows(const zc_selection *selection);
 
-/* Does the selection have an element among the flat elements first .. first + n of the chunk? */
+/* Does the selection have an element among the flat elements first .. first + n of the chunk?  Not of points. */
 bool zc_selection_touches(const zc_selection *selection, const int64_t *shape, int64_t first, int64_t n);
 
 /* The flat index of a point of the selection in a chunk of that shape. */

@@ -19,29 +19,24 @@ static zc_status bound_of(const zc_chain *chain, size_t n, size_t *out, zc_error
     return status;
 }
 
-static zc_status bound(const zc_chain *chain, int ndim, const int64_t *stored, size_t *out, zc_error *err)
+static zc_status bound(const zc_chain *chain, int ndim, const int64_t *stored, size_t decoded, size_t *out,
+                       zc_error *err)
 {
     int64_t grid[ZC_MAX_DIMS];
     size_t n;
+    const zc_status status = zc_chain_inner_grid(chain, ndim, stored, grid, &n, err);
 
-    for (int d = 0; d < ndim; d++) {
-        if (stored[d] % chain->inner_shape[d] != 0) {
-            return zc_fail(err, ZC_ERR_ARGUMENT, "chunk_shape: %lld does not divide the shard's %lld",
-                           (long long)chain->inner_shape[d], (long long)stored[d]);
-        }
-    }
-    return zc_chain_inner_grid(chain, ndim, stored, grid, &n)
-               ? bound_of(chain, n, out, err)
-               : zc_fail(err, ZC_ERR_OVERFLOW, "a shard has too many inner chunks");
+    (void)decoded;
+    return status == ZC_OK ? bound_of(chain, n, out, err) : status;
 }
 
 /* Where inner chunks are small, the index is most of a shard. */
 static size_t plausible(const zc_chain *chain, size_t decoded)
 {
-    size_t one, most = 0;
+    const size_t one = chain->inner_size;
+    size_t most = 0;
 
-    if (!zc_chain_decoded_size(chain->inner, chain->shard_ndim, chain->inner_shape, &one) || one == 0 ||
-        zc_chain_plausible_size(chain->inner, one) == ZC_SIZE_MAX ||
+    if (one == 0 || zc_chain_plausible_size(chain->inner, one) == ZC_SIZE_MAX ||
         bound_of(chain, decoded / one, &most, NULL) != ZC_OK) {
         return ZC_SIZE_MAX;
     }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a shard consists of: how many inner chunks, and how long an index.
+ * What a shard consists of: how many inner chunks, and their index, fetched or taken from the array's cache.
  */
+#include <string.h>
+
 #include "base/assert.h"
 #include "engine/chunk.h"
 
@@ -13,24 +15,23 @@ void zc_inner_axes(const zc_chain *chain, int ndim, const int64_t *stored, zc_gr
     }
 }
 
-bool zc_chain_inner_grid(const zc_chain *chain, int ndim, const int64_t *stored_shape, int64_t *grid,
-                         size_t *n)
+zc_status zc_chain_inner_grid(const zc_chain *chain, int ndim, const int64_t *stored, int64_t *grid, size_t *n,
+                              zc_error *err)
 {
     zc_assert(chain->sharded && chain->shard_ndim == ndim);
 
-    size_t count = 1;
-
+    *n = 1;
     for (int d = 0; d < ndim; d++) {
-        if (stored_shape[d] % chain->inner_shape[d] != 0) {
-            return false;
+        if (stored[d] % chain->inner_shape[d] != 0) {
+            return zc_fail(err, ZC_ERR_ARGUMENT, "chunk_shape: %lld does not divide the shard's %lld",
+                           (long long)chain->inner_shape[d], (long long)stored[d]);
         }
-        grid[d] = stored_shape[d] / chain->inner_shape[d];
-        if (!zc_mul_size(count, (uint64_t)grid[d], &count)) {
-            return false;
+        grid[d] = stored[d] / chain->inner_shape[d];
+        if (!zc_mul_size(*n, (uint64_t)grid[d], n)) {
+            return zc_fail(err, ZC_ERR_OVERFLOW, "a shard has too many inner chunks");
         }
     }
-    *n = count;
-    return true;
+    return ZC_OK;
 }
 
 zc_status zc_chain_index_size(const zc_chain *chain, size_t n, size_t *out, zc_error *err)
@@ -48,4 +49,105 @@ zc_status zc_chain_index_size(const zc_chain *chain, size_t n, size_t *out, zc_e
         return zc_fail(err, ZC_ERR_OVERFLOW, "a shard index of %zu entries does not fit into memory", n);
     }
     return zc_stages_bound(index->stages, index->n_stages, size, out, err);
+}
+
+/* ---- reading the index ------------------------------------------------------------------------------ */
+
+static zc_status index_bytes(const zc_context *ctx, const zc_chain *chain, size_t index_size, const zc_slice *from,
+                             const uint8_t **out)
+{
+    zc_slice index = {from->value, from->offset, index_size};
+
+    if (from->nbytes == ZC_SIZE_UNKNOWN && !chain->index_at_start) {
+        uint8_t *const dst = zc_scratch_push(ctx->ws, index_size, ctx->err);
+        *out = dst;
+        return dst != NULL ? from->value->store->read_tail(from->value, dst, index_size, ctx->err) : ZC_ERR_MEMORY;
+    }
+    if (!chain->index_at_start) {
+        index.offset += from->nbytes - index_size;
+    }
+    return zc_slice_view(ctx, &index, out);
+}
+
+/* Fetch and decode the index, of index_size bytes, to out. */
+static zc_status read_extents(const zc_context *ctx, const zc_chain *chain, size_t n, size_t index_size,
+                              const zc_slice *from, zc_extent *out)
+{
+    const uint8_t *data;
+    size_t decoded = 0;
+    zc_status status = index_bytes(ctx, chain, index_size, from, &data);
+
+    if (status == ZC_OK) {
+        status = zc_chain_unstage(chain->index, 0, data, index_size, 16 * n, ctx->ws, &data, &decoded, ctx->err);
+    }
+    if (status == ZC_OK) {
+        status = zc_chain_check_size(decoded, 16 * n, ctx->err);
+    }
+    return status == ZC_OK
+               ? zc_shard_index_unpack(data, n, chain->index->item.word == 8, from->nbytes, out, ctx->err)
+               : status;
+}
+
+zc_status zc_shard_index_read(const zc_context *ctx, const zc_chain *chain, size_t n, const zc_slice *from,
+                              const zc_extent **out)
+{
+    zc_assert(chain->sharded && chain->index != NULL);
+
+    size_t index_size;
+    zc_status status = zc_chain_index_size(chain, n, &index_size, ctx->err);
+
+    if (status == ZC_OK && from->nbytes != ZC_SIZE_UNKNOWN && from->nbytes < index_size) {
+        status = zc_fail(ctx->err, ZC_ERR_CORRUPT, "a shard of %llu bytes cannot hold its index of %zu bytes",
+                         (unsigned long long)from->nbytes, index_size);
+    }
+    if (status == ZC_OK) {
+        zc_extent *const extents = zc_scratch_array(ctx->ws, n, sizeof *extents, ctx->err);
+        if (extents == NULL) {
+            return ZC_ERR_MEMORY;
+        }
+        const int mark = zc_scratch_mark(ctx->ws);
+        status = read_extents(ctx, chain, n, index_size, from, extents);
+        zc_scratch_release(ctx->ws, mark);
+        *out = extents;
+    }
+    if (status != ZC_OK && status != ZC_ERR_MISSING && status != ZC_ERR_PENDING) {
+        zc_error_set_codec(ctx->err, "sharding_indexed");
+    }
+    return status;
+}
+
+/* A cache that cannot keep something is no failure. */
+static void keep_index(const zc_origin *origin, uint64_t offset, const zc_extent *extents, size_t n)
+{
+    const size_t size = n * sizeof *extents;
+    zc_cached *entry = size <= ZC_INDEX_CACHE_BYTES / 2 ? zc_cached_new(origin, offset, size) : NULL;
+
+    if (entry != NULL) {
+        memcpy(zc_cached_data(entry), extents, size);
+        zc_cache_add(origin, entry);
+        zc_cached_let_go(entry);
+    }
+}
+
+zc_status zc_shard_index_find(const zc_context *ctx, const zc_chain *chain, size_t n, const zc_slice *from,
+                              const zc_extent **out, zc_cached **pin)
+{
+    const zc_value *value = from->value;
+    zc_cache *cache = value->data == NULL && value->store->is_local ? ctx->call->array->indexes : NULL;
+    zc_origin origin;
+
+    *pin = NULL;
+    if (cache != NULL && value->file.inode != 0) {
+        zc_origin_of_index(cache, chain, &value->file, from->nbytes, n, &origin);
+        *pin = zc_cache_find(&origin, from->offset);
+    }
+    if (*pin != NULL) {
+        *out = zc_cached_data(*pin);
+        return ZC_OK;
+    }
+    const zc_status status = zc_shard_index_read(ctx, chain, n, from, out);
+    if (status == ZC_OK && cache != NULL && value->file.inode != 0 && zc_file_is_settled(&value->file)) {
+        keep_index(&origin, from->offset, *out, n);
+    }
+    return status;
 }

@@ -27,7 +27,6 @@ typedef struct shard {
     int ndim;
     int64_t grid[ZC_MAX_DIMS];
     zc_span span[ZC_MAX_DIMS];
-    size_t inner_size;               /* decoded bytes of an inner chunk */
     int64_t run;                     /* inner chunks of a run */
     size_t runs_a_row;
     const zc_point_groups *groups;   /* points: one run each */
@@ -108,9 +107,9 @@ static zc_status read_inner(run *r, size_t number, const zc_selection *selection
                             uint64_t offset)
 {
     const shard *s = r->s;
-    const zc_chunk chunk = {.chain = s->chain->inner, .ndim = s->ndim, .shape = s->chain->inner_shape};
-    const zc_status status = zc_chunk_read(r->ctx, &chunk, selection,
-                                           &(zc_slice){value, offset, s->extents[number].nbytes});
+    const zc_chunk chunk = {.chain = s->chain->inner, .ndim = s->ndim, .shape = s->chain->inner_shape,
+                            .selection = selection};
+    const zc_status status = zc_chunk_read(r->ctx, &chunk, &(zc_slice){value, offset, s->extents[number].nbytes});
 
     return blame(r, number, gone(status, r->ctx->err));
 }
@@ -160,7 +159,7 @@ static void place_slab(const shard *s, const zc_selection *selection, const uint
     }
     shape[last] = n;
     to[last] = selection->axis[last].stride * s->chain->inner_shape[last];
-    from[last] = (int64_t)s->inner_size;
+    from[last] = (int64_t)s->chain->inner_size;
     zc_region_copy(s->ndim + 1, shape, selection->memory, to, slab, from,
                    zc_selection_item(selection, &s->chain->inner->item));
 }
@@ -168,13 +167,13 @@ static void place_slab(const shard *s, const zc_selection *selection, const uint
 static zc_status read_slab(run *r, int64_t j, int64_t n, const zc_selection *selection)
 {
     const shard *s = r->s;
-    uint8_t *slab = zc_scratch_push(r->ctx->ws, (size_t)n * s->inner_size, r->ctx->err);
+    uint8_t *slab = zc_scratch_push(r->ctx->ws, (size_t)n * s->chain->inner_size, r->ctx->err);
     zc_status status = slab == NULL ? ZC_ERR_MEMORY : ZC_OK;
 
     for (int64_t i = 0; i < n && status == ZC_OK; i++) {
         const size_t number = run_at(r, j + i);
         status = zc_chain_unstage_into(s->chain->inner, r->bytes[j + i], (size_t)s->extents[number].nbytes,
-                                       slab + (size_t)i * s->inner_size, s->inner_size, r->ctx->ws, r->ctx->err);
+                                       slab + (size_t)i * s->chain->inner_size, s->chain->inner_size, r->ctx->ws, r->ctx->err);
         status = blame(r, number, status);
     }
     if (status == ZC_OK) {
@@ -240,87 +239,66 @@ static zc_status check_plausible(run *r, size_t number)
 {
     const shard *s = r->s;
 
-    return blame(r, number, zc_chain_check_plausible(s->chain->inner, s->extents[number].nbytes, s->inner_size,
+    return blame(r, number, zc_chain_check_plausible(s->chain->inner, s->extents[number].nbytes, s->chain->inner_size,
                                                      r->ctx->err));
 }
 
-/* Bytes that the inner chunks of the run take when they are fetched range by range. */
-static zc_status fetched_size(run *r, size_t *total)
-{
-    zc_status status = ZC_OK;
-    zc_extent range;
-
-    *total = 0;
-    for (int64_t j = 0; j < r->n && status == ZC_OK; j++) {
-        const size_t number = run_at(r, j);
-        if (!zc_extent_empty(r->s->extents[number])) {
-            status = check_plausible(r, number);
-        }
-    }
-    for (int64_t j = 0; j < r->n && status == ZC_OK;) {
-        if (is_skipped(r, j)) {
-            j++;
-            continue;
-        }
-        j += neighbours(r, j, &range);
-        if (!zc_add_size(*total, range.nbytes, total)) {
-            status = zc_fail(r->ctx->err, ZC_ERR_OVERFLOW, "the inner chunks do not fit into memory");
-        }
-    }
-    return status;
-}
-
-/* Set r->bytes for all inner chunks that are there.  One scratch buffer may be pushed. */
-static zc_status fetch(run *r, int *pushed)
+/* Set r->bytes for all inner chunks that are there; what is read goes to scratch memory. */
+static zc_status fetch(run *r)
 {
     const shard *s = r->s;
-    size_t total;
-    zc_extent range;
+    struct { int64_t j, n; zc_extent at; } ranges[RUN_MAX];
+    size_t n_ranges = 0, total = 0;
     zc_status status = ZC_OK;
 
-    if (s->value->data != NULL) {
-        for (int64_t j = 0; j < r->n; j++) {
-            const zc_extent e = s->extents[run_at(r, j)];
-            r->bytes[j] = zc_extent_empty(e) ? NULL : s->value->data + s->offset + e.offset;
-        }
-        return ZC_OK;
+    for (int64_t j = 0; j < r->n && status == ZC_OK; j++) {
+        const size_t number = run_at(r, j);
+        const zc_extent e = s->extents[number];
+        r->bytes[j] = zc_extent_empty(e) || s->value->data == NULL ? NULL : s->value->data + s->offset + e.offset;
+        status = zc_extent_empty(e) || s->value->data != NULL ? ZC_OK : check_plausible(r, number);
     }
-    status = fetched_size(r, &total);
-    uint8_t *at = status == ZC_OK ? zc_scratch_push(r->ctx->ws, total, r->ctx->err) : NULL;
+    if (status != ZC_OK || s->value->data != NULL) {
+        return status;
+    }
+    for (int64_t j = 0, n; j < r->n; j += n) {
+        n = 1;
+        if (!is_skipped(r, j)) {
+            n = neighbours(r, j, &ranges[n_ranges].at);
+            ranges[n_ranges].j = j;
+            ranges[n_ranges].n = n;
+            if (!zc_add_size(total, ranges[n_ranges++].at.nbytes, &total)) {
+                return zc_fail(r->ctx->err, ZC_ERR_OVERFLOW, "the inner chunks do not fit into memory");
+            }
+        }
+    }
+    uint8_t *at = zc_scratch_push(r->ctx->ws, total, r->ctx->err);
     if (at == NULL) {
-        return status == ZC_OK ? ZC_ERR_MEMORY : status;
+        return ZC_ERR_MEMORY;
     }
-    ++*pushed;
-    for (int64_t j = 0; j < r->n && status == ZC_OK;) {
-        if (is_skipped(r, j)) {
-            j++;
-            continue;
-        }
-        const int64_t n = neighbours(r, j, &range);
+    for (size_t i = 0; i < n_ranges && status == ZC_OK; i++) {
+        const zc_extent range = ranges[i].at;
+        const int64_t first = ranges[i].j;
         status = zc_value_read(s->value, s->offset + range.offset, at, (size_t)range.nbytes, r->ctx->err);
-        if (status != ZC_OK) {
-            return blame(r, run_at(r, j), gone(status, r->ctx->err));
-        }
-        for (int64_t i = j; i < j + n; i++) {
-            r->bytes[i] = at + (s->extents[run_at(r, i)].offset - range.offset);
+        status = blame(r, run_at(r, first), gone(status, r->ctx->err));
+        for (int64_t j = first; j < first + ranges[i].n; j++) {
+            r->bytes[j] = at + (s->extents[run_at(r, j)].offset - range.offset);
         }
         at += range.nbytes;
-        j += n;
     }
     return status;
 }
 
-/* ---- dry run ------------------------------------------------------------------------------------- */
+/* ---- one run ------------------------------------------------------------------------------------ */
 
-/* Of an inner chunk without compression that is larger than this, no more is fetched than is used, when it is. */
+/* In a dry run, of an inner chunk without compression that is larger than this no more is fetched than is used, when it
+ * is. */
 #define FETCHED_MAX ((uint64_t)256 << 10)
 
 /* Note all bytes of an inner chunk; of a shard within a shard, the ranges that are wanted. */
-static zc_status collect_inner(run *r, const zc_selection *selection)
+static zc_status collect_inner(run *r, size_t number, const zc_selection *selection)
 {
     const shard *s = r->s;
     const zc_chain *inner = s->chain->inner;
-    const size_t number = run_at(r, 0);
     const zc_extent e = s->extents[number];
 
     if (zc_extent_empty(e) || (inner->ops->is_plain && e.nbytes > FETCHED_MAX) ||
@@ -335,50 +313,33 @@ static zc_status collect_inner(run *r, const zc_selection *selection)
                            : s->value->store->read(s->value, s->offset + e.offset, NULL, (size_t)e.nbytes, r->ctx->err);
 }
 
-static zc_status collect_run(run *r)
-{
-    const int64_t first = r->first, n = r->n;
-    zc_status result = ZC_OK;
-
-    r->n = 1;
-    for (int64_t j = 0; j < n; j++) {
-        zc_selection selection;
-        r->first = first + j;
-        run_at(r, 0);
-        const zc_status status = run_selection(r, &selection) ? collect_inner(r, &selection) : ZC_OK;
-        if (status != ZC_OK && status != ZC_ERR_PENDING) {
-            return status;
-        }
-        result = status != ZC_OK ? status : result;
-    }
-    return result;
-}
-
-/* ---- one run ------------------------------------------------------------------------------------ */
-
-static zc_status fill_inner(run *r)
-{
-    zc_selection selection;
-
-    if (!run_selection(r, &selection)) {
-        return ZC_OK;
-    }
-    return zc_selection_fill(&selection, r->s->chain->inner->item.size, r->s->ctx->fill, r->ctx->ws, r->ctx->err);
-}
-
 /* A single inner chunk: of one without compression, no more than the wanted bytes need to be read. */
-static zc_status read_alone(run *r)
+static zc_status read_alone(run *r, size_t number, const zc_selection *selection)
 {
-    const size_t number = run_at(r, 0);
+    const shard *s = r->s;
+
+    if (s->ctx->collects) {
+        return collect_inner(r, number, selection);
+    }
+    if (zc_extent_empty(s->extents[number])) {
+        return zc_selection_fill(selection, s->chain->inner->item.size, s->ctx->fill, r->ctx->ws, r->ctx->err);
+    }
+    return read_inner(r, number, selection, s->value, s->offset + s->extents[number].offset);
+}
+
+/* The inner chunks j .. j + n, each by itself. */
+static zc_status read_one_by_one(run *r, int64_t j, int64_t n)
+{
+    bool pending = false;
+    zc_status status = ZC_OK;
     zc_selection selection;
 
-    if (zc_extent_empty(r->s->extents[number])) {
-        return fill_inner(r);
+    for (; n > 0 && (status == ZC_OK || status == ZC_ERR_PENDING); j++, n--) {
+        const size_t number = run_at(r, j);
+        status = run_selection(r, &selection) ? read_alone(r, number, &selection) : ZC_OK;
+        pending |= status == ZC_ERR_PENDING;
     }
-    if (!run_selection(r, &selection)) {
-        return ZC_OK;
-    }
-    return read_inner(r, number, &selection, r->s->value, r->s->offset + r->s->extents[number].offset);
+    return status == ZC_OK && pending ? ZC_ERR_PENDING : status;
 }
 
 /* Are all inner chunks of the run that are there in a cache? */
@@ -395,49 +356,27 @@ static bool is_cached(run *r)
     return s->value->origin != NULL;
 }
 
-static zc_status read_one_by_one(const run *r)
-{
-    zc_status status = ZC_OK;
-
-    for (int64_t j = 0; j < r->n && status == ZC_OK; j++) {
-        run one = *r;
-        one.first = r->first + j;
-        one.n = 1;
-        status = read_alone(&one);
-    }
-    return status;
-}
-
 static zc_status read_run(run *r)
 {
-    int pushed = 0;
-    zc_status status;
+    const int mark = zc_scratch_mark(r->ctx->ws);
 
-    if (r->s->ctx->collects) {
-        return collect_run(r);
+    if (r->n == 1 || r->s->ctx->collects || is_cached(r)) {
+        return read_one_by_one(r, 0, r->n);
     }
-    if (r->n == 1) {
-        return read_alone(r);
-    }
-    if (is_cached(r)) {
-        return read_one_by_one(r);
-    }
-    status = fetch(r, &pushed);
-    for (int64_t j = 0, n = 1; j < r->n && status == ZC_OK; j += n, n = 1) {
-        if (is_skipped(r, j)) {
-            status = fill_inner(r);
-            continue;
-        }
-        while (j + n < r->n && !is_skipped(r, j + n)) {
+    zc_status status = fetch(r);
+    for (int64_t j = 0, n; j < r->n && status == ZC_OK; j += n) {
+        for (n = 0; j + n < r->n && !is_skipped(r, j + n);) {
             n++;
         }
-        status = read_group(r, j, n);
+        if (n > 0) {
+            status = read_group(r, j, n);
+        } else {
+            n = 1;
+            status = read_one_by_one(r, j, n);       /* which sets it to the fill value, as far as it is wanted */
+        }
     }
-    zc_pop(r->ctx->ws, pushed);
-    if (status == ZC_OK && zc_workspace_cancelled(r->ctx->ws)) {
-        return ZC_ERR_CANCELLED;
-    }
-    return status;
+    zc_scratch_release(r->ctx->ws, mark);
+    return status == ZC_OK && zc_workspace_cancelled(r->ctx->ws) ? ZC_ERR_CANCELLED : status;
 }
 
 /* ---- one shard ------------------------------------------------------------------------------------ */
@@ -455,14 +394,7 @@ static zc_status read_points_group(const shard *s, size_t item, run *r)
         lo[d] = r->chunk[d] * s->chain->inner_shape[d];
     }
     zc_selection_take_points(s->selection, s->groups->order + begin[0], begin[1] - begin[0], lo, &selection);
-    const size_t number = inner_number(s, r->chunk);
-    if (s->ctx->collects) {
-        return collect_inner(r, &selection);
-    }
-    if (zc_extent_empty(s->extents[number])) {
-        return zc_selection_fill(&selection, s->chain->inner->item.size, s->ctx->fill, r->ctx->ws, r->ctx->err);
-    }
-    return read_inner(r, number, &selection, s->value, s->offset + s->extents[number].offset);
+    return read_alone(r, inner_number(s, r->chunk), &selection);
 }
 
 static zc_status shard_item(const shard *s, size_t item, const zc_context *ctx)
@@ -493,7 +425,7 @@ static zc_status shard_task(void *job, size_t item, zc_workspace *ws, zc_error *
 }
 
 /* Find out which inner chunks are wanted, and divide them into runs. */
-static zc_status plan_runs(shard *s, const zc_grid_axis *axes, zc_point_groups *groups, size_t *n_items, int *pushed)
+static zc_status plan_runs(shard *s, const zc_grid_axis *axes, zc_point_groups *groups, size_t *n_items)
 {
     const zc_context *ctx = s->ctx;
     zc_status status;
@@ -501,15 +433,15 @@ static zc_status plan_runs(shard *s, const zc_grid_axis *axes, zc_point_groups *
 
     if (s->selection->kind == ZC_SELECT_POINTS) {
         s->groups = groups;
-        status = zc_points_group(s->selection, axes, groups, ctx->ws, pushed, ctx->err);
+        status = zc_points_group(s->selection, axes, groups, ctx->ws, ctx->err);
         *n_items = groups->n;
         return status;
     }
-    status = zc_spans_make(s->ndim, s->selection->axis, axes, s->span, ctx->ws, pushed, ctx->err);
+    status = zc_spans_make(s->ndim, s->selection->axis, axes, s->span, ctx->ws, ctx->err);
     if (status != ZC_OK) {
         return status;
     }
-    const size_t fitting = SLAB / s->inner_size;
+    const size_t fitting = SLAB / s->chain->inner_size;
     const int64_t length = s->ndim > 0 ? s->span[s->ndim - 1].n : 1;
     /* An inner shard is read by its own index: its total length does not matter. */
     s->run = fitting < 1 || s->chain->inner->ops->has_ranges ? 1 : fitting > RUN_MAX ? RUN_MAX : (int64_t)fitting;
@@ -533,36 +465,33 @@ static zc_status run_all(shard *s, size_t n_items)
         return zc_pool_run(&job, NULL, s->ctx->err);
     }
     bool pending = false;
-    for (size_t item = 0; item < n_items && status == ZC_OK; item++) {
+    for (size_t item = 0; item < n_items && (status == ZC_OK || status == ZC_ERR_PENDING); item++) {
         status = shard_item(s, item, s->ctx);
-        pending = pending || status == ZC_ERR_PENDING;
-        status = status == ZC_ERR_PENDING ? ZC_OK : status;
+        pending |= status == ZC_ERR_PENDING;
     }
     return status == ZC_OK && pending ? ZC_ERR_PENDING : status;
 }
 
-zc_status zc_shard_read(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
-                        const zc_slice *from)
+zc_status zc_shard_read(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from)
 {
     zc_assert(chunk->chain->sharded && chunk->chain->n_stages == 0);
 
     const zc_chain *chain = chunk->chain;
-    shard s = {.ctx = ctx, .chain = chain, .selection = selection, .value = from->value, .offset = from->offset,
+    shard s = {.ctx = ctx, .chain = chain, .selection = chunk->selection, .value = from->value, .offset = from->offset,
                .ndim = chunk->ndim};
     zc_grid_axis axes[ZC_MAX_DIMS];
     zc_point_groups groups;
     size_t n_inner, n_items = 0;
-    zc_cached *pin;
-    int pushed = 0;
+    zc_cached *pin = NULL;
+    const int mark = zc_scratch_mark(ctx->ws);
 
-    if (!zc_chain_inner_grid(chain, s.ndim, chunk->shape, s.grid, &n_inner) ||
-        !zc_chain_decoded_size(chain->inner, s.ndim, chain->inner_shape, &s.inner_size)) {
-        return zc_fail(ctx->err, ZC_ERR_ARGUMENT, "the shard's shape is no multiple of the inner chunk's");
-    }
-    zc_inner_axes(chain, s.ndim, chunk->shape, axes);
-    zc_status status = zc_shard_index_find(ctx, chain, n_inner, from, &s.extents, &pin, &pushed);
+    zc_status status = zc_chain_inner_grid(chain, s.ndim, chunk->shape, s.grid, &n_inner, ctx->err);
     if (status == ZC_OK) {
-        status = plan_runs(&s, axes, &groups, &n_items, &pushed);
+        status = zc_shard_index_find(ctx, chain, n_inner, from, &s.extents, &pin);
+    }
+    if (status == ZC_OK) {
+        zc_inner_axes(chain, s.ndim, chunk->shape, axes);
+        status = plan_runs(&s, axes, &groups, &n_items);
     }
     if (status == ZC_OK) {
         status = run_all(&s, n_items);
@@ -570,6 +499,6 @@ zc_status zc_shard_read(const zc_context *ctx, const zc_chunk *chunk, const zc_s
     if (pin != NULL) {
         zc_cached_let_go(pin);
     }
-    zc_pop(ctx->ws, pushed);
+    zc_scratch_release(ctx->ws, mark);
     return status;
 }

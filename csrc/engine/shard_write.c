@@ -22,8 +22,7 @@ typedef struct shard {
     int64_t grid[ZC_MAX_DIMS];
     size_t n_inner;
     size_t slot;                     /* most bytes of one encoded inner chunk that is made here */
-    size_t plausible;                /* the same of any plausible writer */
-    bool oversize;                   /* another writer has made larger ones, which are kept */
+    size_t room;                     /* bytes for all inner chunks */
     uint8_t *data;                   /* where inner chunk number i may put its bytes: data + i * slot ... */
     zc_extent *extents;              /* ... and what it put there, offset from data */
     const zc_point_groups *groups;   /* for points: by inner chunk */
@@ -135,12 +134,7 @@ static zc_status blame(size_t number, zc_status status, zc_error *err)
 
 static zc_status check_plausible(const shard *s, size_t number, zc_error *err)
 {
-    const uint64_t nbytes = s->old_extents[number].nbytes;
-
-    return nbytes <= s->plausible ? ZC_OK
-                                  : zc_fail(err, ZC_ERR_SIZE,
-                                            "%llu bytes are more than an encoding of the inner chunk can have",
-                                            (unsigned long long)nbytes);
+    return zc_chain_check_plausible(s->chain->inner, s->old_extents[number].nbytes, s->chain->inner_size, err);
 }
 
 /* May the bytes of an old inner chunk be carried over? */
@@ -152,27 +146,11 @@ static zc_status check_kept(const shard *s, size_t number, zc_error *err)
     return check_plausible(s, number, err);
 }
 
-/* Another writer's inner chunks may be larger than any that is made here: see whether those that stay fit into room
- * bytes together with a slot for each of the others. */
-static zc_status check_oversize(shard *s, size_t room)
+/* Another writer's inner chunks may be larger than any that is made here, and a malicious one's may share their bytes: is there
+ * room for n more after `at` bytes? */
+static zc_status check_room(const shard *s, size_t at, uint64_t n, zc_error *err)
 {
-    zc_error *const err = s->ctx->err;
-    size_t need = 0;
-
-    for (size_t i = 0; i < s->n_inner && !s->oversize; i++) {
-        s->oversize = !zc_extent_empty(s->old_extents[i]) && s->old_extents[i].nbytes > s->slot;
-    }
-    for (size_t i = 0; i < s->n_inner && s->oversize; i++) {
-        const bool written = is_given(s, i), kept = !written && !zc_extent_empty(s->old_extents[i]);
-        const zc_status status = kept ? blame(i, check_kept(s, i, err), err) : ZC_OK;
-        if (status != ZC_OK) {
-            return status;
-        }
-        if (!zc_add_size(need, written ? s->slot : kept ? (size_t)s->old_extents[i].nbytes : 0, &need) || need > room) {
-            return zc_fail(err, ZC_ERR_SIZE, "its inner chunks take more bytes than it has");
-        }
-    }
-    return ZC_OK;
+    return n <= s->room - at ? ZC_OK : zc_fail(err, ZC_ERR_SIZE, "its inner chunks take more bytes than it has");
 }
 
 /*
@@ -204,7 +182,10 @@ static zc_status keep_run(const shard *s, size_t first, size_t at, size_t *next,
     }
     *next = i;
     *written = (size_t)n;
-    return n > 0 ? blame(first, zc_value_read(s->old->value, s->old->offset + begin, s->data + at, (size_t)n, err), err) : ZC_OK;
+    const zc_status status = check_room(s, at, n, err);
+    return status == ZC_OK && n > 0
+               ? blame(first, zc_value_read(s->old->value, s->old->offset + begin, s->data + at, (size_t)n, err), err)
+               : status;
 }
 
 /* Make an inner chunk that is written to, on the thread of the context. */
@@ -212,36 +193,36 @@ static zc_status make_inner(const shard *s, size_t number, const given *values, 
 {
     const zc_extent old = s->old != NULL ? s->old_extents[number] : (zc_extent){ZC_SHARD_EMPTY, ZC_SHARD_EMPTY};
     const zc_chunk chunk = {.chain = s->chain->inner, .ndim = s->ndim, .shape = s->chain->inner_shape,
-                            .bounds = values->bounds};
-    const bool patch = !zc_extent_empty(old) && !zc_chunk_is_covered(ctx, &chunk, &values->selection);
+                            .bounds = values->bounds, .selection = &values->selection};
+    const bool patch = !zc_extent_empty(old) && !zc_chunk_is_covered(ctx, &chunk);
     zc_context inside = *ctx;
     const uint8_t *data;
     zc_value value;
     zc_slice slice;
-    int viewed = 0;
+    const int mark = zc_scratch_mark(ctx->ws);
     zc_status status = ZC_OK;
 
     inside.blocks = NULL;            /* an inner chunk that is a shard itself has one block */
     if (patch) {
         slice = (zc_slice){s->old->value, s->old->offset + old.offset, old.nbytes};
         status = check_plausible(s, number, ctx->err);
-        status = status == ZC_OK ? zc_slice_view(ctx, &slice, &data, &viewed) : status;
-        if (status != ZC_OK) {
-            return status;
-        }
-        value = zc_value_of_memory(data, (size_t)old.nbytes);
+        status = status == ZC_OK ? zc_slice_view(ctx, &slice, &data) : status;
+        value = zc_value_of_memory(status == ZC_OK ? data : NULL, (size_t)old.nbytes);
         slice = zc_slice_all(&value);
     }
-    status = zc_chunk_write(&inside, &chunk, &values->selection, patch ? &slice : NULL, out);
-    zc_pop(ctx->ws, viewed);
+    if (status == ZC_OK) {
+        status = zc_chunk_write(&inside, &chunk, patch ? &slice : NULL, out);
+    }
+    zc_scratch_release(ctx->ws, mark);
     return status;
 }
 
 static zc_status make_and_note(const shard *s, size_t number, const given *values, size_t at, const zc_context *ctx)
 {
     zc_output out = {s->data + at, s->slot, 0};
-    const zc_status status = make_inner(s, number, values, &out, ctx);
+    zc_status status = check_room(s, at, s->slot, ctx->err);
 
+    status = status == ZC_OK ? make_inner(s, number, values, &out, ctx) : status;
     s->extents[number] = out.written > 0 ? (zc_extent){at, out.written}
                                          : (zc_extent){ZC_SHARD_EMPTY, ZC_SHARD_EMPTY};
     return blame(number, status, ctx->err);
@@ -351,7 +332,10 @@ static zc_status make_shard(shard *s, size_t index_size, zc_output *out)
 
     s->data = s->chain->index_at_start ? out->data + index_size : out->data;
     s->n_tasks = (size_t)threads * 8 < s->n_inner ? (size_t)threads * 8 : s->n_inner;
-    const bool parallel = s->ctx->split && s->n_tasks > 1 && !s->oversize;
+    bool parallel = s->ctx->split && s->n_tasks > 1;
+    for (size_t i = 0; i < s->n_inner && parallel && s->old != NULL; i++) {
+        parallel = zc_extent_empty(s->old_extents[i]) || s->old_extents[i].nbytes <= s->slot;
+    }
     const zc_status status = parallel ? make_in_parallel(s, &end) : make_in_turn(s, &end);
     out->written = 0;
     if (status != ZC_OK || end == 0) {
@@ -362,57 +346,51 @@ static zc_status make_shard(shard *s, size_t index_size, zc_output *out)
 }
 
 /* The index of the old shard, the groups of points, and room for the new index. */
-static zc_status prepare(shard *s, const int64_t *stored, zc_point_groups *groups, int *pushed)
+static zc_status prepare(shard *s, const int64_t *stored, zc_point_groups *groups)
 {
     const zc_context *ctx = s->ctx;
     zc_grid_axis axes[ZC_MAX_DIMS];
     zc_status status = ZC_OK;
 
     if (s->old != NULL) {
-        status = zc_shard_index_read(ctx, s->chain, s->n_inner, s->old, &s->old_extents, pushed);
+        status = zc_shard_index_read(ctx, s->chain, s->n_inner, s->old, &s->old_extents);
     }
     if (status == ZC_OK && s->selection->kind == ZC_SELECT_POINTS) {
         zc_inner_axes(s->chain, s->ndim, stored, axes);
         s->groups = groups;
-        status = zc_points_group(s->selection, axes, groups, ctx->ws, pushed, ctx->err);
+        status = zc_points_group(s->selection, axes, groups, ctx->ws, ctx->err);
     }
     if (status == ZC_OK) {
         s->extents = zc_scratch_array(ctx->ws, s->n_inner, sizeof *s->extents, ctx->err);
         status = s->extents != NULL ? ZC_OK : ZC_ERR_MEMORY;
-        *pushed += s->extents != NULL;
     }
     return status;
 }
 
-zc_status zc_shard_write(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
-                         const zc_slice *old, zc_output *out)
+zc_status zc_shard_write(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *old, zc_output *out)
 {
     zc_assert(chunk->chain->sharded && chunk->chain->n_stages == 0 && chunk->bounds != NULL);
 
     const zc_chain *chain = chunk->chain;
-    shard s = {.ctx = ctx, .chain = chain, .bounds = chunk->bounds, .selection = selection, .old = old,
+    shard s = {.ctx = ctx, .chain = chain, .bounds = chunk->bounds, .selection = chunk->selection, .old = old,
                .ndim = chunk->ndim};
     zc_point_groups groups;
-    size_t index_size, inner_size;
-    int pushed = 0;
+    size_t index_size;
+    const int mark = zc_scratch_mark(ctx->ws);
+    zc_status status = zc_chain_inner_grid(chain, s.ndim, chunk->shape, s.grid, &s.n_inner, ctx->err);
 
-    if (!zc_chain_inner_grid(chain, s.ndim, chunk->shape, s.grid, &s.n_inner) ||
-        !zc_chain_decoded_size(chain->inner, s.ndim, chain->inner_shape, &inner_size)) {
-        return zc_fail(ctx->err, ZC_ERR_ARGUMENT, "the shard's shape is no multiple of the inner chunk's");
+    if (status == ZC_OK) {
+        status = zc_chain_index_size(chain, s.n_inner, &index_size, ctx->err);
     }
-    s.plausible = zc_chain_plausible_size(chain->inner, inner_size);
-    zc_status status = zc_chain_index_size(chain, s.n_inner, &index_size, ctx->err);
     if (status == ZC_OK) {
         status = zc_chain_bound(chain->inner, s.ndim, chain->inner_shape, &s.slot, ctx->err);
     }
-    status = status == ZC_OK ? prepare(&s, chunk->shape, &groups, &pushed) : status;
-    if (status == ZC_OK && old != NULL) {
-        status = check_oversize(&s, out->cap - index_size);
-    }
+    status = status == ZC_OK ? prepare(&s, chunk->shape, &groups) : status;
+    s.room = status == ZC_OK ? out->cap - index_size : 0;
     status = status == ZC_OK ? make_shard(&s, index_size, out) : status;
     if (status != ZC_OK) {
         zc_error_set_codec(ctx->err, "sharding_indexed");
     }
-    zc_pop(ctx->ws, pushed);
+    zc_scratch_release(ctx->ws, mark);
     return status;
 }

@@ -21,16 +21,16 @@ static zc_status plain_decode(const zc_context *ctx, const zc_chunk *chunk, cons
 static zc_status staged_decode(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from, uint8_t *dst)
 {
     const uint8_t *data;
-    int viewed = 0;
+    const int mark = zc_scratch_mark(ctx->ws);
     zc_status status = zc_chain_check_plausible(chunk->chain, from->nbytes, chunk->size, ctx->err);
 
     if (status == ZC_OK) {
-        status = zc_slice_view(ctx, from, &data, &viewed);
+        status = zc_slice_view(ctx, from, &data);
     }
     if (status == ZC_OK) {
         status = zc_chain_unstage_into(chunk->chain, data, (size_t)from->nbytes, dst, chunk->size, ctx->ws, ctx->err);
     }
-    zc_pop(ctx->ws, viewed);
+    zc_scratch_release(ctx->ws, mark);
     return status;
 }
 
@@ -40,14 +40,11 @@ static zc_status encode(const zc_context *ctx, const zc_chunk *chunk, const uint
                                ctx->err);
 }
 
-static zc_status bound(const zc_chain *chain, int ndim, const int64_t *stored, size_t *out, zc_error *err)
+static zc_status bound(const zc_chain *chain, int ndim, const int64_t *stored, size_t decoded, size_t *out,
+                       zc_error *err)
 {
-    size_t size;
-
-    if (!zc_chain_decoded_size(chain, ndim, stored, &size)) {
-        return zc_fail(err, ZC_ERR_OVERFLOW, "the chunk does not fit into memory");
-    }
-    return zc_stages_bound(chain->stages, chain->n_stages, size, out, err);
+    (void)ndim, (void)stored;
+    return zc_stages_bound(chain->stages, chain->n_stages, decoded, out, err);
 }
 
 /* Without stages only the exact size is right. */
@@ -88,14 +85,14 @@ const zc_chain_ops zc_staged_ops = {
 
 /* ---- plain chunks piece by piece ------------------------------------------------------------------- */
 
-bool zc_plain_open(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection, zc_plain *out)
+bool zc_plain_open(const zc_context *ctx, const zc_chunk *chunk, zc_plain *out)
 {
     const zc_chain *chain = chunk->chain;
 
     out->ctx = ctx;
     out->chunk = *chunk;
-    out->selection = *selection;
-    if (!chain->ops->is_plain || !zc_selection_covers(selection, chunk->bounds) ||
+    out->selection = *chunk->selection;
+    if (!chain->ops->is_plain || !zc_selection_covers(chunk->selection, chunk->bounds) ||
         !zc_chain_decoded_size(chain, chunk->ndim, chunk->shape, &out->chunk.size)) {
         return false;
     }
@@ -105,12 +102,6 @@ bool zc_plain_open(const zc_context *ctx, const zc_chunk *chunk, const zc_select
         zc_selection_permute(&out->selection, chain->order);
     }
     return zc_selection_keeps_rows(&out->selection);
-}
-
-bool zc_plain_is_empty(const zc_plain *plain)
-{
-    return !plain->ctx->call->write_empty &&
-           zc_selection_equals_fill(&plain->selection, plain->chunk.chain->item.size, plain->ctx->fill);
 }
 
 /* The next piece of the chunk: of the memory itself if it has the chunk's layout, else gathered. */
@@ -140,15 +131,17 @@ static zc_status plain_piece(void *self, uint64_t offset, const void **data, siz
                                                  (int64_t)(*n / item->size), item, ctx->ws, err);
 }
 
-zc_status zc_plain_source(zc_plain *plain, zc_file_source *out)
+zc_status zc_plain_source(zc_plain *plain, zc_file_source *out, bool *empty)
 {
     zc_assert(plain->chunk.chain->ops->is_plain);
 
+    const zc_context *ctx = plain->ctx;
     const size_t itemsize = plain->chunk.chain->item.size;
 
+    *empty = !ctx->call->write_empty && zc_selection_equals_fill(&plain->selection, itemsize, ctx->fill);
     plain->piece = itemsize < PIECE ? PIECE - PIECE % itemsize : itemsize;
     plain->piece = plain->piece < plain->chunk.size ? plain->piece : plain->chunk.size;
-    plain->buffer = zc_scratch_push(plain->ctx->ws, plain->piece, plain->ctx->err);
-    *out = (zc_file_source){plain->chunk.size, plain_piece, plain};
+    plain->buffer = zc_scratch_push(ctx->ws, plain->piece, ctx->err);
+    *out = (zc_file_source){.total = plain->chunk.size, .piece = plain_piece, .self = plain};
     return plain->buffer != NULL ? ZC_OK : ZC_ERR_MEMORY;
 }

@@ -34,13 +34,12 @@
 typedef struct chunk_job {
     const zc_context *ctx;
     const zc_chunk *chunk;
-    const zc_selection *selection;
 } chunk_job;
 
 /* The flat elements [*first, *last] between which all of a region lies. */
 static void selection_extent(const chunk_job *job, int64_t *first, int64_t *last)
 {
-    const zc_selection *selection = job->selection;
+    const zc_selection *selection = job->chunk->selection;
     int64_t stride = 1;
 
     *first = *last = 0;
@@ -57,10 +56,9 @@ static void selection_extent(const chunk_job *job, int64_t *first, int64_t *last
 
 /* ---- where decoded bytes come from ---------------------------------------------------------------- */
 
-/* What a chunk is decoded from: a value without codecs, one whose codec has blocks, or any other. */
+/* What a chunk is decoded from: bytes without a codec, a codec that has blocks, or any other. */
 typedef struct source {
-    const zc_slice *raw;             /* without codecs: the bytes */
-    const zc_codec *codec;           /* else: this codec, with blocks if the flag is set */
+    const zc_codec *codec;           /* NULL: without */
     const zc_encoded *encoded;
     bool blocks;
     bool has_parts;                  /* parts of the chunk can be fetched for what they are worth */
@@ -93,7 +91,7 @@ static zc_status reader_fetch(reader *r, const chunk_job *job, size_t offset, si
     const source *from = r->from;
 
     if (from->codec == NULL) {
-        return zc_value_read(from->raw->value, from->raw->offset + offset, dst, nbytes, job->ctx->err);
+        return from->encoded->read(from->encoded->source, offset, dst, nbytes, job->ctx->err);
     }
     if (from->blocks) {
         return zc_blocks_decode(&r->blocks, offset, nbytes, dst, job->ctx->err);
@@ -138,7 +136,7 @@ static int64_t piece_end(const piece_range *range, int64_t at)
 
 static bool piece_is_wanted(const piece_range *range, const chunk_job *job, int64_t at)
 {
-    return range->all || zc_selection_touches(job->selection, job->chunk->shape, at, piece_end(range, at) - at);
+    return range->all || zc_selection_touches(job->chunk->selection, job->chunk->shape, at, piece_end(range, at) - at);
 }
 
 static zc_status region_pieces(const chunk_job *job, reader *r, const piece_range *range, uint8_t *buffer)
@@ -153,7 +151,7 @@ static zc_status region_pieces(const chunk_job *job, reader *r, const piece_rang
             n++;
         }
         if (n > 0) {
-            status = read_piece(job, r, job->selection, at, end - at, buffer);
+            status = read_piece(job, r, job->chunk->selection, at, end - at, buffer);
         } else {
             end = piece_end(range, at);
         }
@@ -166,13 +164,13 @@ static zc_status points_pieces(const chunk_job *job, reader *r, int64_t length, 
 {
     zc_grid_axis single[ZC_MAX_DIMS];
     zc_point_groups groups;
-    zc_selection selection = *job->selection;
-    int pushed = 0;
+    zc_selection selection = *job->chunk->selection;
+    const int mark = zc_scratch_mark(job->ctx->ws);
 
     for (int d = 0; d < selection.ndim; d++) {
         single[d] = (zc_grid_axis){.length = job->chunk->shape[d], .chunk = 1};
     }
-    zc_status status = zc_points_group(job->selection, single, &groups, job->ctx->ws, &pushed, job->ctx->err);
+    zc_status status = zc_points_group(job->chunk->selection, single, &groups, job->ctx->ws, job->ctx->err);
     for (size_t g = 0, h; g < groups.n && status == ZC_OK; g = h) {
         const int64_t at = zc_selection_point_flat(&selection, job->chunk->shape, groups.order[groups.begin[g]]);
         int64_t last = at;
@@ -188,7 +186,7 @@ static zc_status points_pieces(const chunk_job *job, reader *r, int64_t length, 
         selection.n_points = groups.begin[h] - groups.begin[g];
         status = read_piece(job, r, &selection, at, last - at + 1, buffer);
     }
-    zc_pop(job->ctx->ws, pushed);
+    zc_scratch_release(job->ctx->ws, mark);
     return status;
 }
 
@@ -198,7 +196,7 @@ static size_t piece_size(const chunk_job *job, const reader *r)
     const size_t itemsize = job->chunk->chain->item.size;
     size_t size = SMALL_PIECE;
 
-    if (zc_selection_covers(job->selection, job->chunk->shape)) {
+    if (zc_selection_covers(job->chunk->selection, job->chunk->shape)) {
         const size_t step = r->from->blocks ? r->blocks.step : PIECE;
         size = step < SMALL_BLOCK ? SMALL_BLOCK / step * step : step;
     }
@@ -210,10 +208,10 @@ static piece_range pieces_of(const chunk_job *job, const reader *r)
 {
     const size_t size = piece_size(job, r);
     piece_range out = {.length = (int64_t)(size / job->chunk->chain->item.size),
-                       .all = zc_selection_covers(job->selection, job->chunk->shape)};
+                       .all = zc_selection_covers(job->chunk->selection, job->chunk->shape)};
 
     out.at_once = size < RUN && !out.all ? RUN / size : 1;
-    if (job->selection->kind != ZC_SELECT_POINTS) {
+    if (job->chunk->selection->kind != ZC_SELECT_POINTS) {
         selection_extent(job, &out.first, &out.last);
     }
     return out;
@@ -249,7 +247,7 @@ static bool is_worth_sharing(const reading *all, const reader *r)
     const chunk_job *job = all->job;
     const size_t nbytes = (size_t)(range->last - range->first + 1) * job->chunk->chain->item.size;
 
-    return job->ctx->split && r->from->has_parts && all->part > 0 && job->selection->kind != ZC_SELECT_POINTS &&
+    return job->ctx->split && r->from->has_parts && all->part > 0 && job->chunk->selection->kind != ZC_SELECT_POINTS &&
            range->first / all->part < range->last / all->part &&
            (r->from->blocks ? nbytes >= SHARED_FROM : range->all && nbytes >= PLAIN_SHARED_FROM);
 }
@@ -277,7 +275,7 @@ static zc_status read_part(const reading *all, const chunk_job *job, reader *r, 
     if (buffer == NULL) {
         return ZC_ERR_MEMORY;
     }
-    const zc_status status = job->selection->kind == ZC_SELECT_POINTS ? points_pieces(job, r, part->length, buffer)
+    const zc_status status = job->chunk->selection->kind == ZC_SELECT_POINTS ? points_pieces(job, r, part->length, buffer)
                                                                       : region_pieces(job, r, part, buffer);
     zc_scratch_pop(job->ctx->ws);
     return status;
@@ -296,7 +294,7 @@ static zc_status part_task(void *arg, size_t number, zc_workspace *ws, zc_error 
     job.ctx = &ctx;
     part.first = start > part.first ? start : part.first;
     part.last = last < part.last ? last : part.last;
-    if (!part.all && !zc_selection_touches(job.selection, job.chunk->shape, part.first, part.last - part.first + 1)) {
+    if (!part.all && !zc_selection_touches(job.chunk->selection, job.chunk->shape, part.first, part.last - part.first + 1)) {
         return ZC_OK;
     }
     zc_status status = reader_open(&job, all->from, &r);
@@ -340,7 +338,7 @@ static zc_status read_at_once(const chunk_job *job, reader *r)
     }
     zc_status status = read_whole(job, r, buffer, false);
     if (status == ZC_OK) {
-        status = zc_elements_place(job->ctx, job->chunk, job->selection, buffer);
+        status = zc_elements_place(job->ctx, job->chunk, buffer);
     }
     zc_scratch_pop(job->ctx->ws);
     return status;
@@ -349,7 +347,7 @@ static zc_status read_at_once(const chunk_job *job, reader *r)
 /* The way that suits the selection. */
 static zc_status read_from(const chunk_job *job, const source *from)
 {
-    const zc_selection *selection = job->selection;
+    const zc_selection *selection = job->chunk->selection;
     const zc_item *item = &job->chunk->chain->item;
     reader r;
     zc_status status = reader_open(job, from, &r);
@@ -370,27 +368,42 @@ static zc_status read_from(const chunk_job *job, const source *from)
     return status;
 }
 
+/* Read a range of a value that is not in memory. */
+static zc_status read_ranged(const void *source, size_t offset, void *dst, size_t n, zc_error *err)
+{
+    return zc_value_read(source, offset, dst, n, err);
+}
+
+static zc_encoded encoded_ranges(const zc_value *from)
+{
+    return (zc_encoded){.n = (size_t)from->size, .source = from, .read = read_ranged};
+}
+
+/* Can ranges of the value be read as they are needed?  Of a remote one each is a request. */
+static bool has_cheap_ranges(const zc_value *value)
+{
+    return value->data == NULL && value->store->fetch == NULL;
+}
+
 /* ---- without codecs ------------------------------------------------------------------------------- */
 
-zc_status zc_plain_read(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
-                        const zc_slice *from)
+zc_status zc_plain_read(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from)
 {
     zc_assert(chunk->chain->n_stages == 0);
 
-    const chunk_job job = {ctx, chunk, selection};
-    const zc_value *value = from->value;
+    const chunk_job job = {ctx, chunk};
 
-    if (from->nbytes != ZC_SIZE_UNKNOWN || value->data != NULL) {
-        const zc_status status = zc_chain_check_size(from->nbytes, chunk->size, ctx->err);
+    if (from->size != ZC_SIZE_UNKNOWN || from->data != NULL) {
+        const zc_status status = zc_chain_check_size(from->size, chunk->size, ctx->err);
         if (status != ZC_OK) {
             return status;
         }
     }
-    if (value->data != NULL) {
-        return zc_elements_place(ctx, chunk, selection, value->data + from->offset);
+    if (from->data != NULL) {
+        return zc_elements_place(ctx, chunk, from->data);
     }
-    const bool remote = value->store->fetch != NULL;     /* asks for ranges one by one, each a request */
-    const source raw = {.raw = from, .has_parts = !remote};
+    const zc_encoded encoded = encoded_ranges(from);
+    const source raw = {.encoded = &encoded, .has_parts = has_cheap_ranges(from)};
     return read_from(&job, &raw);
 }
 
@@ -403,7 +416,7 @@ static zc_status read_stripped(const chunk_job *job, const zc_codec *codec, cons
     if (status == ZC_OK) {
         status = zc_chain_check_size(n, job->chunk->size, job->ctx->err);
     }
-    return status == ZC_OK ? zc_elements_place(job->ctx, job->chunk, job->selection, data) : status;
+    return status == ZC_OK ? zc_elements_place(job->ctx, job->chunk, data) : status;
 }
 
 /* Undo the innermost stage and place the elements. */
@@ -425,18 +438,11 @@ static zc_status read_innermost(const chunk_job *job, const zc_encoded *encoded)
     return status;
 }
 
-/* Read a value whose only codec has blocks: only one block needs to be in memory. */
-static zc_status read_ranged(const void *source, size_t offset, void *dst, size_t n, zc_error *err)
+/* Is it a value whose only codec has blocks, and large?  Then only one block needs to be in memory. */
+static bool suits_ranges(const zc_chain *chain, const zc_value *from)
 {
-    const zc_slice *from = source;
-
-    return zc_value_read(from->value, from->offset + offset, dst, n, err);
-}
-
-static bool suits_ranges(const zc_chain *chain, const zc_slice *from)
-{
-    return chain->n_stages == 1 && chain->stages[0].cls->open_blocks != NULL && from->nbytes >= RANGED_FROM &&
-           from->nbytes != ZC_SIZE_UNKNOWN && from->value->data == NULL && from->value->store->fetch == NULL;
+    return chain->n_stages == 1 && chain->stages[0].cls->open_blocks != NULL && from->size >= RANGED_FROM &&
+           from->size != ZC_SIZE_UNKNOWN && has_cheap_ranges(from);
 }
 
 /* Do the stages but the innermost leave the bytes where they are? */
@@ -451,81 +457,79 @@ static bool only_strips(const zc_chain *chain)
 }
 
 /* How long the memory has to be in which the value is decoded over itself; 0: it is to be decoded in another way. */
-static size_t room_over_itself(const chunk_job *job, const zc_slice *from)
+static size_t room_over_itself(const chunk_job *job, const zc_value *from)
 {
     const zc_chunk *chunk = job->chunk;
     const zc_codec *codec = &chunk->chain->stages[0];
     size_t room;
 
-    if (chunk->size < OVER_FROM || from->value->data != NULL || from->value->store->fetch != NULL ||
-        codec->cls->slack == NULL || !only_strips(chunk->chain) ||
-        zc_selection_is_chunk_image(job->selection, chunk->shape, chunk->chain->item.size)) {
+    if (chunk->size < OVER_FROM || !has_cheap_ranges(from) || codec->cls->slack == NULL || !only_strips(chunk->chain) ||
+        zc_selection_is_chunk_image(job->chunk->selection, chunk->shape, chunk->chain->item.size)) {
         return 0;
     }
     const size_t slack = codec->cls->slack(codec, chunk->size);
-    return slack > 0 && zc_add_size(chunk->size, slack, &room) && from->nbytes <= room ? room : 0;
+    return slack > 0 && zc_add_size(chunk->size, slack, &room) && from->size <= room ? room : 0;
 }
 
 /* Read the value to the end of the chunk's memory and decode it to the front.  *done stays false if that fails or there
  * is too little room. */
-static zc_status read_over_itself(const chunk_job *job, const zc_slice *from, size_t room, bool *done)
+static zc_status read_over_itself(const chunk_job *job, const zc_value *from, size_t room, bool *done)
 {
     const zc_context *ctx = job->ctx;
     const zc_chunk *chunk = job->chunk;
     const zc_codec *codec = &chunk->chain->stages[0];
-    size_t n = (size_t)from->nbytes;
+    size_t n = (size_t)from->size;
+    const int mark = zc_scratch_mark(ctx->ws);
     uint8_t *buffer = zc_scratch_push(ctx->ws, room, ctx->err);
-    int pushed = 0;
 
     if (buffer == NULL) {
         return ZC_ERR_MEMORY;
     }
     const uint8_t *data = buffer + room - n;
-    zc_status status = zc_slice_read(ctx, from, buffer + room - n);
+    zc_status status = zc_value_read(from, 0, buffer + room - n, n, ctx->err);
     if (status == ZC_OK) {
-        status = zc_chain_unstage(chunk->chain, 1, data, n, chunk->size, ctx->ws, &data, &n, &pushed, ctx->err);
+        status = zc_chain_unstage(chunk->chain, 1, data, n, chunk->size, ctx->ws, &data, &n, ctx->err);
     }
     *done = status == ZC_OK && codec->cls->decode_over(codec, ctx->ws, data, n, buffer, chunk->size);
-    status = *done ? zc_elements_place(ctx, chunk, job->selection, buffer) : ZC_OK;
-    zc_scratch_pop(ctx->ws);
+    status = *done ? zc_elements_place(ctx, chunk, buffer) : ZC_OK;
+    zc_scratch_release(ctx->ws, mark);
     return status;
 }
 
 /* Undo all stages, the innermost as far as the selection needs it. */
-static zc_status read_viewed(const chunk_job *job, const zc_slice *from)
+static zc_status read_viewed(const chunk_job *job, const zc_value *from)
 {
     const zc_context *ctx = job->ctx;
+    const int mark = zc_scratch_mark(ctx->ws);
     const uint8_t *data;
     size_t n;
-    int viewed = 0, pushed = 0;
-    zc_status status = zc_slice_view(ctx, from, &data, &viewed);
+    zc_status status = zc_bytes_of(ctx, from, &data);
 
     if (status == ZC_OK) {
-        status = zc_chain_unstage(job->chunk->chain, 1, data, (size_t)from->nbytes, job->chunk->size, ctx->ws, &data, &n,
-                                  &pushed, ctx->err);
+        status = zc_chain_unstage(job->chunk->chain, 1, data, (size_t)from->size, job->chunk->size, ctx->ws, &data, &n,
+                                  ctx->err);
     }
     if (status == ZC_OK) {
         const zc_encoded encoded = zc_encoded_bytes(data, n);
         status = read_innermost(job, &encoded);
     }
-    zc_pop(ctx->ws, pushed + viewed);
+    zc_scratch_release(ctx->ws, mark);
     return status;
 }
 
-zc_status zc_staged_read(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
-                         const zc_slice *from)
+zc_status zc_staged_read(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from)
 {
     zc_assert(chunk->chain->n_stages > 0);
 
-    const chunk_job job = {ctx, chunk, selection};
+    const chunk_job job = {ctx, chunk};
     bool done = false;
-    zc_status status = zc_chain_check_plausible(chunk->chain, from->nbytes, chunk->size, ctx->err);
+    zc_status status = zc_chain_check_plausible(chunk->chain, from->size, chunk->size, ctx->err);
 
     if (status != ZC_OK) {
         return status;
     }
     if (suits_ranges(chunk->chain, from)) {
-        const zc_encoded encoded = {.n = (size_t)from->nbytes, .source = from, .read = read_ranged};
+        const zc_encoded encoded = encoded_ranges(from);
         return read_innermost(&job, &encoded);
     }
     const size_t room = room_over_itself(&job, from);

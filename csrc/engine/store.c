@@ -47,12 +47,12 @@ zc_status zc_value_read(const zc_value *value, uint64_t offset, void *dst, size_
     return value->store->read(value, offset, dst, n, err);
 }
 
-zc_status zc_value_view(const zc_value *value, uint64_t offset, uint64_t n, zc_workspace *ws,
-                        const uint8_t **out, int *pushed, zc_error *err)
+zc_status zc_value_view(const zc_value *value, uint64_t offset, uint64_t n, zc_workspace *ws, const uint8_t **out,
+                        zc_error *err)
 {
     zc_assert(value->data != NULL || value->store != NULL || n == 0);
 
-    zc_status status = check_range(value, offset, n, err);
+    const zc_status status = check_range(value, offset, n, err);
 
     if (status != ZC_OK) {
         return status;
@@ -61,24 +61,29 @@ zc_status zc_value_view(const zc_value *value, uint64_t offset, uint64_t n, zc_w
         *out = value->data + offset;
         return ZC_OK;
     }
-    if (n > ZC_SIZE_MAX) {
-        return zc_fail(err, ZC_ERR_OVERFLOW, "%llu bytes do not fit into memory", (unsigned long long)n);
-    }
-    uint8_t *dst = zc_scratch_push(ws, (size_t)n, err);
-    if (dst == NULL) {
-        return ZC_ERR_MEMORY;
-    }
-    status = value->store->read(value, offset, dst, (size_t)n, err);
-    if (status != ZC_OK) {
-        zc_scratch_pop(ws);
-        return status;
-    }
-    ++*pushed;
+    uint8_t *const dst = zc_scratch_array(ws, n, 1, err);
     *out = dst;
-    return ZC_OK;
+    return dst != NULL ? value->store->read(value, offset, dst, (size_t)n, err) : ZC_ERR_MEMORY;
 }
 
 /* ---- local files ---------------------------------------------------------------------------- */
+
+/* root/name, in the buffer, or in memory to be freed; NULL when out of memory. */
+static char *join(const zc_local *local, const char *name, size_t n, char *buffer, size_t room, zc_error *err)
+{
+    const size_t size = local->root_len + n + 2;
+    char *const path = size <= room ? buffer : malloc(size);
+
+    if (path == NULL) {
+        zc_fail(err, ZC_ERR_MEMORY, "no memory for a path");
+        return NULL;
+    }
+    memcpy(path, local->root, local->root_len);
+    path[local->root_len] = '/';
+    memcpy(path + local->root_len + 1, name, n);
+    path[size - 1] = '\0';
+    return path;
+}
 
 /* A file's name: below the directory that is held open, or a path of its own. */
 typedef struct file_name {
@@ -97,39 +102,15 @@ static zc_status name_make(const zc_local *local, const char *key, file_name *ou
         out->name = key + local->dir_prefix;
         return ZC_OK;
     }
-    const size_t key_len = strlen(key);
-    char *path = out->buffer;
-    if (local->root_len + key_len + 2 > sizeof out->buffer) {
-        path = out->owned = malloc(local->root_len + key_len + 2);
-        if (path == NULL) {
-            return zc_fail(err, ZC_ERR_MEMORY, "no memory for a path");
-        }
+    char *const path = join(local, key, strlen(key), out->buffer, sizeof out->buffer, err);
+    if (path == NULL) {
+        return ZC_ERR_MEMORY;
     }
-    memcpy(path, local->root, local->root_len);
-    path[local->root_len] = '/';
-    memcpy(path + local->root_len + 1, key, key_len + 1);
     out->whole = zc_dir_none(local->root_len, local->links);
     out->dir = &out->whole;
     out->name = path;
+    out->owned = path != out->buffer ? path : NULL;
     return ZC_OK;
-}
-
-static zc_status local_open(const zc_store *store, const char *key, bool whole, zc_value *out, zc_error *err)
-{
-    file_name name;
-    zc_status status = name_make(store->self, key, &name, err);
-
-    (void)whole;
-    if (status != ZC_OK) {
-        return status;
-    }
-    status = zc_file_open(name.dir, name.name, &out->file, err);
-    free(name.owned);
-    out->data = NULL;
-    out->token = NULL;
-    out->size = status == ZC_OK ? out->file.size : 0;
-    out->store = status == ZC_OK ? store : NULL;
-    return status;
 }
 
 static zc_status local_load(const zc_store *store, const char *key, uint8_t *dst, size_t cap, zc_value *out,
@@ -142,7 +123,8 @@ static zc_status local_load(const zc_store *store, const char *key, uint8_t *dst
     if (status != ZC_OK) {
         return status;
     }
-    status = zc_file_load(name.dir, name.name, dst, cap, &n, &out->file, err);
+    status = cap > 0 ? zc_file_load(name.dir, name.name, dst, cap, &n, &out->file, err)
+                     : zc_file_open(name.dir, name.name, &out->file, err);
     free(name.owned);
     if (n > 0) {
         *out = zc_value_of_memory(dst, n);
@@ -153,6 +135,12 @@ static zc_status local_load(const zc_store *store, const char *key, uint8_t *dst
     out->size = status == ZC_OK ? out->file.size : 0;
     out->store = status == ZC_OK ? store : NULL;
     return status;
+}
+
+static zc_status local_open(const zc_store *store, const char *key, bool whole, zc_value *out, zc_error *err)
+{
+    (void)whole;
+    return local_load(store, key, NULL, 0, out, err);
 }
 
 static void local_close(zc_value *value)
@@ -173,7 +161,7 @@ static zc_status local_replace_from(const zc_store *store, const char *key, cons
     zc_status status = name_make(local, key, &name, err);
 
     if (status == ZC_OK) {
-        status = zc_file_replace_from(name.dir, name.name, source, local->sync, err);
+        status = zc_file_put(name.dir, name.name, source, local->sync, false, err);
         free(name.owned);
     }
     return status;
@@ -181,10 +169,7 @@ static zc_status local_replace_from(const zc_store *store, const char *key, cons
 
 static zc_status local_replace(const zc_store *store, const char *key, const void *data, size_t n, zc_error *err)
 {
-    zc_file_bytes bytes;
-    const zc_file_source source = zc_file_source_of(&bytes, data, n);
-
-    return local_replace_from(store, key, &source, err);
+    return local_replace_from(store, key, &(zc_file_source){.total = n, .data = data}, err);
 }
 
 static zc_status local_remove(const zc_store *store, const char *key, zc_error *err)
@@ -203,16 +188,12 @@ static zc_status local_remove(const zc_store *store, const char *key, zc_error *
 static zc_status local_open_dir(const zc_local *local, const char *prefix, size_t prefix_len, zc_dir **out,
                                 zc_error *err)
 {
-    char *path = malloc(local->root_len + prefix_len + 2);
+    char *const path = join(local, prefix, prefix_len, NULL, 0, err);
 
     *out = NULL;
     if (path == NULL) {
-        return zc_fail(err, ZC_ERR_MEMORY, "no memory for a path");
+        return ZC_ERR_MEMORY;
     }
-    memcpy(path, local->root, local->root_len);
-    path[local->root_len] = '/';
-    memcpy(path + local->root_len + 1, prefix, prefix_len);
-    path[local->root_len + 1 + prefix_len] = '\0';
     const zc_status status = zc_dir_open(path, local->root_len, local->links, out, err);
     free(path);
     return status;
@@ -274,10 +255,8 @@ static void local_end(const zc_store *store)
 {
     zc_local *local = store->self;
 
-    if (local->dir != NULL) {
-        zc_dir_close(local->dir);
-        local->dir = NULL;
-    }
+    zc_dir_close(local->dir);
+    local->dir = NULL;
 }
 
 void zc_store_local(zc_local *local, zc_store *out)

@@ -73,12 +73,12 @@ struct zc_store {
     zc_status (*check)(const zc_store *store, const char *prefix, size_t prefix_len, zc_error *err);
 
     /*
-     * For stores that serve one thread at a time, else NULL: open the whole values of n keys at once on the calling
+     * For stores that serve one thread at a time, else NULL: open the whole values of n requests at once on the calling
      * thread.  The value of an absent key has data NULL.  release closes them again, on the same
      * thread.  A failure with ZC_ERR_IO is of a key that is not known, and each has to be opened alone to find
      * it; any other ends the call, and *failed is the number of the key that failed, if it is one.
      */
-    zc_status (*fetch)(const zc_store *store, const char *const *keys, size_t n, zc_value *out,
+    zc_status (*fetch)(const zc_store *store, const zc_request *requests, size_t n, zc_value *out,
                        size_t *failed, zc_error *err);
     void (*release)(zc_value *values, size_t n);
 
@@ -105,9 +105,9 @@ zc_value zc_value_of_memory(const void *data, size_t n);
 
 void zc_value_close(zc_value *value);
 
-/* A pointer to n bytes at offset: into the value where it lies in memory, else a scratch buffer (*pushed += 1). */
-zc_status zc_value_view(const zc_value *value, uint64_t offset, uint64_t n, zc_workspace *ws,
-                        const uint8_t **out, int *pushed, zc_error *err);
+/* A pointer to n bytes at offset: into the value where it lies in memory, else to a scratch buffer that is opened. */
+zc_status zc_value_view(const zc_value *value, uint64_t offset, uint64_t n, zc_workspace *ws, const uint8_t **out,
+                        zc_error *err);
 
 /* Copy n bytes at offset. */
 zc_status zc_value_read(const zc_value *value, uint64_t offset, void *dst, size_t n, zc_error *err);

@@ -6,55 +6,45 @@
 
 #include "base/arith.h"
 
-/* qsort passes nothing on: what is compared stands in the elements. */
-typedef struct ordered {
-    const zc_store *store;
-    const zc_array *array;
-    zc_want want;
-} ordered;
-
 static int compare(const void *left, const void *right)
 {
-    const ordered *a = left, *b = right;
+    const zc_want *a = left, *b = right;
+    const zc_array *array = a->call->array;
 
-    if (a->store != b->store) {
-        return (uintptr_t)a->store < (uintptr_t)b->store ? -1 : 1;
+    if (a->call->store != b->call->store) {
+        return (uintptr_t)a->call->store < (uintptr_t)b->call->store ? -1 : 1;
     }
-    if (a->array != b->array) {
-        return (uintptr_t)a->array < (uintptr_t)b->array ? -1 : 1;
+    if (array != b->call->array) {
+        return (uintptr_t)array < (uintptr_t)b->call->array ? -1 : 1;
     }
-    for (int d = 0; d < a->array->ndim; d++) {
-        if (a->want.chunk[d] != b->want.chunk[d]) {
-            return a->want.chunk[d] < b->want.chunk[d] ? -1 : 1;
+    for (int d = 0; d < array->ndim; d++) {
+        if (a->chunk[d] != b->chunk[d]) {
+            return a->chunk[d] < b->chunk[d] ? -1 : 1;
         }
     }
-    return a->want.call < b->want.call ? -1 : a->want.call > b->want.call;
+    return a->call < b->call ? -1 : a->call > b->call;
 }
 
-static bool is_same_chunk(const ordered *a, const ordered *b)
+static bool is_same_chunk(const zc_want *a, const zc_want *b)
 {
-    return a->store == b->store && a->array == b->array &&
-           memcmp(a->want.chunk, b->want.chunk, (size_t)a->array->ndim * sizeof *a->want.chunk) == 0;
+    const zc_array *array = a->call->array;
+
+    return a->call->store == b->call->store && array == b->call->array &&
+           memcmp(a->chunk, b->chunk, (size_t)array->ndim * sizeof *a->chunk) == 0;
 }
 
-/* List the chunks of all plans at `list`, and their coordinates at `chunk`. */
-static void list_chunks(const zc_wants *wants, ordered *list, int64_t *chunk)
+/* List the chunks of all plans, and their coordinates at `chunk`. */
+static void list_chunks(const zc_wants *wants, int64_t *chunk)
 {
-    for (size_t call = 0; call < wants->n_calls; call++) {
-        const zc_call *const of = &wants->calls[call];
-        for (size_t item = 0; item < wants->plans[call].n_items; item++, chunk += of->array->ndim) {
-            zc_plan_chunk(&wants->plans[call], item, chunk);
-            *list++ = (ordered){of->store, of->array, {.call = call, .item = item, .chunk = chunk}};
+    zc_want *list = wants->list;
+
+    for (size_t i = 0; i < wants->n_calls; i++) {
+        const zc_call *const call = &wants->calls[i];
+        for (size_t item = 0; item < wants->plans[i].n_items; item++, chunk += call->array->ndim) {
+            zc_plan_chunk(&wants->plans[i], item, chunk);
+            *list++ = (zc_want){.call = call, .item = item, .chunk = chunk};
         }
     }
-}
-
-static void *push(zc_wants *wants, size_t n, size_t size, zc_error *err)
-{
-    void *memory = zc_scratch_array(wants->ws, n, size, err);
-
-    wants->pushed += memory != NULL;
-    return memory;
 }
 
 /* Sort the chunks of all calls, and group what is wanted of one. */
@@ -70,25 +60,22 @@ static zc_status sort_and_group(zc_wants *wants, zc_error *err)
             return zc_fail(err, ZC_ERR_OVERFLOW, "the selections touch more chunks than can be counted");
         }
     }
-    int64_t *chunks = push(wants, numbers, sizeof *chunks, err);
-    wants->list = chunks != NULL ? push(wants, n, sizeof *wants->list, err) : NULL;
-    wants->begin = wants->list != NULL ? push(wants, (uint64_t)n + 1, sizeof *wants->begin, err) : NULL;
-    ordered *list = wants->begin != NULL ? push(wants, n, sizeof *list, err) : NULL;
-    if (list == NULL) {
+    zc_workspace *const ws = wants->ws;
+    int64_t *const chunks = zc_scratch_array(ws, numbers, sizeof *chunks, err);
+    wants->list = chunks != NULL ? zc_scratch_array(ws, n, sizeof *wants->list, err) : NULL;
+    wants->begin = wants->list != NULL ? zc_scratch_array(ws, (uint64_t)n + 1, sizeof *wants->begin, err) : NULL;
+    if (wants->begin == NULL) {
         return ZC_ERR_MEMORY;
     }
-    list_chunks(wants, list, chunks);
-    qsort(list, n, sizeof *list, compare);
+    list_chunks(wants, chunks);
+    qsort(wants->list, n, sizeof *wants->list, compare);
     for (size_t i = 0; i < n; i++) {
-        wants->list[i] = list[i].want;
-        if (i == 0 || !is_same_chunk(&list[i - 1], &list[i])) {
+        if (i == 0 || !is_same_chunk(&wants->list[i - 1], &wants->list[i])) {
             wants->begin[wants->n_items++] = i;
         }
     }
     wants->begin[wants->n_items] = n;
     wants->shares = wants->n_items < n;
-    zc_scratch_pop(wants->ws);       /* the ordered list */
-    wants->pushed--;
     return ZC_OK;
 }
 
@@ -122,9 +109,6 @@ zc_status zc_wants_open(zc_wants *wants, const zc_call *calls, size_t n, zc_plan
 
 void zc_wants_close(zc_wants *wants)
 {
-    if (wants->ws != NULL) {
-        zc_pop(wants->ws, wants->pushed);
-    }
     if (wants->ws != NULL && wants->ws != wants->plans[0].ws) {
         zc_pool_release(wants->ws);
     }
@@ -137,13 +121,13 @@ zc_want *zc_wants_of(const zc_wants *wants, size_t item, zc_want *own, size_t *n
 {
     if (wants->list == NULL) {
         zc_plan_chunk(&wants->plans[0], item, chunk);
-        *own = (zc_want){.item = item, .chunk = chunk};
+        *own = (zc_want){.call = wants->calls, .item = item, .chunk = chunk};
         *n = 1;
         return own;
     }
     zc_want *const first = &wants->list[wants->begin[item]];
     *n = wants->begin[item + 1] - wants->begin[item];
-    memcpy(chunk, first->chunk, (size_t)wants->calls[first->call].array->ndim * sizeof *chunk);
+    memcpy(chunk, first->chunk, (size_t)first->call->array->ndim * sizeof *chunk);
     return first;
 }
 
@@ -159,6 +143,6 @@ void zc_wants_blame(const zc_wants *wants, size_t item, size_t *failed_call, zc_
             of++;
             n--;
         }
-        *failed_call = of->call;
+        *failed_call = (size_t)(of->call - wants->calls);
     }
 }

@@ -9,7 +9,7 @@
 
 /* What one call wants of one chunk. */
 typedef struct zc_want {
-    size_t call;
+    const zc_call *call;
     size_t item;             /* of the call's plan */
     const int64_t *chunk;
     bool failed;             /* out: reading it did */
@@ -26,13 +26,24 @@ typedef struct zc_wants {
     size_t n_items;
     bool shares;             /* several calls want something of one chunk */
     zc_workspace *ws;        /* of the calling thread */
-    int pushed;
 } zc_wants;
 
 /* Plan n calls; plans has room for as many.  *failed_call is the one that fails, or stays as it is. */
 zc_status zc_wants_open(zc_wants *wants, const zc_call *calls, size_t n, zc_plan *plans, size_t *failed_call,
                         zc_error *err);
 void zc_wants_close(zc_wants *wants);
+
+/* The plan of a call. */
+static inline const zc_plan *zc_wants_plan(const zc_wants *wants, const zc_call *call)
+{
+    return &wants->plans[call - wants->calls];
+}
+
+/* The first call that wants something of an item. */
+static inline const zc_call *zc_wants_call(const zc_wants *wants, size_t item)
+{
+    return wants->list == NULL ? wants->calls : wants->list[wants->begin[item]].call;
+}
 
 /* What is wanted of the chunk of an item (*n of them), in the list or in *own, and where the chunk is. */
 zc_want *zc_wants_of(const zc_wants *wants, size_t item, zc_want *own, size_t *n, int64_t *chunk);

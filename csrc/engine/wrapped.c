@@ -13,103 +13,94 @@ static zc_chunk bare_of(const zc_chunk *chunk)
     return bare;
 }
 
-/* Undo the stages.  *out is in memory; *pushed scratch buffers more are open if that succeeds. */
-static zc_status unwrap(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from, zc_value *out, int *pushed)
+/* Undo the stages.  *out is in memory, which may be scratch memory. */
+static zc_status unwrap(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from, zc_value *out)
 {
     const zc_chain *chain = chunk->chain;
     const size_t most = zc_chain_plausible_size(chain->bare, chunk->size);
     const uint8_t *data = NULL;
     size_t n = 0;
-    int viewed = 0, undone = 0;
     zc_status status = zc_chain_check_plausible(chain, from->nbytes, chunk->size, ctx->err);
 
     if (status == ZC_OK) {
-        status = zc_slice_view(ctx, from, &data, &viewed);
+        status = zc_slice_view(ctx, from, &data);
     }
     if (status == ZC_OK) {
-        status = zc_chain_unstage(chain, 0, data, (size_t)from->nbytes, most, ctx->ws, &data, &n, &undone, ctx->err);
-    }
-    if (status != ZC_OK) {
-        zc_pop(ctx->ws, viewed);
-        return status;
+        status = zc_chain_unstage(chain, 0, data, (size_t)from->nbytes, most, ctx->ws, &data, &n, ctx->err);
     }
     *out = zc_value_of_memory(data, n);
-    *pushed += viewed + undone;
-    return ZC_OK;
+    return status;
 }
 
-static zc_status read_bare(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
-                           const zc_slice *from)
+static zc_status read_bare(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from)
 {
     const zc_chunk bare = bare_of(chunk);
+    const int mark = zc_scratch_mark(ctx->ws);
     zc_value inside;
-    int pushed = 0;
 
-    if (zc_selection_is_prefetch(selection)) {
+    if (zc_selection_is_prefetch(chunk->selection)) {
         return ZC_OK;                /* no cache keeps what lies before further codecs */
     }
-    zc_status status = unwrap(ctx, chunk, from, &inside, &pushed);
+    zc_status status = unwrap(ctx, chunk, from, &inside);
     if (status == ZC_OK) {
-        status = bare.chain->ops->read(ctx, &bare, selection, &(zc_slice){&inside, 0, inside.size});
+        status = bare.chain->ops->read(ctx, &bare, &(zc_slice){&inside, 0, inside.size});
     }
-    zc_pop(ctx->ws, pushed);
+    zc_scratch_release(ctx->ws, mark);
     return status;
 }
 
 static zc_status decode(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from, uint8_t *dst)
 {
     const zc_chunk bare = bare_of(chunk);
+    const int mark = zc_scratch_mark(ctx->ws);
     zc_value inside;
-    int pushed = 0;
-    zc_status status = unwrap(ctx, chunk, from, &inside, &pushed);
+    zc_status status = unwrap(ctx, chunk, from, &inside);
 
     if (status == ZC_OK) {
         status = bare.chain->ops->decode(ctx, &bare, &(zc_slice){&inside, 0, inside.size}, dst);
     }
-    zc_pop(ctx->ws, pushed);
+    zc_scratch_release(ctx->ws, mark);
     return status;
 }
 
-static zc_status stage(const zc_context *ctx, const zc_chain *chain, const zc_output *made, zc_output *out)
-{
-    out->written = 0;
-    return made->written == 0 ? ZC_OK : zc_chain_stage_into(chain, made->data, made->written, out->data, out->cap,
-                                                            &out->written, ctx->ws, ctx->err);
-}
-
-static zc_status write_bare(const zc_context *ctx, const zc_chunk *chunk, const zc_selection *selection,
-                            const zc_slice *old, zc_output *out)
+/* Write the bare chunk to scratch memory. */
+static zc_status make_bare(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *old, zc_output *out)
 {
     const zc_chunk bare = bare_of(chunk);
-    zc_output made = {0};
-    zc_value inside;
-    zc_slice slice = {&inside, 0, 0};
-    int pushed = 0;
-    zc_status status = old != NULL ? unwrap(ctx, chunk, old, &inside, &pushed) : ZC_OK;
+    zc_value inside = {0};
+    zc_status status = old != NULL ? unwrap(ctx, chunk, old, &inside) : ZC_OK;
 
     if (status == ZC_OK) {
-        status = zc_chain_bound(bare.chain, chunk->ndim, chunk->shape, &made.cap, ctx->err);
+        status = zc_chain_bound(bare.chain, chunk->ndim, chunk->shape, &out->cap, ctx->err);
     }
-    if (status == ZC_OK) {
-        made.data = zc_scratch_push(ctx->ws, made.cap, ctx->err);
-        pushed += made.data != NULL;
-        status = made.data != NULL ? ZC_OK : ZC_ERR_MEMORY;
+    if (status != ZC_OK) {
+        return status;
     }
-    if (status == ZC_OK) {
-        slice.nbytes = old != NULL ? inside.size : 0;
-        status = bare.chain->ops->write(ctx, &bare, selection, old != NULL ? &slice : NULL, &made);
+    out->data = zc_scratch_push(ctx->ws, out->cap, ctx->err);
+    const zc_slice slice = zc_slice_all(&inside);
+    return out->data != NULL ? bare.chain->ops->write(ctx, &bare, old != NULL ? &slice : NULL, out) : ZC_ERR_MEMORY;
+}
+
+static zc_status write_bare(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *old, zc_output *out)
+{
+    const int mark = zc_scratch_mark(ctx->ws);
+    zc_output made = {0};
+    zc_status status = make_bare(ctx, chunk, old, &made);
+
+    out->written = 0;
+    if (status == ZC_OK && made.written > 0) {
+        status = zc_chain_stage_into(chunk->chain, made.data, made.written, out->data, out->cap, &out->written, ctx->ws,
+                                     ctx->err);
     }
-    if (status == ZC_OK) {
-        status = stage(ctx, chunk->chain, &made, out);
-    }
-    zc_pop(ctx->ws, pushed);
+    zc_scratch_release(ctx->ws, mark);
     return status;
 }
 
-static zc_status bound(const zc_chain *chain, int ndim, const int64_t *stored, size_t *out, zc_error *err)
+static zc_status bound(const zc_chain *chain, int ndim, const int64_t *stored, size_t decoded, size_t *out,
+                       zc_error *err)
 {
     size_t size;
-    const zc_status status = zc_chain_bound(chain->bare, ndim, stored, &size, err);
+    const zc_status status = chain->bare->ops->bound(chain->bare, ndim, stored, decoded, &size, err);
 
     return status == ZC_OK ? zc_stages_bound(chain->stages, chain->n_stages, size, out, err) : status;
 }

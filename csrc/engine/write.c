@@ -34,11 +34,12 @@ static bool reaches_beyond(const write_job *job, const target *t)
     return at_end && zc_shape_is_stale(array->place, array->ndim, lengths);
 }
 
-/* The same with as much room as is thought to be enough: ZC_ERR_ROOM if it is not. */
+/* Encode the chunk into a scratch buffer of as much room as is thought to be enough: ZC_ERR_ROOM if it is not. */
 static zc_status try_encode(const zc_context *ctx, const target *t, const zc_slice *old, zc_output *out)
 {
     const zc_chain *chain = ctx->call->array->chain;
-    const zc_chunk chunk = {.chain = chain, .ndim = t->selection.ndim, .shape = t->shape, .bounds = t->bounds};
+    const zc_chunk chunk = {.chain = chain, .ndim = t->selection.ndim, .shape = t->shape, .bounds = t->bounds,
+                            .selection = &t->selection};
     size_t decoded;
     zc_status status = zc_chain_bound(chain, chunk.ndim, t->shape, &out->cap, ctx->err);
 
@@ -56,7 +57,7 @@ static zc_status try_encode(const zc_context *ctx, const target *t, const zc_sli
     if ((out->data = zc_scratch_push(ctx->ws, out->cap, ctx->err)) == NULL) {
         return ZC_ERR_MEMORY;
     }
-    status = zc_chunk_write(ctx, &chunk, &t->selection, old, out);
+    status = zc_chunk_write(ctx, &chunk, old, out);
     if (status == ZC_OK && zc_workspace_cancelled(ctx->ws)) {
         status = ZC_ERR_CANCELLED;   /* nothing is stored once the caller has been told */
     }
@@ -66,7 +67,7 @@ static zc_status try_encode(const zc_context *ctx, const target *t, const zc_sli
     return status;
 }
 
-/* Encode the chunk into a scratch buffer that the caller pops.  old may be NULL. */
+/* Encode the chunk into a scratch buffer, which the caller pops if this succeeds.  old may be NULL. */
 static zc_status encode(const zc_context *ctx, const target *t, const zc_slice *old, zc_output *out)
 {
     zc_status status;
@@ -77,22 +78,17 @@ static zc_status encode(const zc_context *ctx, const target *t, const zc_slice *
     return status;
 }
 
-/* Replace the value of the key, or remove it (data and source NULL). */
-static zc_status put(const zc_store *store, const target *t, const uint8_t *data, size_t n, const zc_file_source *source,
-                     zc_error *err)
+/* Replace the value of the key; without a source, remove it. */
+static zc_status put(const zc_store *store, const target *t, const zc_file_source *source, zc_error *err)
 {
     const zc_change change = zc_change_begin(&t->known);
-    const zc_status status = source != NULL ? store->replace_from(store, t->key, source, err)
-                             : data != NULL ? store->replace(store, t->key, data, n, err)
-                                            : store->remove(store, t->key, err);
+    const zc_status status = source == NULL                ? store->remove(store, t->key, err)
+                             : store->replace_from != NULL ? store->replace_from(store, t->key, source, err)
+                                                           : store->replace(store, t->key, source->data,
+                                                                            (size_t)source->total, err);
 
     zc_change_end(change);
     return status;
-}
-
-static zc_status put_encoded(const zc_store *store, const target *t, const zc_output *out, zc_error *err)
-{
-    return put(store, t, out->written > 0 ? out->data : NULL, out->written, NULL, err);
 }
 
 /* Read, patch, write: the lock of the key keeps everybody else in this process from doing the same meanwhile. */
@@ -114,7 +110,8 @@ static zc_status patch_locked(const write_job *job, const target *t, zc_workspac
         status = encode(&ctx, t, NULL, &out);
     }
     if (status == ZC_OK) {
-        status = put_encoded(store, t, &out, err);
+        const zc_file_source source = {.total = out.written, .data = out.data};
+        status = put(store, t, out.written > 0 ? &source : NULL, err);
         zc_scratch_pop(ws);
     }
     return status;
@@ -132,15 +129,33 @@ static zc_status patch(const write_job *job, const target *t, zc_workspace *ws, 
     return status;
 }
 
-/* Store a chunk without codecs, without making all of it in memory first. */
-static zc_status overwrite_plain(const write_job *job, const target *t, zc_plain *plain, zc_workspace *ws,
-                                 zc_error *err)
+/* The bytes of a chunk all of which is given: made piece by piece where it has no codecs, else encoded.  If this succeeds,
+ * one scratch buffer is pushed.  *empty: nothing is to be stored. */
+static zc_status make_source(const zc_context *ctx, const target *t, zc_plain *plain, zc_file_source *out, bool *empty)
 {
-    const zc_store *store = job->plan.call->store;
-    const bool empty = zc_plain_is_empty(plain);
+    const zc_call *call = ctx->call;
+    const zc_chunk chunk = {.chain = call->array->chain, .ndim = t->selection.ndim, .shape = t->shape,
+                            .bounds = t->bounds, .selection = &t->selection};
+    zc_output encoded = {0};
+
+    if (call->store->replace_from != NULL && zc_plain_open(ctx, &chunk, plain)) {
+        return zc_plain_source(plain, out, empty);
+    }
+    const zc_status status = encode(ctx, t, NULL, &encoded);
+    *out = (zc_file_source){.total = encoded.written, .data = encoded.data};
+    *empty = encoded.written == 0;
+    return status;
+}
+
+/* All of the chunk is given.  The lock keeps the new value from being overtaken by a patch of the old. */
+static zc_status overwrite(const write_job *job, const target *t, zc_workspace *ws, zc_error *err)
+{
+    const zc_context ctx = zc_context_on(&job->context, ws, err);
+    zc_plain plain;
     zc_file_source source;
     zc_held held;
-    zc_status status = zc_plain_source(plain, &source);
+    bool empty;
+    zc_status status = make_source(&ctx, t, &plain, &source, &empty);
 
     if (status != ZC_OK) {
         return status;
@@ -148,37 +163,10 @@ static zc_status overwrite_plain(const write_job *job, const target *t, zc_plain
     status = zc_key_lock(&t->known, &held, ws, err);
     if (status == ZC_OK) {
         status = reaches_beyond(job, t) ? patch_locked(job, t, ws, err)
-                                        : put(store, t, NULL, 0, empty ? NULL : &source, err);
+                                        : put(ctx.call->store, t, empty ? NULL : &source, err);
         zc_key_unlock(&held);
     }
     zc_scratch_pop(ws);
-    return status;
-}
-
-/* All of the chunk is given.  The lock keeps the new value from being overtaken by a patch of the old. */
-static zc_status overwrite(const write_job *job, const target *t, zc_workspace *ws, zc_error *err)
-{
-    const zc_store *store = job->plan.call->store;
-    const zc_context ctx = zc_context_on(&job->context, ws, err);
-    const zc_chunk chunk = {.chain = job->plan.call->array->chain, .ndim = t->selection.ndim, .shape = t->shape,
-                            .bounds = t->bounds};
-    zc_plain plain;
-    zc_held held;
-    zc_output out;
-
-    if (store->replace_from != NULL && zc_plain_open(&ctx, &chunk, &t->selection, &plain)) {
-        return overwrite_plain(job, t, &plain, ws, err);
-    }
-    zc_status status = encode(&ctx, t, NULL, &out);
-    if (status == ZC_OK) {
-        status = zc_key_lock(&t->known, &held, ws, err);
-        if (status == ZC_OK) {
-            status = reaches_beyond(job, t) ? patch_locked(job, t, ws, err)
-                                            : put_encoded(store, t, &out, err);
-            zc_key_unlock(&held);
-        }
-        zc_scratch_pop(ws);
-    }
     return status;
 }
 
@@ -198,7 +186,7 @@ static zc_status write_item(void *arg, size_t item, zc_workspace *ws, zc_error *
         const int64_t rest = array->grid[d].length - zc_grid_start(&array->grid[d], chunk[d]);
         t.bounds[d] = rest < t.shape[d] ? rest : t.shape[d];
     }
-    char *key = zc_scratch_push(ws, job->plan.key_size, err);
+    char *key = zc_scratch_push(ws, zc_chunk_key_size(array), err);
     if (key == NULL) {
         return ZC_ERR_MEMORY;
     }

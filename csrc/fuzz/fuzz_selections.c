@@ -8,7 +8,7 @@
  * must be the selection.
  */
 #include "base/arith.h"
-#include "engine/chain_kind.h"
+#include "engine/chain_build.h"
 #include "engine/engine.h"
 #include "fuzz/fuzz.h"
 
@@ -215,9 +215,9 @@ static size_t check_item(const zc_plan *plan, size_t item)
                                                            : chunk[d] <= (grid->length - 1) / grid->chunk),
                      "a chunk outside of the grid");
     }
-    FUZZ_REQUIRE(plan->key_size <= sizeof key, "a long key");
+    FUZZ_REQUIRE(zc_chunk_key_size(plan->call->array) <= sizeof key, "a long key");
     zc_chunk_key(array, chunk, key);
-    FUZZ_REQUIRE(strlen(key) < plan->key_size, "a key that is longer than was said");
+    FUZZ_REQUIRE(strlen(key) < zc_chunk_key_size(plan->call->array), "a key that is longer than was said");
     if (!zc_plan_selection(plan, item, chunk, shape, &selection)) {
         FUZZ_REQUIRE(false, "an item without elements");
     }

@@ -7,6 +7,7 @@
 
 #include "base/arith.h"
 #include "fuzz/array_table.h"
+#include "kernels/shard_index.h"
 
 static const char *directory;
 static zc_workspace *ws;

@@ -33,14 +33,6 @@
 
 /* ---- who writes ---- */
 
-static uint64_t hash(uint64_t x, const char *text, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        x = (x ^ (unsigned char)text[i]) * UINT64_C(1099511628211);
-    }
-    return x;
-}
-
 /* The number of this boot and of the space that process numbers belong to; 0 if the system does not name them. */
 static uint64_t find_system(void)
 {
@@ -56,7 +48,7 @@ static uint64_t find_system(void)
         return 0;
     }
     const uint64_t inode = space.st_ino;
-    const uint64_t whole = hash(hash(UINT64_C(14695981039346656037), boot, (size_t)n), (const char *)&inode, sizeof inode);
+    const uint64_t whole = zc_hash_text(zc_hash_text(ZC_HASH_BASIS, boot, (size_t)n), (const char *)&inode, sizeof inode);
     return (whole ^ whole >> 24 ^ whole >> 48) & SYSTEM_MASK;
 }
 
@@ -125,7 +117,7 @@ static void clean(int fd)
 
 void zc_clean_directory(int directory, const char *path, size_t parent, uint64_t where, int is_new)
 {
-    if (!is_due(hash(where, path, parent)) || is_new) {
+    if (!is_due(zc_hash_text(where, path, parent)) || is_new) {
         return;
     }
     const int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -104,44 +104,42 @@ static inline bool zc_file_is_settled(const zc_file *file)
 zc_status zc_file_read(const zc_file *file, uint64_t offset, void *dst, size_t n, zc_error *err);
 
 /*
- * Put n bytes in place of name, atomically: written to a temporary file in the same directory, then
- * renamed.  Missing parent directories are created.  sync: fsync the file, rename, fsync the directory.
- * On any failure the old file stays and the temporary one is removed (only where the directory cannot be
- * synced afterwards, the new file is in place already).
- * On Windows others may have the old file open only where a rename may take its name away (NTFS since Windows 10):
- * elsewhere this waits a quarter of a second for them, then fails with EACCES.
- * The temporary name is ".zc-" + 16 hex digits + ".partial" (see zc_file_is_temporary): listings skip it.  Those of writers
- * that were killed are removed by later writers to the same directory (io/temporary.h; not on Windows).
- */
-zc_status zc_file_replace(const zc_dir *dir, const char *name, const void *src, size_t n, bool sync,
-                          zc_error *err);
-
-/*
- * The bytes of a file that is made piece by piece: piece returns *n > 0 bytes from `offset` on, at most those
- * that are left of `total`; they stay valid until the next call.
+ * The bytes of a file: those at `data`, or, if that is NULL, made piece by piece: piece returns *n > 0 bytes from `offset`
+ * on, at most those that are left of `total`; they stay valid until the next call.
  */
 typedef struct zc_file_source {
     uint64_t total;
     zc_status (*piece)(void *self, uint64_t offset, const void **data, size_t *n, zc_error *err);
     void *self;
+    const void *data;
 } zc_file_source;
 
-/* Bytes that lie in memory as such a source; `bytes` is its own. */
-typedef struct zc_file_bytes {
-    const char *data;
-    size_t n;
-} zc_file_bytes;
+/*
+ * Put bytes in place of name, atomically: written to a temporary file in the same directory, then
+ * renamed.  Missing parent directories are created.  sync: fsync the file, rename, fsync the directory.
+ * On any failure, be it of the source, the old file stays and the temporary one is removed (only where the directory
+ * cannot be synced afterwards, the new file is in place already).
+ * is_new: ZC_ERR_IO with EEXIST if name exists already; of several callers one wins.  (On the few file systems without
+ * renameat2 and hard links a reader may see an empty file for a moment.)
+ * On Windows others may have the old file open only where a rename may take its name away (NTFS since Windows 10):
+ * elsewhere this waits a quarter of a second for them, then fails with EACCES.
+ * The temporary name is ".zc-" + 16 hex digits + ".partial" (see zc_file_is_temporary): listings skip it.  Those of writers
+ * that were killed are removed by later writers to the same directory (io/temporary.h; not on Windows).
+ */
+zc_status zc_file_put(const zc_dir *dir, const char *name, const zc_file_source *source, bool sync, bool is_new,
+                      zc_error *err);
 
-zc_file_source zc_file_source_of(zc_file_bytes *bytes, const void *data, size_t n);
+static inline zc_status zc_file_replace(const zc_dir *dir, const char *name, const void *src, size_t n, bool sync,
+                                        zc_error *err)
+{
+    return zc_file_put(dir, name, &(zc_file_source){.total = n, .data = src}, sync, false, err);
+}
 
-/* zc_file_replace with these bytes; a failure of the source is handed on. */
-zc_status zc_file_replace_from(const zc_dir *dir, const char *name, const zc_file_source *source, bool sync,
-                               zc_error *err);
-
-/* The same as zc_file_replace, but ZC_ERR_IO with EEXIST if name exists already; of several callers one wins.  (On the few file
- * systems without renameat2 and hard links a reader may see an empty file for a moment.) */
-zc_status zc_file_create(const zc_dir *dir, const char *name, const void *src, size_t n, bool sync,
-                         zc_error *err);
+static inline zc_status zc_file_create(const zc_dir *dir, const char *name, const void *src, size_t n, bool sync,
+                                       zc_error *err)
+{
+    return zc_file_put(dir, name, &(zc_file_source){.total = n, .data = src}, sync, true, err);
+}
 
 /* Remove a file.  One that is not there is no error; a file where a directory above it should be is ZC_ERR_IO. */
 zc_status zc_file_remove(const zc_dir *dir, const char *name, zc_error *err);

@@ -14,7 +14,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,21 +24,12 @@
 #include <sys/syscall.h>
 #endif
 
+#include "io/open_posix.h"
 #include "io/temporary.h"
-
-#ifndef PATH_MAX
-#define PATH_MAX 4096
-#endif
 
 #define TRANSFER_MAX ((size_t)0x7ffff000)    /* more than that no system moves in one call */
 #define NAME_TRIES 16                        /* temporary names */
 #define PARENT_TRIES 4                       /* someone else may remove empty directories meanwhile */
-
-#ifdef O_PATH
-#define OPEN_DIR_FLAGS (O_PATH | O_DIRECTORY | O_CLOEXEC)    /* needs no right to list it */
-#else
-#define OPEN_DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-#endif
 
 #ifdef __APPLE__
 #define MTIME(st) ((st).st_mtimespec)
@@ -47,219 +37,24 @@
 #define MTIME(st) ((st).st_mtim)
 #endif
 
-static int fd_of(const zc_dir *dir)
-{
-    return dir != NULL && dir->fd >= 0 ? dir->fd : AT_FDCWD;
-}
-
-static int open_again(int at, const char *name, int flags, mode_t mode)
-{
-    int fd;
-
-    do {
-        fd = openat(at, name, flags, mode);
-    } while (fd < 0 && errno == EINTR);
-    return fd;
-}
-
-/* ---- links ---- */
-
-#if defined(__linux__) && !defined(SYS_openat2) && !defined(__alpha__)
-#define SYS_openat2 437                      /* newer than some C libraries */
-#endif
-
-static bool is_link(int at, const char *name)
-{
-    struct stat st;
-
-    return fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
-}
-
-/* The path without the component that it starts with, and its length. */
-static const char *skip_component(const char *path, size_t *n)
-{
-    *n = strcspn(path, "/");
-    return path + *n + strspn(path + *n, "/");
-}
-
-/* open_without_links for systems that cannot do so in one call; only relative paths. */
-static int open_by_steps(int at, const char *path, int flags)
-{
-    char name[NAME_MAX + 1];
-    int above = at;
-    size_t n;
-
-    if (strlen(path) >= PATH_MAX) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    for (;;) {
-        const char *const rest = skip_component(path, &n);
-        const bool last = *rest == '\0';
-        if (n == 0 || n > NAME_MAX) {
-            errno = n == 0 ? ELOOP : ENAMETOOLONG;
-            return -1;
-        }
-        memcpy(name, path, n);
-        name[n] = '\0';
-        const int fd = open_again(above, name, (last ? flags : OPEN_DIR_FLAGS) | O_NOFOLLOW, 0);
-        int code = errno;
-        if (fd < 0 && code != EMFILE && code != ENFILE && is_link(above, name)) {
-            code = ELOOP;                    /* whatever the system calls it */
-        }
-        if (above != at) {
-            close(above);
-        }
-        if (fd < 0 || last) {
-            errno = code;
-            return fd;
-        }
-        above = fd;
-        path = rest;
-    }
-}
-
-/* openat that fails with ELOOP if any component of the path is a symbolic link (or may be one). */
-static int open_without_links(int at, const char *path, int flags)
-{
-#if defined(SYS_openat2)
-    int large = 0;
-#ifdef O_LARGEFILE
-    large = (flags & O_PATH) == 0 ? O_LARGEFILE : 0;
-#endif
-    const uint64_t no_symlinks = 4;          /* RESOLVE_NO_SYMLINKS */
-    const struct {
-        uint64_t flags, mode, resolve;
-    } how = {(uint64_t)(unsigned)(flags | large), 0, no_symlinks};
-    long fd;
-
-    do {
-        fd = syscall(SYS_openat2, at, path, &how, sizeof how);
-    } while (fd < 0 && errno == EINTR);
-    if (fd >= 0 || (errno != ENOSYS && errno != EPERM)) {    /* EPERM: some sandboxes, of calls that they do not know */
-        return (int)fd;
-    }
-#elif defined(O_NOFOLLOW_ANY)
-    return open_again(at, path, flags | O_NOFOLLOW_ANY, 0);
-#endif
-    return open_by_steps(at, path, flags);
-}
-
-/* Open what a path with links resolves to, if that is inside of the root, which is open. */
-static int open_resolved(int root_fd, const char *root, const char *path, int flags)
-{
-    char *const real_root = realpath(root, NULL);
-    char *const real = real_root != NULL ? realpath(path, NULL) : NULL;
-    int fd = -1;
-
-    if (real != NULL) {
-        const size_t n = strcmp(real_root, "/") == 0 ? 0 : strlen(real_root);
-        const bool inside = strncmp(real, real_root, n) == 0 && (real[n] == '/' || real[n] == '\0');
-
-        errno = EXDEV;
-        fd = inside ? open_without_links(root_fd, real[n] == '/' && real[n + 1] != '\0' ? real + n + 1 : ".", flags) : -1;
-    }
-    const int code = errno;
-    free(real_root);
-    free(real);
-    errno = code;
-    return fd;
-}
-
-/* There are links in a path, maybe only in that of its root, which are followed. */
-static int open_linked(const zc_dir *dir, const char *name, int flags)
-{
-    char path[PATH_MAX], root[PATH_MAX];
-    const int n = dir->fd >= 0 ? snprintf(path, sizeof path, "%s/%s", dir->path, name)
-                               : snprintf(path, sizeof path, "%s", name);
-
-    if (n < 0 || (size_t)n >= sizeof path) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    if ((size_t)n <= dir->root_len + 1) {    /* the root, maybe with a slash, or a directory above it */
-        return open_again(AT_FDCWD, path, flags, 0);
-    }
-    memcpy(root, path, dir->root_len);
-    root[dir->root_len] = '\0';
-    const int root_fd = open_again(AT_FDCWD, root, OPEN_DIR_FLAGS, 0);
-    if (root_fd < 0) {
-        return -1;
-    }
-    const char *const rest = path + dir->root_len + 1;
-    int fd = open_without_links(root_fd, rest, flags);
-    if (fd < 0 && errno == ELOOP) {
-        errno = EXDEV;
-        fd = dir->links != ZC_SYMLINKS_REFUSE ? open_resolved(root_fd, root, path, flags) : -1;
-    }
-    const int code = errno;
-    close(root_fd);
-    errno = code;
-    return fd;
-}
-
-int zc_open_below(const zc_dir *dir, const char *name, int flags, bool writes)
-{
-    const int at = fd_of(dir);
-    const bool follow = dir == NULL || (dir->links == ZC_SYMLINKS_FOLLOW && !writes);
-
-    if (writes && dir != NULL && dir->fd >= 0 && dir->outside) {
-        errno = EXDEV;
-        return -1;
-    }
-    int fd = open_without_links(at, name, flags);
-    if (fd >= 0 || errno != ELOOP) {
-        return fd;                           /* an absent file costs no second call */
-    }
-    fd = follow ? open_again(at, name, flags, 0) : open_linked(dir, name, flags);
-    if (fd < 0 && errno == ENOENT) {
-        errno = (flags & O_DIRECTORY) == 0 && is_link(at, name) ? ENOLINK : ENOENT;
-    }
-    return fd;
-}
-
 /* ---- directories ---- */
-
-/* What went wrong with a path. */
-static zc_status fail_path(int code, const char *what, const char *path, zc_error *err)
-{
-    switch (code) {
-    case EXDEV:
-        return zc_fail_errno(err, code, "%s %s: a symbolic link leads out of the store, or none is to be followed", what,
-                             path);
-    case ENOLINK: return zc_fail_errno(err, ENOENT, "%s %s, a symbolic link to nothing", what, path);
-    case ENOTDIR:
-        return zc_fail_errno(err, code, "%s %s: a file is in the place of a directory above it", what, path);
-    default: return zc_fail_errno(err, code, "%s %s", what, path);
-    }
-}
-
-static uint64_t hash_of(const char *path)
-{
-    uint64_t x = UINT64_C(14695981039346656037);
-
-    for (; *path != '\0'; path++) {
-        x = (x ^ (unsigned char)*path) * UINT64_C(1099511628211);
-    }
-    return x;
-}
 
 zc_status zc_dir_open(const char *path, size_t root_len, zc_symlinks links, zc_dir **out, zc_error *err)
 {
     zc_dir opened = zc_dir_none(root_len, links);
 
     *out = NULL;
-    opened.fd = zc_open_below(&opened, path, OPEN_DIR_FLAGS, true);
+    opened.fd = zc_open_below(&opened, path, ZC_OPEN_DIR_FLAGS, true);
     if (opened.fd < 0 && errno == EXDEV && links == ZC_SYMLINKS_FOLLOW) {
-        opened.fd = open_again(AT_FDCWD, path, OPEN_DIR_FLAGS, 0);
+        opened.fd = zc_open_again(AT_FDCWD, path, ZC_OPEN_DIR_FLAGS, 0);
         opened.outside = true;
     }
     if (opened.fd < 0) {
         return errno == ENOENT || errno == ENOLINK ? zc_fail(err, ZC_ERR_MISSING, "no directory %s", path)
-                                                   : fail_path(errno, "cannot open directory", path, err);
+                                                   : zc_fail_path(errno, "cannot open directory", path, err);
     }
     opened.path = strdup(path);
-    opened.where = hash_of(path);
+    opened.where = zc_hash_text(ZC_HASH_BASIS, path, strlen(path));
     *out = opened.path != NULL ? malloc(sizeof opened) : NULL;
     if (*out == NULL) {
         free(opened.path);
@@ -302,7 +97,7 @@ bool zc_dir_has(const zc_dir *dir, const char *name)
 static zc_status fail_open(int code, const char *name, zc_error *err)
 {
     return code == ENOENT ? zc_fail(err, ZC_ERR_MISSING, "no file %s", name)
-                          : fail_path(code, "cannot open", name, err);
+                          : zc_fail_path(code, "cannot open", name, err);
 }
 
 static const char *kind_of(mode_t mode)
@@ -419,6 +214,7 @@ typedef struct writer {
     char temporary[ZC_TEMPORARY_LENGTH + 1];
     int at;                                  /* the directory of both names, held open */
     bool sync;
+    bool is_new;                             /* there must not be such a file yet */
     bool made_parents;
 } writer;
 
@@ -428,7 +224,7 @@ static int open_parent(const zc_dir *dir, const char *path, size_t n)
     char parent[PATH_MAX];
 
     if (n == 0 && (dir == NULL || dir->fd < 0 || !dir->outside)) {
-        return fd_of(dir);
+        return zc_fd_of(dir);
     }
     if (n + 2 > sizeof parent) {
         errno = ENAMETOOLONG;
@@ -437,65 +233,53 @@ static int open_parent(const zc_dir *dir, const char *path, size_t n)
     memcpy(parent, path, n);
     memcpy(parent + n, ".", n == 0 ? 2 : 0);
     parent[n > 0 ? n : 1] = '\0';
-    return zc_open_below(dir, parent, OPEN_DIR_FLAGS, true);
+    return zc_open_below(dir, parent, ZC_OPEN_DIR_FLAGS, true);
 }
 
 static void close_parent(const zc_dir *dir, int fd)
 {
-    if (fd >= 0 && fd != fd_of(dir)) {
+    if (fd >= 0 && fd != zc_fd_of(dir)) {
         close(fd);
     }
 }
 
-/* The deepest directory above the one of w->path that exists; *end is where the next component begins.  Close it with
- * close_parent.  -1 and errno. */
-static int open_deepest(const writer *w, size_t *end)
+static bool is_open(int at)
 {
-    size_t start = w->parent;
-    int fd;
-
-    do {
-        start--;                             /* the slash at the end of what is missing */
-        while (start > 0 && w->path[start - 1] != '/') {
-            start--;
-        }
-        fd = open_parent(w->dir, w->path, start > 1 ? start - 1 : start);
-    } while (fd < 0 && fd != AT_FDCWD && errno == ENOENT && start > 1);
-    *end = start;
-    return fd;
+    return at >= 0 || at == AT_FDCWD;
 }
 
-/* mkdir -p for the directory part of w->path, component by component, so that no link is followed out of the root.
- * 0 or errno. */
+/* Make what is missing of the directory of w->path, and open it as w->at: component by component below the deepest one
+ * that exists, so that no link is followed out of the root.  0 or errno. */
 static int make_parents(writer *w)
 {
-    char name[NAME_MAX + 1];
-    size_t start;
-    int above = open_deepest(w, &start);
-    int code = above < 0 && above != AT_FDCWD ? errno : 0;
+    char path[PATH_MAX];
+    size_t start = w->parent;
+    int above;
 
-    for (size_t end = start; end < w->parent && code == 0; end++) {
-        if (w->path[end] != '/') {
+    memcpy(path, w->path, start);            /* it fits: opening it has been tried */
+    do {
+        start--;                             /* the slash at the end of what is missing */
+        while (start > 0 && path[start - 1] != '/') {
+            start--;
+        }
+        above = open_parent(w->dir, path, start > 1 ? start - 1 : start);
+    } while (!is_open(above) && errno == ENOENT && start > 1);
+    for (size_t end = start; is_open(above) && end < w->parent; end++) {
+        if (path[end] != '/') {
             continue;
         }
-        int fd = -1;
-        if (end - start > NAME_MAX) {
-            code = ENAMETOOLONG;
-            break;
-        }
-        memcpy(name, w->path + start, end - start);
-        name[end - start] = '\0';
-        if (name[0] == '\0' || mkdirat(above, name, 0777) == 0 || errno == EEXIST) {
-            fd = open_parent(w->dir, w->path, end);
-        }
-        code = fd < 0 ? errno : 0;
+        path[end] = '\0';
+        const bool made = start == end || mkdirat(above, path + start, 0777) == 0 || errno == EEXIST;
+        const int fd = made ? open_parent(w->dir, w->path, end) : -1, code = errno;
+        path[end] = '/';
         close_parent(w->dir, above);
+        errno = code;
         above = fd;
         start = end + 1;
     }
-    close_parent(w->dir, above);
     w->made_parents = true;
-    return code;
+    w->at = above;
+    return is_open(above) ? 0 : errno;
 }
 
 /* Open the directory of w->path; it is made if it is missing.  0 or errno. */
@@ -503,14 +287,14 @@ static int open_directory(writer *w)
 {
     for (int tries_left = PARENT_TRIES;; tries_left--) {
         w->at = open_parent(w->dir, w->path, w->parent);
-        if (w->at >= 0 || w->at == AT_FDCWD) {
+        if (is_open(w->at)) {
             return 0;
         }
         if (errno != ENOENT || tries_left == 0) {
             return errno;
         }
         const int code = make_parents(w);
-        if (code != 0 && code != ENOENT) {
+        if (code != ENOENT) {
             return code;
         }
     }
@@ -525,7 +309,7 @@ static int open_temporary(writer *w)
     clock_gettime(CLOCK_REALTIME, &now);
     for (int names_left = NAME_TRIES; names_left > 0;) {
         zc_temporary_name(zc_this_process(), (uint64_t)now.tv_nsec, w->temporary);
-        const int fd = open_again(w->at, w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        const int fd = zc_open_again(w->at, w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 
         if (fd >= 0) {
             return fd;
@@ -583,7 +367,7 @@ static int sync_file(int fd)
 /* Some file systems cannot sync a directory and need not. */
 static int sync_dir(int at, const char *path)
 {
-    const int fd = open_again(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    const int fd = zc_open_again(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (fd < 0) {
         return errno;
     }
@@ -604,7 +388,7 @@ static int sync_parents(writer *w)
             n--;
         }
         path[n] = '\0';
-        const int code = sync_dir(fd_of(w->dir), n > 0 ? path : ".");
+        const int code = sync_dir(zc_fd_of(w->dir), n > 0 ? path : ".");
         if (code != 0 || !w->made_parents || n == 0 || strcmp(path, "/") == 0) {
             return code;
         }
@@ -622,11 +406,10 @@ static int write_pieces(int fd, const zc_file_source *source, zc_status *failed,
     for (uint64_t at = 0; at < source->total && code == 0;) {
         const void *data;
         size_t n;
-        *failed = source->piece(source->self, at, &data, &n, err);
+        *failed = zc_source_piece(source, at, &data, &n, err);
         if (*failed != ZC_OK) {
             return 0;
         }
-        zc_assert(n > 0 && n <= source->total - at);
         code = write_all(fd, data, n);
         at += n;
     }
@@ -687,7 +470,7 @@ static int link_to_new(const writer *w)
 /* Without links: an empty file, made by one caller alone, keeps the place until the rename. */
 static int rename_over_placeholder(const writer *w)
 {
-    const int fd = open_again(w->at, w->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    const int fd = zc_open_again(w->at, w->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0) {
         return errno;
     }
@@ -719,7 +502,7 @@ static int put_in_new_place(const writer *w)
 }
 
 /* Fill the temporary file and put it in place; w->at is open. */
-static zc_status write_below(writer *w, const zc_file_source *source, int (*place)(const writer *), zc_error *err)
+static zc_status write_below(writer *w, const zc_file_source *source, zc_error *err)
 {
     zc_status failed = ZC_OK;
     const int fd = open_temporary(w);
@@ -727,13 +510,13 @@ static zc_status write_below(writer *w, const zc_file_source *source, int (*plac
     if (fd < 0) {
         return zc_fail_errno(err, errno, "cannot create a temporary file for %s", w->path);
     }
-    if (place == put_in_place) {             /* what is created is mostly the first thing in its directory */
+    if (!w->is_new) {                        /* what is created is mostly the first thing in its directory */
         const uint64_t where = w->dir != NULL && w->dir->fd >= 0 ? w->dir->where : 0;
         zc_clean_directory(w->at, w->path, w->parent, where, w->made_parents);
     }
     int code = fill_temporary(w, fd, source, &failed, err);
     if (code == 0 && failed == ZC_OK) {
-        code = place(w);
+        code = w->is_new ? put_in_new_place(w) : put_in_place(w);
     }
     if (code != 0 || failed != ZC_OK) {
         unlinkat(w->at, w->temporary, 0);
@@ -750,51 +533,26 @@ static size_t parent_length(const char *path)
     return slash != NULL ? (size_t)(slash + 1 - path) : 0;
 }
 
-static zc_status write_file(const zc_dir *dir, const char *path, const zc_file_source *source, bool sync,
-                            int (*place)(const writer *), zc_error *err)
+zc_status zc_file_put(const zc_dir *dir, const char *name, const zc_file_source *source, bool sync, bool is_new,
+                      zc_error *err)
 {
-    writer w = {.dir = dir, .path = path, .parent = parent_length(path), .sync = sync};
+    writer w = {.dir = dir, .path = name, .parent = parent_length(name), .sync = sync, .is_new = is_new};
 
-    w.name = path + w.parent;
+    w.name = name + w.parent;
     const int code = open_directory(&w);
-    const zc_status status = code == 0 ? write_below(&w, source, place, err) : fail_path(code, "cannot write", path, err);
+    const zc_status status = code == 0 ? write_below(&w, source, err) : zc_fail_path(code, "cannot write", name, err);
     close_parent(dir, w.at);
     return status;
-}
-
-zc_status zc_file_replace(const zc_dir *dir, const char *name, const void *src, size_t n, bool sync,
-                          zc_error *err)
-{
-    zc_file_bytes bytes;
-    const zc_file_source source = zc_file_source_of(&bytes, src, n);
-
-    return write_file(dir, name, &source, sync, put_in_place, err);
-}
-
-zc_status zc_file_replace_from(const zc_dir *dir, const char *name, const zc_file_source *source, bool sync,
-                               zc_error *err)
-{
-    return write_file(dir, name, source, sync, put_in_place, err);
-}
-
-zc_status zc_file_create(const zc_dir *dir, const char *name, const void *src, size_t n, bool sync,
-                         zc_error *err)
-{
-    zc_file_bytes bytes;
-    const zc_file_source source = zc_file_source_of(&bytes, src, n);
-
-    return write_file(dir, name, &source, sync, put_in_new_place, err);
 }
 
 zc_status zc_file_remove(const zc_dir *dir, const char *name, zc_error *err)
 {
     const size_t parent = parent_length(name);
     const int at = open_parent(dir, name, parent);
-    const bool opened = at >= 0 || at == AT_FDCWD;
-    const int code = opened && unlinkat(at, name + parent, 0) == 0 ? 0 : errno;
+    const int code = is_open(at) && unlinkat(at, name + parent, 0) == 0 ? 0 : errno;
 
     close_parent(dir, at);
-    return code == 0 || code == ENOENT ? ZC_OK : fail_path(code, "cannot remove", name, err);
+    return code == 0 || code == ENOENT ? ZC_OK : zc_fail_path(code, "cannot remove", name, err);
 }
 
 #else

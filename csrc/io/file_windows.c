@@ -407,11 +407,10 @@ static DWORD write_pieces(HANDLE file, const zc_file_source *source, bool sync, 
     for (uint64_t at = 0; at < source->total && code == ERROR_SUCCESS;) {
         const void *data;
         size_t n;
-        *failed = source->piece(source->self, at, &data, &n, err);
+        *failed = zc_source_piece(source, at, &data, &n, err);
         if (*failed != ZC_OK) {
             return ERROR_SUCCESS;
         }
-        zc_assert(n > 0 && n <= source->total - at);
         code = write_all(file, data, n);
         at += n;
     }
@@ -471,8 +470,8 @@ static DWORD put_in_place(const wchar_t *temporary, const wchar_t *path, bool re
     }
 }
 
-static zc_status write_file(const zc_dir *dir, const char *name, const zc_file_source *source, bool sync,
-                            bool replace, zc_error *err)
+zc_status zc_file_put(const zc_dir *dir, const char *name, const zc_file_source *source, bool sync, bool is_new,
+                      zc_error *err)
 {
     wchar_t path[PATH_CHARS], temporary[PATH_CHARS];
     zc_status failed = ZC_OK;
@@ -489,7 +488,7 @@ static zc_status write_file(const zc_dir *dir, const char *name, const zc_file_s
         code = GetLastError();
     }
     if (code == ERROR_SUCCESS && failed == ZC_OK) {
-        code = put_in_place(temporary, path, replace, sync);
+        code = put_in_place(temporary, path, !is_new, sync);
     }
     if (code == ERROR_SUCCESS && failed == ZC_OK) {
         return ZC_OK;
@@ -498,31 +497,7 @@ static zc_status write_file(const zc_dir *dir, const char *name, const zc_file_s
     if (failed != ZC_OK) {
         return failed;
     }
-    return zc_fail_errno(err, replace && is_directory(path) ? EISDIR : errno_of(code), "cannot write %s", name);
-}
-
-zc_status zc_file_replace(const zc_dir *dir, const char *name, const void *src, size_t n, bool sync,
-                          zc_error *err)
-{
-    zc_file_bytes bytes;
-    const zc_file_source source = zc_file_source_of(&bytes, src, n);
-
-    return write_file(dir, name, &source, sync, true, err);
-}
-
-zc_status zc_file_replace_from(const zc_dir *dir, const char *name, const zc_file_source *source, bool sync,
-                               zc_error *err)
-{
-    return write_file(dir, name, source, sync, true, err);
-}
-
-zc_status zc_file_create(const zc_dir *dir, const char *name, const void *src, size_t n, bool sync,
-                         zc_error *err)
-{
-    zc_file_bytes bytes;
-    const zc_file_source source = zc_file_source_of(&bytes, src, n);
-
-    return write_file(dir, name, &source, sync, false, err);
+    return zc_fail_errno(err, !is_new && is_directory(path) ? EISDIR : errno_of(code), "cannot write %s", name);
 }
 
 zc_status zc_file_remove(const zc_dir *dir, const char *name, zc_error *err)

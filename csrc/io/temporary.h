@@ -6,10 +6,21 @@
 #ifndef ZC_IO_TEMPORARY_H
 #define ZC_IO_TEMPORARY_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "base/assert.h"
+#include "io/file.h"
 
 #define ZC_TEMPORARY_LENGTH 28               /* ".zc-0123456789abcdef.partial" */
+
+/* The bytes of a source from an offset on. */
+static inline zc_status zc_source_piece(const zc_file_source *source, uint64_t at, const void **data, size_t *n,
+                                        zc_error *err)
+{
+    *data = source->data;
+    *n = (size_t)source->total;
+    const zc_status status = source->data != NULL ? ZC_OK : source->piece(source->self, at, data, n, err);
+    zc_assert(status != ZC_OK || (*n > 0 && *n <= source->total - at));
+    return status;
+}
 
 /* A process: 24 bits of the system that it runs on (0: not known), then 22 bits of its number there. */
 typedef uint64_t zc_owner;
@@ -24,6 +35,17 @@ void zc_temporary_name(zc_owner owner, uint64_t unique, char *out);
 zc_owner zc_temporary_owner(const char *component);
 
 #ifndef _WIN32
+#define ZC_HASH_BASIS UINT64_C(14695981039346656037)
+
+/* FNV-1a, begun at ZC_HASH_BASIS or gone on with. */
+static inline uint64_t zc_hash_text(uint64_t x, const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        x = (x ^ (unsigned char)text[i]) * UINT64_C(1099511628211);
+    }
+    return x;
+}
+
 /* This process. */
 zc_owner zc_this_process(void);
 

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "engine/chain_kind.h"
+#include "engine/chain_build.h"
 
 /* Choose the kinds of a chain and of all chains in it, with memory of the arena. */
 static inline void choose_kinds(zc_chain *chain, zc_arena *arena)

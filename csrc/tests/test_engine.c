@@ -35,7 +35,7 @@ static size_t scratch_of_spares(void)
     size_t total = 0;
 
     for (int i = 0; i < 16; i++) {
-        zc_workspace *const ws = zc_workspace_take();
+        zc_workspace *const ws = zc_pool_borrow(NULL);
         for (int b = 0; b < ZC_SCRATCH_DEPTH; b++) {
             total += ws->scratch[b].capacity;
         }

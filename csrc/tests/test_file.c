@@ -157,19 +157,19 @@ static zc_status next_letters(void *self, uint64_t offset, const void **data, si
 static void pieces(void)
 {
     letters l = {"abcdefg", UINT64_MAX};
-    const zc_file_source source = {strlen(l.text), next_letters, &l};
-    const zc_file_source nothing = {0, next_letters, &l};
+    const zc_file_source source = {.total = strlen(l.text), .piece = next_letters, .self = &l};
+    const zc_file_source nothing = {.piece = next_letters, .self = &l};
     const int before = entries(".", false);
 
-    CHECK(zc_file_replace_from(dir, "pie/ces", &source, true, &err) == ZC_OK);
+    CHECK(zc_file_put(dir, "pie/ces", &source, true, false, &err) == ZC_OK);
     CHECK(holds("pie/ces", "abcdefg"));
     for (l.fail_at = 0; l.fail_at < 8; l.fail_at += 2) {
         l.text = "ABCDEFG";
-        CHECK(zc_file_replace_from(dir, "pie/ces", &source, false, &err) == ZC_ERR_CANCELLED);
+        CHECK(zc_file_put(dir, "pie/ces", &source, false, false, &err) == ZC_ERR_CANCELLED);
         CHECK(strcmp(err.message, "interrupted") == 0);
         CHECK(holds("pie/ces", "abcdefg") && entries("pie", true) == 1);
     }
-    CHECK(zc_file_replace_from(dir, "pie/ces", &nothing, false, &err) == ZC_OK);
+    CHECK(zc_file_put(dir, "pie/ces", &nothing, false, false, &err) == ZC_OK);
     CHECK(holds("pie/ces", "") && entries(".", false) == before);
 }
 

@@ -21,10 +21,10 @@ static void check_span(const zc_axis *axis, const zc_grid_axis *grid)
 {
     zc_error err = {0};
     zc_span span;
-    int pushed = 0;
+    const int mark = zc_scratch_mark(ws);
     int64_t j = -1, last = -1;
 
-    CHECK(zc_spans_make(1, axis, grid, &span, ws, &pushed, &err) == ZC_OK);
+    CHECK(zc_spans_make(1, axis, grid, &span, ws, &err) == ZC_OK);
     for (int64_t k = 0; k < axis->count; k++) {
         const int64_t at = axis->start + (axis->index != NULL ? axis->index[k] : k * axis->step);
         const int64_t chunk = zc_grid_find(grid, at);
@@ -37,9 +37,7 @@ static void check_span(const zc_axis *axis, const zc_grid_axis *grid)
         CHECK(j < span.n && zc_span_chunk(&span, j) == chunk);
     }
     CHECK(span.n == j + 1);
-    while (pushed-- > 0) {
-        zc_scratch_pop(ws);
-    }
+    zc_scratch_release(ws, mark);
 }
 
 static zc_axis random_slice(int64_t length)
@@ -61,9 +59,9 @@ static void spans_of_slices(void)
         } else {                     /* one element a chunk, or a chunk that holds several was left out twice */
             zc_span span;
             zc_error err;
-            int pushed = 0;
-            CHECK(zc_spans_make(1, &axis, &grid, &span, ws, &pushed, &err) == ZC_OK);
-            CHECK(span.n == axis.count && pushed == 0);
+            const int mark = zc_scratch_mark(ws);
+            CHECK(zc_spans_make(1, &axis, &grid, &span, ws, &err) == ZC_OK);
+            CHECK(span.n == axis.count && zc_scratch_mark(ws) == mark);
             for (int64_t j = 0; j < span.n; j++) {
                 CHECK(zc_span_chunk(&span, j) == (axis.start + j * axis.step) / grid.chunk);
             }
@@ -126,13 +124,13 @@ static void lists_have_room_for_chunks_not_elements(void)
     const zc_grid_axis grids[2] = {grid, grid};
     zc_error err;
     zc_span span[2];
-    int pushed = 0;
+    const int mark = zc_scratch_mark(ws);
 
-    CHECK(zc_spans_make(2, axes, grids, span, ws, &pushed, &err) == ZC_OK && pushed == 1);
-    for (int d = 0; d < 2 && pushed == 1; d++) {
+    CHECK(zc_spans_make(2, axes, grids, span, ws, &err) == ZC_OK && zc_scratch_mark(ws) == mark + 1);
+    for (int d = 0; d < 2 && zc_scratch_mark(ws) == mark + 1; d++) {
         CHECK(span[d].n == 2 && zc_span_chunk(&span[d], 0) == 0 && zc_span_chunk(&span[d], 1) == 1);
     }
-    zc_pop(ws, pushed);
+    zc_scratch_release(ws, mark);
 }
 
 /* One list for all dimensions: a buffer each would be more than a workspace has. */
@@ -143,17 +141,17 @@ static void lists_in_all_dimensions(void)
     zc_axis axes[ZC_MAX_DIMS];
     zc_span span[ZC_MAX_DIMS];
     zc_error err;
-    int pushed = 0;
+    const int mark = zc_scratch_mark(ws);
 
     for (int d = 0; d < ZC_MAX_DIMS; d++) {
         grids[d] = (zc_grid_axis){.length = 5, .chunk = 1 + d % 3};
         axes[d] = (zc_axis){.count = 2, .step = 1, .index = index, .place = index};
     }
-    CHECK(zc_spans_make(ZC_MAX_DIMS, axes, grids, span, ws, &pushed, &err) == ZC_OK && pushed == 1);
-    for (int d = 0; d < ZC_MAX_DIMS && pushed == 1; d++) {
+    CHECK(zc_spans_make(ZC_MAX_DIMS, axes, grids, span, ws, &err) == ZC_OK && zc_scratch_mark(ws) == mark + 1);
+    for (int d = 0; d < ZC_MAX_DIMS && zc_scratch_mark(ws) == mark + 1; d++) {
         CHECK(span[d].n == 2 && zc_span_chunk(&span[d], 1) == 4 / (1 + d % 3));
     }
-    zc_pop(ws, pushed);
+    zc_scratch_release(ws, mark);
 }
 
 /* The last chunk ends after the largest int64. */
@@ -202,7 +200,7 @@ static void points_are_grouped_and_stay_in_order(void)
     zc_selection selection = {.kind = ZC_SELECT_POINTS, .ndim = 2, .points = points, .n_points = N};
     zc_point_groups groups;
     zc_error err = {0};
-    int pushed = 0;
+    const int mark = zc_scratch_mark(ws);
     char seen[N] = {0};
 
     for (int p = 0; p < N; p++) {
@@ -212,7 +210,7 @@ static void points_are_grouped_and_stay_in_order(void)
     }
     selection.axis[0].index = index[0];
     selection.axis[1].index = index[1];
-    CHECK(zc_points_group(&selection, grid, &groups, ws, &pushed, &err) == ZC_OK);
+    CHECK(zc_points_group(&selection, grid, &groups, ws, &err) == ZC_OK);
     CHECK(groups.begin[groups.n] == N);
     int64_t last = -1;
     for (size_t g = 0; g < groups.n; g++) {
@@ -225,9 +223,7 @@ static void points_are_grouped_and_stay_in_order(void)
             last = chunk;
         }
     }
-    while (pushed-- > 0) {
-        zc_scratch_pop(ws);
-    }
+    zc_scratch_release(ws, mark);
 }
 
 static void too_many_chunks_to_number(void)
@@ -237,13 +233,11 @@ static void too_many_chunks_to_number(void)
     zc_selection selection = {.kind = ZC_SELECT_POINTS, .ndim = 2, .points = points, .n_points = 1};
     zc_point_groups groups;
     zc_error err = {0};
-    int pushed = 0;
+    const int mark = zc_scratch_mark(ws);
 
     selection.axis[0].index = selection.axis[1].index = index;
-    CHECK(zc_points_group(&selection, grid, &groups, ws, &pushed, &err) == ZC_ERR_OVERFLOW);
-    while (pushed-- > 0) {
-        zc_scratch_pop(ws);
-    }
+    CHECK(zc_points_group(&selection, grid, &groups, ws, &err) == ZC_ERR_OVERFLOW);
+    zc_scratch_release(ws, mark);
 }
 
 /* Scattering a chunk piece by piece must equal scattering it at once. */

@@ -269,14 +269,14 @@ static zc_status read_tail(const zc_value *value, void *dst, size_t n, zc_error 
     return read_range(value, ZC_SIZE_UNKNOWN, dst, n, err);
 }
 
-static zc_status fetch(const zc_store *store, const char *const *keys, size_t n, zc_value *out, size_t *failed,
+static zc_status fetch(const zc_store *store, const zc_request *requests, size_t n, zc_value *out, size_t *failed,
                        zc_error *err)
 {
     (void)failed, (void)err;
     memset(out, 0, n * sizeof *out);
     for (size_t i = 0; i < n; i++) {
         interrupt();
-        blob *b = take(keys[i]);
+        blob *b = take(requests[i].key);
         if (b != NULL) {
             give(b, store, &out[i]);
         }

@@ -215,7 +215,7 @@ cdef zc_status _memory_open(const zc_store *store, const char *key, cbool whole,
         return session.fail(error, err)
 
 
-cdef zc_status _memory_fetch(const zc_store *store, const char *const *keys, size_t n, zc_value *out,
+cdef zc_status _memory_fetch(const zc_store *store, const zc_request *requests, size_t n, zc_value *out,
                              size_t *failed, zc_error *err) noexcept with gil:
     cdef _Session session = <_Session>store.self
     cdef dict values = (<MemorySource>session.source).values
@@ -223,7 +223,7 @@ cdef zc_status _memory_fetch(const zc_store *store, const char *const *keys, siz
     memset(out, 0, n * sizeof(zc_value))
     try:
         for i in range(n):
-            key = (<bytes>keys[i]).decode()
+            key = (<bytes>requests[i].key).decode()
             value = zc_dict_value(values, key)
             if value is not None:
                 _lend_checked(key, value, store, &out[i])
@@ -312,13 +312,13 @@ cdef int _lend_all(answer, list keys, str complaint, const zc_store *store, zc_v
     return 0
 
 
-cdef zc_status _store_fetch(const zc_store *store, const char *const *keys, size_t n, zc_value *out,
+cdef zc_status _store_fetch(const zc_store *store, const zc_request *requests, size_t n, zc_value *out,
                             size_t *failed, zc_error *err) noexcept with gil:
     cdef _Session session = <_Session>store.self
     cdef size_t k, i = n      # the key that failed, if it is one of them
     memset(out, 0, n * sizeof(zc_value))
     try:
-        names = [(<bytes>keys[k]).decode() for k in range(n)]
+        names = [(<bytes>requests[k].key).decode() for k in range(n)]
         try:
             answer = (<StoreSource>session.source).store.get_many(names)
         except Exception as error:

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Opening files and directories without following symbolic links out of a root, see file.h.
+ */
+#ifndef _WIN32
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#define _FILE_OFFSET_BITS 64
+
+#include "io/open_posix.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#endif
+
+int zc_open_again(int at, const char *name, int flags, mode_t mode)
+{
+    int fd;
+
+    do {
+        fd = openat(at, name, flags, mode);
+    } while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+#if defined(__linux__) && !defined(SYS_openat2) && !defined(__alpha__)
+#define SYS_openat2 437                      /* newer than some C libraries */
+#endif
+
+static bool is_link(int at, const char *name)
+{
+    struct stat st;
+
+    return fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
+}
+
+/* The path without the component that it starts with, and its length. */
+static const char *skip_component(const char *path, size_t *n)
+{
+    *n = strcspn(path, "/");
+    return path + *n + strspn(path + *n, "/");
+}
+
+/* open_without_links for systems that cannot do so in one call; only relative paths. */
+static int open_by_steps(int at, const char *path, int flags)
+{
+    char name[NAME_MAX + 1];
+    int above = at;
+    size_t n;
+
+    if (strlen(path) >= PATH_MAX) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    for (;;) {
+        const char *const rest = skip_component(path, &n);
+        const bool last = *rest == '\0';
+        if (n == 0 || n > NAME_MAX) {
+            errno = n == 0 ? ELOOP : ENAMETOOLONG;
+            return -1;
+        }
+        memcpy(name, path, n);
+        name[n] = '\0';
+        const int fd = zc_open_again(above, name, (last ? flags : ZC_OPEN_DIR_FLAGS) | O_NOFOLLOW, 0);
+        int code = errno;
+        if (fd < 0 && code != EMFILE && code != ENFILE && is_link(above, name)) {
+            code = ELOOP;                    /* whatever the system calls it */
+        }
+        if (above != at) {
+            close(above);
+        }
+        if (fd < 0 || last) {
+            errno = code;
+            return fd;
+        }
+        above = fd;
+        path = rest;
+    }
+}
+
+/* openat that fails with ELOOP if any component of the path is a symbolic link (or may be one). */
+static int open_without_links(int at, const char *path, int flags)
+{
+#if defined(SYS_openat2)
+    int large = 0;
+#ifdef O_LARGEFILE
+    large = (flags & O_PATH) == 0 ? O_LARGEFILE : 0;
+#endif
+    const uint64_t no_symlinks = 4;          /* RESOLVE_NO_SYMLINKS */
+    const struct {
+        uint64_t flags, mode, resolve;
+    } how = {(uint64_t)(unsigned)(flags | large), 0, no_symlinks};
+    long fd;
+
+    do {
+        fd = syscall(SYS_openat2, at, path, &how, sizeof how);
+    } while (fd < 0 && errno == EINTR);
+    if (fd >= 0 || (errno != ENOSYS && errno != EPERM)) {    /* EPERM: some sandboxes, of calls that they do not know */
+        return (int)fd;
+    }
+#elif defined(O_NOFOLLOW_ANY)
+    return zc_open_again(at, path, flags | O_NOFOLLOW_ANY, 0);
+#endif
+    return open_by_steps(at, path, flags);
+}
+
+/* Open what a path with links resolves to, if that is inside of the root, which is open. */
+static int open_resolved(int root_fd, const char *root, const char *path, int flags)
+{
+    char *const real_root = realpath(root, NULL);
+    char *const real = real_root != NULL ? realpath(path, NULL) : NULL;
+    int fd = -1;
+
+    if (real != NULL) {
+        const size_t n = strcmp(real_root, "/") == 0 ? 0 : strlen(real_root);
+        const bool inside = strncmp(real, real_root, n) == 0 && (real[n] == '/' || real[n] == '\0');
+
+        errno = EXDEV;
+        fd = inside ? open_without_links(root_fd, real[n] == '/' && real[n + 1] != '\0' ? real + n + 1 : ".", flags) : -1;
+    }
+    const int code = errno;
+    free(real_root);
+    free(real);
+    errno = code;
+    return fd;
+}
+
+/* There are links in a path, maybe only in that of its root, which are followed. */
+static int open_linked(const zc_dir *dir, const char *name, int flags)
+{
+    char path[PATH_MAX], root[PATH_MAX];
+    const int n = dir->fd >= 0 ? snprintf(path, sizeof path, "%s/%s", dir->path, name)
+                               : snprintf(path, sizeof path, "%s", name);
+
+    if (n < 0 || (size_t)n >= sizeof path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    if ((size_t)n <= dir->root_len + 1) {    /* the root, maybe with a slash, or a directory above it */
+        return zc_open_again(AT_FDCWD, path, flags, 0);
+    }
+    memcpy(root, path, dir->root_len);
+    root[dir->root_len] = '\0';
+    const int root_fd = zc_open_again(AT_FDCWD, root, ZC_OPEN_DIR_FLAGS, 0);
+    if (root_fd < 0) {
+        return -1;
+    }
+    const char *const rest = path + dir->root_len + 1;
+    int fd = open_without_links(root_fd, rest, flags);
+    if (fd < 0 && errno == ELOOP) {
+        errno = EXDEV;
+        fd = dir->links != ZC_SYMLINKS_REFUSE ? open_resolved(root_fd, root, path, flags) : -1;
+    }
+    const int code = errno;
+    close(root_fd);
+    errno = code;
+    return fd;
+}
+
+int zc_open_below(const zc_dir *dir, const char *name, int flags, bool writes)
+{
+    const int at = zc_fd_of(dir);
+    const bool follow = dir == NULL || (dir->links == ZC_SYMLINKS_FOLLOW && !writes);
+
+    if (writes && dir != NULL && dir->fd >= 0 && dir->outside) {
+        errno = EXDEV;
+        return -1;
+    }
+    int fd = open_without_links(at, name, flags);
+    if (fd >= 0 || errno != ELOOP) {
+        return fd;                           /* an absent file costs no second call */
+    }
+    fd = follow ? zc_open_again(at, name, flags, 0) : open_linked(dir, name, flags);
+    if (fd < 0 && errno == ENOENT) {
+        errno = (flags & O_DIRECTORY) == 0 && is_link(at, name) ? ENOLINK : ENOENT;
+    }
+    return fd;
+}
+
+zc_status zc_fail_path(int code, const char *what, const char *path, zc_error *err)
+{
+    switch (code) {
+    case EXDEV:
+        return zc_fail_errno(err, code, "%s %s: a symbolic link leads out of the store, or none is to be followed", what,
+                             path);
+    case ENOLINK: return zc_fail_errno(err, ENOENT, "%s %s, a symbolic link to nothing", what, path);
+    case ENOTDIR:
+        return zc_fail_errno(err, code, "%s %s: a file is in the place of a directory above it", what, path);
+    default: return zc_fail_errno(err, code, "%s %s", what, path);
+    }
+}
+
+#else
+typedef int zc_open_posix_is_empty;          /* a translation unit needs a declaration */
+#endif

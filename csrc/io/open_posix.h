@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Opening below a directory on POSIX, see zc_open_below.
+ */
+#ifndef ZC_IO_OPEN_POSIX_H
+#define ZC_IO_OPEN_POSIX_H
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/types.h>
+
+#include "io/file.h"
+
+#ifndef PATH_MAX
+#define PATH_MAX 4096
+#endif
+
+#ifdef O_PATH
+#define ZC_OPEN_DIR_FLAGS (O_PATH | O_DIRECTORY | O_CLOEXEC)    /* needs no right to list it */
+#else
+#define ZC_OPEN_DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+#endif
+
+static inline int zc_fd_of(const zc_dir *dir)
+{
+    return dir != NULL && dir->fd >= 0 ? dir->fd : AT_FDCWD;
+}
+
+/* openat, again after a signal. */
+int zc_open_again(int at, const char *name, int flags, mode_t mode);
+
+/* Fail with the errno of zc_open_below. */
+zc_status zc_fail_path(int code, const char *what, const char *path, zc_error *err);
+
+#endif
