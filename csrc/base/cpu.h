@@ -25,17 +25,14 @@
 #if defined(__GNUC__) || defined(__clang__)
 #define ZC_INLINE static inline __attribute__((always_inline))
 #define ZC_TARGET(features) __attribute__((target(features)))
-#define ZC_LIKELY(x) __builtin_expect(!!(x), 1)
 #define ZC_PREFETCH(p) __builtin_prefetch(p)
 #elif defined(_MSC_VER)
 #define ZC_INLINE static __forceinline
 #define ZC_TARGET(features)
-#define ZC_LIKELY(x) (x)
 #define ZC_PREFETCH(p) ((void)(p))
 #else
 #define ZC_INLINE static inline
 #define ZC_TARGET(features)
-#define ZC_LIKELY(x) (x)
 #define ZC_PREFETCH(p) ((void)(p))
 #endif
 

@@ -118,10 +118,34 @@ static const char *below_mount(const char *group, const char *mount_root)
     return group + n;
 }
 
-/* The limit of a group (unified: of v2) by the mount in a line of mountinfo: "36 35 98:0 /root /mount options - type source
- * super_options" (proc_pid_mountinfo(5)). */
-static int quota_of_mount(const char *root, const char *line, const char *group, bool unified)
+/* The smallest limit that a line of a file leads to. */
+static int least_limit(const char *root, const char *path, int (*limit_of)(const char *root, char *line, const void *arg),
+                       const void *arg)
 {
+    char line[4 * PATH_NBYTES];
+    int least = ZC_CPUS_UNLIMITED;
+    FILE *file = open_below(root, path, "");
+
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        const int limit = limit_of(root, line, arg);
+        least = limit < least ? limit : least;
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return least;
+}
+
+typedef struct group {
+    const char *path;
+    bool unified;                      /* of v2 */
+} group;
+
+/* The limit of a group by the mount in a line of mountinfo: "36 35 98:0 /root /mount options - type source super_options"
+ * (proc_pid_mountinfo(5)). */
+static int limit_of_mount(const char *root, char *line, const void *arg)
+{
+    const group *g = arg;
     char mount_root[PATH_NBYTES], mount[PATH_NBYTES], type[64], options[1024];
     const char *tail = strstr(line, " - ");
 
@@ -129,55 +153,31 @@ static int quota_of_mount(const char *root, const char *line, const char *group,
         || sscanf(tail, " - %63s %*s %1023s", type, options) != 2) {
         return ZC_CPUS_UNLIMITED;
     }
-    const bool fits = unified ? strcmp(type, "cgroup2") == 0 : strcmp(type, "cgroup") == 0 && list_has(options, "cpu");
-    return fits ? walk_up(root, mount, below_mount(group, mount_root), unified) : ZC_CPUS_UNLIMITED;
-}
-
-static int quota_of(const char *root, const char *group, bool unified)
-{
-    char line[4 * PATH_NBYTES];
-    int least = ZC_CPUS_UNLIMITED;
-    FILE *file = open_below(root, "/proc/self/mountinfo", "");
-
-    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-        const int limit = quota_of_mount(root, line, group, unified);
-        least = limit < least ? limit : least;
-    }
-    if (file != NULL) {
-        fclose(file);
-    }
-    return least;
+    const bool fits = g->unified ? strcmp(type, "cgroup2") == 0
+                                 : strcmp(type, "cgroup") == 0 && list_has(options, "cpu");
+    return fits ? walk_up(root, mount, below_mount(g->path, mount_root), g->unified) : ZC_CPUS_UNLIMITED;
 }
 
 /* The limit of the group in a line of /proc/self/cgroup: "0::/group" (v2) or "4:cpu,cpuacct:/group" (v1). */
-static int quota_of_line(const char *root, char *line)
+static int limit_of_group(const char *root, char *line, const void *arg)
 {
     char *const controllers = strchr(line, ':');
-    char *const group = controllers != NULL ? strchr(controllers + 1, ':') : NULL;
+    char *const path = controllers != NULL ? strchr(controllers + 1, ':') : NULL;
 
-    if (group == NULL) {
+    (void)arg;
+    if (path == NULL) {
         return ZC_CPUS_UNLIMITED;
     }
-    *group = '\0';
-    group[1 + strcspn(group + 1, "\n")] = '\0';
-    const bool unified = strncmp(line, "0:", 2) == 0 && controllers[1] == '\0';
-    return unified || list_has(controllers + 1, "cpu") ? quota_of(root, group + 1, unified) : ZC_CPUS_UNLIMITED;
+    *path = '\0';
+    path[1 + strcspn(path + 1, "\n")] = '\0';
+    const group g = {path + 1, strncmp(line, "0:", 2) == 0 && controllers[1] == '\0'};
+    return g.unified || list_has(controllers + 1, "cpu") ? least_limit(root, "/proc/self/mountinfo", limit_of_mount, &g)
+                                                         : ZC_CPUS_UNLIMITED;
 }
 
 int zc_cpus_quota(const char *root)
 {
-    char line[PATH_NBYTES];
-    int least = ZC_CPUS_UNLIMITED;
-    FILE *file = open_below(root, "/proc/self/cgroup", "");
-
-    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-        const int limit = quota_of_line(root, line);
-        least = limit < least ? limit : least;
-    }
-    if (file != NULL) {
-        fclose(file);
-    }
-    return least;
+    return least_limit(root, "/proc/self/cgroup", limit_of_group, NULL);
 }
 
 #elif defined(_WIN32)

@@ -4,8 +4,7 @@
  * in the pool's list; workers join the listed job with the fewest helpers.  The caller takes it off the
  * list and returns once nothing is left and no helper is inside.
  *
- * Locks: the pool's guards the list and who helps whom; a job's guards stealing and the first
- * failure.  None is held while another is taken or while foreign code runs.
+ * Locks: the pool's guards the list and who helps whom; a job's guards its first failure.  None is held while another is taken or while foreign code runs.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -20,7 +19,6 @@
 
 #include "base/counts.h"
 #include "base/os_thread.h"
-#include "base/shares.h"
 
 #define MAX_THREADS 512                      /* per job, and workers in all */
 #define POLL_NS (INT64_C(50) * 1000000)
@@ -39,18 +37,18 @@ typedef struct job {
     size_t failed_item;
     zc_error *error;
 
-    zc_share *shares;            /* NULL: the caller works alone */
-    int n_shares;
-    uint32_t n_units;
-    size_t grain;
+    int threads;                 /* that could take part; 1: the caller works alone */
+    size_t grain;                /* items of a unit */
+    size_t n_units, stretch;     /* units that lie together, see next_unit */
 
     /* Under the pool's lock. */
     struct job *next;
     zc_cond idle;                /* the last helper has left */
     _Atomic int helpers;
     int wanted;                  /* more helpers that would be of use */
-    int joined;
     bool relieved;               /* a worker has been asked in place of the caller */
+
+    _Alignas(64) _Atomic uint64_t turns;     /* that were taken; on a cache line of its own */
 } job;
 
 static struct {
@@ -75,7 +73,7 @@ static _Thread_local int64_t next_poll_ns;
 static void orphan_jobs(void)
 {
     for (job *j = current_job; j != NULL; j = j->outer) {
-        if (j->shares == NULL) {
+        if (j->threads == 1) {
             continue;
         }
         zc_mutex_init(&j->lock);
@@ -215,32 +213,43 @@ static bool run_items(job *j, size_t begin, size_t end, zc_workspace *ws, zc_err
     return true;
 }
 
-static bool next_unit(job *j, zc_share *own, uint32_t *unit)
+/* Has every unit had its turn? */
+static bool is_used_up(const job *j)
 {
-    if (zc_share_take(own, unit)) {
-        return true;
+    return atomic_load(&j->turns) >= (uint64_t)j->stretch * (uint64_t)j->threads;
+}
+
+/*
+ * The next unit.  Turns go round as many stretches of the units as there are threads, so that units that are worked on at the
+ * same time lie far from each other: neighbours tend to share pages of the output.
+ */
+static bool next_unit(job *j, size_t *unit)
+{
+    while (!is_used_up(j)) {
+        const uint64_t turn = atomic_fetch_add(&j->turns, 1);
+        *unit = (size_t)(turn % (unsigned)j->threads) * j->stretch + (size_t)(turn / (unsigned)j->threads);
+        if (turn / (unsigned)j->threads < j->stretch && *unit < j->n_units) {
+            return true;
+        }
     }
-    zc_mutex_lock(&j->lock);
-    const bool found = zc_shares_steal(j->shares, j->n_shares, own, unit);
-    zc_mutex_unlock(&j->lock);
-    return found;
+    return false;
 }
 
 /* Run the next unit; false if nothing is left or the job is to stop. */
-static bool run_unit(job *j, zc_share *own, zc_workspace *ws, zc_error *err)
+static bool run_unit(job *j, zc_workspace *ws, zc_error *err)
 {
-    uint32_t unit;
+    size_t unit;
 
-    if (atomic_load_explicit(&j->stop, memory_order_relaxed) || !next_unit(j, own, &unit)) {
+    if (atomic_load_explicit(&j->stop, memory_order_relaxed) || !next_unit(j, &unit)) {
         return false;
     }
     const size_t begin = unit * j->grain, left = j->run->n_items - begin;
     return run_items(j, begin, begin + (left < j->grain ? left : j->grain), ws, err);
 }
 
-static bool nothing_left(job *j)
+static bool nothing_left(const job *j)
 {
-    return atomic_load(&j->stop) || !zc_shares_left(j->shares, j->n_shares);
+    return atomic_load(&j->stop) || is_used_up(j);
 }
 
 /* ---- workers: the functions named *_locked are called under the pool's lock ---- */
@@ -294,7 +303,7 @@ static bool needed_elsewhere(const job *j)
 }
 
 /* Work on a job until nothing is left (false) or another job needs this worker more (true). */
-static bool help(job *j, zc_share *own)
+static bool help(job *j)
 {
     bool moving = false;
     zc_error err;
@@ -306,7 +315,7 @@ static bool help(job *j, zc_share *own)
     zc_error_clear(&err);
     watch_job(j, ws);
     current_job = j;
-    while (!moving && run_unit(j, own, ws, &err)) {
+    while (!moving && run_unit(j, ws, &err)) {
         moving = needed_elsewhere(j);
     }
     current_job = NULL;
@@ -360,14 +369,13 @@ static void worker_main(void)
             pool.sleeping--;
             continue;
         }
-        zc_share *own = &j->shares[++j->joined % j->n_shares];
         atomic_fetch_add(&j->helpers, 1);
         want_locked(j, j->wanted - 1);
         const int n_wake = to_wake_locked();
         zc_mutex_unlock(&pool.lock);
 
         wake(n_wake);
-        const bool moving = help(j, own);
+        const bool moving = help(j);
         zc_mutex_lock(&pool.lock);
         leave_locked(j, moving);
     }
@@ -403,12 +411,12 @@ static void post(job *j)
         last = &(*last)->next;
     }
     *last = j;
-    want_locked(j, j->n_shares - 1);
+    want_locked(j, j->threads - 1);
     const int n_wake = to_wake_locked();
     zc_mutex_unlock(&pool.lock);
 
     wake(n_wake);
-    grow(j->n_shares - 1);
+    grow(j->threads - 1);
 }
 
 static void withdraw_locked(job *j)
@@ -456,7 +464,7 @@ static bool relieve_caller(job *j, zc_workspace **ws)
 
     wake(n_wake);
     if (ask) {
-        grow(j->n_shares);
+        grow(j->threads);
     }
     return others;
 }
@@ -468,7 +476,7 @@ static void work_as_caller(job *j, zc_workspace **ws, zc_error *err)
         const int64_t start = j->poll != NULL ? zc_now_ns() : 0;
 
         *ws = *ws != NULL ? *ws : workspace_of_caller(j, err);
-        if (*ws == NULL || !run_unit(j, &j->shares[0], *ws, err)) {
+        if (*ws == NULL || !run_unit(j, *ws, err)) {
             return;
         }
         if (j->poll != NULL && zc_now_ns() - start > SLOW_UNIT_NS && relieve_caller(j, ws)) {
@@ -517,12 +525,9 @@ static void run_alone(job *j, zc_workspace *ws)
 
 static void run_shared(job *j, zc_workspace **ws)
 {
-    zc_share shares[MAX_THREADS];
     zc_error err;
 
     zc_error_clear(&err);
-    zc_shares_split(shares, j->n_shares, j->n_units);
-    j->shares = shares;
     zc_cond_init(&j->idle);
     post(j);
     do {
@@ -531,24 +536,21 @@ static void run_shared(job *j, zc_workspace **ws)
     zc_cond_destroy(&j->idle);
 }
 
-/* Divide the job into units and shares; n_shares is then how many threads could take part. */
+/* Divide the job into units; find out how many threads could take part. */
 static void plan(job *j)
 {
     const zc_run *run = j->run;
-    size_t grain = run->grain > 0 ? run->grain : 1;
     const int threads = run->n_items == 1 || run->threads == 1 ? 1
                         : run->threads > 0                     ? run->threads
                                                                : zc_pool_threads();
 
-    if (run->n_items / grain >= UINT32_MAX) {
-        grain = run->n_items / UINT32_MAX + 1;
+    j->grain = run->grain > 0 ? run->grain : 1;
+    j->n_units = run->n_items / j->grain + (run->n_items % j->grain != 0);
+    j->threads = threads < MAX_THREADS ? threads : MAX_THREADS;
+    if (j->n_units < (size_t)j->threads) {
+        j->threads = (int)j->n_units;
     }
-    j->grain = grain;
-    j->n_units = (uint32_t)(run->n_items / grain + (run->n_items % grain != 0));
-    j->n_shares = threads < MAX_THREADS ? threads : MAX_THREADS;
-    if (j->n_units < (uint32_t)j->n_shares) {
-        j->n_shares = (int)j->n_units;
-    }
+    j->stretch = j->n_units / (size_t)j->threads + (j->n_units % (size_t)j->threads != 0);
 }
 
 zc_status zc_pool_run(const zc_run *run, size_t *failed_item, zc_error *err)
@@ -574,7 +576,7 @@ zc_status zc_pool_run(const zc_run *run, size_t *failed_item, zc_error *err)
     schedule_poll(&j);
     watch_job(&j, ws);
     current_job = &j;
-    if (j.n_shares == 1) {
+    if (j.threads == 1) {
         run_alone(&j, ws);
     } else {
         run_shared(&j, &ws);

@@ -33,9 +33,8 @@ typedef struct zc_run {
  * Run all items and return when none is running any more.
  *
  * The calling thread works too, so that a job never waits for another one to end, and a task may
- * itself start a job (which is cancelled with the one around it).  Each participant starts in a part of the
- * item range far from the others' (neighbouring items tend to share pages of the output) and takes from the
- * fullest part when its own is used up.  The first failure is kept in err, the item it happened in in
+ * itself start a job (which is cancelled with the one around it).  Items that run at the same time lie far from
+ * each other (neighbours tend to share pages of the output).  The first failure is kept in err, the item it happened in in
  * *failed_item (may be NULL; SIZE_MAX where no item failed); the items not yet begun are then skipped.
  * ZC_ERR_CANCELLED when poll asked for it, even if all items are done.
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#if !defined(_GNU_SOURCE) && !defined(_WIN32)
-#define _POSIX_C_SOURCE 200809L         /* strerror_r */
+#ifndef _WIN32
+#undef _GNU_SOURCE                      /* its strerror_r is another one */
+#define _POSIX_C_SOURCE 200809L
 #endif
 
 #include "base/status.h"
@@ -9,35 +10,15 @@
 #include <stdio.h>
 #include <string.h>
 
-/* strerror is not thread-safe, and strerror_r comes in two forms: the POSIX one returns an int and fills buf,
- * the GNU one returns the text, which need not be in buf. */
-#if defined(_WIN32)
-
+/* strerror is not thread-safe. */
 static const char *describe_errno(int sys_errno, char *buf, size_t cap)
 {
+#ifdef _WIN32
     return strerror_s(buf, cap, sys_errno) == 0 ? buf : NULL;
-}
-
 #else
-
-static inline const char *posix_text(int failed, const char *buf)
-{
-    return failed ? NULL : buf;
-}
-
-static inline const char *gnu_text(const char *text, const char *buf)
-{
-    (void)buf;
-    return text;
-}
-
-static const char *describe_errno(int sys_errno, char *buf, size_t cap)
-{
-    return _Generic(strerror_r(sys_errno, buf, cap), int: posix_text, default: gnu_text)(
-        strerror_r(sys_errno, buf, cap), buf);
-}
-
+    return strerror_r(sys_errno, buf, cap) == 0 ? buf : NULL;
 #endif
+}
 
 void zc_mend_utf8(char *text)
 {

@@ -216,20 +216,16 @@ static zc_scratch *oldest_scratch(void)
     return oldest;
 }
 
-/* Take away one buffer of the spare workspaces if they hold too much, its data are NULL if not; with the lock held. */
-static zc_scratch take_surplus(void)
+/* Give back what the spare workspaces hold too much; with the lock held. */
+static void drop_surplus(void)
 {
-    zc_scratch taken = {0};
     const size_t each = spares_number * KEEP_EACH;
-    if (spares_nbytes > (each > KEEP_IN_ALL ? each : KEEP_IN_ALL)) {
-        zc_scratch *const oldest = oldest_scratch();
-        if (oldest != NULL) {
-            taken = *oldest;
-            *oldest = (zc_scratch){0};
-            spares_nbytes -= taken.capacity;
-        }
+    zc_scratch *oldest;
+
+    while (spares_nbytes > (each > KEEP_IN_ALL ? each : KEEP_IN_ALL) && (oldest = oldest_scratch()) != NULL) {
+        spares_nbytes -= oldest->capacity;
+        scratch_delete(oldest);
     }
-    return taken;
 }
 
 static void drop_huge(zc_workspace *ws)
@@ -269,12 +265,6 @@ void zc_pool_release(zc_workspace *ws)
     spares = ws;
     spares_number++;
     spares_nbytes += scratch_nbytes(ws);
-    zc_scratch surplus = take_surplus();
+    drop_surplus();
     zc_mutex_unlock(&spares_lock);
-    while (surplus.data != NULL) {
-        scratch_delete(&surplus);        /* without the lock: giving pages back takes a while */
-        zc_mutex_lock(&spares_lock);
-        surplus = take_surplus();
-        zc_mutex_unlock(&spares_lock);
-    }
 }

@@ -42,12 +42,11 @@ static zc_status decode(const zc_array *array, const zc_chain *chain, const int6
                         size_t nbytes, void *out, size_t out_nbytes, zc_error *err)
 {
     const zc_value value = zc_value_of_memory(data, nbytes);
-    const zc_slice all = zc_slice_all(&value);
     chunk_work work;
     zc_status status = begin(&work, array, chain, shape, out, out_nbytes, err);
 
     if (status == ZC_OK) {
-        status = zc_chunk_read(&work.ctx, &work.chunk, &all);
+        status = zc_chunk_read(&work.ctx, &work.chunk, &value);
         zc_pool_release(work.ctx.ws);
     }
     return status;
@@ -121,7 +120,7 @@ int zarrcore_chunk_sizes(const zarrcore_array *array, const int64_t *chunk, size
 {
     const char *const fault = fault_of(array, chunk, true, NULL);
     int64_t shape[ZC_MAX_DIMS];
-    size_t size = 0, bound = 0;
+    size_t size;
     zc_error err = {0};
 
     if (fault != NULL) {
@@ -129,17 +128,11 @@ int zarrcore_chunk_sizes(const zarrcore_array *array, const int64_t *chunk, size
     }
     zarrcore_chunk_box(array, chunk, NULL, shape);
     const zc_array *const a = array->array;
-    zc_status status = ZC_OK;
     if (!zc_chain_decoded_size(a->chain, a->ndim, shape, &size)) {
-        status = zc_fail(&err, ZC_ERR_OVERFLOW, "the chunk does not fit into memory");
-    } else if (encoded_bound != NULL) {
-        status = zc_chain_bound(a->chain, a->ndim, shape, &bound, &err);
-    }
-    if (status == ZC_OK && decoded != NULL) {
+        zc_fail(&err, ZC_ERR_OVERFLOW, "the chunk does not fit into memory");
+    } else if ((encoded_bound == NULL || zc_chain_bound(a->chain, a->ndim, shape, encoded_bound, &err) == ZC_OK) &&
+               decoded != NULL) {
         *decoded = size;
-    }
-    if (status == ZC_OK && encoded_bound != NULL) {
-        *encoded_bound = bound;
     }
     return zc_report(error, &err, array, chunk);
 }
@@ -223,6 +216,7 @@ static zc_status open_value(const zarrcore_array *array, const int64_t *chunk, b
     const zc_status status = key != NULL ? store->open(store, key, whole, out, err)
                                          : zc_fail(err, ZC_ERR_MEMORY, "no memory for a key");
 
+    out->base = 0;
     free(key);
     return status;
 }
@@ -307,19 +301,6 @@ static bool inner_number(const zc_chain *chain, int ndim, const int64_t *grid, c
     return true;
 }
 
-static zc_status copy_extents(const index_target *target, const zc_extent *extents, size_t number,
-                              zc_error *err)
-{
-    for (size_t i = 0; i < target->n; i++) {
-        const zc_extent e = extents[number + i];
-        target->out[i] = (zarrcore_extent){e.offset, e.nbytes};
-    }
-    if (target->inner != NULL && zc_extent_empty(extents[number])) {
-        return zc_fail(err, ZC_ERR_MISSING, "the inner chunk is not in the shard");
-    }
-    return ZC_OK;
-}
-
 static zc_status read_index(const zarrcore_array *array, const int64_t *chunk, const zc_value *value, const void *arg,
                             zc_error *err)
 {
@@ -347,10 +328,12 @@ static zc_status read_index(const zarrcore_array *array, const int64_t *chunk, c
     if (ctx.ws == NULL) {
         return ZC_ERR_MEMORY;
     }
-    const zc_slice all = zc_slice_all(value);
-    zc_status status = zc_shard_index_read(&ctx, chain, n, &all, &extents);
-    if (status == ZC_OK) {
-        status = copy_extents(target, extents, number, err);
+    zc_status status = zc_shard_index_read(&ctx, chain, n, value, &extents);
+    for (size_t i = 0; i < target->n && status == ZC_OK; i++) {
+        target->out[i] = (zarrcore_extent){extents[number + i].offset, extents[number + i].nbytes};
+    }
+    if (status == ZC_OK && target->inner != NULL && zc_extent_empty(extents[number])) {
+        status = zc_fail(err, ZC_ERR_MISSING, "the inner chunk is not in the shard");
     }
     zc_pool_release(ctx.ws);
     return status;

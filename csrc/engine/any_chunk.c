@@ -46,10 +46,9 @@ static inline bool is_valid(const zc_context *ctx, const zc_chunk *chunk)
 /* ---- through a cache: decode all of it once, and place it from there --------------------------------- */
 
 /* Decode the chunk into memory that the cache keeps. */
-static zc_status decode_kept(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from, zc_cached **out)
+static zc_status decode_kept(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from, zc_cached **out)
 {
-    const zc_value *value = from->value;
-    zc_cached *entry = zc_cached_new(value->origin, value->base + from->offset, chunk->size);
+    zc_cached *entry = zc_cached_new(from->origin, from->base, chunk->size);
 
     if (entry == NULL) {
         return zc_fail(ctx->err, ZC_ERR_MEMORY, "no memory for a chunk of %zu bytes", chunk->size);
@@ -59,14 +58,14 @@ static zc_status decode_kept(const zc_context *ctx, const zc_chunk *chunk, const
         zc_cached_let_go(entry);
         return status;
     }
-    zc_cache_add(value->origin, entry);
+    zc_cache_add(from->origin, entry);
     *out = entry;
     return ZC_OK;
 }
 
-static zc_status read_cached(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from)
+static zc_status read_cached(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from)
 {
-    zc_cached *entry = zc_cache_find(from->value->origin, from->value->base + from->offset);
+    zc_cached *entry = zc_cache_find(from->origin, from->base);
     zc_status status = ZC_OK;
 
     if (entry == NULL) {
@@ -81,12 +80,12 @@ static zc_status read_cached(const zc_context *ctx, const zc_chunk *chunk, const
 
 /* ---- any chunk ------------------------------------------------------------------------------------ */
 
-zc_status zc_chunk_read(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from)
+zc_status zc_chunk_read(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from)
 {
     zc_assert(is_valid(ctx, chunk));
 
     const zc_chain_ops *ops = chunk->chain->ops;
-    const zc_origin *origin = from->value->origin;
+    const zc_origin *origin = from->origin;
     const bool prefetch = zc_selection_is_prefetch(chunk->selection);
     stored_chunk stored;
     const zc_status status = store_order(chunk, &stored, ctx->err);
@@ -114,7 +113,7 @@ zc_status zc_chunk_place(const zc_context *ctx, const zc_chunk *chunk, const voi
     return status == ZC_OK ? zc_elements_place(ctx, &stored.chunk, data) : status;
 }
 
-zc_status zc_chunk_write(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *old, zc_output *out)
+zc_status zc_chunk_write(const zc_context *ctx, const zc_chunk *chunk, const zc_value *old, zc_output *out)
 {
     zc_assert(is_valid(ctx, chunk) && chunk->bounds != NULL);
     zc_assert(ctx->blocks != NULL || !zc_selection_is_prefetch(chunk->selection));
@@ -130,7 +129,7 @@ zc_status zc_chunk_write(const zc_context *ctx, const zc_chunk *chunk, const zc_
 
 /* ---- all elements -------------------------------------------------------------------------------- */
 
-zc_status zc_elements_read(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from)
+zc_status zc_elements_read(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from)
 {
     const zc_item *item = &chunk->chain->item;
     const bool image = !zc_item_swaps(item) && zc_selection_is_chunk_image(chunk->selection, chunk->shape, item->size);
@@ -172,7 +171,7 @@ zc_status zc_elements_fill(const zc_context *ctx, const zc_chain *chain, uint8_t
 }
 
 /* All elements, as they are stored, to out: the old value (NULL: the fill value), patched with the selection. */
-static zc_status compose(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *old, uint8_t *out)
+static zc_status compose(const zc_context *ctx, const zc_chunk *chunk, const zc_value *old, uint8_t *out)
 {
     const zc_selection *selection = chunk->selection;
     const zc_item *item = &chunk->chain->item;
@@ -206,7 +205,7 @@ static zc_status find_empty(const zc_context *ctx, const zc_chunk *chunk, const 
     return ZC_OK;
 }
 
-zc_status zc_elements_write(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *old, zc_output *out)
+zc_status zc_elements_write(const zc_context *ctx, const zc_chunk *chunk, const zc_value *old, zc_output *out)
 {
     const zc_chain *chain = chunk->chain;
     const zc_selection *selection = chunk->selection;

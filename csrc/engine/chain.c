@@ -38,14 +38,9 @@ zc_status zc_chain_bound(const zc_chain *chain, int ndim, const int64_t *shape, 
     return chain->ops->bound(chain, ndim, stored, decoded, out, err);
 }
 
-size_t zc_chain_plausible_size(const zc_chain *chain, size_t decoded)
-{
-    return chain->ops->plausible(chain, decoded);
-}
-
 zc_status zc_chain_check_plausible(const zc_chain *chain, uint64_t nbytes, size_t decoded, zc_error *err)
 {
-    if (nbytes > zc_chain_plausible_size(chain, decoded)) {
+    if (nbytes > chain->ops->plausible(chain, decoded)) {
         return zc_fail(err, ZC_ERR_SIZE, "%llu bytes are more than an encoding of %zu bytes can have",
                        (unsigned long long)nbytes, decoded);
     }

@@ -76,9 +76,7 @@ void zc_chain_stored_shape(const zc_chain *chain, int ndim, const int64_t *shape
 /* Most bytes that the chain can make of a chunk of that shape. */
 zc_status zc_chain_bound(const zc_chain *chain, int ndim, const int64_t *shape, size_t *out, zc_error *err);
 
-/* Upper bound of a plausible encoded size, however badly its writer compressed; values beyond are refused before
- * memory is taken for them. */
-size_t zc_chain_plausible_size(const zc_chain *chain, size_t decoded);
+/* Refuse what exceeds chain->ops->plausible, before memory is taken for it. */
 zc_status zc_chain_check_plausible(const zc_chain *chain, uint64_t nbytes, size_t decoded, zc_error *err);
 
 /* ZC_ERR_SIZE unless n is the size that the chunk must have. */
@@ -96,13 +94,6 @@ static inline zc_status zc_chain_unstage(const zc_chain *chain, int first_stage,
     int pushed = 0;                  /* the caller knows how many buffers were open before */
 
     return zc_stages_undo(chain->stages, chain->n_stages, first_stage, src, n, decoded, ws, out, out_n, &pushed, err);
-}
-
-/* zc_stages_encode of a chain's stages. */
-static inline zc_status zc_chain_stage_into(const zc_chain *chain, const uint8_t *src, size_t n, uint8_t *dst,
-                                            size_t cap, size_t *written, zc_workspace *ws, zc_error *err)
-{
-    return zc_stages_encode(chain->stages, chain->n_stages, src, n, dst, cap, written, ws, err);
 }
 
 /* ---- lengths (reshape.c) ---- */

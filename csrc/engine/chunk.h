@@ -31,27 +31,10 @@ static inline zc_context zc_context_on(const zc_context *ctx, zc_workspace *ws, 
     return own;
 }
 
-/* nbytes of a value from an offset on.  nbytes may be ZC_SIZE_UNKNOWN for a whole value of unknown size. */
-typedef struct zc_slice {
-    const zc_value *value;
-    uint64_t offset;
-    uint64_t nbytes;
-} zc_slice;
-
-static inline zc_slice zc_slice_all(const zc_value *value)
+/* The bytes of a value in memory: its own, or a copy in scratch memory. */
+static inline zc_status zc_bytes_of(const zc_context *ctx, const zc_value *from, const uint8_t **data)
 {
-    return (zc_slice){value, 0, value->size};
-}
-
-/* Its bytes in memory: its own, or a copy in scratch memory. */
-static inline zc_status zc_slice_view(const zc_context *ctx, const zc_slice *slice, const uint8_t **data)
-{
-    return zc_value_view(slice->value, slice->offset, slice->nbytes, ctx->ws, data, ctx->err);
-}
-
-static inline zc_status zc_slice_read(const zc_context *ctx, const zc_slice *slice, uint8_t *dst)
-{
-    return zc_value_read(slice->value, slice->offset, dst, (size_t)slice->nbytes, ctx->err);
+    return zc_value_view(from, 0, from->size, ctx->ws, data, ctx->err);
 }
 
 /* Where encoded bytes go. */
@@ -77,20 +60,21 @@ typedef struct zc_chunk {
  */
 struct zc_chain_ops {
     /* Decode the elements of the selection to its memory.  The chunk is not in a cache. */
-    zc_status (*read)(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from);
+    zc_status (*read)(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from);
 
     /* All elements to dst[0 .. chunk->size), as the chain stores them: not swapped.  NULL: chunks are read, and kept in
      * caches, by their inner chunks. */
-    zc_status (*decode)(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from, uint8_t *dst);
+    zc_status (*decode)(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from, uint8_t *dst);
 
     /* Encode the elements of the selection from its memory, all others from the old chunk (NULL: the fill value).  What
      * lies beyond the bounds is the fill value, unless the context keeps it.  out->cap is the chain's bound at least. */
-    zc_status (*write)(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *old, zc_output *out);
+    zc_status (*write)(const zc_context *ctx, const zc_chunk *chunk, const zc_value *old, zc_output *out);
 
     /* Encode all elements, as the chain stores them.  NULL where `write` does not need it. */
     zc_status (*encode)(const zc_context *ctx, const zc_chunk *chunk, const uint8_t *elements, zc_output *out);
 
-    /* zc_chain_bound of a chunk of `decoded` bytes, zc_chain_plausible_size. */
+    /* zc_chain_bound of a chunk of `decoded` bytes; upper bound of a plausible encoded size, however badly its writer
+     * compressed. */
     zc_status (*bound)(const zc_chain *chain, int ndim, const int64_t *stored, size_t decoded, size_t *out,
                        zc_error *err);
     size_t (*plausible)(const zc_chain *chain, size_t decoded);
@@ -109,22 +93,22 @@ static inline bool zc_chunk_is_covered(const zc_context *ctx, const zc_chunk *ch
     return zc_selection_covers(chunk->selection, ctx->keeps_beyond ? chunk->shape : chunk->bounds);
 }
 
-/* Decode the elements of the selection out of a slice, through the cache that the value's origin names. */
-zc_status zc_chunk_read(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from);
+/* Decode the elements of the selection out of a value, or a part of one, through the cache that the value's origin names. */
+zc_status zc_chunk_read(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from);
 
 /*
  * Encode a chunk: the elements of the selection from the caller's memory, all others from the old chunk (NULL: the fill
  * value).  out->cap is the chain's bound at least.  out->written is 0 if nothing needs to be stored, because all
  * elements equal the fill value and write_empty is off.
  */
-zc_status zc_chunk_write(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *old, zc_output *out);
+zc_status zc_chunk_write(const zc_context *ctx, const zc_chunk *chunk, const zc_value *old, zc_output *out);
 
 /* Place the selected elements of a chunk all of which lie at data, as its chain stores them. */
 zc_status zc_chunk_place(const zc_context *ctx, const zc_chunk *chunk, const void *data);
 
 /* ops->read and ops->write by ops->decode and ops->encode of all of the chunk. */
-zc_status zc_elements_read(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from);
-zc_status zc_elements_write(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *old, zc_output *out);
+zc_status zc_elements_read(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from);
+zc_status zc_elements_write(const zc_context *ctx, const zc_chunk *chunk, const zc_value *old, zc_output *out);
 
 /* zc_chunk_place for shape and selection in stored order. */
 static inline zc_status zc_elements_place(const zc_context *ctx, const zc_chunk *chunk, const void *data)
@@ -140,10 +124,10 @@ zc_status zc_elements_fill(const zc_context *ctx, const zc_chain *chain, uint8_t
 
 /* ---- kinds of chains (staged_read.c, shard_read.c, shard_write.c; the tables: each kind's file) ---- */
 
-zc_status zc_plain_read(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from);
-zc_status zc_staged_read(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from);
-zc_status zc_shard_read(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from);
-zc_status zc_shard_write(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *old, zc_output *out);
+zc_status zc_plain_read(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from);
+zc_status zc_staged_read(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from);
+zc_status zc_shard_read(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from);
+zc_status zc_shard_write(const zc_context *ctx, const zc_chunk *chunk, const zc_value *old, zc_output *out);
 
 /*
  * A chunk that is given whole and whose stored bytes are its elements and nothing else, so that it can be stored
@@ -167,12 +151,12 @@ zc_status zc_plain_source(zc_plain *plain, zc_file_source *out, bool *empty);
 /* ---- indexes of shards (shard_layout.c) ---- */
 
 /* Read and check the index of a shard.  *out is in scratch memory and has one extent for each of n inner chunks, relative
- * to the slice. */
-zc_status zc_shard_index_read(const zc_context *ctx, const zc_chain *chain, size_t n, const zc_slice *from,
+ * to the value. */
+zc_status zc_shard_index_read(const zc_context *ctx, const zc_chain *chain, size_t n, const zc_value *from,
                               const zc_extent **out);
 
 /* The same from the array's cache, if it is there; *pin, where it is not NULL, is for zc_cached_let_go then. */
-zc_status zc_shard_index_find(const zc_context *ctx, const zc_chain *chain, size_t n, const zc_slice *from,
+zc_status zc_shard_index_find(const zc_context *ctx, const zc_chain *chain, size_t n, const zc_value *from,
                               const zc_extent **out, zc_cached **pin);
 
 /* Grid of the inner chunks of a shard as grid axes. */

@@ -183,7 +183,8 @@ bool zc_chain_choose_kind(zc_chain *chain, zc_arena *arena)
         chain->ops = &zc_filtered_ops;
         return true;
     }
-    if (chain->sharded && !zc_chain_decoded_size(chain->inner, chain->shard_ndim, chain->inner_shape, &chain->inner_size)) {
+    if (chain->sharded &&
+        !zc_chain_decoded_size(chain->inner, chain->shard_ndim, chain->inner_shape, &chain->inner_size)) {
         chain->inner_size = ZC_SIZE_MAX;
     }
     if (chain->sharded || chain->block != NULL) {

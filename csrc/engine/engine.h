@@ -113,9 +113,6 @@ void zc_plan_spare(zc_plan *plan);
 /* Announce to the store that the plan's chunks will be opened one by one, if there are enough of them to pay. */
 zc_status zc_plan_hold(zc_plan *plan, zc_error *err);
 
-/* Set fault to the chunk of a failed item; to no chunk if the item's number is out of range. */
-void zc_plan_blame(const zc_plan *plan, size_t item, zc_fault *fault);
-
 /* The chunk of an item, its shape, and what is selected of it. */
 void zc_plan_chunk(const zc_plan *plan, size_t item, int64_t *chunk);
 bool zc_plan_selection(const zc_plan *plan, size_t item, const int64_t *chunk, int64_t *shape, zc_selection *out);
@@ -130,9 +127,6 @@ static inline void zc_array_key(const zc_array *array, const char *name, zc_key 
 }
 
 size_t zc_chunk_key_size(const zc_array *array);
-
-/* The bytes of the largest chunk, decoded, or of more; false if they cannot be counted. */
-bool zc_array_chunk_size(const zc_array *array, size_t *out);
 
 #define ZC_INDEX_CACHE_BYTES ((size_t)8 << 20)       /* for the indexes of an array */
 

@@ -96,11 +96,6 @@ static zc_status range_read_tail(const zc_value *value, void *dst, size_t n, zc_
     return range_read(value, ZC_SIZE_UNKNOWN, dst, n, err);
 }
 
-static void range_close(zc_value *value)
-{
-    (void)value;
-}
-
 /* ---- rounds -------------------------------------------------------------------------------------------- */
 
 static int compare_requests(const void *left, const void *right)
@@ -251,7 +246,6 @@ zc_status zc_fetch_open(zc_fetch *set, const zc_store *store, zc_fetched *items,
     set->store.self = set;
     set->store.read = range_read;
     set->store.read_tail = range_read_tail;
-    set->store.close = range_close;
     for (int round = 0; round < ROUNDS_MAX && status == ZC_OK; round++) {
         bool ranges = false;
         set->n_requests = 0;

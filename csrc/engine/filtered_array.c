@@ -36,7 +36,7 @@ static zc_status bound(const zc_chain *chain, int ndim, const int64_t *stored, s
 static size_t plausible(const zc_chain *chain, size_t decoded)
 {
     const size_t made = zc_stages_capacity(chain->stages, chain->n_stages, decoded);
-    const size_t staged = zc_chain_plausible_size(chain->filtered->chain, made);
+    const size_t staged = chain->filtered->chain->ops->plausible(chain->filtered->chain, made);
 
     return staged > zc_roomy(decoded) ? staged : zc_roomy(decoded);
 }
@@ -54,12 +54,12 @@ static zc_context inside_of(const zc_context *ctx, const zc_chain *chain)
     return inside;
 }
 
-static zc_status decode(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from, uint8_t *dst)
+static zc_status decode(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from, uint8_t *dst)
 {
     const zc_chain *chain = chunk->chain;
     const zc_filtered_array *array = chain->filtered;
     const zc_context inside = inside_of(ctx, chain);
-    zc_value unknown = *from->value;
+    zc_value unknown = *from;
     int64_t shape[ZC_MAX_DIMS];
     size_t size;
     zc_selection all;
@@ -75,7 +75,7 @@ static zc_status decode(const zc_context *ctx, const zc_chunk *chunk, const zc_s
     unknown.origin = NULL;           /* a cache keeps what is before the filters */
     zc_selection_whole(array->ndim, shape, array->chain->item.size, made, &all);
     const zc_chunk made_chunk = {.chain = array->chain, .ndim = array->ndim, .shape = shape, .selection = &all};
-    status = zc_chunk_read(&inside, &made_chunk, &(zc_slice){&unknown, from->offset, from->nbytes});
+    status = zc_chunk_read(&inside, &made_chunk, &unknown);
     if (status == ZC_OK && chain->n_stages > 0) {
         status = zc_chain_unstage_into(chain, made, size, dst, chunk->size, ctx->ws, ctx->err);
     }
@@ -117,7 +117,8 @@ static zc_status encode(const zc_context *ctx, const zc_chunk *chunk, const uint
         if (room == NULL) {
             return ZC_ERR_MEMORY;
         }
-        status = zc_chain_stage_into(chain, elements, chunk->size, room, size, &n, ctx->ws, ctx->err);
+        status = zc_stages_encode(chain->stages, chain->n_stages, elements, chunk->size, room, size, &n, ctx->ws,
+                                  ctx->err);
         made = room;
     }
     if (status == ZC_OK) {

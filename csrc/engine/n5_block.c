@@ -92,14 +92,14 @@ static zc_status parse_header(const uint8_t *bytes, size_t n, int ndim, const in
 }
 
 /* The header of a block, which lies in a chunk of that shape; all of the block is of a plausible size. */
-static zc_status read_header(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from, header *out)
+static zc_status read_header(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from, header *out)
 {
-    const size_t most = header_size(chunk->ndim) + 4, n = from->nbytes < most ? (size_t)from->nbytes : most;
+    const size_t most = header_size(chunk->ndim) + 4, n = from->size < most ? (size_t)from->size : most;
     uint8_t bytes[HEADER_MAX];
-    zc_status status = zc_chain_check_plausible(chunk->chain, from->nbytes, chunk->size, ctx->err);
+    zc_status status = zc_chain_check_plausible(chunk->chain, from->size, chunk->size, ctx->err);
 
     if (status == ZC_OK) {
-        status = zc_value_read(from->value, from->offset, bytes, n, ctx->err);
+        status = zc_value_read(from, 0, bytes, n, ctx->err);
     }
     if (status != ZC_OK) {
         return status;
@@ -142,18 +142,18 @@ static zc_chain unswapped(const zc_chain *chain)
 }
 
 /* Read the elements after the header; a cache keeps whole chunks, not these. */
-static zc_status read_elements(const zc_context *ctx, const zc_chain *elements, const header *h, const zc_slice *from,
+static zc_status read_elements(const zc_context *ctx, const zc_chain *elements, const header *h, const zc_value *from,
                                const zc_selection *selection)
 {
     const zc_chunk chunk = {.chain = elements, .ndim = selection->ndim, .shape = h->lengths, .selection = selection};
-    zc_value unknown = *from->value;
+    zc_value unknown = zc_value_part(from, h->nbytes, from->size - h->nbytes);
 
     unknown.origin = NULL;
-    return zc_chunk_read(ctx, &chunk, &(zc_slice){&unknown, from->offset + h->nbytes, from->nbytes - h->nbytes});
+    return zc_chunk_read(ctx, &chunk, &unknown);
 }
 
 /* All elements; those that the block lacks are the fill value. */
-static zc_status decode(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from, uint8_t *dst)
+static zc_status decode(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from, uint8_t *dst)
 {
     const zc_chain elements = unswapped(chunk->chain);
     const int64_t lo[ZC_MAX_DIMS] = {0};
@@ -171,7 +171,7 @@ static zc_status decode(const zc_context *ctx, const zc_chunk *chunk, const zc_s
 }
 
 /* No more than is wanted, as far as its codecs allow. */
-static zc_status read_block(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from)
+static zc_status read_block(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from)
 {
     header h;
     const zc_status status = read_header(ctx, chunk, from, &h);
@@ -216,7 +216,7 @@ static zc_status encode(const zc_context *ctx, const zc_chunk *chunk, const uint
     return write_elements(&inside, &whole, &stored_order, out);
 }
 
-static zc_status write_block(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *old, zc_output *out)
+static zc_status write_block(const zc_context *ctx, const zc_chunk *chunk, const zc_value *old, zc_output *out)
 {
     return old == NULL || zc_chunk_is_covered(ctx, chunk) ? write_elements(ctx, chunk, chunk->chain->block, out)
                                                           : zc_elements_write(ctx, chunk, old, out);

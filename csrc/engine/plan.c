@@ -51,20 +51,6 @@ size_t zc_chunk_key_size(const zc_array *array)
     return array->prefix_len + (size_t)array->ndim * (DIGITS_MAX + 1) + 3;
 }
 
-bool zc_array_chunk_size(const zc_array *array, size_t *out)
-{
-    size_t bytes = array->chain->item.size;
-
-    for (int d = 0; d < array->ndim; d++) {
-        const int64_t most = array->grid[d].edges == NULL ? array->grid[d].chunk : array->grid[d].length;
-        if (!zc_mul_size(bytes, (uint64_t)most, &bytes)) {
-            return false;
-        }
-    }
-    *out = bytes;
-    return true;
-}
-
 /* ---- plans ----------------------------------------------------------------------------------- */
 
 /* Leave out the chunks in which the mask is true nowhere. */
@@ -154,14 +140,6 @@ zc_status zc_plan_hold(zc_plan *plan, zc_error *err)
     const zc_status status = store->begin(store, array->prefix, array->prefix_len, err);
     plan->held = status == ZC_OK;
     return status;
-}
-
-void zc_plan_blame(const zc_plan *plan, size_t item, zc_fault *fault)
-{
-    fault->in_chunk = item < plan->n_items;
-    if (fault->in_chunk) {
-        zc_plan_chunk(plan, item, fault->chunk);
-    }
 }
 
 void zc_plan_chunk(const zc_plan *plan, size_t item, int64_t *chunk)

@@ -224,7 +224,6 @@ static zc_status read_wants(const chunk_job *c, zc_cached *cached, const zc_valu
 {
     const zc_array *array = c->call->array;
     zc_chunk chunk = {.chain = array->chain, .ndim = array->ndim, .shape = c->shape};
-    const zc_slice all = {.value = value, .nbytes = value != NULL ? value->size : 0};
     bool pending = false;
     zc_status status = ZC_OK;
     zc_selection room;
@@ -242,7 +241,7 @@ static zc_status read_wants(const chunk_job *c, zc_cached *cached, const zc_valu
         if (cached != NULL) {
             status = zc_chunk_place(&ctx, &chunk, zc_cached_data(cached));
         } else {
-            status = value == NULL ? ZC_ERR_MISSING : zc_chunk_read(&ctx, &chunk, &all);
+            status = value == NULL ? ZC_ERR_MISSING : zc_chunk_read(&ctx, &chunk, value);
         }
         if (status == ZC_ERR_MISSING) {
             status = read_absent(c, ctx.call, chunk.selection);

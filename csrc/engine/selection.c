@@ -349,7 +349,8 @@ static zc_status move_region(const zc_selection *selection, char *chunk, const i
     const side sides[] = {{selection->memory, memory_stride, t.memory}, {chunk, chunk_stride, t.chunk}};
     const side *const to = &sides[way == TO_CHUNK], *const from = &sides[way == TO_MEMORY];
     if (t.pushed) {
-        zc_region_gather(selection->ndim, shape, to->at, to->stride, to->table, from->at, from->stride, from->table, item);
+        zc_region_gather(selection->ndim, shape, to->at, to->stride, to->table, from->at, from->stride, from->table,
+                         item);
     } else {
         zc_region_copy(selection->ndim, shape, to->at, to->stride, from->at, from->stride, item);
     }

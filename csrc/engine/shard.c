@@ -36,7 +36,7 @@ static size_t plausible(const zc_chain *chain, size_t decoded)
     const size_t one = chain->inner_size;
     size_t most = 0;
 
-    if (one == 0 || zc_chain_plausible_size(chain->inner, one) == ZC_SIZE_MAX ||
+    if (one == 0 || chain->inner->ops->plausible(chain->inner, one) == ZC_SIZE_MAX ||
         bound_of(chain, decoded / one, &most, NULL) != ZC_OK) {
         return ZC_SIZE_MAX;
     }

@@ -53,25 +53,20 @@ zc_status zc_chain_index_size(const zc_chain *chain, size_t n, size_t *out, zc_e
 
 /* ---- reading the index ------------------------------------------------------------------------------ */
 
-static zc_status index_bytes(const zc_context *ctx, const zc_chain *chain, size_t index_size, const zc_slice *from,
+static zc_status index_bytes(const zc_context *ctx, const zc_chain *chain, size_t index_size, const zc_value *from,
                              const uint8_t **out)
 {
-    zc_slice index = {from->value, from->offset, index_size};
-
-    if (from->nbytes == ZC_SIZE_UNKNOWN && !chain->index_at_start) {
+    if (from->size == ZC_SIZE_UNKNOWN && !chain->index_at_start) {
         uint8_t *const dst = zc_scratch_push(ctx->ws, index_size, ctx->err);
         *out = dst;
-        return dst != NULL ? from->value->store->read_tail(from->value, dst, index_size, ctx->err) : ZC_ERR_MEMORY;
+        return dst != NULL ? from->store->read_tail(from, dst, index_size, ctx->err) : ZC_ERR_MEMORY;
     }
-    if (!chain->index_at_start) {
-        index.offset += from->nbytes - index_size;
-    }
-    return zc_slice_view(ctx, &index, out);
+    return zc_value_view(from, chain->index_at_start ? 0 : from->size - index_size, index_size, ctx->ws, out, ctx->err);
 }
 
 /* Fetch and decode the index, of index_size bytes, to out. */
 static zc_status read_extents(const zc_context *ctx, const zc_chain *chain, size_t n, size_t index_size,
-                              const zc_slice *from, zc_extent *out)
+                              const zc_value *from, zc_extent *out)
 {
     const uint8_t *data;
     size_t decoded = 0;
@@ -84,11 +79,11 @@ static zc_status read_extents(const zc_context *ctx, const zc_chain *chain, size
         status = zc_chain_check_size(decoded, 16 * n, ctx->err);
     }
     return status == ZC_OK
-               ? zc_shard_index_unpack(data, n, chain->index->item.word == 8, from->nbytes, out, ctx->err)
+               ? zc_shard_index_unpack(data, n, chain->index->item.word == 8, from->size, out, ctx->err)
                : status;
 }
 
-zc_status zc_shard_index_read(const zc_context *ctx, const zc_chain *chain, size_t n, const zc_slice *from,
+zc_status zc_shard_index_read(const zc_context *ctx, const zc_chain *chain, size_t n, const zc_value *from,
                               const zc_extent **out)
 {
     zc_assert(chain->sharded && chain->index != NULL);
@@ -96,9 +91,9 @@ zc_status zc_shard_index_read(const zc_context *ctx, const zc_chain *chain, size
     size_t index_size;
     zc_status status = zc_chain_index_size(chain, n, &index_size, ctx->err);
 
-    if (status == ZC_OK && from->nbytes != ZC_SIZE_UNKNOWN && from->nbytes < index_size) {
+    if (status == ZC_OK && from->size != ZC_SIZE_UNKNOWN && from->size < index_size) {
         status = zc_fail(ctx->err, ZC_ERR_CORRUPT, "a shard of %llu bytes cannot hold its index of %zu bytes",
-                         (unsigned long long)from->nbytes, index_size);
+                         (unsigned long long)from->size, index_size);
     }
     if (status == ZC_OK) {
         zc_extent *const extents = zc_scratch_array(ctx->ws, n, sizeof *extents, ctx->err);
@@ -129,25 +124,24 @@ static void keep_index(const zc_origin *origin, uint64_t offset, const zc_extent
     }
 }
 
-zc_status zc_shard_index_find(const zc_context *ctx, const zc_chain *chain, size_t n, const zc_slice *from,
+zc_status zc_shard_index_find(const zc_context *ctx, const zc_chain *chain, size_t n, const zc_value *from,
                               const zc_extent **out, zc_cached **pin)
 {
-    const zc_value *value = from->value;
-    zc_cache *cache = value->data == NULL && value->store->is_local ? ctx->call->array->indexes : NULL;
+    zc_cache *cache = from->data == NULL && from->store->is_local ? ctx->call->array->indexes : NULL;
     zc_origin origin;
 
     *pin = NULL;
-    if (cache != NULL && value->file.inode != 0) {
-        zc_origin_of_index(cache, chain, &value->file, from->nbytes, n, &origin);
-        *pin = zc_cache_find(&origin, from->offset);
+    if (cache != NULL && from->file.inode != 0) {
+        zc_origin_of_index(cache, chain, &from->file, from->size, n, &origin);
+        *pin = zc_cache_find(&origin, from->base);
     }
     if (*pin != NULL) {
         *out = zc_cached_data(*pin);
         return ZC_OK;
     }
     const zc_status status = zc_shard_index_read(ctx, chain, n, from, out);
-    if (status == ZC_OK && cache != NULL && value->file.inode != 0 && zc_file_is_settled(&value->file)) {
-        keep_index(&origin, from->offset, *out, n);
+    if (status == ZC_OK && cache != NULL && from->file.inode != 0 && zc_file_is_settled(&from->file)) {
+        keep_index(&origin, from->base, *out, n);
     }
     return status;
 }

@@ -22,7 +22,6 @@ typedef struct shard {
     const zc_chain *chain;
     const zc_selection *selection;   /* in stored order */
     const zc_value *value;
-    uint64_t offset;                 /* of the shard in the value */
     const zc_extent *extents;        /* by inner chunk */
     int ndim;
     int64_t grid[ZC_MAX_DIMS];
@@ -90,7 +89,7 @@ static zc_status blame(const run *r, size_t number, zc_status status)
     if (status != ZC_OK && r->ctx->err != NULL) {
         r->ctx->err->in_shard = true;
         r->ctx->err->inner_chunk = number;
-        r->ctx->err->offset = r->s->offset + r->s->extents[number].offset;
+        r->ctx->err->offset = r->s->extents[number].offset;
         r->ctx->err->nbytes = r->s->extents[number].nbytes;
     }
     return status;
@@ -102,14 +101,13 @@ static zc_status gone(zc_status status, zc_error *err)
     return status == ZC_ERR_MISSING ? zc_fail(err, ZC_ERR_CORRUPT, "the shard is gone") : status;
 }
 
-/* Decode what is selected of an inner chunk that begins at value[offset]. */
-static zc_status read_inner(run *r, size_t number, const zc_selection *selection, const zc_value *value,
-                            uint64_t offset)
+/* Decode what is selected of an inner chunk. */
+static zc_status read_inner(run *r, size_t number, const zc_selection *selection, const zc_value *from)
 {
     const shard *s = r->s;
     const zc_chunk chunk = {.chain = s->chain->inner, .ndim = s->ndim, .shape = s->chain->inner_shape,
                             .selection = selection};
-    const zc_status status = zc_chunk_read(r->ctx, &chunk, &(zc_slice){value, offset, s->extents[number].nbytes});
+    const zc_status status = zc_chunk_read(r->ctx, &chunk, from);
 
     return blame(r, number, gone(status, r->ctx->err));
 }
@@ -204,9 +202,9 @@ static zc_status read_group(run *r, int64_t j, int64_t n)
         } else {
             zc_value value = zc_value_of_memory(r->bytes[j], (size_t)r->s->extents[number].nbytes);
             value.origin = r->s->value->origin;
-            value.base = r->s->value->base + r->s->offset + r->s->extents[number].offset;
+            value.base = r->s->value->base + r->s->extents[number].offset;
             m = 1;
-            status = read_inner(r, number, &selection, &value, 0);
+            status = read_inner(r, number, &selection, &value);
         }
     }
     return status;
@@ -254,7 +252,7 @@ static zc_status fetch(run *r)
     for (int64_t j = 0; j < r->n && status == ZC_OK; j++) {
         const size_t number = run_at(r, j);
         const zc_extent e = s->extents[number];
-        r->bytes[j] = zc_extent_empty(e) || s->value->data == NULL ? NULL : s->value->data + s->offset + e.offset;
+        r->bytes[j] = zc_extent_empty(e) || s->value->data == NULL ? NULL : s->value->data + e.offset;
         status = zc_extent_empty(e) || s->value->data != NULL ? ZC_OK : check_plausible(r, number);
     }
     if (status != ZC_OK || s->value->data != NULL) {
@@ -278,7 +276,7 @@ static zc_status fetch(run *r)
     for (size_t i = 0; i < n_ranges && status == ZC_OK; i++) {
         const zc_extent range = ranges[i].at;
         const int64_t first = ranges[i].j;
-        status = zc_value_read(s->value, s->offset + range.offset, at, (size_t)range.nbytes, r->ctx->err);
+        status = zc_value_read(s->value, range.offset, at, (size_t)range.nbytes, r->ctx->err);
         status = blame(r, run_at(r, first), gone(status, r->ctx->err));
         for (int64_t j = first; j < first + ranges[i].n; j++) {
             r->bytes[j] = at + (s->extents[run_at(r, j)].offset - range.offset);
@@ -302,29 +300,32 @@ static zc_status collect_inner(run *r, size_t number, const zc_selection *select
     const zc_extent e = s->extents[number];
 
     if (zc_extent_empty(e) || (inner->ops->is_plain && e.nbytes > FETCHED_MAX) ||
-        (s->value->origin != NULL && zc_cache_has(s->value->origin, s->value->base + s->offset + e.offset))) {
+        (s->value->origin != NULL && zc_cache_has(s->value->origin, s->value->base + e.offset))) {
         return ZC_OK;
     }
     if (inner->ops->has_ranges) {
-        return read_inner(r, number, selection, s->value, s->offset + e.offset);
+        const zc_value from = zc_value_part(s->value, e.offset, e.nbytes);
+        return read_inner(r, number, selection, &from);
     }
     const zc_status status = check_plausible(r, number);
     return status != ZC_OK ? status
-                           : s->value->store->read(s->value, s->offset + e.offset, NULL, (size_t)e.nbytes, r->ctx->err);
+                           : s->value->store->read(s->value, s->value->base + e.offset, NULL, (size_t)e.nbytes, r->ctx->err);
 }
 
 /* A single inner chunk: of one without compression, no more than the wanted bytes need to be read. */
 static zc_status read_alone(run *r, size_t number, const zc_selection *selection)
 {
     const shard *s = r->s;
+    const zc_extent e = s->extents[number];
 
     if (s->ctx->collects) {
         return collect_inner(r, number, selection);
     }
-    if (zc_extent_empty(s->extents[number])) {
+    if (zc_extent_empty(e)) {
         return zc_selection_fill(selection, s->chain->inner->item.size, s->ctx->fill, r->ctx->ws, r->ctx->err);
     }
-    return read_inner(r, number, selection, s->value, s->offset + s->extents[number].offset);
+    const zc_value from = zc_value_part(s->value, e.offset, e.nbytes);
+    return read_inner(r, number, selection, &from);
 }
 
 /* The inner chunks j .. j + n, each by itself. */
@@ -349,7 +350,7 @@ static bool is_cached(run *r)
 
     for (int64_t j = 0; s->value->origin != NULL && j < r->n; j++) {
         const zc_extent e = s->extents[run_at(r, j)];
-        if (!zc_extent_empty(e) && !zc_cache_has(s->value->origin, s->value->base + s->offset + e.offset)) {
+        if (!zc_extent_empty(e) && !zc_cache_has(s->value->origin, s->value->base + e.offset)) {
             return false;
         }
     }
@@ -472,13 +473,12 @@ static zc_status run_all(shard *s, size_t n_items)
     return status == ZC_OK && pending ? ZC_ERR_PENDING : status;
 }
 
-zc_status zc_shard_read(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from)
+zc_status zc_shard_read(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from)
 {
     zc_assert(chunk->chain->sharded && chunk->chain->n_stages == 0);
 
     const zc_chain *chain = chunk->chain;
-    shard s = {.ctx = ctx, .chain = chain, .selection = chunk->selection, .value = from->value, .offset = from->offset,
-               .ndim = chunk->ndim};
+    shard s = {.ctx = ctx, .chain = chain, .selection = chunk->selection, .value = from, .ndim = chunk->ndim};
     zc_grid_axis axes[ZC_MAX_DIMS];
     zc_point_groups groups;
     size_t n_inner, n_items = 0;

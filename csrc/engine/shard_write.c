@@ -16,7 +16,7 @@ typedef struct shard {
     const zc_chain *chain;
     const int64_t *bounds;           /* extent of the array in the shard */
     const zc_selection *selection;   /* in stored order */
-    const zc_slice *old;             /* NULL: there is none, or nothing of it stays */
+    const zc_value *old;             /* NULL: there is none, or nothing of it stays */
     const zc_extent *old_extents;
     int ndim;
     int64_t grid[ZC_MAX_DIMS];
@@ -184,7 +184,7 @@ static zc_status keep_run(const shard *s, size_t first, size_t at, size_t *next,
     *written = (size_t)n;
     const zc_status status = check_room(s, at, n, err);
     return status == ZC_OK && n > 0
-               ? blame(first, zc_value_read(s->old->value, s->old->offset + begin, s->data + at, (size_t)n, err), err)
+               ? blame(first, zc_value_read(s->old, begin, s->data + at, (size_t)n, err), err)
                : status;
 }
 
@@ -198,20 +198,19 @@ static zc_status make_inner(const shard *s, size_t number, const given *values, 
     zc_context inside = *ctx;
     const uint8_t *data;
     zc_value value;
-    zc_slice slice;
     const int mark = zc_scratch_mark(ctx->ws);
     zc_status status = ZC_OK;
 
     inside.blocks = NULL;            /* an inner chunk that is a shard itself has one block */
     if (patch) {
-        slice = (zc_slice){s->old->value, s->old->offset + old.offset, old.nbytes};
         status = check_plausible(s, number, ctx->err);
-        status = status == ZC_OK ? zc_slice_view(ctx, &slice, &data) : status;
+        if (status == ZC_OK) {
+            status = zc_value_view(s->old, old.offset, old.nbytes, ctx->ws, &data, ctx->err);
+        }
         value = zc_value_of_memory(status == ZC_OK ? data : NULL, (size_t)old.nbytes);
-        slice = zc_slice_all(&value);
     }
     if (status == ZC_OK) {
-        status = zc_chunk_write(&inside, &chunk, patch ? &slice : NULL, out);
+        status = zc_chunk_write(&inside, &chunk, patch ? &value : NULL, out);
     }
     zc_scratch_release(ctx->ws, mark);
     return status;
@@ -317,9 +316,9 @@ static zc_status add_index(const shard *s, uint8_t *dst, size_t index_size, size
         }
     }
     zc_shard_index_pack(s->extents, s->n_inner, chain->index->item.word == 8, packed);
-    const zc_status status = zc_chain_stage_into(chain->index, packed, 16 * s->n_inner,
-                                                 chain->index_at_start ? dst : dst + n, index_size, &written,
-                                                 ctx->ws, ctx->err);
+    const zc_status status = zc_stages_encode(chain->index->stages, chain->index->n_stages, packed, 16 * s->n_inner,
+                                              chain->index_at_start ? dst : dst + n, index_size, &written, ctx->ws,
+                                              ctx->err);
     zc_scratch_pop(ctx->ws);
     return status;
 }
@@ -367,7 +366,7 @@ static zc_status prepare(shard *s, const int64_t *stored, zc_point_groups *group
     return status;
 }
 
-zc_status zc_shard_write(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *old, zc_output *out)
+zc_status zc_shard_write(const zc_context *ctx, const zc_chunk *chunk, const zc_value *old, zc_output *out)
 {
     zc_assert(chunk->chain->sharded && chunk->chain->n_stages == 0 && chunk->bounds != NULL);
 

@@ -11,24 +11,24 @@
 
 /* ---- kinds ----------------------------------------------------------------------------------------- */
 
-static zc_status plain_decode(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from, uint8_t *dst)
+static zc_status plain_decode(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from, uint8_t *dst)
 {
-    const zc_status status = zc_chain_check_size(from->nbytes, chunk->size, ctx->err);
+    const zc_status status = zc_chain_check_size(from->size, chunk->size, ctx->err);
 
-    return status == ZC_OK ? zc_slice_read(ctx, from, dst) : status;
+    return status == ZC_OK ? zc_value_read(from, 0, dst, chunk->size, ctx->err) : status;
 }
 
-static zc_status staged_decode(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from, uint8_t *dst)
+static zc_status staged_decode(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from, uint8_t *dst)
 {
     const uint8_t *data;
     const int mark = zc_scratch_mark(ctx->ws);
-    zc_status status = zc_chain_check_plausible(chunk->chain, from->nbytes, chunk->size, ctx->err);
+    zc_status status = zc_chain_check_plausible(chunk->chain, from->size, chunk->size, ctx->err);
 
     if (status == ZC_OK) {
-        status = zc_slice_view(ctx, from, &data);
+        status = zc_bytes_of(ctx, from, &data);
     }
     if (status == ZC_OK) {
-        status = zc_chain_unstage_into(chunk->chain, data, (size_t)from->nbytes, dst, chunk->size, ctx->ws, ctx->err);
+        status = zc_chain_unstage_into(chunk->chain, data, (size_t)from->size, dst, chunk->size, ctx->ws, ctx->err);
     }
     zc_scratch_release(ctx->ws, mark);
     return status;
@@ -36,8 +36,8 @@ static zc_status staged_decode(const zc_context *ctx, const zc_chunk *chunk, con
 
 static zc_status encode(const zc_context *ctx, const zc_chunk *chunk, const uint8_t *elements, zc_output *out)
 {
-    return zc_chain_stage_into(chunk->chain, elements, chunk->size, out->data, out->cap, &out->written, ctx->ws,
-                               ctx->err);
+    return zc_stages_encode(chunk->chain->stages, chunk->chain->n_stages, elements, chunk->size, out->data, out->cap,
+                            &out->written, ctx->ws, ctx->err);
 }
 
 static zc_status bound(const zc_chain *chain, int ndim, const int64_t *stored, size_t decoded, size_t *out,

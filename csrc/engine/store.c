@@ -44,7 +44,7 @@ zc_status zc_value_read(const zc_value *value, uint64_t offset, void *dst, size_
         memcpy(dst, value->data + offset, n);
         return ZC_OK;
     }
-    return value->store->read(value, offset, dst, n, err);
+    return value->store->read(value, value->base + offset, dst, n, err);
 }
 
 zc_status zc_value_view(const zc_value *value, uint64_t offset, uint64_t n, zc_workspace *ws, const uint8_t **out,
@@ -63,7 +63,7 @@ zc_status zc_value_view(const zc_value *value, uint64_t offset, uint64_t n, zc_w
     }
     uint8_t *const dst = zc_scratch_array(ws, n, 1, err);
     *out = dst;
-    return dst != NULL ? value->store->read(value, offset, dst, (size_t)n, err) : ZC_ERR_MEMORY;
+    return dst != NULL ? value->store->read(value, value->base + offset, dst, (size_t)n, err) : ZC_ERR_MEMORY;
 }
 
 /* ---- local files ---------------------------------------------------------------------------- */
@@ -132,6 +132,7 @@ static zc_status local_load(const zc_store *store, const char *key, uint8_t *dst
     }
     out->data = NULL;
     out->token = NULL;
+    out->base = 0;
     out->size = status == ZC_OK ? out->file.size : 0;
     out->store = status == ZC_OK ? store : NULL;
     return status;

@@ -27,7 +27,7 @@ typedef struct zc_value {
     const zc_store *store;   /* NULL: borrowed memory */
     bool copied;             /* the token is an object that was made for this call */
     const zc_origin *origin; /* what it is known by in a cache, set by whoever opened it; NULL: it is not */
-    uint64_t base;           /* where it begins in the value of the origin */
+    uint64_t base;           /* where it begins in the value of the store; set by whoever opened it */
 } zc_value;
 
 /* A part of the value of a key. */
@@ -104,6 +104,17 @@ struct zc_store {
 zc_value zc_value_of_memory(const void *data, size_t n);
 
 void zc_value_close(zc_value *value);
+
+/* n bytes at offset, as a value that is not to be closed. */
+static inline zc_value zc_value_part(const zc_value *value, uint64_t offset, uint64_t n)
+{
+    zc_value part = *value;
+
+    part.data = value->data != NULL ? value->data + offset : NULL;
+    part.size = n;
+    part.base += offset;
+    return part;
+}
 
 /* A pointer to n bytes at offset: into the value where it lies in memory, else to a scratch buffer that is opened. */
 zc_status zc_value_view(const zc_value *value, uint64_t offset, uint64_t n, zc_workspace *ws, const uint8_t **out,

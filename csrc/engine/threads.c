@@ -90,13 +90,28 @@ int zc_read_threads(const zc_call *calls, size_t n_calls, size_t n, int threads)
     return n_calls == 1 && n < 64 && read_work(calls, n) < READ_MIN ? 1 : given_or_usual(threads);
 }
 
+/* The bytes of the largest chunk, decoded, or of more; false if they cannot be counted. */
+static bool chunk_size(const zc_array *array, size_t *out)
+{
+    size_t bytes = array->chain->item.size;
+
+    for (int d = 0; d < array->ndim; d++) {
+        const int64_t most = array->grid[d].edges == NULL ? array->grid[d].chunk : array->grid[d].length;
+        if (!zc_mul_size(bytes, (uint64_t)most, &bytes)) {
+            return false;
+        }
+    }
+    *out = bytes;
+    return true;
+}
+
 /* Threads for a store that is waited for: many, whatever the number of CPUs, if their chunks fit into memory. */
 static int waiting_threads(const zc_call *call, size_t n)
 {
     const int usual = zc_pool_threads();
     size_t bytes;
 
-    if (!zc_array_chunk_size(call->array, &bytes)) {
+    if (!chunk_size(call->array, &bytes)) {
         return usual;
     }
     const size_t fitting = call->store->batch_bytes / (bytes > 0 ? bytes : 1) + (size_t)usual;

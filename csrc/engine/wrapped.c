@@ -14,25 +14,25 @@ static zc_chunk bare_of(const zc_chunk *chunk)
 }
 
 /* Undo the stages.  *out is in memory, which may be scratch memory. */
-static zc_status unwrap(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from, zc_value *out)
+static zc_status unwrap(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from, zc_value *out)
 {
     const zc_chain *chain = chunk->chain;
-    const size_t most = zc_chain_plausible_size(chain->bare, chunk->size);
+    const size_t most = chain->bare->ops->plausible(chain->bare, chunk->size);
     const uint8_t *data = NULL;
     size_t n = 0;
-    zc_status status = zc_chain_check_plausible(chain, from->nbytes, chunk->size, ctx->err);
+    zc_status status = zc_chain_check_plausible(chain, from->size, chunk->size, ctx->err);
 
     if (status == ZC_OK) {
-        status = zc_slice_view(ctx, from, &data);
+        status = zc_bytes_of(ctx, from, &data);
     }
     if (status == ZC_OK) {
-        status = zc_chain_unstage(chain, 0, data, (size_t)from->nbytes, most, ctx->ws, &data, &n, ctx->err);
+        status = zc_chain_unstage(chain, 0, data, (size_t)from->size, most, ctx->ws, &data, &n, ctx->err);
     }
     *out = zc_value_of_memory(data, n);
     return status;
 }
 
-static zc_status read_bare(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from)
+static zc_status read_bare(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from)
 {
     const zc_chunk bare = bare_of(chunk);
     const int mark = zc_scratch_mark(ctx->ws);
@@ -43,13 +43,13 @@ static zc_status read_bare(const zc_context *ctx, const zc_chunk *chunk, const z
     }
     zc_status status = unwrap(ctx, chunk, from, &inside);
     if (status == ZC_OK) {
-        status = bare.chain->ops->read(ctx, &bare, &(zc_slice){&inside, 0, inside.size});
+        status = bare.chain->ops->read(ctx, &bare, &inside);
     }
     zc_scratch_release(ctx->ws, mark);
     return status;
 }
 
-static zc_status decode(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *from, uint8_t *dst)
+static zc_status decode(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from, uint8_t *dst)
 {
     const zc_chunk bare = bare_of(chunk);
     const int mark = zc_scratch_mark(ctx->ws);
@@ -57,14 +57,14 @@ static zc_status decode(const zc_context *ctx, const zc_chunk *chunk, const zc_s
     zc_status status = unwrap(ctx, chunk, from, &inside);
 
     if (status == ZC_OK) {
-        status = bare.chain->ops->decode(ctx, &bare, &(zc_slice){&inside, 0, inside.size}, dst);
+        status = bare.chain->ops->decode(ctx, &bare, &inside, dst);
     }
     zc_scratch_release(ctx->ws, mark);
     return status;
 }
 
 /* Write the bare chunk to scratch memory. */
-static zc_status make_bare(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *old, zc_output *out)
+static zc_status make_bare(const zc_context *ctx, const zc_chunk *chunk, const zc_value *old, zc_output *out)
 {
     const zc_chunk bare = bare_of(chunk);
     zc_value inside = {0};
@@ -77,11 +77,10 @@ static zc_status make_bare(const zc_context *ctx, const zc_chunk *chunk, const z
         return status;
     }
     out->data = zc_scratch_push(ctx->ws, out->cap, ctx->err);
-    const zc_slice slice = zc_slice_all(&inside);
-    return out->data != NULL ? bare.chain->ops->write(ctx, &bare, old != NULL ? &slice : NULL, out) : ZC_ERR_MEMORY;
+    return out->data != NULL ? bare.chain->ops->write(ctx, &bare, old != NULL ? &inside : NULL, out) : ZC_ERR_MEMORY;
 }
 
-static zc_status write_bare(const zc_context *ctx, const zc_chunk *chunk, const zc_slice *old, zc_output *out)
+static zc_status write_bare(const zc_context *ctx, const zc_chunk *chunk, const zc_value *old, zc_output *out)
 {
     const int mark = zc_scratch_mark(ctx->ws);
     zc_output made = {0};
@@ -89,8 +88,8 @@ static zc_status write_bare(const zc_context *ctx, const zc_chunk *chunk, const 
 
     out->written = 0;
     if (status == ZC_OK && made.written > 0) {
-        status = zc_chain_stage_into(chunk->chain, made.data, made.written, out->data, out->cap, &out->written, ctx->ws,
-                                     ctx->err);
+        status = zc_stages_encode(chunk->chain->stages, chunk->chain->n_stages, made.data, made.written, out->data,
+                                  out->cap, &out->written, ctx->ws, ctx->err);
     }
     zc_scratch_release(ctx->ws, mark);
     return status;
@@ -107,7 +106,7 @@ static zc_status bound(const zc_chain *chain, int ndim, const int64_t *stored, s
 
 static size_t plausible(const zc_chain *chain, size_t decoded)
 {
-    return zc_stages_capacity(chain->stages, chain->n_stages, zc_chain_plausible_size(chain->bare, decoded));
+    return zc_stages_capacity(chain->stages, chain->n_stages, chain->bare->ops->plausible(chain->bare, decoded));
 }
 
 const zc_chain_ops zc_wrapped_ops = {

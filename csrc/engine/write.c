@@ -35,7 +35,7 @@ static bool reaches_beyond(const write_job *job, const target *t)
 }
 
 /* Encode the chunk into a scratch buffer of as much room as is thought to be enough: ZC_ERR_ROOM if it is not. */
-static zc_status try_encode(const zc_context *ctx, const target *t, const zc_slice *old, zc_output *out)
+static zc_status try_encode(const zc_context *ctx, const target *t, const zc_value *old, zc_output *out)
 {
     const zc_chain *chain = ctx->call->array->chain;
     const zc_chunk chunk = {.chain = chain, .ndim = t->selection.ndim, .shape = t->shape, .bounds = t->bounds,
@@ -46,8 +46,8 @@ static zc_status try_encode(const zc_context *ctx, const target *t, const zc_sli
     if (status == ZC_OK && chain->ops->has_ranges && old != NULL &&
         zc_chain_decoded_size(chain, chunk.ndim, t->shape, &decoded)) {
         /* What stays of it may be the work of an encoder that makes more of a chunk than this one does. */
-        const uint64_t most = zc_chain_plausible_size(chain, decoded);
-        if (!zc_add_size(out->cap, (size_t)(old->nbytes < most ? old->nbytes : most), &out->cap)) {
+        const uint64_t most = chain->ops->plausible(chain, decoded);
+        if (!zc_add_size(out->cap, (size_t)(old->size < most ? old->size : most), &out->cap)) {
             status = zc_fail(ctx->err, ZC_ERR_OVERFLOW, "the shard does not fit into memory");
         }
     }
@@ -68,7 +68,7 @@ static zc_status try_encode(const zc_context *ctx, const target *t, const zc_sli
 }
 
 /* Encode the chunk into a scratch buffer, which the caller pops if this succeeds.  old may be NULL. */
-static zc_status encode(const zc_context *ctx, const target *t, const zc_slice *old, zc_output *out)
+static zc_status encode(const zc_context *ctx, const target *t, const zc_value *old, zc_output *out)
 {
     zc_status status;
 
@@ -102,8 +102,8 @@ static zc_status patch_locked(const write_job *job, const target *t, zc_workspac
     ctx.keeps_beyond = reaches_beyond(job, t);
     zc_status status = store->open(store, t->key, true, &old, err);
     if (status == ZC_OK) {
-        const zc_slice all = zc_slice_all(&old);
-        status = encode(&ctx, t, &all, &out);
+        old.base = 0;
+        status = encode(&ctx, t, &old, &out);
         zc_value_close(&old);
     } else if (status == ZC_ERR_MISSING) {
         zc_error_clear(err);
@@ -227,8 +227,9 @@ zc_status zc_write(const zc_call *call, zc_fault *fault, zc_error *err)
     if (status == ZC_OK) {
         status = zc_pool_run(&run, &failed, err);
     }
-    if (status != ZC_OK) {
-        zc_plan_blame(&job.plan, failed, fault);
+    if (status != ZC_OK && failed < job.plan.n_items) {
+        fault->in_chunk = true;
+        zc_plan_chunk(&job.plan, failed, fault->chunk);
     }
     zc_plan_close(&job.plan);
     return status;
