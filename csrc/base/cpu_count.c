@@ -201,12 +201,6 @@ int zc_cpus_affinity(void)
     return n > 0 ? n : (int)GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);
 }
 
-int zc_cpus_quota(const char *root)
-{
-    (void)root;
-    return ZC_CPUS_UNLIMITED;
-}
-
 #else
 
 #include <unistd.h>
@@ -217,6 +211,10 @@ int zc_cpus_affinity(void)
 
     return n > 0 ? (int)n : 1;
 }
+
+#endif
+
+#ifndef __linux__
 
 int zc_cpus_quota(const char *root)
 {

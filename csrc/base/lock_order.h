@@ -11,26 +11,22 @@
 /* A thread takes only locks that come later, and none of these while code of a store or codec runs. */
 typedef enum zc_rank { ZC_RANK_WAITS = 1, ZC_RANK_BUCKET = 2, ZC_RANK_CACHES = 4, ZC_RANK_CACHE = 8 } zc_rank;
 
-#if !ZC_ASSERTIONS
-
-static inline void zc_rank_lock(zc_mutex *m, zc_rank rank) { (void)rank; zc_mutex_lock(m); }
-static inline void zc_rank_unlock(zc_mutex *m, zc_rank rank) { (void)rank; zc_mutex_unlock(m); }
-static inline void zc_assert_no_rank(void) {}
-
-#else
-
-extern _Thread_local unsigned zc_ranks_held;
+extern _Thread_local unsigned zc_ranks_held;     /* keys.c; only where assertions are on */
 
 static inline void zc_rank_lock(zc_mutex *m, zc_rank rank)
 {
     zc_assert(zc_ranks_held < (unsigned)rank && "locks are taken out of order");
     zc_mutex_lock(m);
-    zc_ranks_held |= (unsigned)rank;
+    if (ZC_ASSERTIONS) {
+        zc_ranks_held |= (unsigned)rank;
+    }
 }
 
 static inline void zc_rank_unlock(zc_mutex *m, zc_rank rank)
 {
-    zc_ranks_held &= ~(unsigned)rank;
+    if (ZC_ASSERTIONS) {
+        zc_ranks_held &= ~(unsigned)rank;
+    }
     zc_mutex_unlock(m);
 }
 
@@ -39,7 +35,5 @@ static inline void zc_assert_no_rank(void)
 {
     zc_assert(zc_ranks_held == 0 && "a table is locked while other code runs");
 }
-
-#endif
 
 #endif

@@ -61,6 +61,8 @@ static struct {
     _Atomic int poorest;         /* fewest helpers of any job that wants more; INT_MAX if none does */
 } pool = {.lock = ZC_MUTEX_INIT, .work = ZC_COND_INIT, .poorest = INT_MAX};
 
+_Atomic size_t zc_counts[ZC_COUNT_KINDS];
+
 static _Atomic int watches_forks;
 
 static _Thread_local job *current_job;       /* innermost job that this thread works on */
@@ -430,19 +432,6 @@ static void withdraw_locked(job *j)
     }
 }
 
-/* A workspace for the calling thread to work in.  If there is none, the job fails. */
-static zc_workspace *workspace_of_caller(job *j, zc_error *err)
-{
-    zc_workspace *ws = zc_pool_borrow(err);
-
-    if (ws == NULL) {
-        fail_job(j, ZC_ERR_MEMORY, SIZE_MAX, err);
-    } else {
-        watch_job(j, ws);
-    }
-    return ws;
-}
-
 /* Ask for a worker in place of the caller, who is to watch and leaves its workspace to that one.  False if the caller had
  * better go on: nobody else is at work, and the workers may be waiting for a lock of this very thread. */
 static bool relieve_caller(job *j, zc_workspace **ws)
@@ -475,8 +464,12 @@ static void work_as_caller(job *j, zc_workspace **ws, zc_error *err)
     for (;;) {
         const int64_t start = j->poll != NULL ? zc_now_ns() : 0;
 
-        *ws = *ws != NULL ? *ws : workspace_of_caller(j, err);
-        if (*ws == NULL || !run_unit(j, *ws, err)) {
+        if (*ws == NULL && (*ws = zc_pool_borrow(err)) == NULL) {
+            fail_job(j, ZC_ERR_MEMORY, SIZE_MAX, err);
+            return;
+        }
+        watch_job(j, *ws);
+        if (!run_unit(j, *ws, err)) {
             return;
         }
         if (j->poll != NULL && zc_now_ns() - start > SLOW_UNIT_NS && relieve_caller(j, ws)) {
@@ -515,19 +508,10 @@ static bool await_helpers(job *j)
     return finished;
 }
 
-static void run_alone(job *j, zc_workspace *ws)
-{
-    zc_error err;
-
-    zc_error_clear(&err);
-    run_items(j, 0, j->run->n_items, ws, &err);
-}
-
 static void run_shared(job *j, zc_workspace **ws)
 {
-    zc_error err;
+    zc_error err = {0};
 
-    zc_error_clear(&err);
     zc_cond_init(&j->idle);
     post(j);
     do {
@@ -577,7 +561,7 @@ zc_status zc_pool_run(const zc_run *run, size_t *failed_item, zc_error *err)
     watch_job(&j, ws);
     current_job = &j;
     if (j.threads == 1) {
-        run_alone(&j, ws);
+        run_items(&j, 0, run->n_items, ws, &(zc_error){0});
     } else {
         run_shared(&j, &ws);
     }

@@ -228,16 +228,7 @@ static void drop_surplus(void)
     }
 }
 
-static void drop_huge(zc_workspace *ws)
-{
-    for (int i = 0; i < ws->deepest; i++) {
-        if (ws->scratch[i].capacity > KEEP_IN_ALL) {
-            scratch_delete(&ws->scratch[i]);
-        }
-    }
-}
-
-/* A job is over: note which buffers it needed. */
+/* A job is over: note which buffers it needed, and give huge ones back. */
 static void stamp(zc_workspace *ws, uint64_t turn)
 {
     for (int i = 0; i < ws->deepest; i++) {
@@ -246,6 +237,9 @@ static void stamp(zc_workspace *ws, uint64_t turn)
             scratch->turn = turn;
         }
         scratch->wanted = 0;
+        if (scratch->capacity > KEEP_IN_ALL) {
+            scratch_delete(scratch);
+        }
     }
 }
 
@@ -258,7 +252,6 @@ void zc_pool_release(zc_workspace *ws)
     ws->cancelled = NULL;
     ws->poll = NULL;
     ws->watch = NULL;
-    drop_huge(ws);
     zc_mutex_lock(&spares_lock);
     stamp(ws, ++spares_turn);
     ws->next = spares;

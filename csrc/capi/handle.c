@@ -24,26 +24,21 @@ zarrcore_array *zc_handle_new(const zc_array *array, const zc_backend *backend, 
 }
 
 /* Counting is not what users call a change: their pointers to handles are const. */
-static zarrcore_array *counted(const zarrcore_array *array)
-{
-    return (zarrcore_array *)array;
-}
-
 void zarrcore_retain(const zarrcore_array *array)
 {
     if (array != NULL) {
-        atomic_fetch_add_explicit(&counted(array)->references, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&((zarrcore_array *)array)->references, 1, memory_order_relaxed);
     }
 }
 
 void zarrcore_release(const zarrcore_array *array)
 {
     if (array == NULL ||
-        atomic_fetch_sub_explicit(&counted(array)->references, 1, memory_order_acq_rel) != 1) {
+        atomic_fetch_sub_explicit(&((zarrcore_array *)array)->references, 1, memory_order_acq_rel) != 1) {
         return;
     }
     array->backend->destroy(array->owner);
-    free(counted(array));
+    free((zarrcore_array *)array);
 }
 
 void zc_api_fill(zarrcore_api *out, zarrcore_array *(*from_python)(void *))

@@ -107,9 +107,6 @@ typedef struct zc_plan {
 zc_status zc_plan_open(const zc_call *call, zc_plan *plan, zc_error *err);
 void zc_plan_close(zc_plan *plan);
 
-/* Give the workspace back early if there are no lists in it. */
-void zc_plan_spare(zc_plan *plan);
-
 /* Announce to the store that the plan's chunks will be opened one by one, if there are enough of them to pay. */
 zc_status zc_plan_hold(zc_plan *plan, zc_error *err);
 

@@ -86,9 +86,7 @@ static zc_mutex graph = ZC_MUTEX_INIT;       /* taken before the guard of a buck
 
 static _Atomic uint64_t slots[N_SLOTS];
 
-#if ZC_ASSERTIONS
 _Thread_local unsigned zc_ranks_held;
-#endif
 
 static unsigned forks;
 static zc_mutex starting = ZC_MUTEX_INIT;
@@ -112,9 +110,7 @@ static void start_child(void)
     zc_mutex_init(&graph);
     open_buckets();
     this_thread.wants = 0;
-#if ZC_ASSERTIONS
     zc_ranks_held = 0;
-#endif
     forks++;
     for (int i = 0; i < N_SLOTS; i++) {
         const uint64_t word = atomic_load_explicit(&slots[i], memory_order_relaxed);

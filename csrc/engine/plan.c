@@ -121,14 +121,6 @@ void zc_plan_close(zc_plan *plan)
     plan->ws = NULL;
 }
 
-void zc_plan_spare(zc_plan *plan)
-{
-    if (zc_scratch_mark(plan->ws) == 0) {
-        zc_pool_release(plan->ws);
-        plan->ws = NULL;
-    }
-}
-
 zc_status zc_plan_hold(zc_plan *plan, zc_error *err)
 {
     const zc_store *store = plan->call->store;

@@ -349,15 +349,8 @@ static zc_status read_item(void *arg, size_t item, zc_workspace *ws, zc_error *e
 
 static zc_status run_items(read_job *job, size_t n, size_t *failed, zc_error *err)
 {
-    const zc_run run = {
-        .task = read_item,
-        .job = job,
-        .n_items = n,
-        .threads = job->threads,
-        .grain = n >= 1024 ? 16 : 1,
-        .poll = job->poll,
-        .poll_arg = job->poll_arg,
-    };
+    const zc_run run = {.task = read_item, .job = job, .n_items = n, .threads = job->threads,
+                        .grain = n >= 1024 ? 16 : 1, .poll = job->poll, .poll_arg = job->poll_arg};
 
     return zc_pool_run(&run, failed, err);
 }

@@ -90,8 +90,10 @@ zc_status zc_wants_open(zc_wants *wants, const zc_call *calls, size_t n, zc_plan
             zc_wants_close(wants);
             return status;
         }
-        if (n > 1) {
-            zc_plan_spare(&plans[wants->n_calls]);
+        zc_plan *const plan = &plans[wants->n_calls];
+        if (n > 1 && zc_scratch_mark(plan->ws) == 0) {   /* there are no lists in it */
+            zc_pool_release(plan->ws);
+            plan->ws = NULL;
         }
     }
     if (n == 1) {

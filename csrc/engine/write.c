@@ -214,15 +214,9 @@ zc_status zc_write(const zc_call *call, zc_fault *fault, zc_error *err)
     job.context = (zc_context){.call = call, .fill = call->array->fill,
                                .split = job.plan.n_items < (size_t)threads,
                                .blocks = call->blocks};
-    const zc_run run = {
-        .task = write_item,
-        .job = &job,
-        .n_items = job.plan.n_items,
-        .threads = threads,
-        .grain = job.plan.n_items >= 1024 && call->store->waits == 0 ? 8 : 1,
-        .poll = call->poll,
-        .poll_arg = call->poll_arg,
-    };
+    const zc_run run = {.task = write_item, .job = &job, .n_items = job.plan.n_items, .threads = threads,
+                        .grain = job.plan.n_items >= 1024 && call->store->waits == 0 ? 8 : 1,
+                        .poll = call->poll, .poll_arg = call->poll_arg};
     status = zc_plan_hold(&job.plan, err);
     if (status == ZC_OK) {
         status = zc_pool_run(&run, &failed, err);

@@ -189,10 +189,7 @@ void zc_dir_close(zc_dir *dir)
 /* There are no descriptors of directories here; Python does not ask. */
 int zc_open_below(const zc_dir *dir, const char *name, int flags, bool writes)
 {
-    (void)dir;
-    (void)name;
-    (void)flags;
-    (void)writes;
+    (void)dir, (void)name, (void)flags, (void)writes;
     errno = ENOSYS;
     return -1;
 }
