@@ -353,3 +353,9 @@ def test_single_codecs() -> None:
             engine.encode_bytes("zstd", {}, wrong)
     with pytest.raises(TypeError):
         engine.encode_bytes(None, {}, b"")
+
+
+def test_a_size_beyond_what_memory_can_have_is_refused() -> None:
+    for size in (-1, 2**63, 2**64 - 1, 2**70):
+        with pytest.raises((ValueError, OverflowError)):
+            engine.decode_bytes("zstd", {}, b"", size)

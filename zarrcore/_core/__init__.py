@@ -11,7 +11,11 @@ from typing import Any
 
 
 def _refuse_subinterpreters() -> None:
-    """Before any module is loaded: one that got nowhere in another interpreter is lost for the main one."""
+    """Raise ImportError in a subinterpreter, before any module is loaded: one that fails is lost for all.
+
+    Threads of the pool call stores through PyGILState_Ensure, which knows the main interpreter alone: objects
+    of another one would get mixed up with its own.
+    """
     for name in ("_interpreters", "_xxsubinterpreters"):  # of CPython 3.13, and older
         try:
             interpreters: Any = __import__(name)

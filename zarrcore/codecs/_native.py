@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zarrcore.codecs.base import ArrayArrayCodec, ArraySpec, Buffer, BytesBytesCodec
-from zarrcore.errors import ChunkDecodeError
+from zarrcore.errors import ChunkDecodeError, UnknownCodecError
 
 if TYPE_CHECKING:
     from zarrcore.dtypes import ZDType
 
 _MOST = 2**31 - 1
+
+
+def optional(package: str, codec: str, extra: str) -> Any:
+    """Return a package that a codec needs and that not every installation has."""
+    try:
+        return import_module(package)
+    except ImportError as error:
+        reason = f"the codec {codec!r} needs the package {package}: pip install zarrcore[{extra}]"
+        raise UnknownCodecError(reason) from error
 
 
 def engine() -> ModuleType:

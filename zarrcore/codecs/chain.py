@@ -440,21 +440,17 @@ def _check_order(codecs: tuple[Codec, ...]) -> None:
         kind = getattr(codec, "kind", None)
         if kind not in _STAGE:
             raise MetadataValidationError(f"expected a codec, got {codec!r}", where=f"[{i}]")
-        if before is None:
-            if kind == "bytes->bytes":
-                raise MetadataValidationError(
-                    f"the {kind} codec {codec.name!r} stands before any array->bytes codec", where=f"[{i}]"
-                )
-        elif _STAGE[kind] < _STAGE[before.kind] or kind == before.kind == "array->bytes":
-            raise MetadataValidationError(
-                f"the {kind} codec {codec.name!r} cannot follow the {before.kind} codec {before.name!r}",
-                where=f"[{i}]",
-            )
-        elif _STAGE[kind] - _STAGE[before.kind] == 2:
-            raise MetadataValidationError(
-                f"expected an array->bytes codec between {before.name!r} and {codec.name!r}", where=f"[{i}]"
-            )
-        before = codec
+        step = _STAGE[kind] - (_STAGE[before.kind] if before is not None else 0)
+        if before is None and step == 2:
+            reason = f"the {kind} codec {codec.name!r} stands before any array->bytes codec"
+        elif before is not None and (step < 0 or kind == before.kind == "array->bytes"):
+            reason = f"the {kind} codec {codec.name!r} cannot follow the {before.kind} codec {before.name!r}"
+        elif before is not None and step == 2:
+            reason = f"expected an array->bytes codec between {before.name!r} and {codec.name!r}"
+        else:
+            before = codec
+            continue
+        raise MetadataValidationError(reason, where=f"[{i}]")
     if before is None or before.kind == "array->array":
         names = ", ".join(codec.name for codec in codecs if not isinstance(codec, IgnoredCodec)) or "none"
         raise MetadataValidationError(f"expected exactly one array->bytes codec, got {names}")

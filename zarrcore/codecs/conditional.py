@@ -45,7 +45,7 @@ class ConditionalCodec(BytesBytesCodec):
     """
 
     name: ClassVar[str] = "conditional"
-    codecs: tuple[Codec, ...]
+    codecs: tuple[BytesBytesCodec, ...]
     header_bits: int | None = option(None, integer, 0, _MOST_HEADER_BITS, omitted=True)
     decision: str | Decision = field(default="compress_if_smaller", metadata={"runtime": True}, compare=False)
 
@@ -55,7 +55,7 @@ class ConditionalCodec(BytesBytesCodec):
         for i, codec in enumerate(codecs):
             if isinstance(codec, IgnoredCodec):
                 raise MetadataValidationError("expected a known bytes->bytes codec", where=f"codecs[{i}]")
-            if codec.kind != "bytes->bytes":
+            if not isinstance(codec, BytesBytesCodec):
                 reason = f"expected a bytes->bytes codec, got {codec.name!r}"
                 raise MetadataValidationError(reason, where=f"codecs[{i}]")
         object.__setattr__(self, "codecs", codecs)
@@ -84,7 +84,7 @@ class ConditionalCodec(BytesBytesCodec):
     def encode(self, data: Buffer, spec: ArraySpec | None = None) -> bytes:
         decide = self.decision if callable(self.decision) else DECISIONS[self.decision]
         mask = 0
-        for i, codec in enumerate(self._nested()):
+        for i, codec in enumerate(self.codecs):
             encoded = codec.encode(data, spec)
             if decide(codec, data, encoded):
                 data, mask = encoded, mask | 1 << i
@@ -101,7 +101,7 @@ class ConditionalCodec(BytesBytesCodec):
             raise ChunkDecodeError(
                 f"the header {mask:#x} names more than {len(self.codecs)} codecs", codec=self.name
             )
-        used = [codec for i, codec in enumerate(self._nested()) if mask >> i & 1]
+        used = [codec for i, codec in enumerate(self.codecs) if mask >> i & 1]
         limits = [max_size]
         for codec in used:
             limits.append(encoded_limit(codec, limits[-1]))
@@ -111,12 +111,8 @@ class ConditionalCodec(BytesBytesCodec):
         return found
 
     def stage(self) -> tuple[str, dict[str, Any]] | None:
-        nested = self._nested()
-        stages = tuple(stage for codec in nested if (stage := codec.stage()) is not None)
-        if callable(self.decision) or len(stages) < len(nested):
+        stages = tuple(stage for codec in self.codecs if (stage := codec.stage()) is not None)
+        if callable(self.decision) or len(stages) < len(self.codecs):
             return None
         options = {"codecs": stages, "header": self.header_nbytes, "decision": self.decision}
         return self.name, options
-
-    def _nested(self) -> list[BytesBytesCodec]:
-        return [codec for codec in self.codecs if isinstance(codec, BytesBytesCodec)]

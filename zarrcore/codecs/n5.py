@@ -78,7 +78,7 @@ class N5DefaultCodec(ArrayBytesCodec):
         if lengths == spec.shape:
             return block
         common = tuple(slice(min(pair)) for pair in zip(lengths, spec.shape, strict=True))
-        chunk = np.full(spec.shape, _zero(spec), spec.np_dtype)
+        chunk = np.full(spec.shape, 0 if spec.fill is None else spec.fill, spec.np_dtype)
         chunk[common] = block[common]
         return chunk
 
@@ -115,10 +115,6 @@ class N5DefaultCodec(ArrayBytesCodec):
                     f"expected a block of {prod(lengths)} items, got one of {count}", codec=self.name
                 )
         return lengths, start
-
-
-def _zero(spec: ArraySpec) -> Any:
-    return spec.np_dtype.type(0) if spec.fill is None else spec.fill
 
 
 def _unpack(form: str, view: memoryview, start: int) -> tuple[int, ...]:

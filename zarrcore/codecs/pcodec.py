@@ -9,12 +9,17 @@ import numpy as np
 
 from zarrcore._extension import option
 from zarrcore._validate import choice, fail, integer
+from zarrcore.codecs._native import optional
 from zarrcore.codecs.base import ArrayBytesCodec, ArraySpec, Buffer
-from zarrcore.errors import ChunkDecodeError, MetadataValidationError, UnknownCodecError
+from zarrcore.errors import ChunkDecodeError, MetadataValidationError
 
 _DELTA_SPECS = ("auto", "none", "no_op", "try_consecutive", "try_lookback")
 _TYPES = frozenset(f"{kind}{size}" for kind in "iuf" for size in (2, 4, 8))
 _MOST_PER_PAGE = 1 << 24
+
+
+def _pcodec() -> Any:
+    return optional("pcodec", "pcodec", "pcodec")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,39 +76,22 @@ class PCodecCodec(ArrayBytesCodec):
         # Into memory of the chunk's size: no stream can make more of it.
         out = np.empty(spec.size, spec.np_dtype.newbyteorder("="))
         progress = _pcodec().standalone.simple_decompress_into(bytes(data), out)
-        if progress.n_processed != spec.size or not progress.finished:
-            raise ChunkDecodeError(
-                f"expected {spec.size} items, got {_items_said(progress, spec)}", codec=self.name
-            )
+        found = progress.n_processed
+        if found != spec.size or not progress.finished:
+            got = f"more than {spec.size}" if found >= spec.size else found
+            raise ChunkDecodeError(f"expected {spec.size} items, got {got}", codec=self.name)
         return out.astype(spec.np_dtype, copy=False).reshape(spec.shape)
 
     def _chunk_config(self) -> Any:
-        pco = _pcodec()
-        deltas = {
-            "auto": pco.DeltaSpec.auto,
-            "none": pco.DeltaSpec.no_op,
-            "no_op": pco.DeltaSpec.no_op,
-            "try_consecutive": lambda: pco.DeltaSpec.try_consecutive(self.delta_encoding_order or 0),
-            "try_lookback": pco.DeltaSpec.try_lookback,
-        }
-        order_is_given = self.delta_encoding_order is not None
+        pco, order = _pcodec(), self.delta_encoding_order
+        delta = "no_op" if self.delta_spec == "none" else self.delta_spec
+        if order is not None or delta == "try_consecutive":
+            delta_spec = pco.DeltaSpec.try_consecutive(order or 0)
+        else:
+            delta_spec = getattr(pco.DeltaSpec, delta)()
         return pco.ChunkConfig(
             compression_level=self.level,
-            delta_spec=deltas["try_consecutive" if order_is_given else self.delta_spec](),
+            delta_spec=delta_spec,
             mode_spec=pco.ModeSpec.auto() if self.mode_spec == "auto" else pco.ModeSpec.classic(),
             paging_spec=pco.PagingSpec.equal_pages_up_to(self.equal_pages_up_to),
         )
-
-
-def _items_said(progress: Any, spec: ArraySpec) -> str:
-    return f"more than {spec.size}" if progress.n_processed >= spec.size else str(progress.n_processed)
-
-
-def _pcodec() -> Any:
-    try:
-        import pcodec
-    except ImportError as error:
-        raise UnknownCodecError(
-            "the codec 'pcodec' needs the package pcodec: pip install zarrcore[pcodec]"
-        ) from error
-    return pcodec

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from zarrcore._extension import option
 from zarrcore._validate import choice, fail, integer, known_keys
+from zarrcore.codecs._native import optional
 from zarrcore.codecs.base import ArrayBytesCodec, ArraySpec, Buffer
-from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, MetadataValidationError, UnknownCodecError
+from zarrcore.errors import ChunkDecodeError, ChunkEncodeError, MetadataValidationError
 
 # The parameters that each mode requires.
 _MODES = {
@@ -213,14 +213,8 @@ def _longest_stream(shape: tuple[int, ...], item_size: int, fewest_bits: int) ->
     return blocks * bits // 8 + 64
 
 
-def _zfpy() -> ModuleType:
-    try:
-        import zfpy
-    except ImportError as error:
-        raise UnknownCodecError(
-            "the codec 'zfp' needs the package zfpy: pip install zarrcore[zfp]"
-        ) from error
-    return zfpy  # type: ignore[no-any-return]
+def _zfpy() -> Any:
+    return optional("zfpy", "zfp", "zfp")
 
 
 def _carrier(spec: ArraySpec) -> str | None:

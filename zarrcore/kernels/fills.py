@@ -130,8 +130,9 @@ def equals_fill(
         if isinstance(operand, np.ndarray):
             axis = check_blocks(operand, "x", axis, out, np.dtype(np.bool_))
         item = item_of(fill, operand.dtype, "fill")
-        if is_registered(operand.dtype):
-            operand, item = _plain_operands(operand, item, nan_equal)
+        if is_registered(operand.dtype):  # types for which the ufuncs have no loops
+            plain = _widened if nan_equal else as_plain_items
+            operand, item = plain(operand), plain(item)
         by_value = nan_equal and operand.dtype.kind in "fc"
         ufunc = _flat.equals_fill_blocks_nan_equal if by_value else _flat.equals_fill_blocks
         where = {} if axis in (-1, operand.ndim - 1) else {"axis": axis}
@@ -158,11 +159,6 @@ def equals_fill(
 
     by_rows(ask, x.shape[0], x.nbytes, threads)
     return all(answers)
-
-
-def _plain_operands(x: np.ndarray, item: np.ndarray, by_value: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Blocks and fill value in types for which the ufuncs have loops."""
-    return (_widened(x), _widened(item)) if by_value else (as_plain_items(x), as_plain_items(item))
 
 
 def _widened(array: np.ndarray) -> np.ndarray:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,9 @@ from zarrcore.kernels._sharing import by_rows, check_threads
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+
+Words = tuple[tuple[int, int, int, bool], ...]
+"""What :func:`words_of` returns."""
 
 
 @around(_flat.byteswap)
@@ -112,9 +115,10 @@ def _masked_shape(shape: tuple[int, ...], where: ArrayLike) -> tuple[int, ...]:
     return whole
 
 
-def _words(dtype: np.dtype, name: str) -> tuple[tuple[int, int, int, bool], ...]:
+def _named(name: str, words: Callable[..., Words], *dtypes: np.dtype) -> Words:
+    """Return the words of data types, with the argument that they come from in errors."""
     try:
-        return words_of(dtype)
+        return words(*dtypes)
     except TypeError as error:
         raise TypeError(f"{name}: {error}") from None
 
@@ -123,7 +127,7 @@ def _swap_words(
     x: np.ndarray, out: np.ndarray | None, where: ArrayLike, shape: tuple[int, ...]
 ) -> np.ndarray:
     """Types that the ufunc does not know: structured ones, and those that other packages registered."""
-    words = _words(x.dtype, "x")
+    words = _named("x", words_of, x.dtype)
     if out is None:
         out = np.empty_like(x, shape=shape)
     if where is not True or out.shape != x.shape:
@@ -187,7 +191,7 @@ def copy_region(dst: np.ndarray, src: np.ndarray, /, *, threads: int | None = No
 def _copy(dst: np.ndarray, src: np.ndarray, threads: int | None, name: str) -> None:
     """Do the same with arrays that fit; `name` is the argument that src comes from."""
     check_threads(threads)
-    words = _words_to_swap(dst.dtype, src.dtype, name)
+    words = () if dst.dtype == src.dtype else _named(name, _differing_words, dst.dtype, src.dtype)
     src = apart(src, dst)
     if dst.ndim == 0:
         copy(dst, src, words)
@@ -195,17 +199,8 @@ def _copy(dst: np.ndarray, src: np.ndarray, threads: int | None, name: str) -> N
         by_rows(lambda rows: copy(dst[rows], src[rows], words), dst.shape[0], dst.nbytes, threads)
 
 
-def _words_to_swap(dst: np.dtype, src: np.dtype, name: str) -> Sequence[tuple[int, int, int, bool]]:
-    if dst == src:
-        return ()
-    try:
-        return _differing_words(dst, src)
-    except TypeError as error:
-        raise TypeError(f"{name}: {error}") from None
-
-
 @lru_cache(maxsize=256)
-def _differing_words(dst: np.dtype, src: np.dtype) -> tuple[tuple[int, int, int, bool], ...]:
+def _differing_words(dst: np.dtype, src: np.dtype) -> Words:
     """Return the words that have another byte order in dst than in src."""
     pairs = zip(words_of(dst), words_of(src), strict=True)
     return tuple(to for to, source in pairs if to[3] != source[3])

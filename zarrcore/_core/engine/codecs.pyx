@@ -198,6 +198,7 @@ def is_plain(data, *, writable=False) -> bool:
 
 
 @cython.final
+@cython.no_gc          # what it holds lives longer than it
 @cython.freelist(4)
 cdef class _Memory:
     """The bytes of an object, which stay where they are as long as this exists."""
@@ -337,7 +338,7 @@ def encode_bytes(str name not None, config, data, int threads=1) -> bytes:
     return _run_codec_to_bytes(&codec, name, &source.view, bound, False, threads)
 
 
-def decode_bytes(str name not None, config, data, max_size, int threads=1) -> bytes:
+def decode_bytes(str name not None, config, data, Py_ssize_t max_size, int threads=1) -> bytes:
     """Decode bytes with one codec of the engine, to at most `max_size` bytes.
 
     Raises

@@ -24,22 +24,14 @@ cdef extern from "Python.h":
 
 @cython.final
 cdef class LocalSource:
-    """Files below a root directory, read and written by the engine itself.
+    """Files below a root directory, read and written by the engine itself; see also :func:`open_below`.
 
-    Parameters
-    ----------
-    root : str or os.PathLike
-        An absolute path, so that a change of the working directory does no harm.
-    fsync : bool
-        Flush what is written to the disk.
-    documents : bool
-        The directory of an array holds its metadata too: if it is gone when chunks are absent, that is an error.
-    follow_symlinks : {"inside", True, False}
-        Which links below the root are followed; none leads a write out of it.
+    With `fsync`, what is written is flushed to the disk.  With `documents`, the directory of an array holds its
+    metadata too: if it is gone when chunks are absent, that is an error.
     """
 
     def __init__(self, root, fsync=False, documents=False, follow_symlinks="inside"):
-        self.root = os.fsencode(os.path.abspath(root))
+        self.root = os.fsencode(os.path.abspath(root))     # a change of the working directory does no harm
         self.sync = fsync
         self.documents = documents
         self.links = links_of(follow_symlinks)

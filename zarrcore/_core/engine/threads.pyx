@@ -9,17 +9,6 @@ from zarrcore._core.engine.csrc cimport *
 
 from operator import index as as_index
 
-cdef extern from "Python.h":
-    ctypedef struct PyInterpreterState:
-        pass
-    PyInterpreterState *PyInterpreterState_Get()
-    PyInterpreterState *PyInterpreterState_Main()
-
-# Threads of the pool call stores through PyGILState_Ensure, which knows the main interpreter alone: objects of
-# another one would get mixed up with its own.
-if PyInterpreterState_Get() != PyInterpreterState_Main():
-    raise ImportError("zarrcore works in the main interpreter only, not in a subinterpreter")
-
 # PyGILState_Ensure ends the process where there is no memory for the state that Python has of a thread.  So a thread of
 # the pool makes one when it starts, or ends at once, and keeps it: later calls of Python need none.  Where there is no
 # GIL, a state that is kept would hold on to objects that other threads have let go.

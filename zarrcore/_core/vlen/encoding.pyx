@@ -213,16 +213,13 @@ def all_text(cnp.ndarray items not None):
     return True
 
 
-cdef bytes _encoded(object item, size_t i, str codec, object to_item, bint utf8):
-    """What is neither str nor bytes, or has no UTF-8."""
+cdef int _add_other(_Growing out, object item, size_t i, str codec, object to_item, bint utf8) except -1:
+    """What is neither str nor bytes, has no UTF-8 or is too long."""
+    cdef bytes encoded
     try:
-        return PyUnicode_AsUTF8String(item) if utf8 and type(item) is str else to_item(item)
+        encoded = PyUnicode_AsUTF8String(item) if utf8 and type(item) is str else to_item(item)
     except (TypeError, UnicodeError) as error:
         raise errors.ChunkEncodeError(f"item {i}: {error}", codec=codec) from error
-
-
-cdef int _add_encoded(_Growing out, bytes encoded, size_t i, str codec) except -1:
-    """The same after its length."""
     if <size_t>PyBytes_GET_SIZE(encoded) > MAX_LENGTH:
         raise _encode_error(TOO_LONG, i, PyBytes_GET_SIZE(encoded), codec)
     return _add_item(out, PyBytes_AS_STRING(encoded), PyBytes_GET_SIZE(encoded))
@@ -238,7 +235,7 @@ cdef bytes _encode_objects(cnp.ndarray items, str codec, object to_item, bint ut
         item = zc_take(slots + i)
         try:
             if not (_add_text(out, item) if utf8 else _add_bytes(out, item)):
-                _add_encoded(out, _encoded(<object>item if item != NULL else None, i, codec, to_item, utf8), i, codec)
+                _add_other(out, <object>item if item != NULL else None, i, codec, to_item, utf8)
         finally:
             zc_let_go(item)
     return out.finish()
