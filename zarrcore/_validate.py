@@ -13,6 +13,7 @@ zarrcore.errors.MetadataValidationError: codecs[0].configuration.level: expected
 from __future__ import annotations
 
 import json
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -197,9 +198,7 @@ def shape(value: object, where: str | None, *, low: int = 0) -> tuple[int, ...]:
 def checked_nbytes(lengths: Iterable[int], item_size: int, where: str) -> int:
     """Bytes of a chunk of `lengths` items, checked to be less than 2**63."""
     lengths = tuple(lengths)
-    nbytes = item_size
-    for length in lengths:
-        nbytes *= length
+    nbytes = item_size * prod(lengths)
     if nbytes > MAX_NBYTES:
         fail(where, f"a chunk of less than 2**63 bytes ({item_size} bytes an item)", list(lengths))
     return nbytes

@@ -199,18 +199,7 @@ class ChunkError(BaseZarrError):
         return {name: getattr(self, name) for name in _PLACE}
 
     def located(self, **place: Any) -> ChunkError:
-        """Return the same error, with the parts of its place filled in that it does not know.
-
-        Parameters
-        ----------
-        **place
-            Any of `array`, `chunk`, `inner_chunk`, `key`, `codec` and `byte_range`.
-
-        Returns
-        -------
-        ChunkError
-            An error of the same class.  What the error already knew is kept.
-        """
+        """Return the same error, with the parts of its `place` filled in that it does not know."""
         known = {name: value for name, value in self._place().items() if value is not None}
         return type(self)(self.reason, **{**place, **known})
 

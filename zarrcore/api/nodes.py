@@ -40,20 +40,12 @@ def drop_unused(arguments: dict[str, Any]) -> None:
     """Take arguments that have no effect out of `arguments`, with a warning for each that was given."""
     import warnings
 
+    from zarrcore.metadata.departures import level_of_caller
+
     for name in IgnoredOptions.__annotations__:
         if arguments.pop(name, None) is not None:
             text = f"the argument {name} has no effect"
-            warnings.warn(text, ZarrRuntimeWarning, stacklevel=_level_of_caller())
-
-
-def _level_of_caller() -> int:
-    """Return the stack level, seen from the function that calls this one, of the code of the user."""
-    import sys
-
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "zarrcore":
-        frame, level = frame.f_back, level + 1
-    return level
+            warnings.warn(text, ZarrRuntimeWarning, stacklevel=level_of_caller())
 
 
 @takes(OpenNodeOptions)

@@ -73,7 +73,7 @@ def octets(chunk: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
 
 def real_number(zdtype: ZDType[Any, Any]) -> str | None:
     """Return byte order and the engine's name of `zdtype` if it is a type of real numbers; else None."""
-    from zarrcore.dtypes.extension import ExtensionType
+    from zarrcore.dtypes.base import ExtensionType
 
     if not isinstance(zdtype, ExtensionType):
         dtype = zdtype.to_native_dtype()

@@ -143,7 +143,7 @@ def _has_unused_bits(spec: ArraySpec) -> bool:
     """
     if spec.np_dtype.kind != "V":
         return False
-    from zarrcore.dtypes.extension import ExtensionType
+    from zarrcore.dtypes.base import ExtensionType
 
     return isinstance(spec.dtype, ExtensionType) and spec.dtype.bits < 8 and not spec.dtype.is_integer
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from zarrcore.dtypes.base import ExtensionType, ZDType
 from zarrcore.errors import DataTypeValidationError
-
-if TYPE_CHECKING:
-    from zarrcore.dtypes.base import ZDType
 
 SwapFields = tuple[tuple[int, int, int], ...]
 
@@ -35,8 +33,6 @@ def bit_layout(zdtype: ZDType[Any, Any]) -> BitLayout | None:
     >>> bit_layout(Int4()), bit_layout(Complex64())
     (BitLayout(components=1, bits=4, signed=True), BitLayout(components=2, bits=32, signed=False))
     """
-    from zarrcore.dtypes.extension import ExtensionType
-
     if isinstance(zdtype, ExtensionType):
         return BitLayout(zdtype.components, zdtype.bits, zdtype.signed)
     dtype = zdtype.to_native_dtype()

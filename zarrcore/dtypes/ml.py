@@ -18,8 +18,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from zarrcore.dtypes.base import HasEndianness, ZDType, endianness_of, is_ml
-from zarrcore.dtypes.extension import ExtensionType, ml_finfo, ml_scalar_type
+from zarrcore.dtypes.base import (
+    ExtensionType,
+    HasEndianness,
+    ZDType,
+    endianness_of,
+    is_ml,
+    ml_finfo,
+    ml_scalar_type,
+)
 from zarrcore.dtypes.numeric import ComplexScalars, Float16, IntegerScalars, RealScalars
 from zarrcore.dtypes.scalars import unboxed
 

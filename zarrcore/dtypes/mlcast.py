@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from zarrcore.dtypes.base import is_ml
-from zarrcore.dtypes.extension import ml_finfo
+from zarrcore.dtypes.base import is_ml, ml_finfo
 
 _COMPLEX_FIELDS = ("real", "imag")
 

@@ -45,7 +45,7 @@ class VariableLength(ZDType[Any, Any], HasObjectCodec):
     @classmethod
     def _from_json_v2(cls, data: DTypeJSON) -> Self:
         expected = {"name": "|O", "object_codec_id": cls.object_codec_id}
-        if not check_dtype_spec_v2(data) or dict(data) != expected:
+        if data != expected:
             raise cls._reject_json(data, repr(expected))
         return cls()
 

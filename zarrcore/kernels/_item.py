@@ -72,8 +72,7 @@ def _field(value: Any, base: np.dtype, shape: tuple[int, ...], name: str) -> np.
 
 def _registered(value: Any, dtype: np.dtype, name: str) -> np.ndarray:
     """Of types that other packages have added, NumPy knows neither limits nor which casts keep a value."""
-    from zarrcore.dtypes.base import is_ml
-    from zarrcore.dtypes.extension import ml_finfo
+    from zarrcore.dtypes.base import is_ml, ml_finfo
     from zarrcore.dtypes.mlcast import cast_values, widened
 
     try:

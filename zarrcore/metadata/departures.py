@@ -71,7 +71,7 @@ def report(departures: Iterable[Departure], key: str | None) -> None:
         warning = ZarrcoreWarning(
             departure.reading, key=key or departure.key, where=departure.where, clause=departure.clause
         )
-        warnings.warn(warning, stacklevel=_level_of_caller())
+        warnings.warn(warning, stacklevel=level_of_caller())
 
 
 @contextmanager
@@ -85,7 +85,7 @@ def collected() -> Iterator[list[Departure]]:
         _collector.reset(token)
 
 
-def _level_of_caller() -> int:
+def level_of_caller() -> int:
     """Return the ``stacklevel``, counted from the caller of this function, of code outside zarrcore."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):

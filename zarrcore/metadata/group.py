@@ -338,15 +338,7 @@ class ConsolidatedMetadata:
 
     @classmethod
     def from_zmetadata(cls, data: Mapping[str, Any], *, where: str | None = ZMETADATA_V2_JSON) -> Self:
-        """Parse a ``.zmetadata`` document of format 2.
-
-        Parameters
-        ----------
-        data : dict
-            The document.
-        where : str, optional
-            Its store key, for messages.
-        """
+        """Parse `data`, a ``.zmetadata`` document of format 2 that is stored at `where`."""
         with at(key=where):
             integer(data.get("zarr_consolidated_format"), "zarr_consolidated_format", 1, 1)
             members = mapping(data.get("metadata"), "metadata")

@@ -68,8 +68,8 @@ class ArrayV2Metadata(ArrayMetadata):
     dtype: ZDType
     fill_value: Any = None
     order: str = "C"
-    filters: tuple[Codec, ...] | None = None
-    compressor: Codec | None = None
+    filters: tuple[Any, ...] | None = None  # codecs, or objects like those of numcodecs
+    compressor: Any = None
     dimension_separator: str = "."
     attributes: dict[str, Any] = field(default_factory=dict)
     extra_fields: dict[str, Any] = field(default_factory=dict)
@@ -178,9 +178,9 @@ class ArrayV2Metadata(ArrayMetadata):
             "dtype": dtype_to_v2(self.dtype),
             "fill_value": fill_value,
             "order": self.order,
-            "filters": None if self.filters is None else [_config(codec) for codec in self.filters],
+            "filters": None if self.filters is None else [codec.get_config() for codec in self.filters],
             "dimension_separator": self.dimension_separator,
-            "compressor": None if self.compressor is None else _config(self.compressor),
+            "compressor": None if self.compressor is None else self.compressor.get_config(),
             "attributes": dict(self.attributes),
             "zarr_format": 2,
         } | self.extra_fields
@@ -293,7 +293,3 @@ def _sized(codecs: tuple[Codec, ...], made: int, item_size: int | None) -> tuple
         sized.append(codec.sized(made, item_size) if isinstance(codec, NumcodecsCodec) else codec)
         made = 1
     return tuple(sized)
-
-
-def _config(codec: Codec) -> dict[str, Any]:
-    return codec.get_config()  # type: ignore[attr-defined,no-any-return]
