@@ -18,16 +18,9 @@ def attach(
 ) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__all__``, ``__getattr__`` and ``__dir__`` for a module that loads its names lazily.
 
-    Parameters
-    ----------
-    module : str
-        Its ``__name__``.
-    homes : mapping of str to str
-        For each module of the package, the names that come from it, separated by blanks.
-    modules : str
-        Modules of the package that are attributes as well, but not part of ``__all__``.
-    package : str, optional
-        The package that `homes` and `modules` are in.  Default: the module, which is a package.
+    `homes` are, for each module of the package, the names that come from it, separated by blanks; `modules`
+    are modules that are attributes as well, but not part of ``__all__``.  Both are in `package`, by default
+    the module itself.
     """
     package = package or module
     home_of = {name: f"{package}.{home}" for home, names in homes.items() for name in names.split()}

@@ -315,10 +315,7 @@ def vindex_selection(selection: Any, shape: Sequence[int]) -> Selection:
 def block_selection(selection: Any, shape: Sequence[int], chunks: Sequence[int | Sequence[int]]) -> Selection:
     """Whole chunks, picked by their position in the chunk grid with integers and slices of step 1.
 
-    Parameters
-    ----------
-    chunks
-        For each dimension the chunk length, or the lengths of all chunks where they differ.
+    `chunks` are for each dimension the chunk length, or the lengths of all chunks where they differ.
     """
     items = _expand(selection, len(shape))
     if any(item is None for item in items):

@@ -62,13 +62,8 @@ def normalize_chunks(
 ) -> tuple[Any, ...]:
     """Normalise `chunks` to one entry per dimension: a length, or a tuple of lengths (rectilinear).
 
-    Parameters
-    ----------
-    chunks : int, bool or sequence
-        One length for all dimensions, or one for each; -1 or None in place of a length means the whole
-        dimension, False in place of all of them the whole array.
-    unit
-        Lengths that those made from a whole dimension must be multiples of.
+    One length is for all dimensions; -1 or None in place of a length means the whole dimension, False in
+    place of all of them the whole array.  Lengths made from a whole dimension are multiples of `unit`.
     """
     if chunks is False or (_is_int(chunks) and chunks == -1):
         chunks = (-1,) * len(shape)
@@ -108,14 +103,9 @@ def _edge(chunk: Any, length: int, unit: int) -> int | tuple[int, ...]:
 def resolve_layout(
     shape: Shape, item_size: int, chunks: Any, shards: Any, *, target_shard_bytes: int | None = None
 ) -> tuple[tuple[Any, ...], Shape | None]:
-    """Grid chunks and inner chunks from the arguments `chunks` and `shards`.
+    """Return grid chunks and inner chunks (None without sharding) from the arguments `chunks` and `shards`.
 
-    Returns
-    -------
-    grid : tuple
-        For each dimension the length of a stored chunk (or shard), or the lengths of all of them.
-    inner : tuple of int or None
-        Shape of the inner chunks; None without sharding.
+    Grid chunks are for each dimension the length of a stored chunk (or shard), or the lengths of all of them.
     """
     automatic = isinstance(chunks, str) and chunks == "auto"
     if automatic or chunks is None or chunks is True:

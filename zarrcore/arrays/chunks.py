@@ -30,13 +30,7 @@ if TYPE_CHECKING:
 
 
 def parse_shape(shape: Any) -> tuple[int, ...]:
-    """Return a shape from an integer or a sequence of integers.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a length is not an integer, or is negative.
-    """
+    """Return a shape from an integer or a sequence of integers, none of them negative."""
     items = tuple(shape) if hasattr(shape, "__iter__") else (shape,)
     lengths = []
     for item in items:
@@ -132,10 +126,7 @@ def count_stored(array: ArrayDescription, *, keys_only: bool = False) -> int:
 def resize(array: OpenArray, new_shape: Any, *, cut: bool = True) -> None:
     """Give an array a new shape; see :meth:`zarrcore.Array.resize`.
 
-    Parameters
-    ----------
-    cut : bool
-        Remove what lies outside the new shape; False leaves it in the store.
+    Without `cut`, what lies outside the new shape stays in the store.
     """
     shape = parse_shape(new_shape)
     array.check_writable()
@@ -175,10 +166,7 @@ def _resize(array: OpenArray, shape: tuple[int, ...], *, cut: bool, clean: bool 
 class _Outside:
     """What is stored outside of a new shape: whole chunks, and parts of those on the border.
 
-    Raises
-    ------
-    StoreError
-        If there are chunks to be removed and the store cannot remove any.
+    If there are chunks to be removed and the store cannot remove any, a StoreError is raised at once.
     """
 
     def __init__(self, array: OpenArray, shape: tuple[int, ...]) -> None:
@@ -206,13 +194,7 @@ class _Outside:
         return whole, border
 
     def remove(self) -> None:
-        """Remove it, as far as the store allows.
-
-        Raises
-        ------
-        StoreError
-            If the store has failed to list the chunks, or to remove some; everything else is gone.
-        """
+        """Remove it; if chunks could not be listed or removed, raise a StoreError: all others are gone."""
         failures: list[Exception] = []
         try:
             whole, border = self._find()

@@ -45,19 +45,9 @@ _BATCH = 32  # keys that a thread copies before it reports
 def copy_values(source: Any, dest: OpenArray, *, threads: int = 0, progress: Progress | None = None) -> None:
     """Copy all values into an array of the same shape that has no chunks yet.
 
-    Chunks that are absent stay absent, unless they stand for another value than in `source`.
-
-    Parameters
-    ----------
-    source : Array or array_like
-        An array of this library, or any object with a shape that can be indexed.
-    dest : Array
-        The array to write.
-    threads : int
-        Number of threads; 0 for the configured number.
-    progress : callable, optional
-        Called with the number of bytes of values that are done, and of all, after each step.  What it raises
-        ends the copy.
+    Chunks that are absent stay absent, unless they stand for another value than in `source`, which is an
+    array of this library or any object with a shape that can be indexed.  `threads` and `progress` are those
+    of :func:`zarrcore.from_array`.
     """
     source, dest = state_of(source), state_of(dest)
     if dest.size == 0:

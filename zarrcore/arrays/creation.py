@@ -257,10 +257,14 @@ def _described(data: Any, shape: Any, dtype: Any) -> tuple[Any, tuple[int, ...],
         return None, parse_shape(shape), dtype
     if shape is not None or dtype is not None:
         raise ValueError("data brings its own shape and dtype; give either data or shape and dtype")
-    data = state_of(data)
-    if not hasattr(data, "shape") or not hasattr(data, "dtype"):
-        data = np.asarray(data)
+    data = as_source(data)
     return data, tuple(data.shape), data.dtype
+
+
+def as_source(data: Any) -> Any:
+    """Return the state of an array, or an array of another library; all else becomes one of NumPy."""
+    data = state_of(data)
+    return data if hasattr(data, "shape") and hasattr(data, "dtype") else np.asarray(data)
 
 
 def create_array_at(
@@ -337,16 +341,8 @@ def _sharded(inner: tuple[int, ...], codecs: Iterable[Any], shards: Any) -> Any:
 def check_existing(array: ArrayDescription, shape: Any, dtype: Any, *, exact: bool | None = None) -> None:
     """Refuse an existing array whose shape or data type is not the given one, if one is given.
 
-    Parameters
-    ----------
-    exact : bool, optional
-        True: it must have the very data type; False: one that can be cast to it safely; None: that data type
-        in any byte order.
-
-    Raises
-    ------
-    TypeError
-        If it has another.
+    `exact`: it must have the very data type (True), one that can be cast to it safely (False), or that data
+    type in any byte order (None).
     """
     if shape is not None and array.shape != parse_shape(shape):
         raise TypeError(
@@ -366,13 +362,7 @@ def check_existing(array: ArrayDescription, shape: Any, dtype: Any, *, exact: bo
 
 
 def refuse_own_source(place: StorePath, data: Any) -> None:
-    """Refuse to remove what is at a place while values are still to be read from there.
-
-    Raises
-    ------
-    ValueError
-        If `data` is an array at the place, below it, or above it.
-    """
+    """Refuse to remove what is at a place if `data` is an array that lies there, below it, or above it."""
     data = state_of(data)
     if isinstance(data, OpenArray) and data.store_path._overlaps(place):
         raise ValueError(

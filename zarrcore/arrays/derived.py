@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from zarrcore.arrays.creation import create_array_at, default_format, refuse_own_source
+from zarrcore.arrays.creation import as_source, create_array_at, default_format, refuse_own_source
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.options import FromArrayOptions, complete
 from zarrcore.errors import BaseZarrError
 from zarrcore.metadata.layout import codecs_of, grid_edges, inner_chunks
-from zarrcore.node import state_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,9 +27,7 @@ def like_arguments(
 
     Codecs and memory order of an array are taken over if the new one has the same Zarr format.
     """
-    data = state_of(data)
-    if not hasattr(data, "shape"):
-        data = np.asarray(data)
+    data = as_source(data)
     arguments: dict[str, Any] = {"shape": tuple(data.shape), "dtype": data.dtype}
     if isinstance(data, OpenArray):
         _like_array(data, zarr_format, arguments)
@@ -82,14 +77,13 @@ def from_array_at(
     place: StorePath, *, data: Any, zarr_format: int | None = None, **given: Unpack[FromArrayOptions]
 ) -> OpenArray:
     """Create an array from another; the options are those of :func:`zarrcore.from_array`."""
-    data = state_of(data)
+    data = as_source(data)
     options: Any = complete(FromArrayOptions, given)
     if options["overwrite"]:
         refuse_own_source(place, data)
     if isinstance(data, OpenArray):
         zarr_format = _keep(data, zarr_format, options)
     else:
-        data = data if hasattr(data, "shape") and hasattr(data, "dtype") else np.asarray(data)
         zarr_format = default_format(zarr_format)
         if _keeps(options["chunks"]) and options["chunk_grid"] is None:
             options["chunks"] = like_arguments(data, None).get("chunks", "auto")

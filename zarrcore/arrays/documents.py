@@ -26,13 +26,7 @@ def change_attributes(array: OpenArray, change: Callable[[dict[str, Any]], dict[
 
 
 def reread(array: OpenArray, known: dict[str, bytes] | None = None) -> None:
-    """Take over what others have changed in the metadata documents since they were read.
-
-    Parameters
-    ----------
-    known
-        If these are the documents in the store, nothing needs to be taken over.
-    """
+    """Take over what others have changed in the metadata documents, unless `known` are those in the store."""
     found = stored_metadata(array, known)
     if found is not array.metadata:
         array.adopt(found, alike=layout.is_stored_alike(found, array.metadata))

@@ -33,13 +33,19 @@ def array_info(array: ArrayDescription, *, complete: bool = False) -> NodeInfo:
         ("Read-only", array.read_only),
         ("Store type", type(array.store).__name__),
         ("Filters", array.filters),
+        *([("Serializer", array.serializer)] if array.serializer is not None else ()),
+        ("Compressors", array.compressors),
+        ("No. bytes", format_bytes(array.nbytes)),
     ]
-    if array.serializer is not None:
-        rows.append(("Serializer", array.serializer))
-    rows.append(("Compressors", array.compressors))
-    rows.append(("No. bytes", format_bytes(array.nbytes)))
     if complete:
-        rows += _stored_rows(array, "Shards" if sharded is not None else "Chunks")
+        from zarrcore.arrays.chunks import count_stored
+
+        stored = array.store.getsize_prefix(array.path)
+        rows.append(("No. bytes stored", format_bytes(stored)))
+        if stored:
+            rows.append(("Storage ratio", f"{array.nbytes / stored:.1f}"))
+        unit = "Shards" if sharded is not None else "Chunks"
+        rows.append((f"{unit} Initialized", count_stored(array, keys_only=True)))
     return NodeInfo(tuple(rows))
 
 
@@ -48,14 +54,3 @@ def _shape_or_variable(array: ArrayDescription, what: str) -> Any:
         return getattr(array, what)
     except NotImplementedError:  # a rectilinear grid has no single shape
         return "<variable>"
-
-
-def _stored_rows(array: ArrayDescription, unit: str) -> list[tuple[str, Any]]:
-    from zarrcore.arrays.chunks import count_stored
-
-    stored = array.store.getsize_prefix(array.path)
-    rows: list[tuple[str, Any]] = [("No. bytes stored", format_bytes(stored))]
-    if stored:
-        rows.append(("Storage ratio", f"{array.nbytes / stored:.1f}"))
-    rows.append((f"{unit} Initialized", count_stored(array, keys_only=True)))
-    return rows

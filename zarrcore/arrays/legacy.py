@@ -5,14 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from zarrcore.arrays.config import parse_array_config
-from zarrcore.arrays.creation import codec_list, create_array_at, default_format, is_auto, v2_config
+from zarrcore.arrays.creation import (
+    as_source,
+    codec_list,
+    create_array_at,
+    default_format,
+    is_auto,
+    v2_config,
+)
 from zarrcore.arrays.derived import from_array_at, like_arguments
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.options import ArrayOptions, LegacyOptions, complete
-from zarrcore.node import state_of
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -67,11 +71,9 @@ def create_at(
 
 def array_at(place: StorePath, data: Any, **kwargs: Any) -> OpenArray:
     """Create an array with the values of `data`; the parameters are those of :func:`zarrcore.array`."""
-    data = state_of(data)
+    data = as_source(data)
     if isinstance(data, OpenArray):
         return from_array_at(place, data=data, **kwargs)
-    if not hasattr(data, "shape") or not hasattr(data, "dtype"):
-        data = np.asarray(data)
     if kwargs.get("dtype") is None:
         kwargs["dtype"] = data.dtype
     if all(kwargs.get(name) is None for name in ("chunks", "chunk_shape", "chunk_grid")):

@@ -41,21 +41,10 @@ _latest_loss = 0
 
 
 class OpenArray(ArrayDescription):
-    """An array that is open.
+    """An array that is open; users hold it as an :class:`zarrcore.Array` or :class:`zarrcore.AsyncArray`.
 
-    It knows its metadata, its place, its settings and its engine, but no operation: these are functions that
-    take it.  Users hold it as an :class:`zarrcore.Array` or :class:`zarrcore.AsyncArray`.
-
-    Parameters
-    ----------
-    metadata : ArrayMetadata
-        The array's metadata document.
-    store_path : StorePath
-        The store and the array's path in it.
-    config : ArrayConfig or mapping, optional
-        Run-time settings; what is not given comes from the global configuration.
-    cache : ChunkCache, optional
-        Where decoded chunks are kept.
+    It knows its metadata, its place, its settings, its cache of decoded chunks and its engine, but no
+    operation: these are functions that take it.
 
     Attributes
     ----------
@@ -106,13 +95,7 @@ class OpenArray(ArrayDescription):
         return OpenArray(self._metadata, self._store_path, config, self.cache)
 
     def with_cache(self, cache: ChunkCache | None) -> OpenArray:
-        """Return the same array reading through a cache.
-
-        Raises
-        ------
-        ValueError
-            If the chunks are decoded by codecs in Python, or the data type is one of Python objects.
-        """
+        """Return the same array reading through a cache, if its engine has one; else raise a ValueError."""
         array = OpenArray(self._metadata, self._store_path, self._config, cache)
         array.engine()
         return array
@@ -125,16 +108,10 @@ class OpenArray(ArrayDescription):
         loss: int | None = None,
         instead_of: ArrayMetadata | None = None,
     ) -> None:
-        """Continue with other metadata.
+        """Continue with other metadata, unless `instead_of` is out of use already.
 
-        Parameters
-        ----------
-        alike : bool
-            Chunks are stored as before, so that the engine can stay.
-        loss : int, optional
-            The latest loss that the metadata know of.  Default: the latest of all.
-        instead_of : ArrayMetadata, optional
-            Do nothing if these are out of use already.
+        `alike`: chunks are stored as before, so that the engine can stay.  `loss` is the latest loss that the
+        metadata know of, by default the latest of all.
         """
         loss = _latest_loss if loss is None else loss
         if metadata.separator_is_open:
@@ -179,10 +156,7 @@ class OpenArray(ArrayDescription):
     def follow(self) -> None:
         """Take over the shape to which another handle of this process has made the array shrink.
 
-        Raises
-        ------
-        ArrayNotFoundError
-            If another array, or nothing, is in its place.
+        If another array, or nothing, is in its place, an ArrayNotFoundError is raised.
         """
         while self._loss != _latest_loss:
             known, loss = self._metadata, _latest_loss
@@ -203,13 +177,7 @@ class OpenArray(ArrayDescription):
             self.adopt(found if shrunk else known, loss=loss, instead_of=known)
 
     def check_writable(self) -> None:
-        """Check that the store and the format of the array can be written.
-
-        Raises
-        ------
-        ReadOnlyError
-            If one of them can be read only.
-        """
+        """Raise a ReadOnlyError if the store or the format of the array can be read only."""
         self._store_path.store._check_writable()
         if self._metadata.zarr_format == 1:
             raise ReadOnlyError(f"array {self.path or '/'!r}: arrays of format 1 can be read only")
@@ -227,10 +195,7 @@ def open_array_at(place: StorePath, zarr_format: int | None = None, *, config: A
 def stored_metadata(array: OpenArray, known: dict[str, bytes] | None = None) -> ArrayMetadata:
     """Return the metadata that are in the store now; those of the array if `known` are the documents there.
 
-    Raises
-    ------
-    ArrayNotFoundError
-        If there is no array any more.
+    If there is no array any more, an ArrayNotFoundError is raised.
     """
     place, zarr_format = array.store_path, array.metadata.zarr_format
     values = read_documents(place, zarr_format)

@@ -244,13 +244,7 @@ class MemberOptions(FullMemberOptions, FillOption, total=False):
 
 
 def complete(kind: type[T], given: T) -> T:
-    """Options with the defaults of those that are not given.
-
-    Raises
-    ------
-    TypeError
-        If one is given that is none of `kind`.
-    """
+    """Return options with the defaults of those that are not given; refuse any that is none of `kind`."""
     of_kind: Any = kind
     defaults = _defaults(of_kind)
     options: Any = {**defaults, **given}  # type: ignore[dict-item]
@@ -260,20 +254,7 @@ def complete(kind: type[T], given: T) -> T:
 
 
 def refuse_unknown(function: str | None, given: Iterable[str], known: Collection[str]) -> None:
-    """Refuse keyword arguments that a function does not have.
-
-    Parameters
-    ----------
-    function : str or None
-        Name of the public function, for the message.
-    given, known : collection of str
-        Names of the arguments that were given, and that it has.
-
-    Raises
-    ------
-    TypeError
-        If there is one; the message suggests known ones with similar names.
-    """
+    """Refuse keyword arguments that a function does not have, suggesting known ones with similar names."""
     for name in given:
         if name not in known:
             from difflib import get_close_matches
@@ -308,27 +289,16 @@ def takes(kind: Any) -> Callable[[F], F]:
             return function(*args, **options)
 
         if all(hasattr(hint, "__metadata__") for hint in kind.__annotations__.values()):
-            parameters = [*named, *_parameters(kind)]
+            # Those of the kind alone come first, then what all arrays share.
+            names = sorted(kind.__annotations__, key=lambda name: name in StoringOptions.__annotations__)
+            parameters = [*named, *(_parameter(name, kind.__annotations__[name]) for name in names)]
             call.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
         return call  # type: ignore[return-value]
 
     return decorate
 
 
-def _parameters(kind: Any) -> list[Parameter]:
-    # Those of the kind alone come first, then what all arrays share.
-    names = sorted(kind.__annotations__, key=lambda name: name in StoringOptions.__annotations__)
-    return [
-        Parameter(
-            name,
-            Parameter.KEYWORD_ONLY,
-            default=_defaults(kind)[name],
-            annotation=_text(kind.__annotations__[name].__origin__),
-        )
-        for name in names
-    ]
-
-
-def _text(annotation: Any) -> str:
-    """Return an annotation as it is written in the source."""
-    return str(getattr(annotation, "__forward_arg__", None) or annotation.__name__)
+def _parameter(name: str, hint: Any) -> Parameter:
+    """Return an option as a parameter, whose annotation is that of the source."""
+    annotation = getattr(hint.__origin__, "__forward_arg__", None) or hint.__origin__.__name__
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=hint.__metadata__[0], annotation=str(annotation))

@@ -29,17 +29,7 @@ if TYPE_CHECKING:
 
 
 class BlockGrid:
-    """Chunks and the blocks in them.
-
-    Parameters
-    ----------
-    shape
-        Of the array.
-    edges
-        For each dimension the length of the chunks, or the lengths of all of them.
-    block
-        Shape of a block, which divides all chunks; None: each chunk is one.
-    """
+    """Chunks and the blocks in them: of a shape `block` that divides all chunks, or (None) whole chunks."""
 
     def __init__(
         self, shape: Sequence[int], edges: Sequence[int | Sequence[int]], block: Sequence[int] | None

@@ -39,15 +39,9 @@ class Prefetch:
     def _run(self) -> None:
         selection = self._selection
         compiled: Any = self._array.engine()  # native: no other engine has a cache
+        what = selection.dims, selection.block, selection.points
         try:
-            engine.prefetch(
-                compiled,
-                selection.dims,
-                selection.block,
-                selection.points,
-                self._threads,
-                self,
-            )
+            engine.prefetch(compiled, *what, self._threads, self)
         except BaseException as error:  # it belongs to whoever waits
             self._error = error
 

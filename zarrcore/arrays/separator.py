@@ -27,15 +27,8 @@ _CLAUSE = 'Zarr v2, "Metadata": without dimension_separator chunk keys have the 
 def with_separator_in_use(metadata: ArrayMetadata, place: StorePath, *, may_ask: bool) -> ArrayMetadata:
     """Return the metadata of an array with ``"/"`` in chunk keys if its chunks are stored like that.
 
-    Parameters
-    ----------
-    metadata : ArrayMetadata
-        Those of the stored document.  If they name a separator, they are returned unchanged.
-    place : StorePath
-        Where the array is.
-    may_ask : bool
-        Whether a store that cannot list the first names below a prefix at next to no cost is asked for the
-        first chunk.
+    Metadata that name a separator are returned unchanged.  A store that cannot list the first names below a
+    prefix at next to no cost is asked for the first chunk, if `may_ask`.
     """
     if not metadata.separator_is_open or metadata.ndim < 2:
         return metadata

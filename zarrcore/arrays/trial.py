@@ -36,13 +36,8 @@ _LARGEST = 1 << 22
 def refuse_unusable_codecs(metadata: ArrayMetadata) -> None:
     """Encode and decode a small chunk, unless it is sure that the codecs of an array can.
 
-    Raises
-    ------
-    MetadataValidationError
-        If the codecs fail on items of the data type, as opposed to single values, or on chunks of that size,
-        or ``cast_value`` does not give the fill value back.
-    UnknownCodecError
-        If a codec needs a package that is not installed.
+    Refused are codecs that fail on items of the data type, as opposed to single values, or on chunks of that
+    size, and a ``cast_value`` that changes the fill value.
     """
     chain, spec = metadata.chain(), metadata.chunk_spec()
     where = "codecs" if metadata.zarr_format == 3 else "filters"

@@ -17,22 +17,12 @@ def as_values(value: Any, dtype: np.dtype, *, ndim: int = 0, any_text: bool = Fa
     Casting follows numpy's ``same_kind`` rule, and what that rule refuses is still allowed when no value
     changes (``1.0`` into integers, ``0`` and ``1`` into booleans).  Integers that do not fit are refused.
 
-    Parameters
-    ----------
-    ndim
-        Most dimensions that nested sequences of objects have; what is nested deeper are the objects.
-    any_text
-        Where `dtype` has strings of any length, leave strings of fixed length and ``str`` objects as they are
-        if all have UTF-8.
+    Nested sequences of objects have at most `ndim` dimensions; what is nested deeper are the objects.  With
+    `any_text`, where `dtype` has strings of any length, strings of fixed length and ``str`` objects are left
+    as they are if all have UTF-8.
 
-    Raises
-    ------
-    TypeError
-        If values of this kind cannot be stored as `dtype`; of strings, if one is missing or no string.
-    OverflowError
-        If an integer is out of range.
-    ValueError
-        If a value would change, such as 1.5 or NaN into integers.
+    Values of a kind that cannot be stored as `dtype`, and strings that are missing, raise a TypeError,
+    integers out of range an OverflowError, values that would change (1.5 or NaN into integers) a ValueError.
     """
     if isinstance(value, np.ndarray):
         if type(value) is not np.ndarray:
@@ -321,11 +311,6 @@ def broadcast_values(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """Broadcast `array` to the shape of a selection as numpy's assignment does, without a copy.
 
     Leading axes of length one may be too many.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not fit.
     """
     given = array.shape
     if given == shape:

@@ -415,17 +415,18 @@ class ArrayWriter(Indexable):
     def _get(self, select: Select, wanted: Any, out: Any = None, fields: Fields | None = None) -> Any:
         self._check()
         selection = select(wanted, self.shape)
-        if fields:
+        if not fields:
+            given = None if out is None else check_out(out, selection.shape, self._dtype)
+            result = self._read(selection, given)
+        else:
             records, dtype = self._read(selection), indexing.field_dtype(fields, self._dtype)
-            result = records[fields] if isinstance(fields, str) else records[list(fields)].astype(dtype)
+            several = not isinstance(fields, str)
+            result = records[list(fields)].astype(dtype) if several else records[fields].copy()
             if out is not None:
                 check_out(out, result.shape, result.dtype)[...] = result
-                return out
-            return result[()] if result.shape == () else result.copy()
         if out is not None:
-            return self._read(selection, check_out(out, selection.shape, self._dtype))
-        result = self._read(selection)
-        return result[()] if selection.shape == () else result
+            return out
+        return result[()] if result.shape == () else result
 
     def _read(self, selection: Selection, result: np.ndarray | None = None) -> np.ndarray:
         array = self._array

@@ -17,18 +17,8 @@ if TYPE_CHECKING:
 class ChunkPlace:
     """A stored chunk, also for codecs that read and write parts of it; its store raises ChunkIOError alone.
 
-    Parameters
-    ----------
-    store : Store
-        Where the chunk is.
-    path : str
-        Path of the array, for messages.
-    coords : tuple of int
-        Position in the chunk grid.
-    key : str
-        The chunk's key.
-    lock : callable
-        Returns the lock of a key, under which its chunk is read, patched and replaced.
+    `path` is that of the array, and ``lock(key)`` returns the lock under which a chunk is read, patched and
+    replaced.
     """
 
     def __init__(

@@ -56,16 +56,7 @@ class _How(NamedTuple):
 class PythonEngine:
     """Chunk by chunk through ``CodecChain.encode`` and ``decode``; see :class:`zarrcore.engine.base.Engine`.
 
-    Parameters
-    ----------
-    metadata : ArrayMetadata
-        The array's metadata.
-    store : Store
-        Where the chunks are.
-    path : str
-        Path of the array.
-    missing_is_error : bool
-        Raise for chunks that are not stored, rather than fill.
+    With `missing_is_error` chunks that are not stored raise an error, rather than being filled.
     """
 
     is_native = False
@@ -339,7 +330,7 @@ class PythonEngine:
             self._write_shard(part, place, values, how)
             return 0
         if how.field is None and part.is_whole(spec.shape):
-            return self._write_whole(place, values, how.write_empty)
+            return self._write_whole(place, spec, values, how.write_empty)
         with place.errors_as(ChunkEncodeError), place.lock():
             if how.field is None and chain.supports_partial_encode and not part.complete:
                 codec: Any = chain.array_bytes
@@ -356,12 +347,11 @@ class PythonEngine:
             self._patch(place, assign, values, how.write_empty, complete=complete)
         return 0
 
-    def _write_whole(self, place: ChunkPlace, values: np.ndarray, write_empty: bool) -> int:
+    def _write_whole(self, place: ChunkPlace, spec: ArraySpec, values: np.ndarray, write_empty: bool) -> int:
         """Store a chunk whose values are all given, in its order, so that nothing is put together."""
         encoded, nbytes = None, 0
         with place.errors_as(ChunkEncodeError):
             if write_empty or not is_all_fill(values, self._fill):
-                spec = self._spec(place.coords)
                 chunk = values if values.flags.c_contiguous else values.copy()
                 data = self._chain.encode_array(chunk, spec, write_empty=write_empty)
                 nbytes = memoryview(data).nbytes

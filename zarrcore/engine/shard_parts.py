@@ -44,16 +44,9 @@ class InnerChunk(NamedTuple):
 
 
 class ShardParts:
-    """What the shards of one shape consist of.
+    """What the shards of one shape (`spec`) consist of; `codec`, which makes them, is the array's only one.
 
-    Parameters
-    ----------
-    codec : ShardingCodec
-        The codec that makes them, the only one of the array.
-    spec : ArraySpec
-        The shards.
-    fill : ndarray
-        A zero-dimensional array with the value of inner chunks that are not there.
+    `fill` is a zero-dimensional array with the value of inner chunks that are not there.
     """
 
     def __init__(self, codec: ShardingCodec, spec: ArraySpec, fill: np.ndarray) -> None:
@@ -85,17 +78,8 @@ class ShardParts:
     def find(self, part: ChunkPart, shard: Any, place: ChunkPlace) -> Iterator[InnerChunk] | None:
         """Return the inner chunks of a part as they are stored; None if the shard is not stored.
 
-        All are of one version of the shard: if it is replaced meanwhile, they are yielded again from the
-        first on.
-
-        Parameters
-        ----------
-        part : ChunkPart
-            The part of the shard.
-        shard : bytes-like or None
-            The whole shard, if it is in hand.
-        place : ChunkPlace
-            Where it is stored.
+        `shard` is the whole of it, if it is in hand.  All are of one version of the shard: if it is replaced
+        meanwhile, they are yielded again from the first on.
         """
         parts = self._project(part)
         if shard is None and 2 * len(parts) > prod(axis.nchunks for axis in self._axes):
