@@ -172,10 +172,10 @@ def make_store(
     Parameters
     ----------
     store_like : Store, StorePath, str, os.PathLike, MutableMapping or None
-        A store; a directory; a URL; a dictionary; None for a new dictionary.  ``file://...`` is a directory,
-        ``memory://name`` a dictionary of this process (with `storage_options` the memory of fsspec), every
-        other URL is opened by the package fsspec.  A mapping of fsspec, a path of universal_pathlib and a
-        store of obstore do as well.
+        A store; a directory, or an archive ``*.zip`` that is there, to be read; a URL; a dictionary; None for
+        a new dictionary.  ``file://...`` is a path, ``memory://name`` a dictionary of this process (with
+        `storage_options` the memory of fsspec), every other URL is opened by the package fsspec.  A mapping
+        of fsspec, a path of universal_pathlib and a store of obstore do as well.
     mode : {"r", "r+", "a", "w", "w-"}, optional
         How the store is going to be used; ``"r"`` makes it read-only, the others want it to be writable.
         Nothing is created, checked or removed.
@@ -262,7 +262,7 @@ def _as_store(store_like: StoreLike, storage_options: dict[str, Any] | None) -> 
         return store
     match store_like:
         case os.PathLike():
-            return LocalStore(store_like)
+            return _of_path(store_like)
         case MutableMapping():
             from zarrcore.storage.memory import MemoryStore
 
@@ -283,13 +283,22 @@ def _from_string(text: str, storage_options: dict[str, Any] | None) -> Store:
         return FsspecStore.from_url(text, storage_options)
     scheme = _scheme(text)
     if scheme is None:
-        return LocalStore(text)
+        return _of_path(text)
     if scheme == "file":
-        return LocalStore(_path_of_file_url(text))
+        return _of_path(_path_of_file_url(text))
     from zarrcore.storage.memory import ManagedMemoryStore
 
     name, _, path = text.partition("://")[2].partition("/")
     return ManagedMemoryStore(name or None, path=path)
+
+
+def _of_path(path: str | os.PathLike[str]) -> Store:
+    """Return the store of a path: a directory, or a ZIP archive that is there, to be read."""
+    if os.fspath(path).lower().endswith(".zip") and os.path.isfile(path):
+        from zarrcore.storage.zip import ZipStore
+
+        return ZipStore(path, mode="r")
+    return LocalStore(path)
 
 
 def _scheme(text: str) -> str | None:

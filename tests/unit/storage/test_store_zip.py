@@ -8,6 +8,7 @@ import pickle
 import warnings
 import zipfile
 
+import numpy as np
 import pytest
 
 import zarrcore
@@ -258,3 +259,30 @@ def test_an_entry_that_cannot_be_replaced_stays(tmp_path, monkeypatch):
                 store.set("k", b"new")
         assert bytes(store.get("k")) == b"old"
     assert zipfile.ZipFile(tmp_path / "a.zip").namelist() == ["k"]
+
+
+def test_the_path_of_an_archive_is_enough_to_read_it(tmp_path):
+    path = tmp_path / "Data.ZIP"
+    with ZipStore(path, mode="w") as archive:
+        zarrcore.save(archive, lat=np.array([1, 2]))
+    for store in (path, str(path), path.as_uri()):
+        assert zarrcore.load(store)["lat"].tolist() == [1, 2]
+        assert zarrcore.open_array(store, path="lat", mode="r")[1] == 2
+    before = path.read_bytes()
+    for change in (
+        lambda: zarrcore.open(path),
+        lambda: zarrcore.open_group(str(path), mode="w"),
+        lambda: zarrcore.save(path, lat=np.zeros(2)),
+    ):
+        with pytest.raises(ReadOnlyError, match="use mode 'r'"):
+            change()
+    assert path.read_bytes() == before
+
+
+def test_a_directory_may_be_called_like_an_archive(tmp_path):
+    path = tmp_path / "data.zip"
+    zarrcore.create_array(path, shape=3, dtype="i4")[...] = 5
+    assert zarrcore.load(path).tolist() == [5, 5, 5]
+    (tmp_path / "other.zip").write_bytes(b"no archive")
+    with pytest.raises(StoreError, match="is not a ZIP archive"):
+        zarrcore.open(tmp_path / "other.zip", mode="r")
