@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from zarrcore.metadata import GroupMetadata
     from zarrcore.nodes.documents import Metadata
-    from zarrcore.storage import Store
 
     _Child = tuple[str, Metadata | "Unreadable"]
 
@@ -46,7 +45,7 @@ def read_node(place: StorePath, zarr_format: int | None = None) -> Metadata | No
     """Return the metadata at a place, or None if there is no node: of format 3, else 2, else 1."""
     known: dict[str, Any] | None = None
     if zarr_format is None and place.store._concurrent_requests():  # all are asked for at the same time
-        known = _read(place.store, place.path, documents.NAMES[3] + documents.NAMES[2])
+        known = _read(place, documents.NAMES[3] + documents.NAMES[2])
     for number in (3, 2, 1) if zarr_format is None else (zarr_format,):
         if known is None or number == 1:
             values = read_documents(place, number)
@@ -60,12 +59,16 @@ def read_node(place: StorePath, zarr_format: int | None = None) -> Metadata | No
 
 def read_documents(place: StorePath, zarr_format: int) -> dict[str, Any]:
     """Return the existing documents of a node of a format, by name."""
-    return _read(place.store, place.path, documents.NAMES[zarr_format])
+    return _read(place, documents.NAMES[zarr_format])
 
 
 def parse_node(place: StorePath, zarr_format: int, values: dict[str, Any]) -> Metadata | None:
     """Return the metadata in documents that were read at a place, or None if they make no node."""
-    return documents.parse(zarr_format, values, path=place.path) if values else None
+    try:
+        return documents.parse(zarr_format, values, path=place.path) if values else None
+    except Exception as error:
+        error.add_note(f"while the metadata were read {place._located}")
+        raise
 
 
 def find_node(
@@ -113,13 +116,18 @@ def _holds_nodes_of_format_2(place: StorePath) -> bool:
     return False
 
 
-def _read(store: Store, path: str, names: Sequence[str]) -> dict[str, Any]:
+def _read(place: StorePath, names: Sequence[str]) -> dict[str, Any]:
     """Return those of some documents of a node that exist."""
-    if names is documents.NAMES[1]:
-        # These names are plain words: where no array of format 1 is, they may well be directories.
-        names = [name for name in names if store.exists(join_path(path, name))]
-    keys = [join_path(path, name) for name in names]
-    values = [store.get(keys[0])] if len(keys) == 1 else store.get_many(keys)
+    store = place.store
+    try:
+        if names is documents.NAMES[1]:
+            # These names are plain words: where no array of format 1 is, they may well be directories.
+            names = [name for name in names if store.exists(join_path(place.path, name))]
+        keys = [join_path(place.path, name) for name in names]
+        values = [store.get(keys[0])] if len(keys) == 1 else store.get_many(keys)
+    except Exception as error:
+        error.add_note(f"while the metadata were read {place._located}")
+        raise
     return {name: value for name, value in zip(names, values, strict=True) if value is not None}
 
 

@@ -19,6 +19,20 @@ class Waiting(WrapperStore):
         return 4
 
 
+class Failing(MemoryStore):
+    def get(self, key, byte_range=None):
+        if key == "g/a/zarr.json":
+            raise OSError("no route to host")
+        return super().get(key, byte_range)
+
+
+@pytest.mark.parametrize("store", [Failing(), MemoryStore({"g/a/zarr.json": b"{"})])
+def test_an_error_of_a_document_names_the_store_and_the_node(store):
+    with pytest.raises((OSError, MetadataValidationError)) as caught:
+        zarrcore.open_array(store, path="g/a", mode="r")
+    assert caught.value.__notes__ == [f"while the metadata were read in {store} at path 'g/a'"]
+
+
 ARRAY = {
     "zarr_format": 3,
     "node_type": "array",
