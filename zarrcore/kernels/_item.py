@@ -94,8 +94,11 @@ def _registered(value: Any, dtype: np.dtype, name: str) -> np.ndarray:
 def _converted(value: Any, dtype: np.dtype, name: str) -> np.ndarray:
     if dtype.kind in "Mm":
         value = _time(value, dtype, name)
-    elif dtype.kind in "fc" and type(value) is int:
-        value = _float(value, dtype, name)
+    elif dtype.kind in "fc" and type(value) is int:  # as NumPy makes it of smaller integers
+        try:
+            value = float(value)
+        except OverflowError:
+            raise ValueError(f"{name}: {value!r} does not fit into {dtype}") from None
     found = np.asarray(value)
     if found.dtype.kind not in _ACCEPTED[dtype.kind]:
         raise TypeError(f"{name}: expected a value for {dtype}, got {value!r}")
@@ -111,14 +114,6 @@ def _converted(value: Any, dtype: np.dtype, name: str) -> np.ndarray:
     if found.dtype.kind in "Mm" and not _same_time(item, found):
         raise ValueError(f"{name}: {value!r} does not fit into {dtype}")
     return item
-
-
-def _float(value: int, dtype: np.dtype, name: str) -> float:
-    """As NumPy makes it of smaller integers."""
-    try:
-        return float(value)
-    except OverflowError:
-        raise ValueError(f"{name}: {value!r} does not fit into {dtype}") from None
 
 
 def _time(value: Any, dtype: np.dtype, name: str) -> Any:
