@@ -120,7 +120,18 @@ class Memory:
 class PendingChunk:
     """What has been given of one chunk.  All but `coords` and `nbytes` is used under its lock only."""
 
-    __slots__ = ("_dtype", "_grid", "_memory", "blocks", "coords", "done", "lock", "nbytes", "puts")
+    __slots__ = (
+        "_dtype",
+        "_grid",
+        "_memory",
+        "blocks",
+        "changes",
+        "coords",
+        "done",
+        "lock",
+        "nbytes",
+        "puts",
+    )
 
     def __init__(self, grid: BlockGrid, coords: Coords, dtype: np.dtype, memory: Memory) -> None:
         self._grid = grid
@@ -130,6 +141,7 @@ class PendingChunk:
         self.lock = lock(Rank.PENDING)
         self.blocks: dict[Coords, _Block] = {}  # by their position in the grid of all blocks
         self.nbytes = 0
+        self.changes = -1  # how often the key had changed when this was made
         self.puts = 0  # how often values were put in
         self.done = False  # it was written, and whoever waited for the lock needs a new one
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import warnings
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
@@ -14,10 +15,12 @@ from zarrcore._core import engine as native
 from zarrcore._locks import Rank, lock
 from zarrcore.arrays.access import field_values, fill, writes_empty_chunks
 from zarrcore.arrays.chunks import extend
+from zarrcore.arrays.forgotten import finish_later, watch
 from zarrcore.arrays.opened import OpenArray, writing
 from zarrcore.arrays.pending import BlockGrid, Memory, PendingChunk, interior, outside, parts_in
 from zarrcore.arrays.selections import Indexable
 from zarrcore.arrays.values import as_values, broadcast_values, check_out
+from zarrcore.engine.build import chunk_store
 from zarrcore.errors import BaseZarrError, ChunkError, FlushError, ZarrUserWarning
 from zarrcore.metadata import layout
 from zarrcore.node import state_of
@@ -74,6 +77,9 @@ class ArrayWriter(Indexable):
         self._closed = False
         self._bind()
         self._max_bytes = self._default_bytes() if most is None else most
+        self._scope = chunk_store(array.metadata, array.store_path)._scope(array.path)
+        self._process = os.getpid()
+        watch(self)
 
     def _bind(self) -> None:
         """Take over the shape of the array."""
@@ -285,8 +291,13 @@ class ArrayWriter(Indexable):
             chunk = self._pending.get(coords)
             if chunk is None or chunk.done:
                 chunk = self._pending[coords] = PendingChunk(self._grid, coords, self._dtype, self._memory)
+                chunk.changes = self._changes_of(coords)
             self._pending.move_to_end(coords)
         return chunk
+
+    def _changes_of(self, coords: Coords) -> int:
+        """Return how often this process has changed the key of a chunk; -1 while it does so."""
+        return native.key_events(self._scope, self._metadata.key_encoding.encode(coords))
 
     def _mine(self, chunk: PendingChunk) -> Any:
         """Return the lock of a chunk, to change it.
@@ -400,15 +411,25 @@ class ArrayWriter(Indexable):
     def __exit__(self, *exception: object) -> None:
         self.close()
 
+    def _finish(self) -> None:
+        """Write what is pending and refuse further use: nobody has called :meth:`close`.
+
+        Values for a chunk that others have written since are given up: nobody knows which are newer.
+        """
+        with self._lock:
+            pending = list(self._pending.values())
+        lost = [c for c in pending if c.changes not in (-1, self._changes_of(c.coords))]
+        for chunk in lost:
+            with self._mine(chunk):
+                self._drop(chunk)
+        self.close()
+        for chunk in lost:
+            message = f"{self!r}: values for chunk {chunk.coords} are lost, others have written it since"
+            warnings.warn(message, ZarrUserWarning, stacklevel=2)
+
     def __del__(self) -> None:
         if getattr(self, "_pending", None):
-            # Not written: nobody knows what has been written to these chunks since.
-            warnings.warn(
-                f"{self!r} was not closed: its pending values are lost; call close() or use a with statement",
-                ZarrUserWarning,
-                stacklevel=2,
-                source=self,
-            )
+            finish_later(self)
 
     # --- reading ---
 

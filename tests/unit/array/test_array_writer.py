@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import subprocess
+import sys
+import threading
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -354,11 +359,69 @@ def test_wrong_arguments() -> None:
         zarrcore.open_array(array.store.with_read_only(True)).writer()
 
 
+def finish_forgotten() -> None:
+    for thread in threading.enumerate():
+        if thread.name == "zarrcore-writer":
+            thread.join()
+
+
+def test_what_is_pending_in_a_forgotten_writer_is_written() -> None:
+    w = new().writer()
+    w[0, 0] = 1
+    array = w.array
+    with pytest.warns(errors.ZarrUserWarning, match="1 chunks pending.*was not closed.*written now"):
+        del w
+    finish_forgotten()
+    assert array[0, 0] == 1
+
+
+@pytest.mark.filterwarnings("ignore:.*others have written it since")
 def test_a_forgotten_writer_warns_and_overwrites_nothing_newer() -> None:
     w = new().writer()
     w[0, 0] = 1
     array = w.array
     array[0, 0] = 2
-    with pytest.warns(errors.ZarrUserWarning, match="1 chunks pending.*pending values are lost"):
+    with pytest.warns(errors.ZarrUserWarning, match="1 chunks pending.*was not closed"):
         del w
+    finish_forgotten()
     assert array[0, 0] == 2
+
+
+FORGETS = """
+import sys, zarrcore
+array = zarrcore.create_array(sys.argv[1], shape=(4, 4), chunks=(2, 2), dtype="i4")
+writers = [array.writer(), array.writer()]
+writers[0][0, 0] = 1
+writers[1][3, 3] = 2
+"""
+
+
+@pytest.mark.parametrize("how", ["always", "error"])
+def test_writers_that_nobody_closed_are_written_at_the_end_of_the_program(how: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-W", how, "-c", FORGETS, str(tmp_path / "a")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert "1 chunks pending> was not closed: its pending values are written at the end" in done.stderr
+    array = zarrcore.open_array(tmp_path / "a")
+    assert (array[0, 0], array[3, 3]) == (1, 2)
+
+
+FORKS = (
+    FORGETS
+    + """
+import os
+if os.fork() == 0:
+    del writers
+    sys.exit()
+os.wait()
+assert array[0, 0] == 0
+array[:2, :2] = 5
+"""
+)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_forked_child_does_not_write_what_is_pending_in_its_parent(tmp_path: Path) -> None:
+    command = [sys.executable, "-W", "ignore", "-c", FORKS, str(tmp_path / "a")]
+    subprocess.run(command, check=True, timeout=60)
+    array = zarrcore.open_array(tmp_path / "a")
+    assert (array[0, 0], array[3, 3]) == (5, 2)

@@ -1,0 +1,62 @@
+"""Writers that nobody closed: what is pending in them is written, from a thread of its own or at exit."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import warnings
+from threading import Thread
+from typing import Any
+from weakref import WeakSet
+
+from zarrcore.errors import ZarrUserWarning
+
+__all__ = ["finish_later", "watch"]
+
+_writers: WeakSet[Any] = WeakSet()
+"""Every :class:`zarrcore.ArrayWriter` of the process."""
+
+
+def watch(writer: Any) -> None:
+    """Have what is pending in a writer written when the interpreter ends, unless it was closed."""
+    if not _writers:
+        atexit.unregister(_finish_all)
+        atexit.register(_finish_all)
+    _writers.add(writer)
+
+
+def finish_later(writer: Any) -> None:
+    """Write what is pending in a writer that is about to be collected.
+
+    Collection begins anywhere, also while its thread holds locks, so another thread takes them.
+    """
+    if writer._process != os.getpid():
+        return  # the parent of this process has it too
+    name, done = repr(writer), "lost"
+    if not sys.is_finalizing():
+        Thread(target=writer._finish, name="zarrcore-writer").start()
+        done = "written now"
+    _warn(name, done)
+
+
+def _finish_all() -> None:
+    unclosed = [w for w in list(_writers) if w._process == os.getpid() and w.pending_bytes]
+    names = [repr(writer) for writer in unclosed]
+    failures = []
+    for writer in unclosed:
+        try:
+            writer._finish()
+        except Exception as error:
+            failures.append(error)
+    try:
+        for name in names:
+            _warn(name, "written at the end of the program")
+    finally:
+        if failures:
+            raise ExceptionGroup("values of writers that were not closed are lost", failures)
+
+
+def _warn(name: str, done: str) -> None:
+    message = f"{name} was not closed: its pending values are {done}; call close() or use a with statement"
+    warnings.warn(message, ZarrUserWarning, stacklevel=4)
