@@ -208,10 +208,13 @@ static zc_status wait_for(bucket *b, uint64_t hash, const zc_workspace *ws, zc_e
 {
     zc_status status = ZC_OK;
 
+    int64_t asked = zc_now_ns();
+
     b->waiting++;
     while (status == ZC_OK && owner_of(b, hash) != NULL) {
         zc_cond_wait_for(&b->opened, &b->guard, LOOK_AGAIN_NS);
-        if (owner_of(b, hash) != NULL) {
+        if (owner_of(b, hash) != NULL && zc_now_ns() - asked >= LOOK_AGAIN_NS / 2) {
+            asked = zc_now_ns();
             zc_rank_unlock(&b->guard, ZC_RANK_BUCKET);
             status = go_on_waiting(hash, ws, err);
             zc_rank_lock(&b->guard, ZC_RANK_BUCKET);
