@@ -27,10 +27,14 @@ cdef extern from "zarrcore.h" nogil:
 
     ctypedef struct zarrcore_error:
         uint32_t struct_size
-        int32_t status, sys_errno, chunk_ndim
+        int32_t status
+        int32_t sys_errno
+        int32_t chunk_ndim
         int64_t chunk[64]
         int32_t in_shard
-        uint64_t inner_chunk, offset, nbytes
+        uint64_t inner_chunk
+        uint64_t offset
+        uint64_t nbytes
         char codec[32]
         char key[256]
         char message[320]
