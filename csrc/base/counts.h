@@ -12,7 +12,7 @@
 
 typedef enum zc_count {
     ZC_COUNT_BLOCKS,         /* blosc blocks decompressed */
-    ZC_COUNT_WAKES,          /* threads of the pool started, or woken */
+    ZC_COUNT_HELPERS,        /* threads of the pool that jobs asked for, beside the calling one */
     ZC_COUNT_KINDS
 } zc_count;
 

@@ -291,7 +291,6 @@ static int to_wake_locked(void)
 
 static void wake(int n)
 {
-    zc_count_add(ZC_COUNT_WAKES, (size_t)n);
     for (int i = 0; i < n; i++) {
         zc_cond_signal(&pool.work);
     }
@@ -393,7 +392,6 @@ static void grow(int n)
     zc_mutex_unlock(&pool.lock);
 
     for (; missing > 0; missing--) {
-        zc_count_add(ZC_COUNT_WAKES, 1);
         if (!zc_thread_start(worker_main)) {
             zc_mutex_lock(&pool.lock);
             pool.workers -= missing;
@@ -407,6 +405,7 @@ static void grow(int n)
 
 static void post(job *j)
 {
+    zc_count_add(ZC_COUNT_HELPERS, (size_t)j->threads - 1);
     zc_mutex_lock(&pool.lock);
     job **last = &pool.jobs;
     while (*last != NULL) {

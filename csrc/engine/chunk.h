@@ -93,6 +93,9 @@ static inline bool zc_chunk_is_covered(const zc_context *ctx, const zc_chunk *ch
     return zc_selection_covers(chunk->selection, ctx->keeps_beyond ? chunk->shape : chunk->bounds);
 }
 
+/* Are n parts of a chunk, nbytes in all, worth several threads, and are there any to spare? */
+bool zc_shares_parts(const zc_context *ctx, size_t n, size_t nbytes);
+
 /* Decode the elements of the selection out of a value, or a part of one, through the cache that the value's origin names. */
 zc_status zc_chunk_read(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from);
 
@@ -126,6 +129,7 @@ zc_status zc_elements_fill(const zc_context *ctx, const zc_chain *chain, uint8_t
 
 zc_status zc_plain_read(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from);
 zc_status zc_staged_read(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from);
+zc_status zc_staged_decode(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from, uint8_t *dst);
 zc_status zc_shard_read(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from);
 zc_status zc_shard_write(const zc_context *ctx, const zc_chunk *chunk, const zc_value *old, zc_output *out);
 

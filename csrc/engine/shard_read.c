@@ -454,12 +454,25 @@ static zc_status plan_runs(shard *s, const zc_grid_axis *axes, zc_point_groups *
     return status;
 }
 
+/* Bytes that the runs decode, or move where inner chunks are not encoded. */
+static size_t bytes_of_runs(const shard *s, size_t n_items)
+{
+    const zc_chain *inner = s->chain->inner;
+    const size_t each = (size_t)(s->groups != NULL ? 1 : s->run) * s->chain->inner_size;
+    size_t bytes;
+
+    if (inner->ops->is_plain) {
+        return zc_selection_count(s->selection) * inner->item.size;
+    }
+    return zc_mul_size(n_items, each, &bytes) ? bytes : ZC_SIZE_MAX;
+}
+
 static zc_status run_all(shard *s, size_t n_items)
 {
     const zc_call *call = s->ctx->call;
     zc_status status = ZC_OK;
 
-    if (s->ctx->split && n_items > 1) {
+    if (zc_shares_parts(s->ctx, n_items, bytes_of_runs(s, n_items))) {
         s->split = zc_has_more_threads(call, n_items);
         const zc_run job = {.task = shard_task, .job = s, .n_items = n_items, .threads = call->threads,
                             .poll = call->poll, .poll_arg = call->poll_arg};

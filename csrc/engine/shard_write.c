@@ -327,6 +327,18 @@ static zc_status add_index(const shard *s, uint8_t *dst, size_t index_size, size
     return status;
 }
 
+/* Is so much written to the shard that threads should share it? */
+static bool is_worth_sharing(const shard *s)
+{
+    bool worth = false;
+
+    for (size_t i = 0, n = 0; i < s->n_inner && s->ctx->split && !worth; i++) {
+        n += is_given(s, i);
+        worth = zc_shares_parts(s->ctx, n, n * s->chain->inner_size);
+    }
+    return worth;
+}
+
 static zc_status make_shard(shard *s, size_t index_size, zc_output *out)
 {
     const zc_call *call = s->ctx->call;
@@ -335,7 +347,7 @@ static zc_status make_shard(shard *s, size_t index_size, zc_output *out)
 
     s->data = s->chain->index_at_start ? out->data + index_size : out->data;
     s->n_tasks = (size_t)threads * 8 < s->n_inner ? (size_t)threads * 8 : s->n_inner;
-    bool parallel = s->ctx->split && s->n_tasks > 1;
+    bool parallel = s->n_tasks > 1 && is_worth_sharing(s);
     for (size_t i = 0; i < s->n_inner && parallel && s->old != NULL; i++) {
         parallel = zc_extent_empty(s->old_extents[i]) || s->old_extents[i].nbytes <= s->slot;
     }

@@ -4,6 +4,8 @@
  * their kinds of chains, and writing plain ones piece by piece.
  */
 #include "base/assert.h"
+#include "codecs/blosc_shared.h"
+#include "codecs/classes.h"
 #include "engine/chunk.h"
 
 /* Uncompressed chunks are gathered and written in pieces of this size, which stay in the L2 cache meanwhile. */
@@ -18,26 +20,21 @@ static zc_status plain_decode(const zc_context *ctx, const zc_chunk *chunk, cons
     return status == ZC_OK ? zc_value_read(from, 0, dst, chunk->size, ctx->err) : status;
 }
 
-static zc_status staged_decode(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from, uint8_t *dst)
-{
-    const uint8_t *data;
-    const int mark = zc_scratch_mark(ctx->ws);
-    zc_status status = zc_chain_check_plausible(chunk->chain, from->size, chunk->size, ctx->err);
-
-    if (status == ZC_OK) {
-        status = zc_bytes_of(ctx, from, &data);
-    }
-    if (status == ZC_OK) {
-        status = zc_chain_unstage_into(chunk->chain, data, (size_t)from->size, dst, chunk->size, ctx->ws, ctx->err);
-    }
-    zc_scratch_release(ctx->ws, mark);
-    return status;
-}
-
 static zc_status encode(const zc_context *ctx, const zc_chunk *chunk, const uint8_t *elements, zc_output *out)
 {
-    return zc_stages_encode(chunk->chain->stages, chunk->chain->n_stages, elements, chunk->size, out->data, out->cap,
-                            &out->written, ctx->ws, ctx->err);
+    const zc_chain *chain = chunk->chain;
+
+    if (ctx->split && chain->n_stages == 1 && chain->stages[0].cls == &zc_codec_blosc) {
+        const zc_sharing sharing = {ctx->call->threads, ctx->call->poll, ctx->call->poll_arg};
+        const zc_status status = zc_blosc_encode_shared(&chain->stages[0], &sharing, elements, chunk->size, out->data,
+                                                        out->cap, &out->written, ctx->err);
+        if (status != ZC_OK) {
+            zc_error_set_codec(ctx->err, chain->stages[0].cls->name);
+        }
+        return status;
+    }
+    return zc_stages_encode(chain->stages, chain->n_stages, elements, chunk->size, out->data, out->cap, &out->written,
+                            ctx->ws, ctx->err);
 }
 
 static zc_status bound(const zc_chain *chain, int ndim, const int64_t *stored, size_t decoded, size_t *out,
@@ -75,7 +72,7 @@ const zc_chain_ops zc_plain_ops = {
 
 const zc_chain_ops zc_staged_ops = {
     .read = zc_staged_read,
-    .decode = staged_decode,
+    .decode = zc_staged_decode,
     .write = zc_elements_write,
     .encode = encode,
     .bound = bound,

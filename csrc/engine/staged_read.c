@@ -247,7 +247,8 @@ static bool is_worth_sharing(const reading *all, const reader *r)
     const chunk_job *job = all->job;
     const size_t nbytes = (size_t)(range->last - range->first + 1) * job->chunk->chain->item.size;
 
-    return job->ctx->split && r->from->has_parts && all->part > 0 && job->chunk->selection->kind != ZC_SELECT_POINTS &&
+    return job->ctx->split && r->from->has_parts && all->part > 0 &&
+           (all->dst != NULL || job->chunk->selection->kind != ZC_SELECT_POINTS) &&
            range->first / all->part < range->last / all->part &&
            (r->from->blocks ? nbytes >= SHARED_FROM : range->all && nbytes >= PLAIN_SHARED_FROM);
 }
@@ -512,6 +513,44 @@ static zc_status read_viewed(const chunk_job *job, const zc_value *from)
     if (status == ZC_OK) {
         const zc_encoded encoded = zc_encoded_bytes(data, n);
         status = read_innermost(job, &encoded);
+    }
+    zc_scratch_release(ctx->ws, mark);
+    return status;
+}
+
+/* All of a chunk whose only codec has blocks. */
+static zc_status decode_blocks(const zc_context *ctx, const zc_chunk *chunk, const uint8_t *data, size_t n, uint8_t *dst)
+{
+    const chunk_job job = {.ctx = ctx, .chunk = chunk};
+    const zc_encoded encoded = zc_encoded_bytes(data, n);
+    const source from = {.codec = &chunk->chain->stages[0], .encoded = &encoded, .blocks = true, .has_parts = true};
+    reader r;
+    zc_status status = reader_open(&job, &from, &r);
+
+    if (status == ZC_OK) {
+        status = read_whole(&job, &r, dst, false);
+        reader_close(&r);
+    }
+    if (status != ZC_OK) {
+        zc_error_set_codec(ctx->err, from.codec->cls->name);
+    }
+    return status;
+}
+
+zc_status zc_staged_decode(const zc_context *ctx, const zc_chunk *chunk, const zc_value *from, uint8_t *dst)
+{
+    const zc_chain *chain = chunk->chain;
+    const uint8_t *data;
+    const int mark = zc_scratch_mark(ctx->ws);
+    zc_status status = zc_chain_check_plausible(chain, from->size, chunk->size, ctx->err);
+
+    if (status == ZC_OK) {
+        status = zc_bytes_of(ctx, from, &data);
+    }
+    if (status == ZC_OK && ctx->split && chain->n_stages == 1 && chain->stages[0].cls->open_blocks != NULL) {
+        status = decode_blocks(ctx, chunk, data, (size_t)from->size, dst);
+    } else if (status == ZC_OK) {
+        status = zc_chain_unstage_into(chain, data, (size_t)from->size, dst, chunk->size, ctx->ws, ctx->err);
     }
     zc_scratch_release(ctx->ws, mark);
     return status;

@@ -59,6 +59,21 @@ static size_t spanned(const zc_selection *selection, size_t itemsize)
     return span < rows ? span : rows;
 }
 
+/* Bytes of n chunks, `most` counted for each at most, or of an inner one for each where these are read and written one by
+ * one.  Where there is a single chunk, how much of it is worth sharing is decided where it is read or written. */
+static size_t bytes_of_chunks(const zc_array *array, size_t n, size_t most)
+{
+    const zc_chain *chain = array->chain;
+    const bool inner = n > 1 && chain->ops->has_ranges;
+    size_t bytes = chain->item.size, all;
+
+    for (int d = 0; d < array->ndim && bytes < most; d++) {
+        const int64_t length = inner ? chain->inner_shape[d] : array->grid[d].chunk;
+        bytes *= length < (int64_t)most ? (size_t)length : most;
+    }
+    return zc_mul_size(n, bytes < most ? bytes : most, &all) ? all : ZC_SIZE_MAX;
+}
+
 /* Bytes that the read of n chunks moves or decodes, roughly. */
 static size_t read_work(const zc_call *call, size_t n)
 {
@@ -67,7 +82,7 @@ static size_t read_work(const zc_call *call, size_t n)
     const zc_selection *selection = call->selection;
     const size_t count = selection->kind == ZC_SELECT_PICKED ? selection->window->picked->count
                                                              : zc_selection_count(selection);
-    size_t chunk = chain->item.size, wanted, decoded;
+    size_t wanted;
 
     if (!zc_mul_size(count, chain->item.size, &wanted)) {
         return ZC_SIZE_MAX;
@@ -76,13 +91,13 @@ static size_t read_work(const zc_call *call, size_t n)
         const size_t moved = count > 0 && !call->store->values_in_memory ? spanned(selection, chain->item.size) : 0;
         return wanted > moved ? wanted : moved;
     }
-    for (int d = 0; d < array->ndim && chunk < DECODED_MIN; d++) {
-        chunk *= array->grid[d].chunk < (int64_t)DECODED_MIN ? (size_t)array->grid[d].chunk : DECODED_MIN;
-    }
-    if (!zc_mul_size(n, chunk < DECODED_MIN ? chunk : DECODED_MIN, &decoded)) {
-        return ZC_SIZE_MAX;
-    }
+    const size_t decoded = bytes_of_chunks(array, n, n == 1 ? READ_MIN : DECODED_MIN);
     return wanted > decoded ? wanted : decoded;
+}
+
+bool zc_shares_parts(const zc_context *ctx, size_t n, size_t nbytes)
+{
+    return ctx->split && n > 1 && nbytes >= READ_MIN;
 }
 
 int zc_read_threads(const zc_call *calls, size_t n_calls, size_t n, int threads)
@@ -120,20 +135,32 @@ static int waiting_threads(const zc_call *call, size_t n)
     return most > (size_t)usual ? (int)most : usual;
 }
 
-int zc_write_threads(const zc_call *call, size_t n)
+/* Bytes that the write of n chunks copies, or encodes, roughly: all of a chunk that is written in part. */
+static size_t write_work(const zc_call *call, size_t n)
 {
     const zc_chain *chain = call->array->chain;
-    size_t bytes;
-    const bool plain = chain->ops->is_plain;
+    size_t given;
+
+    /* A value that is repeated along a dimension may count more bytes than there are. */
+    if (!zc_mul_size(zc_selection_count(call->selection), chain->item.size, &given)) {
+        return ZC_SIZE_MAX;
+    }
+    if (chain->ops->is_plain) {
+        return given;
+    }
+    const size_t encoded = bytes_of_chunks(call->array, n, WRITE_MIN);
+    return given > encoded ? given : encoded;
+}
+
+int zc_write_threads(const zc_call *call, size_t n)
+{
+    const bool plain = call->array->chain->ops->is_plain;
     const bool copies = plain && call->store->fetch != NULL;
 
     if (call->threads == 0 && call->store->waits > 0 && n > 1) {
         return waiting_threads(call, n);
     }
-    /* A value that is repeated along a dimension may count more bytes than there are. */
-    if (!zc_mul_size(zc_selection_count(call->selection), chain->item.size, &bytes)) {
-        bytes = ZC_SIZE_MAX;
-    }
+    const size_t bytes = write_work(call, n);
     if ((bytes < (plain ? WRITE_PLAIN_MIN : WRITE_MIN) && n < 16) || (copies && bytes / COPIED_MIN < n)) {
         return 1;
     }

@@ -130,6 +130,61 @@ if (blocks != reads[i].blocks && threads<3) fprintf(stderr, "X %zu t%d: %zu not 
     }
 }
 
+/* A few elements written to one large blosc chunk: it is decoded, patched and encoded by all threads, each block once, and
+ * the bytes are those of one thread. */
+static void patches_of_a_large_chunk_are_shared(void)
+{
+    enum { LENGTH = 2 << 20, BLOCK = 256 << 10 };
+    static uint16_t values[LENGTH], found[LENGTH], sevens[3] = {7, 7, 8};
+    zc_fault fault;
+    zc_error err;
+    fixture f;
+
+    for (int threads = 1; threads < 4; threads++) {
+        for (int i = 0; i < LENGTH; i++) {
+            values[i] = (uint16_t)(i / 5);
+        }
+        open_fixture(&f, "patched/", 1, LENGTH);
+        f.array.grid[0].length = 1;
+        f.array.grid[1].length = LENGTH;
+        add_stage(&f.chain, "blosc");
+        f.chain.stages[0].blosc.typesize = 2;
+        f.chain.stages[0].blosc.blocksize = BLOCK / 2;
+        CHECK(transfer(&f, true, 0, 1, 0, LENGTH, values, threads, &fault, &err) == ZC_OK);
+        zc_counts_reset();
+        CHECK(transfer(&f, true, 0, 1, 1000, 3, sevens, threads, &fault, &err) == ZC_OK);
+        CHECK(!ZC_ASSERTIONS || zc_counted(ZC_COUNT_BLOCKS) == LENGTH * 2 / BLOCK);
+        CHECK(!ZC_ASSERTIONS || (zc_counted(ZC_COUNT_HELPERS) > 0) == (threads > 1));
+        memcpy(values + 1000, sevens, sizeof sevens);
+        CHECK(transfer(&f, false, 0, 1, 0, LENGTH, found, threads, &fault, &err) == ZC_OK);
+        CHECK(memcmp(found, values, sizeof values) == 0);
+    }
+}
+
+/* Work that is done before another thread has woken up is left to the calling one. */
+static void no_thread_is_woken_for_little(void)
+{
+    uint16_t some[ROWS * COLUMNS] = {1};
+    zc_fault fault;
+    zc_error err;
+    fixture f;
+
+    for (int kind = 0; kind < 4; kind++) {
+        open_fixture(&f, kind < 2 ? kind == 0 ? "little/" : "little-zstd/" : kind == 2 ? "little-shard/" : "little-blosc/",
+                     40, 40);
+        if (kind == 1 || kind == 3) {
+            add_stage(&f.chain, kind == 1 ? "zstd" : "blosc");
+        } else if (kind == 2) {
+            make_sharded(&f, 5, 8, true);
+        }
+        zc_counts_reset();
+        CHECK(transfer(&f, true, 0, ROWS, 0, COLUMNS, some, 4, &fault, &err) == ZC_OK);
+        CHECK(transfer(&f, true, 3, 20, 2, 20, some, 4, &fault, &err) == ZC_OK);
+        CHECK(transfer(&f, false, 0, ROWS, 0, COLUMNS, some, 4, &fault, &err) == ZC_OK);
+        CHECK(zc_counted(ZC_COUNT_HELPERS) == 0);
+    }
+}
+
 static void shards(void)
 {
     fixture f;
@@ -329,6 +384,8 @@ int main(void)
     RUN(swapped_and_transposed);
     RUN(large_chunks_are_decoded_over_themselves);
     RUN(no_block_is_decompressed_twice);
+    RUN(patches_of_a_large_chunk_are_shared);
+    RUN(no_thread_is_woken_for_little);
     RUN(shards);
     RUN(gathered_blocks);
     RUN(many_reads);
