@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -186,7 +187,8 @@ def test_a_program_repeats_a_case(tmp_path: Path) -> None:
         text = program(Outcome(0, array, selection), f"a title: {selection.kind}", "case.py")
         compile(text, "case.py", "exec")
         (tmp_path / f"{selection.kind}.py").write_text(text, encoding="utf-8")
+    env = {**os.environ, "PYTHONPATH": str(Path(zarrcore.__file__).parents[1])}
     for kind in ("points", "write all"):
         path = tmp_path / f"{kind}.py"
-        done = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False)
+        done = subprocess.run([sys.executable, path], env=env, capture_output=True, text=True, check=False)
         assert done.returncode == 0 and done.stdout.startswith("zarrcore "), done.stderr
