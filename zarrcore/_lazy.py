@@ -7,10 +7,8 @@ package, which ``make stubs`` writes from that table.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 
 def attach(

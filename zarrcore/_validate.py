@@ -13,17 +13,14 @@ zarrcore.errors.MetadataValidationError: codecs[0].configuration.level: expected
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from math import prod
-from typing import TYPE_CHECKING, Any
+from types import TracebackType
+from typing import Any, NoReturn
 
 import numpy as np
 
 from zarrcore.errors import MetadataValidationError, PickleCodecDisabledError, UnknownCodecError, printable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from types import TracebackType
-    from typing import NoReturn
 
 MAX_NBYTES = 2**63 - 1
 """Most bytes that one chunk may stand for: the offsets of the chunk engine are signed 64-bit numbers."""

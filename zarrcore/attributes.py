@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
-from typing import TYPE_CHECKING, Any, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, MutableMapping
+from typing import Any, Protocol
 
 _UNCHANGEABLE = {str, int, float, bool, type(None)}
 

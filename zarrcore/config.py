@@ -15,14 +15,11 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from zarrcore._locks import Lock
 from zarrcore.errors import BadConfigError, ZarrRuntimeWarning, ZarrUserWarning
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 __all__ = ["SETTINGS", "BadConfigError", "Config", "Setting", "config"]
 

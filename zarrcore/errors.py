@@ -6,10 +6,8 @@ what was asked, what was found and where; it is composed once, when the error is
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
+from typing import Any
 
 
 def printable(text: str) -> str:
@@ -100,9 +98,6 @@ class MetadataValidationError(BaseZarrError):
         self.key = key
         super().__init__(_text(key, where, message))
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self.reason, {"where": self.where, "key": self.key})
-
 
 class NodeTypeValidationError(MetadataValidationError):
     """A metadata document describes another type of node than the one asked for."""
@@ -190,21 +185,15 @@ class ChunkError(BaseZarrError):
         self.key = key
         self.codec = codec
         self.byte_range = byte_range
-        where = ", ".join(
-            _describe(name, value) for name, value in self._place().items() if value is not None
-        )
+        where = ", ".join(_describe(name, value) for name, value in self._known_place().items())
         super().__init__(": ".join(part for part in (where, reason) if part))
 
-    def _place(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in _PLACE}
+    def _known_place(self) -> dict[str, Any]:
+        return {name: value for name in _PLACE if (value := getattr(self, name)) is not None}
 
     def located(self, **place: Any) -> ChunkError:
         """Return the same error, with the parts of its `place` filled in that it does not know."""
-        known = {name: value for name, value in self._place().items() if value is not None}
-        return type(self)(self.reason, **{**place, **known})
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self.reason, self._place())
+        return type(self)(self.reason, **{**place, **self._known_place()})
 
 
 class ChunkNotFoundError(BaseZarrError):
@@ -261,9 +250,6 @@ class FlushError(ChunkError):
         """Return the same error with its failures; see :meth:`ChunkError.located`."""
         return super().located(failures=self.failures, **place)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self.reason, {"failures": self.failures, **self._place()})
-
 
 _PLACE = ("array", "chunk", "inner_chunk", "key", "codec", "byte_range")
 
@@ -280,11 +266,6 @@ def _text(key: str | None, where: str | None, message: str) -> str:
     """Return the text of an error or a warning about a place in a document."""
     place = [printable(part) for part in (key, where) if part]
     return ": ".join([*place, message] if message else place)
-
-
-def _rebuild(cls: Any, reason: str, place: dict[str, Any]) -> Any:
-    """Unpickle an error or a warning that takes its place as keyword arguments."""
-    return cls(reason, **place)
 
 
 # --- stores ----------------------------------------------------------------------------------------
@@ -362,10 +343,6 @@ class ZarrcoreWarning(ZarrUserWarning):
         self.clause = clause
         text = _text(key, where, message)
         super().__init__(f"{text} ({clause})" if clause else text)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        place = {"key": self.key, "where": self.where, "clause": self.clause}
-        return _rebuild, (type(self), self.reason, place)
 
 
 class ZarrRuntimeWarning(RuntimeWarning):

@@ -11,18 +11,16 @@ engine fills and the result which a user sees differ by axes of length one only:
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from zarrcore._core.engine import MaskPoints
 from zarrcore.errors import BoundsCheckError, VindexInvalidSelectionError
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    Dim = tuple[int, int, int] | np.ndarray
-    Fields = str | list[str]
+Dim = tuple[int, int, int] | np.ndarray
+Fields = str | list[str]
 
 _ALL = slice(None)
 

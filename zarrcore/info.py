@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zarrcore.errors import printable
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import Unreadable
 from zarrcore.nodes.walk import walk
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 @dataclass(frozen=True)

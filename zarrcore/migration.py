@@ -6,8 +6,9 @@ that cannot be converted as a whole is left as it was.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zarrcore.errors import BaseZarrError
 from zarrcore.metadata import (
@@ -23,14 +24,8 @@ from zarrcore.metadata.upgrade import upgraded
 from zarrcore.nodes import documents
 from zarrcore.nodes.create import store_documents
 from zarrcore.nodes.find import read_documents
-from zarrcore.storage import make_store_path
+from zarrcore.storage import StoreLike, StorePath, make_store_path
 from zarrcore.storage.validation import join_path, key_prefix
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from zarrcore.nodes.documents import Metadata
-    from zarrcore.storage import StoreLike, StorePath
 
 __all__ = [
     "MigratedNode",
@@ -41,10 +36,7 @@ __all__ = [
     "remove_metadata",
 ]
 
-_OLD_NAMES = {
-    2: (ZARRAY_JSON, ZGROUP_JSON, ZATTRS_JSON, ZMETADATA_V2_JSON),
-    1: ("meta", "attrs"),
-}
+_OLD_NAMES = {2: (ZARRAY_JSON, ZGROUP_JSON, ZATTRS_JSON, ZMETADATA_V2_JSON), 1: ("meta", "attrs")}
 _OLD_NAMES[3] = _OLD_NAMES[2]
 
 
@@ -212,12 +204,7 @@ def migrate_v2_to_v3(
 
 
 def _migrate(
-    place: StorePath,
-    target: StorePath,
-    *,
-    dry_run: bool,
-    remove_old: bool = False,
-    overwrite: bool = False,
+    place: StorePath, target: StorePath, *, dry_run: bool, remove_old: bool = False, overwrite: bool = False
 ) -> MigrationReport:
     if not dry_run:
         target.store._check_writable()
@@ -278,7 +265,7 @@ def _node(place: StorePath) -> MigratedNode | None:
             if number == 3:
                 return MigratedNode(place.path, metadata.node_type, 3, _plain(metadata))
             if isinstance(metadata, GroupMetadata):
-                made: Metadata = GroupMetadata(attributes=metadata.attributes, zarr_format=3)
+                made: documents.Metadata = GroupMetadata(attributes=metadata.attributes, zarr_format=3)
             else:
                 made = upgraded(metadata)  # type: ignore[arg-type]
             made.to_documents()  # it can be stored
@@ -288,7 +275,7 @@ def _node(place: StorePath) -> MigratedNode | None:
     return None
 
 
-def _notes(metadata: Metadata) -> tuple[str, ...]:
+def _notes(metadata: documents.Metadata) -> tuple[str, ...]:
     names = ", ".join(sorted(metadata.extra_fields))  # type: ignore[union-attr]
     return (f"without the members {names}",) if names else ()
 

@@ -12,6 +12,7 @@ the package that brings it:
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -19,8 +20,6 @@ from zarrcore.config import config
 from zarrcore.errors import BadConfigError, MetadataValidationError, UnknownCodecError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from zarrcore.codecs.base import Codec
     from zarrcore.keys.base import ChunkKeyEncoding
 

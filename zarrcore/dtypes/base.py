@@ -205,9 +205,9 @@ class ZDType(ABC, Generic[DType, Scalar]):
             :class:`OverflowError`).
         """
 
-    @abstractmethod
     def default_scalar(self) -> Scalar:
-        """Return the fill value of arrays that are created without one."""
+        """Return the fill value of arrays that are created without one: 0, where a class has no other."""
+        return self.cast_scalar(0)
 
     @abstractmethod
     def from_json_scalar(self, data: JSON, *, zarr_format: ZarrFormat) -> Scalar:

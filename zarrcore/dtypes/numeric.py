@@ -6,19 +6,24 @@ import math
 import re
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from zarrcore.dtypes.base import HasEndianness, HasItemSize, ZDType, is_ml, is_native_kind, order_char
+from zarrcore.dtypes.base import (
+    JSON,
+    DTypeJSON,
+    HasEndianness,
+    HasItemSize,
+    ZarrFormat,
+    ZDType,
+    is_ml,
+    is_native_kind,
+    order_char,
+)
 from zarrcore.dtypes.layout import scalar_to_bytes
 from zarrcore.dtypes.scalars import integer_from_json, is_integer, unboxed
 from zarrcore.dtypes.spelling import type_string_v2
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from zarrcore.dtypes.base import JSON, DTypeJSON, ZarrFormat
 
 _REAL = (bool, int, float, np.bool_, np.integer, np.floating)
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
@@ -77,9 +82,6 @@ class Bool(NumericBase, code="b1"):
             raise self._reject_range(data, "True, False, 1 or 0")
         return np.bool_(data)
 
-    def default_scalar(self) -> np.bool_:
-        return np.bool_(False)
-
     def from_json_scalar(self, data: JSON, *, zarr_format: ZarrFormat) -> np.bool_:
         # Writers of format 2 from outside NumPy left numbers.
         is_number = zarr_format == 2 and (is_integer(data) or isinstance(data, float)) and data in (0, 1)
@@ -119,9 +121,6 @@ class IntegerScalars(ZDType[Any, Any]):
         if hasattr(data, "__index__") and not isinstance(data, np.ndarray):
             return self._within_range(data.__index__(), data)
         raise self._reject_scalar(data, "an integer")
-
-    def default_scalar(self) -> Any:
-        return self._within_range(0, 0)
 
     def from_json_scalar(self, data: JSON, *, zarr_format: ZarrFormat) -> Any:
         return self._within_range(integer_from_json(self, data, zarr_format=zarr_format), data)
@@ -196,9 +195,6 @@ class RealScalars(ZDType[Any, Any]):
         if isinstance(data, np.timedelta64) or not isinstance(data, _REAL):
             raise self._reject_scalar(data, "a real number")
         return self._rounded(data)
-
-    def default_scalar(self) -> Any:
-        return self._from_bits(0)
 
     def from_json_scalar(self, data: JSON, *, zarr_format: ZarrFormat) -> Any:
         """Return the scalar of a fill value (v3 core, "Permitted fill values").
@@ -317,9 +313,6 @@ class ComplexScalars(ZDType[Any, Any]):
             return complex(text)
         except ValueError:
             raise self._reject_scalar(text, "a complex number") from None
-
-    def default_scalar(self) -> Any:
-        return self._join(self.part.default_scalar(), self.part.default_scalar())
 
     def from_json_scalar(self, data: JSON, *, zarr_format: ZarrFormat) -> Any:
         if isinstance(data, (list, tuple)) and len(data) == 2:

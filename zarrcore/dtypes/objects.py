@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from zarrcore.dtypes.base import HasObjectCodec, ZDType
+from zarrcore.dtypes.base import JSON, DTypeJSON, HasObjectCodec, ZarrFormat, ZDType
 from zarrcore.dtypes.spelling import check_dtype_spec_v2
 from zarrcore.errors import DataTypeValidationError
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Self
-
-    from zarrcore.dtypes.base import JSON, DTypeJSON, ZarrFormat
-
-OBJECT_CODEC_IDS = (
-    "vlen-utf8",
-    "vlen-bytes",
-    "vlen-array",
-    "json2",
-    "msgpack2",
-    "categorize",
-    "pickle",
-    "json",
-    "msgpack",
+OBJECT_CODEC_IDS = tuple(
+    "vlen-utf8 vlen-bytes vlen-array json2 msgpack2 categorize pickle json msgpack".split()
 )
 """Codecs that turn Python objects into bytes, by their Zarr v2 identifiers."""
 

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy import typing as npt
 
 from zarrcore._validate import describe
-from zarrcore.dtypes.base import DataTypeTypeError, ZDType
+from zarrcore.dtypes.base import DataTypeTypeError, DTypeJSON, ZarrFormat, ZDType
 from zarrcore.dtypes.registry import data_type_registry
 from zarrcore.errors import DataTypeValidationError
 from zarrcore.registry import registrations
-
-if TYPE_CHECKING:
-    from zarrcore.dtypes.base import DTypeJSON, ZarrFormat
 
 #: A data type, a NumPy dtype or what NumPy makes one of, a name, or the JSON form of a data type.
 DTypeLike: TypeAlias = ZDType[Any, Any] | npt.DTypeLike | Mapping[str, Any]

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from zarrcore._validate import describe
-from zarrcore.dtypes.base import DataTypeTypeError, ZDType, canonical_v3
+from zarrcore.dtypes.base import DataTypeTypeError, DTypeJSON, ZarrFormat, ZDType, canonical_v3
 from zarrcore.dtypes.spelling import check_dtype_spec_v2, type_string
 from zarrcore.errors import DataTypeValidationError
 from zarrcore.registry import Registry, note_registration, registrations
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from zarrcore.dtypes.base import DTypeJSON, ZarrFormat
-
 _LONG_DOUBLE = ": its bits differ between platforms"
 _NEEDS = "from_json to_json from_native_dtype to_native_dtype cast_scalar from_json_scalar to_json_scalar"
 _FOREIGN = "*"  # in place of a kind: the dtypes of other packages
-_ALIASES = {
-    "bytes": "variable_length_bytes",
-    "complex_float32": "complex64",
-    "complex_float64": "complex128",
-}
+_ALIASES = {"bytes": "variable_length_bytes", "complex_float32": "complex64", "complex_float64": "complex128"}
 
 
 class _UnknownDataTypeError(DataTypeValidationError, KeyError):
@@ -269,16 +261,12 @@ _BUILT_IN = (
         "bfloat16=BFloat16 float4_e2m1fn=Float4E2M1FN float6_e2m3fn=Float6E2M3FN float6_e3m2fn=Float6E3M2FN "
         "float8_e3m4=Float8E3M4 float8_e4m3=Float8E4M3 float8_e4m3b11fnuz=Float8E4M3B11FNUZ "
         "float8_e4m3fn=Float8E4M3FN float8_e4m3fnuz=Float8E4M3FNUZ float8_e5m2=Float8E5M2 "
-        "float8_e5m2fnuz=Float8E5M2FNUZ float8_e8m0fnu=Float8E8M0FNU",
-    ),
-    ("ml", "", "int2=Int2 int4=Int4 uint2=UInt2 uint4=UInt4"),
-    (
-        "ml",
-        "",
-        "complex_bfloat16=ComplexBFloat16 complex_float16=ComplexFloat16 "
-        "complex_float4_e2m1fn=ComplexFloat4E2M1FN complex_float6_e2m3fn=ComplexFloat6E2M3FN "
-        "complex_float6_e3m2fn=ComplexFloat6E3M2FN complex_float8_e3m4=ComplexFloat8E3M4 "
-        "complex_float8_e4m3=ComplexFloat8E4M3 complex_float8_e4m3b11fnuz=ComplexFloat8E4M3B11FNUZ "
+        "float8_e5m2fnuz=Float8E5M2FNUZ float8_e8m0fnu=Float8E8M0FNU "
+        "int2=Int2 int4=Int4 uint2=UInt2 uint4=UInt4 complex_bfloat16=ComplexBFloat16 "
+        "complex_float16=ComplexFloat16 complex_float4_e2m1fn=ComplexFloat4E2M1FN "
+        "complex_float6_e2m3fn=ComplexFloat6E2M3FN complex_float6_e3m2fn=ComplexFloat6E3M2FN "
+        "complex_float8_e3m4=ComplexFloat8E3M4 complex_float8_e4m3=ComplexFloat8E4M3 "
+        "complex_float8_e4m3b11fnuz=ComplexFloat8E4M3B11FNUZ "
         "complex_float8_e4m3fnuz=ComplexFloat8E4M3FNUZ complex_float8_e5m2=ComplexFloat8E5M2 "
         "complex_float8_e5m2fnuz=ComplexFloat8E5M2FNUZ complex_float8_e8m0fnu=ComplexFloat8E8M0FNU",
     ),

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
+from zarrcore.dtypes.base import ZarrFormat, ZDType
 from zarrcore.errors import DataTypeValidationError
-
-if TYPE_CHECKING:
-    from typing import TypeGuard
-
-    from zarrcore.dtypes.base import ZarrFormat, ZDType
 
 _INTEGER = r"-?\d{1,20}"
 

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from zarrcore._validate import MAX_DEPTH
-from zarrcore.dtypes.base import HasEndianness
+from zarrcore.dtypes.base import EndiannessStr, HasEndianness, ZDType
 from zarrcore.errors import DataTypeValidationError
 
 if TYPE_CHECKING:
-    from typing import TypeGuard
-
-    from zarrcore.dtypes.base import EndiannessStr, ZDType
     from zarrcore.dtypes.json_types import DTypeConfig_V2, DTypeSpec_V2, DTypeSpec_V3
 
 TOO_DEEP = f"data types are nested more than {MAX_DEPTH} levels deep"

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from zarrcore.dtypes.base import (
+    JSON,
+    DTypeJSON,
     HasEndianness,
     HasItemSize,
     HasLength,
+    ZarrFormat,
     ZDType,
     check_item_size,
     endianness_of,
@@ -20,11 +23,6 @@ from zarrcore.dtypes.base import (
 from zarrcore.dtypes.objects import VariableLength
 from zarrcore.dtypes.scalars import bytes_from_json, bytes_to_json, is_byte_list, is_zero, unboxed
 from zarrcore.dtypes.spelling import config_v3, type_string_v2
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from zarrcore.dtypes.base import JSON, DTypeJSON, ZarrFormat
 
 _RAW_BITS = r"r([1-9]\d{0,10})"
 
@@ -96,16 +94,13 @@ class FixedLengthUTF32(_Text, HasEndianness, _FixedLength, code="U", name="fixed
         """Return `data` as a string of at most `length` code points."""
         data = unboxed(data)
         if is_zero(data):
-            return self.default_scalar()
+            return np.str_("")
         if not isinstance(data, str):
             raise self._reject_scalar(data, "a string")
         text = data.rstrip("\0")
         if len(text) > self.length:
             raise self._reject_range(data, f"at most {self.length} code points")
         return np.str_(text)
-
-    def default_scalar(self) -> np.str_:
-        return np.str_("")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,21 +130,18 @@ class VariableLengthUTF8(_Text, VariableLength, name="string"):
             raise self._reject_range(data, "text without lone surrogates") from None
         return str(data)
 
-    def default_scalar(self) -> str:
-        return ""
-
 
 # --- bytes ---
 
 
-def _as_bytes(data: object) -> bytes | None:
-    """Return `data` as bytes, or None if it is not bytes-like."""
-    data = unboxed(data)
-    if isinstance(data, bytes):
-        return bytes(data)
-    if isinstance(data, np.void):
-        return data.tobytes()
-    return bytes(data) if isinstance(data, (bytearray, memoryview)) else None
+def _as_bytes(zdtype: ZDType[Any, Any], data: object, expected: str = "bytes") -> bytes:
+    """Return what is bytes-like as bytes; 0 is no bytes."""
+    if is_zero(data):
+        return b""
+    item: Any = unboxed(data)
+    if isinstance(item, (np.void, bytes, bytearray, memoryview)):
+        return bytes(item)
+    raise zdtype._reject_scalar(data, expected)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,22 +150,16 @@ class NullTerminatedBytes(_FixedLength, code="S", name="null_terminated_bytes"):
 
     def cast_scalar(self, data: object) -> np.bytes_:
         """Return `data`, bytes or ASCII text, as a byte string of at most `length` bytes."""
-        if is_zero(data):
-            return self.default_scalar()
-        value = data.encode() if isinstance(data, str) and data.isascii() else _as_bytes(data)
-        if value is None:
-            raise self._reject_scalar(data, "bytes, or ASCII text")
-        value = value.rstrip(b"\0")
+        if isinstance(data, str) and data.isascii():
+            data = data.encode()
+        value = _as_bytes(self, data, "bytes, or ASCII text").rstrip(b"\0")
         if len(value) > self.length:
             raise self._reject_range(data, f"at most {self.length} bytes")
         return np.bytes_(value)
 
-    def default_scalar(self) -> np.bytes_:
-        return np.bytes_(b"")
-
     def from_json_scalar(self, data: JSON, *, zarr_format: ZarrFormat) -> np.bytes_:
         if zarr_format == 2 and (is_zero(data) or data == "\0"):  # as NumPy and netCDF characters are written
-            return self.default_scalar()
+            return self.cast_scalar(0)
         return self.cast_scalar(bytes_from_json(self, data))
 
     def to_json_scalar(self, data: object, *, zarr_format: ZarrFormat) -> str:
@@ -221,25 +207,18 @@ class RawBytes(_FixedLength, code="V", name="raw_bytes"):
 
     def cast_scalar(self, data: object) -> np.void:
         """Return `data` as an item, padded with zeros to `length` bytes."""
-        if is_zero(data):
-            return self.default_scalar()
-        value = _as_bytes(data)
         if is_byte_list(data):
-            value = bytes(data)
+            data = bytes(data)
         elif isinstance(data, str) and data.isascii():
-            value = data.encode()
-        if value is None:
-            raise self._reject_scalar(data, "bytes")
+            data = data.encode()
+        value = _as_bytes(self, data)
         if len(value) > self.length:
             raise self._reject_range(data, f"at most {self.length} bytes")
         return self._item(value)
 
-    def default_scalar(self) -> np.void:
-        return self._item(b"")
-
     def from_json_scalar(self, data: JSON, *, zarr_format: ZarrFormat) -> np.void:
         if zarr_format == 2 and is_zero(data):
-            return self.default_scalar()
+            return self.cast_scalar(0)
         value = bytes_from_json(self, data)
         if len(value) > self.length or (zarr_format == 3 and len(value) < self.length):
             raise self._reject_range(data, f"{self.length} bytes")
@@ -282,15 +261,7 @@ class VariableLengthBytes(VariableLength, name="variable_length_bytes"):
 
     def cast_scalar(self, data: object) -> bytes:
         """Return `data`, bytes or text (encoded as UTF-8), as a byte string."""
-        if is_zero(data):
-            return b""
-        value = data.encode() if isinstance(data, str) else _as_bytes(data)
-        if value is None:
-            raise self._reject_scalar(data, "bytes")
-        return value
-
-    def default_scalar(self) -> bytes:
-        return b""
+        return data.encode() if isinstance(data, str) else _as_bytes(self, data)
 
     def from_json_scalar(self, data: JSON, *, zarr_format: ZarrFormat) -> bytes:
         if zarr_format == 2 and is_zero(data):

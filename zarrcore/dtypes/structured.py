@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from zarrcore._validate import MAX_DEPTH, describe
-from zarrcore.dtypes.base import HasItemSize, HasObjectCodec, ZDType, check_item_size
+from zarrcore.dtypes.base import (
+    JSON,
+    DTypeJSON,
+    HasItemSize,
+    HasObjectCodec,
+    ZarrFormat,
+    ZDType,
+    check_item_size,
+)
 from zarrcore.dtypes.layout import check_swap_fields, scalar_to_bytes
 from zarrcore.dtypes.registry import data_type_registry
 from zarrcore.dtypes.scalars import bytes_from_json, bytes_to_json, is_integer, is_zero, unboxed
-from zarrcore.dtypes.spelling import (
-    TOO_DEEP,
-    check_dtype_spec_no_object_codec_v2,
-    check_nesting,
-    type_string,
-)
+from zarrcore.dtypes.spelling import TOO_DEEP, check_dtype_spec_no_object_codec_v2, check_nesting, type_string
 from zarrcore.errors import DataTypeValidationError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Self
-
-    from zarrcore.dtypes.base import JSON, DTypeJSON, ZarrFormat
 
 Field = tuple[str, ZDType[Any, Any]]
 
@@ -94,9 +91,6 @@ class SubArray(ZDType[Any, Any], HasItemSize, name="sub_array"):
 
     def cast_scalar(self, data: object) -> Any:
         return self._each(data, self.item.cast_scalar)
-
-    def default_scalar(self) -> Any:
-        return self._each(0, None)
 
     def from_json_scalar(self, data: JSON, *, zarr_format: ZarrFormat) -> Any:
         return self._each(data, lambda item: self.item.from_json_scalar(item, zarr_format=zarr_format))
@@ -240,7 +234,7 @@ class Structured(ZDType[Any, np.void], HasItemSize, name="structured"):
         """Return `data`, values by field or the bytes of an item, with every field cast; 0 is all zeros."""
         data = unboxed(data)
         if is_zero(data):
-            return self.default_scalar()
+            return self._item(bytes(self.item_size))
         if isinstance(data, np.void) and data.dtype == self.to_native_dtype():
             return self._item(data.tobytes())
         if isinstance(data, (bytes, bytearray)):
@@ -249,9 +243,6 @@ class Structured(ZDType[Any, np.void], HasItemSize, name="structured"):
         return self._join(
             _zero(dtype) if is_zero(value) else dtype.cast_scalar(value) for (_, dtype), value in pairs
         )
-
-    def default_scalar(self) -> np.void:
-        return self._item(bytes(self.item_size))
 
     def from_json_scalar(self, data: JSON, *, zarr_format: ZarrFormat) -> np.void:
         """Read `data`: base64 of the item's bytes (little-endian in `zarr_format` 3), or values by field."""

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import datetime
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Self, get_args
 
 import numpy as np
 
-from zarrcore.dtypes.base import HasEndianness, HasItemSize, ZDType, endianness_of, order_char
+from zarrcore.dtypes.base import (
+    JSON,
+    DTypeJSON,
+    HasEndianness,
+    HasItemSize,
+    ZarrFormat,
+    ZDType,
+    endianness_of,
+    order_char,
+)
+from zarrcore.dtypes.json_types import DateTimeUnit
 from zarrcore.dtypes.scalars import integer_from_json, is_integer, unboxed
 from zarrcore.dtypes.spelling import config_v3, type_string_v2
 from zarrcore.errors import DataTypeValidationError
 
-if TYPE_CHECKING:
-    from typing import Self
-
-    from zarrcore.dtypes.base import JSON, DTypeJSON, ZarrFormat
-    from zarrcore.dtypes.json_types import DateTimeUnit
-
-UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "μs", "ns", "ps", "fs", "as", "generic")
+UNITS = get_args(DateTimeUnit)
 _NAT = -(2**63)
 _MICRO = ("\u03bcs", "\u00b5s")  # the Greek letter and the sign: both are "us"
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from zarrcore._extension import Extension, parse_extension
 from zarrcore.registry import grid_registry
-
-if TYPE_CHECKING:
-    from typing import Self
 
 
 class ChunkGrid(Extension, ABC):

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from zarrcore._validate import MAX_NBYTES, choice, fail, integer, integers, known_keys, sequence
 from zarrcore.errors import MetadataValidationError
 from zarrcore.grids.base import ChunkGrid
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Self
 
 MAX_EDGES = 1_000_000
 """Most chunks that all dimensions together may list: run lengths in a document must not take all memory."""

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar, Self
 
 from zarrcore._validate import fail, shape
 from zarrcore.grids.base import ChunkGrid
-
-if TYPE_CHECKING:
-    from typing import Self
 
 
 @dataclass(frozen=True)

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
 
 from zarrcore._validate import at, fail, sequence
 from zarrcore._validate import shape as parse_shape
 from zarrcore.codecs.base import ArraySpec
+from zarrcore.codecs.chain import CodecChain
+from zarrcore.dtypes import ZDType
+from zarrcore.grids import ChunkGrid
+from zarrcore.keys import ChunkKeyEncoding
 from zarrcore.metadata import known
 from zarrcore.metadata.departures import members_of, report, without_nulls
 from zarrcore.metadata.documents import dump_document, parse_attributes, with_shape
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Self
-
-    import numpy as np
-
-    from zarrcore.codecs.chain import CodecChain
     from zarrcore.codecs.sharding import ShardingCodec
-    from zarrcore.dtypes import ZDType
-    from zarrcore.grids import ChunkGrid
-    from zarrcore.keys import ChunkKeyEncoding
 
 
 class ArrayMetadata:

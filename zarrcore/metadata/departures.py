@@ -12,23 +12,20 @@ import math
 import re
 import sys
 import warnings
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from zarrcore._validate import describe
+from zarrcore.dtypes import ZDType
 from zarrcore.dtypes.scalars import bytes_from_json, bytes_to_json
 from zarrcore.errors import BaseZarrError, DataTypeValidationError, ZarrcoreWarning
 from zarrcore.metadata.documents import NonFinite
 from zarrcore.registry import compressor_registry
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from zarrcore.dtypes import ZDType
 
 
 class Departure(NamedTuple):

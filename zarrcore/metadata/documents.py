@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +14,6 @@ from zarrcore.config import config
 from zarrcore.errors import MetadataValidationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from typing_extensions import Buffer
 
 ZARR_JSON = "zarr.json"

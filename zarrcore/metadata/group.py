@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from zarrcore._validate import at, choice, describe, integer, mapping
 from zarrcore.errors import MetadataValidationError
@@ -27,10 +27,7 @@ from zarrcore.metadata.documents import (
 from zarrcore.metadata.sections import Section
 from zarrcore.metadata.v3 import ArrayV3Metadata, check_node, parse_extra_fields
 
-if TYPE_CHECKING:
-    from typing import Self
-
-    _Branch = dict[str, "_Branch"]
+_Branch = dict[str, "_Branch"]
 
 GROUP_METADATA_KEYS = frozenset({"zarr_format", "node_type", "attributes", "consolidated_metadata"})
 """The known members of a group document; zarr-python added ``consolidated_metadata``."""
@@ -358,8 +355,7 @@ class ConsolidatedMetadata:
             for path in nodes.keys() & attributes.keys():
                 nodes[path]["attributes"] = attributes[path]
             return cls(
-                _Nodes(dict(_in_order(nodes)), where),
-                _others(data, "zarr_consolidated_format", "metadata"),
+                _Nodes(dict(_in_order(nodes)), where), _others(data, "zarr_consolidated_format", "metadata")
             )
 
     def to_dict(self) -> dict[str, Any]:

@@ -8,18 +8,15 @@ of them serve all others.  Where the whole document is the same, nothing of it i
 from __future__ import annotations
 
 import marshal
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
+from zarrcore.codecs.base import ArraySpec, Codec
 from zarrcore.codecs.chain import CodecChain, IgnoredCodec
+from zarrcore.metadata.departures import Departure
 from zarrcore.registry import registrations
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from zarrcore.codecs.base import ArraySpec, Codec
-    from zarrcore.metadata.departures import Departure
 
 _MOST_KEPT, _LONGEST_KEY = 256, 4096
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from zarrcore.metadata.common import ArrayMetadata
 
-    from zarrcore.metadata.common import ArrayMetadata
-
-    Edges = tuple[int | tuple[int, ...], ...]
+Edges = tuple[int | tuple[int, ...], ...]
 
 
 def grid_edges(metadata: ArrayMetadata) -> Edges:

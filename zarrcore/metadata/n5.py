@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zarrcore._validate import at, boolean, choice, describe, fail, integer, integers, mapping
 from zarrcore.errors import MetadataValidationError
 from zarrcore.metadata.departures import Departure, report
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from zarrcore.metadata.v3 import ArrayV3Metadata
+from zarrcore.metadata.v3 import ArrayV3Metadata
 
 ATTRIBUTES_JSON = "attributes.json"
 
-_TYPES = (
-    *(f"{kind}{bits}" for kind in ("uint", "int") for bits in (8, 16, 32, 64)),
-    "float32",
-    "float64",
-)
+_TYPES = (*(f"{kind}{bits}" for kind in ("uint", "int") for bits in (8, 16, 32, 64)), "float32", "float64")
 _COMPRESSION = 'N5, "compression": an object with a type'
 _REQUIRED = ("dimensions", "blockSize", "dataType")
 _OWN = frozenset({*_REQUIRED, "compression", "compressionType", "n5"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from zarrcore.metadata import known
@@ -17,8 +18,6 @@ from zarrcore.metadata.documents import (
 from zarrcore.metadata.sections import load_group_document
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from typing_extensions import Buffer
 
     from zarrcore.metadata.group import ConsolidatedMetadata, GroupMetadata

@@ -10,15 +10,13 @@ is parsed at once.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from zarrcore.errors import MetadataValidationError
 from zarrcore.metadata.documents import decode_document, load_document, parse_document
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from typing_extensions import Buffer
 
 _MARK = b'"consolidated_metadata": {'

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from zarrcore._validate import at
-from zarrcore.codecs.base import ArraySpec
+from zarrcore.codecs.base import ArraySpec, Codec
 from zarrcore.codecs.standard import standard_codec
 from zarrcore.dtypes.layout import vary
 from zarrcore.errors import MetadataValidationError
+from zarrcore.metadata.v2 import ArrayV2Metadata
 from zarrcore.metadata.v3 import ArrayV3Metadata
 from zarrcore.registry import codec_registry
-
-if TYPE_CHECKING:
-    from zarrcore.codecs.base import Codec
-    from zarrcore.metadata.v2 import ArrayV2Metadata
 
 _CALCULATING = ("astype", "delta", "fixedscaleoffset", "quantize")
 _DTYPE_MEMBERS = ("dtype", "astype", "encode_dtype", "decode_dtype")
@@ -38,10 +35,7 @@ def upgraded(metadata: ArrayV2Metadata) -> ArrayV3Metadata:
         "shape": list(metadata.shape),
         "data_type": data_type,
         "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": list(metadata.chunks)}},
-        "chunk_key_encoding": {
-            "name": "v2",
-            "configuration": {"separator": metadata.dimension_separator},
-        },
+        "chunk_key_encoding": {"name": "v2", "configuration": {"separator": metadata.dimension_separator}},
         "fill_value": fill_value,
         "codecs": [*transpose, *_codecs(metadata.own_codecs, metadata.np_dtype)],
         "attributes": metadata.attributes,

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar, NoReturn, Self
 
 from zarrcore._validate import at, choice, fail, integer
 from zarrcore.errors import MetadataValidationError
 from zarrcore.metadata.v2 import ArrayV2Metadata
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import NoReturn, Self
 
 META, ATTRS = "meta", "attrs"
 

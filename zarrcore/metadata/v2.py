@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from zarrcore._validate import at, choice, describe, fail, integer, sequence, shape
-from zarrcore.codecs.base import ArraySpec, BytesBytesCodec
+from zarrcore.codecs.base import ArraySpec, BytesBytesCodec, Codec
 from zarrcore.codecs.chain import CodecChain
 from zarrcore.codecs.filters import FilterChain, RawItems, item_size_after
 from zarrcore.codecs.spelling import NumcodecsCodec
 from zarrcore.codecs.v2 import parse_v2_codec
+from zarrcore.dtypes import ZDType
 from zarrcore.errors import MetadataValidationError
 from zarrcore.grids import RegularGrid
-from zarrcore.keys import V2ChunkKeyEncoding
+from zarrcore.keys import ChunkKeyEncoding, V2ChunkKeyEncoding
 from zarrcore.metadata.common import ArrayMetadata, dump
 from zarrcore.metadata.documents import ZARRAY_JSON, ZATTRS_JSON, parse_attributes
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Self
-
-    from zarrcore.codecs.base import Codec
-    from zarrcore.dtypes import ZDType
-    from zarrcore.keys import ChunkKeyEncoding
 
 _STORAGE = ("chunks", "dtype", "compressor", "fill_value", "order", "filters", "dimension_separator")
 _KNOWN = frozenset({"zarr_format", "shape", "attributes", *_STORAGE})

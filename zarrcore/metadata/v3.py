@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from zarrcore._validate import at, describe, fail, integer, sequence, shape
-from zarrcore.codecs.base import ArraySpec
-from zarrcore.codecs.chain import parse_codecs
+from zarrcore.codecs.base import ArraySpec, Codec
+from zarrcore.codecs.chain import CodecChain, parse_codecs
+from zarrcore.dtypes import ZDType
 from zarrcore.errors import MetadataValidationError, NodeTypeValidationError
 from zarrcore.grids import ChunkGrid, parse_chunk_grid
 from zarrcore.keys import ChunkKeyEncoding, parse_chunk_key_encoding
@@ -18,12 +20,6 @@ from zarrcore.metadata.common import ArrayMetadata, dump
 from zarrcore.metadata.documents import ZARR_JSON, parse_attributes, refuse_nan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Self
-
-    from zarrcore.codecs.base import Codec
-    from zarrcore.codecs.chain import CodecChain
-    from zarrcore.dtypes import ZDType
     from zarrcore.transformers import StorageTransformer
 
 _STORAGE = ("data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs")

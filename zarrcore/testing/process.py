@@ -5,10 +5,7 @@ from __future__ import annotations
 import os
 import traceback
 import warnings
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
 
 __all__ = ["in_child"]
 

@@ -15,23 +15,21 @@ from __future__ import annotations
 
 import pickle
 import threading
+from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pytest
 
 from zarrcore.errors import InvalidKeyError, ReadOnlyError, StoreError
+from zarrcore.storage.base import Store
 from zarrcore.storage.byte_range import OffsetByteRequest, RangeByteRequest, SuffixByteRequest
 from zarrcore.testing.threads import in_threads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
     from typing_extensions import Buffer
-
-    from zarrcore.storage.base import Store
 
 __all__ = ["BAD_KEYS", "GOOD_KEYS", "StoreTests"]
 
@@ -66,6 +64,17 @@ _RANGES = (
     ((2, 3), slice(2, 5)),
     ((2, None), slice(2, 10)),
     ((9, 10**15), slice(9, 10)),
+)
+
+_KEYS = ["a/b", "a/c/d", "a/c/e", "ab/f", "e/f/g", "zarr.json"]  # those of the fixture `tree`
+# A prefix, the keys that begin with it, and the names directly below it.
+_LISTINGS: tuple[tuple[str, list[str], list[str]], ...] = (
+    ("", _KEYS, ["a", "ab", "e", "zarr.json"]),
+    ("a/", ["a/b", "a/c/d", "a/c/e"], ["b", "c"]),
+    ("a", ["a/b", "a/c/d", "a/c/e"], ["b", "c"]),
+    ("a/c/", ["a/c/d", "a/c/e"], ["d", "e"]),
+    ("a/b/", [], []),
+    ("x/", [], []),
 )
 
 
@@ -106,7 +115,7 @@ class StoreTests:
     @pytest.fixture
     def tree(self, store: Store) -> Store:
         """The store with the keys of the specification's examples, and neighbours that look like them."""
-        for key in ("a/b", "a/c/d", "a/c/e", "ab/f", "e/f/g", "zarr.json"):
+        for key in _KEYS:
             store.set(key, key.encode())
         return store
 
@@ -282,35 +291,15 @@ class StoreTests:
     # --- listing ---
 
     def test_list(self, tree: Store) -> None:
-        assert sorted(tree.list()) == ["a/b", "a/c/d", "a/c/e", "ab/f", "e/f/g", "zarr.json"]
+        assert sorted(tree.list()) == _KEYS
 
-    @pytest.mark.parametrize(
-        ("prefix", "expected"),
-        [
-            ("", ["a/b", "a/c/d", "a/c/e", "ab/f", "e/f/g", "zarr.json"]),
-            ("a/", ["a/b", "a/c/d", "a/c/e"]),
-            ("a", ["a/b", "a/c/d", "a/c/e"]),
-            ("a/c/", ["a/c/d", "a/c/e"]),
-            ("a/b/", []),
-            ("x/", []),
-        ],
-    )
+    @pytest.mark.parametrize(("prefix", "expected"), [(prefix, keys) for prefix, keys, _ in _LISTINGS])
     def test_list_prefix(self, tree: Store, prefix: str, expected: list[str]) -> None:
         assert sorted(tree.list_prefix(prefix)) == expected
         assert tree.is_empty(prefix) is (not expected)
         assert tree.getsize_prefix(prefix) == sum(map(len, expected))
 
-    @pytest.mark.parametrize(
-        ("prefix", "expected"),
-        [
-            ("", ["a", "ab", "e", "zarr.json"]),
-            ("a/", ["b", "c"]),
-            ("a", ["b", "c"]),
-            ("a/c/", ["d", "e"]),
-            ("a/b/", []),
-            ("x/", []),
-        ],
-    )
+    @pytest.mark.parametrize(("prefix", "expected"), [(prefix, names) for prefix, _, names in _LISTINGS])
     def test_list_dir(self, tree: Store, prefix: str, expected: list[str]) -> None:
         assert sorted(tree.list_dir(prefix)) == expected
 

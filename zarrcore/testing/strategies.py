@@ -16,17 +16,14 @@ Everything is small, and shrinks towards few dimensions, short ones, and chunks 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from hypothesis.strategies import DrawFn, SearchStrategy
-
-    from zarrcore.arrays.array import Array
+import zarrcore
 
 __all__ = [
     "array_shapes",
@@ -328,7 +325,7 @@ def arrays(
     *,
     shapes: SearchStrategy[tuple[int, ...]] | None = None,
     zarr_formats: SearchStrategy[int] | None = None,
-) -> tuple[Array, np.ndarray]:
+) -> tuple[zarrcore.Array, np.ndarray]:
     """Generate arrays in memory that contain values, and the values.
 
     Parameters
@@ -342,8 +339,6 @@ def arrays(
     -------
     strategy of (Array, numpy.ndarray)
     """
-    import zarrcore
-
     shape = draw(array_shapes() if shapes is None else shapes)
     zarr_format = draw(st.sampled_from((3, 2)) if zarr_formats is None else zarr_formats)
     values = draw(numpy_arrays(shape, draw(dtypes(zarr_format=zarr_format, flexible=False))))
