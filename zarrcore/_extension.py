@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, field, fields
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 from zarrcore._validate import at, known_keys, named_configuration
 from zarrcore.errors import MetadataValidationError
 
-if TYPE_CHECKING:
-    from typing import Protocol
 
-    class _Registry(Protocol):
-        def get(self, name: str) -> Any: ...
+class _Registry(Protocol):
+    def get(self, name: str) -> Any: ...
 
 
 REQUIRED: Any = MISSING

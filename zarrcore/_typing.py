@@ -5,10 +5,22 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from types import EllipsisType
-from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, SupportsIndex, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike as ArrayLike
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer as Buffer
+else:
+    Buffer = Any  # collections.abc has it from Python 3.12 on
+
+#: A format that is written.
+ZarrFormat: TypeAlias = Literal[2, 3]
+
+#: A value of a metadata document, and one that stands for a data type.
+JSON: TypeAlias = Any
+DTypeJSON: TypeAlias = Any
 
 
 class SupportsArray(Protocol):

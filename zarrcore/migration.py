@@ -118,8 +118,6 @@ class MigrationError(BaseZarrError):
         All nodes, with the reasons.
     """
 
-    report: MigrationReport
-
     def __init__(self, report: MigrationReport) -> None:
         super().__init__("nothing was written:\n" + "\n".join(map(str, report.refused)))
         self.report = report
@@ -219,16 +217,11 @@ def _migrate(
     # The root comes last: as long as its document is missing, the hierarchy is opened in its old format.
     for node in reversed(nodes):
         if not node.is_stored:
-            store_documents(_at(target, node.path, place), node.metadata.to_documents())
+            below = node.path[len(place.path) :].strip("/")
+            store_documents(target / below if below else target, node.metadata.to_documents())
     for key in removed:
         place.store.delete(key)
     return replace(report, nodes=tuple(replace(node, is_stored=True) for node in nodes))
-
-
-def _at(target: StorePath, path: str, place: StorePath) -> StorePath:
-    """Return the place of the new document of the node at `path`."""
-    below = path[len(place.path) :].strip("/")
-    return target / below if below else target
 
 
 # --- finding the nodes

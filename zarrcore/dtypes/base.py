@@ -10,17 +10,18 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self
 
 import numpy as np
 
+from zarrcore._typing import JSON as JSON
+from zarrcore._typing import DTypeJSON as DTypeJSON
+from zarrcore._typing import ZarrFormat as ZarrFormat
 from zarrcore._validate import describe, named_configuration
 from zarrcore.errors import DataTypeValidationError as DataTypeValidationError
 from zarrcore.errors import MetadataValidationError
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from typing_extensions import TypeVar
 
     DType = TypeVar("DType", default=Any)
@@ -31,10 +32,7 @@ else:
     DType = TypeVar("DType")  # defaults, which plain `ZDType` needs, only from Python 3.13 on
     Scalar = TypeVar("Scalar")
 
-ZarrFormat = Literal[2, 3]
 EndiannessStr = Literal["little", "big"]
-JSON = Any
-DTypeJSON = Any
 
 MAX_ITEM_SIZE = 2**30
 """Largest item, in bytes.  NumPy stops at 2**31 - 1; no writer comes near, but a damaged document may."""

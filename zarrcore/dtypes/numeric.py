@@ -10,17 +10,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from zarrcore.dtypes.base import (
-    JSON,
-    DTypeJSON,
-    HasEndianness,
-    HasItemSize,
-    ZarrFormat,
-    ZDType,
-    is_ml,
-    is_native_kind,
-    order_char,
-)
+from zarrcore._typing import JSON, DTypeJSON, ZarrFormat
+from zarrcore.dtypes.base import HasEndianness, HasItemSize, ZDType, is_ml, is_native_kind, order_char
 from zarrcore.dtypes.layout import scalar_to_bytes
 from zarrcore.dtypes.scalars import integer_from_json, is_integer, unboxed
 from zarrcore.dtypes.spelling import type_string_v2
@@ -294,7 +285,10 @@ class ComplexScalars(ZDType[Any, Any]):
         """Return `data`, a number or a pair of real and imaginary part, rounded to this type."""
         data = unboxed(data)
         if isinstance(data, str):
-            data = self._parse_text(data)
+            try:
+                data = complex(data)
+            except ValueError:
+                raise self._reject_scalar(data, "a complex number") from None
         elif isinstance(data, np.void) and data.dtype.names == ("real", "imag"):
             data = (data["real"], data["imag"])
         elif isinstance(data, np.generic) and is_ml(data.dtype) and str(data.dtype.kind) == "W":
@@ -306,13 +300,6 @@ class ComplexScalars(ZDType[Any, Any]):
         if len(data) != 2:
             raise self._reject_scalar(data, "a number, or a pair of real and imaginary part")
         return self._join(*map(self.part.cast_scalar, data))
-
-    def _parse_text(self, text: str) -> complex:
-        """Return a number that is written as Python does."""
-        try:
-            return complex(text)
-        except ValueError:
-            raise self._reject_scalar(text, "a complex number") from None
 
     def from_json_scalar(self, data: JSON, *, zarr_format: ZarrFormat) -> Any:
         if isinstance(data, (list, tuple)) and len(data) == 2:

@@ -200,11 +200,8 @@ def _match_builtin(registry: DataTypeRegistry, dtype: np.dtype[Any], state: obje
 
 def _registered_name(name: str) -> str:
     """Return the name under which the class of a data type is registered that has a name in format 3."""
-    return "raw_bytes" if _is_raw_bits(name) else _ALIASES.get(name, name)
-
-
-def _is_raw_bits(name: str) -> bool:
-    return name[:1] == "r" and name[1:].isdecimal() and name.isascii()
+    is_raw_bits = name[:1] == "r" and name[1:].isdecimal() and name.isascii()
+    return "raw_bytes" if is_raw_bits else _ALIASES.get(name, name)
 
 
 def _unknown_v2(name: str) -> DataTypeValidationError:

@@ -8,13 +8,11 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from zarrcore._typing import JSON, DTypeJSON, ZarrFormat
 from zarrcore.dtypes.base import (
-    JSON,
-    DTypeJSON,
     HasEndianness,
     HasItemSize,
     HasLength,
-    ZarrFormat,
     ZDType,
     check_item_size,
     endianness_of,

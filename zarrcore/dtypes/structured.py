@@ -10,16 +10,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from zarrcore._typing import JSON, DTypeJSON, ZarrFormat
 from zarrcore._validate import MAX_DEPTH, describe
-from zarrcore.dtypes.base import (
-    JSON,
-    DTypeJSON,
-    HasItemSize,
-    HasObjectCodec,
-    ZarrFormat,
-    ZDType,
-    check_item_size,
-)
+from zarrcore.dtypes.base import HasItemSize, HasObjectCodec, ZDType, check_item_size
 from zarrcore.dtypes.layout import check_swap_fields, scalar_to_bytes
 from zarrcore.dtypes.registry import data_type_registry
 from zarrcore.dtypes.scalars import bytes_from_json, bytes_to_json, is_integer, is_zero, unboxed

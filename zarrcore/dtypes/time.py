@@ -8,16 +8,8 @@ from typing import Any, ClassVar, Self, get_args
 
 import numpy as np
 
-from zarrcore.dtypes.base import (
-    JSON,
-    DTypeJSON,
-    HasEndianness,
-    HasItemSize,
-    ZarrFormat,
-    ZDType,
-    endianness_of,
-    order_char,
-)
+from zarrcore._typing import JSON, DTypeJSON, ZarrFormat
+from zarrcore.dtypes.base import HasEndianness, HasItemSize, ZDType, endianness_of, order_char
 from zarrcore.dtypes.json_types import DateTimeUnit
 from zarrcore.dtypes.scalars import integer_from_json, is_integer, unboxed
 from zarrcore.dtypes.spelling import config_v3, type_string_v2

@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from zarrcore._typing import Buffer
 from zarrcore._validate import describe, mapping
 from zarrcore.config import config
 from zarrcore.errors import MetadataValidationError
-
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
 
 ZARR_JSON = "zarr.json"
 ZARRAY_JSON, ZATTRS_JSON = ".zarray", ".zattrs"

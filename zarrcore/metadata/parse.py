@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from zarrcore._typing import Buffer
 from zarrcore.metadata import known
 from zarrcore.metadata.departures import ATTRIBUTES_V2, Departure, collected, report
 from zarrcore.metadata.documents import (
@@ -18,8 +19,6 @@ from zarrcore.metadata.documents import (
 from zarrcore.metadata.sections import load_group_document
 
 if TYPE_CHECKING:
-    from typing_extensions import Buffer
-
     from zarrcore.metadata.group import ConsolidatedMetadata, GroupMetadata
     from zarrcore.metadata.v2 import ArrayV2Metadata
     from zarrcore.metadata.v3 import ArrayV3Metadata

@@ -11,13 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from zarrcore._typing import Buffer
 from zarrcore.errors import MetadataValidationError
 from zarrcore.metadata.documents import decode_document, load_document, parse_document
-
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
 
 _MARK = b'"consolidated_metadata": {'
 _INDENT = r'\{\n([ \t]+)"'

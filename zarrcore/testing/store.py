@@ -18,18 +18,16 @@ import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
+from zarrcore._typing import Buffer
 from zarrcore.errors import InvalidKeyError, ReadOnlyError, StoreError
 from zarrcore.storage.base import Store
 from zarrcore.storage.byte_range import OffsetByteRequest, RangeByteRequest, SuffixByteRequest
 from zarrcore.testing.threads import in_threads
-
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
 
 __all__ = ["BAD_KEYS", "GOOD_KEYS", "StoreTests"]
 
@@ -190,8 +188,7 @@ class StoreTests:
         assert not tree.exists("a/b/x")
 
     def test_case(self, store: Store) -> None:
-        if not self.case_sensitive:
-            pytest.skip("keys are not case-sensitive")
+        _need(self.case_sensitive, "keys are not case-sensitive")
         store.set("foo", b"a")
         store.set("FOO", b"b")
         assert (_bytes(store.get("foo")), _bytes(store.get("FOO"))) == (b"a", b"b")
@@ -250,7 +247,7 @@ class StoreTests:
         assert list(store.list()) == ["a/k"]
 
     def test_delete(self, tree: Store) -> None:
-        _need(tree.supports_deletes, "deletes")
+        _need(tree.supports_deletes, "the store does not support deletes")
         tree.delete("a/b")
         tree.erase("a/c/d")
         assert tree.get("a/b") is None
@@ -263,13 +260,13 @@ class StoreTests:
         assert sorted(tree.list()) == before
 
     def test_erase_values(self, tree: Store) -> None:
-        _need(tree.supports_deletes, "deletes")
+        _need(tree.supports_deletes, "the store does not support deletes")
         tree.erase_values(["a/b", "x", "e/f/g"])
         assert sorted(tree.list()) == ["a/c/d", "a/c/e", "ab/f", "zarr.json"]
 
     @pytest.mark.parametrize("prefix", ["a", "a/"])
     def test_erase_prefix(self, tree: Store, prefix: str) -> None:
-        _need(tree.supports_deletes, "deletes")
+        _need(tree.supports_deletes, "the store does not support deletes")
         tree.erase_prefix(prefix)
         assert sorted(tree.list()) == ["ab/f", "e/f/g", "zarr.json"]
         tree.delete_dir("ab")
@@ -281,7 +278,7 @@ class StoreTests:
         assert tree.exists("zarr.json")
 
     def test_clear(self, tree: Store) -> None:
-        _need(tree.supports_deletes, "deletes")
+        _need(tree.supports_deletes, "the store does not support deletes")
         tree.clear()
         assert list(tree.list()) == []
         tree.clear()
@@ -319,8 +316,7 @@ class StoreTests:
 
     @pytest.mark.parametrize("key", BAD_KEYS)
     def test_bad_keys_are_refused(self, store: Store, key: str) -> None:
-        if not self.validates_keys:
-            pytest.skip("the store leaves the validation of keys to its callers")
+        _need(self.validates_keys, "the store leaves the validation of keys to its callers")
         calls: list[Callable[[], object]] = [
             lambda: store.get(key),
             lambda: store.get_many([key]),
@@ -383,8 +379,7 @@ class StoreTests:
         assert type(store).__name__ in repr(store)
 
     def test_pickle(self, tree: Store) -> None:
-        if not self.picklable:
-            pytest.skip("the store cannot be pickled")
+        _need(self.picklable, "the store cannot be pickled")
         copy = self.reopened(tree)
         assert copy == tree
         assert sorted(copy.list()) == sorted(tree.list())
@@ -418,8 +413,7 @@ class StoreTests:
         assert list(store.list()) == ["k"]
 
     def test_one_of_many_creates(self, store: Store) -> None:
-        if not self.atomic_create:
-            pytest.skip("set_if_not_exists is not safe against other writers")
+        _need(self.atomic_create, "set_if_not_exists is not safe against other writers")
         seen: list[bytes] = []
 
         def create(name: bytes) -> None:
@@ -449,6 +443,6 @@ def _bytes(value: Buffer | None) -> bytes:
     return bytes(value)
 
 
-def _need(supported: bool, what: str) -> None:
+def _need(supported: bool, reason: str) -> None:
     if not supported:
-        pytest.skip(f"the store does not support {what}")
+        pytest.skip(reason)
