@@ -228,7 +228,7 @@ class CodecChain:
     def encode(
         self, chunk: np.ndarray, spec: ArraySpec, *, write_empty: bool = False, patch: Patch | None = None
     ) -> bytes:
-        """Encode a whole chunk, of the shape and data type of `spec`, in Python.
+        """Encode `chunk`, a whole one of the shape and data type of `spec`, in Python.
 
         Parameters
         ----------
@@ -353,7 +353,7 @@ class CodecChain:
         return None if made is None else [*links, *made]
 
     def lower(self, spec: ArraySpec) -> Any | None:
-        """Return the chain compiled for the chunk engine, with items of ``spec.np_dtype`` in memory.
+        """Return the chain compiled for the chunk engine, for chunks of `spec`.
 
         None if there is no native form, or if it exceeds a limit of the engine: then Python runs the codecs.
         """

@@ -168,10 +168,10 @@ class ShardingCodec(ArrayBytesCodec):
         return self.index_nbytes(spec) + prod(self.chunks_per_shard(spec)) * roomy(limit)
 
     def decode_index(self, data: Buffer, spec: ArraySpec, *, shard_nbytes: int | None = None) -> np.ndarray:
-        """Return the decoded index of a shard, an array of uint64 of the shape ``(*chunks_per_shard, 2)``.
+        """Return the index of a shard of `spec` in `data`, decoded: uint64, shape ``(*chunks_per_shard, 2)``.
 
-        It has offset and length of each inner chunk; :data:`EMPTY` twice for one that is not there.  If the
-        size of the shard is given, every inner chunk is checked to lie within it.
+        It has offset and length of each inner chunk; :data:`EMPTY` twice for one that is not there.  With
+        `shard_nbytes`, the size of the shard, every inner chunk is checked to lie within it.
         """
         index = self.index_chain(spec).decode(data, self.index_spec(spec))
         if shard_nbytes is not None:
@@ -213,7 +213,7 @@ class ShardingCodec(ArrayBytesCodec):
     def encode(
         self, chunk: np.ndarray, spec: ArraySpec, *, write_empty: bool = False, patch: Patch | None = None
     ) -> bytes:
-        """Encode a shard, leaving out the inner chunks that hold nothing but the fill value.
+        """Encode `chunk`, of `spec`, as a shard without inner chunks that hold nothing but the fill value.
 
         Parameters
         ----------
