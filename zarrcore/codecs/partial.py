@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, runtime_checkable
+from typing import Any, Literal, Protocol, TypedDict, runtime_checkable
 
 import numpy as np
 
+from zarrcore._typing import Buffer
 from zarrcore.codecs.base import ArraySpec
-
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
 
 
 @runtime_checkable

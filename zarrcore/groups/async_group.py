@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from zarrcore._typing import ArrayLike, Overwrite
 from zarrcore.arrays.async_array import AsyncArray
+from zarrcore.arrays.opened import OpenArray
 from zarrcore.groups import changing, creating, members
 from zarrcore.groups.face import GroupFace
 from zarrcore.groups.opened import OpenGroup
 from zarrcore.groups.tree import Tree, tree_of
 from zarrcore.node import AsynchronousNode, in_thread
+from zarrcore.nodes.documents import Metadata
+from zarrcore.nodes.walk import Found
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
-    from typing import TypeVar
-
-    from zarrcore._typing import ArrayLike, Overwrite
-    from zarrcore.arrays.opened import OpenArray
     from zarrcore.info import NodeInfo
-    from zarrcore.nodes.documents import Metadata
-    from zarrcore.nodes.walk import Found
 
-    T = TypeVar("T")
+T = TypeVar("T")
 
 
 class AsyncGroup(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zarrcore.errors import GroupNotFoundError
 from zarrcore.groups.members import contains, find, member_path, missing
+from zarrcore.groups.opened import OpenGroup
 from zarrcore.metadata import ZARR_JSON, GroupMetadata, dump_document, load_document
 from zarrcore.nodes.copies import document_lock
 from zarrcore.nodes.create import delete_node, store_documents
@@ -14,11 +16,6 @@ from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import implied_group, parse_node, read_documents
 from zarrcore.nodes.foreign import is_left_over
 from zarrcore.nodes.move import is_copied, move_node
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from zarrcore.groups.opened import OpenGroup
 
 
 def remove(group: OpenGroup, key: str) -> None:

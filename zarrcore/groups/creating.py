@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
+from zarrcore._typing import Overwrite
 from zarrcore.arrays.creation import check_existing, create_array_at
 from zarrcore.arrays.derived import like_arguments
 from zarrcore.arrays.legacy import array_at, create_at
@@ -13,14 +15,8 @@ from zarrcore.groups.members import find, member_path
 from zarrcore.groups.opened import OpenGroup, opened_node
 from zarrcore.metadata import GroupMetadata
 from zarrcore.nodes.create import create_node, create_nodes
-from zarrcore.nodes.documents import is_array_metadata
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from zarrcore._typing import Overwrite
-    from zarrcore.nodes.documents import Metadata
-    from zarrcore.storage import StorePath
+from zarrcore.nodes.documents import Metadata, is_array_metadata
+from zarrcore.storage.path import StorePath
 
 
 def create_group_at(

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack
 
+from zarrcore._typing import ArrayLike, FillValueLike, Overwrite, ShapeLike
+from zarrcore.arrays.config import ArrayConfigLike
 from zarrcore.arrays.options import ArrayOptions, FullMemberOptions, MemberOptions, RequireOptions, takes
+from zarrcore.codecs.base import CodecLike
+from zarrcore.dtypes.parse import DTypeLike
 from zarrcore.groups import changing, creating, members
 from zarrcore.groups.opened import OpenGroup, open_group_at
 from zarrcore.metadata import GroupMetadata
 from zarrcore.node import Node
-from zarrcore.storage.path import make_store_path
+from zarrcore.nodes.walk import Found
+from zarrcore.storage.path import StoreLike, StorePath, make_store_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import Self, Unpack
-
-    from zarrcore._typing import ArrayLike, FillValueLike, Overwrite, ShapeLike
-    from zarrcore.arrays.config import ArrayConfigLike
-    from zarrcore.codecs.base import CodecLike
-    from zarrcore.dtypes.parse import DTypeLike
     from zarrcore.info import NodeInfo
-    from zarrcore.nodes.walk import Found
-    from zarrcore.storage.path import StoreLike, StorePath
+
 
 ArrayT = TypeVar("ArrayT")
 GroupT = TypeVar("GroupT")

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import ref
 
+from zarrcore._typing import ArrayLike, Overwrite
 from zarrcore.arrays.array import Array
+from zarrcore.arrays.opened import OpenArray
 from zarrcore.groups import changing, creating, members
 from zarrcore.groups.face import GroupFace
 from zarrcore.groups.opened import OpenGroup
 from zarrcore.groups.tree import Tree, tree_of
 from zarrcore.node import SynchronousNode, in_thread
+from zarrcore.nodes.documents import Metadata
+from zarrcore.nodes.walk import Found
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import TypeVar
-
-    from zarrcore._typing import ArrayLike, Overwrite
-    from zarrcore.arrays.opened import OpenArray
     from zarrcore.groups.async_group import AsyncGroup
     from zarrcore.info import NodeInfo
-    from zarrcore.nodes.documents import Metadata
-    from zarrcore.nodes.walk import Found
 
-    T = TypeVar("T")
+T = TypeVar("T")
 
 
 class Group(GroupFace["Array", "Group"], SynchronousNode):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from _thread import get_ident
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 from zarrcore._validate import suggestion
 from zarrcore.arrays.opened import OpenArray
@@ -29,11 +30,7 @@ from zarrcore.nodes.walk import Found, children
 from zarrcore.nodes.walk import walk as nodes_below
 from zarrcore.storage.validation import normalize_path
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import TypeVar
-
-    NodeT = TypeVar("NodeT", OpenArray, OpenGroup)
+NodeT = TypeVar("NodeT", OpenArray, OpenGroup)
 
 
 def member_path(path: str) -> str:

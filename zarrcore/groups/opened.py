@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from weakref import ref
 
 from zarrcore.arrays.opened import OpenArray
+from zarrcore.metadata import GroupMetadata
 from zarrcore.node import Node
 from zarrcore.nodes.copies import KeptCopy
-from zarrcore.nodes.documents import is_array_metadata
+from zarrcore.nodes.documents import Metadata, is_array_metadata
 from zarrcore.nodes.open import open_group_node
-
-if TYPE_CHECKING:
-    from weakref import ref
-
-    from zarrcore.metadata import GroupMetadata
-    from zarrcore.nodes.documents import Metadata
-    from zarrcore.storage import StorePath
+from zarrcore.storage.path import StorePath
 
 
 class OpenGroup(Node):
@@ -77,4 +73,3 @@ def open_group_at(
     """Open the group at a place; parameters and errors are those of `open_group_node`."""
     place, metadata = open_group_node(place, zarr_format, use_consolidated=use_consolidated)
     return OpenGroup(metadata, place)
-

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zarrcore.metadata import GroupMetadata
 from zarrcore.nodes.find import Unreadable
 from zarrcore.nodes.walk import children
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from zarrcore.storage import StorePath
+from zarrcore.storage.path import StorePath
 
 
 class Tree:

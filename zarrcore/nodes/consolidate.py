@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zarrcore.errors import BaseZarrError, ZarrUserWarning
 from zarrcore.metadata import ZARR_JSON, ZMETADATA_V2_JSON, ConsolidatedMetadata, GroupMetadata
@@ -13,9 +13,7 @@ from zarrcore.nodes.copies import KeptCopy, document_lock
 from zarrcore.nodes.create import store_documents
 from zarrcore.nodes.find import readable
 from zarrcore.nodes.walk import walk
-
-if TYPE_CHECKING:
-    from zarrcore.storage import StorePath
+from zarrcore.storage.path import StorePath
 
 _ATTEMPTS = 5
 

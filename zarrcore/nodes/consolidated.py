@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zarrcore.config import config
 from zarrcore.errors import BaseZarrError, StaleMetadataError, ZarrUserWarning
@@ -11,12 +12,8 @@ from zarrcore.metadata import ConsolidatedMetadata, GroupMetadata, parse_v2_grou
 from zarrcore.metadata.documents import ZATTRS_JSON, ZGROUP_JSON, ZMETADATA_V2_JSON
 from zarrcore.nodes.documents import IMPLIED_ZGROUP
 from zarrcore.nodes.find import Unreadable, read_node
+from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import key_prefix
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from zarrcore.storage import StorePath
 
 
 def with_consolidated(

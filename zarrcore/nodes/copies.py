@@ -8,7 +8,8 @@ A node's own documents are stored first: a change that is interrupted leaves a c
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 from weakref import ref
 
 from zarrcore._locks import Rank, forkable, lock, ranked
@@ -22,15 +23,11 @@ from zarrcore.metadata import (
     dump_document,
     load_document,
 )
+from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path, key_prefix
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from zarrcore.storage import StorePath
-
-    Nodes = dict[str, Any]
-    _Change = Callable[[Nodes, str], None]
+Nodes = dict[str, Any]
+_Change = Callable[[Nodes, str], None]
 
 _V2_NAMES = (ZARRAY_JSON, ZGROUP_JSON, ZATTRS_JSON)
 _MARK = b'"consolidated_metadata"'

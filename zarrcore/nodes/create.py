@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
+from zarrcore._typing import Overwrite
 from zarrcore.errors import ContainsArrayError, ContainsGroupError, InvalidKeyError, StoreError
 from zarrcore.metadata import ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON
 from zarrcore.nodes import documents as node_documents
 from zarrcore.nodes.copies import follow_documents, follow_removal, note_change
-from zarrcore.nodes.documents import is_array_metadata
+from zarrcore.nodes.documents import Metadata, is_array_metadata
 from zarrcore.nodes.find import read_node
 from zarrcore.nodes.foreign import refuse_foreign
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from zarrcore._typing import Overwrite
-    from zarrcore.nodes.documents import Metadata
 
 _DECIDING = {ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON}  # the documents that make a place a node
 _V2_KINDS = {ZARRAY_JSON: ZGROUP_JSON, ZGROUP_JSON: ZARRAY_JSON}  # and the other kind

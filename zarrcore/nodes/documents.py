@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from zarrcore.errors import NodeTypeValidationError
@@ -19,13 +20,13 @@ from zarrcore.metadata import (
 from zarrcore.storage.validation import key_prefix
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from typing_extensions import TypeIs
 
     from zarrcore.metadata import ArrayMetadata, GroupMetadata
 
     Metadata = ArrayMetadata | GroupMetadata
+else:
+    Metadata = Any  # each kind is loaded where there is one
 
 IMPLIED_ZGROUP = b'{"zarr_format": 2}'
 """The document of a group of format 2; a group that only nodes below it imply has none."""

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from zarrcore.errors import BaseZarrError
 from zarrcore.metadata import ZARRAY_JSON, ZATTRS_JSON, ZGROUP_JSON
 from zarrcore.nodes import documents
-from zarrcore.nodes.documents import IMPLIED_ZGROUP, is_array_metadata
+from zarrcore.nodes.documents import IMPLIED_ZGROUP, Metadata, is_array_metadata
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path, key_prefix
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from zarrcore.metadata import GroupMetadata
-    from zarrcore.nodes.documents import Metadata
-
-    _Child = tuple[str, Metadata | "Unreadable"]
 
 
 @dataclass(frozen=True)
@@ -29,6 +25,9 @@ class Unreadable:
     """
 
     error: BaseZarrError
+
+
+_Child = tuple[str, Metadata | Unreadable]
 
 
 def readable(found: Any) -> Any:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from zarrcore.errors import BaseZarrError, ForeignDataError
 from zarrcore.metadata import ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON
@@ -13,12 +13,8 @@ from zarrcore.nodes import documents
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import find_node
 from zarrcore.storage.files import is_temporary
+from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from zarrcore.storage import StorePath
 
 _MOST_NAMED, _BATCH, _MOST_LEVELS = 3, 256, 4
 _NODE_NAMES = (ZARR_JSON, ZARRAY_JSON, ZGROUP_JSON, ATTRIBUTES_JSON)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from zarrcore.errors import ContainsGroupError, StoreError
 from zarrcore.nodes.copies import follow_removal, follow_tree, note_change
@@ -10,12 +10,9 @@ from zarrcore.nodes.create import create_parents, refuse_bad_name, refuse_existi
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import read_node, readable
 from zarrcore.nodes.walk import walk
+from zarrcore.storage.base import Store
+from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import is_document, join_path
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from zarrcore.storage import Store, StorePath
 
 
 def move_node(source: StorePath, dest: StorePath) -> None:

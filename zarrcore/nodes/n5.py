@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
+from zarrcore._typing import Buffer
 from zarrcore.errors import MetadataValidationError
 from zarrcore.metadata import ZARR_JSON, load_document
 from zarrcore.metadata.n5 import ATTRIBUTES_JSON, is_n5_array, is_n5_root, n5_document
 from zarrcore.storage.base import ReadOnlyStore, Store, overrides
+from zarrcore.storage.byte_range import ByteRange
 from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import join_path
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from typing_extensions import Buffer
-
-    from zarrcore.storage.byte_range import ByteRange
 
 
 class N5Store(ReadOnlyStore):

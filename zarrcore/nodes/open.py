@@ -13,13 +13,12 @@ from zarrcore.errors import (
     NotAGroupError,
     NotAnArrayError,
 )
-from zarrcore.nodes.documents import is_array_metadata
+from zarrcore.nodes.documents import Metadata, is_array_metadata
 from zarrcore.nodes.find import find_node, read_node
+from zarrcore.storage.path import StorePath
 
 if TYPE_CHECKING:
     from zarrcore.metadata import ArrayMetadata, GroupMetadata
-    from zarrcore.nodes.documents import Metadata
-    from zarrcore.storage import StorePath
 
 
 def open_node(place: StorePath, zarr_format: int | None = None) -> tuple[StorePath, Metadata]:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from zarrcore.errors import BaseZarrError
 from zarrcore.metadata import GroupMetadata
 from zarrcore.nodes import consolidated
 from zarrcore.nodes.copies import KeptCopy
+from zarrcore.nodes.documents import Metadata
 from zarrcore.nodes.find import Unreadable, read_children, read_tree
+from zarrcore.storage.path import StorePath
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from zarrcore.nodes.documents import Metadata
-    from zarrcore.storage import StorePath
-
-    _Children = Iterator[tuple[str, Metadata | Unreadable]]
-    _Known = dict[str, list[tuple[str, Metadata | Unreadable]]]
+_Children = Iterator[tuple[str, Metadata | Unreadable]]
+_Known = dict[str, list[tuple[str, Metadata | Unreadable]]]
 
 _MOST_LEVELS = 5_000
 

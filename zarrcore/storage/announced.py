@@ -5,18 +5,15 @@ Every store class has those of its methods wrapped that change values, so that n
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import wraps
 from inspect import isfunction
 from sys import modules
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 from zarrcore.storage.validation import is_document
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypeVar
-
-    MethodT = TypeVar("MethodT", bound=Callable[..., Any])
+MethodT = TypeVar("MethodT", bound=Callable[..., Any])
 
 
 def _prefix(prefix: str) -> str:

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import errno
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
 from inspect import isasyncgenfunction, iscoroutinefunction, isfunction
 from types import GenericAlias
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from zarrcore._locks import RLock, forkable
+from zarrcore._typing import Buffer
 from zarrcore.errors import ReadOnlyError, StoreError
 from zarrcore.storage import validation
 from zarrcore.storage.announced import announce_changes
 from zarrcore.storage.validation import as_view, is_document, join_path, validate_key, validate_prefix
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import ParamSpec, Self, TypeVar
-
-    from typing_extensions import Buffer
-
     from zarrcore.storage.byte_range import ByteRange
 
-    P = ParamSpec("P")
-    T = TypeVar("T")
-    MethodT = TypeVar("MethodT", bound=Callable[..., Any])
+P = ParamSpec("P")
+T = TypeVar("T")
+MethodT = TypeVar("MethodT", bound=Callable[..., Any])
 
 _CREATING = forkable(RLock())  # held while a store without a way of its own creates a key
 

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, ParamSpec, Self, TypeVar, cast
 
 from zarrcore._locks import Lock
+from zarrcore._typing import Buffer
 from zarrcore.storage.announced import announce_documents, changed_by, repeatable
 from zarrcore.storage.base import Store, WrapperStore, passed_on
-from zarrcore.storage.byte_range import as_request
+from zarrcore.storage.byte_range import ByteRange, ByteRequest, as_request
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from typing import ParamSpec, Self, TypeVar
-
-    from typing_extensions import Buffer
-
-    from zarrcore.storage.byte_range import ByteRange, ByteRequest
-
-    P = ParamSpec("P")
-    T = TypeVar("T")
-    Request = tuple[str, ByteRequest | None]
+P = ParamSpec("P")
+T = TypeVar("T")
+Request = tuple[str, ByteRequest | None]
 
 
 class CacheStore(WrapperStore, announces=False):  # the wrapped store does

@@ -8,14 +8,12 @@ import re
 import stat
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from io import FileIO
+from typing import Any
 
 from zarrcore.errors import StoreError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from io import FileIO
 
 _WINDOWS = os.name == "nt"
 # O_NONBLOCK: opening a FIFO must not wait for a writer; what was opened is looked at afterwards.

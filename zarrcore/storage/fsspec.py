@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 from zarrcore._locks import Lock, forkable
+from zarrcore._typing import Buffer
 from zarrcore.config import config
 from zarrcore.errors import StoreError
 from zarrcore.storage import files
@@ -19,12 +21,6 @@ from zarrcore.storage.byte_range import (
 )
 from zarrcore.storage.remote import RemoteStore, concurrency
 from zarrcore.storage.validation import as_view, is_document, validate_key, validate_prefix
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from typing import Self
-
-    from typing_extensions import Buffer
 
 ALLOWED_EXCEPTIONS: tuple[type[Exception], ...] = (
     FileNotFoundError,

@@ -7,9 +7,12 @@ import errno
 import os
 import stat
 import sys
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
 
+from zarrcore._typing import Buffer
 from zarrcore.errors import InvalidKeyError, StoreError
 from zarrcore.storage import files
 from zarrcore.storage.base import Store, overrides
@@ -23,13 +26,8 @@ from zarrcore.storage.validation import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-    from typing import Self
-
-    from typing_extensions import Buffer
-
     from zarrcore.storage.byte_range import ByteRange
+
 
 _WINDOWS = os.name == "nt"
 _STATUS_FLAGS = getattr(os, "O_PATH", getattr(os, "O_NONBLOCK", 0)) | getattr(os, "O_CLOEXEC", 0)

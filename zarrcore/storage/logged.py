@@ -6,18 +6,13 @@ import logging
 import sys
 import time
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import ParamSpec, Self, TypeVar
 
-from zarrcore.storage.base import WrapperStore
+from zarrcore.storage.base import Store, WrapperStore
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import ParamSpec, Self, TypeVar
-
-    from zarrcore.storage.base import Store
-
-    P = ParamSpec("P")
-    T = TypeVar("T")
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class LoggingStore(WrapperStore):

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import weakref
+from collections.abc import Iterator, Mapping, MutableMapping
 from sys import modules
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 
 from zarrcore._locks import Lock, forkable
+from zarrcore._typing import Buffer
 from zarrcore.errors import StoreError
 from zarrcore.storage.announced import ENGINE, announces_itself
 from zarrcore.storage.base import Store, overrides
+from zarrcore.storage.byte_range import ByteRange
 from zarrcore.storage.validation import (
     as_view,
     join_path,
@@ -21,14 +24,6 @@ from zarrcore.storage.validation import (
     validate_key,
     validate_prefix,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, MutableMapping
-    from typing import Self
-
-    from typing_extensions import Buffer
-
-    from zarrcore.storage.byte_range import ByteRange
 
 _creating = forkable(Lock())  # two stores over one mapping of the caller's share nothing else
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from zarrcore._typing import Buffer
 from zarrcore.storage.byte_range import (
     ByteRange,
     OffsetByteRequest,
@@ -15,11 +17,6 @@ from zarrcore.storage.byte_range import (
 )
 from zarrcore.storage.remote import RemoteStore, concurrency, in_parallel
 from zarrcore.storage.validation import as_view, validate_key, validate_prefix
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from typing_extensions import Buffer
 
 
 class ObjectStore(RemoteStore):

@@ -7,15 +7,15 @@ import re
 from collections.abc import MutableMapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
+from zarrcore._typing import Buffer
 from zarrcore.errors import ReadOnlyError, StoreError
 from zarrcore.storage.base import Store
 from zarrcore.storage.local import LocalStore
 from zarrcore.storage.validation import join_path, normalize_path
 
 if TYPE_CHECKING:
-    from typing_extensions import Buffer
-
     from zarrcore.storage.byte_range import ByteRange
+
 
 AccessMode = Literal["r", "r+", "a", "w", "w-"]
 _MODES = ("r", "r+", "a", "w", "w-")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from zarrcore._locks import Lock, forkable
 from zarrcore.config import config
@@ -13,9 +14,8 @@ from zarrcore.storage.base import Store
 from zarrcore.storage.files import real_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
     from concurrent.futures import ThreadPoolExecutor
-    from typing import Self
+
 
 T = TypeVar("T")
 R = TypeVar("R")

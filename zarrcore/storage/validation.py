@@ -9,12 +9,9 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
 
+from zarrcore._typing import Buffer
 from zarrcore.errors import InvalidKeyError, StoreError
-
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
 
 # Most keys are plain words, which is found out sooner than that nothing bad is in a key.
 _is_plain = re.compile(r"\.?[\w-][\w.-]*+(?:/\.?[\w-][\w.-]*+)*+", re.ASCII).fullmatch

@@ -5,20 +5,16 @@ from __future__ import annotations
 import os
 import zipfile
 import zlib
-from typing import IO, TYPE_CHECKING, Any, Literal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, Literal, Self
 
 from zarrcore._locks import RLock
+from zarrcore._typing import Buffer
 from zarrcore.errors import InvalidKeyError, StoreError
 from zarrcore.storage.base import Store
 from zarrcore.storage.byte_range import ByteRange, resolve_range
 from zarrcore.storage.validation import as_view, join_path, validate_key, validate_prefix
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-    from typing import Self
-
-    from typing_extensions import Buffer
 
 ZipMode = Literal["r", "w", "a", "x"]
 _MODES = ("r", "w", "a", "x")
