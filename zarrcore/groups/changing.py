@@ -29,10 +29,8 @@ def remove(group: OpenGroup, key: str) -> None:
 
 
 def move(group: OpenGroup, source: str, dest: str) -> None:
-    """Move a member, with everything below it, to another path in the group.
-
-    Repeated after it failed to remove chunks of the source, it removes them.
-    """
+    """Move a member, with everything below it, to another path in the group."""
+    # Repeated after it failed to remove chunks of the source, it removes them.
     name, target = member_path(source), member_path(dest)
     if find(group, name) is not None:
         move_node(group.place / name, group.place / target)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack
 
 from zarrcore._typing import ArrayLike, FillValueLike, Overwrite, ShapeLike
 from zarrcore.arrays.config import ArrayConfigLike
+from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.options import ArrayOptions, FullMemberOptions, MemberOptions, RequireOptions, takes
 from zarrcore.codecs.base import CodecLike
 from zarrcore.dtypes.parse import DTypeLike
@@ -162,7 +163,7 @@ class GroupFace(Node, Generic[ArrayT, GroupT]):
         NotAnArrayError
             If there is a group.
         """
-        return self._array(members.get_array, path)
+        return self._array(members.get_kind, path, OpenArray)
 
     def get_group(self, path: str) -> GroupT:
         """Return the group at a path.
@@ -174,7 +175,7 @@ class GroupFace(Node, Generic[ArrayT, GroupT]):
         NotAGroupError
             If there is an array.
         """
-        return self._group(members.get_group, path)
+        return self._group(members.get_kind, path, OpenGroup)
 
     # --- creating ---
 

@@ -82,23 +82,14 @@ def get(group: OpenGroup, path: str) -> OpenArray | OpenGroup | None:
     return None if found is None else opened(group, found)
 
 
-def get_array(group: OpenGroup, path: str) -> OpenArray:
-    """Open the array at a path; one of its errors if there is none."""
-    return _get(group, path, OpenArray)
-
-
-def get_group(group: OpenGroup, path: str) -> OpenGroup:
-    """Open the group at a path; one of its errors if there is none."""
-    return _get(group, path, OpenGroup)
-
-
 _KINDS: dict[type, tuple[str, type[Exception], type[Exception]]] = {
     OpenArray: ("an array", ArrayNotFoundError, NotAnArrayError),
     OpenGroup: ("a group", GroupNotFoundError, NotAGroupError),
 }
 
 
-def _get(group: OpenGroup, path: str, kind: type[NodeT]) -> NodeT:
+def get_kind(group: OpenGroup, path: str, kind: type[NodeT]) -> NodeT:
+    """Open the array, or the group, at a path; one of its errors if there is none."""
     found, where = get(group, path), f"in the group {group.place} at path {path!r}"
     name, absent, is_other = _KINDS[kind]
     if found is None:

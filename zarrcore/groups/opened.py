@@ -48,10 +48,8 @@ class OpenGroup(Node):
         return self.metadata
 
     def look_in_store(self) -> None:
-        """From now on, look for members in the store: they are going to be changed, or have been.
-
-        The consolidated metadata in the store follow the change; those that were read before do not.
-        """
+        """From now on, look for members in the store: they are going to be changed, or have been."""
+        # The consolidated metadata in the store follow the change; those that were read before do not.
         if self.copy is not None and self.copy.is_stale:
             self.copy = None
         if self.metadata.consolidated_metadata is not None:

@@ -53,11 +53,9 @@ def lookup(consolidated: ConsolidatedMetadata, path: str, zarr_format: int) -> A
 
 
 def checked_lookup(consolidated: ConsolidatedMetadata, place: StorePath, path: str, zarr_format: int) -> Any:
-    """Do the same as :func:`lookup`, compared with the node's own documents where that is required.
-
-    Where they differ, the node's own are right: others may have changed it since the copy was made.  With the
-    setting ``metadata.check_consolidated="raise"`` that is a StaleMetadataError.
-    """
+    """Do the same as :func:`lookup`, compared with the node's own documents where that is required."""
+    # Where they differ, the node's own are right: others may have changed it since the copy was made.  With
+    # the setting ``metadata.check_consolidated="raise"`` that is a StaleMetadataError.
     found = lookup(consolidated, path, zarr_format)
     action = config.get("metadata.check_consolidated", None)
     if action is None:
@@ -85,10 +83,8 @@ def difference(copy: Any, stored: Any) -> str:
 
 
 def children(consolidated: ConsolidatedMetadata, zarr_format: int) -> Iterator[tuple[str, Any]]:
-    """Names and metadata of the direct members, sorted by name.
-
-    One that the copy describes in a way that cannot be used hides no other.
-    """
+    """Names and metadata of the direct members, sorted by name."""
+    # One that the copy describes in a way that cannot be used hides no other.
     for name in sorted(consolidated.children()):
         found: Any
         try:

@@ -144,10 +144,8 @@ def _follow(
 
 
 def _groups_with_copies(groups: Sequence[StorePath], names: Sequence[str]) -> list[tuple[StorePath, str]]:
-    """Return the groups whose documents have consolidated metadata, and the names of these documents.
-
-    Where it costs next to nothing to see that a document has not changed, it is not read again.
-    """
+    """Return the groups whose documents have consolidated metadata, and the names of these documents."""
+    # Where it costs next to nothing to see that a document has not changed, it is not read again.
     store = groups[0].store
     known: dict[str, Any] = vars(store).setdefault("_documents_without_copy", {})
     unknown: dict[str, tuple[StorePath, str, Any]] = {}

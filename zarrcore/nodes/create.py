@@ -171,12 +171,10 @@ def _withdrawn_on_failure(place: StorePath, name: str) -> Iterator[None]:
 
 
 def _yields(place: StorePath, name: str) -> bool:
-    """Withdraw the document of a new node of format 2 if there is one of the other kind; return if so.
-
-    An array and a group have different documents, so a creator of each may have stored its own.  Whoever
-    stored the last one sees the other, so at least one of them withdraws; where both do, the array is tried
-    again, and the group fails.
-    """
+    """Withdraw the document of a new node of format 2 if there is one of the other kind; return if so."""
+    # An array and a group have different documents, so a creator of each may have stored its own.  Whoever
+    # stored the last one sees the other, so at least one of them withdraws; where both do, the array is tried
+    # again, and the group fails.
     store, other = place.store, join_path(place.path, _V2_KINDS[name])
     if not store.supports_deletes or not store.exists(other):
         return False

@@ -91,12 +91,10 @@ def find_node(
 
 
 def implied_group(place: StorePath, zarr_format: int) -> GroupMetadata | None:
-    """Return the group of format 2 implied at a place without documents by a node directly below, or None.
-
-    Other formats know no such groups.  One level is listed, never more: what lies deeper costs too much to
-    find, and is not enough to know the place.  A store that fails to list it raises its error, since "there
-    is no group" would let others write one of another format.
-    """
+    """Return the group of format 2 implied at a place without documents by a node directly below, or None."""
+    # Other formats know no such groups.  One level is listed, never more: what lies deeper costs too much to
+    # find, and is not enough to know the place.  A store that fails to list it raises its error, since "there
+    # is no group" would let others write one of another format.
     if zarr_format != 2 or not place.store.supports_listing or not _holds_nodes_of_format_2(place):
         return None
     from zarrcore.metadata import parse_v2_group
@@ -131,10 +129,8 @@ def _read(place: StorePath, names: Sequence[str]) -> dict[str, Any]:
 
 
 def read_children(place: StorePath, zarr_format: int) -> Iterator[_Child]:
-    """Names and metadata of the nodes directly below a place, sorted by name.
-
-    Documents of one that cannot be used keep nobody from seeing the others.
-    """
+    """Names and metadata of the nodes directly below a place, sorted by name."""
+    # Documents of one that cannot be used keep nobody from seeing the others.
     names = _names_below(place)
     for start in range(0, len(names), _BATCH):
         (found,) = _read_named([(place, names[start : start + _BATCH])], zarr_format)
@@ -144,10 +140,8 @@ def read_children(place: StorePath, zarr_format: int) -> Iterator[_Child]:
 def read_tree(
     place: StorePath, zarr_format: int, max_depth: int | None, enters: Callable[[GroupMetadata], bool]
 ) -> dict[str, list[_Child]]:
-    """Return :func:`read_children` of a place and of the groups below it that `enters` accepts, by path.
-
-    Level by level, so that a slow store is asked in parallel: each level takes two rounds.
-    """
+    """Return :func:`read_children` of a place and of the groups below it that `enters` accepts, by path."""
+    # Level by level, so that a slow store is asked in parallel: each level takes two rounds.
     from zarrcore.storage.remote import in_parallel
 
     found: dict[str, list[_Child]] = {}

@@ -26,10 +26,8 @@ _LITTER = re.compile(r"\.DS_Store|Thumbs\.db|desktop\.ini|\._.*|\.nfs[0-9a-f]+|.
 
 
 def refuse_foreign(place: StorePath) -> None:
-    """Refuse to remove what lies at a place if some of it belongs to no Zarr node (a ForeignDataError).
-
-    One level is looked at: below a node, everything is taken to be its own.
-    """
+    """Refuse to remove what lies at a place if some of it belongs to no Zarr node (a ForeignDataError)."""
+    # One level is looked at: below a node, everything is taken to be its own.
     if not place.store.supports_listing:
         return
     found = list(islice(_foreign(place), _MOST_NAMED + 1))

@@ -16,11 +16,9 @@ from zarrcore.storage.validation import is_document, join_path
 
 
 def move_node(source: StorePath, dest: StorePath) -> None:
-    """Move a node and everything below it within one store, to where nothing is yet.
-
-    A store that can rename does so, in one step.  In others everything is copied, metadata last, and then
-    removed, metadata first.
-    """
+    """Move a node and everything below it within one store, to where nothing is yet."""
+    # A store that can rename does so, in one step.  In others everything is copied, metadata last, and then
+    # removed, metadata first.
     store = source.store
     store._check_writable()
     if f"{dest.path}/".startswith(f"{source.path}/"):
@@ -68,10 +66,8 @@ def _documents_of(place: StorePath) -> dict[str, dict[str, bytes]]:
 
 
 def _copy(store: Store, source: str, dest: str) -> None:
-    """Copy all keys, documents last, and then remove the documents of the source.
-
-    An array without its document is no array; one without its chunks would read as fill values.
-    """
+    """Copy all keys, documents last, and then remove the documents of the source."""
+    # An array without its document is no array; one without its chunks would read as fill values.
     keys = sorted(store.list_prefix(f"{source}/"), key=is_document)
     documents: dict[str, Any] = {}
     try:

@@ -126,11 +126,9 @@ def _renamed(key: str) -> str:
 
 
 def n5_place(place: StorePath) -> StorePath | None:
-    """Return the place seen as one in an N5 container, or None if it is in none.
-
-    A container is known by the attributes of an array, or by the version that those of its root, or of a
-    group on the way to the place, name.
-    """
+    """Return the place seen as one in an N5 container, or None if it is in none."""
+    # A container is known by the attributes of an array, or by the version that those of its root, or of a
+    # group on the way to the place, name.
     store = N5Store(place.store)
     path: str | None = place.path
     while path is not None:

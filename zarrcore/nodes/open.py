@@ -22,10 +22,8 @@ if TYPE_CHECKING:
 
 
 def open_node(place: StorePath, zarr_format: int | None = None) -> tuple[StorePath, Metadata]:
-    """Return where an array or a group is, and its metadata without consolidated metadata of format 2.
-
-    A node in an N5 container is in a store of format 3 that stands for it.
-    """
+    """Return where an array or a group is, and its metadata without consolidated metadata of format 2."""
+    # A node in an N5 container is in a store of format 3 that stands for it.
     found, metadata = find_node(place, zarr_format)
     if metadata is None:
         raise _absent(GroupNotFoundError, "array or group", place, zarr_format)

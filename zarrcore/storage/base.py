@@ -415,10 +415,8 @@ class Store(ABC):
         return ""
 
     def _has_lost(self, prefix: str) -> bool:
-        """Return whether it is certain, and known at no cost, that nothing is left of the array there.
-
-        Asked once by a read that found chunks absent, which otherwise means the fill value.
-        """
+        """Return whether it is certain, and known at no cost, that nothing is left of the array there."""
+        # Asked once by a read that found chunks absent, which otherwise means the fill value.
         return False
 
     def _first_names(self, prefix: str) -> Iterable[str] | None:

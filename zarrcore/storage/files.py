@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import FileIO
+from pathlib import Path
 from typing import Any
 
 from zarrcore.errors import StoreError
@@ -55,10 +56,8 @@ def open_file(path: str, root: str = "", follow: bool | str = True) -> Iterator[
 
 
 def read_file(path: str, root: str = "", follow: bool | str = True) -> bytes | None:
-    """Return the contents of a regular file (see :func:`open_file`, :func:`read_span`); None without one.
-
-    Metadata documents are so small that the objects in between would cost more than reading them.
-    """
+    """Return the contents of a regular file (see :func:`open_file`, :func:`read_span`); None without one."""
+    # Metadata documents are so small that the objects in between would cost more than reading them.
     opened = _open(path, root, follow)
     if opened is None:
         return None
@@ -178,8 +177,6 @@ def rename_directory(source: str, target: str, *, sync: bool = False) -> bool:
     """
     if os.path.islink(source):
         return False  # what it points to stays where it is
-    from pathlib import Path
-
     above = os.path.dirname(target)
     try:
         if os.path.isdir(target):

@@ -246,20 +246,20 @@ class FsspecStore(RemoteStore):
     # --- writing ---
 
     def set(self, key: str, value: Buffer) -> None:
-        self._check_writable()
-        path, data = self._path(key), bytes(as_view(value, key))
-        with self._failures(key):
-            if self._is_local:
-                files.write_file(path, data)
-            else:
-                self._pipe(path, data)
+        self._write(key, value, is_new=False)
 
     def set_if_not_exists(self, key: str, value: Buffer) -> bool:
+        return self._write(key, value, is_new=True)
+
+    def _write(self, key: str, value: Buffer, *, is_new: bool) -> bool:
         self._check_writable()
         path, data = self._path(key), bytes(as_view(value, key))
         with self._failures(key):
             if self._is_local:
-                return files.write_file(path, data, is_new=True)
+                return files.write_file(path, data, is_new=is_new)
+            if not is_new:
+                self._pipe(path, data)
+                return True
             with _creating:  # filesystems without a way to create a file alone: one thread at a time
                 if self.exists(key):
                     return False

@@ -121,8 +121,6 @@ class LocalStore(Store):
     @property
     def root(self) -> Path:
         """The directory, as an absolute path."""
-        from pathlib import Path
-
         return Path(self._root)
 
     def __str__(self) -> str:
@@ -146,17 +144,11 @@ class LocalStore(Store):
         self, key_ranges: Iterable[tuple[str, ByteRange | None]]
     ) -> Sequence[bytes | None]:
         requests = list(key_ranges)
-        if len({key for key, _ in requests}) == len(requests):
-            return [self._read_parts(key, [byte_range])[0] for key, byte_range in requests]
-        places: dict[str, list[int]] = {}
-        for place, (key, _) in enumerate(requests):
-            places.setdefault(key, []).append(place)
-        answers: list[bytes | None] = [None] * len(requests)
-        for key, own in places.items():
-            parts = self._read_parts(key, [requests[place][1] for place in own])
-            for place, part in zip(own, parts, strict=True):
-                answers[place] = part
-        return answers
+        parts: dict[str, list[ByteRange | None]] = {}
+        for key, byte_range in requests:
+            parts.setdefault(key, []).append(byte_range)
+        answers = {key: iter(self._read_parts(key, own)) for key, own in parts.items()}
+        return [next(answers[key]) for key, _ in requests]
 
     def _read_parts(self, key: str, byte_ranges: builtins.list[ByteRange | None]) -> Sequence[bytes | None]:
         """Parts of one value, through one descriptor: all come from the same version of the file."""
@@ -320,11 +312,9 @@ class LocalStore(Store):
         return iter(sorted(names))
 
     def _walk(self, prefix: str, *, temporary: bool = False) -> Iterator[str]:
-        """Keys below a prefix, directory by directory, each directory in sorted order.
-
-        Of all paths that lead to a directory through links, the first is walked; no link back to a directory
-        that it lies in is.
-        """
+        """Keys below a prefix, directory by directory, each directory in sorted order."""
+        # Of all paths that lead to a directory through links, the first is walked; no link back to a
+        # directory that it lies in is.
         # A stack of entries still to be looked at, because directories may be nested deeply.
         stack = [(prefix, False, *self._entries(prefix))]
         linked = set()
@@ -385,10 +375,8 @@ class LocalStore(Store):
                 os.close(fd)
 
     def _remove_entries(self, prefix: str) -> None:
-        """Remove what is in a directory; symbolic links are unlinked, not followed.
-
-        Metadata documents go first, so that readers, also after an interrupt, see that the node is gone.
-        """
+        """Remove what is in a directory; symbolic links are unlinked, not followed."""
+        # Metadata documents go first, so that readers, also after an interrupt, see that the node is gone.
         with self._scan(prefix, writes=True) as (entries, fd):
             for entry in sorted(entries, key=lambda entry: entry.name not in DOCUMENTS):
                 if not entry.is_dir(follow_symlinks=False):

@@ -15,7 +15,7 @@ from zarrcore._typing import Buffer
 from zarrcore.errors import StoreError
 from zarrcore.storage.announced import ENGINE, announces_itself
 from zarrcore.storage.base import Store, overrides
-from zarrcore.storage.byte_range import ByteRange
+from zarrcore.storage.byte_range import ByteRange, resolve_range
 from zarrcore.storage.validation import (
     as_view,
     join_path,
@@ -75,8 +75,6 @@ class MemoryStore(Store):
         view = self._view(key, value)
         if byte_range is None:
             return bytes(view)  # the same object if it is bytes already
-        from zarrcore.storage.byte_range import resolve_range
-
         start, stop = resolve_range(byte_range, len(view))
         return bytes(view[start:stop])
 

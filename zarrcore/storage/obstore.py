@@ -18,6 +18,9 @@ from zarrcore.storage.byte_range import (
 from zarrcore.storage.remote import RemoteStore, concurrency, in_parallel
 from zarrcore.storage.validation import as_view, validate_key, validate_prefix
 
+with suppress(ImportError):  # without the package nobody has a store of it
+    import obstore
+
 
 class ObjectStore(RemoteStore):
     """A store of obstore.
@@ -54,8 +57,6 @@ class ObjectStore(RemoteStore):
                 return None
 
     def _get(self, key: str, request: ByteRange | None) -> bytes:
-        import obstore
-
         match request:
             case None:
                 return bytes(obstore.get(self.store, key).bytes())
@@ -76,8 +77,6 @@ class ObjectStore(RemoteStore):
 
     def _head(self, key: str) -> int:
         """Return the size of a value; FileNotFoundError if there is none."""
-        import obstore
-
         return int(obstore.head(self.store, key)["size"])
 
     def get_partial_values(
@@ -102,15 +101,11 @@ class ObjectStore(RemoteStore):
         return (item["path"] for item in self._objects(validate_prefix(prefix)))
 
     def _objects(self, prefix: str) -> Iterator[Any]:
-        import obstore
-
         with self._failures(prefix):
             for page in obstore.list(self.store, prefix=prefix or None):
                 yield from (item for item in page if item["path"].startswith(prefix))
 
     def list_dir(self, prefix: str) -> Iterator[str]:
-        import obstore
-
         prefix = validate_prefix(prefix)
         with self._failures(prefix):
             found = obstore.list_with_delimiter(self.store, prefix=prefix or None)
@@ -121,16 +116,12 @@ class ObjectStore(RemoteStore):
     # --- writing ---
 
     def set(self, key: str, value: Buffer) -> None:
-        import obstore
-
         self._check_writable()
         data = bytes(as_view(value, validate_key(key)))
         with self._failures(key):
             obstore.put(self.store, key, data)
 
     def set_if_not_exists(self, key: str, value: Buffer) -> bool:
-        import obstore
-
         self._check_writable()
         data = bytes(as_view(value, validate_key(key)))
         with self._failures(key):
@@ -143,15 +134,11 @@ class ObjectStore(RemoteStore):
         return True
 
     def delete(self, key: str) -> None:
-        import obstore
-
         self._check_writable()
         with self._failures(validate_key(key)), suppress(FileNotFoundError):
             obstore.delete(self.store, key)
 
     def erase_values(self, keys: Iterable[str]) -> None:
-        import obstore
-
         self._check_writable()
         names = [validate_key(key) for key in keys]
         with suppress(Exception):  # one key was absent, or could not be removed: each alone shows which

@@ -29,11 +29,9 @@ _DOCUMENT_ENDS = (*DOCUMENTS,)
 
 
 def is_document(key: str) -> bool:
-    """Return whether a key is that of a metadata document.
-
-    Whoever looks for nodes asks for documents below names that are those of files: there are none.  A chunk
-    that cannot be there because a file is in the place of its directory is another matter: it is damage.
-    """
+    """Return whether a key is that of a metadata document."""
+    # Whoever looks for nodes asks for documents below names that are those of files: there are none.  A chunk
+    # that cannot be there because a file is in the place of its directory is another matter: it is damage.
     return key.endswith(_DOCUMENT_ENDS) and key[key.rfind("/") + 1 :] in DOCUMENTS
 
 

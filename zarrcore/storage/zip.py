@@ -66,8 +66,6 @@ class ZipStore(Store):
     @property
     def path(self) -> Path | None:
         """The archive's path; None for a file object."""
-        from pathlib import Path
-
         return Path(self._archive.target) if isinstance(self._archive.target, str) else None
 
     @property
@@ -227,11 +225,10 @@ class _Archive:
         try:
             for name in file.NameToInfo:
                 validate_prefix(name) if name.endswith("/") else validate_key(name)
-        except InvalidKeyError as error:
+        except BaseException as error:
             file.close()
-            raise StoreError(f"{file.filename}: an entry has a name that is no key: {error}") from error
-        except BaseException:
-            file.close()
+            if isinstance(error, InvalidKeyError):
+                raise StoreError(f"{file.filename}: an entry has a name that is no key: {error}") from error
             raise
         if self.mode in ("w", "x"):
             self.mode = "a"  # opened again, the archive keeps what has been written
@@ -251,17 +248,13 @@ def _refuse_other_file(path: str) -> None:
 def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, byte_range: ByteRange | None) -> bytes:
     """Return an entry, or a part of it; a whole entry is checked against its CRC."""
     start, stop = resolve_range(byte_range, info.file_size)
-    if stop - start < info.file_size and _is_plain(info):
+    is_plain = info.compress_type == zipfile.ZIP_STORED and info.compress_size == info.file_size
+    if stop - start < info.file_size and is_plain and not info.flag_bits & 0x1:  # which says "encrypted"
         return _read_plain(archive, info, start, stop)
     data = archive.read(info)
     if len(data) != info.file_size:
         raise zipfile.BadZipFile(f"expected {info.file_size} bytes, found {len(data)}")
     return data[start:stop]
-
-
-def _is_plain(info: zipfile.ZipInfo) -> bool:
-    encrypted = info.flag_bits & 0x1
-    return info.compress_type == zipfile.ZIP_STORED and not encrypted and info.compress_size == info.file_size
 
 
 def _read_plain(archive: zipfile.ZipFile, info: zipfile.ZipInfo, start: int, stop: int) -> bytes:
