@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from os import PathLike
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar, Unpack
 
 from zarrcore.arrays.options import CopyNodeOptions, takes
 from zarrcore.node import state_of
 from zarrcore.storage import make_store_path
+from zarrcore.storage.path import StoreLike
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from os import PathLike
-    from typing import TextIO, Unpack
-
     from zarrcore.arrays.array import Array
     from zarrcore.groups.copying import CopyOptions, Counts
     from zarrcore.groups.group import Group
-    from zarrcore.storage import StoreLike
 
     Log = Callable[[str], object] | TextIO | str | PathLike[str] | None
     Progress = Callable[[int, int], object]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
+from zarrcore._typing import ArrayLike, FillValueLike, Overwrite, ShapedArray, ShapeLike
 from zarrcore.api.nodes import create_group_in, drop_unused, open
 from zarrcore.arrays.array import Array
 from zarrcore.arrays.creation import create_array_at, default_format, refuse_own_source
@@ -21,12 +22,7 @@ from zarrcore.arrays.options import (
     takes,
 )
 from zarrcore.storage import make_store_path
-
-if TYPE_CHECKING:
-    from typing import Unpack
-
-    from zarrcore._typing import ArrayLike, FillValueLike, Overwrite, ShapedArray, ShapeLike
-    from zarrcore.storage import StoreLike
+from zarrcore.storage.path import StoreLike
 
 
 @takes(ArrayOptions)

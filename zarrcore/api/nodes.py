@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Unpack
 
+from zarrcore._typing import ArrayLike, Overwrite
 from zarrcore.arrays.array import Array
+from zarrcore.arrays.config import ArrayConfigLike
 from zarrcore.arrays.opened import open_array_at
 from zarrcore.arrays.options import (
     IgnoredOptions,
@@ -15,21 +18,16 @@ from zarrcore.arrays.options import (
     takes,
 )
 from zarrcore.errors import ArrayNotFoundError, GroupNotFoundError, ZarrRuntimeWarning
-from zarrcore.nodes.documents import is_array_metadata
+from zarrcore.nodes.documents import Metadata, is_array_metadata
 from zarrcore.nodes.open import open_node
 from zarrcore.storage import Store, StorePath, make_store_path
+from zarrcore.storage.path import StoreLike
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Unpack
-
-    from zarrcore._typing import ArrayLike, Overwrite
-    from zarrcore.arrays.config import ArrayConfigLike
     from zarrcore.groups.group import Group
     from zarrcore.groups.tree import Tree
     from zarrcore.nodes.consolidate import ConsolidatedDifference
-    from zarrcore.nodes.documents import Metadata
-    from zarrcore.storage import StoreLike
+
 
 _READ_MODES = ("r", "r+", "a")
 _CREATE_MODES = ("a", "w", "w-")

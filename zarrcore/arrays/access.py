@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from zarrcore import indexing
 from zarrcore._locks import RLock
-from zarrcore.arrays.opened import WRITES
+from zarrcore.arrays.opened import WRITES, OpenArray
+from zarrcore.arrays.selections import Select
 from zarrcore.arrays.values import as_values, broadcast_values, check_out
 from zarrcore.engine.projection import raw_dtype
-
-if TYPE_CHECKING:
-    from zarrcore.arrays.opened import OpenArray
-    from zarrcore.arrays.selections import Select
-    from zarrcore.indexing import Fields, Selection
+from zarrcore.indexing import Fields, Selection
 
 # --- reading ---
 

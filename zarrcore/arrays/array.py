@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from zarrcore import indexing
+from zarrcore._typing import ArrayLike, SelectionLike, ShapeLike, ValueLike
 from zarrcore.arrays import access
+from zarrcore.arrays.config import ArrayConfigLike
 from zarrcore.arrays.face import ArrayFace
 from zarrcore.arrays.opened import open_array_at
-from zarrcore.arrays.selections import Indexable
+from zarrcore.arrays.selections import Indexable, Select
+from zarrcore.indexing import Fields
 from zarrcore.metadata import layout
 from zarrcore.node import SynchronousNode
+from zarrcore.storage.path import StoreLike
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from typing import Self
-
     from zarrcore._core.engine import ChunkCache
-    from zarrcore._typing import ArrayLike, SelectionLike, ShapeLike, ValueLike
-    from zarrcore.arrays.config import ArrayConfigLike
     from zarrcore.arrays.prefetching import Prefetch
-    from zarrcore.arrays.selections import Select
     from zarrcore.arrays.writer import ArrayWriter
-    from zarrcore.indexing import Fields
     from zarrcore.info import NodeInfo
-    from zarrcore.storage import StoreLike
 
 
 class Array(ArrayFace, Indexable, SynchronousNode):

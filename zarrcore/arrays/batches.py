@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
 from zarrcore import indexing
 from zarrcore._core import engine
+from zarrcore._typing import SelectionLike, ShapedArray
 from zarrcore.arrays.access import fill
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.values import check_out
+from zarrcore.indexing import Selection
 from zarrcore.node import state_of
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from zarrcore._typing import SelectionLike, ShapedArray
-    from zarrcore.indexing import Selection
-
-    Reads = Sequence[tuple[OpenArray, Selection]]
+Reads = Sequence[tuple[OpenArray, Selection]]
 
 _MORE_PAIRS = 32
 """Most pairs of outputs that are compared closely, besides one for each array, because one begins before the

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    Shape = tuple[int, ...]
+Shape = tuple[int, ...]
 
 _KIB = 1024
 _MIN_BYTES = 128 * _KIB

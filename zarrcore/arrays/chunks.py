@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from zarrcore import indexing
 from zarrcore.arrays.access import put, writes_empty_chunks
+from zarrcore.arrays.description import ArrayDescription
 from zarrcore.arrays.documents import documents_of, reread, save
-from zarrcore.arrays.opened import note_loss, wait_for_writes, writing
+from zarrcore.arrays.opened import OpenArray, note_loss, wait_for_writes, writing
 from zarrcore.arrays.values import as_values
 from zarrcore.engine.build import build_engine, chunk_store, note_shape
 from zarrcore.engine.projection import Axis, axes_of
@@ -21,12 +23,6 @@ from zarrcore.keys import ChunkKeyEncoding
 from zarrcore.metadata import layout
 from zarrcore.nodes.copies import document_lock
 from zarrcore.storage.validation import key_prefix
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from zarrcore.arrays.description import ArrayDescription
-    from zarrcore.arrays.opened import OpenArray
 
 
 def parse_shape(shape: Any) -> tuple[int, ...]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,20 +19,14 @@ from zarrcore.arrays.regions import RegionGrid
 from zarrcore.engine.build import chunk_store
 from zarrcore.engine.projection import Axis, axes_of, batches
 from zarrcore.errors import MetadataValidationError, UnknownCodecError
-from zarrcore.metadata import layout
+from zarrcore.metadata import ArrayMetadata, layout
 from zarrcore.node import state_of
+from zarrcore.storage.base import Store
 from zarrcore.storage.validation import key_prefix
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-    from typing import TypeVar
-
-    from zarrcore.metadata import ArrayMetadata
-    from zarrcore.storage import Store
-
-    Item = TypeVar("Item")
-    Result = TypeVar("Result")
-    Progress = Callable[[int, int], object]
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Progress = Callable[[int, int], object]
 
 REGION_BYTES = 16 << 20
 """Memory for the values that are on their way, unless one chunk for each thread needs more.

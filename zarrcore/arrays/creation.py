@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -10,36 +10,31 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zarrcore import indexing
+from zarrcore._typing import Overwrite
 from zarrcore._validate import at
 from zarrcore.arrays.access import store_values
 from zarrcore.arrays.chunking import normalize_chunks, resolve_layout
 from zarrcore.arrays.chunks import can_list, parse_shape, stored_chunks
-from zarrcore.arrays.config import parse_array_config
-from zarrcore.arrays.copying import copy_values
+from zarrcore.arrays.config import ArrayConfig, parse_array_config
+from zarrcore.arrays.copying import Progress, copy_values
+from zarrcore.arrays.description import ArrayDescription
 from zarrcore.arrays.opened import OpenArray, note_loss
 from zarrcore.arrays.options import ArrayOptions, complete
 from zarrcore.arrays.trial import refuse_unusable_codecs
 from zarrcore.arrays.values import as_values, broadcast_values
 from zarrcore.codecs.chain import parse_codec
 from zarrcore.config import config as settings
-from zarrcore.dtypes import dtype_from_v2, parse_dtype
+from zarrcore.dtypes import ZDType, dtype_from_v2, parse_dtype
 from zarrcore.engine.build import note_shape
 from zarrcore.node import state_of
 from zarrcore.nodes.create import create_node, new_node
 from zarrcore.registry import registrations
+from zarrcore.storage.path import StorePath
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from zarrcore._typing import Overwrite
-    from zarrcore.arrays.config import ArrayConfig
-    from zarrcore.arrays.copying import Progress
-    from zarrcore.arrays.description import ArrayDescription
-    from zarrcore.dtypes import ZDType
     from zarrcore.grids import ChunkGrid
     from zarrcore.keys import ChunkKeyEncoding
     from zarrcore.metadata import ArrayMetadata
-    from zarrcore.storage import StorePath
 
 
 def default_format(zarr_format: int | None) -> int:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Unpack
 
 from zarrcore.arrays.creation import as_source, create_array_at, default_format, refuse_own_source
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.options import FromArrayOptions, complete
 from zarrcore.errors import BaseZarrError
 from zarrcore.metadata.layout import codecs_of, grid_edges, inner_chunks
+from zarrcore.storage.path import StorePath
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Unpack
-
     from zarrcore.metadata import ArrayMetadata
-    from zarrcore.storage import StorePath
+
 
 _LAYOUT = ("chunks", "shards", "filters", "compressors", "serializer")
 

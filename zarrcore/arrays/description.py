@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from zarrcore.arrays.config import ArrayConfig
 from zarrcore.metadata import layout
+from zarrcore.metadata.common import ArrayMetadata
 from zarrcore.node import Node
-
-if TYPE_CHECKING:
-    from zarrcore.arrays.config import ArrayConfig
-    from zarrcore.metadata.common import ArrayMetadata
 
 
 class ArrayDescription(Node):

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
-from zarrcore.arrays.opened import stored_metadata
+from zarrcore.arrays.opened import OpenArray, stored_metadata
 from zarrcore.metadata import layout
+from zarrcore.metadata.common import ArrayMetadata
 from zarrcore.nodes.copies import document_lock
 from zarrcore.nodes.create import store_documents
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from zarrcore.arrays.opened import OpenArray
-    from zarrcore.metadata.common import ArrayMetadata
 
 
 def change_attributes(array: OpenArray, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:

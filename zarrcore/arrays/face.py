@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Self
 
 from zarrcore import indexing
+from zarrcore._typing import ArrayLike, Names, Out, SelectionLike, ValueLike
+from zarrcore.arrays.config import ArrayConfig, ArrayConfigLike
 from zarrcore.arrays.description import ArrayDescription
 from zarrcore.arrays.documents import change_attributes
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.selections import Selectable
+from zarrcore.metadata.common import ArrayMetadata
+from zarrcore.storage.path import StorePath
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Self
-
-    from zarrcore._typing import ArrayLike, Names, Out, SelectionLike, ValueLike
-    from zarrcore.arrays.config import ArrayConfig, ArrayConfigLike
     from zarrcore.info import NodeInfo
-    from zarrcore.metadata.common import ArrayMetadata
-    from zarrcore.storage import StorePath
 
 
 class ArrayFace(ArrayDescription, Selectable):

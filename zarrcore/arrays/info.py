@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from zarrcore.arrays.description import ArrayDescription
 from zarrcore.info import NodeInfo, attribute_rows, format_bytes
-
-if TYPE_CHECKING:
-    from zarrcore.arrays.description import ArrayDescription
 
 
 def array_info(array: ArrayDescription, *, complete: bool = False) -> NodeInfo:

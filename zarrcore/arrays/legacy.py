@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
+from zarrcore._typing import Overwrite
 from zarrcore.arrays.config import parse_array_config
 from zarrcore.arrays.creation import (
     as_source,
@@ -17,12 +18,7 @@ from zarrcore.arrays.creation import (
 from zarrcore.arrays.derived import from_array_at, like_arguments
 from zarrcore.arrays.opened import OpenArray
 from zarrcore.arrays.options import ArrayOptions, LegacyOptions, complete
-
-if TYPE_CHECKING:
-    from typing import Unpack
-
-    from zarrcore._typing import Overwrite
-    from zarrcore.storage import StorePath
+from zarrcore.storage.path import StorePath
 
 _FORMAT_2_ONLY = ("dimension_separator", "filters", "object_codec")
 _FORMAT_3_ONLY = ("codecs", "chunk_grid", "chunk_key_encoding", "storage_transformers", "dimension_names")

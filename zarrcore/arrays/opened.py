@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
+import numpy as np
+
 from zarrcore._locks import Rank, RLock, forkable, lock
-from zarrcore.arrays.config import ArrayConfig, parse_array_config
+from zarrcore.arrays.config import ArrayConfig, ArrayConfigLike, parse_array_config
 from zarrcore.arrays.description import ArrayDescription
 from zarrcore.arrays.separator import with_separator_in_use
+from zarrcore.engine.base import Engine
 from zarrcore.engine.build import build_engine
 from zarrcore.errors import ArrayNotFoundError, ReadOnlyError
+from zarrcore.metadata.common import ArrayMetadata
 from zarrcore.metadata.layout import is_stored_alike
 from zarrcore.nodes.documents import is_array_metadata
 from zarrcore.nodes.find import parse_node, read_documents
 from zarrcore.nodes.open import open_array_node
+from zarrcore.storage.path import StorePath
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    import numpy as np
-
     from zarrcore._core.engine import ChunkCache
-    from zarrcore.arrays.config import ArrayConfigLike
-    from zarrcore.engine.base import Engine
-    from zarrcore.metadata.common import ArrayMetadata
-    from zarrcore.storage import StorePath
+
 
 _BINDING = forkable(lock(Rank.TABLE))  # held while an array takes over an engine that fits its metadata
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zarrcore._core import engine
-
-if TYPE_CHECKING:
-    from zarrcore.arrays.opened import OpenArray
-    from zarrcore.indexing import Selection
+from zarrcore.arrays.opened import OpenArray
+from zarrcore.indexing import Selection
 
 
 class Prefetch:

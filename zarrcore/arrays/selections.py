@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from zarrcore import indexing
+from zarrcore._typing import SelectionLike, ValueLike
+from zarrcore.indexing import Fields, Selection
 from zarrcore.metadata import layout
+from zarrcore.metadata.common import ArrayMetadata
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from zarrcore._typing import SelectionLike, ValueLike
-    from zarrcore.indexing import Fields, Selection
-    from zarrcore.metadata.common import ArrayMetadata
-
-    Select = Callable[[Any, tuple[int, ...]], Selection]
-    """Understands a selection of an array of some shape: a function of :mod:`zarrcore.indexing`."""
+Select = Callable[[Any, tuple[int, ...]], Selection]
+"""Understands a selection of an array of some shape: a function of :mod:`zarrcore.indexing`."""
 
 
 class Selectable:

@@ -8,18 +8,16 @@ read as the fill value.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from zarrcore.metadata.common import ArrayMetadata
 from zarrcore.metadata.departures import Departure, report
 from zarrcore.metadata.documents import ZARRAY_JSON
+from zarrcore.storage.base import Store
+from zarrcore.storage.path import StorePath
 from zarrcore.storage.validation import key_prefix
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from zarrcore.metadata.common import ArrayMetadata
-    from zarrcore.storage import Store, StorePath
 
 _CLAUSE = 'Zarr v2, "Metadata": without dimension_separator chunk keys have the form "0.0"'
 

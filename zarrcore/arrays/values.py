@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any, NoReturn
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from typing import NoReturn
 
 
 def as_values(value: Any, dtype: np.dtype, *, ndim: int = 0, any_text: bool = False) -> np.ndarray:
